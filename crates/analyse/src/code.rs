@@ -15,7 +15,7 @@ use model::run::Address;
 use model::wait::StackFrame;
 use model::{Event, Header, Ns, Pid, Seen, State, Tid};
 use rustc_hash::FxHashMap;
-pub(crate) use tables::{functions, lines, short_of};
+pub(crate) use tables::{Amount, functions, lines, short_of};
 
 /// The node of time that an interrupt took: it has no stack.
 const INTERRUPTED: u32 = 0;

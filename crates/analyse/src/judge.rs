@@ -5,6 +5,7 @@
 //! makes words of them. What a single wait was for is up to [`classify`](crate::classify), what the
 //! time sums to up to the accounts.
 
+mod allocators;
 pub mod bound;
 mod callers;
 pub mod causes;
@@ -17,11 +18,15 @@ mod group_limits;
 pub(crate) mod limits;
 mod lock_functions;
 mod metrics;
+mod named;
+mod own_code;
 mod predict;
+mod processes;
 mod rank;
 mod results;
 #[cfg(test)]
 mod samples;
+mod spins;
 pub mod starved;
 mod yardstick;
 

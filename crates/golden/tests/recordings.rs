@@ -109,12 +109,20 @@ fn the_index_names_every_recording_and_no_other() {
 }
 
 /// Causes that no recording shows yet: programs in `crates/dwell/tests` do.
-const WITHOUT_RECORDING: [&str; 7] = [
+const WITHOUT_RECORDING: [&str; 15] = [
+    "allocation",
+    "busy-wait",
+    "context-switching",
+    "cpu-throttling",
     "disk-latency",
     "disk-throughput",
+    "memory-latency",
+    "memory-pressure",
     "metadata-calls",
+    "page-faults",
     "pipe-peer",
     "repeated-reads",
+    "single-thread",
     "small-files",
     "small-io",
 ];

@@ -60,7 +60,8 @@ pub struct Saving {
 pub enum SavedTime {
     /// Of the wall clock of a whole run.
     Wall,
-    /// CPU time in a window: it has no end that could come earlier.
+    /// CPU time: in a window, which has no end that could come earlier, and where the wall clock of
+    /// a run stays as it is.
     Cpu,
     /// Time that threads wait in a window.
     Waiting,

@@ -114,7 +114,8 @@ pub struct FindingRow {
     pub share: Ends,
     /// What the change saves, in nanoseconds of `saved`.
     pub saving_ns: Seen<Interval>,
-    /// What is saved: `wall` of a whole run; `cpu` time or time `waiting` in a window.
+    /// What is saved: `wall` of a whole run; `cpu` time or time `waiting` in a window; `cpu` time
+    /// also of a run whose wall clock stays as it is.
     pub saved: String,
     /// The part of the place's time that goes, 0 to 1: least and most.
     pub part: Seen<Ends>,

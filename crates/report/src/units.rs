@@ -88,7 +88,12 @@ pub fn count(value: u64) -> String {
 
 /// A count of things: `1 event`, `2,345 events`.
 pub fn counted(value: u64, thing: &str) -> String {
-    format!("{} {thing}{}", count(value), if value == 1 { "" } else { "s" })
+    let plural = match value {
+        1 => "",
+        _ if thing.ends_with('s') => "es",
+        _ => "s",
+    };
+    format!("{} {thing}{plural}", count(value))
 }
 
 fn count_wide(value: u128) -> String {

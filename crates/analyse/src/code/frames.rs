@@ -129,7 +129,8 @@ pub(super) fn is_in_library(place: &CodeLocation) -> bool {
 
 /// Whether a file is the C library or the like.
 pub(crate) fn is_of_library(file: &str) -> bool {
-    const STARTS: &[&str] = &["libc.", "libc-", "libpthread", "ld-", "libstdc++", "libgcc_s", "[vdso]"];
+    const STARTS: &[&str] =
+        &["libc.", "libc-", "libpthread", "ld-", "ld.", "libm.", "libm-", "libstdc++", "libgcc_s", "[vdso]"];
     STARTS.iter().any(|start| file.starts_with(start))
 }
 

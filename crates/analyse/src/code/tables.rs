@@ -20,15 +20,15 @@ struct Sum {
 
 /// Samples and what they stand for.
 #[derive(Debug, Default, Clone, Copy)]
-struct Amount {
-    ns: f64,
+pub(crate) struct Amount {
+    pub(crate) ns: f64,
     /// Sum of the squares of the samples' weights, for the interval.
     squares: f64,
-    samples: u64,
+    pub(crate) samples: u64,
 }
 
 impl Amount {
-    fn add(&mut self, weight: &Weight) {
+    pub(crate) fn add(&mut self, weight: &Weight) {
         let (ns, count) = (weight.ns as f64, weight.count.max(1) as f64);
         self.ns += ns;
         self.squares += ns * ns / count;
@@ -36,7 +36,7 @@ impl Amount {
     }
 
     /// Its share of `all`, which counts for as many equal samples as its weights are worth (Kish).
-    fn share(self, all: Amount) -> Share {
+    pub(crate) fn share(self, all: Amount) -> Share {
         if all.ns <= 0.0 {
             return Share { value: 0.0, lo: 0.0, hi: 1.0 };
         }

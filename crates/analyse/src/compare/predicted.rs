@@ -2,6 +2,7 @@
 
 use model::compare::why::{Came, Prediction, TimeDifference};
 use model::coverage::Interval;
+use model::finding::SavedTime;
 use model::run::FindingRow;
 use model::{Run, Seen};
 
@@ -10,7 +11,9 @@ use model::{Run, Seen};
 pub fn predicted(run: &Run, measured: &TimeDifference) -> Seen<Vec<Prediction>> {
     match &run.findings {
         Seen::Value(found) if !found.is_empty() => {
-            Seen::Value(found.iter().map(|finding| prediction(finding, measured)).collect())
+            // What saves CPU time only says nothing of the walls.
+            let of_wall = found.iter().filter(|finding| finding.saved != SavedTime::Cpu.id());
+            Seen::Value(of_wall.map(|finding| prediction(finding, measured)).collect())
         }
         Seen::Value(_) | Seen::Absent => Seen::Absent,
         Seen::Unseen(why) => Seen::Unseen(why.clone()),

@@ -1,6 +1,11 @@
 //! The causes that are looked for: a file for each, and its line in the registry.
 
+mod allocation;
+mod busy_wait;
 mod connection_churn;
+mod context_switching;
+mod cpu_contention;
+mod cpu_throttling;
 pub(crate) mod delayed_ack;
 mod disk_latency;
 mod disk_throughput;
@@ -8,13 +13,18 @@ mod dns_lookups;
 mod hot_code;
 mod interpreter_lock;
 mod lock_contention;
+mod memory_latency;
+mod memory_pressure;
 mod metadata_calls;
 mod network_throughput;
+mod page_faults;
 mod peers;
 mod pipe_peer;
 mod places;
+mod process_spawning;
 mod repeated_reads;
 mod serial_requests;
+mod single_thread;
 mod sleep_polling;
 mod small_files;
 mod small_io;
@@ -43,6 +53,16 @@ pub static ALL: &[&Cause] = &[
     &disk_latency::CAUSE,
     &disk_throughput::CAUSE,
     &pipe_peer::CAUSE,
+    &cpu_throttling::CAUSE,
+    &memory_pressure::CAUSE,
+    &process_spawning::CAUSE,
+    &context_switching::CAUSE,
+    &busy_wait::CAUSE,
+    &cpu_contention::CAUSE,
+    &page_faults::CAUSE,
+    &allocation::CAUSE,
+    &single_thread::CAUSE,
+    &memory_latency::CAUSE,
     &hot_code::CAUSE,
 ];
 

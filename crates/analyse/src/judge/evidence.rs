@@ -4,7 +4,9 @@ use model::limits::Limits;
 use model::peers::ConnectionRow;
 use model::peers::LookupRow;
 use model::recording::Tier;
-use model::run::{Bound, CallRow, Faults, FunctionRow, LineRow, ThreadLedger, Utilization, WaitRow};
+use model::run::{
+    Bound, CallRow, Faults, FunctionRow, LineRow, MemoryPeak, ThreadLedger, Utilization, WaitRow,
+};
 use model::{
     AccountPart, Costs, Coverage, Ns, Prediction, Profile, Run, RunQueue, Seen, Series, State, Step,
 };
@@ -39,6 +41,8 @@ pub struct Evidence<'a> {
     pub threads: &'a [ThreadLedger],
     /// Page faults.
     pub faults: &'a Seen<Faults>,
+    /// The process with the largest resident set.
+    pub memory_peak: &'a Seen<MemoryPeak>,
     /// Which code ran.
     pub functions: &'a Seen<Vec<FunctionRow>>,
     /// Which source lines ran.
@@ -81,6 +85,7 @@ impl<'a> Evidence<'a> {
             syscalls: &run.syscalls,
             threads: &run.threads,
             faults: &run.faults,
+            memory_peak: &run.memory_peak,
             functions: &run.functions,
             lines: &run.lines,
             utilization: &run.utilization,
@@ -100,6 +105,15 @@ impl<'a> Evidence<'a> {
     #[must_use]
     pub fn with(self, prediction: &'a Seen<Prediction>) -> Self {
         Self { prediction: prediction.value(), ..self }
+    }
+
+    /// The same under other limits.
+    #[must_use]
+    pub(super) fn limited_by<'b>(&self, limits: &'b Seen<Limits>) -> Evidence<'b>
+    where
+        'a: 'b,
+    {
+        Evidence { limits, ..*self }
     }
 
     /// The rows of calls with these names, by their places in the table.

@@ -13,7 +13,8 @@ use model::coverage::Interval;
 use model::finding::{Known, SavedTime, Saving};
 use model::prediction::{Site, SiteTimes};
 use model::run::Share;
-use model::{Ns, Seen, State};
+use model::{Ns, Pid, Seen, State};
+use rustc_hash::FxHashSet;
 
 /// What a change takes away a part of.
 #[derive(Debug, Clone)]
@@ -30,6 +31,8 @@ pub(super) enum Goes {
     /// Time that the structure of the program says will go of the wall clock, between these; in a
     /// window of what threads wait for.
     Wall(Interval),
+    /// The same of the wall clock, and so much CPU time of all threads with it.
+    WallAndCpu(Interval, Ns),
     /// A part of its own of each of some sites.
     Parts(Parts),
 }
@@ -135,7 +138,7 @@ impl Evidence<'_> {
 
     fn of_parts(&self, parts: &Parts) -> Option<Interval> {
         let ends = |(site, part): &(Site, Part)| {
-            let times = self.of_sites(std::slice::from_ref(site))?;
+            let times = self.of_sites(std::slice::from_ref(site), |_, ns| ns)?;
             let least_ns = if parts.of_all { times.saved_ns } else { times.least_ns };
             Some(Times { least_ns, ..times }.ends(*part))
         };
@@ -146,13 +149,16 @@ impl Evidence<'_> {
 
     fn times(&self, goes: &Goes) -> Option<Times> {
         match goes {
-            Goes::Sites(sites, _) => self.of_sites(sites),
+            Goes::Sites(sites, _) => self.of_sites(sites, |site, ns| self.as_sampled(site, ns)),
             Goes::Lock(site, _) => {
-                let times = self.of_sites(std::slice::from_ref(site))?;
+                let times = self.of_sites(std::slice::from_ref(site), |_, ns| ns)?;
                 Some(Times { least_ns: times.saved_ns, ..times })
             }
             Goes::Samples(share) => {
-                let all = self.of_sites(&ON_CPU.map(Site::State))?;
+                // Where the program's own code has no clock, what is left says nothing of it.
+                self.site(&Site::State(State::User)).or_else(|| self.site(&Site::State(State::Kernel)))?;
+                // Their sum is measured, whatever samples say of each.
+                let all = self.of_sites(&ON_CPU.map(Site::State), |_, ns| ns)?;
                 let of = |ns: Interval| Interval {
                     lo: (ns.lo as f64 * share.lo).floor() as Ns,
                     hi: (ns.hi as f64 * share.hi).ceil() as Ns,
@@ -163,20 +169,21 @@ impl Evidence<'_> {
                     least_ns: of(all.least_ns),
                 })
             }
-            Goes::Account(..) | Goes::Wall(_) | Goes::Parts(_) => None,
+            Goes::Account(..) | Goes::Wall(_) | Goes::WallAndCpu(..) | Goes::Parts(_) => None,
         }
     }
 
     /// The sums over those of the sites that have clocks; none where none has.
-    fn of_sites(&self, sites: &[Site]) -> Option<Times> {
+    fn of_sites(&self, sites: &[Site], as_known: impl Fn(&Site, Interval) -> Interval) -> Option<Times> {
         let mut sum = None;
-        for times in sites.iter().filter_map(|site| self.site(site)) {
+        for (site, times) in sites.iter().filter_map(|site| Some((site, self.site(site)?))) {
             let seen = |seen: &Seen<Interval>| seen.value().copied();
             let (Some(path), Some(saved), Some(alone)) =
                 (seen(&times.path_ns), seen(&times.saved_ns), seen(&times.alone_ns))
             else {
                 continue;
             };
+            let [path, saved, alone] = [path, saved, alone].map(|ns| as_known(site, ns));
             let least = Interval { lo: alone.lo.min(saved.lo), hi: alone.hi.min(saved.hi) };
             let all = sum.get_or_insert_with(Times::default);
             for (all, more) in
@@ -188,18 +195,29 @@ impl Evidence<'_> {
         sum
     }
 
+    /// How time at a site is known: that in faults by samples, with the interval that the account has
+    /// of it.
+    fn as_sampled(&self, site: &Site, ns: Interval) -> Interval {
+        let part = self.account.iter().find(|part| *site == Site::State(part.state) && part.ns > 0);
+        let Some(part) = part.filter(|_| *site == Site::State(State::Fault)) else { return ns };
+        let of = |ns: Ns, end_ns: Ns| (ns as f64 * end_ns as f64 / part.ns as f64) as Ns;
+        Interval { lo: of(ns.lo, part.lo_ns), hi: of(ns.hi, part.hi_ns) }
+    }
+
     /// Without clocks: all that the account has of it, and at least that only where no other thread
     /// could have taken its place. In a window it is time of threads, which is saved as such.
     fn by_account(&self, goes: &Goes) -> Times {
         let ns = match goes {
-            Goes::Sites(_, ns) | Goes::Lock(_, ns) | Goes::Account(ns, _) | Goes::Wall(ns) => *ns,
+            Goes::Sites(_, ns) | Goes::Lock(_, ns) | Goes::Account(ns, _) => *ns,
+            Goes::Wall(ns) | Goes::WallAndCpu(ns, _) => *ns,
             Goes::Parts(parts) => parts.account_ns,
             Goes::Samples(share) => {
                 let on_cpu_ns = self.account_ns(State::on_cpu) as f64;
                 Interval { lo: (on_cpu_ns * share.lo) as Ns, hi: (on_cpu_ns * share.hi).ceil() as Ns }
             }
         };
-        let certain = self.window || self.threads.len() == 1 || matches!(goes, Goes::Wall(_));
+        let of_structure = matches!(goes, Goes::Wall(_) | Goes::WallAndCpu(..));
+        let certain = self.window || self.threads.len() == 1 || of_structure;
         let least_ns = if certain { ns } else { Interval { lo: 0, hi: ns.hi } };
         Times { path_ns: ns, saved_ns: ns, least_ns }
     }
@@ -207,16 +225,43 @@ impl Evidence<'_> {
     /// What of the wall clock the CPUs are not needed for once the part is gone: that much it can
     /// save at most.
     fn beyond_cpus_ns(&self, goes: &Goes, part: f64, cpus: f64) -> Ns {
-        // What goes of the CPU time of threads that are not on the path is known by samples only.
-        let cpu_ns = self.cpu_ns() as f64;
-        let left_ns = match goes {
-            Goes::Samples(share) => cpu_ns * (1.0 - share.hi * part),
+        let goes_ns = match goes {
+            // What goes of the CPU time of threads that are not on the path is known by samples only.
+            Goes::Samples(share) => self.cpu_ns() as f64 * share.hi,
             _ if kind(goes) == Kind::Cpu || self.window => return Ns::MAX,
-            Goes::Parts(parts) => (cpu_ns - parts.cpu_ns as f64).max(0.0),
-            _ => cpu_ns,
+            Goes::Sites(sites, _) => sites.iter().map(|site| self.cpu_ns_of(site) as f64).sum(),
+            Goes::WallAndCpu(_, cpu_ns) => *cpu_ns as f64,
+            Goes::Parts(parts) => {
+                let left_ns = self.cpu_ns().saturating_sub(parts.cpu_ns);
+                return self.wall_ns.saturating_sub((left_ns as f64 / cpus.max(0.01)) as Ns);
+            }
+            Goes::Lock(..) | Goes::Account(..) | Goes::Wall(_) => 0.0,
         };
-        let needed_ns = (left_ns / cpus.max(0.01)) as Ns;
-        self.wall_ns.saturating_sub(needed_ns)
+        let left_ns = (self.cpu_ns() as f64 - goes_ns * part).max(0.0);
+        self.wall_ns.saturating_sub((left_ns / cpus.max(0.01)) as Ns)
+    }
+
+    /// CPU time of all threads at a site, as far as tables have it.
+    fn cpu_ns_of(&self, site: &Site) -> Ns {
+        let on_cpu = |counts: &dyn Fn(State) -> bool, of: &dyn Fn(Pid) -> bool| -> Ns {
+            let threads = self.threads.iter().filter(|thread| of(thread.pid));
+            let states = threads.flat_map(|thread| &thread.states);
+            states.filter(|(state, _)| state.on_cpu() && counts(*state)).map(|(_, ns)| ns).sum()
+        };
+        match site {
+            Site::State(state) => on_cpu(&|one| one == *state, &|_| true),
+            Site::Call(name) => {
+                let rows = self.syscalls.value().map_or(&[][..], Vec::as_slice);
+                rows.iter().filter(|row| row.name == *name).map(|row| row.cpu_ns).sum()
+            }
+            Site::Program(name) => {
+                let leaders = self.threads.iter().filter(|thread| thread.tid == thread.pid);
+                let pids: FxHashSet<Pid> =
+                    leaders.filter(|thread| thread.name == *name).map(|thread| thread.pid).collect();
+                on_cpu(&|_| true, &|pid| pids.contains(&pid))
+            }
+            Site::Lock { .. } | Site::Peer(_) | Site::NameLookups | Site::File(_) => 0,
+        }
     }
 
     /// Time of all threads on a CPU.
@@ -260,7 +305,7 @@ impl Evidence<'_> {
 fn kind(goes: &Goes) -> Kind {
     match goes {
         Goes::Samples(_) => Kind::Cpu,
-        Goes::Lock(..) | Goes::Wall(_) => Kind::Waiting,
+        Goes::Lock(..) | Goes::Wall(_) | Goes::WallAndCpu(..) => Kind::Waiting,
         Goes::Account(_, kind) => *kind,
         Goes::Parts(parts) => parts.kind,
         Goes::Sites(sites, _) => {

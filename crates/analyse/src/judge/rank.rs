@@ -3,7 +3,7 @@
 //! A finding counts if its change may save a twentieth of the run: below that the next run differs
 //! by as much by chance. One whose cause is the consequence of another that was found is named
 //! there, and does not stand for itself: what both save is the same time. What saves most for
-//! certain comes first.
+//! certain comes first; of a whole run what saves no wall clock, but CPU time only, comes last.
 
 use super::Evidence;
 use super::causes::Cause;
@@ -34,8 +34,13 @@ pub(super) fn ranked(
         };
         ruled_out.push((finding.cause, why));
     }
-    worth.sort_by_key(|finding| Reverse(saves(finding)));
+    worth.sort_by_key(|finding| (saves_cpu_only(evidence, finding), Reverse(saves(finding))));
     (explained(worth), ruled_out)
+}
+
+/// Whether the run itself gets no shorter.
+fn saves_cpu_only(evidence: &Evidence<'_>, finding: &Finding) -> bool {
+    !evidence.window && finding.saving.value().is_some_and(|saving| saving.of == SavedTime::Cpu)
 }
 
 /// At least, and at most.

@@ -7,7 +7,7 @@ use model::network::ConnectionOrigin;
 use model::peers::ConnectionRow;
 use model::prediction::{Prediction, Site, SiteTimes};
 use model::recording::{Ending, Host, Tier};
-use model::run::{Bound, Class, Phases, Shares, ThreadLedger, WaitRow, WaitingThread, measured};
+use model::run::{Bound, CallRow, Class, Phases, Shares, ThreadLedger, WaitRow, WaitingThread, measured};
 use model::series::{LinkSeries, SeriesVerdict};
 use model::wait::{WaitCall, WaitTarget};
 use model::{Coverage, Diagnosis, Finding, Ns, Profile, Run, Seen, Series, State, Tid};
@@ -190,6 +190,22 @@ pub(super) fn series(verdicts: Vec<SeriesVerdict>) -> Series {
     }
 }
 
+/// A row of calls: how many, and their CPU time, which is all of their time.
+pub(super) fn call(name: &'static str, calls: u64, cpu_ns: Ns) -> CallRow {
+    CallRow {
+        name: name.into(),
+        calls,
+        errors: 0,
+        total_ns: cpu_ns,
+        cpu_ns,
+        p50_ns: 0,
+        p99_ns: 0,
+        max_ns: 0,
+        results: Seen::Absent,
+        estimate: None,
+    }
+}
+
 /// What sites have: P, S and A of each.
 pub(super) fn sites(run: &Run, of: &[(Site, [Ns; 3])]) -> Seen<Prediction> {
     let exactly = |ns| Seen::Value(Interval { lo: ns, hi: ns });
@@ -205,7 +221,12 @@ pub(super) fn sites(run: &Run, of: &[(Site, [Ns; 3])]) -> Seen<Prediction> {
 
 /// What it means, with BPF.
 pub(super) fn judged(run: &Run, prediction: &Seen<Prediction>) -> Diagnosis {
-    diagnose(&Evidence::of(Tier::Bpf, run, &Profile::default()).with(prediction))
+    judged_with(run, &Profile::default(), prediction)
+}
+
+/// The same with stacks.
+pub(super) fn judged_with(run: &Run, profile: &Profile, prediction: &Seen<Prediction>) -> Diagnosis {
+    diagnose(&Evidence::of(Tier::Bpf, run, profile).with(prediction))
 }
 
 /// The first finding of this cause.

@@ -8,6 +8,7 @@ mod attach;
 mod attach_degraded;
 mod bad_luck;
 mod bounded;
+mod causes_cpu;
 mod causes_net;
 mod cli;
 mod cli_signals;

@@ -76,6 +76,9 @@ fn saves(finding: &Finding, run: &Run, look: Look) -> String {
             let (lo, hi) = (saving.ns.lo, saving.ns.hi);
             let ns =
                 if lo == 0 { format!("up to {}", duration(hi)) } else { duration_range(lo, hi, look.dash()) };
+            if saving.of == SavedTime::Cpu && run.window.is_none() {
+                return format!("saves {ns} of CPU time and none of the wall clock ({})", saving.known.id());
+            }
             let share = share_range(lo, hi, whole_ns, look.dash());
             format!("saves {ns} of {}{} ({share}, {})", duration(whole_ns), of(saving), saving.known.id())
         }

@@ -1,25 +1,35 @@
-//! One function, or one line of it, that has a good part of the time on CPUs.
+//! One function of the program that has a good part of the time on CPUs.
 
 use super::{Cause, Manual, Outcome};
+use crate::code::Amount;
 use crate::judge::Evidence;
+use crate::judge::named::{base_name, called, how_shown, place};
+use crate::judge::own_code::{self, Owner, Sum, Within};
 use crate::judge::predict::{Goes, faster};
+use crate::judge::spins;
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, Known};
+use model::profile::Activity;
 use model::recording::Tier;
-use model::run::{FunctionRow, LineRow};
-use model::sentence::Piece::{Count, Name, Number, Share};
-use model::{Ns, Sentence, State, say};
+use model::run::Share;
+use model::sentence::Piece::{self, Count, Name, Number};
+use model::{Ns, State, say};
+use rustc_hash::FxHashMap;
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName { id: "hot-code", title: "hot code" },
     tiers: &[Tier::Bpf, Tier::Perf],
     manual: Manual {
-        what: "One function of the program has a tenth of its CPU time or more, without the functions that it calls.",
+        what: "One function of the program has a tenth of its CPU time or more, without the functions of the program \
+               that it calls.",
         why: "Most programs spend most of their CPU time in little code. It need not be slow: it is where a better \
               algorithm, less work or another data structure pays.",
-        rule: "Of functions in user mode the one with the most samples has at least a tenth of all, and its interval does \
-               not begin below a twentieth. With less no single function is worth a change. The line is named if it has \
-               at least half of the function's samples.",
+        rule: "A sample counts for the innermost function of the program itself: what it calls of the C library, of the \
+               language's runtime or of an interpreter counts with it, the allocator does not. Of these functions the one \
+               with the most samples has at least 30 of them, a tenth of all, and its interval does not begin below a \
+               twentieth. 30 samples are known to about a third of themselves; with less than a tenth no single function \
+               is worth a change. In the kernel it has fewer samples than in its own mode: else its calls are what takes \
+               time; nor does it only look whether something has happened (busy-wait). The line is named if it has at least half of the function's samples.",
         else_it_could_be: "Memory that is slow to come is charged to the instruction that waits for it, a spinning wait \
                            to the loop. Other causes name these where their signs show.",
         change: "Look at its lines with `--lines FUNCTION` and its instructions with `--annotate FUNCTION`. Leave out work that \
@@ -33,62 +43,176 @@ pub(super) static CAUSE: Cause = Cause {
     check,
 };
 
-/// Of the samples, for a function to lead: its share, and the low end of its interval.
+/// Of the samples, for a function to lead: its share, the low end of its interval, and how many.
 const SHARE_MIN: f64 = 0.10;
 const SHARE_LO_MIN: f64 = 0.05;
-/// Of the function's samples, for its line to be named.
-const LINE_PART: u64 = 2;
+const SAMPLES_MIN: u64 = 30;
 /// How many times faster it gets at least.
 const FASTER_MIN: f64 = 1.5;
+/// Lines of the function that are listed.
+const LINES: usize = 3;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    Outcome::of_table(evidence.functions, |functions| {
-        let of_user = functions.iter().enumerate().filter(|(_, row)| row.mode == "user");
-        let Some((row, function)) = of_user.max_by(|(_, a), (_, b)| a.share.value.total_cmp(&b.share.value))
-        else {
-            return Outcome::RuledOut(say!("no sample fell into the program's own code"));
+    Outcome::of_table(evidence.functions, |_| {
+        let all = own_code::all(evidence.profile);
+        let Some((most, share)) = leading(evidence, all) else {
+            return unnamed(evidence, all)
+                .unwrap_or(Outcome::RuledOut(say!("no sample struck the program's own code")));
         };
-        if function.share.value < SHARE_MIN || function.share.lo < SHARE_LO_MIN {
-            return Outcome::RuledOut(say!(
-                "the function with most CPU time has ",
-                Share(function.share.value),
+        if share.value < SHARE_MIN || share.lo < SHARE_LO_MIN {
+            return unnamed(evidence, all).unwrap_or(Outcome::RuledOut(say!(
+                "the function with most CPU time, ",
+                Name(most.frame.function.clone()),
+                ", has ",
+                Piece::Share(share.value),
                 " of it"
+            )));
+        }
+        if most.all.samples < SAMPLES_MIN {
+            return Outcome::RuledOut(say!(
+                "the function with most CPU time, ",
+                Name(most.frame.function.clone()),
+                ", has no more than ",
+                Count(most.all.samples, "sample")
             ));
         }
-        Outcome::Found(vec![finding(evidence, row, function)])
+        Outcome::Found(vec![finding(evidence, &most, share)])
     })
 }
 
-fn finding(evidence: &Evidence<'_>, row: usize, function: &FunctionRow) -> Finding {
+/// The function with most of the samples in its own mode.
+fn leading<'a>(evidence: &Evidence<'a>, all: Amount) -> Option<(Sum<'a>, Share)> {
+    let profile = evidence.profile;
+    let spinning = spins::spinning(evidence);
+    let counts = |within: Within<'_>| !matches!(within, Within::Allocator(_));
+    let of = |doing: Activity| {
+        let charges = own_code::charges(profile);
+        own_code::functions(charges.filter(move |charge| charge.doing == doing && counts(charge.within)))
+    };
+    let in_kernel: FxHashMap<_, f64> =
+        of(Activity::Kernel).iter().map(|sum| (sum.key(), sum.all.ns)).collect();
+    let calls_more = |sum: &Sum<'_>| in_kernel.get(&sum.key()).is_some_and(|ns| *ns > sum.all.ns);
+    let most =
+        of(Activity::User).into_iter().find(|sum| !calls_more(sum) && !spinning.contains(&sum.key()))?;
+    let share = own_code::share(evidence, most.all, all);
+    Some((most, share))
+}
+
+/// Code without names may have what no function with a name has: then nothing can be said.
+fn unnamed(evidence: &Evidence<'_>, all: Amount) -> Option<Outcome> {
+    let mut files: FxHashMap<&str, Amount> = FxHashMap::default();
+    for charge in own_code::charges(evidence.profile).filter(|charge| charge.doing == Activity::User) {
+        if let Owner::Unnamed(module) = charge.owner {
+            files.entry(module).or_default().add(charge.weight);
+        }
+    }
+    let (module, most) =
+        files.into_iter().max_by(|a, b| a.1.ns.total_cmp(&b.1.ns).then_with(|| b.0.cmp(a.0)))?;
+    let share = own_code::share(evidence, most, all).value;
+    (share >= SHARE_MIN).then(|| {
+        let percent = (share * 100.0).round();
+        Outcome::Unavailable(format!(
+            "{percent} % of the CPU time is in code of {module} that has no names: install its debug symbols, or have \
+             its runtime write a map of names"
+        ))
+    })
+}
+
+fn finding(evidence: &Evidence<'_>, most: &Sum<'_>, share: Share) -> Finding {
     let on_cpu_ns = evidence.account_ns(State::on_cpu) as f64;
-    let share_ns =
-        Interval { lo: (on_cpu_ns * function.share.lo) as Ns, hi: (on_cpu_ns * function.share.hi) as Ns };
-    let line = line_of(evidence, function);
+    let share_ns = Interval { lo: (on_cpu_ns * share.lo) as Ns, hi: (on_cpu_ns * share.hi) as Ns };
+    let name = &most.frame.function;
+    let mut what = called(most).and(say!(" has ", Piece::Share(share.value), " of the CPU time"));
+    if let Some(library) = most.leading_library() {
+        what = what.and(say!(", most of it in ", Name(library.to_owned())));
+    }
+    let mut evidence_lines = vec![say!(Count(most.all.samples, "sample"))];
+    evidence_lines.extend(most.lines().into_iter().take(LINES).map(|((file, line), amount)| {
+        say!(
+            Name(base_name(file).to_owned()),
+            ":",
+            Number(line.into()),
+            " has ",
+            Piece::Share(amount.ns / most.all.ns),
+            " of these"
+        )
+    }));
     Finding {
         cause: CAUSE.name,
-        place: Place::Function(row),
-        what: say!(Name(function.name.clone())).and(line.map(at).unwrap_or_default()).and(say!(
-            " has ",
-            Share(function.share.value),
-            " of the CPU time"
-        )),
+        place: place(evidence, most),
+        what,
         change: say!("do less there: --lines and --annotate show where"),
         share_ns,
-        saving: evidence.saving(&Goes::Samples(function.share), (faster(FASTER_MIN), 1.0), Known::Assumed),
-        evidence: vec![say!(Count(function.samples, "sample"))],
+        saving: evidence.saving(&Goes::Samples(share), (faster(FASTER_MIN), 1.0), Known::Assumed),
+        evidence: evidence_lines,
         assumes: vec![say!("it can be made 1.5 times faster at least")],
-        verify: vec![say!("dwell run --annotate '", Name(function.name.clone()), "' …")],
+        verify: vec![say!("dwell run ", how_shown(most), " '", Name(name.clone()), "' …")],
         explains: Vec::new(),
     }
 }
 
-/// The line that has most of a function's samples.
-fn line_of<'a>(evidence: &Evidence<'a>, function: &FunctionRow) -> Option<&'a LineRow> {
-    let lines = evidence.lines.value()?;
-    let of_function = lines.iter().filter(|line| line.function == function.name);
-    of_function.max_by_key(|line| line.samples).filter(|line| line.samples * LINE_PART >= function.samples)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::own_code::tests::{Told, at, native};
+    use crate::judge::samples::{found, judged_with, run, saves};
+    use model::{Diagnosis, Seen};
 
-fn at(line: &LineRow) -> Sentence {
-    say!(" (", Name(line.file.clone()), ":", Number(line.line.into()), ")")
+    const MS: Ns = 1_000_000;
+
+    fn of(told: &Told) -> Diagnosis {
+        judged_with(&run(&[(State::User, 1000 * MS)]), &told.0, &Seen::Absent)
+    }
+
+    fn hot(samples: u64) -> Told {
+        Told::default().stack(samples, Activity::User, &[at(native("program", "scan"), "/src/a.c", 37)])
+    }
+
+    #[test]
+    fn the_function_that_leads_saves_a_third_of_its_share_to_all_of_it() {
+        let told = hot(600).stack(400, Activity::User, &[native("program", "other")]);
+        let diagnosis = of(&told);
+        let finding = found(&diagnosis, "hot-code").expect("it is there");
+        let words: String = finding.what.0.iter().map(|piece| format!("{piece:?} ")).collect();
+        assert!(words.contains("scan") && words.contains("a.c") && words.contains("37"), "{words}");
+        let (lo, hi) = saves(finding);
+        assert!(lo < 200 * MS && lo > 180 * MS && hi > 600 * MS && hi < 640 * MS, "{lo} to {hi}");
+    }
+
+    #[test]
+    fn thirty_samples_are_enough_and_fewer_are_none() {
+        assert!(found(&of(&hot(30)), "hot-code").is_some());
+        let diagnosis = of(&hot(29));
+        assert!(found(&diagnosis, "hot-code").is_none());
+        assert!(diagnosis.ruled_out.iter().any(|(cause, _)| cause.id == "hot-code"));
+    }
+
+    #[test]
+    fn less_than_a_tenth_is_no_cause() {
+        let others = |told: Told| {
+            (0..20).fold(told, |told, one| {
+                told.stack(48, Activity::User, &[native("program", &format!("f{one}"))])
+            })
+        };
+        assert!(found(&of(&others(hot(90))), "hot-code").is_none());
+        assert!(found(&of(&others(hot(120))), "hot-code").is_some());
+    }
+
+    #[test]
+    fn a_function_that_mostly_calls_the_kernel_is_not_hot_itself() {
+        let kernel = model::profile::Frame {
+            language: model::recording::Language::Kernel,
+            ..native("[kernel]", "ksys_read")
+        };
+        let told = hot(100).stack(101, Activity::Kernel, &[kernel, native("program", "scan")]);
+        assert!(found(&of(&told), "hot-code").is_none());
+    }
+
+    #[test]
+    fn what_has_no_name_cannot_be_looked_for() {
+        let told = Told::default().stack(100, Activity::User, &[native("cc1", "cc1+0x5a8530")]);
+        let diagnosis = of(&told);
+        let why = diagnosis.unavailable.iter().find(|(cause, _)| cause.id == "hot-code");
+        assert!(why.is_some_and(|(_, why)| why.contains("cc1") && why.contains("100 %")), "{why:?}");
+    }
 }

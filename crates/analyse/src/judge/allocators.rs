@@ -1,0 +1,133 @@
+//! Functions that make, free and collect memory, by their names.
+
+use model::profile::Frame;
+use model::recording::Language;
+
+/// What an allocator does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Step {
+    /// It makes a block.
+    Makes,
+    /// It takes one back.
+    Frees,
+    /// It looks for blocks that nobody needs.
+    Collects,
+}
+
+/// What a function does for memory, where it is an allocator's.
+pub(super) fn step(frame: &Frame) -> Option<Step> {
+    if frame.language != Language::Native {
+        return None;
+    }
+    let name = &*frame.function;
+    let starts = |with: &[&str]| with.iter().any(|with| name.starts_with(with));
+    match () {
+        () if MAKE.contains(&name) || starts(MAKE_STARTS) => Some(Step::Makes),
+        () if FREE.contains(&name) || starts(FREE_STARTS) => Some(Step::Frees),
+        () if COLLECT.contains(&name) || starts(COLLECT_STARTS) => Some(Step::Collects),
+        () => None,
+    }
+}
+
+/// The C library's, and what mimalloc, jemalloc and tcmalloc offer; Rust's; Go's; CPython's.
+const MAKE: &[&str] = &[
+    "malloc",
+    "calloc",
+    "realloc",
+    "reallocarray",
+    "memalign",
+    "aligned_alloc",
+    "posix_memalign",
+    "_int_malloc",
+    "_int_realloc",
+    "_int_memalign",
+    "sysmalloc",
+    "__libc_malloc",
+    "__libc_calloc",
+    "__libc_realloc",
+    "__libc_memalign",
+    "__rust_alloc",
+    "__rust_alloc_zeroed",
+    "__rust_realloc",
+    "__rdl_alloc",
+    "__rdl_realloc",
+    "__rg_alloc",
+    "__rg_realloc",
+    "je_malloc",
+    "je_calloc",
+    "je_realloc",
+    "mi_malloc",
+    "mi_calloc",
+    "mi_realloc",
+    "tc_malloc",
+    "tc_new",
+    "runtime.mallocgc",
+    "runtime.newobject",
+    "runtime.makeslice",
+    "_PyObject_Malloc",
+    "_PyObject_Calloc",
+    "_PyObject_Realloc",
+    "PyObject_Malloc",
+    "PyMem_Malloc",
+];
+const MAKE_STARTS: &[&str] = &["operator new", "tcmalloc::", "_rjem_malloc", "_rjem_mallocx"];
+
+const FREE: &[&str] = &[
+    "free",
+    "cfree",
+    "_int_free",
+    "_int_free_merge_chunk",
+    "malloc_consolidate",
+    "unlink_chunk",
+    "unlink_chunk.constprop.0",
+    "unlink_chunk.isra.0",
+    "malloc_trim",
+    "systrim",
+    "systrim.constprop.0",
+    "__libc_free",
+    "__rust_dealloc",
+    "__rdl_dealloc",
+    "__rg_dealloc",
+    "je_free",
+    "mi_free",
+    "tc_free",
+    "tc_delete",
+    "_PyObject_Free",
+    "PyObject_Free",
+    "PyMem_Free",
+];
+const FREE_STARTS: &[&str] = &["operator delete", "_rjem_sdallocx", "_rjem_free"];
+
+const COLLECT: &[&str] = &[
+    "runtime.gcBgMarkWorker",
+    "runtime.gcDrain",
+    "runtime.gcAssistAlloc",
+    "runtime.bgsweep",
+    "runtime.bgscavenge",
+    "gc_collect_main",
+    "_PyGC_Collect",
+];
+const COLLECT_STARTS: &[&str] = &[
+    "v8::internal::Scavenger",
+    "v8::internal::MarkCompact",
+    "v8::internal::Heap::CollectGarbage",
+    "v8::internal::ConcurrentMarking",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::super::own_code::tests::native;
+    use super::*;
+
+    #[test]
+    fn functions_are_told_by_their_names() {
+        let of = |name: &str| step(&native("program", name));
+        assert_eq!(of("malloc"), Some(Step::Makes));
+        assert_eq!(of("operator new(unsigned long)"), Some(Step::Makes));
+        assert_eq!(of("operator delete(void*)"), Some(Step::Frees));
+        assert_eq!(of("runtime.gcDrain"), Some(Step::Collects));
+        assert_eq!(of("free_list"), None);
+        let script = Frame { language: Language::Python, ..native("busy.py", "free") };
+        assert_eq!(step(&script), None);
+    }
+}

@@ -1,0 +1,176 @@
+//! Programs that spend much of their CPU time on making and freeing memory.
+
+use super::{Cause, Manual, Outcome};
+use crate::code::Amount;
+use crate::judge::Evidence;
+use crate::judge::allocators::Step;
+use crate::judge::named::{called, place};
+use crate::judge::own_code::{self, Charge, Sum, Within};
+use crate::judge::predict::Goes;
+use model::coverage::Interval;
+use model::finding::{CauseName, Finding, Known};
+use model::profile::Profile;
+use model::recording::Tier;
+use model::run::Share;
+use model::sentence::Piece::{self, Count, Name};
+use model::{Ns, Sentence, State, say};
+
+pub(super) static CAUSE: Cause = Cause {
+    name: CauseName { id: "allocation", title: "making and freeing memory" },
+    tiers: &[Tier::Bpf, Tier::Perf],
+    manual: Manual {
+        what: "A good part of the program's CPU time is the allocator's or the garbage collector's, and one function calls \
+               for most of it.",
+        why: "A block that is made and freed costs 10 to 20 ns where the allocator has one at hand, and several times that \
+              where it splits, merges or asks the kernel; collected memory costs its share of each collection. A block that \
+              the program keeps and uses again costs about 1 ns.",
+        rule: "A quarter of all samples on CPUs or more, with the low end of the interval at a fifth, have a function of \
+               the allocator or the collector on their stack before any function of the program; at least 30 of them; and \
+               one function of the program calls for half of these or more. A program that makes memory for its results \
+               spends up to a tenth on that, compilers and interpreters up to a fifth. Without one caller there is no \
+               place to change.",
+        else_it_could_be: "Memory that is made once and kept: then there are few calls that free any.",
+        change: "Make blocks once and use them again: outside the loop, in a pool, an arena or on the stack. Let containers \
+                 grow at once to the size that they get (`reserve`, a capacity). In Go, Java and JavaScript make fewer \
+                 objects on the paths that are taken often.",
+        part: "Bounded: between half of the allocator's time and all of it. A list of free blocks takes a tenth of what \
+               `malloc` and `free` take, but not each block can be used again.",
+        assumes: "At least half of the blocks can be kept and used again. The allocator's share on the path is that of all \
+                  threads.",
+    },
+    explains: &[],
+    check,
+};
+
+/// Of the samples: the allocator's share, and the low end of its interval.
+const SHARE_MIN: f64 = 0.25;
+const SHARE_LO_MIN: f64 = 0.20;
+const SAMPLES_MIN: u64 = 30;
+/// Of the allocator's time, what one caller has.
+const CALLER_PART: f64 = 2.0;
+/// The least part that goes.
+const PART_MIN: f64 = 0.5;
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    Outcome::of_table(evidence.functions, |_| {
+        let allocators = of(evidence.profile, None);
+        let share = own_code::share(evidence, allocators, own_code::all(evidence.profile));
+        let says = || say!("the allocator has ", Piece::Share(share.value), " of the CPU time");
+        if share.value < SHARE_MIN || share.lo < SHARE_LO_MIN {
+            return Outcome::RuledOut(says());
+        }
+        if allocators.samples < SAMPLES_MIN {
+            return Outcome::RuledOut(says().and(say!(", by ", Count(allocators.samples, "sample"))));
+        }
+        let callers = own_code::functions(charges(evidence.profile));
+        match callers.into_iter().next() {
+            Some(most) if most.all.ns * CALLER_PART >= allocators.ns => {
+                Outcome::Found(vec![finding(evidence, &most, share)])
+            }
+            _ => Outcome::RuledOut(says().and(say!(", and no function calls for half of that"))),
+        }
+    })
+}
+
+/// Stacks that are in the allocator.
+fn charges(profile: &Profile) -> impl Iterator<Item = Charge<'_>> {
+    own_code::charges(profile).filter(|charge| matches!(charge.within, Within::Allocator(_)))
+}
+
+/// All of them, or those in a step.
+fn of(profile: &Profile, step: Option<Step>) -> Amount {
+    let is = |within: Within<'_>| step.is_none_or(|step| within == Within::Allocator(step));
+    charges(profile).filter(|charge| is(charge.within)).fold(Amount::default(), |mut sum, charge| {
+        sum.add(charge.weight);
+        sum
+    })
+}
+
+fn finding(evidence: &Evidence<'_>, most: &Sum<'_>, share: Share) -> Finding {
+    let on_cpu_ns = evidence.account_ns(State::on_cpu) as f64;
+    let allocators = of(evidence.profile, None);
+    let steps = [(Step::Makes, "making"), (Step::Frees, "freeing"), (Step::Collects, "collecting")];
+    let step = |(step, name): (Step, &'static str)| -> Option<Sentence> {
+        let part = of(evidence.profile, Some(step)).ns / allocators.ns;
+        (part > 0.0).then(|| say!(name, ": ", Piece::Share(part), " of these"))
+    };
+    let mut figures = vec![say!(Count(allocators.samples, "sample"), " in the allocator or the collector")];
+    figures.extend(steps.into_iter().filter_map(step));
+    figures.push(say!(
+        Name(most.frame.function.clone()),
+        " calls for ",
+        Piece::Share(most.all.ns / allocators.ns),
+        " of these"
+    ));
+    Finding {
+        cause: CAUSE.name,
+        place: place(evidence, most),
+        what: called(most).and(say!(
+            " makes and frees memory: ",
+            Piece::Share(share.value),
+            " of the CPU time is the allocator's"
+        )),
+        change: say!("keep the blocks and use them again: outside the loop, in a pool or an arena"),
+        share_ns: Interval { lo: (on_cpu_ns * share.lo) as Ns, hi: (on_cpu_ns * share.hi) as Ns },
+        saving: evidence.saving(&Goes::Samples(share), (PART_MIN, 1.0), Known::Bounded),
+        evidence: figures,
+        assumes: vec![say!("at least half of the blocks can be used again")],
+        verify: vec![say!("dwell run --lines '", Name(most.frame.function.clone()), "' …")],
+        explains: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::own_code::tests::{Told, at, native};
+    use crate::judge::samples::{found, judged_with, run, saves};
+    use model::Seen;
+    use model::profile::Activity;
+
+    const MS: Ns = 1_000_000;
+
+    /// So many samples in the allocator, of these callers, and others.
+    fn told(callers: &[(&str, u64)], others: u64) -> Told {
+        let other = native("program", "other");
+        let told = Told::default().stack(others, Activity::User, &[other]);
+        callers.iter().fold(told, |told, (name, samples)| {
+            let caller = at(native("program", name), "/src/a.c", 7);
+            let half = samples / 2;
+            told.stack(half, Activity::User, &[native("libc.so.6", "malloc"), caller.clone()]).stack(
+                samples - half,
+                Activity::User,
+                &[native("libc.so.6", "libc.so.6+0x99"), native("libc.so.6", "free"), caller],
+            )
+        })
+    }
+
+    fn diagnosis(callers: &[(&str, u64)], others: u64) -> model::Diagnosis {
+        judged_with(&run(&[(State::User, 1000 * MS)]), &told(callers, others).0, &Seen::Absent)
+    }
+
+    #[test]
+    fn a_loop_that_makes_and_frees_saves_half_of_it_to_all() {
+        let diagnosis = diagnosis(&[("parse", 800)], 200);
+        let finding = &diagnosis.findings[0];
+        assert_eq!(finding.cause.id, "allocation");
+        let (lo, hi) = saves(finding);
+        assert!(lo > 380 * MS && lo < 400 * MS && hi > 800 * MS && hi < 830 * MS, "{lo} to {hi}");
+    }
+
+    #[test]
+    fn a_quarter_is_enough_where_one_function_calls_for_half() {
+        assert!(found(&diagnosis(&[("parse", 250)], 750), "allocation").is_some());
+        assert!(found(&diagnosis(&[("parse", 240)], 760), "allocation").is_none());
+        assert!(found(&diagnosis(&[("parse", 130), ("print", 120)], 750), "allocation").is_some());
+        let spread = diagnosis(&[("parse", 100), ("print", 80), ("read", 70)], 750);
+        assert!(found(&spread, "allocation").is_none());
+        assert!(spread.ruled_out.iter().any(|(cause, _)| cause.id == "allocation"));
+    }
+
+    #[test]
+    fn a_few_samples_say_nothing() {
+        assert!(found(&diagnosis(&[("parse", 29)], 1), "allocation").is_none());
+        assert!(found(&diagnosis(&[("parse", 30)], 1), "allocation").is_some());
+    }
+}

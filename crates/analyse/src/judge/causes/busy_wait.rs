@@ -1,0 +1,255 @@
+//! Threads that look again and again whether something has happened, and never sleep.
+
+use super::{Cause, Manual, Outcome};
+use crate::judge::Evidence;
+use crate::judge::named::{called, place};
+use crate::judge::predict::{ALL, Goes, Kind};
+use crate::judge::spins::{self, Spins};
+use model::coverage::Interval;
+use model::finding::{CauseName, Finding, Known, Place, SavedTime, Saving};
+use model::recording::Tier;
+use model::run::CallRow;
+use model::sentence::Piece::{self, Count, Name, Ns as Time};
+use model::{Ns, Seen, Sentence, State, say};
+
+pub(super) static CAUSE: Cause = Cause {
+    name: CauseName { id: "busy-wait", title: "waits that never sleep" },
+    tiers: &[Tier::Bpf],
+    manual: Manual {
+        what: "A thread looks in a loop whether something has happened (`poll` with a time limit of 0, `sched_yield`, a read that \
+               would block), and does not sleep in between.",
+        why: "It has a CPU all the time. Where all CPUs are busy it keeps one from the thread that it waits for; else it uses \
+              power, and what other programs could use.",
+        rule: "A call that only looks returned a thousand times or more: `sched_yield`; or `poll`, `select`, `epoll_wait`, \
+               `waitpid` of which nine tenths or more returned 0; or a read of which as many failed with `EAGAIN`; in 20 us or \
+               less on average, since one that was given time takes longer. Functions whose time in the kernel is mostly \
+               these calls have a twentieth of all samples or more, and some thread does little else. A loop that looks at \
+               memory without any call is not told from other work: that is hot code.",
+        else_it_could_be: "A loop that works off something each time, with a look in between: then the looks are a small part of \
+                           its time.",
+        change: "Sleep until it has happened: a condition variable or a futex in place of `sched_yield`, a time limit in place \
+                 of 0, `waitpid` without `WNOHANG`, a blocking read or `epoll_wait`. Where the wait is always shorter than a \
+                 wake-up, spin for a few microseconds and then sleep.",
+        part: "Bounded: of the wall clock what threads that do something else waited for a CPU of the program's own, between the \
+               one that waited least and the one that waited most. Where they hardly waited it saves CPU time only.",
+        assumes: "What it looks for is done by the threads that it keeps from a CPU. A wake-up takes no longer than the thread \
+                  that looks takes to see it.",
+    },
+    explains: &["cpu-contention"],
+    check,
+};
+
+/// Of the samples, what spinning has at least: the low end.
+const SHARE_MIN: f64 = 0.05;
+const SAMPLES_MIN: u64 = 30;
+/// A thread that computes for less than this part of the wall is none that is kept from it.
+const COMPUTES_PART: Ns = 20;
+/// Less of the wall is not worth a change; of CPU time it is the same part.
+const WORTH_PART: Ns = 20;
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    if let Seen::Unseen(why) = evidence.syscalls {
+        return Outcome::Unavailable(why.clone());
+    }
+    let (calls, unseen) = spins::calls(evidence);
+    if calls.is_empty() {
+        return match unseen {
+            Some(why) => Outcome::Unavailable(format!("what calls returned: {why}")),
+            None => Outcome::RuledOut(say!("no call that only looks found nothing a thousand times")),
+        };
+    }
+    if let Seen::Unseen(why) = evidence.functions {
+        return Outcome::Unavailable(why.clone());
+    }
+    let spins = spins::of(evidence, calls);
+    if spins.share.lo < SHARE_MIN || spins.samples < SAMPLES_MIN || spins.threads.is_empty() {
+        let (_, call) = spins.calls[0];
+        return Outcome::RuledOut(looks(call).and(say!(
+            ", and threads that do little else have ",
+            Piece::Share(spins.share.value),
+            " of the CPU time"
+        )));
+    }
+    Outcome::Found(vec![finding(evidence, &spins)])
+}
+
+/// `poll found nothing 8,000 times`.
+fn looks(call: &CallRow) -> Sentence {
+    say!(Name(call.name.to_string()), " was called ", Count(call.calls, "time"), " for nothing")
+}
+
+fn finding(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Finding {
+    let (row, call) = spins.calls[0];
+    let cpu_ns = evidence.cpu_ns() as f64;
+    let spent_ns = Interval { lo: (cpu_ns * spins.share.lo) as Ns, hi: (cpu_ns * spins.share.hi) as Ns };
+    let kept_ns = kept_from_cpus(evidence, spins);
+    let delays = kept_ns.hi >= evidence.whole_ns / WORTH_PART && kept_ns.hi > 0;
+    let who = match &spins.by {
+        Some(by) => called(by).and(say!(" calls ")),
+        None => say!("the program calls "),
+    };
+    let what = who.and(say!(
+        Name(call.name.to_string()),
+        " ",
+        Count(call.calls, "time"),
+        " for nothing: ",
+        Piece::Share(spins.share.value),
+        " of the CPU time"
+    ));
+    let what = match delays {
+        true => what.and(say!(", while threads that do something wait ", Time(kept_ns.hi), " for a CPU")),
+        false => what,
+    };
+    let saving = match delays {
+        _ if evidence.window => evidence.saving(&Goes::Account(spent_ns, Kind::Cpu), ALL, Known::Bounded),
+        true => evidence.saving(&Goes::WallAndCpu(kept_ns, spent_ns.hi), ALL, Known::Bounded),
+        false => Seen::Value(Saving { ns: spent_ns, of: SavedTime::Cpu, part: ALL, known: Known::Bounded }),
+    };
+    let on_cpu_ns = evidence.account_ns(State::on_cpu) as f64;
+    Finding {
+        cause: CAUSE.name,
+        place: spins.by.as_ref().map_or(Place::Call(row), |by| place(evidence, by)),
+        what,
+        change: change(call),
+        share_ns: Interval { lo: (on_cpu_ns * spins.share.lo) as Ns, hi: (on_cpu_ns * spins.share.hi) as Ns },
+        saving,
+        evidence: vec![
+            looks(call).and(say!(", each in ", Time(call.total_ns / call.calls.max(1)), " on average")),
+            say!(
+                Count(spins.threads.len() as u64, "thread"),
+                " does little else, by ",
+                Count(spins.samples, "sample")
+            ),
+        ],
+        assumes: vec![say!("what it looks for is done by the threads that it keeps from a CPU")],
+        verify: vec![say!("dwell run … has no such calls in the table of system calls")],
+        explains: Vec::new(),
+    }
+}
+
+/// How long threads that do something else waited for a CPU that the program itself had: the one
+/// that waited least, and the one that waited most.
+fn kept_from_cpus(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Interval {
+    let behind_own = evidence.run_queue.value().map_or(0.0, |queue| {
+        let seen = queue.behind_own_ns + queue.behind_others_ns;
+        if seen > 0 { queue.behind_own_ns as f64 / seen as f64 } else { 0.0 }
+    });
+    let others = evidence.threads.iter().filter(|thread| !spins.threads.contains(&thread.tid));
+    let of = |thread: &model::run::ThreadLedger, counts: fn(State) -> bool| -> Ns {
+        thread.states.iter().filter(|(state, _)| counts(*state)).map(|(_, ns)| ns).sum()
+    };
+    let computes = others.filter(|thread| of(thread, State::on_cpu) >= evidence.wall_ns / COMPUTES_PART);
+    let waits: Vec<Ns> = computes.map(|thread| of(thread, |state| state == State::Runqueue)).collect();
+    let scaled = |ns: Option<&Ns>| (ns.copied().unwrap_or(0) as f64 * behind_own) as Ns;
+    Interval { lo: scaled(waits.iter().min()), hi: scaled(waits.iter().max()) }
+}
+
+fn change(call: &CallRow) -> Sentence {
+    match &*call.name.name {
+        "sched_yield" => say!("sleep until it is woken: a condition variable, a futex or a semaphore"),
+        "wait4" | "waitid" => say!("wait for the child without WNOHANG, or for SIGCHLD"),
+        "poll" | "ppoll" | "select" | "pselect6" | "epoll_wait" | "epoll_pwait" | "epoll_pwait2" => {
+            say!(
+                "give ",
+                Name(call.name.to_string()),
+                " a time limit, or none: it returns when there is something"
+            )
+        }
+        _ => say!("wait with poll or epoll until there is something, or let the call block"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::own_code::tests::{Told, native};
+    use crate::judge::samples::{call, found, judged_with, run, thread};
+    use model::profile::{Activity, Frame, Owner};
+    use model::recording::Language;
+    use model::run::ResultsRow;
+    use model::{Diagnosis, Run, RunQueue};
+
+    const MS: Ns = 1_000_000;
+
+    /// Thread 100 looks with this call for a second; 101 computes, and waits so long for a CPU.
+    fn looks(call: CallRow, waits_ns: Ns) -> Run {
+        let mut run = run(&[(State::Kernel, 700 * MS), (State::User, 300 * MS)]);
+        run.threads.push(thread(101, &[(State::User, 1000 * MS - waits_ns), (State::Runqueue, waits_ns)]));
+        run.syscalls = Seen::Value(vec![call]);
+        run.run_queue = Seen::Value(RunQueue {
+            behind_own_ns: 10 * MS,
+            behind_others_ns: 0,
+            idle_cpu_ns: 0,
+            unseen_ns: 0,
+            others: Vec::new(),
+            cpus_used: 2.0,
+            cpus_wanted: 2.0,
+        });
+        run
+    }
+
+    /// So many samples of thread 100 in its looks, in `entry` of the kernel and around it, and as
+    /// many of thread 101 as are left of a thousand.
+    fn told(entry: &str, samples: u64) -> Told {
+        let kernel = Frame { language: Language::Kernel, ..native("[kernel]", entry) };
+        let look = native("program", "look");
+        let mut told = Told::default()
+            .stack(samples / 2, Activity::Kernel, &[kernel, native("libc.so.6", "poll"), look.clone()])
+            .stack(samples - samples / 2, Activity::User, &[look])
+            .stack(1000 - samples, Activity::User, &[native("program", "work")]);
+        told.0.threads.push(Owner { pid: 100, tid: 101, name: "work".into() });
+        told.0.weights[2].thread = 1;
+        told
+    }
+
+    fn poll(calls: u64, zeros: u64) -> CallRow {
+        let results = ResultsRow { zeros, ..ResultsRow::default() };
+        CallRow { results: Seen::Value(results), ..call("poll", calls, calls * 1000) }
+    }
+
+    fn judge(run: &Run, told: &Told) -> Diagnosis {
+        judged_with(run, &told.0, &Seen::Absent)
+    }
+
+    fn saved(diagnosis: &Diagnosis) -> Option<(SavedTime, Ns, Ns)> {
+        let saving = found(diagnosis, "busy-wait")?.saving.value()?;
+        Some((saving.of, saving.ns.lo, saving.ns.hi))
+    }
+
+    #[test]
+    fn who_is_kept_from_a_cpu_gains_what_it_waited() {
+        let run = looks(call("sched_yield", 100_000, 700 * MS), 400 * MS);
+        let diagnosis = judge(&run, &told("__x64_sys_sched_yield", 500));
+        assert_eq!(saved(&diagnosis), Some((SavedTime::Wall, 400 * MS, 400 * MS)));
+    }
+
+    #[test]
+    fn where_cpus_are_free_it_saves_cpu_time_only_and_comes_last() {
+        let run = looks(poll(100_000, 95_000), 10 * MS);
+        let diagnosis = judge(&run, &told("__x64_sys_poll", 500));
+        let (of, lo, hi) = saved(&diagnosis).expect("it is there");
+        assert!(of == SavedTime::Cpu && lo > 900 * MS && hi < 1100 * MS, "{lo} to {hi} of 2 s");
+        assert_eq!(diagnosis.findings.last().map(|finding| finding.cause.id), Some("busy-wait"));
+        assert_eq!(diagnosis.findings[0].cause.id, "hot-code", "its work is hot, its looks are not");
+    }
+
+    #[test]
+    fn looks_that_find_something_are_no_cause() {
+        let is = |row: CallRow, samples: u64| {
+            found(&judge(&looks(row, 400 * MS), &told("__x64_sys_poll", samples)), "busy-wait").is_some()
+        };
+        assert!(is(poll(1000, 900), 500));
+        assert!(!is(poll(1000, 899), 500));
+        assert!(!is(poll(999, 999), 500));
+        assert!(!is(poll(1000, 900), 40), "a small part of the time");
+        assert!(!is(CallRow { total_ns: 1000 * 20_001, ..poll(1000, 900) }, 500), "it was given time");
+        assert!(is(CallRow { total_ns: 1000 * 20_000, ..poll(1000, 900) }, 500));
+    }
+
+    #[test]
+    fn what_calls_returned_may_not_be_known() {
+        let row = CallRow { results: Seen::unseen("not in this recording"), ..poll(1000, 900) };
+        let diagnosis = judge(&looks(row, 400 * MS), &told("__x64_sys_poll", 500));
+        assert!(diagnosis.unavailable.iter().any(|(cause, _)| cause.id == "busy-wait"));
+    }
+}

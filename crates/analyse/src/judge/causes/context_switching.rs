@@ -1,0 +1,292 @@
+//! Threads that hand over to each other for each small item.
+
+use super::{Cause, Manual, Outcome};
+use crate::judge::Evidence;
+use crate::judge::predict::Goes;
+use model::coverage::Interval;
+use model::finding::{CauseName, Finding, Known, Place};
+use model::prediction::Site;
+use model::recording::Tier;
+use model::run::{WaitRow, WakerRow};
+use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Share};
+use model::wait::{SyscallName, TargetKind, WaitTarget, WakerKind};
+use model::{Ns, Reason, Seen, Sentence, State, say};
+
+pub(super) static CAUSE: Cause = Cause {
+    name: CauseName { id: "context-switching", title: "hand-overs for each small item" },
+    tiers: &[Tier::Bpf],
+    manual: Manual {
+        what: "Threads or processes of the program hand over to each other through a pipe, a local connection, an eventfd or a \
+               condition, many thousand times a second, with little to do in between.",
+        why: "Each hand-over is a call that sends, a wake-up, a switch of threads and a call that receives: 5 to 20 us, more \
+              where an idle CPU has to wake up first. One byte takes as long as 4 KiB.",
+        rule: "Threads of the program ended a thousand waits of each other or more, one in 50 us of the account or less; calls \
+               that send and receive, and the run queue behind its own threads and idle CPUs, have more of the path than the \
+               program's own code; and such calls move 4 KiB on average or less. From 50 us on the work between two \
+               hand-overs is worth more than the hand-over; below a thousand they are some milliseconds; more than a page is \
+               no small item. Waits for locks do not count, nor do those for the end of a process.",
+        else_it_could_be: "A question that needs its answer before the next one can be asked: then no items can be put \
+                           together.",
+        change: "Hand over more at a time: buffer the items and write them together, let one thread do both steps, or give \
+                 each a queue that it empties before it sleeps.",
+        part: "Of N hand-overs those that k items share go, N - N/k. Bounded: with k from 10 to all of them, between nine \
+               tenths and all but one.",
+        assumes: "Ten items or more may wait for each other.",
+    },
+    explains: &["small-io"],
+    check,
+};
+
+/// With fewer hand-overs there is little to gain.
+const HAND_OVERS_MIN: u64 = 1000;
+/// Of the account, between two of them.
+const APART_NS_MAX: Ns = 50_000;
+/// Bytes of a call that are still a small item.
+const BYTES_MAX: u64 = 4096;
+/// The least number of items that could share one.
+const TOGETHER: f64 = 10.0;
+
+/// Calls that hand something over, or wait for it.
+const CALLS: &[&str] = &[
+    "read",
+    "readv",
+    "write",
+    "writev",
+    "recvfrom",
+    "recvmsg",
+    "recvmmsg",
+    "sendto",
+    "sendmsg",
+    "sendmmsg",
+    "poll",
+    "ppoll",
+    "select",
+    "pselect6",
+    "epoll_wait",
+    "epoll_pwait",
+    "epoll_pwait2",
+    "futex",
+    "futex_wait",
+    "futex_wake",
+    "sendfile",
+    "splice",
+];
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    let rows = evidence.waits.iter().enumerate().filter(|(_, wait)| hands_over(wait));
+    let rows: Vec<(usize, &WaitRow, u64)> = rows.map(|(row, wait)| (row, wait, by_own(wait))).collect();
+    let times: u64 = rows.iter().map(|(_, _, times)| times).sum();
+    if times < HAND_OVERS_MIN {
+        return Outcome::RuledOut(say!("its threads ended ", Count(times, "wait"), " of each other"));
+    }
+    let apart_ns = evidence.whole_ns / times;
+    if apart_ns > APART_NS_MAX {
+        return Outcome::RuledOut(say!("its threads handed over every ", Time(apart_ns)));
+    }
+    let (costs_ns, own_ns) = (costs_ns(evidence), evidence.account_ns(|state| state == State::User));
+    if costs_ns <= own_ns {
+        return Outcome::RuledOut(say!(
+            "it hands over every ",
+            Time(apart_ns),
+            ", which takes ",
+            Time(costs_ns),
+            "; its own code takes ",
+            Time(own_ns)
+        ));
+    }
+    match bytes_mean(evidence) {
+        Some(bytes) if bytes > BYTES_MAX => {
+            Outcome::RuledOut(say!("its threads hand over ", Bytes(bytes), " at a time"))
+        }
+        _ => Outcome::Found(vec![finding(evidence, &rows, times, costs_ns)]),
+    }
+}
+
+/// Whether something is handed over by what ended such a wait.
+fn hands_over(wait: &WaitRow) -> bool {
+    match wait.on {
+        WaitTarget::InterpreterLock(_) => false,
+        _ => match wait.on.kind() {
+            TargetKind::Pipe | TargetKind::Unix | TargetKind::Tcp | TargetKind::Udp | TargetKind::EventFd => {
+                true
+            }
+            TargetKind::Futex => is_condition(wait),
+            _ => false,
+        },
+    }
+}
+
+/// Whether a futex is a condition: then it is no lock that somebody had.
+fn is_condition(wait: &WaitRow) -> bool {
+    let stack = wait.stack.value().map_or(&[][..], Vec::as_slice);
+    stack.iter().any(|frame| frame.function.contains("pthread_cond_"))
+}
+
+fn is_own(waker: &&WakerRow) -> bool {
+    waker.kind == WakerKind::Thread
+}
+
+/// Bytes that such calls moved, on average, where that is known.
+fn bytes_mean(evidence: &Evidence<'_>) -> Option<u64> {
+    let rows = evidence.calls_named(CALLS).into_iter().filter_map(|(_, row)| {
+        let results = row.results.value()?;
+        Some((results.bytes?, results.sizes.iter().map(|(_, calls)| calls).sum::<u64>()))
+    });
+    let (bytes, calls) = rows.fold((0, 0), |sum, row| (sum.0 + row.0, sum.1 + row.1));
+    (calls > 0).then(|| bytes / calls)
+}
+
+/// How many of them a thread of the program ended.
+fn by_own(wait: &WaitRow) -> u64 {
+    wait.by.iter().filter(is_own).map(|waker| waker.times).sum()
+}
+
+/// What hand-overs take of the path: the calls, and the time until the other one has a CPU.
+fn costs_ns(evidence: &Evidence<'_>) -> Ns {
+    let is_call = |name: &SyscallName| CALLS.contains(&&*name.name);
+    let counts = |reason: &Reason| match reason {
+        Reason::Syscall(name) => is_call(name),
+        Reason::SyscallEntry | Reason::SyscallsSampled | Reason::PreemptedByOwn(_) | Reason::IdleCpu => true,
+        _ => false,
+    };
+    evidence.path.iter().filter(|step| counts(&step.reason)).map(|step| step.ns).sum()
+}
+
+fn finding(evidence: &Evidence<'_>, rows: &[(usize, &WaitRow, u64)], times: u64, costs_ns: Ns) -> Finding {
+    let (row, wait, most) = rows
+        .iter()
+        .max_by_key(|(row, _, times)| (*times, std::cmp::Reverse(*row)))
+        .copied()
+        .expect("there are some");
+    let call = wait.call.syscall().map_or_else(|| "a call".to_owned(), ToString::to_string);
+    let share_ns = Interval { lo: costs_ns, hi: costs_ns };
+    let part = (1.0 - 1.0 / TOGETHER, 1.0 - 1.0 / times as f64);
+    let sites = [State::Kernel, State::Runqueue].map(Site::State).to_vec();
+    let own_ns = evidence.account_ns(|state| state == State::User);
+    Finding {
+        cause: CAUSE.name,
+        place: Place::Wait(row),
+        what: who(wait).and(say!(" to each other ")).and(through(wait)).and(say!(
+            Count(times, "time"),
+            ", every ",
+            Time(evidence.whole_ns / times)
+        )),
+        change: say!(
+            "hand over more at a time: put many items into one write, or let one thread do both steps"
+        ),
+        share_ns,
+        saving: evidence.saving(&Goes::Sites(sites, share_ns), part, Known::Bounded),
+        evidence: vec![
+            say!(Count(most, "wait"), " of these in ", Name(call)),
+            say!(
+                "hand-overs have ",
+                Share(costs_ns as f64 / evidence.whole_ns.max(1) as f64),
+                " of the account, the program's own code ",
+                Share(own_ns as f64 / evidence.whole_ns.max(1) as f64)
+            ),
+        ],
+        assumes: vec![say!("ten items or more may wait for each other")],
+        verify: vec![say!("strace -f -c -e trace=read,write … counts the calls before and after")],
+        explains: Vec::new(),
+    }
+}
+
+/// `ping and pong hand over`.
+fn who(wait: &WaitRow) -> Sentence {
+    let waits = wait.threads.first().map(|thread| &*thread.name);
+    let wakes = wait.by.iter().find(is_own).map(|waker| &*waker.name);
+    match (waits, wakes) {
+        (Some(one), Some(other)) if one != other => {
+            say!(Name(one.to_owned()), " and ", Name(other.to_owned()), " hand over")
+        }
+        (Some(one), _) | (_, Some(one)) => say!("threads called ", Name(one.to_owned()), " hand over"),
+        (None, None) => say!("threads of the program hand over"),
+    }
+}
+
+fn through(wait: &WaitRow) -> Sentence {
+    let named = |kind: &'static str, name: &Seen<String>| match name {
+        Seen::Value(name) => say!("through ", kind, " ", Name(name.clone()), ": "),
+        _ => say!("through a ", kind, ": "),
+    };
+    match &wait.on {
+        WaitTarget::Pipe(name) => named("pipe", name),
+        WaitTarget::Unix(name) => named("local socket", name),
+        WaitTarget::Tcp(_) => say!("through a TCP connection: "),
+        WaitTarget::Udp(_) => say!("through a UDP socket: "),
+        WaitTarget::Futex(_) => say!("by a condition: "),
+        _ => Sentence::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::samples::{found, judged, run, saves, sites, thread, wait};
+    use model::wait::WaitCall;
+    use model::{Diagnosis, Run, Step};
+
+    const MS: Ns = 1_000_000;
+
+    fn step(state: State, reason: Reason, ns: Ns) -> Step {
+        Step { pid: 100, tid: 100, process: "ping".into(), state, reason, ns, count: 1 }
+    }
+
+    /// A second of two processes, with so much of their own code, and so many hand-overs.
+    fn turns(own_ns: Ns, times: u64, on: WaitTarget) -> Run {
+        let costs_ns = 1000 * MS - own_ns;
+        let mut run = run(&[(State::User, own_ns), (State::Kernel, costs_ns)]);
+        run.threads.push(thread(101, &[(State::User, 0)]));
+        run.path = vec![
+            step(State::User, Reason::None, own_ns),
+            step(State::Kernel, Reason::Syscall("read".into()), costs_ns),
+        ];
+        let waker = WakerRow {
+            kind: WakerKind::Thread,
+            name: "pong".into(),
+            pid: Seen::Absent,
+            tid: Seen::Absent,
+            times,
+            ns: 500 * MS,
+            place: Seen::Absent,
+            stack: Seen::Absent,
+            meanwhile: Vec::new(),
+        };
+        let call = WaitCall::Syscall("read".into());
+        run.waits = vec![WaitRow { call, by: vec![waker], ..wait(State::Pipe, on, &[]) }];
+        run
+    }
+
+    fn pipe() -> WaitTarget {
+        WaitTarget::Pipe(Seen::Absent)
+    }
+
+    fn judge(run: &Run) -> Diagnosis {
+        let costs_ns = run.account[1].ns;
+        judged(run, &sites(run, &[(Site::State(State::Kernel), [costs_ns, costs_ns, costs_ns / 2])]))
+    }
+
+    #[test]
+    fn nine_tenths_of_what_hand_overs_cost_go_or_all_but_one() {
+        let diagnosis = judge(&turns(200 * MS, 40_000, pipe()));
+        let finding = found(&diagnosis, "context-switching").expect("it is there");
+        assert_eq!(saves(finding), (360 * MS, 799_980_000));
+    }
+
+    #[test]
+    fn rare_ones_and_those_between_which_much_is_done_are_no_cause() {
+        let is = |own_ns: Ns, times: u64| {
+            found(&judge(&turns(own_ns, times, pipe())), "context-switching").is_some()
+        };
+        assert!(is(200 * MS, 20_000) && !is(200 * MS, 19_999), "every 50 us");
+        assert!(is(499 * MS, 40_000) && !is(500 * MS, 40_000), "what they cost is more than its own code");
+    }
+
+    #[test]
+    fn locks_are_not_handed_over_and_conditions_are() {
+        let mut run = turns(200 * MS, 40_000, WaitTarget::Futex(Seen::Value(4096)));
+        assert!(found(&judge(&run), "context-switching").is_none());
+        run.waits[0].stack = Seen::Value(vec!["___pthread_cond_wait".into()]);
+        assert!(found(&judge(&run), "context-switching").is_some());
+    }
+}

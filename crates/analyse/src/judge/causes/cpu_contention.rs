@@ -1,0 +1,224 @@
+//! Time in which the program was ready to run and something else had the CPUs: other programs, or
+//! its own threads on fewer CPUs than the host has.
+
+use super::{Cause, Manual, Outcome};
+use crate::judge::predict::Goes;
+use crate::judge::{Evidence, starved};
+use model::coverage::Interval;
+use model::finding::{CauseName, Finding, Known, Place};
+use model::limits::Limits;
+use model::prediction::Site;
+use model::recording::Tier;
+use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
+use model::{Ns, Rival, RunQueue, Seen, Sentence, State, say};
+
+pub(super) static CAUSE: Cause = Cause {
+    name: CauseName { id: "cpu-contention", title: "too few CPUs for what is ready to run" },
+    tiers: &[Tier::Bpf, Tier::Perf, Tier::Proc],
+    manual: Manual {
+        what: "The program is ready to run, and other programs have the CPUs; or its own threads wait for each other's CPU \
+               since they may not use all that the host has.",
+        why: "Each thread that is ready gets its share of a CPU. Beside another that never sleeps the same work takes twice as \
+              long.",
+        rule: "A tenth of the account and 20 ms or more are run queue behind other programs; or a tenth behind threads of its \
+               own while it is bound to fewer CPUs than the host has. A tenth is what a host with a few busy services gives \
+               and takes from run to run, 20 ms are some time slices. dwell and threads of the kernel are no other programs. Where it was not seen who had the CPU, that time is divided as what was \
+               seen, or else by the CPU time of the program and of others. Its own threads on all CPUs of the host are no \
+               finding: they have used up the machine.",
+        else_it_could_be: "A hypervisor that takes CPU time: the coverage has that as steal. A quota is the cause \
+                           cpu-throttling.",
+        change: "End the other programs that the finding names or move them elsewhere; give them less (`nice`, `cpu.weight`), \
+                 or CPUs of their own (`taskset`, a cpuset). Where the program is bound to few CPUs, allow it more.",
+        part: "All of the time behind others goes. Bounded: behind others that is what was waited for them; behind its own \
+               threads no more than what the CPU time of all threads leaves on all CPUs of the host.",
+        assumes: "The other programs can do without these CPUs.",
+    },
+    explains: &[],
+    check,
+};
+
+/// Less than this part of the whole is no cause.
+const PART: Ns = 10;
+/// Some time slices of a busy host, which any run may meet.
+const OTHERS_NS_MIN: Ns = 20_000_000;
+/// Other programs that are named.
+const NAMED: usize = 2;
+/// How names begin that are no other programs: dwell's own, and threads of the kernel, which as a
+/// rule work for whoever has just asked for it.
+const NO_PROGRAMS: &[&str] = &[
+    "dwell",
+    "kworker/",
+    "ksoftirqd/",
+    "rcu_",
+    "rcuc/",
+    "rcuog/",
+    "rcuop/",
+    "migration/",
+    "irq/",
+    "ktimers/",
+    "kswapd",
+    "kcompactd",
+    "khugepaged",
+    "kdamond",
+    "jbd2/",
+    "kthreadd",
+    "cpuhp/",
+];
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    let Seen::Value(queue) = evidence.run_queue else {
+        return Outcome::Unavailable("who had the CPUs is not in this recording".to_owned());
+    };
+    let held = starved::of(evidence);
+    let no_programs = queue.others.iter().filter(|other| !is_program(other));
+    let others_ns = held.others_ns.saturating_sub(no_programs.map(|other| other.ns).sum());
+    let counts = |ns: Ns| ns > 0 && ns >= evidence.whole_ns / PART;
+    let bound_to = evidence.limits.value().and_then(|limits| limits.cpus_allowed.value());
+    let few = bound_to.copied().filter(|allowed| *allowed < evidence.cpus);
+    let mut findings = Vec::new();
+    if counts(others_ns) && others_ns >= OTHERS_NS_MIN {
+        findings.push(behind_others(evidence, queue, others_ns));
+    }
+    if let Some(allowed) = few.filter(|_| counts(held.own_ns)) {
+        findings.push(behind_own(evidence, queue, held.own_ns, allowed));
+    }
+    let own = if held.own_ns > 0 {
+        say!(", and ", Time(held.own_ns), " behind its own threads, which may use all CPUs")
+    } else {
+        Sentence::default()
+    };
+    Outcome::of(findings, say!("it waited ", Time(others_ns), " for CPUs that others had").and(own))
+}
+
+fn is_program(other: &Rival) -> bool {
+    !NO_PROGRAMS.iter().any(|start| other.name.starts_with(start))
+}
+
+fn behind_others(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns) -> Finding {
+    let share_ns = Interval { lo: ns, hi: ns };
+    let programs = || queue.others.iter().filter(|other| is_program(other));
+    let name = |other: &Rival| match other.pid {
+        Seen::Value(pid) => say!(Name(other.name.clone()), " (PID ", Name(pid.to_string()), ")"),
+        _ => say!(Name(other.name.clone())),
+    };
+    let named = programs().take(NAMED).map(name).reduce(|all, one| all.and(say!(" and ")).and(one));
+    let most = named.clone().map_or_else(Sentence::default, |named| say!(", most of all ").and(named));
+    let who = named.unwrap_or_else(|| say!("the other programs"));
+    Finding {
+        cause: CAUSE.name,
+        place: Place::State(State::Runqueue),
+        what: say!("the program waits ", Time(ns), " for CPUs that other programs have").and(most),
+        change: say!("end or move ").and(who).and(say!(", or give them less: nice, cpu.weight, taskset")),
+        share_ns,
+        saving: saving(evidence, share_ns),
+        evidence: programs()
+            .take(NAMED + 1)
+            .map(|other| say!(Time(other.ns), " behind ", Name(other.name.clone())))
+            .collect(),
+        assumes: vec![say!("the other programs can do without these CPUs")],
+        verify: vec![say!("dwell run … while they do not run")],
+        explains: Vec::new(),
+    }
+}
+
+fn behind_own(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns, allowed: u32) -> Finding {
+    let share_ns = Interval { lo: 0, hi: ns };
+    let free =
+        evidence.limits.clone().map(|limits| Limits { cpus_allowed: Seen::Value(evidence.cpus), ..limits });
+    Finding {
+        cause: CAUSE.name,
+        place: Place::State(State::Runqueue),
+        what: say!(
+            "threads of the program wait ",
+            Time(ns),
+            " for each other: they may use ",
+            Number(allowed.into()),
+            " of ",
+            Count(evidence.cpus.into(), "CPU")
+        ),
+        change: say!("let it use more CPUs: taskset, cpuset.cpus, the container's limit"),
+        share_ns,
+        saving: saving(&evidence.limited_by(&free), share_ns),
+        evidence: vec![say!(
+            "its threads used ",
+            Share(queue.cpus_used),
+            " of a CPU and wanted ",
+            Share(queue.cpus_wanted)
+        )],
+        assumes: vec![say!("the other CPUs are free for it")],
+        verify: vec![say!("dwell compare with and without taskset")],
+        explains: Vec::new(),
+    }
+}
+
+/// Of the time in the run queue the part that is so long.
+fn saving(evidence: &Evidence<'_>, share_ns: Interval) -> Seen<model::finding::Saving> {
+    let queued_ns = evidence.account_ns(|state| state == State::Runqueue).max(1) as f64;
+    let part = (share_ns.lo as f64 / queued_ns, share_ns.hi as f64 / queued_ns);
+    let all = Interval { lo: queued_ns as Ns, hi: queued_ns as Ns };
+    evidence.saving(&Goes::Sites(vec![Site::State(State::Runqueue)], all), part, Known::Bounded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::samples::{found, judged, run, saves, sites};
+    use model::{Diagnosis, Run};
+
+    const MS: Ns = 1_000_000;
+
+    /// A second, of which it waits so long for a CPU: behind its own threads, behind others.
+    fn queued(own_ns: Ns, others: &[(&str, Ns)], allowed: u32) -> Run {
+        let others_ns: Ns = others.iter().map(|(_, ns)| ns).sum();
+        let queued_ns = own_ns + others_ns;
+        let mut run = run(&[(State::User, 1000 * MS - queued_ns), (State::Runqueue, queued_ns)]);
+        let rival = |(name, ns): &(&str, Ns)| Rival { name: (*name).into(), pid: Seen::Value(7), ns: *ns };
+        run.run_queue = Seen::Value(RunQueue {
+            behind_own_ns: own_ns,
+            behind_others_ns: others_ns,
+            idle_cpu_ns: 0,
+            unseen_ns: 0,
+            others: others.iter().map(rival).collect(),
+            cpus_used: 1.0,
+            cpus_wanted: 2.0,
+        });
+        run.limits = Seen::Value(Limits {
+            group: Seen::Absent,
+            cpu: Seen::Absent,
+            memory: Seen::Absent,
+            cpus_allowed: Seen::Value(allowed),
+        });
+        run
+    }
+
+    fn judge(run: &Run) -> Diagnosis {
+        let queued_ns = run.account[1].ns;
+        judged(run, &sites(run, &[(Site::State(State::Runqueue), [queued_ns; 3])]))
+    }
+
+    #[test]
+    fn all_of_the_time_behind_others_goes() {
+        let diagnosis = judge(&queued(100 * MS, &[("sh", 300 * MS)], 4));
+        assert_eq!(saves(found(&diagnosis, "cpu-contention").expect("it is there")), (300 * MS, 300 * MS));
+        assert!(found(&judge(&queued(0, &[("sh", 100 * MS)], 4)), "cpu-contention").is_some());
+        assert!(found(&judge(&queued(0, &[("sh", 99 * MS)], 4)), "cpu-contention").is_none());
+    }
+
+    #[test]
+    fn dwell_and_the_kernel_are_no_other_programs() {
+        for name in ["dwell", "kworker/1:2"] {
+            assert!(found(&judge(&queued(0, &[(name, 200 * MS)], 4)), "cpu-contention").is_none(), "{name}");
+        }
+    }
+
+    #[test]
+    fn its_own_threads_are_a_cause_only_where_they_may_not_use_all_cpus() {
+        let diagnosis = judge(&queued(400 * MS, &[], 4));
+        assert!(found(&diagnosis, "cpu-contention").is_none());
+        let diagnosis = judge(&queued(400 * MS, &[], 1));
+        let finding = found(&diagnosis, "cpu-contention").expect("it is there");
+        assert_eq!(saves(finding), (0, 400 * MS));
+        // Four CPUs are free for what one had.
+        assert_eq!(finding.share_ns, Interval { lo: 0, hi: 400 * MS });
+    }
+}

@@ -1,0 +1,144 @@
+//! The CPU quota of a control group that is used up.
+
+use super::{Cause, Manual, Outcome};
+use crate::judge::Evidence;
+use crate::judge::predict::{ALL, Goes};
+use model::coverage::Interval;
+use model::finding::{CauseName, Finding, Known, Place};
+use model::limits::CpuQuota;
+use model::prediction::Site;
+use model::recording::Tier;
+use model::sentence::Piece::{Count, Name, Ns as Time, Number};
+use model::{Seen, Sentence, State, say};
+
+pub(super) static CAUSE: Cause = Cause {
+    name: CauseName { id: "cpu-throttling", title: "a used-up CPU quota" },
+    tiers: &[Tier::Bpf, Tier::Perf, Tier::Proc],
+    manual: Manual {
+        what: "The program is ready to run, and its control group, or one above it, has used up its CPU quota.",
+        why: "A group that may use 20 ms of each 100 ms and has several threads uses these up in a few milliseconds; all of \
+              its threads then stand still until the period ends, whether CPUs are idle or not.",
+        rule: "The account has time in which the program was ready and its group was throttled. The kernel says so of the \
+               group; no threshold is needed but that of every finding. Without BPF that time is part of the run queue, and \
+               is no more than what the group's counter grew by.",
+        else_it_could_be: "Nothing else is throttled. Time behind other programs is the cause cpu-contention.",
+        change: "Raise the quota of the group that the finding names (`cpu.max`, `cpu.cfs_quota_us`, a container's CPU \
+                 limit), or remove it and give the group a weight (`cpu.weight`, CPU requests). A longer period lets short \
+                 bursts pass. Or use as many threads as the quota has CPUs (`GOMAXPROCS`, `-j`).",
+        part: "All of the throttled time goes. Counted: its beginning and its end were both seen.",
+        assumes: "Without the quota a CPU is free for the program.",
+    },
+    explains: &[],
+    check,
+};
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    let quota = evidence.limits.value().and_then(|limits| limits.cpu.value());
+    let seen_ns = evidence.account_ns(|state| state == State::Throttled);
+    let share_ns = match quota {
+        _ if seen_ns > 0 => Interval { lo: seen_ns, hi: seen_ns },
+        // Of all threads of the group, one after the other.
+        Some(quota) if evidence.tier != Tier::Bpf => {
+            let queued_ns = evidence.account_ns(|state| state == State::Runqueue);
+            Interval { lo: 0, hi: quota.throttled_ns.min(queued_ns) }
+        }
+        _ => Interval::default(),
+    };
+    if share_ns.hi > 0 {
+        return Outcome::Found(vec![finding(evidence, quota, share_ns)]);
+    }
+    Outcome::RuledOut(match quota {
+        Some(quota) => say!("it was never throttled: it needed less than ").and(of_period(quota)),
+        None => say!("it was never throttled"),
+    })
+}
+
+fn finding(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, share_ns: Interval) -> Finding {
+    let group = || match quota {
+        Some(quota) => say!("the control group ", Name(quota.group.clone())),
+        None => say!("its control group"),
+    };
+    let periods = quota.map(|quota| {
+        let (throttled, all) = (Number(quota.throttled_periods), Count(quota.periods, "period"));
+        of_period(quota).and(say!(", used up in ", throttled, " of ", all))
+    });
+    // What the CPUs could do without the quota.
+    let free = evidence.limits.clone().map(|limits| model::limits::Limits { cpu: Seen::Absent, ..limits });
+    let goes = Goes::Sites(vec![Site::State(State::Throttled)], share_ns);
+    Finding {
+        cause: CAUSE.name,
+        place: Place::State(State::Throttled),
+        what: say!("the program stands still for ", Time(share_ns.hi), " since the CPU quota of ")
+            .and(group())
+            .and(say!(" is used up")),
+        change: say!("raise the quota of ").and(group()).and(say!(", or use fewer threads at a time")),
+        share_ns,
+        saving: evidence.limited_by(&free).saving(&goes, ALL, Known::Counted),
+        evidence: periods.into_iter().collect(),
+        assumes: vec![say!("without the quota a CPU is free")],
+        verify: vec![say!("nr_throttled in cpu.stat of ").and(group()).and(say!(" no longer grows"))],
+        explains: Vec::new(),
+    }
+}
+
+/// `4.00 ms of each 20.0 ms`.
+fn of_period(quota: &CpuQuota) -> Sentence {
+    say!(Time(quota.quota_ns), " of each ", Time(quota.period_ns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::samples::{found, judged, run, saves, sites};
+    use crate::judge::{Evidence, diagnose};
+    use model::limits::Limits;
+    use model::{Ns, Profile, Run};
+
+    const MS: Ns = 1_000_000;
+
+    /// A fifth of a CPU, of a program that wants all of one.
+    fn limited(states: &[(State, Ns)], throttled_ns: Ns) -> Run {
+        let mut run = run(states);
+        let quota = CpuQuota {
+            group: "/small".into(),
+            quota_ns: 20 * MS,
+            period_ns: 100 * MS,
+            periods: 10,
+            throttled_periods: 9,
+            throttled_ns,
+        };
+        run.limits = Seen::Value(Limits {
+            group: Seen::Value("/small/one".into()),
+            cpu: Seen::Value(quota),
+            memory: Seen::Absent,
+            cpus_allowed: Seen::Value(4),
+        });
+        run
+    }
+
+    #[test]
+    fn all_of_the_throttled_time_goes_and_the_quota_is_no_limit_then() {
+        let run = limited(&[(State::User, 200 * MS), (State::Throttled, 800 * MS)], 800 * MS);
+        let clocks = sites(&run, &[(Site::State(State::Throttled), [800 * MS; 3])]);
+        let diagnosis = judged(&run, &clocks);
+        let finding = found(&diagnosis, "cpu-throttling").expect("it is there");
+        assert_eq!(saves(finding), (800 * MS, 800 * MS));
+    }
+
+    #[test]
+    fn a_quota_that_was_enough_is_no_cause() {
+        let run = limited(&[(State::User, 200 * MS), (State::Sleep, 800 * MS)], 0);
+        let diagnosis = judged(&run, &Seen::Absent);
+        assert!(found(&diagnosis, "cpu-throttling").is_none());
+        assert!(diagnosis.ruled_out.iter().any(|(cause, _)| cause.id == "cpu-throttling"));
+    }
+
+    #[test]
+    fn without_bpf_the_groups_counter_bounds_what_of_the_run_queue_it_is() {
+        let run = limited(&[(State::User, 200 * MS), (State::Runqueue, 800 * MS)], 700 * MS);
+        let diagnosis = diagnose(&Evidence::of(Tier::Proc, &run, &Profile::default()));
+        let finding = found(&diagnosis, "cpu-throttling").expect("it may be");
+        assert_eq!(finding.share_ns, Interval { lo: 0, hi: 700 * MS });
+        assert!(found(&judged(&run, &Seen::Absent), "cpu-throttling").is_none(), "BPF would have seen it");
+    }
+}

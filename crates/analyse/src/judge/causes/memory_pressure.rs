@@ -1,0 +1,295 @@
+//! Memory that is short: pages are reclaimed, swapped or read again.
+
+use super::{Cause, Manual, Outcome};
+use crate::code::Amount;
+use crate::judge::predict::Goes;
+use crate::judge::{Evidence, own_code};
+use model::coverage::Interval;
+use model::finding::{CauseName, Finding, Known, Place, Saving};
+use model::limits::MemoryLimit;
+use model::prediction::Site;
+use model::profile::{Activity, Profile};
+use model::recording::{Language, Tier};
+use model::run::Share;
+use model::sentence::Piece::{self, Bytes, Count, Name, Ns as Time};
+use model::series::SeriesVerdict;
+use model::wait::WaitTarget;
+use model::{Ns, Seen, Sentence, State, say};
+
+pub(super) static CAUSE: Cause = Cause {
+    name: CauseName { id: "memory-pressure", title: "memory that is short" },
+    tiers: &[Tier::Bpf, Tier::Perf, Tier::Proc],
+    manual: Manual {
+        what: "The program waits for memory: the kernel takes pages from it or from others first, swaps them out and in, or \
+               reads files again that did not stay in memory.",
+        why: "A page that is in memory costs 100 ns, one that has to come from a disk 100 us and more. Where memory is short by a \
+              little, the same pages come and go all the time.",
+        rule: "Waits for swap and samples in the kernel's reclaim have a twentieth of the account or more; or, while a task \
+               waited for memory for a hundredth of the time or more by the kernel's own count (PSI), reads that wait for the \
+               disk have that much. A program that reads a file for the first time waits as well, but not for memory: the \
+               kernel does not count that.",
+        else_it_could_be: "Another program that takes the memory: PSI, swapping and reclaim are the host's.",
+        change: "Give it more memory (raise the limit of the control group that the finding names), or use less: smaller caches \
+                 and batches, a stream in place of the whole. See which other programs are large.",
+        part: "Bounded: the waits for swap and the reclaim go, and at most all time in faults of a program that swaps; reads of \
+               files go from nothing to all of them, since a first read stays, but for no longer than the kernel counted \
+               waits for memory.",
+        assumes: "With enough memory the pages stay.",
+    },
+    explains: &["disk-latency", "disk-throughput", "repeated-reads"],
+    check,
+};
+
+/// Less than this part of the whole is no cause.
+const PART: Ns = 20;
+
+/// Functions of the kernel that look for memory on behalf of who needs some.
+const RECLAIM: &[&str] = &[
+    "try_to_free_pages",
+    "try_to_free_mem_cgroup_pages",
+    "do_try_to_free_pages",
+    "shrink_node",
+    "shrink_lruvec",
+    "shrink_folio_list",
+    "shrink_slab",
+];
+
+/// What of the account shows that memory is short.
+#[derive(Debug, Clone, Copy)]
+struct Signs {
+    swap_ns: Ns,
+    reclaim: Share,
+    reclaim_ns: Interval,
+    /// Waits for the disk that read, as far as they can have been for memory.
+    reads_ns: Ns,
+    /// CPU time in faults, at most, of a program that swaps.
+    faults_ns: Ns,
+}
+
+impl Signs {
+    fn certain_ns(&self) -> Ns {
+        self.swap_ns + self.reclaim_ns.lo
+    }
+
+    fn most_ns(&self) -> Ns {
+        self.swap_ns + self.reclaim_ns.hi.max(self.faults_ns) + self.reads_ns
+    }
+}
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    let (signs, pressure) = (signs(evidence), pressure(evidence));
+    let seen_ns = signs.swap_ns + signs.reclaim_ns.lo + signs.reads_ns;
+    if seen_ns > 0 && seen_ns >= evidence.whole_ns / PART {
+        return Outcome::Found(vec![finding(evidence, &signs, pressure)]);
+    }
+    match (evidence.series, pressure) {
+        (_, Some(share)) => Outcome::RuledOut(say!(
+            "tasks of the host waited for memory for ",
+            Piece::Share(share),
+            " of the time, this program for ",
+            Time(signs.certain_ns())
+        )),
+        (Seen::Unseen(why), None) => Outcome::Unavailable(why.clone()),
+        _ => Outcome::RuledOut(say!("no swap, no reclaim, and nothing waited for memory")),
+    }
+}
+
+/// For which part of the wall some task waited for memory, where that is worth a word.
+fn pressure(evidence: &Evidence<'_>) -> Option<f64> {
+    let verdicts = evidence.series.value().map_or(&[][..], |series| &series.verdicts);
+    verdicts.iter().find_map(|verdict| match verdict {
+        SeriesVerdict::MemoryShort { pressure_share, .. } => {
+            Some(pressure_share.value().copied().unwrap_or(0.0))
+        }
+        _ => None,
+    })
+}
+
+fn signs(evidence: &Evidence<'_>) -> Signs {
+    let on_path = |of: &dyn Fn(&WaitTarget) -> bool| -> Ns {
+        let reads = evidence.waits.iter().filter(|wait| {
+            wait.reason == State::Disk
+                && !wait.call.syscall().is_some_and(|name| name.writes())
+                && of(&wait.on)
+        });
+        reads.map(|wait| wait.path_ns).sum()
+    };
+    let is_swap = |on: &WaitTarget| *on == WaitTarget::Swap;
+    let reclaim = reclaim(evidence.profile);
+    let on_cpu_ns = evidence.account_ns(State::on_cpu) as f64;
+    let share = reclaim.map_or(Share { value: 0.0, lo: 0.0, hi: 0.0 }, |share| share);
+    let waited_ns = pressure(evidence).map_or(0, |share| (share * evidence.wall_ns as f64) as Ns);
+    let swap_ns = on_path(&is_swap);
+    let faults = evidence.account.iter().find(|part| part.state == State::Fault && swap_ns > 0);
+    Signs {
+        swap_ns,
+        faults_ns: faults.map_or(0, |part| part.hi_ns),
+        reclaim: share,
+        reclaim_ns: Interval { lo: (on_cpu_ns * share.lo) as Ns, hi: (on_cpu_ns * share.hi) as Ns },
+        reads_ns: on_path(&|on| !is_swap(on)).min(waited_ns),
+    }
+}
+
+/// The part of the samples that is in reclaim.
+fn reclaim(profile: &Profile) -> Option<Share> {
+    let mut sum = Amount::default();
+    let in_kernel = own_code::charges(profile).filter(|charge| charge.doing == Activity::Kernel);
+    for charge in in_kernel {
+        let mut frames = own_code::frames(profile, charge.weight);
+        if frames.any(|frame| frame.language == Language::Kernel && RECLAIM.contains(&&*frame.function)) {
+            sum.add(charge.weight);
+        }
+    }
+    (sum.samples > 0).then(|| sum.share(own_code::all(profile)))
+}
+
+fn finding(evidence: &Evidence<'_>, signs: &Signs, pressure: Option<f64>) -> Finding {
+    let limit =
+        evidence.limits.value().and_then(|limits| limits.memory.value()).filter(|limit| limit.reached > 0);
+    let share_ns = Interval { lo: signs.certain_ns(), hi: signs.most_ns().min(evidence.whole_ns) };
+    let mut figures = Vec::new();
+    let mut figure = |ns: Ns, of: &'static str| {
+        if ns > 0 {
+            figures.push(say!(Time(ns), of));
+        }
+    };
+    figure(signs.swap_ns, " of waits for swap");
+    figure(signs.reclaim_ns.lo, " in the kernel's reclaim, at least");
+    figure(signs.reads_ns, " of reads that wait for the disk, at most");
+    if let Some(share) = pressure {
+        figures.push(say!("tasks of the host waited for memory for ", Piece::Share(share), " of the time"));
+    }
+    if let Some(limit) = limit {
+        figures.push(of_limit(limit).and(say!(" was reached ", Count(limit.reached, "time"))));
+    }
+    let change = match limit {
+        Some(limit) => say!("raise the memory limit of ", Name(limit.group.clone()), ", or use less memory"),
+        None => say!("use less memory, or give the host more"),
+    };
+    let what = match limit {
+        Some(limit) => say!("the program does not fit into ").and(of_limit(limit)),
+        None => say!("the program does not fit into the host's memory"),
+    };
+    Finding {
+        cause: CAUSE.name,
+        place: Place::State(if signs.swap_ns + signs.reads_ns > 0 { State::Disk } else { State::Kernel }),
+        what: what.and(say!(": it waits up to ", Time(share_ns.hi), " for pages")),
+        change,
+        share_ns,
+        saving: saving(evidence, signs),
+        evidence: figures,
+        assumes: vec![say!("with enough memory the pages stay")],
+        verify: vec![say!("dwell run … with more memory")],
+        explains: Vec::new(),
+    }
+}
+
+/// `64.0 MiB of the control group /small`.
+fn of_limit(limit: &MemoryLimit) -> Sentence {
+    say!("the ", Bytes(limit.limit_bytes), " of the control group ", Name(limit.group.clone()))
+}
+
+/// Waits at the disk and CPU time in reclaim.
+fn saving(evidence: &Evidence<'_>, signs: &Signs) -> Seen<Saving> {
+    let disk_ns = evidence.account_ns(|state| state == State::Disk).max(1) as f64;
+    let waits = Interval { lo: disk_ns as Ns, hi: disk_ns as Ns };
+    let part = (signs.swap_ns as f64 / disk_ns, (signs.swap_ns + signs.reads_ns) as f64 / disk_ns);
+    let waits = evidence.saving(&Goes::Sites(vec![Site::State(State::Disk)], waits), part, Known::Bounded);
+    let reclaim = evidence.saving(&Goes::Samples(signs.reclaim), (1.0, 1.0), Known::Bounded);
+    match (waits, reclaim) {
+        (Seen::Value(waits), Seen::Value(reclaim)) => {
+            // Pages are reclaimed and brought back within faults, most of them.
+            let on_cpu_ns = reclaim.ns.hi.max(signs.faults_ns);
+            let ns = Interval { lo: waits.ns.lo + reclaim.ns.lo, hi: waits.ns.hi + on_cpu_ns };
+            Seen::Value(Saving { ns, ..waits })
+        }
+        (Seen::Value(one), _) | (_, Seen::Value(one)) => Seen::Value(one),
+        (none, _) => none,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::own_code::tests::{Told, native};
+    use crate::judge::samples::{found, judged_with, run, saves, series, sites, wait, waiting};
+    use model::profile::Frame;
+    use model::run::WaitRow;
+    use model::wait::{SyscallName, WaitCall};
+    use model::{Diagnosis, Run};
+
+    const MS: Ns = 1_000_000;
+
+    /// A second, half of which it waits for the disk: in such a call, for this.
+    fn reads(call: &'static str, on: WaitTarget) -> Run {
+        let mut run = run(&[(State::User, 500 * MS), (State::Disk, 500 * MS)]);
+        let call = match call {
+            "" => WaitCall::Fault,
+            call => WaitCall::Syscall(SyscallName::from(call)),
+        };
+        run.waits =
+            vec![WaitRow { call, path_ns: 500 * MS, ..wait(State::Disk, on, &[waiting(100, 500 * MS)]) }];
+        run
+    }
+
+    /// The kernel counted waits for memory for this part of the time.
+    fn pressed(run: &mut Run, share: f64) {
+        run.series = Seen::Value(series(vec![SeriesVerdict::MemoryShort {
+            pressure_share: Seen::Value(share),
+            swapped_pages_per_s: 0.0,
+        }]));
+    }
+
+    fn judge(run: &Run, told: &Told) -> Diagnosis {
+        let clocks = sites(
+            run,
+            &[
+                (Site::State(State::Disk), [500 * MS; 3]),
+                (Site::State(State::Kernel), [400 * MS; 3]),
+                (Site::State(State::User), [100 * MS; 3]),
+            ],
+        );
+        judged_with(run, &told.0, &clocks)
+    }
+
+    fn file() -> WaitTarget {
+        WaitTarget::File(Seen::Value("/data".into()))
+    }
+
+    #[test]
+    fn waits_for_swap_go_whatever_the_host_says() {
+        let diagnosis = judge(&reads("", WaitTarget::Swap), &Told::default());
+        assert_eq!(saves(found(&diagnosis, "memory-pressure").expect("it is there")), (500 * MS, 500 * MS));
+    }
+
+    #[test]
+    fn reads_of_files_go_for_as_long_as_the_kernel_counted_waits_for_memory() {
+        let mut run = reads("read", file());
+        assert!(found(&judge(&run, &Told::default()), "memory-pressure").is_none());
+        pressed(&mut run, 0.3);
+        let diagnosis = judge(&run, &Told::default());
+        assert_eq!(saves(found(&diagnosis, "memory-pressure").expect("it is there")), (0, 300 * MS));
+        pressed(&mut run, 0.04);
+        assert!(found(&judge(&run, &Told::default()), "memory-pressure").is_none(), "less than a twentieth");
+        let mut writes = reads("fsync", file());
+        pressed(&mut writes, 0.3);
+        assert!(found(&judge(&writes, &Told::default()), "memory-pressure").is_none());
+    }
+
+    #[test]
+    fn reclaim_is_known_by_samples() {
+        let kernel = |name: &str| Frame { language: Language::Kernel, ..native("[kernel]", name) };
+        let reclaim =
+            [kernel("shrink_folio_list"), kernel("try_to_free_mem_cgroup_pages"), native("p", "main")];
+        let told = |samples| {
+            Told::default().stack(samples, Activity::Kernel, &reclaim).stack(
+                1000,
+                Activity::User,
+                &[native("p", "main")],
+            )
+        };
+        let run = run(&[(State::User, 500 * MS), (State::Kernel, 500 * MS)]);
+        assert!(found(&judge(&run, &told(500)), "memory-pressure").is_some());
+        assert!(found(&judge(&run, &told(20)), "memory-pressure").is_none());
+    }
+}

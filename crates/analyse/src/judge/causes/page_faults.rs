@@ -1,0 +1,209 @@
+//! Memory that is given back to the kernel and touched again.
+
+use super::{Cause, Manual, Outcome};
+use crate::judge::Evidence;
+use crate::judge::predict::Goes;
+use model::coverage::Interval;
+use model::finding::{CauseName, Finding, Known, Place};
+use model::prediction::Site;
+use model::recording::Tier;
+use model::run::{CallRow, MemoryPeak, ThreadLedger};
+use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
+use model::wait::SyscallName;
+use model::{Ns, Pid, Seen, State, say};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+pub(super) static CAUSE: Cause = Cause {
+    name: CauseName { id: "page-faults", title: "pages touched again after they were given back" },
+    tiers: &[Tier::Bpf],
+    manual: Manual {
+        what: "A process gives memory back to the kernel (`munmap`, `brk`, `madvise`) and touches new memory soon after.",
+        why: "Each first touch of a page is a fault: the kernel finds a free page, clears it and maps it, which takes half a \
+              microsecond to two; giving it back takes half as long again. Memory that the process keeps costs nothing.",
+        rule: "A process had at least twice as many faults without IO as pages in its largest size, so that each was touched \
+               twice or more on average, and memory was given back ten times or more. Faults for each page once are what \
+               memory costs.",
+        else_it_could_be: "A process that goes on writing after each `fork`: its pages are copied one by one.",
+        change: "Keep buffers and use them again. With glibc large blocks go back at once: raise the thresholds \
+                 (`GLIBC_TUNABLES=glibc.malloc.mmap_threshold=…:glibc.malloc.trim_threshold=…`, `mallopt`). With jemalloc and \
+                 Go, let memory go back later (`dirty_decay_ms`, `GOGC`, `GOMEMLIMIT`). Larger pages make fewer faults.",
+        part: "Counted: of N faults of a process that never had more than M pages, N - M are for pages that it had before; the \
+               calls that give memory back and take it go with them. The interval is that of the samples that know the time \
+               in faults.",
+        assumes: "The memory can be kept: the process then has its largest size all the time.",
+    },
+    explains: &["allocation"],
+    check,
+};
+
+/// Faults for each page, from which on pages are touched again.
+const TIMES_MIN: u64 = 2;
+/// With fewer calls that give memory back, faults have another reason.
+const GIVEN_BACK_MIN: u64 = 10;
+/// The smallest page there is: with larger ones fewer are touched again than it seems.
+const PAGE_BYTES: u64 = 4096;
+
+/// Calls that give memory back, and that take it.
+const GIVE_BACK: &[&str] = &["munmap", "brk", "madvise", "mremap", "process_madvise"];
+const TAKE: &[&str] = &["mmap"];
+
+/// The process with most faults.
+#[derive(Debug, Clone, Copy)]
+struct Most<'a> {
+    faults: u64,
+    /// The row of its thread with most of them.
+    row: usize,
+    thread: &'a ThreadLedger,
+}
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    let peak = match evidence.memory_peak {
+        Seen::Value(peak) => peak,
+        Seen::Absent => return Outcome::Unavailable("no process was seen".to_owned()),
+        Seen::Unseen(why) => return Outcome::Unavailable(why.clone()),
+    };
+    let Some(most) = most(evidence.threads) else {
+        return Outcome::Unavailable("faults are not known by process".to_owned());
+    };
+    let pages = peak.bytes / PAGE_BYTES;
+    if most.faults < pages.max(1) * TIMES_MIN {
+        return Outcome::RuledOut(say!(
+            "a process had ",
+            Count(most.faults, "fault"),
+            " for ",
+            Count(pages, "page")
+        ));
+    }
+    let calls = evidence.calls_named(GIVE_BACK);
+    let times: u64 = calls.iter().map(|(_, row)| row.calls).sum();
+    if times < GIVEN_BACK_MIN {
+        return Outcome::RuledOut(say!("memory was given back ", Count(times, "time")));
+    }
+    Outcome::Found(vec![finding(evidence, peak, most, &calls)])
+}
+
+/// By the faults of all of its threads.
+fn most(threads: &[ThreadLedger]) -> Option<Most<'_>> {
+    let mut processes: BTreeMap<Pid, Most<'_>> = BTreeMap::new();
+    for (row, thread) in threads.iter().enumerate() {
+        let Seen::Value(faults) = thread.minor_faults else { continue };
+        let one = processes.entry(thread.pid).or_insert(Most { faults: 0, row, thread });
+        one.faults += faults;
+        if faults > one.thread.minor_faults.value().copied().unwrap_or(0) {
+            (one.row, one.thread) = (row, thread);
+        }
+    }
+    processes.into_values().max_by_key(|one| (one.faults, Reverse(one.row)))
+}
+
+fn finding(
+    evidence: &Evidence<'_>,
+    peak: &MemoryPeak,
+    most: Most<'_>,
+    calls: &[(usize, &CallRow)],
+) -> Finding {
+    let again = most.faults - peak.bytes / PAGE_BYTES;
+    let all = evidence.faults.value().map_or(most.faults, |faults| faults.minor).max(most.faults);
+    let fault_ns = evidence.account_ns(|state| state == State::Fault);
+    let calls_ns: Ns = evidence
+        .path
+        .iter()
+        .filter(|step| {
+            let of = |name: &SyscallName| GIVE_BACK.contains(&&*name.name) || TAKE.contains(&&*name.name);
+            matches!(&step.reason, model::Reason::Syscall(name) if of(name))
+        })
+        .map(|step| step.ns)
+        .sum();
+    let share_ns = Interval { lo: fault_ns, hi: (fault_ns + calls_ns).min(evidence.whole_ns) };
+    let named = |names: &[&str]| names.iter().map(|name| SyscallName::from(*name)).collect::<Vec<_>>();
+    let sites = [named(GIVE_BACK), named(TAKE)].concat().into_iter().map(Site::Call);
+    let sites = sites.chain([Site::State(State::Fault)]).collect();
+    let part = again as f64 / all as f64;
+    let (_, call) =
+        calls.iter().max_by_key(|(row, call)| (call.calls, Reverse(*row))).expect("there are some");
+    Finding {
+        cause: CAUSE.name,
+        place: Place::Thread(most.row),
+        what: say!(
+            Name(most.thread.name.clone()),
+            " touches ",
+            Count(most.faults, "page"),
+            " and never has more than ",
+            Number(peak.bytes / PAGE_BYTES),
+            " (",
+            Bytes(peak.bytes),
+            "): it gives memory back ",
+            Count(call.calls, "time"),
+            " with ",
+            Name(call.name.to_string()),
+            " and takes it again; faults take ",
+            Time(fault_ns)
+        ),
+        change: match &*call.name.name {
+            "brk" => say!(
+                "keep the blocks, or have malloc keep them: M_TRIM_THRESHOLD, glibc.malloc.trim_threshold"
+            ),
+            "madvise" => say!("keep the memory, or have the allocator give it back later"),
+            _ => say!("keep the memory and use it again, or have malloc keep it: M_MMAP_THRESHOLD"),
+        },
+        share_ns,
+        saving: evidence.saving(&Goes::Sites(sites, share_ns), (part, part), Known::Counted),
+        evidence: calls
+            .iter()
+            .filter(|(_, row)| row.calls > 0)
+            .map(|(_, row)| {
+                say!(Name(row.name.to_string()), ": ", Count(row.calls, "call"), ", ", Time(row.total_ns))
+            })
+            .collect(),
+        assumes: vec![say!("the memory can be kept")],
+        verify: vec![say!("the number of faults on the page of the next run")],
+        explains: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::samples::{call, found, judged, run, saves, sites};
+    use model::Run;
+
+    const MS: Ns = 1_000_000;
+    const MIB: u64 = 1 << 20;
+
+    /// A second, half of it in faults: so many, of a process of 1 MiB.
+    fn faults(minor: u64, given_back: u64) -> Run {
+        let mut run = run(&[(State::User, 500 * MS), (State::Fault, 500 * MS)]);
+        run.threads[0].minor_faults = Seen::Value(minor);
+        run.faults = Seen::Value(model::run::Faults { minor, major: 0 });
+        run.memory_peak =
+            Seen::Value(MemoryPeak { bytes: MIB, at_most: false, pid: Seen::Value(100), name: Seen::Absent });
+        run.syscalls = Seen::Value(vec![call("munmap", given_back, 0)]);
+        run
+    }
+
+    fn judge(run: &Run) -> model::Diagnosis {
+        judged(run, &sites(run, &[(Site::State(State::Fault), [500 * MS; 3])]))
+    }
+
+    #[test]
+    fn faults_beyond_the_pages_that_it_ever_had_go() {
+        let diagnosis = judge(&faults(2560, 100));
+        assert_eq!(saves(found(&diagnosis, "page-faults").expect("it is there")), (450 * MS, 450 * MS));
+    }
+
+    #[test]
+    fn pages_that_are_touched_once_are_no_cause() {
+        assert!(found(&judge(&faults(512, 10)), "page-faults").is_some());
+        assert!(found(&judge(&faults(511, 10)), "page-faults").is_none());
+        assert!(found(&judge(&faults(2560, 9)), "page-faults").is_none(), "after a fork, not after a munmap");
+    }
+
+    #[test]
+    fn without_the_largest_size_it_is_not_known() {
+        let mut run = faults(2560, 100);
+        run.memory_peak = Seen::unseen("not in this recording");
+        let diagnosis = judge(&run);
+        assert!(diagnosis.unavailable.iter().any(|(cause, _)| cause.id == "page-faults"));
+    }
+}

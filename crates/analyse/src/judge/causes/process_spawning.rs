@@ -1,0 +1,232 @@
+//! A process for each small item.
+
+use super::{Cause, Manual, Outcome};
+use crate::judge::Evidence;
+use crate::judge::predict::{ALL, Goes};
+use crate::judge::processes::{self, Group};
+use model::coverage::Interval;
+use model::finding::{CauseName, Finding, Known, Place, Saving};
+use model::prediction::Site;
+use model::recording::Tier;
+use model::sentence::Piece::{Count, Name, Ns as Time, Number};
+use model::{Ns, Reason, Seen, Sentence, say};
+use std::cmp::Reverse;
+
+pub(super) static CAUSE: Cause = Cause {
+    name: CauseName { id: "process-spawning", title: "a process for each small item" },
+    tiers: &[Tier::Bpf],
+    manual: Manual {
+        what: "The program starts many processes that do little.",
+        why: "A process costs its creation, a copy of page tables, `execve`, the loading of its libraries and its end: half a \
+              millisecond for a small program in C, 20 ms for an interpreter, whatever it then does.",
+        rule: "20 processes or more began and ended, and the calls that make, execute and end them have a twentieth of the \
+               tree's CPU time or more. With fewer processes there are not as many as there are items; with less of the time \
+               they do enough to be worth their start.",
+        else_it_could_be: "One process that is created by a large one: copying page tables takes long then, and `vfork` or \
+                           `posix_spawn` is what helps.",
+        change: "Do the work in one process: the shell's own commands in place of small programs, one call for many items \
+                 (`xargs`, `find -exec … +`), a library in place of a command, a pool of workers that live on.",
+        part: "Counted: at least the calls that make, execute and end the processes go, at most their whole lives. What a process \
+               needs to load its libraries is in between.",
+        assumes: "What the processes do can be done without them. At the high end that work takes next to nothing.",
+    },
+    explains: &[
+        "single-thread",
+        "page-faults",
+        "metadata-calls",
+        "small-files",
+        "small-io",
+        "repeated-reads",
+    ],
+    check,
+};
+
+/// Fewer are not one for each item.
+const PROCESSES_MIN: usize = 20;
+/// Of the tree's CPU time, what making and ending them takes.
+const PART: Ns = 20;
+
+/// Calls that make a process or give it a program.
+const MAKE: &[&str] = &["clone", "clone3", "fork", "vfork", "execve", "execveat"];
+/// Calls that end one.
+const END: &[&str] = &["exit_group", "exit"];
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    if let Seen::Unseen(why) = evidence.syscalls {
+        return Outcome::Unavailable(why.clone());
+    }
+    let mut groups: Vec<(String, Group)> = processes::by_program(evidence).into_iter().collect();
+    groups
+        .sort_by(|(a, x), (b, y)| Reverse(x.processes()).cmp(&Reverse(y.processes())).then_with(|| a.cmp(b)));
+    let processes: usize = groups.iter().map(|(_, group)| group.processes()).sum();
+    if processes < PROCESSES_MIN {
+        return Outcome::RuledOut(say!("the program started ", Count(processes as u64, "process")));
+    }
+    let costs_ns = costs_ns(evidence);
+    let cpu_ns = evidence.cpu_ns();
+    if costs_ns < cpu_ns / PART {
+        return Outcome::RuledOut(say!(
+            "starting and ending ",
+            Count(processes as u64, "process"),
+            " takes ",
+            Time(costs_ns),
+            " of ",
+            Time(cpu_ns),
+            " of CPU time"
+        ));
+    }
+    Outcome::Found(vec![finding(evidence, &groups, processes, costs_ns)])
+}
+
+/// CPU time of the calls that make and end processes.
+fn costs_ns(evidence: &Evidence<'_>) -> Ns {
+    let made: Ns = evidence.calls_named(MAKE).iter().map(|(_, row)| row.cpu_ns).sum();
+    // These do not return, so they are not in the table of calls.
+    let ended = evidence.path.iter().filter(|step| match &step.reason {
+        Reason::Syscall(name) => END.contains(&&*name.name),
+        _ => false,
+    });
+    made + ended.map(|step| step.ns).sum::<Ns>()
+}
+
+fn finding(evidence: &Evidence<'_>, groups: &[(String, Group)], processes: usize, costs_ns: Ns) -> Finding {
+    let (name, most) = &groups[0];
+    let lives_ns: Ns = groups.iter().map(|(_, group)| group.life_ns).sum();
+    let share_ns =
+        Interval { lo: costs_ns.min(evidence.whole_ns), hi: lives_ns.max(costs_ns).min(evidence.whole_ns) };
+    let what = match groups.len() {
+        1 => say!(Count(processes as u64, "process"), " of ", Name(name.clone())),
+        _ => say!(
+            Count(processes as u64, "process"),
+            ", ",
+            Number(most.processes() as u64),
+            " of them of ",
+            Name(name.clone()),
+            ","
+        ),
+    };
+    let place = evidence.calls_named(MAKE).into_iter().max_by_key(|(row, call)| (call.cpu_ns, Reverse(*row)));
+    Finding {
+        cause: CAUSE.name,
+        place: place.map_or(Place::Thread(most.longest.1), |(row, _)| Place::Call(row)),
+        what: what.and(say!(
+            " are started, one every ",
+            Time(evidence.wall_ns / processes as u64),
+            ": starting and ending them takes ",
+            Time(costs_ns),
+            " of CPU time, their lives ",
+            Time(lives_ns)
+        )),
+        change: say!("do the work of ")
+            .and(named(groups))
+            .and(say!(" in one process: the shell's own commands, one call for many items, a library")),
+        share_ns,
+        saving: saving(evidence, groups, share_ns),
+        evidence: groups
+            .iter()
+            .take(3)
+            .map(|(name, group)| {
+                let each_ns = group.life_ns / group.processes().max(1) as u64;
+                say!(
+                    Count(group.processes() as u64, "process"),
+                    " of ",
+                    Name(name.clone()),
+                    ", each ",
+                    Time(each_ns)
+                )
+            })
+            .collect(),
+        assumes: vec![say!("what they do can be done without them")],
+        verify: vec![say!("dwell compare … counts the time of both ways")],
+        explains: Vec::new(),
+    }
+}
+
+/// `true and sed`.
+fn named(groups: &[(String, Group)]) -> Sentence {
+    let names = groups.iter().take(2).map(|(name, _)| say!(Name(name.clone())));
+    names.reduce(|all, one| all.and(say!(" and ")).and(one)).unwrap_or_default()
+}
+
+/// At least the calls, at most also all that programs do of which there are many.
+fn saving(evidence: &Evidence<'_>, groups: &[(String, Group)], share_ns: Interval) -> Seen<Saving> {
+    let calls = |names: &[&str]| -> Vec<Site> {
+        let of = |name: &&str| {
+            Site::Call(model::wait::SyscallName { name: (*name).to_owned().into(), compat: false })
+        };
+        names.iter().map(of).collect()
+    };
+    let costs = Interval { lo: share_ns.lo, hi: share_ns.lo };
+    let least = evidence.saving(&Goes::Sites([calls(MAKE), calls(END)].concat(), costs), ALL, Known::Counted);
+    let many = groups.iter().filter(|(name, group)| {
+        // What starts them may be of the same program.
+        let starts = evidence.threads.iter().any(|thread| {
+            thread.tid == thread.pid && thread.name == *name && thread.life_ns > group.longest.0
+        });
+        group.processes() >= PROCESSES_MIN && !starts
+    });
+    let programs = many.map(|(name, _)| Site::Program(name.clone()));
+    let sites = calls(MAKE).into_iter().chain(programs).collect();
+    let most = evidence.saving(&Goes::Sites(sites, share_ns), ALL, Known::Counted);
+    least.zip(most).map(|(least, most)| {
+        let hi = most.ns.hi.max(least.ns.lo);
+        let part = (least.ns.lo as f64 / hi.max(1) as f64, 1.0);
+        Saving { ns: Interval { lo: least.ns.lo, hi }, part, ..most }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::samples::{call, found, judged, run, saves, sites, thread};
+    use model::run::ThreadLedger;
+    use model::{Run, State};
+
+    const MS: Ns = 1_000_000;
+
+    /// A shell that starts so many processes of 2 ms; making each takes a part of that.
+    fn shell(processes: u32, made_ns: Ns) -> Run {
+        let lives_ns = u64::from(processes) * 2 * MS;
+        let mut run = run(&[(State::Kernel, lives_ns), (State::User, 20 * MS)]);
+        run.threads[0].states = vec![(State::User, 20 * MS), (State::OtherWait, lives_ns)];
+        run.threads.extend((0..processes).map(|one| {
+            let child = thread(200 + one, &[(State::Kernel, 2 * MS)]);
+            ThreadLedger { pid: 200 + one, name: "true".into(), ..child }
+        }));
+        run.syscalls = Seen::Value(vec![call("execve", processes.into(), made_ns * u64::from(processes))]);
+        run
+    }
+
+    fn judge(run: &Run, made_ns: Ns) -> model::Diagnosis {
+        let lives_ns = run.account[0].ns;
+        let clocks = sites(
+            run,
+            &[
+                (Site::Call("execve".into()), [made_ns; 3]),
+                (Site::Program("true".into()), [lives_ns - made_ns; 3]),
+            ],
+        );
+        judged(run, &clocks)
+    }
+
+    #[test]
+    fn the_calls_go_at_least_and_the_lives_at_most() {
+        let run = shell(100, MS / 2);
+        let diagnosis = judge(&run, 50 * MS);
+        let finding = found(&diagnosis, "process-spawning").expect("it is there");
+        assert_eq!(saves(finding), (50 * MS, 200 * MS));
+        assert!(found(&diagnosis, "single-thread").is_none(), "of such short lives");
+    }
+
+    #[test]
+    fn twenty_are_many_and_a_twentieth_is_much() {
+        let is = |processes: u32, made_ns: Ns| {
+            let run = shell(processes, made_ns);
+            found(&judge(&run, made_ns * u64::from(processes)), "process-spawning").is_some()
+        };
+        assert!(is(20, MS / 2));
+        assert!(!is(19, MS / 2));
+        // 20 processes have 60 ms of CPU time.
+        assert!(is(20, 3 * MS / 20) && !is(20, 3 * MS / 20 - MS / 100));
+    }
+}

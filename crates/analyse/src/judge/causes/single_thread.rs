@@ -1,0 +1,189 @@
+//! Processes of one program that compute one after another while CPUs are idle.
+
+use super::{Cause, Manual, Outcome};
+use crate::judge::Evidence;
+use crate::judge::predict::{ALL, Goes};
+use crate::judge::processes::{self, Group};
+use model::coverage::Interval;
+use model::finding::{CauseName, Finding, Known, Place};
+use model::recording::Tier;
+use model::sentence::Piece::{Count, Name, Ns as Time, Number};
+use model::{Ns, Seen, say};
+
+pub(super) static CAUSE: Cause = Cause {
+    name: CauseName { id: "single-thread", title: "work that is done one after another" },
+    tiers: &[Tier::Bpf, Tier::Perf, Tier::Proc],
+    manual: Manual {
+        what: "The program works off a list with a process for each item, one after another, and may use more CPUs than one.",
+        why: "While one of them computes the other CPUs are idle.",
+        rule: "Four processes or more of one program live for 10 ms or more on average and compute for half of that (on a CPU \
+               or ready to); their lives together are no longer than the wall clock, so that they do not overlap; the threads \
+               of the program hardly ever run at the same time; and it may use two CPUs or more. With two or three it is not \
+               told that they are a list; of a shorter life a good part is its start, which is the cause process-spawning. A process that computes in one thread is no finding: nothing that can be seen from outside says \
+               whether its work can be divided.",
+        else_it_could_be: "Each process may need what the one before has written.",
+        change: "Run as many at a time as there are CPUs: `xargs -P`, `make -j`, `parallel`, a pool of processes.",
+        part: "Bounded, after R. Graham (1969): N lives of T together, the longest of them m, take on k CPUs at least the \
+               larger of T/k and m, and at most T/k + (1 - 1/k)m, in whatever order they are begun. For the low end a CPU \
+               that other programs keep busy is half of one.",
+        assumes: "The processes do not need each other's results, and memory and disks serve several at once as fast as one.",
+    },
+    explains: &[],
+    check,
+};
+
+/// Fewer processes of a program are no list.
+const PROCESSES_MIN: usize = 4;
+/// Of a shorter life the start is more than a tenth.
+const LIFE_NS_MIN: Ns = 10_000_000;
+/// Lives that do not overlap may be longer than the wall clock by this part, since a process lives
+/// on a little while the next one begins.
+const OVERLAP_MAX: f64 = 1.05;
+/// Of their lives, what they compute.
+const COMPUTES_MIN: f64 = 0.5;
+/// CPU time of all threads by the time in which any was on a CPU: above it they do run together.
+const TOGETHER_MAX: f64 = 1.2;
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    if evidence.window {
+        return Outcome::Unavailable(
+            "a window does not show processes from their beginning to their end".to_owned(),
+        );
+    }
+    let cpus = evidence.cpus_allowed();
+    if cpus < 1.5 {
+        return Outcome::RuledOut(say!("it may use no more than one CPU"));
+    }
+    if let Seen::Value(used) = evidence.utilization {
+        let together = evidence.cpu_ns() as f64 / used.on_cpu_ns.max(1) as f64;
+        if together > TOGETHER_MAX {
+            return Outcome::RuledOut(say!(
+                "while any thread ran, ",
+                model::sentence::Piece::Times(together),
+                " did on average"
+            ));
+        }
+    }
+    let lists =
+        processes::by_program(evidence).into_iter().filter(|(_, group)| is_list(group, evidence.wall_ns));
+    let most = lists.max_by(|(a, x), (b, y)| x.life_ns.cmp(&y.life_ns).then_with(|| b.cmp(a)));
+    match most {
+        Some((name, group)) => Outcome::Found(vec![finding(evidence, &name, &group, cpus)]),
+        None => Outcome::RuledOut(say!(
+            "there are no ",
+            Number(PROCESSES_MIN as u64),
+            " processes of one program that compute one after another"
+        )),
+    }
+}
+
+fn is_list(group: &Group, wall_ns: Ns) -> bool {
+    let life_ns = group.life_ns as f64;
+    group.processes() >= PROCESSES_MIN
+        && group.life_ns / group.processes() as u64 >= LIFE_NS_MIN
+        && life_ns <= wall_ns as f64 * OVERLAP_MAX
+        && group.computes_ns as f64 >= life_ns * COMPUTES_MIN
+}
+
+fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Finding {
+    let (total_ns, processes) = (group.life_ns, group.processes());
+    let (longest_ns, row) = group.longest;
+    let others = evidence.coverage.host_busy.value().map_or(0.0, |share| share * f64::from(evidence.cpus));
+    let goes = Interval {
+        lo: saved(total_ns, longest_ns, (cpus - others / 2.0).clamp(1.0, processes as f64), true),
+        hi: saved(total_ns, longest_ns, cpus.min(processes as f64), false),
+    };
+    let share_ns = Interval { lo: total_ns.min(evidence.wall_ns), hi: total_ns.min(evidence.wall_ns) };
+    let at_a_time = || Number(cpus.min(processes as f64).round() as u64);
+    Finding {
+        cause: CAUSE.name,
+        place: Place::Thread(row),
+        what: say!(
+            Number(processes as u64),
+            " processes of ",
+            Name(name.to_owned()),
+            " run one after another, ",
+            Time(total_ns),
+            " in all, and may use ",
+            Count(cpus.round() as u64, "CPU")
+        ),
+        change: say!("run ", at_a_time(), " at a time: xargs -P, make -j, a pool of processes"),
+        share_ns,
+        saving: evidence.saving(&Goes::Wall(goes), ALL, Known::Bounded),
+        evidence: vec![
+            say!("they compute for ", Time(group.computes_ns), " of their lives"),
+            say!("the longest lives for ", Time(longest_ns)),
+        ],
+        assumes: vec![say!("they do not need each other's results")],
+        verify: vec![say!("dwell compare … with xargs -P1 and -P", at_a_time())],
+        explains: Vec::new(),
+    }
+}
+
+/// What of their lives is saved on so many CPUs: by the worst order, or the best.
+fn saved(total_ns: Ns, longest_ns: Ns, cpus: f64, worst: bool) -> Ns {
+    let (total, longest) = (total_ns as f64, longest_ns as f64);
+    let takes = match worst {
+        true => total / cpus + (1.0 - 1.0 / cpus) * longest,
+        false => (total / cpus).max(longest),
+    };
+    (total - takes).max(0.0) as Ns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::samples::{found, judged, run, saves, thread};
+    use model::run::Utilization;
+    use model::{Run, State};
+
+    const MS: Ns = 1_000_000;
+
+    /// A shell that waits for so many processes of 100 ms, which compute for a part of that.
+    fn list(processes: u32, computes_ns: Ns) -> Run {
+        let wall_ns = u64::from(processes) * 100 * MS + 20 * MS;
+        let mut run = run(&[(State::User, wall_ns)]);
+        run.threads = vec![thread(100, &[(State::User, 20 * MS), (State::OtherWait, wall_ns - 20 * MS)])];
+        run.threads.extend((0..processes).map(|one| {
+            let states = [(State::User, computes_ns), (State::Disk, 100 * MS - computes_ns)];
+            let worker = thread(200 + one, &states);
+            model::run::ThreadLedger { pid: 200 + one, name: "gzip".into(), ..worker }
+        }));
+        run.utilization = Seen::Value(Utilization { on_cpu_ns: wall_ns, runnable_ns: 0, off_cpu_ns: 0 });
+        run
+    }
+
+    #[test]
+    fn eight_on_four_cpus_save_what_graham_says() {
+        let diagnosis = judged(&list(8, 100 * MS), &Seen::Absent);
+        let finding = found(&diagnosis, "single-thread").expect("it is there");
+        // At most 200 + 75 ms on four CPUs, at least 200.
+        assert_eq!(saves(finding), (525 * MS, 600 * MS));
+    }
+
+    #[test]
+    fn three_are_no_list_and_what_waits_does_not_need_a_cpu() {
+        assert!(found(&judged(&list(3, 100 * MS), &Seen::Absent), "single-thread").is_none());
+        assert!(found(&judged(&list(4, 50 * MS), &Seen::Absent), "single-thread").is_some());
+        assert!(found(&judged(&list(4, 49 * MS), &Seen::Absent), "single-thread").is_none());
+    }
+
+    #[test]
+    fn those_that_run_together_are_no_cause() {
+        let mut run = list(8, 100 * MS);
+        run.utilization =
+            Seen::Value(Utilization { on_cpu_ns: 410 * MS, runnable_ns: 0, off_cpu_ns: 410 * MS });
+        assert!(found(&judged(&run, &Seen::Absent), "single-thread").is_none());
+        // Without BPF their lives tell.
+        run.utilization = Seen::Absent;
+        run.wall_ns = 420 * MS;
+        assert!(found(&judged(&run, &Seen::Absent), "single-thread").is_none());
+    }
+
+    #[test]
+    fn on_one_cpu_nothing_is_saved() {
+        let mut run = list(8, 100 * MS);
+        run.host.cpus = 1;
+        assert!(found(&judged(&run, &Seen::Absent), "single-thread").is_none());
+    }
+}

@@ -1,0 +1,332 @@
+//! Whose code a program ran: for each stack on a CPU the innermost function of the program itself,
+//! and what it had called there.
+//!
+//! The table of functions counts a sample for the function that it struck, be that the C library,
+//! an interpreter or an address without a name. A person changes the program's own code, so here
+//! the sample is its caller's. What the shares mean is up to the causes.
+
+use super::Evidence;
+use super::allocators::{self, Step};
+use crate::code::{Amount, is_of_library, is_of_runtime};
+use model::State;
+use model::profile::{Activity, Frame, Profile, Weight};
+use model::recording::Language;
+use model::run::Share;
+use rustc_hash::FxHashMap;
+
+/// Whose a stack is.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Owner<'a> {
+    /// A function with a name: the program's own, or a library's where the program's has none.
+    Function(&'a Frame),
+    /// Code without names, in this file.
+    Unnamed(&'a str),
+    /// An interrupt, or a stack that leads nowhere.
+    Nobody,
+}
+
+/// What the owner had called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Within<'a> {
+    /// Nothing.
+    Itself,
+    /// A function of a library that every program uses.
+    Library(&'a str),
+    /// The allocator or the collector.
+    Allocator(Step),
+}
+
+/// Stacks on a CPU that are alike.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Charge<'a> {
+    pub(super) owner: Owner<'a>,
+    pub(super) within: Within<'a>,
+    /// In the program's own mode, or in the kernel.
+    pub(super) doing: Activity,
+    pub(super) weight: &'a Weight,
+}
+
+/// A function by its name and file.
+pub(super) type Key<'a> = (&'a str, &'a str);
+
+/// What a function has of the samples.
+#[derive(Debug, Clone)]
+pub(super) struct Sum<'a> {
+    pub(super) frame: &'a Frame,
+    pub(super) all: Amount,
+    /// By source line.
+    lines: FxHashMap<(&'a str, u32), Amount>,
+    /// Of that in a function of a library.
+    libraries: FxHashMap<&'a str, Amount>,
+}
+
+/// All stacks on a CPU.
+pub(super) fn charges(profile: &Profile) -> impl Iterator<Item = Charge<'_>> {
+    let on_cpu = profile.weights.iter().filter(|weight| !matches!(weight.doing, Activity::Waiting(_)));
+    on_cpu.map(|weight| {
+        let (owner, within) = owner(profile, weight);
+        Charge { owner, within, doing: weight.doing, weight }
+    })
+}
+
+/// All samples on a CPU.
+pub(super) fn all(profile: &Profile) -> Amount {
+    charges(profile).fold(Amount::default(), |mut all, charge| {
+        all.add(charge.weight);
+        all
+    })
+}
+
+/// What so many samples are of the time on CPUs. Who may not see the kernel's code has samples of
+/// the program's own only.
+pub(super) fn share(evidence: &Evidence<'_>, amount: Amount, all: Amount) -> Share {
+    let share = amount.share(all);
+    let in_kernel = |weight: &Weight| matches!(weight.doing, Activity::Kernel | Activity::Interrupt);
+    if evidence.profile.weights.iter().any(in_kernel) {
+        return share;
+    }
+    let on_cpu_ns = evidence.account_ns(State::on_cpu).max(1);
+    let part = evidence.account_ns(|state| state == State::User) as f64 / on_cpu_ns as f64;
+    Share { value: share.value * part, lo: share.lo * part, hi: share.hi * part }
+}
+
+/// The functions of those stacks that count, most time first.
+pub(super) fn functions<'a>(charges: impl Iterator<Item = Charge<'a>>) -> Vec<Sum<'a>> {
+    let mut sums: FxHashMap<Key<'a>, Sum<'a>> = FxHashMap::default();
+    for charge in charges {
+        let Owner::Function(frame) = charge.owner else { continue };
+        let key = (&*frame.function, &*frame.module);
+        let sum = sums.entry(key).or_insert_with(|| Sum::new(frame));
+        sum.all.add(charge.weight);
+        if let Some((file, line)) = &frame.source {
+            sum.lines.entry((file, *line)).or_default().add(charge.weight);
+        }
+        if let Within::Library(function) = charge.within {
+            sum.libraries.entry(function).or_default().add(charge.weight);
+        }
+    }
+    let mut sums: Vec<Sum<'a>> = sums.into_values().collect();
+    sums.sort_by(|a, b| b.all.ns.total_cmp(&a.all.ns).then_with(|| a.key().cmp(&b.key())));
+    sums
+}
+
+impl<'a> Sum<'a> {
+    fn new(frame: &'a Frame) -> Self {
+        let all = Amount::default();
+        Self { frame, all, lines: FxHashMap::default(), libraries: FxHashMap::default() }
+    }
+
+    pub(super) fn key(&self) -> Key<'a> {
+        (&self.frame.function, &self.frame.module)
+    }
+
+    /// Its lines, most time first.
+    pub(super) fn lines(&self) -> Vec<((&'a str, u32), Amount)> {
+        let known = self.lines.iter().filter(|((_, line), _)| *line > 0);
+        let mut lines: Vec<_> = known.map(|(line, amount)| (*line, *amount)).collect();
+        lines.sort_by(|a, b| b.1.ns.total_cmp(&a.1.ns).then_with(|| a.0.cmp(&b.0)));
+        lines
+    }
+
+    /// The line that has half of its time or more.
+    pub(super) fn leading_line(&self) -> Option<(&'a str, u32)> {
+        let first = self.lines().into_iter().next();
+        first.filter(|(_, amount)| amount.ns * 2.0 >= self.all.ns).map(|(line, _)| line)
+    }
+
+    /// The function of a library that has half of its time or more.
+    pub(super) fn leading_library(&self) -> Option<&'a str> {
+        let halves = self.libraries.iter().filter(|(_, amount)| amount.ns * 2.0 >= self.all.ns);
+        halves.max_by(|a, b| a.1.ns.total_cmp(&b.1.ns).then_with(|| b.0.cmp(a.0))).map(|(name, _)| *name)
+    }
+}
+
+/// Walks from where the sample struck to its callers, up to the first function of the program.
+fn owner<'a>(profile: &'a Profile, weight: &Weight) -> (Owner<'a>, Within<'a>) {
+    let (mut within, mut library) = (Within::Itself, None);
+    let mut owner = Owner::Nobody;
+    let mut at = Some(weight.node);
+    while let Some(node) = at.map(|at| profile.nodes[at as usize]) {
+        let frame = &profile.frames[node.frame as usize];
+        at = node.caller;
+        if frame.language == Language::Kernel {
+            continue;
+        }
+        if let Some(step) = allocators::step(frame) {
+            within = Within::Allocator(step);
+            continue;
+        }
+        if is_script(frame) || frame.broke {
+            if !frame.broke {
+                owner = Owner::Function(frame);
+            }
+            break;
+        }
+        if is_anyones(frame) {
+            if is_named(frame) {
+                library.get_or_insert(frame);
+            }
+            continue;
+        }
+        // An interpreter stands between a script and its library.
+        let scripted = || callers(profile, at).find(|frame| is_script(frame));
+        owner = match scripted() {
+            Some(frame) => Owner::Function(frame),
+            None if is_named(frame) => Owner::Function(frame),
+            None => Owner::Unnamed(&frame.module),
+        };
+        break;
+    }
+    if let Some(frame) = library {
+        if within == Within::Itself {
+            within = Within::Library(&frame.function);
+        }
+        if !matches!(owner, Owner::Function(_)) {
+            owner = Owner::Function(frame);
+        }
+    }
+    (owner, within)
+}
+
+/// The frames of a stack, the innermost first.
+pub(super) fn frames<'a>(profile: &'a Profile, weight: &Weight) -> impl Iterator<Item = &'a Frame> + use<'a> {
+    callers(profile, Some(weight.node))
+}
+
+/// The frames from a node on, outwards.
+fn callers<'a>(profile: &'a Profile, from: Option<u32>) -> impl Iterator<Item = &'a Frame> + use<'a> {
+    let node = move |at: u32| profile.nodes[at as usize];
+    let nodes = std::iter::successors(from, move |at| node(*at).caller);
+    nodes.map(move |at| &profile.frames[node(at).frame as usize])
+}
+
+fn is_script(frame: &Frame) -> bool {
+    !matches!(frame.language, Language::Native | Language::Kernel | Language::Jit)
+}
+
+/// Whether it has a name of its own, and not only its file's and an address.
+fn is_named(frame: &Frame) -> bool {
+    let address = frame.function.strip_prefix(&*frame.module);
+    frame.unnamed.is_none() && !frame.broke && !address.is_some_and(|rest| rest.starts_with("+0x"))
+}
+
+/// Whether code is part of what every program of its language is linked with.
+fn is_anyones(frame: &Frame) -> bool {
+    const STARTS: &[&str] = &["alloc::", "<alloc::", "hashbrown::", "v8::", "Builtins_", "node::", "uv_"];
+    is_of_library(&frame.module)
+        || is_of_runtime(&frame.function)
+        || STARTS.iter().any(|start| frame.function.starts_with(start))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use model::profile::{Node, Owner as Thread};
+    use model::recording::{Runtime, UnnamedCode};
+
+    /// A profile told stack by stack.
+    #[derive(Debug, Default)]
+    pub(in crate::judge) struct Told(pub(in crate::judge) Profile);
+
+    pub(in crate::judge) fn native(module: &str, function: &str) -> Frame {
+        Frame {
+            function: function.into(),
+            module: module.into(),
+            source: None,
+            first_line: 0,
+            language: Language::Native,
+            inlined: false,
+            address: Some(1),
+            broke: false,
+            unnamed: None,
+        }
+    }
+
+    pub(in crate::judge) fn at(frame: Frame, file: &str, line: u32) -> Frame {
+        Frame { source: Some((file.into(), line)), ..frame }
+    }
+
+    impl Told {
+        /// So many samples of 1 ms of this stack, the innermost frame first.
+        pub(in crate::judge) fn stack(mut self, count: u64, doing: Activity, frames: &[Frame]) -> Self {
+            let Profile { frames: all, nodes, threads, weights, .. } = &mut self.0;
+            if threads.is_empty() {
+                threads.push(Thread { pid: 100, tid: 100, name: "program".into() });
+            }
+            let mut caller = None;
+            for frame in frames.iter().rev() {
+                all.push(frame.clone());
+                nodes.push(Node { caller, frame: all.len() as u32 - 1 });
+                caller = Some(nodes.len() as u32 - 1);
+            }
+            let node = caller.expect("there is a frame");
+            weights.push(Weight { node, thread: 0, doing, ns: count * 1_000_000, count });
+            self
+        }
+    }
+
+    fn of(frames: &[Frame]) -> (String, String) {
+        let told = Told::default().stack(1, Activity::User, frames);
+        let charge = charges(&told.0).next().expect("there is one");
+        let owner = match charge.owner {
+            Owner::Function(frame) => frame.function.clone(),
+            Owner::Unnamed(module) => format!("? {module}"),
+            Owner::Nobody => "nobody".into(),
+        };
+        (owner, format!("{:?}", charge.within))
+    }
+
+    fn is(frames: &[Frame], owner: &str, within: &str) {
+        assert_eq!(of(frames), (owner.to_owned(), within.to_owned()));
+    }
+
+    #[test]
+    fn a_library_is_its_callers() {
+        let own = native("program", "parse");
+        is(&[native("libc.so.6", "strcmp"), own.clone()], "parse", "Library(\"strcmp\")");
+        is(&[native("libc.so.6", "libc.so.6+0x1f0"), own.clone()], "parse", "Itself");
+        is(&[native("program", "core::str::memchr"), own.clone()], "parse", "Library(\"core::str::memchr\")");
+        is(
+            &[native("libc.so.6", "libc.so.6+0x1"), native("libc.so.6", "malloc"), own],
+            "parse",
+            "Allocator(Makes)",
+        );
+        // Nobody but the library has a name.
+        is(&[native("libc.so.6", "strcmp"), native("sort", "sort+0x77")], "strcmp", "Library(\"strcmp\")");
+    }
+
+    #[test]
+    fn code_without_names_is_its_files() {
+        is(&[native("cc1", "cc1+0x5a8530"), native("cc1", "main")], "? cc1", "Itself");
+        let code = UnnamedCode { runtime: Runtime::Node, pid: None };
+        let jit = Frame { unnamed: Some(code), language: Language::Jit, ..native("[jit]", "[jit:node]") };
+        is(
+            &[native("node", "Builtins_ArrayMap"), jit],
+            "Builtins_ArrayMap",
+            "Library(\"Builtins_ArrayMap\")",
+        );
+    }
+
+    #[test]
+    fn an_interpreter_works_for_its_script() {
+        let script = Frame { language: Language::Python, ..at(native("busy.py", "step"), "busy.py", 7) };
+        let interpreter = native("python3.11", "python3.11+0x5a8530");
+        is(&[interpreter.clone(), native("python3.11", "PyObject_Call"), script], "step", "Itself");
+        is(&[interpreter], "? python3.11", "Itself");
+    }
+
+    #[test]
+    fn lines_and_libraries_that_have_half_lead() {
+        let line = |line| at(native("program", "f"), "/src/f.c", line);
+        let told = Told::default()
+            .stack(5, Activity::User, &[line(3)])
+            .stack(3, Activity::User, &[native("libc.so.6", "strlen"), line(4)])
+            .stack(2, Activity::User, &[line(5)]);
+        let sums = functions(charges(&told.0));
+        let [f] = &sums[..] else { panic!("{sums:?}") };
+        assert_eq!((f.all.samples, f.leading_line()), (10, Some(("/src/f.c", 3))));
+        assert_eq!(f.leading_library(), None);
+        let told = Told(told.0).stack(1, Activity::User, &[line(4)]);
+        assert_eq!(functions(charges(&told.0))[0].leading_line(), None, "5 of 11");
+    }
+}

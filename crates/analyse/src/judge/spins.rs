@@ -1,0 +1,155 @@
+//! Which calls only look whether something has happened, again and again, and which threads do
+//! little else.
+
+use super::Evidence;
+use super::own_code::{self, Charge, Key, Owner};
+use crate::code::Amount;
+use model::profile::{Activity, Frame, Profile};
+use model::recording::Language;
+use model::run::{CallRow, Share};
+use model::{Ns, Seen, Tid};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Fewer calls are no loop.
+const CALLS_MIN: u64 = 1000;
+/// Of the calls, in tenths, those that found nothing.
+const IN_VAIN_TENTHS: u64 = 9;
+/// A call that was given time to wait takes longer on average.
+const MEAN_NS_MAX: Ns = 20_000;
+/// `EAGAIN`.
+const WOULD_BLOCK: u16 = 11;
+
+/// Calls that let others run and come back at once.
+const YIELD: &[&str] = &["sched_yield"];
+/// Calls that return 0 where nothing has happened.
+const LOOK: &[&str] =
+    &["poll", "ppoll", "select", "pselect6", "epoll_wait", "epoll_pwait", "epoll_pwait2", "wait4", "waitid"];
+/// Calls that fail where nothing is there.
+const TRY: &[&str] = &["read", "readv", "recvfrom", "recvmsg", "accept", "accept4"];
+
+/// Of a function's time, for all of it to be that: what it has in the calls themselves, and what it
+/// has in the kernel; entering and leaving a short call takes longer than the call.
+const IN_CALLS: f64 = 0.1;
+const IN_KERNEL: f64 = 0.5;
+/// Of a thread's time, what it spins, to do little else.
+const OF_THREAD: f64 = 0.5;
+
+/// What was found.
+#[derive(Debug, Clone)]
+pub(super) struct Spins<'a> {
+    /// The calls in vain, the most frequent first, by their rows.
+    pub(super) calls: Vec<(usize, &'a CallRow)>,
+    /// What spinning has of the samples.
+    pub(super) share: Share,
+    pub(super) samples: u64,
+    /// The function that spins most.
+    pub(super) by: Option<own_code::Sum<'a>>,
+    /// Threads that do little else.
+    pub(super) threads: FxHashSet<Tid>,
+}
+
+/// Rows of calls that mostly find nothing, the most frequent first; why it cannot be told of others,
+/// if so.
+pub(super) fn calls<'a>(evidence: &Evidence<'a>) -> (Vec<(usize, &'a CallRow)>, Option<String>) {
+    let often = |row: &CallRow| row.calls >= CALLS_MIN && row.total_ns / row.calls <= MEAN_NS_MAX;
+    let mut found: Vec<_> =
+        evidence.calls_named(YIELD).into_iter().filter(|(_, row)| row.calls >= CALLS_MIN).collect();
+    let mut unseen = None;
+    let mut look = |names: &[&str], in_vain: &dyn Fn(&CallRow) -> Seen<u64>| {
+        for (at, row) in evidence.calls_named(names).into_iter().filter(|(_, row)| often(row)) {
+            match in_vain(row) {
+                Seen::Value(times)
+                    if times.saturating_mul(10) >= row.calls.saturating_mul(IN_VAIN_TENTHS) =>
+                {
+                    found.push((at, row));
+                }
+                Seen::Unseen(why) => unseen = Some(why),
+                Seen::Value(_) | Seen::Absent => {}
+            }
+        }
+    };
+    look(LOOK, &|row| row.results.as_ref().map(|results| results.zeros));
+    let would_block = |row: &CallRow| {
+        let of = |results: &model::run::ResultsRow| {
+            let errors = results.errors.iter().filter(|error| error.errno == WOULD_BLOCK);
+            errors.map(|error| error.calls).sum()
+        };
+        row.results.as_ref().map(of)
+    };
+    look(TRY, &would_block);
+    found.sort_by_key(|(at, row)| (std::cmp::Reverse(row.calls), *at));
+    (found, unseen)
+}
+
+/// Functions of the program whose time is such calls.
+pub(super) fn spinning<'a>(evidence: &Evidence<'a>) -> FxHashSet<Key<'a>> {
+    match calls(evidence) {
+        (calls, _) if calls.is_empty() => FxHashSet::default(),
+        (calls, _) => functions(evidence.profile, &calls),
+    }
+}
+
+/// Who makes such calls, and how much of the CPU time that is.
+pub(super) fn of<'a>(evidence: &Evidence<'a>, calls: Vec<(usize, &'a CallRow)>) -> Spins<'a> {
+    let profile = evidence.profile;
+    let spinning = functions(profile, &calls);
+    let is_spin = |charge: &Charge<'_>| key(charge).is_some_and(|key| spinning.contains(&key));
+    let (mut all, mut spent) = (Amount::default(), Amount::default());
+    let mut of_thread: FxHashMap<u32, [f64; 2]> = FxHashMap::default();
+    for charge in own_code::charges(profile) {
+        all.add(charge.weight);
+        let [spins, whole] = of_thread.entry(charge.weight.thread).or_default();
+        *whole += charge.weight.ns as f64;
+        if is_spin(&charge) {
+            spent.add(charge.weight);
+            *spins += charge.weight.ns as f64;
+        }
+    }
+    let threads = of_thread.into_iter().filter(|(_, [spins, whole])| *spins >= whole * OF_THREAD);
+    Spins {
+        calls,
+        share: spent.share(all),
+        samples: spent.samples,
+        by: own_code::functions(own_code::charges(profile).filter(is_spin)).into_iter().next(),
+        threads: threads.map(|(thread, _)| profile.threads[thread as usize].tid).collect(),
+    }
+}
+
+fn key<'a>(charge: &Charge<'a>) -> Option<Key<'a>> {
+    match charge.owner {
+        Owner::Function(frame) => Some((&frame.function, &frame.module)),
+        Owner::Unnamed(module) => Some(("", module)),
+        Owner::Nobody => None,
+    }
+}
+
+/// Functions of the program that are mostly in the kernel, for these calls more than for others.
+fn functions<'a>(profile: &'a Profile, calls: &[(usize, &CallRow)]) -> FxHashSet<Key<'a>> {
+    let entries: Vec<String> = calls.iter().map(|(_, row)| format!("_sys_{}", row.name.name)).collect();
+    // In these calls, in others, in the kernel, in all.
+    let mut sums: FxHashMap<Key<'a>, [f64; 4]> = FxHashMap::default();
+    for charge in own_code::charges(profile) {
+        let Some(key) = key(&charge) else { continue };
+        let [these, others, in_kernel, all] = sums.entry(key).or_default();
+        let ns = charge.weight.ns as f64;
+        *all += ns;
+        if charge.doing == Activity::Kernel {
+            *in_kernel += ns;
+            let mut frames = own_code::frames(profile, charge.weight);
+            match frames.find(|frame| is_entry(frame)) {
+                Some(entry) if entries.iter().any(|of| entry.function.ends_with(of)) => *these += ns,
+                Some(_) => *others += ns,
+                None => {}
+            }
+        }
+    }
+    let spins = |[these, others, in_kernel, all]: &[f64; 4]| {
+        *these >= all * IN_CALLS && these >= others && in_kernel - others >= all * IN_KERNEL
+    };
+    sums.into_iter().filter(|(_, sums)| spins(sums)).map(|(key, _)| key).collect()
+}
+
+/// Whether it is where the kernel begins with one call: `__x64_sys_poll`.
+fn is_entry(frame: &Frame) -> bool {
+    frame.language == Language::Kernel && frame.function.starts_with("__") && frame.function.contains("_sys_")
+}
