@@ -1,8 +1,8 @@
-/* Programs in pairs: `pairs NAME slow` does something in a slow way, `pairs NAME fixed` does the same
- * work without it. `cargo xtask bench predictions` holds what dwell predicts of the first against
- * what the second really takes. `pairs server` is the peer of those that need one: it listens on
- * loopback, prints its port, and answers each request of 8 bytes with 8 bytes, after the number of
- * microseconds that the request holds; it ends with its standard input. */
+/* Programs in pairs: `pairs NAME slow` does something in a slow way, `pairs NAME fixed` does the
+ * same work without it. `cargo xtask bench predictions` holds what dwell predicts of the first
+ * against what the second really takes. `pairs server` is the peer of those that need one: it
+ * listens on loopback, prints its port, and answers each request of 8 bytes with 8 bytes, after the
+ * number of microseconds that the request holds; it ends with its standard input. */
 
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -136,19 +136,18 @@ static void spawns(int slow) {
     }
 }
 
-/* One thread, or two. */
-static void *half(void *none) {
-    compute(200000000);
-    return none;
-}
-static void threads(int slow) {
-    if (slow) {
-        compute(400000000);
-        return;
+/* Processes one after another, or two at a time. */
+static void list(int slow) {
+    for (int i = 0; i < 8; i += slow ? 1 : 2) {
+        for (int at = 0; at < (slow ? 1 : 2); at++) {
+            if (!fork()) {
+                compute(50000000);
+                _exit(0);
+            }
+        }
+        while (wait(NULL) > 0) {
+        }
     }
-    pthread_t threads[2];
-    for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, half, NULL);
-    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
 }
 
 /* Memory that is given back and taken again, or kept. */
@@ -290,7 +289,7 @@ static const struct {
     void (*run)(int slow);
 } pairs[] = {
     {"syncs", syncs},       {"small-writes", small_writes}, {"lookups", lookups}, {"locks", locks},
-    {"polls", polls},       {"spawns", spawns},             {"threads", threads}, {"faults", faults},
+    {"polls", polls},       {"spawns", spawns},             {"list", list}, {"faults", faults},
     {"switches", switches}, {"requests", requests},         {"parts", parts},     {"scans", scans},
 };
 

@@ -30,7 +30,7 @@ const PAIRS: [Pair; 12] = [
     Pair { name: "locks", cause: "lock-contention" },
     Pair { name: "polls", cause: "sleep-polling" },
     Pair { name: "spawns", cause: "process-spawning" },
-    Pair { name: "threads", cause: "single-thread" },
+    Pair { name: "list", cause: "single-thread" },
     Pair { name: "faults", cause: "page-faults" },
     Pair { name: "switches", cause: "context-switching" },
     Pair { name: "requests", cause: "serial-requests" },

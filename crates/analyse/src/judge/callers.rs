@@ -20,8 +20,8 @@ const COUNT_MIN: u64 = 5;
 const PART: u64 = 2;
 
 impl Evidence<'_> {
-    /// ` in load (app.py:12)`: the code that most of the time in these calls comes from. Empty where
-    /// no function has half of it.
+    /// ` in load (app.py:12)`: the code that most of the time in these calls comes from. Empty
+    /// where no function has half of it.
     pub(super) fn caller(&self, calls: &[&SyscallName]) -> Sentence {
         let calls: Vec<_> =
             calls.iter().map(|call| (format!("sys_{}", call.name), stem(&call.name))).collect();

@@ -62,8 +62,8 @@ impl Evidence<'_> {
         self.path.iter().filter(|step| is_in(&step.reason)).map(|step| step.ns).sum()
     }
 
-    /// What these calls have of the path: by their clocks, which know of calls that were not traced,
-    /// else by the account; with what may go beside them.
+    /// What these calls have of the path: by their clocks, which know of calls that were not
+    /// traced, else by the account; with what may go beside them.
     pub(super) fn has(&self, calls: &[&SyscallName], goes: &Parts) -> Interval {
         let of_one = |call: &SyscallName| {
             let path_ns = self.path_ns_in(call);

@@ -1,5 +1,5 @@
-//! What tests of judgement on files, streams and sleeps begin with: rows of calls and waits, a disk, a
-//! call tree.
+//! What tests of judgement on files, streams and sleeps begin with: rows of calls and waits, a
+//! disk, a call tree.
 
 use crate::grid::Grid;
 use model::profile::{Activity, Frame, Node, Weight};
@@ -119,7 +119,8 @@ pub(super) fn wait(
 }
 
 /// A call tree of these stacks with so many samples each, of 1 ms. A frame is `function`,
-/// `function@line` of `x.c`, `module:function`, `k:function` of the kernel, or `file.py:function@line`.
+/// `function@line` of `x.c`, `module:function`, `k:function` of the kernel, or
+/// `file.py:function@line`.
 pub(super) fn profile_of(doing: Activity, stacks: &[(&[&str], u64)]) -> Profile {
     let mut profile = Profile::default();
     for (stack, count) in stacks {

@@ -195,8 +195,8 @@ impl Evidence<'_> {
         sum
     }
 
-    /// How time at a site is known: that in faults by samples, with the interval that the account has
-    /// of it.
+    /// How time at a site is known: that in faults by samples, with the interval that the account
+    /// has of it.
     fn as_sampled(&self, site: &Site, ns: Interval) -> Interval {
         let part = self.account.iter().find(|part| *site == Site::State(part.state) && part.ns > 0);
         let Some(part) = part.filter(|_| *site == Site::State(State::Fault)) else { return ns };
@@ -226,7 +226,8 @@ impl Evidence<'_> {
     /// save at most.
     fn beyond_cpus_ns(&self, goes: &Goes, part: f64, cpus: f64) -> Ns {
         let goes_ns = match goes {
-            // What goes of the CPU time of threads that are not on the path is known by samples only.
+            // What goes of the CPU time of threads that are not on the path is known by samples
+            // only.
             Goes::Samples(share) => self.cpu_ns() as f64 * share.hi,
             _ if kind(goes) == Kind::Cpu || self.window => return Ns::MAX,
             Goes::Sites(sites, _) => sites.iter().map(|site| self.cpu_ns_of(site) as f64).sum(),

@@ -48,8 +48,8 @@ pub(super) struct Spins<'a> {
     pub(super) threads: FxHashSet<Tid>,
 }
 
-/// Rows of calls that mostly find nothing, the most frequent first; why it cannot be told of others,
-/// if so.
+/// Rows of calls that mostly find nothing, the most frequent first; why it cannot be told of
+/// others, if so.
 pub(super) fn calls<'a>(evidence: &Evidence<'a>) -> (Vec<(usize, &'a CallRow)>, Option<String>) {
     let often = |row: &CallRow| row.calls >= CALLS_MIN && row.total_ns / row.calls <= MEAN_NS_MAX;
     let mut found: Vec<_> =

@@ -99,7 +99,9 @@ fn said(told: &Told) -> String {
 /// The cause is found first; behind what others do where they had the CPUs as well.
 fn is_first(told: &Told, claims: &mut Claims, cause: &str) {
     let found = causes(told, "findings");
-    let first = found.iter().find(|found| *found != BESIDE_OTHERS || cause == BESIDE_OTHERS);
+    // How much faster hot code gets is assumed; a list may save less, where others use the CPUs.
+    let before = |found: &str| found == BESIDE_OTHERS || found == "hot-code" && cause == "single-thread";
+    let first = found.iter().find(|found| *found == cause || !before(found.as_ref()));
     claims.that(first.is_some_and(|first| first == cause), format!("{cause} is not first: {}", said(told)));
 }
 
