@@ -4,8 +4,10 @@
 use crate::account::{Covered, Pieces, Progress, run_queue};
 use crate::calls::Arch;
 use crate::consumers::{Consumers, How};
+use crate::names::Names;
 use crate::poll;
 use crate::trace::{Closed, Rivals};
+use crate::what_if::program::Program;
 use crate::{code, judge, sliced};
 use model::coverage::{Check, Coverage, Extent, InstrumentOverhead, Interval, Source};
 use model::peers::{ConnectionRow, LookupRow};
@@ -51,10 +53,10 @@ fn stolen(trailer: &Trailer, cpus: u32) -> Ns {
     }
 }
 
-/// The whole run.
-pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> Analysis {
+/// The whole run; and what its threads did step by step, where that was kept.
+pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> (Analysis, Option<(Program, Names)>) {
     let Consumers { header, how, code: stacks, surroundings } = consumers;
-    let OfTier { pieces, beside, connections, lookups, rivals, prediction } =
+    let OfTier { pieces, beside, connections, lookups, rivals, prediction, recorded } =
         of_tier(how, &header, trailer, &stacks);
     let Pieces { start, wall_ns, parts, steps, phases, covered, threads, waits, window } = pieces;
     let addresses = stacks.addresses();
@@ -111,7 +113,7 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> Analysis {
         costs: trailer.costs.clone(),
         host: header.host,
     };
-    Analysis { run, profile, addresses, prediction }
+    (Analysis { run, profile, addresses, prediction }, recorded)
 }
 
 /// How CPUs were used, from what any thread did.
@@ -132,6 +134,7 @@ struct OfTier {
     /// None where it is not seen what ran instead.
     rivals: Rivals,
     prediction: Seen<Prediction>,
+    recorded: Option<(Program, Names)>,
 }
 
 fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) -> OfTier {
@@ -144,8 +147,8 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
                 None => (Seen::Value(closed.connections), Seen::Value(closed.lookups)),
                 Some(why) => (Seen::unseen(&why), Seen::unseen(why)),
             };
-            let Closed { pieces, rivals, prediction, .. } = closed;
-            OfTier { pieces, beside, connections, lookups, rivals, prediction }
+            let Closed { pieces, rivals, prediction, recorded, .. } = closed;
+            OfTier { pieces, beside, connections, lookups, rivals, prediction, recorded }
         }
         How::Poll(poll) => {
             let closed = poll.close(trailer);
@@ -154,7 +157,7 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
             let (connections, lookups) = (Seen::unseen(why), Seen::unseen(why));
             let prediction = Seen::unseen("which thread held up which needs BPF");
             let (pieces, rivals) = (closed.pieces, Rivals::default());
-            OfTier { pieces, beside, connections, lookups, rivals, prediction }
+            OfTier { pieces, beside, connections, lookups, rivals, prediction, recorded: None }
         }
     }
 }

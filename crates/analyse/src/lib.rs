@@ -28,6 +28,7 @@ mod sliced;
 mod surroundings;
 mod trace;
 pub mod wake;
+pub mod what_if;
 
 use consumers::Consumers;
 use model::join::Joiner;
@@ -69,7 +70,7 @@ impl Analyser {
     pub fn finish(mut self, trailer: &Trailer) -> Analysis {
         let consumers = &mut self.consumers;
         self.joiner.finish(&mut |event| consumers.event(event));
-        compose::run(self.consumers, trailer)
+        compose::run(self.consumers, trailer).0
     }
 }
 

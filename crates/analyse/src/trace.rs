@@ -34,6 +34,8 @@ use crate::connections::Connections;
 use crate::for_work::{HELD_NS_MAX, is_idle};
 use crate::keys::{ReasonKey, TargetKey, WaitKey};
 use crate::names::Names;
+use crate::what_if::program::{Edge, Token};
+use crate::what_if::recorder::{Recorder, Waited};
 use clocked::Clocked;
 use model::recording::{
     AttachWindow, Calls, Comm, Counters, Event, Object, SocketEnds, SwitchOut, Trailer, WaitContext,
@@ -60,6 +62,8 @@ pub(crate) struct Trace {
     connections: Connections,
     /// What was attached to: then each thread's path is its own, and there is no root.
     window: Option<AttachWindow>,
+    /// CPUs of the host.
+    cpus: u32,
 }
 
 /// A wake-up of a thread of the tree.
@@ -81,6 +85,14 @@ struct HandedOver {
     clocks: Clocks,
     /// Up to when they go.
     until: Ns,
+    /// Whose they are, or of which send.
+    by: HandedOverBy,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum HandedOverBy {
+    Running(Slot),
+    Sent(Option<Token>),
 }
 
 impl Trace {
@@ -95,12 +107,25 @@ impl Trace {
             names,
             connections: Connections::default(),
             window: header.attached.clone(),
+            cpus: header.host.cpus,
         }
     }
 
     /// Threads carry clocks beside their paths. A window has no end that could come earlier.
     pub(crate) fn predicts(&mut self) {
         self.tree.predicts = self.window.is_none();
+    }
+
+    /// What threads do is kept step by step, to be replayed. In a window it has no end.
+    /// `functions`: those whose samples are told apart.
+    pub(crate) fn records(&mut self, functions: Vec<String>) {
+        let recorder = || Recorder::new(self.tree.root, self.cpus, functions);
+        self.tree.recorder = self.window.is_none().then(recorder);
+    }
+
+    /// No more than so many steps are kept.
+    pub(crate) fn keeps(&mut self, steps: u64) {
+        self.tree.recorder.iter_mut().for_each(|recorder| recorder.keeps(steps));
     }
 
     /// Takes one event; the kind of wait that it is about, if that wait has completed.
@@ -129,6 +154,7 @@ impl Trace {
             self.tree.sites.begins(at);
         }
         self.tree.books.slicing.fit(at);
+        self.tree.recorder.iter_mut().for_each(|recorder| recorder.heard(at));
         match event {
             Event::Start { .. }
             | Event::Fork { .. }
@@ -170,11 +196,13 @@ impl Trace {
                 self.tree.renumber(*old_tid, *tid, *name);
                 if let Some(slot) = self.tree.ran_until(*tid, *at, &Calls::new()) {
                     self.tree.executes(slot, *name);
+                    self.tree.recorder.iter_mut().for_each(|recorder| recorder.executes(slot, *name));
                 }
             }
             Event::Rename { tid, name, .. } => {
                 if let Some(slot) = self.tree.slot(*tid) {
                     self.tree.get_mut(slot).name = *name;
+                    self.tree.recorder.iter_mut().for_each(|recorder| recorder.named(slot, *name));
                 }
             }
             Event::Exit { at, tid, calls, .. } => self.leaves(*at, *tid, calls),
@@ -213,12 +241,14 @@ impl Trace {
             Event::Flush { at, tid, calls } => {
                 self.tree.ran_until(*tid, *at, calls);
             }
-            Event::Sampled { at, tid, mode, period_ns, .. } => {
+            Event::Sampled { at, tid, mode, period_ns, node, .. } => {
                 let sample = self.samples.counted(*at, (*mode).into(), *period_ns);
                 let slot = self.tree.slot(*tid).filter(|_| *at >= self.wall.start);
                 if let (Some(slot), Some(sample)) = (slot, sample) {
                     self.tree.sampled(slot, *at, sample);
                     self.tree.sampled_at_site(slot, *mode, *period_ns);
+                    let recorder = &mut self.tree.recorder;
+                    recorder.iter_mut().for_each(|told| told.sampled(slot, *mode, *node, *period_ns));
                 }
             }
             Event::Ran { at, from, cpu, tid, pid, name } => {
@@ -226,6 +256,11 @@ impl Trace {
             }
             Event::Send { at, tid, ends, calls } => self.sends(*at, *tid, *ends, calls),
             Event::Tracing { at, calls } => self.samples.tracing(*at, *calls),
+            Event::Group { group, .. } => {
+                let allowed = group.cpus_allowed.value().map(|allowed| self.cpus.min(*allowed));
+                let recorder = self.tree.recorder.as_mut().zip(allowed);
+                recorder.into_iter().for_each(|(recorder, cpus)| recorder.may_use(cpus));
+            }
             Event::Lost { .. } => self.tree.lose_sight(),
             _ => {}
         }
@@ -254,12 +289,13 @@ impl Trace {
         self.wall.begin(at, root);
     }
 
-    fn forks(&mut self, parent: Slot, tid: Tid, pid: Pid, name: Comm) {
-        let parent = self.tree.get(parent);
+    fn forks(&mut self, creator: Slot, tid: Tid, pid: Pid, name: Comm) {
+        let parent = self.tree.get(creator);
         let path = if self.window.is_some() { Path::default() } else { parent.path.clone() };
         let (clocked, doing) = (parent.clocked.forked(), TracedState::Runnable);
         let child = Newcomer { at: parent.since, tid, pid, name, path, clocked, doing };
-        self.tree.add(child);
+        let child = self.tree.add(child);
+        self.tree.recorder.iter_mut().for_each(|recorder| recorder.forked(creator, child));
         if pid == self.tree.root {
             self.wall.joined();
         }
@@ -313,10 +349,11 @@ impl Trace {
     /// A blocked thread is woken: its wait is known as far as it will be, and its path goes on
     /// where the waker's is.
     fn wait_ends(&mut self, slot: Slot, wait: &WaitContext, wake: WakeUp<'_>) {
-        let at = wake.at;
+        let (at, since) = (wake.at, self.tree.get(slot).since);
         let handed_over = self.handed_over(slot, wait, wake);
         let kind = self.record(slot, wait, wake, handed_over.is_some());
-        if let Some(HandedOver { path, clocks, until }) = handed_over {
+        let from = handed_over.as_ref().map(|over| (over.by, at.saturating_sub(over.until)));
+        if let Some(HandedOver { path, clocks, until, .. }) = handed_over {
             self.tree.clock_held_up(slot, &clocks, kind);
             // Two clocks may be a few hundred nanoseconds apart; and what was sent before this
             // thread blocked did not hold it up. Then it keeps its own path.
@@ -328,10 +365,37 @@ impl Trace {
         if at > self.tree.get(slot).since {
             match self.passes(slot, kind.0) {
                 Some(progress) => self.tree.let_pass(slot, at, kind, progress),
-                None => self.tree.book(slot, at, kind.0, kind.1),
+                None => self.tree.book_wait(slot, at, kind),
             }
         }
+        self.keep_wait(slot, since, kind, wait, wake.calls, from);
         self.tree.becomes(slot, at, TracedState::Runnable);
+    }
+
+    /// Keeps a completed wait as a step, with where it goes on from and for how long from there.
+    fn keep_wait(
+        &mut self,
+        slot: Slot,
+        since: Ns,
+        kind: WaitKey,
+        wait: &WaitContext,
+        calls: &Calls,
+        from: Option<(HandedOverBy, Ns)>,
+    ) {
+        let thread = self.tree.get(slot);
+        let (ns, under_way) = (thread.since - since, thread.doing.progress().is_some());
+        let Some(recorder) = &mut self.tree.recorder else { return };
+        let futex = if let Object::Futex { address } = wait.on { address } else { 0 };
+        let exits = |call| matches!(self.names.arch.name(call), Some("exit" | "exit_group"));
+        let by_exit = from.is_some() && current(calls).is_some_and(exits);
+        let from = from.and_then(|(by, lag_ns)| {
+            let token = match by {
+                HandedOverBy::Running(waker) => recorder.releases(waker),
+                HandedOverBy::Sent(token) => token,
+            };
+            Some(Edge { token: token?, lag_ns })
+        });
+        recorder.waited(slot, Waited { kind, futex, by_exit, under_way, ns, from });
     }
 
     /// What of the others' progress takes the place of a completed wait on the path; None where
@@ -418,12 +482,14 @@ impl Trace {
         };
         source.map(|source| match source {
             Source::Running(waker) => {
+                let by = HandedOverBy::Running(waker);
                 let waker = self.tree.get(waker);
                 let clocks = waker.clocked.clocks.clone();
-                HandedOver { path: waker.path.clone(), clocks, until: waker.since }
+                HandedOver { path: waker.path.clone(), clocks, until: waker.since, by }
             }
             Source::Sent(sent) => {
-                HandedOver { path: sent.path.clone(), clocks: sent.clocks.clone(), until: sent.at }
+                let (clocks, by) = (sent.clocks.clone(), HandedOverBy::Sent(sent.token));
+                HandedOver { path: sent.path.clone(), clocks, until: sent.at, by }
             }
         })
     }
@@ -435,8 +501,9 @@ impl Trace {
     fn sends(&mut self, at: Ns, tid: Tid, ends: SocketEnds, calls: &Calls) {
         let Some(sender) = self.tree.ran_until(tid, at, calls) else { return };
         self.connections.sent(ends);
+        let token = self.tree.recorder.as_mut().and_then(|recorder| recorder.releases(sender));
         let Thread { since: at, path, clocked, .. } = self.tree.get(sender);
-        let sent = || Sent { sender, at: *at, path: path.clone(), clocks: clocked.clocks.clone() };
+        let sent = || Sent { sender, at: *at, path: path.clone(), clocks: clocked.clocks.clone(), token };
         self.sends.add(ends, sent);
     }
 

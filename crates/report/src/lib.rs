@@ -7,6 +7,7 @@
 
 mod axis;
 mod clean;
+mod command;
 pub mod compare;
 pub mod hits;
 mod jit;
@@ -21,6 +22,7 @@ pub mod profile;
 mod table;
 pub mod units;
 pub mod wake;
+pub mod what_if;
 
 pub use clean::clean;
 pub use json::json;

@@ -41,3 +41,4 @@ mod waits;
 mod wake;
 mod wake_diff;
 mod wake_spikes;
+mod what_if;
