@@ -192,6 +192,19 @@ impl Code {
         stack
     }
 
+    /// Whether a function of this name is on a stack.
+    pub(crate) fn passes_through(&self, node: u32, function: &str) -> bool {
+        let mut at = node;
+        while let Some((caller, place)) = (at as usize).checked_sub(1).and_then(|at| self.nodes.get(at)) {
+            let frames = frames::of(self.places.get(*place as usize), self.names.get(place));
+            if frames.iter().any(|frame| frame.function == function) {
+                return true;
+            }
+            at = *caller;
+        }
+        false
+    }
+
     /// Where a stack is in the program's own code: in a script, or past the C library and what
     /// runtimes do for a lock.
     pub(crate) fn own_frame(&self, node: u32) -> Seen<StackFrame> {

@@ -3,8 +3,10 @@
 
 use crate::account::{Covered, Pieces, Progress, run_queue};
 use crate::consumers::{Consumers, How};
+use crate::names::Names;
 use crate::poll;
 use crate::trace::{Closed, Rivals};
+use crate::what_if::program::Program;
 use crate::{code, judge, memory_peak, sliced, syscall_rows};
 use model::coverage::{Check, Coverage, Extent, InstrumentOverhead, Interval, Source};
 use model::peers::{ConnectionRow, LookupRow};
@@ -51,10 +53,10 @@ fn stolen(trailer: &Trailer, cpus: u32) -> Ns {
 /// What a run shows is concluded from it (`judge`), so it is not here yet.
 const UNJUDGED: &str = "causes were not looked for";
 
-/// The whole run.
-pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> Analysis {
+/// The whole run; and what its threads did step by step, where that was kept.
+pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> (Analysis, Option<(Program, Names)>) {
     let Consumers { header, how, code: stacks, surroundings } = consumers;
-    let OfTier { pieces, beside, connections, lookups, memory_peak, programs, rivals, prediction } =
+    let OfTier { pieces, beside, connections, lookups, memory_peak, programs, rivals, prediction, recorded } =
         of_tier(how, &header, trailer, &stacks);
     let Pieces { start, wall_ns, parts, steps, phases, covered, threads, waits, window } = pieces;
     let addresses = stacks.addresses();
@@ -114,7 +116,7 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> Analysis {
         costs: trailer.costs.clone(),
         host: header.host,
     };
-    Analysis { run, profile, addresses, prediction }
+    (Analysis { run, profile, addresses, prediction }, recorded)
 }
 
 /// How CPUs were used, from what any thread did.
@@ -137,6 +139,7 @@ struct OfTier {
     /// None where it is not seen what ran instead.
     rivals: Rivals,
     prediction: Seen<Prediction>,
+    recorded: Option<(Program, Names)>,
 }
 
 fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) -> OfTier {
@@ -149,10 +152,20 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
                 None => (Seen::Value(closed.connections), Seen::Value(closed.lookups)),
                 Some(why) => (Seen::unseen(&why), Seen::unseen(why)),
             };
-            let Closed { pieces, rivals, programs, largest, prediction, .. } = closed;
+            let Closed { pieces, rivals, programs, largest, prediction, recorded, .. } = closed;
             let memory_peak = memory_peak::traced(largest, header, trailer);
             let programs = Seen::Value(programs);
-            OfTier { pieces, beside, connections, lookups, memory_peak, programs, rivals, prediction }
+            OfTier {
+                pieces,
+                beside,
+                connections,
+                lookups,
+                memory_peak,
+                programs,
+                rivals,
+                prediction,
+                recorded,
+            }
         }
         How::Poll(poll) => {
             let closed = poll.close(trailer);
@@ -163,7 +176,17 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
             let (pieces, rivals) = (closed.pieces, Rivals::default());
             let memory_peak = memory_peak::polled(&pieces.threads, header, trailer);
             let programs = Seen::unseen("when processes begin and end needs BPF");
-            OfTier { pieces, beside, connections, lookups, memory_peak, programs, rivals, prediction }
+            OfTier {
+                pieces,
+                beside,
+                connections,
+                lookups,
+                memory_peak,
+                programs,
+                rivals,
+                prediction,
+                recorded: None,
+            }
         }
     }
 }

@@ -36,6 +36,20 @@ impl Consumers {
         Self { header: header.clone(), how, code, surroundings }
     }
 
+    /// What threads do is kept step by step, where all of it is seen.
+    pub(crate) fn records(&mut self, functions: Vec<String>) {
+        if let How::Trace(trace) = &mut self.how {
+            trace.records(functions);
+        }
+    }
+
+    /// No more than so many steps are kept.
+    pub(crate) fn keeps(&mut self, steps: u64) {
+        if let How::Trace(trace) = &mut self.how {
+            trace.keeps(steps);
+        }
+    }
+
     /// Takes the next event.
     pub(crate) fn event(&mut self, event: &Event) {
         self.surroundings.event(event);

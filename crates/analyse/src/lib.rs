@@ -32,6 +32,7 @@ mod syscall_rows;
 mod trace;
 mod turns;
 pub mod wake;
+pub mod what_if;
 
 use consumers::Consumers;
 use model::join::Joiner;
@@ -65,7 +66,7 @@ impl Analyser {
     pub fn finish(mut self, trailer: &Trailer) -> Analysis {
         let consumers = &mut self.consumers;
         self.joiner.finish(&mut |event| consumers.event(event));
-        compose::run(self.consumers, trailer)
+        compose::run(self.consumers, trailer).0
     }
 }
 

@@ -37,6 +37,8 @@ use crate::connections::Connections;
 use crate::for_work::{HELD_NS_MAX, is_idle};
 use crate::keys::{ReasonKey, TargetKey, WaitKey};
 use crate::names::Names;
+use crate::what_if::program::{Edge, Token};
+use crate::what_if::recorder::{Recorder, Waited};
 use model::recording::{
     AttachWindow, Calls, Comm, Counters, Event, Object, SocketEnds, SwitchOut, Trailer, WaitContext,
     WakeReason, Waker,
@@ -65,6 +67,8 @@ pub(crate) struct Trace {
     processes: Processes,
     /// What was attached to: then each thread's path is its own, and there is no root.
     window: Option<AttachWindow>,
+    /// CPUs of the host.
+    cpus: u32,
 }
 
 /// A wake-up of a thread of the tree.
@@ -77,6 +81,13 @@ struct WakeUp<'a> {
     calls: &'a Calls,
     /// The thread of the tree that ran.
     running: Option<Slot>,
+}
+
+/// Who ended a wait, and up to when what it tells goes.
+#[derive(Debug, Clone, Copy)]
+enum EndedBy {
+    Running(Slot),
+    Sent(Option<Token>),
 }
 
 impl Trace {
@@ -95,7 +106,20 @@ impl Trace {
             connections: Connections::default(),
             processes: Processes::default(),
             window: header.attached.clone(),
+            cpus: header.host.cpus,
         }
+    }
+
+    /// What threads do is kept step by step, to be replayed. In a window it has no end.
+    /// `functions`: those whose samples are told apart.
+    pub(crate) fn records(&mut self, functions: Vec<String>) {
+        let recorder = || Recorder::new(self.tree.root, self.cpus, functions);
+        self.tree.recorder = self.window.is_none().then(recorder);
+    }
+
+    /// No more than so many steps are kept.
+    pub(crate) fn keeps(&mut self, steps: u64) {
+        self.tree.recorder.iter_mut().for_each(|recorder| recorder.keeps(steps));
     }
 
     /// Takes one event; the kind of wait that it is about, if that wait has completed.
@@ -126,6 +150,7 @@ impl Trace {
             self.tree.begins(at);
         }
         self.tree.books.slicing.fit(at);
+        self.tree.recorder.iter_mut().for_each(|recorder| recorder.heard(at));
         match event {
             Event::Start { .. }
             | Event::Fork { .. }
@@ -176,11 +201,13 @@ impl Trace {
                     && let Some(predictor) = &mut self.tree.predictor
                 {
                     predictor.executes(slot, *name);
+                    self.tree.recorder.iter_mut().for_each(|recorder| recorder.executes(slot, *name));
                 }
             }
             Event::Rename { tid, name, .. } => {
                 if let Some(slot) = self.tree.slot(*tid) {
                     self.tree.get_mut(slot).name = *name;
+                    self.tree.recorder.iter_mut().for_each(|recorder| recorder.named(slot, *name));
                 }
             }
             Event::Exit { at, tid, calls, .. } => self.leaves(*at, *tid, calls),
@@ -220,7 +247,7 @@ impl Trace {
             Event::Flush { at, tid, calls } => {
                 self.tree.ran_until(*tid, *at, calls);
             }
-            Event::Sampled { at, tid, mode, period_ns, .. } => {
+            Event::Sampled { at, tid, mode, period_ns, node, .. } => {
                 let sample = self.samples.counted(*at, (*mode).into(), *period_ns);
                 let slot = self.tree.slot(*tid).filter(|_| *at >= self.wall.start);
                 if let (Some(slot), Some(sample)) = (slot, sample) {
@@ -228,6 +255,8 @@ impl Trace {
                     if let Some(predictor) = &mut self.tree.predictor {
                         predictor.sampled(slot, *mode, *period_ns);
                     }
+                    let recorder = &mut self.tree.recorder;
+                    recorder.iter_mut().for_each(|told| told.sampled(slot, *mode, *node, *period_ns));
                 }
             }
             Event::Ran { at, from, cpu, tid, pid, name } => {
@@ -235,6 +264,11 @@ impl Trace {
             }
             Event::Send { at, tid, ends, calls } => self.sends(*at, *tid, *ends, calls),
             Event::Tracing { at, calls } => self.samples.tracing(*at, *calls),
+            Event::Group { group, .. } => {
+                let allowed = group.cpus_allowed.value().map(|allowed| self.cpus.min(*allowed));
+                let recorder = self.tree.recorder.as_mut().zip(allowed);
+                recorder.into_iter().for_each(|(recorder, cpus)| recorder.may_use(cpus));
+            }
             Event::Lost { .. } => self.tree.lose_sight(),
             _ => {}
         }
@@ -268,7 +302,8 @@ impl Trace {
         let path = if self.window.is_some() { Path::default() } else { path.clone() };
         let (creator, doing) = (Some(parent), TracedState::Runnable);
         let child = Newcomer { at: *at, tid, pid, name, path, creator, doing };
-        self.tree.add(child);
+        let child = self.tree.add(child);
+        self.tree.recorder.iter_mut().for_each(|recorder| recorder.forked(parent, child));
         if pid == self.tree.root {
             self.wall.joined();
         }
@@ -327,13 +362,18 @@ impl Trace {
     /// A blocked thread is woken: its wait is known as far as it will be, and its path goes on
     /// where the waker's is.
     fn wait_ends(&mut self, slot: Slot, wait: &WaitContext, wake: WakeUp<'_>) {
-        let at = wake.at;
+        let (at, since) = (wake.at, self.tree.get(slot).since);
         let source = self.source(slot, wait, wake);
         let kind = self.record(slot, wait, wake, source.is_some());
+        let mut from = None;
         match source {
-            Some(Source::Running(by)) => self.tree.held_up_by_thread(slot, by, kind),
+            Some(Source::Running(by)) => {
+                from = Some((EndedBy::Running(by), self.tree.get(by).since));
+                self.tree.held_up_by_thread(slot, by, kind);
+            }
             Some(Source::Sent(ends)) => {
                 if let Some(sent) = self.sends.last(ends) {
+                    from = Some((EndedBy::Sent(sent.token), sent.at));
                     self.tree.held_up_by_sent(slot, sent, kind);
                 }
             }
@@ -343,10 +383,38 @@ impl Trace {
         if at > self.tree.get(slot).since {
             match self.passes(slot, kind.0) {
                 Some(progress) => self.tree.let_pass(slot, at, kind, progress),
-                None => self.tree.book(slot, at, kind.0, kind.1),
+                None => self.tree.book_wait(slot, at, kind),
             }
         }
+        let from = from.map(|(by, until)| (by, at.saturating_sub(until)));
+        self.keep_wait(slot, since, kind, wait, wake.calls, from);
         self.tree.becomes(slot, at, TracedState::Runnable);
+    }
+
+    /// Keeps a completed wait as a step, with where it goes on from and for how long from there.
+    fn keep_wait(
+        &mut self,
+        slot: Slot,
+        since: Ns,
+        kind: WaitKey,
+        wait: &WaitContext,
+        calls: &Calls,
+        from: Option<(EndedBy, Ns)>,
+    ) {
+        let thread = self.tree.get(slot);
+        let (ns, under_way) = (thread.since - since, thread.doing.progress().is_some());
+        let Some(recorder) = &mut self.tree.recorder else { return };
+        let futex = if let Object::Futex { address } = wait.on { address } else { 0 };
+        let exits = |call| matches!(self.names.arch.name(call), Some("exit" | "exit_group"));
+        let by_exit = from.is_some() && current(calls).is_some_and(exits);
+        let from = from.and_then(|(by, lag_ns)| {
+            let token = match by {
+                EndedBy::Running(waker) => recorder.releases(waker),
+                EndedBy::Sent(token) => token,
+            };
+            Some(Edge { token: token?, lag_ns })
+        });
+        recorder.waited(slot, Waited { kind, futex, by_exit, under_way, ns, from });
     }
 
     /// What of the others' progress takes the place of a completed wait on the path; None where
@@ -441,7 +509,11 @@ impl Trace {
     fn sends(&mut self, at: Ns, tid: Tid, ends: SocketEnds, calls: &Calls) {
         let Some(sender) = self.tree.ran_until(tid, at, calls) else { return };
         self.connections.sent(ends);
-        self.sends.add(ends, |sent| self.tree.sends(sender, sent));
+        let token = self.tree.recorder.as_mut().and_then(|recorder| recorder.releases(sender));
+        self.sends.add(ends, |sent| {
+            self.tree.sends(sender, sent);
+            sent.token = token;
+        });
     }
 
     fn leaves(&mut self, at: Ns, tid: Tid, calls: &Calls) {

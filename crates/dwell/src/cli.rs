@@ -142,10 +142,21 @@ pub(crate) struct AttachArgs {
 ///
 /// The report goes to standard output.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  dwell show run.dwell\n  dwell show --flame run.dwell\n  dwell show run.dwell --what-if fsync=0\n  dwell show run.dwell --what-if lock=0 cpus=8 --json what-if.json"
+)]
 pub(crate) struct ShowArgs {
     /// A recording written by `dwell run --keep` or `dwell attach --keep`
     #[arg(value_name = "FILE")]
     pub(crate) recording: PathBuf,
+
+    /// Replay the recording with these edits and show what the wall clock would have been: a name
+    /// and a factor or, for each operation, a longest duration (`fsync=0`, `lock=0`,
+    /// `lock:0x7f01a2b3c4d0=0`, `'tcp 10.0.0.7:5432'=1ms`, `file:/path=0`, `program:NAME=0`,
+    /// `user:FUNCTION=0.5`, `name-lookups=0`, `sleep=0`, `disk=0`, `network=0`, `fault=0`,
+    /// `runqueue=0`), `cpus=8`, `quota=none`. Of `dwell run` with BPF only
+    #[arg(long, value_name = "EDIT", num_args = 1.., conflicts_with_all = ["work", "flame", "lines", "annotate"])]
+    pub(crate) what_if: Vec<String>,
 
     #[command(flatten)]
     pub(crate) page: PageArgs,

@@ -12,3 +12,4 @@ mod results;
 pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod wake;
+mod what_if;

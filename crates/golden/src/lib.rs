@@ -9,6 +9,8 @@ mod diagnosis;
 mod differences;
 #[cfg(test)]
 mod predictions;
+#[cfg(test)]
+mod replays;
 
 use analyse::Analyser;
 use model::{Analysis, Diagnosis, Header};

@@ -2,10 +2,11 @@
 //!
 //! A [`recording`] holds what was observed, with no conclusions; an [`account`] divides a program's
 //! wall clock into parts that sum to it; a [`run`] is the result of one `dwell run`, in the schema
-//! of `--json`; a [`prediction`] is what it would have gained without parts of it; a [`diagnosis`]
-//! is its interpretation; a [`ladder`] is the cost of an operation at
-//! each level of a machine; [`wake`] is the wake-up latency of a machine. This crate does no IO,
-//! reads no clock and is independent of the kernel: it is enough to read what dwell wrote.
+//! of `--json`; a [`prediction`] is what it would have gained without parts of it, [`what_if`] what
+//! a replay with edits makes of it; a [`diagnosis`] is its interpretation; a [`ladder`] is the cost
+//! of an operation at each level of a machine; [`wake`] is the wake-up latency of a machine. This
+//! crate does no IO, reads no clock and is independent of the kernel: it is enough to read what
+//! dwell wrote.
 
 pub mod account;
 pub mod arch;
@@ -45,6 +46,7 @@ pub mod timing;
 pub mod units;
 pub mod wait;
 pub mod wake;
+pub mod what_if;
 pub mod window;
 
 pub use account::{Account, AccountPart, Basis, State, Step};
@@ -66,6 +68,7 @@ pub use sentence::Sentence;
 pub use series::Series;
 pub use wait::{Reason, WaitTarget};
 pub use wake::Wakeups;
+pub use what_if::WhatIf;
 
 /// Nanoseconds. Points in time are `CLOCK_MONOTONIC`.
 pub type Ns = u64;

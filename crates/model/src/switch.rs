@@ -98,7 +98,7 @@ pub enum WakeReason {
 pub type WakeReasons = SmallVec<[WakeReason; 1]>;
 
 /// What a sampled thread was doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SampleMode {
     /// Its own code.
     User,

@@ -7,6 +7,7 @@
 
 mod axis;
 mod clean;
+mod command;
 pub mod compare;
 mod explain;
 mod findings;
@@ -23,6 +24,7 @@ pub mod profile;
 mod table;
 pub mod units;
 pub mod wake;
+pub mod what_if;
 
 pub use clean::clean;
 pub use explain::{explain, list as list_causes};

@@ -24,6 +24,8 @@ pub(crate) struct Verdicts {
     of: FxHashMap<(WaitKey, Slot), WaitKey>,
     /// Threads of a window that only keep time: their sleep is idle.
     keep_time: FxHashSet<Slot>,
+    /// Futexes of which stacks were taken, and whether these are in a function that takes a lock.
+    futexes: FxHashMap<u64, bool>,
 }
 
 /// What a stack says of a wait.
@@ -113,7 +115,15 @@ impl Verdicts {
                 all.of.entry((kind, NOBODY)).or_insert_with(|| revised(kind, says, names));
             }
         }
+        let is_lock = |says: &Says| matches!(says, Says::Lock(_) | Says::Interpreter(_));
+        let of_futex = |(address, tally): (&u64, &Tally)| Some((*address, is_lock(tally.most()?)));
+        all.futexes = by_address.iter().filter_map(of_futex).collect();
         all
+    }
+
+    /// Whether this futex is a lock, where the stacks of waits for it tell.
+    pub(crate) fn is_lock(&self, futex: u64) -> Option<bool> {
+        self.futexes.get(&futex).copied()
     }
 
     /// What such a wait of this thread was.

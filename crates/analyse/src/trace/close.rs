@@ -21,6 +21,8 @@ use crate::for_work::{HELD_NS_MAX, is_idle};
 use crate::keys::{ReasonKey, TargetKey};
 use crate::names::Names;
 use crate::sliced;
+use crate::what_if::program::Program;
+use crate::what_if::recorder::Recorder;
 use model::peers::{ConnectionRow, LookupRow};
 use model::recording::{AttachWindow, Comm, Counters, Trailer, Waker};
 use model::run::{Faults, Programs, ThreadLedger as ThreadRow};
@@ -53,6 +55,8 @@ pub(crate) struct Closed {
     pub(crate) largest: Option<Largest>,
     /// What it would have gained without parts of it.
     pub(crate) prediction: Seen<Prediction>,
+    /// What all threads did, step by step, and what the numbers in it stand for.
+    pub(crate) recorded: Option<(Program, Names)>,
 }
 
 /// Time as added up here, and the kernel's count of the same.
@@ -79,6 +83,8 @@ pub(super) struct Ended {
 
 /// The account of such a program.
 pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed {
+    // What is booked from here on was not observed.
+    let recorder = ended.recorded();
     let end = ended.settle(trailer);
     let Ended { wall, mut tree, mut names, connections, mut processes, window } = ended;
     trailer.peaks.iter().for_each(|(pid, bytes)| processes.peaked(*pid, *bytes));
@@ -87,7 +93,9 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     }
     let covered = tree.books.cover.read(end);
     let keep_time = tree.keep_time();
-    tree.revise(&Verdicts::new(&tree.books.waits, code, window.is_some(), keep_time, &mut names));
+    let verdicts = Verdicts::new(&tree.books.waits, code, window.is_some(), keep_time, &mut names);
+    let program = recorder.map(|recorder| recorder.finish(code, &verdicts));
+    tree.revise(&verdicts);
     let waits = std::mem::take(&mut tree.books.waits);
     let idle = tree.idle();
     let prediction = prediction(&wall, &mut tree, &names, trailer.sliced.is_some());
@@ -125,6 +133,7 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     let largest = processes.largest();
     let programs = processes.close(end, division.of_tree);
     let rivals = tree.occupants.rivals;
+    let recorded = program.map(|program| (program, names));
     Closed {
         pieces,
         cpu,
@@ -137,10 +146,22 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
         programs,
         largest,
         prediction,
+        recorded,
     }
 }
 
 impl Ended {
+    /// What all threads did, with what those were doing at the end that live on.
+    fn recorded(&mut self) -> Option<Recorder> {
+        let (mut recorder, end) = (self.tree.recorder.take()?, self.wall.end?);
+        for slot in self.tree.in_use() {
+            let Thread { doing, since, .. } = self.tree.get(slot);
+            let on_cpu = matches!(doing, TracedState::Running);
+            recorder.goes_on(slot, end.saturating_sub(*since), on_cpu, doing.progress().is_some());
+        }
+        Some(recorder)
+    }
+
     /// Brings every ledger to the end of the wall, which it returns.
     fn settle(&mut self, trailer: &Trailer) -> Ns {
         // The root's end was not seen (events were lost): it was reaped, and what came before has

@@ -60,6 +60,7 @@ impl Tree {
                 if let Some(predictor) = &mut self.predictor {
                     predictor.led_out(slot, leader);
                 }
+                self.recorder.iter_mut().for_each(|recorder| recorder.led_out(slot, leader, since - from));
                 if self.is_passed_over(from) {
                     let id = self.books.activities.id(self.activity(slot, state, ReasonKey::None));
                     self.books.whole_tree.add(self.books.slicing, from, since, &[], id, false);

@@ -2,6 +2,7 @@
 //! wakes later.
 
 use crate::account::{Clocks, Path, Slot};
+use crate::what_if::program::Token;
 use model::Ns;
 use model::recording::{Object, SocketEnds, WaitContext};
 use rustc_hash::FxHashMap;
@@ -23,6 +24,8 @@ pub(super) struct Sent {
     pub(super) at: Ns,
     pub(super) path: Path,
     pub(super) clocks: Clocks,
+    /// Its place among the sender's steps, where these are kept.
+    pub(super) token: Option<Token>,
 }
 
 /// Where a woken thread's path continues.
@@ -43,7 +46,8 @@ impl Sends {
         if self.last.len() >= SENDS && !self.last.contains_key(&ends) {
             self.last.clear();
         }
-        let none = || Sent { sender: 0, at: 0, path: Path::default(), clocks: Clocks::default() };
+        let none =
+            || Sent { sender: 0, at: 0, path: Path::default(), clocks: Clocks::default(), token: None };
         fill(self.last.entry(ends).or_insert_with(none));
     }
 

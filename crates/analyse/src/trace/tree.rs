@@ -12,6 +12,7 @@ use crate::account::{
 };
 use crate::calls::Arch;
 use crate::keys::{ReasonKey, WaitKey, WakerKey, Who};
+use crate::what_if::recorder::{Newborn, Recorder};
 use model::recording::{Calls, Comm, Counters, Object, SwitchIn, SwitchOut, SwitchOutState, Waker};
 use model::{Ns, Pid, State, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -46,6 +47,8 @@ pub(super) struct Tree {
     pub(super) occupants: Occupants,
     /// How often a thread was switched in.
     pub(super) switched_in: u64,
+    /// What all threads did, step by step, where it is kept.
+    pub(super) recorder: Option<Recorder>,
 }
 
 /// A thread that was switched out for the last time.
@@ -72,6 +75,7 @@ impl Tree {
             begins: Begins::default(),
             occupants: Occupants::default(),
             switched_in: 0,
+            recorder: None,
         }
     }
 
@@ -119,6 +123,10 @@ impl Tree {
         let ledger_of = shared.unwrap_or(slot);
         let own = self.books.activities.id(Activity::seen(ledger_of, State::User, ReasonKey::None));
         self.books.cover.change(who.at, None, who.doing.progress());
+        if let Some(recorder) = &mut self.recorder {
+            let Newcomer { at, pid, tid, name, .. } = who;
+            recorder.begins(slot, Newborn { at, pid, tid, name, ledger_of });
+        }
         if let Some(predictor) = &mut self.predictor {
             predictor.adds(slot, who.at, who.doing.progress().is_some(), who.creator);
         }
@@ -135,6 +143,9 @@ impl Tree {
         let thread = &mut self.threads[slot as usize];
         let was = std::mem::replace(&mut thread.doing, doing);
         let lets_pass = thread.doing.lets_pass();
+        if let (TracedState::Runnable, Some(recorder)) = (&thread.doing, &mut self.recorder) {
+            recorder.is_ready(slot, at);
+        }
         let (progressed, progresses) = (was.progress(), thread.doing.progress());
         self.books.cover.change(at, progressed, progresses);
         if progressed.is_some() != progresses.is_some()
@@ -227,7 +238,16 @@ impl Tree {
 
     /// Books a thread's time up to `at` as all of one kind.
     pub(super) fn book(&mut self, slot: Slot, at: Ns, state: State, reason: ReasonKey) {
+        if let Some(recorder) = &mut self.recorder {
+            let ns = at.saturating_sub(self.threads[slot as usize].since);
+            recorder.passes(slot, ns, (state, reason));
+        }
         self.book_as(slot, at, (state, reason), true);
+    }
+
+    /// Books a completed wait, of which the recorder is told as a whole.
+    pub(super) fn book_wait(&mut self, slot: Slot, at: Ns, kind: WaitKey) {
+        self.book_as(slot, at, kind, true);
     }
 
     /// The same; `begins`: it counts as one more of its kind.
@@ -325,6 +345,9 @@ impl Tree {
         let Thread { since, ledger_of, .. } = *self.get(slot);
         let at = at.max(since);
         let mut room = at - since;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.runs(slot, calls, room);
+        }
         let mut inside: SmallVec<[(ActivityId, Ns, u64); 8]> = SmallVec::new();
         for call in calls {
             let activity = Activity::seen(ledger_of, State::Kernel, ReasonKey::Syscall(call.call));
@@ -362,12 +385,14 @@ impl Tree {
     pub(super) fn leaves_cpu(&mut self, cpu: u32, at: Ns, tid: Tid) {
         let name = self.by_tid(tid).map(|thread| thread.name).unwrap_or_default();
         self.occupants.leaves(cpu, at, tid, name);
+        self.recorder.iter_mut().for_each(|recorder| recorder.on_cpu(cpu, at, false));
     }
 
     /// A thread is switched in.
     pub(super) fn switched_in(&mut self, cpu: u32, at: Ns, into: &SwitchIn) {
         let Some(slot) = self.slot(into.tid) else { return };
         self.occupants.comes(cpu, at);
+        self.recorder.iter_mut().for_each(|recorder| recorder.on_cpu(cpu, at, true));
         self.switched_in += 1;
         let thread = self.get_mut(slot);
         thread.just_in = true;
@@ -400,6 +425,7 @@ impl Tree {
         let from = self.get(slot).since;
         let after_own = into.ran.is_some_and(|(tid, _)| self.slot(tid).is_some());
         let meanwhile = self.occupants.meanwhile(Queued { cpu, from, to: at, into, after_own });
+        self.recorder.iter_mut().for_each(|told| told.queued(slot, cpu, (from, at), &meanwhile));
         let mut counted = SmallVec::<[_; 4]>::new();
         let mut to = from;
         for (reason, ns) in meanwhile {
@@ -435,6 +461,7 @@ impl Tree {
         self.threads[slot as usize].covered = self.books.cover.read(at);
         if is_dead {
             self.by_tid.remove(&out.tid);
+            self.recorder.iter_mut().for_each(|recorder| recorder.ends(slot));
         }
         is_dead.then_some(died)
     }

@@ -12,3 +12,4 @@ mod run_queue;
 mod story;
 mod surroundings;
 mod waits;
+mod what_if;

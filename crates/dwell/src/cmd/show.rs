@@ -1,5 +1,6 @@
 //! `dwell show`: a kept recording, analysed again.
 
+use super::what_if;
 use crate::cli::ShowArgs;
 use crate::exit;
 use crate::out::{Page, RunResult};
@@ -18,6 +19,9 @@ const NO_ENDING: Ending = Ending::Code(-1);
 
 /// Shows the recording; returns the exit status.
 pub(crate) fn show(args: ShowArgs) -> anyhow::Result<u8> {
+    if !args.what_if.is_empty() {
+        return what_if::what_if(&args);
+    }
     let mut reader = Reader::open(&args.recording)?;
     let outputs = args.page.open(Page::Stdout, None, &[&args.recording])?;
     let header = reader.header().clone();

@@ -14,6 +14,7 @@ mod path;
 mod render;
 mod run;
 mod wake;
+mod what_if;
 
 pub(crate) use args::FormArgs;
 pub(crate) use compare::CompareResult;
@@ -25,3 +26,4 @@ pub(crate) use path::{OutputPath, Paths};
 pub(crate) use render::Render;
 pub(crate) use run::{CodeArgs, RunResult};
 pub(crate) use wake::{SheetResult, WakeResult, junit_has_verdict};
+pub(crate) use what_if::WhatIfResult;

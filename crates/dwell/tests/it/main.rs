@@ -44,3 +44,4 @@ mod waits;
 mod wake;
 mod wake_diff;
 mod wake_spikes;
+mod what_if;

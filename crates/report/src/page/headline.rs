@@ -2,7 +2,8 @@
 
 use super::{limits, threads, words};
 use crate::Look;
-use crate::clean::{clean, fit};
+use crate::clean::clean;
+use crate::command;
 use crate::paint::{Ink, Line};
 use crate::units::{count, counted, duration, duration_precise, share, share_of_one};
 use model::diagnosis::{KernelWork, Mixed, Starved, TimeKind};
@@ -21,7 +22,7 @@ fn name(kind: TimeKind) -> &'static str {
 pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
     let mut lines = match &run.window {
         Some(window) => attached(window, run, look).wrap(2),
-        None => vec![command(run, look)],
+        None => vec![command::line(&run.command, look)],
     };
     lines.extend(figures(run, look).wrap(2));
     if let Some(ending) = ending(run.exit) {
@@ -71,37 +72,6 @@ fn of_the_whole(run: &Run) -> &'static str {
 /// Time of the account in a state.
 fn time(run: &Run, state: State) -> Ns {
     run.account.iter().filter(|part| part.state == state).map(|part| part.ns).sum()
-}
-
-/// The command as typed in a shell. A long one is cut at two thirds, so that its end shows as well.
-fn command(run: &Run, look: Look) -> Line {
-    let words: Vec<String> = run.command.iter().map(|word| quoted(word)).collect();
-    let text = clean(&words.join(" "), look.unicode);
-    let room = look.columns() - 2;
-    let text = if crate::clean::width(&text) <= room {
-        text
-    } else {
-        let front = fit(&text, room * 2 / 3, look.unicode);
-        let mut back = String::new();
-        for char in text.chars().rev() {
-            if crate::clean::width(&back) + 2 > room - room * 2 / 3 {
-                break;
-            }
-            back.insert(0, char);
-        }
-        front + &back
-    };
-    Line::new(look).add(Ink::Dim, "$ ").add(Ink::Bold, &text).cut()
-}
-
-/// A word, quoted where a shell would need it. Untrusted characters are escaped later.
-fn quoted(word: &str) -> String {
-    let plain = |char: char| char.is_alphanumeric() || "-_./:=,+@%^".contains(char) || !char.is_ascii();
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }
 
 fn figures(run: &Run, look: Look) -> Line {
@@ -189,7 +159,8 @@ fn verdict(run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
             margin(mostly(line, diagnosis), run, diagnosis, TimeKind::Kernel)
         }
         Class::Io => {
-            let line = lead(line, io_label(bound.resource)).glued(Ink::Plain, &share_of_one(shares.waiting));
+            let line =
+                lead(line, words::io_label(bound.resource)).glued(Ink::Plain, &share_of_one(shares.waiting));
             let line = line.add(Ink::Plain, of_the_whole(run)).add(Ink::Plain, " is waiting, mainly ");
             margin(line.add(Ink::Plain, resource(bound.resource)), run, diagnosis, TimeKind::Waiting)
         }
@@ -325,16 +296,6 @@ fn mostly(line: Line, diagnosis: &Diagnosis) -> Line {
     line.add(Ink::Plain, ", mostly ").add(Ink::Bold, &what)
 }
 
-/// The name of the class on the page. In the JSON it is `io` for all of them, but a program that
-/// waits for locks does no I/O.
-fn io_label(resource: State) -> &'static str {
-    match resource {
-        State::Disk | State::Network | State::Pipe => "I/O-bound",
-        State::Lock => "lock-bound",
-        _ => "wait-bound",
-    }
-}
-
 fn resource(resource: State) -> &'static str {
     match resource {
         State::Disk => "for the disk",
@@ -349,13 +310,6 @@ fn resource(resource: State) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_are_quoted_for_a_shell() {
-        let words = ["ls", "-lR", "a b", "", "it's", "--x=1", "$HOME", "größe"];
-        let expected = ["ls", "-lR", "'a b'", "''", "'it'\\''s'", "--x=1", "'$HOME'", "größe"];
-        assert_eq!(words.map(quoted), expected);
-    }
 
     #[test]
     fn endings_other_than_success_are_named() {

@@ -3,11 +3,12 @@
 #[cfg(test)]
 use model::Seen;
 use model::wait::{TargetKind, WaitCall, WaitTarget};
-use model::{Reason, Tid};
+use model::{Reason, State, Tid};
 
 /// The reason of a step.
 pub(crate) fn reason(reason: &Reason) -> String {
     let words = match reason {
+        Reason::PreemptedByOwn(name) if name.is_empty() => "its own threads ran",
         Reason::PreemptedByOwn(name) => return format!("its own {name} ran"),
         Reason::SyscallEntry => "syscall entry and exit",
         Reason::SyscallsSampled => "sampled syscalls",
@@ -41,6 +42,16 @@ pub(crate) fn target(target: &WaitTarget) -> Option<&'static str> {
         WaitTarget::AddressSpace => Some("address space lock"),
         WaitTarget::Nameless(TargetKind::Thread) => Some("another thread"),
         _ => None,
+    }
+}
+
+/// The name of the class on the page. In the JSON it is `io` for all of them, but a program that
+/// waits for locks does no I/O.
+pub(crate) fn io_label(resource: State) -> &'static str {
+    match resource {
+        State::Disk | State::Network | State::Pipe => "I/O-bound",
+        State::Lock => "lock-bound",
+        _ => "wait-bound",
     }
 }
 

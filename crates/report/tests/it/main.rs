@@ -12,3 +12,4 @@ mod schema;
 mod support;
 mod wake;
 mod wakes;
+mod what_if;

@@ -1,12 +1,13 @@
 //! Recordings told as stories: synthetic threads on one clock, in microseconds.
 
 use dwell_analyse::Analyser;
+use dwell_analyse::what_if::{Edit, Refused, Replayer};
 use model::call::{Call, CallTime};
 use model::recording::{
     AttachWindow, Calls, Comm, Counters, Ending, Event, Header, Host, HostCpu, Object, SocketEnds, SwitchIn,
     SwitchOut, SwitchOutState, Tier, Trailer, WaitContext, WakeReason, Waker, WindowEnd,
 };
-use model::{Analysis, Ns, Pid, Run, Seen, State, Tid};
+use model::{Analysis, Ns, Pid, Run, Seen, State, Tid, WhatIf};
 
 pub(crate) const ROOT: Pid = 100;
 const US: Ns = 1000;
@@ -22,6 +23,8 @@ pub(crate) const WAIT4: u16 = 61;
 pub(crate) struct Story {
     pub events: Vec<Event>,
     now: Ns,
+    /// CPUs of the host.
+    pub cpus: u32,
 }
 
 /// One call that took this number of microseconds on a CPU, and returned.
@@ -51,7 +54,7 @@ pub(crate) fn ends(local_port: u16, remote_port: u16) -> SocketEnds {
 impl Story {
     /// The root enters its execve and has executed it a microsecond later; it runs on CPU 0.
     pub(crate) fn begins() -> Self {
-        let mut story = Story { events: Vec::new(), now: 1_000_000 };
+        let mut story = Story { events: Vec::new(), now: 1_000_000, cpus: 2 };
         story.push(|at| Event::Start { at, tid: ROOT });
         story.after(1).push(|at| Event::Exec {
             at,
@@ -65,7 +68,12 @@ impl Story {
     }
 
     pub(crate) fn after(&mut self, us: u64) -> &mut Self {
-        self.now += us * US;
+        self.after_ns(us * US)
+    }
+
+    /// The same in nanoseconds.
+    pub(crate) fn after_ns(&mut self, ns: Ns) -> &mut Self {
+        self.now += ns;
         self
     }
 
@@ -165,6 +173,31 @@ impl Story {
         let ending = Ending::Window(WindowEnd::For);
         let trailer = Trailer { ending, ..trailer(self.now) };
         self.analysed_of(&Header { root: 0, attached, ..header() }, &trailer)
+    }
+
+    /// The same replayed with these edits.
+    pub(crate) fn replayed(&self, edits: &[&str]) -> Result<WhatIf, Refused> {
+        self.replayed_with(edits, &trailer(self.now + US))
+    }
+
+    /// The same with another trailer.
+    pub(crate) fn replayed_with(&self, edits: &[&str], trailer: &Trailer) -> Result<WhatIf, Refused> {
+        let edits = edits.iter().map(|text| Edit::read(text).expect("it is an edit")).collect();
+        let mut replayer = Replayer::new(&self.header(), edits)?;
+        self.events.iter().for_each(|event| replayer.event(event));
+        replayer.finish(trailer)
+    }
+
+    /// The header of its recording.
+    pub(crate) fn header(&self) -> Header {
+        let mut header = header();
+        header.host.cpus = self.cpus;
+        header
+    }
+
+    /// The trailer.
+    pub(crate) fn trailer(&self) -> Trailer {
+        trailer(self.now + US)
     }
 
     fn analysed_with(&self, trailer: &Trailer) -> Analysis {
