@@ -6,13 +6,12 @@
 use super::lengths::Lengths;
 use super::own::Own;
 use super::path::Piece;
-use super::program::{Program, Queued, Step, ThreadId};
+use super::program::{Program, Queued, Step, ThreadId, behind_own};
 use super::times::{NEVER, Times};
 use crate::judge::bound::bound;
 use crate::judge::starved::Contention;
 use crate::keys::ReasonKey;
 use crate::names::Names;
-use model::recording::Comm;
 use model::run::measured;
 use model::what_if::{ReplayedPath, ReplayedPlace, StateTime};
 use model::{Account, Ns, Run, RunQueue, State};
@@ -126,8 +125,8 @@ impl Replayed<'_> {
                         own_ns = 0;
                     }
                     self.runs(&mut sums, piece.thread, piece.step, own_ns);
-                    let behind = ReasonKey::PreemptedByOwn(Comm::default());
-                    *sums.entry((piece.thread, State::Runqueue, behind)).or_default() += piece.ns() - own_ns;
+                    *sums.entry((piece.thread, State::Runqueue, behind_own())).or_default() +=
+                        piece.ns() - own_ns;
                 }
                 _ => {
                     let Some((kind, _)) = step.time() else { continue };
@@ -197,7 +196,7 @@ impl Replayed<'_> {
                 (_, queued) => {
                     let reason = queued.map(|(kind, _)| *self.program.kind(kind));
                     let reason = reason.filter(|kind| kind.state == State::Runqueue).map(|kind| kind.reason);
-                    let reason = reason.unwrap_or(ReasonKey::PreemptedByOwn(Comm::default()));
+                    let reason = reason.unwrap_or_else(behind_own);
                     *others.entry((thread, State::Runqueue, reason)).or_default() += ns;
                 }
             }

@@ -33,12 +33,8 @@ impl Given<'_> {
         let Self { program, edits, .. } = *self;
         let mut sums = vec![Sum::default(); edits.len()];
         for (thread, id) in program.threads.iter().zip(0..) {
-            let mut executes = thread.program;
-            for (step, at) in thread.steps.iter().zip(0..) {
-                if let Step::Exec(program) = step {
-                    executes = *program;
-                }
-                self.each_concerned(sites, own, (id, at, executes), |edit, times, ns| {
+            for at in 0..thread.steps.len() as u32 {
+                self.each_concerned(sites, own, (id, at), |edit, times, ns| {
                     sums[edit].times += times;
                     sums[edit].total_ns += ns;
                 });
@@ -57,10 +53,9 @@ impl Given<'_> {
         let alone = Alone::new(program, times);
         let mut alone_ns = 0.0;
         for piece in &path {
-            let executes = self.executes(piece.thread, piece.step);
             let step = program.thread(piece.thread).steps[piece.step as usize];
             let part = piece.ns() as f64 / step.ns().max(1) as f64;
-            self.each_concerned(sites, own, (piece.thread, piece.step, executes), |edit, _, ns| {
+            self.each_concerned(sites, own, (piece.thread, piece.step), |edit, _, ns| {
                 sums[edit].path_ns += ns.min(piece.ns() as f64);
             });
             let under_way = step.time().is_some_and(|(kind, _)| program.kind(kind).under_way);
@@ -76,12 +71,12 @@ impl Given<'_> {
         &self,
         sites: &Sites,
         own: &Own<'_>,
-        (thread, at, executes): (ThreadId, u32, u32),
+        (thread, at): (ThreadId, u32),
         mut tell: impl FnMut(usize, u64, f64),
     ) {
         let step = self.program.thread(thread).steps[at as usize];
         let Some((kind, ns)) = step.time() else { return };
-        for (edit, concerns) in sites.of(kind, executes) {
+        for (edit, concerns) in sites.of(kind, self.program.thread(thread).executes(at)) {
             let in_call = matches!(&self.edits[edit as usize].change, Change::Time(SiteName::Call(_), _));
             let (times, ns) = match step {
                 Step::Run { returned, .. } => (u64::from(returned), ns),
@@ -118,17 +113,6 @@ impl Given<'_> {
             _ => step.ns().saturating_sub(edited) as f64 * part,
         };
         removed.min(piece.ns() as f64)
-    }
-
-    /// What a thread's process executed at a step.
-    fn executes(&self, thread: ThreadId, at: u32) -> u32 {
-        let thread = self.program.thread(thread);
-        let before = thread.steps[..at as usize].iter().rev();
-        let mut executed = before.filter_map(|step| match step {
-            Step::Exec(program) => Some(*program),
-            _ => None,
-        });
-        executed.next().unwrap_or(thread.program)
     }
 }
 

@@ -73,10 +73,10 @@ struct Editor<'a> {
 impl Editor<'_> {
     fn edit(&mut self, edited: &mut Edited) {
         let thread = self.program.thread(self.thread);
-        let mut executes = thread.program;
         self.begin_operation(None);
         let mut lengths = Vec::with_capacity(thread.steps.len());
         for (step, at) in thread.steps.iter().zip(0..) {
+            let executes = thread.executes(at);
             lengths.push(match *step {
                 Step::Run { kind, returned, ns } => {
                     let ns = if self.program.kind(kind).is_own() {
@@ -92,10 +92,6 @@ impl Editor<'_> {
                     let lag = &mut edited.lags[edge as usize];
                     *lag = self.waits(kind, executes, *lag, Some(Concerns::Time));
                     self.lock(kind, executes, ns)
-                }
-                Step::Exec(program) => {
-                    executes = program;
-                    0
                 }
                 Step::Release(_) | Step::Fork(_) => 0,
             });

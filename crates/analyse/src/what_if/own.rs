@@ -79,6 +79,9 @@ impl<'a> Own<'a> {
 
     /// What part of a step's time the edits leave.
     pub(super) fn leaves(&self, thread: ThreadId, step: u32) -> f64 {
+        if self.sayings.iter().all(|saying| saying.concerned.is_empty()) {
+            return 1.0;
+        }
         self.mean(thread, step, |saying| saying.leaves).unwrap_or(1.0)
     }
 

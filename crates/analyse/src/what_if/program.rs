@@ -33,8 +33,6 @@ pub(crate) enum Step {
     Release(Token),
     /// A thread is created.
     Fork(ThreadId),
-    /// Its process executes another program: [`Program::programs`].
-    Exec(u32),
 }
 
 /// What a step is about.
@@ -114,8 +112,8 @@ pub(crate) struct Thread {
     pub(crate) process: Comm,
     /// With whose ledger its waits count.
     pub(crate) ledger_of: Slot,
-    /// What its process executes at first: [`Program::programs`].
-    pub(crate) program: u32,
+    /// What its process executes, from which step on, in order: [`Program::programs`].
+    pub(crate) executes: SmallVec<[(u32, u32); 1]>,
     /// When it began, as it was recorded.
     pub(crate) start: Ns,
     /// Where it was created; none of the first.
@@ -145,6 +143,11 @@ pub(crate) struct Program {
     pub(crate) cut: Option<Ns>,
 }
 
+/// Why a thread is in the run queue, where it is not known which thread of the tree had the CPU.
+pub(crate) fn behind_own() -> ReasonKey {
+    ReasonKey::PreemptedByOwn(Comm::from("another thread"))
+}
+
 impl Step {
     /// What it is about, and its recorded length; none of what takes no time.
     pub(crate) fn time(self) -> Option<(KindId, Ns)> {
@@ -153,7 +156,7 @@ impl Step {
             | Step::Wait { kind, ns }
             | Step::Await { kind, ns, .. }
             | Step::Queue { kind, ns } => Some((kind, ns)),
-            Step::Release(_) | Step::Fork(_) | Step::Exec(_) => None,
+            Step::Release(_) | Step::Fork(_) => None,
         }
     }
 
@@ -187,6 +190,14 @@ impl Kind {
     /// On a CPU outside of calls.
     pub(crate) fn is_own(&self) -> bool {
         self.state == State::User
+    }
+}
+
+impl Thread {
+    /// What its process executes at a step.
+    pub(crate) fn executes(&self, step: u32) -> u32 {
+        let begun = self.executes.partition_point(|(from, _)| *from <= step);
+        begun.checked_sub(1).map_or(0, |last| self.executes[last].1)
     }
 }
 

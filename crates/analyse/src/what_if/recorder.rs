@@ -5,6 +5,7 @@
 use super::crowd::Crowd;
 use super::program::{
     Edge, Kind, KindId, Place, Program, Queued, Sample, SampleClass, Step, Thread, ThreadId, Token,
+    behind_own,
 };
 use crate::account::{Slot, Verdicts};
 use crate::code::Code;
@@ -113,15 +114,17 @@ impl Recorder {
         self.push(parent, Step::Fork(child_id));
         self.by_slot[child as usize].iter_mut().for_each(|child| child.program = program);
         let child = &mut self.program.threads[child_id as usize];
-        (child.program, child.creator) = (program, Some(Place { thread: parent_id, step }));
+        child.executes.push((0, program));
+        child.creator = Some(Place { thread: parent_id, step });
     }
 
     /// Its process executes another program.
     pub(crate) fn executes(&mut self, slot: Slot, name: Comm) {
         let program = self.program(name);
-        self.push(slot, Step::Exec(program));
         if let Some(Some(tracked)) = self.by_slot.get_mut(slot as usize) {
             tracked.program = program;
+            let thread = &mut self.program.threads[tracked.thread as usize];
+            thread.executes.push((thread.steps.len() as u32, program));
         }
         self.named(slot, name);
     }
@@ -210,7 +213,7 @@ impl Recorder {
         let is_own = |reason: &ReasonKey| matches!(reason, ReasonKey::PreemptedByOwn(_));
         let most =
             |own: bool| meanwhile.iter().map(|(reason, _)| *reason).find(|reason| is_own(reason) == own);
-        let own = most(true).unwrap_or(ReasonKey::PreemptedByOwn(Comm::default()));
+        let own = most(true).unwrap_or_else(behind_own);
         let others = most(false).unwrap_or(ReasonKey::PreemptedUnseen);
         let behind_own_ns = full_ns.min(left - from);
         let last = if others == ReasonKey::IdleCpu { Queued::Waking } else { Queued::BehindOthers };

@@ -162,7 +162,6 @@ impl<'a> Replay<'a> {
                     self.wake(child, now);
                     true
                 }
-                Step::Exec(_) => true,
             };
             if !goes_on {
                 return;
@@ -217,7 +216,7 @@ impl<'a> Replay<'a> {
             return true;
         }
         let length = self.length(thread, step);
-        self.live(thread).did_not_wait = length == 0;
+        self.live(thread).did_not_wait = length == 0 && step.ns() > 0;
         if length > 0 {
             self.live(thread).left = Some(0);
             self.leave_cpu(thread);
@@ -278,8 +277,9 @@ impl<'a> Replay<'a> {
         let released = self.done[place.thread as usize][place.step as usize];
         let lag = self.lengths.lag(self.program, edge);
         let ready = if released == NEVER { NEVER } else { released + lag };
-        self.live(thread).did_not_wait = ready <= now || limit == 0;
-        if ready <= now || limit == 0 {
+        let is_there = ready <= now || limit == 0;
+        self.live(thread).did_not_wait = is_there && step.ns() > 0;
+        if is_there {
             return true;
         }
         self.live(thread).left = Some(0);

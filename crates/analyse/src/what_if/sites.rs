@@ -6,6 +6,7 @@ use super::program::{Kind, KindId, Program, Queued, Step};
 use crate::keys::{CallKey, ReasonKey, TargetKey};
 use crate::names::Names;
 use model::{Call, Ns, State};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
@@ -112,24 +113,27 @@ fn peer(target: TargetKey, names: &Names) -> Option<String> {
 
 /// The sites that an edit could have named, by name, with the time of all threads.
 pub(super) fn all_of(like: &SiteName, program: &Program, names: &Names) -> Vec<(String, Ns)> {
-    let mut sums = BTreeMap::<String, Ns>::new();
+    // By kind, whether a thread of the tree ended it, and what the process executed.
+    let mut by_kind = FxHashMap::<(KindId, bool, u32), Ns>::default();
+    let by_program = matches!(like, SiteName::Program(_));
     for thread in &program.threads {
-        let mut executes = thread.program;
-        for step in &thread.steps {
-            if let Step::Exec(program) = step {
-                executes = *program;
-            }
+        for (step, at) in thread.steps.iter().zip(0..) {
             let Some((kind, ns)) = step.time() else { continue };
-            let name = match like {
-                SiteName::Program(_) if matches!(step, Step::Await { .. }) => None,
-                SiteName::Program(_) => {
-                    Some(format!("program:{}", program.programs[executes as usize].to_text()))
-                }
-                _ => name_like(like, program.kind(kind), matches!(step, Step::Await { .. }), names),
-            };
-            if let Some(name) = name {
-                *sums.entry(name).or_default() += ns;
+            let executes = if by_program { thread.executes(at) } else { 0 };
+            *by_kind.entry((kind, matches!(step, Step::Await { .. }), executes)).or_default() += ns;
+        }
+    }
+    let mut sums = BTreeMap::<String, Ns>::new();
+    for ((kind, by_tree, executes), ns) in by_kind {
+        let name = match like {
+            SiteName::Program(_) if by_tree => None,
+            SiteName::Program(_) => {
+                Some(format!("program:{}", program.programs[executes as usize].to_text()))
             }
+            _ => name_like(like, program.kind(kind), by_tree, names),
+        };
+        if let Some(name) = name {
+            *sums.entry(name).or_default() += ns;
         }
     }
     sums.into_iter().filter(|(_, ns)| *ns > 0).collect()

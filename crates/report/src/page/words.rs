@@ -8,7 +8,6 @@ use model::{Reason, State, Tid};
 /// The reason of a step.
 pub(crate) fn reason(reason: &Reason) -> String {
     let words = match reason {
-        Reason::PreemptedByOwn(name) if name.is_empty() => "its own threads ran",
         Reason::PreemptedByOwn(name) => return format!("its own {name} ran"),
         Reason::SyscallEntry => "syscall entry and exit",
         Reason::SyscallsSampled => "sampled syscalls",
