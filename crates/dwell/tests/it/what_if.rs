@@ -49,7 +49,7 @@ fn a_recording_is_replayed_with_several_edits() {
     let (wall, after) = (found["wall_ns"].as_u64().unwrap(), found["after"]["ns"].as_u64().unwrap());
     assert!(after * 3 < wall, "it waited for the disk, and for a busy host: {after} of {wall}");
     assert_eq!(found["saving"]["ns"].as_u64().unwrap(), wall - after);
-    let again = json(&["--what-if", "fsync=0", "--what-if", "runqueue=0", "--", &recording]);
+    let again = json(&[&recording, "--what-if", "fsync=0", "--what-if", "runqueue=0"]);
     assert_eq!(again, found, "the option may be given several times");
     let page = text(&show(&["--width", "80", &recording, "--what-if", "fsync=0"]).stdout);
     for part in ["wall 60.77 ms; with fsync=0: ", "saves ", "edits", "the path by state", "assumed: "] {
