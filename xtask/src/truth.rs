@@ -99,7 +99,8 @@ fn one(program: &'static Program, base: &Path, dwell: &Path, busy: bool) -> Resu
     let (said, truth) =
         observe::observe(program, base, dwell).or_else(|_| observe::observe(program, base, dwell))?;
     let mut verdict = verdict::judge(program, &said, &truth);
-    verdict.checks.extend(findings::check(program.name, &said, busy));
+    let behind_percent = if busy { 100.0 } else { truth.starved.map_or(0.0, |behind| behind.hi) };
+    verdict.checks.extend(findings::check(program.name, &said, behind_percent));
     Ok(verdict)
 }
 

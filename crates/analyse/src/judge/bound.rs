@@ -19,7 +19,7 @@ const MIXED_POINTS: f64 = 10.0;
 /// Waiting is the class from this share on.
 const WAITING_SHARE_MIN: f64 = 0.5;
 /// A program that does anything but sleep and wait for work for less than this part of the wall
-/// is idle.
+/// is idle, also where it was not let run for as much again.
 const WORKING_PART: u128 = 10;
 /// A program that is not let run for this share is starved.
 const STARVED_SHARE_MIN: f64 = 0.5;
@@ -27,7 +27,8 @@ const STARVED_SHARE_MIN: f64 = 0.5;
 /// Decides the class. What an account of a window sums to is more than its wall clock where it has
 /// several threads.
 ///
-/// `idle` when less than a tenth of the wall is anything but sleep and waiting for work; `starved`
+/// `idle` when less than a tenth of the wall is anything but sleep and waiting for work, beside up
+/// to another tenth that others had the CPUs for; `starved`
 /// when half is time ready to run that others, a quota or a hypervisor had; `mixed` when the two
 /// leading kinds are within 10 points, or when waiting leads without being half; `io` when waiting
 /// is at least half; else `kernel` or `cpu`, whichever is more. Run queue behind its own threads
@@ -51,9 +52,10 @@ pub fn bound(account: &Account, contention: Contention<'_>) -> Bound {
     let [(leading, most), (_, second), _] = kinds(shares, held, busy_ns);
     let margin_points = (most - second) * 100.0;
     let working_ns = busy_ns - account.ns(State::Sleep);
+    let little = |ns: Ns| u128::from(ns) * WORKING_PART <= u128::from(contention.wall_ns);
     let class = match leading {
         _ if busy_ns == 0 && account.wall_ns() == 0 => Class::Mixed,
-        _ if u128::from(working_ns) * WORKING_PART <= u128::from(contention.wall_ns) => Class::Idle,
+        _ if little(working_ns.saturating_sub(held.starved_ns())) && little(held.starved_ns()) => Class::Idle,
         _ if of_busy(held.starved_ns()) >= STARVED_SHARE_MIN => Class::Starved,
         _ if margin_points < MIXED_POINTS => Class::Mixed,
         TimeKind::Waiting if most < WAITING_SHARE_MIN => Class::Mixed,

@@ -8,6 +8,7 @@ use super::Evidence;
 use crate::code::{is_of_library, is_of_runtime};
 use model::profile::{Activity, Frame, Profile, Weight};
 use model::recording::Language;
+use model::run::WaitRow;
 use model::sentence::Piece::Name;
 use model::wait::SyscallName;
 use model::{Sentence, say};
@@ -23,13 +24,24 @@ impl Evidence<'_> {
     /// ` in load (app.py:12)`: the code that most of the time in these calls comes from. Empty
     /// where no function has half of it.
     pub(super) fn caller(&self, calls: &[&SyscallName]) -> Sentence {
+        self.caller_of(calls, |weight| matches!(weight.doing, Activity::Kernel | Activity::Waiting(_)))
+    }
+
+    /// The same of such a wait in the call: by the threads that waited so, where they did.
+    pub(super) fn caller_waiting(&self, wait: &WaitRow) -> Sentence {
+        let waited = |tid| wait.threads.iter().any(|thread| thread.tid == tid);
+        let call: Vec<_> = wait.call.syscall().into_iter().collect();
+        self.caller_of(&call, |weight| {
+            weight.doing == Activity::Waiting(wait.reason)
+                && self.profile.threads.get(weight.thread as usize).is_some_and(|thread| waited(thread.tid))
+        })
+    }
+
+    fn caller_of(&self, calls: &[&SyscallName], counts: impl Fn(&Weight) -> bool) -> Sentence {
         let calls: Vec<_> =
             calls.iter().map(|call| (format!("sys_{}", call.name), stem(&call.name))).collect();
-        let counts = |weight: &&Weight| {
-            matches!(weight.doing, Activity::Kernel | Activity::Waiting(_))
-                && is_in(self.profile, weight.node, &calls)
-        };
-        most(self.profile, self.profile.weights.iter().filter(counts)).unwrap_or_default()
+        let of_calls = |weight: &&Weight| counts(weight) && is_in(self.profile, weight.node, &calls);
+        most(self.profile, self.profile.weights.iter().filter(of_calls)).unwrap_or_default()
     }
 }
 

@@ -17,9 +17,10 @@ use rustc_hash::FxHashMap;
 /// Whose a stack is.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Owner<'a> {
-    /// A function with a name: the program's own, or a library's where the program's has none.
+    /// A function, by its name or by where it begins: the program's own, or a library's where there
+    /// is none of the program's.
     Function(&'a Frame),
-    /// Code without names, in this file.
+    /// Code of a JIT or an interpreter that has no names: it is no one function, in this file.
     Unnamed(&'a str),
     /// An interrupt, or a stack that leads nowhere.
     Nobody,
@@ -172,7 +173,7 @@ fn owner<'a>(profile: &'a Profile, weight: &Weight) -> (Owner<'a>, Within<'a>) {
         let scripted = || callers(profile, at).find(|frame| is_script(frame));
         owner = match scripted() {
             Some(frame) => Owner::Function(frame),
-            None if is_named(frame) => Owner::Function(frame),
+            None if is_named(frame) || !runs_others(frame) => Owner::Function(frame),
             None => Owner::Unnamed(&frame.module),
         };
         break;
@@ -204,8 +205,15 @@ fn is_script(frame: &Frame) -> bool {
     !matches!(frame.language, Language::Native | Language::Kernel | Language::Jit)
 }
 
+/// Whether code without a name runs a program in another language: then it is no one function.
+fn runs_others(frame: &Frame) -> bool {
+    const FILES: &[&str] =
+        &["python", "libpython", "perl", "libperl", "ruby", "libruby", "php", "node", "lua", "libjvm"];
+    frame.unnamed.is_some() || FILES.iter().any(|file| frame.module.starts_with(file))
+}
+
 /// Whether it has a name of its own, and not only its file's and an address.
-fn is_named(frame: &Frame) -> bool {
+pub(super) fn is_named(frame: &Frame) -> bool {
     let address = frame.function.strip_prefix(&*frame.module);
     frame.unnamed.is_none() && !frame.broke && !address.is_some_and(|rest| rest.starts_with("+0x"))
 }
@@ -291,13 +299,13 @@ pub(super) mod tests {
             "parse",
             "Allocator(Makes)",
         );
-        // Nobody but the library has a name.
-        is(&[native("libc.so.6", "strcmp"), native("sort", "sort+0x77")], "strcmp", "Library(\"strcmp\")");
+        is(&[native("libc.so.6", "strcmp"), native("sort", "sort+0x77")], "sort+0x77", "Library(\"strcmp\")");
     }
 
     #[test]
-    fn code_without_names_is_its_files() {
-        is(&[native("cc1", "cc1+0x5a8530"), native("cc1", "main")], "? cc1", "Itself");
+    fn code_without_names_is_known_by_where_it_begins_unless_it_runs_other_code() {
+        is(&[native("cc1", "cc1+0x5a8530"), native("cc1", "main")], "cc1+0x5a8530", "Itself");
+        is(&[native("perl", "perl+0x5a8530"), native("perl", "main")], "? perl", "Itself");
         let code = UnnamedCode { runtime: Runtime::Node, pid: None };
         let jit = Frame { unnamed: Some(code), language: Language::Jit, ..native("[jit]", "[jit:node]") };
         is(

@@ -163,9 +163,13 @@ impl Evidence<'_> {
                     lo: (ns.lo as f64 * share.lo).floor() as Ns,
                     hi: (ns.hi as f64 * share.hi).ceil() as Ns,
                 };
+                // While a thread lets time pass the account has what ran, which the clock of that
+                // thread has not: nothing that was seen says that it needed it.
+                let ran_ns = self.account_ns(State::on_cpu).saturating_sub(all.path_ns.hi);
+                let with = |ns: Interval| Interval { hi: (ns.hi + ran_ns).min(self.wall_ns), ..ns };
                 Some(Times {
-                    path_ns: of(all.path_ns),
-                    saved_ns: of(all.saved_ns),
+                    path_ns: of(with(all.path_ns)),
+                    saved_ns: of(with(all.saved_ns)),
                     least_ns: of(all.least_ns),
                 })
             }

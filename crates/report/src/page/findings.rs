@@ -12,6 +12,9 @@ use model::{Diagnosis, Finding, Run, Seen};
 /// On the first screen.
 const FIRST: usize = 3;
 
+/// The one cause that every program may have: why nothing can be said of it stands on the page.
+const ANY_PROGRAMS: &str = "hot-code";
+
 /// Columns before a sentence.
 const INDENT: usize = 4;
 
@@ -42,7 +45,11 @@ fn nothing(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
     let text = if looked == of {
         format!(" none of the {of} causes that dwell knows is worth a change (--causes)")
     } else {
-        format!(" nothing among {looked} causes; {} could not be looked for (--causes)", of - looked)
+        let text = format!(" nothing among {looked} causes; {} could not be looked for", of - looked);
+        match diagnosis.unavailable.iter().find(|(cause, _)| cause.id == ANY_PROGRAMS) {
+            Some((cause, why)) => format!("{text} (--causes); {}, since {why}", cause.id),
+            None => format!("{text} (--causes)"),
+        }
     };
     Line::new(look).add(Ink::Bold, "nothing dominates:").add(Ink::Plain, &text).wrap(2)
 }

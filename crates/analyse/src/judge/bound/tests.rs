@@ -77,6 +77,13 @@ fn the_textbook_cases() {
 }
 
 #[test]
+fn who_sleeps_is_idle_also_beside_others() {
+    let beside =
+        |queue| class_of(&[(State::Sleep, 95 - queue), (State::User, 5), (State::Runqueue, queue)], false).0;
+    assert_eq!((beside(10), beside(11)), (Class::Idle, Class::Io));
+}
+
+#[test]
 fn an_idle_cpu_that_wakes_up_ends_a_wait() {
     let waking = |parts| class_queued(None, parts, |ns| (0, 0, ns)).0;
     let quick_disk = &[(State::Disk, 42), (State::Runqueue, 14), (State::Kernel, 30), (State::User, 14)];

@@ -163,7 +163,7 @@ fn finding(
     let (place, most) = *waits.iter().max_by_key(|(_, wait)| wait.path_ns).expect("there are some");
     let call = most.call.syscall();
     let goes = goes(evidence, waits, path_ns);
-    let caller = call.map(|call| evidence.caller(&[call])).unwrap_or_default();
+    let caller = evidence.caller_waiting(most);
     let each = size.map(|bytes| say!(" for ", Bytes(bytes), " each")).unwrap_or_default();
     Finding {
         cause: CAUSE.name,

@@ -10,7 +10,7 @@ use crate::judge::spins;
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known};
 use model::profile::Activity;
-use model::recording::Tier;
+use model::recording::{JIT_MODULE, Tier};
 use model::run::Share;
 use model::sentence::Piece::{self, Count, Name, Number};
 use model::{Ns, State, say};
@@ -102,19 +102,27 @@ fn leading<'a>(evidence: &Evidence<'a>, all: Amount) -> Option<(Sum<'a>, Share)>
 fn unnamed(evidence: &Evidence<'_>, all: Amount) -> Option<Outcome> {
     let mut files: FxHashMap<&str, Amount> = FxHashMap::default();
     for charge in own_code::charges(evidence.profile).filter(|charge| charge.doing == Activity::User) {
-        if let Owner::Unnamed(module) = charge.owner {
-            files.entry(module).or_default().add(charge.weight);
-        }
+        let module = match charge.owner {
+            Owner::Unnamed(module) => module,
+            Owner::Function(frame) if !own_code::is_named(frame) => &frame.module,
+            _ => continue,
+        };
+        files.entry(module).or_default().add(charge.weight);
     }
     let (module, most) =
         files.into_iter().max_by(|a, b| a.1.ns.total_cmp(&b.1.ns).then_with(|| b.0.cmp(a.0)))?;
     let share = own_code::share(evidence, most, all).value;
     (share >= SHARE_MIN).then(|| {
         let percent = (share * 100.0).round();
-        Outcome::Unavailable(format!(
-            "{percent} % of the CPU time is in code of {module} that has no names: install its debug symbols, or have \
-             its runtime write a map of names"
-        ))
+        Outcome::Unavailable(if module == JIT_MODULE {
+            format!(
+                "{percent} % of the CPU time is in code of a JIT that has no names: have its runtime write a map of them"
+            )
+        } else {
+            format!(
+                "{percent} % of the CPU time is in code of {module} that has no names: install its debug symbols"
+            )
+        })
     })
 }
 
@@ -210,9 +218,25 @@ mod tests {
 
     #[test]
     fn what_has_no_name_cannot_be_looked_for() {
+        let why = |told: &Told| {
+            let unavailable = of(told).unavailable;
+            unavailable.into_iter().find(|(cause, _)| cause.id == "hot-code").map(|(_, why)| why)
+        };
+        let told = Told::default().stack(100, Activity::User, &[native("perl", "perl+0x5a8530")]);
+        let of_file = why(&told).expect("an interpreter is no one function");
+        assert!(of_file.contains("perl") && of_file.contains("100 %"), "{of_file}");
+        // Where a function begins is not known: each address is one of its own.
+        let each =
+            |told: Told, at: u32| told.stack(5, Activity::User, &[native("cc1", &format!("cc1+{at:#x}"))]);
+        let of_file = why(&(0..20).fold(Told::default(), each)).expect("no function leads");
+        assert!(of_file.contains("cc1"), "{of_file}");
+    }
+
+    #[test]
+    fn a_function_is_known_by_where_it_begins() {
         let told = Told::default().stack(100, Activity::User, &[native("cc1", "cc1+0x5a8530")]);
         let diagnosis = of(&told);
-        let why = diagnosis.unavailable.iter().find(|(cause, _)| cause.id == "hot-code");
-        assert!(why.is_some_and(|(_, why)| why.contains("cc1") && why.contains("100 %")), "{why:?}");
+        let finding = found(&diagnosis, "hot-code").expect("it is there");
+        assert!(format!("{:?}", finding.what).contains("cc1+0x5a8530"), "{:?}", finding.what);
     }
 }

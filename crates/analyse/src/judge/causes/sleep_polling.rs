@@ -101,7 +101,7 @@ fn looks_for_a_child(evidence: &Evidence<'_>, wait: &WaitRow) -> bool {
 fn finding(evidence: &Evidence<'_>, place: usize, wait: &WaitRow, share: f64, child: bool) -> Finding {
     let alone_ns = alone(evidence, wait);
     let call = wait.call.syscall();
-    let caller = call.map(|call| evidence.caller(&[call])).unwrap_or_default();
+    let caller = evidence.caller_waiting(wait);
     let (what, change) = if child {
         (" between looks for a process", say!("wait for the process's end: waitpid without WNOHANG, a pidfd"))
     } else {
