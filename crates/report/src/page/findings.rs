@@ -12,8 +12,9 @@ use model::{Diagnosis, Finding, Run, Seen};
 /// On the first screen.
 const FIRST: usize = 3;
 
-/// The one cause that every program may have: why nothing can be said of it stands on the page.
-const ANY_PROGRAMS: &str = "hot-code";
+/// The cause that a program with much code of its own may have: why nothing can be said of it stands
+/// on the page.
+const OF_CODE: &str = "hot-code";
 
 /// Columns before a sentence.
 const INDENT: usize = 4;
@@ -46,7 +47,8 @@ fn nothing(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
         format!(" none of the {of} causes that dwell knows is worth a change (--causes)")
     } else {
         let text = format!(" nothing among {looked} causes; {} could not be looked for", of - looked);
-        match diagnosis.unavailable.iter().find(|(cause, _)| cause.id == ANY_PROGRAMS) {
+        let of_code = diagnosis.unavailable.iter().find(|(cause, _)| cause.id == OF_CODE);
+        match of_code.filter(|_| run.bound.class == Class::Cpu) {
             Some((cause, why)) => format!("{text} (--causes); {}, since {why}", cause.id),
             None => format!("{text} (--causes)"),
         }
