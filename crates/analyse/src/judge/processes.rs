@@ -1,8 +1,9 @@
 //! The processes of a run by program, from the ledgers of the threads that lead them.
 
 use super::Evidence;
+use model::run::ThreadLedger;
 use model::{Ns, Pid, State};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What lives for this part of the wall clock or longer is what starts the others.
 const STARTER_PART: f64 = 0.95;
@@ -35,7 +36,7 @@ pub(super) fn by_program(evidence: &Evidence<'_>) -> FxHashMap<String, Group> {
     }
     let mut groups: FxHashMap<String, Group> = FxHashMap::default();
     for (row, leader) in evidence.threads.iter().enumerate().filter(|(_, thread)| thread.tid == thread.pid) {
-        if leader.life_ns as f64 >= evidence.wall_ns as f64 * STARTER_PART {
+        if starts_others(evidence, leader) {
             continue;
         }
         let group = groups.entry(leader.name.clone()).or_default();
@@ -47,6 +48,21 @@ pub(super) fn by_program(evidence: &Evidence<'_>) -> FxHashMap<String, Group> {
         }
     }
     groups
+}
+
+/// The processes of those programs of which there are so many or more.
+pub(super) fn of_many(evidence: &Evidence<'_>, processes_min: usize) -> FxHashSet<Pid> {
+    let groups = by_program(evidence);
+    let leaders = evidence.threads.iter().filter(|thread| thread.tid == thread.pid);
+    let many = leaders.filter(|leader| {
+        let group = groups.get(&leader.name);
+        group.is_some_and(|group| group.processes() >= processes_min) && !starts_others(evidence, leader)
+    });
+    many.map(|leader| leader.pid).collect()
+}
+
+fn starts_others(evidence: &Evidence<'_>, leader: &ThreadLedger) -> bool {
+    leader.life_ns as f64 >= evidence.wall_ns as f64 * STARTER_PART
 }
 
 fn wants_cpu(state: State) -> bool {

@@ -9,7 +9,8 @@ use model::finding::{CauseName, Finding, Known, Place, Saving};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number};
-use model::{Ns, Reason, Seen, Sentence, say};
+use model::wait::SyscallName;
+use model::{Ns, Reason, Seen, Sentence, State, say};
 use std::cmp::Reverse;
 
 pub(super) static CAUSE: Cause = Cause {
@@ -26,8 +27,9 @@ pub(super) static CAUSE: Cause = Cause {
                            `posix_spawn` is what helps.",
         change: "Do the work in one process: the shell's own commands in place of small programs, one call for many items \
                  (`xargs`, `find -exec … +`), a library in place of a command, a pool of workers that live on.",
-        part: "Counted: at least the calls that make, execute and end the processes go, at most their whole lives. What a process \
-               needs to load its libraries is in between.",
+        part: "Counted: at least the calls that make, execute and end the processes go; at most all that the path has of \
+               processes of which there are 20 or more, from their creation on, and what others wait for a CPU, as the one that \
+               starts them does after each. What a process needs to load its libraries is in between.",
         assumes: "What the processes do can be done without them. At the high end that work takes next to nothing.",
     },
     explains: &[
@@ -121,7 +123,7 @@ fn finding(evidence: &Evidence<'_>, groups: &[(String, Group)], processes: usize
             .and(named(groups))
             .and(say!(" in one process: the shell's own commands, one call for many items, a library")),
         share_ns,
-        saving: saving(evidence, groups, share_ns),
+        saving: saving(evidence, share_ns),
         evidence: groups
             .iter()
             .take(3)
@@ -148,39 +150,36 @@ fn named(groups: &[(String, Group)]) -> Sentence {
     names.reduce(|all, one| all.and(say!(" and ")).and(one)).unwrap_or_default()
 }
 
-/// At least the calls, at most also all that programs do of which there are many.
-fn saving(evidence: &Evidence<'_>, groups: &[(String, Group)], share_ns: Interval) -> Seen<Saving> {
+/// At least the calls, at most also all that programs do of which there are many, with what the
+/// others wait for a CPU after them.
+fn saving(evidence: &Evidence<'_>, share_ns: Interval) -> Seen<Saving> {
     let calls = |names: &[&str]| -> Vec<Site> {
-        let of = |name: &&str| {
-            Site::Call(model::wait::SyscallName { name: (*name).to_owned().into(), compat: false })
-        };
+        let of = |name: &&str| Site::Call(SyscallName { name: (*name).to_owned().into(), compat: false });
         names.iter().map(of).collect()
     };
     let costs = Interval { lo: share_ns.lo, hi: share_ns.lo };
     let least = evidence.saving(&Goes::Sites([calls(MAKE), calls(END)].concat(), costs), ALL, Known::Counted);
-    let many = groups.iter().filter(|(name, group)| {
-        // What starts them may be of the same program.
-        let starts = evidence.threads.iter().any(|thread| {
-            thread.tid == thread.pid && thread.name == *name && thread.life_ns > group.longest.0
-        });
-        group.processes() >= PROCESSES_MIN && !starts
+    let many = processes::of_many(evidence, PROCESSES_MIN);
+    let goes = evidence.path.iter().filter(|step| {
+        let makes = matches!(&step.reason, Reason::Syscall(name) if MAKE.contains(&&*name.name));
+        many.contains(&step.pid) || makes || step.state == State::Runqueue
     });
-    let programs = many.map(|(name, _)| Site::Program(name.clone()));
-    let sites = calls(MAKE).into_iter().chain(programs).collect();
-    let most = evidence.saving(&Goes::Sites(sites, share_ns), ALL, Known::Counted);
-    least.zip(most).map(|(least, most)| {
-        let hi = most.ns.hi.max(least.ns.lo);
+    let most_ns: Ns = goes.map(|step| step.ns).sum();
+    least.map(|least| {
+        let hi = most_ns.max(least.ns.hi).min(evidence.whole_ns);
         let part = (least.ns.lo as f64 / hi.max(1) as f64, 1.0);
-        Saving { ns: Interval { lo: least.ns.lo, hi }, part, ..most }
+        Saving { ns: Interval { lo: least.ns.lo, hi }, part, ..least }
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::file_samples::step;
     use crate::judge::samples::{call, found, judged, run, saves, sites, thread};
+    use model::Run;
+    use model::account::Step;
     use model::run::ThreadLedger;
-    use model::{Run, State};
 
     const MS: Ns = 1_000_000;
 
@@ -193,6 +192,12 @@ mod tests {
             let child = thread(200 + one, &[(State::Kernel, 2 * MS)]);
             ThreadLedger { pid: 200 + one, name: "true".into(), ..child }
         }));
+        let lives = (0..processes).map(|one| {
+            let step = step(State::Kernel, Reason::None, 2 * MS);
+            Step { pid: 200 + one, tid: 200 + one, ..step }
+        });
+        run.path = vec![step(State::User, Reason::None, 20 * MS), step(State::Runqueue, Reason::None, MS)];
+        run.path.extend(lives);
         run.syscalls = Seen::Value(vec![call("execve", processes.into(), made_ns * u64::from(processes))]);
         run
     }
@@ -214,7 +219,7 @@ mod tests {
         let run = shell(100, MS / 2);
         let diagnosis = judge(&run, 50 * MS);
         let finding = found(&diagnosis, "process-spawning").expect("it is there");
-        assert_eq!(saves(finding), (50 * MS, 200 * MS));
+        assert_eq!(saves(finding), (50 * MS, 201 * MS), "with the way back to a CPU");
         assert!(found(&diagnosis, "single-thread").is_none(), "of such short lives");
     }
 
