@@ -30,6 +30,9 @@ pub(super) const ASKS: &[&str] = &[
     "faccessat2",
 ];
 
+/// List directories.
+pub(super) const LISTS: &[&str] = &["getdents", "getdents64"];
+
 /// Some calls of a row that go.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Gone<'a> {

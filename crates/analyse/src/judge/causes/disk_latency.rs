@@ -2,7 +2,7 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
-use crate::judge::file_calls::{ASKS, OPENS, READS};
+use crate::judge::file_calls::{ASKS, LISTS, OPENS, READS};
 use crate::judge::predict::{Goes, Kind, Parts, faster};
 use crate::judge::results::moved;
 use model::coverage::Interval;
@@ -48,8 +48,8 @@ const AT_ONCE_PART: Ns = 10;
 /// So many requests at once, at least.
 const AT_ONCE: f64 = 2.0;
 
-/// Reads of directories, which are small.
-const LISTS: &[&str] = &["getdents64", "getdents", "readlink", "readlinkat"];
+/// Reads of links, which are small.
+const LINKS: &[&str] = &["readlink", "readlinkat"];
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let waits: Vec<(usize, &WaitRow)> =
@@ -83,7 +83,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 fn is_read(evidence: &Evidence<'_>, wait: &WaitRow) -> bool {
     let reads = match &wait.call {
         WaitCall::Syscall(name) => {
-            [READS, OPENS, ASKS, LISTS].iter().any(|names| names.contains(&&*name.name))
+            [READS, OPENS, ASKS, LISTS, LINKS].iter().any(|names| names.contains(&&*name.name))
         }
         WaitCall::Fault => wait.on != WaitTarget::Swap && !is_code(evidence, &wait.on),
         WaitCall::Unseen => false,

@@ -1,34 +1,42 @@
-//! Programs that ask again and again for files that are not there.
+//! Programs that ask for what they do not need of files: for names that are not there, or for more
+//! than the names that they list.
 
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
-use crate::judge::file_calls::{ASKS, Gone, OPENS, part_of_all};
+use crate::judge::file_calls::{ASKS, Gone, LISTS, OPENS, part_of_all};
 use crate::judge::predict::{Goes, Kind};
-use crate::judge::results::not_there;
+use crate::judge::results::{moved, not_there};
 use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
 use model::run::CallRow;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number};
 use model::{Ns, Seen, say};
+use std::cmp::Reverse;
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName { id: "metadata-calls", title: "look-ups of files that are not there" },
+    name: CauseName { id: "metadata-calls", title: "look-ups that may be left out" },
     tiers: &[Tier::Bpf],
     manual: Manual {
-        what: "The program opens files or asks for them (`stat`, `access`) by names that mostly are not there.",
-        why: "Each look-up enters the kernel and goes through the directories of the path, for nothing. A search along \
-              many directories does so for each file that it looks for.",
+        what: "The program opens files or asks for them (`stat`, `access`) by names that mostly are not there; or it lists \
+               directories, and asks for each file that is in them.",
+        why: "Each look-up enters the kernel and goes through the directories of the path. A search along \
+              many directories does so for each file that it looks for; a long listing calls three times for each file, where \
+              a call that lists a directory gives hundreds of names.",
         rule: "At least half of the calls of a kind fail, and 100 or more. A search that finds what it looks for in the \
                second place fails every other time. Fewer are the start of an ordinary program, whose interpreter and \
-               linker look for their files in the same way.",
+               linker look for their files in the same way. Of a listing: 1,000 questions for metadata or more that are \
+               answered, or for attributes, no more than the names that may have been listed (at least 24 bytes each), at \
+               least a quarter of these, and twice as many as files were opened: who reads the files needs to look at them.",
         else_it_could_be: "A program that waits for a file to appear. Programs that must know that a name is free before \
-                           they use it.",
+                           they use it. A listing whose purpose are sizes or times.",
         change: "List the directory once and look there. Put the directory that has most of the files first in the search \
                  path (`PATH`, `LD_LIBRARY_PATH`, `PYTHONPATH`, include directories), and leave out those that have none. \
-                 Remember what was not there.",
+                 Remember what was not there. The kind of a file is listed with its name: `d_type` of `readdir`, `os.scandir`, \
+                 `FTS_NOSTAT`, `find -type`, `ls` without `-l`, `-F` and colours.",
         part: "The calls that fail go, with entering and leaving the kernel for them. Counted; of their time at least as \
-               much as the median call takes.",
-        assumes: "The program does not need to know that these files are missing each time that it asks.",
+               much as the median call takes. Of a listing none to all of the questions go, and whether they can is assumed.",
+        assumes: "The program does not need to know that these files are missing each time that it asks; of a listing, no more \
+                  than names and kinds.",
     },
     explains: &[],
     check,
@@ -36,6 +44,14 @@ pub(super) static CAUSE: Cause = Cause {
 
 /// Fewer failures are an ordinary start.
 const FAILED_MIN: u64 = 100;
+/// Fewer questions are no listing's.
+const ASKED_MIN: u64 = 1000;
+/// `struct linux_dirent64` with a name of up to four bytes (getdents(2)).
+const ENTRY_BYTES_MIN: u64 = 24;
+/// Of the names that may have been listed, which are asked for at least.
+const LISTED_PART: u64 = 4;
+/// Ask for attributes of a file.
+const ATTRIBUTES: &[&str] = &["getxattr", "lgetxattr", "fgetxattr", "listxattr", "llistxattr", "flistxattr"];
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     if let Seen::Unseen(why) = evidence.syscalls {
@@ -47,13 +63,66 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let failing: Vec<_> =
         rows.into_iter().filter(|(_, row)| not_there(row) * 2 >= row.calls.max(1)).collect();
     let failed: u64 = failing.iter().map(|(_, row)| not_there(row)).sum();
-    match failing.iter().max_by_key(|(_, row)| row.total_ns) {
-        Some((place, most)) if failed >= FAILED_MIN => {
-            let rows: Vec<&CallRow> = failing.iter().map(|(_, row)| *row).collect();
-            Outcome::Found(vec![finding(evidence, *place, most, &rows)])
-        }
-        _ => Outcome::RuledOut(say!(Count(missed, "look-up"), " of ", Number(all), " found nothing")),
+    let most = failing.iter().max_by_key(|(_, row)| row.total_ns).filter(|_| failed >= FAILED_MIN);
+    let missing = most.map(|(place, most)| {
+        let rows: Vec<&CallRow> = failing.iter().map(|(_, row)| *row).collect();
+        finding(evidence, *place, most, &rows)
+    });
+    Outcome::of(
+        missing.into_iter().chain(listing(evidence)),
+        say!(Count(missed, "look-up"), " of ", Number(all), " found nothing"),
+    )
+}
+
+/// Questions for each of the files that were listed, where the program does not open these.
+fn listing(evidence: &Evidence<'_>) -> Option<Finding> {
+    let sum = |names: &[&str], of: fn(&CallRow) -> u64| -> u64 {
+        evidence.calls_named(names).iter().map(|(_, row)| of(row)).sum()
+    };
+    let names_max = sum(LISTS, |row| moved(row).value().map_or(0, |moved| moved.bytes)) / ENTRY_BYTES_MIN;
+    let asks = evidence.calls_named(ASKS).into_iter().filter(|(_, row)| row.errors * 2 < row.calls);
+    let asks = asks.chain(evidence.calls_named(ATTRIBUTES)).filter(|(_, row)| row.calls >= ASKED_MIN);
+    let mut asks: Vec<(usize, &CallRow)> = asks.collect();
+    asks.sort_by_key(|(place, row)| (Reverse(row.total_ns), *place));
+    let asked = asks.iter().map(|(_, row)| row.calls).max()?;
+    let opened = sum(OPENS, |row| row.calls - row.errors.min(row.calls));
+    if asked > names_max || asked * LISTED_PART < names_max || asked < opened * 2 {
+        return None;
     }
+    let gone: Vec<Gone<'_>> =
+        asks.iter().map(|(_, row)| Gone { part: (0.0, 1.0), ..Gone::of(row, row.calls) }).collect();
+    let goes = evidence.without(&gone, Kind::Cpu);
+    let names: Vec<_> = asks.iter().map(|(_, row)| &row.name).collect();
+    let (place, most) = asks[0];
+    let others = match &asks[1..] {
+        [] => say!(),
+        [(_, one)] => say!(" and ", Name(one.name.to_string())),
+        [(_, one), (_, other), ..] => {
+            say!(", ", Name(one.name.to_string()), " and ", Name(other.name.to_string()))
+        }
+    };
+    let of_all = |(_, row): &(usize, &CallRow)| {
+        say!(Name(row.name.to_string()), ": ", Count(row.calls, "call"), ", ", Number(row.errors), " failed")
+    };
+    Some(Finding {
+        cause: CAUSE.name,
+        place: Place::Call(place),
+        what: say!(Name(most.name.to_string())).and(others).and(evidence.caller(&names)).and(say!(
+            " ask ",
+            Count(asks.iter().map(|(_, row)| row.calls).sum(), "time"),
+            " for files that were listed with their names and kinds; this takes ",
+            Time(asks.iter().map(|(_, row)| row.total_ns).sum())
+        )),
+        change: say!(
+            "where names and kinds are enough, leave that out: ls without -l, find -type, os.scandir, d_type"
+        ),
+        share_ns: evidence.has(&names, &goes),
+        saving: evidence.saving(&Goes::Parts(goes), part_of_all(&gone), Known::Assumed),
+        evidence: asks.iter().map(of_all).collect(),
+        assumes: vec![say!("the program needs no more than names and kinds")],
+        verify: vec![say!("dwell compare --predicted of this run's --json, with both versions")],
+        explains: Vec::new(),
+    })
 }
 
 fn finding(evidence: &Evidence<'_>, place: usize, most: &CallRow, rows: &[&CallRow]) -> Finding {
@@ -100,7 +169,7 @@ fn finding(evidence: &Evidence<'_>, place: usize, most: &CallRow, rows: &[&CallR
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::file_samples::call;
+    use crate::judge::file_samples::{call, moving};
     use crate::judge::samples::{found, judged, run, saves, sites};
     use model::prediction::Site;
     use model::{Diagnosis, Reason, State};
@@ -121,6 +190,33 @@ mod tests {
         let diagnosis = diagnosis(1000, 900);
         let finding = found(&diagnosis, "metadata-calls").expect("it is there");
         assert_eq!(saves(finding), (90 * MS, 90 * MS + 18 * MS), "with 900 of 2,000 ways in");
+    }
+
+    #[test]
+    fn questions_for_what_was_listed_may_all_go() {
+        let saved = |asked: u64, listed_bytes: u64, opened: u64| {
+            let mut run = run(&[(State::User, 60 * MS), (State::Kernel, 140 * MS)]);
+            let list = moving("getdents64", listed_bytes, &[(4096, 100)]);
+            let none = call("lgetxattr", asked, asked, 20 * MS);
+            run.syscalls = Seen::Value(vec![
+                call("statx", asked, 0, 100 * MS),
+                none,
+                call("openat", opened, 0, MS),
+                list,
+            ]);
+            let of = |call: &'static str, ns| (Site::Call(call.into()), [ns; 3]);
+            let clocks = sites(&run, &[of("statx", 100 * MS), of("lgetxattr", 20 * MS)]);
+            found(&judged(&run, &clocks), "metadata-calls").map(saves)
+        };
+        assert_eq!(saved(1000, 24_000, 500), Some((0, 120 * MS)));
+        for (asked, bytes, opened, why) in [
+            (999, 24_000, 0, "few"),
+            (1001, 24_000, 0, "more than were listed"),
+            (1000, 96_024, 0, "a few of those that were listed"),
+            (1000, 24_000, 501, "they are read"),
+        ] {
+            assert_eq!(saved(asked, bytes, opened), None, "{why}");
+        }
     }
 
     #[test]
