@@ -23,8 +23,8 @@ scratch=/tmp/dwell-golden
 mkdir -p "$scratch"
 cd "$scratch"
 export XDG_CACHE_HOME=$scratch/none COLUMNS=100 PATH=$scratch:/usr/bin:/bin:/usr/sbin:/sbin
-cp "$here"/programs/* "$here"/../dwell/tests/programs/causes_net.* .
-for program in threads processes calls ring causes_net; do
+cp "$here"/programs/* "$here"/../dwell/tests/programs/causes_{files,net}.* .
+for program in threads processes calls ring causes_files causes_net; do
     gcc -g -O1 -pthread -o "$program" "$program.c"
 done
 
@@ -39,6 +39,19 @@ beside() {
 }
 # What causes_net.py asks.
 serve() { beside python3 causes_net.py serve "$@"; }
+# 1,000 small files, and a large one that is on its disk.
+laid_out() {
+    mkdir -p many
+    ./causes_files make many 1000
+    head -c 16M /dev/urandom >large
+    sync large
+}
+# Writes to a pipe now and then, from when somebody reads it.
+trickle() {
+    rm -f trickle
+    mkfifo -m 600 trickle
+    beside sh -c 'exec >trickle; for i in 1 2 3 4 5 6 7 8; do echo "$i"; sleep 0.02; done'
+}
 # A link to 10.9.0.2 on which each packet takes 3 ms.
 far() { beside python3 causes_net.py relay 3; }
 # A host at 10.9.0.2, and between here and there 6 Mb/s.

@@ -109,22 +109,15 @@ fn the_index_names_every_recording_and_no_other() {
 }
 
 /// Causes that no recording shows yet: programs in `crates/dwell/tests` do.
-const WITHOUT_RECORDING: [&str; 15] = [
+const WITHOUT_RECORDING: [&str; 8] = [
     "allocation",
     "busy-wait",
     "context-switching",
     "cpu-throttling",
-    "disk-latency",
-    "disk-throughput",
     "memory-latency",
     "memory-pressure",
-    "metadata-calls",
     "page-faults",
-    "pipe-peer",
     "repeated-reads",
-    "single-thread",
-    "small-files",
-    "small-io",
 ];
 
 /// The list of causes in the method, and the rows of its table.

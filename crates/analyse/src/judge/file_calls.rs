@@ -33,6 +33,9 @@ pub(super) const ASKS: &[&str] = &[
 /// List directories.
 pub(super) const LISTS: &[&str] = &["getdents", "getdents64"];
 
+/// With this part of a row nearly all of it goes.
+const NEARLY_ALL: f64 = 0.95;
+
 /// Some calls of a row that go.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Gone<'a> {
@@ -44,14 +47,15 @@ pub(super) struct Gone<'a> {
 }
 
 impl<'a> Gone<'a> {
-    /// So many calls of a row, each with the usual time of one on a CPU: at least the median, where
-    /// that is less than the mean.
+    /// So many calls of a row, each with the time of the median, or the mean where that is less. At
+    /// most with twice that, unless nearly all of them go: then with all that the row has.
     pub(super) fn of(row: &'a CallRow, calls: u64) -> Self {
         let calls = calls.min(row.calls);
         let number = calls as f64 / row.calls.max(1) as f64;
         let mean_ns = row.total_ns as f64 / row.calls.max(1) as f64;
         let usual = (row.p50_ns as f64 / mean_ns.max(1.0)).min(1.0);
-        Self { row, calls, part: (number * usual, number) }
+        let most = if number >= NEARLY_ALL { 1.0 } else { (2.0 * usual).min(1.0) };
+        Self { row, calls, part: (number * usual, number * most) }
     }
 }
 

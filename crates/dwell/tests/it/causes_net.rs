@@ -5,8 +5,7 @@
 //! `network.rs`. Which finding comes first is a matter of figures that a busy machine changes, so
 //! what is claimed is asked for again where it does not hold at once.
 
-use crate::support::{Claims, Told, dwell, hold_coarse, scratch};
-use serde_json::Value;
+use crate::support::{Told, dwell, hold_coarse, scratch};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -108,55 +107,14 @@ fn told(how: How, around: &str, command: &str) -> Told {
     Told { run, page, out, code: status.ok().and_then(|status| status.code()) }
 }
 
-fn rows<'a>(told: &'a Told, of: &str) -> Vec<(&'a str, &'a Value)> {
-    let rows = told.run[of].as_array().into_iter().flatten();
-    rows.map(|row| (row["cause"].as_str().unwrap_or_default(), row)).collect()
-}
-
-fn found(told: &Told) -> Vec<&str> {
-    rows(told, "findings").into_iter().map(|(cause, _)| cause).collect()
-}
-
-fn claim_first(told: &Told, claims: &mut Claims, cause: &str, says: &str) {
-    let findings = rows(told, "findings");
-    claims.equal("what comes first", findings.first().map(|(cause, _)| *cause), Some(cause));
-    let Some((_, finding)) = findings.first() else { return };
-    let place = finding["where"].as_str().unwrap_or_default();
-    claims.that(place.contains(says), format!("{says:?} is not in {place:?}"));
-    let ends = [&finding["saving_ns"]["lo"], &finding["saving_ns"]["hi"]].map(Value::as_u64);
-    let [Some(lo), Some(hi)] = ends else {
-        return claims.that(false, format!("no saving: {}", finding["saving_ns"]));
-    };
-    claims.that(0 < hi && lo <= hi && hi <= told.wall(), format!("it saves {lo} to {hi} ns"));
-}
-
 /// The cause is the first one in the program `with`, whose finding says this; it is not in the
 /// program `without`; it is there beside busy loops; and it is not claimed where its signs cannot
 /// be seen.
 fn is_found(cause: &str, says: &str, (around, with): Around<'_>, without: Around<'_>) {
-    hold_coarse(|| told(How::Alone, around, with), |told, claims| claim_first(told, claims, cause, says));
-    hold_coarse(
-        || told(How::Alone, without.0, without.1),
-        |told, claims| claims.that(!found(told).contains(&cause), format!("{:?}", found(told))),
-    );
-    hold_coarse(
-        || told(How::BesideBusyLoops, around, with),
-        |told, claims| {
-            let found = found(told);
-            let place = found.iter().position(|found| *found == cause);
-            let so = place == Some(0) || place == Some(1) && found[0] == "cpu-contention";
-            claims.that(so, format!("{cause} among {found:?}"));
-        },
-    );
-    hold_coarse(
-        || told(How::AsNobody, around, with),
-        |told, claims| {
-            claims.that(!found(told).contains(&cause), "it is claimed");
-            let why = rows(told, "not_looked_for").into_iter().find(|(other, _)| *other == cause);
-            let why = why.and_then(|(_, row)| row["why"].as_str()).unwrap_or_default();
-            claims.that(!why.is_empty(), "it is not said why it was not looked for");
-        },
-    );
+    hold_coarse(|| told(How::Alone, around, with), |told, claims| claims.first(told, cause, says));
+    hold_coarse(|| told(How::Alone, without.0, without.1), |told, claims| claims.not_found(told, cause));
+    hold_coarse(|| told(How::BesideBusyLoops, around, with), |told, claims| claims.among_first(told, cause));
+    hold_coarse(|| told(How::AsNobody, around, with), |told, claims| claims.not_looked_for(told, cause));
 }
 
 #[test]
@@ -170,11 +128,11 @@ fn threads_that_sleep_under_one_lock() {
 fn threads_that_compute_under_one_lock() {
     hold_coarse(
         || told(How::Alone, NOTHING, "./locks inside work 60"),
-        |told, claims| claim_first(told, claims, "lock-contention", "while its holder was on a CPU"),
+        |told, claims| claims.first(told, "lock-contention", "while its holder was on a CPU"),
     );
     hold_coarse(
         || told(How::Alone, NOTHING, "./locks outside work 60"),
-        |told, claims| claims.that(!found(told).contains(&"lock-contention"), format!("{:?}", found(told))),
+        |told, claims| claims.not_found(told, "lock-contention"),
     );
 }
 

@@ -9,6 +9,7 @@ mod attach_degraded;
 mod bad_luck;
 mod bounded;
 mod causes_cpu;
+mod causes_files;
 mod causes_net;
 mod cli;
 mod cli_signals;

@@ -22,9 +22,9 @@ pub(super) static CAUSE: Cause = Cause {
         why: "More requests at once, or a faster program, only make each wait longer: what the disk moves in a second is the \
               limit.",
         rule: "The disk was busy for nine tenths of a step of the host's metrics, with one request under way or more on \
-               average, for a tenth of the wall clock or more; the program waited for it; and at least half of the bytes that the \
-               disk moved are the program's, by its calls or by the requests that it waited for. Busy alone is no limit for a \
-               disk that can serve many requests at once.",
+               average, for a tenth of the wall clock or more, and for a third or more of the time for which the program waited \
+               for it; and at least half of the bytes that the disk moved are the program's, by its calls or by the requests \
+               that it waited for. Busy alone is no limit for a disk that can serve many requests at once.",
         else_it_could_be: "Another program that uses the disk as well: its figures are of all programs. A hypervisor that \
                            holds requests back.",
         change: "Move fewer bytes: compress them, leave out what is not needed, write temporary files to memory (`tmpfs`), \
@@ -37,6 +37,9 @@ pub(super) static CAUSE: Cause = Cause {
     check,
 };
 
+/// It is at its limit for this part of the time for which the program waits. While a disk stands
+/// still it is not known to be.
+const LIMIT_PART: Ns = 3;
 /// How many times fewer bytes at least.
 const FEWER: f64 = 1.5;
 
@@ -68,12 +71,13 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     Outcome::of(findings, say!("a disk was at its limit, but not by this program as far as is known"))
 }
 
-/// Bytes that the program moved of what the disk did, at least: by its calls, and by the requests
-/// that it waited for.
+/// Bytes that the program moved of what the disk did: by its calls, unless they moved so many that
+/// most were in memory; at least by the requests that it waited for.
 fn own_bytes(evidence: &Evidence<'_>, disk: &DiskSeries, waits: &[(usize, &WaitRow)]) -> u64 {
     let rows = [READS, WRITES].into_iter().flat_map(|names| evidence.calls_named(names));
     let by_calls: u64 = rows.filter_map(|(_, row)| moved(row).value().map(|moved| moved.bytes)).sum();
     let requests: u64 = waits.iter().filter_map(|(_, wait)| wait.requests.value()).sum();
+    let by_calls = if by_calls / 2 > disk.bytes { 0 } else { by_calls };
     by_calls.max(disk.bytes / disk.requests.max(1) * requests)
 }
 
@@ -85,11 +89,12 @@ fn finding(evidence: &Evidence<'_>, disk: &DiskSeries, only: bool) -> Option<Fin
     };
     let of_disk = || evidence.waits.iter().enumerate().filter(|(_, wait)| wait.reason == State::Disk);
     let here: Vec<_> = of_disk().filter(|(_, wait)| is_on(wait)).collect();
-    if own_bytes(evidence, disk, &here) < disk.bytes / 2 {
-        return None;
-    }
     let (row, most) = here.iter().max_by_key(|(_, wait)| wait.path_ns).copied()?;
     let path_ns: Ns = here.iter().map(|(_, wait)| wait.path_ns).sum();
+    let at_limit_ns = (disk.at_limit_share * evidence.wall_ns as f64) as Ns;
+    if own_bytes(evidence, disk, &here) < disk.bytes / 2 || at_limit_ns * LIMIT_PART < path_ns {
+        return None;
+    }
     let total_ns: Ns = here.iter().map(|(_, wait)| wait.total_ns).sum();
     let all_ns: Ns = of_disk().map(|(_, wait)| wait.path_ns).sum();
     let of_all = path_ns as f64 / all_ns.max(1) as f64;
@@ -156,8 +161,11 @@ mod tests {
 
     #[test]
     fn a_disk_with_room_and_one_that_others_fill_are_no_cause() {
-        assert!(found(&diagnosis(900, 0.1), "disk-throughput").is_some());
-        assert!(found(&diagnosis(900, 0.09), "disk-throughput").is_none());
+        assert!(found(&diagnosis(900, 0.3), "disk-throughput").is_some());
+        assert!(
+            found(&diagnosis(900, 0.29), "disk-throughput").is_none(),
+            "for less than a third of the waits"
+        );
         assert!(found(&diagnosis(500, 0.8), "disk-throughput").is_some());
         assert!(found(&diagnosis(499, 0.8), "disk-throughput").is_none());
     }

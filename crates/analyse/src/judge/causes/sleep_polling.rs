@@ -126,7 +126,7 @@ fn finding(evidence: &Evidence<'_>, place: usize, wait: &WaitRow, share: f64, ch
             say!("others of the program are at work for ", Share(share), " of that"),
         ],
         assumes: vec![say!("what it sleeps for is what the others do")],
-        verify: vec![say!("dwell compare 'the program' 'the one that waits'")],
+        verify: vec![say!("dwell compare --predicted of this run's --json, with both versions")],
         explains: Vec::new(),
     }
 }

@@ -119,7 +119,7 @@ fn finding(evidence: &Evidence<'_>, files: u64, bytes: u64) -> Finding {
         saving: evidence.saving(&Goes::Parts(goes), part, Known::Counted),
         evidence: vec![say!(Count(files, "file"), ", ", Bytes(bytes), " read")],
         assumes: vec![say!("the program may choose how its data is laid out")],
-        verify: vec![say!("dwell compare 'the program' 'the one that reads an archive'")],
+        verify: vec![say!("dwell compare --predicted of this run's --json, with both versions")],
         explains: Vec::new(),
     }
 }

@@ -1,13 +1,14 @@
 //! Programs that read or write a few bytes with each call.
 
 use super::{Cause, Manual, Outcome};
+use crate::calls::waits_for_events;
 use crate::judge::Evidence;
 use crate::judge::file_calls::{Gone, OPENS, READS, WRITES, part_of_all};
 use crate::judge::predict::{Goes, Kind};
 use crate::judge::results::{Moved, SMALL, moved};
 use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
-use model::run::CallRow;
+use model::run::{CallRow, WaitRow};
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time};
 use model::{Ns, Seen, State, say};
 
@@ -20,7 +21,7 @@ pub(super) static CAUSE: Cause = Cause {
               buffer of 64 KiB one call does the work of thousands.",
         rule: "Calls that move less than 1 KiB, 100 or more beyond those that a buffer of 64 KiB needs: copying so little takes a \
                tenth of what entering and leaving the kernel does. Of reads two for each file that is opened are left, its bytes and its \
-               end; of writes one. Calls that waited for another program are left, since it had no more to give.",
+               end; of writes one. As many are left as waited for what another has to give, and of writes as many as somebody waited for.",
         else_it_could_be: "Questions and answers on a pipe or a socket, each of which needs the one before. A device that \
                            gives its data in small pieces.",
         change: "Use a buffer: `fread` and `fwrite`, `BufReader` and `BufWriter`, `bufio`, `open(…, buffering=65536)`; read \
@@ -50,14 +51,14 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let opened: u64 =
         evidence.calls_named(OPENS).iter().map(|(_, row)| row.calls.saturating_sub(row.errors)).sum();
     let mut gone: Vec<(usize, Gone<'_>, Moved)> = Vec::new();
-    for (place, row, each) in rows {
+    for (place, row, needed_by_file) in rows {
         let moved = match moved(row) {
             Seen::Value(moved) => moved,
             Seen::Absent => continue,
             Seen::Unseen(why) => return Outcome::Unavailable(why),
         };
-        let waited: u64 = waited_for_others(evidence, row);
-        let needed = (moved.small * SMALL).min(moved.bytes) / BUFFER + opened * each;
+        let waited = waited_for(evidence, row);
+        let needed = (moved.small * SMALL).min(moved.bytes) / BUFFER + opened * needed_by_file;
         let calls = moved.small.saturating_sub(needed + waited);
         if calls >= GONE_MIN {
             gone.push((place, Gone::of(row, calls), moved));
@@ -69,11 +70,20 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     }
 }
 
-/// How often such a call waited for what another program gives or takes.
-fn waited_for_others(evidence: &Evidence<'_>, row: &CallRow) -> u64 {
-    let name = [&*row.name.name];
-    let states = [State::Pipe, State::Network, State::Lock, State::OtherWait];
-    states.iter().flat_map(|state| evidence.waits_in(*state, &name)).map(|(_, wait)| wait.calls).sum()
+/// How often such a call waited for what another gives or takes; of what is written, how often
+/// anybody waited for a piece.
+fn waited_for(evidence: &Evidence<'_>, row: &CallRow) -> u64 {
+    let written = WRITES.contains(&&*row.name.name);
+    let takes = |wait: &WaitRow| match wait.call.syscall() {
+        Some(call) if *call == row.name => true,
+        Some(call) => written && (READS.contains(&&*call.name) || waits_for_events(&call.name)),
+        None => false,
+    };
+    // A timer's descriptor sleeps.
+    let of_others =
+        |state| matches!(state, State::Pipe | State::Network | State::Lock | State::OtherWait | State::Sleep);
+    let waits = evidence.waits.iter().filter(|wait| of_others(wait.reason) && takes(wait));
+    waits.map(|wait| wait.calls).sum()
 }
 
 fn finding(
@@ -115,7 +125,7 @@ fn finding(
         saving: evidence.saving(&Goes::Parts(goes), part, Known::Counted),
         evidence: all.iter().map(each).collect(),
         assumes: vec![say!("nobody waits for each piece")],
-        verify: vec![say!("dwell compare 'the program' 'the one with a buffer'")],
+        verify: vec![say!("dwell compare --predicted of this run's --json, with both versions")],
         explains: Vec::new(),
     }
 }
@@ -140,7 +150,8 @@ mod tests {
     }
 
     fn diagnosis(run: &Run) -> Diagnosis {
-        judged(run, &sites(run, &[(Site::Call("read".into()), [1000 * US; 3])]))
+        let times = ["read", "write"].map(|call| (Site::Call(call.into()), [1000 * US; 3]));
+        judged(run, &sites(run, &times))
     }
 
     fn is_found(run: &Run) -> bool {
@@ -172,6 +183,22 @@ mod tests {
         assert!(is_found(&run));
         run.waits = vec![row(901)];
         assert!(!is_found(&run));
+    }
+
+    #[test]
+    fn what_somebody_waits_for_is_a_message() {
+        let mut run = of(1000, &[(1, 1000)], 0);
+        run.syscalls = Seen::Value(vec![moving("write", 1000, &[(1, 1000)])]);
+        run.path = vec![step(State::Kernel, Reason::Syscall("write".into()), 1000 * US)];
+        let waits =
+            |call| wait(State::Pipe, call, WaitTarget::Pipe(Seen::Absent), 901, US, WakerKind::Thread);
+        assert!(is_found(&run));
+        run.waits = vec![wait(State::Sleep, "write", WaitTarget::TimeLimit, 901, US, WakerKind::Timer)];
+        assert!(!is_found(&run), "it waited itself");
+        for (call, message) in [("read", true), ("epoll_wait", true), ("flock", false)] {
+            run.waits = vec![waits(call)];
+            assert_eq!(!is_found(&run), message, "{call}");
+        }
     }
 
     #[test]

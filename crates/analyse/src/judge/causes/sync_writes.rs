@@ -141,7 +141,7 @@ fn finding(evidence: &Evidence<'_>, calls: &[(usize, &CallRow)], times: u64) -> 
         saving: evidence.saving(&Goes::Parts(goes), part, Known::Counted),
         evidence: vec![say!(Count(times, "call"), ", each ", Time(total_ns / times), " on average")],
         assumes: vec![say!("the records need not be durable one by one")],
-        verify: vec![say!("dwell compare 'the program' 'the one that syncs less'")],
+        verify: vec![say!("dwell compare --predicted of this run's --json, with both versions")],
         explains: Vec::new(),
     }
 }
