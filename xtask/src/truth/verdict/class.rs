@@ -12,17 +12,29 @@ const MIXED_POINTS: f64 = 10.0;
 /// `starved`, once waiting for a CPU behind other programs or a quota is half of the time, and
 /// either where it is about half or may be. And where waiting for a device or a peer was judged to
 /// bound a program, the class of the oracles' shares is right as well: here it may answer in about
-/// the time that asking takes.
+/// the time that asking takes. Of a run so short that samples leave its user code open by more than
+/// is allowed anyway, `mixed` is right where they leave it as likely.
 pub(super) fn right(program: &Program, truth: &Truth) -> Vec<Class> {
     let mut right = program.class.to_vec();
     if program.class == [Class::Io] && matches!(program.watch, Watch::Run(_)) {
         right.extend(by_shares(truth).into_iter().filter(|class| *class != Class::Io));
+    }
+    if right.iter().all(|class| matches!(class, Class::Cpu | Class::Kernel)) && may_be_even(truth) {
+        right.push(Class::Mixed);
     }
     match truth.starved {
         Some(share) if share.lo >= HALF + POINTS => vec![Class::Starved],
         Some(share) if share.hi >= HALF - POINTS => [right, vec![Class::Starved]].concat(),
         _ => right,
     }
+}
+
+/// Whether the samples of a short run have user code and the kernel as good as equal at one end.
+fn may_be_even(truth: &Truth) -> bool {
+    truth.user_percent.is_some_and(|(user, half)| {
+        let nearest_even = HALF.clamp(user - half, user + half);
+        half > POINTS && (nearest_even - HALF).abs() * 2.0 < MIXED_POINTS
+    })
 }
 
 /// Of a program that was started: the classes of the oracles' shares, each of which may be off.
