@@ -149,7 +149,11 @@ fn finding(evidence: &Evidence<'_>, most: &Sum<'_>, share: Share) -> Finding {
         cause: CAUSE.name,
         place: place(evidence, most),
         what,
-        change: say!("do less there: --lines and --annotate show where"),
+        change: if own_code::is_named(most.frame) {
+            say!("do less there: --lines and --annotate show where")
+        } else {
+            say!("do less there: the debug symbols of ", Name(most.frame.module.clone()), " give it a name")
+        },
         share_ns,
         saving: evidence.saving(&Goes::Samples(share), (faster(FASTER_MIN), 1.0), Known::Assumed),
         evidence: evidence_lines,

@@ -8,13 +8,13 @@ use crate::judge::Evidence;
 use crate::judge::predict::{Goes, Kind, Part, on_path};
 use crate::purpose::takes_lock_in;
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, Known, Place, Saving};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::run::{WaitRow, WakerRow};
 use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
 use model::wait::{StackFrame, WaitTarget, WakerKind};
-use model::{Ns, Seen, Sentence, State, say};
+use model::{Ns, Reason, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName { id: "lock-contention", title: "waits for a lock" },
@@ -30,7 +30,7 @@ pub(super) static CAUSE: Cause = Cause {
                            lock. A lock that is only tried in a loop shows as CPU time.",
         change: "Take the lock for what the threads share and for nothing else: wait, read, write and compute outside of it. \
                  One lock for each part of the data, or a lock that readers share, lets more threads in.",
-        part: "Bounded by the structure: from half of the waits gone to all. Where holders compute, their CPU time has to fit \
+        part: "Bounded by the structure: from half of the waits gone to all, with the calls that wait and release. Where holders compute, their CPU time has to fit \
                on the CPUs that the program gets.",
         assumes: "What is done under the lock needs no other order than that in which it waited.",
     },
@@ -119,7 +119,10 @@ fn finding(evidence: &Evidence<'_>, row: usize, wait: &WaitRow, taken: &StackFra
         .and(holder.what()),
         change: holder.change(),
         share_ns,
-        saving: evidence.saving(goes, PART, Known::Bounded),
+        saving: evidence.saving(goes, PART, Known::Bounded).map(|saving| {
+            let hi = saving.ns.hi + in_calls_ns(evidence, wait);
+            Saving { ns: Interval { hi: hi.min(evidence.whole_ns), ..saving.ns }, ..saving }
+        }),
         evidence: vec![say!(
             Count(wait.calls, "wait"),
             " for ",
@@ -137,6 +140,15 @@ fn finding(evidence: &Evidence<'_>, row: usize, wait: &WaitRow, taken: &StackFra
         )],
         explains: Vec::new(),
     }
+}
+
+/// What the path has of the calls that wait for the lock and release it, without the waits: who does
+/// not wait does not call.
+fn in_calls_ns(evidence: &Evidence<'_>, wait: &WaitRow) -> Ns {
+    let is_in =
+        |reason: &Reason| matches!(reason, Reason::Syscall(name) if Some(name) == wait.call.syscall());
+    let steps = evidence.path.iter().filter(|step| !evidence.window && is_in(&step.reason));
+    steps.map(|step| step.ns).sum()
 }
 
 fn mean_ns(wait: &WaitRow) -> Ns {
