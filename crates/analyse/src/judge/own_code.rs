@@ -20,7 +20,8 @@ pub(super) enum Owner<'a> {
     /// A function, by its name or by where it begins: the program's own, or a library's where there
     /// is none of the program's.
     Function(&'a Frame),
-    /// Code of a JIT or an interpreter that has no names: it is no one function, in this file.
+    /// Code of a JIT that has no names, or an interpreter, of which no function of a script is seen:
+    /// it is no one function, in this file.
     Unnamed(&'a str),
     /// An interrupt, or a stack that leads nowhere.
     Nobody,
@@ -144,7 +145,7 @@ impl<'a> Sum<'a> {
 
 /// Walks from where the sample struck to its callers, up to the first function of the program.
 fn owner<'a>(profile: &'a Profile, weight: &Weight) -> (Owner<'a>, Within<'a>) {
-    let (mut within, mut library) = (Within::Itself, None);
+    let (mut within, mut library, mut interpreter) = (Within::Itself, None, None);
     let mut owner = Owner::Nobody;
     let mut at = Some(weight.node);
     while let Some(node) = at.map(|at| profile.nodes[at as usize]) {
@@ -169,14 +170,19 @@ fn owner<'a>(profile: &'a Profile, weight: &Weight) -> (Owner<'a>, Within<'a>) {
             }
             continue;
         }
-        // An interpreter stands between a script and its library.
-        let scripted = || callers(profile, at).find(|frame| is_script(frame));
-        owner = match scripted() {
-            Some(frame) => Owner::Function(frame),
-            None if is_named(frame) || !runs_others(frame) => Owner::Function(frame),
-            None => Owner::Unnamed(&frame.module),
+        // An interpreter stands between a script and its library, and its collector in between.
+        if runs_others(&frame.module) {
+            interpreter.get_or_insert(frame);
+            continue;
+        }
+        owner = match frame.unnamed {
+            Some(_) => Owner::Unnamed(&frame.module),
+            None => Owner::Function(callers(profile, at).find(|frame| is_script(frame)).unwrap_or(frame)),
         };
         break;
+    }
+    if let (Owner::Nobody, Some(frame)) = (owner, interpreter) {
+        return (Owner::Unnamed(&frame.module), within);
     }
     if let Some(frame) = library {
         if within == Within::Itself {
@@ -205,11 +211,10 @@ fn is_script(frame: &Frame) -> bool {
     !matches!(frame.language, Language::Native | Language::Kernel | Language::Jit)
 }
 
-/// Whether code without a name runs a program in another language: then it is no one function.
-fn runs_others(frame: &Frame) -> bool {
-    const FILES: &[&str] =
-        &["python", "libpython", "perl", "libperl", "ruby", "libruby", "php", "node", "lua", "libjvm"];
-    frame.unnamed.is_some() || FILES.iter().any(|file| frame.module.starts_with(file))
+/// Whether the code of a file runs programs in another language: what it does it does for these.
+pub(super) fn runs_others(file: &str) -> bool {
+    const FILES: &[&str] = &["python", "libpython", "perl", "libperl", "ruby", "libruby", "php", "lua"];
+    FILES.iter().any(|start| file.starts_with(start))
 }
 
 /// Whether it has a name of its own, and not only its file's and an address.

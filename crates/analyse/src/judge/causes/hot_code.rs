@@ -118,6 +118,10 @@ fn unnamed(evidence: &Evidence<'_>, all: Amount) -> Option<Outcome> {
             format!(
                 "{percent} % of the CPU time is in code of a JIT that has no names: have its runtime write a map of them"
             )
+        } else if own_code::runs_others(module) {
+            format!(
+                "{percent} % of the CPU time is in {module} itself, outside of any function of a script that is seen"
+            )
         } else {
             format!(
                 "{percent} % of the CPU time is in code of {module} that has no names: install its debug symbols"

@@ -9,6 +9,7 @@ use model::prediction::Site;
 use model::recording::Tier;
 use model::run::{TimedWaits, WaitRow};
 use model::sentence::Piece::{Count, Name, Ns as Time, Share};
+use model::wait::WakerKind;
 use model::{Ns, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
@@ -78,10 +79,22 @@ fn timed<'a>(evidence: &Evidence<'a>, wait: &'a WaitRow) -> impl Iterator<Item =
 
 /// For how much of what these threads slept any other of the tree was under way.
 fn share_of_others(evidence: &Evidence<'_>, wait: &WaitRow) -> f64 {
-    let (others_ns, total_ns) = timed(evidence, wait).fold((0, 0), |(others_ns, total_ns), timed| {
-        (others_ns + timed.others_running_ns() + timed.others_waiting_ns, total_ns + timed.total_ns)
+    let outside = outside_part(evidence);
+    let (others_ns, total_ns) = timed(evidence, wait).fold((0.0, 0), |(others_ns, total_ns), timed| {
+        let waiting_ns = timed.others_waiting_ns as f64 * outside;
+        (others_ns + timed.others_running_ns() as f64 + waiting_ns, total_ns + timed.total_ns)
     });
-    others_ns as f64 / total_ns.max(1) as f64
+    others_ns / total_ns.max(1) as f64
+}
+
+/// How much of the waits for devices and peers somebody outside of the program ended: who waits for
+/// one of its threads may wait for the one that sleeps.
+fn outside_part(evidence: &Evidence<'_>) -> f64 {
+    let waits = evidence.waits.iter().filter(|wait| matches!(wait.reason, State::Disk | State::Network));
+    let ended = |counts: fn(WakerKind) -> bool| -> Ns {
+        waits.clone().flat_map(|wait| &wait.by).filter(|by| counts(by.kind)).map(|by| by.ns).sum()
+    };
+    ended(|kind| kind != WakerKind::Thread) as f64 / ended(|_| true).max(1) as f64
 }
 
 /// Whether the program looks for a child or another process as often as it sleeps. A shell, whose
@@ -211,6 +224,18 @@ mod tests {
         run.threads[0].timed_waits.as_mut().expect("it sleeps").times = 1;
         run.syscalls = Seen::Value(vec![call("wait4", 20, 0, MS)]);
         assert!(!is_found(&run), "a shell waits for each sleep");
+    }
+
+    #[test]
+    fn who_waits_for_the_sleeper_is_not_at_work() {
+        let mut run = of(20, 0);
+        run.threads[0].timed_waits.as_mut().expect("it sleeps").others_waiting_ns = 900 * MS;
+        let mut is = |by| {
+            run.waits.truncate(1);
+            run.waits.push(wait(State::Network, "read", WaitTarget::TimeLimit, 20, 900 * MS, by));
+            is_found(&run)
+        };
+        assert!(is(WakerKind::Network) && !is(WakerKind::Thread));
     }
 
     #[test]
