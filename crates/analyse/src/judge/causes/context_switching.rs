@@ -2,7 +2,7 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
-use crate::judge::predict::Goes;
+use crate::judge::predict::{Goes, Kind, Part, Parts};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place};
 use model::prediction::Site;
@@ -10,7 +10,7 @@ use model::recording::Tier;
 use model::run::{WaitRow, WakerRow};
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Share};
 use model::wait::{SyscallName, TargetKind, WaitTarget, WakerKind};
-use model::{Ns, Reason, Seen, Sentence, State, say};
+use model::{Ns, Reason, Seen, Sentence, State, Step, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName { id: "context-switching", title: "hand-overs for each small item" },
@@ -30,7 +30,11 @@ pub(super) static CAUSE: Cause = Cause {
         change: "Hand over more at a time: buffer the items and write them together, let one thread do both steps, or give \
                  each a queue that it empties before it sleeps.",
         part: "Of N hand-overs those that k items share go, N - N/k. Bounded: with k from 10 to all of them, between nine \
-               tenths and all but one.",
+               tenths and all but one. With a hand-over goes what it has of the path: in the kernel the calls that send and \
+               receive, with entering and leaving them; in the run queue the time until an idle CPU has woken up, and that \
+               behind threads of the program. The program's own code stays, and so does what other programs had of the \
+               CPUs. What the other side did meanwhile was the rest of its own calls, which go as well: so the low end is \
+               S, not A. Where CPUs were short, no more is saved than what goes of the CPU time leaves of them.",
         assumes: "Ten items or more may wait for each other.",
     },
     explains: &["small-io"],
@@ -141,15 +145,40 @@ fn by_own(wait: &WaitRow) -> u64 {
     wait.by.iter().filter(is_own).map(|waker| waker.times).sum()
 }
 
-/// What hand-overs take of the path: the calls, and the time until the other one has a CPU.
-fn costs_ns(evidence: &Evidence<'_>) -> Ns {
-    let is_call = |name: &SyscallName| CALLS.contains(&&*name.name);
-    let counts = |reason: &Reason| match reason {
-        Reason::Syscall(name) => is_call(name),
+/// Whether it is a step of a hand-over: one of the calls, or the way back to a CPU.
+fn is_step(step: &Step) -> bool {
+    match &step.reason {
+        Reason::Syscall(name) => CALLS.contains(&&*name.name),
         Reason::SyscallEntry | Reason::SyscallsSampled | Reason::PreemptedByOwn(_) | Reason::IdleCpu => true,
         _ => false,
+    }
+}
+
+/// What hand-overs take of the path: the calls, and the time until the other one has a CPU.
+fn costs_ns(evidence: &Evidence<'_>) -> Ns {
+    evidence.path.iter().filter(|step| is_step(step)).map(|step| step.ns).sum()
+}
+
+/// What goes with the hand-overs: of the kernel and of the run queue what they have of each.
+fn goes(evidence: &Evidence<'_>, costs_ns: Ns, part: Part) -> Parts {
+    let share = |state: State| {
+        let of = |counts: &dyn Fn(&Step) -> bool| -> Ns {
+            let steps = evidence.path.iter().filter(|step| step.state == state && counts(step));
+            steps.map(|step| step.ns).sum()
+        };
+        of(&is_step) as f64 / of(&|_| true).max(1) as f64
     };
-    evidence.path.iter().filter(|step| counts(&step.reason)).map(|step| step.ns).sum()
+    let of_state = |state: State| (Site::State(state), (part.0 * share(state), part.1 * share(state)));
+    let threads = evidence.threads.iter().flat_map(|thread| &thread.states);
+    let kernel_ns: Ns = threads.filter(|(state, _)| *state == State::Kernel).map(|(_, ns)| ns).sum();
+    Parts {
+        sites: [State::Kernel, State::Runqueue].map(of_state).to_vec(),
+        beside_ns: 0,
+        cpu_ns: (kernel_ns as f64 * share(State::Kernel) * part.1) as Ns,
+        account_ns: Interval { lo: (costs_ns as f64 * part.0) as Ns, hi: (costs_ns as f64 * part.1) as Ns },
+        of_all: true,
+        kind: Kind::Waiting,
+    }
 }
 
 fn finding(evidence: &Evidence<'_>, rows: &[(usize, &WaitRow, u64)], times: u64, costs_ns: Ns) -> Finding {
@@ -161,7 +190,7 @@ fn finding(evidence: &Evidence<'_>, rows: &[(usize, &WaitRow, u64)], times: u64,
     let call = wait.call.syscall().map_or_else(|| "a call".to_owned(), ToString::to_string);
     let share_ns = Interval { lo: costs_ns, hi: costs_ns };
     let part = (1.0 - 1.0 / TOGETHER, 1.0 - 1.0 / times as f64);
-    let sites = [State::Kernel, State::Runqueue].map(Site::State).to_vec();
+    let goes = goes(evidence, costs_ns, part);
     let own_ns = evidence.account_ns(|state| state == State::User);
     Finding {
         cause: CAUSE.name,
@@ -175,7 +204,7 @@ fn finding(evidence: &Evidence<'_>, rows: &[(usize, &WaitRow, u64)], times: u64,
             "hand over more at a time: put many items into one write, or let one thread do both steps"
         ),
         share_ns,
-        saving: evidence.saving(&Goes::Sites(sites, share_ns), part, Known::Bounded),
+        saving: evidence.saving(&Goes::Parts(goes), part, Known::Bounded),
         evidence: vec![
             say!(Count(most, "wait"), " of these in ", Name(call)),
             say!(
@@ -223,8 +252,9 @@ fn through(wait: &WaitRow) -> Sentence {
 mod tests {
     use super::*;
     use crate::judge::samples::{found, judged, run, saves, sites, thread, wait};
+    use model::prediction::Prediction;
     use model::wait::WaitCall;
-    use model::{Diagnosis, Run, Step};
+    use model::{Diagnosis, Run};
 
     const MS: Ns = 1_000_000;
 
@@ -270,7 +300,36 @@ mod tests {
     fn nine_tenths_of_what_hand_overs_cost_go_or_all_but_one() {
         let diagnosis = judge(&turns(200 * MS, 40_000, pipe()));
         let finding = found(&diagnosis, "context-switching").expect("it is there");
-        assert_eq!(saves(finding), (360 * MS, 799_980_000));
+        assert_eq!(saves(finding), (720 * MS, 799_980_000));
+    }
+
+    /// The way back to a CPU, half of it behind another program.
+    fn queued(run: &mut Run, ns: Ns) -> Seen<Prediction> {
+        run.wall_ns += ns;
+        run.path.push(step(State::Runqueue, Reason::IdleCpu, ns / 2));
+        run.path.push(step(State::Runqueue, Reason::Preempted("gcc".into()), ns / 2));
+        let costs_ns = run.account[1].ns;
+        let of = |state, ns: Ns| (Site::State(state), [ns, ns / 2, 0]);
+        sites(run, &[of(State::Kernel, costs_ns), of(State::Runqueue, ns)])
+    }
+
+    #[test]
+    fn the_way_back_to_a_cpu_goes_and_what_others_had_of_it_stays() {
+        let mut run = turns(200 * MS, 40_000, pipe());
+        let clocks = queued(&mut run, 400 * MS);
+        let diagnosis = judged(&run, &clocks);
+        let (lo, hi) = saves(found(&diagnosis, "context-switching").expect("it is there"));
+        // Each alone saves half of its time at least, both together may save all of it.
+        assert_eq!((lo, hi), (450 * MS, 999_975_000));
+    }
+
+    #[test]
+    fn what_the_other_side_computes_on_the_same_cpu_stays() {
+        let mut run = turns(400 * MS, 40_000, pipe());
+        run.host.cpus = 1;
+        run.threads[1].states = vec![(State::User, 500 * MS)];
+        let (lo, hi) = saves(found(&judge(&run), "context-switching").expect("it is there"));
+        assert!(lo == hi && (99 * MS..=101 * MS).contains(&hi), "{lo} to {hi}");
     }
 
     #[test]
