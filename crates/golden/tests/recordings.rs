@@ -109,20 +109,13 @@ fn the_index_names_every_recording_and_no_other() {
 }
 
 /// Causes that no recording shows yet: programs in `crates/dwell/tests` do.
-const WITHOUT_RECORDING: [&str; 15] = [
-    "allocation",
-    "busy-wait",
-    "context-switching",
-    "cpu-throttling",
+const WITHOUT_RECORDING: [&str; 8] = [
     "disk-latency",
     "disk-throughput",
     "memory-latency",
-    "memory-pressure",
     "metadata-calls",
-    "page-faults",
     "pipe-peer",
     "repeated-reads",
-    "single-thread",
     "small-files",
     "small-io",
 ];

@@ -9,7 +9,7 @@ use model::prediction::Site;
 use model::recording::Tier;
 use model::run::{WaitRow, WakerRow};
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Share};
-use model::wait::{SyscallName, TargetKind, WaitTarget, WakerKind};
+use model::wait::{TargetKind, WaitTarget, WakerKind};
 use model::{Ns, Reason, Seen, Sentence, State, Step, say};
 
 pub(super) static CAUSE: Cause = Cause {
