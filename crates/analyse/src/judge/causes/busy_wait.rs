@@ -117,8 +117,9 @@ fn finding(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Finding {
         evidence: vec![
             looks(call).and(say!(", each in ", Time(call.total_ns / call.calls.max(1)), " on average")),
             say!(
+                "little else is done by ",
                 Count(spins.threads.len() as u64, "thread"),
-                " does little else, by ",
+                ", by ",
                 Count(spins.samples, "sample")
             ),
         ],

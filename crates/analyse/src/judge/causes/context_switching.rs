@@ -31,9 +31,9 @@ pub(super) static CAUSE: Cause = Cause {
                  each a queue that it empties before it sleeps.",
         part: "Of N hand-overs those that k items share go, N - N/k. Bounded: with k from 10 to all of them, between nine \
                tenths and all but one. With a hand-over goes what it has of the path: in the kernel the calls that send and \
-               receive, with entering and leaving them; in the run queue the time until an idle CPU has woken up, and that \
-               behind threads of the program. The program's own code stays, and so does what other programs had of the \
-               CPUs. What the other side did meanwhile was the rest of its own calls, which go as well: so the low end is \
+               receive, with entering and leaving them, by samples; in the run queue the time until an idle CPU has woken \
+               up and that behind threads of the program, at the high end also that of which nobody knows who had the CPU. \
+               The program's own code stays, and so does what other programs had of the CPUs. What the other side did meanwhile was the rest of its own calls, which go as well: so the low end is \
                S, not A. Where CPUs were short, no more is saved than what goes of the CPU time leaves of them.",
         assumes: "Ten items or more may wait for each other.",
     },
@@ -88,12 +88,12 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         return Outcome::RuledOut(say!("its threads handed over every ", Time(apart_ns)));
     }
     let (costs_ns, own_ns) = (costs_ns(evidence), evidence.account_ns(|state| state == State::User));
-    if costs_ns <= own_ns {
+    if costs_ns.hi <= own_ns {
         return Outcome::RuledOut(say!(
             "it hands over every ",
             Time(apart_ns),
             ", which takes ",
-            Time(costs_ns),
+            Time(costs_ns.hi),
             "; its own code takes ",
             Time(own_ns)
         ));
@@ -154,43 +154,72 @@ fn is_step(step: &Step) -> bool {
     }
 }
 
-/// What hand-overs take of the path: the calls, and the time until the other one has a CPU.
-fn costs_ns(evidence: &Evidence<'_>) -> Ns {
-    evidence.path.iter().filter(|step| is_step(step)).map(|step| step.ns).sum()
+fn path_ns(evidence: &Evidence<'_>, counts: impl Fn(&Step) -> bool) -> Ns {
+    evidence.path.iter().filter(|step| counts(step)).map(|step| step.ns).sum()
 }
 
-/// What goes with the hand-overs: of the kernel and of the run queue what they have of each.
-fn goes(evidence: &Evidence<'_>, costs_ns: Ns, part: Part) -> Parts {
-    let share = |state: State| {
-        let of = |counts: &dyn Fn(&Step) -> bool| -> Ns {
-            let steps = evidence.path.iter().filter(|step| step.state == state && counts(step));
-            steps.map(|step| step.ns).sum()
-        };
-        of(&is_step) as f64 / of(&|_| true).max(1) as f64
+/// What hand-overs take of the path: the calls, and the time until the other one has a CPU. Who had
+/// that meanwhile may be unseen.
+fn costs_ns(evidence: &Evidence<'_>) -> Interval {
+    let lo = path_ns(evidence, is_step);
+    Interval { lo, hi: lo + path_ns(evidence, |step| step.reason == Reason::PreemptedUnseen) }
+}
+
+/// What goes with the hand-overs: what they have of each state, by its clock. Entering and leaving
+/// calls is in the clock of the program's own code, and told from that by samples.
+fn goes(evidence: &Evidence<'_>, costs_ns: Interval, part: Part) -> Parts {
+    let site = |state: State, least: Ns, most: Ns, all: Ns| {
+        let share = |ns: Ns| (ns as f64 / all.max(1) as f64).min(1.0);
+        (Site::State(state), (part.0 * share(least), part.1 * share(most)))
     };
-    let of_state = |state: State| (Site::State(state), (part.0 * share(state), part.1 * share(state)));
+    let in_state = |state: State, counts: &dyn Fn(&Step) -> bool| {
+        path_ns(evidence, |step| step.state == state && counts(step))
+    };
+    let enters = |step: &Step| step.reason == Reason::SyscallEntry;
+    let calls_ns = in_state(State::Kernel, &|step| is_step(step) && !enters(step));
+    let kernel_ns = in_state(State::Kernel, &|step| !enters(step));
+    let queued_ns = in_state(State::Runqueue, &is_step);
+    let unseen_ns = costs_ns.hi - costs_ns.lo;
+    let entering_ns = in_state(State::Kernel, &enters);
+    let user = evidence.account.iter().find(|part| part.state == State::User);
+    let (user_ns, user) =
+        user.map_or((0, Interval::default()), |part| (part.ns, Interval { lo: part.lo_ns, hi: part.hi_ns }));
+    let own_ns = user_ns + entering_ns;
+    let entering_least_ns = own_ns.saturating_sub(user.hi.max(user_ns));
     let threads = evidence.threads.iter().flat_map(|thread| &thread.states);
-    let kernel_ns: Ns = threads.filter(|(state, _)| *state == State::Kernel).map(|(_, ns)| ns).sum();
+    let on_cpu_ns: Ns = threads.filter(|(state, _)| *state == State::Kernel).map(|(_, ns)| ns).sum();
+    let (_, of_kernel) = site(State::Kernel, 0, calls_ns + entering_ns, kernel_ns + entering_ns);
     Parts {
-        sites: [State::Kernel, State::Runqueue].map(of_state).to_vec(),
+        sites: vec![
+            site(State::Kernel, calls_ns, calls_ns, kernel_ns),
+            site(State::Runqueue, queued_ns, queued_ns + unseen_ns, in_state(State::Runqueue, &|_| true)),
+            site(State::User, entering_least_ns, own_ns.saturating_sub(user.lo), own_ns),
+        ],
         beside_ns: 0,
-        cpu_ns: (kernel_ns as f64 * share(State::Kernel) * part.1) as Ns,
-        account_ns: Interval { lo: (costs_ns as f64 * part.0) as Ns, hi: (costs_ns as f64 * part.1) as Ns },
+        cpu_ns: (on_cpu_ns as f64 * of_kernel.1) as Ns,
+        account_ns: Interval {
+            lo: (costs_ns.lo as f64 * part.0) as Ns,
+            hi: (costs_ns.hi as f64 * part.1) as Ns,
+        },
         of_all: true,
         kind: Kind::Waiting,
     }
 }
 
-fn finding(evidence: &Evidence<'_>, rows: &[(usize, &WaitRow, u64)], times: u64, costs_ns: Ns) -> Finding {
+fn finding(
+    evidence: &Evidence<'_>,
+    rows: &[(usize, &WaitRow, u64)],
+    times: u64,
+    share_ns: Interval,
+) -> Finding {
     let (row, wait, most) = rows
         .iter()
         .max_by_key(|(row, _, times)| (*times, std::cmp::Reverse(*row)))
         .copied()
         .expect("there are some");
     let call = wait.call.syscall().map_or_else(|| "a call".to_owned(), ToString::to_string);
-    let share_ns = Interval { lo: costs_ns, hi: costs_ns };
     let part = (1.0 - 1.0 / TOGETHER, 1.0 - 1.0 / times as f64);
-    let goes = goes(evidence, costs_ns, part);
+    let goes = goes(evidence, share_ns, part);
     let own_ns = evidence.account_ns(|state| state == State::User);
     Finding {
         cause: CAUSE.name,
@@ -209,7 +238,7 @@ fn finding(evidence: &Evidence<'_>, rows: &[(usize, &WaitRow, u64)], times: u64,
             say!(Count(most, "wait"), " of these in ", Name(call)),
             say!(
                 "hand-overs have ",
-                Share(costs_ns as f64 / evidence.whole_ns.max(1) as f64),
+                Share(share_ns.hi as f64 / evidence.whole_ns.max(1) as f64),
                 " of the account, the program's own code ",
                 Share(own_ns as f64 / evidence.whole_ns.max(1) as f64)
             ),
@@ -249,103 +278,4 @@ fn through(wait: &WaitRow) -> Sentence {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::judge::samples::{found, judged, run, saves, sites, thread, wait};
-    use model::prediction::Prediction;
-    use model::wait::WaitCall;
-    use model::{Diagnosis, Run};
-
-    const MS: Ns = 1_000_000;
-
-    fn step(state: State, reason: Reason, ns: Ns) -> Step {
-        Step { pid: 100, tid: 100, process: "ping".into(), state, reason, ns, count: 1 }
-    }
-
-    /// A second of two processes, with so much of their own code, and so many hand-overs.
-    fn turns(own_ns: Ns, times: u64, on: WaitTarget) -> Run {
-        let costs_ns = 1000 * MS - own_ns;
-        let mut run = run(&[(State::User, own_ns), (State::Kernel, costs_ns)]);
-        run.threads.push(thread(101, &[(State::User, 0)]));
-        run.path = vec![
-            step(State::User, Reason::None, own_ns),
-            step(State::Kernel, Reason::Syscall("read".into()), costs_ns),
-        ];
-        let waker = WakerRow {
-            kind: WakerKind::Thread,
-            name: "pong".into(),
-            pid: Seen::Absent,
-            tid: Seen::Absent,
-            times,
-            ns: 500 * MS,
-            place: Seen::Absent,
-            stack: Seen::Absent,
-            meanwhile: Vec::new(),
-        };
-        let call = WaitCall::Syscall("read".into());
-        run.waits = vec![WaitRow { call, by: vec![waker], ..wait(State::Pipe, on, &[]) }];
-        run
-    }
-
-    fn pipe() -> WaitTarget {
-        WaitTarget::Pipe(Seen::Absent)
-    }
-
-    fn judge(run: &Run) -> Diagnosis {
-        let costs_ns = run.account[1].ns;
-        judged(run, &sites(run, &[(Site::State(State::Kernel), [costs_ns, costs_ns, costs_ns / 2])]))
-    }
-
-    #[test]
-    fn nine_tenths_of_what_hand_overs_cost_go_or_all_but_one() {
-        let diagnosis = judge(&turns(200 * MS, 40_000, pipe()));
-        let finding = found(&diagnosis, "context-switching").expect("it is there");
-        assert_eq!(saves(finding), (720 * MS, 799_980_000));
-    }
-
-    /// The way back to a CPU, half of it behind another program.
-    fn queued(run: &mut Run, ns: Ns) -> Seen<Prediction> {
-        run.wall_ns += ns;
-        run.path.push(step(State::Runqueue, Reason::IdleCpu, ns / 2));
-        run.path.push(step(State::Runqueue, Reason::Preempted("gcc".into()), ns / 2));
-        let costs_ns = run.account[1].ns;
-        let of = |state, ns: Ns| (Site::State(state), [ns, ns / 2, 0]);
-        sites(run, &[of(State::Kernel, costs_ns), of(State::Runqueue, ns)])
-    }
-
-    #[test]
-    fn the_way_back_to_a_cpu_goes_and_what_others_had_of_it_stays() {
-        let mut run = turns(200 * MS, 40_000, pipe());
-        let clocks = queued(&mut run, 400 * MS);
-        let diagnosis = judged(&run, &clocks);
-        let (lo, hi) = saves(found(&diagnosis, "context-switching").expect("it is there"));
-        // Each alone saves half of its time at least, both together may save all of it.
-        assert_eq!((lo, hi), (450 * MS, 999_975_000));
-    }
-
-    #[test]
-    fn what_the_other_side_computes_on_the_same_cpu_stays() {
-        let mut run = turns(400 * MS, 40_000, pipe());
-        run.host.cpus = 1;
-        run.threads[1].states = vec![(State::User, 500 * MS)];
-        let (lo, hi) = saves(found(&judge(&run), "context-switching").expect("it is there"));
-        assert!(lo == hi && (99 * MS..=101 * MS).contains(&hi), "{lo} to {hi}");
-    }
-
-    #[test]
-    fn rare_ones_and_those_between_which_much_is_done_are_no_cause() {
-        let is = |own_ns: Ns, times: u64| {
-            found(&judge(&turns(own_ns, times, pipe())), "context-switching").is_some()
-        };
-        assert!(is(200 * MS, 20_000) && !is(200 * MS, 19_999), "every 50 us");
-        assert!(is(499 * MS, 40_000) && !is(500 * MS, 40_000), "what they cost is more than its own code");
-    }
-
-    #[test]
-    fn locks_are_not_handed_over_and_conditions_are() {
-        let mut run = turns(200 * MS, 40_000, WaitTarget::Futex(Seen::Value(4096)));
-        assert!(found(&judge(&run), "context-switching").is_none());
-        run.waits[0].stack = Seen::Value(vec!["___pthread_cond_wait".into()]);
-        assert!(found(&judge(&run), "context-switching").is_some());
-    }
-}
+mod tests;
