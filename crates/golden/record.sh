@@ -23,8 +23,8 @@ scratch=/tmp/dwell-golden
 mkdir -p "$scratch"
 cd "$scratch"
 export XDG_CACHE_HOME=$scratch/none COLUMNS=100 PATH=$scratch:/usr/bin:/bin:/usr/sbin:/sbin
-cp "$here"/programs/* "$here"/../dwell/tests/programs/causes_{files,net}.* .
-for program in threads processes calls ring causes_files causes_net; do
+cp "$here"/programs/* "$here"/../dwell/tests/programs/{causes_files.c,causes_net.*,cpu.c} .
+for program in threads processes calls ring causes_files causes_net cpu; do
     gcc -g -O1 -pthread -o "$program" "$program.c"
 done
 
@@ -76,15 +76,29 @@ options timeout:1 attempts:1' >resolv.conf
     beside python3 sockets.py answer
 }
 
+# A control group for the program, with what is written to its settings: in $GROUP until the recording is made.
+limited() {
+    GROUP=/sys/fs/cgroup/$1/small
+    mkdir -p "$GROUP"
+    echo "$3" >"$GROUP/$2"
+}
+# Swap in a file, until the recording is made.
+swaps() {
+    SWAP=$scratch/swap
+    (umask 077 && dd if=/dev/zero of="$SWAP" bs=1M count=64 status=none && mkswap -q "$SWAP" && swapon "$SWAP")
+}
+
 record() {
     local name=$1 row command
     row=$(grep -F "| \`$name\` |" "$here/recordings/README.md") || { echo "no row for $name" >&2; return 1; }
     command=${row%\` |}
     command=${command##*| \`}
     command=${command//\\|/|}
-    K=$here/recordings/$name.dwell PID='' PIDS=''
+    K=$here/recordings/$name.dwell PID='' PIDS='' GROUP='' SWAP=''
     eval "$command" || true
     for PID in $PIDS; do kill "$PID" 2>/dev/null || true; wait "$PID" 2>/dev/null || true; done
+    [ -z "$GROUP" ] || rmdir "$GROUP"
+    [ -z "$SWAP" ] || { swapoff "$SWAP" && rm "$SWAP"; }
     [ -s "$K" ] && echo "$name: $(stat -c %s "$K") bytes"
 }
 

@@ -109,16 +109,7 @@ fn the_index_names_every_recording_and_no_other() {
 }
 
 /// Causes that no recording shows yet: programs in `crates/dwell/tests` do.
-const WITHOUT_RECORDING: [&str; 8] = [
-    "allocation",
-    "busy-wait",
-    "context-switching",
-    "cpu-throttling",
-    "memory-latency",
-    "memory-pressure",
-    "page-faults",
-    "repeated-reads",
-];
+const WITHOUT_RECORDING: [&str; 2] = ["memory-latency", "repeated-reads"];
 
 /// The list of causes in the method, and the rows of its table.
 const CAUSES: &str = "../../docs/method/causes.md";

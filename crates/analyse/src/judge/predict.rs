@@ -68,7 +68,7 @@ pub(super) type Part = (f64, f64);
 pub(super) const ALL: Part = (1.0, 1.0);
 
 /// The states of a thread on a CPU.
-const ON_CPU: [State; 4] = [State::User, State::Kernel, State::Fault, State::Interrupt];
+pub(super) const ON_CPU: [State; 4] = [State::User, State::Kernel, State::Fault, State::Interrupt];
 
 /// P and min(A, S), summed, of what goes; and S, where it bounds less than P.
 #[derive(Debug, Clone, Copy, Default)]
@@ -85,6 +85,13 @@ impl Times {
         let of = |part: f64, ns: Ns| (part.clamp(0.0, 1.0) * ns as f64).round() as Ns;
         let hi = of(part.1, self.path_ns.hi).min(self.saved_ns.hi);
         Interval { lo: of(part.0, self.least_ns.lo), hi }
+    }
+
+    /// Of one site that goes together with others, or of their sum. Two may save more together than
+    /// each alone: two branches of the same length save nothing one by one. What they have of the
+    /// path bounds that.
+    fn of_several(self) -> Self {
+        Self { saved_ns: self.path_ns, ..self }
     }
 }
 
@@ -128,6 +135,14 @@ impl Evidence<'_> {
         self.prediction?.sites.iter().find(|times| times.site == *site)
     }
 
+    /// What it saves at least, by the dependencies that were seen, that these states cost nothing;
+    /// none where there are no clocks.
+    pub(super) fn saved_without_ns(&self, states: &[State]) -> Option<Ns> {
+        self.prediction?;
+        let of = |state: &State| self.site(&Site::State(*state))?.saved_ns.value().map(|ns| ns.lo);
+        Some(states.iter().filter_map(of).sum())
+    }
+
     /// What clocks say that this part saves; none where there are none.
     fn by_clocks(&self, goes: &Goes, part: Part) -> Option<Interval> {
         match goes {
@@ -137,12 +152,15 @@ impl Evidence<'_> {
     }
 
     fn of_parts(&self, parts: &Parts) -> Option<Interval> {
-        let ends = |(site, part): &(Site, Part)| {
+        let of = |(site, part): &(Site, Part)| {
             let times = self.of_sites(std::slice::from_ref(site), |_, ns| ns)?;
             let least_ns = if parts.of_all { times.saved_ns } else { times.least_ns };
-            Some(Times { least_ns, ..times }.ends(*part))
+            Some((Times { least_ns, ..times }, *part))
         };
-        let ends = parts.sites.iter().filter_map(ends);
+        let all: Vec<(Times, Part)> = parts.sites.iter().filter_map(of).collect();
+        let several = all.len() > 1;
+        let ends =
+            all.into_iter().map(|(times, part)| if several { times.of_several() } else { times }.ends(part));
         let sum = ends.reduce(|sum, more| Interval { lo: sum.lo + more.lo, hi: sum.hi + more.hi })?;
         Some(Interval { hi: sum.hi + parts.beside_ns, ..sum })
     }
@@ -179,7 +197,7 @@ impl Evidence<'_> {
 
     /// The sums over those of the sites that have clocks; none where none has.
     fn of_sites(&self, sites: &[Site], as_known: impl Fn(&Site, Interval) -> Interval) -> Option<Times> {
-        let mut sum = None;
+        let (mut sum, mut count) = (None, 0);
         for (site, times) in sites.iter().filter_map(|site| Some((site, self.site(site)?))) {
             let seen = |seen: &Seen<Interval>| seen.value().copied();
             let (Some(path), Some(saved), Some(alone)) =
@@ -190,13 +208,14 @@ impl Evidence<'_> {
             let [path, saved, alone] = [path, saved, alone].map(|ns| as_known(site, ns));
             let least = Interval { lo: alone.lo.min(saved.lo), hi: alone.hi.min(saved.hi) };
             let all = sum.get_or_insert_with(Times::default);
+            count += 1;
             for (all, more) in
                 [(&mut all.path_ns, path), (&mut all.saved_ns, saved), (&mut all.least_ns, least)]
             {
                 *all = Interval { lo: all.lo + more.lo, hi: (all.hi + more.hi).min(self.wall_ns) };
             }
         }
-        sum
+        sum.map(|all| if count > 1 { all.of_several() } else { all })
     }
 
     /// How time at a site is known: that in faults by samples, with the interval that the account

@@ -110,6 +110,20 @@ __attribute__((noinline)) static void chase(uint64_t steps, size_t bytes) {
     sink = (uint64_t)at;
 }
 
+// ---- memory that does not suffice: pages all over 32 MiB, in a group that may have less
+
+__attribute__((noinline)) static void places(uint64_t touches) {
+    enum { BYTES = 32 << 20 };
+    char *area = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    madvise(area, BYTES, MADV_NOHUGEPAGE);
+    for (size_t at = 0; at < BYTES; at += 4096) area[at] = 1;
+    uint64_t x = 88172645463325252u;
+    for (uint64_t i = 0; i < touches; i++) {
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        area[x % BYTES]++;
+    }
+}
+
 // ---- hand-overs: two processes take turns, with so many items in each
 
 static void turns(uint64_t items, size_t together) {
@@ -204,6 +218,7 @@ int main(int argc, char **argv) {
     else if (IS("pages-kept", 2000)) pages(amount, 1);
     else if (IS("chase", 5000000)) chase(amount, 64 << 20);
     else if (IS("chase-near", 5000000)) chase(amount, 16 << 10);
+    else if (IS("places", 3000)) places(amount);
     else if (IS("turns", 30000)) turns(amount, 1);
     else if (IS("turns-together", 30000)) turns(amount, 100);
     else if (IS("yields", 300)) wait_by(yields, amount * 1000000);

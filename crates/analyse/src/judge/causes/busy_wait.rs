@@ -30,8 +30,9 @@ pub(super) static CAUSE: Cause = Cause {
         change: "Sleep until it has happened: a condition variable or a futex in place of `sched_yield`, a time limit in place \
                  of 0, `waitpid` without `WNOHANG`, a blocking read or `epoll_wait`. Where the wait is always shorter than a \
                  wake-up, spin for a few microseconds and then sleep.",
-        part: "Bounded: of the wall clock what threads that do something else waited for a CPU of the program's own, between the \
-               one that waited least and the one that waited most. Where they hardly waited it saves CPU time only.",
+        part: "Bounded: of the wall clock what threads that do something else waited for a CPU, between the one that waited \
+               least, as far as the program itself had it, and the one that waited most. Where they hardly waited it saves \
+               CPU time only.",
         assumes: "What it looks for is done by the threads that it keeps from a CPU. A wake-up takes no longer than the thread \
                   that looks takes to see it.",
     },
@@ -116,8 +117,9 @@ fn finding(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Finding {
         evidence: vec![
             looks(call).and(say!(", each in ", Time(call.total_ns / call.calls.max(1)), " on average")),
             say!(
+                "little else is done by ",
                 Count(spins.threads.len() as u64, "thread"),
-                " does little else, by ",
+                ", by ",
                 Count(spins.samples, "sample")
             ),
         ],
@@ -127,8 +129,8 @@ fn finding(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Finding {
     }
 }
 
-/// How long threads that do something else waited for a CPU that the program itself had: the one
-/// that waited least, and the one that waited most.
+/// How long threads that do something else waited for a CPU: the one that waited least, as far as
+/// the program itself had it, and the one that waited most.
 fn kept_from_cpus(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Interval {
     let behind_own = evidence.run_queue.value().map_or(0.0, |queue| {
         let seen = queue.behind_own_ns + queue.behind_others_ns;
@@ -140,8 +142,8 @@ fn kept_from_cpus(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Interval {
     };
     let computes = others.filter(|thread| of(thread, State::on_cpu) >= evidence.wall_ns / COMPUTES_PART);
     let waits: Vec<Ns> = computes.map(|thread| of(thread, |state| state == State::Runqueue)).collect();
-    let scaled = |ns: Option<&Ns>| (ns.copied().unwrap_or(0) as f64 * behind_own) as Ns;
-    Interval { lo: scaled(waits.iter().min()), hi: scaled(waits.iter().max()) }
+    let least_ns = waits.iter().min().copied().unwrap_or(0);
+    Interval { lo: (least_ns as f64 * behind_own) as Ns, hi: waits.iter().max().copied().unwrap_or(0) }
 }
 
 fn change(call: &CallRow) -> Sentence {
@@ -221,6 +223,16 @@ mod tests {
         let run = looks(call("sched_yield", 100_000, 700 * MS), 400 * MS);
         let diagnosis = judge(&run, &told("__x64_sys_sched_yield", 500));
         assert_eq!(saved(&diagnosis), Some((SavedTime::Wall, 400 * MS, 400 * MS)));
+    }
+
+    #[test]
+    fn what_others_had_of_the_cpu_may_stay() {
+        let mut run = looks(call("sched_yield", 100_000, 700 * MS), 400 * MS);
+        let queue =
+            RunQueue { behind_others_ns: 30 * MS, ..run.run_queue.value().expect("it is seen").clone() };
+        run.run_queue = Seen::Value(queue);
+        let diagnosis = judge(&run, &told("__x64_sys_sched_yield", 500));
+        assert_eq!(saved(&diagnosis), Some((SavedTime::Wall, 100 * MS, 400 * MS)));
     }
 
     #[test]

@@ -2,15 +2,15 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
-use crate::judge::predict::Goes;
+use crate::judge::predict::{Goes, Kind, Part, Parts};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::run::{WaitRow, WakerRow};
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Share};
-use model::wait::{SyscallName, TargetKind, WaitTarget, WakerKind};
-use model::{Ns, Reason, Seen, Sentence, State, say};
+use model::wait::{TargetKind, WaitTarget, WakerKind};
+use model::{Ns, Reason, Seen, Sentence, State, Step, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName { id: "context-switching", title: "hand-overs for each small item" },
@@ -30,7 +30,11 @@ pub(super) static CAUSE: Cause = Cause {
         change: "Hand over more at a time: buffer the items and write them together, let one thread do both steps, or give \
                  each a queue that it empties before it sleeps.",
         part: "Of N hand-overs those that k items share go, N - N/k. Bounded: with k from 10 to all of them, between nine \
-               tenths and all but one.",
+               tenths and all but one. With a hand-over goes what it has of the path: in the kernel the calls that send and \
+               receive, with entering and leaving them, by samples; in the run queue the time until an idle CPU has woken \
+               up and that behind threads of the program, at the high end also that of which nobody knows who had the CPU. \
+               The program's own code stays, and so does what other programs had of the CPUs. What the other side did meanwhile was the rest of its own calls, which go as well: so the low end is \
+               S, not A. Where CPUs were short, no more is saved than what goes of the CPU time leaves of them.",
         assumes: "Ten items or more may wait for each other.",
     },
     explains: &["small-io"],
@@ -84,12 +88,12 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         return Outcome::RuledOut(say!("its threads handed over every ", Time(apart_ns)));
     }
     let (costs_ns, own_ns) = (costs_ns(evidence), evidence.account_ns(|state| state == State::User));
-    if costs_ns <= own_ns {
+    if costs_ns.hi <= own_ns {
         return Outcome::RuledOut(say!(
             "it hands over every ",
             Time(apart_ns),
             ", which takes ",
-            Time(costs_ns),
+            Time(costs_ns.hi),
             "; its own code takes ",
             Time(own_ns)
         ));
@@ -141,27 +145,81 @@ fn by_own(wait: &WaitRow) -> u64 {
     wait.by.iter().filter(is_own).map(|waker| waker.times).sum()
 }
 
-/// What hand-overs take of the path: the calls, and the time until the other one has a CPU.
-fn costs_ns(evidence: &Evidence<'_>) -> Ns {
-    let is_call = |name: &SyscallName| CALLS.contains(&&*name.name);
-    let counts = |reason: &Reason| match reason {
-        Reason::Syscall(name) => is_call(name),
+/// Whether it is a step of a hand-over: one of the calls, or the way back to a CPU.
+fn is_step(step: &Step) -> bool {
+    match &step.reason {
+        Reason::Syscall(name) => CALLS.contains(&&*name.name),
         Reason::SyscallEntry | Reason::SyscallsSampled | Reason::PreemptedByOwn(_) | Reason::IdleCpu => true,
         _ => false,
-    };
-    evidence.path.iter().filter(|step| counts(&step.reason)).map(|step| step.ns).sum()
+    }
 }
 
-fn finding(evidence: &Evidence<'_>, rows: &[(usize, &WaitRow, u64)], times: u64, costs_ns: Ns) -> Finding {
+fn path_ns(evidence: &Evidence<'_>, counts: impl Fn(&Step) -> bool) -> Ns {
+    evidence.path.iter().filter(|step| counts(step)).map(|step| step.ns).sum()
+}
+
+/// What hand-overs take of the path: the calls, and the time until the other one has a CPU. Who had
+/// that meanwhile may be unseen.
+fn costs_ns(evidence: &Evidence<'_>) -> Interval {
+    let lo = path_ns(evidence, is_step);
+    Interval { lo, hi: lo + path_ns(evidence, |step| step.reason == Reason::PreemptedUnseen) }
+}
+
+/// What goes with the hand-overs: what they have of each state, by its clock. Entering and leaving
+/// calls is in the clock of the program's own code, and told from that by samples.
+fn goes(evidence: &Evidence<'_>, costs_ns: Interval, part: Part) -> Parts {
+    let site = |state: State, least: Ns, most: Ns, all: Ns| {
+        let share = |ns: Ns| (ns as f64 / all.max(1) as f64).min(1.0);
+        (Site::State(state), (part.0 * share(least), part.1 * share(most)))
+    };
+    let in_state = |state: State, counts: &dyn Fn(&Step) -> bool| {
+        path_ns(evidence, |step| step.state == state && counts(step))
+    };
+    let enters = |step: &Step| step.reason == Reason::SyscallEntry;
+    let calls_ns = in_state(State::Kernel, &|step| is_step(step) && !enters(step));
+    let kernel_ns = in_state(State::Kernel, &|step| !enters(step));
+    let queued_ns = in_state(State::Runqueue, &is_step);
+    let unseen_ns = costs_ns.hi - costs_ns.lo;
+    let entering_ns = in_state(State::Kernel, &enters);
+    let user = evidence.account.iter().find(|part| part.state == State::User);
+    let (user_ns, user) =
+        user.map_or((0, Interval::default()), |part| (part.ns, Interval { lo: part.lo_ns, hi: part.hi_ns }));
+    let own_ns = user_ns + entering_ns;
+    let entering_least_ns = own_ns.saturating_sub(user.hi.max(user_ns));
+    let threads = evidence.threads.iter().flat_map(|thread| &thread.states);
+    let on_cpu_ns: Ns = threads.filter(|(state, _)| *state == State::Kernel).map(|(_, ns)| ns).sum();
+    let (_, of_kernel) = site(State::Kernel, 0, calls_ns + entering_ns, kernel_ns + entering_ns);
+    Parts {
+        sites: vec![
+            site(State::Kernel, calls_ns, calls_ns, kernel_ns),
+            site(State::Runqueue, queued_ns, queued_ns + unseen_ns, in_state(State::Runqueue, &|_| true)),
+            site(State::User, entering_least_ns, own_ns.saturating_sub(user.lo), own_ns),
+        ],
+        beside_ns: 0,
+        cpu_ns: (on_cpu_ns as f64 * of_kernel.1) as Ns,
+        account_ns: Interval {
+            lo: (costs_ns.lo as f64 * part.0) as Ns,
+            hi: (costs_ns.hi as f64 * part.1) as Ns,
+        },
+        of_all: true,
+        kind: Kind::Waiting,
+    }
+}
+
+fn finding(
+    evidence: &Evidence<'_>,
+    rows: &[(usize, &WaitRow, u64)],
+    times: u64,
+    share_ns: Interval,
+) -> Finding {
     let (row, wait, most) = rows
         .iter()
         .max_by_key(|(row, _, times)| (*times, std::cmp::Reverse(*row)))
         .copied()
         .expect("there are some");
     let call = wait.call.syscall().map_or_else(|| "a call".to_owned(), ToString::to_string);
-    let share_ns = Interval { lo: costs_ns, hi: costs_ns };
     let part = (1.0 - 1.0 / TOGETHER, 1.0 - 1.0 / times as f64);
-    let sites = [State::Kernel, State::Runqueue].map(Site::State).to_vec();
+    let goes = goes(evidence, share_ns, part);
     let own_ns = evidence.account_ns(|state| state == State::User);
     Finding {
         cause: CAUSE.name,
@@ -175,12 +233,12 @@ fn finding(evidence: &Evidence<'_>, rows: &[(usize, &WaitRow, u64)], times: u64,
             "hand over more at a time: put many items into one write, or let one thread do both steps"
         ),
         share_ns,
-        saving: evidence.saving(&Goes::Sites(sites, share_ns), part, Known::Bounded),
+        saving: evidence.saving(&Goes::Parts(goes), part, Known::Bounded),
         evidence: vec![
             say!(Count(most, "wait"), " of these in ", Name(call)),
             say!(
                 "hand-overs have ",
-                Share(costs_ns as f64 / evidence.whole_ns.max(1) as f64),
+                Share(share_ns.hi as f64 / evidence.whole_ns.max(1) as f64),
                 " of the account, the program's own code ",
                 Share(own_ns as f64 / evidence.whole_ns.max(1) as f64)
             ),
@@ -220,73 +278,4 @@ fn through(wait: &WaitRow) -> Sentence {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::judge::samples::{found, judged, run, saves, sites, thread, wait};
-    use model::wait::WaitCall;
-    use model::{Diagnosis, Run, Step};
-
-    const MS: Ns = 1_000_000;
-
-    fn step(state: State, reason: Reason, ns: Ns) -> Step {
-        Step { pid: 100, tid: 100, process: "ping".into(), state, reason, ns, count: 1 }
-    }
-
-    /// A second of two processes, with so much of their own code, and so many hand-overs.
-    fn turns(own_ns: Ns, times: u64, on: WaitTarget) -> Run {
-        let costs_ns = 1000 * MS - own_ns;
-        let mut run = run(&[(State::User, own_ns), (State::Kernel, costs_ns)]);
-        run.threads.push(thread(101, &[(State::User, 0)]));
-        run.path = vec![
-            step(State::User, Reason::None, own_ns),
-            step(State::Kernel, Reason::Syscall("read".into()), costs_ns),
-        ];
-        let waker = WakerRow {
-            kind: WakerKind::Thread,
-            name: "pong".into(),
-            pid: Seen::Absent,
-            tid: Seen::Absent,
-            times,
-            ns: 500 * MS,
-            place: Seen::Absent,
-            stack: Seen::Absent,
-            meanwhile: Vec::new(),
-        };
-        let call = WaitCall::Syscall("read".into());
-        run.waits = vec![WaitRow { call, by: vec![waker], ..wait(State::Pipe, on, &[]) }];
-        run
-    }
-
-    fn pipe() -> WaitTarget {
-        WaitTarget::Pipe(Seen::Absent)
-    }
-
-    fn judge(run: &Run) -> Diagnosis {
-        let costs_ns = run.account[1].ns;
-        judged(run, &sites(run, &[(Site::State(State::Kernel), [costs_ns, costs_ns, costs_ns / 2])]))
-    }
-
-    #[test]
-    fn nine_tenths_of_what_hand_overs_cost_go_or_all_but_one() {
-        let diagnosis = judge(&turns(200 * MS, 40_000, pipe()));
-        let finding = found(&diagnosis, "context-switching").expect("it is there");
-        assert_eq!(saves(finding), (360 * MS, 799_980_000));
-    }
-
-    #[test]
-    fn rare_ones_and_those_between_which_much_is_done_are_no_cause() {
-        let is = |own_ns: Ns, times: u64| {
-            found(&judge(&turns(own_ns, times, pipe())), "context-switching").is_some()
-        };
-        assert!(is(200 * MS, 20_000) && !is(200 * MS, 19_999), "every 50 us");
-        assert!(is(499 * MS, 40_000) && !is(500 * MS, 40_000), "what they cost is more than its own code");
-    }
-
-    #[test]
-    fn locks_are_not_handed_over_and_conditions_are() {
-        let mut run = turns(200 * MS, 40_000, WaitTarget::Futex(Seen::Value(4096)));
-        assert!(found(&judge(&run), "context-switching").is_none());
-        run.waits[0].stack = Seen::Value(vec!["___pthread_cond_wait".into()]);
-        assert!(found(&judge(&run), "context-switching").is_some());
-    }
-}
+mod tests;

@@ -3,7 +3,7 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::judge::predict::Goes;
-use crate::judge::{Evidence, starved};
+use crate::judge::{Evidence, spins, starved};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place};
 use model::limits::Limits;
@@ -22,9 +22,10 @@ pub(super) static CAUSE: Cause = Cause {
               long.",
         rule: "A tenth of the account and 20 ms or more are run queue behind other programs; or a tenth behind threads of its \
                own while it is bound to fewer CPUs than the host has. A tenth is what a host with a few busy services gives \
-               and takes from run to run, 20 ms are some time slices. dwell and threads of the kernel are no other programs. Where it was not seen who had the CPU, that time is divided as what was \
-               seen, or else by the CPU time of the program and of others. Its own threads on all CPUs of the host are no \
-               finding: they have used up the machine.",
+               and takes from run to run, 20 ms are some time slices. dwell and threads of the kernel are no other programs. \
+               Where it was not seen who had the CPU, that time is divided as what was seen, or else by the CPU time of the \
+               program and of others. Its own threads on all CPUs of the host are no finding: they have used up the machine. \
+               Nor are those of a program that calls `sched_yield` again and again: it gives its CPU away.",
         else_it_could_be: "A hypervisor that takes CPU time: the coverage has that as steal. A quota is the cause \
                            cpu-throttling.",
         change: "End the other programs that the finding names or move them elsewhere; give them less (`nice`, `cpu.weight`), \
@@ -79,7 +80,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if counts(others_ns) && others_ns >= OTHERS_NS_MIN {
         findings.push(behind_others(evidence, queue, others_ns));
     }
-    if let Some(allowed) = few.filter(|_| counts(held.own_ns)) {
+    // Who yields waits in the run queue of its own will.
+    let yields = spins::calls(evidence).0.iter().any(|(_, call)| call.name.name == "sched_yield");
+    if let Some(allowed) = few.filter(|_| counts(held.own_ns) && !yields) {
         findings.push(behind_own(evidence, queue, held.own_ns, allowed));
     }
     let own = if held.own_ns > 0 {
@@ -162,7 +165,7 @@ fn saving(evidence: &Evidence<'_>, share_ns: Interval) -> Seen<model::finding::S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::samples::{found, judged, run, saves, sites};
+    use crate::judge::samples::{call, found, judged, run, saves, sites};
     use model::{Diagnosis, Run};
 
     const MS: Ns = 1_000_000;
@@ -209,6 +212,17 @@ mod tests {
         for name in ["dwell", "kworker/1:2"] {
             assert!(found(&judge(&queued(0, &[(name, 200 * MS)], 4)), "cpu-contention").is_none(), "{name}");
         }
+    }
+
+    #[test]
+    fn who_yields_waits_of_its_own_will() {
+        let mut run = queued(400 * MS, &[], 1);
+        run.syscalls = Seen::Value(vec![call("sched_yield", 999, MS)]);
+        assert!(found(&judge(&run), "cpu-contention").is_some());
+        run.syscalls = Seen::Value(vec![call("sched_yield", 1000, MS)]);
+        assert!(found(&judge(&run), "cpu-contention").is_none());
+        run.run_queue = queued(400 * MS, &[("sh", 100 * MS)], 1).run_queue;
+        assert!(found(&judge(&run), "cpu-contention").is_some(), "others have it against its will");
     }
 
     #[test]

@@ -2,13 +2,13 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
-use crate::judge::predict::{ALL, Goes};
+use crate::judge::predict::{ALL, Goes, ON_CPU};
 use crate::judge::processes::{self, Group};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number};
-use model::{Ns, Seen, say};
+use model::{Ns, Seen, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName { id: "single-thread", title: "work that is done one after another" },
@@ -19,13 +19,15 @@ pub(super) static CAUSE: Cause = Cause {
         rule: "Four processes or more of one program live for 10 ms or more on average and compute for half of that (on a CPU \
                or ready to); their lives together are no longer than the wall clock, so that they do not overlap; the threads \
                of the program hardly ever run at the same time; and it may use two CPUs or more. With two or three it is not \
-               told that they are a list; of a shorter life a good part is its start, which is the cause process-spawning. A process that computes in one thread is no finding: nothing that can be seen from outside says \
-               whether its work can be divided.",
+               told that they are a list; of a shorter life a good part is its start, which is the cause process-spawning. A process that computes in one \
+               thread is no finding: nothing that can be seen from outside says whether its work can be divided.",
         else_it_could_be: "Each process may need what the one before has written.",
         change: "Run as many at a time as there are CPUs: `xargs -P`, `make -j`, `parallel`, a pool of processes.",
         part: "Bounded, after R. Graham (1969): N lives of T together, the longest of them m, take on k CPUs at least the \
                larger of T/k and m, and at most T/k + (1 - 1/k)m, in whatever order they are begun. For the low end a CPU \
-               that other programs keep busy is half of one.",
+               that other programs keep busy is half of one; and no more is certain than what the program would save if all \
+               code were free, by the dependencies that were seen (S). Where it sleeps and looks whether a process has \
+               ended, that is next to nothing: it is the sleeps that it waits for.",
         assumes: "The processes do not need each other's results, and memory and disks serve several at once as fast as one.",
     },
     explains: &[],
@@ -89,8 +91,9 @@ fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Fin
     let (total_ns, processes) = (group.life_ns, group.processes());
     let (longest_ns, row) = group.longest;
     let others = evidence.coverage.host_busy.value().map_or(0.0, |share| share * f64::from(evidence.cpus));
+    let least_ns = saved(total_ns, longest_ns, (cpus - others / 2.0).clamp(1.0, processes as f64), true);
     let goes = Interval {
-        lo: saved(total_ns, longest_ns, (cpus - others / 2.0).clamp(1.0, processes as f64), true),
+        lo: least_ns.min(held_up_ns(evidence).unwrap_or(Ns::MAX)),
         hi: saved(total_ns, longest_ns, cpus.min(processes as f64), false),
     };
     let share_ns = Interval { lo: total_ns.min(evidence.wall_ns), hi: total_ns.min(evidence.wall_ns) };
@@ -120,6 +123,13 @@ fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Fin
     }
 }
 
+/// By how much the program would have ended earlier had no code and no wait for a CPU cost anything.
+/// Who sleeps and looks whether a process has ended is held up by the sleep, whatever the process
+/// did.
+fn held_up_ns(evidence: &Evidence<'_>) -> Option<Ns> {
+    evidence.saved_without_ns(&[&ON_CPU[..], &[State::Runqueue, State::Throttled]].concat())
+}
+
 /// What of their lives is saved on so many CPUs: by the worst order, or the best.
 fn saved(total_ns: Ns, longest_ns: Ns, cpus: f64, worst: bool) -> Ns {
     let (total, longest) = (total_ns as f64, longest_ns as f64);
@@ -133,9 +143,10 @@ fn saved(total_ns: Ns, longest_ns: Ns, cpus: f64, worst: bool) -> Ns {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::samples::{found, judged, run, saves, thread};
+    use crate::judge::samples::{found, judged, run, saves, sites, thread};
+    use model::Run;
+    use model::prediction::Site;
     use model::run::Utilization;
-    use model::{Run, State};
 
     const MS: Ns = 1_000_000;
 
@@ -159,6 +170,16 @@ mod tests {
         let finding = found(&diagnosis, "single-thread").expect("it is there");
         // At most 200 + 75 ms on four CPUs, at least 200.
         assert_eq!(saves(finding), (525 * MS, 600 * MS));
+    }
+
+    #[test]
+    fn who_sleeps_and_looks_for_each_is_not_held_up_by_them() {
+        let run = list(8, 100 * MS);
+        let lo = |saved_ns: Ns| {
+            let clocks = sites(&run, &[(Site::State(State::User), [saved_ns; 3])]);
+            saves(found(&judged(&run, &clocks), "single-thread").expect("it is there")).0
+        };
+        assert_eq!((lo(820 * MS), lo(20 * MS)), (525 * MS, 20 * MS));
     }
 
     #[test]
