@@ -193,6 +193,13 @@ mod tests {
     }
 
     #[test]
+    fn clocks_know_how_well_samples_know_faults() {
+        let mut run = faults(2560, 100);
+        (run.account[1].lo_ns, run.account[1].hi_ns) = (400 * MS, 600 * MS);
+        assert_eq!(saves(found(&judge(&run), "page-faults").expect("it is there")), (450 * MS, 450 * MS));
+    }
+
+    #[test]
     fn pages_that_are_touched_once_are_no_cause() {
         assert!(found(&judge(&faults(512, 10)), "page-faults").is_some());
         assert!(found(&judge(&faults(511, 10)), "page-faults").is_none());
