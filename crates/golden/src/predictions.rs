@@ -70,6 +70,10 @@ fn no_site_saves_more_than_it_has_of_the_path() {
             assert!(saved.lo <= path.lo && saved.hi <= path.hi, "{name}: {times:?}");
             assert!(alone.lo <= path.lo && alone.hi <= path.hi, "{name}: {times:?}");
             assert!(path.hi <= case.analysis.run.wall_ns, "{name}: {times:?}");
+            let is_within = |(known, of): (Interval, Interval)| known.lo <= of.lo && of.hi <= known.hi;
+            let known = [path, saved, alone];
+            let estimates = times.estimates.unwrap_or(known);
+            assert!(known.into_iter().zip(estimates).all(is_within), "{name}: {times:?}");
             sites += 1;
         }
     }

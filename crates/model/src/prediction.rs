@@ -42,13 +42,14 @@ pub enum Site {
     /// All threads of processes that execute a program of this name: all of their time, but for
     /// waits that a thread of the tree ended.
     Program(String),
-    /// All time in a state: sleep, disk, or fault.
+    /// All time in a state.
     State(State),
 }
 
 /// What a site has of a run, and what the run would gain without it.
 ///
-/// The ends of an interval are apart by what the site had before it was watched.
+/// The ends of an interval are apart by what the site had before it was watched, and by what
+/// samples leave open.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SiteTimes {
     /// Which.
@@ -61,11 +62,21 @@ pub struct SiteTimes {
     pub saved_ns: Seen<Interval>,
     /// Its time on the path while no other thread of the tree was under way.
     pub alone_ns: Seen<Interval>,
+    /// P, S and A as they would be if samples left nothing open: where they tell some of its time.
+    /// What samples divide was measured as a whole, so sums over states are made of these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimates: Option<[Interval; 3]>,
     /// Whether part of its time is known by samples only.
     pub basis: Basis,
 }
 
 impl SiteTimes {
+    /// P, S and A, where they are seen.
+    pub fn known(&self) -> Option<[Interval; 3]> {
+        let [path, saved, alone] = [&self.path_ns, &self.saved_ns, &self.alone_ns].map(Seen::value);
+        Some([*path?, *saved?, *alone?])
+    }
+
     /// What removing this part (0 to 1) of the site saves, before limits of the machine.
     ///
     /// At least what it had to itself of that part, since dependencies that never blocked anything
@@ -92,6 +103,7 @@ mod tests {
             path_ns: interval(path),
             saved_ns: interval(saved),
             alone_ns: interval(alone),
+            estimates: None,
             basis: Basis::Measured,
         }
     }

@@ -50,8 +50,8 @@ struct About {
     key: SiteKey,
     /// What it had before it was watched.
     before_ns: Ns,
-    /// Part of it is known by samples.
-    sampled: bool,
+    /// So much of it is what samples stand for.
+    sampled_ns: Ns,
 }
 
 /// A site at the end of the run.
@@ -60,7 +60,9 @@ pub(crate) struct Watched {
     pub(crate) key: SiteKey,
     /// Its place, and its time of all threads before it was watched, as far as there was room.
     pub(crate) place: Option<(Place, Ns)>,
-    pub(crate) sampled: bool,
+    /// Its time of all threads, and how much of that is what samples stand for.
+    pub(crate) ns: Ns,
+    pub(crate) sampled_ns: Ns,
 }
 
 /// All sites.
@@ -132,7 +134,7 @@ impl Sites {
         }
         let ns = if key.is_of_many() { self.forgotten_ns } else { 0 };
         let tally = Tally { ns, place: None };
-        let about = About { key, before_ns: 0, sampled: false };
+        let about = About { key, before_ns: 0, sampled_ns: 0 };
         let id = self.free.pop().unwrap_or(self.tallies.len() as SiteId);
         if id as usize == self.tallies.len() {
             self.tallies.push(tally);
@@ -276,9 +278,9 @@ impl Sites {
         if tally.ns < elapsed_ns / SHARE { None } else { self.watch(site, ns, elapsed_ns) }
     }
 
-    /// Samples stand for a part of a site's time.
-    pub(crate) fn is_sampled(&mut self, site: SiteId) {
-        self.about[site as usize].sampled = true;
+    /// So much of a site's time is what samples stand for.
+    pub(crate) fn sampled(&mut self, site: SiteId, ns: Ns) {
+        self.about[site as usize].sampled_ns += ns;
     }
 
     /// A site that has just had `ns` and its share with them.
@@ -333,7 +335,7 @@ impl Sites {
         let all = self.ids.values().map(|id| (&self.tallies[*id as usize], &self.about[*id as usize]));
         all.filter(move |(tally, _)| tally.ns > 0 && tally.ns >= wall_ns / SHARE).map(|(tally, about)| {
             let place = tally.place.map(|place| (place, about.before_ns));
-            Watched { key: about.key, place, sampled: about.sampled }
+            Watched { key: about.key, place, ns: tally.ns, sampled_ns: about.sampled_ns }
         })
     }
 }

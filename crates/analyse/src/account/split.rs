@@ -117,32 +117,55 @@ impl Late {
         };
         Self { faults_ns: part(self.faults_ns), calls_ns: part(self.calls_ns) }
     }
+
+    /// The interval of a part of `own_ns` that may have more, or less, by this.
+    fn widen(self, state: Option<State>, (mut lo, mut hi): (Ns, Ns), own_ns: Ns) -> (Ns, Ns) {
+        match state {
+            Some(State::Fault) => hi += self.faults_ns,
+            Some(State::Kernel) => hi += self.calls_ns,
+            Some(State::User) => lo = lo.saturating_sub(self.faults_ns + self.calls_ns),
+            _ => {}
+        }
+        (lo, hi.min(own_ns))
+    }
 }
 
 /// The 95 % interval of the part of `own_ns` that is `ns` by estimate: the samples' interval,
 /// stretched to hold the estimate, which is made thread by thread, and by what may have been
 /// sampled `late`.
 pub(crate) fn interval(state: State, ns: Ns, own_ns: Ns, counts: Counts, late: Late) -> (Ns, Ns) {
-    let all = sum(counts);
     let hits = match state {
         State::Fault => counts[Kind::Fault as usize],
         State::Interrupt => counts[Kind::Interrupt as usize],
         State::Kernel => counts[Kind::Entry as usize] + counts[Kind::Call as usize],
         _ => counts[Kind::User as usize],
     };
-    let Proportion { lo, hi, .. } = match (all as f64, counts[SQUARES] as f64) {
+    let share = hits as f64 / sum(counts).max(1) as f64;
+    late.widen(Some(state), interval_of(share, ns, own_ns, counts), own_ns)
+}
+
+/// The same of a part that is known by the time that its samples stand for. `state`: the one that
+/// it is, if it is one.
+pub(crate) fn interval_of_time(
+    state: Option<State>,
+    ns: Ns,
+    own_ns: Ns,
+    counts: Counts,
+    late: Late,
+) -> (Ns, Ns) {
+    let ns = ns.min(own_ns);
+    let share = ns as f64 / own_ns.max(1) as f64;
+    late.widen(state, interval_of(share, ns, own_ns, counts), own_ns)
+}
+
+/// The interval of a share of the samples as time, stretched to hold `ns`.
+fn interval_of(share: f64, ns: Ns, own_ns: Ns, counts: Counts) -> (Ns, Ns) {
+    let Proportion { lo, hi, .. } = match (sum(counts) as f64, counts[SQUARES] as f64) {
         (0.0, _) => wilson(0, 0),
-        (all, squares) => wilson_of(hits as f64 / all, all * all / squares),
+        (all, squares) => wilson_of(share, all * all / squares),
     };
     let scaled = |share: f64| (share * own_ns as f64).round() as Ns;
-    let (mut lo, mut hi) = (scaled(lo).min(ns), scaled(hi).max(ns));
-    match state {
-        State::Fault => hi += late.faults_ns,
-        State::Kernel => hi += late.calls_ns,
-        State::User => lo = lo.saturating_sub(late.faults_ns + late.calls_ns),
-        _ => {}
-    }
-    (lo, hi.min(own_ns))
+    (scaled(lo).min(ns), scaled(hi).max(ns))
 }
 
 #[cfg(test)]
@@ -181,6 +204,20 @@ mod tests {
         let slow = of([300, 300, 0, 0, 0, 100 * 36]);
         assert_eq!(fast, slow);
         assert_eq!(one(Kind::Fault, 6), [0, 6, 0, 0, 0, 36]);
+    }
+
+    #[test]
+    fn time_that_samples_stand_for_is_as_sure_as_they_are() {
+        let counts = [20, 70, 0, 10, 0, 100];
+        let late = Late { faults_ns: 30, calls_ns: 7 };
+        let of = |state, ns| interval_of_time(state, ns, 1000, counts, late);
+        assert_eq!(of(Some(State::Fault), 700), interval(State::Fault, 700, 1000, counts, late));
+        assert_eq!(of(Some(State::User), 200), interval(State::User, 200, 1000, counts, late));
+        assert_eq!(of(None, 100), interval(State::Kernel, 100, 1000, counts, Late::default()));
+        assert_eq!(of(Some(State::User), 1007), of(Some(State::User), 1000), "no more than there is");
+        assert_eq!(interval_of_time(None, 10, 1000, NONE, late), (0, 1000), "nothing is known");
+        let all: Vec<_> = (0..=1000).map(|ns| of(None, ns)).collect();
+        assert!(all.windows(2).all(|two| two[0].0 <= two[1].0 && two[0].1 <= two[1].1), "{all:?}");
     }
 
     #[test]

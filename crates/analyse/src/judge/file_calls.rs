@@ -79,10 +79,11 @@ impl Evidence<'_> {
             clock.unwrap_or(Interval { lo: path_ns, hi: path_ns })
         };
         let all = calls.iter().map(|call| of_one(call));
-        all.fold(Interval { lo: 0, hi: goes.beside_ns }, |sum, more| Interval {
+        let sum = all.fold(Interval { lo: 0, hi: goes.beside_ns }, |sum, more| Interval {
             lo: sum.lo + more.lo,
             hi: sum.hi + more.hi,
-        })
+        });
+        Interval { hi: sum.hi.min(self.whole_ns).max(sum.lo), ..sum }
     }
 
     /// Such a part of each of these calls: on a CPU in them, and what they wait for.

@@ -153,7 +153,7 @@ impl Evidence<'_> {
 
     fn of_parts(&self, parts: &Parts) -> Option<Interval> {
         let of = |(site, part): &(Site, Part)| {
-            let times = self.of_sites(std::slice::from_ref(site), |_, ns| ns)?;
+            let times = self.of_sites(std::slice::from_ref(site), SiteTimes::known)?;
             let least_ns = if parts.of_all { times.saved_ns } else { times.least_ns };
             Some((Times { least_ns, ..times }, *part))
         };
@@ -167,16 +167,17 @@ impl Evidence<'_> {
 
     fn times(&self, goes: &Goes) -> Option<Times> {
         match goes {
-            Goes::Sites(sites, _) => self.of_sites(sites, |site, ns| self.as_sampled(site, ns)),
+            Goes::Sites(sites, _) => self.of_sites(sites, SiteTimes::known),
             Goes::Lock(site, _) => {
-                let times = self.of_sites(std::slice::from_ref(site), |_, ns| ns)?;
+                let times = self.of_sites(std::slice::from_ref(site), SiteTimes::known)?;
                 Some(Times { least_ns: times.saved_ns, ..times })
             }
             Goes::Samples(share) => {
                 // Where the program's own code has no clock, what is left says nothing of it.
                 self.site(&Site::State(State::User)).or_else(|| self.site(&Site::State(State::Kernel)))?;
                 // Their sum is measured, whatever samples say of each.
-                let all = self.of_sites(&ON_CPU.map(Site::State), |_, ns| ns)?;
+                let estimated = |times: &SiteTimes| times.estimates.or_else(|| times.known());
+                let all = self.of_sites(&ON_CPU.map(Site::State), estimated)?;
                 let of = |ns: Interval| Interval {
                     lo: (ns.lo as f64 * share.lo).floor() as Ns,
                     hi: (ns.hi as f64 * share.hi).ceil() as Ns,
@@ -196,16 +197,9 @@ impl Evidence<'_> {
     }
 
     /// The sums over those of the sites that have clocks; none where none has.
-    fn of_sites(&self, sites: &[Site], as_known: impl Fn(&Site, Interval) -> Interval) -> Option<Times> {
+    fn of_sites(&self, sites: &[Site], known: impl Fn(&SiteTimes) -> Option<[Interval; 3]>) -> Option<Times> {
         let (mut sum, mut count) = (None, 0);
-        for (site, times) in sites.iter().filter_map(|site| Some((site, self.site(site)?))) {
-            let seen = |seen: &Seen<Interval>| seen.value().copied();
-            let (Some(path), Some(saved), Some(alone)) =
-                (seen(&times.path_ns), seen(&times.saved_ns), seen(&times.alone_ns))
-            else {
-                continue;
-            };
-            let [path, saved, alone] = [path, saved, alone].map(|ns| as_known(site, ns));
+        for [path, saved, alone] in sites.iter().filter_map(|site| known(self.site(site)?)) {
             let least = Interval { lo: alone.lo.min(saved.lo), hi: alone.hi.min(saved.hi) };
             let all = sum.get_or_insert_with(Times::default);
             count += 1;
@@ -216,15 +210,6 @@ impl Evidence<'_> {
             }
         }
         sum.map(|all| if count > 1 { all.of_several() } else { all })
-    }
-
-    /// How time at a site is known: that in faults by samples, with the interval that the account
-    /// has of it.
-    fn as_sampled(&self, site: &Site, ns: Interval) -> Interval {
-        let part = self.account.iter().find(|part| *site == Site::State(part.state) && part.ns > 0);
-        let Some(part) = part.filter(|_| *site == Site::State(State::Fault)) else { return ns };
-        let of = |ns: Ns, end_ns: Ns| (ns as f64 * end_ns as f64 / part.ns as f64) as Ns;
-        Interval { lo: of(ns.lo, part.lo_ns), hi: of(ns.hi, part.hi_ns) }
     }
 
     /// Without clocks: all that the account has of it, and at least that only where no other thread

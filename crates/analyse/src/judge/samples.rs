@@ -214,6 +214,7 @@ pub(super) fn sites(run: &Run, of: &[(Site, [Ns; 3])]) -> Seen<Prediction> {
         path_ns: exactly(*path),
         saved_ns: exactly(*saved),
         alone_ns: exactly(*alone),
+        estimates: None,
         basis: Basis::Measured,
     };
     Seen::Value(Prediction { unedited_ns: run.wall_ns, sites: of.iter().map(times).collect() })

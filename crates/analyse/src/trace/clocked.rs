@@ -95,6 +95,14 @@ impl Sampled {
         }
     }
 
+    pub(super) fn add_all(&mut self, more: Sampled) {
+        more.0.into_iter().for_each(|(site, ns)| self.add(site, ns));
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// One of the sites, with what can have been spent at it in this time, which is less then.
     #[inline]
     pub(super) fn take(&mut self, own_ns: &mut Ns) -> Option<(SiteId, Ns)> {

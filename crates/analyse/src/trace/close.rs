@@ -98,7 +98,7 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     tree.revise(&verdicts);
     let waits = std::mem::take(&mut tree.books.waits);
     let idle = tree.idle();
-    let prediction = prediction(&wall, &mut tree, &names, trailer.sliced.is_some());
+    let predictor = tree.predictor.take();
     let entries = match window {
         Some(_) => ledgers(&tree, &idle),
         None => resolved(last_path(&wall, &tree), &tree.books),
@@ -112,6 +112,11 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     let tree_own_ns = threads(&tree).map(|thread| thread.states.of(State::User)).sum();
     let late = Late::after(faults.map_or(0, |faults| faults.minor + faults.major), sliced::calls(trailer));
     let known = Known::new(&totals, late, tree_own_ns);
+    let prediction = match predictor {
+        Some(mut predictor) => prediction(&wall, &mut predictor, &names, &known, trailer.sliced.is_some()),
+        // A window.
+        None => Seen::Absent,
+    };
     let Compared { cpu, runqueue, switches } = compared(&tree, &living);
     let pieces = Pieces {
         start: wall.start,

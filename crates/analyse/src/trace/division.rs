@@ -1,6 +1,6 @@
 //! How the time of traced threads divides by states: their own time by samples, all else not.
 
-use crate::account::split::{Counts, Late, Own, add, interval, split};
+use crate::account::split::{Counts, Late, Own, add, interval, interval_of_time, split};
 use crate::account::{Activity, Divide, Portion, Sum, Total};
 use crate::keys::ReasonKey;
 use model::{Basis, Ns, State};
@@ -56,6 +56,11 @@ impl Known {
             add(&mut own.samples, total.samples);
         }
         Self { own, late: late.in_part(own.ns, tree_own_ns) }
+    }
+
+    /// The interval of a part of the own time that is known by the time that its samples stand for.
+    pub(super) fn part(&self, state: Option<State>, ns: Ns) -> (Ns, Ns) {
+        interval_of_time(state, ns, self.own.ns, self.own.samples, self.late)
     }
 
     pub(super) fn of(&self, state: State, sum: &Sum) -> (Basis, (Ns, Ns)) {

@@ -20,6 +20,8 @@ pub(super) struct Predictor {
     only_program: Option<OnlyProgram>,
     /// Time of all threads.
     all_ns: Ns,
+    /// What samples of threads that ended stand for beyond the time that these had, by program.
+    left_over: Vec<(Option<SiteId>, Sampled)>,
 }
 
 /// The only program that was executed yet.
@@ -51,6 +53,28 @@ impl Predictor {
             Some(free) => *free = thread,
             None => self.threads.push(thread),
         }
+        self.takes_left_over(slot);
+    }
+
+    /// A thread has ended. What its samples stand for and it had no time for falls to the next one
+    /// of its program: a process may be shorter than the period.
+    pub(super) fn dies(&mut self, slot: Slot) {
+        let Clocked { program, sampled, .. } = &mut self.threads[slot as usize];
+        if sampled.is_empty() {
+            return;
+        }
+        let sampled = std::mem::take(sampled);
+        match self.left_over.iter_mut().find(|(of, _)| of == program) {
+            Some((_, sum)) => sum.add_all(sampled),
+            None => self.left_over.push((*program, sampled)),
+        }
+    }
+
+    fn takes_left_over(&mut self, slot: Slot) {
+        let Clocked { program, sampled, .. } = &mut self.threads[slot as usize];
+        if let Some(at) = self.left_over.iter().position(|(of, _)| of == program) {
+            sampled.add_all(self.left_over.swap_remove(at).1);
+        }
     }
 
     /// A thread does something else from then on.
@@ -77,6 +101,7 @@ impl Predictor {
                 self.threads[slot as usize].program = self.sites.program(name);
             }
         }
+        self.takes_left_over(slot);
     }
 
     /// The only program gets a clock.
@@ -84,6 +109,7 @@ impl Predictor {
         if let Some(OnlyProgram { name, from, before_ns }) = self.only_program.take() {
             let program = self.sites.program(name);
             self.threads.iter_mut().for_each(|thread| thread.program = program);
+            self.left_over.iter_mut().for_each(|(of, _)| *of = program);
             if let Some(program) = program {
                 self.sites.was_all(program, from, self.all_ns - before_ns);
             }
@@ -105,7 +131,6 @@ impl Predictor {
             SampleMode::Call(call) | SampleMode::InterruptInCall(call) => self.sites.call(call),
             _ => return,
         };
-        self.sites.is_sampled(site);
         self.threads[slot as usize].sampled.add(site, period_ns.into());
     }
 
@@ -127,8 +152,10 @@ impl Predictor {
         }
         while let Some((site, ns)) = sampled.take(&mut own_ns) {
             passing.spends(site, ns);
+            passing.sites.sampled(site, ns);
             if site != Sites::state(State::Fault) {
                 kernel_ns += ns;
+                passing.sites.sampled(Sites::state(State::Kernel), ns);
             }
         }
         for (state, ns) in [(State::Kernel, kernel_ns), (State::User, own_ns)] {

@@ -461,6 +461,7 @@ impl Tree {
         self.threads[slot as usize].covered = self.books.cover.read(at);
         if is_dead {
             self.by_tid.remove(&out.tid);
+            self.predictor.iter_mut().for_each(|predictor| predictor.dies(slot));
             self.recorder.iter_mut().for_each(|recorder| recorder.ends(slot));
         }
         is_dead.then_some(died)

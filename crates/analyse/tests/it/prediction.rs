@@ -215,9 +215,50 @@ fn faults_are_known_by_samples() {
             node: None,
         });
     }
+    story.after(500).push(|at| Event::Flush { at, tid: ROOT, calls: call(READ, 400) });
     let analysis = story.ended();
-    assert_eq!(us_of(&analysis, &Site::State(State::Fault)), [3000, 3000, 3000]);
-    assert_eq!(times(&analysis, &Site::State(State::Fault)).unwrap().basis, Basis::Sampled);
+    for (state, us) in [(State::Fault, 3000), (State::User, 4101 - 3000)] {
+        let times = times(&analysis, &Site::State(state)).unwrap();
+        assert!(
+            times.estimates.unwrap().iter().all(|ns| ns.hi == us * US && ns.lo + US >= ns.hi),
+            "{times:?}"
+        );
+        assert_eq!(times.basis, Basis::Sampled);
+        // As sure as eight samples are, in the account too, which shares out all own time by them.
+        let part = analysis.run.account.iter().find(|part| part.state == state).unwrap();
+        for known in times.known().unwrap() {
+            assert!(known.lo.abs_diff(part.lo_ns) < 100 * US, "{known:?} of {part:?}");
+            assert!(known.hi.abs_diff(part.hi_ns) < 100 * US, "{known:?} of {part:?}");
+        }
+    }
+    assert_eq!(us_of(&analysis, &reads()), [400; 3], "what is measured is known exactly");
+    assert_eq!(us_of(&analysis, &Site::State(State::Kernel))[0], 401);
+}
+
+/// Children, one after the other, that each run for 100 and have a fault's sample or not.
+fn short_lives(samples: &[bool]) -> Analysis {
+    let mut story = Story::begins();
+    for (child, is_sampled) in (CHILD..).zip(samples) {
+        story.forks(ROOT, child, child).comes(child);
+        story.leaves(ROOT, waiting_in(WAIT4, Object::Unknown), none());
+        if *is_sampled {
+            let (mode, period_ns) = (SampleMode::Fault, 250 * US as u32);
+            story.push(|at| Event::Sampled { at, tid: child, mode, ip: 1, period_ns, node: None });
+        }
+        story.after(100).exits(child, none()).wakes(ROOT, by_task(child), none()).dies(child).comes(ROOT);
+    }
+    story.ended()
+}
+
+#[test]
+fn what_a_sample_stands_for_is_longer_than_some_processes() {
+    let analysis = short_lives(&[true, false, false, false, true, false, false, false]);
+    let faults = times(&analysis, &Site::State(State::Fault)).unwrap();
+    assert_eq!(faults.estimates, Some([Interval { lo: 500 * US, hi: 500 * US }; 3]));
+    // The last one has nobody to leave it to.
+    let analysis = short_lives(&[false, false, false, true]);
+    let faults = times(&analysis, &Site::State(State::Fault)).unwrap();
+    assert_eq!(faults.estimates, Some([Interval { lo: 100 * US, hi: 100 * US }; 3]));
 }
 
 #[test]

@@ -198,7 +198,12 @@ fn saves_no_more_than_it_has(times: &SiteTimes, wall_ns: u64) -> Result<(), Test
     let [Some(path), Some(saved), Some(alone)] = known else { return Err(TestCaseError::fail("unwatched")) };
     prop_assert!(saved.lo <= path.lo && saved.hi <= path.hi, "{times:?}");
     prop_assert!(alone.lo <= path.lo && alone.hi <= path.hi, "{times:?}");
-    prop_assert!(path.lo <= wall_ns, "{times:?} of {wall_ns}");
+    prop_assert!(path.hi <= wall_ns, "{times:?} of {wall_ns}");
+    for (known, estimate) in [path, saved, alone].iter().zip(times.estimates.unwrap_or([path, saved, alone]))
+    {
+        prop_assert!(known.lo <= estimate.lo && estimate.lo <= estimate.hi, "{times:?}");
+        prop_assert!(estimate.hi <= known.hi, "{times:?}");
+    }
     Ok(())
 }
 

@@ -198,7 +198,16 @@ mod tests {
     fn faults_beyond_the_pages_that_it_ever_had_go() {
         let diagnosis = judge(&faults(2560, 100));
         let (lo, hi) = saves(found(&diagnosis, "page-faults").expect("it is there"));
-        assert_eq!((lo, hi), (450 * MS, 450 * MS + 2304 * 200));
+        assert_eq!((lo, hi), (450 * MS, 450 * MS + 2304 * ENTRY_NS));
+    }
+
+    #[test]
+    fn clocks_know_how_well_samples_know_faults() {
+        let mut run = faults(2560, 100);
+        (run.account[1].lo_ns, run.account[1].hi_ns) = (400 * MS, 600 * MS);
+        let diagnosis = judge(&run);
+        let (lo, hi) = saves(found(&diagnosis, "page-faults").expect("it is there"));
+        assert_eq!((lo, hi), (450 * MS, 450 * MS + 2304 * ENTRY_NS));
     }
 
     #[test]
