@@ -20,8 +20,8 @@ pub(super) enum Owner<'a> {
     /// A function, by its name or by where it begins: the program's own, or a library's where there
     /// is none of the program's.
     Function(&'a Frame),
-    /// Code of a JIT that has no names, or an interpreter, of which no function of a script is seen:
-    /// it is no one function, in this file.
+    /// Code of a JIT that has no names, or an interpreter, of which no function of a script is
+    /// seen: it is no one function, in this file.
     Unnamed(&'a str),
     /// An interrupt, or a stack that leads nowhere.
     Nobody,

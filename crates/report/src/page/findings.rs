@@ -12,8 +12,8 @@ use model::{Diagnosis, Finding, Run, Seen};
 /// On the first screen.
 const FIRST: usize = 3;
 
-/// The cause that a program with much code of its own may have: why nothing can be said of it stands
-/// on the page.
+/// The cause that a program with much code of its own may have: why nothing can be said of it
+/// stands on the page.
 const OF_CODE: &str = "hot-code";
 
 /// Columns before a sentence.

@@ -142,8 +142,8 @@ fn finding(evidence: &Evidence<'_>, row: usize, wait: &WaitRow, taken: &StackFra
     }
 }
 
-/// What the path has of the calls that wait for the lock and release it, without the waits: who does
-/// not wait does not call.
+/// What the path has of the calls that wait for the lock and release it, without the waits: who
+/// does not wait does not call.
 fn in_calls_ns(evidence: &Evidence<'_>, wait: &WaitRow) -> Ns {
     let is_in =
         |reason: &Reason| matches!(reason, Reason::Syscall(name) if Some(name) == wait.call.syscall());
