@@ -9,6 +9,7 @@
 use crate::calls::{Arch, Limit, changes_memory, limit_of, waits_for};
 use crate::keys::{CallKey, FunctionId, QuestionId, ReasonKey, TargetKey, WaitKey};
 use crate::local_sockets::LocalEnd;
+use crate::roles::{Roles, serves_by_ports};
 use model::State;
 use model::network::Endpoint;
 use model::recording::{Comm, FileKind, Object, SocketEnds, WaitContext, Waker};
@@ -32,6 +33,8 @@ pub(crate) struct Evidence<'a> {
     pub(crate) file: TargetKey,
     /// The end that a local socket is, where that is known.
     pub(crate) local: Option<LocalEnd>,
+    /// Which end of a connection serves, where more than its ports is known.
+    pub(crate) roles: Option<&'a Roles>,
     /// Whether terminals, devices and named pipes are kept apart by name.
     pub(crate) by_name: bool,
     /// The waker sent a signal.
@@ -126,9 +129,15 @@ impl<'a> Evidence<'a> {
             function: None,
             file,
             local: None,
+            roles: None,
             by_name: false,
             signalled: false,
         }
+    }
+
+    /// Whether the tree's end of a connection is the service.
+    pub(crate) fn serves(self, ends: SocketEnds) -> bool {
+        self.roles.map_or_else(|| serves_by_ports(ends), |roles| roles.serves(ends))
     }
 
     fn named(self, kind: TargetKind, name: Comm, unnamed: TargetKey) -> TargetKey {
@@ -180,7 +189,7 @@ fn by_limit(evidence: Evidence<'_>, call: Option<&str>) -> Option<Kind> {
 fn by_object(evidence: Evidence<'_>, call: Option<&str>) -> Option<Kind> {
     Some(match evidence.object {
         Object::Unknown | Object::Page { .. } | Object::SwapPage => return None,
-        Object::Net(ends) => (State::Network, service(*ends)),
+        Object::Net(ends) => (State::Network, service(*ends, evidence.serves(*ends))),
         Object::Unix { .. } => {
             let unnamed = TargetKey::Nameless(TargetKind::Unix);
             (State::Pipe, evidence.local.map_or(unnamed, |end| TargetKey::Local(end.server)))
@@ -381,7 +390,9 @@ fn by_waker(evidence: Evidence<'_>, call: Option<&str>) -> Kind {
 /// What the waker says; `unknown` is what it is on where there is none.
 fn woken(evidence: Evidence<'_>, unknown: TargetKey) -> Kind {
     match evidence.waker {
-        Waker::Network { ready, .. } => (State::Network, ready.map_or(TargetKey::External, service)),
+        Waker::Network { ready, .. } => {
+            (State::Network, ready.map_or(TargetKey::External, |ends| service(ends, evidence.serves(ends))))
+        }
         Waker::Device => (State::Disk, TargetKey::Nameless(TargetKind::Device)),
         Waker::Task { name: Some(name), .. } => (State::OtherWait, TargetKey::Task(*name)),
         Waker::Unknown => (State::OtherWait, unknown),
@@ -407,14 +418,13 @@ fn next(evidence: Evidence<'_>, call: Option<&str>, (state, target): Kind) -> Ne
     }
 }
 
-/// The end with the lower port, which is the service as a rule.
-fn service(ends: SocketEnds) -> TargetKey {
-    let (address, port) =
-        if ends.remote_port == 0 || (ends.local_port != 0 && ends.local_port < ends.remote_port) {
-            (ends.local, ends.local_port)
-        } else {
-            (ends.remote, ends.remote_port)
-        };
+/// The end that serves. `serves`: it is the tree's own.
+fn service(ends: SocketEnds, serves: bool) -> TargetKey {
+    let (address, port) = if ends.remote_port == 0 || serves {
+        (ends.local, ends.local_port)
+    } else {
+        (ends.remote, ends.remote_port)
+    };
     let end = Endpoint::new(address, port);
     if ends.protocol == 17 { TargetKey::Udp(end) } else { TargetKey::Tcp(end) }
 }

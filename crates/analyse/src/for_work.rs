@@ -9,13 +9,11 @@
 use crate::calls::{Arch, receives, waits_for_events};
 use crate::classify::{Classified, Evidence};
 use crate::keys::TargetKey;
+use crate::roles::EPHEMERAL_PORT_MIN;
 use model::recording::{FileKind, Object, SocketEnds, Waker};
 use model::wait::TargetKind;
 use model::{Ns, State};
 
-/// Ports from here on are given to sockets that did not ask for one, unless
-/// `/proc/sys/net/ipv4/ip_local_port_range` says otherwise.
-const EPHEMERAL_PORT_MIN: u16 = 32_768;
 const TCP: u8 = 6;
 
 /// A futex wait that the window cuts, and that lasts for this long in it, is for no lock where no
@@ -33,7 +31,7 @@ pub(crate) fn is_for_work(classified: Classified, evidence: Evidence<'_>, arch: 
     let Some(call) = evidence.call.syscall().and_then(|call| arch.name(call)) else { return false };
     match (evidence.waker, evidence.object) {
         (Waker::Network { ready: Some(ends), .. }, _) | (_, Object::Net(ends)) => {
-            (receives(call) || waits_for_events(call)) && is_served(*ends)
+            (receives(call) || waits_for_events(call)) && is_served(*ends, || evidence.serves(*ends))
         }
         (Waker::Network { ready: None, .. }, _) => false,
         (_, Object::Unix { .. }) => {
@@ -64,14 +62,13 @@ fn is_for_clients(classified: Classified, evidence: Evidence<'_>, arch: Arch) ->
     ends.remote_port == 0 && is_for_work(classified, evidence, arch)
 }
 
-/// Whether this end is the service: it listens, or the other end opened the connection. Known by
-/// the ports, of which the lower one is the service's as a rule.
-pub(crate) fn is_served(ends: SocketEnds) -> bool {
+/// Whether this end is the service: it listens, or it `serves` the other end of its connection.
+pub(crate) fn is_served(ends: SocketEnds, serves: impl FnOnce() -> bool) -> bool {
     if ends.remote_port == 0 {
         // A UDP socket that only asks has a port of its own, too.
         return ends.protocol == TCP || ends.local_port < EPHEMERAL_PORT_MIN;
     }
-    ends.local_port != 0 && ends.local_port < ends.remote_port
+    serves()
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ mod memory_peak;
 mod names;
 mod poll;
 mod purpose;
+mod roles;
 mod services;
 mod sliced;
 mod surroundings;

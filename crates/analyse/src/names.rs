@@ -6,6 +6,7 @@ use crate::files::Files;
 use crate::keys::{CallKey, FunctionId, ReasonKey, TargetKey, WaitKey};
 use crate::local_sockets::LocalSockets;
 use crate::lookups::Lookups;
+use crate::roles::Roles;
 use model::recording::{Object, WaitContext};
 use model::wait::{Reason, WaitCall, WaitTarget};
 use model::{Header, Seen};
@@ -18,6 +19,7 @@ pub(crate) struct Names {
     pub(crate) files: Files,
     pub(crate) lookups: Lookups,
     pub(crate) local_sockets: LocalSockets,
+    pub(crate) roles: Roles,
     function_ids: FxHashMap<String, FunctionId>,
     /// Functions in the order of their numbers.
     functions: Vec<String>,
@@ -31,6 +33,7 @@ impl Names {
             files: Files::new(&header.devices),
             lookups: Lookups::default(),
             local_sockets: LocalSockets::default(),
+            roles: Roles::default(),
             function_ids: FxHashMap::default(),
             functions: Vec::new(),
         }

@@ -447,7 +447,8 @@ impl Trace {
         };
         let file = self.names.file_of(wait);
         let local = self.names.local_sockets.end(&wait.on);
-        let evidence = Evidence { signalled, local, ..Evidence::traced(wait, waker, file) };
+        let roles = Some(&self.names.roles);
+        let evidence = Evidence { signalled, local, roles, ..Evidence::traced(wait, waker, file) };
         let mut classified = classify(evidence, self.names.arch);
         let in_window = self.window.is_some();
         if (in_window || !by_tree) && is_idle(in_window, classified, evidence, self.names.arch) {

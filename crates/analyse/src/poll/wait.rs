@@ -27,6 +27,7 @@ pub(super) fn wait(snapshot: &ThreadSnapshot, in_window: bool, names: &mut Names
         function,
         file: file(&snapshot.on),
         local: names.local_sockets.end(&snapshot.on),
+        roles: None,
         by_name: true,
         signalled: false,
     };

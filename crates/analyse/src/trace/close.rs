@@ -197,7 +197,7 @@ impl Ended {
             TracedState::Blocked(BlockedIn { wait, .. }) => {
                 let local = self.names.local_sockets.end(&wait.on);
                 let traced = Evidence::traced(wait, &Waker::Unknown, TargetKey::External);
-                let evidence = Evidence { local, ..traced };
+                let evidence = Evidence { local, roles: Some(&self.names.roles), ..traced };
                 let classified = classify(evidence, self.names.arch);
                 if is_idle(self.window.is_some(), classified, evidence, self.names.arch) {
                     State::Idle
@@ -221,7 +221,8 @@ impl Ended {
                 thread.waited.add(self.names.arch, wait.call, ns);
                 let file = self.names.file_of(&wait);
                 let local = self.names.local_sockets.end(&wait.on);
-                let evidence = Evidence { local, ..Evidence::traced(&wait, &Waker::Unknown, file) };
+                let roles = Some(&self.names.roles);
+                let evidence = Evidence { local, roles, ..Evidence::traced(&wait, &Waker::Unknown, file) };
                 let reason = classify(evidence, self.names.arch).reason();
                 // Unless its stack tells what it was for: a pool without work is far more usual
                 // than a lock that is held for so long. A thread that waited for work before waits

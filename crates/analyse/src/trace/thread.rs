@@ -11,6 +11,7 @@ use crate::calls::{Arch, may_be_timed, waits_for, waits_for_events, waits_for_wo
 use crate::classify::is_for_several;
 use crate::for_work::is_served;
 use crate::keys::{WaitKey, Who};
+use crate::roles::serves_by_ports;
 use model::recording::{AliveState, Comm, Counters, FileKind, Object, WaitContext};
 use model::{Call, Ns, Pid, State, Tid};
 use smallvec::SmallVec;
@@ -41,7 +42,8 @@ impl BlockedIn {
     pub(super) fn new(wait: WaitContext, woken_early: bool, arch: Arch) -> Self {
         let timer = matches!(wait.on, Object::File { kind: FileKind::TimerFd, .. });
         let call = wait.call.and_then(|call| arch.name(call));
-        let serves = matches!(wait.on, Object::Net(ends) if ends.remote_port == 0 && is_served(ends));
+        let serves =
+            matches!(wait.on, Object::Net(ends) if ends.remote_port == 0 && is_served(ends, || false));
         let lets_pass = timer || serves || call.is_some_and(may_be_timed);
         let device = call.is_some_and(|call| waits_for(call, wait.uninterruptible) == State::Disk);
         let of_several = call.is_some_and(waits_for_events) && is_for_several(&wait);
@@ -237,7 +239,9 @@ impl TracedState {
             ThreadState::Runnable => Some(Progress::Runnable),
             ThreadState::Blocked(BlockedIn { wait, device, .. }) => {
                 // A server that waits for a request holds nothing up.
-                let outside = wait.io || *device || matches!(wait.on, Object::Net(ends) if !is_served(ends));
+                let outside = wait.io
+                    || *device
+                    || matches!(wait.on, Object::Net(ends) if !is_served(ends, || serves_by_ports(ends)));
                 outside.then_some(Progress::Outside)
             }
             ThreadState::Stopped | ThreadState::Dead | ThreadState::Unknown => None,
