@@ -124,12 +124,14 @@ impl Predictor {
         Some(clocks)
     }
 
-    /// A sample was taken of a thread: in a fault, or in a call that was not traced.
+    /// A sample that counts was taken of a thread.
     pub(super) fn sampled(&mut self, slot: Slot, mode: SampleMode, period_ns: u32) {
         let site = match mode {
+            SampleMode::User => return,
             SampleMode::Fault => Sites::state(State::Fault),
+            SampleMode::InterruptOutside => Sites::state(State::Interrupt),
             SampleMode::Call(call) | SampleMode::InterruptInCall(call) => self.sites.call(call),
-            _ => return,
+            SampleMode::Entry | SampleMode::Kernel | SampleMode::Interrupt => Sites::state(State::Kernel),
         };
         self.threads[slot as usize].sampled.add(site, period_ns.into());
     }
@@ -144,18 +146,22 @@ impl Predictor {
     ) {
         let (mut passing, sampled, returns) = self.passes(slot, to);
         returns.ends();
-        let mut kernel_ns = 0;
+        let (kernel, mut kernel_ns) = (Sites::state(State::Kernel), 0);
         for (call, ns) in calls {
             let site = passing.sites.call(call);
             passing.spends(site, ns);
             kernel_ns += ns;
         }
         while let Some((site, ns)) = sampled.take(&mut own_ns) {
-            passing.spends(site, ns);
             passing.sites.sampled(site, ns);
-            if site != Sites::state(State::Fault) {
+            if site == kernel {
                 kernel_ns += ns;
-                passing.sites.sampled(Sites::state(State::Kernel), ns);
+                continue;
+            }
+            passing.spends(site, ns);
+            if !Sites::is_state(site) {
+                passing.sites.sampled(kernel, ns);
+                kernel_ns += ns;
             }
         }
         for (state, ns) in [(State::Kernel, kernel_ns), (State::User, own_ns)] {

@@ -235,6 +235,27 @@ fn faults_are_known_by_samples() {
     assert_eq!(us_of(&analysis, &Site::State(State::Kernel))[0], 401);
 }
 
+#[test]
+fn ways_into_calls_are_the_kernels_and_interrupts_nobodys_code() {
+    let mut story = Story::begins();
+    for mode in [SampleMode::Entry, SampleMode::InterruptOutside, SampleMode::User] {
+        story.after(500).push(|at| Event::Sampled {
+            at,
+            tid: ROOT,
+            mode,
+            ip: 1,
+            period_ns: 500_000,
+            node: None,
+        });
+    }
+    story.after(100).push(|at| Event::Flush { at, tid: ROOT, calls: call(READ, 100) });
+    let analysis = story.ended();
+    let estimates = |state| times(&analysis, &Site::State(state)).unwrap().estimates.unwrap()[0].hi / US;
+    assert_eq!([State::Kernel, State::Interrupt, State::User].map(estimates), [601, 500, 501]);
+    let kernel = times(&analysis, &Site::State(State::Kernel)).unwrap().known().unwrap()[0];
+    assert!(kernel.lo >= 101 * US && kernel.lo < 300 * US && kernel.hi > 1000 * US, "{kernel:?}");
+}
+
 /// Children, one after the other, that each run for 100 and have a fault's sample or not.
 fn short_lives(samples: &[bool]) -> Analysis {
     let mut story = Story::begins();
