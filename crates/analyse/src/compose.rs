@@ -12,7 +12,7 @@ use model::coverage::{Check, Coverage, Extent, InstrumentOverhead, Interval, Sou
 use model::peers::{ConnectionRow, LookupRow};
 use model::profile::Activity;
 use model::recording::{Cost, HostCpu, Trailer};
-use model::run::{Analysis, Faults, MemoryPeak, Programs, Run, ThreadLedger, Utilization};
+use model::run::{Analysis, Faults, FileTable, MemoryPeak, Programs, Run, ThreadLedger, Utilization};
 use model::{Account, Header, Ns, Prediction, Seen, State};
 
 /// Two figures for one thing may differ by this much and still agree: 2 %, or 10 ms; and by what
@@ -56,8 +56,18 @@ const UNJUDGED: &str = "causes were not looked for";
 /// The whole run; and what its threads did step by step, where that was kept.
 pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> (Analysis, Option<(Program, Names)>) {
     let Consumers { header, how, code: stacks, surroundings } = consumers;
-    let OfTier { pieces, beside, connections, lookups, memory_peak, programs, rivals, prediction, recorded } =
-        of_tier(how, &header, trailer, &stacks);
+    let OfTier {
+        pieces,
+        beside,
+        connections,
+        lookups,
+        files,
+        memory_peak,
+        programs,
+        rivals,
+        prediction,
+        recorded,
+    } = of_tier(how, &header, trailer, &stacks);
     let Pieces { start, wall_ns, parts, steps, phases, covered, threads, waits, window } = pieces;
     let addresses = stacks.addresses();
     let profile = stacks.profile(start);
@@ -102,6 +112,7 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> (Analysis, Option<
         connections,
         lookups,
         syscalls: syscall_rows::rows(&header, trailer),
+        files,
         faults: beside.faults,
         memory_peak,
         programs,
@@ -134,6 +145,7 @@ struct OfTier {
     beside: Beside,
     connections: Seen<Vec<ConnectionRow>>,
     lookups: Seen<Vec<LookupRow>>,
+    files: Seen<FileTable>,
     memory_peak: Seen<MemoryPeak>,
     programs: Seen<Programs>,
     /// None where it is not seen what ran instead.
@@ -153,6 +165,7 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
                 Some(why) => (Seen::unseen(&why), Seen::unseen(why)),
             };
             let Closed { pieces, rivals, programs, largest, prediction, recorded, .. } = closed;
+            let files = closed.files;
             let memory_peak = memory_peak::traced(largest, header, trailer);
             let programs = Seen::Value(programs);
             OfTier {
@@ -160,6 +173,7 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
                 beside,
                 connections,
                 lookups,
+                files,
                 memory_peak,
                 programs,
                 rivals,
@@ -174,6 +188,7 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
             let (connections, lookups) = (Seen::unseen(why), Seen::unseen(why));
             let prediction = Seen::unseen("which thread held up which needs BPF");
             let (pieces, rivals) = (closed.pieces, Rivals::default());
+            let files = Seen::unseen("what was read of each file is counted with BPF only");
             let memory_peak = memory_peak::polled(&pieces.threads, header, trailer);
             let programs = Seen::unseen("when processes begin and end needs BPF");
             OfTier {
@@ -181,6 +196,7 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
                 beside,
                 connections,
                 lookups,
+                files,
                 memory_peak,
                 programs,
                 rivals,

@@ -13,6 +13,7 @@ mod compose;
 mod connections;
 mod consumers;
 pub mod extrapolate;
+mod file_rows;
 mod files;
 mod for_work;
 mod grid;

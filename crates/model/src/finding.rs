@@ -113,6 +113,8 @@ pub enum Place {
     Connection(usize),
     /// A row of `lookups`.
     Lookup(usize),
+    /// A row of `files`.
+    File(usize),
     /// A row of `syscalls`.
     Call(usize),
     /// A row of `functions`.
@@ -134,6 +136,7 @@ impl Place {
             Place::Wait(row) => ("waits", Some(row)),
             Place::Connection(row) => ("connections", Some(row)),
             Place::Lookup(row) => ("lookups", Some(row)),
+            Place::File(row) => ("files", Some(row)),
             Place::Call(row) => ("syscalls", Some(row)),
             Place::Function(row) => ("functions", Some(row)),
             Place::Line(row) => ("lines", Some(row)),

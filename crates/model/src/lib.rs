@@ -19,6 +19,7 @@ pub mod coverage;
 pub mod cpus;
 pub mod diagnosis;
 mod event;
+pub mod files;
 pub mod finding;
 pub mod join;
 pub mod ladder;

@@ -16,6 +16,7 @@ pub use crate::call::{Sliced, SlicedCall};
 pub use crate::code_location::{CodeLocation, Function, JIT_MODULE, Language, Runtime, UnnamedCode};
 use crate::coverage::Source;
 pub use crate::event::Event;
+use crate::files::FileUses;
 pub use crate::object::{FileKind, Object, SocketEnds};
 pub use crate::snapshot::ThreadSnapshot;
 pub use crate::switch::{
@@ -178,6 +179,9 @@ pub struct Trailer {
     /// program's own. None for a window, and in recordings that do not have it.
     #[serde(default)]
     pub began_at_bytes: Option<u64>,
+    /// What processes read and wrote of files.
+    #[serde(default = "crate::seen::unrecorded")]
+    pub files: Seen<FileUses>,
     /// Events that the kernel could not deliver.
     pub lost_events: Seen<u64>,
     /// How often each instrument ran for the tree, and the cost of one run: the overhead estimate.

@@ -7,6 +7,7 @@ use crate::account::{AccountPart, Basis, State, Step};
 use crate::code_location::Runtime;
 use crate::costs::Costs;
 use crate::coverage::{Coverage, Interval};
+pub use crate::files::{FileRow, FileTable, TransferRow};
 use crate::limits::Limits;
 use crate::peers::{ConnectionRow, LookupRow};
 use crate::prediction::Prediction;
@@ -67,6 +68,9 @@ pub struct Run {
     pub lookups: Seen<Vec<LookupRow>>,
     /// System calls of the tree that returned, longest total first.
     pub syscalls: Seen<Vec<CallRow>>,
+    /// What processes read and wrote of regular files, by calls; estimates by a sample.
+    #[serde(default = "unrecorded")]
+    pub files: Seen<FileTable>,
     /// Page faults of the tree.
     pub faults: Seen<Faults>,
     /// The process with the largest resident set.

@@ -7,6 +7,7 @@ use crate::sources::Instruments;
 use crate::surroundings::{GivenLink, Surroundings};
 use host::stat::{self, CpuTimes};
 use model::coverage::Source;
+use model::files::FileUses;
 use model::recording::{AttachWindow, Cost, Counters, Ending, Host, HostCpu, Rusage, Sliced, Trailer};
 use model::{CallStats, Costs, Event, Header, Ns, Pid, Seen, Tid};
 use std::os::fd::BorrowedFd;
@@ -98,12 +99,13 @@ pub struct Recorded {
     cost: Vec<Cost>,
     sources: Vec<Source>,
     sliced: Option<Sliced>,
+    files: Seen<FileUses>,
 }
 
 impl Recorded {
     /// The trailer.
     pub fn trailer(self, costs: Seen<Costs>) -> Trailer {
-        let Self { end, calls, lost_events, cost, sources, sliced } = self;
+        let Self { end, calls, lost_events, cost, sources, sliced, files } = self;
         Trailer {
             ending: end.ending,
             reaped_at: end.at,
@@ -114,6 +116,7 @@ impl Recorded {
             living_until: Some(end.counted_until),
             peaks: end.peaks,
             began_at_bytes: end.began_at_bytes,
+            files,
             lost_events,
             cost,
             sources,
@@ -229,6 +232,7 @@ impl<'a> Session<'a> {
             cost: self.instruments.cost(),
             sources: self.instruments.worse(),
             sliced: self.instruments.sliced(end.at),
+            files: self.instruments.files(),
             end,
         }
     }

@@ -5,7 +5,7 @@ use model::peers::ConnectionRow;
 use model::peers::LookupRow;
 use model::recording::Tier;
 use model::run::{
-    Bound, CallRow, Faults, FunctionRow, LineRow, MemoryPeak, ThreadLedger, Utilization, WaitRow,
+    Bound, CallRow, Faults, FileTable, FunctionRow, LineRow, MemoryPeak, ThreadLedger, Utilization, WaitRow,
 };
 use model::{
     AccountPart, Costs, Coverage, Ns, Prediction, Profile, Run, RunQueue, Seen, Series, State, Step,
@@ -37,6 +37,8 @@ pub struct Evidence<'a> {
     pub waits: &'a [WaitRow],
     /// System calls of all threads.
     pub syscalls: &'a Seen<Vec<CallRow>>,
+    /// What was read and written of files.
+    pub files: &'a Seen<FileTable>,
     /// Each thread's own ledger.
     pub threads: &'a [ThreadLedger],
     /// Page faults.
@@ -83,6 +85,7 @@ impl<'a> Evidence<'a> {
             path: &run.path,
             waits: &run.waits,
             syscalls: &run.syscalls,
+            files: &run.files,
             threads: &run.threads,
             faults: &run.faults,
             memory_peak: &run.memory_peak,

@@ -7,7 +7,9 @@ use model::network::ConnectionOrigin;
 use model::peers::ConnectionRow;
 use model::prediction::{Prediction, Site, SiteTimes};
 use model::recording::{Ending, Host, Tier};
-use model::run::{Bound, CallRow, Class, Phases, Shares, ThreadLedger, WaitRow, WaitingThread, measured};
+use model::run::{
+    Bound, CallRow, Class, FileTable, Phases, Shares, ThreadLedger, WaitRow, WaitingThread, measured,
+};
 use model::series::{LinkSeries, SeriesVerdict};
 use model::wait::{WaitCall, WaitTarget};
 use model::{Coverage, Diagnosis, Finding, Ns, Profile, Run, Seen, Series, State, Tid};
@@ -64,6 +66,7 @@ pub(super) fn run(states: &[(State, Ns)]) -> Run {
         connections: Seen::Value(Vec::new()),
         lookups: Seen::Value(Vec::new()),
         syscalls: Seen::Value(Vec::new()),
+        files: Seen::Value(FileTable::default()),
         faults: Seen::Absent,
         memory_peak: Seen::Absent,
         programs: Seen::Absent,

@@ -46,6 +46,7 @@ pub(super) fn trailer(reaped_at: Ns, rusage: Seen<Rusage>) -> Trailer {
         living_until: None,
         peaks: Vec::new(),
         began_at_bytes: None,
+        files: Seen::unseen("made by a dwell that did not record it"),
         lost_events: Seen::Value(0),
         cost: vec![],
         sources: vec![],

@@ -20,12 +20,12 @@ use crate::connections::Connections;
 use crate::for_work::{HELD_NS_MAX, is_idle};
 use crate::keys::{ReasonKey, TargetKey};
 use crate::names::Names;
-use crate::sliced;
 use crate::what_if::program::Program;
 use crate::what_if::recorder::Recorder;
+use crate::{file_rows, sliced};
 use model::peers::{ConnectionRow, LookupRow};
 use model::recording::{AttachWindow, Comm, Counters, Trailer, Waker};
-use model::run::{Faults, Programs, ThreadLedger as ThreadRow};
+use model::run::{Faults, FileTable, Programs, ThreadLedger as ThreadRow};
 use model::{Ns, Prediction, Seen, State, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -47,6 +47,8 @@ pub(crate) struct Closed {
     pub(crate) connections: Vec<ConnectionRow>,
     /// Questions for names.
     pub(crate) lookups: Vec<LookupRow>,
+    /// What was read and written of files.
+    pub(crate) files: Seen<FileTable>,
     /// Other programs that threads waited behind.
     pub(crate) rivals: Rivals,
     /// Its processes, by program.
@@ -135,6 +137,7 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
         window: window.map(|attached| self::window(attached.target, &members(&tree, &idle))),
     };
     let (connections, lookups) = (connections.rows(), names.lookups.rows());
+    let files = file_rows::table(trailer, &names, &pieces.threads);
     let largest = processes.largest();
     let programs = processes.close(end, division.of_tree);
     let rivals = tree.occupants.rivals;
@@ -147,6 +150,7 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
         faults,
         connections,
         lookups,
+        files,
         rivals,
         programs,
         largest,

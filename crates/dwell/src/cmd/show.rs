@@ -95,6 +95,7 @@ impl LastSeen {
             living_until: None,
             peaks: Vec::new(),
             began_at_bytes: None,
+            files: Seen::unseen(WHY),
             lost_events: Seen::unseen(WHY),
             cost: Vec::new(),
             sources: Vec::new(),

@@ -136,19 +136,16 @@ const PATH_AT_CALLS: &[&str] = &[
 
 /// In the kernel half's `result_kind`.
 const MOVES_BYTES: u8 = 4;
+const READS_FILE: u8 = 8;
+const WRITES_FILE: u8 = 16;
 
-/// Calls that move data, and whose result is how much.
+/// Calls that read from the descriptor that is their first argument, and those that write to it:
+/// what is counted by file.
+const FILE_READS: &[&str] = &["read", "readv", "pread64", "preadv", "preadv2"];
+const FILE_WRITES: &[&str] = &["write", "writev", "pwrite64", "pwritev", "pwritev2"];
+
+/// Other calls that move data, and whose result is how much.
 const MOVING_CALLS: &[&str] = &[
-    "read",
-    "write",
-    "readv",
-    "writev",
-    "pread64",
-    "pwrite64",
-    "preadv",
-    "pwritev",
-    "preadv2",
-    "pwritev2",
     "recvfrom",
     "sendto",
     "recvmsg",
@@ -254,7 +251,8 @@ pub(crate) fn kinds() -> Vec<u8> {
 }
 
 /// For each call of both tables: how many of its first three arguments it has, and [`MOVES_BYTES`]
-/// where a result above 0 is a number of bytes that it moved.
+/// where a result above 0 is a number of bytes that it moved, with [`READS_FILE`] or
+/// [`WRITES_FILE`] where they are of the file of its first argument.
 pub(crate) fn result_kinds() -> Vec<u8> {
     (0..TABLE).map(native).chain((0..TABLE).map(compat)).map(result_kind).collect()
 }
@@ -264,6 +262,8 @@ fn result_kind(name: Option<&str>) -> u8 {
         Some(name) if CALLS_OF_NONE.contains(&name) => 0,
         Some(name) if CALLS_OF_ONE.contains(&name) => 1,
         Some(name) if CALLS_OF_TWO.contains(&name) => 2,
+        Some(name) if FILE_READS.contains(&name) => 3 | MOVES_BYTES | READS_FILE,
+        Some(name) if FILE_WRITES.contains(&name) => 3 | MOVES_BYTES | WRITES_FILE,
         Some(name) if MOVING_CALLS.contains(&name) => 3 | MOVES_BYTES,
         _ => 3,
     }
@@ -359,11 +359,13 @@ mod tests {
         let kinds = result_kinds();
         assert_eq!(
             (kinds[0], kinds[1], kinds[3]),
-            (3 | MOVES_BYTES, 3 | MOVES_BYTES, 1),
+            (3 | MOVES_BYTES | READS_FILE, 3 | MOVES_BYTES | WRITES_FILE, 1),
             "read, write, close"
         );
         assert_eq!((kinds[24], kinds[35], kinds[7]), (0, 2, 3), "sched_yield, nanosleep, poll");
-        assert_eq!((kinds[TABLE + 3], kinds[TABLE + 6]), (3 | MOVES_BYTES, 1), "read and close of i386");
+        let of_i386 = (3 | MOVES_BYTES | READS_FILE, 1);
+        assert_eq!((kinds[TABLE + 3], kinds[TABLE + 6]), of_i386, "read and close of i386");
+        assert_eq!((kinds[44], kinds[217]), (3 | MOVES_BYTES, 3 | MOVES_BYTES), "sendto, getdents64");
         assert!(moves_bytes(Call(0)) && moves_bytes(Call(3 | Call::COMPAT)) && !moves_bytes(Call(3)));
         assert!(has_path(Call(257)) && !has_path(Call(0)) && !has_path(Call::OTHER), "openat, read");
     }

@@ -15,6 +15,7 @@ use crate::threads::Threads;
 use bpf::Bpf;
 use fallback::Fallback;
 use model::coverage::{Extent, Source};
+use model::files::FileUses;
 use model::recording::{Cost, Sliced, Tier};
 use model::{CallStats, Event, Ns, Pid, Seen};
 use perf::PerfRefusal;
@@ -267,6 +268,14 @@ impl Instruments {
         match self {
             Instruments::Bpf(bpf) => Seen::Value(bpf.calls()),
             Instruments::Fallback(..) => Seen::unseen("system calls are counted with BPF only"),
+        }
+    }
+
+    /// What processes read and wrote of files.
+    pub(crate) fn files(&self) -> Seen<FileUses> {
+        match self {
+            Instruments::Bpf(bpf) => bpf.files(),
+            Instruments::Fallback(..) => Seen::unseen("what was read of each file is counted with BPF only"),
         }
     }
 

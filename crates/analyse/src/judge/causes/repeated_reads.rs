@@ -2,27 +2,367 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
-use model::finding::CauseName;
+use crate::judge::file_calls::{Gone, part_of_all};
+use crate::judge::predict::{Goes, Kind};
+use model::coverage::Interval;
+use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
+use model::run::{CallRow, FileRow, FileTable};
+use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
+use model::wait::WaitTarget;
+use model::{Ns, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName { id: "repeated-reads", title: "the same bytes read again" },
     tiers: &[Tier::Bpf],
     manual: Manual {
-        what: "The program reads a file whose bytes it has read before.",
+        what: "A process reads more bytes of a file than the file has: at least twice as many.",
         why: "Each time the bytes are copied from the kernel's memory and taken apart again; if memory was short meanwhile, \
               the disk has to give them again too.",
-        rule: "It is not looked for yet: for that it must be known how much was read of each file, and how large the file is.",
-        else_it_could_be: "A file that changed meanwhile.",
+        rule: "One process has read at least twice the size of a file; what the program wrote to the file meanwhile does not \
+               count as read again. How much was read of each file is a sample by bytes: the low end of its 95 % interval \
+               counts. All such files together are read again by 4 MiB or more: copying so much takes about as long as \
+               starting a process.",
+        else_it_could_be: "A file that another program changed meanwhile. A file of which some places are read \
+                           again and again and others never: a database that is larger than memory, read with `pread`. \
+                           Then the answer is a larger cache in the program, and what it saves is what that cache hits.",
         change: "Read it once and keep what was made of it; look at its time of change (`stat`) to know whether it is still \
-                 the same.",
-        part: "All but one of N passes go, N - 1 of N.",
-        assumes: "What is made of the bytes fits into memory.",
+                 the same. Of a file that is read in places keep those that are needed again, or map it (`mmap`).",
+        part: "Of the calls' time on the file what is not its first pass goes: of B bytes read of a file of S bytes, \
+               1 - S/B. At least without what the calls waited for the disk, which the first pass did as a rule. Counted. \
+               The program's own work on the bytes would go along, and is not claimed.",
+        assumes: "The bytes are the same each time. What is made of them fits into memory.",
     },
-    explains: &[],
+    explains: &["small-io", "disk-latency", "disk-throughput"],
     check,
 };
 
-fn check(_: &Evidence<'_>) -> Outcome {
-    Outcome::Unavailable("how much was read of each file, and how large it is, is not recorded".to_owned())
+/// Copying so much takes about a millisecond, as starting a process does.
+const AGAIN_MIN: u64 = 4 << 20;
+/// Files that are named with their figures.
+const NAMED: usize = 3;
+
+/// A file that was read again.
+#[derive(Debug, Clone, Copy)]
+struct Again<'a> {
+    place: usize,
+    file: &'a FileRow,
+    /// Its size, and what was written to it: so many bytes could be new.
+    new_bytes: u64,
+}
+
+/// What of a call's time was on such files, and what of that goes: least and most.
+#[derive(Debug, Clone, Copy)]
+struct OfCall<'a> {
+    row: &'a CallRow,
+    /// Time of the calls that were traced.
+    traced_ns: f64,
+    files_ns: f64,
+    goes_ns: (f64, f64),
+    /// Calls that go.
+    calls: f64,
+}
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    let files = match evidence.files {
+        Seen::Value(files) => files,
+        Seen::Absent => return Outcome::RuledOut(say!("no files were read")),
+        Seen::Unseen(why) => return Outcome::Unavailable(why.clone()),
+    };
+    let again = again(files);
+    let bytes: u64 = again.iter().map(Again::bytes).sum();
+    let calls = of_calls(evidence, &again);
+    if bytes < AGAIN_MIN || calls.is_empty() {
+        return Outcome::RuledOut(why_not(files));
+    }
+    Outcome::Found(vec![finding(evidence, &again, &calls)])
+}
+
+/// Those that were, for certain, what was read most first.
+fn again(files: &FileTable) -> Vec<Again<'_>> {
+    let written = |file: &FileRow| {
+        let same = files.rows.iter().filter(|other| other.is_same_file(file));
+        same.map(|other| other.written.bytes).sum::<u64>()
+    };
+    let rows = files.rows.iter().enumerate().filter(|(_, file)| file.size_bytes > 0);
+    let all = rows.map(|(place, file)| Again { place, file, new_bytes: file.size_bytes + written(file) });
+    let mut again: Vec<_> = all.filter(|again| again.bytes() >= again.file.size_bytes).collect();
+    again.sort_by_key(|again| std::cmp::Reverse(again.file.read.total_ns));
+    again
+}
+
+impl Again<'_> {
+    /// How many were read again, at least.
+    fn bytes(&self) -> u64 {
+        self.file.read.lo_bytes.saturating_sub(self.new_bytes)
+    }
+
+    /// What goes of the time of its reads, but for what they waited for the disk: least and most.
+    fn goes_ns(&self, disk_ns: Ns) -> (f64, f64) {
+        let read = &self.file.read;
+        let ns = read.total_ns as f64;
+        // The sample says as much of the time as of the bytes.
+        let lo = read.lo_bytes as f64 / read.bytes.max(1) as f64;
+        let (lo_ns, hi_ns) = ((ns * lo - disk_ns as f64).max(0.0), ns * (2.0 - lo));
+        let part = |bytes: u64, new_bytes: u64| 1.0 - (new_bytes as f64 / bytes.max(1) as f64).min(1.0);
+        (lo_ns * part(read.lo_bytes, self.new_bytes), hi_ns * part(read.bytes, self.file.size_bytes))
+    }
+
+    /// How often its bytes were read.
+    fn times(&self) -> u64 {
+        (self.file.read.bytes as f64 / self.file.size_bytes.max(1) as f64).round() as u64
+    }
+}
+
+impl<'a> OfCall<'a> {
+    /// Which part of its calls' time this is.
+    fn share(&self, ns: f64) -> f64 {
+        (ns / self.traced_ns).min(1.0)
+    }
+
+    fn gone(&self) -> Gone<'a> {
+        let part = (self.share(self.goes_ns.0), self.share(self.goes_ns.1));
+        Gone { row: self.row, calls: (self.calls as u64).min(self.row.calls), part }
+    }
+}
+
+/// The calls that read these files, each with its own part.
+fn of_calls<'a>(evidence: &Evidence<'a>, again: &[Again<'_>]) -> Vec<OfCall<'a>> {
+    let rows = evidence.syscalls.value().map_or(&[][..], Vec::as_slice);
+    let of_row = |row: &'a CallRow| {
+        let seen = row.estimate.map_or(1.0, |estimate| estimate.seen as f64 / estimate.calls.max(1) as f64);
+        let mut sum = OfCall {
+            row,
+            traced_ns: row.total_ns as f64 * seen,
+            files_ns: 0.0,
+            goes_ns: (0.0, 0.0),
+            calls: 0.0,
+        };
+        for again in again.iter().filter(|again| again.file.read.call == row.name.to_string()) {
+            let (lo, hi) = again.goes_ns(disk_ns(evidence, row, &again.file.path));
+            sum.files_ns += again.file.read.total_ns as f64;
+            sum.goes_ns = (sum.goes_ns.0 + lo, sum.goes_ns.1 + hi);
+            let read = &again.file.read;
+            sum.calls += read.calls as f64 * (again.bytes() as f64 / read.lo_bytes.max(1) as f64) / seen;
+        }
+        (sum.files_ns > 0.0 && sum.traced_ns > 0.0).then_some(sum)
+    };
+    rows.iter().filter_map(of_row).collect()
+}
+
+/// How long a call waited for the disk with this file.
+fn disk_ns(evidence: &Evidence<'_>, row: &CallRow, path: &str) -> Ns {
+    let waits = evidence.waits_in(State::Disk, &[&row.name.name]);
+    let of_file = waits.iter().filter(|(_, wait)| match &wait.on {
+        WaitTarget::File(Seen::Value(on)) => on == path,
+        _ => false,
+    });
+    of_file.map(|(_, wait)| wait.total_ns).sum()
+}
+
+fn why_not(files: &FileTable) -> Sentence {
+    let most = files.rows.iter().filter(|file| file.size_bytes > 0).max_by_key(|file| file.read.bytes);
+    match most.filter(|file| file.read.bytes > 0) {
+        Some(file) => say!(
+            "of the file of which most was read, ",
+            Name(file.path.clone()),
+            ", that was about ",
+            Bytes(file.read.bytes),
+            ", and it has ",
+            Bytes(file.size_bytes)
+        ),
+        None => say!("little was read from files"),
+    }
+}
+
+fn finding(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -> Finding {
+    let gone: Vec<_> = calls.iter().map(OfCall::gone).collect();
+    let total_ns: Ns = calls.iter().map(|of| of.row.total_ns).sum();
+    let cpu_ns: Ns = calls.iter().map(|of| of.row.cpu_ns).sum();
+    let kind = if cpu_ns * 2 > total_ns { Kind::Cpu } else { Kind::Waiting };
+    let goes = evidence.without(&gone, kind);
+    let names: Vec<_> = calls.iter().map(|of| &of.row.name).collect();
+    let all = evidence.has(&names, &goes);
+    let of_files = calls.iter().map(|of| of.share(of.files_ns) * of.row.total_ns as f64).sum::<f64>();
+    let of = |ns: Ns| (ns as f64 * of_files / total_ns.max(1) as f64) as Ns;
+    let most = &again[0];
+    let in_places = most.file.read.call.starts_with('p');
+    Finding {
+        cause: CAUSE.name,
+        place: Place::File(most.place),
+        what: what(evidence, again, calls),
+        change: if in_places {
+            say!("keep the places of the file that are needed again in memory, or map it")
+        } else {
+            say!("read it once and keep what is made of it")
+        },
+        share_ns: Interval { lo: of(all.lo), hi: of(all.hi) },
+        saving: evidence.saving(&Goes::Parts(goes), part_of_all(&gone), Known::Counted),
+        evidence: again.iter().take(NAMED).map(figures).collect(),
+        assumes: vec![say!("the bytes are the same each time, and what is made of them fits into memory")],
+        verify: vec![say!("dwell compare 'the program' 'the one that keeps what it has read'")],
+        explains: Vec::new(),
+    }
+}
+
+fn what(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -> Sentence {
+    let most = &again[0];
+    let call = calls.iter().map(|of| &of.row.name).find(|name| name.to_string() == most.file.read.call);
+    let caller = call.map(|call| evidence.caller(&[call])).unwrap_or_default();
+    let program =
+        most.file.program.value().map_or_else(|| say!("the program"), |name| say!(Name(name.clone())));
+    let ns: Ns = again.iter().map(|again| again.file.read.total_ns).sum();
+    let times: u64 = again.iter().map(|again| again.file.read.calls).sum();
+    let others = match again.len() {
+        1 => Sentence::default(),
+        files => say!(", and ", Count(files as u64 - 1, "other file"), " again"),
+    };
+    program
+        .and(say!(
+            " reads the ",
+            Bytes(most.file.size_bytes),
+            " of ",
+            Name(most.file.path.clone()),
+            " about ",
+            Number(most.times()),
+            " times over"
+        ))
+        .and(others)
+        .and(say!(", with ", Name(most.file.read.call.clone())))
+        .and(caller)
+        .and(say!("; about ", Count(times, "call"), " take ", Time(ns)))
+}
+
+fn figures(again: &Again<'_>) -> Sentence {
+    let read = &again.file.read;
+    say!(
+        Name(again.file.path.clone()),
+        ": about ",
+        Bytes(read.bytes),
+        " read, at least ",
+        Bytes(read.lo_bytes),
+        "; it has ",
+        Bytes(again.file.size_bytes)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::file_samples::{call, step, wait};
+    use crate::judge::samples::{found, judged, ruled_out, run, saves, sites};
+    use model::prediction::Site;
+    use model::run::{Estimate, TransferRow};
+    use model::wait::WakerKind;
+    use model::{Diagnosis, Reason, Run};
+
+    const MS: Ns = 1_000_000;
+    const MIB: u64 = 1 << 20;
+
+    /// A file of which so much was read, counted, in so much time.
+    fn file(path: &str, size: u64, bytes: u64, ns: Ns) -> FileRow {
+        let read =
+            TransferRow { call: "read".into(), calls: bytes >> 16, bytes, lo_bytes: bytes, total_ns: ns };
+        FileRow {
+            path: path.into(),
+            device: Seen::Value("vda".into()),
+            inode: path.len() as u64,
+            generation: 0,
+            pid: 100,
+            program: Seen::Value("program".into()),
+            size_bytes: size,
+            read,
+            written: TransferRow::default(),
+            flags: Vec::new(),
+        }
+    }
+
+    /// A second, of which 800 ms are in reads.
+    fn of(files: Vec<FileRow>) -> Run {
+        let mut run = run(&[(State::User, 200 * MS), (State::Kernel, 800 * MS)]);
+        run.syscalls = Seen::Value(vec![call("read", 1000, 0, 800 * MS)]);
+        run.path = vec![step(State::Kernel, Reason::Syscall("read".into()), 800 * MS)];
+        run.files = Seen::Value(FileTable { rows: files, other_bytes: 0, at_least: false });
+        run
+    }
+
+    fn diagnosis(run: &Run) -> Diagnosis {
+        judged(run, &sites(run, &[(Site::Call("read".into()), [800 * MS; 3])]))
+    }
+
+    fn is_found(files: Vec<FileRow>) -> bool {
+        found(&diagnosis(&of(files)), "repeated-reads").is_some()
+    }
+
+    #[test]
+    fn all_passes_but_the_first_go() {
+        let run =
+            of(vec![file("/other", 9 * MIB, 9 * MIB, 400 * MS), file("/a", 5 * MIB, 50 * MIB, 400 * MS)]);
+        let diagnosis = diagnosis(&run);
+        let finding = found(&diagnosis, "repeated-reads").expect("it is there");
+        assert_eq!(saves(finding), (360 * MS, 360 * MS), "nine tenths of half of the calls' time");
+        assert_eq!(finding.place, Place::File(1));
+        assert_eq!(finding.share_ns, Interval { lo: 400 * MS, hi: 400 * MS });
+    }
+
+    #[test]
+    fn less_than_twice_and_little_is_no_cause() {
+        assert!(is_found(vec![file("/a", 5 * MIB, 10 * MIB, 400 * MS)]));
+        assert!(!is_found(vec![file("/a", 5 * MIB, 10 * MIB - 1, 400 * MS)]));
+        assert!(is_found(vec![file("/a", 4096, 4096 + AGAIN_MIN, 400 * MS)]));
+        assert!(!is_found(vec![file("/a", 4096, 4095 + AGAIN_MIN, 400 * MS)]));
+        let one = || file("/a", MIB, 3 * MIB, 200 * MS);
+        assert!(is_found(vec![one(), FileRow { inode: 77, ..one() }]), "two together are much");
+        assert!(!is_found(vec![file("/a", 0, 50 * MIB, 400 * MS)]), "its size is not known");
+        assert!(ruled_out(&diagnosis(&of(vec![])), "repeated-reads"));
+    }
+
+    #[test]
+    fn what_a_sample_may_have_by_chance_is_none() {
+        let mut row = file("/a", MIB, 50 * MIB, 400 * MS);
+        row.read.lo_bytes = 5 * MIB + 1;
+        assert!(is_found(vec![row.clone()]));
+        row.read.lo_bytes = 2 * MIB;
+        assert!(!is_found(vec![row]));
+    }
+
+    #[test]
+    fn what_the_program_wrote_is_new() {
+        let mut reader = file("/a", 5 * MIB, 50 * MIB, 400 * MS);
+        let mut writer = FileRow { pid: 101, read: TransferRow::default(), ..reader.clone() };
+        writer.written.bytes = 40 * MIB;
+        assert!(is_found(vec![reader.clone(), writer.clone()]));
+        writer.written.bytes += 1;
+        assert!(!is_found(vec![reader.clone(), writer.clone()]));
+        writer.generation = 1;
+        assert!(is_found(vec![reader.clone(), writer]), "another file");
+        reader.written.bytes = 41 * MIB;
+        assert!(!is_found(vec![reader]));
+    }
+
+    #[test]
+    fn the_disk_is_waited_for_in_the_first_pass() {
+        let mut run = of(vec![file("/a", 5 * MIB, 50 * MIB, 800 * MS)]);
+        let on = WaitTarget::File(Seen::Value("/a".into()));
+        run.waits = vec![wait(State::Disk, "read", on, 10, 300 * MS, WakerKind::Device)];
+        let diagnosis = diagnosis(&run);
+        assert_eq!(saves(found(&diagnosis, "repeated-reads").expect("it is there")), (450 * MS, 720 * MS));
+    }
+
+    #[test]
+    fn of_calls_in_windows_the_files_have_a_part_of_those_that_were_traced() {
+        let mut run = of(vec![file("/a", 5 * MIB, 50 * MIB, 100 * MS)]);
+        let Seen::Value(calls) = &mut run.syscalls else { panic!("they are there") };
+        calls[0].estimate = Some(Estimate { seen: 250, calls: 1000, lo: 900, hi: Some(1100) });
+        let diagnosis = diagnosis(&run);
+        let finding = found(&diagnosis, "repeated-reads").expect("it is there");
+        assert_eq!(saves(finding), (360 * MS, 360 * MS));
+    }
+
+    #[test]
+    fn without_bytes_of_files_it_cannot_be_looked_for() {
+        let mut run = of(vec![]);
+        run.files = Seen::unseen("not in this recording");
+        assert!(diagnosis(&run).unavailable.iter().any(|(cause, _)| cause.id == "repeated-reads"));
+    }
 }

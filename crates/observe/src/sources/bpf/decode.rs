@@ -7,7 +7,7 @@
 
 mod connections;
 mod fields;
-mod objects;
+pub(super) mod objects;
 mod sockets;
 mod stacks;
 

@@ -16,6 +16,7 @@
  * CPU.
  */
 #include "alive.h"
+#include "files.h"
 #include "objects.h"
 #include "occupants.h"
 #include "requests.h"
@@ -178,7 +179,11 @@ int sys_exit(u64 *ctx)
 	u32 bucket = log_linear(total);
 	if (bucket < BUCKETS)
 		entry->histogram[bucket]++;
-	count_result(thread, entry, (struct pt_regs *)ctx[0], call, result);
+	if (count_result(thread, entry, (struct pt_regs *)ctx[0], call, result)) {
+		u64 bytes = stands_for(cpu, result);
+		if (bytes)
+			count_file(call, result, bytes, total, now);
+	}
 	return 0;
 }
 

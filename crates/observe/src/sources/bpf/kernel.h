@@ -43,11 +43,13 @@ enum {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_STACK = 23,
 	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
 #define BPF_ANY 0
+#define BPF_NOEXIST 1
 #define BPF_F_NO_PREALLOC 1
 #define BPF_RB_NO_WAKEUP 1
 #define BPF_F_MMAPABLE (1 << 10)
@@ -61,6 +63,7 @@ static long (*bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
 static long (*bpf_map_push_elem)(void *map, const void *value, u64 flags) = (void *)87;
 static long (*bpf_map_pop_elem)(void *map, void *value) = (void *)88;
 static u64 (*bpf_ktime_get_ns)(void) = (void *)5;
+static u32 (*bpf_get_prandom_u32)(void) = (void *)7;
 static u32 (*bpf_get_smp_processor_id)(void) = (void *)8;
 static long (*bpf_get_stack)(void *ctx, void *to, u32 size, u64 flags) = (void *)67;
 static long (*bpf_probe_read_user)(void *to, u32 size, const void *from) = (void *)112;
@@ -86,13 +89,13 @@ struct mount { struct mount *mnt_parent; struct dentry *mnt_mountpoint; struct v
 struct path { struct vfsmount *mnt; struct dentry *dentry; };
 struct fs_struct { struct path pwd; };
 struct super_block { u32 s_dev; unsigned long s_magic; };
-struct inode { u16 i_mode; unsigned long i_ino; u32 i_rdev, i_nlink, i_generation; struct super_block *i_sb; struct hlist_head i_dentry; };
+struct inode { u16 i_mode; s64 i_size; unsigned long i_ino; u32 i_rdev, i_nlink, i_generation; struct super_block *i_sb; struct hlist_head i_dentry; };
 struct address_space { struct inode *host; };
 struct folio { struct address_space *mapping; };
 struct gendisk { int major, first_minor; };
 struct request_queue { struct gendisk *disk; };
 struct request { struct request_queue *q; u32 cmd_flags, __data_len; u64 start_time_ns; };
-struct file { struct inode *f_inode; void *private_data; struct path f_path; };
+struct file { u32 f_flags; struct inode *f_inode; void *private_data; struct path f_path; };
 struct fdtable { u32 max_fds; struct file **fd; };
 struct files_struct { struct fdtable *fdt; };
 
@@ -194,6 +197,8 @@ struct bpf_perf_event_data { struct perf_regs regs; u64 sample_period; u64 addr;
 		value_;                                                                                        \
 	})
 #define AT_FDCWD (-100)
+#define O_DSYNC 0x1000
+#define O_SYNC_ONLY 0x100000 /* of O_SYNC, beside O_DSYNC */
 #define FIELD_EXISTS(object, field) __builtin_preserve_field_info((object)->field, 2)
 
 /* Arguments of the current call of a blocked thread. */
@@ -205,6 +210,7 @@ struct bpf_perf_event_data { struct perf_regs regs; u64 sample_period; u64 addr;
 /* Exceptions set it to -1: there is no call to restart. */
 #define CAME_BY_CALL(regs) ((s64)(regs)->orig_ax >= 0)
 #define CALL_OF(regs) ((u32)(regs)->orig_ax)
+#define O_DIRECT 0x4000
 /* A function in user space: its first parameter, and its return value. */
 #define PARAMETER0(regs) ((regs)->di)
 #define RETURNED(regs) ((regs)->ax)
@@ -221,6 +227,7 @@ struct bpf_perf_event_data { struct perf_regs regs; u64 sample_period; u64 addr;
 #define IS_COMPAT(task) ((task)->thread_info.flags & (1ul << 22)) /* TIF_32BIT */
 #define CAME_BY_CALL(regs) ((regs)->syscallno >= 0)
 #define CALL_OF(regs) ((u32)(regs)->syscallno)
+#define O_DIRECT 0x10000
 #define PARAMETER0(user) (((struct user_pt_regs *)(user))->regs[0])
 #define RETURNED(user) (((struct user_pt_regs *)(user))->regs[0])
 #define USER_REGS(user, to)                                                                                    \

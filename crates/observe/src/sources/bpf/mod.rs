@@ -13,7 +13,7 @@
 //! - `mappings.rs`: executable mappings, from perf's side-band events.
 //! - `controller.rs`, `slices.rs`, `tracing.rs`: when calls are traced.
 //! - `clock.rs`, `waits.rs`: how often stacks are taken.
-//! - `cost.rs`: counters of the kernel half.
+//! - `cost.rs`: counters of the kernel half; `files.rs`: its counters of files.
 //! - `names.rs`, `network.rs`, `resolver.rs`: programs that are run, or attached, on demand.
 //!
 //! This file puts them together. A drain runs from the kernel's buffers to the sink once: nothing
@@ -28,6 +28,7 @@ mod cost;
 mod decode;
 mod dns;
 mod drain;
+mod files;
 mod load;
 mod lookups;
 mod mappings;
@@ -65,8 +66,9 @@ pub(crate) use load::loader;
 use mappings::Mappings;
 pub(crate) use maps::map;
 use model::coverage::{Extent, Source};
+use model::files::FileUses;
 use model::recording::{Cost, Sliced};
-use model::{CallStats, Event, Ns, Pid};
+use model::{CallStats, Event, Ns, Pid, Seen};
 use python::TARGET_LEN;
 pub(crate) use refusal::BpfRefusal;
 use rustc_hash::FxHashMap;
@@ -98,8 +100,15 @@ pub(crate) struct Bpf {
     commands: Commands,
     /// The window, where it was attached to running processes.
     look_here: Option<LookHere>,
-    /// Calls at the end of a window: the observed processes continue.
-    at_end: Option<Vec<CallStats>>,
+    /// What was counted at the end of a window: the observed processes continue.
+    at_end: Option<Counted>,
+    /// Bytes of files that were counted before the window.
+    file_bytes_before: u64,
+}
+
+struct Counted {
+    calls: Vec<CallStats>,
+    files: Seen<FileUses>,
 }
 
 impl Bpf {
@@ -134,6 +143,7 @@ impl Bpf {
             clock.program_began(monotonic_ns());
         }
         cost::forget_calls(&mut bpf.ebpf);
+        bpf.file_bytes_before = files::forget(&mut bpf.ebpf);
         Ok(bpf)
     }
 
@@ -149,7 +159,7 @@ impl Bpf {
         if let Some(look_here) = &self.look_here {
             look_here.everywhere();
         }
-        self.at_end = Some(cost::calls(&self.ebpf));
+        self.at_end = Some(Counted { calls: cost::calls(&self.ebpf), files: self.files() });
         monotonic_ns()
     }
 
@@ -208,6 +218,7 @@ impl Bpf {
             commands: Commands::default(),
             look_here: None,
             at_end: None,
+            file_bytes_before: 0,
         })
     }
 
@@ -401,7 +412,15 @@ impl Bpf {
 
     /// The calls that returned while they were traced.
     pub(crate) fn calls(&self) -> Vec<CallStats> {
-        self.at_end.clone().unwrap_or_else(|| cost::calls(&self.ebpf))
+        self.at_end.as_ref().map_or_else(|| cost::calls(&self.ebpf), |counted| counted.calls.clone())
+    }
+
+    /// What was read and written of files while calls were traced.
+    pub(crate) fn files(&self) -> Seen<FileUses> {
+        match &self.at_end {
+            Some(counted) => counted.files.clone(),
+            None => files::uses(&self.ebpf, self.file_bytes_before),
+        }
     }
 
     /// The sums for the estimate of all calls, where they were traced in windows.

@@ -11,6 +11,9 @@
 volatile const u8 result_kind[2 * CALLS] = {};
 #define COMPARED 3
 #define MOVES_BYTES 4
+/* It moves bytes from or to the file of its first argument. */
+#define READS_FILE 8
+#define WRITES_FILE 16
 
 /* The index of the highest bit, from the product with a de Bruijn sequence of 64 bits (Leiserson,
  * Prokop and Randall, "Using de Bruijn Sequences to Index a 1 in a Computer Word", 1998). Without
@@ -69,11 +72,11 @@ INLINE u64 signature_of(u32 call, u8 kind, struct pt_regs *regs, s64 result)
 }
 
 /*
- * What a call of the running thread gave. It repeats if it has the arguments and the result of the
+ * What a call of the running thread gave; whether it moved bytes of a file. It repeats if it has the arguments and the result of the
  * thread's last call of this number, as far as that is known: calls whose numbers end in the same
  * four bits share a place. What moved bytes repeats nothing: the bytes are others.
  */
-INLINE void count_result(struct thread *thread, struct stats *entry, struct pt_regs *regs, u32 call, s64 result)
+INLINE bool count_result(struct thread *thread, struct stats *entry, struct pt_regs *regs, u32 call, s64 result)
 {
 	u64 *last = &thread->last[call & (LAST - 1)];
 	u8 kind = result_kind[index_of(call) & (2 * CALLS - 1)];
@@ -82,7 +85,7 @@ INLINE void count_result(struct thread *thread, struct stats *entry, struct pt_r
 		entry->bytes += result;
 		entry->sizes[size < SIZES ? size : SIZES - 1]++;
 		*last = 0;
-		return;
+		return kind & (READS_FILE | WRITES_FILE);
 	}
 	if (result == 0)
 		entry->zeros++;
@@ -97,4 +100,5 @@ INLINE void count_result(struct thread *thread, struct stats *entry, struct pt_r
 	if (*last == signature)
 		entry->repeats++;
 	*last = signature;
+	return 0;
 }

@@ -37,6 +37,13 @@
 
 #define PATH_DELETED 2
 
+/* Flags of a file: it was opened with O_SYNC, O_DSYNC, O_DIRECT. */
+#define FILE_SYNC 1
+
+#define FILE_DSYNC 2
+
+#define FILE_DIRECT 4
+
 /*
  * Object of a switch: the thread's last PATH_GIVEN. Not a kernel address, and not aligned like
  * a futex.
@@ -494,6 +501,9 @@ struct cpu {
 	u64 lost;
 	/* Calls that returned. */
 	u64 calls;
+	/* Bytes of small transfers since the last sample, and when the next is due (`files.h`). */
+	u32 moved;
+	u32 gap;
 	/* Vector plus 1. */
 	u32 softirq;
 	u32 irq;
@@ -514,6 +524,49 @@ struct cpu {
 	/* A request to a disk was completed in this context. */
 	u32 request;
 	struct ends ends;
+	/* Bytes of files that were counted (`files.h`). */
+	u64 file_bytes;
+};
+
+/* The files of which it is counted what processes read and wrote. */
+#define FILES_MAX 4096
+
+/* The bytes that a sample of small transfers stands for: a power of two. */
+#define POINT_BYTES 1048576
+
+/* A file and a process. Inodes are reused, with another generation. */
+struct file_key {
+	u64 ino;
+	u32 dev;
+	u32 generation;
+	u32 pid;
+	u32 pad;
+};
+
+/* What a process moved in one direction, as far as the sample tells. */
+struct transfers {
+	u64 bytes;
+	/* Wall time of the calls. */
+	u64 ns;
+	/* In 1/1024. */
+	u64 calls;
+	/* Samples that stand for POINT_BYTES each. The rest was counted whole. */
+	u32 points;
+	/* The call of the last. */
+	u32 call;
+};
+
+struct file_counts {
+	/* The largest that was seen. */
+	u64 size;
+	/* Of its filesystem. */
+	u64 magic;
+	struct transfers read;
+	struct transfers written;
+	/* FILE_SYNC and so on, of all descriptors. */
+	u32 flags;
+	u32 pad;
+	char name[16];
 };
 
 /* Buckets of a histogram of call times. */
@@ -757,17 +810,40 @@ AT(buffer, pad2, 136);
 SIZE(buffer, 256);
 AT(cpu, lost, 0);
 AT(cpu, calls, 8);
-AT(cpu, softirq, 16);
-AT(cpu, irq, 20);
-AT(cpu, timer, 24);
-AT(cpu, ready, 28);
-AT(cpu, task, 32);
-AT(cpu, regs, 40);
-AT(cpu, behind, 48);
-AT(cpu, index, 56);
-AT(cpu, request, 60);
-AT(cpu, ends, 64);
-SIZE(cpu, 104);
+AT(cpu, moved, 16);
+AT(cpu, gap, 20);
+AT(cpu, softirq, 24);
+AT(cpu, irq, 28);
+AT(cpu, timer, 32);
+AT(cpu, ready, 36);
+AT(cpu, task, 40);
+AT(cpu, regs, 48);
+AT(cpu, behind, 56);
+AT(cpu, index, 64);
+AT(cpu, request, 68);
+AT(cpu, ends, 72);
+AT(cpu, file_bytes, 112);
+SIZE(cpu, 120);
+AT(file_key, ino, 0);
+AT(file_key, dev, 8);
+AT(file_key, generation, 12);
+AT(file_key, pid, 16);
+AT(file_key, pad, 20);
+SIZE(file_key, 24);
+AT(transfers, bytes, 0);
+AT(transfers, ns, 8);
+AT(transfers, calls, 16);
+AT(transfers, points, 24);
+AT(transfers, call, 28);
+SIZE(transfers, 32);
+AT(file_counts, size, 0);
+AT(file_counts, magic, 8);
+AT(file_counts, read, 16);
+AT(file_counts, written, 48);
+AT(file_counts, flags, 80);
+AT(file_counts, pad, 84);
+AT(file_counts, name, 88);
+SIZE(file_counts, 104);
 AT(error_count, error, 0);
 AT(error_count, calls, 4);
 SIZE(error_count, 8);

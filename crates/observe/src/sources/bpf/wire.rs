@@ -34,6 +34,10 @@ layout! {
     /// Flags of a path.
     const PATH_CUT: u8 = 1;
     const PATH_DELETED: u8 = 2;
+    /// Flags of a file: it was opened with O_SYNC, O_DSYNC, O_DIRECT.
+    const FILE_SYNC: u32 = 1;
+    const FILE_DSYNC: u32 = 2;
+    const FILE_DIRECT: u32 = 4;
 
     /// Object of a switch: the thread's last PATH_GIVEN. Not a kernel address, and not aligned like
     /// a futex.
@@ -467,6 +471,9 @@ layout! {
         lost: u64,
         /// Calls that returned.
         calls: u64,
+        /// Bytes of small transfers since the last sample, and when the next is due (`files.h`).
+        moved: u32,
+        gap: u32,
         /// Vector plus 1.
         softirq: u32,
         irq: u32,
@@ -485,6 +492,46 @@ layout! {
         /// A request to a disk was completed in this context.
         request: u32,
         ends: Ends,
+        /// Bytes of files that were counted (`files.h`).
+        file_bytes: u64,
+    }
+
+    /// The files of which it is counted what processes read and wrote.
+    const FILES_MAX: u32 = 4096;
+    /// The bytes that a sample of small transfers stands for: a power of two.
+    const POINT_BYTES: u32 = 1024 * 1024;
+
+    /// A file and a process. Inodes are reused, with another generation.
+    struct FileKey as file_key {
+        ino: u64,
+        dev: u32,
+        generation: u32,
+        pid: u32,
+        pad: u32,
+    }
+    /// What a process moved in one direction, as far as the sample tells.
+    struct Transfers as transfers {
+        bytes: u64,
+        /// Wall time of the calls.
+        ns: u64,
+        /// In 1/1024.
+        calls: u64,
+        /// Samples that stand for POINT_BYTES each. The rest was counted whole.
+        points: u32,
+        /// The call of the last.
+        call: u32,
+    }
+    struct FileCounts as file_counts {
+        /// The largest that was seen.
+        size: u64,
+        /// Of its filesystem.
+        magic: u64,
+        read: Transfers,
+        written: Transfers,
+        /// FILE_SYNC and so on, of all descriptors.
+        flags: u32,
+        pad: u32,
+        name: [u8; 16] as char,
     }
 
     /// Buckets of a histogram of call times.

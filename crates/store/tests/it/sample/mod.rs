@@ -233,6 +233,7 @@ fn trailer() -> Trailer {
         living_until: None,
         peaks: Vec::new(),
         began_at_bytes: None,
+        files: Seen::unseen("made by a dwell that did not record it"),
         lost_events: Seen::Value(1 << 33),
         cost: vec![Cost { what: "switch".to_owned(), times: 12, each_ns: (100, 200) }],
         sources: Vec::new(),

@@ -16,8 +16,11 @@ pub(super) fn object(of: &wire::Object) -> Object {
     }
 }
 
+/// The mode of a regular file.
+pub(in super::super) const REGULAR: u16 = 0o100_000;
+
 /// Filesystem magic numbers from `include/uapi/linux/magic.h` and the filesystems' own headers.
-fn file_kind(mode: u16, dev: u32, magic: u64, name: Comm) -> FileKind {
+pub(in super::super) fn file_kind(mode: u16, dev: u32, magic: u64, name: Comm) -> FileKind {
     const REMOTE: [u64; 6] = [0x6969, 0xff53_4d42, 0xfe53_4d42, 0x517b, 0x0102_1997, 0x00c3_6400];
     const ANON_INODE: u64 = 0x0904_1934;
     // procfs, sysfs, cgroup v1 and v2, debugfs, tracefs, securityfs, configfs, bpffs, efivarfs.

@@ -1,0 +1,131 @@
+//! What each process read and wrote of each file, from the table of the kernel half (`files.h`).
+
+use super::cost;
+use super::decode::objects::{REGULAR, file_kind};
+use super::wire::{self, FILE_DIRECT, FILE_DSYNC, FILE_SYNC, POINT_BYTES};
+use aya::Ebpf;
+use aya::maps::HashMap;
+use model::files::{FileUse, FileUses, Transfers};
+use model::recording::{Comm, FileKind};
+use model::{Call, Seen};
+use std::cmp::Reverse;
+use zerocopy::transmute;
+
+/// More are not recorded: the sample says little of those that moved less.
+const FILES: usize = 256;
+/// A call in the kernel half's sum.
+const CALL: u64 = 1024;
+
+type KeyWords = [u64; size_of::<wire::FileKey>() / 8];
+type CountsWords = [u64; size_of::<wire::FileCounts>() / 8];
+
+/// All files, those that moved most first. So many bytes were counted before they were forgotten.
+pub(super) fn uses(ebpf: &Ebpf, before: u64) -> Seen<FileUses> {
+    let map = ebpf.map("files").map(HashMap::<_, KeyWords, CountsWords>::try_from);
+    let (Some(Ok(map)), Some(counted)) = (map, bytes_counted(ebpf)) else {
+        return Seen::unseen("the kernel half's counts of files cannot be read");
+    };
+    let all = map.iter().filter_map(Result::ok);
+    let all = all.map(|(key, counts)| (transmute!(key), transmute!(counts)));
+    Seen::Value(sorted(all, counted.saturating_sub(before)))
+}
+
+/// Of all files so far, those that were forgotten too.
+fn bytes_counted(ebpf: &Ebpf) -> Option<u64> {
+    Some(cost::of_cpus(ebpf)?.iter().map(|cpu| cpu.file_bytes).sum())
+}
+
+fn sorted(counted: impl Iterator<Item = (wire::FileKey, wire::FileCounts)>, file_bytes: u64) -> FileUses {
+    let (mut files, mut of_kernel) = (Vec::new(), 0);
+    for (key, counts) in counted {
+        let file = of_file(&key, &counts);
+        match file_kind(REGULAR, key.dev, counts.magic, Comm(counts.name)) {
+            // Each time it is read the kernel makes its content anew.
+            FileKind::Kernel => of_kernel += bytes(&file),
+            _ => files.push(file),
+        }
+    }
+    files.sort_by_key(|file| (Reverse(bytes(file)), file.dev, file.ino, file.generation, file.pid));
+    files.truncate(FILES);
+    let kept: u64 = files.iter().map(bytes).sum();
+    let other_bytes = file_bytes.saturating_sub(kept + of_kernel);
+    FileUses { point_bytes: POINT_BYTES.into(), files, other_bytes }
+}
+
+fn bytes(file: &FileUse) -> u64 {
+    file.read.bytes + file.written.bytes
+}
+
+fn of_file(key: &wire::FileKey, counts: &wire::FileCounts) -> FileUse {
+    let has = |flag: u32| counts.flags & flag != 0;
+    FileUse {
+        pid: key.pid,
+        dev: key.dev,
+        ino: key.ino,
+        generation: key.generation,
+        name: Comm(counts.name).to_text(),
+        size_bytes: counts.size,
+        read: transfers(&counts.read),
+        written: transfers(&counts.written),
+        sync: has(FILE_SYNC),
+        dsync: has(FILE_DSYNC),
+        direct: has(FILE_DIRECT),
+    }
+}
+
+fn transfers(sum: &wire::Transfers) -> Transfers {
+    Transfers {
+        bytes: sum.bytes,
+        calls: sum.calls / CALL,
+        ns: sum.ns,
+        points: sum.points.into(),
+        call: (sum.bytes > 0).then_some(Call(sum.call as u16)),
+    }
+}
+
+/// Resets the counts: they are not part of a window that begins. Returns the bytes that were
+/// counted.
+pub(super) fn forget(ebpf: &mut Ebpf) -> u64 {
+    let counted = bytes_counted(ebpf).unwrap_or(0);
+    let Some(Ok(mut map)) = ebpf.map_mut("files").map(HashMap::<_, KeyWords, CountsWords>::try_from) else {
+        return counted;
+    };
+    let keys: Vec<_> = map.keys().filter_map(Result::ok).collect();
+    for key in keys {
+        // If it fails, there are a few bytes too many.
+        let _ = map.remove(&key);
+    }
+    counted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zerocopy::FromZeros;
+
+    fn counted(ino: u64, bytes: u64, magic: u64) -> (wire::FileKey, wire::FileCounts) {
+        let mut key = wire::FileKey::new_zeroed();
+        let mut counts = wire::FileCounts::new_zeroed();
+        (key.ino, key.pid, counts.magic, counts.size) = (ino, 7, magic, 4096);
+        (counts.read.bytes, counts.read.calls, counts.read.points) = (bytes, 64 * CALL, 1);
+        counts.flags = FILE_DSYNC;
+        counts.name = Comm::from("data").0;
+        (key, counts)
+    }
+
+    #[test]
+    fn those_that_moved_most_are_kept_and_the_kernels_own_are_none() {
+        const PROC: u64 = 0x9fa0;
+        let few = (0..FILES as u64).map(|ino| counted(ino, 10, 0));
+        let all = few.chain([counted(900, 50, 0), counted(901, 1000, PROC)]);
+        // 100 bytes were of files that the table has forgotten.
+        let uses = sorted(all, FILES as u64 * 10 + 50 + 1000 + 100);
+        assert_eq!(uses.files.len(), FILES);
+        assert_eq!(uses.other_bytes, 110);
+        let first = &uses.files[0];
+        assert_eq!((first.ino, first.pid, &*first.name, first.size_bytes), (900, 7, "data", 4096));
+        let read = Transfers { bytes: 50, calls: 64, ns: 0, points: 1, call: Some(Call(0)) };
+        assert_eq!((first.read, first.written), (read, Transfers::default()));
+        assert_eq!((first.sync, first.dsync, first.direct), (false, true, false));
+    }
+}
