@@ -100,6 +100,7 @@ impl Code {
             | Event::WakerStack { .. }
             | Event::AliveStack { .. }
             | Event::MemoryPeak { .. }
+            | Event::Established { .. }
             | Event::Lost { .. }
             | Event::Path { .. }
             | Event::Connection(_)

@@ -127,6 +127,7 @@ impl Trace {
     pub(crate) fn event(&mut self, event: &Event) -> Option<WaitKey> {
         match event {
             // As a rule recorded at the end, about what was before.
+            Event::Established { ends, serves, .. } => self.names.roles.told(*ends, *serves),
             Event::Connection(connection) => self.connections.told(connection),
             Event::Lookup(lookup) => self.names.lookups.told(lookup),
             Event::Path { dev, ino, path } => self.names.files.told(*dev, *ino, path),

@@ -383,6 +383,16 @@ pub enum Event {
         /// the one that created it.
         bytes: u64,
     },
+    /// A TCP connection of the tree between two high ports, of which neither tells who opened it, is
+    /// established. Recorded before the first wait on it.
+    Established {
+        /// When.
+        at: Ns,
+        /// The tree's end, and the other one.
+        ends: SocketEnds,
+        /// Whether the tree's end is the service.
+        serves: bool,
+    },
 }
 
 impl Event {
@@ -414,6 +424,7 @@ impl Event {
             | Event::Group { at, .. }
             | Event::AliveStack { at, .. }
             | Event::MemoryPeak { at, .. }
+            | Event::Established { at, .. }
             | Event::Start { at, .. } => Some(*at),
             Event::Lookup(lookup) => Some(lookup.answered_at.unwrap_or(lookup.asked_at)),
             Event::Connection(connection) => Some(connection.span.1),

@@ -125,6 +125,11 @@ impl Decoder {
                 let (wire::Rename { name, .. }, _) = read(record)?;
                 Event::Rename { at, tid, name: Comm(*name) }
             }
+            Kind::Established => {
+                let (wire::OfEnds { ends, .. }, _) = read(record)?;
+                let serves = head.a == wire::Began::Accepted as u8;
+                Event::Established { at, ends: (*ends).into(), serves }
+            }
             Kind::Connection => Event::Connection(Box::new(connections::connection(record)?)),
             Kind::Path => return self.path(record),
             Kind::SocketNames => return self.sockets.told(record),

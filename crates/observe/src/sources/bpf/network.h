@@ -23,6 +23,7 @@
 #define IPPROTO_UDP 17
 #define SOCK_DONE 1 /* bit of skc_flags: the other end's FIN is in */
 #define TCP_NAGLE_OFF 1
+#define HIGH_PORT_MIN 32768 /* ip_local_port_range, ip(7) */
 
 struct listener { u64 net; u32 port; u32 pad; };
 
@@ -126,12 +127,23 @@ __attribute__((noinline)) int begins(u64 key, u32 state)
 	return 0;
 }
 
+/* Of two high ports neither tells which end is the service. */
+__attribute__((noinline)) int tell_established(u64 key, u32 how, u64 now)
+{
+	struct ends_record record = { .head = HEAD(K_ESTABLISHED, how, 0, now) };
+	read_ends((struct sock *)key, &record.ends);
+	if (record.ends.local_port >= HIGH_PORT_MIN && record.ends.remote_port >= HIGH_PORT_MIN)
+		EMIT(record);
+	return 0;
+}
+
 __attribute__((noinline)) int is_established(u64 key)
 {
 	struct connection *connection = bpf_map_lookup_elem(&connections, &key);
 	u64 now = bpf_ktime_get_ns();
 	if (connection) {
 		connection->established = now;
+		tell_established(key, connection->how, now);
 		return 0;
 	}
 	struct sock_common *common = __builtin_preserve_access_index(&((struct sock *)key)->__sk_common);
@@ -139,6 +151,7 @@ __attribute__((noinline)) int is_established(u64 key)
 	if (bpf_map_lookup_elem(&listeners, &listener)) {
 		struct connection begun = { .began = now, .established = now, .how = BEGAN_ACCEPTED };
 		note_connection(key, &begun);
+		tell_established(key, BEGAN_ACCEPTED, now);
 	}
 	return 0;
 }

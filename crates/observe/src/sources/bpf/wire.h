@@ -120,6 +120,8 @@ enum kind {
 	K_PACKET = 41,
 	/* A name lookup of the C library that has returned. */
 	K_RESOLVED = 42,
+	/* a: connection_began; a connection between two high ports is established. */
+	K_ESTABLISHED = 43,
 	/* In the ring `stacks`, like all below. a: mode. */
 	K_SAMPLE_STACK = 64,
 	K_WAIT_STACK = 65,
@@ -361,7 +363,7 @@ struct object_record {
 	struct ends ends;
 };
 
-/* K_SEND, K_READY. */
+/* K_SEND, K_READY, K_ESTABLISHED. */
 struct ends_record {
 	struct head head;
 	u32 cpu;

@@ -104,6 +104,8 @@ layout! {
         Packet = 41,
         /// A name lookup of the C library that has returned.
         Resolved = 42,
+        /// a: connection_began; a connection between two high ports is established.
+        Established = 43,
         /// In the ring `stacks`, like all below. a: mode.
         SampleStack = 64,
         WaitStack = 65,
@@ -339,7 +341,7 @@ layout! {
         ends: Ends,
     }
 
-    /// K_SEND, K_READY.
+    /// K_SEND, K_READY, K_ESTABLISHED.
     struct OfEnds as ends_record, then "struct slot tail[]" {
         head: Head,
         cpu: u32,
