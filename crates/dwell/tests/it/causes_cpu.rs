@@ -147,6 +147,17 @@ fn blocks_that_are_made_and_freed_for_each_item() {
 }
 
 #[test]
+fn memory_that_is_given_back_and_touched_again() {
+    is_told("page-faults", &["./cpu", "pages"], &["./cpu", "pages-kept"]);
+}
+
+#[test]
+fn threads_that_look_on_the_cpu_that_another_one_needs() {
+    let bound = |what: &'static str| ["taskset", "-c", "0", "./cpu", what];
+    is_told("busy-wait", &bound("polls"), &bound("sleeps"));
+}
+
+#[test]
 fn a_process_for_each_item_of_a_shell() {
     let script = "i=0; while [ $i -lt 500 ]; do /bin/true; i=$((i+1)); done";
     is_told("process-spawning", &["sh", "-c", script], &["sh", "-c", &script.replace("/bin/true", ":")]);

@@ -101,6 +101,20 @@ fn who_had_the_cpu_may_be_unseen() {
 }
 
 #[test]
+fn threads_that_share_a_cpu_may_do_so_only_under_dwell() {
+    let mut run = turns(200 * MS, 40_000, pipe());
+    let assumes = |run: &Run| {
+        let diagnosis = judge(run);
+        found(&diagnosis, "context-switching").expect("it is there").assumes.len()
+    };
+    assert_eq!(assumes(&run), 1);
+    run.path.push(step(State::Runqueue, Reason::PreemptedByOwn("pong".into()), MS));
+    assert_eq!(assumes(&run), 2);
+    run.host.cpus = 1;
+    assert_eq!(assumes(&run), 1, "it has no other");
+}
+
+#[test]
 fn what_the_other_side_computes_on_the_same_cpu_stays() {
     let mut run = turns(400 * MS, 40_000, pipe());
     run.host.cpus = 1;
