@@ -6,6 +6,7 @@
 //! time sums to up to the accounts.
 
 mod allocators;
+mod along;
 pub mod bound;
 mod callers;
 pub mod causes;

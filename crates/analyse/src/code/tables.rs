@@ -35,6 +35,13 @@ impl Amount {
         self.samples += weight.count;
     }
 
+    /// With another's.
+    pub(crate) fn merge(&mut self, other: Amount) {
+        self.ns += other.ns;
+        self.squares += other.squares;
+        self.samples += other.samples;
+    }
+
     /// Its share of `all`, which counts for as many equal samples as its weights are worth (Kish).
     pub(crate) fn share(self, all: Amount) -> Share {
         if all.ns <= 0.0 {

@@ -38,10 +38,28 @@ impl Evidence<'_> {
     }
 
     fn caller_of(&self, calls: &[&SyscallName], counts: impl Fn(&Weight) -> bool) -> Sentence {
-        let calls: Vec<_> =
-            calls.iter().map(|call| (format!("sys_{}", call.name), stem(&call.name))).collect();
-        let of_calls = |weight: &&Weight| counts(weight) && is_in(self.profile, weight.node, &calls);
+        let calls = InCalls::new(self.profile, calls);
+        let of_calls = |weight: &&Weight| counts(weight) && calls.holds(weight);
         most(self.profile, self.profile.weights.iter().filter(of_calls)).unwrap_or_default()
+    }
+}
+
+/// Which stacks are in some calls, or in their wrappers.
+#[derive(Debug)]
+pub(super) struct InCalls<'a> {
+    profile: &'a Profile,
+    /// Each by the kernel's function and the wrapper's.
+    calls: Vec<(String, &'a str)>,
+}
+
+impl<'a> InCalls<'a> {
+    pub(super) fn new(profile: &'a Profile, calls: &[&'a SyscallName]) -> Self {
+        let calls = calls.iter().map(|call| (format!("sys_{}", call.name), stem(&call.name))).collect();
+        Self { profile, calls }
+    }
+
+    pub(super) fn holds(&self, weight: &Weight) -> bool {
+        is_in(self.profile, weight.node, &self.calls)
     }
 }
 

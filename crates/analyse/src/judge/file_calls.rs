@@ -1,6 +1,7 @@
 //! System calls that work on files and streams, by what they do; and what a run spent in them.
 
 use super::Evidence;
+use super::along::Along;
 use super::predict::{Kind, Part, Parts};
 use model::coverage::Interval;
 use model::prediction::Site;
@@ -105,18 +106,12 @@ impl Evidence<'_> {
         parts
     }
 
-    /// What goes with these calls. Entering and leaving the kernel goes along: the same for each
-    /// call, as far as samples tell.
-    pub(super) fn without(&self, gone: &[Gone<'_>], kind: Kind) -> Parts {
-        let entering = self.path.iter().filter(|step| step.reason == Reason::SyscallEntry);
-        let entering_ns: Ns = entering.map(|step| step.ns).sum();
-        let rows = self.syscalls.value().map_or(&[][..], Vec::as_slice);
-        let all: u64 = rows.iter().map(|row| row.calls).sum();
-        let calls: u64 = gone.iter().map(|gone| gone.calls).sum();
-        let entering_ns = (entering_ns as f64 * calls as f64 / all.max(1) as f64) as Ns;
+    /// What goes with these calls, and along with them.
+    pub(super) fn without(&self, gone: &[Gone<'_>], along: Along, kind: Kind) -> Parts {
+        let along_ns = self.along_ns(gone, along);
         let parts: Vec<_> = gone.iter().map(|gone| (&gone.row.name, gone.part)).collect();
-        let parts = self.parts_of(&parts, kind).and_beside(entering_ns);
-        Parts { cpu_ns: parts.cpu_ns + entering_ns, ..parts }
+        let parts = self.parts_of(&parts, kind).and_beside(along_ns);
+        Parts { cpu_ns: parts.cpu_ns + along_ns, ..parts }
     }
 
     /// Time of the path that its threads waited for a CPU after so many waits: as much as after any

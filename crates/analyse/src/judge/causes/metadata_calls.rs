@@ -3,6 +3,7 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
+use crate::judge::along::Along;
 use crate::judge::file_calls::{ASKS, Gone, LISTS, OPENS, part_of_all};
 use crate::judge::predict::{Goes, Kind};
 use crate::judge::results::{moved, not_there};
@@ -33,8 +34,9 @@ pub(super) static CAUSE: Cause = Cause {
                  path (`PATH`, `LD_LIBRARY_PATH`, `PYTHONPATH`, include directories), and leave out those that have none. \
                  Remember what was not there. The kind of a file is listed with its name: `d_type` of `readdir`, `os.scandir`, \
                  `FTS_NOSTAT`, `find -type`, `ls` without `-l`, `-F` and colours.",
-        part: "The calls that fail go, with entering and leaving the kernel for them. Counted; of their time at least as \
-               much as the median call takes. Of a listing none to all of the questions go, with as much of the program's own code as they are of all calls; whether they can is assumed.",
+        part: "The calls that fail go. Counted; of their time at least as much as the median call takes. At most entering \
+               and leaving the kernel goes along, and the functions that mostly make these calls. Of a listing none to all of \
+               the questions go, with as much of the program's own code as they are of all calls; whether they can is assumed.",
         assumes: "The program does not need to know that these files are missing each time that it asks; of a listing, no more \
                   than names and kinds.",
     },
@@ -97,7 +99,7 @@ fn listing(evidence: &Evidence<'_>) -> Option<Finding> {
     let questions: u64 = asks.iter().map(|(_, row)| row.calls).sum();
     let own_ns = evidence.account_ns(|state| state == State::User) as f64;
     let with_answers_ns = (own_ns * questions as f64 / all.max(1) as f64) as Ns;
-    let goes = evidence.without(&gone, Kind::Cpu).and_beside(with_answers_ns);
+    let goes = evidence.without(&gone, Along::Wrappers, Kind::Cpu).and_beside(with_answers_ns);
     let names: Vec<_> = asks.iter().map(|(_, row)| &row.name).collect();
     let (place, most) = asks[0];
     let others = match &asks[1..] {
@@ -134,7 +136,7 @@ fn listing(evidence: &Evidence<'_>) -> Option<Finding> {
 fn finding(evidence: &Evidence<'_>, place: usize, most: &CallRow, rows: &[&CallRow]) -> Finding {
     let gone: Vec<Gone<'_>> = rows.iter().map(|row| Gone::of(row, not_there(row))).collect();
     let part = part_of_all(&gone);
-    let goes = evidence.without(&gone, Kind::Cpu);
+    let goes = evidence.without(&gone, Along::Makers, Kind::Cpu);
     let total_ns: Ns = rows.iter().map(|row| row.total_ns).sum();
     let names: Vec<_> = rows.iter().map(|row| &row.name).collect();
     let of_all = |row: &&CallRow| {

@@ -2,6 +2,7 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
+use crate::judge::along::Along;
 use crate::judge::file_calls::{Gone, part_of_all};
 use crate::judge::predict::{Goes, Kind};
 use model::coverage::Interval;
@@ -180,7 +181,7 @@ fn finding(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -
     let total_ns: Ns = calls.iter().map(|of| of.row.total_ns).sum();
     let cpu_ns: Ns = calls.iter().map(|of| of.row.cpu_ns).sum();
     let kind = if cpu_ns * 2 > total_ns { Kind::Cpu } else { Kind::Waiting };
-    let goes = evidence.without(&gone, kind);
+    let goes = evidence.without(&gone, Along::Wrappers, kind);
     let names: Vec<_> = calls.iter().map(|of| &of.row.name).collect();
     let all = evidence.has(&names, &goes);
     let of_files = calls.iter().map(|of| of.share(of.files_ns) * of.row.total_ns as f64).sum::<f64>();

@@ -2,6 +2,7 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
+use crate::judge::along::Along;
 use crate::judge::file_calls::{Gone, OPENS, READS, part_of_all};
 use crate::judge::predict::{Goes, Kind};
 use crate::judge::results::moved;
@@ -26,7 +27,8 @@ pub(super) static CAUSE: Cause = Cause {
         change: "Keep what is read together in one file: an archive that is read in order, SQLite, a format with an index. \
                  Scripts in thousands of modules can be bundled.",
         part: "All opens but one go, with the closes and the questions for their sizes; of reads at most those beyond \
-               bytes/64 KiB. Counted.",
+               bytes/64 KiB. Counted. At most entering and leaving the kernel goes along, and the functions that mostly \
+               make these calls.",
         assumes: "The program may choose how its data is laid out. Finding a record in the one file takes little.",
     },
     explains: &["small-io", "disk-latency"],
@@ -100,7 +102,7 @@ fn finding(evidence: &Evidence<'_>, files: u64, bytes: u64) -> Finding {
         Gone { part: (0.0, gone.part.1), ..gone }
     }));
     let part = part_of_all(&gone);
-    let goes = evidence.without(&gone, Kind::Waiting);
+    let goes = evidence.without(&gone, Along::Makers, Kind::Waiting);
     let names: Vec<_> = opens.iter().map(|(_, row)| &row.name).collect();
     let of_files: Vec<_> = gone.iter().map(|gone| &gone.row.name).collect();
     Finding {

@@ -3,6 +3,7 @@
 use super::{Cause, Manual, Outcome};
 use crate::calls::waits_for_events;
 use crate::judge::Evidence;
+use crate::judge::along::Along;
 use crate::judge::file_calls::{Gone, OPENS, READS, WRITES, part_of_all};
 use crate::judge::predict::{Goes, Kind};
 use crate::judge::results::{Moved, SMALL, moved};
@@ -26,7 +27,8 @@ pub(super) static CAUSE: Cause = Cause {
                            gives its data in small pieces.",
         change: "Use a buffer: `fread` and `fwrite`, `BufReader` and `BufWriter`, `bufio`, `open(…, buffering=65536)`; read \
                  whole blocks and split them in memory. For several small pieces at hand use `writev`.",
-        part: "Of N calls those beyond bytes/64 KiB go. Counted; each takes at least as long as the median call.",
+        part: "Of N calls those beyond bytes/64 KiB go. Counted; each takes at least as long as the median call. \
+               At most entering and leaving the kernel and the C library's wrapper go along.",
         assumes: "The bytes are there when they are asked for, and nobody waits for each piece that is written.",
     },
     explains: &[],
@@ -94,7 +96,7 @@ fn finding(
     let (place, Gone { row, .. }, of_most) = most;
     let gone: Vec<Gone<'_>> = all.iter().map(|(_, gone, _)| *gone).collect();
     let part = part_of_all(&gone);
-    let goes = evidence.without(&gone, Kind::Cpu);
+    let goes = evidence.without(&gone, Along::Wrappers, Kind::Cpu);
     let names: Vec<_> = gone.iter().map(|gone| &gone.row.name).collect();
     let calls: u64 = gone.iter().map(|gone| gone.row.calls).sum();
     let total_ns: Ns = gone.iter().map(|gone| gone.row.total_ns).sum();

@@ -3,7 +3,8 @@
 use super::{Cause, Manual, Outcome};
 use crate::grid::Grid;
 use crate::judge::Evidence;
-use crate::judge::file_calls::{SYNCS, WRITES};
+use crate::judge::along::Along;
+use crate::judge::file_calls::{Gone, SYNCS, WRITES};
 use crate::judge::predict::{Goes, Kind};
 use crate::judge::results::moved;
 use model::coverage::Interval;
@@ -31,7 +32,8 @@ pub(super) static CAUSE: Cause = Cause {
         change: "Confirm several records with one call: one transaction around many statements, group commit, a flush by \
                  time. Where the data can be made again, do not sync at all.",
         part: "Of N calls those that g records share go, N - N/g. Counted: with g from 10 records to all of them, \
-               between nine tenths and all but one. At most the time that the thread waited for a CPU after those waits goes along.",
+               between nine tenths and all but one. At most entering and leaving the kernel goes along, and the \
+               time that the thread waited for a CPU after those waits.",
         assumes: "The records need not be durable one by one; that is for the program's owner to say. One call for many \
                   records takes no longer than the mean of those that were seen.",
     },
@@ -117,8 +119,8 @@ fn finding(evidence: &Evidence<'_>, calls: &[(usize, &CallRow)], times: u64) -> 
     let share_ns = Interval { lo: path_ns, hi: total_ns.min(evidence.whole_ns).max(path_ns) };
     let part = (1.0 - 1.0 / GROUP, 1.0 - 1.0 / times as f64);
     let queued_ns = evidence.queued_after(waits.iter().map(|(_, wait)| wait.calls).sum());
-    let parts: Vec<_> = calls.iter().map(|(_, row)| (&row.name, part)).collect();
-    let goes = evidence.parts_of(&parts, Kind::Waiting).and_beside(queued_ns);
+    let gone: Vec<_> = calls.iter().map(|(_, row)| Gone { row, calls: row.calls, part }).collect();
+    let goes = evidence.without(&gone, Along::Wrappers, Kind::Waiting).and_beside(queued_ns);
     let writes = WRITES.contains(&&*call.name.name);
     Finding {
         cause: CAUSE.name,

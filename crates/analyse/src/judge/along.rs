@@ -1,0 +1,161 @@
+//! What goes along with system calls that go: the way into the kernel and back, the wrapper of the
+//! C library, and what the program does only to make them.
+//!
+//! All of it is for the high end of a saving only. dwell's own programs run as the kernel is
+//! entered and left, and samples cannot tell them from it; and what a program does beside a call it
+//! may have to do without it.
+
+use super::Evidence;
+use super::callers::InCalls;
+use super::file_calls::Gone;
+use super::own_code::{Key, Owner, charges};
+use crate::code::Amount;
+use model::profile::Activity;
+use model::{Ns, Reason, State};
+use rustc_hash::FxHashMap;
+
+/// With fewer samples in its calls nothing is said of a function.
+const SAMPLES_MIN: u64 = 5;
+
+/// What code is there only for the calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Along {
+    /// The wrappers.
+    Wrappers,
+    /// The functions that make them too, with what they call in libraries: where a name is made for
+    /// each call, it goes with it.
+    Makers,
+}
+
+/// What a function has of the samples.
+#[derive(Debug, Default)]
+struct Times {
+    own: Amount,
+    wrappers: Amount,
+    in_calls: Amount,
+}
+
+impl Evidence<'_> {
+    /// Up to so much of the path goes along with these calls.
+    pub(super) fn along_ns(&self, gone: &[Gone<'_>], along: Along) -> Ns {
+        self.entering_ns(gone) + self.code_ns(gone, along)
+    }
+
+    /// Their share of the time in which the kernel is entered and left: the same for each call, as
+    /// far as samples tell.
+    fn entering_ns(&self, gone: &[Gone<'_>]) -> Ns {
+        let entering = self.path.iter().filter(|step| step.reason == Reason::SyscallEntry);
+        let entering_ns: Ns = entering.map(|step| step.ns).sum();
+        let rows = self.syscalls.value().map_or(&[][..], Vec::as_slice);
+        let all: u64 = rows.iter().map(|row| row.calls).sum();
+        let calls: u64 = gone.iter().map(|gone| gone.calls).sum();
+        (entering_ns as f64 * calls as f64 / all.max(1) as f64) as Ns
+    }
+
+    /// Their share of the program's own time around them. A function that has more of that than of
+    /// these calls does something else as well: of it only the wrappers count.
+    fn code_ns(&self, gone: &[Gone<'_>], along: Along) -> Ns {
+        let names: Vec<_> = gone.iter().map(|gone| &gone.row.name).collect();
+        let calls = InCalls::new(self.profile, &names);
+        let (mut functions, mut all) = (FxHashMap::<Option<Key<'_>>, Times>::default(), Amount::default());
+        for charge in charges(self.profile) {
+            let key = match charge.owner {
+                Owner::Function(frame) => Some((&*frame.function, &*frame.module)),
+                _ => None,
+            };
+            let in_calls = calls.holds(charge.weight);
+            let times = functions.entry(key).or_default();
+            match charge.doing {
+                Activity::User => {
+                    all.add(charge.weight);
+                    times.own.add(charge.weight);
+                    if in_calls {
+                        times.wrappers.add(charge.weight);
+                    }
+                }
+                Activity::Kernel if in_calls => times.in_calls.add(charge.weight),
+                _ => {}
+            }
+        }
+        let mut around = Amount::default();
+        for (key, times) in &functions {
+            let makes = key.is_some() && times.in_calls.samples >= SAMPLES_MIN;
+            let mostly = makes && times.in_calls.ns >= times.own.ns;
+            around.merge(if mostly && along == Along::Makers { times.own } else { times.wrappers });
+        }
+        if around.samples == 0 {
+            return 0;
+        }
+        let user_ns = self.account_ns(|state| state == State::User) as f64;
+        let made: u64 = gone.iter().map(|gone| gone.row.calls).sum();
+        let goes: u64 = gone.iter().map(|gone| gone.calls).sum();
+        (user_ns * around.share(all).hi * goes as f64 / made.max(1) as f64) as Ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::file_samples::{call, profile_of, step};
+    use crate::judge::samples::run;
+    use model::recording::Tier;
+    use model::{Profile, Seen};
+
+    const MS: Ns = 1_000_000;
+
+    /// Samples on a CPU of these stacks, in the program's own mode and in the kernel.
+    fn profile(user: &[(&[&str], u64)], kernel: &[(&[&str], u64)]) -> Profile {
+        let mut profile = profile_of(Activity::User, user);
+        let other = profile_of(Activity::Kernel, kernel);
+        let (nodes, frames) = (profile.nodes.len() as u32, profile.frames.len() as u32);
+        profile.frames.extend(other.frames);
+        profile.nodes.extend(other.nodes.into_iter().map(|mut node| {
+            node.frame += frames;
+            node.caller = node.caller.map(|caller| caller + nodes);
+            node
+        }));
+        profile.weights.extend(other.weights.into_iter().map(|mut weight| {
+            weight.node += nodes;
+            weight
+        }));
+        profile
+    }
+
+    /// What goes along with 500 of 1,000 looks for files, in a program with as many other calls.
+    fn along(along: Along, profile: &Profile) -> Ns {
+        let mut run = run(&[(State::User, 1000 * MS), (State::Kernel, 1000 * MS)]);
+        run.syscalls =
+            Seen::Value(vec![call("newfstatat", 1000, 1000, 900 * MS), call("getpid", 1000, 0, MS)]);
+        run.path = vec![step(State::Kernel, Reason::SyscallEntry, 80 * MS)];
+        let row = run.syscalls.value().expect("there are rows")[0].clone();
+        Evidence::of(Tier::Bpf, &run, profile).along_ns(&[Gone::of(&row, 500)], along)
+    }
+
+    const LOOKS: &[&str] = &["main", "looks", "libc:__fstatat64"];
+    const NAMES: &[&str] = &["main", "looks", "libc:snprintf"];
+    const WORK: &[&str] = &["main", "work"];
+    const IN_CALL: &[&str] =
+        &["main", "looks", "libc:__fstatat64", "k:do_syscall_64", "k:__do_sys_newfstatat"];
+
+    #[test]
+    fn entering_goes_by_the_number_of_calls() {
+        assert_eq!(along(Along::Makers, &Profile::default()), 20 * MS, "500 of 2,000 of 80 ms");
+    }
+
+    #[test]
+    fn who_mostly_makes_the_calls_goes_with_half_of_them_and_what_it_calls_in_libraries() {
+        let profile = profile(&[(LOOKS, 1000), (NAMES, 3000), (WORK, 6000)], &[(IN_CALL, 10_000)]);
+        let within = |ns: Ns, around_ms: Ns| {
+            assert!((20 + around_ms) * MS <= ns && ns < (20 + around_ms + 10) * MS, "{ns}");
+        };
+        within(along(Along::Makers, &profile), 200);
+        within(along(Along::Wrappers, &profile), 50);
+    }
+
+    #[test]
+    fn of_who_computes_more_only_the_wrappers_go() {
+        let user: &[(&[&str], u64)] = &[(LOOKS, 1000), (NAMES, 3000), (WORK, 6000)];
+        let profile = profile(user, &[(IN_CALL, 3999)]);
+        assert_eq!(along(Along::Makers, &profile), along(Along::Wrappers, &profile));
+    }
+}
