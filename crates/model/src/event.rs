@@ -217,8 +217,8 @@ pub enum Event {
         /// What ends its wait.
         because: LegacyWakeReason,
     },
-    /// The path of a file, recorded before the first wait on it or on a page of it, or when the first
-    /// of its bytes were counted.
+    /// The path of a file, recorded before the first wait on it or on a page of it, or when the
+    /// first of its bytes were counted.
     Path {
         /// Device number, as in [`Object::File`].
         dev: u32,
@@ -383,8 +383,8 @@ pub enum Event {
         /// the one that created it.
         bytes: u64,
     },
-    /// A TCP connection of the tree between two high ports, of which neither tells who opened it, is
-    /// established. Recorded before the first wait on it.
+    /// A TCP connection of the tree between two high ports, of which neither tells who opened it,
+    /// is established. Recorded before the first wait on it.
     Established {
         /// When.
         at: Ns,

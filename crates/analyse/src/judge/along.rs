@@ -9,6 +9,7 @@ use super::Evidence;
 use super::callers::InCalls;
 use super::file_calls::Gone;
 use super::own_code::{Key, Owner, charges};
+use super::predict::{Kind, Parts};
 use crate::code::Amount;
 use model::profile::Activity;
 use model::{Ns, Reason, State};
@@ -36,6 +37,14 @@ struct Times {
 }
 
 impl Evidence<'_> {
+    /// What goes with these calls, and along with them.
+    pub(super) fn without(&self, gone: &[Gone<'_>], along: Along, kind: Kind) -> Parts {
+        let along_ns = self.along_ns(gone, along);
+        let parts: Vec<_> = gone.iter().map(|gone| (&gone.row.name, gone.part)).collect();
+        let parts = self.parts_of(&parts, kind).and_beside(along_ns);
+        Parts { cpu_ns: parts.cpu_ns + along_ns, ..parts }
+    }
+
     /// Up to so much of the path goes along with these calls.
     pub(super) fn along_ns(&self, gone: &[Gone<'_>], along: Along) -> Ns {
         self.entering_ns(gone) + self.code_ns(gone, along)

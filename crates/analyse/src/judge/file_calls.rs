@@ -1,7 +1,6 @@
 //! System calls that work on files and streams, by what they do; and what a run spent in them.
 
 use super::Evidence;
-use super::along::Along;
 use super::predict::{Kind, Part, Parts};
 use model::coverage::Interval;
 use model::prediction::Site;
@@ -104,14 +103,6 @@ impl Evidence<'_> {
             parts.account_ns.hi += of(part.1, path_ns);
         }
         parts
-    }
-
-    /// What goes with these calls, and along with them.
-    pub(super) fn without(&self, gone: &[Gone<'_>], along: Along, kind: Kind) -> Parts {
-        let along_ns = self.along_ns(gone, along);
-        let parts: Vec<_> = gone.iter().map(|gone| (&gone.row.name, gone.part)).collect();
-        let parts = self.parts_of(&parts, kind).and_beside(along_ns);
-        Parts { cpu_ns: parts.cpu_ns + along_ns, ..parts }
     }
 
     /// Time of the path that its threads waited for a CPU after so many waits: as much as after any

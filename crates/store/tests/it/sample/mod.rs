@@ -282,5 +282,6 @@ pub(crate) fn variant(event: &Event) -> &'static str {
         Event::LocalSocket { .. } => "LocalSocket",
         Event::AliveStack { .. } => "AliveStack",
         Event::MemoryPeak { .. } => "MemoryPeak",
+        Event::Established { .. } => "Established",
     }
 }
