@@ -123,9 +123,9 @@ fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Fin
     }
 }
 
-/// By how much the program would have ended earlier had no code and no wait for a CPU cost anything.
-/// Who sleeps and looks whether a process has ended is held up by the sleep, whatever the process
-/// did.
+/// By how much the program would have ended earlier had no code and no wait for a CPU cost
+/// anything. Who sleeps and looks whether a process has ended is held up by the sleep, whatever the
+/// process did.
 fn held_up_ns(evidence: &Evidence<'_>) -> Option<Ns> {
     evidence.saved_without_ns(&[&ON_CPU[..], &[State::Runqueue, State::Throttled]].concat())
 }
