@@ -35,6 +35,12 @@ impl Amount {
         self.samples += weight.count;
     }
 
+    /// A part of each sample's weight.
+    pub(crate) fn part(self, part: f64) -> Amount {
+        let samples = (self.samples as f64 * part).ceil() as u64;
+        Amount { ns: self.ns * part, squares: self.squares * part * part, samples }
+    }
+
     /// With another's.
     pub(crate) fn merge(&mut self, other: Amount) {
         self.ns += other.ns;

@@ -36,6 +36,14 @@ struct Times {
     in_calls: Amount,
 }
 
+impl Times {
+    /// The part of its own time that is for the calls: all of it, up to as much as it has in them;
+    /// none from twice as much on, since it does something else as well; in between less and less.
+    fn part_of_calls(&self) -> f64 {
+        (2.0 * self.in_calls.ns / self.own.ns.max(1.0) - 1.0).clamp(0.0, 1.0)
+    }
+}
+
 impl Evidence<'_> {
     /// What goes with these calls, and along with them.
     pub(super) fn without(&self, gone: &[Gone<'_>], along: Along, kind: Kind) -> Parts {
@@ -61,8 +69,7 @@ impl Evidence<'_> {
         (entering_ns as f64 * calls as f64 / all.max(1) as f64) as Ns
     }
 
-    /// Their share of the program's own time around them. A function that has more of that than of
-    /// these calls does something else as well: of it only the wrappers count.
+    /// Their share of the program's own time around them.
     fn code_ns(&self, gone: &[Gone<'_>], along: Along) -> Ns {
         let names: Vec<_> = gone.iter().map(|gone| &gone.row.name).collect();
         let calls = InCalls::new(self.profile, &names);
@@ -88,9 +95,9 @@ impl Evidence<'_> {
         }
         let mut around = Amount::default();
         for (key, times) in &functions {
-            let makes = key.is_some() && times.in_calls.samples >= SAMPLES_MIN;
-            let mostly = makes && times.in_calls.ns >= times.own.ns;
-            around.merge(if mostly && along == Along::Makers { times.own } else { times.wrappers });
+            let makes = key.is_some() && times.in_calls.samples >= SAMPLES_MIN && along == Along::Makers;
+            let maker = times.own.part(if makes { times.part_of_calls() } else { 0.0 });
+            around.merge(if maker.ns > times.wrappers.ns { maker } else { times.wrappers });
         }
         if around.samples == 0 {
             return 0;
@@ -162,9 +169,13 @@ mod tests {
     }
 
     #[test]
-    fn of_who_computes_more_only_the_wrappers_go() {
+    fn of_who_computes_more_less_goes_and_from_twice_as_much_on_only_the_wrappers() {
         let user: &[(&[&str], u64)] = &[(LOOKS, 1000), (NAMES, 3000), (WORK, 6000)];
-        let profile = profile(user, &[(IN_CALL, 3999)]);
-        assert_eq!(along(Along::Makers, &profile), along(Along::Wrappers, &profile));
+        let of = |along_with, calls| along(along_with, &profile(user, &[(IN_CALL, calls)]));
+        let (all, wrappers) = (of(Along::Makers, 4000), of(Along::Wrappers, 4000));
+        assert_eq!(of(Along::Makers, 10_000), all);
+        assert_eq!(of(Along::Makers, 2000), wrappers);
+        let between = of(Along::Makers, 3000);
+        assert!(wrappers < between && between < all, "{wrappers} {between} {all}");
     }
 }
