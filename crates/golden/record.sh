@@ -23,8 +23,8 @@ scratch=/tmp/dwell-golden
 mkdir -p "$scratch"
 cd "$scratch"
 export XDG_CACHE_HOME=$scratch/none COLUMNS=100 PATH=$scratch:/usr/bin:/bin:/usr/sbin:/sbin
-cp "$here"/programs/* "$here"/../dwell/tests/programs/causes_net.* .
-for program in threads processes calls ring causes_net; do
+cp "$here"/programs/* "$here"/../dwell/tests/programs/causes_{net,reads}.* .
+for program in threads processes calls ring causes_net causes_reads; do
     gcc -g -O1 -pthread -o "$program" "$program.c"
 done
 

@@ -1,5 +1,5 @@
-//! The table of files: what each process read and wrote of them, from the sample that the kernel half
-//! took, and within which bounds.
+//! The table of files: what each process read and wrote of them, from the sample that the kernel
+//! half took, and within which bounds.
 
 use crate::calls::Arch;
 use crate::names::Names;
@@ -67,8 +67,9 @@ fn transfers(sum: &Transfers, point_bytes: u64, arch: Arch) -> TransferRow {
     }
 }
 
-/// The low end of the 95 % interval of a number of which a sample has found so many: as of a Poisson
-/// process, since what other files were read meanwhile may be as irregular (Byar's approximation).
+/// The low end of the 95 % interval of a number of which a sample has found so many: as of a
+/// Poisson process, since what is read of other files meanwhile may be as irregular (Byar's
+/// approximation).
 fn fewest(points: u64) -> f64 {
     if points == 0 {
         return 0.0;

@@ -109,7 +109,7 @@ fn the_index_names_every_recording_and_no_other() {
 }
 
 /// Causes that no recording shows yet: programs in `crates/dwell/tests` do.
-const WITHOUT_RECORDING: [&str; 15] = [
+const WITHOUT_RECORDING: [&str; 14] = [
     "allocation",
     "busy-wait",
     "context-switching",
@@ -121,7 +121,6 @@ const WITHOUT_RECORDING: [&str; 15] = [
     "metadata-calls",
     "page-faults",
     "pipe-peer",
-    "repeated-reads",
     "single-thread",
     "small-files",
     "small-io",

@@ -1,5 +1,5 @@
-//! What processes read and wrote of regular files: as it is recorded, and as a table in the schema of
-//! `--json`.
+//! What processes read and wrote of regular files: as it is recorded, and as a table in the schema
+//! of `--json`.
 //!
 //! Both are by the calls that read and write: what is mapped, sent by `sendfile` or moved by
 //! io_uring is in neither.

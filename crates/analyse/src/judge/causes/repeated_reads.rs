@@ -161,13 +161,13 @@ fn disk_ns(evidence: &Evidence<'_>, row: &CallRow, path: &str) -> Ns {
 }
 
 fn why_not(files: &FileTable) -> Sentence {
-    let most = files.rows.iter().filter(|file| file.size_bytes > 0).max_by_key(|file| file.read.bytes);
-    match most.filter(|file| file.read.bytes > 0) {
+    let most = files.rows.iter().filter(|file| file.size_bytes > 0).max_by_key(|file| file.read.lo_bytes);
+    match most.filter(|file| file.read.lo_bytes > 0) {
         Some(file) => say!(
             "of the file of which most was read, ",
             Name(file.path.clone()),
-            ", that was about ",
-            Bytes(file.read.bytes),
+            ", that was at least ",
+            Bytes(file.read.lo_bytes),
             ", and it has ",
             Bytes(file.size_bytes)
         ),
