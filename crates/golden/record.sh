@@ -23,8 +23,9 @@ scratch=/tmp/dwell-golden
 mkdir -p "$scratch"
 cd "$scratch"
 export XDG_CACHE_HOME=$scratch/none COLUMNS=100 PATH=$scratch:/usr/bin:/bin:/usr/sbin:/sbin
-cp "$here"/programs/* "$here"/../dwell/tests/programs/{causes_files.c,causes_net.*,cpu.c} .
-for program in threads processes calls ring causes_files causes_net cpu; do
+cp "$here"/programs/* "$here"/../dwell/tests/programs/causes_{files.c,net.*,reads.*} .
+cp "$here"/../dwell/tests/programs/cpu.c .
+for program in threads processes calls ring causes_files causes_net causes_reads cpu; do
     gcc -g -O1 -pthread -o "$program" "$program.c"
 done
 

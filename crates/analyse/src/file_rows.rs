@@ -63,12 +63,12 @@ fn transfers(sum: &Transfers, point_bytes: u64, arch: Arch) -> TransferRow {
         calls: sum.calls,
         bytes: sum.bytes,
         lo_bytes: sum.bytes.saturating_sub(of_points) + least,
-        total_ns: sum.ns,
+        cpu_ns: sum.cpu_ns,
     }
 }
 
 /// The low end of the 95 % interval of a number of which a sample has found so many: as of a
-/// Poisson process, since what other files were read meanwhile may be as irregular (Byar's
+/// Poisson process, since what is read of other files meanwhile may be as irregular (Byar's
 /// approximation).
 fn fewest(points: u64) -> f64 {
     if points == 0 {
@@ -86,12 +86,12 @@ mod tests {
     #[test]
     fn a_few_samples_say_little_and_what_was_counted_is_certain() {
         let of = |bytes, points| {
-            let sum = Transfers { bytes, calls: 9, ns: 7, points, call: Some(Call(0)) };
+            let sum = Transfers { bytes, calls: 9, cpu_ns: 7, points, call: Some(Call(0)) };
             transfers(&sum, 1 << 18, Arch::X86)
         };
         let row = of((1 << 18) + 1000, 1);
         assert!((1000..20_000).contains(&row.lo_bytes), "one may be chance: {}", row.lo_bytes);
-        assert_eq!((&*row.call, row.calls, row.bytes, row.total_ns), ("read", 9, (1 << 18) + 1000, 7));
+        assert_eq!((&*row.call, row.calls, row.bytes, row.cpu_ns), ("read", 9, (1 << 18) + 1000, 7));
         assert_eq!(of(5 << 20, 0).lo_bytes, 5 << 20);
         // Exactly: 81.4 of 100.
         assert!((fewest(100) - 81.4).abs() < 0.1, "{}", fewest(100));

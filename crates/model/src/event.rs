@@ -217,8 +217,8 @@ pub enum Event {
         /// What ends its wait.
         because: LegacyWakeReason,
     },
-    /// The path of a file, recorded before the first wait on it or on a page of it, or when the
-    /// first of its bytes were counted.
+    /// The path of a file, recorded before the first wait on it or on a page of it, or when some of
+    /// its bytes are counted first.
     Path {
         /// Device number, as in [`Object::File`].
         dev: u32,

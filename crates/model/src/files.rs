@@ -53,8 +53,8 @@ pub struct Transfers {
     pub bytes: u64,
     /// Calls that moved them.
     pub calls: u64,
-    /// Their wall time, summed.
-    pub ns: Ns,
+    /// Their CPU time, summed.
+    pub cpu_ns: Ns,
     /// Samples that stand for [`FileUses::point_bytes`] each; the rest was counted.
     pub points: u64,
     /// The call that moved some of it last.
@@ -108,8 +108,8 @@ pub struct TransferRow {
     pub bytes: u64,
     /// The low end of their 95 % interval.
     pub lo_bytes: u64,
-    /// Estimated wall time of the calls, summed.
-    pub total_ns: Ns,
+    /// Estimated CPU time of the calls, summed.
+    pub cpu_ns: Ns,
 }
 
 impl FileRow {

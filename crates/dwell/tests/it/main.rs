@@ -11,6 +11,7 @@ mod bounded;
 mod causes_cpu;
 mod causes_files;
 mod causes_net;
+mod causes_reads;
 mod cli;
 mod cli_signals;
 mod code;

@@ -30,7 +30,7 @@ pub(super) static CAUSE: Cause = Cause {
         change: "Read it once and keep what was made of it; look at its time of change (`stat`) to know whether it is still \
                  the same. Of a file that is read in places keep those that are needed again, or map it (`mmap`).",
         part: "Of the calls' time on the file what is not its first pass goes: of B bytes read of a file of S bytes, \
-               1 - S/B. At least without what the calls waited for the disk, which the first pass did as a rule. Counted. \
+               1 - S/B. At least of their CPU time alone: they wait for the disk in the first pass, as a rule. Counted. \
                The program's own work on the bytes would go along, and is not claimed.",
         assumes: "The bytes are the same each time. What is made of them fits into memory.",
     },
@@ -56,8 +56,8 @@ struct Again<'a> {
 #[derive(Debug, Clone, Copy)]
 struct OfCall<'a> {
     row: &'a CallRow,
-    /// Time of the calls that were traced.
-    traced_ns: f64,
+    /// On a CPU and waiting.
+    all_ns: f64,
     files_ns: f64,
     goes_ns: (f64, f64),
     /// Calls that go.
@@ -88,7 +88,7 @@ fn again(files: &FileTable) -> Vec<Again<'_>> {
     let rows = files.rows.iter().enumerate().filter(|(_, file)| file.size_bytes > 0);
     let all = rows.map(|(place, file)| Again { place, file, new_bytes: file.size_bytes + written(file) });
     let mut again: Vec<_> = all.filter(|again| again.bytes() >= again.file.size_bytes).collect();
-    again.sort_by_key(|again| std::cmp::Reverse(again.file.read.total_ns));
+    again.sort_by_key(|again| std::cmp::Reverse(again.file.read.cpu_ns));
     again
 }
 
@@ -98,13 +98,13 @@ impl Again<'_> {
         self.file.read.lo_bytes.saturating_sub(self.new_bytes)
     }
 
-    /// What goes of the time of its reads, but for what they waited for the disk: least and most.
-    fn goes_ns(&self, disk_ns: Ns) -> (f64, f64) {
+    /// What goes of the time of its reads on a CPU, and at most of what they waited for the disk:
+    /// least and most.
+    fn goes_ns(&self, cpu_ns: f64, disk_ns: f64) -> (f64, f64) {
         let read = &self.file.read;
-        let ns = read.total_ns as f64;
         // The sample says as much of the time as of the bytes.
         let lo = read.lo_bytes as f64 / read.bytes.max(1) as f64;
-        let (lo_ns, hi_ns) = ((ns * lo - disk_ns as f64).max(0.0), ns * (2.0 - lo));
+        let (lo_ns, hi_ns) = (cpu_ns * lo, cpu_ns * (2.0 - lo) + disk_ns);
         let part = |bytes: u64, new_bytes: u64| 1.0 - (new_bytes as f64 / bytes.max(1) as f64).min(1.0);
         (lo_ns * part(read.lo_bytes, self.new_bytes), hi_ns * part(read.bytes, self.file.size_bytes))
     }
@@ -118,7 +118,7 @@ impl Again<'_> {
 impl<'a> OfCall<'a> {
     /// Which part of its calls' time this is.
     fn share(&self, ns: f64) -> f64 {
-        (ns / self.traced_ns).min(1.0)
+        (ns / self.all_ns).min(1.0)
     }
 
     fn gone(&self) -> Gone<'a> {
@@ -134,21 +134,30 @@ fn of_calls<'a>(evidence: &Evidence<'a>, again: &[Again<'_>]) -> Vec<OfCall<'a>>
         let seen = row.estimate.map_or(1.0, |estimate| estimate.seen as f64 / estimate.calls.max(1) as f64);
         let mut sum = OfCall {
             row,
-            traced_ns: row.total_ns as f64 * seen,
+            all_ns: (row.cpu_ns + waits_ns(evidence, row)) as f64,
             files_ns: 0.0,
             goes_ns: (0.0, 0.0),
             calls: 0.0,
         };
         for again in again.iter().filter(|again| again.file.read.call == row.name.to_string()) {
-            let (lo, hi) = again.goes_ns(disk_ns(evidence, row, &again.file.path));
-            sum.files_ns += again.file.read.total_ns as f64;
+            // Waits are all seen, calls in windows only.
+            let cpu_ns = again.file.read.cpu_ns as f64 / seen;
+            let disk_ns = disk_ns(evidence, row, &again.file.path) as f64;
+            let (lo, hi) = again.goes_ns(cpu_ns, disk_ns);
+            sum.files_ns += cpu_ns + disk_ns;
             sum.goes_ns = (sum.goes_ns.0 + lo, sum.goes_ns.1 + hi);
             let read = &again.file.read;
             sum.calls += read.calls as f64 * (again.bytes() as f64 / read.lo_bytes.max(1) as f64) / seen;
         }
-        (sum.files_ns > 0.0 && sum.traced_ns > 0.0).then_some(sum)
+        (sum.files_ns > 0.0 && sum.all_ns > 0.0).then_some(sum)
     };
     rows.iter().filter_map(of_row).collect()
+}
+
+/// How long a call waited for anything.
+fn waits_ns(evidence: &Evidence<'_>, row: &CallRow) -> Ns {
+    let waits = evidence.waits.iter().filter(|wait| wait.call.syscall() == Some(&row.name));
+    waits.map(|wait| wait.total_ns).sum()
 }
 
 /// How long a call waited for the disk with this file.
@@ -162,13 +171,13 @@ fn disk_ns(evidence: &Evidence<'_>, row: &CallRow, path: &str) -> Ns {
 }
 
 fn why_not(files: &FileTable) -> Sentence {
-    let most = files.rows.iter().filter(|file| file.size_bytes > 0).max_by_key(|file| file.read.bytes);
-    match most.filter(|file| file.read.bytes > 0) {
+    let most = files.rows.iter().filter(|file| file.size_bytes > 0).max_by_key(|file| file.read.lo_bytes);
+    match most.filter(|file| file.read.lo_bytes > 0) {
         Some(file) => say!(
             "of the file of which most was read, ",
             Name(file.path.clone()),
-            ", that was about ",
-            Bytes(file.read.bytes),
+            ", that was at least ",
+            Bytes(file.read.lo_bytes),
             ", and it has ",
             Bytes(file.size_bytes)
         ),
@@ -208,11 +217,13 @@ fn finding(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -
 
 fn what(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -> Sentence {
     let most = &again[0];
+    let in_windows = evidence.files.value().is_some_and(|files| files.at_least);
+    let about = if in_windows { " at least " } else { " about " };
     let call = calls.iter().map(|of| &of.row.name).find(|name| name.to_string() == most.file.read.call);
     let caller = call.map(|call| evidence.caller(&[call])).unwrap_or_default();
     let program =
         most.file.program.value().map_or_else(|| say!("the program"), |name| say!(Name(name.clone())));
-    let ns: Ns = again.iter().map(|again| again.file.read.total_ns).sum();
+    let ns: Ns = again.iter().map(|again| again.file.read.cpu_ns).sum();
     let times: u64 = again.iter().map(|again| again.file.read.calls).sum();
     let others = match again.len() {
         1 => Sentence::default(),
@@ -224,14 +235,14 @@ fn what(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -> S
             Bytes(most.file.size_bytes),
             " of ",
             Name(most.file.path.clone()),
-            " about ",
+            about,
             Number(most.times()),
             " times over"
         ))
         .and(others)
         .and(say!(", with ", Name(most.file.read.call.clone())))
         .and(caller)
-        .and(say!("; about ", Count(times, "call"), " take ", Time(ns)))
+        .and(say!(";", about, Count(times, "call"), " take ", Time(ns), " of CPU time"))
 }
 
 fn figures(again: &Again<'_>) -> Sentence {
@@ -263,7 +274,7 @@ mod tests {
     /// A file of which so much was read, counted, in so much time.
     fn file(path: &str, size: u64, bytes: u64, ns: Ns) -> FileRow {
         let read =
-            TransferRow { call: "read".into(), calls: bytes >> 16, bytes, lo_bytes: bytes, total_ns: ns };
+            TransferRow { call: "read".into(), calls: bytes >> 16, bytes, lo_bytes: bytes, cpu_ns: ns };
         FileRow {
             path: path.into(),
             device: Seen::Value("vda".into()),
@@ -343,7 +354,9 @@ mod tests {
 
     #[test]
     fn the_disk_is_waited_for_in_the_first_pass() {
-        let mut run = of(vec![file("/a", 5 * MIB, 50 * MIB, 800 * MS)]);
+        let mut run = of(vec![file("/a", 5 * MIB, 50 * MIB, 500 * MS)]);
+        let Seen::Value(calls) = &mut run.syscalls else { panic!("they are there") };
+        calls[0].cpu_ns = 500 * MS;
         let on = WaitTarget::File(Seen::Value("/a".into()));
         run.waits = vec![wait(State::Disk, "read", on, 10, 300 * MS, WakerKind::Device)];
         let diagnosis = diagnosis(&run);

@@ -182,7 +182,7 @@ int sys_exit(u64 *ctx)
 	if (count_result(thread, entry, (struct pt_regs *)ctx[0], call, result)) {
 		u64 bytes = stands_for(cpu, result);
 		if (bytes)
-			count_file(call, result, bytes, total, now);
+			count_file(call, result, bytes, total - off, now);
 	}
 	return 0;
 }

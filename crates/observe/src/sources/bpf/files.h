@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What each process read and wrote of each regular file, by its calls: bytes, time, how large the
- * file is and how it was opened.
+ * What each process read and wrote of each regular file, by its calls: bytes, CPU time, how large
+ * the file is and how it was opened.
  *
  * To find the file of a descriptor takes longer than a small read, so this is a sample by bytes.
  * A transfer of half of POINT_BYTES or more is counted as it is. Of all smaller ones of a CPU one
@@ -84,7 +84,8 @@ INLINE void add_transfer(struct transfers *sum, u32 call, u64 bytes, u64 stands_
 	sum->call = call;
 }
 
-/* The running thread's call, which is in the sample, has moved bytes in so much time. */
+/* The running thread's call, which is in the sample, has moved bytes in so much CPU time. Of wall
+ * time, one call that had to wait would stand for as many waits as it stands for calls. */
 __attribute__((noinline)) int count_file(u32 call, u64 bytes, u64 stands_for, u64 ns, u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

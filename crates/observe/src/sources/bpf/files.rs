@@ -77,7 +77,7 @@ fn transfers(sum: &wire::Transfers) -> Transfers {
     Transfers {
         bytes: sum.bytes,
         calls: sum.calls / CALL,
-        ns: sum.ns,
+        cpu_ns: sum.ns,
         points: sum.points.into(),
         call: (sum.bytes > 0).then_some(Call(sum.call as u16)),
     }
@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(uses.other_bytes, 110);
         let first = &uses.files[0];
         assert_eq!((first.ino, first.pid, &*first.name, first.size_bytes), (900, 7, "data", 4096));
-        let read = Transfers { bytes: 50, calls: 64, ns: 0, points: 1, call: Some(Call(0)) };
+        let read = Transfers { bytes: 50, calls: 64, cpu_ns: 0, points: 1, call: Some(Call(0)) };
         assert_eq!((first.read, first.written), (read, Transfers::default()));
         assert_eq!((first.sync, first.dsync, first.direct), (false, true, false));
     }

@@ -548,7 +548,7 @@ struct file_key {
 /* What a process moved in one direction, as far as the sample tells. */
 struct transfers {
 	u64 bytes;
-	/* Wall time of the calls. */
+	/* CPU time of the calls. */
 	u64 ns;
 	/* In 1/1024. */
 	u64 calls;

@@ -514,7 +514,7 @@ layout! {
     /// What a process moved in one direction, as far as the sample tells.
     struct Transfers as transfers {
         bytes: u64,
-        /// Wall time of the calls.
+        /// CPU time of the calls.
         ns: u64,
         /// In 1/1024.
         calls: u64,
