@@ -51,7 +51,8 @@ struct Options {
     dwell: Option<PathBuf>,
 }
 
-/// What dwell said of one run, and what was measured; times are parts of the slow run's wall.
+/// What dwell said of one run, and what was measured; times are parts of the wall of that run, and
+/// of the slow ones that were measured.
 struct Sitting {
     first: String,
     /// Of the finding of the expected cause, where there is one.
@@ -123,9 +124,11 @@ fn sitting(place: &Path, pair: &Pair, server: &Server) -> Result<Sitting> {
     let wall_ns = saved_ns / (1.0 - number(ratio)?);
     let findings = run["findings"].as_array().context("no findings")?;
     let expected = findings.iter().find(|finding| finding["cause"] == pair.cause);
+    // Each in parts of its own wall: under dwell, or beside other programs, a run may take longer.
+    let own_ns = number(&run["wall_ns"])?;
     let predicted = expected.and_then(|finding| {
         let saving = &finding["saving_ns"];
-        Some((saving["lo"].as_f64()? / wall_ns, saving["hi"].as_f64()? / wall_ns))
+        Some((saving["lo"].as_f64()? / own_ns, saving["hi"].as_f64()? / own_ns))
     });
     let first = findings.first().and_then(|finding| finding["cause"].as_str()).unwrap_or("nothing");
     let share = findings.first().and_then(|finding| finding["share"]["hi"].as_f64()).unwrap_or(0.0);

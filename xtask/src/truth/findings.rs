@@ -33,9 +33,9 @@ const JUDGED: &[(&str, &[&str])] = &[
     ("python-subprocess", &["process-spawning"]),
     // A look at each file; their contents.
     ("find", &["metadata-calls"]),
-    // A shell starts five of it, one after another.
+    // A shell starts five of the one and ten of the other, one after another.
     ("grep-r", &["small-files", "disk-latency", "metadata-calls", "hot-code", "single-thread"]),
-    ("ripgrep", &["small-files", "disk-latency", "metadata-calls", "hot-code"]),
+    ("ripgrep", &["small-files", "disk-latency", "metadata-calls", "hot-code", "single-thread"]),
     ("node-files", &["small-files", "metadata-calls", "single-thread", "context-switching"]),
     // Memory that is taken, touched once and given back, again and again.
     ("first-touches", &["page-faults"]),
