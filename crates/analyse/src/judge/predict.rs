@@ -153,7 +153,7 @@ impl Evidence<'_> {
 
     fn of_parts(&self, parts: &Parts) -> Option<Interval> {
         let of = |(site, part): &(Site, Part)| {
-            let times = self.of_sites(std::slice::from_ref(site), SiteTimes::known)?;
+            let times = self.of_sites(std::slice::from_ref(site), |times| self.known(times))?;
             let least_ns = if parts.of_all { times.saved_ns } else { times.least_ns };
             Some((Times { least_ns, ..times }, *part))
         };
@@ -167,9 +167,9 @@ impl Evidence<'_> {
 
     fn times(&self, goes: &Goes) -> Option<Times> {
         match goes {
-            Goes::Sites(sites, _) => self.of_sites(sites, SiteTimes::known),
+            Goes::Sites(sites, _) => self.of_sites(sites, |times| self.known(times)),
             Goes::Lock(site, _) => {
-                let times = self.of_sites(std::slice::from_ref(site), SiteTimes::known)?;
+                let times = self.of_sites(std::slice::from_ref(site), |times| self.known(times))?;
                 Some(Times { least_ns: times.saved_ns, ..times })
             }
             Goes::Samples(share) => {
@@ -182,13 +182,10 @@ impl Evidence<'_> {
                     lo: (ns.lo as f64 * share.lo).floor() as Ns,
                     hi: (ns.hi as f64 * share.hi).ceil() as Ns,
                 };
-                // While a thread lets time pass the account has what ran, which the clock of that
-                // thread has not: nothing that was seen says that it needed it.
-                let ran_ns = self.account_ns(State::on_cpu).saturating_sub(all.path_ns.hi);
-                let with = |ns: Interval| Interval { hi: (ns.hi + ran_ns).min(self.wall_ns), ..ns };
+                let more_ns = self.passed_ns(self.account_ns(State::on_cpu).saturating_sub(all.path_ns.hi));
                 Some(Times {
-                    path_ns: of(with(all.path_ns)),
-                    saved_ns: of(with(all.saved_ns)),
+                    path_ns: of(longer(all.path_ns, more_ns)),
+                    saved_ns: of(longer(all.saved_ns, more_ns)),
                     least_ns: of(all.least_ns),
                 })
             }
@@ -210,6 +207,28 @@ impl Evidence<'_> {
             }
         }
         sum.map(|all| if count > 1 { all.of_several() } else { all })
+    }
+
+    /// P, S and A of a site. While a thread lets time pass the account has what others did, which
+    /// the thread's clock has not: nothing that was seen says that it needed it, so it is in the
+    /// high ends only.
+    fn known(&self, times: &SiteTimes) -> Option<[Interval; 3]> {
+        let [path, saved, alone] = times.known()?;
+        let account_ns = match &times.site {
+            Site::State(state) => self.account_ns(|one| one == *state),
+            Site::Call(call) => self.path_ns_in(call),
+            _ => 0,
+        };
+        let more_ns = self.passed_ns(account_ns.saturating_sub(path.hi));
+        Some([longer(path, more_ns), longer(saved, more_ns), alone])
+    }
+
+    /// So much that the account has and a clock has not, as far as it is time that a thread let
+    /// pass: the clock has that as sleep, and the account has not.
+    fn passed_ns(&self, more_ns: Ns) -> Ns {
+        let slept = self.site(&Site::State(State::Sleep)).and_then(SiteTimes::known);
+        let slept_ns = slept.map_or(0, |[path, ..]| path.hi);
+        more_ns.min(slept_ns.saturating_sub(self.account_ns(|state| state == State::Sleep)))
     }
 
     /// Without clocks: all that the account has of it, and at least that only where no other thread
@@ -329,6 +348,10 @@ fn kind(goes: &Goes) -> Kind {
     }
 }
 
+fn longer(ns: Interval, more_ns: Ns) -> Interval {
+    Interval { hi: ns.hi + more_ns, ..ns }
+}
+
 /// The part that is gone when something is done so many times faster.
 pub(super) fn faster(times: f64) -> f64 {
     1.0 - 1.0 / times
@@ -362,4 +385,34 @@ pub(super) fn on_path(evidence: &Evidence<'_>, state: State, waited_ns: Ns) -> I
     let path_ns: Ns = of_state().map(|wait| wait.path_ns).sum();
     let off_path_ns = total_ns.saturating_sub(path_ns);
     Interval { lo: waited_ns.saturating_sub(off_path_ns).min(path_ns), hi: waited_ns.min(path_ns) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::samples::{run, sites};
+    use model::Profile;
+    use model::recording::Tier;
+
+    const MS: Ns = 1_000_000;
+
+    /// What it may save that waits for the disk go, of which a clock has 10 ms and the account 800.
+    fn saves(slept_ns: Ns) -> (Ns, Ns) {
+        let run = run(&[(State::Sleep, 200 * MS), (State::Disk, 800 * MS)]);
+        let of = |state, ns| (Site::State(state), [ns; 3]);
+        let clocks = sites(&run, &[of(State::Sleep, slept_ns), of(State::Disk, 10 * MS)]);
+        let profile = Profile::default();
+        let evidence = Evidence::of(Tier::Bpf, &run, &profile).with(&clocks);
+        let goes = Goes::Sites(vec![Site::State(State::Disk)], Interval::default());
+        let saving = evidence.saving(&goes, ALL, Known::Bounded);
+        let ns = saving.value().expect("there is a clock").ns;
+        (ns.lo, ns.hi)
+    }
+
+    #[test]
+    fn what_others_did_while_a_thread_slept_may_be_saved_and_is_not_certain() {
+        assert_eq!(saves(990 * MS), (10 * MS, 800 * MS));
+        assert_eq!(saves(300 * MS), (10 * MS, 110 * MS), "it slept for 100 ms of that");
+        assert_eq!(saves(200 * MS), (10 * MS, 10 * MS), "it let no time pass");
+    }
 }

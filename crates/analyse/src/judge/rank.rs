@@ -3,7 +3,7 @@
 //! A finding counts if its change may save a twentieth of the run: below that the next run differs
 //! by as much by chance. One whose cause is the consequence of another that was found is named
 //! there, and does not stand for itself: what both save is the same time. What saves most for
-//! certain comes first; of a whole run what saves no wall clock, but CPU time only, comes last.
+//! certain comes first, and if that is no twentieth of any, what may save most; of a whole run what saves no wall clock, but CPU time only, comes last.
 
 use super::Evidence;
 use super::causes::Cause;
@@ -34,7 +34,9 @@ pub(super) fn ranked(
         };
         ruled_out.push((finding.cause, why));
     }
-    worth.sort_by_key(|finding| (saves_cpu_only(evidence, finding), Reverse(saves(finding))));
+    // What is certain and worth no change says nothing of the order.
+    let certain = |(lo, hi): (Ns, Ns)| (if lo >= evidence.whole_ns / WORTH_PART { lo } else { 0 }, hi);
+    worth.sort_by_key(|finding| (saves_cpu_only(evidence, finding), Reverse(certain(saves(finding)))));
     (explained(worth), ruled_out)
 }
 
@@ -78,4 +80,48 @@ fn explained(mut findings: Vec<Finding>) -> Vec<Finding> {
         !all.iter().any(|other| explains(*other, own))
     });
     findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::samples::run;
+    use model::coverage::Interval;
+    use model::finding::{Known, Place, Saving};
+    use model::recording::Tier;
+    use model::{Seen, State};
+
+    const MS: Ns = 1_000_000;
+
+    fn saving(id: &'static str, lo: Ns, hi: Ns) -> Finding {
+        let saving =
+            Saving { ns: Interval { lo, hi }, of: SavedTime::Wall, part: (0.0, 1.0), known: Known::Assumed };
+        Finding {
+            cause: CauseName { id, title: "" },
+            place: Place::State(State::User),
+            what: say!(""),
+            change: say!(""),
+            share_ns: Interval { lo: hi, hi },
+            saving: Seen::Value(saving),
+            evidence: Vec::new(),
+            assumes: Vec::new(),
+            verify: Vec::new(),
+            explains: Vec::new(),
+        }
+    }
+
+    /// Of a run of a second.
+    fn order(findings: [Finding; 2]) -> Vec<&'static str> {
+        let run = run(&[(State::User, 1000 * MS)]);
+        let profile = model::Profile::default();
+        let (findings, _) = ranked(&Evidence::of(Tier::Bpf, &run, &profile), findings.into());
+        findings.iter().map(|finding| finding.cause.id).collect()
+    }
+
+    #[test]
+    fn what_is_certain_comes_first_from_a_twentieth_on() {
+        let others = |lo| [saving("a", lo, 100 * MS), saving("b", 0, 900 * MS)];
+        assert_eq!(order(others(50 * MS)), ["a", "b"]);
+        assert_eq!(order(others(49 * MS)), ["b", "a"]);
+    }
 }

@@ -112,6 +112,10 @@ fn listing(evidence: &Evidence<'_>) -> Option<Finding> {
     let of_all = |(_, row): &(usize, &CallRow)| {
         say!(Name(row.name.to_string()), ": ", Count(row.calls, "call"), ", ", Number(row.errors), " failed")
     };
+    let (share_ns, part) = (evidence.has(&names, &goes), part_of_all(&gone));
+    let saving = evidence.saving(&Goes::Parts(goes), part, Known::Assumed);
+    // With little time it has no clock, and nothing is lost by leaving it.
+    saving.value()?;
     Some(Finding {
         cause: CAUSE.name,
         place: Place::Call(place),
@@ -124,8 +128,8 @@ fn listing(evidence: &Evidence<'_>) -> Option<Finding> {
         change: say!(
             "where names and kinds are enough, leave that out: ls without -l, find -type, os.scandir, d_type"
         ),
-        share_ns: evidence.has(&names, &goes),
-        saving: evidence.saving(&Goes::Parts(goes), part_of_all(&gone), Known::Assumed),
+        share_ns,
+        saving,
         evidence: asks.iter().map(of_all).collect(),
         assumes: vec![say!("the program needs no more than names and kinds")],
         verify: vec![say!("dwell compare --predicted of this run's --json, with both versions")],
