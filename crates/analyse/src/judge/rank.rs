@@ -3,7 +3,8 @@
 //! A finding counts if its change may save a twentieth of the run: below that the next run differs
 //! by as much by chance. One whose cause is the consequence of another that was found is named
 //! there, and does not stand for itself: what both save is the same time. What saves most for
-//! certain comes first, and if that is no twentieth of any, what may save most; of a whole run what saves no wall clock, but CPU time only, comes last.
+//! certain comes first, and if that is no twentieth of any, what may save most; of a whole run what
+//! saves no wall clock, but CPU time only, comes last.
 
 use super::Evidence;
 use super::causes::Cause;
