@@ -2,6 +2,7 @@
 
 use crate::judge::causes::delayed_ack::{Delayed, Exchanges};
 use crate::lookups::Sums;
+use crate::roles::serves_by_ports;
 use crate::services::service;
 use crate::turns::TurnsOfOne;
 use model::Ns;
@@ -193,7 +194,7 @@ fn serves(connection: &Connection) -> bool {
     match connection.began {
         ConnectionOrigin::Opened => false,
         ConnectionOrigin::Accepted => true,
-        ConnectionOrigin::Found => connection.ends.local_port < connection.ends.remote_port,
+        ConnectionOrigin::Found => serves_by_ports(connection.ends),
     }
 }
 

@@ -1,9 +1,8 @@
 //! The processes of a run by program, from the ledgers of the threads that lead them.
 
 use super::Evidence;
-use model::run::ThreadLedger;
 use model::{Ns, Pid, State};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// What lives for this part of the wall clock or longer is what starts the others.
 const STARTER_PART: f64 = 0.95;
@@ -11,7 +10,7 @@ const STARTER_PART: f64 = 0.95;
 /// The processes of one program.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Group {
-    processes: usize,
+    pub(super) pids: Vec<Pid>,
     /// Their lives, summed.
     pub(super) life_ns: Ns,
     /// How long threads of them were on a CPU, or ready to.
@@ -23,7 +22,7 @@ pub(super) struct Group {
 impl Group {
     /// How many.
     pub(super) fn processes(&self) -> usize {
-        self.processes
+        self.pids.len()
     }
 }
 
@@ -36,33 +35,18 @@ pub(super) fn by_program(evidence: &Evidence<'_>) -> FxHashMap<String, Group> {
     }
     let mut groups: FxHashMap<String, Group> = FxHashMap::default();
     for (row, leader) in evidence.threads.iter().enumerate().filter(|(_, thread)| thread.tid == thread.pid) {
-        if starts_others(evidence, leader) {
+        if leader.life_ns as f64 >= evidence.wall_ns as f64 * STARTER_PART {
             continue;
         }
         let group = groups.entry(leader.name.clone()).or_default();
-        group.processes += 1;
+        group.pids.push(leader.pid);
         group.life_ns += leader.life_ns;
         group.computes_ns += computes.get(&leader.pid).copied().unwrap_or(0);
-        if group.processes == 1 || leader.life_ns > group.longest.0 {
+        if group.processes() == 1 || leader.life_ns > group.longest.0 {
             group.longest = (leader.life_ns, row);
         }
     }
     groups
-}
-
-/// The processes of those programs of which there are so many or more.
-pub(super) fn of_many(evidence: &Evidence<'_>, processes_min: usize) -> FxHashSet<Pid> {
-    let groups = by_program(evidence);
-    let leaders = evidence.threads.iter().filter(|thread| thread.tid == thread.pid);
-    let many = leaders.filter(|leader| {
-        let group = groups.get(&leader.name);
-        group.is_some_and(|group| group.processes() >= processes_min) && !starts_others(evidence, leader)
-    });
-    many.map(|leader| leader.pid).collect()
-}
-
-fn starts_others(evidence: &Evidence<'_>, leader: &ThreadLedger) -> bool {
-    leader.life_ns as f64 >= evidence.wall_ns as f64 * STARTER_PART
 }
 
 fn wants_cpu(state: State) -> bool {

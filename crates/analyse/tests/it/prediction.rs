@@ -201,19 +201,18 @@ fn all_processes_of_one_program_are_one_site() {
     assert_eq!(us_of(&analysis, &Site::Program("root".into()))[1], 20 + 1, "before they execute, and exit");
 }
 
+/// After a sampling period a sample is taken.
+fn sampled(story: &mut Story, mode: SampleMode) {
+    let period_ns = 500_000;
+    story.after(500).push(|at| Event::Sampled { at, tid: ROOT, mode, ip: 1, period_ns, node: None });
+}
+
 #[test]
 fn faults_are_known_by_samples() {
     let mut story = Story::begins();
     for sample in 0..8 {
         let mode = if sample % 4 == 0 { SampleMode::User } else { SampleMode::Fault };
-        story.after(500).push(|at| Event::Sampled {
-            at,
-            tid: ROOT,
-            mode,
-            ip: 1,
-            period_ns: 500_000,
-            node: None,
-        });
+        sampled(&mut story, mode);
     }
     story.after(500).push(|at| Event::Flush { at, tid: ROOT, calls: call(READ, 400) });
     let analysis = story.ended();
@@ -239,14 +238,7 @@ fn faults_are_known_by_samples() {
 fn ways_into_calls_are_the_kernels_and_interrupts_nobodys_code() {
     let mut story = Story::begins();
     for mode in [SampleMode::Entry, SampleMode::InterruptOutside, SampleMode::User] {
-        story.after(500).push(|at| Event::Sampled {
-            at,
-            tid: ROOT,
-            mode,
-            ip: 1,
-            period_ns: 500_000,
-            node: None,
-        });
+        sampled(&mut story, mode);
     }
     story.after(100).push(|at| Event::Flush { at, tid: ROOT, calls: call(READ, 100) });
     let analysis = story.ended();

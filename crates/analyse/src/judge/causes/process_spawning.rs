@@ -10,7 +10,8 @@ use model::prediction::Site;
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number};
 use model::wait::SyscallName;
-use model::{Ns, Reason, Seen, Sentence, State, say};
+use model::{Ns, Pid, Reason, Seen, Sentence, State, say};
+use rustc_hash::FxHashSet;
 use std::cmp::Reverse;
 
 pub(super) static CAUSE: Cause = Cause {
@@ -123,7 +124,7 @@ fn finding(evidence: &Evidence<'_>, groups: &[(String, Group)], processes: usize
             .and(named(groups))
             .and(say!(" in one process: the shell's own commands, one call for many items, a library")),
         share_ns,
-        saving: saving(evidence, share_ns),
+        saving: saving(evidence, groups, share_ns),
         evidence: groups
             .iter()
             .take(3)
@@ -152,14 +153,15 @@ fn named(groups: &[(String, Group)]) -> Sentence {
 
 /// At least the calls, at most also all that programs do of which there are many, with what the
 /// others wait for a CPU after them.
-fn saving(evidence: &Evidence<'_>, share_ns: Interval) -> Seen<Saving> {
+fn saving(evidence: &Evidence<'_>, groups: &[(String, Group)], share_ns: Interval) -> Seen<Saving> {
     let calls = |names: &[&str]| -> Vec<Site> {
         let of = |name: &&str| Site::Call(SyscallName { name: (*name).to_owned().into(), compat: false });
         names.iter().map(of).collect()
     };
     let costs = Interval { lo: share_ns.lo, hi: share_ns.lo };
     let least = evidence.saving(&Goes::Sites([calls(MAKE), calls(END)].concat(), costs), ALL, Known::Counted);
-    let many = processes::of_many(evidence, PROCESSES_MIN);
+    let many = groups.iter().filter(|(_, group)| group.processes() >= PROCESSES_MIN);
+    let many: FxHashSet<Pid> = many.flat_map(|(_, group)| &group.pids).copied().collect();
     let goes = evidence.path.iter().filter(|step| {
         let makes = matches!(&step.reason, Reason::Syscall(name) if MAKE.contains(&&*name.name));
         many.contains(&step.pid) || makes || step.state == State::Runqueue
