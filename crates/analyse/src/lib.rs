@@ -19,6 +19,7 @@ mod for_work;
 mod grid;
 pub mod judge;
 mod keys;
+pub mod lab;
 pub mod ladder;
 mod local_sockets;
 mod lookups;

@@ -2,6 +2,7 @@
 //! loads have their options in files of their own; the look of a page has them in [`crate::look`].
 
 mod compare;
+mod lab;
 mod load;
 mod page;
 mod wake;
@@ -10,6 +11,7 @@ use crate::look::LookArgs;
 use crate::out::{FormArgs, LadderDiffResult, LadderResult};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use compare::{CommandArgs, CompareArgs, IgnoredStatuses, RevisionArgs, StreamArg};
+pub(crate) use lab::LabArgs;
 pub(crate) use load::{LoadArgs, load};
 use model::units;
 use observe::{Choice, GivenLink, MaxOverhead, Rate, Watching};
@@ -37,6 +39,7 @@ pub(crate) enum Verb {
     Compare(Box<CompareArgs>),
     Diff(DiffArgs),
     Explain(ExplainArgs),
+    Lab(LabArgs),
     Load(LoadArgs),
 }
 

@@ -6,6 +6,7 @@ pub(crate) mod count;
 pub(crate) mod diff;
 pub(crate) mod explain;
 pub(crate) mod hits;
+pub(crate) mod lab;
 pub(crate) mod ladder;
 pub(crate) mod load;
 mod results;

@@ -5,6 +5,7 @@
 //! concludes nothing.
 
 mod annotate;
+mod child;
 mod cli;
 mod cmd;
 mod exit;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         Verb::Compare(args) => cmd::compare::compare(&args),
         Verb::Diff(args) => cmd::diff::diff(&args),
         Verb::Explain(args) => cmd::explain::explain(&args),
+        Verb::Lab(args) => cmd::lab::lab(&args),
         Verb::Load(args) => cmd::load::load(&args),
     });
     match done {

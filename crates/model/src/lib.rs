@@ -22,6 +22,7 @@ mod event;
 pub mod files;
 pub mod finding;
 pub mod join;
+pub mod lab;
 pub mod ladder;
 pub mod limits;
 pub mod name;

@@ -14,6 +14,7 @@ mod findings;
 pub mod hits;
 mod jit;
 mod json;
+pub mod lab;
 pub mod ladder;
 pub mod listing;
 pub mod load;

@@ -23,6 +23,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("loads", &["host", "sys", "model"]),
     ("timings", &["host", "sys", "model", "stats"]),
     ("work", &["sys", "model"]),
+    ("pairs", &[]),
     ("store", &["model"]),
     ("analyse", &["model", "stats"]),
     ("report", &["model", "stats", "listing"]),
@@ -31,7 +32,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "dwell",
         &[
             "model", "stats", "host", "sys", "observe", "rungs", "wakes", "loads", "timings", "work",
-            "store", "analyse", "report", "code", "listing",
+            "pairs", "store", "analyse", "report", "code", "listing",
         ],
     ),
     ("xtask", &["stats"]),

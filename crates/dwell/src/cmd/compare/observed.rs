@@ -4,6 +4,7 @@
 use super::first;
 use super::making::MadeCommand;
 use super::sitting::Sitting;
+use crate::child;
 use crate::cli::{IgnoredStatuses, StreamArg};
 use crate::cmd::results;
 use anyhow::{Context, bail};
@@ -13,9 +14,7 @@ use model::timing::Figure;
 use model::{Ns, Run, Seen};
 use stats::Random;
 use std::fs::File;
-use std::io;
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::process::{Command, Stdio};
 use sys::clock::monotonic_ns;
 use tempfile::TempDir;
 
@@ -23,8 +22,6 @@ use tempfile::TempDir;
 const PAIRS_MIN: usize = 3;
 const PAIRS_MAX: usize = 10;
 const TIME_NS: Ns = 3_000_000_000;
-/// How often a run is looked after where no signal says that it ended.
-const TICK: Duration = Duration::from_secs(1);
 
 /// Adds to each comparison why the command differs from the first.
 pub(super) fn explain(comparison: &mut Comparison, sitting: &Sitting<'_, '_>) -> anyhow::Result<()> {
@@ -158,7 +155,7 @@ fn observe(
     beside(sitting, command.prepare.as_deref(), "--prepare")?;
     let _ = std::fs::remove_file(&json);
     let stopped_ns = sitting.stop.stopped_ns();
-    let status = wait(sitting, run.spawn().context("cannot start dwell run")?)?;
+    let status = child::wait(sitting.stop, run.spawn().context("cannot start dwell run")?)?;
     beside(sitting, command.conclude.as_deref(), "--conclude")?;
     let counts = match (&sitting.args.parts.ignore_failure, status) {
         (_, Some(0)) | (Some(IgnoredStatuses::All), Some(_)) => true,
@@ -209,27 +206,9 @@ fn beside(sitting: &Sitting<'_, '_>, words: Option<&[String]>, option: &str) -> 
     let Some((program, arguments)) = words.and_then(<[String]>::split_first) else { return Ok(()) };
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    match wait(sitting, command.spawn().with_context(|| format!("cannot start {option}"))?)? {
+    match child::wait(sitting.stop, command.spawn().with_context(|| format!("cannot start {option}"))?)? {
         Some(0) => Ok(()),
         _ if sitting.stop.asked() => Ok(()),
         _ => bail!("{option} failed before or after an observed run"),
-    }
-}
-
-/// Waits for a child; gives its exit status, none if a signal ended it. A signal to dwell ends it.
-fn wait(sitting: &Sitting<'_, '_>, mut child: Child) -> anyhow::Result<Option<i32>> {
-    if let Some(mut output) = child.stdout.take() {
-        std::thread::spawn(move || io::copy(&mut output, &mut io::sink()));
-    }
-    let mut told = false;
-    loop {
-        if let Some(status) = child.try_wait().context("cannot wait for a program")? {
-            return Ok(status.code());
-        }
-        if sitting.stop.asked() && !told {
-            told = true;
-            sys::signals::terminate(child.id());
-        }
-        sitting.stop.wait(TICK);
     }
 }

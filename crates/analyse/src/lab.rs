@@ -1,0 +1,235 @@
+//! Whether dwell was right about a pair of the lab, and the score of many.
+//!
+//! A predicted interval is scored as in T. Gneiting and A. Raftery, "Strictly Proper Scoring Rules,
+//! Prediction, and Estimation" (2007), section 6.2: its width, and 2/alpha times what it misses by,
+//! in parts of the wall clock. Beside it the rule to beat, which looks at nothing but the share of
+//! the first finding: between a third of it and all of it.
+
+use model::compare::commands::{Comparison, EstimateInterval};
+use model::lab::{LabPair, Observed, Outcome, ScoreRow, ScoreTotal, Sitting};
+use model::run::{Ends, FindingRow};
+use model::{Ns, Run, Seen};
+
+/// An interval is meant to hold in at least 1 - alpha of the cases.
+const ALPHA: f64 = 0.2;
+/// A finding of a program's own code is no claim: every program that computes has one.
+const OF_CODE: &str = "hot-code";
+/// What other programs take.
+const OF_OTHERS: &str = "cpu-contention";
+/// A counted saving is narrow up to this: its high end by its low end.
+const NARROW: f64 = 1.5;
+
+/// What a run under `dwell run` shows.
+pub fn observed(run: &Run) -> Observed {
+    Observed {
+        wall_ns: run.wall_ns,
+        class: run.bound.class,
+        findings: run.findings.value().cloned().unwrap_or_default(),
+    }
+}
+
+/// What each command after the first saves, in parts of the time of the first.
+pub fn saved(comparison: &Comparison) -> Vec<Option<EstimateInterval>> {
+    let of = |ratio: EstimateInterval| EstimateInterval {
+        estimate: 1.0 - ratio.estimate,
+        lo: 1.0 - ratio.hi,
+        hi: 1.0 - ratio.lo,
+        ..ratio
+    };
+    comparison.comparisons.iter().map(|change| change.ratio.map(of)).collect()
+}
+
+/// The median wall clock of each command.
+pub fn walls(comparison: &Comparison) -> Vec<Option<Ns>> {
+    comparison.commands.iter().map(|command| command.figure.map(|figure| figure.median as Ns)).collect()
+}
+
+/// Whether dwell was right: `saved` is what the fast way saves.
+pub fn outcome(
+    pair: &LabPair,
+    beside: bool,
+    slow: &Observed,
+    fast: Option<&Observed>,
+    saved: Option<EstimateInterval>,
+) -> Outcome {
+    let Some(cause) = &pair.cause else {
+        let claims = slow.findings.iter().filter(|row| !(beside && row.cause == OF_OTHERS));
+        let right = claims.into_iter().all(|row| row.cause == OF_CODE);
+        return Outcome {
+            cause_first: right,
+            first_again: false,
+            predicted: None,
+            held: None,
+            score: None,
+            rule_score: None,
+        };
+    };
+    let first = |of: &Observed| first(of, beside).is_some_and(|row| row.cause == *cause);
+    let own = slow.findings.iter().find(|row| row.cause == *cause);
+    let predicted = own.and_then(|row| predicted(row, slow.wall_ns));
+    let truth = saved.map(|saved| saved.estimate);
+    let (lo, hi) = predicted.map_or((0.0, 0.0), |ends| (ends.lo, ends.hi));
+    let share = slow.findings.first().map_or(0.0, |row| row.share.hi);
+    Outcome {
+        cause_first: first(slow),
+        first_again: fast.is_some_and(first),
+        predicted,
+        held: truth.map(|truth| predicted.is_some() && (lo..=hi).contains(&truth)),
+        score: truth.map(|truth| score((lo, hi), truth)),
+        rule_score: truth.map(|truth| score((share / 3.0, share), truth)),
+    }
+}
+
+/// The first finding; beside other programs what they take is no finding of this one.
+fn first(of: &Observed, beside: bool) -> Option<&FindingRow> {
+    of.findings.iter().find(|row| !(beside && row.cause == OF_OTHERS))
+}
+
+/// In parts of the wall clock.
+fn predicted(row: &FindingRow, wall_ns: Ns) -> Option<Ends> {
+    match &row.saving_ns {
+        Seen::Value(saving) if row.saved == "wall" => {
+            let part = |ns: Ns| ns as f64 / wall_ns.max(1) as f64;
+            Some(Ends { lo: part(saving.lo), hi: part(saving.hi) })
+        }
+        _ => None,
+    }
+}
+
+/// The width of an interval, and what it misses by.
+fn score((lo, hi): (f64, f64), truth: f64) -> f64 {
+    (hi - lo) + 2.0 / ALPHA * ((lo - truth).max(0.0) + (truth - hi).max(0.0))
+}
+
+/// All sittings together.
+pub fn total(rows: &[ScoreRow]) -> ScoreTotal {
+    let count = |of: &mut dyn Iterator<Item = &Sitting>| of.count() as u32;
+    let of_cause = || rows.iter().filter(|row| row.pair.cause.is_some()).flat_map(|row| &row.sittings);
+    let healthy = || rows.iter().filter(|row| row.pair.cause.is_none()).flat_map(|row| &row.sittings);
+    let counted = || {
+        rows.iter().filter_map(|row| Some((row.pair.cause.as_ref()?, &row.sittings))).flat_map(
+            |(cause, sittings)| {
+                sittings.iter().filter(move |sitting| {
+                    let found = sitting.slow.findings.iter().find(|row| row.cause == *cause);
+                    found.is_some_and(|row| row.known == "counted")
+                })
+            },
+        )
+    };
+    let narrow =
+        |sitting: &&Sitting| sitting.outcome.predicted.is_some_and(|ends| ends.hi <= NARROW * ends.lo);
+    let mean = |of: fn(&Outcome) -> Option<f64>| {
+        let all: Vec<f64> = of_cause().filter_map(|sitting| of(&sitting.outcome)).collect();
+        (!all.is_empty()).then(|| stats::mean(&all))
+    };
+    ScoreTotal {
+        sittings: count(&mut of_cause()),
+        cause_first: count(&mut of_cause().filter(|sitting| sitting.outcome.cause_first)),
+        first_again: count(&mut of_cause().filter(|sitting| sitting.outcome.first_again)),
+        measured: count(&mut of_cause().filter(|sitting| sitting.outcome.held.is_some())),
+        held: count(&mut of_cause().filter(|sitting| sitting.outcome.held == Some(true))),
+        healthy: count(&mut healthy()),
+        healthy_right: count(&mut healthy().filter(|sitting| sitting.outcome.cause_first)),
+        score: mean(|outcome| outcome.score),
+        rule_score: mean(|outcome| outcome.rule_score),
+        counted: count(&mut counted()),
+        counted_narrow: count(&mut counted().filter(narrow)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::coverage::Interval;
+    use model::run::Class;
+
+    fn pair(cause: Option<&str>) -> LabPair {
+        LabPair { name: "p".into(), title: String::new(), cause: cause.map(str::to_owned) }
+    }
+
+    fn row(cause: &str, lo: Ns, hi: Ns) -> FindingRow {
+        FindingRow {
+            cause: cause.to_owned(),
+            share: Ends { lo: 0.3, hi: 0.6 },
+            saving_ns: Seen::Value(Interval { lo, hi }),
+            saved: "wall".to_owned(),
+            part: Seen::Absent,
+            known: "counted".to_owned(),
+            place: String::new(),
+            points_to: None,
+            action: String::new(),
+            evidence: Vec::new(),
+            assumptions: Vec::new(),
+            verify: Vec::new(),
+            explains: Vec::new(),
+        }
+    }
+
+    fn with(findings: &[FindingRow]) -> Observed {
+        Observed { wall_ns: 1000, class: Class::Io, findings: findings.to_vec() }
+    }
+
+    fn measured(estimate: f64) -> Option<EstimateInterval> {
+        Some(EstimateInterval { estimate, lo: estimate, hi: estimate })
+    }
+
+    #[test]
+    fn an_interval_costs_its_width_and_ten_times_what_it_misses_by() {
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
+        let slow = with(&[row("small-io", 400, 500)]);
+        let of = |truth| outcome(&pair(Some("small-io")), false, &slow, None, measured(truth));
+        assert!(of(0.45).held == Some(true) && near(of(0.45).score.unwrap(), 0.1));
+        assert!(of(0.52).held == Some(false) && near(of(0.52).score.unwrap(), 0.1 + 0.2));
+        assert!(near(of(0.1).score.unwrap(), 0.1 + 3.0) && near(of(0.1).rule_score.unwrap(), 0.4 + 1.0));
+        let none = outcome(&pair(Some("hot-code")), false, &slow, None, measured(0.2));
+        assert!(!none.cause_first && none.held == Some(false) && near(none.score.unwrap(), 2.0));
+        let unmeasured = outcome(&pair(Some("small-io")), false, &slow, None, None);
+        assert!(unmeasured.cause_first && unmeasured.held.is_none() && unmeasured.score.is_none());
+    }
+
+    #[test]
+    fn what_others_take_is_no_finding_of_the_program_beside_them() {
+        let slow = with(&[row("cpu-contention", 1, 2), row("small-io", 400, 500)]);
+        let of = |beside| outcome(&pair(Some("small-io")), beside, &slow, Some(&slow), None);
+        assert!(of(true).cause_first && !of(false).cause_first && of(true).first_again);
+    }
+
+    #[test]
+    fn of_a_healthy_program_only_its_own_code_may_be_named() {
+        let of = |causes: &[&str], beside| {
+            let rows: Vec<_> = causes.iter().map(|cause| row(cause, 1, 2)).collect();
+            outcome(&pair(None), beside, &with(&rows), None, None).cause_first
+        };
+        assert!(of(&[], false) && of(&["hot-code"], false) && of(&["cpu-contention"], true));
+        assert!(!of(&["hot-code", "small-io"], false) && !of(&["cpu-contention"], false));
+    }
+
+    #[test]
+    fn the_total_counts_causes_and_healthy_programs_apart() {
+        let sitting = |pair: &LabPair, slow: Observed, saved| Sitting {
+            size: 1,
+            unit: String::new(),
+            beside: false,
+            commands: Vec::new(),
+            ways: Vec::new(),
+            outcome: outcome(pair, false, &slow, None, saved),
+            slow,
+            fast: None,
+            saved: vec![saved],
+            wall_ns: Vec::new(),
+            pairs: 1,
+        };
+        let sick = pair(Some("small-io"));
+        let narrow = sitting(&sick, with(&[row("small-io", 400, 500)]), measured(0.45));
+        let wide = sitting(&sick, with(&[row("small-io", 100, 500)]), measured(0.9));
+        let well = sitting(&pair(None), with(&[]), None);
+        let total = total(&[
+            ScoreRow { pair: sick, sittings: vec![narrow, wide] },
+            ScoreRow { pair: pair(None), sittings: vec![well] },
+        ]);
+        assert_eq!((total.sittings, total.cause_first, total.measured, total.held), (2, 2, 2, 1));
+        assert_eq!((total.healthy, total.healthy_right), (1, 1));
+        assert_eq!((total.counted, total.counted_narrow), (2, 1));
+        assert!((total.score.unwrap() - (0.1 + 0.4 + 4.0) / 2.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,29 @@
+//! Other programs that a verb starts and waits for, until Ctrl-C.
+
+use crate::stop::Stop;
+use anyhow::Context;
+use std::io;
+use std::process::Child;
+use std::time::Duration;
+
+/// How often a child is looked after where no signal says that it ended.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Waits for a child; gives its exit status, none if a signal ended it. Its output is read and
+/// thrown away. A signal to dwell ends it.
+pub(crate) fn wait(stop: &Stop<'_>, mut child: Child) -> anyhow::Result<Option<i32>> {
+    if let Some(mut output) = child.stdout.take() {
+        std::thread::spawn(move || io::copy(&mut output, &mut io::sink()));
+    }
+    let mut told = false;
+    loop {
+        if let Some(status) = child.try_wait().context("cannot wait for a program")? {
+            return Ok(status.code());
+        }
+        if stop.asked() && !told {
+            told = true;
+            sys::signals::terminate(child.id());
+        }
+        stop.wait(TICK);
+    }
+}

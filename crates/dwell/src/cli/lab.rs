@@ -1,0 +1,86 @@
+//! The options of `dwell lab`.
+
+use crate::look::LookArgs;
+use crate::out::{FormArgs, LabResult};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Show causes on this machine, with programs that have them, and score the predictions
+///
+/// Without NAME, the programs are listed: each is slow in one known way, and does the same work in
+/// a fast way too. `dwell lab NAME` runs the slow one under `dwell run`, shows the change, measures
+/// both ways with `dwell compare`, and says whether cause and predicted saving were right.
+///
+/// With --score, every pair is held several times at sizes drawn anew, half of the times beside a
+/// busy loop on each CPU. Ctrl-C ends it with the score so far; --resume goes on.
+///
+/// Programs work in a new directory, which is removed at the end. The page goes to standard output.
+/// The exit status is 0; 128 plus the signal number if it was ended early; 125 if dwell or a
+/// program failed.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  dwell lab\n  dwell lab small-files\n  dwell lab list-nodes --size 1000000\n  dwell lab --score --json score.json\n  dwell lab --score --rounds 1 --only syncs,lookups"
+)]
+pub(crate) struct LabArgs {
+    /// A pair, as the list names it
+    #[arg(value_name = "NAME", conflicts_with = "score")]
+    pub(crate) name: Option<String>,
+
+    /// How much the programs do, in the unit that the list names
+    #[arg(long, value_name = "N", requires = "name", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) size: Option<u64>,
+
+    /// Keep each CPU busy meanwhile, with a loop
+    #[arg(long, requires = "name")]
+    pub(crate) beside: bool,
+
+    /// Only run the program one way, in the current directory, unobserved
+    #[arg(long, value_name = "WAY", requires = "name", conflicts_with_all = ["beside", "pairs", "dir"])]
+    pub(crate) run: Option<String>,
+
+    /// The port of the server on loopback that the program talks to
+    #[arg(long, value_name = "PORT", requires = "run", default_value_t = 0)]
+    pub(crate) port: u16,
+
+    /// Be that server, until standard input ends
+    #[arg(long, hide = true, conflicts_with_all = ["name", "score"])]
+    pub(crate) serve: bool,
+
+    /// Hold all pairs and score what was found and predicted
+    #[arg(long)]
+    pub(crate) score: bool,
+
+    /// Hold each pair N times
+    #[arg(long, value_name = "N", requires = "score", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rounds: u32,
+
+    /// Hold only these pairs
+    #[arg(long, value_name = "NAME", requires = "score", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+
+    /// Draw sizes and their order from N, to repeat them [default: others each time]
+    #[arg(long, value_name = "N", requires = "score")]
+    pub(crate) seed: Option<u64>,
+
+    /// Go on with the score in FILE, written by --json, that was ended early
+    #[arg(long, value_name = "FILE", requires = "score", conflicts_with_all = ["rounds", "only", "seed"])]
+    pub(crate) resume: Option<PathBuf>,
+
+    /// Compare the ways in N pairs of runs [default: 10; 6 each with --score]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(6..))]
+    pub(crate) pairs: Option<u32>,
+
+    /// Make the directory in DIR [default: the current directory]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) forms: FormArgs<LabResult>,
+
+    /// Print no page and no progress (write files only)
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
+}

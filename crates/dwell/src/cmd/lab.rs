@@ -1,0 +1,121 @@
+//! `dwell lab`: programs that are slow in one known way, and whether dwell finds it.
+//!
+//! The programs are those of `pairs`. They run as dwell itself, in processes of their own, below
+//! `dwell run` and `dwell compare` as a user would type them; what comes out is judged by
+//! `analyse::lab`.
+
+mod bench;
+mod score;
+
+use crate::cli::LabArgs;
+use crate::exit;
+use crate::look::{OutputKind, look};
+use crate::out::{LabResult, Outputs, Page};
+use crate::output;
+use crate::progress::ProgressLine;
+use crate::stop::Stop;
+use anyhow::{Context, anyhow};
+use bench::{Asked, Bench, described, named};
+use model::lab::{LabRun, SCHEMA_LAB};
+use pairs::{Pair, Setting, server};
+use report::lab::{Lesson, Listed};
+use similar::TextDiff;
+use sys::clock::{rfc3339, unix_s};
+use sys::signals::Signals;
+
+/// Pairs of runs where nothing is said.
+const PAIRS: u32 = 10;
+
+/// Lists, runs or scores; returns the exit status.
+pub(crate) fn lab(args: &LabArgs) -> anyhow::Result<u8> {
+    if args.serve {
+        server::serve(|port| output::to_stdout(port).map_err(std::io::Error::other))?;
+        return Ok(0);
+    }
+    if args.score {
+        return score::score(args);
+    }
+    let Some(name) = &args.name else {
+        let rows: Vec<Listed> = pairs::ALL.iter().map(|pair| listed(pair)).collect();
+        output::to_stdout(report::lab::list(&rows, look(&args.look, OutputKind::Stdout)))?;
+        return Ok(0);
+    };
+    let pair = named(name)?;
+    match &args.run {
+        Some(way) => run(pair, way, args),
+        None => one(pair, args),
+    }
+}
+
+fn listed(pair: &Pair) -> Listed {
+    Listed {
+        name: pair.name,
+        title: pair.title,
+        cause: pair.cause,
+        size: pair.size.usual,
+        unit: pair.size.unit,
+        ways: pair.ways.iter().map(|way| way.name).collect(),
+        writing: pair.writing.is_some(),
+    }
+}
+
+/// Does the work one way, in this process.
+fn run(pair: &Pair, way: &str, args: &LabArgs) -> anyhow::Result<u8> {
+    let ways: Vec<_> = pair.ways.iter().map(|way| way.name).collect();
+    let way = pair
+        .way(way)
+        .ok_or_else(|| anyhow!("{} has no way {way:?}\ntry: {}", pair.name, ways.join(" or ")))?;
+    let setting = Setting { size: args.size.unwrap_or(pair.size.usual), port: args.port };
+    way.run(&setting).with_context(|| format!("{} {}", pair.name, way.name))?;
+    Ok(0)
+}
+
+/// Holds one pair once.
+fn one(pair: &'static Pair, args: &LabArgs) -> anyhow::Result<u8> {
+    let mut signals = Signals::take_over().context("cannot handle signals")?;
+    let page = if args.quiet { Page::None } else { Page::Stdout };
+    let outputs = Outputs::open(&args.forms, page, None, &[])?;
+    let (host, started_at) = (observe::this_host(), rfc3339(unix_s()));
+    let stop = Stop::new(&mut signals);
+    let line = ProgressLine::new(args.quiet);
+    let bench = Bench::new(args.dir.as_deref(), &stop, &line)?;
+    let asked = Asked {
+        size: args.size.unwrap_or(pair.size.usual),
+        beside: args.beside,
+        pairs: args.pairs.unwrap_or(PAIRS),
+        all_ways: true,
+    };
+    let sitting = bench.hold(pair, &asked, "");
+    drop(bench);
+    drop(line);
+    let sitting = match (sitting?, stop.status()) {
+        (Some(sitting), _) => sitting,
+        (None, status) => return Ok(status.unwrap_or(exit::DWELL_FAILED)),
+    };
+    let run = LabRun {
+        schema: SCHEMA_LAB.to_owned(),
+        dwell: env!("CARGO_PKG_VERSION").to_owned(),
+        host,
+        started_at,
+        pair: described(pair),
+        change: change(pair),
+        sitting,
+    };
+    let lesson =
+        Lesson { text: pair.lesson, writing: pair.writing.map(|writing| (writing.title, writing.theirs)) };
+    let failed = outputs.write(&LabResult::One(Box::new(run), lesson), &args.look).complain();
+    Ok(if failed { exit::DWELL_FAILED } else { stop.status().unwrap_or(0) })
+}
+
+/// What makes the slow way fast, as lines of a diff.
+fn change(pair: &Pair) -> Vec<String> {
+    let [slow, fast, ..] = pair.ways else { return Vec::new() };
+    let (slow, fast) = (pair.text(slow), pair.text(fast));
+    let diff = TextDiff::from_lines(slow, fast);
+    let hunks = diff.unified_diff().context_radius(1).to_string();
+    hunks
+        .lines()
+        .filter(|line| !line.starts_with("@@") && !line.starts_with('\\'))
+        .map(str::to_owned)
+        .collect()
+}

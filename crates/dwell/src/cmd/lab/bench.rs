@@ -1,0 +1,250 @@
+//! Where a pair is held: a directory that is removed, the server of those that need one, busy loops
+//! beside them, and dwell itself, which observes and compares.
+
+use crate::child;
+use crate::cmd::results;
+use crate::progress::ProgressLine;
+use crate::stop::Stop;
+use anyhow::{Context, anyhow, bail};
+use model::compare::commands::Comparison;
+use model::lab::{LabPair, Observed, Sitting};
+use model::wake::load::Load;
+use pairs::{Need, Pair, Run, Setting, Way};
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use std::{env, fs};
+use tempfile::TempDir;
+
+/// No pair takes longer.
+const LONGEST: Duration = Duration::from_secs(600);
+
+/// What is asked of a sitting.
+pub(super) struct Asked {
+    pub(super) size: u64,
+    pub(super) beside: bool,
+    pub(super) pairs: u32,
+    /// Compare the further ways too.
+    pub(super) all_ways: bool,
+}
+
+/// Where pairs are held, one after another.
+pub(super) struct Bench<'a, 's> {
+    exe: PathBuf,
+    /// Where the programs work.
+    directory: TempDir,
+    /// Where dwell writes: small files.
+    results: TempDir,
+    stop: &'a Stop<'s>,
+    line: &'a ProgressLine,
+}
+
+/// A server for one pair. It ends with its standard input, and so with dwell.
+struct Server {
+    child: Child,
+    port: u16,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
+    }
+}
+
+/// The pair of that name.
+pub(super) fn named(name: &str) -> anyhow::Result<&'static Pair> {
+    Pair::named(name)
+        .ok_or_else(|| anyhow!("the lab has no {name:?}\ntry: dwell lab (lists all {})", pairs::ALL.len()))
+}
+
+/// As the results name it.
+pub(super) fn described(pair: &Pair) -> LabPair {
+    LabPair { name: pair.name.to_owned(), title: pair.title.to_owned(), cause: pair.cause.map(str::to_owned) }
+}
+
+/// Why a pair cannot be held here. None if it can.
+pub(super) fn missing(pair: &Pair) -> Option<String> {
+    let languages = pair.ways.iter().filter_map(|way| match way.run {
+        Run::Foreign(source) => Some(Need::Program(source.language.needs())),
+        Run::Native(_) => None,
+    });
+    pair.needs.iter().copied().chain(languages).find_map(|need| match need {
+        Need::Program(name) if !in_path(name) => Some(format!("there is no {name} in $PATH")),
+        Need::Root if !sys::user::is_root() => Some("it needs root".to_owned()),
+        _ => None,
+    })
+}
+
+fn in_path(name: &str) -> bool {
+    let paths = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&paths).any(|directory| directory.join(name).is_file())
+}
+
+impl<'a, 's> Bench<'a, 's> {
+    /// In a new directory in `directory`, or in the current one.
+    pub(super) fn new(
+        directory: Option<&Path>,
+        stop: &'a Stop<'s>,
+        line: &'a ProgressLine,
+    ) -> anyhow::Result<Self> {
+        let exe = env::current_exe().context("cannot find dwell itself")?;
+        let within = directory.unwrap_or(Path::new("."));
+        let made = |prefix: &str, within: &Path| {
+            let made = tempfile::Builder::new().prefix(prefix).tempdir_in(within);
+            made.with_context(|| format!("cannot make a directory in {within:?}\ntry: --dir DIR"))
+        };
+        let within =
+            fs::canonicalize(within).with_context(|| format!("cannot use {within:?}\ntry: --dir DIR"))?;
+        let results = made("dwell-lab-results-", &env::temp_dir())?;
+        Ok(Self { exe, directory: made("dwell-lab-", &within)?, results, stop, line })
+    }
+
+    /// Holds a pair. None if it was ended before there was a result. `before` goes before the
+    /// progress.
+    pub(super) fn hold(
+        &self,
+        pair: &'static Pair,
+        asked: &Asked,
+        before: &str,
+    ) -> anyhow::Result<Option<Sitting>> {
+        if let Some(why) = missing(pair) {
+            bail!("{} cannot be run here: {why}", pair.name);
+        }
+        let server = pair.needs.contains(&Need::Server).then(|| self.server()).transpose()?;
+        let setting = Setting { size: asked.size, port: server.as_ref().map_or(0, |server| server.port) };
+        let ways = match pair.cause {
+            Some(_) if asked.all_ways => pair.ways,
+            Some(_) => &pair.ways[..pair.ways.len().min(2)],
+            None => &pair.ways[..1],
+        };
+        for way in ways {
+            if let Run::Foreign(source) = way.run {
+                source
+                    .prepare(self.directory.path())
+                    .with_context(|| format!("cannot prepare {}", pair.name))?;
+            }
+        }
+        let commands: Vec<_> = ways.iter().map(|way| self.command(pair, way, &setting)).collect();
+        let tell = |what: &str| self.line.put(|| format!("{before}{}: {what}", pair.name));
+        let others = if asked.beside { Some(self.busy_loops()?) } else { None };
+
+        tell("the slow program under dwell run");
+        let Some(slow) = self.observed(&commands[0])? else { return Ok(None) };
+        let (mut saved, mut wall_ns, mut fast) = (Vec::new(), Vec::new(), None);
+        if pair.cause.is_some() {
+            tell("both by turns with dwell compare");
+            let Some(comparison) = self.compared(&commands, asked.pairs)? else { return Ok(None) };
+            saved = analyse::lab::saved(&comparison);
+            wall_ns = analyse::lab::walls(&comparison);
+            tell("the fast program under dwell run");
+            fast = self.observed(&commands[1])?;
+            if fast.is_none() {
+                return Ok(None);
+            }
+        }
+        if let Some(others) = others {
+            drop(others.stop());
+        }
+        let described: LabPair = described(pair);
+        let first = saved.first().copied().flatten();
+        let outcome = analyse::lab::outcome(&described, asked.beside, &slow, fast.as_ref(), first);
+        Ok(Some(Sitting {
+            size: asked.size,
+            unit: pair.size.unit.to_owned(),
+            beside: asked.beside,
+            ways: ways.iter().map(|way| way.what.to_owned()).collect(),
+            commands,
+            slow,
+            fast,
+            saved,
+            wall_ns,
+            pairs: if pair.cause.is_some() { asked.pairs } else { 0 },
+            outcome,
+        }))
+    }
+
+    /// The words that run a program one way.
+    fn command(&self, pair: &Pair, way: &Way, setting: &Setting) -> Vec<String> {
+        if let Run::Foreign(source) = way.run {
+            return source.words(way.name, setting);
+        }
+        let mut words = vec![self.exe.to_string_lossy().into_owned()];
+        words.extend(["lab", pair.name, "--run", way.name].map(str::to_owned));
+        words.extend(["--size".to_owned(), setting.size.to_string()]);
+        if setting.port > 0 {
+            words.extend(["--port".to_owned(), setting.port.to_string()]);
+        }
+        words
+    }
+
+    fn server(&self) -> anyhow::Result<Server> {
+        let mut command = Command::new(&self.exe);
+        command.args(["lab", "--serve"]).current_dir(self.directory.path());
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().context("cannot start the server")?;
+        let output = child.stdout.take().context("the server has no output")?;
+        let mut server = Server { child, port: 0 };
+        let mut text = String::new();
+        BufReader::new(output).read_line(&mut text).context("the server says nothing")?;
+        server.port = text.trim().parse().context("the server did not start")?;
+        Ok(server)
+    }
+
+    /// A loop on each CPU.
+    fn busy_loops(&self) -> anyhow::Result<loads::Running> {
+        let threads = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32);
+        loads::Running::start(&[Load::Cpu { threads }], LONGEST, &|| self.stop.asked())
+            .context("cannot keep the CPUs busy")
+    }
+
+    /// The program under `dwell run`.
+    fn observed(&self, words: &[String]) -> anyhow::Result<Option<Observed>> {
+        let json = self.results.path().join("run.json");
+        let run = ["run", "--quiet", "--json"].map(OsStr::new);
+        let words = words.iter().map(OsStr::new);
+        let arguments = run.into_iter().chain([json.as_os_str(), OsStr::new("--")]).chain(words);
+        let Some(value) = self.dwell(arguments, &json)? else { return Ok(None) };
+        Ok(Some(analyse::lab::observed(&results::run(&json, value)?)))
+    }
+
+    /// The programs under `dwell compare`.
+    fn compared(&self, commands: &[Vec<String>], pairs: u32) -> anyhow::Result<Option<Comparison>> {
+        let json = self.results.path().join("compare.json");
+        let pairs = pairs.to_string();
+        let compare = ["compare", "--quiet", "--no-why", "--pairs", &pairs, "--json"].map(OsStr::new);
+        let line =
+            |words: &Vec<String>| shlex::try_join(words.iter().map(String::as_str)).context("cannot quote");
+        let lines = commands.iter().map(line).collect::<anyhow::Result<Vec<_>>>()?;
+        let lines = lines.iter().map(OsStr::new);
+        let arguments = compare.into_iter().chain([json.as_os_str(), OsStr::new("--")]).chain(lines);
+        let Some(value) = self.dwell(arguments, &json)? else { return Ok(None) };
+        Ok(Some(serde_json::from_value(value).context("cannot read the comparison")?))
+    }
+
+    /// What a dwell writes to `json`. None if a signal ended it.
+    fn dwell<'b>(
+        &self,
+        arguments: impl Iterator<Item = &'b OsStr>,
+        json: &Path,
+    ) -> anyhow::Result<Option<serde_json::Value>> {
+        let mut dwell = Command::new(&self.exe);
+        dwell.args(arguments).current_dir(self.directory.path()).stdin(Stdio::null()).stdout(Stdio::null());
+        let _ = fs::remove_file(json);
+        let status = child::wait(self.stop, dwell.spawn().context("cannot start dwell")?)?;
+        if self.stop.asked() {
+            return Ok(None);
+        }
+        match status {
+            Some(0) => {}
+            status => bail!(
+                "a program of the lab failed ({})",
+                status.map_or("killed".to_owned(), |status| status.to_string())
+            ),
+        }
+        let text = fs::read(json).with_context(|| format!("cannot read {json:?}"))?;
+        Ok(Some(serde_json::from_slice(&text).context("dwell wrote no JSON")?))
+    }
+}

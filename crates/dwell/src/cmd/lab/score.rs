@@ -1,0 +1,146 @@
+//! All pairs, several times each: which sizes, in which order, and how it goes on after Ctrl-C.
+
+use super::bench::{Asked, Bench, described, missing, named};
+use crate::cli::LabArgs;
+use crate::cmd::results;
+use crate::exit;
+use crate::out::{LabResult, Outputs, Page};
+use crate::output;
+use crate::progress::ProgressLine;
+use crate::stop::Stop;
+use anyhow::{Context, bail};
+use model::lab::{LabScore, SCHEMA_SCORE, ScoreRow, ScoreTotal};
+use pairs::{Pair, Size};
+use report::units;
+use stats::Random;
+use sys::clock::{monotonic_ns, rfc3339, unix_s};
+use sys::signals::Signals;
+
+/// Pairs of runs in each comparison, where nothing is said.
+const PAIRS: u32 = 6;
+
+/// Scores; returns the exit status.
+pub(super) fn score(args: &LabArgs) -> anyhow::Result<u8> {
+    let mut score = match &args.resume {
+        Some(path) => {
+            let (schema, value) = results::read(path)?;
+            if schema != SCHEMA_SCORE {
+                bail!("{path:?} is a {schema}\ntry: a file written by dwell lab --score --json");
+            }
+            serde_json::from_value(value).with_context(|| format!("cannot read {path:?}"))?
+        }
+        None => new(args)?,
+    };
+    let mut signals = Signals::take_over().context("cannot handle signals")?;
+    let page = if args.quiet { Page::None } else { Page::Stdout };
+    let outputs = Outputs::open(&args.forms, page, None, &[])?;
+    let stop = Stop::new(&mut signals);
+    let line = ProgressLine::new(args.quiet);
+    let bench = Bench::new(args.dir.as_deref(), &stop, &line)?;
+    hold_all(&mut score, &bench, args.pairs.unwrap_or(PAIRS), &stop)?;
+    drop(bench);
+    drop(line);
+    score.total = analyse::lab::total(&score.rows);
+    let failed = outputs.write(&LabResult::Score(Box::new(score)), &args.look).complain();
+    Ok(if failed { exit::DWELL_FAILED } else { stop.status().unwrap_or(0) })
+}
+
+/// A score without sittings.
+fn new(args: &LabArgs) -> anyhow::Result<LabScore> {
+    let asked: Vec<&Pair> = match &args.only[..] {
+        [] => pairs::ALL.to_vec(),
+        names => names.iter().map(|name| named(name)).collect::<anyhow::Result<_>>()?,
+    };
+    let (can, cannot): (Vec<&Pair>, Vec<&Pair>) = asked.into_iter().partition(|pair| missing(pair).is_none());
+    let why = |pair: &Pair| (pair.name.to_owned(), missing(pair).unwrap_or_default());
+    Ok(LabScore {
+        schema: SCHEMA_SCORE.to_owned(),
+        dwell: env!("CARGO_PKG_VERSION").to_owned(),
+        host: observe::this_host(),
+        started_at: rfc3339(unix_s()),
+        rounds: args.rounds,
+        seed: args.seed.unwrap_or_else(|| monotonic_ns() ^ unix_s().rotate_left(32)),
+        rows: can.iter().map(|pair| ScoreRow { pair: described(pair), sittings: Vec::new() }).collect(),
+        not_held: cannot.into_iter().map(why).collect(),
+        total: ScoreTotal::default(),
+        ended_early: None,
+    })
+}
+
+/// Holds the sittings that are missing: each round all pairs, so that what was held so far is of
+/// all of them.
+fn hold_all(score: &mut LabScore, bench: &Bench<'_, '_>, pairs: u32, stop: &Stop<'_>) -> anyhow::Result<()> {
+    score.ended_early = None;
+    let begun_ns = monotonic_ns();
+    let rows = score.rows.len();
+    let total = rows * score.rounds as usize;
+    let had: usize = score.rows.iter().map(|row| row.sittings.len()).sum();
+    for round in 0..score.rounds {
+        for at in 0..rows {
+            if score.rows[at].sittings.len() > round as usize || not_held(score, at) {
+                continue;
+            }
+            let done: usize = score.rows.iter().map(|row| row.sittings.len()).sum();
+            let pair = named(&score.rows[at].pair.name)?;
+            let asked = Asked {
+                size: drawn(&pair.size, score.seed, at, round),
+                beside: (at + round as usize) % 2 == 1,
+                pairs,
+                all_ways: false,
+            };
+            let left = match done - had {
+                0 => String::new(),
+                held => {
+                    let each_ns = (monotonic_ns() - begun_ns) / held as u64;
+                    format!(", {} left", units::duration(each_ns * (total - done) as u64))
+                }
+            };
+            match bench.hold(pair, &asked, &format!("{} of {total}{left}: ", done + 1)) {
+                Ok(Some(sitting)) => score.rows[at].sittings.push(sitting),
+                Ok(None) => {
+                    score.ended_early = Some("a signal ended it".to_owned());
+                    return Ok(());
+                }
+                // The others can still be held.
+                Err(why) => {
+                    let why = format!("{why:#}");
+                    output::complain(&format!("{}: {}", pair.name, output::clean_lines(&why)));
+                    score.not_held.push((pair.name.to_owned(), why));
+                }
+            }
+            if stop.asked() {
+                score.ended_early = Some("a signal ended it".to_owned());
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn not_held(score: &LabScore, at: usize) -> bool {
+    score.not_held.iter().any(|(name, _)| *name == score.rows[at].pair.name)
+}
+
+/// A size between the least and the most, each factor as likely as the other.
+fn drawn(size: &Size, seed: u64, at: usize, round: u32) -> u64 {
+    let mut random = Random::new(seed ^ (at as u64) << 32 ^ u64::from(round));
+    let part = random.uniform();
+    let (least, most) = (size.least as f64, size.most as f64);
+    (least * (most / least).powf(part)).round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_drawn_between_the_least_and_the_most_and_again_from_the_same_seed() {
+        let size = Size { unit: "files", usual: 10, least: 10, most: 1000 };
+        let drawn_by = |seed| (0..200).map(move |round| drawn(&size, seed, 3, round)).collect::<Vec<_>>();
+        let sizes = drawn_by(7);
+        assert!(sizes.iter().all(|size| (10..=1000).contains(size)));
+        let below = sizes.iter().filter(|size| **size < 100).count();
+        assert!((60..=140).contains(&below), "{below} of 200 below the middle factor");
+        assert!(sizes == drawn_by(7) && sizes != drawn_by(8));
+    }
+}

@@ -1,0 +1,160 @@
+//! What `dwell lab` shows: a pair of programs held once, and the score of many.
+
+use crate::Ns;
+use crate::compare::commands::EstimateInterval;
+use crate::recording::Host;
+use crate::run::{Class, Ends, FindingRow};
+use serde::{Deserialize, Serialize};
+
+/// The schema of one pair.
+pub const SCHEMA_LAB: &str = "dwell.lab/1";
+/// The schema of a score.
+pub const SCHEMA_SCORE: &str = "dwell.lab-score/1";
+
+/// A pair of the lab: a program that is slow in one known way, and the same work without it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LabPair {
+    /// Its name.
+    pub name: String,
+    /// What it shows.
+    pub title: String,
+    /// The cause that the slow program has, judged before any run; none for a healthy program.
+    pub cause: Option<String>,
+}
+
+/// One pair, held once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LabRun {
+    /// [`SCHEMA_LAB`].
+    pub schema: String,
+    /// The version of dwell.
+    pub dwell: String,
+    /// Where.
+    pub host: Host,
+    /// When it began: RFC 3339, UTC.
+    pub started_at: String,
+    /// Which.
+    pub pair: LabPair,
+    /// What was found and measured.
+    pub sitting: Sitting,
+    /// The difference between the slow and the fast way, as lines of a diff.
+    pub change: Vec<String>,
+}
+
+/// A pair under `dwell run` and `dwell compare`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sitting {
+    /// How much the programs did, and of what.
+    pub size: u64,
+    /// The unit of `size`, in the plural.
+    pub unit: String,
+    /// Whether other programs kept all CPUs busy meanwhile.
+    pub beside: bool,
+    /// The commands, the slow one first.
+    pub commands: Vec<Vec<String>>,
+    /// What each does.
+    pub ways: Vec<String>,
+    /// The slow one under `dwell run`.
+    pub slow: Observed,
+    /// The fast one under `dwell run`; none for a healthy program.
+    pub fast: Option<Observed>,
+    /// What the commands after the first save, in parts of the time of the first.
+    pub saved: Vec<Option<EstimateInterval>>,
+    /// The median wall clock of each in the comparison; none where no run counts.
+    pub wall_ns: Vec<Option<Ns>>,
+    /// The pairs that count.
+    pub pairs: u32,
+    /// What follows.
+    pub outcome: Outcome,
+}
+
+/// One run under `dwell run`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Observed {
+    /// Its wall clock.
+    pub wall_ns: Ns,
+    /// Its class.
+    pub class: Class,
+    /// What was found, in order.
+    pub findings: Vec<FindingRow>,
+}
+
+/// Whether dwell was right.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The first finding is the cause that the program has. Beside other programs that keep the
+    /// CPUs busy, that is the first after `cpu-contention`. Of a healthy program: nothing is
+    /// claimed, or its own code.
+    pub cause_first: bool,
+    /// The cause is the first finding of the fast program too.
+    pub first_again: bool,
+    /// What the finding of that cause predicts to be saved, in parts of the wall clock of its run.
+    pub predicted: Option<Ends>,
+    /// Whether the measured saving lies in it; none where nothing was measured.
+    pub held: Option<bool>,
+    /// The interval score of the prediction: smaller is better.
+    pub score: Option<f64>,
+    /// The score of the rule that always says between a third of the finding's share and all of it.
+    pub rule_score: Option<f64>,
+}
+
+/// Many sittings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LabScore {
+    /// [`SCHEMA_SCORE`].
+    pub schema: String,
+    /// The version of dwell.
+    pub dwell: String,
+    /// Where.
+    pub host: Host,
+    /// When it began: RFC 3339, UTC.
+    pub started_at: String,
+    /// Sittings of each pair that were asked for.
+    pub rounds: u32,
+    /// What the sizes were drawn from.
+    pub seed: u64,
+    /// The pairs, in their order.
+    pub rows: Vec<ScoreRow>,
+    /// Pairs that could not be held, and why.
+    pub not_held: Vec<(String, String)>,
+    /// All together.
+    pub total: ScoreTotal,
+    /// Why it ended before the last sitting.
+    pub ended_early: Option<String>,
+}
+
+/// The sittings of a pair.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScoreRow {
+    /// Which.
+    pub pair: LabPair,
+    /// In the order in which they were held.
+    pub sittings: Vec<Sitting>,
+}
+
+/// The score of all sittings.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct ScoreTotal {
+    /// Sittings of programs that have a cause.
+    pub sittings: u32,
+    /// Those whose cause was the first finding.
+    pub cause_first: u32,
+    /// Those whose cause was the first finding of the fast program too.
+    pub first_again: u32,
+    /// Sittings whose saving was measured.
+    pub measured: u32,
+    /// Those whose predicted interval holds it.
+    pub held: u32,
+    /// Sittings of healthy programs.
+    pub healthy: u32,
+    /// Those of which nothing was claimed.
+    pub healthy_right: u32,
+    /// Mean interval score.
+    pub score: Option<f64>,
+    /// The same of the rule.
+    pub rule_score: Option<f64>,
+    /// Counted savings.
+    pub counted: u32,
+    /// Those of them whose high end is at most one and a half times the low end.
+    pub counted_narrow: u32,
+}

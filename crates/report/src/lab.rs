@@ -1,0 +1,358 @@
+//! Pages of the lab: the list of pairs, one pair from diagnosis to verdict, and the score of all.
+
+use crate::Look;
+use crate::paint::{GAP, Ink, Line, joined};
+use crate::table::{Column, Table, figure, text};
+use crate::units::{count, duration, share_of_one};
+use model::compare::commands::EstimateInterval;
+use model::lab::{LabRun, LabScore, Observed, Outcome, ScoreRow, Sitting};
+use model::run::{Class, Ends, FindingRow};
+use model::{Ns, Seen};
+
+/// What there is to learn from a pair.
+#[derive(Debug, Clone)]
+pub struct Lesson {
+    /// Paragraphs.
+    pub text: &'static str,
+    /// The writing that it comes from, and its figures.
+    pub writing: Option<(&'static str, &'static str)>,
+}
+
+/// A pair in the list.
+#[derive(Debug)]
+pub struct Listed {
+    /// Its name.
+    pub name: &'static str,
+    /// What it shows.
+    pub title: &'static str,
+    /// The cause of the slow way.
+    pub cause: Option<&'static str>,
+    /// How much it does where nothing is said.
+    pub size: u64,
+    /// Of what.
+    pub unit: &'static str,
+    /// The names of its ways.
+    pub ways: Vec<&'static str>,
+    /// Whether it comes from a writing.
+    pub writing: bool,
+}
+
+/// All pairs.
+pub fn list(pairs: &[Listed], look: Look) -> String {
+    let table = |title: &str, of: &dyn Fn(&Listed) -> bool| {
+        let columns = vec![text("", 12, 0), text("shows", 24, 1), text("cause", 12, 0), text("size", 10, 2)];
+        let mut table = Table::new(look, "pair", columns);
+        let mut any = false;
+        for pair in pairs.iter().filter(|pair| of(pair)) {
+            any = true;
+            table.row(vec![
+                (Ink::Bold, pair.name.to_owned()),
+                (Ink::Plain, pair.title.to_owned()),
+                (Ink::Plain, pair.cause.unwrap_or("none: it is healthy").to_owned()),
+                (Ink::Dim, format!("{} {}", count(pair.size), pair.unit)),
+            ]);
+        }
+        let heading = Line::new(look).add(Ink::Bold, title);
+        if any { std::iter::once(heading).chain(table.lines()).collect() } else { Vec::new() }
+    };
+    let next = Line::new(look).add(Ink::Dim, "next: dwell lab NAME, or dwell lab --score for all of them");
+    joined(&[
+        table("from writings on latency", &|pair| pair.writing),
+        table("one for each other cause", &|pair| !pair.writing && pair.cause.is_some()),
+        table("healthy", &|pair| pair.cause.is_none()),
+        vec![next],
+    ])
+}
+
+/// One pair: diagnosis, change, measured saving, verdict.
+pub fn pair(run: &LabRun, lesson: &Lesson, look: Look) -> String {
+    let sitting = &run.sitting;
+    let head =
+        Line::new(look).add(Ink::Bold, &run.pair.name).add(Ink::Plain, &format!(": {}", run.pair.title));
+    let mut top = head.wrap(GAP);
+    if let Some((title, theirs)) = lesson.writing {
+        top.extend(Line::new(look).add(Ink::Dim, &format!("{title}: {theirs}")).wrap(GAP));
+    }
+    let mut parts = vec![top, diagnosis(run, look)];
+    if !run.change.is_empty() && run.pair.cause.is_some() {
+        parts.push(change(run, look));
+    }
+    if run.pair.cause.is_some() {
+        parts.push(measured(sitting, look));
+    }
+    parts.push(verdict(run, look));
+    parts.extend(lesson.text.split("\n\n").map(|text| Line::new(look).add(Ink::Plain, text).wrap(0)));
+    if let Some(cause) = &run.pair.cause {
+        parts.push(vec![Line::new(look).add(Ink::Dim, &format!("next: dwell explain {cause}"))]);
+    }
+    joined(&parts)
+}
+
+fn heading(name: &str, command: &str, look: Look) -> Vec<Line> {
+    Line::new(look).add(Ink::Bold, name).add(Ink::Dim, &format!("   {command}")).wrap(GAP)
+}
+
+fn words(command: &[String]) -> String {
+    // The directory of the executable tells nothing.
+    let short = |(at, word): (usize, &String)| match at {
+        0 => word.rsplit('/').next().unwrap_or(word).to_owned(),
+        _ => word.clone(),
+    };
+    command.iter().enumerate().map(short).collect::<Vec<_>>().join(" ")
+}
+
+/// The slow program under `dwell run`.
+fn diagnosis(run: &LabRun, look: Look) -> Vec<Line> {
+    let sitting = &run.sitting;
+    let command = sitting.commands.first().map(|command| words(command)).unwrap_or_default();
+    let mut lines = heading("diagnosis", &format!("dwell run -- {command}"), look);
+    let of = format!("{}, {}", duration(sitting.slow.wall_ns), class(sitting.slow.class));
+    lines.push(Line::new(look).pad_to(GAP).add(Ink::Plain, &of));
+    for (at, finding) in sitting.slow.findings.iter().take(3).enumerate() {
+        let line = Line::new(look).pad_to(GAP).add(Ink::Plain, &format!("{}. ", at + 1));
+        let line = line.add(Ink::Plain, &format!("{}: {}", finding.place, finding.action));
+        lines.extend(line.wrap(GAP + 3));
+        let line = Line::new(look).pad_to(GAP + 3).add(Ink::Plain, &saves(finding, &sitting.slow, look));
+        lines.push(line.add(Ink::Dim, &format!("   {}", finding.cause)));
+    }
+    if sitting.slow.findings.is_empty() {
+        lines.push(Line::new(look).pad_to(GAP).add(Ink::Plain, "nothing is claimed"));
+    }
+    lines
+}
+
+fn saves(finding: &FindingRow, of: &Observed, look: Look) -> String {
+    match &finding.saving_ns {
+        Seen::Value(saving) if finding.saved == "wall" => {
+            let part = |ns: Ns| ns as f64 / of.wall_ns.max(1) as f64;
+            format!("saves {} ({})", percents(part(saving.lo), part(saving.hi), look), finding.known)
+        }
+        Seen::Value(_) => "saves none of the wall clock".to_owned(),
+        Seen::Absent => "saves nothing by itself".to_owned(),
+        Seen::Unseen(why) => format!("how much it saves is not known: {why}"),
+    }
+}
+
+fn class(class: Class) -> &'static str {
+    match class {
+        Class::Cpu => "bound by the CPU",
+        Class::Kernel => "bound by the kernel",
+        Class::Io => "bound by waiting",
+        Class::Mixed => "bound by nothing alone",
+        Class::Idle => "idle",
+        Class::Starved => "kept from the CPU by others",
+    }
+}
+
+fn percents(lo: f64, hi: f64, look: Look) -> String {
+    format!("{:.0}{}{:.0} %", lo * 100.0, look.dash(), hi * 100.0)
+}
+
+/// What makes it fast.
+fn change(run: &LabRun, look: Look) -> Vec<Line> {
+    let mut lines = vec![Line::new(look).add(Ink::Bold, "change")];
+    for line in &run.change {
+        let ink = if line.starts_with(['+', '-']) { Ink::Plain } else { Ink::Dim };
+        lines.push(Line::new(look).pad_to(GAP).add(ink, line).cut());
+    }
+    lines
+}
+
+/// All ways by turns.
+fn measured(sitting: &Sitting, look: Look) -> Vec<Line> {
+    let fast = sitting.commands.get(1).map(|command| words(command)).unwrap_or_default();
+    let slow = sitting.commands.first().map(|command| words(command)).unwrap_or_default();
+    let mut lines = heading("measured", &format!("dwell compare '{slow}' '{fast}'"), look);
+    let wall = |at: usize| sitting.wall_ns.get(at).copied().flatten().map_or("-".to_owned(), duration);
+    let columns = vec![text("", 16, 0), figure("wall", 0), figure("saves", 0)];
+    let mut table = Table::new(look, &format!("{} pairs", sitting.pairs), columns);
+    for (at, way) in sitting.ways.iter().enumerate() {
+        let saved = match at.checked_sub(1) {
+            None => String::new(),
+            Some(at) => {
+                sitting.saved.get(at).copied().flatten().map_or("-".to_owned(), |saved| of(saved, look))
+            }
+        };
+        table.row(vec![(Ink::Plain, way.clone()), (Ink::Plain, wall(at)), (Ink::Plain, saved)]);
+    }
+    lines.extend(table.lines());
+    lines
+}
+
+fn of(saved: EstimateInterval, look: Look) -> String {
+    format!("{} ({})", share_of_one(saved.estimate), percents(saved.lo, saved.hi, look))
+}
+
+/// Whether dwell was right.
+fn verdict(run: &LabRun, look: Look) -> Vec<Line> {
+    let outcome = &run.sitting.outcome;
+    let line = |ink, text: &str| Line::new(look).pad_to(GAP).add(ink, text).wrap(GAP);
+    let mut lines = vec![Line::new(look).add(Ink::Bold, "verdict")];
+    let Some(cause) = &run.pair.cause else {
+        lines.extend(match outcome.cause_first {
+            true => {
+                line(Ink::Plain, "right: the program is healthy, and nothing is claimed but its own code")
+            }
+            false => line(Ink::Warn, "wrong: the program is healthy, and something is claimed"),
+        });
+        return lines;
+    };
+    lines.extend(match outcome.cause_first {
+        true => line(Ink::Plain, &format!("right: the first finding is {cause}, which the program has")),
+        false => line(
+            Ink::Warn,
+            &format!("wrong: the program has {cause}, and the first finding is {}", first(&run.sitting.slow)),
+        ),
+    });
+    lines.extend(match held(outcome, &run.sitting, look) {
+        (Some(true), text) => line(Ink::Plain, &text),
+        (_, text) => line(Ink::Warn, &text),
+    });
+    if outcome.first_again {
+        let text = format!("wrong: {cause} is the first finding of the fast program too");
+        lines.extend(line(Ink::Warn, &text));
+    }
+    lines
+}
+
+fn first(observed: &Observed) -> &str {
+    observed.findings.first().map_or("nothing", |row| row.cause.as_str())
+}
+
+fn held(outcome: &Outcome, sitting: &Sitting, look: Look) -> (Option<bool>, String) {
+    let saved = sitting.saved.first().copied().flatten();
+    let text = match (outcome.held, outcome.predicted, saved) {
+        (Some(held), Some(Ends { lo, hi }), Some(saved)) => {
+            let (within, right) = if held { ("lies in", "right") } else { ("lies outside of", "wrong") };
+            let predicted = percents(lo, hi, look);
+            format!(
+                "{right}: the measured saving, {}, {within} the predicted {predicted}",
+                share_of_one(saved.estimate)
+            )
+        }
+        (Some(_), None, _) => "wrong: no saving was predicted".to_owned(),
+        _ => "the saving could not be measured".to_owned(),
+    };
+    (outcome.held, text)
+}
+
+/// The score of all pairs.
+pub fn score(score: &LabScore, look: Look) -> String {
+    let columns: Vec<Column> = vec![
+        text("", 10, 0),
+        text("cause", 12, 1),
+        text("found first", 9, 0),
+        figure("predicted", 0),
+        figure("measured", 0),
+        figure("held", 0),
+        figure("score", 2),
+        figure("rule", 2),
+    ];
+    let mut table = Table::new(look, "pair", columns);
+    for row in &score.rows {
+        let cells = cells(row, look);
+        table.row(cells.into_iter().map(|cell| (Ink::Plain, cell)).collect());
+    }
+    let mut parts = vec![table.lines()];
+    parts.push(totals(score).iter().flat_map(|text| Line::new(look).add(Ink::Plain, text).wrap(0)).collect());
+    let rest = score.not_held.iter().map(|(name, why)| format!("{name} was not held: {why}"));
+    let rest: Vec<String> =
+        rest.chain(score.ended_early.iter().map(|why| format!("ended early: {why}"))).collect();
+    parts.push(rest.iter().flat_map(|text| Line::new(look).add(Ink::Warn, text).wrap(GAP)).collect());
+    joined(&parts)
+}
+
+const HEADS: [&str; 8] =
+    ["pair", "cause", "found first", "predicted, % of the wall", "measured", "held", "score", "rule's score"];
+
+/// The same as a table in Markdown.
+pub fn markdown(score: &LabScore) -> String {
+    let look = Look { width: 100, colour: false, unicode: true };
+    let mut text = format!("| {} |\n|{}\n", HEADS.join(" | "), " --- |".repeat(HEADS.len()));
+    for row in &score.rows {
+        text += &format!("| {} |\n", cells(row, look).join(" | "));
+    }
+    text + "\n" + &totals(score).join("\n") + "\n"
+}
+
+/// A pair as a table in Markdown.
+pub fn markdown_of_one(run: &LabRun) -> String {
+    let look = Look { width: 100, colour: false, unicode: true };
+    let row = ScoreRow { pair: run.pair.clone(), sittings: vec![run.sitting.clone()] };
+    format!(
+        "| {} |\n|{}\n| {} |\n",
+        HEADS.join(" | "),
+        " --- |".repeat(HEADS.len()),
+        cells(&row, look).join(" | ")
+    )
+}
+
+/// The cells of a pair's row: means over its sittings.
+fn cells(row: &ScoreRow, look: Look) -> Vec<String> {
+    let sittings = &row.sittings;
+    let of = |held: &dyn Fn(&Sitting) -> bool| {
+        format!("{} of {}", sittings.iter().filter(|sitting| held(sitting)).count(), sittings.len())
+    };
+    let mean = |of: &dyn Fn(&Sitting) -> Option<f64>| {
+        let all: Vec<f64> = sittings.iter().filter_map(of).collect();
+        (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
+    };
+    let percent = |part: Option<f64>| part.map_or("-".to_owned(), |part| format!("{:.0}", part * 100.0));
+    let figure = |figure: Option<f64>| figure.map_or("-".to_owned(), |figure| format!("{figure:.2}"));
+    let mut others: Vec<&str> = sittings
+        .iter()
+        .filter(|sitting| !sitting.outcome.cause_first)
+        .map(|sitting| first(&sitting.slow))
+        .collect();
+    others.sort_unstable();
+    others.dedup();
+    let mut found = of(&|sitting| sitting.outcome.cause_first);
+    if !others.is_empty() {
+        found += &format!("; {}", others.join(", "));
+    }
+    let lo = mean(&|sitting| sitting.outcome.predicted.map(|ends| ends.lo));
+    let hi = mean(&|sitting| sitting.outcome.predicted.map(|ends| ends.hi));
+    let healthy = row.pair.cause.is_none();
+    let only = |text: String| if healthy { "-".to_owned() } else { text };
+    vec![
+        row.pair.name.clone(),
+        row.pair.cause.clone().unwrap_or_else(|| "none".to_owned()),
+        found,
+        match (lo, hi) {
+            (Some(_), Some(_)) => format!("{}{}{}", percent(lo), look.dash(), percent(hi)),
+            _ => "-".to_owned(),
+        },
+        percent(mean(&|sitting| sitting.saved.first().copied().flatten().map(|saved| saved.estimate))),
+        only(of(&|sitting| sitting.outcome.held == Some(true))),
+        figure(mean(&|sitting| sitting.outcome.score)),
+        figure(mean(&|sitting| sitting.outcome.rule_score)),
+    ]
+}
+
+/// All sittings together, in sentences.
+fn totals(score: &LabScore) -> Vec<String> {
+    let total = &score.total;
+    let mut lines = vec![format!(
+        "Of {} sittings the cause is the first finding in {}, and first again after the change in {}; of {} predicted \
+         savings that were measured {} held.",
+        total.sittings, total.cause_first, total.first_again, total.measured, total.held
+    )];
+    if let (Some(own), Some(rule)) = (total.score, total.rule_score) {
+        lines.push(format!(
+            "Mean interval score {own:.2}, of the rule (a third of the share to all of it) {rule:.2}; smaller is better."
+        ));
+    }
+    if total.counted > 0 {
+        lines.push(format!(
+            "Of {} counted savings {} have a high end of at most 1.5 times the low end.",
+            total.counted, total.counted_narrow
+        ));
+    }
+    if total.healthy > 0 {
+        lines.push(format!(
+            "Of {} sittings of healthy programs nothing was claimed in {}.",
+            total.healthy, total.healthy_right
+        ));
+    }
+    lines
+}
