@@ -34,7 +34,6 @@ pub fn saved(comparison: &Comparison) -> Vec<Option<EstimateInterval>> {
         estimate: 1.0 - ratio.estimate,
         lo: 1.0 - ratio.hi,
         hi: 1.0 - ratio.lo,
-        ..ratio
     };
     comparison.comparisons.iter().map(|change| change.ratio.map(of)).collect()
 }
