@@ -28,6 +28,7 @@ const UNMEASURED: &[&str] = &["listing", "python", "code", "timings", "xtask"];
 /// at the end.
 const UNMEASURED_GROUPS: &[&str] = &[
     "dwell it compare",
+    "dwell it lab",
     "dwell it ladder_kept",
     "dwell it hits",
     "sys step",

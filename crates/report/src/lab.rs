@@ -225,10 +225,10 @@ fn held(outcome: &Outcome, sitting: &Sitting, look: Look) -> (Option<bool>, Stri
         (Some(held), Some(Ends { lo, hi }), Some(saved)) => {
             let (within, right) = if held { ("lies in", "right") } else { ("lies outside of", "wrong") };
             let predicted = percents(lo, hi, look);
-            format!(
-                "{right}: the measured saving, {}, {within} the predicted {predicted}",
-                share_of_one(saved.estimate)
-            )
+            let crosses = [lo, hi].iter().any(|end| (saved.lo..=saved.hi).contains(end));
+            let doubt = if crosses { ", though its own interval reaches across" } else { "" };
+            let saved = share_of_one(saved.estimate);
+            format!("{right}: the measured saving, {saved}, {within} the predicted {predicted}{doubt}")
         }
         (Some(_), None, _) => "wrong: no saving was predicted".to_owned(),
         _ => "the saving could not be measured".to_owned(),

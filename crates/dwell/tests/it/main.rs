@@ -22,6 +22,7 @@ mod cross_checks;
 mod degraded;
 mod files;
 mod hits;
+mod lab;
 mod ladder;
 mod ladder_kept;
 mod ladder_memory;

@@ -3,6 +3,8 @@
 
 use crate::child;
 use crate::cmd::results;
+use crate::kept;
+use crate::output;
 use crate::progress::ProgressLine;
 use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
@@ -10,12 +12,13 @@ use model::compare::commands::Comparison;
 use model::lab::{LabPair, Observed, Sitting};
 use model::wake::load::Load;
 use pairs::{Need, Pair, Run, Setting, Way};
+use std::env;
 use std::ffi::OsStr;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use std::{env, fs};
 use tempfile::TempDir;
 
 /// No pair takes longer.
@@ -37,6 +40,8 @@ pub(super) struct Bench<'a, 's> {
     directory: TempDir,
     /// Where dwell writes: small files.
     results: TempDir,
+    /// Held while pairs are: what two labs measure, both disturb.
+    _lock: Option<File>,
     stop: &'a Stop<'s>,
     line: &'a ProgressLine,
 }
@@ -83,6 +88,18 @@ fn in_path(name: &str) -> bool {
     env::split_paths(&paths).any(|directory| directory.join(name).is_file())
 }
 
+/// The lock of the user's labs; says so where another one has it. None where there is no directory
+/// for it.
+fn lock() -> Option<File> {
+    let directory = kept::cache()?;
+    fs::create_dir_all(&directory).ok()?;
+    let file = File::create(directory.join("lab.lock")).ok()?;
+    if file.try_lock().is_err() {
+        output::complain("another dwell lab is running: each disturbs what the other measures");
+    }
+    Some(file)
+}
+
 impl<'a, 's> Bench<'a, 's> {
     /// In a new directory in `directory`, or in the current one.
     pub(super) fn new(
@@ -99,7 +116,7 @@ impl<'a, 's> Bench<'a, 's> {
         let within =
             fs::canonicalize(within).with_context(|| format!("cannot use {within:?}\ntry: --dir DIR"))?;
         let results = made("dwell-lab-results-", &env::temp_dir())?;
-        Ok(Self { exe, directory: made("dwell-lab-", &within)?, results, stop, line })
+        Ok(Self { exe, directory: made("dwell-lab-", &within)?, results, _lock: lock(), stop, line })
     }
 
     /// Holds a pair. None if it was ended before there was a result. `before` goes before the

@@ -1,0 +1,182 @@
+//! The lab: each program does its work and leaves nothing behind, a pair goes from diagnosis to
+//! verdict, and a score can be ended and resumed. Whether dwell is right about the programs is what
+//! the score itself measures, and no test.
+
+use crate::support::{errors, schema};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::{TempDir, tempdir_in};
+
+const DWELL: &str = env!("CARGO_BIN_EXE_dwell");
+
+/// A directory on the disk of the tests' programs.
+fn place() -> TempDir {
+    tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory")
+}
+
+fn lab(place: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new("timeout");
+    command.args(["-k", "5", "300", DWELL, "lab"]).args(arguments).current_dir(place);
+    command.stdin(Stdio::null()).output().expect("dwell starts")
+}
+
+fn json(place: &Path, name: &str) -> Value {
+    let text = fs::read_to_string(place.join(name)).expect("a result");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn names(place: &Path) -> Vec<String> {
+    let entries = fs::read_dir(place).expect("a directory");
+    entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
+}
+
+#[test]
+fn a_pair_goes_from_diagnosis_to_verdict_and_leaves_nothing_behind() {
+    let place = place();
+    let done = lab(place.path(), &["small-files", "--size", "500", "--pairs", "6", "--json", "one.json"]);
+    assert!(done.status.success(), "{}", stderr(&done));
+    let page = String::from_utf8_lossy(&done.stdout);
+    for part in [
+        "diagnosis   dwell run -- dwell lab small-files --run",
+        "\nchange\n",
+        "\nmeasured   dwell compare",
+        "\nverdict\n",
+        "next: dwell explain small-files",
+    ] {
+        assert!(page.contains(part), "{part:?} in {page}");
+    }
+    let result = json(place.path(), "one.json");
+    assert_eq!(errors(&schema("dwell.lab.1.json"), &result), Vec::<String>::new());
+    let sitting = &result["sitting"];
+    assert_eq!(
+        (&sitting["size"], sitting["ways"].as_array().unwrap().len()),
+        (&500.into(), sitting["commands"].as_array().unwrap().len())
+    );
+    assert!(sitting["wall_ns"].as_array().unwrap().iter().all(|wall| wall.as_u64().is_some_and(|ns| ns > 0)));
+    let change = result["change"].as_array().unwrap();
+    assert!(change.iter().any(|line| line.as_str().unwrap().starts_with('-')), "{change:?}");
+    assert_eq!(names(place.path()), ["one.json"]);
+}
+
+#[test]
+fn a_score_is_ended_and_resumed() {
+    let place = place();
+    let begin =
+        ["--score", "--only", "list-nodes,computes", "--rounds", "2", "--seed", "7", "--json", "whole.json"];
+    let done = lab(place.path(), &begin);
+    assert!(done.status.success(), "{}", stderr(&done));
+    let whole = json(place.path(), "whole.json");
+    assert_eq!(errors(&schema("dwell.lab-score.1.json"), &whole), Vec::<String>::new());
+    assert_eq!((&whole["total"]["sittings"], &whole["total"]["healthy"]), (&2.into(), &2.into()));
+    let sizes = |score: &Value| -> Vec<u64> {
+        let rows = score["rows"].as_array().unwrap().iter();
+        rows.flat_map(|row| {
+            row["sittings"].as_array().unwrap().iter().map(|one| one["size"].as_u64().unwrap())
+        })
+        .collect()
+    };
+    // As if it had been ended after the first round.
+    let mut cut = whole.clone();
+    for row in cut["rows"].as_array_mut().unwrap() {
+        row["sittings"].as_array_mut().unwrap().truncate(1);
+    }
+    fs::write(place.path().join("cut.json"), cut.to_string()).unwrap();
+    let done = lab(place.path(), &["--score", "--resume", "cut.json", "--json", "again.json"]);
+    assert!(done.status.success(), "{}", stderr(&done));
+    let again = json(place.path(), "again.json");
+    assert_eq!(sizes(&again), sizes(&whole), "the seed draws the sizes that were missing");
+    assert_eq!(again["rows"][0]["sittings"][0], whole["rows"][0]["sittings"][0], "what was held is kept");
+    let page = String::from_utf8_lossy(&done.stdout);
+    assert!(page.contains("Of 2 sittings the cause is the first finding in"), "{page}");
+}
+
+#[test]
+fn ctrl_c_ends_it_with_the_score_so_far_and_nothing_left() {
+    let place = place();
+    let mut command = Command::new("env");
+    command.args([
+        "--default-signal=INT",
+        DWELL,
+        "lab",
+        "--score",
+        "--only",
+        "computes",
+        "--rounds",
+        "500",
+        "--json",
+        "s.json",
+    ]);
+    let child = command
+        .current_dir(place.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("dwell starts");
+    let begun = Instant::now();
+    while names(place.path()).is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it does not begin");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let done = child.wait_with_output().unwrap();
+    assert_eq!(done.status.code(), Some(130));
+    let score = json(place.path(), "s.json");
+    assert_eq!(score["ended_early"], "a signal ended it");
+    assert_eq!(names(place.path()), ["s.json"]);
+}
+
+#[test]
+fn what_cannot_be_run_is_said_with_the_reason() {
+    let place = place();
+    for (arguments, says) in [
+        (&["no-such-pair"][..], "the lab has no \"no-such-pair\"\n"),
+        (&["small-files", "--run", "sideways"], "small-files has no way \"sideways\"\n"),
+        (&["--score", "--only", "small-files,none"], "the lab has no \"none\"\n"),
+        (&["small-files", "--dir", "/no/such"], "cannot use \"/no/such\"\n"),
+    ] {
+        let done = lab(place.path(), arguments);
+        assert_eq!(done.status.code(), Some(125), "{arguments:?}");
+        assert!(stderr(&done).contains(says) && stderr(&done).contains("try: "), "{}", stderr(&done));
+    }
+    fs::write(place.path().join("run.json"), r#"{"schema": "dwell.run/1"}"#).unwrap();
+    let done = lab(place.path(), &["--score", "--resume", "run.json"]);
+    assert!(stderr(&done).contains("is a dwell.run/1\ntry: "), "{}", stderr(&done));
+}
+
+#[test]
+fn every_program_does_its_work_each_way_and_leaves_nothing_behind() {
+    let listed = lab(place().path(), &[]);
+    let list = String::from_utf8_lossy(&listed.stdout).into_owned();
+    for pair in pairs::ALL {
+        assert!(list.contains(pair.name), "{} is not in the list", pair.name);
+        let foreign = pair.ways.iter().any(|way| matches!(way.run, pairs::Run::Foreign(_)));
+        if foreign || pair.needs.contains(&pairs::Need::Server) {
+            continue;
+        }
+        for way in pair.ways {
+            let place = place();
+            let size = pair.size.least.to_string();
+            let done = lab(place.path(), &[pair.name, "--run", way.name, "--size", &size]);
+            assert!(done.status.success(), "{} {}: {}", pair.name, way.name, stderr(&done));
+            assert_eq!(names(place.path()), Vec::<String>::new(), "{} {}", pair.name, way.name);
+        }
+    }
+}
+
+#[test]
+fn every_cause_of_a_pair_is_one_that_dwell_knows() {
+    for pair in pairs::ALL {
+        let Some(cause) = pair.cause else { continue };
+        let explained = Command::new(DWELL).args(["explain", cause]).output().unwrap();
+        assert!(explained.status.success(), "{}: {cause}", pair.name);
+    }
+}
