@@ -356,3 +356,160 @@ fn totals(score: &LabScore) -> Vec<String> {
     }
     lines
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::coverage::Interval;
+    use model::lab::{LabPair, SCHEMA_LAB, SCHEMA_SCORE, ScoreTotal};
+    use model::recording::Host;
+
+    const LOOK: Look = Look { width: 100, colour: false, unicode: true };
+
+    fn host() -> Host {
+        Host {
+            name: "board".into(),
+            kernel: "6.1".into(),
+            arch: "aarch64".into(),
+            cpus: 4,
+            memory_bytes: Seen::Absent,
+            virtualisation: Seen::Absent,
+        }
+    }
+
+    fn finding(cause: &str) -> FindingRow {
+        FindingRow {
+            cause: cause.to_owned(),
+            share: Ends { lo: 0.5, hi: 0.6 },
+            saving_ns: Seen::Value(Interval { lo: 400_000_000, hi: 600_000_000 }),
+            saved: "wall".to_owned(),
+            part: Seen::Absent,
+            known: "counted".to_owned(),
+            place: "many() opens 1,000 files\u{1b}[2J".to_owned(),
+            points_to: None,
+            action: "keep them in one".to_owned(),
+            evidence: Vec::new(),
+            assumptions: Vec::new(),
+            verify: Vec::new(),
+            explains: Vec::new(),
+        }
+    }
+
+    fn run(saved: f64) -> LabRun {
+        let of = |way: &str| ["/usr/bin/dwell", "lab", "files", "--run", way].map(str::to_owned).to_vec();
+        let observed = |findings| Observed { wall_ns: 1_000_000_000, class: Class::Kernel, findings };
+        let ends = EstimateInterval { estimate: saved, lo: saved - 0.02, hi: saved + 0.02 };
+        let held = (0.4..=0.6).contains(&saved);
+        LabRun {
+            schema: SCHEMA_LAB.to_owned(),
+            dwell: "0".to_owned(),
+            host: host(),
+            started_at: "2026-01-01T00:00:00Z".to_owned(),
+            pair: LabPair {
+                name: "files".into(),
+                title: "many or one".into(),
+                cause: Some("small-files".into()),
+            },
+            change: ["-fn many() {", "+fn one() {", "     work()"].map(str::to_owned).to_vec(),
+            sitting: Sitting {
+                size: 1000,
+                unit: "files".to_owned(),
+                beside: false,
+                commands: vec![of("many"), of("one")],
+                ways: vec!["many files".to_owned(), "one file".to_owned()],
+                slow: observed(vec![finding("small-files")]),
+                fast: Some(observed(Vec::new())),
+                saved: vec![Some(ends)],
+                wall_ns: vec![Some(800_000_000), Some(400_000_000)],
+                pairs: 10,
+                outcome: Outcome {
+                    cause_first: true,
+                    first_again: false,
+                    predicted: Some(Ends { lo: 0.4, hi: 0.6 }),
+                    held: Some(held),
+                    score: Some(0.2),
+                    rule_score: Some(0.4),
+                },
+            },
+        }
+    }
+
+    #[test]
+    fn a_pair_is_shown_from_diagnosis_to_verdict() {
+        let lesson = Lesson { text: "Files cost.\n\nTwice.", writing: Some(("A course", "75 times")) };
+        let page = pair(&run(0.5), &lesson, LOOK);
+        let expected = "\
+files: many or one
+A course: 75 times
+
+diagnosis   dwell run -- dwell lab files --run many
+  1.00 s, bound by the kernel
+  1. many() opens 1,000 files\\x1b[2J: keep them in one
+     saves 40–60 % (counted)   small-files
+
+change
+  -fn many() {
+  +fn one() {
+       work()
+
+measured   dwell compare 'dwell lab files --run many' 'dwell lab files --run one'
+10 pairs        wall           saves
+  many files  800 ms
+  one file    400 ms  50 % (48–52 %)
+
+verdict
+  right: the first finding is small-files, which the program has
+  right: the measured saving, 50 %, lies in the predicted 40–60 %
+
+Files cost.
+
+Twice.
+
+next: dwell explain small-files
+";
+        assert_eq!(page, expected);
+        let other = pair(&run(0.61), &lesson, LOOK);
+        assert!(
+            other.contains(
+                "wrong: the measured saving, 61 %, lies outside of the predicted 40–60 %, though its own"
+            ),
+            "{other}"
+        );
+    }
+
+    #[test]
+    fn a_score_names_what_was_found_instead_and_what_was_not_held() {
+        let mut missed = run(0.5);
+        missed.sitting.outcome.cause_first = false;
+        missed.sitting.slow.findings = vec![finding("hot-code")];
+        let rows = vec![ScoreRow { pair: missed.pair, sittings: vec![run(0.5).sitting, missed.sitting] }];
+        let page = score(
+            &LabScore {
+                schema: SCHEMA_SCORE.to_owned(),
+                dwell: "0".to_owned(),
+                host: host(),
+                started_at: String::new(),
+                rounds: 2,
+                seed: 1,
+                rows,
+                not_held: vec![("grid".to_owned(), "there is no python3 in $PATH".to_owned())],
+                total: ScoreTotal {
+                    sittings: 2,
+                    cause_first: 1,
+                    measured: 2,
+                    held: 2,
+                    ..ScoreTotal::default()
+                },
+                ended_early: None,
+            },
+            LOOK,
+        );
+        for line in [
+            "files  small-files  1 of 2; hot-code      40–60        50  2 of 2   0.20  0.40",
+            "Of 2 sittings the cause is the first finding in 1, and first again after the change in 0; of 2",
+            "grid was not held: there is no python3 in $PATH",
+        ] {
+            assert!(page.contains(line), "{line:?} in\n{page}");
+        }
+    }
+}
