@@ -143,7 +143,7 @@ mod tests {
     use model::run::Class;
 
     fn pair(cause: Option<&str>) -> LabPair {
-        LabPair { name: "p".into(), title: String::new(), cause: cause.map(str::to_owned) }
+        LabPair { name: "p".into(), title: String::new(), cause: cause.map(str::to_owned), writing: None }
     }
 
     fn row(cause: &str, lo: Ns, hi: Ns) -> FindingRow {

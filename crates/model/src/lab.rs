@@ -20,6 +20,18 @@ pub struct LabPair {
     pub title: String,
     /// The cause that the slow program has, judged before any run; none for a healthy program.
     pub cause: Option<String>,
+    /// The writing that it comes from.
+    #[serde(default)]
+    pub writing: Option<Writing>,
+}
+
+/// A writing on latency.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Writing {
+    /// Title and author.
+    pub title: String,
+    /// What was measured there.
+    pub theirs: String,
 }
 
 /// One pair, held once.

@@ -5,7 +5,7 @@ use crate::paint::{GAP, Ink, Line, joined};
 use crate::table::{Column, Table, figure, text};
 use crate::units::{count, duration, share_of_one};
 use model::compare::commands::EstimateInterval;
-use model::lab::{LabRun, LabScore, Observed, Outcome, ScoreRow, Sitting};
+use model::lab::{LabRun, LabScore, Observed, Outcome, ScoreRow, Sitting, Writing};
 use model::run::{Class, Ends, FindingRow};
 use model::{Ns, Seen};
 
@@ -14,8 +14,6 @@ use model::{Ns, Seen};
 pub struct Lesson {
     /// Paragraphs.
     pub text: &'static str,
-    /// The writing that it comes from, and its figures.
-    pub writing: Option<(&'static str, &'static str)>,
 }
 
 /// A pair in the list.
@@ -70,7 +68,7 @@ pub fn pair(run: &LabRun, lesson: &Lesson, look: Look) -> String {
     let head =
         Line::new(look).add(Ink::Bold, &run.pair.name).add(Ink::Plain, &format!(": {}", run.pair.title));
     let mut top = head.wrap(GAP);
-    if let Some((title, theirs)) = lesson.writing {
+    if let Some(Writing { title, theirs }) = &run.pair.writing {
         top.extend(Line::new(look).add(Ink::Dim, &format!("{title}: {theirs}")).wrap(GAP));
     }
     let mut parts = vec![top, diagnosis(run, look)];
@@ -272,7 +270,37 @@ pub fn markdown(score: &LabScore) -> String {
     for row in &score.rows {
         text += &format!("| {} |\n", cells(row, look).join(" | "));
     }
-    text + "\n" + &totals(score).join("\n") + "\n"
+    text += &format!("\n{}\n", totals(score).join("\n"));
+    let written = score.rows.iter().filter_map(|row| Some((row, row.pair.writing.as_ref()?)));
+    let rows: Vec<String> = written.map(|(row, writing)| of_a_writing(row, writing, look)).collect();
+    if !rows.is_empty() {
+        text += "\n| writing | theirs | here: slow, fast | found first | predicted, % | saved, % |\n";
+        text += "| --- | --- | --- | --- | --- | --- |\n";
+        text += &rows.concat();
+    }
+    text
+}
+
+/// A pair beside the figures of the writing that it comes from: its last sitting with no other
+/// programs beside.
+fn of_a_writing(row: &ScoreRow, writing: &Writing, look: Look) -> String {
+    let Some(sitting) = row.sittings.iter().rev().find(|sitting| !sitting.beside) else {
+        return format!("| {} | {} | - | - | - | - |\n", writing.title, writing.theirs);
+    };
+    let wall = |at: usize| sitting.wall_ns.get(at).copied().flatten().map_or("-".to_owned(), duration);
+    let percent = |part: f64| format!("{:.0}", part * 100.0);
+    let ends = |ends: Ends| format!("{}{}{}", percent(ends.lo), look.dash(), percent(ends.hi));
+    format!(
+        "| {}: `{}` | {} | {}, {} | {} | {} | {} |\n",
+        writing.title,
+        row.pair.name,
+        writing.theirs,
+        wall(0),
+        wall(1),
+        first(&sitting.slow),
+        sitting.outcome.predicted.map_or("-".to_owned(), ends),
+        sitting.saved.first().copied().flatten().map_or("-".to_owned(), |saved| percent(saved.estimate)),
+    )
 }
 
 /// A pair as a table in Markdown.
@@ -409,6 +437,7 @@ mod tests {
                 name: "files".into(),
                 title: "many or one".into(),
                 cause: Some("small-files".into()),
+                writing: Some(Writing { title: "A course".into(), theirs: "75 times".into() }),
             },
             change: ["-fn many() {", "+fn one() {", "     work()"].map(str::to_owned).to_vec(),
             sitting: Sitting {
@@ -436,7 +465,7 @@ mod tests {
 
     #[test]
     fn a_pair_is_shown_from_diagnosis_to_verdict() {
-        let lesson = Lesson { text: "Files cost.\n\nTwice.", writing: Some(("A course", "75 times")) };
+        let lesson = Lesson { text: "Files cost.\n\nTwice." };
         let page = pair(&run(0.5), &lesson, LOOK);
         let expected = "\
 files: many or one

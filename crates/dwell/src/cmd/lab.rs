@@ -101,8 +101,7 @@ fn one(pair: &'static Pair, args: &LabArgs) -> anyhow::Result<u8> {
         change: change(pair),
         sitting,
     };
-    let lesson =
-        Lesson { text: pair.lesson, writing: pair.writing.map(|writing| (writing.title, writing.theirs)) };
+    let lesson = Lesson { text: pair.lesson };
     let failed = outputs.write(&LabResult::One(Box::new(run), lesson), &args.look).complain();
     Ok(if failed { exit::DWELL_FAILED } else { stop.status().unwrap_or(0) })
 }

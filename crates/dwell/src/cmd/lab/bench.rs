@@ -9,7 +9,7 @@ use crate::progress::ProgressLine;
 use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
 use model::compare::commands::Comparison;
-use model::lab::{LabPair, Observed, Sitting};
+use model::lab::{LabPair, Observed, Sitting, Writing};
 use model::wake::load::Load;
 use pairs::{Need, Pair, Run, Setting, Way};
 use std::env;
@@ -67,7 +67,14 @@ pub(super) fn named(name: &str) -> anyhow::Result<&'static Pair> {
 
 /// As the results name it.
 pub(super) fn described(pair: &Pair) -> LabPair {
-    LabPair { name: pair.name.to_owned(), title: pair.title.to_owned(), cause: pair.cause.map(str::to_owned) }
+    LabPair {
+        name: pair.name.to_owned(),
+        title: pair.title.to_owned(),
+        cause: pair.cause.map(str::to_owned),
+        writing: pair
+            .writing
+            .map(|writing| Writing { title: writing.title.to_owned(), theirs: writing.theirs.to_owned() }),
+    }
 }
 
 /// Why a pair cannot be held here. None if it can.

@@ -4,7 +4,7 @@ use super::bench::{Asked, Bench, described, missing, named};
 use crate::cli::LabArgs;
 use crate::cmd::results;
 use crate::exit;
-use crate::out::{LabResult, Outputs, Page};
+use crate::out::{LabResult, OutputPath, Outputs, Page};
 use crate::output;
 use crate::progress::ProgressLine;
 use crate::stop::Stop;
@@ -13,8 +13,12 @@ use model::lab::{LabScore, SCHEMA_SCORE, ScoreRow, ScoreTotal};
 use pairs::{Pair, Size};
 use report::units;
 use stats::Random;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use sys::clock::{monotonic_ns, rfc3339, unix_s};
 use sys::signals::Signals;
+use tempfile::NamedTempFile;
 
 /// Pairs of runs in each comparison, where nothing is said.
 const PAIRS: u32 = 6;
@@ -37,11 +41,15 @@ pub(super) fn score(args: &LabArgs) -> anyhow::Result<u8> {
     let stop = Stop::new(&mut signals);
     let line = ProgressLine::new(args.quiet);
     let bench = Bench::new(args.dir.as_deref(), &stop, &line)?;
-    hold_all(&mut score, &bench, args.pairs.unwrap_or(PAIRS), &stop)?;
+    let unfinished = Unfinished::beside(args.forms.get("json"));
+    hold_all(&mut score, &bench, args.pairs.unwrap_or(PAIRS), &stop, &unfinished)?;
     drop(bench);
     drop(line);
     score.total = analyse::lab::total(&score.rows);
     let failed = outputs.write(&LabResult::Score(Box::new(score)), &args.look).complain();
+    if !failed {
+        unfinished.remove();
+    }
     Ok(if failed { exit::DWELL_FAILED } else { stop.status().unwrap_or(0) })
 }
 
@@ -69,7 +77,13 @@ fn new(args: &LabArgs) -> anyhow::Result<LabScore> {
 
 /// Holds the sittings that are missing: each round all pairs, so that what was held so far is of
 /// all of them.
-fn hold_all(score: &mut LabScore, bench: &Bench<'_, '_>, pairs: u32, stop: &Stop<'_>) -> anyhow::Result<()> {
+fn hold_all(
+    score: &mut LabScore,
+    bench: &Bench<'_, '_>,
+    pairs: u32,
+    stop: &Stop<'_>,
+    unfinished: &Unfinished,
+) -> anyhow::Result<()> {
     score.ended_early = None;
     let begun_ns = monotonic_ns();
     let rows = score.rows.len();
@@ -96,7 +110,10 @@ fn hold_all(score: &mut LabScore, bench: &Bench<'_, '_>, pairs: u32, stop: &Stop
                 }
             };
             match bench.hold(pair, &asked, &format!("{} of {total}{left}: ", done + 1)) {
-                Ok(Some(sitting)) => score.rows[at].sittings.push(sitting),
+                Ok(Some(sitting)) => {
+                    score.rows[at].sittings.push(sitting);
+                    unfinished.keep(score);
+                }
                 Ok(None) => {
                     score.ended_early = Some("a signal ended it".to_owned());
                     return Ok(());
@@ -115,6 +132,42 @@ fn hold_all(score: &mut LabScore, bench: &Bench<'_, '_>, pairs: u32, stop: &Stop
         }
     }
     Ok(())
+}
+
+/// The score so far, beside the file that it will be written to: for `--resume`, should dwell be
+/// killed.
+struct Unfinished(Option<PathBuf>);
+
+impl Unfinished {
+    fn beside(json: Option<&OutputPath>) -> Self {
+        Self(match json {
+            Some(OutputPath::File(path)) => {
+                let mut name = path.clone().into_os_string();
+                name.push(".unfinished");
+                Some(name.into())
+            }
+            _ => None,
+        })
+    }
+
+    /// Replaces it, whole.
+    fn keep(&self, score: &LabScore) {
+        let Some(path) = &self.0 else { return };
+        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let kept = NamedTempFile::new_in(directory.unwrap_or(Path::new("."))).and_then(|mut file| {
+            file.write_all(report::json(score).as_bytes())?;
+            file.persist(path).map_err(|error| error.error)
+        });
+        if let Err(error) = kept {
+            output::complain(&format!("cannot keep the score so far in {path:?}: {error}"));
+        }
+    }
+
+    fn remove(&self) {
+        if let Some(path) = &self.0 {
+            let _ = fs::remove_file(path);
+        }
+    }
 }
 
 fn not_held(score: &LabScore, at: usize) -> bool {
