@@ -42,9 +42,10 @@ cargo xtask VERB
                                      them against the source
   tidy                               the checks on layers, documents and files alone
   dist                               static binaries for both architectures into target/dist
-  bench [--quick] [--markdown] [--rounds N] [--dwell FILE] [NAME…]
+  bench [--quick] [--markdown] [--rounds N] [--without PEER,…] [--dwell FILE] [NAME…]
                                      dwell, bare runs and the tools people use today; NAME is a
-                                     program or a set: cost, stacks, python-lines, ends
+                                     program or a set: cost, stacks, python-lines, ends; --without
+                                     strace,perf-trace leaves out the slow ones
   bench pairs --before FILE [--quick] [--markdown] [--rounds N] [--dwell FILE] [NAME…]
                                      the same programs under two versions of dwell, by turns
   bench memory [--for 1h] [--dwell FILE]

@@ -16,6 +16,7 @@ mod loads;
 pub(crate) mod made;
 mod measure;
 mod memory;
+mod options;
 mod pairs;
 mod peers;
 mod predictions;
@@ -27,10 +28,11 @@ mod turns;
 mod wake;
 
 use crate::shell::{cargo, output, program as shell_program, run as run_shown, target};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use measure::Outcome;
+use options::{Options, programs_named};
 pub(crate) use program::python;
-use program::{PROGRAMS, Program, Set};
+use program::{Program, Set};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -57,17 +59,6 @@ impl Results {
     fn of(&self, tool: Tool) -> &[Turn] {
         self.turns.get(&tool).map_or(&[], Vec::as_slice)
     }
-}
-
-struct Options {
-    quick: bool,
-    markdown: bool,
-    rounds: usize,
-    /// strace and perf trace are slow and far off: a few rounds say enough.
-    slow_rounds: usize,
-    programs: Vec<&'static Program>,
-    /// Measured instead of what the sources give.
-    dwell: Option<PathBuf>,
 }
 
 /// Measures and prints the table.
@@ -99,7 +90,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     if let ["pairs", rest @ ..] = arguments {
         return pairs::run(rest);
     }
-    let options = options(arguments)?;
+    let options = Options::read(arguments)?;
     let place = install(options.dwell.as_deref())?;
     program::compile_all(&place)?;
     for set in Set::ALL {
@@ -109,8 +100,10 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
         }
         let mut notes = BTreeSet::new();
         prepare(set, &place, &mut notes)?;
+        let asked = set.tools().iter().copied().filter(|tool| options.asks(*tool, &mut notes));
+        let tools: Vec<Tool> = asked.collect();
         let tools: Vec<Tool> =
-            set.tools().iter().copied().filter(|tool| available(*tool, &place, &mut notes)).collect();
+            tools.into_iter().filter(|tool| available(*tool, &place, &mut notes)).collect();
         let mut results = Vec::new();
         let begun = load();
         for program in programs {
@@ -155,51 +148,6 @@ fn prepare(set: Set, place: &Path, notes: &mut BTreeSet<String>) -> Result<()> {
         Set::Cost | Set::Stacks => {}
     }
     Ok(())
-}
-
-fn options(arguments: &[&str]) -> Result<Options> {
-    let has = |flag| arguments.contains(&flag);
-    let quick = has("--quick");
-    let mut options = Options {
-        quick,
-        markdown: has("--markdown"),
-        rounds: if quick { 3 } else { 11 },
-        slow_rounds: if quick { 1 } else { 3 },
-        programs: Vec::new(),
-        dwell: None,
-    };
-    let mut rest = arguments.iter().filter(|word| !["--quick", "--markdown"].contains(word));
-    while let Some(&word) = rest.next() {
-        if word == "--rounds" {
-            let given = rest.next().context("--rounds wants a number")?;
-            options.rounds = given.parse().with_context(|| format!("--rounds {given} is not a number"))?;
-            continue;
-        }
-        if word == "--dwell" {
-            options.dwell = Some(rest.next().context("--dwell wants the path of a binary")?.into());
-            continue;
-        }
-        options.programs.extend(programs_named(word)?);
-    }
-    if options.rounds == 0 {
-        bail!("--rounds 0 measures nothing");
-    }
-    if options.programs.is_empty() {
-        options.programs.extend(PROGRAMS);
-    }
-    Ok(options)
-}
-
-/// The program of this name, or those of the set.
-fn programs_named(word: &str) -> Result<Vec<&'static Program>> {
-    let is_meant = |program: &&Program| program.name == word || program.set.name() == word;
-    let meant: Vec<_> = PROGRAMS.iter().filter(is_meant).collect();
-    if meant.is_empty() {
-        let sets = Set::ALL.iter().map(|set| set.name());
-        let names = PROGRAMS.iter().map(|program| program.name).chain(sets).collect::<Vec<_>>().join(", ");
-        bail!("no program or set {word}; there are {names}");
-    }
-    Ok(meant)
 }
 
 fn available(tool: Tool, place: &Path, notes: &mut BTreeSet<String>) -> bool {

@@ -82,6 +82,11 @@ impl Tool {
         matches!(self, Self::Dwell | Self::DwellExact | Self::Dwell199 | Self::Dwell999 | Self::DwellMany)
     }
 
+    /// True for the tools of others.
+    pub(crate) fn is_peer(self) -> bool {
+        !self.is_dwell() && !matches!(self, Self::Bare | Self::BareAgain)
+    }
+
     /// What to do so that it is there, when it is not.
     pub(crate) fn missing(self, place: &Path) -> Option<String> {
         let (program, package) = match self {

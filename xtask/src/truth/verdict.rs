@@ -83,6 +83,8 @@ pub(crate) struct Truth {
     pub(crate) cpus_used: Option<Range>,
     /// What the kernel charged for that, in nanoseconds.
     pub(crate) charged_ns: Option<Range>,
+    /// How much of all charges was for no time on a CPU; negative where less was charged.
+    pub(crate) over_ns: i64,
     /// Of all CPUs' time.
     pub(crate) stolen_ns: u64,
     /// Of the time on CPUs, with half the width of its interval.

@@ -16,6 +16,7 @@ impl Truth {
     /// Takes note of what was charged in a time, and how much of it for no time on a CPU. The trace
     /// has so much on CPUs then: of the wall clock, and of the whole that the shares are of.
     pub(crate) fn account(&mut self, ns: u64, over_ns: i64, on_ns: u64, [wall_ns, whole_ns]: [u64; 2]) {
+        self.over_ns = over_ns;
         let less_ns = ns.saturating_add_signed(-over_ns);
         let charged = Range::exactly(ns as f64).widened(Range::exactly(less_ns as f64));
         self.charged_ns = Some(charged);
@@ -55,9 +56,14 @@ pub(super) fn cpus(on_ns: u64, wall_ns: u64, truth: &Truth) -> Option<Check> {
     })
 }
 
-/// For how long it had them: by its own clock, or what the kernel charged for it.
+/// For how long it had them: by its own clock, or what the kernel charged for it. The clock counts
+/// the same charges (`getrusage` scales what ticks saw to the sum of them), also those for no time
+/// on a CPU.
 pub(super) fn cpu_ms(on_ns: u64, truth: &Truth) -> Option<Check> {
-    let own = truth.cpu_ns.map(|ns| (Range::exactly(ns as f64), 0.0));
+    let own = truth.cpu_ns.map(|ns| {
+        let less_ns = ns.saturating_add_signed(-truth.over_ns);
+        (Range::exactly(ns as f64).widened(Range::exactly(less_ns as f64)), 0.0)
+    });
     let (oracle, edge) = own.or_else(|| Some((truth.charged_ns?, EDGE_NS)))?;
     let near = oracle.value * PART + edge;
     Some(Check {

@@ -175,6 +175,17 @@ fn the_programs_own_clock_comes_first_and_leaves_out_what_was_stolen() {
 }
 
 #[test]
+fn the_programs_own_clock_counts_charges_for_no_time_on_a_cpu() {
+    let said = said(&[("user", 2_195_000_000, 0, 0)]);
+    let own = |over_ns| Truth { cpu_ns: Some(2_268_000_000), over_ns, ..Truth::default() };
+    assert_eq!(wrong(&judge(&PROGRAM, &said, &own(0))), ["CPU ms"]);
+    assert_eq!(wrong(&judge(&PROGRAM, &said, &own(60_000_000))), [""; 0]);
+    // Not all of the difference is that.
+    assert_eq!(wrong(&judge(&PROGRAM, &said, &own(1_000_000))), ["CPU ms"]);
+    assert_eq!(accounted(700_000_000, 70_000_000, 600_000_000).over_ns, 70_000_000);
+}
+
+#[test]
 fn a_window_is_held_against_the_time_of_its_threads() {
     let ledgers = [
         Ledger { on_ns: 900, runnable_ns: 100, behind_others_ns: 100, blocked_ns: 0 },
