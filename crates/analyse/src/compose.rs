@@ -12,7 +12,9 @@ use model::coverage::{Check, Coverage, Extent, InstrumentOverhead, Interval, Sou
 use model::peers::{ConnectionRow, LookupRow};
 use model::profile::Activity;
 use model::recording::{Cost, HostCpu, Trailer};
-use model::run::{Analysis, Faults, FileTable, MemoryPeak, Programs, Run, ThreadLedger, Utilization};
+use model::run::{
+    Analysis, Faults, FileTable, HandOvers, MemoryPeak, Programs, Run, ThreadLedger, Utilization,
+};
 use model::{Account, Header, Ns, Prediction, Seen, State};
 
 /// Two figures for one thing may differ by this much and still agree: 2 %, or 10 ms; and by what
@@ -59,6 +61,7 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> (Analysis, Option<
     let OfTier {
         pieces,
         beside,
+        hand_overs,
         connections,
         lookups,
         files,
@@ -109,6 +112,7 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> (Analysis, Option<
         utilization,
         threads,
         waits,
+        hand_overs,
         connections,
         lookups,
         syscalls: syscall_rows::rows(&header, trailer),
@@ -143,6 +147,7 @@ fn utilization(covered: Option<Covered>, wall_ns: Ns) -> Seen<Utilization> {
 struct OfTier {
     pieces: Pieces,
     beside: Beside,
+    hand_overs: Seen<HandOvers>,
     connections: Seen<Vec<ConnectionRow>>,
     lookups: Seen<Vec<LookupRow>>,
     files: Seen<FileTable>,
@@ -168,9 +173,11 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
             let files = closed.files;
             let memory_peak = memory_peak::traced(largest, header, trailer);
             let programs = Seen::Value(programs);
+            let hand_overs = Seen::Value(closed.hand_overs);
             OfTier {
                 pieces,
                 beside,
+                hand_overs,
                 connections,
                 lookups,
                 files,
@@ -191,9 +198,11 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
             let files = Seen::unseen("what was read of each file is counted with BPF only");
             let memory_peak = memory_peak::polled(&pieces.threads, header, trailer);
             let programs = Seen::unseen("when processes begin and end needs BPF");
+            let hand_overs = Seen::unseen("which thread ended whose wait needs BPF");
             OfTier {
                 pieces,
                 beside,
+                hand_overs,
                 connections,
                 lookups,
                 files,

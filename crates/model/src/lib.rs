@@ -21,6 +21,7 @@ pub mod diagnosis;
 mod event;
 pub mod files;
 pub mod finding;
+mod hand_overs;
 pub mod join;
 pub mod ladder;
 pub mod limits;

@@ -7,6 +7,7 @@ mod costs;
 mod coverage;
 mod evidence;
 mod findings;
+mod hand_overs;
 mod headline;
 mod limits;
 mod meanwhile;
@@ -65,6 +66,7 @@ pub fn terminal(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
             }
         }
     }
+    parts.push(hand_overs::table(run, look, 3));
     parts.push(threads);
     parts.push(surroundings::lines(run, diagnosis, look));
     parts.push(threads::idle(run, look));
