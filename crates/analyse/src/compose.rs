@@ -5,7 +5,8 @@ use crate::account::{Covered, Pieces, Progress, run_queue};
 use crate::consumers::{Consumers, How};
 use crate::names::Names;
 use crate::poll;
-use crate::trace::{Closed, Rivals};
+use crate::rivals::Rivals;
+use crate::trace::Closed;
 use crate::what_if::program::Program;
 use crate::{code, judge, memory_peak, sliced, syscall_rows};
 use model::coverage::{Check, Coverage, Extent, InstrumentOverhead, Interval, Source};
@@ -82,7 +83,7 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> (Analysis, Option<
     let user_ns = time_in(&threads, &[State::User]);
     let kernel_ns = time_in(&threads, &[State::Kernel, State::Fault, State::Interrupt]);
     let utilization = utilization(covered, wall_ns);
-    let queue = run_queue(account.steps(), &threads, wall_ns, |name| rivals.pid_of(name));
+    let queue = run_queue(account.steps(), &threads, wall_ns, rivals.as_ref());
     let mut coverage =
         coverage(&header, trailer, &account, start, user_ns + kernel_ns, beside.checks, beside.notes);
     let contention =
@@ -154,7 +155,7 @@ struct OfTier {
     memory_peak: Seen<MemoryPeak>,
     programs: Seen<Programs>,
     /// None where it is not seen what ran instead.
-    rivals: Rivals,
+    rivals: Option<Rivals>,
     prediction: Seen<Prediction>,
     recorded: Option<(Program, Names)>,
 }
@@ -183,7 +184,7 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
                 files,
                 memory_peak,
                 programs,
-                rivals,
+                rivals: Some(rivals),
                 prediction,
                 recorded,
             }
@@ -194,7 +195,7 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
             let why = "connections and name lookups need BPF";
             let (connections, lookups) = (Seen::unseen(why), Seen::unseen(why));
             let prediction = Seen::unseen("which thread held up which needs BPF");
-            let (pieces, rivals) = (closed.pieces, Rivals::default());
+            let pieces = closed.pieces;
             let files = Seen::unseen("what was read of each file is counted with BPF only");
             let memory_peak = memory_peak::polled(&pieces.threads, header, trailer);
             let programs = Seen::unseen("when processes begin and end needs BPF");
@@ -208,7 +209,7 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
                 files,
                 memory_peak,
                 programs,
-                rivals,
+                rivals: None,
                 prediction,
                 recorded: None,
             }

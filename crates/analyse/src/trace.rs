@@ -54,7 +54,6 @@ use tree::Tree;
 use wall::Wall;
 
 pub(crate) use close::Closed;
-pub(crate) use occupants::Rivals;
 pub(crate) use processes::Largest;
 
 /// The ledgers as they grow.

@@ -64,7 +64,7 @@ pub use prediction::Prediction;
 pub use profile::Profile;
 pub use recording::{Event, Header, Language, Recording, Trailer};
 pub use run::{Analysis, Run};
-pub use run_queue::{Rival, RunQueue};
+pub use run_queue::{OccupantRow, QueueOfAll, Rival, RunQueue};
 pub use seen::Seen;
 pub use sentence::Sentence;
 pub use series::Series;

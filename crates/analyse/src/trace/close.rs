@@ -3,7 +3,6 @@
 
 use super::division::{Division, Known};
 use super::files::folded;
-use super::occupants::Rivals;
 use super::prediction::prediction;
 use super::processes::{Largest, Processes};
 use super::thread::{BlockedIn, Newcomer, Thread, TracedState};
@@ -20,6 +19,7 @@ use crate::connections::Connections;
 use crate::for_work::{HELD_NS_MAX, is_idle};
 use crate::keys::{ReasonKey, TargetKey};
 use crate::names::Names;
+use crate::rivals::Rivals;
 use crate::what_if::program::Program;
 use crate::what_if::recorder::Recorder;
 use crate::{file_rows, sliced};

@@ -387,8 +387,8 @@ impl Tree {
 
     /// A thread is about to be switched out of this CPU.
     pub(super) fn leaves_cpu(&mut self, cpu: u32, at: Ns, tid: Tid) {
-        let name = self.by_tid(tid).map(|thread| thread.name).unwrap_or_default();
-        self.occupants.leaves(cpu, at, tid, name);
+        let who = self.by_tid(tid).map(|thread| (thread.name, thread.pid)).unwrap_or_default();
+        self.occupants.leaves(cpu, at, tid, who);
         self.recorder.iter_mut().for_each(|recorder| recorder.on_cpu(cpu, at, false));
     }
 

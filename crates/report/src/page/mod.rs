@@ -14,6 +14,7 @@ mod meanwhile;
 mod peers;
 mod phases;
 mod places;
+mod run_queue;
 mod surroundings;
 mod threads;
 mod whole;
@@ -67,6 +68,7 @@ pub fn terminal(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
         }
     }
     parts.push(hand_overs::table(run, look, 3));
+    parts.push(run_queue::table(run, look, 3));
     parts.push(threads);
     parts.push(surroundings::lines(run, diagnosis, look));
     parts.push(threads::idle(run, look));

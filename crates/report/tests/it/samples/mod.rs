@@ -147,6 +147,7 @@ fn run_queue(steps: &[Step]) -> RunQueue {
         others: steps.iter().filter_map(other).collect(),
         cpus_used: 1.0,
         cpus_wanted: 1.5,
+        of_all: Seen::Absent,
     }
 }
 
