@@ -5,14 +5,17 @@ use crate::account::{Covered, Pieces, Progress, run_queue};
 use crate::consumers::{Consumers, How};
 use crate::names::Names;
 use crate::poll;
-use crate::trace::{Closed, Rivals};
+use crate::rivals::Rivals;
+use crate::trace::Closed;
 use crate::what_if::program::Program;
 use crate::{code, judge, memory_peak, sliced, syscall_rows};
 use model::coverage::{Check, Coverage, Extent, InstrumentOverhead, Interval, Source};
 use model::peers::{ConnectionRow, LookupRow};
 use model::profile::Activity;
 use model::recording::{Cost, HostCpu, Trailer};
-use model::run::{Analysis, Faults, FileTable, MemoryPeak, Programs, Run, ThreadLedger, Utilization};
+use model::run::{
+    Analysis, Faults, FileTable, HandOvers, MemoryPeak, Programs, Run, ThreadLedger, Utilization,
+};
 use model::{Account, Header, Ns, Prediction, Seen, State};
 
 /// Two figures for one thing may differ by this much and still agree: 2 %, or 10 ms; and by what
@@ -59,6 +62,7 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> (Analysis, Option<
     let OfTier {
         pieces,
         beside,
+        hand_overs,
         connections,
         lookups,
         files,
@@ -79,7 +83,7 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> (Analysis, Option<
     let user_ns = time_in(&threads, &[State::User]);
     let kernel_ns = time_in(&threads, &[State::Kernel, State::Fault, State::Interrupt]);
     let utilization = utilization(covered, wall_ns);
-    let queue = run_queue(account.steps(), &threads, wall_ns, |name| rivals.pid_of(name));
+    let queue = run_queue(account.steps(), &threads, wall_ns, rivals.as_ref());
     let mut coverage =
         coverage(&header, trailer, &account, start, user_ns + kernel_ns, beside.checks, beside.notes);
     let contention =
@@ -109,6 +113,7 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> (Analysis, Option<
         utilization,
         threads,
         waits,
+        hand_overs,
         connections,
         lookups,
         syscalls: syscall_rows::rows(&header, trailer),
@@ -143,13 +148,14 @@ fn utilization(covered: Option<Covered>, wall_ns: Ns) -> Seen<Utilization> {
 struct OfTier {
     pieces: Pieces,
     beside: Beside,
+    hand_overs: Seen<HandOvers>,
     connections: Seen<Vec<ConnectionRow>>,
     lookups: Seen<Vec<LookupRow>>,
     files: Seen<FileTable>,
     memory_peak: Seen<MemoryPeak>,
     programs: Seen<Programs>,
     /// None where it is not seen what ran instead.
-    rivals: Rivals,
+    rivals: Option<Rivals>,
     prediction: Seen<Prediction>,
     recorded: Option<(Program, Names)>,
 }
@@ -168,15 +174,17 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
             let files = closed.files;
             let memory_peak = memory_peak::traced(largest, header, trailer);
             let programs = Seen::Value(programs);
+            let hand_overs = Seen::Value(closed.hand_overs);
             OfTier {
                 pieces,
                 beside,
+                hand_overs,
                 connections,
                 lookups,
                 files,
                 memory_peak,
                 programs,
-                rivals,
+                rivals: Some(rivals),
                 prediction,
                 recorded,
             }
@@ -187,19 +195,21 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
             let why = "connections and name lookups need BPF";
             let (connections, lookups) = (Seen::unseen(why), Seen::unseen(why));
             let prediction = Seen::unseen("which thread held up which needs BPF");
-            let (pieces, rivals) = (closed.pieces, Rivals::default());
+            let pieces = closed.pieces;
             let files = Seen::unseen("what was read of each file is counted with BPF only");
             let memory_peak = memory_peak::polled(&pieces.threads, header, trailer);
             let programs = Seen::unseen("when processes begin and end needs BPF");
+            let hand_overs = Seen::unseen("which thread ended whose wait needs BPF");
             OfTier {
                 pieces,
                 beside,
+                hand_overs,
                 connections,
                 lookups,
                 files,
                 memory_peak,
                 programs,
-                rivals,
+                rivals: None,
                 prediction,
                 recorded: None,
             }

@@ -27,6 +27,7 @@ mod memory_peak;
 mod names;
 mod poll;
 mod purpose;
+mod rivals;
 mod roles;
 mod services;
 mod sliced;

@@ -59,6 +59,11 @@ impl Sums {
         self.lengths.record(ns);
     }
 
+    pub(crate) fn add_all(&mut self, more: &Sums) {
+        self.total_ns += more.total_ns;
+        self.lengths.add_all(&more.lengths);
+    }
+
     pub(crate) fn count(&self) -> u64 {
         self.lengths.total()
     }

@@ -16,6 +16,7 @@ mod clocked;
 mod close;
 mod division;
 mod files;
+mod hand_overs;
 mod handover;
 mod held;
 mod limited;
@@ -39,6 +40,7 @@ use crate::keys::{ReasonKey, TargetKey, WaitKey};
 use crate::names::Names;
 use crate::what_if::program::{Edge, Token};
 use crate::what_if::recorder::{Recorder, Waited};
+use hand_overs::HandedOver;
 use model::recording::{
     AttachWindow, Calls, Comm, Counters, Event, Object, SocketEnds, SwitchOut, Trailer, WaitContext,
     WakeReason, Waker,
@@ -52,7 +54,6 @@ use tree::Tree;
 use wall::Wall;
 
 pub(crate) use close::Closed;
-pub(crate) use occupants::Rivals;
 pub(crate) use processes::Largest;
 
 /// The ledgers as they grow.
@@ -366,6 +367,7 @@ impl Trace {
         let (at, since) = (wake.at, self.tree.get(slot).since);
         let source = self.source(slot, wait, wake);
         let kind = self.record(slot, wait, wake, source.is_some());
+        self.hands_over(slot, source, wake, (kind, at.saturating_sub(since)));
         let mut from = None;
         match source {
             Some(Source::Running(by)) => {
@@ -390,6 +392,25 @@ impl Trace {
         let from = from.map(|(by, until)| (by, at.saturating_sub(until)));
         self.keep_wait(slot, since, kind, wait, wake.calls, from);
         self.tree.becomes(slot, at, TracedState::Runnable);
+    }
+
+    /// Counts a wait that a thread of the tree ended: one that runs, or had sent something.
+    fn hands_over(&mut self, slot: Slot, source: Option<Source>, wake: WakeUp<'_>, wait: (WaitKey, Ns)) {
+        let runs = || wake.running.filter(|_| matches!(wake.waker, Waker::Task { .. }));
+        let by = match source {
+            Some(Source::Running(by)) => Some(by),
+            Some(Source::Sent(ends)) => self.sends.last(ends).map(|sent| sent.sender),
+            None => runs(),
+        };
+        let thread = self.tree.get_mut(slot);
+        thread.handed = None;
+        let (to, ledger, (kind, waited_ns)) = (thread.who(), thread.ledger_of, wait);
+        // One that ended before a window began does not belong to it.
+        let counts = waited_ns > 0 || self.window.is_none();
+        let Some(by) = by.filter(|by| *by != slot && counts) else { return };
+        let from = self.tree.get(by).who();
+        let one = HandedOver { from, to, ledger, wait: kind, waited_ns };
+        self.tree.get_mut(slot).handed = self.tree.handed.adds(one);
     }
 
     /// Keeps a completed wait as a step, with where it goes on from and for how long from there.

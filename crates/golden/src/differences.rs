@@ -150,6 +150,28 @@ fn what_is_kept_as_json_reads_back_and_is_written_the_same() {
     assert!(read >= 30, "{read} results");
 }
 
+#[test]
+fn all_time_in_the_run_queue_is_somebodys_or_nobodys() {
+    let mut seen = 0;
+    for path in files(".json") {
+        let text = fs::read_to_string(&path).expect("the JSON can be read");
+        let Ok(run) = serde_json::from_str::<Run>(&text) else { continue };
+        let Some(all) = run.run_queue.value().and_then(|queue| queue.of_all.value()) else { continue };
+        let states = run.threads.iter().flat_map(|thread| &thread.states);
+        let queued_ns: u64 =
+            states.filter(|(state, _)| *state == model::State::Runqueue).map(|(_, ns)| ns).sum();
+        let rows_ns: u64 = all.rows.iter().map(|row| row.ns).sum();
+        assert_eq!(all.total_ns, queued_ns, "{path:?}");
+        assert_eq!(
+            all.total_ns,
+            rows_ns + all.other_ns + all.idle_cpu_ns + all.unseen_ns,
+            "{path:?}: {all:?}"
+        );
+        seen += 1;
+    }
+    assert!(seen >= 30, "{seen} results");
+}
+
 /// A fraction may differ in its last digit: serde_json reads it to that.
 fn nearly(one: &str, other: &str) -> bool {
     let number = |line: &str| line.rsplit_once(": ")?.1.trim_end_matches(',').parse::<f64>().ok();

@@ -109,6 +109,8 @@ pub enum Place {
     Step(usize),
     /// A row of `waits`.
     Wait(usize),
+    /// A row of `hand_overs`.
+    HandOver(usize),
     /// A row of `connections`.
     Connection(usize),
     /// A row of `lookups`.
@@ -134,6 +136,7 @@ impl Place {
             Place::State(_) => ("account", None),
             Place::Step(row) => ("path", Some(row)),
             Place::Wait(row) => ("waits", Some(row)),
+            Place::HandOver(row) => ("hand_overs", Some(row)),
             Place::Connection(row) => ("connections", Some(row)),
             Place::Lookup(row) => ("lookups", Some(row)),
             Place::File(row) => ("files", Some(row)),

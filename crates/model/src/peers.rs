@@ -108,7 +108,7 @@ pub struct DelayedAck {
 }
 
 /// A summary of durations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lengths {
     /// Their sum.
     pub total_ns: Ns,

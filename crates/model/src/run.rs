@@ -8,6 +8,7 @@ use crate::code_location::Runtime;
 use crate::costs::Costs;
 use crate::coverage::{Coverage, Interval};
 pub use crate::files::{FileRow, FileTable, TransferRow};
+pub use crate::hand_overs::{HandOverEnd, HandOverRow, HandOvers};
 use crate::limits::Limits;
 use crate::peers::{ConnectionRow, LookupRow};
 use crate::prediction::Prediction;
@@ -60,6 +61,9 @@ pub struct Run {
     pub threads: Vec<ThreadLedger>,
     /// Waits of all threads of the tree, on the path or not, longest first.
     pub waits: Vec<WaitRow>,
+    /// Those that threads of the tree ended, by who ended whose.
+    #[serde(default = "unrecorded")]
+    pub hand_overs: Seen<HandOvers>,
     /// TCP connections of the tree by peer, those most waited on first.
     #[serde(default = "unrecorded")]
     pub connections: Seen<Vec<ConnectionRow>>,

@@ -1,5 +1,6 @@
 //! Who had the CPUs while the program was ready to run: its own threads, other programs, nobody.
 
+use crate::seen::unrecorded;
 use crate::{Ns, Pid, Seen};
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +22,40 @@ pub struct RunQueue {
     pub cpus_used: f64,
     /// Mean number of threads of the tree that ran or were ready to.
     pub cpus_wanted: f64,
+    /// The same of all threads, on the path or not.
+    #[serde(default = "unrecorded")]
+    pub of_all: Seen<QueueOfAll>,
+}
+
+/// Who had the CPUs while threads of the tree were ready to run, over all of these. The times of
+/// the rows and the three other ones sum to `total_ns`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueOfAll {
+    /// Time of all threads in the run queue.
+    pub total_ns: Ns,
+    /// Who had the CPU meanwhile, longest first: 32 at most.
+    pub rows: Vec<OccupantRow>,
+    /// All others together.
+    pub other_ns: Ns,
+    /// The CPU was idle: it had to wake up first.
+    pub idle_cpu_ns: Ns,
+    /// What had the CPU was not observed.
+    pub unseen_ns: Ns,
+}
+
+/// A process that had a CPU for which a thread of the tree waited.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OccupantRow {
+    /// Its thread's name.
+    pub name: String,
+    /// The process. Absent where the row stands for many of this name.
+    pub pid: Seen<Pid>,
+    /// Its command line, where that is known: of processes of the tree.
+    pub command: Option<String>,
+    /// Whether it is of the tree.
+    pub of_tree: bool,
+    /// For how long threads of the tree waited behind it.
+    pub ns: Ns,
 }
 
 /// Another program that had the CPU.

@@ -1,20 +1,21 @@
 //! The run queue of an account: who had the CPUs while the program was ready to run.
 
+use crate::rivals::Rivals;
 use model::run::ThreadLedger;
-use model::{Ns, Pid, Reason, Rival, RunQueue, Seen, State, Step};
+use model::{Ns, QueueOfAll, Reason, Rival, RunQueue, Seen, State, Step};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Other programs that are listed.
 const OTHERS: usize = 8;
 
-/// From the steps of the account and the ledgers of all threads. `pid_of` knows the process of
-/// others by their names.
+/// From the steps of the account and the ledgers of all threads; with those that had the CPUs,
+/// where that was seen.
 pub(crate) fn run_queue(
     steps: &[Step],
     threads: &[ThreadLedger],
     wall_ns: Ns,
-    pid_of: impl Fn(&str) -> Seen<Pid>,
+    rivals: Option<&Rivals>,
 ) -> RunQueue {
     let mut queue = RunQueue {
         behind_own_ns: 0,
@@ -24,6 +25,10 @@ pub(crate) fn run_queue(
         others: Vec::new(),
         cpus_used: mean_threads(threads, wall_ns, State::on_cpu),
         cpus_wanted: mean_threads(threads, wall_ns, wants_cpu),
+        of_all: match rivals {
+            Some(rivals) => Seen::Value(of_all(rivals, threads)),
+            None => Seen::unseen("who has a CPU needs BPF"),
+        },
     };
     let mut others = BTreeMap::<&str, Ns>::new();
     for step in steps.iter().filter(|step| step.state == State::Runqueue) {
@@ -40,9 +45,18 @@ pub(crate) fn run_queue(
     }
     let mut others: Vec<(&str, Ns)> = others.into_iter().collect();
     others.sort_by_key(|(_, ns)| Reverse(*ns));
+    let pid_of = |name: &str| rivals.map_or_else(|| Rivals::default().pid_of(name), |all| all.pid_of(name));
     let rival = |(name, ns): (&str, Ns)| Rival { name: name.to_owned(), pid: pid_of(name), ns };
     queue.others = others.into_iter().take(OTHERS).map(rival).collect();
     queue
+}
+
+/// Who had the CPUs while any thread was ready to run.
+fn of_all(rivals: &Rivals, threads: &[ThreadLedger]) -> QueueOfAll {
+    let states = threads.iter().flat_map(|thread| &thread.states);
+    let total_ns = states.filter(|(state, _)| *state == State::Runqueue).map(|(_, ns)| ns).sum();
+    let leads = |pid| threads.iter().find(move |thread| thread.pid == pid && thread.tid == pid);
+    rivals.of_all(total_ns, |pid| leads(pid)?.command.clone())
 }
 
 fn wants_cpu(state: State) -> bool {
@@ -74,11 +88,11 @@ mod tests {
             step(State::Runqueue, Reason::Preempted("b".into()), 20),
         ];
         steps.extend((0..9).map(|one| step(State::Runqueue, Reason::Preempted(format!("p{one}")), 10 + one)));
-        let queue = run_queue(&steps, &[], 100, |_| Seen::Value(3));
+        let queue = run_queue(&steps, &[], 100, None);
         let figures = (queue.behind_own_ns, queue.idle_cpu_ns, queue.unseen_ns, queue.behind_others_ns);
         assert_eq!(figures, (5, 7, 9, 20 + (10..19).sum::<u64>()));
         assert_eq!(queue.others.len(), OTHERS);
-        assert_eq!(queue.others[0], Rival { name: "b".into(), pid: Seen::Value(3), ns: 20 });
+        assert_eq!(queue.others[0], Rival { name: "b".into(), pid: queue.others[1].pid.clone(), ns: 20 });
         assert_eq!(queue.others[1].name, "p8");
     }
 
@@ -101,7 +115,9 @@ mod tests {
             thread(&[(State::User, 60), (State::Runqueue, 40)]),
             thread(&[(State::Kernel, 40), (State::Throttled, 10), (State::Disk, 50)]),
         ];
-        let queue = run_queue(&[], &threads, 100, |_| Seen::Absent);
+        let queue = run_queue(&[], &threads, 100, Some(&Rivals::default()));
         assert_eq!((queue.cpus_used, queue.cpus_wanted), (1.0, 1.5));
+        let of_all = queue.of_all.value().map(|all| (all.total_ns, all.unseen_ns));
+        assert_eq!(of_all, Some((40, 40)));
     }
 }

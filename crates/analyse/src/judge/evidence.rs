@@ -5,7 +5,8 @@ use model::peers::ConnectionRow;
 use model::peers::LookupRow;
 use model::recording::Tier;
 use model::run::{
-    Bound, CallRow, Faults, FileTable, FunctionRow, LineRow, MemoryPeak, ThreadLedger, Utilization, WaitRow,
+    Bound, CallRow, Faults, FileTable, FunctionRow, HandOvers, LineRow, MemoryPeak, ThreadLedger,
+    Utilization, WaitRow,
 };
 use model::{
     AccountPart, Costs, Coverage, Ns, Prediction, Profile, Run, RunQueue, Seen, Series, State, Step,
@@ -35,6 +36,8 @@ pub struct Evidence<'a> {
     pub path: &'a [Step],
     /// Waits of all threads.
     pub waits: &'a [WaitRow],
+    /// Those that threads of the tree ended.
+    pub hand_overs: &'a Seen<HandOvers>,
     /// System calls of all threads.
     pub syscalls: &'a Seen<Vec<CallRow>>,
     /// What was read and written of files.
@@ -84,6 +87,7 @@ impl<'a> Evidence<'a> {
             account: &run.account,
             path: &run.path,
             waits: &run.waits,
+            hand_overs: &run.hand_overs,
             syscalls: &run.syscalls,
             files: &run.files,
             threads: &run.threads,

@@ -118,6 +118,7 @@ mod tests {
             others,
             cpus_used,
             cpus_wanted,
+            of_all: Seen::Absent,
         }
     }
 

@@ -3,7 +3,6 @@
 
 use super::division::{Division, Known};
 use super::files::folded;
-use super::occupants::Rivals;
 use super::prediction::prediction;
 use super::processes::{Largest, Processes};
 use super::thread::{BlockedIn, Newcomer, Thread, TracedState};
@@ -20,12 +19,13 @@ use crate::connections::Connections;
 use crate::for_work::{HELD_NS_MAX, is_idle};
 use crate::keys::{ReasonKey, TargetKey};
 use crate::names::Names;
+use crate::rivals::Rivals;
 use crate::what_if::program::Program;
 use crate::what_if::recorder::Recorder;
 use crate::{file_rows, sliced};
 use model::peers::{ConnectionRow, LookupRow};
 use model::recording::{AttachWindow, Comm, Counters, Trailer, Waker};
-use model::run::{Faults, FileTable, Programs, ThreadLedger as ThreadRow};
+use model::run::{Faults, FileTable, HandOvers, Programs, ThreadLedger as ThreadRow};
 use model::{Ns, Prediction, Seen, State, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -43,6 +43,8 @@ pub(crate) struct Closed {
     pub(crate) switches: u64,
     /// Page faults of all threads, where the kernel counted them.
     pub(crate) faults: Option<Faults>,
+    /// Waits that threads of the tree ended.
+    pub(crate) hand_overs: HandOvers,
     /// Connections by peer.
     pub(crate) connections: Vec<ConnectionRow>,
     /// Questions for names.
@@ -98,6 +100,7 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     let verdicts = Verdicts::new(&tree.books.waits, code, window.is_some(), keep_time, &mut names);
     let program = recorder.map(|recorder| recorder.finish(code, &verdicts));
     tree.revise(&verdicts);
+    let hand_overs = std::mem::take(&mut tree.handed).table(&verdicts, &names);
     let waits = std::mem::take(&mut tree.books.waits);
     let idle = tree.idle();
     let predictor = tree.predictor.take();
@@ -148,6 +151,7 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
         runqueue,
         switches,
         faults,
+        hand_overs,
         connections,
         lookups,
         files,

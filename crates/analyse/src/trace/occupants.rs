@@ -1,21 +1,18 @@
 //! Who had each CPU lately, and so who ran while a thread waited for it.
 //!
 //! Threads of the tree are known from their switches, others from what was recorded of them. What a
-//! thread's wait is given to is up to `tree`.
+//! thread's wait is given to is up to `tree`; the sums over all waits are in `rivals`.
 
 use crate::keys::ReasonKey;
+use crate::rivals::{Rivals, Who};
 use model::recording::{Comm, SwitchIn};
-use model::{Ns, Pid, Seen, Tid};
-use rustc_hash::FxHashMap;
+use model::{Ns, Pid, Tid};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
 /// Stints of a CPU that are kept, of the tree and of others each. Of a wait that lasted longer, the
 /// last ones stand for all.
 const STINTS: usize = 256;
-
-/// Other programs that are kept apart by process.
-const RIVALS: usize = 4096;
 
 /// What had the CPUs.
 #[derive(Debug, Default)]
@@ -27,10 +24,6 @@ pub(super) struct Occupants {
     told: bool,
     pub(super) rivals: Rivals,
 }
-
-/// How long threads of the tree waited behind other processes.
-#[derive(Debug, Default)]
-pub(crate) struct Rivals(FxHashMap<(Comm, Pid), Ns>);
 
 #[derive(Debug, Default)]
 struct Cpu {
@@ -46,13 +39,6 @@ struct Stint {
     from: Ns,
     to: Ns,
     who: Who,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Who {
-    Own(Comm),
-    Other(Comm, Pid),
-    Nobody,
 }
 
 /// A wait for a CPU that is over.
@@ -90,11 +76,11 @@ impl Occupants {
     }
 
     /// A thread of the tree leaves.
-    pub(super) fn leaves(&mut self, cpu: u32, at: Ns, tid: Tid, name: Comm) {
+    pub(super) fn leaves(&mut self, cpu: u32, at: Ns, tid: Tid, (name, pid): (Comm, Pid)) {
         let root = self.root.take_if(|(root, _)| *root == tid).map(|(_, since)| since);
         let cpu = self.cpu(cpu);
         if let Some(from) = cpu.since.take().or(root) {
-            put(&mut cpu.own, Stint { from, to: at, who: Who::Own(name) });
+            put(&mut cpu.own, Stint { from, to: at, who: Who::Own(name, pid) });
         }
     }
 
@@ -110,7 +96,7 @@ impl Occupants {
     pub(super) fn meanwhile(&mut self, queued: Queued<'_>) -> Meanwhile {
         let whole = queued.to.saturating_sub(queued.from);
         let mut all = Meanwhile::new();
-        let (mut rivals, mut is_cut) = (SmallVec::<[((Comm, Pid), Ns); 4]>::new(), false);
+        let (mut ran, mut is_cut) = (SmallVec::<[(Who, Ns); 4]>::new(), false);
         if let Some(cpu) = self.cpus.get(queued.cpu as usize) {
             for stints in [&cpu.own, &cpu.others] {
                 let within = stints.iter().rev().take_while(|stint| stint.to > queued.from);
@@ -118,19 +104,18 @@ impl Occupants {
                 for stint in within {
                     let ns = stint.to.min(queued.to).saturating_sub(stint.from.max(queued.from));
                     add(&mut all, stint.who.reason(), ns);
-                    if let Who::Other(name, pid) = stint.who {
-                        rivals.push(((name, pid), ns));
-                    }
+                    ran.push((stint.who, ns));
                 }
             }
         }
-        rivals.into_iter().for_each(|(rival, ns)| self.rivals.add(rival, ns));
         fit(&mut all, whole, is_cut);
         let known: Ns = all.iter().map(|(_, ns)| ns).sum();
         if known < whole {
             let rest = self.rest(&queued);
+            ran.extend(Who::last(rest).map(|who| (who, whole - known)));
             add(&mut all, rest, whole - known);
         }
+        all.iter().for_each(|(reason, ns)| self.rivals.divide(*reason, *ns, &ran));
         all.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
         all
     }
@@ -144,34 +129,6 @@ impl Occupants {
             // Of its own it is known when they ran, and where others are recorded, of these too.
             Some((_, name)) if !self.told && !after_own => ReasonKey::Preempted(name),
             _ => ReasonKey::PreemptedUnseen,
-        }
-    }
-}
-
-impl Rivals {
-    fn add(&mut self, rival: (Comm, Pid), ns: Ns) {
-        if self.0.len() < RIVALS || self.0.contains_key(&rival) {
-            *self.0.entry(rival).or_default() += ns;
-        }
-    }
-
-    /// The process behind which threads of the tree waited longest, of those with this name.
-    pub(crate) fn pid_of(&self, name: &str) -> Seen<Pid> {
-        let of_name = self.0.iter().filter(|((of, _), _)| of.to_text() == name);
-        match of_name.max_by_key(|((_, pid), ns)| (**ns, *pid)) {
-            Some(((_, 0), _)) => Seen::unseen("it is not of dwell's PID namespace"),
-            Some(((_, pid), _)) => Seen::Value(*pid),
-            None => Seen::unseen("this recording names it only"),
-        }
-    }
-}
-
-impl Who {
-    fn reason(self) -> ReasonKey {
-        match self {
-            Who::Own(name) => ReasonKey::PreemptedByOwn(name),
-            Who::Other(name, _) => ReasonKey::Preempted(name),
-            Who::Nobody => ReasonKey::IdleCpu,
         }
     }
 }
@@ -229,22 +186,26 @@ mod tests {
         let mut cpus = Occupants::default();
         cpus.told(1, 0, 150, other("hog", 7));
         cpus.comes(1, 150);
-        cpus.leaves(1, 250, 2, Comm::from("own"));
+        cpus.leaves(1, 250, 2, (Comm::from("own"), 2));
         cpus.told(1, 250, 300, other("rcu", 8));
         cpus.told(1, 300, 700, other("hog", 9));
         cpus.told(0, 100, 700, other("elsewhere", 10));
         let meanwhile = cpus.meanwhile(queued(&ran(Some((9, "hog"))), 100, 700));
         let own = ReasonKey::PreemptedByOwn(Comm::from("own"));
         assert_eq!(&meanwhile[..], [(preempted("hog"), 450), (own, 100), (preempted("rcu"), 50)]);
-        assert_eq!(cpus.rivals.pid_of("hog"), Seen::Value(9));
-        assert!(matches!(cpus.rivals.pid_of("elsewhere"), Seen::Unseen(_)));
+        let told = cpus.rivals.of_all(600, |_| Some("own --fast".into()));
+        let rows = told.rows.iter().map(|row| (&*row.name, row.pid.value().copied(), row.of_tree, row.ns));
+        let of_two = [("hog", Some(9), false, 400), ("own", Some(2), true, 100), ("hog", Some(7), false, 50)];
+        assert_eq!(rows.collect::<Vec<_>>(), [&of_two[..], &[("rcu", Some(8), false, 50)]].concat());
+        assert_eq!(told.rows[1].command.as_deref(), Some("own --fast"));
+        assert_eq!((told.total_ns, told.other_ns + told.idle_cpu_ns + told.unseen_ns), (600, 0));
     }
 
     #[test]
     fn in_an_older_recording_the_last_one_has_what_its_own_threads_did_not_have() {
         let mut cpus = Occupants::default();
         cpus.comes(1, 0);
-        cpus.leaves(1, 40, 2, Comm::from("own"));
+        cpus.leaves(1, 40, 2, (Comm::from("own"), 2));
         let own = ReasonKey::PreemptedByOwn(Comm::from("own"));
         let into = ran(Some((9, "hog")));
         assert_eq!(&cpus.meanwhile(queued(&into, 10, 100))[..], [(preempted("hog"), 60), (own, 30)]);

@@ -74,6 +74,8 @@ pub(super) struct Thread {
     pub(super) just_in: bool,
     /// Its last completed wait: stacks of it come later.
     pub(super) last_wait: Option<Ended>,
+    /// The row of hand-overs of the one that woke it, until it runs.
+    pub(super) handed: Option<u32>,
     /// Events were lost: what it did since is not known.
     pub(super) doubtful: bool,
     pub(super) states: Times,
@@ -160,6 +162,7 @@ impl Thread {
             woken_early: false,
             just_in: true,
             last_wait: None,
+            handed: None,
             doubtful: false,
             states: Times::default(),
             samples: Counts::default(),

@@ -2,6 +2,7 @@
 //!
 //! A thread's time since it was last heard of is booked when it is heard of again.
 
+use super::hand_overs::Handed;
 use super::occupants::{Occupants, Queued};
 use super::predictor::Predictor;
 use super::thread::{BlockedIn, Newcomer, Thread, TracedState};
@@ -45,6 +46,8 @@ pub(super) struct Tree {
     pub(super) begins: Begins,
     /// What had the CPUs.
     pub(super) occupants: Occupants,
+    /// Whose waits were ended by whom.
+    pub(super) handed: Handed,
     /// How often a thread was switched in.
     pub(super) switched_in: u64,
     /// What all threads did, step by step, where it is kept.
@@ -74,6 +77,7 @@ impl Tree {
             commands: FxHashMap::default(),
             begins: Begins::default(),
             occupants: Occupants::default(),
+            handed: Handed::default(),
             switched_in: 0,
             recorder: None,
         }
@@ -383,8 +387,8 @@ impl Tree {
 
     /// A thread is about to be switched out of this CPU.
     pub(super) fn leaves_cpu(&mut self, cpu: u32, at: Ns, tid: Tid) {
-        let name = self.by_tid(tid).map(|thread| thread.name).unwrap_or_default();
-        self.occupants.leaves(cpu, at, tid, name);
+        let who = self.by_tid(tid).map(|thread| (thread.name, thread.pid)).unwrap_or_default();
+        self.occupants.leaves(cpu, at, tid, who);
         self.recorder.iter_mut().for_each(|recorder| recorder.on_cpu(cpu, at, false));
     }
 
@@ -398,6 +402,9 @@ impl Tree {
         thread.just_in = true;
         let since = thread.since;
         let doubtful = std::mem::take(&mut thread.doubtful);
+        if let Some(row) = thread.handed.take().filter(|_| !doubtful) {
+            self.handed.runs(row, at.saturating_sub(since));
+        }
         match self.becomes(slot, at, TracedState::Running) {
             _ if doubtful => self.book(slot, at, State::Unexplained, ReasonKey::None),
             TracedState::Runnable | TracedState::Blocked(BlockedIn { woken_early: true, .. }) => {

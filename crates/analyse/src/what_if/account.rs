@@ -106,6 +106,7 @@ impl Replayed<'_> {
             others: Vec::new(),
             cpus_used: recorded.map_or(0.0, |queue| queue.cpus_used),
             cpus_wanted: recorded.map_or(0.0, |queue| queue.cpus_wanted),
+            of_all: model::Seen::unseen("a replay is of the path only"),
         }
     }
 

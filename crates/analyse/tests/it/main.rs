@@ -2,6 +2,7 @@
 
 mod code;
 mod cpu_split;
+mod hand_overs;
 mod judge;
 mod locks;
 mod path;

@@ -7,12 +7,14 @@ mod costs;
 mod coverage;
 mod evidence;
 mod findings;
+mod hand_overs;
 mod headline;
 mod limits;
 mod meanwhile;
 mod peers;
 mod phases;
 mod places;
+mod run_queue;
 mod surroundings;
 mod threads;
 mod whole;
@@ -65,6 +67,8 @@ pub fn terminal(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
             }
         }
     }
+    parts.push(hand_overs::table(run, look, 3));
+    parts.push(run_queue::table(run, look, 3));
     parts.push(threads);
     parts.push(surroundings::lines(run, diagnosis, look));
     parts.push(threads::idle(run, look));

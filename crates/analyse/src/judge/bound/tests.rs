@@ -48,6 +48,7 @@ fn class_queued(
         others: Vec::new(),
         cpus_used: 1.0,
         cpus_wanted: 2.0,
+        of_all: model::Seen::Absent,
     };
     let coverage = samples::coverage();
     let contention =

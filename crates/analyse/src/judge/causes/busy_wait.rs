@@ -186,6 +186,7 @@ mod tests {
             others: Vec::new(),
             cpus_used: 2.0,
             cpus_wanted: 2.0,
+            of_all: Seen::Absent,
         });
         run
     }

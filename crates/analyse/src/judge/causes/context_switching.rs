@@ -7,7 +7,7 @@ use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place};
 use model::prediction::Site;
 use model::recording::Tier;
-use model::run::{WaitRow, WakerRow};
+use model::run::{HandOverRow, WaitRow, WakerRow};
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Share};
 use model::wait::{TargetKind, WaitTarget, WakerKind};
 use model::{Ns, Reason, Seen, Sentence, State, Step, say};
@@ -222,12 +222,13 @@ fn finding(
         .copied()
         .expect("there are some");
     let call = wait.call.syscall().map_or_else(|| "a call".to_owned(), ToString::to_string);
+    let handed = hand_over(evidence, wait);
     let part = (1.0 - 1.0 / TOGETHER, 1.0 - 1.0 / times as f64);
     let goes = goes(evidence, share_ns, part);
     let own_ns = evidence.account_ns(|state| state == State::User);
     Finding {
         cause: CAUSE.name,
-        place: Place::Wait(row),
+        place: handed.map_or(Place::Wait(row), |(row, _)| Place::HandOver(row)),
         what: who(wait).and(say!(" to each other ")).and(through(wait)).and(say!(
             Count(times, "time"),
             ", every ",
@@ -238,15 +239,19 @@ fn finding(
         ),
         share_ns,
         saving: evidence.saving(&Goes::Parts(goes), part, Known::Bounded),
-        evidence: vec![
-            say!(Count(most, "wait"), " of these in ", Name(call)),
-            say!(
+        evidence: [
+            Some(say!(Count(most, "wait"), " of these in ", Name(call))),
+            handed.and_then(|(_, row)| how_soon(row)),
+            Some(say!(
                 "hand-overs have ",
                 Share(share_ns.hi as f64 / evidence.whole_ns.max(1) as f64),
                 " of the account, the program's own code ",
                 Share(own_ns as f64 / evidence.whole_ns.max(1) as f64)
-            ),
-        ],
+            )),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
         assumes: [Some(say!("ten items or more may wait for each other")), shares_a_cpu(evidence)]
             .into_iter()
             .flatten()
@@ -254,6 +259,32 @@ fn finding(
         verify: vec![say!("strace -f -c -e trace=read,write … counts the calls before and after")],
         explains: Vec::new(),
     }
+}
+
+/// The row of hand-overs that ended most waits of this row.
+fn hand_over<'a>(evidence: &Evidence<'a>, wait: &WaitRow) -> Option<(usize, &'a HandOverRow)> {
+    let rows = evidence.hand_overs.value().map_or(&[][..], |all| all.rows.as_slice());
+    let is_of =
+        |row: &HandOverRow| row.through == wait.on && row.call == wait.call && row.reason == wait.reason;
+    // They are in order of their number.
+    rows.iter().enumerate().find(|(_, row)| is_of(row))
+}
+
+/// `from a wake-up until pong runs it takes 4 us (median)`.
+fn how_soon(row: &HandOverRow) -> Option<Sentence> {
+    let after = row.until_run.value()?;
+    Some(say!(
+        Name(row.from.name.clone()),
+        " woke ",
+        Name(row.to.name.clone()),
+        " ",
+        Count(row.times, "time"),
+        ", after ",
+        Time(row.waited.p50_ns),
+        " of waiting; it ran ",
+        Time(after.p50_ns),
+        " later (medians)"
+    ))
 }
 
 /// Threads that may use several CPUs and wait for each other's.

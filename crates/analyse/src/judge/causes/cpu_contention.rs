@@ -184,6 +184,7 @@ mod tests {
             others: others.iter().map(rival).collect(),
             cpus_used: 1.0,
             cpus_wanted: 2.0,
+            of_all: Seen::Absent,
         });
         run.limits = Seen::Value(Limits {
             group: Seen::Absent,

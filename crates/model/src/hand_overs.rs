@@ -1,0 +1,55 @@
+//! Which thread of the tree ended whose waits, in the schema of `--json`: how often, how long the
+//! other had waited, and how soon it ran.
+
+use crate::peers::Lengths;
+use crate::wait::{WaitCall, WaitTarget};
+use crate::{Pid, Seen, State, Tid};
+use serde::{Deserialize, Serialize};
+
+/// Waits of threads of the tree that other threads of the tree ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HandOvers {
+    /// By who ended whose waits for what, those that were most often first; not more than 64.
+    pub rows: Vec<HandOverRow>,
+    /// How many there were of all others.
+    pub other_times: u64,
+}
+
+/// Waits of one thread that another one ended, for one target.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HandOverRow {
+    /// Who ended them.
+    pub from: HandOverEnd,
+    /// Who waited.
+    pub to: HandOverEnd,
+    /// As what the waits count.
+    pub reason: State,
+    /// The call in which the thread waited. In JSON its name, empty for a fault.
+    pub call: WaitCall,
+    /// Through what: the wait target. In JSON an object: `{"kind": "pipe", "name": null}`.
+    pub through: WaitTarget,
+    /// How many.
+    pub times: u64,
+    /// How long the thread had waited.
+    pub waited: Lengths,
+    /// From the wake-up until the thread ran, of those that were seen to run.
+    pub until_run: Seen<Lengths>,
+}
+
+/// A thread at one end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HandOverEnd {
+    /// Its name.
+    pub name: String,
+    /// Its process. Absent where the row stands for many threads of this name.
+    pub pid: Seen<Pid>,
+    /// The thread, likewise.
+    pub tid: Seen<Tid>,
+}
+
+impl HandOvers {
+    /// How many there were.
+    pub fn times(&self) -> u64 {
+        self.rows.iter().map(|row| row.times).sum::<u64>() + self.other_times
+    }
+}
