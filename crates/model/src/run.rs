@@ -11,6 +11,7 @@ pub use crate::files::{FileRow, FileTable, TransferRow};
 use crate::limits::Limits;
 use crate::peers::{ConnectionRow, LookupRow};
 use crate::prediction::Prediction;
+use crate::probe::Probed;
 pub use crate::processes::{MemoryPeak, ProgramRow, Programs};
 use crate::profile::Profile;
 use crate::recording::{Ending, Host};
@@ -140,6 +141,9 @@ pub struct FindingRow {
     pub verify: Vec<String>,
     /// Causes that are consequences of this one.
     pub explains: Vec<String>,
+    /// What a probe gave, where one was asked for and this finding has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probed: Option<Seen<Probed>>,
 }
 
 /// Two ends of a figure.

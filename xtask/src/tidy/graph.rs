@@ -22,6 +22,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("wakes", &["host", "sys", "model", "stats"]),
     ("loads", &["host", "sys", "model"]),
     ("timings", &["host", "sys", "model", "stats"]),
+    ("probes", &["host", "sys", "model", "stats"]),
     ("work", &["sys", "model"]),
     ("store", &["model"]),
     ("analyse", &["model", "stats"]),
@@ -30,8 +31,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "dwell",
         &[
-            "model", "stats", "host", "sys", "observe", "rungs", "wakes", "loads", "timings", "work",
-            "store", "analyse", "report", "code", "listing",
+            "model", "stats", "host", "sys", "observe", "rungs", "wakes", "loads", "timings", "probes",
+            "work", "store", "analyse", "report", "code", "listing",
         ],
     ),
     ("xtask", &["stats"]),
