@@ -128,6 +128,11 @@ pub(crate) fn line(probed: &Seen<Probed>, look: Look) -> String {
     let certain = ends.is_none_or(|(lo, hi)| lo > 0 || hi < 0);
     let size = duration(saving.estimate.unsigned_abs());
     let of = duration(probed.plain_ns);
+    // Perhaps it did not reach the program.
+    let why = match certain && saving.estimate >= 0 {
+        true => String::new(),
+        false => format!("; {}", cannot_say(probed.probe)),
+    };
     let what = match saving.estimate {
         _ if !certain => format!("no difference that is certain{interval}, of {of}"),
         ..0 => format!("takes {size} longer than {of}{interval}"),
@@ -150,7 +155,7 @@ pub(crate) fn line(probed: &Seen<Probed>, look: Look) -> String {
         true => "",
         false => "; what made the observed run slow was mostly gone in the repeats, also without the probe",
     };
-    format!("probed with {}: {what}, in {pairs}{held}{again}", briefly(probed.probe))
+    format!("probed with {}: {what}, in {pairs}{held}{again}{why}", briefly(probed.probe))
 }
 
 /// A dash between ends of different signs would read as one more sign.
@@ -207,6 +212,7 @@ mod tests {
         assert!(none.contains("no difference that is certain (-5.00 ms to 7.00 ms), of 1.00 s"), "{none}");
         let slower = text(probed(-20, Some((-25, -15)), 6));
         assert!(slower.contains("takes 20.0 ms longer than 1.00 s (-25.0 ms to -15.0 ms)"), "{slower}");
+        assert!(slower.contains("; all flushes go"), "{slower}");
         let gone = text(Probed { slow_again: false, ..probed(1, None, 2) });
         assert!(gone.ends_with("mostly gone in the repeats, also without the probe"), "{gone}");
         assert_eq!(line(&Seen::unseen("a signal"), LOOK), "the probe gave nothing: a signal");
