@@ -6,6 +6,7 @@
 pub mod commands;
 mod ladder;
 mod predicted;
+mod probed;
 mod rules;
 mod runs;
 mod sittings;
@@ -14,6 +15,7 @@ mod why;
 
 pub use ladder::compare as ladders;
 pub use predicted::predicted;
+pub use probed::probed;
 pub use runs::compare as runs;
 pub use sittings::compare as sittings;
 pub use wake::compare as wakes;

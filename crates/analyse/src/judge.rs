@@ -22,6 +22,7 @@ mod metrics;
 mod named;
 mod own_code;
 mod predict;
+pub mod probes;
 mod processes;
 mod rank;
 mod results;
@@ -51,6 +52,7 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
         limits: group_limits::of(evidence),
         doubts: doubts::of(evidence),
         findings: Vec::new(),
+        probed: None,
         ruled_out: Vec::new(),
         unavailable: Vec::new(),
     };

@@ -13,7 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use compare::{CommandArgs, CompareArgs, IgnoredStatuses, RevisionArgs, StreamArg};
 pub(crate) use lab::LabArgs;
 pub(crate) use load::{LoadArgs, load};
-use model::units;
+use model::{Probe, units};
 use observe::{Choice, GivenLink, MaxOverhead, Rate, Watching};
 pub(crate) use page::PageArgs;
 use std::ffi::OsString;
@@ -50,7 +50,7 @@ pub(crate) enum Verb {
 /// the program cannot be executed, 127 if it is not found.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  dwell run ls -lR /usr\n  dwell run --json run.json -- make -j2\n  sudo dwell run --user \"$USER\" -- ./server"
+    after_help = "Examples:\n  dwell run ls -lR /usr\n  dwell run --json run.json -- make -j2\n  sudo dwell run --user \"$USER\" -- ./server\n  dwell run --probe -- ./program"
 )]
 pub(crate) struct RunArgs {
     /// Run the program as this user (name or UID)
@@ -78,6 +78,15 @@ pub(crate) struct RunArgs {
     /// is kept already
     #[arg(long, conflicts_with_all = ["count_blocks", "hits"])]
     pub(crate) ladder: bool,
+
+    /// After the run, test a finding before anything is changed: run the command again, in pairs,
+    /// as it is and with the fix imposed from outside, for 20 seconds or one pair. All that the
+    /// command does is done again. Without NAME, the first finding whose probe does no harm is
+    /// tested: no-delay, warm-files, raise-priority, keep-memory. By name only, as they say what
+    /// they risk: skip-flushes, lift-quota
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "",
+          value_parser = probe, conflicts_with_all = ["count_blocks", "hits"])]
+    pub(crate) probe: Option<ProbeArg>,
 
     #[command(flatten)]
     pub(crate) page: PageArgs,
@@ -351,6 +360,19 @@ pub(crate) enum Source {
     Perf,
     /// Poll /proc
     Proc,
+}
+
+/// The probe that was asked for, or any that needs no name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ProbeArg(pub(crate) Option<Probe>);
+
+/// Parses the name of a probe.
+fn probe(text: &str) -> Result<ProbeArg, String> {
+    if text.is_empty() {
+        return Ok(ProbeArg(None));
+    }
+    let names = || Probe::ALL.map(Probe::id).join(", ");
+    Probe::named(text).map(|probe| ProbeArg(Some(probe))).ok_or_else(|| format!("there are: {}", names()))
 }
 
 /// Parses `5%`, `5`, `none`: a share of the program's CPU time.

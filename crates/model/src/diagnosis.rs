@@ -3,11 +3,12 @@
 //! The class and the verdicts on host metrics are part of the run, since the JSON has them. What is
 //! concluded, and from what, is up to `analyse`; `report` takes it as it is.
 
-use crate::Ns;
 use crate::costs::Operation;
 use crate::finding::{CauseName, Finding};
+use crate::probe::Probed;
 use crate::sentence::Sentence;
 use crate::wait::Reason;
+use crate::{Ns, Seen};
 
 /// What a run means.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,6 +41,9 @@ pub struct Diagnosis {
     /// Causes that it shows; what saves most comes first. A cause that another one explains is
     /// named there only.
     pub findings: Vec<Finding>,
+    /// What a probe of one of them gave, by its index; unseen where it gave nothing. Nothing where
+    /// none was asked for.
+    pub probed: Option<(usize, Seen<Probed>)>,
     /// Causes that were looked for and are not there, and why.
     pub ruled_out: Vec<(CauseName, Sentence)>,
     /// Causes that could not be looked for, and why.

@@ -12,6 +12,7 @@ pub use crate::hand_overs::{HandOverEnd, HandOverRow, HandOvers};
 use crate::limits::Limits;
 use crate::peers::{ConnectionRow, LookupRow};
 use crate::prediction::Prediction;
+use crate::probe::Probed;
 pub use crate::processes::{MemoryPeak, ProgramRow, Programs};
 use crate::profile::Profile;
 use crate::recording::{Ending, Host};
@@ -144,6 +145,9 @@ pub struct FindingRow {
     pub verify: Vec<String>,
     /// Causes that are consequences of this one.
     pub explains: Vec<String>,
+    /// What a probe gave, where one was asked for and this finding has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probed: Option<Seen<Probed>>,
 }
 
 /// Two ends of a figure.

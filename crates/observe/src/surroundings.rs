@@ -16,6 +16,7 @@ pub use links::GivenLink;
 
 use host::Roots;
 use model::{Event, Ns, Pid, Seen, surroundings as noun};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The interval between two snapshots: a little less than the shortest step of a series, so that
@@ -32,6 +33,15 @@ pub(crate) struct Surroundings {
     nfs: nfs::Nfs,
     group: group::Group,
     due: Ns,
+}
+
+/// The directory of the outermost control group above dwell that has a CPU quota, and that has a
+/// group above it.
+///
+/// # Errors
+/// There is none: a sentence without a full stop.
+pub fn outermost_quota() -> Result<PathBuf, String> {
+    group::outermost_quota(host::here())
 }
 
 impl Surroundings {

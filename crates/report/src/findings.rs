@@ -32,7 +32,13 @@ const JSON: Look = Look { width: 100, colour: false, unicode: true };
 /// Puts what a run means into it, in words.
 pub fn tell(run: &mut Run, diagnosis: &Diagnosis) {
     let whole_ns = run.whole_ns();
-    run.findings = Seen::Value(diagnosis.findings.iter().map(|finding| row(finding, whole_ns)).collect());
+    let mut rows: Vec<FindingRow> = diagnosis.findings.iter().map(|finding| row(finding, whole_ns)).collect();
+    if let Some((at, probed)) = &diagnosis.probed
+        && let Some(row) = rows.get_mut(*at)
+    {
+        row.probed = Some(probed.clone());
+    }
+    run.findings = Seen::Value(rows);
     let ruled_out = |(cause, why): &(model::finding::CauseName, Sentence)| RuledOutRow {
         cause: cause.id.to_owned(),
         why: text(why, JSON),
@@ -65,6 +71,7 @@ fn row(finding: &Finding, whole_ns: Ns) -> FindingRow {
         assumptions: texts(&finding.assumes),
         verify: texts(&finding.verify),
         explains: finding.explains.iter().map(|cause| cause.id.to_owned()).collect(),
+        probed: None,
     }
 }
 

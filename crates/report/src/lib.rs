@@ -21,6 +21,7 @@ pub mod load;
 mod page;
 mod paint;
 mod picture;
+pub mod probe;
 pub mod profile;
 mod table;
 pub mod units;

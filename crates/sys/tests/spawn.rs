@@ -1,6 +1,6 @@
 //! Programs really started: how they begin, what they inherit, how they end.
 
-use dwell_sys::spawn::{Command, Error, HeldProgram, ProgramEnd, RunningProgram};
+use dwell_sys::spawn::{Command, Error, Flushes, HeldProgram, Imposed, ProgramEnd, RunningProgram};
 use dwell_sys::user::User;
 use model::recording::Ending;
 use std::fs;
@@ -268,4 +268,28 @@ fn it_starts_in_our_group_and_directory_with_our_environment() {
         std::env::var("PATH").unwrap(),
     ];
     assert_eq!(said.lines().map(str::trim).collect::<Vec<_>>(), wanted);
+}
+
+/// `sync FILE` calls fsync, which a device without a disk refuses.
+#[test]
+fn skipped_flushes_return_as_if_they_were_done_also_in_descendants() {
+    let ends = |flushes, words: &[&str]| {
+        let imposed = Imposed { flushes, silent: true, ..Imposed::default() };
+        let held = HeldProgram::spawn_imposed(&command(words), &imposed).unwrap();
+        held.release().unwrap().reap().unwrap().ending
+    };
+    for words in [&["sync", "/dev/null"][..], &["sh", "-c", "sync /dev/null"]] {
+        assert_eq!(ends(None, words), Ending::Code(1));
+        assert_eq!(ends(Some(Flushes::Done), words), Ending::Code(1));
+        assert_eq!(ends(Some(Flushes::Skipped), words), Ending::Code(0));
+    }
+}
+
+#[test]
+fn a_silent_program_writes_nowhere_and_gets_its_variables() {
+    let imposed =
+        Imposed { variables: vec![("DWELL_SAID".into(), "so".into())], silent: true, flushes: None };
+    let script = r#"[ "$DWELL_SAID" = so ] && [ "$(readlink /proc/$$/fd/1)$(readlink /proc/$$/fd/2)" = /dev/null/dev/null ]"#;
+    let held = HeldProgram::spawn_imposed(&command(&["sh", "-c", script]), &imposed).unwrap();
+    assert_eq!(held.release().unwrap().reap().unwrap().ending, Ending::Code(0));
 }

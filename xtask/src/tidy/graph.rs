@@ -22,6 +22,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("wakes", &["host", "sys", "model", "stats"]),
     ("loads", &["host", "sys", "model"]),
     ("timings", &["host", "sys", "model", "stats"]),
+    ("probes", &["host", "sys", "model", "stats"]),
     ("work", &["sys", "model"]),
     ("pairs", &[]),
     ("store", &["model"]),
@@ -31,8 +32,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "dwell",
         &[
-            "model", "stats", "host", "sys", "observe", "rungs", "wakes", "loads", "timings", "work",
-            "pairs", "store", "analyse", "report", "code", "listing",
+            "model", "stats", "host", "sys", "observe", "rungs", "wakes", "loads", "timings", "probes",
+            "pairs", "work", "store", "analyse", "report", "code", "listing",
         ],
     ),
     ("xtask", &["stats"]),

@@ -28,7 +28,7 @@ fn prediction(finding: &FindingRow, measured: &TimeDifference) -> Prediction {
     }
 }
 
-fn came(saving: &Interval, measured: &TimeDifference) -> Came {
+pub(super) fn came(saving: &Interval, measured: &TimeDifference) -> Came {
     let Some(ends) = measured.interval else { return Came::Undecided };
     // A saving is B below A.
     let (lo, hi) = (-i128::from(ends.hi), -i128::from(ends.lo));

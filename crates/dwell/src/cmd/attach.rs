@@ -30,7 +30,7 @@ pub(crate) fn attach(args: AttachArgs) -> anyhow::Result<u8> {
         observe::attach(&window, &mut trial, &mut |ns| line.update(|| passed(ns, args.length_ns)))?;
     drop(line);
     let job = args.page.job(None);
-    finish(trial, &recorded.trailer(kept::costs()), outputs, args.page, job)
+    finish(trial, &recorded.trailer(kept::costs()), outputs, args.page, job, |_| ())
 }
 
 /// `recording: 3 s of 10 s; Ctrl-C to stop`.

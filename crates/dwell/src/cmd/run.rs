@@ -1,5 +1,7 @@
 //! `dwell run`: a program, recorded and accounted for.
 
+mod probe;
+
 use crate::cli::{PageArgs, RunArgs};
 use crate::cmd::{count, hits, ladder};
 use crate::exit;
@@ -11,6 +13,7 @@ use anyhow::Context;
 use model::Trailer;
 use observe::Request;
 use observe::output_lines::OutputLines;
+use probe::Repeated;
 use sys::signals::Signals;
 use sys::spawn::Command;
 use sys::user::User;
@@ -24,6 +27,7 @@ pub(crate) fn run(args: RunArgs) -> anyhow::Result<u8> {
     if let Some(function) = &args.hits {
         return hits::run(&args, function);
     }
+    let asked = probe::Asked::of(args.probe)?;
     // From here on Ctrl-C goes to the program, and the report is still written.
     let mut signals = Signals::take_over().context("cannot handle signals")?;
     let user = args.user.as_deref().map(User::look_up).transpose()?;
@@ -39,19 +43,29 @@ pub(crate) fn run(args: RunArgs) -> anyhow::Result<u8> {
     let recorded = observe::record(&request, &mut trial)?;
     let job = args.page.job(lines.and_then(OutputLines::after));
     let costs = if args.ladder { ladder::after_a_run(&mut signals, args.quiet) } else { kept::costs() };
-    finish(trial, &recorded.trailer(costs), outputs, args.page, job)
+    let trailer = recorded.trailer(costs);
+    let quiet = args.quiet;
+    finish(trial, &trailer, outputs, args.page, job, |result| {
+        let repeated = Repeated { command: &request.command, ending: trailer.ending, quiet };
+        if let Some(asked) = asked {
+            asked.probe(result, &repeated, &mut signals);
+        }
+    })
 }
 
-/// Analyses the recording and writes the outputs; returns the exit status.
+/// Analyses the recording, does what is left to do with the result, and writes the outputs; returns
+/// the exit status.
 pub(super) fn finish(
     trial: Trial,
     trailer: &Trailer,
     outputs: Outputs<RunResult>,
     page: PageArgs,
     job: Option<Job>,
+    then: impl FnOnce(&mut RunResult),
 ) -> anyhow::Result<u8> {
     let analysed = trial.analyse(trailer, job.as_ref())?;
-    let result = RunResult::new(analysed.header, analysed.analysis, page.code);
+    let mut result = RunResult::new(analysed.header, analysed.analysis, page.code);
+    then(&mut result);
     let mut outcome = outputs.write(&result, &page.look);
     outcome.errors.splice(..0, analysed.errors);
     let failed = outcome.complain();

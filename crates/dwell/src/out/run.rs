@@ -3,7 +3,7 @@
 use super::render::{Form, Render};
 use crate::annotate;
 use clap::Args;
-use model::{Analysis, Diagnosis, Header};
+use model::{Analysis, Diagnosis, Header, Probed, Run, Seen};
 use report::Look;
 use report::profile::{self, FlameOptions, FoldedOptions, FoldedTime, ProfileMetadata, SourceOptions};
 
@@ -47,6 +47,17 @@ impl RunResult {
         let diagnosis = analyse::diagnose(header.tier, &analysis);
         report::tell(&mut analysis.run, &diagnosis);
         Self { header, analysis, diagnosis, code }
+    }
+
+    /// The run, and what it means.
+    pub(crate) fn judged(&self) -> (&Run, &Diagnosis) {
+        (&self.analysis.run, &self.diagnosis)
+    }
+
+    /// Puts what a probe gave beside the finding of this index.
+    pub(crate) fn set_probed(&mut self, finding: usize, probed: Seen<Probed>) {
+        self.diagnosis.probed = Some((finding, probed));
+        report::tell(&mut self.analysis.run, &self.diagnosis);
     }
 
     fn metadata(&self) -> ProfileMetadata<'_> {

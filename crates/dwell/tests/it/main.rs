@@ -30,6 +30,7 @@ mod ladder_places;
 mod load;
 mod network;
 mod peers;
+mod probe;
 mod promises;
 mod python;
 mod real_programs;

@@ -15,6 +15,25 @@ use std::path::PathBuf;
 /// Limits are searched for anew at every so many looks: they are seldom changed.
 const ANEW: u32 = 10;
 
+/// The directory of the outermost control group above this process that has a CPU quota, and that
+/// has a group above it.
+///
+/// # Errors
+/// There is none, or it is the outermost that can be seen: a sentence without a full stop.
+pub(super) fn outermost_quota(roots: Roots<'_>) -> Result<PathBuf, String> {
+    let groups = host::text(&roots.proc.join("self/cgroup")).map_err(|error| error.to_string())?;
+    let hierarchy = Hierarchy::of(roots.sys, &groups, "cpu")?;
+    match hierarchy.outermost_quota()? {
+        Some(directory) if hierarchy.is_top(&directory) => {
+            Err("the group with the quota is the outermost that can be seen from here".to_owned())
+        }
+        Some(directory) => Ok(directory),
+        None => {
+            Err("no group that dwell itself is in has a quota: the program entered one by itself".to_owned())
+        }
+    }
+}
+
 /// The group that is looked at.
 #[derive(Debug)]
 pub(super) struct Group {

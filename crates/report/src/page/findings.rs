@@ -4,6 +4,7 @@
 use crate::Look;
 use crate::findings::text;
 use crate::paint::{Ink, Line, joined};
+use crate::probe;
 use crate::units::{duration, duration_range, share_range};
 use model::finding::{SavedTime, Saving};
 use model::run::Class;
@@ -27,6 +28,7 @@ pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
     let mut lines = vec![Line::new(look).add(Ink::Bold, "what to change")];
     for (at, finding) in diagnosis.findings.iter().take(FIRST).enumerate() {
         lines.extend(one(at + 1, finding, run, look));
+        lines.extend(probed(at, diagnosis, look));
     }
     let more = diagnosis.findings.len().saturating_sub(FIRST);
     if more > 0 {
@@ -96,6 +98,16 @@ fn saves(finding: &Finding, run: &Run, look: Look) -> String {
     }
 }
 
+/// What a probe of this finding gave.
+fn probed(at: usize, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
+    match &diagnosis.probed {
+        Some((of, probed)) if *of == at => {
+            Line::new(look).pad_to(INDENT).add(Ink::Plain, &probe::line(probed, look)).wrap(INDENT)
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// All findings with what they rest on; then what is not there, and what could not be looked for.
 pub(crate) fn all(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     let mut parts = Vec::new();
@@ -104,12 +116,18 @@ pub(crate) fn all(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     }
     for (at, finding) in diagnosis.findings.iter().enumerate() {
         let mut lines = one(at + 1, finding, run, look);
+        lines.extend(probed(at, diagnosis, look));
         let has = share_range(finding.share_ns.lo, finding.share_ns.hi, run.whole_ns(), look.dash());
         lines.extend(paragraph("has", &format!("{has} of the account"), look));
         let rows = [("seen", &finding.evidence), ("assumed", &finding.assumes), ("next", &finding.verify)];
         for (head, sentence) in rows.iter().flat_map(|(head, rows)| rows.iter().map(move |row| (*head, row)))
         {
             lines.extend(paragraph(head, &text(sentence, look), look));
+        }
+        if let Some((of, Seen::Value(probed))) = &diagnosis.probed
+            && *of == at
+        {
+            lines.extend(paragraph("unseen", probe::cannot_say(probed.probe), look));
         }
         lines.extend(paragraph("next", &format!("dwell explain {}", finding.cause.id), look));
         parts.push(lines);

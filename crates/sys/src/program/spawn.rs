@@ -16,25 +16,27 @@
 
 use crate::origin::origin;
 use crate::resolve::{self, NotRunnable};
-use crate::signals::{self, Signals};
 use child::ChildReport;
+use filter::CallFilter;
 use image::ExecImage;
 use model::recording::Ending;
 use rustix::process::{Pid, PidfdFlags};
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Write};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
-use std::thread;
-use std::time::Duration;
 
 mod child;
 mod command;
+mod filter;
 pub(crate) mod image;
+mod running;
 pub(crate) mod wait;
 
 pub use command::Command;
-use wait::Change;
+pub use filter::Flushes;
+pub use running::RunningProgram;
 pub use wait::{ProgramEnd, Switches};
 
 /// Why the program did not start.
@@ -64,6 +66,9 @@ pub enum Error {
     /// A signal ended the child while it was still held: Ctrl-C, or the out-of-memory killer.
     #[error("the program was ended before it started, {}", by_what(.0))]
     EndedEarly(Ending),
+    /// What was to be imposed on the program was refused.
+    #[error("cannot run it with that imposed: {0}")]
+    Imposing(io::Error),
     /// The child could not be created or observed.
     #[error("cannot start a process: {what}: {source}")]
     System {
@@ -81,7 +86,7 @@ impl Error {
             Error::NotRunnable(not_runnable) => not_runnable.exit_code(),
             Error::Exec { .. } => 126,
             Error::EndedEarly(Ending::Signal(signal)) => u8::try_from(128 + signal).unwrap_or(125),
-            Error::EndedEarly(_) | Error::User { .. } | Error::System { .. } => 125,
+            Error::EndedEarly(_) | Error::User { .. } | Error::Imposing(_) | Error::System { .. } => 125,
         }
     }
 }
@@ -97,6 +102,17 @@ fn by_what(ending: &Ending) -> String {
 /// For `map_err`: the system's error with what was tried.
 pub(crate) fn system(what: &'static str) -> impl FnOnce(io::Error) -> Error {
     move |source| Error::System { what, source }
+}
+
+/// What a program gets that differs from dwell's own, besides its user.
+#[derive(Debug, Clone, Default)]
+pub struct Imposed {
+    /// Variables in its environment, in place of existing ones.
+    pub variables: Vec<(OsString, OsString)>,
+    /// Whether `/dev/null` is its standard output and standard error.
+    pub silent: bool,
+    /// A filter on its calls that flush, and on those of its descendants.
+    pub flushes: Option<Flushes>,
 }
 
 /// A child that is ready to execute the program and waits for [`HeldProgram::release`]. It exits on
@@ -121,7 +137,7 @@ impl HeldProgram {
     /// The program cannot be run, the user cannot be used, or there are no more processes or
     /// descriptors.
     pub fn spawn(command: &Command) -> Result<Self, Error> {
-        Self::spawn_with(command, &[])
+        Self::spawn_imposed(command, &Imposed::default())
     }
 
     /// The same with these variables added to the program's environment; they replace existing
@@ -130,8 +146,20 @@ impl HeldProgram {
     /// # Errors
     /// As [`HeldProgram::spawn`].
     pub fn spawn_with(command: &Command, variables: &[(OsString, OsString)]) -> Result<Self, Error> {
+        Self::spawn_imposed(command, &Imposed { variables: variables.to_vec(), ..Imposed::default() })
+    }
+
+    /// The same with all that is imposed on the program.
+    ///
+    /// # Errors
+    /// As [`HeldProgram::spawn`], or that was refused.
+    pub fn spawn_imposed(command: &Command, imposed: &Imposed) -> Result<Self, Error> {
         let path = resolve::resolve(&command.program)?;
-        let image = ExecImage::new(command, &path, variables).map_err(system("arguments"))?;
+        let image = ExecImage::new(command, &path, &imposed.variables).map_err(system("arguments"))?;
+        let changes = child::Changes {
+            output: if imposed.silent { Some(null().map_err(Error::Imposing)?) } else { None },
+            filter: imposed.flushes.map(CallFilter::flushes),
+        };
         let (hold_reader, hold) = io::pipe().map_err(system("pipe"))?;
         let (status, status_writer) = io::pipe().map_err(system("pipe"))?;
         let ends = child::PipeEnds {
@@ -139,7 +167,8 @@ impl HeldProgram {
             status: status_writer.as_raw_fd(),
             not_its_own: [hold.as_raw_fd(), status.as_raw_fd()],
         };
-        let pid = child::fork(&image, origin(), command.user.as_ref(), &ends).map_err(system("fork"))?;
+        let forked = child::fork(&image, origin(), command.user.as_ref(), &changes, &ends);
+        let pid = forked.map_err(system("fork"))?;
         drop((hold_reader, status_writer));
         let pidfd = match rustix::process::pidfd_open(pid, PidfdFlags::empty()) {
             Ok(pidfd) => pidfd,
@@ -156,6 +185,10 @@ impl HeldProgram {
                 let user = command.user.as_ref().map_or_else(String::new, |user| user.name.clone());
                 parts.end()?;
                 Err(Error::User { user, source: io::Error::from_raw_os_error(errno) })
+            }
+            ChildReport::Unimposed(errno) => {
+                parts.end()?;
+                Err(Error::Imposing(io::Error::from_raw_os_error(errno)))
             }
             ChildReport::Executing | ChildReport::Nothing => Err(Error::EndedEarly(parts.end()?)),
         }
@@ -184,13 +217,7 @@ impl HeldProgram {
                 parts.end()?;
                 Err(Error::Exec { path, errno, why: why_not_executed(errno) })
             }
-            _ => Ok(RunningProgram {
-                pid: parts.pid,
-                pidfd: parts.pidfd,
-                ended: None,
-                stopped: false,
-                stop_asked: false,
-            }),
+            _ => Ok(RunningProgram::new(parts.pid, parts.pidfd)),
         }
     }
 }
@@ -221,109 +248,8 @@ pub(crate) fn why_not_executed(errno: i32) -> String {
     }
 }
 
-/// The program, executed and not yet waited for. It keeps running on drop.
-#[derive(Debug)]
-pub struct RunningProgram {
-    pid: Pid,
-    pidfd: OwnedFd,
-    ended: Option<ProgramEnd>,
-    /// It is stopped, according to the last report.
-    stopped: bool,
-    /// The terminal, or a process, asked dwell to stop too.
-    stop_asked: bool,
-}
-
-impl RunningProgram {
-    /// Its process id.
-    pub fn pid(&self) -> model::Pid {
-        number(self.pid)
-    }
-
-    /// Handles signals when [`Signals`] is readable: forwards those meant for the program, stops
-    /// with it on Ctrl-Z, and reports its end. Blocks only while stopped.
-    ///
-    /// # Errors
-    /// The error of `read` or `wait4`.
-    pub fn attend(&mut self, signals: &mut Signals) -> io::Result<Option<ProgramEnd>> {
-        let mut continued = false;
-        while let Some(signal) = signals.take()? {
-            match signal.number {
-                libc::SIGCHLD => {}
-                libc::SIGCONT => continued = true,
-                libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU => {
-                    self.stop_asked = true;
-                    self.pass_on(&signal);
-                }
-                _ => self.pass_on(&signal),
-            }
-        }
-        self.catch_up()?;
-        if continued {
-            self.continue_too()?;
-        }
-        // Only if both are to stop: a program that is stopped alone (SIGSTOP from elsewhere, a
-        // debugger) is continued alone, and the user would not think of continuing dwell.
-        if self.ended.is_none() && self.stopped && self.stop_asked {
-            self.stop_asked = false;
-            signals::stop_self();
-        }
-        Ok(self.ended)
-    }
-
-    /// Waits until the program has ended.
-    ///
-    /// # Errors
-    /// The error of `wait4`.
-    pub fn reap(mut self) -> io::Result<ProgramEnd> {
-        match self.ended {
-            Some(ended) => Ok(ended),
-            None => Ok(*self.ended.insert(wait::ended(self.pid)?)),
-        }
-    }
-
-    /// Forwards a signal to the program, unless it has it already (from the terminal) or sent it
-    /// itself.
-    fn pass_on(&self, signal: &signals::Signal) {
-        if !signal.from_kernel && signal.sender != self.pid() && self.ended.is_none() {
-            wait::kill(self.pid, signal.number);
-        }
-    }
-
-    /// Reads every change of the program's state so far.
-    fn catch_up(&mut self) -> io::Result<()> {
-        while self.ended.is_none() {
-            match wait::change(self.pid)? {
-                Some(Change::Ended(ended, _)) => self.ended = Some(ended),
-                Some(Change::Stopped) => self.stopped = true,
-                Some(Change::Continued) => self.stopped = false,
-                None => break,
-            }
-        }
-        Ok(())
-    }
-
-    /// dwell was continued. `fg` and `bg` continue the whole group, and the program with it. A
-    /// SIGCONT to dwell alone is forwarded to the program's group: Ctrl-Z stopped all of it.
-    fn continue_too(&mut self) -> io::Result<()> {
-        self.stop_asked = false;
-        // The other members of the group get it in the same system call, but perhaps after us.
-        for _ in 0..20 {
-            if !self.stopped || self.ended.is_some() {
-                return Ok(());
-            }
-            thread::sleep(Duration::from_millis(1));
-            self.catch_up()?;
-        }
-        let group = rustix::process::getpgid(Some(self.pid))?;
-        Ok(rustix::process::kill_process_group(group, rustix::process::Signal::CONT)?)
-    }
-}
-
-impl AsFd for RunningProgram {
-    /// Its pidfd: readable when the program has ended.
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.pidfd.as_fd()
-    }
+fn null() -> io::Result<OwnedFd> {
+    Ok(File::options().write(true).open("/dev/null")?.into())
 }
 
 /// In the type that the rest of dwell uses.

@@ -81,6 +81,22 @@ impl Hierarchy {
         all.map(group).collect()
     }
 
+    /// The directory of the outermost group with a CPU quota; none where there is none.
+    pub(super) fn outermost_quota(&self) -> Result<Option<PathBuf>, String> {
+        let mut outermost = None;
+        for group in self.upwards() {
+            if group.cpus()?.is_some() {
+                outermost = Some(group.directory);
+            }
+        }
+        Ok(outermost)
+    }
+
+    /// Whether a directory is the top of what can be seen of the hierarchy.
+    pub(super) fn is_top(&self, directory: &Path) -> bool {
+        directory == self.mounted
+    }
+
     /// The group with the tightest limit, the nearest of equals; none where there is no limit.
     pub(super) fn tightest(&self, controller: &str) -> Result<Option<Limited>, String> {
         let mut tightest: Option<(f64, Limited)> = None;

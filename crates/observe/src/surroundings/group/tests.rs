@@ -121,3 +121,15 @@ fn what_cannot_be_read_is_unseen() {
     let told = look(&mut Group::new(kernel.roots(), 5)).unwrap();
     assert!(matches!(&told.cpu, Seen::Unseen(why) if why.contains("outside")), "{told:?}");
 }
+
+#[test]
+fn of_nested_quotas_the_outermost_is_left() {
+    let kernel = version_2();
+    kernel.write("proc/self/cgroup", "0::/box/inner\n");
+    let found = outermost_quota(kernel.roots()).unwrap();
+    assert_eq!(found, kernel.roots().sys.join("fs/cgroup/box"));
+    kernel.write("proc/self/cgroup", "0::/\n");
+    assert!(outermost_quota(kernel.roots()).unwrap_err().contains("entered one by itself"));
+    kernel.write("sys/fs/cgroup/cpu.max", "200000 100000\n");
+    assert!(outermost_quota(kernel.roots()).unwrap_err().contains("outermost that can be seen"));
+}

@@ -2,13 +2,14 @@
 //! another thread of dwell may have held the allocator's lock at the fork.
 #![allow(unsafe_code)]
 
+use super::filter::CallFilter;
 use super::image::ExecImage;
 use crate::origin::InheritedSignals;
 use crate::user::User;
 use rustix::process::Pid;
 use std::ffi::c_int;
 use std::io::{self, PipeReader, Read};
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 /// The child's descriptors of the two pipes.
 pub(super) struct PipeEnds {
@@ -29,6 +30,8 @@ pub(super) enum ChildReport {
     Executing,
     /// The next step failed, with this error number.
     Refused(i32),
+    /// What was to be imposed on the program was refused, with this error number.
+    Unimposed(i32),
     /// The pipe is closed: the program was executed, or the child is dead.
     Nothing,
 }
@@ -41,6 +44,7 @@ impl ChildReport {
             ChildReport::Ready => (b'R', 0),
             ChildReport::Executing => (b'E', 0),
             ChildReport::Refused(errno) => (b'X', errno),
+            ChildReport::Unimposed(errno) => (b'U', errno),
             ChildReport::Nothing => (0, 0),
         };
         let [a, b, c, d] = errno.to_le_bytes();
@@ -59,9 +63,18 @@ impl ChildReport {
         Ok(match tag {
             b'R' => ChildReport::Ready,
             b'E' => ChildReport::Executing,
+            b'U' => ChildReport::Unimposed(i32::from_le_bytes(errno)),
             _ => ChildReport::Refused(i32::from_le_bytes(errno)),
         })
     }
+}
+
+/// What differs from dwell's own for the program, besides its user.
+pub(super) struct Changes {
+    /// In place of its standard output and standard error.
+    pub(super) output: Option<OwnedFd>,
+    /// On its system calls.
+    pub(super) filter: Option<CallFilter>,
 }
 
 /// Forks the child and returns its process id.
@@ -69,18 +82,30 @@ pub(super) fn fork(
     image: &ExecImage,
     origin: &InheritedSignals,
     user: Option<&User>,
+    changes: &Changes,
     ends: &PipeEnds,
 ) -> io::Result<Pid> {
     // SAFETY: the child runs only `become_program`, which is safe in a forked child.
     match unsafe { libc::fork() } {
-        0 => become_program(image, origin, user, ends),
+        0 => become_program(image, origin, user, changes, ends),
         pid => Pid::from_raw(pid).filter(|_| pid > 0).ok_or_else(io::Error::last_os_error),
     }
 }
 
-fn become_program(image: &ExecImage, origin: &InheritedSignals, user: Option<&User>, ends: &PipeEnds) -> ! {
+fn become_program(
+    image: &ExecImage,
+    origin: &InheritedSignals,
+    user: Option<&User>,
+    changes: &Changes,
+    ends: &PipeEnds,
+) -> ! {
     for fd in ends.not_its_own {
         close(fd);
+    }
+    // Before it becomes another user, who may not filter without giving up set-user-ID programs.
+    if let Err(errno) = make(changes) {
+        tell(ends, ChildReport::Unimposed(errno));
+        exit();
     }
     if let Some(user) = user
         && let Err(errno) = become_user(user)
@@ -103,6 +128,18 @@ fn become_program(image: &ExecImage, origin: &InheritedSignals, user: Option<&Us
 fn refuse(ends: &PipeEnds, errno: c_int) -> ! {
     tell(ends, ChildReport::Refused(errno));
     exit();
+}
+
+fn make(changes: &Changes) -> Result<(), c_int> {
+    if let Some(output) = &changes.output {
+        for place in [libc::STDOUT_FILENO, libc::STDERR_FILENO] {
+            // SAFETY: takes two numbers; the descriptors are the child's own copies.
+            if unsafe { libc::dup2(output.as_raw_fd(), place) } < 0 {
+                return Err(errno());
+            }
+        }
+    }
+    changes.filter.as_ref().map_or(Ok(()), CallFilter::put_in_force)
 }
 
 /// Groups first: afterwards they may not be set. Raw system calls, because the C library's would
@@ -168,7 +205,7 @@ fn execve(
     errno()
 }
 
-fn errno() -> c_int {
+pub(super) fn errno() -> c_int {
     // SAFETY: the location is valid for this thread.
     unsafe { *libc::__errno_location() }
 }

@@ -1,0 +1,148 @@
+//! The program while it runs: signals that are meant for it, and its end.
+
+use super::number;
+use super::wait::{self, Change, ProgramEnd};
+use crate::signals::{self, Signals};
+use rustix::process::Pid;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::thread;
+use std::time::Duration;
+
+/// The program, executed and not yet waited for. It keeps running on drop.
+#[derive(Debug)]
+pub struct RunningProgram {
+    pid: Pid,
+    pidfd: OwnedFd,
+    ended: Option<ProgramEnd>,
+    /// It is stopped, according to the last report.
+    stopped: bool,
+    /// The terminal, or a process, asked dwell to stop too.
+    stop_asked: bool,
+    /// It was stopped at some time.
+    was_stopped: bool,
+    /// A signal of those that end programs came.
+    asked_to_end: bool,
+}
+
+/// Signals by which people and service managers end programs.
+const ENDING: [i32; 4] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
+
+impl RunningProgram {
+    /// A child that executes the program.
+    pub(super) fn new(pid: Pid, pidfd: OwnedFd) -> Self {
+        Self {
+            pid,
+            pidfd,
+            ended: None,
+            stopped: false,
+            stop_asked: false,
+            was_stopped: false,
+            asked_to_end: false,
+        }
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> model::Pid {
+        number(self.pid)
+    }
+
+    /// Whether a signal stopped it for a while.
+    pub fn was_stopped(&self) -> bool {
+        self.was_stopped
+    }
+
+    /// Whether dwell got a signal that asks for the end: Ctrl-C, or SIGTERM.
+    pub fn was_asked_to_end(&self) -> bool {
+        self.asked_to_end
+    }
+
+    /// Handles signals when [`Signals`] is readable: forwards those meant for the program, stops
+    /// with it on Ctrl-Z, and reports its end. Blocks only while stopped.
+    ///
+    /// # Errors
+    /// The error of `read` or `wait4`.
+    pub fn attend(&mut self, signals: &mut Signals) -> io::Result<Option<ProgramEnd>> {
+        let mut continued = false;
+        while let Some(signal) = signals.take()? {
+            match signal.number {
+                libc::SIGCHLD => {}
+                libc::SIGCONT => continued = true,
+                libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU => {
+                    self.stop_asked = true;
+                    self.pass_on(&signal);
+                }
+                number => {
+                    self.asked_to_end |= ENDING.contains(&number);
+                    self.pass_on(&signal);
+                }
+            }
+        }
+        self.catch_up()?;
+        if continued {
+            self.continue_too()?;
+        }
+        // Only if both are to stop: a program that is stopped alone (SIGSTOP from elsewhere, a
+        // debugger) is continued alone, and the user would not think of continuing dwell.
+        if self.ended.is_none() && self.stopped && self.stop_asked {
+            self.stop_asked = false;
+            signals::stop_self();
+        }
+        Ok(self.ended)
+    }
+
+    /// Waits until the program has ended.
+    ///
+    /// # Errors
+    /// The error of `wait4`.
+    pub fn reap(mut self) -> io::Result<ProgramEnd> {
+        match self.ended {
+            Some(ended) => Ok(ended),
+            None => Ok(*self.ended.insert(wait::ended(self.pid)?)),
+        }
+    }
+
+    /// Forwards a signal to the program, unless it has it already (from the terminal) or sent it
+    /// itself.
+    fn pass_on(&self, signal: &signals::Signal) {
+        if !signal.from_kernel && signal.sender != self.pid() && self.ended.is_none() {
+            wait::kill(self.pid, signal.number);
+        }
+    }
+
+    /// Reads every change of the program's state so far.
+    fn catch_up(&mut self) -> io::Result<()> {
+        while self.ended.is_none() {
+            match wait::change(self.pid)? {
+                Some(Change::Ended(ended, _)) => self.ended = Some(ended),
+                Some(Change::Stopped) => (self.stopped, self.was_stopped) = (true, true),
+                Some(Change::Continued) => self.stopped = false,
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// dwell was continued. `fg` and `bg` continue the whole group, and the program with it. A
+    /// SIGCONT to dwell alone is forwarded to the program's group: Ctrl-Z stopped all of it.
+    fn continue_too(&mut self) -> io::Result<()> {
+        self.stop_asked = false;
+        // The other members of the group get it in the same system call, but perhaps after us.
+        for _ in 0..20 {
+            if !self.stopped || self.ended.is_some() {
+                return Ok(());
+            }
+            thread::sleep(Duration::from_millis(1));
+            self.catch_up()?;
+        }
+        let group = rustix::process::getpgid(Some(self.pid))?;
+        Ok(rustix::process::kill_process_group(group, rustix::process::Signal::CONT)?)
+    }
+}
+
+impl AsFd for RunningProgram {
+    /// Its pidfd: readable when the program has ended.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.pidfd.as_fd()
+    }
+}
