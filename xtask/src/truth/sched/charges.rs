@@ -2,8 +2,8 @@
 //!
 //! Where a thread that is woken preempts another one, or the idle task, the kernel does not look at
 //! its clock again (`rq_clock_skip_update`): the time from the wake-up to the switch is charged to
-//! the thread that comes, not to the one that has the CPU until then. And stolen time is charged to nobody. Of a
-//! turn of which both switches were traced the trace has both times.
+//! the thread that comes, not to the one that has the CPU until then. And stolen time is charged to
+//! nobody. Of a turn whose begin and end are known the trace has both times.
 
 use super::line::What;
 use super::{Tid, Trace};

@@ -1,4 +1,5 @@
-//! One line of `perf script --show-switch-events -F pid,tid,cpu,time,event,trace`: what happened to which thread.
+//! One line of `perf script --show-switch-events -F pid,tid,cpu,time,event,trace`: what happened to
+//! which thread.
 //!
 //! perf prints switches and wake-ups in two forms: as the kernel's format says, and shorter where
 //! its plugins are installed. Both are read.
