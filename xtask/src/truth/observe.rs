@@ -110,7 +110,8 @@ fn record(stage: &Stage, dwell: &Path, way: &[&str], end: &[&str], on: &[String]
     let dir = &stage.dir;
     let mut command = shell_program("timeout", &["--foreground", "--kill-after=10", SECONDS_MAX]);
     command.args(["perf", "record", "--quiet", "-a", "-N", "-B", "-k", "CLOCK_MONOTONIC", "-m", "16M"]);
-    command.args(["-e", EVENTS, "-e", SAMPLES, "-o", DATA, "--"]);
+    // Some switches of idle CPUs are not traced; perf's own records have them.
+    command.args(["--switch-events", "-e", EVENTS, "-e", SAMPLES, "-o", DATA, "--"]);
     command.arg(dwell).args(way).args(["--quiet", "-o", PAGE, "--json", JSON]).args(end).args(on);
     command.current_dir(dir);
     forget_package(&mut command);
@@ -204,7 +205,11 @@ fn script<T>(
 ) -> Result<T> {
     let complaints = dir.join("perf.stderr");
     let mut perf = Command::new("perf");
-    perf.args(["script", "--ns", "-i", DATA]).args(fields.iter().flat_map(|fields| ["-F", fields]));
+    perf.args(["script", "--ns", "-i", DATA]);
+    if fields == OF_TRACE {
+        perf.arg("--show-switch-events");
+    }
+    perf.args(fields.iter().flat_map(|fields| ["-F", fields]));
     perf.current_dir(dir).stdin(Stdio::null());
     let mut child = perf.stdout(Stdio::piped()).stderr(File::create(&complaints)?).spawn()?;
     let text = child.stdout.take().context("perf script has no output")?;

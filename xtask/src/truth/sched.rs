@@ -192,11 +192,11 @@ fn turns(event: &Event) -> [Option<Turn>; 2] {
         What::Wake { tid, cpu } => {
             [turn(tid, Doing::Blocked, Doing::Runnable(cpu.unwrap_or(event.cpu))), None]
         }
-        What::WakeUnseen { tid, cpu } => [turn(tid, Doing::Blocked, Doing::Runnable(cpu)), None],
+        What::WakeUnseen { tid, cpu, .. } => [turn(tid, Doing::Blocked, Doing::Runnable(cpu)), None],
         What::Migrate { tid, cpu } => [turn(tid, waits, Doing::Runnable(cpu)), None],
         // It waits for a CPU when it is woken for the first time.
         What::Fork { child, .. } => [turn(child, Doing::Gone, Doing::Blocked), None],
-        What::Exec { .. } | What::Ran { .. } => [None, None],
+        What::Exec { .. } | What::Ran { .. } | What::Came { .. } => [None, None],
     }
 }
 

@@ -1,9 +1,9 @@
 //! By how much what the kernel charges to threads is off the time that they had a CPU.
 //!
-//! Where a thread that is woken preempts another one, the kernel does not look at its clock again
-//! (`rq_clock_skip_update`): the time from the wake-up to the switch is charged to the thread that
-//! comes, not to the one that has the CPU until then. And stolen time is charged to nobody. Of a
-//! turn of which both switches were traced the trace has both times.
+//! Where a thread that is woken preempts another one, or the idle task, the kernel does not look at
+//! its clock again (`rq_clock_skip_update`): the time from the wake-up to the switch is charged to
+//! the thread that comes, not to the one that has the CPU until then. And stolen time is charged to
+//! nobody. Of a turn whose begin and end are known the trace has both times.
 
 use super::line::What;
 use super::{Tid, Trace};
@@ -26,7 +26,7 @@ impl Trace {
         let mut unseen = None;
         for event in self.0.iter().take_while(|event| event.at_ns <= to_ns) {
             match event.what {
-                What::WakeUnseen { tid, .. } => unseen = Some(tid),
+                What::WakeUnseen { tid, by_charge, .. } => unseen = by_charge.then_some(tid),
                 What::Ran { tid, ns } if tree.contains(&tid) => {
                     turns.entry(tid).or_default().charged_ns += ns;
                 }

@@ -1,4 +1,5 @@
-//! One line of `perf script -F pid,tid,cpu,time,event,trace`: what happened to which thread.
+//! One line of `perf script --show-switch-events -F pid,tid,cpu,time,event,trace`: what happened to
+//! which thread.
 //!
 //! perf prints switches and wake-ups in two forms: as the kernel's format says, and shorter where
 //! its plugins are installed. Both are read.
@@ -35,6 +36,13 @@ pub(crate) enum What {
     WakeUnseen {
         tid: Tid,
         cpu: usize,
+        /// When it gets the CPU is told by what was charged to it, not by a record.
+        by_charge: bool,
+    },
+    /// It has got the CPU (perf's own record of a switch, in addition to the trace's event where
+    /// there was one).
+    Came {
+        tid: Tid,
     },
     /// It waits for another CPU from now on, if it waits for one.
     Migrate {
@@ -71,7 +79,8 @@ pub(crate) enum Left {
 /// The event of a line; none for lines of other events.
 pub(crate) fn event(line: &str) -> Option<Event> {
     let (task, rest) = line.trim_start().split_once(char::is_whitespace)?;
-    let process = task.split_once('/')?.0.parse().ok()?;
+    let (process, thread) = task.split_once('/')?;
+    let process = process.parse().ok()?;
     let (cpu, rest) = rest.trim_start().split_once(char::is_whitespace)?;
     let cpu = cpu.strip_prefix('[')?.strip_suffix(']')?.parse().ok()?;
     let (time, rest) = rest.trim_start().split_once(": ")?;
@@ -94,6 +103,9 @@ pub(crate) fn event(line: &str) -> Option<Event> {
         "sched_process_exec" => {
             let file = text.strip_prefix("filename=")?.rsplit_once(" pid=")?.0;
             What::Exec { tid: number(text, " pid=")?, file: file.into() }
+        }
+        came if came.starts_with("PERF_RECORD_SWITCH_CPU_WIDE IN ") => {
+            What::Came { tid: thread.parse().ok()? }
         }
         "sched_stat_runtime" => What::Ran { tid: number(text, " pid=")?, ns: number(text, " runtime=")? },
         _ => return None,
@@ -186,6 +198,13 @@ mod tests {
         assert_eq!(exec, Some(What::Exec { tid: 5, file: "/a b/c".into() }));
         let ran = of("sched_stat_runtime: comm=a pid=1 pid=5 runtime=34884 [ns]");
         assert_eq!(ran, Some(What::Ran { tid: 5, ns: 34_884 }));
+    }
+
+    #[test]
+    fn perfs_own_record_says_who_came() {
+        let of = |rest: &str| what(&format!("12/13 [000] 1.5: PERF_RECORD_SWITCH_CPU_WIDE {rest}"));
+        assert_eq!(of("IN           prev pid/tid:     0/0"), Some(What::Came { tid: 13 }));
+        assert_eq!(of("OUT preempt  next pid/tid:     0/0"), None);
     }
 
     #[test]

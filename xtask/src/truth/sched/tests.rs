@@ -8,7 +8,8 @@ fn trace(lines: &[(&str, u64, &str)]) -> Trace {
     let text = lines.iter().map(|(task, us, what)| {
         let (name, rest) = what.split_once(": ").unwrap();
         let cpu = if task.contains('[') { "" } else { "[000]" };
-        format!(" {task} {cpu}  1.{:09}:  sched:sched_{name}: {rest}\n", us * 1_000)
+        let name = if name.starts_with("PERF") { name.to_owned() } else { format!("sched:sched_{name}") };
+        format!(" {task} {cpu}  1.{:09}:  {name}: {rest}\n", us * 1_000)
     });
     Trace::read(text.collect::<String>().as_bytes()).unwrap()
 }
@@ -270,6 +271,24 @@ fn of_a_turn_that_was_seen_it_is_known_what_was_charged_too_much() {
     assert_eq!((over(5, 110, 700), over(5, 0, 240)), (2, 7));
     // The other one lacks it.
     assert_eq!(over(9, 0, 700), -2);
+}
+
+/// The begins of both turns are not traced. Of the first one there is perf's record, so it is known
+/// what was charged from the wake-up on; the second one is placed by what was charged.
+#[test]
+fn perfs_own_record_of_a_switch_tells_when_a_hidden_turn_began() {
+    let trace = trace(&[
+        ("5/5", 100, "switch: a:5 [120] S ==> swapper/0:0 [120]"),
+        ("5/5", 203, "PERF_RECORD_SWITCH_CPU_WIDE IN prev pid/tid: 0/0"),
+        ("5/5", 250, "stat_runtime: comm=a pid=5 runtime=50000 [ns]"),
+        ("5/5", 250, "switch: a:5 [120] S ==> swapper/0:0 [120]"),
+        ("5/5", 350, "stat_runtime: comm=a pid=5 runtime=40000 [ns]"),
+        ("5/5", 350, "switch: a:5 [120] S ==> swapper/0:0 [120]"),
+    ]);
+    let five = BTreeSet::from([5]);
+    assert_eq!(trace.overcharged_ns(&five, BASE_NS, BASE_NS + 500 * US), 3 * US.cast_signed());
+    let ledgers = trace.ledgers(&five, BASE_NS + 110 * US, BASE_NS + 500 * US);
+    assert_eq!(ledgers[&5].on_ns, (47 + 40) * US);
 }
 
 #[test]
