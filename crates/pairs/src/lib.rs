@@ -113,21 +113,26 @@ impl Pair {
         self.ways.iter().find(|way| way.name == name)
     }
 
-    /// The text of the function, or of the whole program of another language, that does it this
-    /// way.
+    /// The text of the function that does it this way.
     pub fn text(&self, way: &Way) -> &'static str {
+        let name = way.name.replace('-', "_");
         match way.run {
-            Run::Native(_) => function(self.source, &way.name.replace('-', "_")).unwrap_or_default(),
-            Run::Foreign(source) => source.text,
+            Run::Native(_) => function(self.source, &name),
+            Run::Foreign(source) => source.function(&name),
         }
+        .unwrap_or_default()
     }
 }
 
 /// The text of a function that begins at the margin.
 fn function(source: &'static str, name: &str) -> Option<&'static str> {
-    let head = format!("\nfn {name}(");
-    let from = source.find(&head)? + 1;
-    let len = source[from..].find("\n}\n")? + 2;
+    between(source, &format!("\nfn {name}("), "\n}\n", 2)
+}
+
+/// From the line that begins with `head`, which has a line break before it, so far into `end`.
+fn between(source: &'static str, head: &str, end: &str, into: usize) -> Option<&'static str> {
+    let from = source.find(head)? + 1;
+    let len = source[from..].find(end)? + into;
     Some(&source[from..from + len])
 }
 

@@ -1,7 +1,7 @@
 //! Programs of other languages: written into the current directory, compiled there if need be, and
 //! executed in place of this process.
 
-use crate::Setting;
+use crate::{Setting, between};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -42,6 +42,14 @@ impl Language {
 const COMPILED: &str = "program";
 
 impl Source {
+    /// The text of a function: of C one that returns nothing.
+    pub(crate) fn function(&self, name: &str) -> Option<&'static str> {
+        match self.language {
+            Language::Python => between(self.text, &format!("\ndef {name}("), "\n\n\n", 0),
+            Language::C => between(self.text, &format!("\nstatic void {name}("), "\n}\n", 2),
+        }
+    }
+
     /// Writes it into the current directory and compiles it: before it is timed.
     ///
     /// # Errors

@@ -22,3 +22,12 @@ fn a_function_is_found_from_its_head_to_its_end() {
     assert_eq!(function(source, "a"), Some("fn a() {\n    if b {\n    }\n}"));
     assert_eq!(function(source, "d"), None);
 }
+
+#[test]
+fn the_function_of_a_program_in_another_language_is_found() {
+    let of = |language, text| Source { language, file: "", text }.function("a");
+    let python = "import b\n\n\ndef a(n):\n    b()\n\n    c()\n\n\ndef d():\n    a()\n";
+    assert_eq!(of(Language::Python, python), Some("def a(n):\n    b()\n\n    c()"));
+    let c = "int a;\n\nstatic void a(long n) {\n    if (n) {\n    }\n}\n\nint main() {\n}\n";
+    assert_eq!(of(Language::C, c), Some("static void a(long n) {\n    if (n) {\n    }\n}"));
+}

@@ -1,6 +1,8 @@
 //! What programs of several pairs do.
 
+use rustix::process::{Pid, WaitOptions, waitpid};
 use std::hint::black_box;
+use std::io;
 
 /// Work that no compiler leaves out: about 1 ms for each million rounds.
 #[inline(never)]
@@ -22,4 +24,53 @@ pub(crate) fn filled(bytes: usize) -> Vec<u8> {
 /// Takes a result, so that what made it is not left out.
 pub(crate) fn keep<T>(result: T) {
     black_box(result);
+}
+
+/// Numbers that look like chance, the same each time.
+pub(crate) fn random() -> impl Iterator<Item = u64> {
+    std::iter::successors(Some(88_172_645_463_325_252_u64), |x| {
+        let x = x ^ x << 13;
+        let x = x ^ x >> 7;
+        Some(x ^ x << 17)
+    })
+}
+
+/// The numbers below `many` in an order that looks like chance.
+pub(crate) fn shuffled(many: usize) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..many as u32).collect();
+    for (at, number) in (1..many).rev().zip(random()) {
+        order.swap(at, number as usize % (at + 1));
+    }
+    order
+}
+
+/// CPUs that this process may use.
+pub(crate) fn cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// A process that does this and ends. The caller must have no other threads.
+#[allow(unsafe_code)]
+pub(crate) fn child(does: impl FnOnce()) -> io::Result<Pid> {
+    // SAFETY: there is no other thread whose locks could stay taken in the child.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => {
+            does();
+            // SAFETY: it returns to nobody, and runs no handlers of the parent.
+            unsafe { libc::_exit(0) }
+        }
+        pid => Pid::from_raw(pid).ok_or_else(|| io::ErrorKind::InvalidData.into()),
+    }
+}
+
+/// Waits until it has ended.
+pub(crate) fn wait(child: Pid) -> io::Result<()> {
+    waitpid(Some(child), WaitOptions::empty())?;
+    Ok(())
+}
+
+/// Whether it has ended.
+pub(crate) fn ended(child: Pid) -> io::Result<bool> {
+    Ok(waitpid(Some(child), WaitOptions::NOHANG)?.is_some())
 }

@@ -14,6 +14,8 @@ pub(super) static PAIR: Pair = Pair {
     ways: &[
         Way { name: "malloc", what: "malloc for each node", run: Run::Native(malloc) },
         Way { name: "bump", what: "nodes from one block, one after another", run: Run::Native(bump) },
+        Way { name: "arena", what: "blocks of 1 MiB, as they are needed", run: Run::Native(arena) },
+        Way { name: "pool", what: "a list of free nodes, filled by thousands", run: Run::Native(pool) },
     ],
     source: include_str!("list_nodes.rs"),
     needs: &[],
@@ -51,20 +53,81 @@ fn malloc(setting: &Setting) -> io::Result<()> {
 }
 
 fn bump(setting: &Setting) -> io::Result<()> {
-    let layout = Layout::array::<Node>(setting.size.max(1) as usize).map_err(io::Error::other)?;
-    // SAFETY: the layout has a size.
-    let block = unsafe { alloc(layout) }.cast::<Node>();
-    if block.is_null() {
-        handle_alloc_error(layout);
-    }
+    let nodes = block(setting.size as usize)?;
     let mut head: *mut Node = ptr::null_mut();
     for at in 0..setting.size {
-        // SAFETY: the block holds so many nodes.
-        let node = unsafe { block.add(at as usize) };
-        // SAFETY: within the block, and nothing else knows of it.
+        // SAFETY: the block holds so many nodes, and nothing else knows of this one.
+        let node = unsafe { nodes.add(at as usize) };
+        // SAFETY: within the block.
         unsafe { node.write(Node { next: head, payload: [at as u8; 20] }) };
         head = node;
     }
     keep(head);
     Ok(())
+}
+
+fn arena(setting: &Setting) -> io::Result<()> {
+    let (mut nodes, mut left) = (ptr::null_mut::<Node>(), 0);
+    let mut head: *mut Node = ptr::null_mut();
+    for at in 0..setting.size {
+        if left == 0 {
+            (nodes, left) = (block(IN_ARENA)?, IN_ARENA);
+        }
+        left -= 1;
+        // SAFETY: the block holds more nodes than are left of it, and nothing else knows of this one.
+        let node = unsafe { nodes.add(left) };
+        // SAFETY: within the block.
+        unsafe { node.write(Node { next: head, payload: [at as u8; 20] }) };
+        head = node;
+    }
+    keep(head);
+    Ok(())
+}
+
+fn pool(setting: &Setting) -> io::Result<()> {
+    let mut free: *mut Node = ptr::null_mut();
+    let mut head: *mut Node = ptr::null_mut();
+    for at in 0..setting.size {
+        if free.is_null() {
+            free = filled()?;
+        }
+        let node = free;
+        // SAFETY: it is a free node, which nothing else knows of.
+        free = unsafe { (*node).next };
+        // SAFETY: the same.
+        unsafe { node.write(Node { next: head, payload: [at as u8; 20] }) };
+        head = node;
+    }
+    keep(head);
+    Ok(())
+}
+
+/// Nodes of a block of an arena: 1 MiB.
+const IN_ARENA: usize = (1 << 20) / size_of::<Node>();
+/// Nodes that a pool makes at a time.
+const IN_POOL: usize = 1000;
+
+/// Memory for so many nodes, which holds none.
+fn block(nodes: usize) -> io::Result<*mut Node> {
+    let layout = Layout::array::<Node>(nodes.max(1)).map_err(io::Error::other)?;
+    // SAFETY: the layout has a size.
+    let block = unsafe { alloc(layout) }.cast::<Node>();
+    if block.is_null() {
+        handle_alloc_error(layout);
+    }
+    Ok(block)
+}
+
+/// A list of free nodes.
+fn filled() -> io::Result<*mut Node> {
+    let nodes = block(IN_POOL)?;
+    let mut free = ptr::null_mut();
+    for at in (0..IN_POOL).rev() {
+        // SAFETY: the block holds so many nodes.
+        let node = unsafe { nodes.add(at) };
+        // SAFETY: within the block, and nothing else knows of it.
+        unsafe { node.write(Node { next: free, payload: [0; 20] }) };
+        free = node;
+    }
+    Ok(free)
 }
