@@ -87,6 +87,7 @@ fn hold_all(score: &mut LabScore, bench: &Bench<'_, '_>, pairs: u32, stop: &Stop
                 beside: (at + round as usize) % 2 == 1,
                 pairs,
                 all_ways: false,
+                urls: Vec::new(),
             };
             let left = match done - had {
                 0 => String::new(),
