@@ -8,12 +8,15 @@
 //! A program runs in a process of its own, in a directory that is its current one; it is bounded in
 //! time and space, and leaves nothing outside that directory. This crate concludes nothing.
 
+mod download;
 mod pairs;
+mod peer;
 mod programs;
 pub mod server;
 mod work;
 
 use std::io;
+use std::net::Ipv4Addr;
 
 pub use pairs::ALL;
 pub use programs::{Language, Source};
@@ -76,8 +79,8 @@ pub enum Run {
 /// What a program needs besides a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
-    /// The server of [`server`], outside of the program's own processes.
-    Server,
+    /// A server of [`server`], outside of the program's own processes.
+    Server(server::Service),
     /// This program in `$PATH`.
     Program(&'static str),
     /// The user root.
@@ -94,15 +97,27 @@ pub struct Writing {
 }
 
 /// What a program is told.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Setting {
     /// How much to do, in units of the pair's [`Size`].
     pub size: u64,
-    /// The port of the server on loopback, 0 if there is none.
+    /// Where the server is.
+    pub host: Ipv4Addr,
+    /// Its port, 0 if there is none.
     pub port: u16,
+    /// What to download, in place of what the server has.
+    pub urls: Vec<String>,
 }
 
 impl Pair {
+    /// What serves it.
+    pub fn service(&self) -> Option<server::Service> {
+        self.needs.iter().find_map(|need| match need {
+            Need::Server(service) => Some(*service),
+            _ => None,
+        })
+    }
+
     /// The pair of that name.
     pub fn named(name: &str) -> Option<&'static Pair> {
         ALL.iter().copied().find(|pair| pair.name == name)

@@ -2,20 +2,28 @@
 
 mod chase;
 mod computes;
+mod connections;
 mod copies;
+mod downloads;
 mod faults;
 mod heat_grid;
 mod heat_grid_python;
 mod heat_grid_slip;
+mod link_copy;
 mod list;
 mod list_nodes;
 mod list_nodes_c;
 mod locks;
+mod log_resolver;
+mod one_answer;
 mod one_cpu;
 mod packs;
 mod parses;
+mod parts;
+mod pipeline;
 mod polls;
 mod python_threads;
+mod requests;
 mod scans;
 mod small_files;
 mod sorts;
@@ -25,14 +33,17 @@ mod switches;
 
 use crate::Pair;
 
-/// All of them, those of the writings first.
+/// All of them: those of the writings, one for each other cause, healthy programs.
 pub static ALL: &[&Pair] = &[
     &list_nodes::PAIR,
-    &small_files::PAIR,
-    &heat_grid::PAIR,
     &list_nodes_c::PAIR,
+    &small_files::PAIR,
+    &downloads::PAIR,
+    &heat_grid::PAIR,
     &heat_grid_python::PAIR,
     &heat_grid_slip::PAIR,
+    &log_resolver::PAIR,
+    &link_copy::PAIR,
     &scans::PAIR,
     &faults::PAIR,
     &list::PAIR,
@@ -44,9 +55,14 @@ pub static ALL: &[&Pair] = &[
     &one_cpu::PAIR,
     &python_threads::PAIR,
     &chase::PAIR,
+    &requests::PAIR,
+    &parts::PAIR,
+    &connections::PAIR,
     &computes::PAIR,
     &sorts::PAIR,
     &parses::PAIR,
     &packs::PAIR,
     &copies::PAIR,
+    &pipeline::PAIR,
+    &one_answer::PAIR,
 ];

@@ -1,10 +1,17 @@
-//! The peer of programs that need one, outside of their own processes.
+//! The peers of programs that need one, outside of their own processes, until their standard input
+//! ends.
 //!
-//! On loopback, until its standard input ends. A request of 8 bytes, a number of microseconds in
-//! the byte order of the machine, is answered with the same 8 bytes after that time.
+//! On a TCP connection a request of 8 bytes, a number of microseconds in the byte order of the
+//! machine, is answered with the same 8 bytes after that time; one that begins with `GET ` is HTTP
+//! ([`http`]). Names are answered over UDP ([`names`]), and a server may be behind a link of its
+//! own ([`link`]).
+
+pub mod http;
+mod link;
+mod names;
 
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::process;
 use std::thread;
 use std::time::Duration;
@@ -12,25 +19,79 @@ use std::time::Duration;
 /// Longest that a request may ask for.
 const LONGEST_US: u64 = 5_000_000;
 
-/// Serves until standard input ends. `say` gets the line that tells the port.
+/// What is served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Service {
+    /// Requests and downloads, on loopback.
+    Requests,
+    /// Requests and downloads, on any address of the namespace: the far end of [`Service::Link`].
+    Anywhere,
+    /// Requests and downloads, behind a link of a known rate. Needs root.
+    Link,
+    /// Names of addresses, on loopback; on the port of DNS where that is allowed.
+    Names,
+}
+
+impl Service {
+    /// All of them.
+    pub const ALL: [Service; 4] = [Service::Requests, Service::Anywhere, Service::Link, Service::Names];
+
+    /// On the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Service::Requests => "requests",
+            Service::Anywhere => "anywhere",
+            Service::Link => "link",
+            Service::Names => "names",
+        }
+    }
+
+    /// The programs in `$PATH` that it needs.
+    pub fn programs(self) -> &'static [&'static str] {
+        if self == Service::Link { link::PROGRAMS } else { &[] }
+    }
+}
+
+/// Serves until standard input ends. `say` gets the line that tells address and port.
 ///
 /// # Errors
-/// If there is no port on loopback.
-pub fn serve(say: impl FnOnce(&str) -> io::Result<()>) -> io::Result<()> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    thread::spawn(|| {
-        let _ = io::copy(&mut io::stdin(), &mut io::sink());
-        process::exit(0);
-    });
-    say(&format!("{}\n", listener.local_addr()?.port()))?;
+/// If there is no port, or no link.
+pub fn serve(service: Service, say: impl FnOnce(&str) -> io::Result<()>) -> io::Result<()> {
+    match service {
+        Service::Requests => requests(Ipv4Addr::LOCALHOST, say),
+        Service::Anywhere => requests(Ipv4Addr::UNSPECIFIED, say),
+        Service::Link => link::serve(say),
+        Service::Names => names::serve(say),
+    }
+}
+
+fn requests(at: Ipv4Addr, say: impl FnOnce(&str) -> io::Result<()>) -> io::Result<()> {
+    let listener = TcpListener::bind((at, 0))?;
+    until_input_ends();
+    told(listener.local_addr()?, say)?;
     for connection in listener.incoming().flatten() {
         thread::spawn(move || answer(connection));
     }
     Ok(())
 }
 
+fn told(at: SocketAddr, say: impl FnOnce(&str) -> io::Result<()>) -> io::Result<()> {
+    say(&format!("{at}\n"))
+}
+
+fn until_input_ends() {
+    thread::spawn(|| {
+        let _ = io::copy(&mut io::stdin(), &mut io::sink());
+        process::exit(0);
+    });
+}
+
 fn answer(mut connection: TcpStream) -> io::Result<()> {
     let mut request = [0; 8];
+    let mut seen = [0; 4];
+    if connection.peek(&mut seen)? == seen.len() && seen == *b"GET " {
+        return http::answer(&connection);
+    }
     loop {
         connection.read_exact(&mut request)?;
         let us = u64::from_ne_bytes(request).min(LONGEST_US);

@@ -2,7 +2,7 @@
 
 use rustix::process::{Pid, WaitOptions, waitpid};
 use std::hint::black_box;
-use std::io;
+use std::{io, thread};
 
 /// Work that no compiler leaves out: about 1 ms for each million rounds.
 #[inline(never)]
@@ -46,7 +46,7 @@ pub(crate) fn shuffled(many: usize) -> Vec<u32> {
 
 /// CPUs that this process may use.
 pub(crate) fn cpus() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+    thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// A process that does this and ends. The caller must have no other threads.
@@ -73,4 +73,15 @@ pub(crate) fn wait(child: Pid) -> io::Result<()> {
 /// Whether it has ended.
 pub(crate) fn ended(child: Pid) -> io::Result<bool> {
     Ok(waitpid(Some(child), WaitOptions::NOHANG)?.is_some())
+}
+
+/// The same work in so many threads; the first error of any.
+pub(crate) fn in_threads(threads: usize, work: &(impl Fn() -> io::Result<()> + Sync)) -> io::Result<()> {
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let ended = |thread: thread::ScopedJoinHandle<'_, _>| {
+            thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked")))
+        };
+        threads.into_iter().map(ended).fold(Ok(()), io::Result::and)
+    })
 }

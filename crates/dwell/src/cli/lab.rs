@@ -3,6 +3,8 @@
 use crate::look::LookArgs;
 use crate::out::{FormArgs, LabResult};
 use clap::Args;
+use pairs::server::Service;
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 /// Show causes on this machine, with programs that have them, and score the predictions
@@ -38,13 +40,22 @@ pub(crate) struct LabArgs {
     #[arg(long, value_name = "WAY", requires = "name", conflicts_with_all = ["beside", "pairs", "dir"])]
     pub(crate) run: Option<String>,
 
-    /// The port of the server on loopback that the program talks to
+    /// The port of the server that the program talks to
     #[arg(long, value_name = "PORT", requires = "run", default_value_t = 0)]
     pub(crate) port: u16,
 
-    /// Be that server, until standard input ends
-    #[arg(long, hide = true, conflicts_with_all = ["name", "score"])]
-    pub(crate) serve: bool,
+    /// Its address
+    #[arg(long, value_name = "ADDRESS", requires = "run", hide = true, default_value_t = Ipv4Addr::LOCALHOST)]
+    pub(crate) host: Ipv4Addr,
+
+    /// Download this (http://), in place of what the lab's own server has; may be given again. Only
+    /// for `downloads`
+    #[arg(long = "url", value_name = "URL", requires = "name", conflicts_with = "size")]
+    pub(crate) urls: Vec<String>,
+
+    /// Be such a server, until standard input ends
+    #[arg(long, hide = true, conflicts_with_all = ["name", "score"], value_parser = service)]
+    pub(crate) serve: Option<Service>,
 
     /// Hold all pairs and score what was found and predicted
     #[arg(long)]
@@ -83,4 +94,9 @@ pub(crate) struct LabArgs {
 
     #[command(flatten)]
     pub(crate) look: LookArgs,
+}
+
+fn service(name: &str) -> Result<Service, String> {
+    let of = Service::ALL.into_iter().find(|service| service.name() == name);
+    of.ok_or_else(|| format!("one of {}", Service::ALL.map(Service::name).join(", ")))
 }

@@ -14,7 +14,7 @@ use crate::out::{LabResult, Outputs, Page};
 use crate::output;
 use crate::progress::ProgressLine;
 use crate::stop::Stop;
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use bench::{Asked, Bench, described, named};
 use model::lab::{LabRun, SCHEMA_LAB};
 use pairs::{Pair, Setting, server};
@@ -23,17 +23,22 @@ use similar::TextDiff;
 use sys::clock::{rfc3339, unix_s};
 use sys::signals::Signals;
 
+/// The pair that takes the user's URLs.
+const OF_URLS: &str = "downloads";
 /// Pairs of runs where nothing is said.
 const PAIRS: u32 = 10;
 
 /// Lists, runs or scores; returns the exit status.
 pub(crate) fn lab(args: &LabArgs) -> anyhow::Result<u8> {
-    if args.serve {
-        server::serve(|port| output::to_stdout(port).map_err(std::io::Error::other))?;
+    if let Some(service) = args.serve {
+        server::serve(service, |at| output::to_stdout(at).map_err(std::io::Error::other))?;
         return Ok(0);
     }
     if args.score {
         return score::score(args);
+    }
+    if !args.urls.is_empty() && args.name.as_deref() != Some(OF_URLS) {
+        bail!("--url is for {OF_URLS}\ntry: dwell lab {OF_URLS} --url URL");
     }
     let Some(name) = &args.name else {
         let rows: Vec<Listed> = pairs::ALL.iter().map(|pair| listed(pair)).collect();
@@ -65,9 +70,21 @@ fn run(pair: &Pair, way: &str, args: &LabArgs) -> anyhow::Result<u8> {
     let way = pair
         .way(way)
         .ok_or_else(|| anyhow!("{} has no way {way:?}\ntry: {}", pair.name, ways.join(" or ")))?;
-    let setting = Setting { size: args.size.unwrap_or(pair.size.usual), port: args.port };
+    let setting =
+        Setting { size: size(pair, args), host: args.host, port: args.port, urls: args.urls.clone() };
+    if pair.service().is_some() && setting.port == 0 && setting.urls.is_empty() {
+        bail!("{} needs a server\ntry: dwell lab {0}, which has one; or --port PORT", pair.name);
+    }
     way.run(&setting).with_context(|| format!("{} {}", pair.name, way.name))?;
     Ok(0)
+}
+
+/// How much: as many as there are URLs, as it was asked for, or the usual.
+fn size(pair: &Pair, args: &LabArgs) -> u64 {
+    match args.urls.len() {
+        0 => args.size.unwrap_or(pair.size.usual),
+        urls => urls as u64,
+    }
 }
 
 /// Holds one pair once.
@@ -80,10 +97,11 @@ fn one(pair: &'static Pair, args: &LabArgs) -> anyhow::Result<u8> {
     let line = ProgressLine::new(args.quiet);
     let bench = Bench::new(args.dir.as_deref(), &stop, &line)?;
     let asked = Asked {
-        size: args.size.unwrap_or(pair.size.usual),
+        size: size(pair, args),
         beside: args.beside,
         pairs: args.pairs.unwrap_or(PAIRS),
         all_ways: true,
+        urls: args.urls.clone(),
     };
     let sitting = bench.hold(pair, &asked, "");
     drop(bench);

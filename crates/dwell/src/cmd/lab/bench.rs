@@ -11,11 +11,13 @@ use anyhow::{Context, anyhow, bail};
 use model::compare::commands::Comparison;
 use model::lab::{LabPair, Observed, Sitting, Writing};
 use model::wake::load::Load;
+use pairs::server::Service;
 use pairs::{Need, Pair, Run, Setting, Way};
 use std::env;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -31,6 +33,8 @@ pub(super) struct Asked {
     pub(super) pairs: u32,
     /// Compare the further ways too.
     pub(super) all_ways: bool,
+    /// The user's, in place of what the server has.
+    pub(super) urls: Vec<String>,
 }
 
 /// Where pairs are held, one after another.
@@ -49,7 +53,7 @@ pub(super) struct Bench<'a, 's> {
 /// A server for one pair. It ends with its standard input, and so with dwell.
 struct Server {
     child: Child,
-    port: u16,
+    at: SocketAddrV4,
 }
 
 impl Drop for Server {
@@ -79,11 +83,13 @@ pub(super) fn described(pair: &Pair) -> LabPair {
 
 /// Why a pair cannot be held here. None if it can.
 pub(super) fn missing(pair: &Pair) -> Option<String> {
+    let servers = pair.service().map_or(&[][..], Service::programs);
+    let servers = servers.iter().copied().map(Need::Program);
     let languages = pair.ways.iter().filter_map(|way| match way.run {
         Run::Foreign(source) => Some(Need::Program(source.language.needs())),
         Run::Native(_) => None,
     });
-    pair.needs.iter().copied().chain(languages).find_map(|need| match need {
+    pair.needs.iter().copied().chain(servers).chain(languages).find_map(|need| match need {
         Need::Program(name) if !in_path(name) => Some(format!("there is no {name} in $PATH")),
         Need::Root if !sys::user::is_root() => Some("it needs root".to_owned()),
         _ => None,
@@ -137,8 +143,12 @@ impl<'a, 's> Bench<'a, 's> {
         if let Some(why) = missing(pair) {
             bail!("{} cannot be run here: {why}", pair.name);
         }
-        let server = pair.needs.contains(&Need::Server).then(|| self.server()).transpose()?;
-        let setting = Setting { size: asked.size, port: server.as_ref().map_or(0, |server| server.port) };
+        let server = match pair.service() {
+            Some(service) if asked.urls.is_empty() => Some(self.server(service)?),
+            _ => None,
+        };
+        let at = server.as_ref().map_or(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0), |server| server.at);
+        let setting = Setting { size: asked.size, host: *at.ip(), port: at.port(), urls: asked.urls.clone() };
         let ways = match pair.cause {
             Some(_) if asked.all_ways => pair.ways,
             Some(_) => &pair.ways[..pair.ways.len().min(2)],
@@ -201,19 +211,25 @@ impl<'a, 's> Bench<'a, 's> {
         if setting.port > 0 {
             words.extend(["--port".to_owned(), setting.port.to_string()]);
         }
+        if setting.host != Ipv4Addr::LOCALHOST {
+            words.extend(["--host".to_owned(), setting.host.to_string()]);
+        }
+        for url in &setting.urls {
+            words.extend(["--url".to_owned(), url.clone()]);
+        }
         words
     }
 
-    fn server(&self) -> anyhow::Result<Server> {
+    fn server(&self, service: Service) -> anyhow::Result<Server> {
         let mut command = Command::new(&self.exe);
-        command.args(["lab", "--serve"]).current_dir(self.directory.path());
+        command.args(["lab", "--serve", service.name()]).current_dir(self.directory.path());
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().context("cannot start the server")?;
         let output = child.stdout.take().context("the server has no output")?;
-        let mut server = Server { child, port: 0 };
+        let mut server = Server { child, at: SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0) };
         let mut text = String::new();
         BufReader::new(output).read_line(&mut text).context("the server says nothing")?;
-        server.port = text.trim().parse().context("the server did not start")?;
+        server.at = text.trim().parse().context("the server did not start")?;
         Ok(server)
     }
 

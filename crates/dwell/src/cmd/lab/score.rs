@@ -101,6 +101,7 @@ fn hold_all(
                 beside: (at + round as usize) % 2 == 1,
                 pairs,
                 all_ways: false,
+                urls: Vec::new(),
             };
             let left = match done - had {
                 0 => String::new(),

@@ -1,0 +1,63 @@
+//! The body of an answer: of a told length, in chunks, or until the connection ends.
+
+use super::{Head, line};
+use std::io::{self, BufRead};
+
+/// Read at once.
+const PIECE: usize = 32 << 10;
+
+pub(super) struct Body<R> {
+    from: R,
+    /// Of the body, or of the chunk under way. None: until the end.
+    left: Option<u64>,
+    chunked: bool,
+}
+
+/// How a body ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    Whole,
+    /// Earlier than it should.
+    Cut,
+}
+
+impl<R: BufRead> Body<R> {
+    pub(super) fn new(from: R, head: &Head) -> Self {
+        let left = if head.chunked { Some(0) } else { head.length };
+        Self { from, left, chunked: head.chunked }
+    }
+
+    /// Gives each piece to `take`.
+    pub(super) fn each(&mut self, mut take: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<Ended> {
+        let mut piece = vec![0; PIECE];
+        loop {
+            if self.left == Some(0) && !(self.chunked && self.next_chunk()?) {
+                return Ok(Ended::Whole);
+            }
+            let most = self.left.map_or(PIECE, |left| left.min(PIECE as u64) as usize);
+            let len = match self.from.read(&mut piece[..most]) {
+                Ok(len) => len,
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => 0,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            if len == 0 {
+                return Ok(if self.left.is_none() { Ended::Whole } else { Ended::Cut });
+            }
+            take(&piece[..len])?;
+            self.left = self.left.map(|left| left - len as u64);
+            if self.chunked && self.left == Some(0) {
+                line(&mut self.from)?;
+            }
+        }
+    }
+
+    /// Whether there is another one.
+    fn next_chunk(&mut self) -> io::Result<bool> {
+        let size = line(&mut self.from)?;
+        let size = size.split(';').next().unwrap_or_default();
+        let size = u64::from_str_radix(size.trim(), 16).map_err(io::Error::other)?;
+        self.left = Some(size);
+        Ok(size > 0)
+    }
+}
