@@ -161,6 +161,7 @@ mod tests {
             assumptions: Vec::new(),
             verify: Vec::new(),
             explains: Vec::new(),
+            probed: None,
         }
     }
 

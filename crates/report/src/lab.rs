@@ -420,6 +420,7 @@ mod tests {
             assumptions: Vec::new(),
             verify: Vec::new(),
             explains: Vec::new(),
+            probed: None,
         }
     }
 

@@ -95,8 +95,8 @@ pub fn announcement(cause: CauseName, probe: Probe) -> Vec<String> {
     lines
 }
 
-/// That none is imposed: the one that was asked for, with the causes that it is for, or any; `found`
-/// are the findings, each with its probe.
+/// That none is imposed: the one that was asked for, with the causes that it is for, or any;
+/// `found` are the findings, each with its probe.
 pub fn none(asked: Option<(Probe, &[&str])>, found: &[(CauseName, Option<Probe>)]) -> String {
     if found.is_empty() {
         return "no probe: there is no finding".to_owned();
@@ -115,7 +115,8 @@ pub fn none(asked: Option<(Probe, &[&str])>, found: &[(CauseName, Option<Probe>)
     format!("{what}; found: {}", rows.join(", "))
 }
 
-/// `probed with flushes skipped: saves 2.9 s (2.8-3.0 s) of 3.9 s in 6 pairs of runs, as predicted`.
+/// `probed with flushes skipped: saves 2.9 s (2.8-3.0 s) of 3.9 s in 6 pairs of runs, as
+/// predicted`.
 pub(crate) fn line(probed: &Seen<Probed>, look: Look) -> String {
     let probed = match probed {
         Seen::Value(probed) => probed,

@@ -17,8 +17,8 @@ fn finding<'a>(told: &'a Told, cause: &str) -> Option<&'a Value> {
     told.run["findings"].as_array()?.iter().find(|finding| finding["cause"] == cause)
 }
 
-/// The probe of this cause took at least this part of the wall clock away, and says so in valid JSON
-/// and on the page.
+/// The probe of this cause took at least this part of the wall clock away, and says so in valid
+/// JSON and on the page.
 fn saves(told: &Told, claims: &mut Claims, cause: &str, probe: &str, part: f64) {
     let broken = support::errors(&support::schema("dwell.run.1.json"), &told.run);
     claims.equal("breaks of the schema", broken, Vec::new());

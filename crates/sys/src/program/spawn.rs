@@ -29,6 +29,7 @@ use std::path::PathBuf;
 
 mod child;
 mod command;
+mod errno;
 mod filter;
 pub(crate) mod image;
 mod running;
@@ -196,7 +197,7 @@ impl HeldProgram {
 
     /// The process id that the program will have.
     pub fn pid(&self) -> model::Pid {
-        self.0.as_ref().map_or(0, |parts| number(parts.pid))
+        self.0.as_ref().map_or(0, |parts| wait::number(parts.pid))
     }
 
     /// Lets the child execute the program, and returns when the kernel has accepted it.
@@ -250,9 +251,4 @@ pub(crate) fn why_not_executed(errno: i32) -> String {
 
 fn null() -> io::Result<OwnedFd> {
     Ok(File::options().write(true).open("/dev/null")?.into())
-}
-
-/// In the type that the rest of dwell uses.
-fn number(pid: Pid) -> model::Pid {
-    pid.as_raw_nonzero().get().unsigned_abs()
 }

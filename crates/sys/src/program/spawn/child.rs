@@ -2,6 +2,7 @@
 //! another thread of dwell may have held the allocator's lock at the fork.
 #![allow(unsafe_code)]
 
+use super::errno::errno;
 use super::filter::CallFilter;
 use super::image::ExecImage;
 use crate::origin::InheritedSignals;
@@ -203,9 +204,4 @@ fn execve(
     // `ExecImage`.
     unsafe { libc::execve(path, argv, envp) };
     errno()
-}
-
-pub(super) fn errno() -> c_int {
-    // SAFETY: the location is valid for this thread.
-    unsafe { *libc::__errno_location() }
 }

@@ -4,6 +4,7 @@
 //! Which filter a run gets, and what follows, is left to others.
 #![allow(unsafe_code)]
 
+use super::errno::errno;
 use libc::{c_int, sock_filter, sock_fprog};
 use std::mem::offset_of;
 
@@ -78,7 +79,7 @@ impl CallFilter {
             Err(libc::EACCES) => {
                 // SAFETY: takes numbers only.
                 if unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } != 0 {
-                    return Err(super::child::errno());
+                    return Err(errno());
                 }
                 self.install()
             }
@@ -94,7 +95,7 @@ impl CallFilter {
         let installed = unsafe {
             libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program)
         };
-        if installed == 0 { Ok(()) } else { Err(super::child::errno()) }
+        if installed == 0 { Ok(()) } else { Err(errno()) }
     }
 }
 

@@ -1,7 +1,6 @@
 //! The program while it runs: signals that are meant for it, and its end.
 
-use super::number;
-use super::wait::{self, Change, ProgramEnd};
+use super::wait::{self, Change, ProgramEnd, number};
 use crate::signals::{self, Signals};
 use rustix::process::Pid;
 use std::io;

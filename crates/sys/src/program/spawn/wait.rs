@@ -8,6 +8,11 @@ use std::mem::MaybeUninit;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
+/// In the type that the rest of dwell uses.
+pub(super) fn number(pid: Pid) -> model::Pid {
+    pid.as_raw_nonzero().get().unsigned_abs()
+}
+
 /// How the program ended, and its resource usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProgramEnd {
