@@ -30,7 +30,7 @@ struct Asked {
 }
 
 /// Answers requests on a connection until it is closed.
-pub(super) fn answer(connection: &TcpStream) -> io::Result<()> {
+pub(crate) fn answer(connection: &TcpStream) -> io::Result<()> {
     let mut lines = BufReader::new(connection.try_clone()?);
     loop {
         let mut head = Vec::new();
