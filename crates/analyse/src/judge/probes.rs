@@ -7,7 +7,7 @@
 use super::file_calls::{SYNCS, WRITES};
 use model::finding::Place;
 use model::run::WaitRow;
-use model::{Diagnosis, Finding, Ns, Probe, Run, Seen, State, WaitTarget};
+use model::{Diagnosis, Finding, Probe, Run, Seen, State, WaitTarget};
 
 /// The probe of a finding, if it has one.
 pub fn of(finding: &Finding, run: &Run) -> Option<Probe> {
@@ -22,7 +22,7 @@ pub fn of(finding: &Finding, run: &Run) -> Option<Probe> {
         "delayed-ack" => Some(Probe::NoDelay),
         "disk-latency" | "disk-throughput" if !files(run).is_empty() => Some(Probe::WarmFiles),
         "cpu-throttling" => Some(Probe::LiftQuota),
-        "cpu-contention" if is_behind_others(finding, run) => Some(Probe::RaisePriority),
+        "cpu-contention" if is_behind_others(finding) => Some(Probe::RaisePriority),
         "page-faults" | "allocation" => Some(Probe::KeepMemory),
         _ => None,
     }
@@ -77,11 +77,10 @@ fn call<'a>(finding: &Finding, run: &'a Run) -> Option<&'a str> {
     }
 }
 
-/// Whether most of what the finding is about was waited behind other programs.
-fn is_behind_others(finding: &Finding, run: &Run) -> bool {
-    let others_ns: Ns =
-        run.run_queue.value().map_or(0, |queue| queue.others.iter().map(|other| other.ns).sum());
-    others_ns * 2 >= finding.share_ns.hi
+/// Whether the finding is about other programs, seen by name or not: that time was waited behind
+/// them. Behind threads of its own it may be none.
+fn is_behind_others(finding: &Finding) -> bool {
+    finding.share_ns.lo > 0
 }
 
 #[cfg(test)]
@@ -89,6 +88,7 @@ mod tests {
     use super::*;
     use crate::judge::causes;
     use crate::judge::samples::{run, wait, waiting};
+    use model::Ns;
     use model::coverage::Interval;
     use model::finding::CauseName;
     use model::say;
@@ -139,6 +139,15 @@ mod tests {
         assert_eq!(of(&disk, &run), Some(Probe::WarmFiles));
         run.waits.clear();
         assert_eq!(of(&disk, &run), None);
+    }
+
+    #[test]
+    fn a_priority_is_of_no_use_behind_its_own_threads() {
+        let run = run(&[(State::Runqueue, 100 * MS)]);
+        let own = finding("cpu-contention", Place::State(State::Runqueue));
+        assert_eq!(of(&own, &run), None);
+        let others = Finding { share_ns: Interval { lo: 100 * MS, hi: 100 * MS }, ..own };
+        assert_eq!(of(&others, &run), Some(Probe::RaisePriority));
     }
 
     #[test]

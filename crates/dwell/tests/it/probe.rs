@@ -157,9 +157,11 @@ impl Drop for Hogs {
 
 #[test]
 fn a_program_goes_before_others() {
+    // It may have to be built.
+    let program = work();
     let _hogs = Hogs::new();
     hold_coarse(
-        || plainly("--probe", &[work(), "spin", "150"]),
+        || plainly("--probe", &[program, "spin", "150"]),
         |told, claims| saves(told, claims, "cpu-contention", "raise-priority", 0.2),
     );
 }
