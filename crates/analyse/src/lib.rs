@@ -20,6 +20,7 @@ mod grid;
 pub mod judge;
 mod keys;
 pub mod ladder;
+mod loads;
 mod local_sockets;
 mod lookups;
 mod memory_peak;

@@ -24,6 +24,7 @@ pub mod finding;
 pub mod join;
 pub mod ladder;
 pub mod limits;
+pub mod loads;
 pub mod name;
 pub mod network;
 mod object;

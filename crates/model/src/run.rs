@@ -9,6 +9,7 @@ use crate::costs::Costs;
 use crate::coverage::{Coverage, Interval};
 pub use crate::files::{FileRow, FileTable, TransferRow};
 use crate::limits::Limits;
+use crate::loads::LoadTable;
 use crate::peers::{ConnectionRow, LookupRow};
 use crate::prediction::Prediction;
 pub use crate::processes::{MemoryPeak, ProgramRow, Programs};
@@ -83,6 +84,9 @@ pub struct Run {
     pub functions: Seen<Vec<FunctionRow>>,
     /// Which source lines ran.
     pub lines: Seen<Vec<LineRow>>,
+    /// What memory its own code loads from.
+    #[serde(default = "unrecorded")]
+    pub loads: Seen<LoadTable>,
     /// Host metrics over the same time.
     pub series: Seen<Series>,
     /// Causes, with the saving of each fix; what saves most comes first. `report` fills this and

@@ -83,6 +83,7 @@ fn run(command: &str, places: Vec<Place>) -> Run {
         files: Seen::Absent,
         faults: Seen::Absent,
         memory_peak: Seen::Absent,
+        loads: Seen::Absent,
         programs: Seen::Absent,
         functions: Seen::Value(Vec::new()),
         lines: Seen::Value(Vec::new()),
