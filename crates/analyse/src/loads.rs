@@ -126,18 +126,28 @@ fn different(addresses: &[(Tid, u64)], bytes: u64) -> u64 {
     addresses.iter().map(|(_, address)| address / bytes).collect::<FxHashSet<_>>().len() as u64
 }
 
-/// The size of the set that addresses are drawn from.
+/// The size of the set that addresses are drawn from. Pairs of one sample of a thread and its next
+/// are left out: a delayed clock may strike twice at the same load.
 fn set_bytes(addresses: &[(Tid, u64)], line_bytes: u64) -> Seen<SetBytes> {
     let n = addresses.len() as f64;
     if addresses.len() < 2 {
         return Seen::unseen("too few addresses");
     }
     let mut lines: FxHashMap<u64, u64> = FxHashMap::default();
-    for (_, address) in addresses {
-        *lines.entry(address / line_bytes).or_default() += 1;
+    let mut last: FxHashMap<Tid, u64> = FxHashMap::default();
+    let (mut next, mut twice) = (0, 0);
+    for (tid, address) in addresses {
+        let line = address / line_bytes;
+        *lines.entry(line).or_default() += 1;
+        let before = last.insert(*tid, line);
+        next += u64::from(before.is_some());
+        twice += u64::from(before == Some(line));
     }
-    let pairs: u64 = lines.values().map(|count| count * (count - 1) / 2).sum();
-    let all = n * (n - 1.0) / 2.0;
+    let pairs = lines.values().map(|count| count * (count - 1) / 2).sum::<u64>() - twice;
+    let all = n * (n - 1.0) / 2.0 - next as f64;
+    if all < 1.0 {
+        return Seen::unseen("too few addresses");
+    }
     let bytes = |pairs: f64| ((all / pairs).max(1.0) * line_bytes as f64) as u64;
     let hi = (pairs > 0).then(|| bytes(stats::poisson::at_least(pairs)));
     Seen::Value(SetBytes { pairs, lo: bytes(stats::poisson::at_most(pairs)), hi })
@@ -197,6 +207,8 @@ mod tests {
         let apart: Vec<(Tid, u64)> = (0..1000).map(|index| (1, index * LINE)).collect();
         let Seen::Value(set) = set_bytes(&apart, LINE) else { panic!("it is known") };
         assert_eq!((set.pairs, set.hi), (0, None));
+        let twice: Vec<(Tid, u64)> = apart.iter().flat_map(|one| [*one, *one]).collect();
+        assert_eq!(set_bytes(&twice, LINE).value().map(|set| set.pairs), Some(0), "one load, struck twice");
         let third = 1000 * 999 / 2 / 3 * LINE;
         assert!(set.lo.abs_diff(third) * 50 < third, "{set:?}");
         assert!(matches!(set_bytes(&apart[..1], LINE), Seen::Unseen(_)));
