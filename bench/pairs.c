@@ -248,6 +248,37 @@ static void scans(int slow) {
     sink = sum;
 }
 
+/* Records that are linked in no order, or in that of their addresses. */
+struct record {
+    struct record *next;
+    uint64_t value[7];
+};
+static uint64_t __attribute__((noinline)) follow(const struct record *at, long count) {
+    uint64_t sum = 0;
+    for (long i = 0; i < count; i++) {
+        sum += at->value[0];
+        at = at->next;
+    }
+    return sum;
+}
+static void chase(int slow) {
+    enum { RECORDS = 1 << 20 };
+    struct record *all = malloc(RECORDS * sizeof *all);
+    int *order = malloc(RECORDS * sizeof *order);
+    uint64_t x = 88172645463325252u;
+    for (int i = 0; i < RECORDS; i++) order[i] = i;
+    for (int i = RECORDS - 1; slow && i > 0; i--) {
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        int other = x % i, kept = order[i];
+        order[i] = order[other], order[other] = kept;
+    }
+    for (int i = 0; i < RECORDS; i++) {
+        all[order[i]].next = &all[order[(i + 1) % RECORDS]];
+        all[order[i]].value[0] = i;
+    }
+    sink = follow(all, 12 * RECORDS);
+}
+
 static void *serve(void *connection) {
     int fd = (int)(intptr_t)connection;
     uint64_t us;
@@ -291,6 +322,7 @@ static const struct {
     {"syncs", syncs},       {"small-writes", small_writes}, {"lookups", lookups}, {"locks", locks},
     {"polls", polls},       {"spawns", spawns},             {"list", list}, {"faults", faults},
     {"switches", switches}, {"requests", requests},         {"parts", parts},     {"scans", scans},
+    {"chase", chase},
 };
 
 int main(int argc, char **argv) {

@@ -101,6 +101,7 @@ impl Code {
             | Event::AliveStack { .. }
             | Event::MemoryPeak { .. }
             | Event::Established { .. }
+            | Event::Load { .. }
             | Event::Lost { .. }
             | Event::Path { .. }
             | Event::Connection(_)
@@ -191,6 +192,13 @@ impl Code {
         }
         frames::fold_unnamed(&mut stack);
         stack
+    }
+
+    /// The innermost function of a stack, with its module.
+    pub(crate) fn function(&self, node: u32) -> Option<(String, String)> {
+        let (_, place) = self.nodes.get((node as usize).checked_sub(1)?)?;
+        let frames = frames::of(self.places.get(*place as usize), self.names.get(place));
+        frames.into_iter().next().map(|frame| (frame.function, frame.module))
     }
 
     /// Whether a function of this name is on a stack.

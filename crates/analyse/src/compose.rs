@@ -58,7 +58,7 @@ const UNJUDGED: &str = "causes were not looked for";
 
 /// The whole run; and what its threads did step by step, where that was kept.
 pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> (Analysis, Option<(Program, Names)>) {
-    let Consumers { header, how, code: stacks, surroundings } = consumers;
+    let Consumers { header, how, code: stacks, surroundings, loads } = consumers;
     let OfTier {
         pieces,
         beside,
@@ -74,6 +74,7 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> (Analysis, Option<
     } = of_tier(how, &header, trailer, &stacks);
     let Pieces { start, wall_ns, parts, steps, phases, covered, threads, waits, window } = pieces;
     let addresses = stacks.addresses();
+    let loads = loads.table(&stacks, trailer);
     let profile = stacks.profile(start);
     // Without a sample there is no share: a program of less than a sampling period, or no access.
     let sampled = profile.weights.iter().any(|weight| !matches!(weight.doing, Activity::Waiting(_)));
@@ -122,6 +123,7 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> (Analysis, Option<
         memory_peak,
         programs,
         functions: if sampled { Seen::Value(code::functions(&profile)) } else { Seen::unseen(&unsampled) },
+        loads: if sampled { loads } else { Seen::unseen(&unsampled) },
         lines: if sampled { Seen::Value(code::lines(&profile)) } else { Seen::unseen(&unsampled) },
         findings: Seen::unseen(UNJUDGED),
         ruled_out: Seen::unseen(UNJUDGED),

@@ -1,6 +1,7 @@
 //! Who takes in the events of a recording, and in which order.
 
 use crate::code::Code;
+use crate::loads::Loads;
 use crate::poll::Poll;
 use crate::surroundings::Surroundings;
 use crate::trace::Trace;
@@ -14,6 +15,7 @@ pub(crate) struct Consumers {
     pub(crate) how: How,
     pub(crate) code: Code,
     pub(crate) surroundings: Surroundings,
+    pub(crate) loads: Loads,
 }
 
 /// How threads are seen.
@@ -33,7 +35,7 @@ impl Consumers {
             Tier::Perf | Tier::Proc => How::Poll(Box::new(Poll::new(header))),
         };
         let (code, surroundings) = (Code::new(header), Surroundings::new(header));
-        Self { header: header.clone(), how, code, surroundings }
+        Self { header: header.clone(), how, code, surroundings, loads: Loads::default() }
     }
 
     /// What threads do is kept step by step, where all of it is seen.
@@ -53,6 +55,7 @@ impl Consumers {
     /// Takes the next event.
     pub(crate) fn event(&mut self, event: &Event) {
         self.surroundings.event(event);
+        self.loads.event(event);
         match &mut self.how {
             How::Trace(trace) => {
                 let wait = trace.event(event);

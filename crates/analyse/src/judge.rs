@@ -17,6 +17,7 @@ mod file_calls;
 mod file_samples;
 mod group_limits;
 pub(crate) mod limits;
+mod load_costs;
 mod lock_functions;
 mod metrics;
 mod named;

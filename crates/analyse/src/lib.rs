@@ -21,6 +21,7 @@ pub mod judge;
 mod keys;
 pub mod lab;
 pub mod ladder;
+mod loads;
 mod local_sockets;
 mod lookups;
 mod memory_peak;

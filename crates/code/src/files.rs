@@ -181,6 +181,12 @@ impl Files {
         }
     }
 
+    /// Where the function at an address of an open file begins, by its call frame information.
+    pub(crate) fn function_start(&mut self, id: FileId, address: u64) -> Option<u64> {
+        let OpenState::Open(module) = &mut self.entries[id.0 as usize].state else { return None };
+        module.cfi.get_or_insert_with(|| Cfi::new(&module.image)).start(address)
+    }
+
     /// The rule for an address of an open file.
     pub(crate) fn rule(&mut self, id: FileId, address: u64) -> Option<Arc<Rule>> {
         let OpenState::Open(module) = &mut self.entries[id.0 as usize].state else { return None };

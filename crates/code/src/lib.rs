@@ -16,6 +16,7 @@ pub mod image;
 mod inflate;
 mod jit;
 mod kallsyms;
+mod loads;
 mod maps;
 mod name;
 mod processes;

@@ -53,6 +53,11 @@ pub fn read(roots: Roots<'_>, cpu: u32, cpus_allowed: Vec<u32>) -> Machine {
     }
 }
 
+/// The caches that hold data, as one CPU sees them, by level.
+pub fn data_caches(roots: Roots<'_>, cpu: u32) -> Vec<Cache> {
+    caches(&roots.sys.join(format!("devices/system/cpu/cpu{cpu}/cache")))
+}
+
 fn stated<T>(value: Option<T>, what: &str) -> Seen<T> {
     value.map_or_else(|| Seen::unseen(format!("the kernel does not state {what}")), Seen::Value)
 }

@@ -35,6 +35,19 @@ pub struct Costs {
     pub process_ns: Seen<MedianInterval>,
     /// A TCP connection within the host: made, accepted, closed.
     pub connect_ns: Seen<MedianInterval>,
+    /// Loads that depend on the one before, by the size of the memory that they are spread over,
+    /// smallest first.
+    #[serde(default = "crate::seen::unrecorded")]
+    pub load_ns: Seen<Vec<LoadCost>>,
+}
+
+/// What a load from a set of memory costs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LoadCost {
+    /// The size of the set.
+    pub bytes: u64,
+    /// A load: the median.
+    pub ns: f64,
 }
 
 /// Operations that waits are compared with.

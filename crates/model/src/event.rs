@@ -7,6 +7,7 @@ use crate::because::LegacyWakeReason;
 use crate::call::Call;
 use crate::code_location::{CodeLocation, Function};
 use crate::limits::ControlGroup;
+use crate::loads::SampledLoad;
 use crate::network::{Connection, Lookup};
 use crate::object::SocketEnds;
 use crate::snapshot::ThreadSnapshot;
@@ -393,6 +394,18 @@ pub enum Event {
         /// Whether the tree's end is the service.
         serves: bool,
     },
+    /// The load that a sample of a thread's own code was at. Recorded just before that sample, where
+    /// its code could be read.
+    Load {
+        /// When.
+        at: Ns,
+        /// The thread.
+        tid: Tid,
+        /// The innermost place of its stack: an [`Event::Node`].
+        node: u32,
+        /// The load.
+        load: SampledLoad,
+    },
 }
 
 impl Event {
@@ -425,6 +438,7 @@ impl Event {
             | Event::AliveStack { at, .. }
             | Event::MemoryPeak { at, .. }
             | Event::Established { at, .. }
+            | Event::Load { at, .. }
             | Event::Start { at, .. } => Some(*at),
             Event::Lookup(lookup) => Some(lookup.answered_at.unwrap_or(lookup.asked_at)),
             Event::Connection(connection) => Some(connection.span.1),

@@ -26,6 +26,7 @@ pub mod join;
 pub mod lab;
 pub mod ladder;
 pub mod limits;
+pub mod loads;
 pub mod name;
 pub mod network;
 mod object;

@@ -198,6 +198,9 @@ pub struct Trailer {
     /// machines show the same.
     #[serde(default = "crate::seen::unrecorded")]
     pub costs: Seen<crate::Costs>,
+    /// Whether loads were told with the samples.
+    #[serde(default = "crate::seen::unrecorded")]
+    pub loads: Seen<crate::loads::LoadsObserved>,
 }
 
 /// The overhead of one kind of instrument.

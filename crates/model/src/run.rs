@@ -10,6 +10,7 @@ use crate::coverage::{Coverage, Interval};
 pub use crate::files::{FileRow, FileTable, TransferRow};
 pub use crate::hand_overs::{HandOverEnd, HandOverRow, HandOvers};
 use crate::limits::Limits;
+use crate::loads::LoadTable;
 use crate::peers::{ConnectionRow, LookupRow};
 use crate::prediction::Prediction;
 use crate::probe::Probed;
@@ -88,6 +89,9 @@ pub struct Run {
     pub functions: Seen<Vec<FunctionRow>>,
     /// Which source lines ran.
     pub lines: Seen<Vec<LineRow>>,
+    /// What memory its own code loads from.
+    #[serde(default = "unrecorded")]
+    pub loads: Seen<LoadTable>,
     /// Host metrics over the same time.
     pub series: Seen<Series>,
     /// Causes, with the saving of each fix; what saves most comes first. `report` fills this and

@@ -8,7 +8,8 @@ use crate::surroundings::{GivenLink, Surroundings};
 use host::stat::{self, CpuTimes};
 use model::coverage::Source;
 use model::files::FileUses;
-use model::recording::{AttachWindow, Cost, Counters, Ending, Host, HostCpu, Rusage, Sliced, Trailer};
+use model::loads::LoadsObserved;
+use model::recording::{AttachWindow, Cost, Counters, Ending, Host, HostCpu, Rusage, Sliced, Tier, Trailer};
 use model::{CallStats, Costs, Event, Header, Ns, Pid, Seen, Tid};
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
@@ -100,12 +101,13 @@ pub struct Recorded {
     sources: Vec<Source>,
     sliced: Option<Sliced>,
     files: Seen<FileUses>,
+    loads: Seen<LoadsObserved>,
 }
 
 impl Recorded {
     /// The trailer.
     pub fn trailer(self, costs: Seen<Costs>) -> Trailer {
-        let Self { end, calls, lost_events, cost, sources, sliced, files } = self;
+        let Self { end, calls, lost_events, cost, sources, sliced, files, loads } = self;
         Trailer {
             ending: end.ending,
             reaped_at: end.at,
@@ -123,6 +125,7 @@ impl Recorded {
             kept_until: None,
             sliced,
             costs,
+            loads,
         }
     }
 }
@@ -233,8 +236,19 @@ impl<'a> Session<'a> {
             sources: self.instruments.worse(),
             sliced: self.instruments.sliced(end.at),
             files: self.instruments.files(),
+            loads: loads(self.instruments.tier()),
             end,
         }
+    }
+}
+
+/// Whether samples came with registers, which tell where loads were; then what caches are here.
+fn loads(tier: Tier) -> Seen<LoadsObserved> {
+    match tier {
+        Tier::Bpf | Tier::Perf => {
+            Seen::Value(LoadsObserved { caches: host::machine::data_caches(host::here(), 0) })
+        }
+        Tier::Proc => Seen::unseen("where loads are is known of samples, which need perf events or BPF"),
     }
 }
 

@@ -296,7 +296,7 @@ impl Stacks {
                 Some((_, _, Item::Stack(stack)))
                     if stack.tid == tid && matches!(stack.of, Of::Sample { .. }) =>
                 {
-                    return self.node(&stack, sink);
+                    return self.node(at, &stack, sink);
                 }
                 Some((at, _, item)) => self.item(at, item, threads, sink),
                 None => {}
@@ -336,7 +336,7 @@ impl Stacks {
 
     /// A stack that is of no sample, or whose sample has gone on without it.
     fn told_alone(&mut self, at: Ns, stack: &RawStack, sink: &mut dyn FnMut(&Event)) {
-        let Some(node) = self.node(stack, sink) else { return };
+        let Some(node) = self.node(at, stack, sink) else { return };
         let tid = stack.tid;
         sink(&match stack.of {
             Of::Fault => return self.faults.stack(tid, node),
@@ -347,9 +347,9 @@ impl Stacks {
         });
     }
 
-    /// Unwinds a stack, and tells what is new of its places. Its innermost node; none where nothing
-    /// was found.
-    fn node(&mut self, stack: &RawStack, sink: &mut dyn FnMut(&Event)) -> Option<u32> {
+    /// Unwinds a stack, and tells what is new of its places, and the load that it was at. Its
+    /// innermost node; none where nothing was found.
+    fn node(&mut self, at: Ns, stack: &RawStack, sink: &mut dyn FnMut(&Event)) -> Option<u32> {
         let mut frames = std::mem::take(&mut self.frames);
         frames.clear();
         let broke = self.processes.unwind(stack.pid, &stack.registers, &stack.user, &mut frames);
@@ -379,6 +379,12 @@ impl Stacks {
             // function.
             let address = if depth == 0 { *address } else { address.saturating_sub(1) };
             node = self.tree.node(files, node, FrameKey::Other(CodeLocation::Kernel { address }), sink);
+        }
+        let own = matches!(stack.of, Of::Sample { mode: SampleMode::User, .. });
+        if let Some(first) = frames.first().filter(|_| own && node > 0)
+            && let Some(load) = self.processes.load(*first, &stack.registers)
+        {
+            sink(&Event::Load { at, tid: stack.tid, node, load });
         }
         self.frames = frames;
         (node > 0).then_some(node)

@@ -9,6 +9,7 @@ pub mod log_linear;
 mod mean;
 pub mod median;
 pub mod paired;
+pub mod poisson;
 mod random;
 mod ratio;
 mod special;

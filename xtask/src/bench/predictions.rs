@@ -23,7 +23,7 @@ struct Pair {
     cause: &'static str,
 }
 
-const PAIRS: [Pair; 12] = [
+const PAIRS: [Pair; 13] = [
     Pair { name: "syncs", cause: "sync-writes" },
     Pair { name: "small-writes", cause: "small-io" },
     Pair { name: "lookups", cause: "metadata-calls" },
@@ -36,6 +36,7 @@ const PAIRS: [Pair; 12] = [
     Pair { name: "requests", cause: "serial-requests" },
     Pair { name: "parts", cause: "delayed-ack" },
     Pair { name: "scans", cause: "hot-code" },
+    Pair { name: "chase", cause: "memory-latency" },
 ];
 
 /// An interval is meant to hold in at least 1 - alpha of the cases.

@@ -1,6 +1,7 @@
 //! What judgement may read: one borrow of all that a run shows.
 
 use model::limits::Limits;
+use model::loads::LoadTable;
 use model::peers::ConnectionRow;
 use model::peers::LookupRow;
 use model::recording::Tier;
@@ -52,6 +53,8 @@ pub struct Evidence<'a> {
     pub functions: &'a Seen<Vec<FunctionRow>>,
     /// Which source lines ran.
     pub lines: &'a Seen<Vec<LineRow>>,
+    /// What memory its own code loads from.
+    pub loads: &'a Seen<LoadTable>,
     /// For how long any thread was on a CPU.
     pub utilization: &'a Seen<Utilization>,
     /// Connections by peer.
@@ -95,6 +98,7 @@ impl<'a> Evidence<'a> {
             memory_peak: &run.memory_peak,
             functions: &run.functions,
             lines: &run.lines,
+            loads: &run.loads,
             utilization: &run.utilization,
             connections: &run.connections,
             lookups: &run.lookups,

@@ -70,6 +70,7 @@ pub(super) fn run(states: &[(State, Ns)]) -> Run {
         files: Seen::Value(FileTable::default()),
         faults: Seen::Absent,
         memory_peak: Seen::Absent,
+        loads: Seen::Absent,
         programs: Seen::Absent,
         functions: Seen::Value(Vec::new()),
         lines: Seen::Value(Vec::new()),

@@ -1,7 +1,8 @@
 //! The cost of single operations, from a ladder: waits are compared with it, and predictions use
 //! it.
 
-use model::ladder::{Ladder, MedianInterval, Plausibility};
+use model::costs::LoadCost;
+use model::ladder::{Ladder, MedianInterval, Plausibility, Point};
 use model::{Costs, Seen};
 
 /// The costs in `ladder`; `from` names that ladder.
@@ -21,6 +22,17 @@ pub fn costs(ladder: &Ladder, from: impl Into<String>) -> Costs {
         disk_read_ns: of("direct-read"),
         process_ns: sum(of("process-create"), of("exec")),
         connect_ns: of("tcp-connect"),
+        load_ns: loads(ladder),
+    }
+}
+
+/// The curve of latency against size.
+fn loads(ladder: &Ladder) -> Seen<Vec<LoadCost>> {
+    let of = |point: &Point| LoadCost { bytes: point.bytes, ns: short(point.ns.median) };
+    match &ladder.curve {
+        Seen::Value(curve) => Seen::Value(curve.points.iter().map(of).collect()),
+        Seen::Absent => Seen::unseen("the ladder has no curve of latency against size"),
+        Seen::Unseen(why) => Seen::unseen(format!("latency against size: {why}")),
     }
 }
 

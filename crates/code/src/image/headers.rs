@@ -229,6 +229,12 @@ impl Image {
         self.bytes.read(offset, len, LEN_MAX).ok()
     }
 
+    /// The bytes of the file from an address on: up to `len`, where the segment is so long.
+    pub(crate) fn code_from(&self, address: u64, len: usize) -> Option<Vec<u8>> {
+        let (_, room) = self.content_of(address)?;
+        self.bytes_at(address, len.min(usize::try_from(room).unwrap_or(usize::MAX)))
+    }
+
     /// The section of that name, when the file has content for it.
     pub(crate) fn section(&self, name: &[u8]) -> Option<&Section> {
         self.sections.iter().find(|section| section.name == name && section.present())

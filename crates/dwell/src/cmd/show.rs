@@ -93,6 +93,7 @@ impl LastSeen {
             host_cpu: Seen::unseen(WHY),
             living: Vec::new(),
             living_until: None,
+            loads: Seen::unseen(WHY),
             peaks: Vec::new(),
             began_at_bytes: None,
             files: Seen::unseen(WHY),

@@ -158,6 +158,35 @@ fn threads_that_look_on_the_cpu_that_another_one_needs() {
 }
 
 #[test]
+fn links_that_lead_all_over_the_memory() {
+    is_told("memory-latency", &["./cpu", "chase"], &["./cpu", "chase-in-order"]);
+}
+
+#[test]
+fn places_of_a_table_that_no_cache_holds() {
+    is_told("memory-latency", &["./cpu", "table"], &["./cpu", "table-in-order"]);
+}
+
+#[test]
+fn memory_that_a_cache_holds_or_that_is_read_in_order_is_not_waited_for() {
+    for program in [
+        ["./cpu", "chase-near", "500000000"],
+        ["./cpu", "chase-in-order", "300000000"],
+        ["./cpu", "stream", "50"],
+    ] {
+        hold_coarse(
+            || run(&["env"], &program),
+            |told, claims| {
+                let found = causes(told, "findings").iter().any(|name| name == "memory-latency");
+                claims.that(!found, format!("{program:?}: {}", said(told)));
+                let rows = told.run["loads"]["functions"].as_array().map_or(0, Vec::len);
+                claims.that(rows > 0, format!("no loads were seen: {}", told.run["loads"]));
+            },
+        );
+    }
+}
+
+#[test]
 fn a_process_for_each_item_of_a_shell() {
     let script = "i=0; while [ $i -lt 500 ]; do /bin/true; i=$((i+1)); done";
     is_told("process-spawning", &["sh", "-c", script], &["sh", "-c", &script.replace("/bin/true", ":")]);

@@ -93,21 +93,61 @@ __attribute__((noinline)) static void pages(uint64_t times, int reuse) {
 
 // ---- memory latency: each address is known when the last load is there
 
-__attribute__((noinline)) static void chase(uint64_t steps, size_t bytes) {
+// A ring of lines, each with a pointer to the next: in the order of their addresses, or shuffled.
+__attribute__((noinline)) static void **linked(size_t bytes, int shuffled) {
     size_t lines = bytes / 64;
     void **memory = aligned_alloc(4096, bytes);
-    size_t *order = malloc(lines * sizeof *order);
+    uint32_t *order = malloc(lines * sizeof *order);
     for (size_t i = 0; i < lines; i++) order[i] = i;
     uint64_t x = 88172645463325252u;
-    for (size_t i = lines - 1; i > 0; i--) {
+    for (size_t i = lines - 1; shuffled && i > 0; i--) {
         x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-        size_t other = x % i, kept = order[i];
+        size_t other = x % i;
+        uint32_t kept = order[i];
         order[i] = order[other], order[other] = kept;
     }
     for (size_t i = 0; i < lines; i++) memory[order[i] * 8] = &memory[order[(i + 1) % lines] * 8];
-    void **at = memory;
-    for (uint64_t i = 0; i < steps; i++) at = *at;
+    free(order);
+    return memory;
+}
+
+__attribute__((noinline)) static void chase(uint64_t steps, void **at) {
+    for (uint64_t i = 0; i < steps; i++) at = *at; // the load that waits
     sink = (uint64_t)at;
+}
+
+// Places of a table, each added to a sum.
+__attribute__((noinline)) static uint64_t look_up(const uint64_t *table, const uint32_t *places, size_t count) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; i++) sum += table[places[i]];
+    return sum;
+}
+
+// Of 256 MiB, anywhere or in order.
+static void table(uint64_t rounds, int in_order) {
+    enum { ITEMS = 32 << 20, LOOK_UPS = 1 << 20 };
+    uint64_t *items = malloc(ITEMS * sizeof *items);
+    uint32_t *places = malloc(LOOK_UPS * sizeof *places);
+    for (size_t i = 0; i < ITEMS; i++) items[i] = i;
+    uint64_t sum = 0, x = 88172645463325252u;
+    for (uint64_t round = 0; round < rounds; round++) {
+        for (size_t i = 0; i < LOOK_UPS; i++) {
+            x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+            places[i] = in_order ? i * (ITEMS / LOOK_UPS) + x % (ITEMS / LOOK_UPS) : x % ITEMS;
+        }
+        sum += look_up(items, places, LOOK_UPS);
+    }
+    sink = sum;
+}
+
+// One pass after another through an array.
+__attribute__((noinline)) static void stream(uint64_t rounds, size_t bytes) {
+    uint64_t *items = malloc(bytes), sum = 0;
+    for (size_t i = 0; i < bytes / 8; i++) items[i] = i;
+    for (uint64_t round = 0; round < rounds; round++) {
+        for (size_t i = 0; i < bytes / 8; i++) sum += items[i] * round;
+    }
+    sink = sum;
 }
 
 // ---- memory that does not suffice: pages all over 32 MiB, in a group that may have less
@@ -216,8 +256,12 @@ int main(int argc, char **argv) {
     else if (IS("blocks-kept", 500000)) blocks(amount, 1);
     else if (IS("pages", 2000)) pages(amount, 0);
     else if (IS("pages-kept", 2000)) pages(amount, 1);
-    else if (IS("chase", 5000000)) chase(amount, 64 << 20);
-    else if (IS("chase-near", 5000000)) chase(amount, 16 << 10);
+    else if (IS("chase", 10000000)) chase(amount, linked(64 << 20, 1));
+    else if (IS("chase-in-order", 10000000)) chase(amount, linked(64 << 20, 0));
+    else if (IS("chase-near", 10000000)) chase(amount, linked(16 << 10, 1));
+    else if (IS("table", 80)) table(amount, 0);
+    else if (IS("table-in-order", 80)) table(amount, 1);
+    else if (IS("stream", 50)) stream(amount, 64 << 20);
     else if (IS("places", 3000)) places(amount);
     else if (IS("turns", 30000)) turns(amount, 1);
     else if (IS("turns-together", 30000)) turns(amount, 100);

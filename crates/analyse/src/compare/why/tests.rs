@@ -84,6 +84,7 @@ fn run(command: &str, places: Vec<Place>) -> Run {
         faults: Seen::Absent,
         memory_peak: Seen::Absent,
         hand_overs: Seen::Absent,
+        loads: Seen::Absent,
         programs: Seen::Absent,
         functions: Seen::Value(Vec::new()),
         lines: Seen::Value(Vec::new()),

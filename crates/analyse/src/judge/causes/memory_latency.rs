@@ -1,59 +1,360 @@
-//! Loads that wait for memory: what would show them, and that it is not there.
+//! Loads that wait for memory: functions whose samples stand at loads from addresses that jump about
+//! in more memory than a cache holds.
 
 use super::{Cause, Manual, Outcome};
+use crate::code::Amount;
 use crate::judge::Evidence;
-use model::finding::CauseName;
+use crate::judge::load_costs::{self, Beyond};
+use crate::judge::named::{called, how_shown, place};
+use crate::judge::own_code::{self, Sum};
+use crate::judge::predict::Goes;
+use model::coverage::Interval;
+use model::finding::{CauseName, Finding, Known};
+use model::loads::{LoadRow, LoadTable};
+use model::profile::Activity;
 use model::recording::Tier;
-use model::sentence::Piece::Share;
-use model::{State, say};
+use model::run::Share;
+use model::sentence::Piece::{self, Bytes, Count, Name};
+use model::{Ns, Seen, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName { id: "memory-latency", title: "loads that wait for memory" },
     tiers: &[Tier::Bpf, Tier::Perf, Tier::Proc],
     manual: Manual {
-        what: "The program follows pointers, or looks up places of a large table, and each load waits for memory before the next \
-               one can begin.",
-        why: "A load from the first cache takes a nanosecond, one from memory a hundred: as long as some hundred instructions.",
-        rule: "It is ruled out where the program's own code has less than a twentieth of the account. Else it is not told: the \
-               CPU's counters of cycles that wait for memory are not read, and samples do not show it. In a chase through \
-               16 KiB, which the first cache holds, as in one through 64 MiB, 95 % of the samples stand behind the load: how \
-               often that ran is what they do not say.",
-        else_it_could_be: "Work in the caches looks the same in a profile.",
+        what: "The program follows pointers, or looks up places of a large table, and each load waits for memory, or for a \
+               distant cache, before what needs it can go on.",
+        why: "A load from the first cache takes a nanosecond, one from memory a hundred: as long as some hundred instructions. \
+              The CPU loads ahead of a program only what it can foresee: arrays that are read in order.",
+        rule: "Where a sample strikes does not tell it: in a chase through 16 KiB, which the first cache holds, as in one through \
+               64 MiB, 95 % of the samples stand behind the load. The address of the load does. At each sample of the program's own \
+               code it is taken from the registers and the instruction. A function has it if: it has a tenth of the CPU time or more, \
+               since with less no single function is worth a change; half of its samples or more stand at loads whose \
+               address is known and does not step through an array; 100 addresses or more are known, so that an order would \
+               show; from each to the next it is not the same way, which is so if the most frequent eighth of all lengths has \
+               less than a quarter of them (by chance an eighth and some); and the memory that they are spread over is larger \
+               than the largest cache of one CPU alone. That size is told by pairs of addresses in the same line: of n addresses in a \
+               set of K lines, n(n-1)/2K pairs. The low end of its interval counts. Where a ladder of the host is kept, a load from so much \
+               memory must take half as long again as one from half of that cache, or more: less is not worth a change.",
+        else_it_could_be: "Translation of addresses, where the set has more pages than the TLB: the same changes help, and huge pages. \
+                           A line that other CPUs write is waited for as well, but such lines are few.",
         change: "Make what is used together lie together: arrays in place of lists and trees, smaller records, indexes in place of \
-                 pointers, hot fields apart from cold ones. Ask for several items at once, or prefetch; huge pages where the \
-                 table is large.",
-        part: "Not predicted.",
-        assumes: "Nothing, since nothing is predicted.",
+                 pointers, hot fields apart from cold ones. Ask for several items at once, or in order, or prefetch; huge pages \
+                 where the table is large.",
+        part: "The samples at these loads. With a ladder, a load from the set takes a, one from half of the cache b: from 1 - b/a of them \
+               to all go. Without, from a third, as of hot code. That what is loaded can lie closer is assumed.",
+        assumes: "The data can be laid out so that the cache, or the order, serves these loads. Its share on the path is that of \
+                  all threads.",
     },
-    explains: &[],
+    explains: &["hot-code"],
     check,
 };
 
 /// Less than this part of the account is no cause.
 const PART: f64 = 0.05;
+/// Of the CPU time, what a function has.
+const SHARE_MIN: f64 = 0.10;
+/// Of its samples, those at loads from addresses that jump.
+const AT_LOADS_MIN: f64 = 0.5;
+/// Fewer addresses show no order, nor a set.
+const ADDRESSES_MIN: u64 = 100;
+/// Of the ways from one address to the next, those of the most frequent eighth of lengths.
+const IN_ORDER_MAX: f64 = 0.25;
+/// Functions that are named.
+const FOUND: usize = 3;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let own = evidence.account_ns(|state| state == State::User) as f64 / evidence.whole_ns.max(1) as f64;
     if own < PART {
-        return Outcome::RuledOut(say!("the program's own code has ", Share(own), " of the time"));
+        return Outcome::RuledOut(say!("the program's own code has ", Piece::Share(own), " of the time"));
     }
-    Outcome::Unavailable(
-        "whether loads wait for memory is in the CPU's counters, which are not read; samples that pile up behind one load \
-         (--annotate) may be that, in a program whose data is larger than the caches"
-            .to_owned(),
-    )
+    let table = match evidence.loads {
+        Seen::Value(table) => table,
+        Seen::Absent => return Outcome::RuledOut(say!("no sample struck the program's own code")),
+        Seen::Unseen(why) => return Outcome::Unavailable(format!("where its loads are is not known: {why}")),
+    };
+    if table.functions.iter().all(|row| row.samples == 0) && own >= SHARE_MIN {
+        return Outcome::Unavailable("too few samples struck code that could be read".to_owned());
+    }
+    let candidates: Vec<Candidate<'_>> =
+        table.functions.iter().filter_map(|row| candidate(evidence, row)).collect();
+    let mut found = Vec::new();
+    let mut other = None;
+    for candidate in &candidates {
+        match candidate.weighed(evidence, table) {
+            Ok(finding) => found.push(finding),
+            Err(outcome) => other = other.or(Some(outcome)),
+        }
+    }
+    found.truncate(FOUND);
+    if !found.is_empty() {
+        return Outcome::Found(found);
+    }
+    other.unwrap_or(Outcome::RuledOut(say!(
+        "no function has a tenth of the CPU time and half of its samples at loads from addresses that jump"
+    )))
+}
+
+/// A function that spends its time at loads.
+struct Candidate<'a> {
+    row: &'a LoadRow,
+    /// The program's own function that it works for.
+    owner: Sum<'a>,
+    /// Of the CPU time, the samples at loads.
+    share: Share,
+}
+
+fn candidate<'a>(evidence: &Evidence<'a>, row: &'a LoadRow) -> Option<Candidate<'a>> {
+    let profile = evidence.profile;
+    let part = row.jumping as f64 / row.samples.max(1) as f64;
+    if part < AT_LOADS_MIN {
+        return None;
+    }
+    let innermost = |node: u32| &profile.frames[profile.nodes[node as usize].frame as usize];
+    let here: Vec<_> = own_code::charges(profile)
+        .filter(|charge| charge.doing == Activity::User)
+        .filter(|charge| {
+            let frame = innermost(charge.weight.node);
+            frame.function == row.function && frame.module == row.module
+        })
+        .collect();
+    let amount = here.iter().fold(Amount::default(), |mut all, charge| {
+        all.add(charge.weight);
+        all
+    });
+    let all = own_code::all(profile);
+    if own_code::share(evidence, amount, all).value < SHARE_MIN {
+        return None;
+    }
+    let share = own_code::share(evidence, amount.part(part), all);
+    let owner = own_code::functions(here.into_iter()).into_iter().next()?;
+    Some(Candidate { row, owner, share })
+}
+
+impl Candidate<'_> {
+    /// Whether its loads wait for memory; else what became of looking.
+    fn weighed(&self, evidence: &Evidence<'_>, table: &LoadTable) -> Result<Finding, Outcome> {
+        let row = self.row;
+        let name = || Name(row.function.clone());
+        let (Seen::Value(in_order), Seen::Value(set)) = (&row.in_order, &row.set_bytes) else {
+            return Err(self.too_few());
+        };
+        if row.addresses < ADDRESSES_MIN {
+            return Err(self.too_few());
+        }
+        if *in_order >= IN_ORDER_MAX {
+            return Err(Outcome::RuledOut(say!(
+                name(),
+                " loads most, and runs through its memory in order: ",
+                Piece::Share(*in_order),
+                " of the steps from one address to the next are alike"
+            )));
+        }
+        let costs = evidence.costs.value().and_then(|costs| costs.load_ns.value());
+        let beyond = load_costs::beyond(set, &table.caches, costs.map(Vec::as_slice));
+        match beyond {
+            Beyond::Within { cache } => Err(Outcome::RuledOut(match set.hi {
+                Some(hi) => say!(
+                    name(),
+                    " loads most, from ",
+                    Bytes(hi),
+                    " at most: a cache of ",
+                    Bytes(cache),
+                    " holds that"
+                ),
+                None => say!(name(), " loads most, from no more than its cache of ", Bytes(cache), " holds"),
+            })),
+            Beyond::Unclear { cache } => Err(Outcome::Unavailable(format!(
+                "{} loads most, and its {} addresses do not tell whether from more than the {} KiB of a cache: a longer run, or \
+                 a higher --rate, would",
+                row.function,
+                row.addresses,
+                cache >> 10
+            ))),
+            Beyond::Unknown => Err(Outcome::Unavailable(
+                "how large this host's caches are is not known: try dwell ladder".to_owned(),
+            )),
+            Beyond::Outside { cache, part, cost } => Ok(self.finding(evidence, cache, part, cost)),
+        }
+    }
+
+    fn too_few(&self) -> Outcome {
+        Outcome::Unavailable(format!(
+            "{} loads most, and no more than {} addresses are known: a longer run, or a higher --rate, has more",
+            self.row.function, self.row.addresses
+        ))
+    }
+
+    fn finding(&self, evidence: &Evidence<'_>, cache: u64, part: f64, cost: Option<(f64, f64)>) -> Finding {
+        let (row, share, owner) = (self.row, self.share, &self.owner);
+        let on_cpu_ns = evidence.account_ns(State::on_cpu) as f64;
+        let share_ns = Interval { lo: (on_cpu_ns * share.lo) as Ns, hi: (on_cpu_ns * share.hi) as Ns };
+        let set =
+            row.set_bytes.value().copied().unwrap_or(model::loads::SetBytes { pairs: 0, lo: 0, hi: None });
+        let mut what =
+            called(owner).and(say!(" waits for memory for ", Piece::Share(share.value), " of the CPU time"));
+        if row.function != owner.frame.function {
+            what = what.and(say!(", in ", Name(row.function.clone())));
+        }
+        what = what.and(say!(
+            ": it loads from addresses that jump about in ",
+            Bytes(set.lo),
+            " at least, and a CPU's own cache holds ",
+            Bytes(cache)
+        ));
+        let mut lines = vec![
+            say!(Count(row.jumping, "sample"), " of ", Count(row.samples, "sample"), " stand at such loads"),
+            say!(
+                Count(row.addresses, "address"),
+                " in ",
+                Count(row.lines, "line"),
+                " and ",
+                Count(row.pages, "page"),
+                ": ",
+                Count(set.pairs, "pair"),
+                " in the same line"
+            ),
+        ];
+        if let Some((near, far)) = cost {
+            let ns = |ns: f64| Piece::Ns(ns.round() as Ns);
+            lines.push(say!(
+                "a load from ",
+                Bytes(set.lo),
+                " takes ",
+                ns(far),
+                " by the ladder, one from half of that cache ",
+                ns(near)
+            ));
+        }
+        Finding {
+            cause: CAUSE.name,
+            place: place(evidence, owner),
+            what,
+            change: say!(
+                "make what it uses together lie together (an array in place of links, smaller records, sorted look-ups), or \
+                 prefetch the next items"
+            ),
+            share_ns,
+            saving: evidence.saving(&Goes::Samples(share), (part, 1.0), Known::Assumed),
+            evidence: lines,
+            assumes: vec![say!("the data can be laid out so that a cache, or its order, serves these loads")],
+            verify: vec![say!(
+                "dwell run ",
+                how_shown(owner),
+                " '",
+                Name(owner.frame.function.clone()),
+                "' …"
+            )],
+            explains: Vec::new(),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::judge::samples::{judged, run};
-    use model::{Ns, Seen, State};
+    use super::*;
+    use crate::judge::own_code::tests::{Told, native};
+    use crate::judge::samples::{found, judged_with, run, saves};
+    use model::Diagnosis;
+    use model::costs::LoadCost;
+    use model::ladder::Cache;
+    use model::loads::SetBytes;
+
+    const MS: Ns = 1_000_000;
+    const MIB: u64 = 1 << 20;
+
+    fn row() -> LoadRow {
+        LoadRow {
+            function: "walk".into(),
+            module: "program".into(),
+            samples: 1000,
+            at_loads: 1000,
+            stepping: 0,
+            jumping: 1000,
+            addresses: 1000,
+            lines: 1000,
+            pages: 990,
+            set_bytes: Seen::Value(SetBytes { pairs: 0, lo: 10 * MIB, hi: None }),
+            in_order: Seen::Value(0.14),
+        }
+    }
+
+    fn cache(level: u32, bytes: u64, shared_by: u32) -> Cache {
+        Cache { level, bytes, line_bytes: 64, shared_by }
+    }
+
+    fn judged(row: LoadRow, costs: Option<&[LoadCost]>) -> Diagnosis {
+        let mut run = run(&[(State::User, 1000 * MS)]);
+        let caches = vec![cache(1, 32 << 10, 1), cache(2, MIB, 1), cache(3, 32 * MIB, 2)];
+        run.loads = Seen::Value(LoadTable { functions: vec![row], caches });
+        if let Some(costs) = costs {
+            let mut all = crate::judge::load_costs::tests::costs();
+            all.load_ns = Seen::Value(costs.to_vec());
+            run.costs = Seen::Value(all);
+        }
+        let told = Told::default().stack(900, Activity::User, &[native("program", "walk")]).stack(
+            100,
+            Activity::User,
+            &[native("program", "other")],
+        );
+        judged_with(&run, &told.0, &Seen::Absent)
+    }
+
+    fn is_found(row: LoadRow) -> bool {
+        found(&judged(row, None), "memory-latency").is_some()
+    }
+
+    fn is_open(row: LoadRow) -> bool {
+        judged(row, None).unavailable.iter().any(|(cause, _)| cause.id == "memory-latency")
+    }
 
     #[test]
-    fn it_is_ruled_out_only_where_there_is_no_code_that_loads() {
+    fn without_a_ladder_a_third_goes_at_least() {
+        let diagnosis = judged(row(), None);
+        let finding = found(&diagnosis, "memory-latency").expect("it is there");
+        let (lo, hi) = saves(finding);
+        assert!((280 * MS..300 * MS).contains(&lo) && hi > 900 * MS, "{lo} to {hi}");
+        assert!(found(&diagnosis, "hot-code").is_none(), "it is the same time");
+    }
+
+    #[test]
+    fn with_a_ladder_what_a_load_costs_more_goes_at_least() {
+        let curve =
+            [(MIB / 2, 5.0), (8 * MIB, 50.0), (16 * MIB, 100.0)].map(|(bytes, ns)| LoadCost { bytes, ns });
+        let diagnosis = judged(row(), Some(&curve));
+        let (lo, _) = saves(found(&diagnosis, "memory-latency").expect("it is there"));
+        assert!((780 * MS..810 * MS).contains(&lo), "{lo}: 9 tenths of 88 % and more");
+        // It costs the same: the cache's size says nothing of this machine.
+        let flat = [(MIB / 2, 5.0), (16 * MIB, 6.0)].map(|(bytes, ns)| LoadCost { bytes, ns });
+        assert!(found(&judged(row(), Some(&flat)), "memory-latency").is_none());
+    }
+
+    #[test]
+    fn an_order_or_a_small_set_is_none() {
+        assert!(is_found(row()));
+        assert!(!is_found(LoadRow { in_order: Seen::Value(0.25), ..row() }));
+        let set = |lo: u64, hi: Option<u64>| LoadRow {
+            set_bytes: Seen::Value(SetBytes { pairs: 9, lo, hi }),
+            ..row()
+        };
+        assert!(!is_found(set(12 << 10, Some(18 << 10))) && !is_open(set(12 << 10, Some(18 << 10))));
+        assert!(is_open(set(MIB - 1, Some(2 * MIB))) && is_open(set(MIB - 1, None)), "it may be larger");
+        assert!(is_found(set(MIB, Some(2 * MIB))));
+    }
+
+    #[test]
+    fn half_of_its_samples_stand_at_such_loads() {
+        assert!(is_found(LoadRow { jumping: 500, ..row() }));
+        assert!(!is_found(LoadRow { jumping: 499, ..row() }));
+        assert!(is_open(LoadRow { addresses: 99, ..row() }), "an order would not show");
+        assert!(!is_found(LoadRow { function: "other".into(), jumping: 499, ..row() }));
+    }
+
+    #[test]
+    fn it_is_ruled_out_where_there_is_no_code_that_loads() {
         let is_open = |user_ns: Ns| {
-            let run = run(&[(State::User, user_ns), (State::Sleep, 1000 - user_ns)]);
-            let diagnosis = judged(&run, &Seen::Absent);
+            let mut run = run(&[(State::User, user_ns), (State::Sleep, 1000 - user_ns)]);
+            run.loads = Seen::unseen("not recorded");
+            let diagnosis = judged_with(&run, &model::Profile::default(), &Seen::Absent);
             diagnosis.unavailable.iter().any(|(cause, _)| cause.id == "memory-latency")
         };
         assert!(is_open(50) && !is_open(49));

@@ -220,6 +220,14 @@ struct bpf_perf_event_data { struct perf_regs regs; u64 sample_period; u64 addr;
 		(to)[0] = (regs)->ip, (to)[1] = (regs)->sp, (to)[2] = (regs)->bp, (to)[3] = (regs)->bx;         \
 		(to)[4] = (regs)->r12, (to)[5] = (regs)->r13, (to)[6] = (regs)->r14, (to)[7] = (regs)->r15;     \
 	} while (0)
+/* The other general registers, of a sample: with them the address of a load is known. */
+#define SCRATCH_REGS 9
+#define TAKE_SCRATCH(regs, to)                                                                                 \
+	do {                                                                                                   \
+		(to)[0] = (regs)->ax, (to)[1] = (regs)->dx, (to)[2] = (regs)->cx;                               \
+		(to)[3] = (regs)->si, (to)[4] = (regs)->di;                                                     \
+		(to)[5] = (regs)->r8, (to)[6] = (regs)->r9, (to)[7] = (regs)->r10, (to)[8] = (regs)->r11;       \
+	} while (0)
 #elif defined(__TARGET_ARCH_arm64)
 #define ARG0(regs, compat) ((regs)->orig_x0)
 #define ARG1(regs, compat) ((regs)->regs[1])
@@ -235,5 +243,17 @@ struct bpf_perf_event_data { struct perf_regs regs; u64 sample_period; u64 addr;
 		(to)[0] = (user)->pc, (to)[1] = (user)->sp, (to)[2] = (user)->regs[29], (to)[3] = (user)->regs[30]; \
 		(to)[4] = (user)->regs[19], (to)[5] = (user)->regs[20];                                         \
 		(to)[6] = (user)->regs[21], (to)[7] = (user)->regs[22];                                         \
+	} while (0)
+/* Of a sample: x0 to x18. With them the address of a load is known. */
+#define SCRATCH_REGS 19
+#define TAKE_SCRATCH(user, to)                                                                                 \
+	do {                                                                                                   \
+		(to)[0] = (user)->regs[0], (to)[1] = (user)->regs[1], (to)[2] = (user)->regs[2];                \
+		(to)[3] = (user)->regs[3], (to)[4] = (user)->regs[4], (to)[5] = (user)->regs[5];                \
+		(to)[6] = (user)->regs[6], (to)[7] = (user)->regs[7], (to)[8] = (user)->regs[8];                \
+		(to)[9] = (user)->regs[9], (to)[10] = (user)->regs[10], (to)[11] = (user)->regs[11];            \
+		(to)[12] = (user)->regs[12], (to)[13] = (user)->regs[13], (to)[14] = (user)->regs[14];          \
+		(to)[15] = (user)->regs[15], (to)[16] = (user)->regs[16], (to)[17] = (user)->regs[17];          \
+		(to)[18] = (user)->regs[18];                                                                    \
 	} while (0)
 #endif

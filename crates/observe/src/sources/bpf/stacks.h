@@ -108,6 +108,11 @@ INLINE void tell_stack(void *ctx, struct task_struct *task, u32 which, struct he
 		record->call = call;
 		USER_REGS(regs, record->regs);
 		record->user_len = top_of_stack(task, record->regs[1]) - record->regs[1];
+		record->scratch_regs = 0;
+		if (ctx && head.a == MODE_USER) {
+			TAKE_SCRATCH(&((struct bpf_perf_event_data *)ctx)->regs, record->scratch);
+			record->scratch_regs = SCRATCH_REGS;
+		}
 		record->kernel_len = 0;
 		if (ctx && head.a != MODE_USER) {
 			long got = bpf_get_stack(ctx, record->kernel, sizeof(record->kernel), 0);

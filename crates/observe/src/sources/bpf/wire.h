@@ -71,6 +71,9 @@
 /* Entries of a kernel stack that are copied. */
 #define KERNEL_MAX 48
 
+/* Registers that calls do not keep, on the architecture that has most of them. */
+#define SCRATCH_MAX 19
+
 /* Bytes of a local socket's name. */
 #define SOCKET_NAME_MAX 108
 
@@ -463,6 +466,11 @@ struct stack_record {
 	u32 call;
 	/* User registers: USER_REGS. */
 	u64 regs[8];
+	/* The others, of a sample in user mode: SCRATCH_REGS. */
+	u64 scratch[19];
+	/* How many of these there are; 0 where they were not taken. */
+	u32 scratch_regs;
+	u32 pad;
 	/* In bytes. */
 	u32 kernel_len;
 	/* In bytes. */
@@ -799,10 +807,13 @@ AT(stack_record, stands_for_ns, 16);
 AT(stack_record, pid, 24);
 AT(stack_record, call, 28);
 AT(stack_record, regs, 32);
-AT(stack_record, kernel_len, 96);
-AT(stack_record, user_len, 100);
-AT(stack_record, kernel, 104);
-AT(stack_record, user, 488);
+AT(stack_record, scratch, 96);
+AT(stack_record, scratch_regs, 248);
+AT(stack_record, pad, 252);
+AT(stack_record, kernel_len, 256);
+AT(stack_record, user_len, 260);
+AT(stack_record, kernel, 264);
+AT(stack_record, user, 648);
 AT(segment, bytes, 0);
 SIZE(segment, 66048);
 AT(buffer, written, 0);

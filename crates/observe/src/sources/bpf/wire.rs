@@ -56,6 +56,8 @@ layout! {
     const USER_MAX: usize = 32768;
     /// Entries of a kernel stack that are copied.
     const KERNEL_MAX: usize = 48;
+    /// Registers that calls do not keep, on the architecture that has most of them.
+    const SCRATCH_MAX: usize = 19;
     /// Bytes of a local socket's name.
     const SOCKET_NAME_MAX: usize = 108;
     /// Sockets that user space asks about at a time.
@@ -439,6 +441,11 @@ layout! {
         call: u32,
         /// User registers: USER_REGS.
         regs: [u64; 8],
+        /// The others, of a sample in user mode: SCRATCH_REGS.
+        scratch: [u64; SCRATCH_MAX],
+        /// How many of these there are; 0 where they were not taken.
+        scratch_regs: u32,
+        pad: u32,
         /// In bytes.
         kernel_len: u32,
         /// In bytes.

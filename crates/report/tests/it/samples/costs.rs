@@ -22,6 +22,7 @@ pub(crate) fn of_a_ladder() -> Costs {
         disk_read_ns: Seen::unseen("direct-read: the filesystem refuses direct reads"),
         process_ns: cost(412_000.0),
         connect_ns: Seen::unseen("tcp-connect: there is no loopback interface"),
+        load_ns: Seen::unseen("the ladder has no curve of latency against size"),
     }
 }
 

@@ -114,6 +114,7 @@ fn run(command: &[&str], places: &[Place], sampled_part: f64) -> Run {
         faults: Seen::Value(Faults { minor: 312, major: 0 }),
         memory_peak: Seen::unseen("not recorded"),
         hand_overs: Seen::unseen("not recorded"),
+        loads: Seen::unseen("not recorded"),
         programs: Seen::unseen("not recorded"),
         functions: Seen::unseen("stacks are not taken yet"),
         lines: Seen::unseen("stacks are not taken yet"),

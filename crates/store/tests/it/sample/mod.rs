@@ -231,6 +231,7 @@ fn trailer() -> Trailer {
         host_cpu: Seen::Value(HostCpu { busy_ns: 1, span_ns: 2, ..HostCpu::default() }),
         living: vec![(1001, counters())],
         living_until: None,
+        loads: Seen::unseen("made by a dwell that did not record it"),
         peaks: Vec::new(),
         began_at_bytes: None,
         files: Seen::unseen("made by a dwell that did not record it"),
@@ -283,5 +284,6 @@ pub(crate) fn variant(event: &Event) -> &'static str {
         Event::AliveStack { .. } => "AliveStack",
         Event::MemoryPeak { .. } => "MemoryPeak",
         Event::Established { .. } => "Established",
+        Event::Load { .. } => "Load",
     }
 }

@@ -21,6 +21,19 @@ pub(crate) fn registers([pc, sp, fp, lr, x19, x20, x21, x22]: [u64; 8]) -> Regis
     kept.into_iter().fold(Registers::aarch64(pc, sp, fp, lr), |all, (number, value)| all.with(number, value))
 }
 
+/// `SCRATCH_REGS` of `kernel.h`, by their DWARF numbers.
+#[cfg(target_arch = "x86_64")]
+const SCRATCH: [u16; 9] = [0, 1, 2, 4, 5, 8, 9, 10, 11];
+/// `SCRATCH_REGS` of `kernel.h`, by their DWARF numbers.
+#[cfg(target_arch = "aarch64")]
+const SCRATCH: [u16; 19] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18];
+
+/// All registers of a record.
+fn all_registers(stack: &wire::Stack) -> Registers {
+    let scratch = SCRATCH.into_iter().zip(stack.scratch).take(stack.scratch_regs as usize);
+    scratch.fold(registers(stack.regs), |all, (number, value)| all.with(number, value))
+}
+
 /// A record of the ring of stacks.
 pub(crate) enum OfStacks {
     Stack(Ns, Box<RawStack>),
@@ -58,7 +71,7 @@ fn stack(record: &[u8]) -> Result<(Ns, RawStack), Malformed> {
         tid: stack.head.tid,
         pid: stack.pid,
         of,
-        registers: registers(stack.regs),
+        registers: all_registers(stack),
         kernel: stack.kernel.iter().take(entries).copied().collect(),
         user: user.to_vec(),
         python: None,
