@@ -3,9 +3,9 @@
 
 use crate::calls::Arch;
 use crate::names::Names;
-use model::files::{FileUse, FileUses, Transfers};
+use model::files::{DurableWrites, FileUse, FileUses, Transfers};
 use model::recording::Trailer;
-use model::run::{FileRow, FileTable, ThreadLedger, TransferRow};
+use model::run::{DurableRow, FileRow, FileTable, ThreadLedger, TransferRow};
 use model::{Pid, Seen};
 
 /// All rows, those that moved most first.
@@ -30,6 +30,7 @@ fn row(file: &FileUse, uses: &FileUses, names: &Names, threads: &[ThreadLedger])
         read: transfers(&file.read, uses.point_bytes, names.arch),
         written: transfers(&file.written, uses.point_bytes, names.arch),
         flags: flags.into_iter().filter(|(has, _)| *has).map(|(_, name)| name.to_owned()).collect(),
+        durable: file.durable.as_ref().and_then(|sum| durable(sum, names.arch)),
     }
 }
 
@@ -53,6 +54,12 @@ fn program(threads: &[ThreadLedger], pid: Pid) -> Seen<String> {
         || Seen::unseen("the thread that leads the process was not observed"),
         |leader| Seen::Value(leader.name.clone()),
     )
+}
+
+fn durable(sum: &DurableWrites, arch: Arch) -> Seen<DurableRow> {
+    let &DurableWrites { calls, bytes, ns, call } = sum;
+    let row = |call| DurableRow { call: arch.syscall(call).to_string(), calls, bytes, total_ns: ns };
+    call.filter(|_| calls > 0).map_or(Seen::Absent, |call| Seen::Value(row(call)))
 }
 
 fn transfers(sum: &Transfers, point_bytes: u64, arch: Arch) -> TransferRow {

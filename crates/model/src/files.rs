@@ -4,6 +4,7 @@
 //! Both are by the calls that read and write: what is mapped, sent by `sendfile` or moved by
 //! io_uring is in neither.
 
+use crate::seen::unrecorded;
 use crate::{Call, Ns, Pid, Seen};
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +44,23 @@ pub struct FileUse {
     pub dsync: bool,
     /// With `O_DIRECT`.
     pub direct: bool,
+    /// Writes that waited to be durable.
+    #[serde(default = "unrecorded")]
+    pub durable: Seen<DurableWrites>,
+}
+
+/// Writes to a file that was opened with `O_SYNC` or `O_DSYNC`, as far as they left their CPU: each
+/// waits until the device has confirmed it. Counted, not estimated.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DurableWrites {
+    /// How many.
+    pub calls: u64,
+    /// Bytes that they wrote.
+    pub bytes: u64,
+    /// Their time, waits included.
+    pub ns: Ns,
+    /// The call of the last.
+    pub call: Option<Call>,
 }
 
 /// What was moved in one direction: estimates by a sample in which each byte has the same chance.
@@ -95,6 +113,23 @@ pub struct FileRow {
     pub written: TransferRow,
     /// How it was opened, of `O_SYNC`, `O_DSYNC` and `O_DIRECT`.
     pub flags: Vec<String>,
+    /// Writes that waited to be durable; absent where there were none.
+    #[serde(default = "unrecorded")]
+    pub durable: Seen<DurableRow>,
+}
+
+/// Writes that each waited until the device has confirmed them: of a file that was opened with
+/// `O_SYNC` or `O_DSYNC`. Counted, not estimated.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DurableRow {
+    /// The call of the last.
+    pub call: String,
+    /// How many.
+    pub calls: u64,
+    /// Bytes that they wrote.
+    pub bytes: u64,
+    /// Their time, waits included.
+    pub total_ns: Ns,
 }
 
 /// What was moved in one direction.

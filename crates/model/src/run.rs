@@ -7,7 +7,7 @@ use crate::account::{AccountPart, Basis, State, Step};
 use crate::code_location::Runtime;
 use crate::costs::Costs;
 use crate::coverage::{Coverage, Interval};
-pub use crate::files::{FileRow, FileTable, TransferRow};
+pub use crate::files::{DurableRow, FileRow, FileTable, TransferRow};
 pub use crate::hand_overs::{HandOverEnd, HandOverRow, HandOvers};
 use crate::limits::Limits;
 use crate::loads::LoadTable;

@@ -144,6 +144,12 @@ fn a_file_that_syncs_each_write() {
 }
 
 #[test]
+fn a_file_that_syncs_each_write_among_others() {
+    let says = "records waits for the disk in each of 300 calls";
+    is_found("sync-writes", says, "journal @/records 300", "journal-once @/records 300");
+}
+
+#[test]
 fn names_that_are_not_there() {
     is_found("metadata-calls", "in missing (causes_files.c:", "missing @ 100000", "listed @ 100000");
 }

@@ -1,6 +1,7 @@
 /* Causes of files, pipes and sleeps, each beside the same work without it: causes_files WAY PATH COUNT.
  *
  *   each-synced, each-durable | synced-once    COUNT records, each confirmed by the disk, or all at once
+ *   journal | journal-once                     COUNT records likewise, each after 20 writes to a log that nobody syncs
  *   missing | listed                           whether COUNT names are in a directory
  *   by-bytes, by-64 | by-blocks                a file is copied
  *   files | packed                             COUNT small files are read, ten times each; or one with all of them
@@ -75,6 +76,25 @@ static void records(int flags, int every)
         if (every && i % every == 0 && fsync(file))
             fail("fsync");
     }
+    unlink(path);
+}
+
+static void journal(int flags)
+{
+    char log_path[4096];
+    snprintf(log_path, sizeof log_path, "%s-log", path);
+    int log = opened(log_path, O_WRONLY | O_CREAT | O_TRUNC);
+    int file = opened(path, O_WRONLY | O_CREAT | O_TRUNC | flags);
+    for (long i = 0; i < count; i++) {
+        for (int j = 0; j < 20; j++)
+            if (write(log, block, SMALL) < 0)
+                fail("log");
+        if (write(file, block, 100) < 0)
+            fail("write");
+    }
+    if (!flags && fsync(file))
+        fail("fsync");
+    unlink(log_path);
     unlink(path);
 }
 
@@ -246,7 +266,8 @@ int main(int arguments, char **given)
         void (*call)(int);
         int with;
     } others[] = {{"polls", children, 1},   {"waits", children, 0}, {"polls-thread", threads, 1},
-                  {"joins", threads, 0},    {"stream", stream, O_DIRECT}, {"cached", stream, 0}};
+                  {"joins", threads, 0},    {"stream", stream, O_DIRECT}, {"cached", stream, 0},
+                  {"journal", journal, O_DSYNC}, {"journal-once", journal, 0}};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (!strcmp(way, plain[i].name))
             return plain[i].call(), 0;

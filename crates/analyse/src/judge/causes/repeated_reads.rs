@@ -286,6 +286,7 @@ mod tests {
             read,
             written: TransferRow::default(),
             flags: Vec::new(),
+            durable: Seen::Absent,
         }
     }
 

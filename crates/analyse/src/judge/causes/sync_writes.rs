@@ -5,12 +5,12 @@ use crate::grid::Grid;
 use crate::judge::Evidence;
 use crate::judge::along::Along;
 use crate::judge::file_calls::{Gone, SYNCS, WRITES};
-use crate::judge::predict::{Goes, Kind};
+use crate::judge::predict::{Goes, Kind, Part};
 use crate::judge::results::moved;
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
-use model::run::{CallRow, WaitRow};
+use model::run::{CallRow, DurableRow, FileRow, WaitRow};
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time};
 use model::wait::{WaitTarget, WakerKind};
 use model::{Ns, Seen, Sentence, State, say};
@@ -24,8 +24,9 @@ pub(super) static CAUSE: Cause = Cause {
         why: "Each such call waits until the disk has confirmed everything before it: a flush of the disk's cache, and mostly \
               a commit of the file system's journal. That takes as long for one record as for a thousand.",
         rule: "Such calls returned 10 times or more, and what they wait for is on the path. Fewer are one confirmation \
-               at the end of a piece of work, which is what these calls are for. Writes count where at least every other one \
-               waits for the disk, and not to let it catch up, which a timer ends. No more than 256 KiB are written for each: \
+               at the end of a piece of work, which is what these calls are for. Of writes those count that waited and whose file \
+               was opened with `O_SYNC` or `O_DSYNC`: all of these are counted. Where that is not known or not so, writes \
+               count if at least every other one waits for the disk, and not to let it catch up, which a timer ends. No more than 256 KiB are written for each: \
                that takes any disk less than its confirmation.",
         else_it_could_be: "Another program that syncs to the same disk makes each call longer: the disk's own figures \
                            on the page are of all programs.",
@@ -54,13 +55,13 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if let Seen::Unseen(why) = evidence.syscalls {
         return Outcome::Unavailable(why.clone());
     }
-    let synced = evidence.calls_named(SYNCS);
-    let calls = [synced, durable_writes(evidence)].concat();
-    let times: u64 = calls.iter().map(|(_, row)| row.calls).sum();
+    let synced = evidence.calls_named(SYNCS).into_iter().map(Confirms::all);
+    let calls: Vec<Confirms<'_>> = synced.chain(durable_writes(evidence)).collect();
+    let times: u64 = calls.iter().map(|one| one.calls).sum();
     if times < CALLS_MIN {
         return Outcome::RuledOut(say!("the program synced ", Count(times, "time")));
     }
-    match written(evidence) {
+    match written(evidence, &calls) {
         Some(bytes) if bytes / times > BYTES_MAX => Outcome::RuledOut(say!(
             "the program synced ",
             Count(times, "time"),
@@ -72,17 +73,75 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     }
 }
 
+/// Calls of a row that wait for the disk to confirm what was written.
+#[derive(Debug, Clone)]
+struct Confirms<'a> {
+    index: usize,
+    row: &'a CallRow,
+    /// How many of them do.
+    calls: u64,
+    /// Their time.
+    total_ns: Ns,
+    /// The files, where only writes to these do: those with most time first, by their rows.
+    files: Vec<(usize, &'a FileRow, &'a DurableRow)>,
+}
+
+impl<'a> Confirms<'a> {
+    fn all((index, row): (usize, &'a CallRow)) -> Self {
+        Self { index, row, calls: row.calls, total_ns: row.total_ns, files: Vec::new() }
+    }
+
+    /// What these calls have of the row's time.
+    fn of_row(&self) -> f64 {
+        (self.total_ns as f64 / self.row.total_ns.max(1) as f64).min(1.0)
+    }
+
+    /// Such a part of these calls.
+    fn gone(&self, part: Part) -> Gone<'a> {
+        let of_row = self.of_row();
+        Gone { row: self.row, calls: self.calls, part: (part.0 * of_row, part.1 * of_row) }
+    }
+
+    /// Whether such a wait is one of these.
+    fn waits(&self, wait: &WaitRow) -> bool {
+        let is_of =
+            |file: &FileRow| matches!(&wait.on, WaitTarget::File(Seen::Value(path)) if *path == file.path);
+        self.files.is_empty() || self.files.iter().any(|(_, file, _)| is_of(file))
+    }
+}
+
 /// Calls that write, and wait for the disk to confirm it.
-fn durable_writes<'a>(evidence: &Evidence<'a>) -> Vec<(usize, &'a CallRow)> {
+fn durable_writes<'a>(evidence: &Evidence<'a>) -> Vec<Confirms<'a>> {
     let confirms = |row: &CallRow| {
         let waits = evidence.waits_in(State::Disk, &[&row.name.name]);
         waits.iter().map(|(_, wait)| confirmed(wait)).sum::<u64>() * WRITES_A_WAIT >= row.calls
     };
-    evidence
-        .calls_named(WRITES)
-        .into_iter()
-        .filter(|(_, row)| row.calls >= CALLS_MIN && confirms(row))
-        .collect()
+    let writes = evidence.calls_named(WRITES).into_iter().filter(|(_, row)| row.calls >= CALLS_MIN);
+    let of_row = |(index, row): (usize, &'a CallRow)| {
+        let files = durable_files(evidence, row);
+        let calls: u64 = files.iter().map(|(_, _, durable)| durable.calls).sum();
+        if calls < CALLS_MIN || confirms(row) {
+            return confirms(row).then(|| Confirms::all((index, row)));
+        }
+        let total_ns: Ns = files.iter().map(|(_, _, durable)| durable.total_ns).sum();
+        Some(Confirms {
+            index,
+            row,
+            calls: calls.min(row.calls),
+            total_ns: total_ns.min(row.total_ns),
+            files,
+        })
+    };
+    writes.filter_map(of_row).collect()
+}
+
+/// The files that such a call wrote to, each write waiting to be durable.
+fn durable_files<'a>(evidence: &Evidence<'a>, row: &CallRow) -> Vec<(usize, &'a FileRow, &'a DurableRow)> {
+    let rows = evidence.files.value().map_or(&[][..], |files| files.rows.as_slice());
+    let all = rows.iter().enumerate().filter_map(|(index, file)| Some((index, file, file.durable.value()?)));
+    let mut all: Vec<_> = all.filter(|(_, _, durable)| *durable.call == *row.name.name).collect();
+    all.sort_by_key(|(index, _, durable)| (std::cmp::Reverse(durable.total_ns), *index));
+    all
 }
 
 /// Waits that no timer ended: it ends those of a writer that the kernel slows down.
@@ -92,8 +151,12 @@ fn confirmed(wait: &WaitRow) -> u64 {
     wait.calls.saturating_sub(timed)
 }
 
-/// What was written: by the program's calls, or to all disks.
-fn written(evidence: &Evidence<'_>) -> Option<u64> {
+/// What was written: to files that sync each write, else by the program's calls, or to all disks.
+fn written(evidence: &Evidence<'_>, confirm: &[Confirms<'_>]) -> Option<u64> {
+    if confirm.iter().all(|one| !one.files.is_empty()) {
+        let files = confirm.iter().flat_map(|one| &one.files);
+        return Some(files.map(|(_, _, durable)| durable.bytes).sum());
+    }
     let calls = evidence.calls_named(WRITES);
     let moved = |(_, row): &(usize, &CallRow)| moved(row).value().map(|moved| moved.bytes);
     let by_calls: Option<u64> = calls.iter().map(moved).sum();
@@ -108,32 +171,51 @@ fn written(evidence: &Evidence<'_>) -> Option<u64> {
     by_calls.filter(|_| !mapped && !calls.is_empty()).or(by_disks)
 }
 
-fn finding(evidence: &Evidence<'_>, calls: &[(usize, &CallRow)], times: u64) -> Finding {
-    let total_ns: Ns = calls.iter().map(|(_, row)| row.total_ns).sum();
-    let names: Vec<&str> = calls.iter().map(|(_, row)| &*row.name.name).collect();
-    let waits = evidence.waits_in(State::Disk, &names);
+fn finding(evidence: &Evidence<'_>, calls: &[Confirms<'_>], times: u64) -> Finding {
+    let total_ns: Ns = calls.iter().map(|one| one.total_ns).sum();
+    let waits_of = |one: &Confirms<'_>| {
+        let waits = evidence.waits_in(State::Disk, &[&one.row.name.name]);
+        waits.into_iter().filter(|(_, wait)| one.waits(wait)).collect::<Vec<_>>()
+    };
+    let waits: Vec<_> = calls.iter().flat_map(waits_of).collect();
     let path_ns: Ns = waits.iter().map(|(_, wait)| wait.path_ns).sum();
-    let (most, call) = calls.iter().max_by_key(|(_, row)| row.total_ns).copied().expect("there are some");
+    let most = calls.iter().max_by_key(|one| one.total_ns).expect("there are some");
+    let (row, call) = (most.index, most.row);
     let longest = waits.iter().max_by_key(|(_, wait)| wait.path_ns);
-    let place = longest.map_or(Place::Call(most), |(row, _)| Place::Wait(*row));
+    let durable = most.files.first();
+    let by_file = durable.map(|(row, _, _)| Place::File(*row));
+    let place = by_file.or(longest.map(|(row, _)| Place::Wait(*row))).unwrap_or(Place::Call(row));
     let share_ns = Interval { lo: path_ns, hi: total_ns.min(evidence.whole_ns).max(path_ns) };
     let part = (1.0 - 1.0 / GROUP, 1.0 - 1.0 / times as f64);
     let queued_ns = evidence.queued_after(waits.iter().map(|(_, wait)| wait.calls).sum());
-    let gone: Vec<_> = calls.iter().map(|(_, row)| Gone { row, calls: row.calls, part }).collect();
+    let gone: Vec<_> = calls.iter().map(|one| one.gone(part)).collect();
     let goes = evidence.without(&gone, Along::Wrappers, Kind::Waiting).and_beside(queued_ns);
     let writes = WRITES.contains(&&*call.name.name);
+    let named = match durable {
+        Some((_, named, _)) => say!(" of ", Name(named.path.clone())),
+        None => file(longest.map(|(_, wait)| *wait)),
+    };
+    let flags = durable.map(|(_, opened, durable)| {
+        let opened = opened.flags.join(", ");
+        say!(
+            "opened with ",
+            Name(opened),
+            ": ",
+            Count(durable.calls, "write"),
+            " of ",
+            Bytes(durable.bytes),
+            " in all"
+        )
+    });
     Finding {
         cause: CAUSE.name,
         place,
-        what: say!(Name(call.name.to_string()))
-            .and(evidence.caller(&[&call.name]))
-            .and(file(longest.map(|(_, wait)| *wait)))
-            .and(say!(
-                if writes { " waits for the disk in each of " } else { " is called " },
-                Count(times, if writes { "call" } else { "time" }),
-                ", and takes ",
-                Time(total_ns)
-            )),
+        what: say!(Name(call.name.to_string())).and(evidence.caller(&[&call.name])).and(named).and(say!(
+            if writes { " waits for the disk in each of " } else { " is called " },
+            Count(times, if writes { "call" } else { "time" }),
+            ", and takes ",
+            Time(total_ns)
+        )),
         change: if writes {
             say!("write many records at once, or open the file without O_SYNC and sync once for many")
         } else {
@@ -141,7 +223,10 @@ fn finding(evidence: &Evidence<'_>, calls: &[(usize, &CallRow)], times: u64) -> 
         },
         share_ns,
         saving: evidence.saving(&Goes::Parts(goes), part, Known::Counted),
-        evidence: vec![say!(Count(times, "call"), ", each ", Time(total_ns / times), " on average")],
+        evidence: [Some(say!(Count(times, "call"), ", each ", Time(total_ns / times), " on average")), flags]
+            .into_iter()
+            .flatten()
+            .collect(),
         assumes: vec![say!("the records need not be durable one by one")],
         verify: vec![say!("dwell compare --predicted of this run's --json, with both versions")],
         explains: Vec::new(),
@@ -156,77 +241,4 @@ fn file(wait: Option<&WaitRow>) -> Sentence {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::judge::file_samples::{call, disk, series, step, wait};
-    use crate::judge::samples::{found, judged, run, saves, sites};
-    use model::prediction::Site;
-    use model::{Diagnosis, Reason, Run};
-
-    const MS: Ns = 1_000_000;
-
-    /// A second, of which 900 ms are in this call.
-    fn of(name: &'static str, calls: u64) -> Run {
-        let mut run = run(&[(State::User, 100 * MS), (State::Disk, 900 * MS)]);
-        run.syscalls = Seen::Value(vec![call(name, calls, 0, 900 * MS)]);
-        run.path = vec![step(State::Kernel, Reason::Syscall(name.into()), 900 * MS)];
-        run
-    }
-
-    fn diagnosis(run: &Run, name: &'static str) -> Diagnosis {
-        judged(run, &sites(run, &[(Site::Call(name.into()), [900 * MS; 3])]))
-    }
-
-    #[test]
-    fn nine_tenths_of_many_syncs_go_or_all_but_one() {
-        let run = of("fsync", 100);
-        let diagnosis = diagnosis(&run, "fsync");
-        assert_eq!(saves(found(&diagnosis, "sync-writes").expect("it is there")), (810 * MS, 891 * MS));
-    }
-
-    #[test]
-    fn the_same_without_clocks() {
-        let run = of("fsync", 100);
-        let diagnosis = judged(&run, &Seen::unseen("no clocks"));
-        assert_eq!(saves(found(&diagnosis, "sync-writes").expect("it is there")), (810 * MS, 891 * MS));
-    }
-
-    #[test]
-    fn a_few_syncs_are_no_cause() {
-        let run = of("fsync", 9);
-        let diagnosis = diagnosis(&run, "fsync");
-        assert!(found(&diagnosis, "sync-writes").is_none());
-        assert!(diagnosis.ruled_out.iter().any(|(cause, _)| cause.id == "sync-writes"));
-    }
-
-    fn written(calls: u64, waits: u64, by: WakerKind) -> Diagnosis {
-        let mut run = of("write", calls);
-        let file = WaitTarget::File(Seen::Value("/db".into()));
-        run.waits = vec![wait(State::Disk, "write", file, waits, 890 * MS, by)];
-        diagnosis(&run, "write")
-    }
-
-    #[test]
-    fn writes_that_wait_for_the_disk_each_time_are_the_same() {
-        assert!(found(&written(100, 300, WakerKind::Device), "sync-writes").is_some());
-        assert!(found(&written(100, 50, WakerKind::Device), "sync-writes").is_some());
-        assert!(found(&written(100, 49, WakerKind::Device), "sync-writes").is_none());
-    }
-
-    #[test]
-    fn a_writer_that_the_kernel_slows_down_is_none() {
-        assert!(found(&written(100, 100, WakerKind::Timer), "sync-writes").is_none());
-    }
-
-    #[test]
-    fn each_confirmation_of_much_data_is_worth_its_time() {
-        let mut run = of("fsync", 100);
-        let with = |run: &mut Run, bytes: u64| {
-            let disk = disk("vda", 100, bytes, 0.0);
-            run.series = Seen::Value(series(run, disk));
-            found(&diagnosis(run, "fsync"), "sync-writes").is_some()
-        };
-        assert!(with(&mut run, 100 * BYTES_MAX));
-        assert!(!with(&mut run, 101 * BYTES_MAX));
-    }
-}
+mod tests;

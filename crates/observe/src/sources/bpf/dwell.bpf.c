@@ -183,6 +183,8 @@ int sys_exit(u64 *ctx)
 		u64 bytes = stands_for(cpu, result);
 		if (bytes)
 			count_file(call, result, bytes, total - off, now);
+		if (unlikely(off))
+			count_durable(call, result, total, now);
 	}
 	return 0;
 }

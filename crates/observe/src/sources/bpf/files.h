@@ -10,6 +10,9 @@
  * chance, whoever moves it, so sums are unbiased. The shortest gap is no less than the largest
  * small transfer, so that none is taken twice.
  *
+ * A write to a file that syncs each one (O_SYNC, O_DSYNC) waits for the device. Of writes that left
+ * their CPU these are counted all, beside the sample: each has taken longer than finding its file.
+ *
  * The table forgets the files that were not used for the longest time. `file_bytes` of all CPUs
  * less what the table has is what was forgotten.
  */
@@ -84,23 +87,9 @@ INLINE void add_transfer(struct transfers *sum, u32 call, u64 bytes, u64 stands_
 	sum->call = call;
 }
 
-/* The running thread's call, which is in the sample, has moved bytes in so much CPU time. Of wall
- * time, one call that had to wait would stand for as many waits as it stands for calls. */
-__attribute__((noinline)) int count_file(u32 call, u64 bytes, u64 stands_for, u64 ns, u64 now)
+/* What is counted of a file for the running thread's process; a new entry where there is none. */
+INLINE struct file_counts *counts_of(struct task_struct *task, struct file *file, struct inode *inode, u64 now)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	struct files_struct *open = task->files;
-	barrier_var(open);
-	bool compat __attribute__((unused)) = call & COMPAT;
-	struct file *file = open_file(open, ARG0(regs, compat));
-	struct cpu *cpu = this_cpu();
-	if (!file || !cpu)
-		return 0;
-	struct inode *inode = READ(file, f_inode);
-	if ((READ(inode, i_mode) & 0170000) != REGULAR)
-		return 0;
-	cpu->file_bytes += stands_for;
 	struct super_block *sb = READ(inode, i_sb);
 	struct file_key key = { .ino = READ(inode, i_ino), .dev = READ(sb, s_dev) };
 	key.generation = READ(inode, i_generation);
@@ -120,6 +109,55 @@ __attribute__((noinline)) int count_file(u32 call, u64 bytes, u64 stands_for, u6
 	u32 flags = READ(file, f_flags);
 	counts->flags |= (flags & O_SYNC_ONLY ? FILE_SYNC : 0) | (flags & O_DSYNC ? FILE_DSYNC : 0) |
 			 (flags & O_DIRECT ? FILE_DIRECT : 0);
+	return counts;
+}
+
+/* The running thread's call has left its CPU and moved bytes in so much time. */
+__attribute__((noinline)) int count_durable(u32 call, u64 bytes, u64 ns, u64 now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct files_struct *open = task->files;
+	barrier_var(open);
+	bool compat __attribute__((unused)) = call & COMPAT;
+	if (!(result_kind[index_of(call) & (2 * CALLS - 1)] & WRITES_FILE))
+		return 0;
+	struct file *file = open_file(open, ARG0(regs, compat));
+	if (!file || !(READ(file, f_flags) & (O_SYNC_ONLY | O_DSYNC)))
+		return 0;
+	struct inode *inode = READ(file, f_inode);
+	if ((READ(inode, i_mode) & 0170000) != REGULAR)
+		return 0;
+	struct file_counts *counts = counts_of(task, file, inode, now);
+	if (!counts)
+		return 0;
+	__sync_fetch_and_add(&counts->durable_calls, 1);
+	__sync_fetch_and_add(&counts->durable_bytes, bytes);
+	__sync_fetch_and_add(&counts->durable_ns, ns);
+	counts->durable_call = call;
+	return 0;
+}
+
+/* The running thread's call, which is in the sample, has moved bytes in so much CPU time. Of wall
+ * time, one call that had to wait would stand for as many waits as it stands for calls. */
+__attribute__((noinline)) int count_file(u32 call, u64 bytes, u64 stands_for, u64 ns, u64 now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct files_struct *open = task->files;
+	barrier_var(open);
+	bool compat __attribute__((unused)) = call & COMPAT;
+	struct file *file = open_file(open, ARG0(regs, compat));
+	struct cpu *cpu = this_cpu();
+	if (!file || !cpu)
+		return 0;
+	struct inode *inode = READ(file, f_inode);
+	if ((READ(inode, i_mode) & 0170000) != REGULAR)
+		return 0;
+	cpu->file_bytes += stands_for;
+	struct file_counts *counts = counts_of(task, file, inode, now);
+	if (!counts)
+		return 0;
 	if (result_kind[index_of(call) & (2 * CALLS - 1)] & READS_FILE)
 		add_transfer(&counts->read, call, bytes, stands_for, ns);
 	else

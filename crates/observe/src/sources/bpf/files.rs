@@ -5,7 +5,7 @@ use super::decode::objects::{REGULAR, file_kind};
 use super::wire::{self, FILE_DIRECT, FILE_DSYNC, FILE_SYNC, POINT_BYTES};
 use aya::Ebpf;
 use aya::maps::HashMap;
-use model::files::{FileUse, FileUses, Transfers};
+use model::files::{DurableWrites, FileUse, FileUses, Transfers};
 use model::recording::{Comm, FileKind};
 use model::{Call, Seen};
 use std::cmp::Reverse;
@@ -13,6 +13,8 @@ use zerocopy::transmute;
 
 /// More are not recorded: the sample says little of those that moved less.
 const FILES: usize = 256;
+/// Of these, files whose writes waited to be durable, though they moved little.
+const DURABLE: usize = 32;
 /// A call in the kernel half's sum.
 const CALL: u64 = 1024;
 
@@ -45,11 +47,22 @@ fn sorted(counted: impl Iterator<Item = (wire::FileKey, wire::FileCounts)>, file
             _ => files.push(file),
         }
     }
-    files.sort_by_key(|file| (Reverse(bytes(file)), file.dev, file.ino, file.generation, file.pid));
-    files.truncate(FILES);
+    // Writes that wait are few bytes, and worth a row all the same.
+    let waits = |file: &FileUse| file.durable.value().map_or(0, |durable| durable.calls);
+    files.sort_by_key(|file| (Reverse(waits(file)), Reverse(bytes(file)), file.dev, file.ino, file.pid));
+    let few = files.split_off(files.len().min(DURABLE));
+    files.extend(most(few, FILES - files.len()));
+    let mut files = most(files, FILES);
     let kept: u64 = files.iter().map(bytes).sum();
     let other_bytes = file_bytes.saturating_sub(kept + of_kernel);
     FileUses { point_bytes: POINT_BYTES.into(), files, other_bytes }
+}
+
+/// Those that moved most.
+fn most(mut files: Vec<FileUse>, number: usize) -> Vec<FileUse> {
+    files.sort_by_key(|file| (Reverse(bytes(file)), file.dev, file.ino, file.generation, file.pid));
+    files.truncate(number);
+    files
 }
 
 fn bytes(file: &FileUse) -> u64 {
@@ -70,6 +83,12 @@ fn of_file(key: &wire::FileKey, counts: &wire::FileCounts) -> FileUse {
         sync: has(FILE_SYNC),
         dsync: has(FILE_DSYNC),
         direct: has(FILE_DIRECT),
+        durable: Seen::Value(DurableWrites {
+            calls: counts.durable_calls,
+            bytes: counts.durable_bytes,
+            ns: counts.durable_ns,
+            call: (counts.durable_calls > 0).then_some(Call(counts.durable_call as u16)),
+        }),
     }
 }
 

@@ -575,8 +575,13 @@ struct file_counts {
 	struct transfers written;
 	/* FILE_SYNC and so on, of all descriptors. */
 	u32 flags;
-	u32 pad;
+	/* The call of the last write that waited to be durable. */
+	u32 durable_call;
 	char name[16];
+	/* Writes that waited to be durable, and their time. */
+	u64 durable_calls;
+	u64 durable_bytes;
+	u64 durable_ns;
 };
 
 /* Buckets of a histogram of call times. */
@@ -854,9 +859,12 @@ AT(file_counts, magic, 8);
 AT(file_counts, read, 16);
 AT(file_counts, written, 48);
 AT(file_counts, flags, 80);
-AT(file_counts, pad, 84);
+AT(file_counts, durable_call, 84);
 AT(file_counts, name, 88);
-SIZE(file_counts, 104);
+AT(file_counts, durable_calls, 104);
+AT(file_counts, durable_bytes, 112);
+AT(file_counts, durable_ns, 120);
+SIZE(file_counts, 128);
 AT(error_count, error, 0);
 AT(error_count, calls, 4);
 SIZE(error_count, 8);

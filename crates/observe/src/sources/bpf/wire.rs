@@ -539,8 +539,13 @@ layout! {
         written: Transfers,
         /// FILE_SYNC and so on, of all descriptors.
         flags: u32,
-        pad: u32,
+        /// The call of the last write that waited to be durable.
+        durable_call: u32,
         name: [u8; 16] as char,
+        /// Writes that waited to be durable, and their time.
+        durable_calls: u64,
+        durable_bytes: u64,
+        durable_ns: u64,
     }
 
     /// Buckets of a histogram of call times.
