@@ -8,6 +8,7 @@
 //! A program runs in a process of its own, in a directory that is its current one; it is bounded in
 //! time and space, and leaves nothing outside that directory. This crate concludes nothing.
 
+mod local;
 mod pairs;
 mod programs;
 pub mod server;

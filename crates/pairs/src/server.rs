@@ -3,8 +3,9 @@
 //! On loopback, until its standard input ends. A request of 8 bytes, a number of microseconds in
 //! the byte order of the machine, is answered with the same 8 bytes after that time.
 
+use crate::local;
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpListener};
 use std::process;
 use std::thread;
 use std::time::Duration;
@@ -22,14 +23,16 @@ pub fn serve(say: impl FnOnce(&str) -> io::Result<()>) -> io::Result<()> {
         let _ = io::copy(&mut io::stdin(), &mut io::sink());
         process::exit(0);
     });
-    say(&format!("{}\n", listener.local_addr()?.port()))?;
+    let port = listener.local_addr()?.port();
+    local::serve(port, answer)?;
+    say(&format!("{port}\n"))?;
     for connection in listener.incoming().flatten() {
         thread::spawn(move || answer(connection));
     }
     Ok(())
 }
 
-fn answer(mut connection: TcpStream) -> io::Result<()> {
+fn answer(mut connection: impl Read + Write) -> io::Result<()> {
     let mut request = [0; 8];
     loop {
         connection.read_exact(&mut request)?;
