@@ -4,32 +4,45 @@ mod chase;
 mod computes;
 mod connections;
 mod copies;
+mod copy;
+mod disk_limit;
 mod downloads;
 mod faults;
+mod file_polls;
 mod heat_grid;
 mod heat_grid_python;
 mod heat_grid_slip;
+mod large_file;
 mod link_copy;
 mod list;
 mod list_nodes;
 mod list_nodes_c;
+mod listing;
+mod local_peer;
 mod locks;
 mod log_resolver;
+mod lookups;
 mod one_answer;
 mod one_cpu;
 mod packs;
 mod parses;
 mod parts;
 mod pipeline;
+mod plain_listing;
 mod polls;
 mod python_threads;
+mod repeated_reads;
 mod requests;
 mod scans;
+mod scattered_reads;
 mod small_files;
+mod small_files_cold;
+mod small_writes;
 mod sorts;
 mod spawns;
 mod spins;
 mod switches;
+mod syncs;
 
 use crate::Pair;
 
@@ -38,12 +51,15 @@ pub static ALL: &[&Pair] = &[
     &list_nodes::PAIR,
     &list_nodes_c::PAIR,
     &small_files::PAIR,
+    &small_files_cold::PAIR,
     &downloads::PAIR,
     &heat_grid::PAIR,
     &heat_grid_python::PAIR,
     &heat_grid_slip::PAIR,
+    &copy::PAIR,
     &log_resolver::PAIR,
     &link_copy::PAIR,
+    &listing::PAIR,
     &scans::PAIR,
     &faults::PAIR,
     &list::PAIR,
@@ -58,11 +74,21 @@ pub static ALL: &[&Pair] = &[
     &requests::PAIR,
     &parts::PAIR,
     &connections::PAIR,
+    &small_writes::PAIR,
+    &lookups::PAIR,
+    &syncs::PAIR,
+    &repeated_reads::PAIR,
+    &scattered_reads::PAIR,
+    &disk_limit::PAIR,
+    &local_peer::PAIR,
+    &file_polls::PAIR,
     &computes::PAIR,
     &sorts::PAIR,
     &parses::PAIR,
     &packs::PAIR,
     &copies::PAIR,
+    &large_file::PAIR,
+    &plain_listing::PAIR,
     &pipeline::PAIR,
     &one_answer::PAIR,
 ];

@@ -10,6 +10,7 @@ pub mod http;
 mod link;
 mod names;
 
+use crate::local;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::process;
@@ -68,7 +69,9 @@ pub fn serve(service: Service, say: impl FnOnce(&str) -> io::Result<()>) -> io::
 fn requests(at: Ipv4Addr, say: impl FnOnce(&str) -> io::Result<()>) -> io::Result<()> {
     let listener = TcpListener::bind((at, 0))?;
     until_input_ends();
-    told(listener.local_addr()?, say)?;
+    let told_at = listener.local_addr()?;
+    local::serve(told_at.port(), plain)?;
+    told(told_at, say)?;
     for connection in listener.incoming().flatten() {
         thread::spawn(move || answer(connection));
     }
@@ -86,12 +89,16 @@ fn until_input_ends() {
     });
 }
 
-fn answer(mut connection: TcpStream) -> io::Result<()> {
-    let mut request = [0; 8];
+fn answer(connection: TcpStream) -> io::Result<()> {
     let mut seen = [0; 4];
     if connection.peek(&mut seen)? == seen.len() && seen == *b"GET " {
         return http::answer(&connection);
     }
+    plain(connection)
+}
+
+fn plain(mut connection: impl Read + Write) -> io::Result<()> {
+    let mut request = [0; 8];
     loop {
         connection.read_exact(&mut request)?;
         let us = u64::from_ne_bytes(request).min(LONGEST_US);

@@ -1,6 +1,7 @@
 //! What programs of several pairs do.
 
 use rustix::process::{Pid, WaitOptions, waitpid};
+use std::fs::{self, File};
 use std::hint::black_box;
 use std::{io, thread};
 
@@ -84,4 +85,31 @@ pub(crate) fn in_threads(threads: usize, work: &(impl Fn() -> io::Result<()> + S
         };
         threads.into_iter().map(ended).fold(Ok(()), io::Result::and)
     })
+}
+
+/// Lets the kernel forget what it has of a file in memory, as far as the disk has it.
+pub(crate) fn forget(file: &File) -> io::Result<()> {
+    Ok(rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed)?)
+}
+
+/// A directory of directories that have a hundred names each, all of them of one empty file.
+pub(crate) fn tree(path: &str, names: u64) -> io::Result<()> {
+    fs::create_dir(path)?;
+    for directory in 0..names.div_ceil(100) {
+        fs::create_dir(format!("{path}/{directory}"))?;
+    }
+    fs::write(format!("{path}/0/0"), "")?;
+    for name in 1..names {
+        fs::hard_link(format!("{path}/0/0"), format!("{path}/{}/{name}", name / 100))?;
+    }
+    Ok(())
+}
+
+/// A directory that no run had before this one. Its files are emptied and stay there: to make files
+/// where many were removed takes ext4 several times as long, since it passes over each inode that
+/// was freed in the last minutes, and every run would find another state.
+pub(crate) fn fresh_directory(name: &str) -> io::Result<String> {
+    let path = format!("{name}-{}", std::process::id());
+    fs::create_dir(&path)?;
+    Ok(path)
 }

@@ -52,7 +52,7 @@ fn sorted(counted: impl Iterator<Item = (wire::FileKey, wire::FileCounts)>, file
     files.sort_by_key(|file| (Reverse(waits(file)), Reverse(bytes(file)), file.dev, file.ino, file.pid));
     let few = files.split_off(files.len().min(DURABLE));
     files.extend(most(few, FILES - files.len()));
-    let mut files = most(files, FILES);
+    let files = most(files, FILES);
     let kept: u64 = files.iter().map(bytes).sum();
     let other_bytes = file_bytes.saturating_sub(kept + of_kernel);
     FileUses { point_bytes: POINT_BYTES.into(), files, other_bytes }
