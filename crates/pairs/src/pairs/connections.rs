@@ -1,51 +1,45 @@
-//! A new connection for each query, or one that is kept.
+//! A session for each table that is fetched, or one for all of them.
 
-use crate::peer::{ask, connected};
+use crate::peer::{connected, fetch};
 use crate::server::Service;
-use crate::work::in_threads;
 use crate::{Need, Pair, Run, Setting, Size, Way};
 use std::io;
 
 pub(super) static PAIR: Pair = Pair {
     name: "connections",
-    title: "a connection and a login for each query, or one that is kept",
+    title: "a connection and a login for each table, or one for all",
     cause: Some("connection-churn"),
-    size: Size { unit: "queries", usual: 1_000, least: 500, most: 3_000 },
+    size: Size { unit: "tables", usual: 300, least: 130, most: 1_000 },
     ways: &[
-        Way { name: "new", what: "a connection for each query", run: Run::Native(new) },
-        Way { name: "kept", what: "one connection for all queries of a thread", run: Run::Native(kept) },
+        Way { name: "new", what: "a connection for each table", run: Run::Native(new) },
+        Way { name: "kept", what: "one connection for all", run: Run::Native(kept) },
     ],
     source: include_str!("connections.rs"),
     needs: &[Need::Server(Service::Requests)],
-    lesson: "Before the first query a connection takes a round trip, a socket and often a process at the other end, and a \
-             login (TLS takes its own round trips): here 1 ms, for queries of 0.2 ms. None of it is the work. Keep the \
-             connection: a session or client object in place of a function, a pool for databases, keep-alive for HTTP.",
+    lesson: "Before the first question a connection takes a round trip, a socket, often a process at the other end, and a \
+             login (TLS takes its own round trips): here 1 ms, for tables that take less. None of it is the work. \
+             Keep the connection: a session or client object in place of a function, a pool for databases, keep-alive \
+             for HTTP.",
     writing: None,
 };
 
-/// What the server takes.
-const LOGIN_US: u64 = 1_000;
-const QUERY_US: u64 = 200;
-const THREADS: usize = 4;
+const LOGIN: &str = "/0?latency_ms=1";
+const TABLE: &str = "/160000";
 
 fn new(setting: &Setting) -> io::Result<()> {
-    in_threads(THREADS, &|| {
-        for _ in 0..setting.size / THREADS as u64 {
-            let peer = connected(setting)?;
-            ask(&peer, LOGIN_US)?;
-            ask(&peer, QUERY_US)?;
-        }
-        Ok(())
-    })
+    for _ in 0..setting.size {
+        let peer = connected(setting)?;
+        fetch(&peer, LOGIN)?;
+        fetch(&peer, TABLE)?;
+    }
+    Ok(())
 }
 
 fn kept(setting: &Setting) -> io::Result<()> {
-    in_threads(THREADS, &|| {
-        let peer = connected(setting)?;
-        ask(&peer, LOGIN_US)?;
-        for _ in 0..setting.size / THREADS as u64 {
-            ask(&peer, QUERY_US)?;
-        }
-        Ok(())
-    })
+    let peer = connected(setting)?;
+    fetch(&peer, LOGIN)?;
+    for _ in 0..setting.size {
+        fetch(&peer, TABLE)?;
+    }
+    Ok(())
 }

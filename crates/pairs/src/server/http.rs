@@ -31,6 +31,8 @@ struct Asked {
 
 /// Answers requests on a connection until it is closed.
 pub(crate) fn answer(connection: &TcpStream) -> io::Result<()> {
+    // A last small piece would wait for an acknowledgement.
+    connection.set_nodelay(true)?;
     let mut lines = BufReader::new(connection.try_clone()?);
     loop {
         let mut head = Vec::new();

@@ -28,9 +28,10 @@ pub(super) static CAUSE: Cause = Cause {
         change: "Keep connections open and use them again: HTTP keep-alive (a session or client object in place of a \
                  function), a pool for databases, one process for many requests.",
         part: "Counted: what was waited for on a connection before anything was sent, and the CPU time of the calls that \
-               open it, goes for all but as many as were open at once. What the peer does for a new connection is in its \
-               first turn: at the high end up to 2 ms of it go (twice what it takes to start a process), and all of it \
-               where TLS or a login is usual behind the port.",
+               open and close it, goes for all but as many as were open at once. What the peer does for a new connection is \
+               in its first turn: at the high end up to 2 ms of it go (twice what it takes to start a process), and all of \
+               it where TLS or a login is usual behind the port; at the low end what of that the first turns last longer \
+               than the later ones on average, where most connections have later ones.",
         assumes: "The peer keeps connections open.",
     },
     explains: &["dns-lookups"],
@@ -58,8 +59,11 @@ const GREETED: &[&str] = &[
 ];
 /// What a peer does for a new connection at most: twice the start of a process.
 const SETUP_NS: Ns = 2_000_000;
-/// Calls that open a connection.
-const CALLS: &[&str] = &["socket", "connect"];
+/// Calls that open a connection, and the one that closes it, as other files.
+const CALLS: &[&str] = &["socket", "connect", CLOSE];
+const CLOSE: &str = "close";
+/// Where so many times as many files are closed, these are mostly no connections.
+const CLOSED_MAX: u64 = 2;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     Outcome::of_table(evidence.connections, |rows| {
@@ -140,8 +144,23 @@ fn waits(
     let most_ns = if greeted { Ns::MAX } else { SETUP_NS * of.times };
     let handshake_ns = opening.first_turn_ns.min(most_ns);
     let part = |ns: Ns| peers::part(evidence, of, ns) * again;
-    let part = (part(opening.waited_ns), part(opening.waited_ns + handshake_ns));
+    let least_ns = beyond_later_ns(of, opening).min(handshake_ns);
+    let part = (part(opening.waited_ns + least_ns), part(opening.waited_ns + handshake_ns));
     (part.1 > 0.0).then(|| (peers::share(&goes, part), evidence.saving(&goes, part, Known::Counted)))
+}
+
+/// What the first turns last beyond as many later ones, where most connections have later ones.
+/// Answers that nobody had to wait for are no turns: then these are shorter than it seems, and the
+/// first ones longer.
+fn beyond_later_ns(of: &ConnectionRow, opening: &Opening) -> Ns {
+    let established = of.times.saturating_sub(of.failed);
+    let Some(turns) = of.turns else { return 0 };
+    let later = turns.times.saturating_sub(established);
+    if later * 2 < established {
+        return 0;
+    }
+    let later_ns = turns.total_ns.saturating_sub(opening.first_turn_ns);
+    opening.first_turn_ns.saturating_sub((later_ns as f64 * established as f64 / later as f64) as Ns)
 }
 
 /// The same of the CPU time of the calls.
@@ -149,7 +168,10 @@ fn calls(evidence: &Evidence<'_>, again: u64) -> Option<(Interval, Seen<Saving>)
     if evidence.window {
         return None;
     }
-    let rows = evidence.calls_named(CALLS).into_iter().filter(|(_, row)| row.total_ns > 0 && row.calls > 0);
+    let rows = evidence.calls_named(CALLS).into_iter().filter(|(_, row)| {
+        let of_connections = *row.name.name != *CLOSE || row.calls <= CLOSED_MAX * again;
+        row.total_ns > 0 && row.calls > 0 && of_connections
+    });
     let each = rows.filter_map(|(_, row)| {
         let site = Site::Call(row.name.clone());
         if evidence.prediction.is_some() && evidence.site(&site).is_none() {
@@ -167,6 +189,7 @@ fn calls(evidence: &Evidence<'_>, again: u64) -> Option<(Interval, Seen<Saving>)
 mod tests {
     use super::*;
     use crate::judge::samples::{connection, found, judged, ruled_out, run, saves, sites, wait, waiting};
+    use model::peers::Turns;
     use model::prediction::Site;
     use model::run::CallRow;
     use model::wait::WaitTarget;
@@ -194,8 +217,9 @@ mod tests {
     }
 
     fn judge(run: &Run, ns: Ns) -> model::Diagnosis {
-        let connect = Site::Call("connect".into());
-        judged(run, &sites(run, &[(Site::Peer(peer()), [ns; 3]), (connect, [ns / 10; 3])]))
+        let calls = ["connect", "close"].map(|name| (Site::Call(name.into()), [ns / 10; 3]));
+        let [connect, close] = calls;
+        judged(run, &sites(run, &[(Site::Peer(peer()), [ns; 3]), connect, close]))
     }
 
     #[test]
@@ -212,22 +236,46 @@ mod tests {
     }
 
     #[test]
-    fn the_calls_that_open_them_go_too() {
+    fn what_first_turns_last_beyond_later_ones_goes_at_the_low_end() {
         let mut run = of(100);
-        run.syscalls = Seen::Value(vec![CallRow {
-            name: "connect".into(),
-            calls: 100,
+        let with_turns = |run: &mut Run, times| {
+            if let Seen::Value(rows) = &mut run.connections {
+                let turns = Turns { times, total_ns: 9000 * MS, max_ns: 70 * MS, at_once_ns: 0 };
+                rows[0].turns = Some(turns);
+            }
+            saves(found(&judge(run, 10_000 * MS), "connection-churn").unwrap())
+        };
+        // 20 ms of TLS and then seven of 10 ms each.
+        assert_eq!(with_turns(&mut run, 800), (1980 * MS, 2970 * MS));
+        assert_eq!(with_turns(&mut run, 101), (990 * MS, 2970 * MS), "most have no later ones");
+        if let Seen::Value(rows) = &mut run.connections {
+            rows[0].service = None;
+        }
+        assert_eq!(with_turns(&mut run, 800), (1188 * MS, 1188 * MS), "2 ms each at most");
+    }
+
+    #[test]
+    fn the_calls_that_open_and_close_them_go_too() {
+        let mut run = of(100);
+        let call = |name: &'static str, calls, cpu_ns| CallRow {
+            name: name.into(),
+            calls,
             errors: 0,
             total_ns: 1000 * MS,
-            cpu_ns: 100 * MS,
+            cpu_ns,
             p50_ns: 0,
             p99_ns: 0,
             max_ns: 0,
             estimate: None,
             results: Seen::Absent,
-        }]);
+        };
+        run.syscalls = Seen::Value(vec![call("connect", 100, 60 * MS), call("close", 100, 40 * MS)]);
         let diagnosis = judge(&run, 10_000 * MS);
         assert_eq!(saves(found(&diagnosis, "connection-churn").unwrap()), (1089 * MS, 3069 * MS));
+        run.syscalls = Seen::Value(vec![call("connect", 100, 60 * MS), call("close", 300, 120 * MS)]);
+        let diagnosis = judge(&run, 10_000 * MS);
+        let saves = saves(found(&diagnosis, "connection-churn").unwrap());
+        assert_eq!(saves.0, 1_049_400_000, "most that are closed are files");
     }
 
     #[test]

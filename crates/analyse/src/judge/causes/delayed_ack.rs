@@ -6,7 +6,8 @@
 
 use super::{Cause, Manual, Outcome, peers};
 use crate::judge::Evidence;
-use crate::judge::predict::on_path;
+use crate::judge::predict::{ALL, Goes, on_path, together};
+use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place};
 use model::network::Connection;
 use model::peers::{ConnectionRow, DelayedAck};
@@ -29,8 +30,9 @@ pub(super) static CAUSE: Cause = Cause {
                for 200 ms; a timer and a wake-up come a little later.",
         else_it_could_be: "A server that takes 40 or 200 ms for each request that comes in two parts.",
         change: "Write a request with one call (`writev`, a buffer), or set `TCP_NODELAY` on the socket.",
-        part: "Those waits go, but for a round trip each. Counted: each such wait was seen. What one lasts beyond the \
-               delay, a fifth of it at most (38 of 48 ms), may be the other end's own time, and stays at the low end.",
+        part: "Those waits go, but for a round trip each, and at the high end the CPU time of a write for each. Counted: \
+               each such wait was seen. What one lasts beyond the delay, a fifth of it at most (38 of 48 ms), may be the \
+               other end's own time, and stays at the low end.",
         assumes: "The other end acknowledges at once what needs no answer with it, and answers as fast as before.",
     },
     explains: &["serial-requests"],
@@ -46,6 +48,8 @@ const DELAYED_MIN: u64 = 3;
 /// A round trip on which such a wait may be the round trip itself.
 const ROUND_TRIP_NS_MAX: Ns = 20_000_000;
 
+/// Calls that write to a connection.
+const WRITES: &[&str] = &["write", "writev", "sendto", "sendmsg"];
 /// What of such a wait is the delay at least: the shortest of the longer of the two is a smaller
 /// part.
 const DELAY_PART: f64 = 38.0 / 48.0;
@@ -77,7 +81,10 @@ fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, found: &Dela
         )),
         change: say!("write each request with one call, or set TCP_NODELAY"),
         share_ns: on_path(evidence, State::Network, found.total_ns),
-        saving: evidence.saving(&goes, part, Known::Counted),
+        saving: together(
+            evidence.saving(&goes, part, Known::Counted),
+            evidence.saving(&Goes::Wall(writes(evidence, found.waits)), ALL, Known::Counted),
+        ),
         evidence: vec![say!(
             Number(found.waits),
             " of ",
@@ -91,6 +98,13 @@ fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, found: &Dela
         verify: vec![say!("these waits are gone in the next run")],
         explains: Vec::new(),
     })
+}
+
+/// What a write for each wait takes on a CPU, at most.
+fn writes(evidence: &Evidence<'_>, waits: u64) -> Interval {
+    let rows = || evidence.calls_named(WRITES).into_iter().map(|(_, row)| row);
+    let (calls, cpu_ns) = rows().fold((0, 0), |sum, row| (sum.0 + row.calls, sum.1 + row.cpu_ns));
+    Interval { lo: 0, hi: (cpu_ns as f64 * waits.min(calls) as f64 / calls.max(1) as f64) as Ns }
 }
 
 /// Writes and waits on one connection.

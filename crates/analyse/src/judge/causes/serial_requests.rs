@@ -18,7 +18,8 @@ pub(super) static CAUSE: Cause = Cause {
         why: "Each takes a round trip and the peer's own time, in which this program and, as a rule, most of the peer do \
               nothing. The waits add up; under way at a time they overlap.",
         rule: "On connections to one peer something is sent and then waited for, 16 times or more (fewer leave nothing \
-               for sixteen at a time); while one is waited for no other connection to that peer owes an answer, for nine \
+               for sixteen at a time), or on 8 connections or more, since the steps of one session (a greeting, a login, \
+               a question) are on one; while one is waited for no other connection to that peer owes an answer, for nine \
                tenths of the time; what is sent and what comes back is less than 64 KiB each on average, since more is a \
                transfer that a link bounds; and no link is at its limit.",
         else_it_could_be: "Several requests at a time on one connection (HTTP/2, pipelining) look like one. A program that \
@@ -35,6 +36,8 @@ pub(super) static CAUSE: Cause = Cause {
 
 /// With fewer there is nothing for sixteen at a time.
 const TURNS_MIN: u64 = 16;
+/// Or on so many connections: the steps of one session are on one, and need each other.
+const CONNECTIONS_MIN: u64 = 8;
 /// Of the time in turns, with another under way at most this part.
 const AT_ONCE_PART: Ns = 10;
 /// How many at a time, from and to.
@@ -76,7 +79,7 @@ fn limited_link<'a>(evidence: &Evidence<'a>) -> Option<&'a str> {
 
 fn is_serial(of: &ConnectionRow, turns: &Turns) -> bool {
     let small = |bytes: u64| bytes < turns.times * peers::REQUEST_BYTES_MAX;
-    turns.times >= TURNS_MIN
+    (turns.times >= TURNS_MIN || turns.times.min(of.times) >= CONNECTIONS_MIN)
         && turns.at_once_ns <= turns.total_ns / AT_ONCE_PART
         && small(of.sent_bytes)
         && small(of.received_bytes)
@@ -184,6 +187,21 @@ mod tests {
         change(&mut run, |row| row.turns.as_mut().unwrap().max_ns = 500 * MS);
         let diagnosis = judge(&run, ns);
         assert_eq!(saves(found(&diagnosis, "serial-requests").unwrap()), (250 * MS, 500 * MS));
+    }
+
+    #[test]
+    fn on_a_connection_each_eight_are_a_list() {
+        let on = |times, connections| {
+            let (mut run, ns) = of(times);
+            change(&mut run, |row| row.times = connections);
+            judge(&run, ns)
+        };
+        // Ten at a time, since there are no more: the longest is left.
+        assert_eq!(saves(found(&on(10, 10), "serial-requests").unwrap()), (45 * MS, 90 * MS));
+        assert!(found(&on(8, 8), "serial-requests").is_some());
+        for (times, connections) in [(7, 7), (1, 1), (15, 7), (1, 100)] {
+            assert!(ruled_out(&on(times, connections), "serial-requests"), "{times} on {connections}");
+        }
     }
 
     #[test]
