@@ -22,6 +22,7 @@ mod name;
 mod processes;
 mod registers;
 mod rule;
+mod sampled;
 mod symbols;
 #[cfg(test)]
 mod untrusted;

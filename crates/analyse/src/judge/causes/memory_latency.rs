@@ -1,4 +1,4 @@
-//! Loads that wait for memory: functions whose samples stand at loads from addresses that jump about
+//! Loads that wait for memory: functions whose samples stand at loads from addresses that jump
 //! in more memory than a cache holds.
 
 use super::{Cause, Manual, Outcome};
