@@ -33,6 +33,7 @@ pub use files::{FileId, Files};
 pub use image::{Function, Image};
 pub use jit::{NameFile, UnreadNames, UnreadReason};
 pub use kallsyms::Kallsyms;
+pub use loads::Loads;
 pub use maps::{anonymous as anonymous_memory, executable as executable_mappings};
 pub use processes::Processes;
 pub use registers::Registers;

@@ -72,36 +72,41 @@ enum Extend {
 
 /// The loads at places, as far as they were needed.
 #[derive(Debug, Default)]
-pub(crate) struct Loads(FxHashMap<RawFrame, Option<Load>>);
+pub struct Loads(FxHashMap<RawFrame, Option<Load>>);
 
-impl Processes {
+impl Loads {
     /// The load that a thread was at, which was interrupted in user mode with these registers;
     /// `frame` is its innermost. None where the code cannot be read, as that of a JIT.
-    pub fn load(&mut self, frame: RawFrame, registers: &Registers) -> Option<SampledLoad> {
-        if let Some(load) = self.loads.0.get(&frame) {
+    pub fn at(
+        &mut self,
+        processes: &mut Processes,
+        frame: RawFrame,
+        registers: &Registers,
+    ) -> Option<SampledLoad> {
+        if let Some(load) = self.0.get(&frame) {
             return Some(load.as_ref()?.at(registers));
         }
-        let load = self.decode(frame);
-        if self.loads.0.len() >= KEPT_MAX {
-            self.loads.0.clear();
+        let load = decode(processes, frame);
+        if self.0.len() >= KEPT_MAX {
+            self.0.clear();
         }
-        self.loads.0.insert(frame, load);
+        self.0.insert(frame, load);
         Some(load?.at(registers))
     }
+}
 
-    fn decode(&mut self, frame: RawFrame) -> Option<Load> {
-        let start = self.files.function_start(frame.file, frame.address);
-        let image = &self.files.module(frame.file)?.image;
-        // Instructions of x86_64 have no fixed length. Decoding that begins amid one is in step
-        // with the others after a few, as a rule; where it is not, nothing is told.
-        let from = frame.address.saturating_sub(BEFORE).max(start.unwrap_or(0)) & !3;
-        let from = start.filter(|start| *start > from).unwrap_or(from);
-        let before = usize::try_from(frame.address.checked_sub(from)?).ok()?;
-        let bytes = image.code_from(from, before + BEHIND)?;
-        match image.arch {
-            Arch::X86_64 => x86_64::load(&bytes, from, frame.address),
-            Arch::Aarch64 => aarch64::load(&bytes, before),
-        }
+fn decode(processes: &mut Processes, frame: RawFrame) -> Option<Load> {
+    let start = processes.files.function_start(frame.file, frame.address);
+    let image = &processes.files.module(frame.file)?.image;
+    // Instructions of x86_64 have no fixed length. Decoding that begins amid one is in step
+    // with the others after a few, as a rule; where it is not, nothing is told.
+    let from = frame.address.saturating_sub(BEFORE).max(start.unwrap_or(0)) & !3;
+    let from = start.filter(|start| *start > from).unwrap_or(from);
+    let before = usize::try_from(frame.address.checked_sub(from)?).ok()?;
+    let bytes = image.code_from(from, before + BEHIND)?;
+    match image.arch {
+        Arch::X86_64 => x86_64::load(&bytes, from, frame.address),
+        Arch::Aarch64 => aarch64::load(&bytes, before),
     }
 }
 

@@ -9,7 +9,6 @@ use rustc_hash::FxHashMap;
 
 use crate::files::{FileId, Files};
 use crate::jit::{self, Dump, JitProcesses};
-use crate::loads::Loads;
 use crate::{Mapping, maps};
 
 /// The limit of mappings of one process; more are ignored. Most have under a hundred executable
@@ -25,7 +24,6 @@ pub struct Processes {
     pub(crate) files: Files,
     pub(crate) all: FxHashMap<u32, ProcessState>,
     pub(crate) jits: JitProcesses,
-    pub(crate) loads: Loads,
 }
 
 /// One process.
@@ -56,8 +54,7 @@ impl Default for Processes {
 impl Processes {
     /// None yet.
     pub fn new() -> Self {
-        let (all, jits) = (FxHashMap::default(), JitProcesses::new());
-        Processes { files: Files::new(), all, jits, loads: Loads::default() }
+        Processes { files: Files::new(), all: FxHashMap::default(), jits: JitProcesses::new() }
     }
 
     /// The files of frames.

@@ -394,8 +394,8 @@ pub enum Event {
         /// Whether the tree's end is the service.
         serves: bool,
     },
-    /// The load that a sample of a thread's own code was at. Recorded just before that sample, where
-    /// its code could be read.
+    /// The load that a sample of a thread's own code was at. Recorded just before that sample,
+    /// where its code could be read.
     Load {
         /// When.
         at: Ns,

@@ -7,6 +7,7 @@
 
 pub mod beside;
 
+pub use crate::cache::Cache;
 use crate::recording::Host;
 use crate::{Ns, Seen};
 use serde::{Deserialize, Serialize};
@@ -158,19 +159,6 @@ pub struct SizeSamples {
     pub per_op_ns: Vec<f64>,
     /// Loads of a sample.
     pub ops_per_sample: u64,
-}
-
-/// A cache as the kernel describes it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cache {
-    /// 1, 2, 3.
-    pub level: u32,
-    /// Its size.
-    pub bytes: u64,
-    /// Of one line.
-    pub line_bytes: u64,
-    /// CPUs that share it.
-    pub shared_by: u32,
 }
 
 /// The machine's properties, beyond [`Host`].

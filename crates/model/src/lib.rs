@@ -11,6 +11,7 @@
 pub mod account;
 pub mod arch;
 pub mod because;
+mod cache;
 pub mod call;
 mod code_location;
 pub mod compare;

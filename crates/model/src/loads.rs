@@ -2,7 +2,7 @@
 //! the memory that a function loads from.
 
 use crate::Seen;
-use crate::ladder::Cache;
+use crate::cache::Cache;
 use serde::{Deserialize, Serialize};
 
 /// The load that a sample struck: that of the instruction before, which has just come, or that of

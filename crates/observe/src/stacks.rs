@@ -13,7 +13,7 @@ mod tree;
 use crate::jvm;
 use crate::threads::Threads;
 use ::python::record::{Stack, described};
-use code::{Mapping, Processes, RawFrame, Registers, UnreadNames};
+use code::{Loads, Mapping, Processes, RawFrame, Registers, UnreadNames};
 use faults::FaultWaits;
 use model::coverage::{Extent, Source};
 use model::recording::{CodeLocation, Runtime, SampleMode};
@@ -81,6 +81,7 @@ enum Item {
 /// Stacks being processed.
 pub(crate) struct Stacks {
     processes: Processes,
+    loads: Loads,
     tree: Tree,
     pythons: Pythons,
     /// Descriptions of Python processes that the kernel half does not have yet.
@@ -113,6 +114,7 @@ impl Stacks {
     pub(crate) fn new() -> Self {
         Self {
             processes: Processes::new(),
+            loads: Loads::default(),
             tree: Tree::default(),
             pythons: Pythons::default(),
             targets: Vec::new(),
@@ -382,7 +384,7 @@ impl Stacks {
         }
         let own = matches!(stack.of, Of::Sample { mode: SampleMode::User, .. });
         if let Some(first) = frames.first().filter(|_| own && node > 0)
-            && let Some(load) = self.processes.load(*first, &stack.registers)
+            && let Some(load) = self.loads.at(&mut self.processes, *first, &stack.registers)
         {
             sink(&Event::Load { at, tid: stack.tid, node, load });
         }

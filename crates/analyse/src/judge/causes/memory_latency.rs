@@ -1,5 +1,5 @@
-//! Loads that wait for memory: functions whose samples stand at loads from addresses that jump about
-//! in more memory than a cache holds.
+//! Loads that wait for memory: functions whose samples stand at loads from addresses that jump
+//! about in more memory than a cache holds.
 
 use super::{Cause, Manual, Outcome};
 use crate::code::Amount;
