@@ -50,7 +50,7 @@ pub(crate) struct LabArgs {
 
     /// Download this (http://), in place of what the lab's own server has; may be given again. Only
     /// for `downloads`
-    #[arg(long = "url", value_name = "URL", requires = "name", conflicts_with = "size")]
+    #[arg(long = "url", value_name = "URL", requires = "name")]
     pub(crate) urls: Vec<String>,
 
     /// Be such a server, until standard input ends

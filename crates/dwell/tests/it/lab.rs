@@ -5,6 +5,7 @@
 use crate::support::{errors, schema};
 use serde_json::Value;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -179,4 +180,34 @@ fn every_cause_of_a_pair_is_one_that_dwell_knows() {
         let explained = Command::new(DWELL).args(["explain", cause]).output().unwrap();
         assert!(explained.status.success(), "{}: {cause}", pair.name);
     }
+}
+
+#[test]
+fn urls_that_fail_are_said_by_name_and_the_others_come() {
+    let place = place();
+    let mut command = Command::new(DWELL);
+    let mut server = command
+        .args(["lab", "--serve", "requests"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a server");
+    let mut at = String::new();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut at).unwrap();
+    let url = |path: &str| format!("http://{}/{path}", at.trim());
+    let (whole, none) = (url("30000?cut=1"), url("none"));
+    for way in ["one-by-one", "six"] {
+        let all =
+            ["downloads", "--run", way, "--url", &whole, "--url", &none, "--url", "http://127.0.0.1:1/"];
+        let done = lab(place.path(), &all);
+        let (out, error) = (String::from_utf8_lossy(&done.stdout).into_owned(), stderr(&done));
+        assert_eq!(done.status.code(), Some(125), "{error}");
+        assert!(out.contains("length and checksum right, resumed"), "{out}");
+        assert!(error.contains("/none: the server says 404 Not Found"), "{error}");
+        assert!(error.contains("http://127.0.0.1:1/: Connection refused"), "{error}");
+    }
+    drop(server.stdin.take());
+    assert!(server.wait().unwrap().success(), "the server ends with its input");
+    let other = lab(place.path(), &["computes", "--url", &whole]);
+    assert!(stderr(&other).contains("--url is for downloads\ntry: "), "{}", stderr(&other));
 }

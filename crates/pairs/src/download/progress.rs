@@ -47,6 +47,13 @@ impl Progress {
         self.add(|sum| sum.whole += 1);
     }
 
+    /// Takes the line away: something else is about to be written.
+    pub(crate) fn clear(&self) {
+        if self.shown {
+            let _ = write!(io::stderr(), "\r\x1b[K");
+        }
+    }
+
     fn add(&self, what: impl FnOnce(&mut Sum)) {
         let Ok(mut sum) = self.sum.lock() else { return };
         what(&mut sum);
@@ -60,9 +67,7 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if self.shown {
-            let _ = write!(io::stderr(), "\r\x1b[K");
-        }
+        self.clear();
     }
 }
 

@@ -68,6 +68,7 @@ fn fetch(url: &Url, progress: &Progress) -> io::Result<()> {
     let checked = if got.checked { "length and checksum right" } else { "length right" };
     let resumed = if got.resumed > 0 { ", resumed" } else { "" };
     let bytes = got.bytes as f64;
+    progress.clear();
     writeln!(
         io::stdout(),
         "{}: {} in {s:.3} s, {}/s, {checked}{resumed}",
