@@ -6,12 +6,12 @@
 //! may have to do without it.
 
 use super::Evidence;
-use super::callers::InCalls;
+use super::callers::{InCalls, is_door};
 use super::file_calls::Gone;
-use super::own_code::{Key, Owner, charges};
+use super::own_code::{Key, Owner, charges, frames};
 use super::predict::{Kind, Parts};
 use crate::code::Amount;
-use model::profile::Activity;
+use model::profile::{Activity, Profile, Weight};
 use model::{Ns, Reason, State};
 use rustc_hash::FxHashMap;
 
@@ -55,18 +55,21 @@ impl Evidence<'_> {
 
     /// Up to so much of the path goes along with these calls.
     pub(super) fn along_ns(&self, gone: &[Gone<'_>], along: Along) -> Ns {
-        self.entering_ns(gone) + self.code_ns(gone, along)
+        self.part_of_all_calls(gone, self.entering_ns()) + self.code_ns(gone, along)
     }
 
-    /// Their share of the time in which the kernel is entered and left: the same for each call, as
-    /// far as samples tell.
-    fn entering_ns(&self, gone: &[Gone<'_>]) -> Ns {
+    /// In which the kernel is entered and left.
+    fn entering_ns(&self) -> Ns {
         let entering = self.path.iter().filter(|step| step.reason == Reason::SyscallEntry);
-        let entering_ns: Ns = entering.map(|step| step.ns).sum();
+        entering.map(|step| step.ns).sum()
+    }
+
+    /// Their share of time that is the same for each call, as far as samples tell.
+    fn part_of_all_calls(&self, gone: &[Gone<'_>], ns: Ns) -> Ns {
         let rows = self.syscalls.value().map_or(&[][..], Vec::as_slice);
         let all: u64 = rows.iter().map(|row| row.calls).sum();
         let calls: u64 = gone.iter().map(|gone| gone.calls).sum();
-        (entering_ns as f64 * calls as f64 / all.max(1) as f64) as Ns
+        (ns as f64 * (calls as f64 / all.max(1) as f64).min(1.0)) as Ns
     }
 
     /// Their share of the program's own time around them.
@@ -74,6 +77,7 @@ impl Evidence<'_> {
         let names: Vec<_> = gone.iter().map(|gone| &gone.row.name).collect();
         let calls = InCalls::new(self.profile, &names);
         let (mut functions, mut all) = (FxHashMap::<Option<Key<'_>>, Times>::default(), Amount::default());
+        let mut doors = Amount::default();
         for charge in charges(self.profile) {
             let key = match charge.owner {
                 Owner::Function(frame) => Some((&*frame.function, &*frame.module)),
@@ -82,6 +86,10 @@ impl Evidence<'_> {
             let in_calls = calls.holds(charge.weight);
             let times = functions.entry(key).or_default();
             match charge.doing {
+                Activity::User if is_at_door(self.profile, charge.weight) => {
+                    all.add(charge.weight);
+                    doors.add(charge.weight);
+                }
                 Activity::User => {
                     all.add(charge.weight);
                     times.own.add(charge.weight);
@@ -99,14 +107,21 @@ impl Evidence<'_> {
             let maker = times.own.part(if makes { times.part_of_calls() } else { 0.0 });
             around.merge(if maker.ns > times.wrappers.ns { maker } else { times.wrappers });
         }
-        if around.samples == 0 {
-            return 0;
-        }
         let user_ns = self.account_ns(|state| state == State::User) as f64;
+        let doors_ns = if doors.samples > 0 { user_ns * doors.share(all).hi } else { 0.0 };
+        let doors_ns = self.part_of_all_calls(gone, doors_ns as Ns);
+        if around.samples == 0 {
+            return doors_ns;
+        }
         let made: u64 = gone.iter().map(|gone| gone.row.calls).sum();
         let goes: u64 = gone.iter().map(|gone| gone.calls).sum();
-        (user_ns * around.share(all).hi * goes as f64 / made.max(1) as f64) as Ns
+        (user_ns * around.share(all).hi * goes as f64 / made.max(1) as f64) as Ns + doors_ns
     }
+}
+
+/// Whether it struck the code with which a C library enters the kernel.
+fn is_at_door(profile: &Profile, weight: &Weight) -> bool {
+    frames(profile, weight).next().is_some_and(is_door)
 }
 
 #[cfg(test)]
@@ -114,8 +129,8 @@ mod tests {
     use super::*;
     use crate::judge::file_samples::{call, profile_of, step};
     use crate::judge::samples::run;
+    use model::Seen;
     use model::recording::Tier;
-    use model::{Profile, Seen};
 
     const MS: Ns = 1_000_000;
 
@@ -166,6 +181,14 @@ mod tests {
         };
         within(along(Along::Makers, &profile), 200);
         within(along(Along::Wrappers, &profile), 50);
+    }
+
+    #[test]
+    fn what_enters_the_kernel_for_all_calls_goes_by_their_number() {
+        let door: &[&str] = &["main", "looks", "sccp"];
+        let profile = profile(&[(door, 4000), (WORK, 6000)], &[(IN_CALL, 10_000)]);
+        let ns = along(Along::Wrappers, &profile);
+        assert!((120 * MS..130 * MS).contains(&ns), "half of a half of 400 ms: {ns}");
     }
 
     #[test]

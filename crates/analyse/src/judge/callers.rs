@@ -40,7 +40,7 @@ impl Evidence<'_> {
     fn caller_of(&self, calls: &[&SyscallName], counts: impl Fn(&Weight) -> bool) -> Sentence {
         let calls = InCalls::new(self.profile, calls);
         let of_calls = |weight: &&Weight| counts(weight) && calls.holds(weight);
-        most(self.profile, self.profile.weights.iter().filter(of_calls)).unwrap_or_default()
+        most(&calls, self.profile.weights.iter().filter(of_calls)).unwrap_or_default()
     }
 }
 
@@ -61,6 +61,30 @@ impl<'a> InCalls<'a> {
     pub(super) fn holds(&self, weight: &Weight) -> bool {
         is_in(self.profile, weight.node, &self.calls)
     }
+
+    /// The program's own code in a stack: the innermost script, else the innermost code that is in
+    /// no library of the system, nor in one that is linked into the program.
+    fn own(&self, node: u32) -> Option<&'a Frame> {
+        let mut native = None;
+        let mut frames = outwards(self.profile, node).filter(is_user).peekable();
+        while let Some(frame) = frames.next() {
+            if frame.language == Language::Python {
+                return Some(frame);
+            }
+            let mut linked = || self.is_wrapper(frame) || is_linked(frame, frames.peek().copied());
+            let library = frame.broke || is_of_library(&frame.module) || is_of_runtime(&frame.function);
+            if native.is_none() && !library && !linked() {
+                native = Some(frame);
+            }
+        }
+        native
+    }
+
+    /// Whether this is the C library's function for one of the calls.
+    fn is_wrapper(&self, frame: &Frame) -> bool {
+        let wrapper = stem(&frame.function);
+        self.calls.iter().any(|(_, stem)| *stem == wrapper)
+    }
 }
 
 /// The frames of a stack, the innermost first.
@@ -71,10 +95,34 @@ fn outwards(profile: &Profile, node: u32) -> impl Iterator<Item = &Frame> {
     nodes.filter_map(|node| profile.frames.get(node.frame as usize))
 }
 
+fn is_user(frame: &&Frame) -> bool {
+    frame.language != Language::Kernel
+}
+
+/// Whether this is the one function with which a C library enters the kernel, whatever the call: in
+/// musl the wrappers jump to it and leave no frame of their own.
+pub(super) fn is_door(frame: &Frame) -> bool {
+    const STARTS: &[&str] = &["__syscall", "__cp_", "sccp"];
+    frame.language == Language::Native && STARTS.iter().any(|start| frame.function.starts_with(start))
+}
+
+/// Whether this is code of a C library that is linked into the program: by a name that the language
+/// keeps for those who implement it, or since Rust's library calls it, which it does with no C code
+/// of the program.
+fn is_linked(frame: &Frame, caller: Option<&Frame>) -> bool {
+    let of_c = frame.language == Language::Native && !frame.function.contains("::");
+    let by_rust =
+        |caller: &Frame| caller.function.starts_with("std::") || caller.function.starts_with("<std::");
+    of_c && (is_door(frame) || frame.function.starts_with("__") || caller.is_some_and(by_rust))
+}
+
 /// Whether a stack is in one of these calls, each by the kernel's function and its wrapper's.
 fn is_in(profile: &Profile, node: u32, calls: &[(String, &str)]) -> bool {
     for frame in outwards(profile, node) {
         if frame.language != Language::Kernel {
+            if is_door(frame) {
+                continue;
+            }
             let wrapper = stem(&frame.function);
             return calls.iter().any(|(_, stem)| *stem == wrapper);
         }
@@ -96,14 +144,14 @@ fn stem(name: &str) -> &str {
 }
 
 /// The program's own function that has most of their time, and its line.
-fn most<'a>(profile: &'a Profile, weights: impl Iterator<Item = &'a Weight>) -> Option<Sentence> {
+fn most<'a>(calls: &InCalls<'a>, weights: impl Iterator<Item = &'a Weight>) -> Option<Sentence> {
     let (mut all_ns, mut count) = (0, 0);
     let mut functions = FxHashMap::<&str, u64>::default();
     let mut lines = FxHashMap::<(&str, &str, u32), u64>::default();
     for weight in weights {
         all_ns += weight.ns;
         count += weight.count;
-        let Some(frame) = own(profile, weight.node) else { continue };
+        let Some(frame) = calls.own(weight.node) else { continue };
         *functions.entry(&frame.function).or_default() += weight.ns;
         if let Some((file, line)) = frame.source.as_ref().filter(|(_, line)| *line > 0) {
             *lines.entry((&frame.function, file, *line)).or_default() += weight.ns;
@@ -120,22 +168,6 @@ fn most<'a>(profile: &'a Profile, weights: impl Iterator<Item = &'a Weight>) -> 
         say!(" (", Name(format!("{file}:{line}")), ")")
     });
     Some(say!(" in ", Name(function.to_owned())).and(place.unwrap_or_default()))
-}
-
-/// The program's own code in a stack: the innermost script, else the innermost code that is in no
-/// library of the system.
-fn own(profile: &Profile, node: u32) -> Option<&Frame> {
-    let mut native = None;
-    for frame in outwards(profile, node).filter(|frame| frame.language != Language::Kernel) {
-        if frame.language == Language::Python {
-            return Some(frame);
-        }
-        let library = frame.broke || is_of_library(&frame.module) || is_of_runtime(&frame.function);
-        if native.is_none() && !library {
-            native = Some(frame);
-        }
-    }
-    native
 }
 
 #[cfg(test)]
@@ -177,6 +209,18 @@ mod tests {
         let entering = ["main@3", "libc:__fstatat64", "k:entry_SYSCALL_64_after_hwframe"];
         assert_eq!(caller(&[(&entering, 9)], "newfstatat"), " in main (x.c:3)");
         assert_eq!(caller(&[(&entering, 9)], "openat"), "");
+    }
+
+    #[test]
+    fn a_c_library_that_is_linked_in_is_no_code_of_the_program() {
+        let musl = ["main", "load@7", "sccp", "k:do_syscall_64", "k:ksys_write"];
+        assert_eq!(caller(&[(&musl, 9)], "write"), " in load (x.c:7)");
+        let wrapped = ["main", "load@7", "open", "__syscall_cp_c", "k:do_syscall_64", "k:__x64_sys_open"];
+        assert_eq!(caller(&[(&wrapped, 9)], "open"), " in load (x.c:7)");
+        let rust = ["main", "crate::load@7", "std::fs::read_dir", "opendir", "sccp", "k:__x64_sys_open"];
+        assert_eq!(caller(&[(&rust, 9)], "open"), " in crate::load (x.c:7)");
+        let own = ["main", "std::rt::lang_start", "main", "crate::main", "c_code@7", "sccp", "k:ksys_write"];
+        assert_eq!(caller(&[(&own, 9)], "write"), " in c_code (x.c:7)", "no library calls it");
     }
 
     #[test]

@@ -138,7 +138,9 @@ pub(super) fn profile_of(doing: Activity, stacks: &[(&[&str], u64)]) -> Profile 
 }
 
 fn frame(text: &str) -> Frame {
-    let (module, function) = text.split_once(':').unwrap_or(("program", text));
+    // Of `crate::function` no part is a module.
+    let parts = text.split_once(':').filter(|(_, rest)| !rest.starts_with(':'));
+    let (module, function) = parts.unwrap_or(("program", text));
     let (function, line) = function.split_once('@').unwrap_or((function, "0"));
     let script = module.ends_with(".py");
     Frame {

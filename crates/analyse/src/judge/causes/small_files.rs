@@ -3,7 +3,7 @@
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::along::Along;
-use crate::judge::file_calls::{Gone, OPENS, READS, part_of_all};
+use crate::judge::file_calls::{Gone, LISTS, OPENS, READS, WRITES, part_of_all};
 use crate::judge::predict::{Goes, Kind};
 use crate::judge::results::moved;
 use model::finding::{CauseName, Finding, Known, Place};
@@ -16,18 +16,18 @@ pub(super) static CAUSE: Cause = Cause {
     name: CauseName { id: "small-files", title: "data in many small files" },
     tiers: &[Tier::Bpf],
     manual: Manual {
-        what: "The program opens many files and reads little from each.",
+        what: "The program opens many files, and reads little from each or writes little to it.",
         why: "Opening, asking for the size and closing take longer than reading a few pages from memory, and from a disk \
-              each file is a request of its own or more.",
-        rule: "1,000 files or more are opened, and 32 KiB or less are read from each on average: that much is copied from \
+              each file is a request of its own or more. To make a file and to remove it takes longer still.",
+        rule: "1,000 files or more are opened, and 32 KiB or less are read and written for each on average: that much is copied from \
                memory in about the time that opening and closing take. An interpreter, a compiler or a linker opens some \
                hundreds. A program that lists a directory for every 100 files or fewer goes through a tree that it was \
                given: how its files are laid out is not up to it.",
         else_it_could_be: "A program that is told to look at all files there are, and is given their names.",
         change: "Keep what is read together in one file: an archive that is read in order, SQLite, a format with an index. \
                  Scripts in thousands of modules can be bundled.",
-        part: "All opens but one go, with the closes and the questions for their sizes; of reads at most those beyond \
-               bytes/64 KiB. Counted. At most entering and leaving the kernel goes along, and the functions that mostly \
+        part: "All opens but one go, with the closes, the removals, and the questions for their sizes; of reads and writes at \
+               most those beyond bytes/64 KiB. Counted. At most entering and leaving the kernel goes along, and the functions that mostly \
                make these calls.",
         assumes: "The program may choose how its data is laid out. Finding a record in the one file takes little.",
     },
@@ -45,7 +45,13 @@ const IN_DIRECTORY_MIN: u64 = 100;
 const CALLS_OF_LIST: u64 = 2;
 const BUFFER: u64 = 65_536;
 
-const SIZES: &[&str] = &["fstat", "fstat64", "newfstatat", "statx"];
+/// Made for each file that is read or written. A wrapper may set its flags with another call.
+const OF_EACH: &[&str] =
+    &["close", "fstat", "fstat64", "newfstatat", "statx", "fcntl", "fadvise64", "ftruncate", "ftruncate64"];
+/// Of files that go.
+const REMOVALS: &[&str] = &["unlink", "unlinkat", "rename", "renameat", "renameat2"];
+/// A file that is written and read is opened as often.
+const OPENS_A_FILE: u64 = 2;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     if let Seen::Unseen(why) = evidence.syscalls {
@@ -53,8 +59,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     }
     let opens = evidence.calls_named(OPENS);
     let files: u64 = opens.iter().map(|(_, row)| succeeded(row)).sum();
-    let lists: u64 = evidence.calls_named(&["getdents64", "getdents"]).iter().map(|(_, row)| row.calls).sum();
-    let reads = evidence.calls_named(READS);
+    let lists: u64 = evidence.calls_named(LISTS).iter().map(|(_, row)| row.calls).sum();
+    let moves = [evidence.calls_named(READS), evidence.calls_named(WRITES)].concat();
     if files < FILES_MIN {
         return Outcome::RuledOut(say!(Count(files, "file"), " were opened"));
     }
@@ -66,11 +72,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             Count(files, "file")
         ));
     }
-    if reads.iter().map(|(_, row)| row.calls).sum::<u64>() < files {
-        return Outcome::RuledOut(say!("of ", Count(files, "file"), " most were not read"));
+    if moves.iter().map(|(_, row)| row.calls).sum::<u64>() < files {
+        return Outcome::RuledOut(say!("of ", Count(files, "file"), " some were neither read nor written"));
     }
     let mut bytes = 0;
-    for (_, row) in &reads {
+    for (_, row) in &moves {
         match moved(row) {
             Seen::Value(moved) => bytes += moved.bytes,
             Seen::Absent => {}
@@ -78,7 +84,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         }
     }
     if bytes / files > BYTES_MAX {
-        return Outcome::RuledOut(say!(Bytes(bytes / files), " were read from each file"));
+        return Outcome::RuledOut(say!(Bytes(bytes / files), " were read and written for each file"));
     }
     Outcome::Found(vec![finding(evidence, files, bytes)])
 }
@@ -92,13 +98,16 @@ fn finding(evidence: &Evidence<'_>, files: u64, bytes: u64) -> Finding {
     let (place, most) = opens.iter().max_by_key(|(_, row)| row.total_ns).copied().expect("files were opened");
     let mut gone: Vec<Gone<'_>> =
         opens.iter().map(|(_, row)| Gone::of(row, succeeded(row).saturating_sub(1))).collect();
-    let others = [evidence.calls_named(&["close"]), evidence.calls_named(SIZES)].concat();
+    let others = [evidence.calls_named(OF_EACH), evidence.calls_named(REMOVALS)].concat();
     // Only what is called for each of them is of them.
-    let others = others.into_iter().filter(|(_, row)| succeeded(row) >= files - files / 10);
+    let each = files / OPENS_A_FILE;
+    let others = others.into_iter().filter(|(_, row)| succeeded(row) >= each - each / 10);
     gone.extend(others.map(|(_, row)| Gone::of(row, (files - 1).min(succeeded(row)))));
     let handling_ns: Ns = gone.iter().map(|gone| (gone.part.1 * gone.row.total_ns as f64) as Ns).sum();
-    gone.extend(evidence.calls_named(READS).into_iter().map(|(_, row)| {
-        let gone = Gone::of(row, row.calls.saturating_sub(bytes / BUFFER + 1));
+    let moves = [evidence.calls_named(READS), evidence.calls_named(WRITES)].concat();
+    gone.extend(moves.into_iter().map(|(_, row)| {
+        let moved = moved(row).value().map_or(0, |moved| moved.bytes);
+        let gone = Gone::of(row, row.calls.saturating_sub(moved / BUFFER + 1));
         Gone { part: (0.0, gone.part.1), ..gone }
     }));
     let part = part_of_all(&gone);
@@ -113,13 +122,13 @@ fn finding(evidence: &Evidence<'_>, files: u64, bytes: u64) -> Finding {
             Count(files, "file"),
             " of ",
             Bytes(bytes / files),
-            " on average; opening and closing them takes ",
+            " on average; opening and closing them, and what else each needs, takes ",
             Time(handling_ns)
         )),
         change: say!("keep what is read together in one file: an archive, SQLite"),
         share_ns: evidence.has(&of_files, &goes),
         saving: evidence.saving(&Goes::Parts(goes), part, Known::Counted),
-        evidence: vec![say!(Count(files, "file"), ", ", Bytes(bytes), " read")],
+        evidence: vec![say!(Count(files, "file"), ", ", Bytes(bytes), " read and written")],
         assumes: vec![say!("the program may choose how its data is laid out")],
         verify: vec![say!("dwell compare --predicted of this run's --json, with both versions")],
         explains: Vec::new(),
@@ -132,6 +141,7 @@ mod tests {
     use crate::judge::file_samples::{call, moving, step};
     use crate::judge::samples::{found, judged, run, saves, sites};
     use model::prediction::Site;
+    use model::wait::SyscallName;
     use model::{Diagnosis, Reason, Run, State};
 
     const MS: Ns = 1_000_000;
@@ -170,6 +180,27 @@ mod tests {
         let reads_ns = (10_000 - 312 - 1) * 1000;
         assert_eq!(saves(finding), (2 * 9999 * 1000, 2 * 9999 * 1000 + reads_ns));
         assert!(finding.share_ns.hi >= 29 * MS, "{:?}", finding.share_ns);
+    }
+
+    #[test]
+    fn what_is_made_for_each_file_and_written_to_it_goes_as_well() {
+        let mut run = of(10_000, 10_000 * 2048, 0);
+        let Seen::Value(rows) = &mut run.syscalls else { panic!("there are rows") };
+        rows.extend([
+            moving("write", 5_000 * 2048, &[(1024, 5_000)]),
+            call("unlink", 5_000, 0, 5_000_000),
+            call("rename", 4_000, 0, 4_000_000),
+        ]);
+        let on_path = |name: &str| step(State::Kernel, Reason::Syscall(name.into()), 5 * MS);
+        run.path.push(on_path("unlink"));
+        let ns = run.wall_ns / 3;
+        let of_call = |name: &str| (Site::Call(name.into()), [ns; 3]);
+        let of = |name| (Site::Call(SyscallName::from(name)), [5 * MS; 3]);
+        let mut all: Vec<_> = ["openat", "read", "close"].map(of_call).into();
+        all.push(of("unlink"));
+        let diagnosis = judged(&run, &sites(&run, &all));
+        let finding = found(&diagnosis, "small-files").expect("it is there");
+        assert_eq!(saves(finding).0, 2 * 9999 * 1000 + 5 * MS, "each of 5,000 is removed once");
     }
 
     #[test]
