@@ -16,6 +16,7 @@ mod packs;
 mod parses;
 mod polls;
 mod python_threads;
+mod quota;
 mod scans;
 mod small_files;
 mod sorts;
@@ -43,6 +44,7 @@ pub static ALL: &[&Pair] = &[
     &spins::PAIR,
     &one_cpu::PAIR,
     &python_threads::PAIR,
+    &quota::PAIR,
     &chase::PAIR,
     &computes::PAIR,
     &sorts::PAIR,
