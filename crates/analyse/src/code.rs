@@ -4,6 +4,7 @@
 //! Names come at the end of a recording and may be missing; then a place is called by its module
 //! and address. What the tables say of the tree is left to `code/tables.rs`.
 
+mod c_library;
 mod frames;
 mod tables;
 

@@ -31,6 +31,7 @@ mod pipeline;
 mod plain_listing;
 mod polls;
 mod python_threads;
+mod quota;
 mod repeated_reads;
 mod requests;
 mod scans;
@@ -70,6 +71,7 @@ pub static ALL: &[&Pair] = &[
     &spins::PAIR,
     &one_cpu::PAIR,
     &python_threads::PAIR,
+    &quota::PAIR,
     &chase::PAIR,
     &requests::PAIR,
     &parts::PAIR,

@@ -1,6 +1,7 @@
 //! Places in code as frames with names: one machine address may be in several functions that were
 //! inlined.
 
+use super::c_library;
 use model::profile::{Frame, Node, Weight};
 use model::recording::{CodeLocation, Function, JIT_MODULE, Language, Runtime, UnnamedCode};
 use model::wait::{FrameKind, StackFrame};
@@ -149,6 +150,8 @@ pub(crate) fn is_of_runtime(function: &str) -> bool {
         "syscall",
     ];
     STARTS.iter().any(|start| function.starts_with(start))
+        || c_library::is_reserved(function)
+        || c_library::has(function)
 }
 
 /// The last part of a path.

@@ -29,7 +29,7 @@ pub(super) fn step(frame: &Frame) -> Option<Step> {
     }
 }
 
-/// The C library's, and what mimalloc, jemalloc and tcmalloc offer; Rust's; Go's; CPython's.
+/// The C libraries', and what mimalloc, jemalloc and tcmalloc offer; Rust's; Go's; CPython's.
 const MAKE: &[&str] = &[
     "malloc",
     "calloc",
@@ -43,6 +43,7 @@ const MAKE: &[&str] = &[
     "_int_memalign",
     "sysmalloc",
     "__libc_malloc",
+    "__libc_malloc_impl",
     "__libc_calloc",
     "__libc_realloc",
     "__libc_memalign",

@@ -147,7 +147,7 @@ impl<'a> Sum<'a> {
 fn owner<'a>(profile: &'a Profile, weight: &Weight) -> (Owner<'a>, Within<'a>) {
     let (mut within, mut library, mut interpreter) = (Within::Itself, None, None);
     let mut owner = Owner::Nobody;
-    let mut at = Some(weight.node);
+    let mut at = Some(outermost_allocator(profile, weight).unwrap_or(weight.node));
     while let Some(node) = at.map(|at| profile.nodes[at as usize]) {
         let frame = &profile.frames[node.frame as usize];
         at = node.caller;
@@ -193,6 +193,15 @@ fn owner<'a>(profile: &'a Profile, weight: &Weight) -> (Owner<'a>, Within<'a>) {
         }
     }
     (owner, within)
+}
+
+/// The node of the outermost function that makes or frees memory: these call nothing of the program
+/// itself, so what they call is the allocator's, whatever it is named.
+fn outermost_allocator(profile: &Profile, weight: &Weight) -> Option<u32> {
+    let nodes = std::iter::successors(Some(weight.node), |at| profile.nodes[*at as usize].caller);
+    let frame = |at: u32| &profile.frames[profile.nodes[at as usize].frame as usize];
+    let native = nodes.take_while(|at| !is_script(frame(*at)) && !frame(*at).broke);
+    native.filter(|at| matches!(allocators::step(frame(*at)), Some(Step::Makes | Step::Frees))).last()
 }
 
 /// The frames of a stack, the innermost first.
@@ -305,6 +314,21 @@ pub(super) mod tests {
             "Allocator(Makes)",
         );
         is(&[native("libc.so.6", "strcmp"), native("sort", "sort+0x77")], "sort+0x77", "Library(\"strcmp\")");
+    }
+
+    #[test]
+    fn what_an_allocator_calls_is_the_allocators_in_a_static_program_too() {
+        let own = native("program", "parse");
+        let stack = |inner: &[&str]| -> Vec<Frame> {
+            inner.iter().map(|name| native("program", name)).chain([own.clone()]).collect()
+        };
+        is(&stack(&["alloc_slot", "__libc_malloc_impl"]), "parse", "Allocator(Makes)");
+        is(&stack(&["nontrivial_free", "__libc_free"]), "parse", "Allocator(Frees)");
+        is(&stack(&["memcpy", "__libc_realloc"]), "parse", "Allocator(Makes)");
+        is(&stack(&["memcpy"]), "parse", "Library(\"memcpy\")");
+        is(&stack(&["alloc_slot"]), "alloc_slot", "Itself");
+        let script = Frame { language: Language::Python, ..at(native("busy.py", "step"), "busy.py", 7) };
+        is(&[native("x.so", "inner"), script, native("python3.11", "PyObject_Malloc")], "step", "Itself");
     }
 
     #[test]

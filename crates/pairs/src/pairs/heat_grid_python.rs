@@ -1,5 +1,5 @@
-//! The heat grid in Python: cell by cell into a new grid, by rows, or cell by cell into two grids
-//! that are swapped.
+//! The heat grid in Python: cell by cell into a new grid, row by row, or cell by cell into two
+//! grids that are swapped.
 
 use crate::{Language, Pair, Run, Size, Source, Way, Writing};
 

@@ -74,7 +74,7 @@ fn arena(setting: &Setting) -> io::Result<()> {
             (nodes, left) = (block(IN_ARENA)?, IN_ARENA);
         }
         left -= 1;
-        // SAFETY: more nodes are left of the block, and nothing else knows of this one.
+        // SAFETY: the block holds more nodes than are left of it; this one is nobody else's.
         let node = unsafe { nodes.add(left) };
         // SAFETY: within the block.
         unsafe { node.write(Node { next: head, payload: [at as u8; 20] }) };

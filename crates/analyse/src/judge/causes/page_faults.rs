@@ -1,16 +1,20 @@
 //! Memory that is given back to the kernel and touched again.
 
 use super::{Cause, Manual, Outcome};
+use crate::code::Amount;
 use crate::judge::Evidence;
+use crate::judge::own_code::{self, Key, Owner};
 use crate::judge::predict::Goes;
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place, Saving};
 use model::prediction::Site;
-use model::recording::Tier;
+use model::profile::{Activity, Weight};
+use model::recording::{Language, Tier};
 use model::run::{CallRow, MemoryPeak, ThreadLedger};
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
 use model::wait::SyscallName;
 use model::{Ns, Pid, Seen, State, say};
+use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -30,8 +34,9 @@ pub(super) static CAUSE: Cause = Cause {
                  Go, let memory go back later (`dirty_decay_ms`, `GOGC`, `GOMEMLIMIT`). Larger pages make fewer faults.",
         part: "Counted: of N faults of a process that never had more than M pages, N - M are for pages that it had before; the \
                calls that give memory back and take it go with them. The interval is that of the samples that know the time \
-               in faults; at most 200 ns a fault are added, since entering and leaving it is charged to the code that \
-               touches the page.",
+               in faults. At most 200 ns a fault are added, since entering and leaving it is charged to the code that \
+               touches the page; or the own time of functions that have more time in faults than in themselves, since to \
+               fill what is thrown away may be what they are for.",
         assumes: "The memory can be kept: the process then has its largest size all the time.",
     },
     explains: &["allocation"],
@@ -47,6 +52,11 @@ const PAGE_BYTES: u64 = 4096;
 
 /// What of a fault is charged to the program's own code, at most: entering it and leaving it.
 const ENTRY_NS: Ns = 200;
+
+/// Parts of the names of the kernel's functions that handle faults.
+const FAULTS: &[&str] = &["page_fault", "mem_abort"];
+/// With fewer samples in them nothing is said of a function.
+const SAMPLES_MIN: u64 = 5;
 
 /// Calls that give memory back, and that take it.
 const GIVE_BACK: &[&str] = &["munmap", "brk", "madvise", "mremap", "process_madvise"];
@@ -154,7 +164,8 @@ fn finding(
         },
         share_ns,
         saving: evidence.saving(&Goes::Sites(sites, share_ns), (part, part), Known::Counted).map(|saving| {
-            let hi = saving.ns.hi + (again * ENTRY_NS).min(own_ns);
+            let filling_ns = (filling_ns(evidence) as f64 * part) as Ns;
+            let hi = saving.ns.hi + (again * ENTRY_NS).min(own_ns).max(filling_ns);
             Saving { ns: Interval { hi: hi.min(evidence.whole_ns), ..saving.ns }, ..saving }
         }),
         evidence: calls
@@ -170,10 +181,44 @@ fn finding(
     }
 }
 
+/// Up to so much of the program's own time goes with the pages: that of functions by whether they
+/// do little but touch new pages. All of it up to as much as they have in faults, none from twice
+/// as much on, in between less and less.
+fn filling_ns(evidence: &Evidence<'_>) -> Ns {
+    let profile = evidence.profile;
+    let in_fault = |weight: &Weight| {
+        let kernel = own_code::frames(profile, weight).take_while(|frame| frame.language == Language::Kernel);
+        kernel.into_iter().any(|frame| FAULTS.iter().any(|part| frame.function.contains(part)))
+    };
+    let (mut functions, mut all) = (FxHashMap::<Key<'_>, (Amount, Amount)>::default(), Amount::default());
+    for charge in own_code::charges(profile) {
+        if charge.doing == Activity::User {
+            all.add(charge.weight);
+        }
+        let Owner::Function(frame) = charge.owner else { continue };
+        let (own, faults) = functions.entry((&*frame.function, &*frame.module)).or_default();
+        match charge.doing {
+            Activity::User => own.add(charge.weight),
+            Activity::Kernel if in_fault(charge.weight) => faults.add(charge.weight),
+            _ => {}
+        }
+    }
+    let mut filling = Amount::default();
+    for (own, faults) in functions.into_values().filter(|(_, faults)| faults.samples >= SAMPLES_MIN) {
+        filling.merge(own.part((2.0 * faults.ns / own.ns.max(1.0) - 1.0).clamp(0.0, 1.0)));
+    }
+    if filling.samples == 0 {
+        return 0;
+    }
+    let own_ns = evidence.account_ns(|state| state == State::User) as f64;
+    (own_ns * filling.share(all).hi) as Ns
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::samples::{call, found, judged, run, saves, sites};
+    use crate::judge::own_code::tests::{Told, native};
+    use crate::judge::samples::{call, found, judged, judged_with, run, saves, sites};
     use model::Run;
 
     const MS: Ns = 1_000_000;
@@ -223,5 +268,26 @@ mod tests {
         run.memory_peak = Seen::unseen("not in this recording");
         let diagnosis = judge(&run);
         assert!(diagnosis.unavailable.iter().any(|(cause, _)| cause.id == "page-faults"));
+    }
+
+    #[test]
+    fn who_does_little_but_touch_new_pages_may_go_with_them() {
+        let run = faults(2560, 100);
+        let clocks = sites(&run, &[(Site::State(State::Fault), [500 * MS; 3])]);
+        let hi = |own: u64, in_faults: u64, others: u64| {
+            let kernel =
+                model::profile::Frame { language: Language::Kernel, ..native("[kernel]", "exc_page_fault") };
+            let told = Told::default()
+                .stack(own, Activity::User, &[native("program", "fill")])
+                .stack(in_faults, Activity::Kernel, &[kernel, native("program", "fill")])
+                .stack(others, Activity::User, &[native("program", "other")]);
+            let diagnosis = judged_with(&run, &told.0, &clocks);
+            saves(found(&diagnosis, "page-faults").expect("it is there")).1
+        };
+        let filling = hi(1000, 1000, 1000);
+        assert!(filling > 450 * MS + 225 * MS && filling < 450 * MS + 240 * MS, "{filling}");
+        let less = hi(1000, 750, 1000);
+        assert!(less > 450 * MS + 112 * MS && less < 450 * MS + 130 * MS, "{less}");
+        assert_eq!(hi(1000, 500, 1000), 450 * MS + 2304 * ENTRY_NS, "it does something else as well");
     }
 }

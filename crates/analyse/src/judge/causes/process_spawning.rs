@@ -29,7 +29,8 @@ pub(super) static CAUSE: Cause = Cause {
         change: "Do the work in one process: the shell's own commands in place of small programs, one call for many items \
                  (`xargs`, `find -exec … +`), a library in place of a command, a pool of workers that live on.",
         part: "Counted: at least the calls that make, execute and end the processes go; at most all that the path has of \
-               processes of which there are 20 or more, from their creation on, and what others wait for a CPU, as the one that \
+               processes of which there are 20 or more, from their creation on, of the calls around it (signals kept off, waiting for \
+               the end), and what others wait for a CPU, as the one that \
                starts them does after each. What a process needs to load its libraries is in between.",
         assumes: "What the processes do can be done without them. At the high end that work takes next to nothing.",
     },
@@ -53,6 +54,10 @@ const PART: Ns = 20;
 const MAKE: &[&str] = &["clone", "clone3", "fork", "vfork", "execve", "execveat"];
 /// Calls that end one.
 const END: &[&str] = &["exit_group", "exit"];
+/// Calls that who starts processes makes for each: to be told of a failed start, to keep signals
+/// off meanwhile, to learn of its end.
+const AROUND: &[&str] =
+    &["pipe2", "socketpair", "rt_sigprocmask", "rt_sigaction", "pidfd_open", "wait4", "waitid", "waitpid"];
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     if let Seen::Unseen(why) = evidence.syscalls {
@@ -163,7 +168,8 @@ fn saving(evidence: &Evidence<'_>, groups: &[(String, Group)], share_ns: Interva
     let many = groups.iter().filter(|(_, group)| group.processes() >= PROCESSES_MIN);
     let many: FxHashSet<Pid> = many.flat_map(|(_, group)| &group.pids).copied().collect();
     let goes = evidence.path.iter().filter(|step| {
-        let makes = matches!(&step.reason, Reason::Syscall(name) if MAKE.contains(&&*name.name));
+        let makes = matches!(&step.reason, Reason::Syscall(name)
+            if [MAKE, AROUND].iter().any(|calls| calls.contains(&&*name.name)));
         many.contains(&step.pid) || makes || step.state == State::Runqueue
     });
     let most_ns: Ns = goes.map(|step| step.ns).sum();
@@ -223,6 +229,17 @@ mod tests {
         let finding = found(&diagnosis, "process-spawning").expect("it is there");
         assert_eq!(saves(finding), (50 * MS, 201 * MS), "with the way back to a CPU");
         assert!(found(&diagnosis, "single-thread").is_none(), "of such short lives");
+    }
+
+    #[test]
+    fn calls_around_a_start_may_go_with_it() {
+        let mut run = shell(100, MS / 2);
+        run.path.push(step(State::Kernel, Reason::Syscall("wait4".into()), 3 * MS));
+        run.path.push(step(State::Kernel, Reason::Syscall("read".into()), 5 * MS));
+        run.account[0].ns += 8 * MS;
+        run.wall_ns += 8 * MS;
+        let diagnosis = judge(&run, 50 * MS);
+        assert_eq!(saves(found(&diagnosis, "process-spawning").unwrap()), (50 * MS, 204 * MS));
     }
 
     #[test]
