@@ -7,7 +7,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "heat-grid-python",
     title: "a heat grid of 512 x 512 in Python: cell by cell, or row by row",
     cause: Some("hot-code"),
-    size: Size { unit: "steps", usual: 8, least: 4, most: 15 },
+    size: Size { unit: "steps", usual: 12, least: 6, most: 25 },
     ways: &[
         Way { name: "new", what: "cell by cell into a new grid", run: Run::Foreign(&SOURCE) },
         Way { name: "rows", what: "row by row", run: Run::Foreign(&SOURCE) },
@@ -15,9 +15,9 @@ pub(super) static PAIR: Pair = Pair {
     ],
     source: SOURCE.text,
     needs: &[],
-    lesson: "A new grid of lists is 2 MiB a step, made in about a hundredth of the time: swapping two grids saves next to \
-             nothing, and what others gained by it came from a slip (see heat-grid-slip). The time is that of the cells: \
-             each looks up two rows and five places by index. Going along three rows at once does the same sums without \
+    lesson: "A new grid of lists is 2 MiB a step, little beside the sums of 262,144 cells: swapping two grids saves some \
+             percent, and most of what others gained by it came from a slip (see heat-grid-slip). The time is that of the \
+             cells: each looks up rows and places by index. Going along three rows at once does the same sums without \
              these look-ups.",
     writing: Some(Writing {
         title: "Understanding latency, a course on optimising Python",
