@@ -7,6 +7,7 @@
 
 use super::Evidence;
 use super::allocators::{self, Step};
+use super::callers::is_linked;
 use crate::code::{Amount, is_of_library, is_of_runtime};
 use model::State;
 use model::profile::{Activity, Frame, Profile, Weight};
@@ -164,7 +165,7 @@ fn owner<'a>(profile: &'a Profile, weight: &Weight) -> (Owner<'a>, Within<'a>) {
             }
             break;
         }
-        if is_anyones(frame) {
+        if is_anyones(frame) || is_linked(frame, callers(profile, at).next()) {
             if is_named(frame) {
                 library.get_or_insert(frame);
             }
@@ -305,6 +306,15 @@ pub(super) mod tests {
             "Allocator(Makes)",
         );
         is(&[native("libc.so.6", "strcmp"), native("sort", "sort+0x77")], "sort+0x77", "Library(\"strcmp\")");
+    }
+
+    #[test]
+    fn a_library_that_is_linked_into_the_program_is_its_callers_too() {
+        let (own, std) = (native("program", "load"), native("program", "std::fs::read"));
+        let (door, open) = (native("program", "sccp"), native("program", "open"));
+        is(&[door.clone(), own.clone()], "load", "Library(\"sccp\")");
+        is(&[door.clone(), open.clone(), std, own.clone()], "load", "Library(\"sccp\")");
+        is(&[door, open, own], "open", "Library(\"sccp\")");
     }
 
     #[test]
