@@ -109,7 +109,7 @@ pub(super) fn is_door(frame: &Frame) -> bool {
 /// Whether this is code of a C library that is linked into the program: by a name that the language
 /// keeps for those who implement it, or since Rust's library calls it, which it does with no C code
 /// of the program.
-fn is_linked(frame: &Frame, caller: Option<&Frame>) -> bool {
+pub(super) fn is_linked(frame: &Frame, caller: Option<&Frame>) -> bool {
     let of_c = frame.language == Language::Native && !frame.function.contains("::");
     let by_rust =
         |caller: &Frame| caller.function.starts_with("std::") || caller.function.starts_with("<std::");

@@ -11,9 +11,9 @@ use model::loads::SetBytes;
 
 /// By a ladder a load from the set takes so many times as long at least, to be worth a change.
 const COSTS_MIN: f64 = 1.5;
-/// Without a ladder, the part of the loads' time that goes at least, as of code that gets half as
-/// fast again.
-const PART_MIN: f64 = 1.0 - 1.0 / 1.5;
+/// The part of the loads' time that goes at least, as of code that gets half as fast again: how
+/// much of its data a program can lay out otherwise is not seen.
+pub(super) const PART_MIN: f64 = 1.0 - 1.0 / 1.5;
 
 /// How a set of memory lies to the largest cache that a CPU has to itself, of `cache` bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,9 +24,9 @@ pub(super) enum Beyond {
     Unclear { cache: u64 },
     /// No cache is known.
     Unknown,
-    /// It is larger: `part` of the time of its loads goes at least where they are served by that
-    /// cache. `cost`: what a load takes there and from the set, by a ladder.
-    Outside { cache: u64, part: f64, cost: Option<(f64, f64)> },
+    /// It is larger. `cost`: what a load takes from half of that cache and from the set, by a
+    /// ladder.
+    Outside { cache: u64, cost: Option<(f64, f64)> },
 }
 
 /// The same of this set.
@@ -39,8 +39,7 @@ pub(super) fn beyond(set: &SetBytes, caches: &[Cache], curve: Option<&[LoadCost]
     };
     if set.lo >= cache && outside(set.lo) {
         let cost = cost.and_then(|(near, curve)| Some((near, at(curve, set.lo)?)));
-        let part = cost.map_or(PART_MIN, |(near, far)| 1.0 - near / far);
-        return Beyond::Outside { cache, part, cost };
+        return Beyond::Outside { cache, cost };
     }
     match set.hi {
         Some(hi) if hi < cache || !outside(hi) => Beyond::Within { cache },
@@ -107,7 +106,7 @@ pub(super) mod tests {
         let curve = [(512, 4.0), (2048, 6.0), (8192, 40.0)].map(|(bytes, ns)| LoadCost { bytes, ns });
         let caches = [cache(2, 1024, 1)];
         let of = |lo, hi| beyond(&SetBytes { pairs: 0, lo, hi }, &caches, Some(&curve));
-        assert_eq!(of(8192, None), Beyond::Outside { cache: 1024, part: 0.9, cost: Some((4.0, 40.0)) });
+        assert_eq!(of(8192, None), Beyond::Outside { cache: 1024, cost: Some((4.0, 40.0)) });
         assert!(matches!(of(2048, None), Beyond::Outside { .. }), "half as long again");
         assert_eq!(of(1024, Some(2000)), Beyond::Within { cache: 1024 }, "it costs no more");
         assert_eq!(of(1024, Some(8192)), Beyond::Unclear { cache: 1024 });

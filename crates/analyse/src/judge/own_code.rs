@@ -7,6 +7,7 @@
 
 use super::Evidence;
 use super::allocators::{self, Step};
+use super::callers::is_linked;
 use crate::code::{Amount, is_of_library, is_of_runtime};
 use model::State;
 use model::profile::{Activity, Frame, Profile, Weight};
@@ -164,7 +165,7 @@ fn owner<'a>(profile: &'a Profile, weight: &Weight) -> (Owner<'a>, Within<'a>) {
             }
             break;
         }
-        if is_anyones(frame) {
+        if is_anyones(frame) || is_linked(frame, callers(profile, at).next()) {
             if is_named(frame) {
                 library.get_or_insert(frame);
             }
@@ -329,6 +330,15 @@ pub(super) mod tests {
         is(&stack(&["alloc_slot"]), "alloc_slot", "Itself");
         let script = Frame { language: Language::Python, ..at(native("busy.py", "step"), "busy.py", 7) };
         is(&[native("x.so", "inner"), script, native("python3.11", "PyObject_Malloc")], "step", "Itself");
+    }
+
+    #[test]
+    fn a_library_that_is_linked_into_the_program_is_its_callers_too() {
+        let (own, std) = (native("program", "load"), native("program", "std::fs::read"));
+        let (door, open) = (native("program", "sccp"), native("program", "open"));
+        is(&[door.clone(), own.clone()], "load", "Library(\"sccp\")");
+        is(&[door.clone(), open.clone(), std, own.clone()], "load", "Library(\"sccp\")");
+        is(&[door, open, own], "open", "Library(\"sccp\")");
     }
 
     #[test]

@@ -83,13 +83,15 @@ impl Progress {
         self.next = done + LOOK_BYTES;
         if self.shown.elapsed() >= Duration::from_millis(100) {
             self.shown = Instant::now();
-            let _ = write!(io::stderr(), "\r{}\x1b[K", line(done, self.all, self.from.elapsed()));
+            let shown = line(done, self.all, self.from.elapsed());
+            let _ = write!(io::stderr(), "\r{shown}\x1b[K");
         }
     }
 
     fn end(&self) {
         if self.on {
-            let _ = writeln!(io::stderr(), "\r{}\x1b[K", line(self.all, self.all, self.from.elapsed()));
+            let shown = line(self.all, self.all, self.from.elapsed());
+            let _ = writeln!(io::stderr(), "\r{shown}\x1b[K");
         }
     }
 }

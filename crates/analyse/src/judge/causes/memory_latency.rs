@@ -40,8 +40,8 @@ pub(super) static CAUSE: Cause = Cause {
         change: "Make what is used together lie together: arrays in place of lists and trees, smaller records, indexes in place of \
                  pointers, hot fields apart from cold ones. Ask for several items at once, or in order, or prefetch; huge pages \
                  where the table is large.",
-        part: "The samples at these loads. With a ladder, a load from the set takes a, one from half of the cache b: from 1 - b/a of them \
-               to all go. Without, from a third, as of hot code. That what is loaded can lie closer is assumed.",
+        part: "The samples at these loads: from a third of them, as of hot code, since a dictionary or an index may have to jump, to \
+               all. That what is loaded can lie closer is assumed.",
         assumes: "The data can be laid out so that the cache, or the order, serves these loads. Its share on the path is that of \
                   all threads.",
     },
@@ -173,7 +173,7 @@ impl Candidate<'_> {
             Beyond::Unknown => Err(Outcome::Unavailable(
                 "how large this host's caches are is not known: try dwell ladder".to_owned(),
             )),
-            Beyond::Outside { cache, part, cost } => Ok(self.finding(evidence, cache, part, cost)),
+            Beyond::Outside { cache, cost } => Ok(self.finding(evidence, cache, cost)),
         }
     }
 
@@ -184,7 +184,7 @@ impl Candidate<'_> {
         ))
     }
 
-    fn finding(&self, evidence: &Evidence<'_>, cache: u64, part: f64, cost: Option<(f64, f64)>) -> Finding {
+    fn finding(&self, evidence: &Evidence<'_>, cache: u64, cost: Option<(f64, f64)>) -> Finding {
         let (row, share, owner) = (self.row, self.share, &self.owner);
         let on_cpu_ns = evidence.account_ns(State::on_cpu) as f64;
         let share_ns = Interval { lo: (on_cpu_ns * share.lo) as Ns, hi: (on_cpu_ns * share.hi) as Ns };
@@ -234,7 +234,7 @@ impl Candidate<'_> {
                  prefetch the next items"
             ),
             share_ns,
-            saving: evidence.saving(&Goes::Samples(share), (part, 1.0), Known::Assumed),
+            saving: evidence.saving(&Goes::Samples(share), (load_costs::PART_MIN, 1.0), Known::Assumed),
             evidence: lines,
             assumes: vec![say!("the data can be laid out so that a cache, or its order, serves these loads")],
             verify: vec![say!(
@@ -317,12 +317,10 @@ mod tests {
     }
 
     #[test]
-    fn with_a_ladder_what_a_load_costs_more_goes_at_least() {
+    fn with_a_ladder_it_is_there_only_where_such_loads_cost_more() {
         let curve =
             [(MIB / 2, 5.0), (8 * MIB, 50.0), (16 * MIB, 100.0)].map(|(bytes, ns)| LoadCost { bytes, ns });
-        let diagnosis = judged(row(), Some(&curve));
-        let (lo, _) = saves(found(&diagnosis, "memory-latency").expect("it is there"));
-        assert!((780 * MS..810 * MS).contains(&lo), "{lo}: 9 tenths of 88 % and more");
+        assert!(found(&judged(row(), Some(&curve)), "memory-latency").is_some());
         // It costs the same: the cache's size says nothing of this machine.
         let flat = [(MIB / 2, 5.0), (16 * MIB, 6.0)].map(|(bytes, ns)| LoadCost { bytes, ns });
         assert!(found(&judged(row(), Some(&flat)), "memory-latency").is_none());
