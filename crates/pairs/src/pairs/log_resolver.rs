@@ -4,6 +4,7 @@ use crate::server::Service;
 use crate::work::in_threads;
 use crate::{Need, Pair, Run, Setting, Size, Way, Writing};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::Mutex;
@@ -47,10 +48,11 @@ fn one_by_one(setting: &Setting) -> io::Result<()> {
 fn cached(setting: &Setting) -> io::Result<()> {
     let (server, mut names) = (server(setting)?, HashMap::new());
     for address in log(setting.size) {
-        if !names.contains_key(&address) {
-            names.insert(address, name_of(&server, address)?);
-        }
-        write(&names[&address])?;
+        let name = match names.entry(address) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(name_of(&server, address)?),
+        };
+        write(name)?;
     }
     Ok(())
 }
