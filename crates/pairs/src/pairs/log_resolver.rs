@@ -48,10 +48,11 @@ fn one_by_one(setting: &Setting) -> io::Result<()> {
 fn cached(setting: &Setting) -> io::Result<()> {
     let (server, mut names) = (server(setting)?, HashMap::<_, String>::new());
     for address in log(setting.size) {
-        write(match names.entry(address) {
+        let name = match names.entry(address) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => new.insert(name_of(&server, address)?),
-        })?;
+        };
+        write(name)?;
     }
     Ok(())
 }
