@@ -338,7 +338,8 @@ pub(super) mod tests {
         let (door, open) = (native("program", "sccp"), native("program", "open"));
         is(&[door.clone(), own.clone()], "load", "Library(\"sccp\")");
         is(&[door.clone(), open.clone(), std, own.clone()], "load", "Library(\"sccp\")");
-        is(&[door, open, own], "open", "Library(\"sccp\")");
+        let fetch = native("program", "fetch");
+        is(&[door, open, fetch, own], "fetch", "Library(\"sccp\")");
     }
 
     #[test]
