@@ -58,8 +58,6 @@ cargo xtask VERB
                                      wake-ups against cyclictest
   bench compare [--sittings N] [--markdown] [--dwell FILE] [QUESTION…]
                                      how right dwell compare is: same, beside, planted, why, hyperfine
-  bench predictions [--sittings N] [--markdown] [--dwell FILE] [PAIR…]
-                                     how right findings are, and what they predict to be saved
   truth [--markdown] [--busy] [--kept] [--dwell FILE] [PROGRAM…]
                                      accounts and classes of real programs against perf sched and
                                      other oracles, quiet or beside a busy loop on each CPU (root);

@@ -2,8 +2,7 @@
 //! today; how long dwell's own end takes; its memory over a long run (`memory`); and its ladder
 //! against other tools on the same operation (`ladder`), its measurement of wake-ups against
 //! cyclictest (`wake`), what its loads get done against hackbench and stressapptest (`loads`), one
-//! version of dwell against another (`pairs`), how right its comparisons are (`compare`), and how
-//! right its findings and their predicted savings (`predictions`).
+//! version of dwell against another (`pairs`), and how right its comparisons are (`compare`).
 //!
 //! `dwell compare` runs each tool once a round, in random order, and each ratio is to the bare run
 //! of the same round: what drifts on the machine drifts for both. A second bare run shows how much
@@ -19,7 +18,6 @@ mod memory;
 mod options;
 mod pairs;
 mod peers;
-mod predictions;
 mod program;
 mod rivals;
 mod table;
@@ -77,9 +75,6 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     }
     if let ["wake", rest @ ..] = arguments {
         return wake::run(rest);
-    }
-    if let ["predictions", rest @ ..] = arguments {
-        return predictions::run(rest);
     }
     if let ["compare", rest @ ..] = arguments {
         return compare::run(rest);

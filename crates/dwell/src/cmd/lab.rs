@@ -17,9 +17,10 @@ use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
 use bench::{Asked, Bench, described, named};
 use model::lab::{LabRun, SCHEMA_LAB};
-use pairs::{Pair, Setting, server};
+use pairs::{Pair, Setting, Way, server};
 use report::lab::{Lesson, Listed};
 use similar::TextDiff;
+use std::env;
 use sys::clock::{rfc3339, unix_s};
 use sys::signals::Signals;
 
@@ -75,8 +76,22 @@ fn run(pair: &Pair, way: &str, args: &LabArgs) -> anyhow::Result<u8> {
     if pair.service().is_some() && setting.port == 0 && setting.urls.is_empty() {
         bail!("{} needs a server\ntry: dwell lab {0}, which has one; or --port PORT", pair.name);
     }
-    way.run(&setting).with_context(|| format!("{} {}", pair.name, way.name))?;
-    Ok(0)
+    let done = |way: &Way| way.run(&setting).with_context(|| format!("{} {}", pair.name, way.name));
+    if env::var_os(bench::IN_PLACE).is_some() {
+        done(way)?;
+        return Ok(0);
+    }
+    // What it makes goes with its directory.
+    let directory = tempfile::Builder::new().prefix("dwell-lab-").tempdir_in(".");
+    let directory = directory.context("cannot make a directory here\ntry: another current directory")?;
+    if let pairs::Run::Foreign(source) = way.run {
+        source.prepare(directory.path()).with_context(|| format!("cannot prepare {}", pair.name))?;
+    }
+    let before = env::current_dir().context("there is no current directory")?;
+    env::set_current_dir(directory.path()).context("cannot enter the new directory")?;
+    let done = done(way);
+    env::set_current_dir(before).context("cannot go back to the directory")?;
+    done.map(|()| 0)
 }
 
 /// How much: as many as there are URLs, as it was asked for, or the usual.

@@ -23,6 +23,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
+/// A variable of the environment: the program works in the current directory, which is of the lab.
+pub(super) const IN_PLACE: &str = "DWELL_LAB_IN_PLACE";
 /// No pair takes longer.
 const LONGEST: Duration = Duration::from_secs(600);
 
@@ -271,7 +273,8 @@ impl<'a, 's> Bench<'a, 's> {
         json: &Path,
     ) -> anyhow::Result<Option<serde_json::Value>> {
         let mut dwell = Command::new(&self.exe);
-        dwell.args(arguments).current_dir(self.directory.path()).stdin(Stdio::null()).stdout(Stdio::null());
+        dwell.args(arguments).current_dir(self.directory.path()).env(IN_PLACE, "1");
+        dwell.stdin(Stdio::null()).stdout(Stdio::null());
         let _ = fs::remove_file(json);
         let status = child::wait(self.stop, dwell.spawn().context("cannot start dwell")?)?;
         if self.stop.asked() {
