@@ -116,6 +116,7 @@ impl Evidence<'_> {
             (None, Goes::Parts(_)) => self.by_account(goes).ends(ALL),
             (None, _) => self.by_account(goes).ends(part),
         };
+        let ends = if kind == Kind::Cpu && !self.window { self.with_queue(ends) } else { ends };
         let hi = ends.hi.min(self.beyond_cpus_ns(goes, part.1, self.cpus_allowed())).min(self.whole_ns);
         let lo = self.without_overhead(ends.lo).min(hi);
         let lo = match goes {
@@ -322,6 +323,28 @@ impl Evidence<'_> {
         self.cpus_allowed() * cpu_ns as f64 / (cpu_ns + queued_ns).max(1) as f64
     }
 
+    /// A saving of CPU time, with the waits behind other programs that go with it: a fair scheduler
+    /// gives a thread its part of a CPU, so one that needs half as much waits half as long. Certain
+    /// is that only of waits that began since the thread had used up its turn.
+    fn with_queue(&self, ns: Interval) -> Interval {
+        let on_cpu_ns = self.account_ns(State::on_cpu);
+        let Seen::Value(queue) = self.run_queue else { return ns };
+        let each = queue.behind_others_ns as f64 / on_cpu_ns.max(1) as f64;
+        let with = |ns: Ns, part: f64| ns + (ns as f64 * each * part) as Ns;
+        Interval { lo: with(ns.lo, self.turns_used_up()), hi: with(ns.hi, 1.0) }
+    }
+
+    /// The part of the path's waits for a CPU that followed no wake-up, at least: there are more of
+    /// them than waits for something else.
+    fn turns_used_up(&self) -> f64 {
+        let count = |of: &dyn Fn(State) -> bool| -> u64 {
+            self.path.iter().filter(|step| of(step.state)).map(|step| step.count).sum()
+        };
+        let queued = count(&|state| state == State::Runqueue);
+        let woken = count(&State::blocked);
+        1.0 - (woken as f64 / queued.max(1) as f64).min(1.0)
+    }
+
     /// Of a saving what is no gain without dwell: its own cost is taken as evenly spread.
     fn without_overhead(&self, ns: Ns) -> Ns {
         let overhead_ns = self.coverage.overhead_ns.value().map_or(0, |overhead| overhead.hi);
@@ -391,8 +414,8 @@ pub(super) fn on_path(evidence: &Evidence<'_>, state: State, waited_ns: Ns) -> I
 mod tests {
     use super::*;
     use crate::judge::samples::{run, sites};
-    use model::Profile;
     use model::recording::Tier;
+    use model::{Profile, Reason, RunQueue, Step};
 
     const MS: Ns = 1_000_000;
 
@@ -407,6 +430,43 @@ mod tests {
         let saving = evidence.saving(&goes, ALL, Known::Bounded);
         let ns = saving.value().expect("there is a clock").ns;
         (ns.lo, ns.hi)
+    }
+
+    #[test]
+    fn cpu_time_goes_with_its_waits_behind_others() {
+        let saves = |queued: u64, slept: u64, goes: Kind| {
+            let mut run = run(&[(State::User, 500 * MS), (State::Runqueue, 300 * MS), (State::Sleep, 200 * MS)]);
+            run.run_queue = Seen::Value(RunQueue {
+                behind_own_ns: 0,
+                behind_others_ns: 250 * MS,
+                idle_cpu_ns: 50 * MS,
+                unseen_ns: 0,
+                others: Vec::new(),
+                cpus_used: 0.5,
+                cpus_wanted: 0.8,
+                of_all: Seen::Absent,
+            });
+            let step = |state, ns, count| Step {
+                pid: 100,
+                tid: 100,
+                process: "program".into(),
+                state,
+                reason: Reason::None,
+                ns,
+                count,
+            };
+            run.path = vec![step(State::Runqueue, 300 * MS, queued), step(State::Sleep, 200 * MS, slept)];
+            let profile = Profile::default();
+            let evidence = Evidence::of(Tier::Bpf, &run, &profile);
+            let ns = Interval { lo: 100 * MS, hi: 200 * MS };
+            let saving = evidence.saving(&Goes::Account(ns, goes), ALL, Known::Counted);
+            let ns = saving.value().expect("the account has it").ns;
+            (ns.lo, ns.hi)
+        };
+        assert_eq!(saves(100, 0, Kind::Cpu), (150 * MS, 300 * MS), "half as long again behind others");
+        assert_eq!(saves(100, 50, Kind::Cpu), (125 * MS, 300 * MS), "half of these waits follow a wake-up");
+        assert_eq!(saves(80, 100, Kind::Cpu), (100 * MS, 300 * MS));
+        assert_eq!(saves(100, 0, Kind::Waiting), (100 * MS, 200 * MS));
     }
 
     #[test]
