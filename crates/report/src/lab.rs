@@ -281,20 +281,20 @@ pub fn markdown(score: &LabScore) -> String {
     text
 }
 
-/// A pair beside the figures of the writing that it comes from: its last sitting with no other
-/// programs beside.
+/// A pair beside the figures of the writing that it comes from: its last sitting, if there is one
+/// that with no other programs beside.
 fn of_a_writing(row: &ScoreRow, writing: &Writing, look: Look) -> String {
-    let Some(sitting) = row.sittings.iter().rev().find(|sitting| !sitting.beside) else {
-        return format!("| {} | {} | - | - | - | - |\n", writing.title, writing.theirs);
+    let (title, name, theirs) = (&writing.title, &row.pair.name, &writing.theirs);
+    let quiet = row.sittings.iter().rev().find(|sitting| !sitting.beside);
+    let Some(sitting) = quiet.or(row.sittings.last()) else {
+        return format!("| {title}: `{name}` | {theirs} | - | - | - | - |\n");
     };
+    let beside = if sitting.beside { " (beside busy loops)" } else { "" };
     let wall = |at: usize| sitting.wall_ns.get(at).copied().flatten().map_or("-".to_owned(), duration);
     let percent = |part: f64| format!("{:.0}", part * 100.0);
     let ends = |ends: Ends| format!("{}{}{}", percent(ends.lo), look.dash(), percent(ends.hi));
     format!(
-        "| {}: `{}` | {} | {}, {} | {} | {} | {} |\n",
-        writing.title,
-        row.pair.name,
-        writing.theirs,
+        "| {title}: `{name}` | {theirs} | {}, {}{beside} | {} | {} | {} |\n",
         wall(0),
         wall(1),
         first(&sitting.slow),

@@ -116,7 +116,7 @@ impl Evidence<'_> {
             (None, Goes::Parts(_)) => self.by_account(goes).ends(ALL),
             (None, _) => self.by_account(goes).ends(part),
         };
-        let ends = if kind == Kind::Cpu && !self.window { self.with_queue(ends) } else { ends };
+        let ends = if self.window { ends } else { self.with_queue(ends, self.on_cpu_part(goes)) };
         let hi = ends.hi.min(self.beyond_cpus_ns(goes, part.1, self.cpus_allowed())).min(self.whole_ns);
         let lo = self.without_overhead(ends.lo).min(hi);
         let lo = match goes {
@@ -323,13 +323,31 @@ impl Evidence<'_> {
         self.cpus_allowed() * cpu_ns as f64 / (cpu_ns + queued_ns).max(1) as f64
     }
 
-    /// A saving of CPU time, with the waits behind other programs that go with it: a fair scheduler
-    /// gives a thread its part of a CPU, so one that needs half as much waits half as long. Certain
-    /// is that only of waits that began since the thread had used up its turn.
-    fn with_queue(&self, ns: Interval) -> Interval {
+    /// Which part of what goes is time on a CPU.
+    fn on_cpu_part(&self, goes: &Goes) -> f64 {
+        let part = |cpu_ns: Ns, all_ns: Ns| (cpu_ns as f64 / all_ns.max(1) as f64).min(1.0);
+        match goes {
+            _ if kind(goes) == Kind::Cpu => 1.0,
+            Goes::Sites(sites, account_ns) => {
+                let all = self.of_sites(sites, |times| self.known(times));
+                let all_ns = all.map_or(account_ns.hi, |times| times.path_ns.hi);
+                part(sites.iter().map(|site| self.cpu_ns_of(site)).sum(), all_ns)
+            }
+            Goes::Parts(parts) => part(parts.cpu_ns, parts.account_ns.hi),
+            Goes::Samples(_) | Goes::Lock(..) | Goes::Account(..) | Goes::Wall(_) => 0.0,
+            // That CPU time is of threads that are not waited for.
+            Goes::WallAndCpu(..) => 0.0,
+        }
+    }
+
+    /// A saving of which this part is CPU time, with the waits behind other programs that go with
+    /// it: a fair scheduler gives a thread its part of a CPU, so one that needs half as much waits
+    /// half as long. Certain is that only of waits that began since the thread had used up its
+    /// turn.
+    fn with_queue(&self, ns: Interval, on_cpu: f64) -> Interval {
         let on_cpu_ns = self.account_ns(State::on_cpu);
         let Seen::Value(queue) = self.run_queue else { return ns };
-        let each = queue.behind_others_ns as f64 / on_cpu_ns.max(1) as f64;
+        let each = on_cpu * queue.behind_others_ns as f64 / on_cpu_ns.max(1) as f64;
         let with = |ns: Ns, part: f64| ns + (ns as f64 * each * part) as Ns;
         Interval { lo: with(ns.lo, self.turns_used_up()), hi: with(ns.hi, 1.0) }
     }
@@ -435,7 +453,8 @@ mod tests {
     #[test]
     fn cpu_time_goes_with_its_waits_behind_others() {
         let saves = |queued: u64, slept: u64, goes: Kind| {
-            let mut run = run(&[(State::User, 500 * MS), (State::Runqueue, 300 * MS), (State::Sleep, 200 * MS)]);
+            let mut run =
+                run(&[(State::User, 500 * MS), (State::Runqueue, 300 * MS), (State::Sleep, 200 * MS)]);
             run.run_queue = Seen::Value(RunQueue {
                 behind_own_ns: 0,
                 behind_others_ns: 250 * MS,
