@@ -259,8 +259,8 @@ int main(int argc, char **argv) {
     else if (IS("chase", 10000000)) chase(amount, linked(64 << 20, 1));
     else if (IS("chase-in-order", 10000000)) chase(amount, linked(64 << 20, 0));
     else if (IS("chase-near", 10000000)) chase(amount, linked(16 << 10, 1));
-    else if (IS("table", 80)) table(amount, 0);
-    else if (IS("table-in-order", 80)) table(amount, 1);
+    else if (IS("table", 200)) table(amount, 0);
+    else if (IS("table-in-order", 200)) table(amount, 1);
     else if (IS("stream", 50)) stream(amount, 64 << 20);
     else if (IS("places", 3000)) places(amount);
     else if (IS("turns", 30000)) turns(amount, 1);
