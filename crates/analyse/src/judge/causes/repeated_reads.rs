@@ -3,7 +3,7 @@
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::along::Along;
-use crate::judge::file_calls::{Gone, part_of_all};
+use crate::judge::file_calls::{Gone, OF_EACH, OPENS, part_of_all};
 use crate::judge::predict::{Goes, Kind};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place};
@@ -31,6 +31,7 @@ pub(super) static CAUSE: Cause = Cause {
                  the same. Of a file that is read in places keep those that are needed again, or map it (`mmap`).",
         part: "Of the calls' time on the file what is not its first pass goes: of B bytes read of a file of S bytes, \
                1 - S/B. At least of their CPU time alone: they wait for the disk in the first pass, as a rule. Counted. \
+               At most what opens and closes the file each time goes too. \
                The program's own work on the bytes would go along, and is not claimed.",
         assumes: "The bytes are the same each time. What is made of them fits into memory.",
     },
@@ -186,7 +187,9 @@ fn why_not(files: &FileTable) -> Sentence {
 }
 
 fn finding(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -> Finding {
-    let gone: Vec<_> = calls.iter().map(OfCall::gone).collect();
+    let mut gone: Vec<_> = calls.iter().map(OfCall::gone).collect();
+    let part = part_of_all(&gone);
+    gone.extend(around(evidence, again));
     let total_ns: Ns = calls.iter().map(|of| of.row.total_ns).sum();
     let cpu_ns: Ns = calls.iter().map(|of| of.row.cpu_ns).sum();
     let kind = if cpu_ns * 2 > total_ns { Kind::Cpu } else { Kind::Waiting };
@@ -207,12 +210,22 @@ fn finding(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -
             say!("read it once and keep what is made of it")
         },
         share_ns: Interval { lo: of(all.lo), hi: of(all.hi) },
-        saving: evidence.saving(&Goes::Parts(goes), part_of_all(&gone), Known::Counted),
+        saving: evidence.saving(&Goes::Parts(goes), part, Known::Counted),
         evidence: again.iter().take(NAMED).map(figures).collect(),
         assumes: vec![say!("the bytes are the same each time, and what is made of them fits into memory")],
         verify: vec![say!("dwell compare 'the program' 'the one that keeps what it has read'")],
         explains: Vec::new(),
     }
+}
+
+/// What is called for each time that a file is read, where it is opened for that: at most all but
+/// one of these go.
+fn around<'a>(evidence: &Evidence<'a>, again: &[Again<'_>]) -> Vec<Gone<'a>> {
+    let passes: u64 = again.iter().map(Again::times).sum();
+    let rows = [evidence.calls_named(OPENS), evidence.calls_named(OF_EACH)].concat();
+    let of_each = rows.into_iter().filter(|(_, row)| row.calls >= passes - passes / 10);
+    let gone = of_each.map(|(_, row)| Gone::of(row, passes.saturating_sub(1)));
+    gone.map(|gone| Gone { part: (0.0, gone.part.1), ..gone }).collect()
 }
 
 fn what(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -> Sentence {
@@ -316,6 +329,24 @@ mod tests {
         assert_eq!(saves(finding), (360 * MS, 360 * MS), "nine tenths of half of the calls' time");
         assert_eq!(finding.place, Place::File(1));
         assert_eq!(finding.share_ns, Interval { lo: 400 * MS, hi: 400 * MS });
+    }
+
+    #[test]
+    fn what_opens_the_file_for_each_pass_goes_at_most() {
+        let of_calls = |opens: u64| {
+            let mut run = of(vec![file("/a", 5 * MIB, 500 * MIB, 800 * MS)]);
+            let Seen::Value(calls) = &mut run.syscalls else { panic!("they are there") };
+            calls.push(call("openat", opens, 0, 20 * MS));
+            run.path.push(step(State::Kernel, Reason::Syscall("openat".into()), 20 * MS));
+            let sites = sites(
+                &run,
+                &[(Site::Call("read".into()), [800 * MS; 3]), (Site::Call("openat".into()), [20 * MS; 3])],
+            );
+            saves(found(&judged(&run, &sites), "repeated-reads").expect("it is there"))
+        };
+        assert_eq!(of_calls(89), (792 * MS, 792 * MS), "not opened for each");
+        assert_eq!(of_calls(99), (792 * MS, 792 * MS + 20 * MS));
+        assert_eq!(of_calls(198), (792 * MS, 792 * MS + 10 * MS), "half of them open others");
     }
 
     #[test]
