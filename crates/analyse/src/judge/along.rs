@@ -49,18 +49,8 @@ impl Evidence<'_> {
     pub(super) fn without(&self, gone: &[Gone<'_>], along: Along, kind: Kind) -> Parts {
         let along_ns = self.along_ns(gone, along);
         let parts: Vec<_> = gone.iter().map(|gone| (&gone.row.name, gone.part)).collect();
-        let parts =
-            self.parts_of(&parts, kind).and_beside(along_ns).and_beside(self.queued_after_these(gone));
+        let parts = self.parts_of(&parts, kind).and_beside(along_ns);
         Parts { cpu_ns: parts.cpu_ns + along_ns, ..parts }
-    }
-
-    /// Their waits end with one for a CPU.
-    fn queued_after_these(&self, gone: &[Gone<'_>]) -> Ns {
-        let waits = |gone: &Gone<'_>| {
-            let of_call = self.waits.iter().filter(|wait| wait.call.syscall() == Some(&gone.row.name));
-            of_call.map(|wait| wait.calls).sum::<u64>() as f64 * gone.part.1
-        };
-        self.queued_after(gone.iter().map(waits).sum::<f64>() as u64)
     }
 
     /// Up to so much of the path goes along with these calls.
