@@ -30,6 +30,13 @@ pub(crate) enum Instruments {
     Fallback(Box<Fallback>, Option<Source>),
 }
 
+/// Names this thread, and those that it will start, as dwell's own, whatever the executable is
+/// called: by this name the analysis tells them from other programs that have the CPUs.
+pub(crate) fn take_name() {
+    // Without it they keep the name of the executable.
+    let _ = rustix::thread::set_name(c"dwell");
+}
+
 /// Starts the best available source, or the requested one. `entrusted` is the reason why perf
 /// events cannot trace the program, if any.
 ///
