@@ -416,11 +416,14 @@ pub struct WaitRow {
     /// Histogram of their lengths by octave: (upper bound in nanoseconds, count).
     #[serde(default)]
     pub histogram: Vec<(Ns, u64)>,
-    /// Whose waits these are, most blocked time first; not more than eight threads. Empty where
-    /// threads are not kept apart.
+    /// Whose waits these are, most blocked time first; not more than [`WAITING_THREADS_MAX`]. Empty
+    /// where threads are not kept apart.
     #[serde(default)]
     pub threads: Vec<WaitingThread>,
 }
+
+/// Threads of a row of waits that are told. With so many there may be more.
+pub const WAITING_THREADS_MAX: usize = 64;
 
 /// A thread that waited.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -133,7 +133,10 @@ pub(crate) fn attach(
 pub(crate) fn wall_of(refused: &bpf::BpfRefusal) -> access::AccessDenial {
     access::AccessDenial {
         why: refused.to_string(),
-        remedy: "run outside the container or sandbox that forbids it; BPF programs of this kind need Linux 5.15 or newer"
+        remedy: access::sandboxed()
+            .unwrap_or(
+                "run outside the container or sandbox that forbids it; BPF programs of this kind need Linux 5.15 or newer",
+            )
             .to_owned(),
     }
 }
