@@ -29,6 +29,7 @@ const UNMEASURED: &[&str] = &["listing", "python", "code", "timings", "probes", 
 const UNMEASURED_GROUPS: &[&str] = &[
     "dwell it compare",
     "dwell it lab",
+    "dwell it downloads",
     "dwell it ladder_kept",
     "dwell it hits",
     "sys step",

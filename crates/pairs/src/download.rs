@@ -1,16 +1,17 @@
 //! Downloads over HTTP/1.1: whole, checked, and resumed where the connection was cut.
 //!
-//! A connection each, as a function of a library makes it. What they amount to while they run is
-//! shown by [`progress`]. HTTPS is not spoken.
+//! A connection each, as a function of a library makes it, secret where the URL says so ([`tls`]).
+//! What they amount to while they run is shown by [`progress`].
 
 mod body;
 mod progress;
+mod tls;
 mod url;
 
 use crate::server::http::checksum_from;
 use body::{Body, Ended};
 pub(crate) use progress::{Progress, amount};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 pub(crate) use url::Url;
@@ -61,9 +62,14 @@ fn said(error: &io::Error) -> String {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
             format!("nothing came for {} s", SILENCE.as_secs())
         }
-        _ => error.to_string(),
+        _ => tls::refusal(error).unwrap_or_else(|| error.to_string()),
     }
 }
+
+/// Bytes both ways: over TCP, or TLS on it.
+trait Connection: Read + Write {}
+
+impl<T: Read + Write> Connection for T {}
 
 fn whole(url: &Url, kept: u64, progress: &Progress) -> io::Result<Got> {
     let begun = Instant::now();
@@ -106,10 +112,10 @@ fn whole(url: &Url, kept: u64, progress: &Progress) -> io::Result<Got> {
 }
 
 /// Asks for what follows after so many bytes.
-fn ask(url: &Url, from: u64) -> io::Result<BufReader<TcpStream>> {
+fn ask(url: &Url, from: u64) -> io::Result<BufReader<Box<dyn Connection>>> {
     let mut last = io::Error::other("the host has no address");
     for address in (url.host.as_str(), url.port).to_socket_addrs()? {
-        let mut connection = match TcpStream::connect_timeout(&address, SILENCE) {
+        let connection = match TcpStream::connect_timeout(&address, SILENCE) {
             Ok(connection) => connection,
             Err(error) => {
                 last = error;
@@ -124,7 +130,10 @@ fn ask(url: &Url, from: u64) -> io::Result<BufReader<TcpStream>> {
             url.path,
             url.authority()
         );
+        let mut connection: Box<dyn Connection> =
+            if url.secure { Box::new(tls::over(connection, &url.host)?) } else { Box::new(connection) };
         connection.write_all(request.as_bytes())?;
+        connection.flush()?;
         return Ok(BufReader::new(connection));
     }
     Err(last)
@@ -169,7 +178,7 @@ fn answers(head: Head) -> io::Result<Head> {
 /// A line of the head, without its end.
 fn line(lines: &mut impl BufRead) -> io::Result<String> {
     let mut line = Vec::new();
-    io::Read::take(&mut *lines, 8 << 10).read_until(b'\n', &mut line)?;
+    Read::take(&mut *lines, 8 << 10).read_until(b'\n', &mut line)?;
     if line.last() != Some(&b'\n') {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }

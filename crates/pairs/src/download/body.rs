@@ -31,13 +31,18 @@ impl<R: BufRead> Body<R> {
     pub(super) fn each(&mut self, mut take: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<Ended> {
         let mut piece = vec![0; PIECE];
         loop {
-            if self.left == Some(0) && !(self.chunked && self.next_chunk()?) {
-                return Ok(Ended::Whole);
+            if self.left == Some(0) {
+                match self.chunked.then(|| self.next_chunk()) {
+                    None | Some(Ok(false)) => return Ok(Ended::Whole),
+                    Some(Ok(true)) => {}
+                    Some(Err(error)) if is_cut(&error) => return Ok(Ended::Cut),
+                    Some(Err(error)) => return Err(error),
+                }
             }
             let most = self.left.map_or(PIECE, |left| left.min(PIECE as u64) as usize);
             let len = match self.from.read(&mut piece[..most]) {
                 Ok(len) => len,
-                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => 0,
+                Err(error) if is_cut(&error) => return Ok(Ended::Cut),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             };
@@ -47,7 +52,10 @@ impl<R: BufRead> Body<R> {
             take(&piece[..len])?;
             self.left = self.left.map(|left| left - len as u64);
             if self.chunked && self.left == Some(0) {
-                line(&mut self.from)?;
+                match line(&mut self.from) {
+                    Err(error) if is_cut(&error) => return Ok(Ended::Cut),
+                    ended => ended?,
+                };
             }
         }
     }
@@ -60,4 +68,9 @@ impl<R: BufRead> Body<R> {
         self.left = Some(size);
         Ok(size > 0)
     }
+}
+
+/// The connection ended in the middle: of TCP, of a line, or of TLS without its farewell.
+fn is_cut(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::UnexpectedEof)
 }

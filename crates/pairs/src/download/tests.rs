@@ -65,12 +65,27 @@ fn chunks_and_bodies_without_a_length_are_whole() {
 }
 
 #[test]
-fn urls_are_of_http() {
+fn what_ends_without_its_end_is_cut() {
+    for answer in [
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nabcde",
+    ] {
+        let error = get(saying(answer), "/").unwrap_err().to_string();
+        assert!(error.ends_with("/: it was cut after 5 bytes"), "{error}");
+    }
+}
+
+#[test]
+fn urls_are_of_http_or_https() {
     let url = Url::read("http://[::1]:8080?q=1#part").unwrap();
     assert_eq!((url.host.as_str(), url.port, url.path.as_str()), ("::1", 8080, "/?q=1"));
     assert_eq!(url.authority(), "[::1]:8080");
     assert_eq!(Url::read("http://a/b").unwrap().authority(), "a");
-    for wrong in ["https://a/", "ftp://a/", "a", "http://", "http://a:b/", "http://a/\r\nX: y"] {
+    let secure = Url::read("https://a/b").unwrap();
+    assert_eq!((secure.secure, secure.port, secure.authority().as_str()), (true, 443, "a"));
+    assert_eq!(Url::read("https://a:80/").unwrap().authority(), "a:80");
+    for wrong in ["ftp://a/", "a", "http://", "http://a:b/", "http://a/\r\nX: y"] {
         assert!(Url::read(wrong).is_err(), "{wrong}");
     }
 }
