@@ -14,7 +14,8 @@ use model::peers::{ConnectionRow, LookupRow};
 use model::profile::Activity;
 use model::recording::{Cost, HostCpu, Trailer};
 use model::run::{
-    Analysis, Faults, FileTable, HandOvers, MemoryPeak, Programs, Run, ThreadLedger, Utilization,
+    Analysis, DiskRequests, Faults, FileTable, HandOvers, MemoryPeak, Programs, Run, ThreadLedger,
+    Utilization,
 };
 use model::{Account, Header, Ns, Prediction, Seen, State};
 
@@ -65,6 +66,7 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> (Analysis, Option<
         hand_overs,
         connections,
         lookups,
+        disk_requests,
         files,
         memory_peak,
         programs,
@@ -117,6 +119,7 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> (Analysis, Option<
         hand_overs,
         connections,
         lookups,
+        disk_requests,
         syscalls: syscall_rows::rows(&header, trailer),
         files,
         faults: beside.faults,
@@ -153,6 +156,7 @@ struct OfTier {
     hand_overs: Seen<HandOvers>,
     connections: Seen<Vec<ConnectionRow>>,
     lookups: Seen<Vec<LookupRow>>,
+    disk_requests: Seen<DiskRequests>,
     files: Seen<FileTable>,
     memory_peak: Seen<MemoryPeak>,
     programs: Seen<Programs>,
@@ -173,7 +177,7 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
                 Some(why) => (Seen::unseen(&why), Seen::unseen(why)),
             };
             let Closed { pieces, rivals, programs, largest, prediction, recorded, .. } = closed;
-            let files = closed.files;
+            let (files, disk_requests) = (closed.files, closed.disk_requests);
             let memory_peak = memory_peak::traced(largest, header, trailer);
             let programs = Seen::Value(programs);
             let hand_overs = Seen::Value(closed.hand_overs);
@@ -183,6 +187,7 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
                 hand_overs,
                 connections,
                 lookups,
+                disk_requests,
                 files,
                 memory_peak,
                 programs,
@@ -198,6 +203,7 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
             let (connections, lookups) = (Seen::unseen(why), Seen::unseen(why));
             let prediction = Seen::unseen("which thread held up which needs BPF");
             let pieces = closed.pieces;
+            let disk_requests = Seen::unseen("requests to disks are counted with BPF only");
             let files = Seen::unseen("what was read of each file is counted with BPF only");
             let memory_peak = memory_peak::polled(&pieces.threads, header, trailer);
             let programs = Seen::unseen("when processes begin and end needs BPF");
@@ -208,6 +214,7 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
                 hand_overs,
                 connections,
                 lookups,
+                disk_requests,
                 files,
                 memory_peak,
                 programs,

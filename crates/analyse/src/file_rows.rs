@@ -48,7 +48,7 @@ fn path(file: &FileUse, names: &Names) -> String {
     }
 }
 
-fn program(threads: &[ThreadLedger], pid: Pid) -> Seen<String> {
+pub(crate) fn program(threads: &[ThreadLedger], pid: Pid) -> Seen<String> {
     let leader = threads.iter().find(|thread| thread.pid == pid && thread.tid == pid);
     leader.map_or_else(
         || Seen::unseen("the thread that leads the process was not observed"),

@@ -10,6 +10,7 @@ mod along;
 pub mod bound;
 mod callers;
 pub mod causes;
+mod disk_reads;
 mod doubts;
 mod evidence;
 mod file_calls;

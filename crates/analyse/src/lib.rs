@@ -12,6 +12,7 @@ pub mod compare;
 mod compose;
 mod connections;
 mod consumers;
+mod disk_requests;
 pub mod extrapolate;
 mod file_rows;
 mod files;

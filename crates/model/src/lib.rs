@@ -19,6 +19,7 @@ pub mod costs;
 pub mod coverage;
 pub mod cpus;
 pub mod diagnosis;
+pub mod disk_requests;
 mod event;
 pub mod files;
 pub mod finding;

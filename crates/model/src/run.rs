@@ -7,6 +7,7 @@ use crate::account::{AccountPart, Basis, State, Step};
 use crate::code_location::Runtime;
 use crate::costs::Costs;
 use crate::coverage::{Coverage, Interval};
+pub use crate::disk_requests::{DiskRequestRow, DiskRequests};
 pub use crate::files::{DurableRow, FileRow, FileTable, TransferRow};
 pub use crate::hand_overs::{HandOverEnd, HandOverRow, HandOvers};
 use crate::limits::Limits;
@@ -72,6 +73,9 @@ pub struct Run {
     /// Name lookups of the tree, by name, longest total first.
     #[serde(default = "unrecorded")]
     pub lookups: Seen<Vec<LookupRow>>,
+    /// What processes asked of disks.
+    #[serde(default = "unrecorded")]
+    pub disk_requests: Seen<DiskRequests>,
     /// System calls of the tree that returned, longest total first.
     pub syscalls: Seen<Vec<CallRow>>,
     /// What processes read and wrote of regular files, by calls; estimates by a sample.

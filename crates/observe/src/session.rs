@@ -7,6 +7,7 @@ use crate::sources::Instruments;
 use crate::surroundings::{GivenLink, Surroundings};
 use host::stat::{self, CpuTimes};
 use model::coverage::Source;
+use model::disk_requests::DiskUses;
 use model::files::FileUses;
 use model::loads::LoadsObserved;
 use model::recording::{AttachWindow, Cost, Counters, Ending, Host, HostCpu, Rusage, Sliced, Tier, Trailer};
@@ -101,13 +102,14 @@ pub struct Recorded {
     sources: Vec<Source>,
     sliced: Option<Sliced>,
     files: Seen<FileUses>,
+    disk_requests: Seen<DiskUses>,
     loads: Seen<LoadsObserved>,
 }
 
 impl Recorded {
     /// The trailer.
     pub fn trailer(self, costs: Seen<Costs>) -> Trailer {
-        let Self { end, calls, lost_events, cost, sources, sliced, files, loads } = self;
+        let Self { end, calls, lost_events, cost, sources, sliced, files, disk_requests, loads } = self;
         Trailer {
             ending: end.ending,
             reaped_at: end.at,
@@ -119,6 +121,7 @@ impl Recorded {
             peaks: end.peaks,
             began_at_bytes: end.began_at_bytes,
             files,
+            disk_requests,
             lost_events,
             cost,
             sources,
@@ -236,6 +239,7 @@ impl<'a> Session<'a> {
             sources: self.instruments.worse(),
             sliced: self.instruments.sliced(end.at),
             files: self.instruments.files(),
+            disk_requests: self.instruments.disk_requests(),
             loads: loads(self.instruments.tier()),
             end,
         }

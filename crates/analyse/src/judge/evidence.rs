@@ -6,8 +6,8 @@ use model::peers::ConnectionRow;
 use model::peers::LookupRow;
 use model::recording::Tier;
 use model::run::{
-    Bound, CallRow, Faults, FileTable, FunctionRow, HandOvers, LineRow, MemoryPeak, ThreadLedger,
-    Utilization, WaitRow,
+    Bound, CallRow, DiskRequests, Faults, FileTable, FunctionRow, HandOvers, LineRow, MemoryPeak,
+    ThreadLedger, Utilization, WaitRow,
 };
 use model::{
     AccountPart, Costs, Coverage, Ns, Prediction, Profile, Run, RunQueue, Seen, Series, State, Step,
@@ -39,6 +39,8 @@ pub struct Evidence<'a> {
     pub waits: &'a [WaitRow],
     /// Those that threads of the tree ended.
     pub hand_overs: &'a Seen<HandOvers>,
+    /// What processes asked of disks.
+    pub disk_requests: &'a Seen<DiskRequests>,
     /// System calls of all threads.
     pub syscalls: &'a Seen<Vec<CallRow>>,
     /// What was read and written of files.
@@ -91,6 +93,7 @@ impl<'a> Evidence<'a> {
             path: &run.path,
             waits: &run.waits,
             hand_overs: &run.hand_overs,
+            disk_requests: &run.disk_requests,
             syscalls: &run.syscalls,
             files: &run.files,
             threads: &run.threads,

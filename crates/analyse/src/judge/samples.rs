@@ -66,6 +66,7 @@ pub(super) fn run(states: &[(State, Ns)]) -> Run {
         hand_overs: Seen::Absent,
         connections: Seen::Value(Vec::new()),
         lookups: Seen::Value(Vec::new()),
+        disk_requests: Seen::unseen("not in this recording"),
         syscalls: Seen::Value(Vec::new()),
         files: Seen::Value(FileTable::default()),
         faults: Seen::Absent,

@@ -22,10 +22,10 @@ use crate::names::Names;
 use crate::rivals::Rivals;
 use crate::what_if::program::Program;
 use crate::what_if::recorder::Recorder;
-use crate::{file_rows, sliced};
+use crate::{disk_requests, file_rows, sliced};
 use model::peers::{ConnectionRow, LookupRow};
 use model::recording::{AttachWindow, Comm, Counters, Trailer, Waker};
-use model::run::{Faults, FileTable, HandOvers, Programs, ThreadLedger as ThreadRow};
+use model::run::{DiskRequests, Faults, FileTable, HandOvers, Programs, ThreadLedger as ThreadRow};
 use model::{Ns, Prediction, Seen, State, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -49,6 +49,8 @@ pub(crate) struct Closed {
     pub(crate) connections: Vec<ConnectionRow>,
     /// Questions for names.
     pub(crate) lookups: Vec<LookupRow>,
+    /// What processes asked of disks.
+    pub(crate) disk_requests: Seen<DiskRequests>,
     /// What was read and written of files.
     pub(crate) files: Seen<FileTable>,
     /// Other programs that threads waited behind.
@@ -141,6 +143,7 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     };
     let (connections, lookups) = (connections.rows(), names.lookups.rows());
     let files = file_rows::table(trailer, &names, &pieces.threads);
+    let disk_requests = disk_requests::table(trailer, &names, &pieces.threads);
     let largest = processes.largest();
     let programs = processes.close(end, division.of_tree);
     let rivals = tree.occupants.rivals;
@@ -154,6 +157,7 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
         hand_overs,
         connections,
         lookups,
+        disk_requests,
         files,
         rivals,
         programs,

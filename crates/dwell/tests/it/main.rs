@@ -21,6 +21,7 @@ mod cpu_split;
 mod cross_checks;
 mod degraded;
 mod downloads;
+mod disk_requests;
 mod files;
 mod hits;
 mod lab;

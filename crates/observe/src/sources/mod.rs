@@ -15,6 +15,7 @@ use crate::threads::Threads;
 use bpf::Bpf;
 use fallback::Fallback;
 use model::coverage::{Extent, Source};
+use model::disk_requests::DiskUses;
 use model::files::FileUses;
 use model::recording::{Cost, Sliced, Tier};
 use model::{CallStats, Event, Ns, Pid, Seen};
@@ -286,6 +287,14 @@ impl Instruments {
         match self {
             Instruments::Bpf(bpf) => bpf.files(),
             Instruments::Fallback(..) => Seen::unseen("what was read of each file is counted with BPF only"),
+        }
+    }
+
+    /// What processes asked of disks.
+    pub(crate) fn disk_requests(&self) -> Seen<DiskUses> {
+        match self {
+            Instruments::Bpf(bpf) => bpf.disk_requests(),
+            Instruments::Fallback(..) => Seen::unseen("requests to disks are counted with BPF only"),
         }
     }
 

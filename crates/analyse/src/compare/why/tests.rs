@@ -80,6 +80,7 @@ fn run(command: &str, places: Vec<Place>) -> Run {
         connections: Seen::Value(Vec::new()),
         lookups: Seen::Absent,
         syscalls: Seen::Value(Vec::new()),
+        disk_requests: Seen::Absent,
         files: Seen::Absent,
         faults: Seen::Absent,
         memory_peak: Seen::Absent,

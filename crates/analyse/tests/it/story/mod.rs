@@ -261,6 +261,7 @@ fn trailer(reaped_at: Ns) -> Trailer {
         peaks: Vec::new(),
         began_at_bytes: None,
         files: Seen::unseen("made by a dwell that did not record it"),
+        disk_requests: Seen::unseen("made by a dwell that did not record it"),
         lost_events: Seen::Value(0),
         cost: Vec::new(),
         sources: Vec::new(),

@@ -94,7 +94,7 @@ struct address_space { struct inode *host; };
 struct folio { struct address_space *mapping; };
 struct gendisk { int major, first_minor; };
 struct request_queue { struct gendisk *disk; };
-struct request { struct request_queue *q; u32 cmd_flags, __data_len; u64 start_time_ns; };
+struct request { struct request_queue *q; u32 cmd_flags, __data_len; u64 __sector, start_time_ns; };
 struct file { u32 f_flags; struct inode *f_inode; void *private_data; struct path f_path; };
 struct fdtable { u32 max_fds; struct file **fd; };
 struct files_struct { struct fdtable *fdt; };

@@ -536,6 +536,8 @@ struct cpu {
 	struct ends ends;
 	/* Bytes of files that were counted (`files.h`). */
 	u64 file_bytes;
+	/* Requests to disks that were counted (`disk_requests.h`). */
+	u64 disk_requests;
 };
 
 /* The files of which it is counted what processes read and wrote. */
@@ -582,6 +584,40 @@ struct file_counts {
 	u64 durable_calls;
 	u64 durable_bytes;
 	u64 durable_ns;
+};
+
+/* Processes and disks of which requests are counted, reads and writes apart. */
+#define DISK_USES_MAX 512
+
+/*
+ * Octaves of the distances of requests in sectors: the first has those without any, the last
+ * all that are larger.
+ */
+#define DISTANCES 40
+
+/* A disk, a process, and what the requests do. */
+struct disk_key {
+	u32 dev;
+	u32 pid;
+	/* 0: they read. */
+	u32 write;
+	u32 pad;
+};
+
+struct disk_counts {
+	u64 requests;
+	u64 bytes;
+	/* The sector behind the last one; 0: there was none. */
+	u64 end;
+	/* Issued while no other of the tree was under way on that disk. */
+	u64 alone;
+	/* The sum of how many were under way at each, itself included. */
+	u64 depths;
+	u32 depth_max;
+	u32 pad;
+	/* By octave of bytes. */
+	u32 sizes[24];
+	u32 distances[40];
 };
 
 /* Buckets of a histogram of call times. */
@@ -841,7 +877,8 @@ AT(cpu, index, 64);
 AT(cpu, request, 68);
 AT(cpu, ends, 72);
 AT(cpu, file_bytes, 112);
-SIZE(cpu, 120);
+AT(cpu, disk_requests, 120);
+SIZE(cpu, 128);
 AT(file_key, ino, 0);
 AT(file_key, dev, 8);
 AT(file_key, generation, 12);
@@ -865,6 +902,21 @@ AT(file_counts, durable_calls, 104);
 AT(file_counts, durable_bytes, 112);
 AT(file_counts, durable_ns, 120);
 SIZE(file_counts, 128);
+AT(disk_key, dev, 0);
+AT(disk_key, pid, 4);
+AT(disk_key, write, 8);
+AT(disk_key, pad, 12);
+SIZE(disk_key, 16);
+AT(disk_counts, requests, 0);
+AT(disk_counts, bytes, 8);
+AT(disk_counts, end, 16);
+AT(disk_counts, alone, 24);
+AT(disk_counts, depths, 32);
+AT(disk_counts, depth_max, 40);
+AT(disk_counts, pad, 44);
+AT(disk_counts, sizes, 48);
+AT(disk_counts, distances, 144);
+SIZE(disk_counts, 304);
 AT(error_count, error, 0);
 AT(error_count, calls, 4);
 SIZE(error_count, 8);

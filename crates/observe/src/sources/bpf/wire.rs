@@ -503,6 +503,8 @@ layout! {
         ends: Ends,
         /// Bytes of files that were counted (`files.h`).
         file_bytes: u64,
+        /// Requests to disks that were counted (`disk_requests.h`).
+        disk_requests: u64,
     }
 
     /// The files of which it is counted what processes read and wrote.
@@ -546,6 +548,36 @@ layout! {
         durable_calls: u64,
         durable_bytes: u64,
         durable_ns: u64,
+    }
+
+    /// Processes and disks of which requests are counted, reads and writes apart.
+    const DISK_USES_MAX: u32 = 512;
+    /// Octaves of the distances of requests in sectors: the first has those without any, the last
+    /// all that are larger.
+    const DISTANCES: usize = 40;
+
+    /// A disk, a process, and what the requests do.
+    struct DiskKey as disk_key {
+        dev: u32,
+        pid: u32,
+        /// 0: they read.
+        write: u32,
+        pad: u32,
+    }
+    struct DiskCounts as disk_counts {
+        requests: u64,
+        bytes: u64,
+        /// The sector behind the last one; 0: there was none.
+        end: u64,
+        /// Issued while no other of the tree was under way on that disk.
+        alone: u64,
+        /// The sum of how many were under way at each, itself included.
+        depths: u64,
+        depth_max: u32,
+        pad: u32,
+        /// By octave of bytes.
+        sizes: [u32; SIZES],
+        distances: [u32; DISTANCES],
     }
 
     /// Buckets of a histogram of call times.

@@ -110,6 +110,7 @@ fn run(command: &[&str], places: &[Place], sampled_part: f64) -> Run {
         connections: Seen::Value(Vec::new()),
         lookups: Seen::Value(Vec::new()),
         syscalls: Seen::Value(Vec::new()),
+        disk_requests: Seen::unseen("not recorded"),
         files: Seen::unseen("not recorded"),
         faults: Seen::Value(Faults { minor: 312, major: 0 }),
         memory_peak: Seen::unseen("not recorded"),
