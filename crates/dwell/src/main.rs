@@ -22,12 +22,7 @@ use cli::{Cli, Verb};
 use std::panic;
 use std::process::ExitCode;
 
-/// What threads of dwell are called, and what `analyse` knows them by, whatever its file is called.
-const NAME: &str = "dwell";
-
 fn main() -> ExitCode {
-    // Where that cannot be written its file's name stays.
-    let _ = std::fs::write("/proc/self/comm", NAME);
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return exit::usage(&error),
