@@ -12,6 +12,7 @@ mod callers;
 pub mod causes;
 mod doubts;
 mod evidence;
+mod fault_places;
 mod file_calls;
 #[cfg(test)]
 mod file_samples;

@@ -20,6 +20,7 @@ pub mod coverage;
 pub mod cpus;
 pub mod diagnosis;
 mod event;
+pub mod fault_places;
 pub mod files;
 pub mod finding;
 mod hand_overs;

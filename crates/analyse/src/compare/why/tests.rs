@@ -82,6 +82,7 @@ fn run(command: &str, places: Vec<Place>) -> Run {
         syscalls: Seen::Value(Vec::new()),
         files: Seen::Absent,
         faults: Seen::Absent,
+        fault_places: Seen::Absent,
         memory_peak: Seen::Absent,
         hand_overs: Seen::Absent,
         loads: Seen::Absent,

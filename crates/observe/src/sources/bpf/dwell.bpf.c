@@ -16,6 +16,7 @@
  * CPU.
  */
 #include "alive.h"
+#include "faults.h"
 #include "files.h"
 #include "objects.h"
 #include "occupants.h"
