@@ -10,6 +10,7 @@ mod along;
 pub mod bound;
 mod callers;
 pub mod causes;
+mod direct;
 mod doubts;
 mod evidence;
 mod fault_places;
