@@ -103,6 +103,7 @@ impl Code {
             | Event::MemoryPeak { .. }
             | Event::Established { .. }
             | Event::Load { .. }
+            | Event::FaultSampled { .. }
             | Event::Lost { .. }
             | Event::Path { .. }
             | Event::Connection(_)

@@ -21,6 +21,7 @@ pub mod cpus;
 pub mod diagnosis;
 pub mod disk_requests;
 mod event;
+pub mod fault_places;
 pub mod files;
 pub mod finding;
 mod hand_overs;

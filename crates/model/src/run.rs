@@ -8,6 +8,7 @@ use crate::code_location::Runtime;
 use crate::costs::Costs;
 use crate::coverage::{Coverage, Interval};
 pub use crate::disk_requests::{DiskRequestRow, DiskRequests};
+pub use crate::fault_places::{FaultPlaces, FaultRow, FaultingProcess, MappingKind};
 pub use crate::files::{DurableRow, FileRow, FileTable, TransferRow};
 pub use crate::hand_overs::{HandOverEnd, HandOverRow, HandOvers};
 use crate::limits::Limits;
@@ -83,6 +84,9 @@ pub struct Run {
     pub files: Seen<FileTable>,
     /// Page faults of the tree.
     pub faults: Seen<Faults>,
+    /// Which mappings they are in, and whose code they are of; estimates by a sample.
+    #[serde(default = "unrecorded")]
+    pub fault_places: Seen<FaultPlaces>,
     /// The process with the largest resident set.
     #[serde(default = "unrecorded")]
     pub memory_peak: Seen<MemoryPeak>,

@@ -6,8 +6,8 @@ use model::peers::ConnectionRow;
 use model::peers::LookupRow;
 use model::recording::Tier;
 use model::run::{
-    Bound, CallRow, DiskRequests, Faults, FileTable, FunctionRow, HandOvers, LineRow, MemoryPeak,
-    ThreadLedger, Utilization, WaitRow,
+    Bound, CallRow, DiskRequests, FaultPlaces, Faults, FileTable, FunctionRow, HandOvers, LineRow,
+    MemoryPeak, ThreadLedger, Utilization, WaitRow,
 };
 use model::{
     AccountPart, Costs, Coverage, Ns, Prediction, Profile, Run, RunQueue, Seen, Series, State, Step,
@@ -49,6 +49,8 @@ pub struct Evidence<'a> {
     pub threads: &'a [ThreadLedger],
     /// Page faults.
     pub faults: &'a Seen<Faults>,
+    /// Which mappings they are in, and whose code they are of.
+    pub fault_places: &'a Seen<FaultPlaces>,
     /// The process with the largest resident set.
     pub memory_peak: &'a Seen<MemoryPeak>,
     /// Which code ran.
@@ -98,6 +100,7 @@ impl<'a> Evidence<'a> {
             files: &run.files,
             threads: &run.threads,
             faults: &run.faults,
+            fault_places: &run.fault_places,
             memory_peak: &run.memory_peak,
             functions: &run.functions,
             lines: &run.lines,

@@ -70,6 +70,7 @@ pub(super) fn run(states: &[(State, Ns)]) -> Run {
         syscalls: Seen::Value(Vec::new()),
         files: Seen::Value(FileTable::default()),
         faults: Seen::Absent,
+        fault_places: Seen::Absent,
         memory_peak: Seen::Absent,
         loads: Seen::Absent,
         programs: Seen::Absent,

@@ -83,6 +83,7 @@ fn run(command: &str, places: Vec<Place>) -> Run {
         disk_requests: Seen::Absent,
         files: Seen::Absent,
         faults: Seen::Absent,
+        fault_places: Seen::Absent,
         memory_peak: Seen::Absent,
         hand_overs: Seen::Absent,
         loads: Seen::Absent,

@@ -31,9 +31,11 @@ pub(super) static CAUSE: Cause = Cause {
                ordinary program reads when it starts for the first time. Pages of programs and libraries do not count, which the \
                kernel reads as they are executed.",
         else_it_could_be: "A first run: the next one finds the bytes in memory. Memory that is too short to keep what was \
-                           read. A chain, each piece of which says where the next one is.",
+                           read. A chain, each piece of which says where the next one is. A file that was opened with \
+                           `O_DIRECT` comes from the disk at each run: the page cache keeps nothing of it.",
         change: "Ask for several pieces at once (`io_uring`, `posix_fadvise` with `POSIX_FADV_WILLNEED`, several threads), read \
-                 larger pieces in the order in which they lie, or keep them in memory.",
+                 larger pieces in the order in which they lie, or keep them in memory. With `O_DIRECT` the kernel does not \
+                 read ahead: that is up to the program, or it opens the file without.",
         part: "With two requests at once half of the waits go (of requests that were alone), with all bytes in memory all of \
                what the calls take. Bounded: any \
                disk with a queue serves two at once in little more than the time of one.",
@@ -188,6 +190,8 @@ fn finding(
     let half = faster(AT_ONCE) * reads.map_or(1.0, DiskReads::alone_share);
     let goes = goes(evidence, waits, path_ns, half);
     let caller = evidence.caller_waiting(most);
+    let direct = is_direct(evidence, most);
+    let past_cache = if direct { say!(" past the page cache (O_DIRECT)") } else { Sentence::default() };
     let each = size.map(|bytes| say!(" for ", Bytes(bytes), " each")).unwrap_or_default();
     Finding {
         cause: CAUSE.name,
@@ -195,12 +199,21 @@ fn finding(
         what: say!(Name(call.map_or("a page fault".to_owned(), ToString::to_string)))
             .and(caller)
             .and(file(waits, most, path_ns))
+            .and(past_cache)
             .and(say!(" waits for the disk, one request after the other: ", Count(requests, "time")))
             .and(each)
             .and(say!(", ", Time(total_ns), " in all")),
-        change: match reads.is_some_and(DiskReads::follow_on) {
-            true => say!("read larger pieces, since they follow on each other, or keep them in memory"),
-            false => say!("read several pieces at once, larger ones, or keep them in memory"),
+        change: match (direct, reads.is_some_and(DiskReads::follow_on)) {
+            (true, true) => say!(
+                "read larger pieces, since they follow on each other, or through the page cache, without O_DIRECT"
+            ),
+            (true, false) => say!(
+                "read several pieces at once (io_uring), larger ones, or through the page cache, without O_DIRECT"
+            ),
+            (false, true) => {
+                say!("read larger pieces, since they follow on each other, or keep them in memory")
+            }
+            (false, false) => say!("read several pieces at once, larger ones, or keep them in memory"),
         },
         share_ns: Interval { lo: path_ns, hi: path_ns },
         saving: evidence.saving(&Goes::Parts(goes), (half, 1.0), Known::Bounded),
@@ -214,8 +227,21 @@ fn finding(
         .chain(reads.map(DiskReads::words).unwrap_or_default())
         .collect(),
         assumes: vec![say!("what is read next does not depend on what was read before")],
-        verify: vec![say!("run it again: it saves as much if the bytes are in memory by then")],
+        verify: vec![if direct {
+            say!("run it again without O_DIRECT: it saves as much if the bytes are in memory by then")
+        } else {
+            say!("run it again: it saves as much if the bytes are in memory by then")
+        }],
         explains: Vec::new(),
+    }
+}
+
+/// Whether what it waited for most was read past the page cache.
+fn is_direct(evidence: &Evidence<'_>, most: &WaitRow) -> bool {
+    match (&most.on, most.call.syscall()) {
+        (WaitTarget::File(Seen::Value(path)), _) => evidence.is_direct(path),
+        (_, Some(call)) => evidence.is_mostly_direct(&call.to_string()),
+        _ => false,
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{Cause, Manual, Outcome};
 use crate::code::Amount;
 use crate::judge::Evidence;
+use crate::judge::fault_places;
 use crate::judge::own_code::{self, Key, Owner};
 use crate::judge::predict::Goes;
 use model::coverage::Interval;
@@ -175,6 +176,7 @@ fn finding(
             .map(|(_, row)| {
                 say!(Name(row.name.to_string()), ": ", Count(row.calls, "call"), ", ", Time(row.total_ns))
             })
+            .chain(fault_places::leading(evidence, most.thread.pid))
             .collect(),
         assumes: vec![say!("the memory can be kept")],
         verify: vec![say!("the number of faults on the page of the next run")],

@@ -3,6 +3,7 @@
 use dwell_analyse::Analyser;
 use dwell_analyse::what_if::{Edit, Refused, Replayer};
 use model::call::{Call, CallTime};
+use model::coverage::Source;
 use model::recording::{
     AttachWindow, Calls, Comm, Counters, Ending, Event, Header, Host, HostCpu, Object, SocketEnds, SwitchIn,
     SwitchOut, SwitchOutState, Tier, Trailer, WaitContext, WakeReason, Waker, WindowEnd,
@@ -160,6 +161,12 @@ impl Story {
         let mut trailer = trailer(self.now + US);
         known(&mut trailer);
         self.analysed_of(&Header { tier, ..header() }, &trailer).run
+    }
+
+    /// The same with this source.
+    pub(crate) fn told_with(&self, source: Source) -> Run {
+        let header = Header { sources: vec![source], ..header() };
+        self.analysed_of(&header, &trailer(self.now + US)).run
     }
 
     /// The same as a window on running processes, which begins at `at`.

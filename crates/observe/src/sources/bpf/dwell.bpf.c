@@ -17,6 +17,7 @@
  */
 #include "alive.h"
 #include "disk_requests.h"
+#include "faults.h"
 #include "files.h"
 #include "objects.h"
 #include "occupants.h"

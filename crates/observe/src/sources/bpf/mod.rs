@@ -12,7 +12,7 @@
 //! - `decode.rs`: records into events, with `paths.rs`, `lookups.rs` and `dns.rs` for their parts.
 //! - `mappings.rs`: executable mappings, from perf's side-band events.
 //! - `controller.rs`, `slices.rs`, `tracing.rs`: when calls are traced.
-//! - `clock.rs`, `waits.rs`: how often stacks are taken.
+//! - `clock.rs`, `waits.rs`: how often stacks are taken. `fault_samples.rs`: of which page faults.
 //! - `cost.rs`: counters of the kernel half; `files.rs`: its counters of files; `disk_requests.rs`:
 //!   those of requests to disks.
 //! - `names.rs`, `network.rs`, `resolver.rs`: programs that are run, or attached, on demand.
@@ -30,6 +30,7 @@ mod decode;
 mod disk_requests;
 mod dns;
 mod drain;
+mod fault_samples;
 mod files;
 mod load;
 mod lookups;
@@ -193,6 +194,7 @@ impl Bpf {
                 remedy: PERF_REMEDY.into(),
             },
         });
+        sources.push(fault_samples::start(&mut ebpf, cpus));
         let mappings = Mappings::start(cpus);
         sources.push(match &mappings {
             Ok(_) => full("code"),

@@ -105,6 +105,8 @@ enum kind {
 	K_OCCUPANT = 15,
 	/* The largest resident set of a process whose last thread exits. */
 	K_PEAK = 16,
+	/* a: mapping_kind; a page fault of the sample. */
+	K_FAULT = 17,
 	/* a: path_kind; the path of a file. */
 	K_PATH = 20,
 	/* For the page fault in which the thread blocks next: its file. */
@@ -132,6 +134,17 @@ enum kind {
 	K_FAULT_STACK = 66,
 	/* Of a waker. stands_for_ns: the time of the wake-up, call: the woken thread. */
 	K_WAKER_STACK = 67,
+	/* Of a page fault of the sample. */
+	K_FAULT_SAMPLE_STACK = 68,
+};
+
+/* What a page fault is in. */
+enum mapping_kind {
+	MAPPING_UNKNOWN = 0,
+	MAPPING_ANONYMOUS = 1,
+	MAPPING_HEAP = 2,
+	MAPPING_STACK = 3,
+	MAPPING_FILE = 4,
 };
 
 /* The state in which a thread was switched out. */
@@ -390,6 +403,17 @@ struct page_record {
 	u64 ino;
 	u32 dev;
 	u32 pad;
+};
+
+struct fault_record {
+	/* a: mapping_kind. */
+	struct head head;
+	/* Of a file. */
+	u64 ino;
+	u32 dev;
+	/* The faults that it stands for. */
+	u32 faults;
+	char name[16];
 };
 
 struct through_record {
@@ -801,6 +825,12 @@ AT(page_record, ino, 16);
 AT(page_record, dev, 24);
 AT(page_record, pad, 28);
 SIZE(page_record, 32);
+AT(fault_record, head, 0);
+AT(fault_record, ino, 16);
+AT(fault_record, dev, 24);
+AT(fault_record, faults, 28);
+AT(fault_record, name, 32);
+SIZE(fault_record, 48);
 AT(through_record, head, 0);
 AT(through_record, object, 16);
 SIZE(through_record, 24);

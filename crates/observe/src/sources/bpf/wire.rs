@@ -88,6 +88,8 @@ layout! {
         Occupant = 15,
         /// The largest resident set of a process whose last thread exits.
         Peak = 16,
+        /// a: mapping_kind; a page fault of the sample.
+        Fault = 17,
         /// a: path_kind; the path of a file.
         Path = 20,
         /// For the page fault in which the thread blocks next: its file.
@@ -115,6 +117,17 @@ layout! {
         FaultStack = 66,
         /// Of a waker. stands_for_ns: the time of the wake-up, call: the woken thread.
         WakerStack = 67,
+        /// Of a page fault of the sample.
+        FaultSampleStack = 68,
+    }
+
+    /// What a page fault is in.
+    enum MappingKind as mapping_kind, MAPPING_: u8 {
+        Unknown = 0,
+        Anonymous = 1,
+        Heap = 2,
+        Stack = 3,
+        File = 4,
     }
 
     /// The state in which a thread was switched out.
@@ -365,6 +378,17 @@ layout! {
         ino: u64,
         dev: u32,
         pad: u32,
+    }
+
+    struct Fault as fault_record {
+        /// a: mapping_kind.
+        head: Head,
+        /// Of a file.
+        ino: u64,
+        dev: u32,
+        /// The faults that it stands for.
+        faults: u32,
+        name: [u8; 16] as char,
     }
 
     struct Through as through_record {

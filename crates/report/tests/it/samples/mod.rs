@@ -113,6 +113,7 @@ fn run(command: &[&str], places: &[Place], sampled_part: f64) -> Run {
         disk_requests: Seen::unseen("not recorded"),
         files: Seen::unseen("not recorded"),
         faults: Seen::Value(Faults { minor: 312, major: 0 }),
+        fault_places: Seen::unseen("not recorded"),
         memory_peak: Seen::unseen("not recorded"),
         hand_overs: Seen::unseen("not recorded"),
         loads: Seen::unseen("not recorded"),
