@@ -158,6 +158,7 @@ pub(super) fn connection(remote: &str) -> ConnectionRow {
         delayed_ack: None,
         turns: None,
         opening: None,
+        dialogue: None,
     }
 }
 
