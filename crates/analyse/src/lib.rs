@@ -5,6 +5,7 @@
 //! their number.
 
 mod account;
+mod at_once;
 pub mod calls;
 mod classify;
 mod code;

@@ -518,7 +518,7 @@ impl Trace {
         }
         if state == State::Network {
             let call = wait.call.and_then(|call| self.names.arch.name(call));
-            self.connections.waited(wait, waker, call.is_some_and(waits_for_room), ns);
+            self.connections.waited(wait, waker, call.is_some_and(waits_for_room), (begin, at));
         }
         kind
     }

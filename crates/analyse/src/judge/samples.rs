@@ -159,6 +159,7 @@ pub(super) fn connection(remote: &str) -> ConnectionRow {
         delayed_ack: None,
         turns: None,
         opening: None,
+        dialogue: None,
     }
 }
 

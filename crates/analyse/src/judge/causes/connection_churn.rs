@@ -10,7 +10,7 @@ use model::peers::{ConnectionRow, Opening};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Ns as Time, Number};
-use model::{Ns, Seen, say};
+use model::{Ns, Seen, Sentence, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName { id: "connection-churn", title: "connections opened again and again" },
@@ -125,14 +125,27 @@ fn finding(
         change: say!("keep connections open and use them again (keep-alive, a pool)"),
         share_ns,
         saving,
-        evidence: vec![
+        evidence: [
             say!("connecting took ", Time(each_ns), " each on average"),
             say!("threads waited ", Time(opening.waited_ns), " before anything was sent"),
-        ],
+        ]
+        .into_iter()
+        .chain(first_answer(of))
+        .collect(),
         assumes: vec![say!("the peer keeps connections open")],
         verify: vec![say!("connections in `dwell run --json -`: times is as many as are open at once")],
         explains: Vec::new(),
     })
+}
+
+/// When the peer first answered.
+fn first_answer(of: &ConnectionRow) -> Option<Sentence> {
+    let first = of.dialogue?.first_answer?;
+    Some(say!(
+        "half of them had their first answer within ",
+        Time(first.p50_ns),
+        " of their first segment: the handshake and the peer's own time"
+    ))
 }
 
 /// What the waits until connections could be used have, and what they save.

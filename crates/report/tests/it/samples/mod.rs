@@ -669,6 +669,7 @@ pub(crate) fn crawler() -> Run {
         delayed_ack: None,
         turns: None,
         opening: None,
+        dialogue: None,
     };
     let delayed = ConnectionRow {
         began: ConnectionOrigin::Found,
