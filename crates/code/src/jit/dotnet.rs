@@ -1,7 +1,7 @@
 //! Names of .NET's methods as people write them.
 //!
-//! Its perf map has whole signatures: what is returned, the assembly, the namespace, what is passed,
-//! and how the code was made. They begin alike, so that a table of them told nothing:
+//! Its perf map has whole signatures: what is returned, the assembly, the namespace, what is
+//! passed, and how the code was made. They begin alike, so that a table of them told nothing:
 //! `instance void [System.Text.RegularExpressions]
 //! System.Text.RegularExpressions.RegexInterpreter::Go()[OptimizedTier1]`.
 
