@@ -285,5 +285,6 @@ pub(crate) fn variant(event: &Event) -> &'static str {
         Event::MemoryPeak { .. } => "MemoryPeak",
         Event::Established { .. } => "Established",
         Event::Load { .. } => "Load",
+        Event::Refaults { .. } => "Refaults",
     }
 }
