@@ -104,6 +104,7 @@ impl Code {
             | Event::Established { .. }
             | Event::Load { .. }
             | Event::Refaults { .. }
+            | Event::FaultSampled { .. }
             | Event::Lost { .. }
             | Event::Path { .. }
             | Event::Connection(_)

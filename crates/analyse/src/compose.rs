@@ -14,7 +14,8 @@ use model::peers::{ConnectionRow, LookupRow};
 use model::profile::Activity;
 use model::recording::{Cost, HostCpu, Trailer};
 use model::run::{
-    Analysis, Faults, FileTable, HandOvers, MemoryPeak, Programs, Run, ThreadLedger, Utilization,
+    Analysis, DiskRequests, FaultPlaces, Faults, FileTable, HandOvers, MemoryPeak, Programs, Run,
+    ThreadLedger, Utilization,
 };
 use model::{Account, Header, Ns, Prediction, Seen, State};
 
@@ -65,7 +66,9 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> (Analysis, Option<
         hand_overs,
         connections,
         lookups,
+        disk_requests,
         files,
+        fault_places,
         memory_peak,
         programs,
         rivals,
@@ -117,9 +120,11 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> (Analysis, Option<
         hand_overs,
         connections,
         lookups,
+        disk_requests,
         syscalls: syscall_rows::rows(&header, trailer),
         files,
         faults: beside.faults,
+        fault_places,
         memory_peak,
         programs,
         functions: if sampled { Seen::Value(code::functions(&profile)) } else { Seen::unseen(&unsampled) },
@@ -153,7 +158,9 @@ struct OfTier {
     hand_overs: Seen<HandOvers>,
     connections: Seen<Vec<ConnectionRow>>,
     lookups: Seen<Vec<LookupRow>>,
+    disk_requests: Seen<DiskRequests>,
     files: Seen<FileTable>,
+    fault_places: Seen<FaultPlaces>,
     memory_peak: Seen<MemoryPeak>,
     programs: Seen<Programs>,
     /// None where it is not seen what ran instead.
@@ -168,12 +175,16 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
         How::Trace(trace) => {
             let closed = trace.close(trailer, stacks);
             let beside = Beside::of_trace(&closed, trailer, header.host.cpus, stolen);
-            let (connections, lookups) = match why_no_network(header) {
+            let (connections, lookups) = match why_none_of(header, "network") {
                 None => (Seen::Value(closed.connections), Seen::Value(closed.lookups)),
                 Some(why) => (Seen::unseen(&why), Seen::unseen(why)),
             };
             let Closed { pieces, rivals, programs, largest, prediction, recorded, .. } = closed;
-            let files = closed.files;
+            let (files, disk_requests) = (closed.files, closed.disk_requests);
+            let fault_places = match why_none_of(header, "fault places") {
+                None => Seen::Value(closed.fault_places),
+                Some(why) => Seen::unseen(why),
+            };
             let memory_peak = memory_peak::traced(largest, header, trailer);
             let programs = Seen::Value(programs);
             let hand_overs = Seen::Value(closed.hand_overs);
@@ -183,7 +194,9 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
                 hand_overs,
                 connections,
                 lookups,
+                disk_requests,
                 files,
+                fault_places,
                 memory_peak,
                 programs,
                 rivals: Some(rivals),
@@ -198,6 +211,8 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
             let (connections, lookups) = (Seen::unseen(why), Seen::unseen(why));
             let prediction = Seen::unseen("which thread held up which needs BPF");
             let pieces = closed.pieces;
+            let disk_requests = Seen::unseen("requests to disks are counted with BPF only");
+            let fault_places = Seen::unseen("page faults are sampled with BPF only");
             let files = Seen::unseen("what was read of each file is counted with BPF only");
             let memory_peak = memory_peak::polled(&pieces.threads, header, trailer);
             let programs = Seen::unseen("when processes begin and end needs BPF");
@@ -208,7 +223,9 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
                 hand_overs,
                 connections,
                 lookups,
+                disk_requests,
                 files,
+                fault_places,
                 memory_peak,
                 programs,
                 rivals: None,
@@ -225,9 +242,9 @@ fn time_in(threads: &[ThreadLedger], states: &[State]) -> Ns {
     all.filter(|(state, _)| states.contains(state)).map(|(_, ns)| ns).sum()
 }
 
-/// Why connections and names were not seen, where they were not.
-fn why_no_network(header: &Header) -> Option<String> {
-    match header.sources.iter().find(|source| source.name == "network") {
+/// Why nothing of a source was seen, where it was not.
+fn why_none_of(header: &Header, name: &str) -> Option<String> {
+    match header.sources.iter().find(|source| source.name == name) {
         Some(source) if source.seen == Extent::None => Some(source.why.clone()),
         Some(_) => None,
         None => Some("not in this recording".to_owned()),

@@ -1,5 +1,6 @@
 //! Connections by peer: what TCP counted of them, and how long threads of the tree waited on them.
 
+use crate::at_once::AtOnce;
 use crate::judge::causes::delayed_ack::{Delayed, Exchanges};
 use crate::lookups::Sums;
 use crate::roles::serves_by_ports;
@@ -7,7 +8,7 @@ use crate::services::service;
 use crate::turns::TurnsOfOne;
 use model::Ns;
 use model::network::{Connection, ConnectionOrigin, Endpoint};
-use model::peers::{ConnectionRow, Opening, Turns};
+use model::peers::{ConnectionRow, Dialogue, Opening, Turns};
 use model::recording::{Object, SocketEnds, WaitContext, Waker};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -30,10 +31,12 @@ pub(crate) struct Connections {
 }
 
 /// Connections to one address and port.
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Default)]
 struct Open {
     now: u64,
     most: u64,
+    /// Waits on them.
+    at_once: AtOnce,
     /// Those on which something was sent that is not answered.
     unanswered: u64,
 }
@@ -45,6 +48,8 @@ struct Use {
     waited_ns: Ns,
     exchanges: Exchanges,
     turns: TurnsOfOne,
+    /// When the first answer was there, where a thread waited for it.
+    first_answer_at: Option<Ns>,
 }
 
 /// The connections of a row: ports that the kernel chose are zero.
@@ -73,6 +78,8 @@ struct Sum {
     delayed: Delayed,
     turns: Turns,
     opening: Opening,
+    dialogue: Dialogue,
+    first_answer: Sums,
 }
 
 impl Connections {
@@ -83,9 +90,10 @@ impl Connections {
         open.unanswered += u64::from(of.turns.sent());
     }
 
-    /// A thread of the tree was blocked on the network for this long. `for_room`: until there was
+    /// A thread of the tree was blocked on the network between these. `for_room`: until there was
     /// room for what it sends.
-    pub(crate) fn waited(&mut self, wait: &WaitContext, waker: &Waker, for_room: bool, ns: Ns) {
+    pub(crate) fn waited(&mut self, wait: &WaitContext, waker: &Waker, for_room: bool, span: (Ns, Ns)) {
+        let ns = span.1 - span.0;
         let ends = match (&wait.on, waker) {
             (Object::Net(ends), _) => *ends,
             (_, Waker::Network { ready: Some(ends), .. }) => *ends,
@@ -95,7 +103,11 @@ impl Connections {
         of.waits += 1;
         of.waited_ns += ns;
         of.exchanges.waited(ns);
+        open.at_once.waited(span.0, span.1);
         if !for_room {
+            if of.turns.awaits_first() {
+                of.first_answer_at = Some(span.1);
+            }
             let others = open.unanswered > u64::from(of.turns.is_unanswered());
             open.unanswered -= u64::from(of.turns.waited(ns, others));
         }
@@ -115,17 +127,17 @@ impl Connections {
         Some((self.open.entry(ends).or_default(), open))
     }
 
-    /// A connection is no longer open: the most that there were at once to its other end.
-    fn forget(&mut self, ends: SocketEnds, unanswered: bool) -> u64 {
+    /// A connection is no longer open: the most that there were at once to its other end, and the
+    /// waits on all of them if it was the last.
+    fn forget(&mut self, ends: SocketEnds, unanswered: bool) -> (u64, AtOnce) {
         let remote = (ends.remote, ends.remote_port);
-        let Some(open) = self.by_remote.get_mut(&remote) else { return 0 };
+        let Some(open) = self.by_remote.get_mut(&remote) else { return Default::default() };
         open.now -= 1;
         open.unanswered -= u64::from(unanswered);
-        let Open { now, most, .. } = *open;
-        if now == 0 {
-            self.by_remote.remove(&remote);
+        match open.now {
+            0 => self.by_remote.remove(&remote).map(|open| (open.most, open.at_once)).unwrap_or_default(),
+            _ => (open.most, AtOnce::default()),
         }
-        most
     }
 
     /// What the kernel counted of one that closed, or is still open at the end.
@@ -133,7 +145,8 @@ impl Connections {
         let known = self.open.remove(&connection.ends);
         let of = known.unwrap_or_default();
         let (turns, before_ns, first_turn_ns, unanswered) = of.turns.ended();
-        let at_once = if known.is_some() { self.forget(connection.ends, unanswered) } else { 0 };
+        let (at_once, waits) =
+            if known.is_some() { self.forget(connection.ends, unanswered) } else { Default::default() };
         let sum = self.peer(connection);
         sum.times += 1;
         sum.open += u64::from(!connection.closed);
@@ -158,6 +171,12 @@ impl Connections {
         sum.delayed.add(connection, &of.exchanges);
         if !serves(connection) {
             sum.turns.add(&turns);
+        }
+        sum.dialogue.turns_max = sum.dialogue.turns_max.max(turns.times);
+        sum.dialogue.waiting_ns += waits.any_ns();
+        sum.dialogue.waiting_max = sum.dialogue.waiting_max.max(waits.most());
+        if let (ConnectionOrigin::Opened, Some(at)) = (connection.began, of.first_answer_at) {
+            sum.first_answer.record(at.saturating_sub(connection.span.0));
         }
         sum.opening.at_once = sum.opening.at_once.max(at_once);
         sum.opening.waited_ns += before_ns;
@@ -232,6 +251,8 @@ fn row(peer: &Peer, sum: &Sum) -> ConnectionRow {
         delayed_ack: sum.delayed.row(),
         turns: (sum.turns.times > 0).then_some(sum.turns),
         opening: (peer.began == ConnectionOrigin::Opened).then_some(sum.opening),
+        dialogue: (!serves && sum.waits > 0)
+            .then(|| Dialogue { first_answer: sum.first_answer.lengths(), ..sum.dialogue }),
     }
 }
 
@@ -256,7 +277,7 @@ mod tests {
         connections.sent(on);
         let wait =
             WaitContext { call: Some(Call(0)), uninterruptible: false, io: false, on: Object::Net(on) };
-        connections.waited(&wait, &Waker::Unknown, false, ns);
+        connections.waited(&wait, &Waker::Unknown, false, (10 * MS, 10 * MS + ns));
     }
 
     #[test]
@@ -283,7 +304,10 @@ mod tests {
         let turns = Turns { times: 200, total_ns: 200 * MS, max_ns: MS, at_once_ns: 0 };
         assert_eq!((opened.turns, accepted.turns), (Some(turns), None), "a server takes no turns");
         assert_eq!(opened.opening, Some(Opening { at_once: 1, waited_ns: 0, first_turn_ns: 200 * MS }));
-        assert_eq!(accepted.opening, None);
+        assert_eq!((accepted.opening, accepted.dialogue), (None, None));
+        let dialogue = opened.dialogue.expect("it was waited on");
+        assert_eq!((dialogue.turns_max, dialogue.waiting_ns, dialogue.waiting_max), (1, 200 * MS, 1));
+        assert_eq!(dialogue.first_answer.map(|first| first.max_ns), Some(11 * MS - 100));
     }
 
     #[test]
@@ -293,7 +317,7 @@ mod tests {
         let wait = |connections: &mut Connections, on: &Connection, for_room| {
             let wait =
                 WaitContext { call: None, uninterruptible: false, io: false, on: Object::Net(on.ends) };
-            connections.waited(&wait, &Waker::Unknown, for_room, 5 * MS);
+            connections.waited(&wait, &Waker::Unknown, for_room, (15 * MS, 20 * MS));
         };
         connections.sent(one.ends);
         connections.sent(two.ends);
@@ -306,6 +330,8 @@ mod tests {
         let turns = Turns { times: 2, total_ns: 10 * MS, max_ns: 5 * MS, at_once_ns: 5 * MS };
         assert_eq!((rows[0].turns, rows[0].waits), (Some(turns), 3));
         assert_eq!(rows[0].opening.map(|opening| opening.at_once), Some(2));
+        let dialogue = rows[0].dialogue.expect("it was waited on");
+        assert_eq!((dialogue.waiting_ns, dialogue.waiting_max), (5 * MS, 3));
         assert!(connections.by_remote.is_empty() && connections.open.is_empty());
     }
 

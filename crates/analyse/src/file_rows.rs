@@ -20,7 +20,7 @@ pub(crate) fn table(trailer: &Trailer, names: &Names, threads: &[ThreadLedger]) 
 fn row(file: &FileUse, uses: &FileUses, names: &Names, threads: &[ThreadLedger]) -> FileRow {
     let flags = [(file.sync, "O_SYNC"), (file.dsync && !file.sync, "O_DSYNC"), (file.direct, "O_DIRECT")];
     FileRow {
-        path: path(file, names),
+        path: path((file.dev, file.ino), &file.name, names),
         device: names.files.device(file.dev),
         inode: file.ino,
         generation: file.generation,
@@ -35,20 +35,17 @@ fn row(file: &FileUse, uses: &FileUses, names: &Names, threads: &[ThreadLedger])
 }
 
 /// The last path of that inode may be another file's: it must have the name that this one had.
-fn path(file: &FileUse, names: &Names) -> String {
-    let known = names.files.path(names.files.at(file.dev, file.ino));
-    let has_its_name =
-        |path: &&String| path.rsplit('/').next().is_some_and(|last| last.starts_with(&file.name));
+pub(crate) fn path((dev, ino): (u32, u64), name: &str, names: &Names) -> String {
+    let known = names.files.path(names.files.at(dev, ino));
+    let has_its_name = |path: &&String| path.rsplit('/').next().is_some_and(|last| last.starts_with(name));
     match known.value().filter(has_its_name) {
         Some(path) => path.clone(),
-        None if file.name.is_empty() => {
-            format!("inode {} of device {}:{}", file.ino, file.dev >> 20, file.dev & 0xf_ffff)
-        }
-        None => format!("…/{}", file.name),
+        None if name.is_empty() => format!("inode {ino} of device {}:{}", dev >> 20, dev & 0xf_ffff),
+        None => format!("…/{name}"),
     }
 }
 
-fn program(threads: &[ThreadLedger], pid: Pid) -> Seen<String> {
+pub(crate) fn program(threads: &[ThreadLedger], pid: Pid) -> Seen<String> {
     let leader = threads.iter().find(|thread| thread.pid == pid && thread.tid == pid);
     leader.map_or_else(
         || Seen::unseen("the thread that leads the process was not observed"),

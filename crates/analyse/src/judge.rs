@@ -10,8 +10,11 @@ mod along;
 pub mod bound;
 mod callers;
 pub mod causes;
+mod direct;
+mod disk_reads;
 mod doubts;
 mod evidence;
+mod fault_places;
 mod file_calls;
 #[cfg(test)]
 mod file_samples;

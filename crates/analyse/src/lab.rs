@@ -16,6 +16,8 @@ const ALPHA: f64 = 0.2;
 const OF_CODE: &str = "hot-code";
 /// What other programs take.
 const OF_OTHERS: &str = "cpu-contention";
+/// From this part of all CPUs on others keep the host busy, whether or not the lab asked for it.
+const BUSY_MIN: f64 = 0.1;
 /// A counted saving is narrow up to this: its high end by its low end.
 const NARROW: f64 = 1.5;
 
@@ -25,6 +27,7 @@ pub fn observed(run: &Run) -> Observed {
         wall_ns: run.wall_ns,
         class: run.bound.class,
         findings: run.findings.value().cloned().unwrap_or_default(),
+        host_busy: run.coverage.host_busy.clone(),
     }
 }
 
@@ -51,7 +54,9 @@ pub fn outcome(
     fast: Option<&Observed>,
     saved: Option<EstimateInterval>,
 ) -> Outcome {
+    let beside = |of: &Observed| beside || of.host_busy.value().is_some_and(|busy| *busy >= BUSY_MIN);
     let Some(cause) = &pair.cause else {
+        let beside = beside(slow);
         let claims = slow.findings.iter().filter(|row| !(beside && row.cause == OF_OTHERS));
         let right = claims.into_iter().all(|row| row.cause == OF_CODE);
         return Outcome {
@@ -63,7 +68,7 @@ pub fn outcome(
             rule_score: None,
         };
     };
-    let first = |of: &Observed| first(of, beside).is_some_and(|row| row.cause == *cause);
+    let first = |of: &Observed| first(of, beside(of)).is_some_and(|row| row.cause == *cause);
     let own = slow.findings.iter().find(|row| row.cause == *cause);
     let predicted = own.and_then(|row| predicted(row, slow.wall_ns));
     let truth = saved.map(|saved| saved.estimate);
@@ -166,7 +171,8 @@ mod tests {
     }
 
     fn with(findings: &[FindingRow]) -> Observed {
-        Observed { wall_ns: 1000, class: Class::Io, findings: findings.to_vec() }
+        let host_busy = Seen::Value(0.09);
+        Observed { wall_ns: 1000, class: Class::Io, findings: findings.to_vec(), host_busy }
     }
 
     fn measured(estimate: f64) -> Option<EstimateInterval> {
@@ -192,6 +198,9 @@ mod tests {
         let slow = with(&[row("cpu-contention", 1, 2), row("small-io", 400, 500)]);
         let of = |beside| outcome(&pair(Some("small-io")), beside, &slow, Some(&slow), None);
         assert!(of(true).cause_first && !of(false).cause_first && of(true).first_again);
+        let busy = Observed { host_busy: Seen::Value(0.1), ..slow.clone() };
+        let on_busy_host = outcome(&pair(Some("small-io")), false, &busy, Some(&slow), None);
+        assert!(on_busy_host.cause_first && !on_busy_host.first_again);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! their number.
 
 mod account;
+mod at_once;
 pub mod calls;
 mod classify;
 mod code;
@@ -12,6 +13,7 @@ pub mod compare;
 mod compose;
 mod connections;
 mod consumers;
+mod disk_requests;
 pub mod extrapolate;
 mod file_rows;
 mod files;

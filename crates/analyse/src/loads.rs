@@ -111,6 +111,7 @@ impl Loads {
                 lines: different(&addresses, line_bytes),
                 pages: different(&addresses, PAGE_BYTES),
                 set_bytes: set_bytes(&addresses, line_bytes),
+                page_set_bytes: set_bytes(&addresses, PAGE_BYTES),
                 in_order: in_order(&addresses),
             })
             .collect();
@@ -126,8 +127,8 @@ fn different(addresses: &[(Tid, u64)], bytes: u64) -> u64 {
     addresses.iter().map(|(_, address)| address / bytes).collect::<FxHashSet<_>>().len() as u64
 }
 
-/// The size of the set that addresses are drawn from. Pairs of one sample of a thread and its next
-/// are left out: a delayed clock may strike twice at the same load.
+/// The size of the set that addresses are drawn from, in whole lines, or pages. Pairs of one sample
+/// of a thread and its next are left out: a delayed clock may strike twice at the same load.
 fn set_bytes(addresses: &[(Tid, u64)], line_bytes: u64) -> Seen<SetBytes> {
     let n = addresses.len() as f64;
     if addresses.len() < 2 {

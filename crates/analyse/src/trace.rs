@@ -15,6 +15,7 @@
 mod clocked;
 mod close;
 mod division;
+mod fault_places;
 mod files;
 mod hand_overs;
 mod handover;
@@ -40,6 +41,7 @@ use crate::keys::{ReasonKey, TargetKey, WaitKey};
 use crate::names::Names;
 use crate::what_if::program::{Edge, Token};
 use crate::what_if::recorder::{Recorder, Waited};
+use fault_places::FaultSamples;
 use hand_overs::HandedOver;
 use model::recording::{
     AttachWindow, Calls, Comm, Counters, Event, Object, SocketEnds, SwitchOut, Trailer, WaitContext,
@@ -66,6 +68,7 @@ pub(crate) struct Trace {
     names: Names,
     connections: Connections,
     processes: Processes,
+    fault_samples: FaultSamples,
     /// What was attached to: then each thread's path is its own, and there is no root.
     window: Option<AttachWindow>,
     /// CPUs of the host.
@@ -106,6 +109,7 @@ impl Trace {
             names,
             connections: Connections::default(),
             processes: Processes::default(),
+            fault_samples: FaultSamples::default(),
             window: header.attached.clone(),
             cpus: header.host.cpus,
         }
@@ -213,7 +217,10 @@ impl Trace {
                 }
             }
             Event::Exit { at, tid, calls, .. } => self.leaves(*at, *tid, calls),
-            Event::MemoryPeak { pid, bytes, .. } => self.processes.peaked(*pid, *bytes),
+            Event::MemoryPeak { pid, bytes, .. } => {
+                self.processes.peaked(*pid, *bytes);
+                self.fault_samples.peaked(*pid, *bytes);
+            }
             Event::Alive { tid, pid, name, state, before, .. } => {
                 let doing = TracedState::found(state, self.names.arch);
                 self.found(*tid, *pid, *name, doing, *before);
@@ -259,6 +266,11 @@ impl Trace {
                     }
                     let recorder = &mut self.tree.recorder;
                     recorder.iter_mut().for_each(|told| told.sampled(slot, *mode, *node, *period_ns));
+                }
+            }
+            Event::FaultSampled { at, tid, faults, mapping, node } => {
+                if let Some(slot) = self.tree.slot(*tid).filter(|_| *at >= self.wall.start) {
+                    self.fault_samples.sampled(self.tree.get(slot).pid, *mapping, *node, *faults);
                 }
             }
             Event::Ran { at, from, cpu, tid, pid, name } => {
@@ -506,7 +518,7 @@ impl Trace {
         }
         if state == State::Network {
             let call = wait.call.and_then(|call| self.names.arch.name(call));
-            self.connections.waited(wait, waker, call.is_some_and(waits_for_room), ns);
+            self.connections.waited(wait, waker, call.is_some_and(waits_for_room), (begin, at));
         }
         kind
     }
@@ -552,8 +564,9 @@ impl Trace {
 
     /// The account, at the end of the recording.
     pub(crate) fn close(self, trailer: &Trailer, code: &Code) -> Closed {
-        let Self { wall, tree, names, connections, processes, window, .. } = self;
-        close::close(close::Ended { wall, tree, names, connections, processes, window }, trailer, code)
+        let Self { wall, tree, names, connections, processes, fault_samples, window, .. } = self;
+        let ended = close::Ended { wall, tree, names, connections, processes, fault_samples, window };
+        close::close(ended, trailer, code)
     }
 }
 

@@ -45,6 +45,11 @@ impl TurnsOfOne {
         std::mem::take(&mut self.unanswered)
     }
 
+    /// Whether something was sent, and nobody has waited for an answer yet.
+    pub(crate) fn awaits_first(&self) -> bool {
+        self.begun && self.all.times == 0 && self.now_ns == 0
+    }
+
     /// Whether the peer owes an answer.
     pub(crate) fn is_unanswered(&self) -> bool {
         self.unanswered

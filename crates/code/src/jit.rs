@@ -5,6 +5,7 @@
 //! files are read when the process ends or executes another program, or when names are looked up:
 //! what was made later may cover what was made before.
 
+mod dotnet;
 mod dump;
 mod named;
 mod perf_map;

@@ -6,6 +6,7 @@
 use crate::because::LegacyWakeReason;
 use crate::call::Call;
 use crate::code_location::{CodeLocation, Function};
+use crate::fault_places::FaultMapping;
 use crate::limits::ControlGroup;
 use crate::loads::SampledLoad;
 use crate::network::{Connection, Lookup};
@@ -415,6 +416,20 @@ pub enum Event {
         /// The kernel's count, from the beginning of the group.
         bytes: u64,
     },
+    /// A page fault of a sample of them.
+    FaultSampled {
+        /// When.
+        at: Ns,
+        /// The thread.
+        tid: Tid,
+        /// How many page faults it stands for.
+        faults: u32,
+        /// What it is in.
+        mapping: FaultMapping,
+        /// The innermost place of its stack: an [`Event::Node`]. None where no stack was taken, or
+        /// where it was not there in time.
+        node: Option<u32>,
+    },
 }
 
 impl Event {
@@ -449,6 +464,7 @@ impl Event {
             | Event::Established { at, .. }
             | Event::Load { at, .. }
             | Event::Refaults { at, .. }
+            | Event::FaultSampled { at, .. }
             | Event::Start { at, .. } => Some(*at),
             Event::Lookup(lookup) => Some(lookup.answered_at.unwrap_or(lookup.asked_at)),
             Event::Connection(connection) => Some(connection.span.1),

@@ -1,9 +1,9 @@
 //! What `dwell lab` shows: a pair of programs held once, and the score of many.
 
-use crate::Ns;
 use crate::compare::commands::EstimateInterval;
 use crate::recording::Host;
 use crate::run::{Class, Ends, FindingRow};
+use crate::{Ns, Seen};
 use serde::{Deserialize, Serialize};
 
 /// The schema of one pair.
@@ -89,6 +89,9 @@ pub struct Observed {
     pub class: Class,
     /// What was found, in order.
     pub findings: Vec<FindingRow>,
+    /// CPU time of other programs meanwhile, in parts of all CPUs.
+    #[serde(default = "crate::seen::unrecorded")]
+    pub host_busy: Seen<f64>,
 }
 
 /// Whether dwell was right.

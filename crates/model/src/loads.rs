@@ -65,6 +65,9 @@ pub struct LoadRow {
     /// The memory that they are spread over, as the birthday problem has it: by how many pairs of
     /// addresses are in the same line.
     pub set_bytes: Seen<SetBytes>,
+    /// The same by pairs in the same page of 4 KiB: whole pages.
+    #[serde(default = "crate::seen::unrecorded")]
+    pub page_set_bytes: Seen<SetBytes>,
     /// How much of the way from one sample to the thread's next is always the same: the part of
     /// such steps that the most frequent eighth has. An eighth and some where addresses jump, more
     /// where they run on in order.
@@ -74,10 +77,10 @@ pub struct LoadRow {
 /// The size of a set of memory, with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetBytes {
-    /// Pairs of addresses in the same line.
+    /// Pairs of addresses in the same line, or page.
     pub pairs: u64,
     /// At least.
     pub lo: u64,
-    /// At most; none where no two were in the same line.
+    /// At most; none where no two were in the same one.
     pub hi: Option<u64>,
 }

@@ -54,6 +54,10 @@ pub struct ConnectionRow {
     /// Of opened ones: what opening them takes; none in older results.
     #[serde(default)]
     pub opening: Option<Opening>,
+    /// Of connections whose other end is the service and that were waited on: how they are used;
+    /// none in older results.
+    #[serde(default)]
+    pub dialogue: Option<Dialogue>,
 }
 
 /// Turns with a peer: something is sent, and then threads of the tree wait for what comes back.
@@ -90,6 +94,22 @@ pub struct Opening {
     pub waited_ns: Ns,
     /// Blocked time in the first turn of each.
     pub first_turn_ns: Ns,
+}
+
+/// How the connections of a row are used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dialogue {
+    /// The most turns on one connection.
+    pub turns_max: u64,
+    /// For how long a thread of the tree waited for the peer, or several: `waited_ns` over this is
+    /// how many waited at once on average.
+    pub waiting_ns: Ns,
+    /// The most that waited at once; 65 may be more.
+    pub waiting_max: u64,
+    /// Of opened connections: from the first segment until the first answer to what the program
+    /// sent, which is the handshake and the peer's own time. Only of those whose first answer was
+    /// waited for; none where there is none.
+    pub first_answer: Option<Lengths>,
 }
 
 /// Repeated waits as long as a delayed ACK, after more than one small write: each side waits for

@@ -15,6 +15,7 @@ use crate::call::CallStats;
 pub use crate::call::{Sliced, SlicedCall};
 pub use crate::code_location::{CodeLocation, Function, JIT_MODULE, Language, Runtime, UnnamedCode};
 use crate::coverage::Source;
+use crate::disk_requests::DiskUses;
 pub use crate::event::Event;
 use crate::files::FileUses;
 pub use crate::object::{FileKind, Object, SocketEnds};
@@ -182,6 +183,9 @@ pub struct Trailer {
     /// What processes read and wrote of files.
     #[serde(default = "crate::seen::unrecorded")]
     pub files: Seen<FileUses>,
+    /// What processes asked of disks.
+    #[serde(default = "crate::seen::unrecorded")]
+    pub disk_requests: Seen<DiskUses>,
     /// Events that the kernel could not deliver.
     pub lost_events: Seen<u64>,
     /// How often each instrument ran for the tree, and the cost of one run: the overhead estimate.

@@ -7,6 +7,8 @@ use crate::account::{AccountPart, Basis, State, Step};
 use crate::code_location::Runtime;
 use crate::costs::Costs;
 use crate::coverage::{Coverage, Interval};
+pub use crate::disk_requests::{DiskRequestRow, DiskRequests};
+pub use crate::fault_places::{FaultPlaces, FaultRow, FaultingProcess, MappingKind};
 pub use crate::files::{DurableRow, FileRow, FileTable, TransferRow};
 pub use crate::hand_overs::{HandOverEnd, HandOverRow, HandOvers};
 use crate::limits::Limits;
@@ -72,6 +74,9 @@ pub struct Run {
     /// Name lookups of the tree, by name, longest total first.
     #[serde(default = "unrecorded")]
     pub lookups: Seen<Vec<LookupRow>>,
+    /// What processes asked of disks.
+    #[serde(default = "unrecorded")]
+    pub disk_requests: Seen<DiskRequests>,
     /// System calls of the tree that returned, longest total first.
     pub syscalls: Seen<Vec<CallRow>>,
     /// What processes read and wrote of regular files, by calls; estimates by a sample.
@@ -79,6 +84,9 @@ pub struct Run {
     pub files: Seen<FileTable>,
     /// Page faults of the tree.
     pub faults: Seen<Faults>,
+    /// Which mappings they are in, and whose code they are of; estimates by a sample.
+    #[serde(default = "unrecorded")]
+    pub fault_places: Seen<FaultPlaces>,
     /// The process with the largest resident set.
     #[serde(default = "unrecorded")]
     pub memory_peak: Seen<MemoryPeak>,
@@ -416,11 +424,14 @@ pub struct WaitRow {
     /// Histogram of their lengths by octave: (upper bound in nanoseconds, count).
     #[serde(default)]
     pub histogram: Vec<(Ns, u64)>,
-    /// Whose waits these are, most blocked time first; not more than eight threads. Empty where
-    /// threads are not kept apart.
+    /// Whose waits these are, most blocked time first; not more than [`WAITING_THREADS_MAX`]. Empty
+    /// where threads are not kept apart.
     #[serde(default)]
     pub threads: Vec<WaitingThread>,
 }
+
+/// Threads of a row of waits that are told. With so many there may be more.
+pub const WAITING_THREADS_MAX: usize = 64;
 
 /// A thread that waited.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -20,8 +20,12 @@ const CAP_PERFMON: u32 = 38;
 const CAP_BPF: u32 = 39;
 
 /// The remedy that gives an ordinary user full access.
-pub(crate) const MORE: &str =
+const MORE: &str =
     "sudo dwell …, or once: sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep $(command -v dwell)";
+
+/// The same in a container, whose own root gets no more by any of that.
+const MORE_IN_CONTAINER: &str = "sudo dwell … outside of the container, or start the container with --cap-add=BPF \
+                                 --cap-add=PERFMON --cap-add=SYS_PTRACE --security-opt=seccomp=unconfined";
 
 /// Why access is denied, and a remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +34,31 @@ pub struct AccessDenial {
     pub why: String,
     /// What would change it.
     pub remedy: String,
+}
+
+/// The remedy that gives full access.
+pub(crate) fn more() -> &'static str {
+    more_of(&own_status())
+}
+
+/// Who is root and lacks access, or has a filter of system calls, is in a container as a rule.
+fn more_of(status: &str) -> &'static str {
+    let uid = fields::value(status, "Uid:").and_then(|ids| ids.split_ascii_whitespace().nth(1));
+    if uid == Some("0") || filtered(status) { MORE_IN_CONTAINER } else { MORE }
+}
+
+/// Why the kernel may have refused what dwell is privileged for, and what helps.
+pub(crate) fn sandboxed() -> Option<&'static str> {
+    filtered(&own_status()).then_some(MORE_IN_CONTAINER)
+}
+
+/// proc(5): `Seccomp` is 2 where a filter decides which system calls a process may make.
+fn filtered(status: &str) -> bool {
+    fields::number(status, "Seccomp:") == Some(2)
+}
+
+fn own_status() -> String {
+    fs::read_to_string("/proc/self/status").unwrap_or_default()
 }
 
 /// Whether BPF is worth trying: reading the kernel's types takes long enough to check first.
@@ -102,7 +131,7 @@ fn bpf_for(capabilities: u64, sys: &Path) -> Result<(), AccessDenial> {
     if !may {
         return Err(AccessDenial {
             why: "bpf(2) needs CAP_BPF and CAP_PERFMON, which this process does not have".to_owned(),
-            remedy: MORE.to_owned(),
+            remedy: more().to_owned(),
         });
     }
     if !sys.join("kernel/btf/vmlinux").exists() {
@@ -132,7 +161,7 @@ pub(crate) fn looking_at(pid: Pid) -> Result<(), AccessDenial> {
                 }
                 _ => "it has more privileges than this process, or hides from its own user".to_owned(),
             };
-            Err(AccessDenial { why, remedy: MORE.to_owned() })
+            Err(AccessDenial { why, remedy: more().to_owned() })
         }
         // A kernel thread has none.
         _ => Ok(()),
@@ -150,7 +179,7 @@ pub(crate) fn partly(pids: &[Pid]) -> Option<Source> {
              what they wait for",
             pids.len()
         ),
-        remedy: MORE.to_owned(),
+        remedy: more().to_owned(),
     })
 }
 
@@ -171,6 +200,17 @@ mod tests {
         assert!(bpf_for(1 << CAP_SYS_ADMIN, sys).is_ok());
         assert!(bpf_for(1 << CAP_BPF | 1 << CAP_PERFMON, sys).is_ok());
         assert!(bpf_for(1 << CAP_BPF, sys).unwrap_err().why.contains("CAP_PERFMON"));
+    }
+
+    #[test]
+    fn who_is_in_a_container_is_told_how_to_start_it() {
+        let said = |uid, seccomp| {
+            more_of(&format!("Name:\tdwell\nUid:\t{uid}\t{uid}\t{uid}\t{uid}\nSeccomp:\t{seccomp}\n"))
+        };
+        assert_eq!(said(1000, 0), MORE);
+        assert_eq!(said(0, 0), MORE_IN_CONTAINER, "sudo gives root no more");
+        assert_eq!(said(1000, 2), MORE_IN_CONTAINER);
+        assert_eq!(more_of(""), MORE);
     }
 
     #[test]

@@ -61,6 +61,7 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
     let who = &window.target.who;
     may_look(window)?;
     let mut listed = || list(who);
+    sources::take_name();
     let instruments = sources::attach(&window.watching, &host::cpus(host::here()), &mut listed)?;
     let Some(first) = list(who).first().copied() else {
         return Err(Error::Gone(window.target.name.clone()));

@@ -7,6 +7,7 @@ use crate::sources::Instruments;
 use crate::surroundings::{GivenLink, Surroundings};
 use host::stat::{self, CpuTimes};
 use model::coverage::Source;
+use model::disk_requests::DiskUses;
 use model::files::FileUses;
 use model::loads::LoadsObserved;
 use model::recording::{AttachWindow, Cost, Counters, Ending, Host, HostCpu, Rusage, Sliced, Tier, Trailer};
@@ -103,6 +104,7 @@ pub struct Recorded {
     sources: Vec<Source>,
     sliced: Option<Sliced>,
     files: Seen<FileUses>,
+    disk_requests: Seen<DiskUses>,
     loads: Seen<LoadsObserved>,
 }
 
@@ -114,7 +116,7 @@ impl Recorded {
 
     /// The trailer.
     pub fn trailer(self, costs: Seen<Costs>) -> Trailer {
-        let Self { end, calls, lost_events, cost, sources, sliced, files, loads } = self;
+        let Self { end, calls, lost_events, cost, sources, sliced, files, disk_requests, loads } = self;
         Trailer {
             ending: end.ending,
             reaped_at: end.at,
@@ -126,6 +128,7 @@ impl Recorded {
             peaks: end.peaks,
             began_at_bytes: end.began_at_bytes,
             files,
+            disk_requests,
             lost_events,
             cost,
             sources,
@@ -243,6 +246,7 @@ impl<'a> Session<'a> {
             sources: self.instruments.worse(),
             sliced: self.instruments.sliced(end.at),
             files: self.instruments.files(),
+            disk_requests: self.instruments.disk_requests(),
             loads: loads(self.instruments.tier()),
             end,
         }

@@ -61,6 +61,8 @@ pub(crate) enum Of {
     },
     /// Of a page fault that blocks from here on.
     Fault,
+    /// Of a page fault of the sample.
+    FaultSample,
     /// Of the wait that the thread was in when it was found.
     Found,
     /// Of the waker of another thread, at that time.
@@ -176,7 +178,7 @@ impl Stacks {
         if let Some(at) = event.at() {
             self.work_off(at, threads, sink);
         }
-        if let Event::Sampled { at, tid, node, .. } = event {
+        if let Event::Sampled { at, tid, node, .. } | Event::FaultSampled { at, tid, node, .. } = event {
             *node = self.of_sample(*at, *tid, threads, sink);
         }
     }
@@ -294,7 +296,7 @@ impl Stacks {
         while self.waiting.last().is_some_and(|(of, ..)| *of == at) {
             match self.waiting.pop() {
                 Some((_, _, Item::Stack(stack)))
-                    if stack.tid == tid && matches!(stack.of, Of::Sample { .. }) =>
+                    if stack.tid == tid && matches!(stack.of, Of::Sample { .. } | Of::FaultSample) =>
                 {
                     return self.node(at, &stack, sink);
                 }
@@ -340,6 +342,8 @@ impl Stacks {
         let tid = stack.tid;
         sink(&match stack.of {
             Of::Fault => return self.faults.stack(tid, node),
+            // Without its sample it says nothing.
+            Of::FaultSample => return,
             Of::Sample { mode, period_ns } => Event::SampleStack { at, tid, node, mode, period_ns },
             Of::Wait { weight_ns, call } => Event::WaitStack { at, tid, node, weight_ns, call },
             Of::Waker { woken, woken_at } => Event::WakerStack { at, tid: woken, woken_at, node },

@@ -426,7 +426,12 @@ mod tests {
 
     fn run(saved: f64) -> LabRun {
         let of = |way: &str| ["/usr/bin/dwell", "lab", "files", "--run", way].map(str::to_owned).to_vec();
-        let observed = |findings| Observed { wall_ns: 1_000_000_000, class: Class::Kernel, findings };
+        let observed = |findings| Observed {
+            wall_ns: 1_000_000_000,
+            class: Class::Kernel,
+            findings,
+            host_busy: Seen::Absent,
+        };
         let ends = EstimateInterval { estimate: saved, lo: saved - 0.02, hi: saved + 0.02 };
         let held = (0.4..=0.6).contains(&saved);
         LabRun {

@@ -6,7 +6,7 @@ use super::waits::{Ends, Requests, Wait, Waits};
 use crate::code::Code;
 use crate::keys::{ReasonKey, TargetKey, WaitKey, WakerKey, Who};
 use crate::names::Names;
-use model::run::{WaitRow, WaitingThread, WakerRow};
+use model::run::{WAITING_THREADS_MAX, WaitRow, WaitingThread, WakerRow};
 use model::wait::{StackFrame, SyscallName};
 use model::{Ns, Pid, Seen, State, Tid};
 use rustc_hash::FxHashMap;
@@ -107,14 +107,11 @@ fn row(mut group: Group, path_ns: Ns, total_ns: Option<Ns>, names: &Names, seein
     }
 }
 
-/// Threads of a row that are told.
-const THREADS: usize = 8;
-
 /// Whose waits they are, most time first. Several that shared a ledger are no thread.
 fn waiting(mut threads: Vec<(Slot, Ns)>, who: &dyn Fn(Slot) -> Who) -> Vec<WaitingThread> {
     threads.sort_by_key(|(thread, ns)| (Reverse(*ns), *thread));
     let told = threads.into_iter().map(|(thread, ns)| (who(thread), ns)).filter(|(who, _)| who.tid != 0);
-    told.take(THREADS)
+    told.take(WAITING_THREADS_MAX)
         .map(|(Who { name, pid, tid }, ns)| WaitingThread { pid, tid, name: name.to_text(), ns })
         .collect()
 }

@@ -6,8 +6,8 @@ use model::peers::ConnectionRow;
 use model::peers::LookupRow;
 use model::recording::Tier;
 use model::run::{
-    Bound, CallRow, Faults, FileTable, FunctionRow, HandOvers, LineRow, MemoryPeak, ThreadLedger,
-    Utilization, WaitRow,
+    Bound, CallRow, DiskRequests, FaultPlaces, Faults, FileTable, FunctionRow, HandOvers, LineRow,
+    MemoryPeak, ThreadLedger, Utilization, WaitRow,
 };
 use model::{
     AccountPart, Costs, Coverage, Ns, Prediction, Profile, Run, RunQueue, Seen, Series, State, Step,
@@ -39,6 +39,8 @@ pub struct Evidence<'a> {
     pub waits: &'a [WaitRow],
     /// Those that threads of the tree ended.
     pub hand_overs: &'a Seen<HandOvers>,
+    /// What processes asked of disks.
+    pub disk_requests: &'a Seen<DiskRequests>,
     /// System calls of all threads.
     pub syscalls: &'a Seen<Vec<CallRow>>,
     /// What was read and written of files.
@@ -47,6 +49,8 @@ pub struct Evidence<'a> {
     pub threads: &'a [ThreadLedger],
     /// Page faults.
     pub faults: &'a Seen<Faults>,
+    /// Which mappings they are in, and whose code they are of.
+    pub fault_places: &'a Seen<FaultPlaces>,
     /// The process with the largest resident set.
     pub memory_peak: &'a Seen<MemoryPeak>,
     /// Which code ran.
@@ -91,10 +95,12 @@ impl<'a> Evidence<'a> {
             path: &run.path,
             waits: &run.waits,
             hand_overs: &run.hand_overs,
+            disk_requests: &run.disk_requests,
             syscalls: &run.syscalls,
             files: &run.files,
             threads: &run.threads,
             faults: &run.faults,
+            fault_places: &run.fault_places,
             memory_peak: &run.memory_peak,
             functions: &run.functions,
             lines: &run.lines,

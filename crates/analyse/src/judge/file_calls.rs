@@ -30,6 +30,20 @@ pub(super) const ASKS: &[&str] = &[
     "faccessat2",
 ];
 
+/// Made for each file that is opened. A wrapper may set its flags with another call.
+pub(super) const OF_EACH: &[&str] = &[
+    "close",
+    "fstat",
+    "fstat64",
+    "newfstatat",
+    "statx",
+    "fcntl",
+    "lseek",
+    "fadvise64",
+    "ftruncate",
+    "ftruncate64",
+];
+
 /// List directories.
 pub(super) const LISTS: &[&str] = &["getdents", "getdents64"];
 

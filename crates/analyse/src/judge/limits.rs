@@ -9,8 +9,8 @@ use model::{Ns, Seen, Series, State};
 /// From this share of what it can carry on, a link is at its limit.
 pub(super) const LINK_LIMIT_SHARE: f64 = 0.9;
 /// A disk is at its limit in a step that it is busy for this share of, with this many requests
-/// under way on average. Busy alone is no limit for a disk that can serve many requests at once:
-/// a thread that waits for each of its requests keeps it busy with one, which is the thread's doing.
+/// under way on average. Busy alone is no limit for a disk that can serve many requests at once: a
+/// thread that waits for each of its requests keeps it busy with one, which is the thread's doing.
 const DISK_LIMIT_SHARE: f64 = 0.9;
 const DISK_LIMIT_QUEUE: f64 = 1.5;
 

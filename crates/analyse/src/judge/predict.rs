@@ -3,7 +3,8 @@
 //!
 //! A cause says what goes (sites, or a share of the samples) and which part of it. The interval is
 //! that of `docs/method/prediction.md`: x·min(A, S) to min(x·P, S). Its high end is cut where the
-//! CPUs that the program may use would have no less to do, its low end by what dwell itself cost.
+//! CPUs that the program may use would have no less to do; both ends allow for what dwell itself
+//! cost, which may be part of what goes or of what stays.
 //!
 //! Of a lock the low end is x·S, since A leaves out what its holders do meanwhile, and that is what
 //! the lock is about.
@@ -117,8 +118,9 @@ impl Evidence<'_> {
             (None, _) => self.by_account(goes).ends(part),
         };
         let ends = if self.window { ends } else { self.with_queue(ends, self.on_cpu_part(goes)) };
+        let ends = self.without_overhead(ends);
         let hi = ends.hi.min(self.beyond_cpus_ns(goes, part.1, self.cpus_allowed())).min(self.whole_ns);
-        let lo = self.without_overhead(ends.lo).min(hi);
+        let lo = ends.lo.saturating_sub(self.queues_elsewhere_ns(goes)).min(hi);
         let lo = match goes {
             Goes::Lock(..) => lo.min(self.beyond_cpus_ns(goes, part.1, self.cpus_free())),
             _ => lo,
@@ -363,11 +365,38 @@ impl Evidence<'_> {
         1.0 - (woken as f64 / queued.max(1) as f64).min(1.0)
     }
 
-    /// Of a saving what is no gain without dwell: its own cost is taken as evenly spread.
-    fn without_overhead(&self, ns: Ns) -> Ns {
+    /// What waits that go had of the run queue behind other programs, as far as it may come again
+    /// elsewhere. A thread that slept gets the CPU before one that has used up its turn; without
+    /// these sleeps what it computes has to share with others, with one on each CPU at least.
+    fn queues_elsewhere_ns(&self, goes: &Goes) -> Ns {
+        let (Goes::Parts(parts), Seen::Value(queue), false) = (goes, self.run_queue, self.window) else {
+            return 0;
+        };
+        let on_path_ns = self.account_ns(|state| state == State::Runqueue).min(queue.behind_others_ns);
+        let queued_ns: f64 =
+            parts.sites.iter().map(|(site, part)| self.queued_in(site) as f64 * part.0).sum();
+        let queued_ns = (queued_ns as Ns).min(on_path_ns);
+        let left_ns = self.account_ns(State::on_cpu).saturating_sub(parts.cpu_ns);
+        queued_ns.min(left_ns.saturating_sub(on_path_ns - queued_ns))
+    }
+
+    /// In a call all that is neither on a CPU nor a wait for something else.
+    fn queued_in(&self, site: &Site) -> Ns {
+        let Site::Call(call) = site else { return 0 };
+        let rows = self.syscalls.value().map_or(&[][..], Vec::as_slice);
+        let waits = self.waits.iter().filter(|wait| wait.call.syscall() == Some(call));
+        let waited_ns: Ns = waits.map(|wait| wait.total_ns).sum();
+        let rows = rows.iter().filter(|row| row.name == *call);
+        rows.map(|row| row.total_ns.saturating_sub(row.cpu_ns)).sum::<Ns>().saturating_sub(waited_ns)
+    }
+
+    /// A saving of the program without dwell, in parts of the run as it was: at least dwell's cost
+    /// is spread evenly, at most all of it is in what stays.
+    fn without_overhead(&self, ns: Interval) -> Interval {
         let overhead_ns = self.coverage.overhead_ns.value().map_or(0, |overhead| overhead.hi);
-        let part = (overhead_ns as f64 / self.whole_ns.max(1) as f64).min(1.0);
-        (ns as f64 * (1.0 - part)) as Ns
+        let part = (overhead_ns as f64 / self.whole_ns.max(1) as f64).min(0.5);
+        let hi = ns.hi as f64 / (1.0 - part);
+        Interval { lo: (ns.lo as f64 * (1.0 - part)) as Ns, hi: (hi as Ns).min(self.whole_ns).max(ns.lo) }
     }
 }
 
@@ -431,8 +460,11 @@ pub(super) fn on_path(evidence: &Evidence<'_>, state: State, waited_ns: Ns) -> I
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::file_samples::{call, wait};
     use crate::judge::samples::{run, sites};
     use model::recording::Tier;
+    use model::run::CallRow;
+    use model::wait::{WaitTarget, WakerKind};
     use model::{Profile, Reason, RunQueue, Step};
 
     const MS: Ns = 1_000_000;
@@ -486,6 +518,55 @@ mod tests {
         assert_eq!(saves(100, 50, Kind::Cpu), (125 * MS, 300 * MS), "half of these waits follow a wake-up");
         assert_eq!(saves(80, 100, Kind::Cpu), (100 * MS, 300 * MS));
         assert_eq!(saves(100, 0, Kind::Waiting), (100 * MS, 200 * MS));
+    }
+
+    #[test]
+    fn the_queue_of_waits_that_go_may_come_again_where_the_rest_computes() {
+        let lo = |computes_ns: Ns| {
+            let on_cpu = [(State::User, computes_ns), (State::Disk, 300 * MS), (State::Runqueue, 500 * MS)];
+            let mut run = run(&on_cpu);
+            run.run_queue = Seen::Value(RunQueue {
+                behind_own_ns: 0,
+                behind_others_ns: 500 * MS,
+                idle_cpu_ns: 0,
+                unseen_ns: 0,
+                others: Vec::new(),
+                cpus_used: 0.5,
+                cpus_wanted: 0.8,
+                of_all: Seen::Absent,
+            });
+            let call = CallRow { total_ns: 800 * MS, ..call("fdatasync", 1000, 0, 0) };
+            run.syscalls = Seen::Value(vec![call]);
+            run.waits = vec![wait(
+                State::Disk,
+                "fdatasync",
+                WaitTarget::File(Seen::Absent),
+                1000,
+                300 * MS,
+                WakerKind::Device,
+            )];
+            let site = Site::Call("fdatasync".into());
+            let clocks = sites(&run, &[(site, [800 * MS; 3])]);
+            let profile = Profile::default();
+            let evidence = Evidence::of(Tier::Bpf, &run, &profile).with(&clocks);
+            let parts = evidence.parts_of(&[(&"fdatasync".into(), ALL)], Kind::Waiting);
+            let saving = evidence.saving(&Goes::Parts(parts), ALL, Known::Counted);
+            saving.value().expect("there is a clock").ns.lo
+        };
+        assert_eq!(lo(100 * MS), 700 * MS, "as much as is computed, beside one other");
+        assert_eq!(lo(900 * MS), 300 * MS, "all of it");
+    }
+
+    #[test]
+    fn what_dwell_costs_is_in_what_goes_or_in_what_stays() {
+        let mut run = run(&[(State::User, 500 * MS), (State::Sleep, 500 * MS)]);
+        run.coverage.overhead_ns = Seen::Value(Interval { lo: 0, hi: 200 * MS });
+        let profile = Profile::default();
+        let evidence = Evidence::of(Tier::Bpf, &run, &profile);
+        let goes = Goes::Account(Interval { lo: 400 * MS, hi: 400 * MS }, Kind::Waiting);
+        let saving = evidence.saving(&goes, ALL, Known::Counted);
+        let ns = saving.value().expect("the account has it").ns;
+        assert_eq!((ns.lo, ns.hi), (320 * MS, 500 * MS), "400 of 800 ms are half");
     }
 
     #[test]

@@ -66,9 +66,11 @@ pub(super) fn run(states: &[(State, Ns)]) -> Run {
         hand_overs: Seen::Absent,
         connections: Seen::Value(Vec::new()),
         lookups: Seen::Value(Vec::new()),
+        disk_requests: Seen::unseen("not in this recording"),
         syscalls: Seen::Value(Vec::new()),
         files: Seen::Value(FileTable::default()),
         faults: Seen::Absent,
+        fault_places: Seen::Absent,
         memory_peak: Seen::Absent,
         loads: Seen::Absent,
         programs: Seen::Absent,
@@ -157,6 +159,7 @@ pub(super) fn connection(remote: &str) -> ConnectionRow {
         delayed_ack: None,
         turns: None,
         opening: None,
+        dialogue: None,
     }
 }
 

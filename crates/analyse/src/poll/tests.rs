@@ -48,6 +48,7 @@ pub(super) fn trailer(reaped_at: Ns, rusage: Seen<Rusage>) -> Trailer {
         peaks: Vec::new(),
         began_at_bytes: None,
         files: Seen::unseen("made by a dwell that did not record it"),
+        disk_requests: Seen::unseen("made by a dwell that did not record it"),
         lost_events: Seen::Value(0),
         cost: vec![],
         sources: vec![],

@@ -2,6 +2,7 @@
 //! wall.
 
 use super::division::{Division, Known};
+use super::fault_places::FaultSamples;
 use super::files::folded;
 use super::prediction::prediction;
 use super::processes::{Largest, Processes};
@@ -22,10 +23,12 @@ use crate::names::Names;
 use crate::rivals::Rivals;
 use crate::what_if::program::Program;
 use crate::what_if::recorder::Recorder;
-use crate::{file_rows, sliced};
+use crate::{disk_requests, file_rows, sliced};
 use model::peers::{ConnectionRow, LookupRow};
 use model::recording::{AttachWindow, Comm, Counters, Trailer, Waker};
-use model::run::{Faults, FileTable, HandOvers, Programs, ThreadLedger as ThreadRow};
+use model::run::{
+    DiskRequests, FaultPlaces, Faults, FileTable, HandOvers, Programs, ThreadLedger as ThreadRow,
+};
 use model::{Ns, Prediction, Seen, State, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -43,12 +46,16 @@ pub(crate) struct Closed {
     pub(crate) switches: u64,
     /// Page faults of all threads, where the kernel counted them.
     pub(crate) faults: Option<Faults>,
+    /// Which mappings they are in, and whose code they are of.
+    pub(crate) fault_places: FaultPlaces,
     /// Waits that threads of the tree ended.
     pub(crate) hand_overs: HandOvers,
     /// Connections by peer.
     pub(crate) connections: Vec<ConnectionRow>,
     /// Questions for names.
     pub(crate) lookups: Vec<LookupRow>,
+    /// What processes asked of disks.
+    pub(crate) disk_requests: Seen<DiskRequests>,
     /// What was read and written of files.
     pub(crate) files: Seen<FileTable>,
     /// Other programs that threads waited behind.
@@ -82,6 +89,7 @@ pub(super) struct Ended {
     pub(super) names: Names,
     pub(super) connections: Connections,
     pub(super) processes: Processes,
+    pub(super) fault_samples: FaultSamples,
     pub(super) window: Option<AttachWindow>,
 }
 
@@ -90,8 +98,11 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     // What is booked from here on was not observed.
     let recorder = ended.recorded();
     let end = ended.settle(trailer);
-    let Ended { wall, mut tree, mut names, connections, mut processes, window } = ended;
-    trailer.peaks.iter().for_each(|(pid, bytes)| processes.peaked(*pid, *bytes));
+    let Ended { wall, mut tree, mut names, connections, mut processes, mut fault_samples, window } = ended;
+    for (pid, bytes) in &trailer.peaks {
+        processes.peaked(*pid, *bytes);
+        fault_samples.peaked(*pid, *bytes);
+    }
     for thread in threads(&tree).filter(|thread| !thread.doing.is_dead()) {
         processes.lives_on(thread.pid, thread.spent());
     }
@@ -141,6 +152,8 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     };
     let (connections, lookups) = (connections.rows(), names.lookups.rows());
     let files = file_rows::table(trailer, &names, &pieces.threads);
+    let disk_requests = disk_requests::table(trailer, &names, &pieces.threads);
+    let fault_places = fault_samples.table(code, &names, &pieces.threads);
     let largest = processes.largest();
     let programs = processes.close(end, division.of_tree);
     let rivals = tree.occupants.rivals;
@@ -151,9 +164,11 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
         runqueue,
         switches,
         faults,
+        fault_places,
         hand_overs,
         connections,
         lookups,
+        disk_requests,
         files,
         rivals,
         programs,

@@ -61,6 +61,7 @@ fn connection(delayed_us: Option<u64>) -> ConnectionRow {
         }),
         turns: None,
         opening: None,
+        dialogue: None,
     }
 }
 

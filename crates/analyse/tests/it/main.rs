@@ -2,6 +2,7 @@
 
 mod code;
 mod cpu_split;
+mod fault_places;
 mod hand_overs;
 mod judge;
 mod locks;

@@ -8,6 +8,7 @@ use std::io;
 use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt;
 
+use super::dotnet;
 use super::named::Named;
 
 /// The limit of bytes read of one file: the last ones.
@@ -30,7 +31,10 @@ pub(super) fn name(file: &File, named: &mut Named) -> io::Result<bool> {
     let mut missing = named.missing();
     newest_first(file, from..len, |line| {
         let Some((start, end, name)) = entry(line) else { return ControlFlow::Continue(()) };
-        missing -= named.cover(start, end, || String::from_utf8_lossy(name).into());
+        missing -= named.cover(start, end, || {
+            let name = String::from_utf8_lossy(name);
+            dotnet::method(&name).unwrap_or(&name).into()
+        });
         if missing == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
     Ok(from > 0 && missing > 0)

@@ -1,5 +1,7 @@
 //! Loads of x86_64, decoded by iced: their operands, and whether these step through a loop.
 
+mod around;
+
 use super::{Load, Operand, first};
 use iced_x86::{
     Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind,
@@ -17,8 +19,9 @@ pub(super) fn load(bytes: &[u8], from: u64, ip: u64) -> Option<Load> {
         decoder.iter().take_while(|one| one.ip() <= ip || !one.is_invalid()).collect();
     let at = code.binary_search_by_key(&ip, Instruction::ip).ok().filter(|at| !code[*at].is_invalid())?;
     let mut code = Code { all: code, info: InstructionInfoFactory::new() };
-    let mut loads: Vec<Load> = code.last_before(at).into_iter().map(|index| code.load(index, true)).collect();
-    loads.push(code.load(at, false));
+    let mut loads: Vec<Load> =
+        code.last_before(at).into_iter().map(|index| code.load(index, Some(at))).collect();
+    loads.push(code.load(at, None));
     Some(first(loads))
 }
 
@@ -63,8 +66,8 @@ impl Code {
         })
     }
 
-    /// What an instruction loads, once it is done or before it begins.
-    fn load(&mut self, index: usize, done: bool) -> Load {
+    /// What an instruction loads, before it begins; or once it is done and `behind` is to begin.
+    fn load(&mut self, index: usize, behind: Option<usize>) -> Load {
         let one = self.all[index];
         let info = self.info.info(&one);
         let reads = |access: OpAccess| {
@@ -90,13 +93,15 @@ impl Code {
         }
         let overwritten = |register: Register| {
             let written = info.used_registers().iter().filter(|used| writes(used.access()));
-            done && register != Register::None
+            behind.is_some()
+                && register != Register::None
                 && written.clone().any(|used| used.register().full_register() == register)
         };
         let follows = overwritten(base);
         let is_pointer = one.mnemonic() == Mnemonic::Mov && one.op0_register() == base;
         if overwritten(index_register) || follows && !(is_pointer && index_register == Register::None) {
-            return Load::Unknown;
+            let next = behind.and_then(|at| around::next(self, index, at));
+            return next.map_or(Load::Unknown, Load::From);
         }
         let steps = !follows && self.steps(index, [base, index_register]);
         Load::From(Operand {
@@ -183,6 +188,7 @@ fn number(register: Register) -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Extend;
     use super::*;
 
     /// `mov rax, [rax]`; `sub rcx, 1`; `jne` back.
@@ -219,6 +225,34 @@ mod tests {
         assert_eq!(at(&narrow, 3), Some(Load::Unknown));
         let index = [0x8b, 0x04, 0x87, 0x90]; // mov eax, [rdi+rax*4]
         assert_eq!(at(&index, 3), Some(Load::Unknown));
+    }
+
+    /// `mov ecx, ecx`; `cmp rcx, rsi`; `jae` out; `shl rcx, 6`; `mov ecx, [rdi+rcx+8]`; `inc rdx`;
+    /// `cmp rdx, rax`; `jb` back.
+    const PLACES: &[u8] = &[
+        0x89, 0xc9, 0x48, 0x39, 0xf1, 0x73, 0x12, 0x48, 0xc1, 0xe1, 0x06, 0x8b, 0x4c, 0x0f, 0x08, 0x48, 0xff,
+        0xc2, 0x48, 0x39, 0xc2, 0x72, 0xe9,
+    ];
+
+    #[test]
+    fn what_was_loaded_over_its_own_index_makes_the_next_address() {
+        let next = operand(PLACES, 15);
+        assert_eq!((next.base, next.index, next.scale, next.displacement), (Some(5), Some(2), 64, 8));
+        assert_eq!((next.extend, next.steps), (Extend::Low, false));
+        let mut moved = PLACES.to_vec();
+        moved[17] = 0xc7; // inc rdi: the base moves as well
+        assert_eq!(at(&moved, 15), Some(Load::Unknown));
+        let mut mixed = PLACES.to_vec();
+        mixed[7..11].copy_from_slice(&[0x48, 0xf7, 0xd1, 0x90]); // not rcx
+        assert_eq!(at(&mixed, 15), Some(Load::Unknown));
+    }
+
+    #[test]
+    fn an_index_of_pointers_is_followed() {
+        // lea rax, [rax*8+16]; mov rax, [rdi+rax]; jmp back
+        let code = [0x48, 0x8d, 0x04, 0xc5, 0x10, 0, 0, 0, 0x48, 0x8b, 0x04, 0x07, 0xeb, 0xf2];
+        let next = operand(&code, 0);
+        assert_eq!((next.base, next.index, next.scale, next.displacement), (Some(5), Some(0), 8, 16));
     }
 
     #[test]

@@ -48,8 +48,8 @@ pub(crate) struct LabArgs {
     #[arg(long, value_name = "ADDRESS", requires = "run", hide = true, default_value_t = Ipv4Addr::LOCALHOST)]
     pub(crate) host: Ipv4Addr,
 
-    /// Download this (http:// or https://), in place of what the lab's own server has; may be given again. Only
-    /// for `downloads`
+    /// Download this (http:// or https://), in place of what the lab's own server has; may be given
+    /// again. Only for `downloads`
     #[arg(long = "url", value_name = "URL", requires = "name")]
     pub(crate) urls: Vec<String>,
 

@@ -97,6 +97,7 @@ impl LastSeen {
             peaks: Vec::new(),
             began_at_bytes: None,
             files: Seen::unseen(WHY),
+            disk_requests: Seen::unseen(WHY),
             lost_events: Seen::unseen(WHY),
             cost: Vec::new(),
             sources: Vec::new(),

@@ -69,6 +69,16 @@ fn run(args: &[&str]) -> Said {
     Place::new().run(args)
 }
 
+/// Accounts know dwell's own threads by their name, and a release's file has another.
+#[test]
+fn dwell_is_called_so_whatever_its_file_is_called() {
+    let place = Place::new();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_dwell"), place.path("dwell-x86_64")).unwrap();
+    let run = ["run", "--source", "proc", "--", "sh", "-c", "cat /proc/$PPID/comm"];
+    let said = Command::new(place.path("dwell-x86_64")).args(run).stdin(Stdio::null()).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&said.stdout), "dwell\n");
+}
+
 #[test]
 fn the_status_is_the_programs_own() {
     for (script, status) in

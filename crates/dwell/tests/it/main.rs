@@ -20,6 +20,7 @@ mod compare_revisions;
 mod cpu_split;
 mod cross_checks;
 mod degraded;
+mod disk_requests;
 mod downloads;
 mod files;
 mod hits;

@@ -78,6 +78,37 @@ fn the_largest_process_has_the_peak_of_its_own() {
 }
 
 #[test]
+fn page_faults_have_their_mapping_and_line() {
+    let _alone = support::alone();
+    let (program, data) = (support::fresh("faults"), support::fresh("faults.data"));
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/faults.c");
+    let made = Command::new("cc").args(["-g", "-O1", "-pthread", source, "-o"]).arg(&program).status();
+    assert!(made.is_ok_and(|made| made.success()), "cc cannot compile {source}");
+    let [program, data] = [&program, &data].map(|path| path.to_str().expect("plain"));
+    let told = support::run(&[program, data]);
+    let all = &told.run["fault_places"];
+    let process = &all["processes"][0];
+    let rows = process["rows"].as_array().unwrap_or_else(|| panic!("{all}"));
+    for (kind, function) in [
+        ("heap", "touch_heap (faults.c:"),
+        ("anonymous", "touch_anonymous (faults.c:"),
+        ("file", "touch_file (faults.c:"),
+        ("stack", "touch_stack (faults.c:"),
+    ] {
+        let is_at = |row: &&Value| row["place"].as_str().is_some_and(|place| place.starts_with(function));
+        let row = rows.iter().find(is_at).unwrap_or_else(|| panic!("no {function} in {all}"));
+        assert_eq!(row["kind"], kind, "{all}");
+        // 33 of 8,192 pages; of a file several come with one fault.
+        assert!(row["samples"].as_u64() >= Some(3), "{all}");
+        assert_eq!(row["path"] == data, kind == "file", "{all}");
+    }
+    let [counted, faults] = ["counted", "faults"].map(|figure| process[figure].as_f64().unwrap_or(0.0));
+    assert!((faults / counted - 1.0).abs() < 0.2, "{all}");
+    assert!(told.page.contains("page faults in"), "{}", told.page);
+    let _ = std::fs::remove_file(data);
+}
+
+#[test]
 fn a_process_smaller_than_dwell_is_at_most_as_large() {
     let _alone = support::alone();
     // The static one touches less memory than a copy of dwell has.

@@ -15,6 +15,7 @@ use crate::threads::Threads;
 use bpf::Bpf;
 use fallback::Fallback;
 use model::coverage::{Extent, Source};
+use model::disk_requests::DiskUses;
 use model::files::FileUses;
 use model::recording::{Cost, Sliced, Tier};
 use model::{CallStats, Event, Ns, Pid, Seen};
@@ -28,6 +29,13 @@ pub(crate) enum Instruments {
     Bpf(Box<Bpf>),
     /// The fallback without it, and the reason.
     Fallback(Box<Fallback>, Option<Source>),
+}
+
+/// Names this thread, and those that it will start, as dwell's own, whatever the executable is
+/// called: by this name the analysis tells them from other programs that have the CPUs.
+pub(crate) fn take_name() {
+    // Without it they keep the name of the executable.
+    let _ = rustix::thread::set_name(c"dwell");
 }
 
 /// Starts the best available source, or the requested one. `entrusted` is the reason why perf
@@ -126,7 +134,10 @@ pub(crate) fn attach(
 pub(crate) fn wall_of(refused: &bpf::BpfRefusal) -> access::AccessDenial {
     access::AccessDenial {
         why: refused.to_string(),
-        remedy: "run outside the container or sandbox that forbids it; BPF programs of this kind need Linux 5.15 or newer"
+        remedy: access::sandboxed()
+            .unwrap_or(
+                "run outside the container or sandbox that forbids it; BPF programs of this kind need Linux 5.15 or newer",
+            )
             .to_owned(),
     }
 }
@@ -276,6 +287,14 @@ impl Instruments {
         match self {
             Instruments::Bpf(bpf) => bpf.files(),
             Instruments::Fallback(..) => Seen::unseen("what was read of each file is counted with BPF only"),
+        }
+    }
+
+    /// What processes asked of disks.
+    pub(crate) fn disk_requests(&self) -> Seen<DiskUses> {
+        match self {
+            Instruments::Bpf(bpf) => bpf.disk_requests(),
+            Instruments::Fallback(..) => Seen::unseen("requests to disks are counted with BPF only"),
         }
     }
 

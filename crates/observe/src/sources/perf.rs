@@ -19,7 +19,7 @@
 mod living;
 
 use super::perf_records::{Copied, Record, SAMPLE_TYPE, STACK_TYPE, What, decode, registers_wanted};
-use crate::access::MORE;
+use crate::access::{more, sandboxed};
 use crate::stacks::{Of, RawStack, Stacks};
 use crate::threads::Threads;
 use model::coverage::{Extent, Source};
@@ -200,7 +200,7 @@ impl Perf {
             why += &format!("; {threads} threads have no events: {said}");
         }
         let switches =
-            Source { name: "switches".to_owned(), seen: Extent::Partial, why, remedy: MORE.to_owned() };
+            Source { name: "switches".to_owned(), seen: Extent::Partial, why, remedy: more().to_owned() };
         let (seen, why, remedy) = match &self.kernel_refused {
             None => (Extent::Full, String::new(), String::new()),
             Some(said) => (
@@ -412,7 +412,7 @@ fn refused(root: Pid, error: &io::Error) -> PerfRefusal {
         _ if perf_event::paranoid().is_some_and(|level| level > 2) => {
             "sudo sysctl kernel.perf_event_paranoid=2"
         }
-        _ => MORE,
+        _ => more(),
     };
     PerfRefusal {
         tried: format!("perf events on process {root}"),
@@ -426,7 +426,9 @@ fn refused(root: Pid, error: &io::Error) -> PerfRefusal {
 
 /// The current setting, for a message; empty where there is none.
 fn paranoia() -> String {
-    perf_event::paranoid().map(|level| format!(" (perf_event_paranoid is {level})")).unwrap_or_default()
+    let level = perf_event::paranoid().map(|level| format!(" (perf_event_paranoid is {level})"));
+    let filter = if sandboxed().is_some() { "; a seccomp filter is in force" } else { "" };
+    level.unwrap_or_default() + filter
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ mod objects;
 mod parse;
 
 use super::arguments;
-use crate::access::MORE;
+use crate::access::more;
 use model::coverage::{Extent, Source};
 use model::recording::{FileKind, Object, ThreadSnapshot};
 use model::{Call, Event, Ns, Pid, Seen, Tid};
@@ -189,7 +189,7 @@ impl Poller {
                 name: name.to_owned(),
                 seen: Extent::Partial,
                 why,
-                remedy: MORE.to_owned(),
+                remedy: more().to_owned(),
             })
             .into()
     }

@@ -8,6 +8,7 @@ use crate::paint::{Ink, Line};
 use crate::table::{Column, Table, figure, text};
 use crate::units::{count, counted, duration, share_of_one};
 use model::diagnosis::Ended;
+use model::recording::JIT_MODULE;
 use model::run::{CallRow, Estimate, FunctionRow, Share, WaitRow, WaitingThread, WakerRow};
 use model::wait::{StackFrame, SyscallName, TargetKind, WaitCall, WakerKind};
 use model::{Diagnosis, Ns, Run, Seen, State};
@@ -471,7 +472,8 @@ pub(super) fn functions(run: &Run, look: Look, rows: usize) -> Vec<Line> {
     }
     let mut lines = table.lines();
     let unnamed = functions[..shown].iter().filter_map(|function| function.unnamed.as_ref());
-    let remedies = unnamed.filter_map(|row| jit::remedy(row, run.window.is_some()));
+    let others_named = functions.iter().any(|row| row.module == JIT_MODULE && row.unnamed.is_none());
+    let remedies = unnamed.filter_map(|row| jit::remedy(row, run.window.is_some(), others_named));
     let told = |remedy: String| {
         let line = Line::new(look).add(Ink::Plain, "  ").add(Ink::Dim, "for names: ");
         line.add(Ink::Plain, &remedy).wrap(4)

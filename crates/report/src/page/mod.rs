@@ -6,6 +6,7 @@ mod account;
 mod costs;
 mod coverage;
 mod evidence;
+mod faults;
 mod findings;
 mod hand_overs;
 mod headline;
@@ -67,6 +68,7 @@ pub fn terminal(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
             }
         }
     }
+    parts.push(faults::table(run, look, 4));
     parts.push(hand_overs::table(run, look, 3));
     parts.push(run_queue::table(run, look, 3));
     parts.push(threads);

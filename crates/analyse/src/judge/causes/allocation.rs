@@ -4,6 +4,7 @@ use super::{Cause, Manual, Outcome};
 use crate::code::Amount;
 use crate::judge::Evidence;
 use crate::judge::allocators::Step;
+use crate::judge::fault_places;
 use crate::judge::named::{called, place};
 use crate::judge::own_code::{self, Charge, Sum, Within};
 use crate::judge::predict::Goes;
@@ -102,6 +103,7 @@ fn finding(evidence: &Evidence<'_>, most: &Sum<'_>, share: Share) -> Finding {
         Piece::Share(most.all.ns / allocators.ns),
         " of these"
     ));
+    figures.extend(faults(evidence));
     Finding {
         cause: CAUSE.name,
         place: place(evidence, most),
@@ -118,6 +120,14 @@ fn finding(evidence: &Evidence<'_>, most: &Sum<'_>, share: Share) -> Finding {
         verify: vec![say!("dwell run --lines '", Name(most.frame.function.clone()), "' …")],
         explains: Vec::new(),
     }
+}
+
+/// Where the page faults are of the process that has most of them: blocks that go back to the
+/// kernel are touched anew.
+fn faults(evidence: &Evidence<'_>) -> Option<Sentence> {
+    let most = evidence.fault_places.value()?.processes.first()?;
+    let fault_ns = evidence.account_ns(|state| state == State::Fault);
+    evidence.is_worth_a_word(fault_ns).then(|| fault_places::leading(evidence, most.pid)).flatten()
 }
 
 #[cfg(test)]

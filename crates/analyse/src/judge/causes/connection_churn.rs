@@ -10,7 +10,7 @@ use model::peers::{ConnectionRow, Opening};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Ns as Time, Number};
-use model::{Ns, Seen, say};
+use model::{Ns, Seen, Sentence, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName { id: "connection-churn", title: "connections opened again and again" },
@@ -31,7 +31,9 @@ pub(super) static CAUSE: Cause = Cause {
                open and close it, goes for all but as many as were open at once. What the peer does for a new connection is \
                in its first turn: at the high end up to 2 ms of it go (twice what it takes to start a process), and all of \
                it where TLS or a login is usual behind the port; at the low end what of that the first turns last longer \
-               than the later ones on average, where most connections have later ones.",
+               than the later ones on average, where most connections have later ones. At the high end the round trips go, too, \
+               in which the window grows until it holds what a connection carries, from 14,480 bytes, doubled with \
+               each (RFC 6928, RFC 5681).",
         assumes: "The peer keeps connections open.",
     },
     explains: &["dns-lookups"],
@@ -57,6 +59,8 @@ const GREETED: &[&str] = &[
     "redis",
     "ssh",
 ];
+/// What may be sent before the first acknowledgement: ten segments of 1,448 bytes (RFC 6928).
+const FIRST_WINDOW_BYTES: f64 = 14_480.0;
 /// What a peer does for a new connection at most: twice the start of a process.
 const SETUP_NS: Ns = 2_000_000;
 /// Calls that open a connection, and the one that closes it, as other files.
@@ -121,14 +125,27 @@ fn finding(
         change: say!("keep connections open and use them again (keep-alive, a pool)"),
         share_ns,
         saving,
-        evidence: vec![
+        evidence: [
             say!("connecting took ", Time(each_ns), " each on average"),
             say!("threads waited ", Time(opening.waited_ns), " before anything was sent"),
-        ],
+        ]
+        .into_iter()
+        .chain(first_answer(of))
+        .collect(),
         assumes: vec![say!("the peer keeps connections open")],
         verify: vec![say!("connections in `dwell run --json -`: times is as many as are open at once")],
         explains: Vec::new(),
     })
+}
+
+/// When the peer first answered.
+fn first_answer(of: &ConnectionRow) -> Option<Sentence> {
+    let first = of.dialogue?.first_answer?;
+    Some(say!(
+        "half of them had their first answer within ",
+        Time(first.p50_ns),
+        " of their first segment: the handshake and the peer's own time"
+    ))
 }
 
 /// What the waits until connections could be used have, and what they save.
@@ -145,8 +162,19 @@ fn waits(
     let handshake_ns = opening.first_turn_ns.min(most_ns);
     let part = |ns: Ns| peers::part(evidence, of, ns) * again;
     let least_ns = beyond_later_ns(of, opening).min(handshake_ns);
-    let part = (part(opening.waited_ns + least_ns), part(opening.waited_ns + handshake_ns));
+    let most_ns = opening.waited_ns + handshake_ns + slow_start_ns(of);
+    let part = (part(opening.waited_ns + least_ns), part(most_ns));
     (part.1 > 0.0).then(|| (peers::share(&goes, part), evidence.saving(&goes, part, Known::Counted)))
+}
+
+/// The round trips in which the windows of all connections grow, until they hold what one carries
+/// on average.
+fn slow_start_ns(of: &ConnectionRow) -> Ns {
+    let each_bytes = of.sent_bytes.max(of.received_bytes) as f64 / of.times.max(1) as f64;
+    let doubled = (each_bytes / FIRST_WINDOW_BYTES).max(1.0).log2();
+    let connect_ns = of.connect.map_or(0, |connect| connect.total_ns / of.times.max(1));
+    let trip_ns = of.round_trip_ns_min.unwrap_or(0).max(connect_ns);
+    (doubled * trip_ns as f64) as Ns * of.times
 }
 
 /// What the first turns last beyond as many later ones, where most connections have later ones.
@@ -233,6 +261,20 @@ mod tests {
         }
         let diagnosis = judge(&run, 10_000 * MS);
         assert_eq!(saves(found(&diagnosis, "connection-churn").unwrap()), (990 * MS, 1188 * MS));
+    }
+
+    #[test]
+    fn the_round_trips_in_which_windows_grow_go_at_the_high_end() {
+        let hi = |received_bytes| {
+            let mut run = of(100);
+            if let Seen::Value(rows) = &mut run.connections {
+                rows[0].received_bytes = received_bytes;
+                rows[0].round_trip_ns_min = Some(15 * MS);
+            }
+            saves(found(&judge(&run, 10_000 * MS), "connection-churn").unwrap()).1
+        };
+        assert_eq!(hi(100 * 14_480), 2970 * MS);
+        assert_eq!(hi(4 * 100 * 14_480), (2970 + 99 * 30) * MS, "doubled twice");
     }
 
     #[test]

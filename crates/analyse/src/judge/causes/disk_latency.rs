@@ -2,6 +2,7 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
+use crate::judge::disk_reads::DiskReads;
 use crate::judge::file_calls::{ASKS, LISTS, OPENS, READS};
 use crate::judge::predict::{Goes, Kind, Parts, faster};
 use crate::judge::results::moved;
@@ -10,7 +11,7 @@ use model::finding::{CauseName, Finding, Known, Place};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::run::{ThreadLedger, WaitRow};
-use model::sentence::Piece::{Bytes, Count, Name, Ns as Time};
+use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Share};
 use model::series::SeriesVerdict;
 use model::wait::{WaitCall, WaitTarget};
 use model::{Ns, Seen, Sentence, State, say};
@@ -22,16 +23,21 @@ pub(super) static CAUSE: Cause = Cause {
         what: "The program reads small pieces from a disk, and asks for the next one when the one before is there.",
         why: "Each request takes the disk's whole latency, however little it moves, while the disk could serve many at the \
               same time.",
-        rule: "100 waits or more in reads, page faults and look-ups ended with a request to a disk; nine tenths of what \
-               threads waited is on the path, so that hardly two waited at the same time; reads are of 32 KiB or less, since \
-               more takes a disk longer to move than to find; and the disk is not at its limit. A hundred are what an \
+        rule: "100 waits or more in reads, page faults and look-ups ended with a request to a disk; three quarters of the \
+               requests to read were issued while no other of the program was under way (the kernel reads some ahead); most \
+               are of less than 64 KiB, since more takes a disk longer to move than to find; and the disk is not at its limit. \
+               Where the requests were not observed nine tenths of what threads waited is on the path, so that hardly two \
+               waited at the same time, and reads are of 32 KiB or less. A hundred are what an \
                ordinary program reads when it starts for the first time. Pages of programs and libraries do not count, which the \
                kernel reads as they are executed.",
         else_it_could_be: "A first run: the next one finds the bytes in memory. Memory that is too short to keep what was \
-                           read. A chain, each piece of which says where the next one is.",
+                           read. A chain, each piece of which says where the next one is. A file that was opened with \
+                           `O_DIRECT` comes from the disk at each run: the page cache keeps nothing of it.",
         change: "Ask for several pieces at once (`io_uring`, `posix_fadvise` with `POSIX_FADV_WILLNEED`, several threads), read \
-                 larger pieces in the order in which they lie, or keep them in memory.",
-        part: "With two requests at once half of the waits go, with all bytes in memory all of what the calls take. Bounded: any \
+                 larger pieces in the order in which they lie, or keep them in memory. With `O_DIRECT` the kernel does not \
+                 read ahead: that is up to the program, or it opens the file without.",
+        part: "With two requests at once half of the waits go (of requests that were alone), with all bytes in memory all of \
+               what the calls take. Bounded: any \
                disk with a queue serves two at once in little more than the time of one.",
         assumes: "What is read next does not depend on the bytes read before.",
     },
@@ -43,7 +49,9 @@ pub(super) static CAUSE: Cause = Cause {
 const WAITS_MIN: u64 = 100;
 /// Up to this size a request takes a disk longer to find than to move.
 const BYTES_MAX: u64 = 32 << 10;
-/// What may be waited for at the same time as something else: this part.
+/// Requests that are alone: this part, since the kernel reads some ahead.
+const ALONE_SHARE: f64 = 0.75;
+/// Where that is not known, what may be waited for at the same time as something else: this part.
 const AT_ONCE_PART: Ns = 10;
 /// So many requests at once, at least.
 const AT_ONCE: f64 = 2.0;
@@ -65,18 +73,34 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let sum = |of: fn(&WaitRow) -> Ns| waits.iter().map(|(_, wait)| of(wait)).sum::<Ns>();
     let (total_ns, path_ns) = (sum(|wait| wait.total_ns), sum(|wait| wait.path_ns));
     let one_ns = if evidence.window { most_of_a_thread(&waits) } else { path_ns };
-    if one_ns + total_ns / AT_ONCE_PART < total_ns {
+    let reads = evidence.disk_reads(&waits);
+    if let Some(reads) = reads.as_ref().filter(|reads| reads.alone_share() < ALONE_SHARE) {
+        return Outcome::RuledOut(say!(
+            "the program reads with several requests at once: ",
+            Share(1.0 - reads.alone_share()),
+            " of them were issued while another was under way"
+        ));
+    }
+    if reads.is_none() && one_ns + total_ns / AT_ONCE_PART < total_ns {
         return Outcome::RuledOut(say!("several threads waited for a disk at the same time"));
     }
     if let Some(disk) = at_limit(evidence) {
         return Outcome::RuledOut(say!("the disk ", Name(disk.to_owned()), " was at its limit"));
+    }
+    if let Some(bytes) = reads.as_ref().map(DiskReads::typical_bytes) {
+        return if bytes > BYTES_MAX {
+            Outcome::RuledOut(say!("most requests to read are of ", Bytes(bytes), " or more"))
+        } else {
+            let each = bytes_each(evidence, &waits).value().copied();
+            Outcome::Found(vec![finding(evidence, &waits, requests, each, reads.as_ref())])
+        };
     }
     match bytes_each(evidence, &waits) {
         Seen::Value(bytes) if bytes > BYTES_MAX => {
             Outcome::RuledOut(say!("a request moved ", Bytes(bytes), " on average"))
         }
         Seen::Unseen(why) => Outcome::Unavailable(why),
-        size => Outcome::Found(vec![finding(evidence, &waits, requests, size.value().copied())]),
+        size => Outcome::Found(vec![finding(evidence, &waits, requests, size.value().copied(), None)]),
     }
 }
 
@@ -157,13 +181,17 @@ fn finding(
     waits: &[(usize, &WaitRow)],
     requests: u64,
     size: Option<u64>,
+    reads: Option<&DiskReads>,
 ) -> Finding {
     let sum = |of: fn(&WaitRow) -> Ns| waits.iter().map(|(_, wait)| of(wait)).sum::<Ns>();
     let (total_ns, path_ns) = (sum(|wait| wait.total_ns), sum(|wait| wait.path_ns));
     let (place, most) = *waits.iter().max_by_key(|(_, wait)| wait.path_ns).expect("there are some");
     let call = most.call.syscall();
-    let goes = goes(evidence, waits, path_ns);
+    let half = faster(AT_ONCE) * reads.map_or(1.0, DiskReads::alone_share);
+    let goes = goes(evidence, waits, path_ns, half);
     let caller = evidence.caller_waiting(most);
+    let direct = is_direct(evidence, most);
+    let past_cache = if direct { say!(" past the page cache (O_DIRECT)") } else { Sentence::default() };
     let each = size.map(|bytes| say!(" for ", Bytes(bytes), " each")).unwrap_or_default();
     Finding {
         cause: CAUSE.name,
@@ -171,28 +199,55 @@ fn finding(
         what: say!(Name(call.map_or("a page fault".to_owned(), ToString::to_string)))
             .and(caller)
             .and(file(waits, most, path_ns))
+            .and(past_cache)
             .and(say!(" waits for the disk, one request after the other: ", Count(requests, "time")))
             .and(each)
             .and(say!(", ", Time(total_ns), " in all")),
-        change: say!("read several pieces at once, larger ones, or keep them in memory"),
+        change: match (direct, reads.is_some_and(DiskReads::follow_on)) {
+            (true, true) => say!(
+                "read larger pieces, since they follow on each other, or through the page cache, without O_DIRECT"
+            ),
+            (true, false) => say!(
+                "read several pieces at once (io_uring), larger ones, or through the page cache, without O_DIRECT"
+            ),
+            (false, true) => {
+                say!("read larger pieces, since they follow on each other, or keep them in memory")
+            }
+            (false, false) => say!("read several pieces at once, larger ones, or keep them in memory"),
+        },
         share_ns: Interval { lo: path_ns, hi: path_ns },
-        saving: evidence.saving(&Goes::Parts(goes), (faster(AT_ONCE), 1.0), Known::Bounded),
-        evidence: vec![say!(
+        saving: evidence.saving(&Goes::Parts(goes), (half, 1.0), Known::Bounded),
+        evidence: [say!(
             Count(requests, "request"),
             ", each waited for ",
             Time(total_ns / requests.max(1)),
             " on average"
-        )],
+        )]
+        .into_iter()
+        .chain(reads.map(DiskReads::words).unwrap_or_default())
+        .collect(),
         assumes: vec![say!("what is read next does not depend on what was read before")],
-        verify: vec![say!("run it again: it saves as much if the bytes are in memory by then")],
+        verify: vec![if direct {
+            say!("run it again without O_DIRECT: it saves as much if the bytes are in memory by then")
+        } else {
+            say!("run it again: it saves as much if the bytes are in memory by then")
+        }],
         explains: Vec::new(),
+    }
+}
+
+/// Whether what it waited for most was read past the page cache.
+fn is_direct(evidence: &Evidence<'_>, most: &WaitRow) -> bool {
+    match (&most.on, most.call.syscall()) {
+        (WaitTarget::File(Seen::Value(path)), _) => evidence.is_direct(path),
+        (_, Some(call)) => evidence.is_mostly_direct(&call.to_string()),
+        _ => false,
     }
 }
 
 /// Where nearly each call waits, the calls go where the bytes are in memory; else the waits. The
 /// time until their threads had a CPU goes along.
-fn goes(evidence: &Evidence<'_>, waits: &[(usize, &WaitRow)], path_ns: Ns) -> Parts {
-    let half = faster(AT_ONCE);
+fn goes(evidence: &Evidence<'_>, waits: &[(usize, &WaitRow)], path_ns: Ns, half: f64) -> Parts {
     let queued_ns = evidence.queued_after(waits.iter().map(|(_, wait)| wait.calls).sum());
     let names: Vec<_> = waits.iter().filter_map(|(_, wait)| wait.call.syscall()).collect();
     let of_call = |name| waits.iter().filter(move |(_, wait)| wait.call.syscall() == Some(name));
@@ -232,6 +287,7 @@ fn file(waits: &[(usize, &WaitRow)], most: &WaitRow, path_ns: Ns) -> Sentence {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::disk_reads::tests::jumping;
     use crate::judge::file_samples::{call, disk, series, step, wait};
     use crate::judge::samples::{found, judged, run, saves, sites};
     use model::wait::WakerKind;
@@ -291,6 +347,32 @@ mod tests {
         run.waits[0].total_ns = 666 * MS;
         assert!(found(&diagnosis(&run), "disk-latency").is_some());
         run.series = Seen::Value(series(&run, disk("vda", 1000, 4_096_000, 0.5)));
+        assert!(found(&diagnosis(&run), "disk-latency").is_none());
+    }
+
+    #[test]
+    fn requests_that_are_alone_tell_that_it_is_one_at_a_time_and_else_how_much_waited_on_the_path() {
+        let of_requests = |alone| Run { disk_requests: jumping(1000, alone), ..of(1000, 1000, 4096) };
+        assert!(found(&diagnosis(&of_requests(749)), "disk-latency").is_none());
+        let diagnosed = diagnosis(&of_requests(750));
+        let finding = found(&diagnosed, "disk-latency").expect("it is there");
+        assert_eq!(saves(finding).0, 225 * MS, "half of three quarters");
+        assert_eq!(finding.evidence.len(), 3);
+        // Waits at the same time are told by the requests, not by the path.
+        let mut run = of_requests(1000);
+        run.waits[0].total_ns = 1200 * MS;
+        assert!(found(&diagnosis(&run), "disk-latency").is_some());
+    }
+
+    #[test]
+    fn requests_that_others_made_tell_nothing_and_large_ones_are_no_cause() {
+        let mut run = Run { disk_requests: jumping(400, 400), ..of(1000, 1000, BYTES_MAX + 1) };
+        assert!(found(&diagnosis(&run), "disk-latency").is_none(), "by the calls");
+        run.disk_requests = jumping(600, 600);
+        assert!(found(&diagnosis(&run), "disk-latency").is_some());
+        if let Seen::Value(all) = &mut run.disk_requests {
+            all.rows[0].sizes = vec![(BYTES_MAX * 2, 600)];
+        }
         assert!(found(&diagnosis(&run), "disk-latency").is_none());
     }
 

@@ -153,7 +153,10 @@ fn finding(evidence: &Evidence<'_>, most: &Sum<'_>, share: Share) -> Finding {
         cause: CAUSE.name,
         place: place(evidence, most),
         what,
-        change: if own_code::is_named(most.frame) {
+        change: if most.frame.module == JIT_MODULE {
+            // It has no lines, and no file to be disassembled.
+            say!("do less there")
+        } else if own_code::is_named(most.frame) {
             say!("do less there: --lines and --annotate show where")
         } else {
             say!("do less there: the debug symbols of ", Name(most.frame.module.clone()), " give it a name")

@@ -78,7 +78,8 @@ fn finding(evidence: &Evidence<'_>, row: usize, wait: &WaitRow, threads: &[&Wait
     Finding {
         cause: CAUSE.name,
         place: Place::Wait(row),
-        what: say!(Count(threads.len() as u64, "thread"), " took turns at Python's interpreter lock")
+        what: places::threads(threads.len())
+            .and(say!(" took turns at Python's interpreter lock"))
             .and(place.map(within).unwrap_or_default())
             .and(say!(" and waited ", Time(wait.total_ns), " for it")),
         change: say!(
@@ -147,6 +148,7 @@ mod tests {
     use super::*;
     use crate::judge::samples::{found, judged, ruled_out, run, saves, thread, wait, waiting};
     use model::recording::Language;
+    use model::sentence::Piece;
     use model::{Run, Seen};
 
     const MS: Ns = 1_000_000;
@@ -177,6 +179,17 @@ mod tests {
         let diagnosis = judged(&run, &Seen::unseen("not asked for"));
         // 4 s take 2 to 2.5 s on two CPUs, or 3.3 s at three quarters of the speed.
         assert_eq!(saves(found(&diagnosis, "interpreter-lock").unwrap()), (616_666_667, 2000 * MS));
+    }
+
+    #[test]
+    fn all_threads_that_took_turns_are_counted_or_the_number_is_a_least_one() {
+        let said = |threads| {
+            let run = of(threads);
+            let diagnosis = judged(&run, &Seen::unseen("not asked for"));
+            found(&diagnosis, "interpreter-lock").unwrap().what.0[..2].to_vec()
+        };
+        assert_eq!(said(16)[0], Count(16, "thread"));
+        assert_eq!(said(64), [Piece::from("at least "), Count(64, "thread")]);
     }
 
     #[test]

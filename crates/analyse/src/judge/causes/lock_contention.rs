@@ -108,15 +108,11 @@ fn finding(evidence: &Evidence<'_>, row: usize, wait: &WaitRow, taken: &StackFra
     Finding {
         cause: CAUSE.name,
         place: Place::Wait(row),
-        what: say!(
-            Count(wait.threads.len().max(1) as u64, "thread"),
-            " waited ",
-            Time(wait.total_ns),
-            " for the lock that "
-        )
-        .and(places::frame(taken))
-        .and(say!(" takes"))
-        .and(holder.what()),
+        what: places::threads(wait.threads.len().max(1))
+            .and(say!(" waited ", Time(wait.total_ns), " for the lock that "))
+            .and(places::frame(taken))
+            .and(say!(" takes"))
+            .and(holder.what()),
         change: holder.change(),
         share_ns,
         saving: evidence.saving(goes, PART, Known::Bounded).map(|saving| {

@@ -33,7 +33,9 @@ pub(super) static CAUSE: Cause = Cause {
                show; from each to the next it is not the same way, which is so if the most frequent eighth of all lengths has \
                less than a quarter of them (by chance an eighth and some); and the memory that they are spread over is larger \
                than the largest cache of one CPU alone. That size is told by pairs of addresses in the same line: of n addresses in a \
-               set of K lines, n(n-1)/2K pairs. The low end of its interval counts. Where a ladder of the host is kept, a load from so much \
+               set of K lines, n(n-1)/2K pairs. The low end of its interval counts. Where too few addresses are known for \
+               that, pages are counted in the same way: from 4,096 on each load needs its translation as well, since no CPU keeps \
+               more than some 3,000 for pages of 4 KiB, and lines of so many pages fill half a cache at least. Where a ladder of the host is kept, a load from so much \
                memory must take half as long again as one from half of that cache, or more: less is not worth a change.",
         else_it_could_be: "Translation of addresses, where the set has more pages than the TLB: the same changes help, and huge pages. \
                            A line that other CPUs write is waited for as well, but such lines are few.",
@@ -59,6 +61,11 @@ const AT_LOADS_MIN: f64 = 0.5;
 const ADDRESSES_MIN: u64 = 100;
 /// Of the ways from one address to the next, those of the most frequent eighth of lengths.
 const IN_ORDER_MAX: f64 = 0.25;
+/// Pages whose translations no CPU keeps at once: the largest second-level TLBs have some 3,000
+/// entries (Software Optimization Guide for AMD Family 19h, 56665; Intel 64 and IA-32 Architectures
+/// Optimization Reference Manual, 248966).
+const TRANSLATED_MAX: u64 = 4096;
+const PAGE_BYTES: u64 = 4096;
 /// Functions that are named.
 const FOUND: usize = 3;
 
@@ -163,6 +170,9 @@ impl Candidate<'_> {
                 ),
                 None => say!(name(), " loads most, from no more than its cache of ", Bytes(cache), " holds"),
             })),
+            Beyond::Unclear { cache } if self.pages_min() >= TRANSLATED_MAX => {
+                Ok(self.finding(evidence, cache, None))
+            }
             Beyond::Unclear { cache } => Err(Outcome::Unavailable(format!(
                 "{} loads most, and its {} addresses do not tell whether from more than the {} KiB of a cache: a longer run, or \
                  a higher --rate, would",
@@ -175,6 +185,11 @@ impl Candidate<'_> {
             )),
             Beyond::Outside { cache, cost } => Ok(self.finding(evidence, cache, cost)),
         }
+    }
+
+    /// Pages that it loads from, at least.
+    fn pages_min(&self) -> u64 {
+        self.row.page_set_bytes.value().map_or(0, |set| set.lo / PAGE_BYTES)
     }
 
     fn too_few(&self) -> Outcome {
@@ -195,12 +210,19 @@ impl Candidate<'_> {
         if row.function != owner.frame.function {
             what = what.and(say!(", in ", Name(row.function.clone())));
         }
-        what = what.and(say!(
-            ": it loads from addresses that jump about in ",
-            Bytes(set.lo),
-            " at least, and a CPU's own cache holds ",
-            Bytes(cache)
-        ));
+        what = what.and(match set.lo >= cache {
+            true => say!(
+                ": it loads from addresses that jump about in ",
+                Bytes(set.lo),
+                " at least, and a CPU's own cache holds ",
+                Bytes(cache)
+            ),
+            false => say!(
+                ": it loads from addresses that jump about in ",
+                Count(self.pages_min(), "page"),
+                " at least, more than a CPU keeps translations for"
+            ),
+        });
         let mut lines = vec![
             say!(Count(row.jumping, "sample"), " of ", Count(row.samples, "sample"), " stand at such loads"),
             say!(
@@ -274,6 +296,7 @@ mod tests {
             lines: 1000,
             pages: 990,
             set_bytes: Seen::Value(SetBytes { pairs: 0, lo: 10 * MIB, hi: None }),
+            page_set_bytes: Seen::Value(SetBytes { pairs: 9, lo: 16 * MIB, hi: Some(64 * MIB) }),
             in_order: Seen::Value(0.14),
         }
     }
@@ -335,7 +358,15 @@ mod tests {
             ..row()
         };
         assert!(!is_found(set(12 << 10, Some(18 << 10))) && !is_open(set(12 << 10, Some(18 << 10))));
-        assert!(is_open(set(MIB - 1, Some(2 * MIB))) && is_open(set(MIB - 1, None)), "it may be larger");
+        let pages = |pages: u64, set: LoadRow| LoadRow {
+            page_set_bytes: Seen::Value(SetBytes { pairs: 0, lo: pages * 4096, hi: None }),
+            ..set
+        };
+        for row in [set(MIB - 1, Some(2 * MIB)), set(MIB - 1, None)] {
+            assert!(is_open(pages(4095, row.clone())), "it may be larger");
+            assert!(is_found(pages(4096, row)), "it is spread over more pages than have translations");
+        }
+        assert!(!is_found(pages(4096, set(12 << 10, Some(18 << 10)))), "the cache holds it");
         assert!(is_found(set(MIB, Some(2 * MIB))));
     }
 

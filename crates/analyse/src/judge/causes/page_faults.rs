@@ -3,6 +3,7 @@
 use super::{Cause, Manual, Outcome};
 use crate::code::Amount;
 use crate::judge::Evidence;
+use crate::judge::fault_places;
 use crate::judge::own_code::{self, Key, Owner};
 use crate::judge::predict::Goes;
 use model::coverage::Interval;
@@ -33,7 +34,8 @@ pub(super) static CAUSE: Cause = Cause {
                  (`GLIBC_TUNABLES=glibc.malloc.mmap_threshold=…:glibc.malloc.trim_threshold=…`, `mallopt`). With jemalloc and \
                  Go, let memory go back later (`dirty_decay_ms`, `GOGC`, `GOMEMLIMIT`). Larger pages make fewer faults.",
         part: "Counted: of N faults of a process that never had more than M pages, N - M are for pages that it had before; the \
-               calls that give memory back and take it go with them. The interval is that of the samples that know the time \
+               calls that give memory back and take it go with them. At most all faults of the process go, where it could do \
+               without the memory. The interval is that of the samples that know the time \
                in faults. At most 200 ns a fault are added, since entering and leaving it is charged to the code that \
                touches the page; or the own time of functions that have more time in faults than in themselves, since to \
                fill what is thrown away may be what they are for.",
@@ -133,7 +135,7 @@ fn finding(
     let named = |names: &[&str]| names.iter().map(|name| SyscallName::from(*name)).collect::<Vec<_>>();
     let sites = [named(GIVE_BACK), named(TAKE)].concat().into_iter().map(Site::Call);
     let sites = sites.chain([Site::State(State::Fault)]).collect();
-    let part = again as f64 / all as f64;
+    let part = (again as f64 / all as f64, most.faults as f64 / all as f64);
     let own_ns = evidence.account_ns(|state| state == State::User);
     let (_, call) =
         calls.iter().max_by_key(|(row, call)| (call.calls, Reverse(*row))).expect("there are some");
@@ -163,9 +165,9 @@ fn finding(
             _ => say!("keep the memory and use it again, or have malloc keep it: M_MMAP_THRESHOLD"),
         },
         share_ns,
-        saving: evidence.saving(&Goes::Sites(sites, share_ns), (part, part), Known::Counted).map(|saving| {
-            let filling_ns = (filling_ns(evidence) as f64 * part) as Ns;
-            let hi = saving.ns.hi + (again * ENTRY_NS).min(own_ns).max(filling_ns);
+        saving: evidence.saving(&Goes::Sites(sites, share_ns), part, Known::Counted).map(|saving| {
+            let filling_ns = (filling_ns(evidence) as f64 * part.1) as Ns;
+            let hi = saving.ns.hi + (most.faults * ENTRY_NS).min(own_ns).max(filling_ns);
             Saving { ns: Interval { hi: hi.min(evidence.whole_ns), ..saving.ns }, ..saving }
         }),
         evidence: calls
@@ -174,6 +176,7 @@ fn finding(
             .map(|(_, row)| {
                 say!(Name(row.name.to_string()), ": ", Count(row.calls, "call"), ", ", Time(row.total_ns))
             })
+            .chain(fault_places::leading(evidence, most.thread.pid))
             .collect(),
         assumes: vec![say!("the memory can be kept")],
         verify: vec![say!("the number of faults on the page of the next run")],
@@ -243,7 +246,7 @@ mod tests {
     fn faults_beyond_the_pages_that_it_ever_had_go() {
         let diagnosis = judge(&faults(2560, 100));
         let (lo, hi) = saves(found(&diagnosis, "page-faults").expect("it is there"));
-        assert_eq!((lo, hi), (450 * MS, 450 * MS + 2304 * ENTRY_NS));
+        assert_eq!((lo, hi), (450 * MS, 500 * MS + 2560 * ENTRY_NS));
     }
 
     #[test]
@@ -252,7 +255,7 @@ mod tests {
         (run.account[1].lo_ns, run.account[1].hi_ns) = (400 * MS, 600 * MS);
         let diagnosis = judge(&run);
         let (lo, hi) = saves(found(&diagnosis, "page-faults").expect("it is there"));
-        assert_eq!((lo, hi), (450 * MS, 450 * MS + 2304 * ENTRY_NS));
+        assert_eq!((lo, hi), (450 * MS, 500 * MS + 2560 * ENTRY_NS));
     }
 
     #[test]
@@ -285,9 +288,9 @@ mod tests {
             saves(found(&diagnosis, "page-faults").expect("it is there")).1
         };
         let filling = hi(1000, 1000, 1000);
-        assert!(filling > 450 * MS + 225 * MS && filling < 450 * MS + 240 * MS, "{filling}");
+        assert!(filling > 750 * MS && filling < 765 * MS, "{filling}");
         let less = hi(1000, 750, 1000);
-        assert!(less > 450 * MS + 112 * MS && less < 450 * MS + 130 * MS, "{less}");
-        assert_eq!(hi(1000, 500, 1000), 450 * MS + 2304 * ENTRY_NS, "it does something else as well");
+        assert!(less > 625 * MS && less < 645 * MS, "{less}");
+        assert_eq!(hi(1000, 500, 1000), 500 * MS + 2560 * ENTRY_NS, "it does something else as well");
     }
 }

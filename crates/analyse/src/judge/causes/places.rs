@@ -1,6 +1,7 @@
 //! How places of the program are named in sentences.
 
-use model::sentence::Piece::Name;
+use model::run::WAITING_THREADS_MAX;
+use model::sentence::Piece::{Count, Name};
 use model::wait::StackFrame;
 use model::{Sentence, say};
 
@@ -10,4 +11,10 @@ pub(super) fn frame(frame: &StackFrame) -> Sentence {
         Some((file, line)) => say!(Name(format!("{} ({file}:{line})", frame.function))),
         None => say!(Name(frame.function.clone())),
     }
+}
+
+/// `16 threads` of a row of waits, by how many of them it tells.
+pub(super) fn threads(told: usize) -> Sentence {
+    let threads = say!(Count(told as u64, "thread"));
+    if told < WAITING_THREADS_MAX { threads } else { say!("at least ").and(threads) }
 }

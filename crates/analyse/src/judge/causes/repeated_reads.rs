@@ -3,7 +3,8 @@
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::along::Along;
-use crate::judge::file_calls::{Gone, part_of_all};
+use crate::judge::direct::is_direct;
+use crate::judge::file_calls::{Gone, OF_EACH, OPENS, part_of_all};
 use crate::judge::predict::{Goes, Kind};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place};
@@ -19,7 +20,8 @@ pub(super) static CAUSE: Cause = Cause {
     manual: Manual {
         what: "A process reads more bytes of a file than the file has: at least twice as many.",
         why: "Each time the bytes are copied from the kernel's memory and taken apart again; if memory was short meanwhile, \
-              the disk has to give them again too.",
+              the disk has to give them again too. Of a file that was opened with `O_DIRECT` the disk gives them each \
+              time: the page cache keeps nothing of it.",
         rule: "One process has read at least twice the size of a file; what the program wrote to the file meanwhile does not \
                count as read again. How much was read of each file is a sample by bytes: the low end of its 95 % interval \
                counts. All such files together are read again by 4 MiB or more: copying so much takes about as long as \
@@ -28,9 +30,12 @@ pub(super) static CAUSE: Cause = Cause {
                            again and again and others never: a database that is larger than memory, read with `pread`. \
                            Then the answer is a larger cache in the program, and what it saves is what that cache hits.",
         change: "Read it once and keep what was made of it; look at its time of change (`stat`) to know whether it is still \
-                 the same. Of a file that is read in places keep those that are needed again, or map it (`mmap`).",
+                 the same. Of a file that is read in places keep those that are needed again, or map it (`mmap`). With `O_DIRECT` the \
+                 program needs a cache of its own, or opens the file without it.",
         part: "Of the calls' time on the file what is not its first pass goes: of B bytes read of a file of S bytes, \
-               1 - S/B. At least of their CPU time alone: they wait for the disk in the first pass, as a rule. Counted. \
+               1 - S/B. At least of their CPU time alone: they wait for the disk in the first pass, as a rule; with `O_DIRECT` in \
+               each, so that waits go in the same part. Counted. \
+               At most what opens and closes the file each time goes too. \
                The program's own work on the bytes would go along, and is not claimed.",
         assumes: "The bytes are the same each time. What is made of them fits into memory.",
     },
@@ -104,7 +109,9 @@ impl Again<'_> {
         let read = &self.file.read;
         // The sample says as much of the time as of the bytes.
         let lo = read.lo_bytes as f64 / read.bytes.max(1) as f64;
-        let (lo_ns, hi_ns) = (cpu_ns * lo, cpu_ns * (2.0 - lo) + disk_ns);
+        // What is not kept is waited for in each pass.
+        let each_pass_ns = if is_direct(self.file) { disk_ns } else { 0.0 };
+        let (lo_ns, hi_ns) = (cpu_ns * lo + each_pass_ns, cpu_ns * (2.0 - lo) + disk_ns);
         let part = |bytes: u64, new_bytes: u64| 1.0 - (new_bytes as f64 / bytes.max(1) as f64).min(1.0);
         (lo_ns * part(read.lo_bytes, self.new_bytes), hi_ns * part(read.bytes, self.file.size_bytes))
     }
@@ -186,7 +193,9 @@ fn why_not(files: &FileTable) -> Sentence {
 }
 
 fn finding(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -> Finding {
-    let gone: Vec<_> = calls.iter().map(OfCall::gone).collect();
+    let mut gone: Vec<_> = calls.iter().map(OfCall::gone).collect();
+    let part = part_of_all(&gone);
+    gone.extend(around(evidence, again));
     let total_ns: Ns = calls.iter().map(|of| of.row.total_ns).sum();
     let cpu_ns: Ns = calls.iter().map(|of| of.row.cpu_ns).sum();
     let kind = if cpu_ns * 2 > total_ns { Kind::Cpu } else { Kind::Waiting };
@@ -197,22 +206,35 @@ fn finding(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -
     let of = |ns: Ns| (ns as f64 * of_files / total_ns.max(1) as f64) as Ns;
     let most = &again[0];
     let in_places = most.file.read.call.starts_with('p');
+    let direct = is_direct(most.file);
     Finding {
         cause: CAUSE.name,
         place: Place::File(most.place),
         what: what(evidence, again, calls),
-        change: if in_places {
+        change: if direct {
+            say!("keep what is needed again in a cache of the program, or open the file without O_DIRECT")
+        } else if in_places {
             say!("keep the places of the file that are needed again in memory, or map it")
         } else {
             say!("read it once and keep what is made of it")
         },
         share_ns: Interval { lo: of(all.lo), hi: of(all.hi) },
-        saving: evidence.saving(&Goes::Parts(goes), part_of_all(&gone), Known::Counted),
+        saving: evidence.saving(&Goes::Parts(goes), part, Known::Counted),
         evidence: again.iter().take(NAMED).map(figures).collect(),
         assumes: vec![say!("the bytes are the same each time, and what is made of them fits into memory")],
         verify: vec![say!("dwell compare 'the program' 'the one that keeps what it has read'")],
         explains: Vec::new(),
     }
+}
+
+/// What is called for each time that a file is read, where it is opened for that: at most all but
+/// one of these go.
+fn around<'a>(evidence: &Evidence<'a>, again: &[Again<'_>]) -> Vec<Gone<'a>> {
+    let passes: u64 = again.iter().map(Again::times).sum();
+    let rows = [evidence.calls_named(OPENS), evidence.calls_named(OF_EACH)].concat();
+    let of_each = rows.into_iter().filter(|(_, row)| row.calls >= passes - passes / 10);
+    let gone = of_each.map(|(_, row)| Gone::of(row, passes.saturating_sub(1)));
+    gone.map(|gone| Gone { part: (0.0, gone.part.1), ..gone }).collect()
 }
 
 fn what(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -> Sentence {
@@ -241,6 +263,7 @@ fn what(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -> S
         ))
         .and(others)
         .and(say!(", with ", Name(most.file.read.call.clone())))
+        .and(if is_direct(most.file) { say!(" past the page cache (O_DIRECT)") } else { Sentence::default() })
         .and(caller)
         .and(say!(";", about, Count(times, "call"), " take ", Time(ns), " of CPU time"))
 }
@@ -319,6 +342,24 @@ mod tests {
     }
 
     #[test]
+    fn what_opens_the_file_for_each_pass_goes_at_most() {
+        let of_calls = |opens: u64| {
+            let mut run = of(vec![file("/a", 5 * MIB, 500 * MIB, 800 * MS)]);
+            let Seen::Value(calls) = &mut run.syscalls else { panic!("they are there") };
+            calls.push(call("openat", opens, 0, 20 * MS));
+            run.path.push(step(State::Kernel, Reason::Syscall("openat".into()), 20 * MS));
+            let sites = sites(
+                &run,
+                &[(Site::Call("read".into()), [800 * MS; 3]), (Site::Call("openat".into()), [20 * MS; 3])],
+            );
+            saves(found(&judged(&run, &sites), "repeated-reads").expect("it is there"))
+        };
+        assert_eq!(of_calls(89), (792 * MS, 792 * MS), "not opened for each");
+        assert_eq!(of_calls(99), (792 * MS, 792 * MS + 20 * MS));
+        assert_eq!(of_calls(198), (792 * MS, 792 * MS + 10 * MS), "half of them open others");
+    }
+
+    #[test]
     fn less_than_twice_and_little_is_no_cause() {
         assert!(is_found(vec![file("/a", 5 * MIB, 10 * MIB, 400 * MS)]));
         assert!(!is_found(vec![file("/a", 5 * MIB, 10 * MIB - 1, 400 * MS)]));
@@ -362,6 +403,21 @@ mod tests {
         run.waits = vec![wait(State::Disk, "read", on, 10, 300 * MS, WakerKind::Device)];
         let diagnosis = diagnosis(&run);
         assert_eq!(saves(found(&diagnosis, "repeated-reads").expect("it is there")), (450 * MS, 720 * MS));
+    }
+
+    #[test]
+    fn past_the_page_cache_the_disk_is_waited_for_in_each() {
+        let mut row = file("/a", 5 * MIB, 50 * MIB, 500 * MS);
+        row.flags = vec!["O_DIRECT".into()];
+        let mut run = of(vec![row]);
+        let Seen::Value(calls) = &mut run.syscalls else { panic!("they are there") };
+        calls[0].cpu_ns = 500 * MS;
+        let on = WaitTarget::File(Seen::Value("/a".into()));
+        run.waits = vec![wait(State::Disk, "read", on, 10, 300 * MS, WakerKind::Device)];
+        let diagnosis = diagnosis(&run);
+        let finding = found(&diagnosis, "repeated-reads").expect("it is there");
+        assert_eq!(saves(finding), (720 * MS, 720 * MS));
+        assert!(finding.what.0.contains(&" past the page cache (O_DIRECT)".into()), "{:?}", finding.what);
     }
 
     #[test]

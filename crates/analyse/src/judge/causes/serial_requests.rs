@@ -6,7 +6,7 @@ use crate::judge::predict::{Goes, Part, makespan};
 use model::finding::{CauseName, Finding, Known, Place};
 use model::peers::{ConnectionRow, Turns};
 use model::recording::Tier;
-use model::sentence::Piece::{Bytes, Count, Name, Ns as Time};
+use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
 use model::series::SeriesVerdict;
 use model::{Ns, say};
 
@@ -89,6 +89,13 @@ fn is_serial(of: &ConnectionRow, turns: &Turns) -> bool {
 
 fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, turns: &Turns, goes: &Goes) -> Finding {
     let part = part(evidence, of, turns);
+    let most = of.dialogue.map(|of| of.turns_max).filter(|most| *most > 1 && of.times > 1);
+    let of_one = most.map(|most| say!(", ", Number(most), " on one at most")).unwrap_or_default();
+    let at_once = match of.dialogue.map(|of| of.waiting_max) {
+        Some(1) => vec![say!("no two threads waited for it at once")],
+        Some(most) if most > 1 => vec![say!("at most ", Count(most, "thread"), " waited for it at once")],
+        _ => Vec::new(),
+    };
     Finding {
         cause: CAUSE.name,
         place: Place::Connection(row),
@@ -102,7 +109,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, turns: &Turn
         ),
         share_ns: peers::share(goes, (peers::part(evidence, of, turns.total_ns), 1.0)),
         saving: evidence.saving(goes, part, Known::Bounded),
-        evidence: vec![
+        evidence: [
             say!(Time(turns.total_ns / turns.times), " each on average, ", Time(turns.max_ns), " at most"),
             say!(
                 Bytes(of.sent_bytes / turns.times),
@@ -110,8 +117,12 @@ fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, turns: &Turn
                 Bytes(of.received_bytes / turns.times),
                 " received each, on ",
                 Count(of.times, "connection")
-            ),
-        ],
+            )
+            .and(of_one),
+        ]
+        .into_iter()
+        .chain(at_once)
+        .collect(),
         assumes: vec![
             say!("the requests do not need each other's answers"),
             say!("the peer serves 2 to 16 at a time as fast as one"),
@@ -134,6 +145,7 @@ fn part(evidence: &Evidence<'_>, of: &ConnectionRow, turns: &Turns) -> Part {
 mod tests {
     use super::*;
     use crate::judge::samples::{connection, found, judged, ruled_out, run, saves, sites, wait, waiting};
+    use model::peers::Dialogue;
     use model::prediction::Site;
     use model::series::SeriesVerdict;
     use model::wait::WaitTarget;
@@ -179,6 +191,18 @@ mod tests {
         let diagnosis = judge(&run, ns);
         // 1 s takes at most 505 ms by two at a time, and at least 62.5 ms by sixteen.
         assert_eq!(saves(found(&diagnosis, "serial-requests").unwrap()), (495 * MS, 937_500_000));
+    }
+
+    #[test]
+    fn how_many_threads_waited_at_once_stands_with_it() {
+        let (mut run, ns) = of(100);
+        let said = |run: &Run| found(&judge(run, ns), "serial-requests").unwrap().evidence.clone();
+        assert_eq!(said(&run).len(), 2);
+        let dialogue = Dialogue { turns_max: 60, waiting_ns: ns, waiting_max: 1, first_answer: None };
+        change(&mut run, |row| (row.times, row.dialogue) = (2, Some(dialogue)));
+        let alone = said(&run);
+        assert_eq!(alone.last(), Some(&say!("no two threads waited for it at once")));
+        assert!(alone[1].0.contains(&Number(60)));
     }
 
     #[test]

@@ -7,8 +7,11 @@ use crate::judge::processes::{self, Group};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
+use model::run::HandOverEnd;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number};
-use model::{Ns, Seen, State, say};
+use model::wait::TargetKind;
+use model::{Ns, Pid, Seen, State, say};
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName { id: "single-thread", title: "work that is done one after another" },
@@ -21,13 +24,16 @@ pub(super) static CAUSE: Cause = Cause {
                of the program hardly ever run at the same time; and it may use two CPUs or more. With two or three it is not \
                told that they are a list; of a shorter life a good part is its start, which is the cause process-spawning. A process that computes in one \
                thread is no finding: nothing that can be seen from outside says whether its work can be divided.",
-        else_it_could_be: "Each process may need what the one before has written.",
+        else_it_could_be: "Each process may need what the one before has written. Where one process waits on pipes for what \
+                           several of them write, as a script that asks a compiler what it can do, it may begin the next by what \
+                           it was told: then nothing is certain to go, and the finding says whom to ask.",
         change: "Run as many at a time as there are CPUs: `xargs -P`, `make -j`, `parallel`, a pool of processes.",
         part: "Bounded, after R. Graham (1969): N lives of T together, the longest of them m, take on k CPUs at least the \
                larger of T/k and m, and at most T/k + (1 - 1/k)m, in whatever order they are begun. For the low end a CPU \
                that other programs keep busy is half of one; and no more is certain than what the program would save if all \
                code were free, by the dependencies that were seen (S). Where it sleeps and looks whether a process has \
-               ended, that is next to nothing: it is the sleeps that it waits for.",
+               ended, that is next to nothing: it is the sleeps that it waits for. Where their output is read through pipes by one process, that lived on \
+               from one of them to the next, nothing is certain: assumed, from 0 on.",
         assumes: "The processes do not need each other's results, and memory and disks serve several at once as fast as one.",
     },
     explains: &[],
@@ -43,6 +49,8 @@ const LIFE_NS_MIN: Ns = 10_000_000;
 const OVERLAP_MAX: f64 = 1.05;
 /// Of their lives, what they compute.
 const COMPUTES_MIN: f64 = 0.5;
+/// Of their lives, what one waits on pipes that reads what they have to say.
+const READS_MIN: f64 = 0.5;
 /// CPU time of all threads by the time in which any was on a CPU: above it they do run together.
 const TOGETHER_MAX: f64 = 1.2;
 
@@ -97,6 +105,9 @@ fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Fin
         hi: saved(total_ns, longest_ns, cpus.min(processes as f64), false),
     };
     let share_ns = Interval { lo: total_ns.min(evidence.wall_ns), hi: total_ns.min(evidence.wall_ns) };
+    let reader = reader(evidence, group);
+    let goes = Interval { lo: if reader.is_some() { 0 } else { goes.lo }, ..goes };
+    let known = if reader.is_some() { Known::Assumed } else { Known::Bounded };
     let at_a_time = || Number(cpus.min(processes as f64).round() as u64);
     Finding {
         cause: CAUSE.name,
@@ -112,15 +123,57 @@ fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Fin
         ),
         change: say!("run ", at_a_time(), " at a time: xargs -P, make -j, a pool of processes"),
         share_ns,
-        saving: evidence.saving(&Goes::Wall(goes), ALL, Known::Bounded),
+        saving: evidence.saving(&Goes::Wall(goes), ALL, known),
         evidence: vec![
             say!("they compute for ", Time(group.computes_ns), " of their lives"),
             say!("the longest lives for ", Time(longest_ns)),
         ],
-        assumes: vec![say!("they do not need each other's results")],
+        assumes: vec![match reader {
+            Some(reader) => say!(
+                Name(reader.to_owned()),
+                ", which reads on a pipe what each has to say, does not decide by it what comes next"
+            ),
+            None => say!("they do not need each other's results"),
+        }],
         verify: vec![say!("dwell compare … with xargs -P1 and -P", at_a_time())],
         explains: Vec::new(),
     }
+}
+
+/// The process that waited on pipes, or local sockets, for several of these: what one of them told
+/// it may decide about the next. None where nobody did: who hands its output on may do so at any
+/// time; and who only learns on a pipe that they have begun, as libraries do that start processes,
+/// waits for a small part of their lives.
+fn reader<'a>(evidence: &Evidence<'a>, group: &Group) -> Option<&'a str> {
+    let rows = evidence.hand_overs.value().map_or(&[][..], |all| &all.rows);
+    let is_listed = |pid: &Pid| group.pids.contains(pid);
+    let mut told: BTreeMap<Pid, (&'a str, BTreeSet<Pid>, Ns)> = BTreeMap::new();
+    for row in rows.iter().filter(|row| matches!(row.through.kind(), TargetKind::Pipe | TargetKind::Unix)) {
+        let (from, to) = (processes_of(evidence, &row.from), processes_of(evidence, &row.to));
+        // What of many was read by many is in no order.
+        let ([to], true) = (&to[..], !from.is_empty() && from.iter().all(is_listed)) else { continue };
+        if !is_listed(to) {
+            let (_, by, waited_ns) = told.entry(*to).or_insert((&row.to.name, BTreeSet::new(), 0));
+            by.extend(from);
+            *waited_ns += row.waited.total_ns;
+        }
+    }
+    let lives_ns = |of: &BTreeSet<Pid>| -> Ns {
+        let leaders = evidence.threads.iter().filter(|thread| thread.tid == thread.pid);
+        leaders.filter(|leader| of.contains(&leader.pid)).map(|leader| leader.life_ns).sum()
+    };
+    let reads = |by: &BTreeSet<Pid>, waited_ns: Ns| waited_ns as f64 >= lives_ns(by) as f64 * READS_MIN;
+    let mut told = told.into_values();
+    told.find(|(_, by, waited_ns)| by.len() > 1 && reads(by, *waited_ns)).map(|(name, ..)| name)
+}
+
+/// Which one end of a hand-over is; all of its name where the row stands for many.
+fn processes_of(evidence: &Evidence<'_>, end: &HandOverEnd) -> Vec<Pid> {
+    if let Seen::Value(pid) = end.pid {
+        return vec![pid];
+    }
+    let named = evidence.threads.iter().filter(|thread| thread.name == end.name);
+    named.map(|thread| thread.pid).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// By how much the program would have ended earlier had no code and no wait for a CPU cost
@@ -145,8 +198,10 @@ mod tests {
     use super::*;
     use crate::judge::samples::{found, judged, run, saves, sites, thread};
     use model::Run;
+    use model::peers::Lengths;
     use model::prediction::Site;
-    use model::run::Utilization;
+    use model::run::{HandOverRow, HandOvers, Utilization};
+    use model::wait::{WaitCall, WaitTarget};
 
     const MS: Ns = 1_000_000;
 
@@ -180,6 +235,53 @@ mod tests {
             saves(found(&judged(&run, &clocks), "single-thread").expect("it is there")).0
         };
         assert_eq!((lo(820 * MS), lo(20 * MS)), (525 * MS, 20 * MS));
+    }
+
+    /// So many of the list end waits of such a process, through pipes or otherwise.
+    fn told_by(run: &mut Run, of: u32, through: &WaitTarget, readers: &[Pid], waited_ns: Ns) {
+        let end = |name: &str, pid| HandOverEnd { name: name.into(), pid, tid: Seen::Absent };
+        let lengths = || Lengths { total_ns: waited_ns, p50_ns: MS, p99_ns: MS, max_ns: MS };
+        let row = |one: u32| HandOverRow {
+            from: end("gzip", Seen::Value(200 + one)),
+            to: end("cargo", Seen::Value(readers[one as usize % readers.len()])),
+            reason: State::Pipe,
+            call: WaitCall::Unseen,
+            through: through.clone(),
+            times: 1,
+            waited: lengths(),
+            until_run: Seen::Value(lengths()),
+        };
+        run.hand_overs = Seen::Value(HandOvers { rows: (0..of).map(row).collect(), other_times: 0 });
+    }
+
+    #[test]
+    fn what_one_tells_may_decide_about_the_next() {
+        let after = |of: u32, through: WaitTarget, readers: &[Pid], waited_ns: Ns| {
+            let mut run = list(8, 100 * MS);
+            told_by(&mut run, of, &through, readers, waited_ns);
+            let diagnosis = judged(&run, &Seen::Absent);
+            let finding = found(&diagnosis, "single-thread").expect("it is there");
+            (saves(finding).0, finding.saving.as_ref().value().map(|saving| saving.known))
+        };
+        let of = |of: u32, through: WaitTarget, readers: &[Pid]| after(of, through, readers, 90 * MS);
+        let pipe = || WaitTarget::Pipe(Seen::Absent);
+        assert_eq!(of(8, pipe(), &[100]), (0, Some(Known::Assumed)));
+        let independent = (525 * MS, Some(Known::Bounded));
+        assert_eq!(of(1, pipe(), &[100]), independent, "the list's input");
+        let child = WaitTarget::Nameless(TargetKind::Child);
+        assert_eq!(of(8, child, &[100]), independent, "that it ends tells little");
+        let each: Vec<Pid> = (900..908).collect();
+        assert_eq!(of(8, pipe(), &each), independent, "each has a reader of its own");
+        assert_eq!(of(8, pipe(), &[200]), independent, "one of the list");
+        assert_eq!(after(8, pipe(), &[100], 50 * MS).0, 0);
+        assert_eq!(after(8, pipe(), &[100], 49 * MS), independent, "that they have begun");
+        // Many of one name are one row.
+        let mut run = list(8, 100 * MS);
+        told_by(&mut run, 1, &pipe(), &[100], 700 * MS);
+        let Seen::Value(all) = &mut run.hand_overs else { panic!("they are there") };
+        (all.rows[0].from.pid, all.rows[0].to.pid) = (Seen::Absent, Seen::Absent);
+        all.rows[0].to.name = "program".into();
+        assert_eq!(saves(found(&judged(&run, &Seen::Absent), "single-thread").expect("it is there")).0, 0);
     }
 
     #[test]

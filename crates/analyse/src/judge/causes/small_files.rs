@@ -3,7 +3,7 @@
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::along::Along;
-use crate::judge::file_calls::{Gone, LISTS, OPENS, READS, WRITES, part_of_all};
+use crate::judge::file_calls::{Gone, LISTS, OF_EACH, OPENS, READS, WRITES, part_of_all};
 use crate::judge::predict::{Goes, Kind};
 use crate::judge::results::moved;
 use model::finding::{CauseName, Finding, Known, Place};
@@ -45,9 +45,6 @@ const IN_DIRECTORY_MIN: u64 = 100;
 const CALLS_OF_LIST: u64 = 2;
 const BUFFER: u64 = 65_536;
 
-/// Made for each file that is read or written. A wrapper may set its flags with another call.
-const OF_EACH: &[&str] =
-    &["close", "fstat", "fstat64", "newfstatat", "statx", "fcntl", "fadvise64", "ftruncate", "ftruncate64"];
 /// Of files that go.
 const REMOVALS: &[&str] = &["unlink", "unlinkat", "rename", "renameat", "renameat2"];
 /// A file that is written and read is opened as often.

@@ -26,7 +26,8 @@ pub(super) static CAUSE: Cause = Cause {
         else_it_could_be: "Questions and answers on a pipe or a socket, each of which needs the one before. A device that \
                            gives its data in small pieces.",
         change: "Use a buffer: `fread` and `fwrite`, `BufReader` and `BufWriter`, `bufio`, `open(…, buffering=65536)`; read \
-                 whole blocks and split them in memory. For several small pieces at hand use `writev`.",
+                 whole blocks and split them in memory. For several small pieces at hand use `writev`. A file that was opened with `O_DIRECT` has no \
+                 page cache behind it either: each piece is a request to the disk, and the buffer must be aligned.",
         part: "Of N calls those beyond bytes/64 KiB go. Counted; each takes at least as long as the median call. \
                At most entering and leaving the kernel and the C library's wrapper go along.",
         assumes: "The bytes are there when they are asked for, and nobody waits for each piece that is written.",
@@ -122,7 +123,13 @@ fn finding(
             " take ",
             Time(total_ns)
         )),
-        change: say!("read and write through a buffer of 64 KiB"),
+        change: if evidence.is_mostly_direct(&row.name.to_string()) {
+            say!(
+                "move 64 KiB and more at once, in an aligned buffer: with O_DIRECT each call is a request to the disk"
+            )
+        } else {
+            say!("read and write through a buffer of 64 KiB")
+        },
         share_ns: evidence.has(&names, &goes),
         saving: evidence.saving(&Goes::Parts(goes), part, Known::Counted),
         evidence: all.iter().map(each).collect(),

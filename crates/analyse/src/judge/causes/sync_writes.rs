@@ -187,9 +187,8 @@ fn finding(evidence: &Evidence<'_>, calls: &[Confirms<'_>], times: u64) -> Findi
     let place = by_file.or(longest.map(|(row, _)| Place::Wait(*row))).unwrap_or(Place::Call(row));
     let share_ns = Interval { lo: path_ns, hi: total_ns.min(evidence.whole_ns).max(path_ns) };
     let part = (1.0 - 1.0 / GROUP, 1.0 - 1.0 / times as f64);
-    let queued_ns = evidence.queued_after(waits.iter().map(|(_, wait)| wait.calls).sum());
     let gone: Vec<_> = calls.iter().map(|one| one.gone(part)).collect();
-    let goes = evidence.without(&gone, Along::Wrappers, Kind::Waiting).and_beside(queued_ns);
+    let goes = evidence.without(&gone, Along::Wrappers, Kind::Waiting);
     let writes = WRITES.contains(&&*call.name.name);
     let named = match durable {
         Some((_, named, _)) => say!(" of ", Name(named.path.clone())),

@@ -3,6 +3,7 @@
 use dwell_analyse::Analyser;
 use dwell_analyse::what_if::{Edit, Refused, Replayer};
 use model::call::{Call, CallTime};
+use model::coverage::Source;
 use model::recording::{
     AttachWindow, Calls, Comm, Counters, Ending, Event, Header, Host, HostCpu, Object, SocketEnds, SwitchIn,
     SwitchOut, SwitchOutState, Tier, Trailer, WaitContext, WakeReason, Waker, WindowEnd,
@@ -162,6 +163,12 @@ impl Story {
         self.analysed_of(&Header { tier, ..header() }, &trailer).run
     }
 
+    /// The same with this source.
+    pub(crate) fn told_with(&self, source: Source) -> Run {
+        let header = Header { sources: vec![source], ..header() };
+        self.analysed_of(&header, &trailer(self.now + US)).run
+    }
+
     /// The same as a window on running processes, which begins at `at`.
     pub(crate) fn seen_from(&self, at: Ns) -> Run {
         self.analysed_from(at).run
@@ -261,6 +268,7 @@ fn trailer(reaped_at: Ns) -> Trailer {
         peaks: Vec::new(),
         began_at_bytes: None,
         files: Seen::unseen("made by a dwell that did not record it"),
+        disk_requests: Seen::unseen("made by a dwell that did not record it"),
         lost_events: Seen::Value(0),
         cost: Vec::new(),
         sources: Vec::new(),

@@ -36,6 +36,9 @@ const WANTED: &[&str] = &["sk_data_ready", "sock_send_length"];
 /// The issue and completion of block requests; a kernel without block devices lacks them.
 const REQUESTS: &[&str] = &["block_rq_issue", "block_rq_complete"];
 
+/// Who makes a request; without it that is who issues it.
+const MAKERS: &[&str] = &["block_io_start"];
+
 /// The file of a page fault, the best first: the first available one is enough.
 const PAGES: [&str; 2] = ["mm_filemap_fault", "mm_filemap_add_to_page_cache"];
 
@@ -44,7 +47,7 @@ const NETWORK: &[&str] = &["inet_sock_set_state", "net_dev_queue", "netif_receiv
 
 /// All tracepoints used.
 pub(super) fn tracepoints() -> impl Iterator<Item = &'static str> {
-    [NEEDED, WANTED, REQUESTS, &PAGES, NETWORK].into_iter().flatten().copied()
+    [NEEDED, WANTED, REQUESTS, MAKERS, &PAGES, NETWORK].into_iter().flatten().copied()
 }
 
 /// The outcome of attaching all.
@@ -98,6 +101,7 @@ fn files(ebpf: &mut Ebpf, btf: &Btf) -> (Vec<Source>, bool) {
         None => full("disks"),
         Some(why) => partial("disks", why.to_string(), "a kernel with the block layer's tracepoints"),
     };
+    refused(ebpf, MAKERS, btf);
     let mut attached = |name| refused(ebpf, &[name], btf).is_empty();
     let exact = attached(PAGES[0]);
     let pages = match exact || attached(PAGES[1]) {

@@ -17,6 +17,7 @@ use super::wire::{self, GIVEN_PATH, Head, Kind, NOT_KEPT};
 use fields::{Malformed, calls, first, known, mode, read};
 use model::Tid;
 use model::because::BlockRequest;
+use model::fault_places::FaultMapping;
 use model::join::{EventPart, Joiner};
 use model::recording::{
     AliveState, Comm, Counters, Event, Object, SwitchIn, SwitchOut, SwitchOutState, WaitContext, WakeReasons,
@@ -71,7 +72,7 @@ impl Decoder {
         match event {
             Event::Switch { .. } => self.seen.switches += 1,
             Event::Woken { .. } => self.seen.wakes += 1,
-            Event::Sampled { .. } => self.seen.samples += 1,
+            Event::Sampled { .. } | Event::FaultSampled { .. } => self.seen.samples += 1,
             _ => {}
         }
         self.joiner.complete(&mut event);
@@ -91,6 +92,7 @@ impl Decoder {
                 let (ip, period_ns) = (sample.ip, sample.period_ns);
                 Event::Sampled { at, tid, mode, ip, period_ns, node: None }
             }
+            Kind::Fault => fault(record)?,
             Kind::Send => {
                 let (send, rest): (&wire::OfEnds, _) = read(record)?;
                 Event::Send { at, tid, ends: send.ends.into(), calls: calls(head, rest)? }
@@ -146,9 +148,11 @@ impl Decoder {
                 }
                 return Ok(None);
             }
-            Kind::SampleStack | Kind::WaitStack | Kind::FaultStack | Kind::WakerStack => {
-                return Err(Malformed);
-            }
+            Kind::SampleStack
+            | Kind::WaitStack
+            | Kind::FaultStack
+            | Kind::WakerStack
+            | Kind::FaultSampleStack => return Err(Malformed),
         };
         Ok(Some(event))
     }
@@ -270,6 +274,19 @@ fn wake(record: &[u8]) -> Result<Event, Malformed> {
     Ok(Event::Woken { at, cpu, tid, waker, reasons, calls })
 }
 
+fn fault(record: &[u8]) -> Result<Event, Malformed> {
+    let (fault, _): (&wire::Fault, _) = read(record)?;
+    let wire::Fault { head: Head { at, tid, a, .. }, ino, dev, faults, name } = *fault;
+    let mapping = match wire::MappingKind::from_wire(a).ok_or(Malformed)? {
+        wire::MappingKind::Unknown => FaultMapping::Unknown,
+        wire::MappingKind::Anonymous => FaultMapping::Anonymous,
+        wire::MappingKind::Heap => FaultMapping::Heap,
+        wire::MappingKind::Stack => FaultMapping::Stack,
+        wire::MappingKind::File => FaultMapping::File { dev, ino, name: Comm(name) },
+    };
+    Ok(Event::FaultSampled { at, tid, faults, mapping, node: None })
+}
+
 fn request(about: &wire::RequestAbout) -> BlockRequest {
     BlockRequest {
         dev: about.dev,
@@ -335,6 +352,24 @@ mod tests {
         let occupant = wire::Occupant { head, from: 20, to: 90, cpu: 1, pid: 32, name: name.0 };
         let expected = Event::Ran { at: 90, from: 20, cpu: 1, tid: 33, pid: 32, name };
         assert_eq!(decoder.decode(occupant.as_bytes()), Some(expected));
+    }
+
+    #[test]
+    fn a_page_fault_is_in_its_mapping() {
+        let fault = |a| wire::Fault {
+            head: head(Kind::Fault, a, 0, 7, 100),
+            ino: 12,
+            dev: 8,
+            faults: 251,
+            name: Comm::from("data").0,
+        };
+        let mut decoder = Decoder::default();
+        let event = |mapping| Event::FaultSampled { at: 100, tid: 7, faults: 251, mapping, node: None };
+        let heap = decoder.decode(fault(wire::MappingKind::Heap as u8).as_bytes());
+        assert_eq!(heap, Some(event(FaultMapping::Heap)));
+        let file = decoder.decode(fault(wire::MappingKind::File as u8).as_bytes());
+        assert_eq!(file, Some(event(FaultMapping::File { dev: 8, ino: 12, name: "data".into() })));
+        assert_eq!((decoder.decode(fault(99).as_bytes()), decoder.malformed), (None, 1));
     }
 
     #[test]

@@ -16,6 +16,8 @@
  * CPU.
  */
 #include "alive.h"
+#include "disk_requests.h"
+#include "faults.h"
 #include "files.h"
 #include "objects.h"
 #include "occupants.h"
@@ -512,11 +514,14 @@ int hrtimer_expire_exit(u64 *ctx)
 SEC("tp_btf/block_rq_issue")
 int block_rq_issue(u64 *ctx)
 {
-	u64 request = address_in(ctx);
-	struct issue *issue = issue_of(request);
-	issue->request = request;
+	u64 address = address_in(ctx);
+	/* Of a tracepoint's argument fields are loaded, which is faster than to READ them. */
+	struct request *request = (void *)ctx[0];
+	struct gendisk *disk = request->q->disk;
+	struct issue *issue = issue_of(address);
+	issue->request = address;
 	issue->at = bpf_ktime_get_ns();
-	return 0;
+	return is_issued(address, (u32)disk->major << 20 | (u32)disk->first_minor, request->cmd_flags & 0xff, request->__sector, request->__data_len);
 }
 
 /* Just before the tasks that wait for the request are woken. */
@@ -527,6 +532,7 @@ int block_rq_complete(u64 *ctx)
 	struct request *request = (void *)address;
 	struct cpu *cpu = this_cpu();
 	struct ended *ended = ended_here();
+	is_done(address);
 	if (!cpu || !ended)
 		return 0;
 	struct request_queue *queue = READ(request, q);

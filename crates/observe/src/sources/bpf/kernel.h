@@ -56,6 +56,7 @@ enum {
 #define BPF_LOCAL_STORAGE_GET_F_CREATE 1
 
 struct task_struct;
+struct vm_area_struct;
 struct pt_regs;
 static void *(*bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
 static long (*bpf_map_update_elem)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
@@ -75,6 +76,8 @@ static void *(*bpf_task_storage_get)(void *map, struct task_struct *task, void *
 static struct task_struct *(*bpf_get_current_task_btf)(void) = (void *)158;
 static long (*bpf_snprintf)(char *to, u32 size, const char *format, u64 *data, u32 data_size) = (void *)165;
 static long (*bpf_task_pt_regs)(struct task_struct *task) = (void *)175;
+/* Since 5.17. */
+static long (*bpf_find_vma)(struct task_struct *task, u64 address, void *each, void *data, u64 flags) = (void *)180;
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -94,7 +97,7 @@ struct address_space { struct inode *host; };
 struct folio { struct address_space *mapping; };
 struct gendisk { int major, first_minor; };
 struct request_queue { struct gendisk *disk; };
-struct request { struct request_queue *q; u32 cmd_flags, __data_len; u64 start_time_ns; };
+struct request { struct request_queue *q; u32 cmd_flags, __data_len; u64 __sector, start_time_ns; };
 struct file { u32 f_flags; struct inode *f_inode; void *private_data; struct path f_path; };
 struct fdtable { u32 max_fds; struct file **fd; };
 struct files_struct { struct fdtable *fdt; };
@@ -133,7 +136,8 @@ struct sched_info { unsigned long long run_delay; };
 struct signal_struct { atomic_t live; int group_exit_code; unsigned long maxrss; };
 struct thread_info { u32 status; unsigned long flags; };
 
-struct mm_struct { unsigned long start_stack; struct file *exe_file; };
+struct mm_struct { unsigned long start_brk, brk, start_stack; struct file *exe_file; };
+struct vm_area_struct { unsigned long vm_start, vm_end; struct file *vm_file; };
 struct ns_common { u32 inum; };
 struct pid_namespace { struct ns_common ns; };
 struct upid { int nr; struct pid_namespace *ns; };
@@ -210,6 +214,7 @@ struct bpf_perf_event_data { struct perf_regs regs; u64 sample_period; u64 addr;
 /* Exceptions set it to -1: there is no call to restart. */
 #define CAME_BY_CALL(regs) ((s64)(regs)->orig_ax >= 0)
 #define CALL_OF(regs) ((u32)(regs)->orig_ax)
+#define REGS_SP(regs) ((regs)->sp)
 #define O_DIRECT 0x4000
 /* A function in user space: its first parameter, and its return value. */
 #define PARAMETER0(regs) ((regs)->di)
@@ -235,6 +240,7 @@ struct bpf_perf_event_data { struct perf_regs regs; u64 sample_period; u64 addr;
 #define IS_COMPAT(task) ((task)->thread_info.flags & (1ul << 22)) /* TIF_32BIT */
 #define CAME_BY_CALL(regs) ((regs)->syscallno >= 0)
 #define CALL_OF(regs) ((u32)(regs)->syscallno)
+#define REGS_SP(regs) ((regs)->sp)
 #define O_DIRECT 0x10000
 #define PARAMETER0(user) (((struct user_pt_regs *)(user))->regs[0])
 #define RETURNED(user) (((struct user_pt_regs *)(user))->regs[0])

@@ -12,8 +12,9 @@
 //! - `decode.rs`: records into events, with `paths.rs`, `lookups.rs` and `dns.rs` for their parts.
 //! - `mappings.rs`: executable mappings, from perf's side-band events.
 //! - `controller.rs`, `slices.rs`, `tracing.rs`: when calls are traced.
-//! - `clock.rs`, `waits.rs`: how often stacks are taken.
-//! - `cost.rs`: counters of the kernel half; `files.rs`: its counters of files.
+//! - `clock.rs`, `waits.rs`: how often stacks are taken. `fault_samples.rs`: of which page faults.
+//! - `cost.rs`: counters of the kernel half; `files.rs`: its counters of files; `disk_requests.rs`:
+//!   those of requests to disks.
 //! - `names.rs`, `network.rs`, `resolver.rs`: programs that are run, or attached, on demand.
 //!
 //! This file puts them together. A drain runs from the kernel's buffers to the sink once: nothing
@@ -26,8 +27,10 @@ mod clock;
 mod controller;
 mod cost;
 mod decode;
+mod disk_requests;
 mod dns;
 mod drain;
+mod fault_samples;
 mod files;
 mod load;
 mod lookups;
@@ -66,6 +69,7 @@ pub(crate) use load::loader;
 use mappings::Mappings;
 pub(crate) use maps::map;
 use model::coverage::{Extent, Source};
+use model::disk_requests::DiskUses;
 use model::files::FileUses;
 use model::recording::{Cost, Sliced};
 use model::{CallStats, Event, Ns, Pid, Seen};
@@ -104,11 +108,14 @@ pub(crate) struct Bpf {
     at_end: Option<Counted>,
     /// Bytes of files that were counted before the window.
     file_bytes_before: u64,
+    /// Requests to disks that were counted before it.
+    disk_requests_before: u64,
 }
 
 struct Counted {
     calls: Vec<CallStats>,
     files: Seen<FileUses>,
+    disk_requests: Seen<DiskUses>,
 }
 
 impl Bpf {
@@ -144,6 +151,7 @@ impl Bpf {
         }
         cost::forget_calls(&mut bpf.ebpf);
         bpf.file_bytes_before = files::forget(&mut bpf.ebpf);
+        bpf.disk_requests_before = disk_requests::forget(&mut bpf.ebpf);
         Ok(bpf)
     }
 
@@ -159,7 +167,11 @@ impl Bpf {
         if let Some(look_here) = &self.look_here {
             look_here.everywhere();
         }
-        self.at_end = Some(Counted { calls: cost::calls(&self.ebpf), files: self.files() });
+        self.at_end = Some(Counted {
+            calls: cost::calls(&self.ebpf),
+            files: self.files(),
+            disk_requests: self.disk_requests(),
+        });
         monotonic_ns()
     }
 
@@ -182,6 +194,7 @@ impl Bpf {
                 remedy: PERF_REMEDY.into(),
             },
         });
+        sources.push(fault_samples::start(&mut ebpf, cpus));
         let mappings = Mappings::start(cpus);
         sources.push(match &mappings {
             Ok(_) => full("code"),
@@ -219,6 +232,7 @@ impl Bpf {
             look_here: None,
             at_end: None,
             file_bytes_before: 0,
+            disk_requests_before: 0,
         })
     }
 
@@ -420,6 +434,14 @@ impl Bpf {
         match &self.at_end {
             Some(counted) => counted.files.clone(),
             None => files::uses(&self.ebpf, self.file_bytes_before),
+        }
+    }
+
+    /// What processes asked of disks.
+    pub(crate) fn disk_requests(&self) -> Seen<DiskUses> {
+        match &self.at_end {
+            Some(counted) => counted.disk_requests.clone(),
+            None => disk_requests::uses(&self.ebpf, self.disk_requests_before, &self.sources),
         }
     }
 

@@ -59,6 +59,7 @@ const STRUCTS: &[&str] = &[
     "upid",
     "user_pt_regs",
     "vfsmount",
+    "vm_area_struct",
 ];
 
 /// Reads the types that the kernel half and these tracepoints need, and these functions (attach

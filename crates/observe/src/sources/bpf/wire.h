@@ -105,6 +105,8 @@ enum kind {
 	K_OCCUPANT = 15,
 	/* The largest resident set of a process whose last thread exits. */
 	K_PEAK = 16,
+	/* a: mapping_kind; a page fault of the sample. */
+	K_FAULT = 17,
 	/* a: path_kind; the path of a file. */
 	K_PATH = 20,
 	/* For the page fault in which the thread blocks next: its file. */
@@ -132,6 +134,17 @@ enum kind {
 	K_FAULT_STACK = 66,
 	/* Of a waker. stands_for_ns: the time of the wake-up, call: the woken thread. */
 	K_WAKER_STACK = 67,
+	/* Of a page fault of the sample. */
+	K_FAULT_SAMPLE_STACK = 68,
+};
+
+/* What a page fault is in. */
+enum mapping_kind {
+	MAPPING_UNKNOWN = 0,
+	MAPPING_ANONYMOUS = 1,
+	MAPPING_HEAP = 2,
+	MAPPING_STACK = 3,
+	MAPPING_FILE = 4,
 };
 
 /* The state in which a thread was switched out. */
@@ -392,6 +405,17 @@ struct page_record {
 	u32 pad;
 };
 
+struct fault_record {
+	/* a: mapping_kind. */
+	struct head head;
+	/* Of a file. */
+	u64 ino;
+	u32 dev;
+	/* The faults that it stands for. */
+	u32 faults;
+	char name[16];
+};
+
 struct through_record {
 	/* tid: the thread that is about to be woken. */
 	struct head head;
@@ -536,6 +560,8 @@ struct cpu {
 	struct ends ends;
 	/* Bytes of files that were counted (`files.h`). */
 	u64 file_bytes;
+	/* Requests to disks that were counted (`disk_requests.h`). */
+	u64 disk_requests;
 };
 
 /* The files of which it is counted what processes read and wrote. */
@@ -582,6 +608,40 @@ struct file_counts {
 	u64 durable_calls;
 	u64 durable_bytes;
 	u64 durable_ns;
+};
+
+/* Processes and disks of which requests are counted, reads and writes apart. */
+#define DISK_USES_MAX 512
+
+/*
+ * Octaves of the distances of requests in sectors: the first has those without any, the last
+ * all that are larger.
+ */
+#define DISTANCES 40
+
+/* A disk, a process, and what the requests do. */
+struct disk_key {
+	u32 dev;
+	u32 pid;
+	/* 0: they read. */
+	u32 write;
+	u32 pad;
+};
+
+struct disk_counts {
+	u64 requests;
+	u64 bytes;
+	/* The sector behind the last one; 0: there was none. */
+	u64 end;
+	/* Issued while no other of the tree was under way on that disk. */
+	u64 alone;
+	/* The sum of how many were under way at each, itself included. */
+	u64 depths;
+	u32 depth_max;
+	u32 pad;
+	/* By octave of bytes. */
+	u32 sizes[24];
+	u32 distances[40];
 };
 
 /* Buckets of a histogram of call times. */
@@ -765,6 +825,12 @@ AT(page_record, ino, 16);
 AT(page_record, dev, 24);
 AT(page_record, pad, 28);
 SIZE(page_record, 32);
+AT(fault_record, head, 0);
+AT(fault_record, ino, 16);
+AT(fault_record, dev, 24);
+AT(fault_record, faults, 28);
+AT(fault_record, name, 32);
+SIZE(fault_record, 48);
 AT(through_record, head, 0);
 AT(through_record, object, 16);
 SIZE(through_record, 24);
@@ -841,7 +907,8 @@ AT(cpu, index, 64);
 AT(cpu, request, 68);
 AT(cpu, ends, 72);
 AT(cpu, file_bytes, 112);
-SIZE(cpu, 120);
+AT(cpu, disk_requests, 120);
+SIZE(cpu, 128);
 AT(file_key, ino, 0);
 AT(file_key, dev, 8);
 AT(file_key, generation, 12);
@@ -865,6 +932,21 @@ AT(file_counts, durable_calls, 104);
 AT(file_counts, durable_bytes, 112);
 AT(file_counts, durable_ns, 120);
 SIZE(file_counts, 128);
+AT(disk_key, dev, 0);
+AT(disk_key, pid, 4);
+AT(disk_key, write, 8);
+AT(disk_key, pad, 12);
+SIZE(disk_key, 16);
+AT(disk_counts, requests, 0);
+AT(disk_counts, bytes, 8);
+AT(disk_counts, end, 16);
+AT(disk_counts, alone, 24);
+AT(disk_counts, depths, 32);
+AT(disk_counts, depth_max, 40);
+AT(disk_counts, pad, 44);
+AT(disk_counts, sizes, 48);
+AT(disk_counts, distances, 144);
+SIZE(disk_counts, 304);
 AT(error_count, error, 0);
 AT(error_count, calls, 4);
 SIZE(error_count, 8);

@@ -88,6 +88,8 @@ layout! {
         Occupant = 15,
         /// The largest resident set of a process whose last thread exits.
         Peak = 16,
+        /// a: mapping_kind; a page fault of the sample.
+        Fault = 17,
         /// a: path_kind; the path of a file.
         Path = 20,
         /// For the page fault in which the thread blocks next: its file.
@@ -115,6 +117,17 @@ layout! {
         FaultStack = 66,
         /// Of a waker. stands_for_ns: the time of the wake-up, call: the woken thread.
         WakerStack = 67,
+        /// Of a page fault of the sample.
+        FaultSampleStack = 68,
+    }
+
+    /// What a page fault is in.
+    enum MappingKind as mapping_kind, MAPPING_: u8 {
+        Unknown = 0,
+        Anonymous = 1,
+        Heap = 2,
+        Stack = 3,
+        File = 4,
     }
 
     /// The state in which a thread was switched out.
@@ -367,6 +380,17 @@ layout! {
         pad: u32,
     }
 
+    struct Fault as fault_record {
+        /// a: mapping_kind.
+        head: Head,
+        /// Of a file.
+        ino: u64,
+        dev: u32,
+        /// The faults that it stands for.
+        faults: u32,
+        name: [u8; 16] as char,
+    }
+
     struct Through as through_record {
         /// tid: the thread that is about to be woken.
         head: Head,
@@ -503,6 +527,8 @@ layout! {
         ends: Ends,
         /// Bytes of files that were counted (`files.h`).
         file_bytes: u64,
+        /// Requests to disks that were counted (`disk_requests.h`).
+        disk_requests: u64,
     }
 
     /// The files of which it is counted what processes read and wrote.
@@ -546,6 +572,36 @@ layout! {
         durable_calls: u64,
         durable_bytes: u64,
         durable_ns: u64,
+    }
+
+    /// Processes and disks of which requests are counted, reads and writes apart.
+    const DISK_USES_MAX: u32 = 512;
+    /// Octaves of the distances of requests in sectors: the first has those without any, the last
+    /// all that are larger.
+    const DISTANCES: usize = 40;
+
+    /// A disk, a process, and what the requests do.
+    struct DiskKey as disk_key {
+        dev: u32,
+        pid: u32,
+        /// 0: they read.
+        write: u32,
+        pad: u32,
+    }
+    struct DiskCounts as disk_counts {
+        requests: u64,
+        bytes: u64,
+        /// The sector behind the last one; 0: there was none.
+        end: u64,
+        /// Issued while no other of the tree was under way on that disk.
+        alone: u64,
+        /// The sum of how many were under way at each, itself included.
+        depths: u64,
+        depth_max: u32,
+        pad: u32,
+        /// By octave of bytes.
+        sizes: [u32; SIZES],
+        distances: [u32; DISTANCES],
     }
 
     /// Buckets of a histogram of call times.

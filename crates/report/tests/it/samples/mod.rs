@@ -110,8 +110,10 @@ fn run(command: &[&str], places: &[Place], sampled_part: f64) -> Run {
         connections: Seen::Value(Vec::new()),
         lookups: Seen::Value(Vec::new()),
         syscalls: Seen::Value(Vec::new()),
+        disk_requests: Seen::unseen("not recorded"),
         files: Seen::unseen("not recorded"),
         faults: Seen::Value(Faults { minor: 312, major: 0 }),
+        fault_places: Seen::unseen("not recorded"),
         memory_peak: Seen::unseen("not recorded"),
         hand_overs: Seen::unseen("not recorded"),
         loads: Seen::unseen("not recorded"),
@@ -667,6 +669,7 @@ pub(crate) fn crawler() -> Run {
         delayed_ack: None,
         turns: None,
         opening: None,
+        dialogue: None,
     };
     let delayed = ConnectionRow {
         began: ConnectionOrigin::Found,

@@ -235,6 +235,7 @@ fn trailer() -> Trailer {
         peaks: Vec::new(),
         began_at_bytes: None,
         files: Seen::unseen("made by a dwell that did not record it"),
+        disk_requests: Seen::unseen("made by a dwell that did not record it"),
         lost_events: Seen::Value(1 << 33),
         cost: vec![Cost { what: "switch".to_owned(), times: 12, each_ns: (100, 200) }],
         sources: Vec::new(),
@@ -286,5 +287,6 @@ pub(crate) fn variant(event: &Event) -> &'static str {
         Event::Established { .. } => "Established",
         Event::Load { .. } => "Load",
         Event::Refaults { .. } => "Refaults",
+        Event::FaultSampled { .. } => "FaultSampled",
     }
 }

@@ -62,6 +62,7 @@ fn stack(record: &[u8]) -> Result<(Ns, RawStack), Malformed> {
         },
         Some(Kind::WaitStack) => Of::Wait { weight_ns: stack.stands_for_ns, call: known(stack.call) },
         Some(Kind::FaultStack) => Of::Fault,
+        Some(Kind::FaultSampleStack) => Of::FaultSample,
         Some(Kind::WakerStack) => Of::Waker { woken: stack.call, woken_at: stack.stands_for_ns },
         _ => return Err(Malformed),
     };
