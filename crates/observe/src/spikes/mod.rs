@@ -12,7 +12,8 @@ mod steal;
 mod wire;
 
 use crate::access::{self, AccessDenial};
-use crate::sources::bpf::{self, BpfRefusal, names, types};
+use crate::sources::bpf::types::Types;
+use crate::sources::bpf::{self, BpfRefusal, names};
 use crate::sources::wall_of;
 use aya::programs::BtfTracePoint;
 use aya::{Btf, Ebpf, VerifierLogLevel};
@@ -112,11 +113,11 @@ impl Spikes {
     fn load(cpus: &[u32], late_from_ns: Option<Ns>) -> Result<Self, BpfRefusal> {
         let wanted = || WANTED.iter().chain(if cfg!(target_arch = "x86_64") { WANTED_X86 } else { &[] });
         let tracepoints = wanted().flat_map(|(_, names)| *names).chain(NEEDED).copied();
-        let btf = types::read(tracepoints, STRUCTS)?;
+        let types = Types::read(tracepoints, STRUCTS)?;
         let all = host::cpus(host::here()).iter().max().map_or(1, |last| last + 1);
         let per_ring = ring::records_per_ring(cpus.len());
         let mut ebpf = bpf::loader()
-            .btf(Some(&btf))
+            .btf(Some(types.layouts()))
             .verifier_log_level(VerifierLogLevel::DISABLE)
             .override_global("own_pid_ns", &access::pid_namespace(), true)
             .override_global("ring_mask", &(per_ring - 1), true)
@@ -136,8 +137,9 @@ impl Spikes {
             rings.late_from(*cpu, late_from_ns.unwrap_or(STACK_FROM_NS));
             rings.write_to(ring, *cpu);
         }
-        bpf::attach(&mut ebpf, NEEDED, &btf).into_iter().collect::<Result<Vec<_>, _>>()?;
-        let limits = wanted().filter_map(|(what, names)| limit(&mut ebpf, &btf, what, names)).collect();
+        bpf::attach(&mut ebpf, NEEDED, types.targets()).into_iter().collect::<Result<Vec<_>, _>>()?;
+        let limits =
+            wanted().filter_map(|(what, names)| limit(&mut ebpf, types.targets(), what, names)).collect();
         let mut steal = Steal::open(all);
         steal.look(monotonic_ns());
         Ok(Self {

@@ -79,7 +79,7 @@ __attribute__((noinline)) u32 begin(struct cpu *cpu)
 	thread->cpu_before = READ(se, sum_exec_runtime);
 	thread->delay_before = READ(info, run_delay);
 	thread->regs = cpu->regs;
-	thread->mm = (u64)task->mm;
+	thread->mm = (u64)READ(task, mm);
 	cpu->index = index;
 	struct head start = HEAD(K_START, 0, root_pid, bpf_ktime_get_ns());
 	EMIT(start);
@@ -515,13 +515,15 @@ SEC("tp_btf/block_rq_issue")
 int block_rq_issue(u64 *ctx)
 {
 	u64 address = address_in(ctx);
-	/* Of a tracepoint's argument fields are loaded, which is faster than to READ them. */
+	/* Of a tracepoint's argument fields are loaded, which is faster than to READ them. Not those
+	 * that are pointers (see `sched_switch`). */
 	struct request *request = (void *)ctx[0];
-	struct gendisk *disk = request->q->disk;
+	struct request_queue *queue = READ(request, q);
+	struct gendisk *disk = READ(queue, disk);
 	struct issue *issue = issue_of(address);
 	issue->request = address;
 	issue->at = bpf_ktime_get_ns();
-	return is_issued(address, (u32)disk->major << 20 | (u32)disk->first_minor, request->cmd_flags & 0xff, request->__sector, request->__data_len);
+	return is_issued(address, (u32)READ(disk, major) << 20 | (u32)READ(disk, first_minor), request->cmd_flags & 0xff, request->__sector, request->__data_len);
 }
 
 /* Just before the tasks that wait for the request are woken. */
@@ -640,7 +642,7 @@ int sched_process_fork(u64 *ctx)
 	}
 	thread->tid = number_of(child);
 	thread->left = LEFT_RUNNABLE;
-	thread->mm = (u64)child->mm;
+	thread->mm = (u64)READ(child, mm);
 	/* Each thread starts at a random point of the period, or identical threads would be sampled
 	 * in lockstep. */
 	thread->owed_ns = child->pid * 7919ull % 500000;
@@ -701,7 +703,7 @@ int sched_process_exec(u64 *ctx)
 	};
 	bpf_probe_read_kernel(record.name, sizeof(record.name), __builtin_preserve_access_index(&task->comm));
 	EMIT(record);
-	thread->mm = (u64)task->mm;
+	thread->mm = (u64)READ(task, mm);
 	python_exec(task);
 	return 0;
 }

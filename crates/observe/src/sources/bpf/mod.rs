@@ -57,7 +57,6 @@ use crate::threads::Threads;
 use alive::LookHere;
 pub(crate) use attach::attach;
 use attach::{AttachedPrograms, full};
-use aya::Btf;
 use aya::Ebpf;
 use aya::maps::{Array, HashMap};
 use clock::Clock;
@@ -79,6 +78,7 @@ use rustc_hash::FxHashMap;
 use std::path::Path;
 use sys::clock::monotonic_ns;
 use tracing::Tracing;
+use types::Types;
 use waits::WaitPeriod;
 
 /// The age at which a record's place in the stream is certain: much more than the difference of two
@@ -121,8 +121,8 @@ struct Counted {
 impl Bpf {
     /// Attaches everything, for a tree whose root is held and will enter `execve` next.
     pub(crate) fn start(root: Pid, cpus: &[u32], watching: &Watching) -> Result<Self, BpfRefusal> {
-        let btf = types::read(attach::tracepoints(), &[])?;
-        let mut bpf = Self::start_with(&btf, root, cpus, watching, 1)?;
+        let types = Types::read(attach::tracepoints(), &[])?;
+        let mut bpf = Self::start_with(&types, root, cpus, watching, 1)?;
         bpf.see_names(watching, &[]);
         Ok(bpf)
     }
@@ -134,9 +134,9 @@ impl Bpf {
         watching: &Watching,
         listed: &mut dyn FnMut() -> Vec<Pid>,
     ) -> Result<Self, BpfRefusal> {
-        let btf = types::read(attach::tracepoints(), &[alive::ITERATOR])?;
-        let mut bpf = Self::start_with(&btf, 0, cpus, watching, THREADS_MAX)?;
-        let (look_here, pids, found) = alive::find(&mut bpf.ebpf, &btf, cpus, listed)?;
+        let types = Types::read(attach::tracepoints(), &[alive::ITERATOR])?;
+        let mut bpf = Self::start_with(&types, 0, cpus, watching, THREADS_MAX)?;
+        let (look_here, pids, found) = alive::find(&mut bpf.ebpf, types.targets(), cpus, listed)?;
         bpf.look_here = Some(look_here);
         bpf.see_names(watching, &pids.iter().copied().collect::<Vec<_>>());
         for pid in pids {
@@ -176,14 +176,14 @@ impl Bpf {
     }
 
     fn start_with(
-        btf: &Btf,
+        types: &Types,
         root: Pid,
         cpus: &[u32],
         watching: &Watching,
         wanted: u32,
     ) -> Result<Self, BpfRefusal> {
-        let mut ebpf = load::load(btf, root, cpus, wanted)?;
-        let AttachedPrograms { links, mut sources, swaps } = attach::everything(&mut ebpf, btf)?;
+        let mut ebpf = load::load(types.layouts(), root, cpus, wanted)?;
+        let AttachedPrograms { links, mut sources, swaps } = attach::everything(&mut ebpf, types.targets())?;
         let clock = Clock::start(&mut ebpf, cpus, watching.rate);
         sources.push(match &clock {
             Ok(_) => full("faults"),

@@ -173,7 +173,7 @@ __attribute__((noinline)) int tell_object(u64 file_, u64 now, u32 tid)
 __attribute__((noinline)) u64 path_of(struct thread *thread, u32 kind, u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct mm_struct *mm = task->mm;
+	struct mm_struct *mm = READ(task, mm);
 	if (!thread)
 		return 0;
 	if (!thread->mm)
