@@ -23,12 +23,21 @@ const NARROW: f64 = 1.5;
 
 /// What a run under `dwell run` shows.
 pub fn observed(run: &Run) -> Observed {
+    let findings = run.findings.value().cloned().unwrap_or_default();
     Observed {
         wall_ns: run.wall_ns,
         class: run.bound.class,
-        findings: run.findings.value().cloned().unwrap_or_default(),
+        functions: findings.iter().map(|row| function(run, row)).collect(),
+        findings,
         host_busy: run.coverage.host_busy.clone(),
     }
+}
+
+/// The file and function of the line that a finding points to; empty where it is none.
+fn function(run: &Run, finding: &FindingRow) -> String {
+    let to = finding.points_to.as_ref().filter(|to| to.table == "lines");
+    let line = to.and_then(|to| run.lines.value()?.get(to.row?));
+    line.map_or_else(String::new, |line| format!("{} {}", line.file, line.function))
 }
 
 /// What each command after the first saves, in parts of the time of the first.
@@ -68,15 +77,22 @@ pub fn outcome(
             rule_score: None,
         };
     };
-    let first = |of: &Observed| first(of, beside(of)).is_some_and(|row| row.cause == *cause);
+    let first =
+        |of: &Observed| first(of, beside(of)).filter(|(_, row)| row.cause == *cause).map(|(at, _)| at);
+    let function = |of: &Observed, at: usize| of.functions.get(at).cloned().unwrap_or_default();
+    let again = |fast: &Observed| match (first(slow), first(fast)) {
+        // Every program that computes has some code that leads.
+        (Some(before), Some(now)) if cause == OF_CODE => function(slow, before) == function(fast, now),
+        (_, now) => now.is_some(),
+    };
     let own = slow.findings.iter().find(|row| row.cause == *cause);
     let predicted = own.and_then(|row| predicted(row, slow.wall_ns));
     let truth = saved.map(|saved| saved.estimate);
     let (lo, hi) = predicted.map_or((0.0, 0.0), |ends| (ends.lo, ends.hi));
     let share = slow.findings.first().map_or(0.0, |row| row.share.hi);
     Outcome {
-        cause_first: first(slow),
-        first_again: fast.is_some_and(first),
+        cause_first: first(slow).is_some(),
+        first_again: fast.is_some_and(again),
         predicted,
         held: truth.map(|truth| predicted.is_some() && (lo..=hi).contains(&truth)),
         score: truth.map(|truth| score((lo, hi), truth)),
@@ -85,8 +101,8 @@ pub fn outcome(
 }
 
 /// The first finding; beside other programs what they take is no finding of this one.
-fn first(of: &Observed, beside: bool) -> Option<&FindingRow> {
-    of.findings.iter().find(|row| !(beside && row.cause == OF_OTHERS))
+fn first(of: &Observed, beside: bool) -> Option<(usize, &FindingRow)> {
+    of.findings.iter().enumerate().find(|(_, row)| !(beside && row.cause == OF_OTHERS))
 }
 
 /// In parts of the wall clock.
@@ -172,7 +188,8 @@ mod tests {
 
     fn with(findings: &[FindingRow]) -> Observed {
         let host_busy = Seen::Value(0.09);
-        Observed { wall_ns: 1000, class: Class::Io, findings: findings.to_vec(), host_busy }
+        let functions = vec!["a.c f".to_owned(); findings.len()];
+        Observed { wall_ns: 1000, class: Class::Io, findings: findings.to_vec(), functions, host_busy }
     }
 
     fn measured(estimate: f64) -> Option<EstimateInterval> {
@@ -201,6 +218,17 @@ mod tests {
         let busy = Observed { host_busy: Seen::Value(0.1), ..slow.clone() };
         let on_busy_host = outcome(&pair(Some("small-io")), false, &busy, Some(&slow), None);
         assert!(on_busy_host.cause_first && !on_busy_host.first_again);
+    }
+
+    #[test]
+    fn other_code_that_leads_after_a_change_is_not_the_same_again() {
+        let slow = with(&[row("hot-code", 400, 500)]);
+        let again = |fast| outcome(&pair(Some("hot-code")), false, &slow, Some(fast), None).first_again;
+        assert!(again(&slow));
+        assert!(!again(&Observed { functions: vec!["a.c g".to_owned()], ..slow.clone() }));
+        let other = with(&[row("small-io", 400, 500)]);
+        let fast = Observed { functions: vec!["a.c g".to_owned()], ..other.clone() };
+        assert!(outcome(&pair(Some("small-io")), false, &other, Some(&fast), None).first_again);
     }
 
     #[test]

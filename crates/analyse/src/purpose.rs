@@ -108,6 +108,19 @@ const LOCKS: &[Known] = &[
     Has("MDL_wait::timed_wait"),
 ];
 
+/// Those of them whose threads each sleep on a futex of their own.
+const LOCKS_APART: &[Known] = &[
+    Has("AwareLock::Enter"),
+    Has("JIT_MonEnter"),
+    Has("ObjectMonitor::enter"),
+    Has("ObjectMonitor::EnterI"),
+    Has("ObjectMonitor::ReenterI"),
+    Method("AbstractQueuedSynchronizer", "acquireQueued"),
+    Method("AbstractQueuedSynchronizer", "acquireInterruptibly"),
+    Method("RawMutex", "lock_slow"),
+    Method("RawRwLock", "_slow"),
+];
+
 /// Functions that sleep for a lock, unless those that called them wait for work with it.
 const MAYBE_LOCKS: &[Known] = &[
     Is("sem_wait"),
@@ -383,6 +396,11 @@ pub(crate) fn takes_lock_in(stack: &[StackFrame]) -> Option<&StackFrame> {
     of_script.or_else(|| callers.first())
 }
 
+/// Whether it waits for a lock whose threads each sleep on a futex of their own.
+pub(crate) fn sleeps_apart(stack: &[StackFrame]) -> bool {
+    stack.iter().take(FRAMES).any(|frame| LOCKS_APART.iter().any(|known| known.names(frame)))
+}
+
 /// What a wait is for, and the function that tells.
 fn told(stack: &[StackFrame]) -> Option<(Purpose, &str)> {
     let (mut sleeps_itself, mut otherwise) = (true, None);
@@ -586,6 +604,20 @@ mod tests {
         };
         assert_eq!(python("put", "app.py").as_deref(), Some("put"));
         assert_eq!(python("Condition.wait", "threading.py"), None);
+    }
+
+    #[test]
+    fn monitors_have_a_futex_for_each_thread_that_waits() {
+        let apart =
+            |functions: &[&str]| sleeps_apart(&functions.iter().map(|name| native(name)).collect::<Vec<_>>());
+        assert!(apart(&[
+            "futex_wait",
+            "pthread_cond_wait",
+            "AwareLock::EnterEpilogHelper",
+            "AwareLock::Enter"
+        ]));
+        assert!(apart(&["futex_wait", "PlatformEvent::park", "ObjectMonitor::EnterI(JavaThread*)"]));
+        assert!(!apart(&["futex_wait", "__lll_lock_wait", "pthread_mutex_lock", "put"]));
     }
 
     #[test]

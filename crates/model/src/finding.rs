@@ -79,7 +79,7 @@ impl SavedTime {
 }
 
 /// How it is known which part of a place's time can go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Known {
     /// The operations that go, and what each costs, were both seen.
     Counted,

@@ -89,6 +89,9 @@ pub struct Observed {
     pub class: Class,
     /// What was found, in order.
     pub findings: Vec<FindingRow>,
+    /// The file and function of each finding that points to a line; empty of others.
+    #[serde(default)]
+    pub functions: Vec<String>,
     /// CPU time of other programs meanwhile, in parts of all CPUs.
     #[serde(default = "crate::seen::unrecorded")]
     pub host_busy: Seen<f64>,
@@ -101,7 +104,8 @@ pub struct Outcome {
     /// CPUs busy, that is the first after `cpu-contention`. Of a healthy program: nothing is
     /// claimed, or its own code.
     pub cause_first: bool,
-    /// The cause is the first finding of the fast program too.
+    /// The cause is the first finding of the fast program too; of its own code only where that is
+    /// the same function.
     pub first_again: bool,
     /// What the finding of that cause predicts to be saved, in parts of the wall clock of its run.
     pub predicted: Option<Ends>,

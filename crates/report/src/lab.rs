@@ -429,6 +429,7 @@ mod tests {
         let observed = |findings| Observed {
             wall_ns: 1_000_000_000,
             class: Class::Kernel,
+            functions: Vec::new(),
             findings,
             host_busy: Seen::Absent,
         };

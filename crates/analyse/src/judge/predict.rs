@@ -65,6 +65,9 @@ pub(super) enum Kind {
 /// The part of it that goes, 0 to 1: least and most.
 pub(super) type Part = (f64, f64);
 
+/// What is counted is known to a quarter; of a wider part it is the structure that says which end.
+const COUNTED_LEAST: f64 = 0.75;
+
 /// All of it.
 pub(super) const ALL: Part = (1.0, 1.0);
 
@@ -130,6 +133,7 @@ impl Evidence<'_> {
             Kind::Cpu => SavedTime::Cpu,
             Kind::Waiting => SavedTime::Waiting,
         };
+        let known = if part.0 < COUNTED_LEAST * part.1 { known.max(Known::Bounded) } else { known };
         Seen::Value(Saving { ns: Interval { lo, hi }, of, part, known })
     }
 
@@ -392,7 +396,7 @@ impl Evidence<'_> {
 
     /// A saving of the program without dwell, in parts of the run as it was: at least dwell's cost
     /// is spread evenly, at most all of it is in what stays.
-    fn without_overhead(&self, ns: Interval) -> Interval {
+    pub(super) fn without_overhead(&self, ns: Interval) -> Interval {
         let overhead_ns = self.coverage.overhead_ns.value().map_or(0, |overhead| overhead.hi);
         let part = (overhead_ns as f64 / self.whole_ns.max(1) as f64).min(0.5);
         let hi = ns.hi as f64 / (1.0 - part);
@@ -555,6 +559,20 @@ mod tests {
         };
         assert_eq!(lo(100 * MS), 700 * MS, "as much as is computed, beside one other");
         assert_eq!(lo(900 * MS), 300 * MS, "all of it");
+    }
+
+    #[test]
+    fn a_part_that_is_not_known_to_a_quarter_is_bounded() {
+        let run = run(&[(State::User, 500 * MS), (State::Sleep, 500 * MS)]);
+        let profile = Profile::default();
+        let evidence = Evidence::of(Tier::Bpf, &run, &profile);
+        let known = |least, known| {
+            let goes = Goes::Wall(Interval { lo: 400 * MS, hi: 400 * MS });
+            evidence.saving(&goes, (least, 1.0), known).value().map(|saving| saving.known)
+        };
+        assert_eq!(known(0.75, Known::Counted), Some(Known::Counted));
+        assert_eq!(known(0.74, Known::Counted), Some(Known::Bounded));
+        assert_eq!(known(0.1, Known::Assumed), Some(Known::Assumed));
     }
 
     #[test]

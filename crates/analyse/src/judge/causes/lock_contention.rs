@@ -6,7 +6,7 @@
 use super::{Cause, Manual, Outcome, places};
 use crate::judge::Evidence;
 use crate::judge::predict::{Goes, Kind, Part, on_path};
-use crate::purpose::takes_lock_in;
+use crate::purpose::{sleeps_apart, takes_lock_in};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place, Saving};
 use model::prediction::Site;
@@ -47,16 +47,27 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let of_locks = || evidence.waits.iter().enumerate().filter(|(_, wait)| wait.reason == State::Lock);
     let mut known = Vec::new();
     let mut findings = Vec::new();
+    let mut apart: Vec<&StackFrame> = Vec::new();
     for (row, wait) in of_locks() {
         if wait.total_ns < evidence.whole_ns / WHOLE_PART || known.contains(&lock_of(wait)) {
             continue;
         }
-        if let Some(taken) = wait.stack.value().and_then(|stack| takes_lock_in(stack))
-            && let Some(goes) = goes(evidence, wait)
-        {
+        let Some(stack) = wait.stack.value() else { continue };
+        let Some(taken) = takes_lock_in(stack) else { continue };
+        if !evidence.window && sleeps_apart(stack) {
+            // The clock of one futex has what one thread waits: others that wait for the lock would
+            // still hold it up.
+            apart.push(taken);
+        } else if let Some(goes) = goes(evidence, wait) {
             known.push(lock_of(wait));
             findings.push(finding(evidence, row, wait, taken, &goes));
         }
+    }
+    if let (Some(taken), true) = (apart.first(), findings.is_empty()) {
+        return Outcome::Unavailable(format!(
+            "threads that wait for the lock that {} takes sleep on a futex each, so what it costs is not known",
+            taken.function
+        ));
     }
     let total_ns: Ns = of_locks().map(|(_, wait)| wait.total_ns).sum();
     let why_not = match total_ns {
@@ -308,6 +319,16 @@ mod tests {
         let run = of("pthread_mutex_lock", State::Sleep);
         let diagnosis = judged(&run, &sites(&run, &[]));
         assert!(found(&diagnosis, "lock-contention").is_none() && ruled_out(&diagnosis, "lock-contention"));
+    }
+
+    #[test]
+    fn a_monitor_is_no_one_futex() {
+        let run = of("AwareLock::Enter", State::Sleep);
+        let diagnosis = judged(&run, &sites(&run, &[(LOCK, [400 * MS, 30 * MS, 0])]));
+        assert!(found(&diagnosis, "lock-contention").is_none() && !ruled_out(&diagnosis, "lock-contention"));
+        let (_, why) =
+            diagnosis.unavailable.iter().find(|(name, _)| name.id == "lock-contention").unwrap();
+        assert!(why.contains("put"), "{why}");
     }
 
     #[test]

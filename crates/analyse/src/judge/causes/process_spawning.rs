@@ -28,7 +28,7 @@ pub(super) static CAUSE: Cause = Cause {
                            `posix_spawn` is what helps.",
         change: "Do the work in one process: the shell's own commands in place of small programs, one call for many items \
                  (`xargs`, `find -exec … +`), a library in place of a command, a pool of workers that live on.",
-        part: "Counted: at least the calls that make, execute and end the processes go; at most all that the path has of \
+        part: "Bounded: at least the calls that make, execute and end the processes go; at most all that the path has of \
                processes of which there are 20 or more, from their creation on, of the calls around it (signals kept off, waiting for \
                the end), and what others wait for a CPU, as the one that \
                starts them does after each. What a process needs to load its libraries is in between.",
@@ -176,7 +176,8 @@ fn saving(evidence: &Evidence<'_>, groups: &[(String, Group)], share_ns: Interva
     least.map(|least| {
         let hi = most_ns.max(least.ns.hi).min(evidence.whole_ns);
         let part = (least.ns.lo as f64 / hi.max(1) as f64, 1.0);
-        Saving { ns: Interval { lo: least.ns.lo, hi }, part, ..least }
+        let hi = evidence.without_overhead(Interval { lo: 0, hi }).hi;
+        Saving { ns: Interval { lo: least.ns.lo, hi }, part, known: Known::Bounded, ..least }
     })
 }
 
