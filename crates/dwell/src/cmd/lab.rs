@@ -118,7 +118,6 @@ fn run(pair: &Pair, way: &str, args: &LabArgs) -> anyhow::Result<u8> {
     }
     if pair.needs.contains(&Need::Root) && pair.service().is_none() {
         // What bounds the process that dwell started is what dwell run looks for: a control group.
-        drop(stop);
         drop(signals);
         env::set_current_dir(place.path()).context("cannot enter the new directory")?;
         let done = way.run(&setting).map_err(room);
