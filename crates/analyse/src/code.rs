@@ -103,6 +103,7 @@ impl Code {
             | Event::MemoryPeak { .. }
             | Event::Established { .. }
             | Event::Load { .. }
+            | Event::Refaults { .. }
             | Event::FaultSampled { .. }
             | Event::Lost { .. }
             | Event::Path { .. }

@@ -90,6 +90,7 @@ impl Surroundings {
         match event {
             Event::Surroundings { at, surroundings } => self.look(*at, surroundings),
             Event::Group { group, .. } => self.groups.told(group),
+            Event::Refaults { bytes, .. } => self.groups.refaulted(*bytes),
             event => self.tree.event(event),
         }
     }

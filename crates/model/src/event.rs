@@ -407,6 +407,15 @@ pub enum Event {
         /// The load.
         load: SampledLoad,
     },
+    /// What came back into the memory of the group of the last [`Event::Group`], after it had been
+    /// taken away for want of memory (refaults): at first, and whenever it differs. Where that
+    /// group has a memory limit.
+    Refaults {
+        /// When.
+        at: Ns,
+        /// The kernel's count, from the beginning of the group.
+        bytes: u64,
+    },
     /// A page fault of a sample of them.
     FaultSampled {
         /// When.
@@ -454,6 +463,7 @@ impl Event {
             | Event::MemoryPeak { at, .. }
             | Event::Established { at, .. }
             | Event::Load { at, .. }
+            | Event::Refaults { at, .. }
             | Event::FaultSampled { at, .. }
             | Event::Start { at, .. } => Some(*at),
             Event::Lookup(lookup) => Some(lookup.answered_at.unwrap_or(lookup.asked_at)),

@@ -117,6 +117,7 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
         peaks,
         began_at_bytes: None,
         counted_until,
+        asked_to_end: false,
     }))
 }
 

@@ -74,6 +74,7 @@ pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Recorded, Error>
         peaks,
         began_at_bytes,
         counted_until,
+        asked_to_end: running.was_asked_to_end(),
     }))
 }
 

@@ -89,6 +89,8 @@ pub(crate) struct SessionEnd {
     pub(crate) began_at_bytes: Option<u64>,
     /// When the last counter was read.
     pub(crate) counted_until: Ns,
+    /// A signal to dwell asked the program to end.
+    pub(crate) asked_to_end: bool,
 }
 
 /// A completed recording. What operations cost on this host, which may be measured only now,
@@ -107,6 +109,11 @@ pub struct Recorded {
 }
 
 impl Recorded {
+    /// Whether a signal to dwell asked the program to end, however it ended then.
+    pub fn was_asked_to_end(&self) -> bool {
+        self.end.asked_to_end
+    }
+
     /// The trailer.
     pub fn trailer(self, costs: Seen<Costs>) -> Trailer {
         let Self { end, calls, lost_events, cost, sources, sliced, files, disk_requests, loads } = self;
@@ -201,7 +208,7 @@ impl<'a> Session<'a> {
     /// Emits a snapshot of the host.
     pub(crate) fn snapshot(&mut self, at: Ns) {
         self.stream.event(&self.surroundings.look(at, process_cpu_ns()));
-        if let Some(group) = self.surroundings.group(at) {
+        for group in self.surroundings.group(at) {
             self.stream.event(&group);
         }
     }

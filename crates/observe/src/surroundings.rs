@@ -73,8 +73,9 @@ impl Surroundings {
     }
 
     /// The program's control group, where it is not as it was before.
-    pub(crate) fn group(&mut self, now: Ns) -> Option<Event> {
-        self.group.look(now)
+    pub(crate) fn group(&mut self, now: Ns) -> impl Iterator<Item = Event> + use<> {
+        let group = self.group.look(now);
+        group.into_iter().chain(self.group.refaults(now))
     }
 
     /// The time until the next snapshot, at most `pause`.

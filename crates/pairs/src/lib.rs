@@ -9,6 +9,7 @@
 //! time and space, and leaves nothing outside that directory. This crate concludes nothing.
 
 mod download;
+pub mod group;
 mod local;
 mod pairs;
 mod peer;

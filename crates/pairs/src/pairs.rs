@@ -36,6 +36,7 @@ mod repeated_reads;
 mod requests;
 mod scans;
 mod scattered_reads;
+mod short_memory;
 mod small_files;
 mod small_files_cold;
 mod small_writes;
@@ -93,4 +94,5 @@ pub static ALL: &[&Pair] = &[
     &plain_listing::PAIR,
     &pipeline::PAIR,
     &one_answer::PAIR,
+    &short_memory::PAIR,
 ];

@@ -1,6 +1,6 @@
 //! What programs of several pairs do.
 
-use rustix::process::{Pid, WaitOptions, waitpid};
+use rustix::process::{Pid, Signal, WaitOptions, waitpid};
 use std::fs::{self, File};
 use std::hint::black_box;
 use std::{io, thread};
@@ -57,6 +57,8 @@ pub(crate) fn child(does: impl FnOnce()) -> io::Result<Pid> {
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
+            // Nothing is left running if the parent is killed.
+            let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
             does();
             // SAFETY: it returns to nobody, and runs no handlers of the parent.
             unsafe { libc::_exit(0) }

@@ -78,6 +78,11 @@ pub fn cannot_say(probe: Probe) -> &'static str {
     }
 }
 
+/// Why writes that are durable by themselves have no probe.
+pub const OF_DURABLE_WRITES: &str = "there is none for files opened with O_SYNC or O_DSYNC: the flag belongs to the open \
+     file, where a filter of calls cannot take it away; and who changes it while the program opens the file has to trace \
+     all of its threads, or open it in the program's place, with its rights and in its directory";
+
 /// What is about to be done: sentences, one a line.
 pub fn announcement(cause: CauseName, probe: Probe) -> Vec<String> {
     let mut lines = vec![format!(

@@ -61,6 +61,7 @@ mod tests {
             cpu: Seen::Value(quota),
             memory: Seen::Value(MemoryLimit { group, limit_bytes: 100, used_bytes, reached: 0 }),
             cpus_allowed: Seen::Value(cpus_allowed),
+            refaulted_bytes: Seen::Value(0),
         }
     }
 

@@ -28,6 +28,11 @@ pub fn of(finding: &Finding, run: &Run) -> Option<Probe> {
     }
 }
 
+/// Whether a finding is of writes that are durable by themselves, which no probe skips.
+pub fn writes_durably(finding: &Finding, run: &Run) -> bool {
+    finding.cause.id == "sync-writes" && call(finding, run).is_some_and(|name| WRITES.contains(&name))
+}
+
 /// The first finding that has this probe or, where none is asked for, one that needs no name.
 pub fn choose(run: &Run, diagnosis: &Diagnosis, asked: Option<Probe>) -> Option<(usize, Probe)> {
     let findings = diagnosis.findings.iter().enumerate();
@@ -122,6 +127,8 @@ mod tests {
         run.waits = vec![disk_wait("fdatasync"), disk_wait("pwrite64")];
         let of = |row| super::of(&finding("sync-writes", Place::Wait(row)), &run);
         assert_eq!((of(0), of(1)), (Some(Probe::SkipFlushes), None));
+        let durable = |row| writes_durably(&finding("sync-writes", Place::Wait(row)), &run);
+        assert_eq!((durable(0), durable(1)), (false, true));
         assert!(files(&run).is_empty(), "what is written is not warmed");
     }
 

@@ -11,6 +11,8 @@ pub(super) struct Groups {
     /// Its counters when it was first recorded.
     quota: Option<CpuQuota>,
     memory: Option<MemoryLimit>,
+    /// Refaults of the group with the limit: at first, and now.
+    refaulted: Option<(u64, u64)>,
 }
 
 impl Groups {
@@ -30,10 +32,19 @@ impl Groups {
                     memory.used_bytes =
                         memory.used_bytes.max(before.map_or(first.used_bytes, |before| before.used_bytes));
                 }
-                _ => self.memory = Some(memory.clone()),
+                _ => {
+                    self.memory = Some(memory.clone());
+                    self.refaulted = None;
+                }
             }
         }
         self.last = Some(now);
+    }
+
+    /// Takes the count of refaults of the group that was recorded last.
+    pub(super) fn refaulted(&mut self, bytes: u64) {
+        let first = self.refaulted.map_or(bytes, |(first, _)| first);
+        self.refaulted = Some((first, bytes));
     }
 
     /// The limits, with what was counted since they were first seen.
@@ -51,7 +62,18 @@ impl Groups {
             memory.reached -= self.memory.as_ref().map_or(0, |first| first.reached).min(memory.reached);
             memory
         });
-        Seen::Value(Limits { group: last.path.clone(), cpu, memory, cpus_allowed: last.cpus_allowed.clone() })
+        let refaulted_bytes = match (self.refaulted, &memory) {
+            (Some((first, last)), Seen::Value(_)) => Seen::Value(last.saturating_sub(first)),
+            (None, Seen::Value(_)) => Seen::unseen("not in this recording"),
+            (_, none) => none.as_ref().map(|_| 0),
+        };
+        Seen::Value(Limits {
+            group: last.path.clone(),
+            cpu,
+            memory,
+            cpus_allowed: last.cpus_allowed.clone(),
+            refaulted_bytes,
+        })
     }
 }
 
@@ -88,6 +110,22 @@ mod tests {
         assert_eq!((quota.periods, quota.throttled_periods, quota.throttled_ns), (4, 4, 800));
         let memory = limits.memory.value().unwrap();
         assert_eq!((memory.used_bytes, memory.reached), (90, 20));
+    }
+
+    #[test]
+    fn refaults_are_those_of_the_wall_and_of_the_last_group() {
+        let mut groups = Groups::default();
+        let bytes = |groups: &Groups| groups.limits().value().unwrap().refaulted_bytes.clone();
+        groups.told(&group("/a", 5, 1000, 80));
+        assert!(matches!(bytes(&groups), Seen::Unseen(_)), "an older recording");
+        groups.refaulted(5000);
+        groups.refaulted(7000);
+        assert_eq!(bytes(&groups), Seen::Value(2000));
+        groups.told(&group("/b", 5, 1000, 80));
+        groups.refaulted(9000);
+        assert_eq!(bytes(&groups), Seen::Value(0), "of another group");
+        groups.told(&ControlGroup { memory: Seen::Absent, ..group("/", 5, 1000, 80) });
+        assert_eq!(bytes(&groups), Seen::Absent);
     }
 
     #[test]

@@ -30,7 +30,7 @@ use sys::signals::Signals;
 use timings::{IgnoredFailures, Input, Metric, Output, Plan, Planned, Runner};
 
 /// The chance of a wrong `faster` or `slower`.
-const ALPHA: f64 = 0.05;
+pub(super) const ALPHA: f64 = 0.05;
 /// The exit status where it is undecided whether a command is slower than it may be.
 const UNDECIDED: u8 = 2;
 

@@ -5,9 +5,12 @@
 //! `analyse::lab`.
 
 mod bench;
+mod place;
 mod score;
 
+use crate::child;
 use crate::cli::LabArgs;
+use crate::cmd::compare::ALPHA;
 use crate::exit;
 use crate::look::{OutputKind, look};
 use crate::out::{LabResult, Outputs, Page};
@@ -17,10 +20,12 @@ use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
 use bench::{Asked, Bench, described, named};
 use model::lab::{LabRun, SCHEMA_LAB};
-use pairs::{Pair, Setting, Way, server};
+use pairs::{Need, Pair, Setting, server};
+use place::Place;
 use report::lab::{Lesson, Listed};
 use similar::TextDiff;
-use std::env;
+use std::process::Command;
+use std::{env, io};
 use sys::clock::{rfc3339, unix_s};
 use sys::signals::Signals;
 
@@ -47,6 +52,7 @@ pub(crate) fn lab(args: &LabArgs) -> anyhow::Result<u8> {
         return Ok(0);
     };
     let pair = named(name)?;
+    enough_pairs(args.pairs, pair.ways.len())?;
     match &args.run {
         Some(way) => run(pair, way, args),
         None => one(pair, args),
@@ -65,7 +71,22 @@ fn listed(pair: &Pair) -> Listed {
     }
 }
 
-/// Does the work one way, in this process.
+/// # Errors
+/// So many pairs of runs decide nothing, whatever they show.
+fn enough_pairs(asked: Option<u32>, ways: usize) -> anyhow::Result<()> {
+    let Some(asked) = asked else { return Ok(()) };
+    let comparisons = ways.saturating_sub(1).max(1);
+    let least = stats::paired::pairs_min(ALPHA / comparisons as f64) as u32;
+    if asked < least {
+        bail!(
+            "{asked} pairs of runs can decide nothing here: each of {comparisons} comparisons with the slow way has a part \
+             of the error that is allowed\ntry: --pairs {least}"
+        );
+    }
+    Ok(())
+}
+
+/// Does the work one way: in a process of its own and a directory of its own.
 fn run(pair: &Pair, way: &str, args: &LabArgs) -> anyhow::Result<u8> {
     let ways: Vec<_> = pair.ways.iter().map(|way| way.name).collect();
     let way = pair
@@ -76,22 +97,51 @@ fn run(pair: &Pair, way: &str, args: &LabArgs) -> anyhow::Result<u8> {
     if pair.service().is_some() && setting.port == 0 && setting.urls.is_empty() {
         bail!("{} needs a server\ntry: dwell lab {0}, which has one; or --port PORT", pair.name);
     }
-    let done = |way: &Way| way.run(&setting).with_context(|| format!("{} {}", pair.name, way.name));
     if env::var_os(bench::IN_PLACE).is_some() {
-        done(way)?;
+        sys::signals::unblock();
+        way.run(&setting).map_err(room).with_context(|| format!("{} {}", pair.name, way.name))?;
         return Ok(0);
     }
-    // What it makes goes with its directory.
-    let directory = tempfile::Builder::new().prefix("dwell-lab-").tempdir_in(".");
-    let directory = directory.context("cannot make a directory here\ntry: another current directory")?;
-    if let pairs::Run::Foreign(source) = way.run {
-        source.prepare(directory.path()).with_context(|| format!("cannot prepare {}", pair.name))?;
+    if let Some(why) = bench::missing(pair) {
+        bail!("{} cannot be run here: {why}", pair.name);
     }
-    let before = env::current_dir().context("there is no current directory")?;
-    env::set_current_dir(directory.path()).context("cannot enter the new directory")?;
-    let done = done(way);
-    env::set_current_dir(before).context("cannot go back to the directory")?;
-    done.map(|()| 0)
+    // What it makes goes with its directory, however it ends.
+    let mut signals = Signals::take_over().context("cannot handle signals")?;
+    let stop = Stop::new(&mut signals);
+    let here = env::current_dir().context("there is no current directory")?;
+    let place = Place::new(&here)?;
+    if let pairs::Run::Foreign(source) = way.run {
+        source
+            .prepare(place.path())
+            .map_err(room)
+            .with_context(|| format!("cannot prepare {}", pair.name))?;
+    }
+    if pair.needs.contains(&Need::Root) && pair.service().is_none() {
+        // What bounds the process that dwell started is what dwell run looks for: a control group.
+        drop(signals);
+        env::set_current_dir(place.path()).context("cannot enter the new directory")?;
+        let done = way.run(&setting).map_err(room);
+        pairs::group::leave();
+        env::set_current_dir(here).context("cannot go back to the directory")?;
+        return done.map(|()| 0).with_context(|| format!("{} {}", pair.name, way.name));
+    }
+    let mut program = Command::new(env::current_exe().context("cannot find dwell itself")?);
+    program.args(env::args_os().skip(1)).env(bench::IN_PLACE, "1").current_dir(place.path());
+    let status = child::wait(&stop, program.spawn().context("cannot start the program")?)?;
+    drop(place);
+    pairs::group::remove_left();
+    Ok(match (stop.status(), status) {
+        (Some(status), _) => status,
+        (None, Some(status)) => u8::try_from(status).unwrap_or(exit::DWELL_FAILED),
+        (None, None) => exit::DWELL_FAILED,
+    })
+}
+
+/// The same error, with what to do where it is one of room.
+fn room(error: io::Error) -> anyhow::Error {
+    let is_full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+    let remedy = if is_full { "\ntry: another directory, with 256 MiB of room (--dir DIR)" } else { "" };
+    anyhow!("{error}{remedy}")
 }
 
 /// How much: as many as there are URLs, as it was asked for, or the usual.

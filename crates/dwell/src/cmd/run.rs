@@ -43,10 +43,11 @@ pub(crate) fn run(args: RunArgs) -> anyhow::Result<u8> {
     let recorded = observe::record(&request, &mut trial)?;
     let job = args.page.job(lines.and_then(OutputLines::after));
     let costs = if args.ladder { ladder::after_a_run(&mut signals, args.quiet) } else { kept::costs() };
+    let asked_to_end = recorded.was_asked_to_end();
     let trailer = recorded.trailer(costs);
     let quiet = args.quiet;
     finish(trial, &trailer, outputs, args.page, job, |result| {
-        let repeated = Repeated { command: &request.command, ending: trailer.ending, quiet };
+        let repeated = Repeated { command: &request.command, ending: trailer.ending, asked_to_end, quiet };
         if let Some(asked) = asked {
             asked.probe(result, &repeated, &mut signals);
         }

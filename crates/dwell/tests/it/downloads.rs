@@ -1,7 +1,7 @@
 //! `dwell lab downloads --url https://…`, against a server on loopback whose certificate is made
 //! here: what comes is whole and checked, and a certificate that does not verify is an error.
 
-use rcgen::{CertificateParams, CertifiedKey, DnType, KeyPair, date_time_ymd};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedKey, DnType, IsCa, KeyPair, date_time_ymd};
 use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::fs;
@@ -22,8 +22,13 @@ struct Made {
 }
 
 fn made(name: &str, last_year: i32) -> Made {
+    made_with(name, last_year, IsCa::ExplicitNoCa)
+}
+
+fn made_with(name: &str, last_year: i32, is_ca: IsCa) -> Made {
     let mut params = CertificateParams::new(vec![name.to_owned()]).expect("a name");
     params.distinguished_name.push(DnType::CommonName, name);
+    params.is_ca = is_ca;
     params.not_after = date_time_ymd(last_year, 1, 1);
     let signing_key = KeyPair::generate().expect("a key");
     let cert = params.self_signed(&signing_key).expect("a certificate");
@@ -148,6 +153,10 @@ fn a_certificate_that_does_not_verify_is_an_error_with_the_url_and_what_to_do() 
         let whole = format!("{url}: its certificate does not verify: {says}");
         assert!(stderr(&done).contains(&whole), "{whole:?} in {}", stderr(&done));
     }
+    let authority = made_with("localhost", 4000, IsCa::Ca(BasicConstraints::Unconstrained));
+    let url = format!("https://localhost:{}/whole", server(&authority));
+    let done = downloads(&authority, &[url]);
+    assert!(stderr(&done).contains("that of an authority, not of a server\ntry: "), "{}", stderr(&done));
     let none = Made { place: tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap(), ..other };
     let done = downloads(&none, &["https://localhost:1/".to_owned()]);
     assert!(stderr(&done).contains("Connection refused"), "{}", stderr(&done));

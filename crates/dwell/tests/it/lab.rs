@@ -143,6 +143,7 @@ fn what_cannot_be_run_is_said_with_the_reason() {
         (&["small-files", "--run", "sideways"], "small-files has no way \"sideways\"\n"),
         (&["--score", "--only", "small-files,none"], "the lab has no \"none\"\n"),
         (&["small-files", "--dir", "/no/such"], "cannot use \"/no/such\"\n"),
+        (&["list-nodes", "--pairs", "6"], "6 pairs of runs can decide nothing here"),
     ] {
         let done = lab(place.path(), arguments);
         assert_eq!(done.status.code(), Some(125), "{arguments:?}");
@@ -171,6 +172,57 @@ fn every_program_does_its_work_each_way_and_leaves_nothing_behind() {
             assert_eq!(names(place.path()), Vec::<String>::new(), "{} {}", pair.name, way.name);
         }
     }
+}
+
+/// Dwell in that directory, whose file system is one of so many bytes.
+fn in_room(bytes: &str, arguments: &str) -> Output {
+    let script = format!(
+        "mount -t tmpfs -o size={bytes} none /mnt && cd /mnt && exec timeout -k 5 120 {DWELL} lab {arguments}"
+    );
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", &script]).stdin(Stdio::null()).output().expect("unshare is there")
+}
+
+#[test]
+fn without_room_on_the_disk_it_is_said_what_to_do() {
+    for arguments in ["small-files", "small-files --run many"] {
+        let done = in_room("64k", arguments);
+        assert_eq!(done.status.code(), Some(125), "{arguments}: {}", stderr(&done));
+        let says = "No space left on device (os error 28)\ntry: another directory, with 256 MiB of room";
+        assert!(stderr(&done).contains(says), "{arguments}: {}", stderr(&done));
+    }
+}
+
+#[test]
+fn a_pair_whose_language_is_missing_says_so() {
+    let place = place();
+    for arguments in [&["heat-grid-python"][..], &["heat-grid-python", "--run", "new"]] {
+        let mut command = Command::new(DWELL);
+        command.arg("lab").args(arguments).env("PATH", "/none").current_dir(place.path());
+        let done = command.stdin(Stdio::null()).output().expect("dwell starts");
+        assert_eq!(done.status.code(), Some(125));
+        let says = "heat-grid-python cannot be run here: there is no python3 in $PATH";
+        assert!(stderr(&done).contains(says), "{}", stderr(&done));
+    }
+    assert_eq!(names(place.path()), Vec::<String>::new());
+}
+
+#[test]
+fn ctrl_c_ends_a_program_that_is_only_run_and_its_directory_goes() {
+    let place = place();
+    let mut command = Command::new("env");
+    command.args(["--default-signal=INT", DWELL, "lab", "spawns", "--run", "process", "--size", "100000000"]);
+    let mut child = command.current_dir(place.path()).stdin(Stdio::null()).spawn().expect("dwell starts");
+    let begun = Instant::now();
+    while names(place.path()).is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it does not begin");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(names(place.path()), Vec::<String>::new());
 }
 
 #[test]

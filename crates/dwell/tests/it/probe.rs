@@ -359,6 +359,51 @@ fn what_needs_privileges_is_said_where_there_are_none() {
 /// Ctrl-C in a later run: no pair is whole, the page of the first run is written all the same, with
 /// its status.
 #[test]
+fn writes_that_are_durable_by_themselves_have_no_probe_and_the_finding_says_why() {
+    let file = Scratch::new("durable", 0);
+    let program = "import os, sys\n\
+                   fd = os.open(sys.argv[1], os.O_WRONLY | os.O_DSYNC)\n\
+                   for i in range(400): os.write(fd, b'x' * 100)\n";
+    let command = [support::python(), "-IS", "-c", program, file.path()];
+    hold_coarse(
+        || plainly("--probe=skip-flushes", &command),
+        |told, claims| {
+            let broken = support::errors(&support::schema("dwell.run.1.json"), &told.run);
+            claims.equal("breaks of the schema", broken, Vec::new());
+            let why = finding(told, "sync-writes").map(|found| found["probed"]["unseen"].clone());
+            let why = why.as_ref().and_then(Value::as_str).unwrap_or_default();
+            claims.that(why.contains("O_DSYNC: the flag belongs to the open file"), told.page.clone());
+            claims.that(!told.page.contains("running the command again"), told.page.clone());
+        },
+    );
+}
+
+#[test]
+fn after_ctrl_c_in_the_first_run_nothing_is_run_again() {
+    let (marks, program) = (Scratch::new("marks", 0), kit::c("cpu"));
+    let script = "trap 'exit 0' INT; \"$2\" pages; echo x >> \"$1\"; sleep 60 & wait";
+    let (json, errors) = (fresh("run.json"), fresh("page.txt"));
+    let mut command = Command::new(dwell());
+    command.args(["run", "--probe", "--json", kit::text(&json), "--", "sh", "-c", script, "sh"]);
+    command.args([marks.path(), kit::text(&program)]).stdin(Stdio::null()).process_group(0);
+    command.stderr(File::create(&errors).expect("a file in the scratch directory"));
+    let mut child = command.spawn().expect("dwell starts");
+    let (runs, until) =
+        (|| fs::read_to_string(&marks.0).unwrap_or_default(), Instant::now() + Duration::from_secs(60));
+    while runs().is_empty() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let _ = Command::new("kill").args(["-INT", "--", &format!("-{}", child.id())]).status();
+    let status = child.wait().expect("dwell was started");
+    let stderr = fs::read(&errors).unwrap_or_default();
+    let _ = fs::remove_file(&errors);
+    let told = told(&Output { status, stdout: Vec::new(), stderr }, &json);
+    assert_eq!((told.code, runs().lines().count()), (Some(0), 1), "{}", told.page);
+    assert!(told.page.contains("no probe: a signal asked the program to end"), "{}", told.page);
+    assert!(told.page.contains("wall "), "{}", told.page);
+}
+
+#[test]
 fn ctrl_c_ends_the_repeats_and_not_the_report() {
     let marks = Scratch::new("marks", 0);
     let program = kit::c("cpu");

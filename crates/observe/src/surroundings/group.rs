@@ -45,6 +45,7 @@ pub(super) struct Group {
     cpu: Seen<Limited>,
     memory: Seen<Limited>,
     told: Option<ControlGroup>,
+    refaulted_bytes: Option<u64>,
 }
 
 impl Group {
@@ -57,6 +58,7 @@ impl Group {
             cpu: Seen::Absent,
             memory: Seen::Absent,
             told: None,
+            refaulted_bytes: None,
         }
     }
 
@@ -66,6 +68,9 @@ impl Group {
         if moved || self.looks.is_multiple_of(ANEW) {
             self.cpu = self.limited("cpu");
             self.memory = self.limited("memory");
+        }
+        if moved {
+            self.refaulted_bytes = None;
         }
         self.looks += 1;
         let before = self.told.as_ref();
@@ -89,6 +94,13 @@ impl Group {
             self.told = Some(group.clone());
             Event::Group { at, group: Box::new(group) }
         })
+    }
+
+    /// Refaults of the group with the memory limit, unless they are as they were told before. After
+    /// [`Self::look`]. None where the kernel does not count them.
+    pub(super) fn refaults(&mut self, at: Ns) -> Option<Event> {
+        let bytes = self.memory.value()?.refaulted_bytes().ok()?;
+        (self.refaulted_bytes.replace(bytes) != Some(bytes)).then_some(Event::Refaults { at, bytes })
     }
 
     /// Reads in which groups the program is; gives whether they are others than before.

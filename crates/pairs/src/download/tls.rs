@@ -70,6 +70,10 @@ impl fmt::Display for Why<'_> {
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
                 f.write_str("it is for another host\ntry: the name that it is for")
             }
+            // What `openssl req -x509` makes.
+            other if other.to_string().contains("CaUsedAsEndEntity") => {
+                f.write_str("it is that of an authority, not of a server\ntry: one with CA:FALSE, or http://")
+            }
             other => write!(f, "{other}"),
         }
     }

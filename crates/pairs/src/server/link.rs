@@ -21,8 +21,11 @@ pub(super) fn serve(say: impl FnOnce(&str) -> io::Result<()>) -> io::Result<()> 
     let mut far = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     let mut line = String::new();
     BufReader::new(far.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?).read_line(&mut line)?;
-    let port = line.trim().parse::<SocketAddr>().map_err(io::Error::other)?.port();
-    let made = make(far.id()).and_then(|address| say(&format!("{address}:{port}\n")));
+    let made = match line.trim().parse::<SocketAddr>() {
+        Ok(far_end) => make(far.id()).and_then(|address| say(&format!("{address}:{}\n", far_end.port()))),
+        // Why is on standard error.
+        Err(_) => Err(io::Error::other("no network namespace can be made here: unshare --net failed")),
+    };
     if made.is_ok() {
         io::copy(&mut io::stdin(), &mut io::sink())?;
     }

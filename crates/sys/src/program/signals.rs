@@ -141,6 +141,11 @@ pub fn terminate(pid: u32) {
     unsafe { libc::kill(pid, libc::SIGTERM) };
 }
 
+/// Lets these signals act on this process again, which a dwell that had taken them over started.
+pub fn unblock() {
+    change_mask(libc::SIG_UNBLOCK, &set_of(&WATCHED));
+}
+
 /// Unblocks Ctrl-Z in a forked child, which inherits its parent's mask.
 pub(crate) fn unblock_stop() {
     change_mask(libc::SIG_UNBLOCK, &set_of(&[libc::SIGTSTP]));

@@ -191,6 +191,7 @@ mod tests {
             cpu: Seen::Absent,
             memory: Seen::Absent,
             cpus_allowed: Seen::Value(allowed),
+            refaulted_bytes: Seen::Absent,
         });
         run
     }

@@ -112,6 +112,7 @@ mod tests {
             cpu: Seen::Value(quota),
             memory: Seen::Absent,
             cpus_allowed: Seen::Value(4),
+            refaulted_bytes: Seen::Absent,
         });
         run
     }

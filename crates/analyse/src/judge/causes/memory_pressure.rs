@@ -12,7 +12,7 @@ use model::profile::{Activity, Profile};
 use model::recording::{Language, Tier};
 use model::run::Share;
 use model::sentence::Piece::{self, Bytes, Count, Name, Ns as Time};
-use model::series::SeriesVerdict;
+use model::series::{DiskSeries, SeriesVerdict};
 use model::wait::WaitTarget;
 use model::{Ns, Seen, Sentence, State, say};
 
@@ -24,16 +24,18 @@ pub(super) static CAUSE: Cause = Cause {
                reads files again that did not stay in memory.",
         why: "A page that is in memory costs 100 ns, one that has to come from a disk 100 us and more. Where memory is short by a \
               little, the same pages come and go all the time.",
-        rule: "Waits for swap and samples in the kernel's reclaim have a twentieth of the account or more; or, while a task \
-               waited for memory for a hundredth of the time or more by the kernel's own count (PSI), reads that wait for the \
-               disk have that much. A program that reads a file for the first time waits as well, but not for memory: the \
-               kernel does not count that.",
+        rule: "Waits for swap and samples in the kernel's reclaim have a twentieth of the account or more; or reads that wait \
+               for the disk have that much, as far as what was read had been taken from the program's control group before \
+               (the kernel's count of refaults, of a group with a limit), or as long as a task waited for memory by the \
+               kernel's own count (PSI), if that is a hundredth of the time or more. A program that reads a file for the \
+               first time waits as well, but not for memory: the kernel counts neither.",
         else_it_could_be: "Another program that takes the memory: PSI, swapping and reclaim are the host's.",
         change: "Give it more memory (raise the limit of the control group that the finding names), or use less: smaller caches \
                  and batches, a stream in place of the whole. See which other programs are large.",
-        part: "Bounded: the waits for swap and the reclaim go, and at most all time in faults of a program that swaps; reads of \
-               files go from nothing to all of them, since a first read stays, but for no longer than the kernel counted \
-               waits for memory.",
+        part: "Bounded: the waits for swap and the reclaim go, and at most all time in faults of a program that swaps; of the \
+               waits for reads of files at least the part that the refaults have of what the disks read, and at most all, \
+               with the kernel's work to bring pages in; without a count of refaults from nothing to all, but for no longer \
+               than the kernel counted waits for memory.",
         assumes: "With enough memory the pages stay.",
     },
     explains: &["disk-latency", "disk-throughput", "repeated-reads"],
@@ -54,31 +56,47 @@ const RECLAIM: &[&str] = &[
     "shrink_slab",
 ];
 
+/// Functions of the kernel that bring pages of a file into memory, and look for room for them.
+const BRING_IN: &[&str] = &[
+    "__do_page_cache_readahead",
+    "page_cache_ra_unbounded",
+    "page_cache_ra_order",
+    "force_page_cache_ra",
+    "filemap_create_folio",
+    "filemap_read_folio",
+    "filemap_read_page",
+];
+
 /// What of the account shows that memory is short.
 #[derive(Debug, Clone, Copy)]
 struct Signs {
     swap_ns: Ns,
-    reclaim: Share,
-    reclaim_ns: Interval,
-    /// Waits for the disk that read, as far as they can have been for memory.
-    reads_ns: Ns,
+    /// Samples in the kernel's reclaim and, of a program whose pages come back, in bringing them in.
+    kernel: Share,
+    /// The part of these that is for want of memory, at least.
+    kernel_part: f64,
+    kernel_ns: Interval,
+    /// Waits for the disk that read, as far as they can have been for memory: at least, and at most.
+    reads_ns: Interval,
+    /// What came back into the control group's memory.
+    refaulted_bytes: u64,
     /// CPU time in faults, at most, of a program that swaps.
     faults_ns: Ns,
 }
 
 impl Signs {
     fn certain_ns(&self) -> Ns {
-        self.swap_ns + self.reclaim_ns.lo
+        self.swap_ns + self.kernel_ns.lo + self.reads_ns.lo
     }
 
     fn most_ns(&self) -> Ns {
-        self.swap_ns + self.reclaim_ns.hi.max(self.faults_ns) + self.reads_ns
+        self.swap_ns + self.kernel_ns.hi.max(self.faults_ns) + self.reads_ns.hi
     }
 }
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let (signs, pressure) = (signs(evidence), pressure(evidence));
-    let seen_ns = signs.swap_ns + signs.reclaim_ns.lo + signs.reads_ns;
+    let seen_ns = signs.swap_ns + signs.kernel_ns.lo + signs.reads_ns.hi;
     if seen_ns > 0 && seen_ns >= evidence.whole_ns / PART {
         return Outcome::Found(vec![finding(evidence, &signs, pressure)]);
     }
@@ -115,28 +133,55 @@ fn signs(evidence: &Evidence<'_>) -> Signs {
         reads.map(|wait| wait.path_ns).sum()
     };
     let is_swap = |on: &WaitTarget| *on == WaitTarget::Swap;
-    let reclaim = reclaim(evidence.profile);
     let on_cpu_ns = evidence.account_ns(State::on_cpu) as f64;
-    let share = reclaim.map_or(Share { value: 0.0, lo: 0.0, hi: 0.0 }, |share| share);
     let waited_ns = pressure(evidence).map_or(0, |share| (share * evidence.wall_ns as f64) as Ns);
     let swap_ns = on_path(&is_swap);
+    let reads_ns = on_path(&|on| !is_swap(on));
+    let (refaulted_bytes, part) = refaulted(evidence);
+    let again_ns = (reads_ns as f64 * part) as Ns;
+    let again_is_some = again_ns > 0 && again_ns >= evidence.whole_ns / PART;
+    let (of_pages, kernel_part) = if again_is_some { (BRING_IN, part) } else { (&[][..], 1.0) };
+    let kernel = kernel(evidence.profile, of_pages).unwrap_or(Share { value: 0.0, lo: 0.0, hi: 0.0 });
     let faults = evidence.account.iter().find(|part| part.state == State::Fault && swap_ns > 0);
     Signs {
         swap_ns,
         faults_ns: faults.map_or(0, |part| part.hi_ns),
-        reclaim: share,
-        reclaim_ns: Interval { lo: (on_cpu_ns * share.lo) as Ns, hi: (on_cpu_ns * share.hi) as Ns },
-        reads_ns: on_path(&|on| !is_swap(on)).min(waited_ns),
+        kernel,
+        kernel_part,
+        kernel_ns: Interval {
+            lo: (on_cpu_ns * kernel.lo * kernel_part) as Ns,
+            hi: (on_cpu_ns * kernel.hi) as Ns,
+        },
+        reads_ns: Interval {
+            lo: again_ns,
+            hi: if again_is_some { reads_ns } else { reads_ns.min(waited_ns) },
+        },
+        refaulted_bytes: if again_is_some { refaulted_bytes } else { 0 },
     }
 }
 
-/// The part of the samples that is in reclaim.
-fn reclaim(profile: &Profile) -> Option<Share> {
+/// What came back into the control group's memory, and which part that is of all that disks read:
+/// as little as it can be, since others read too.
+fn refaulted(evidence: &Evidence<'_>) -> (u64, f64) {
+    let limits = evidence.limits.value();
+    let bytes = limits.and_then(|limits| limits.refaulted_bytes.value()).copied().unwrap_or(0);
+    let series = evidence.series.value();
+    let read_bytes: f64 = series.map_or(0.0, |series| {
+        let of_disk =
+            |disk: &DiskSeries| disk.read_bytes_per_s.iter().sum::<f64>() * series.step_ns as f64 / 1e9;
+        series.disks.value().into_iter().flatten().map(of_disk).sum()
+    });
+    if read_bytes > 0.0 { (bytes, (bytes as f64 / read_bytes).min(1.0)) } else { (0, 0.0) }
+}
+
+/// The part of the samples that is in reclaim, or in these functions.
+fn kernel(profile: &Profile, others: &[&str]) -> Option<Share> {
     let mut sum = Amount::default();
     let in_kernel = own_code::charges(profile).filter(|charge| charge.doing == Activity::Kernel);
     for charge in in_kernel {
         let mut frames = own_code::frames(profile, charge.weight);
-        if frames.any(|frame| frame.language == Language::Kernel && RECLAIM.contains(&&*frame.function)) {
+        let counts = |name: &str| RECLAIM.contains(&name) || others.contains(&name);
+        if frames.any(|frame| frame.language == Language::Kernel && counts(&frame.function)) {
             sum.add(charge.weight);
         }
     }
@@ -154,8 +199,18 @@ fn finding(evidence: &Evidence<'_>, signs: &Signs, pressure: Option<f64>) -> Fin
         }
     };
     figure(signs.swap_ns, " of waits for swap");
-    figure(signs.reclaim_ns.lo, " in the kernel's reclaim, at least");
-    figure(signs.reads_ns, " of reads that wait for the disk, at most");
+    let doing = match signs.refaulted_bytes {
+        0 => " in the kernel's reclaim, at least",
+        _ => " in the kernel's reclaim and its work to bring pages in, at least",
+    };
+    figure(signs.kernel_ns.lo, doing);
+    figure(signs.reads_ns.hi, " of reads that wait for the disk, at most");
+    if signs.refaulted_bytes > 0 {
+        figures.push(say!(
+            Bytes(signs.refaulted_bytes),
+            " came back into the control group's memory after they had been taken away (refaults)"
+        ));
+    }
     if let Some(share) = pressure {
         figures.push(say!("tasks of the host waited for memory for ", Piece::Share(share), " of the time"));
     }
@@ -172,7 +227,7 @@ fn finding(evidence: &Evidence<'_>, signs: &Signs, pressure: Option<f64>) -> Fin
     };
     Finding {
         cause: CAUSE.name,
-        place: Place::State(if signs.swap_ns + signs.reads_ns > 0 { State::Disk } else { State::Kernel }),
+        place: Place::State(if signs.swap_ns + signs.reads_ns.hi > 0 { State::Disk } else { State::Kernel }),
         what: what.and(say!(": it waits up to ", Time(share_ns.hi), " for pages")),
         change,
         share_ns,
@@ -193,9 +248,12 @@ fn of_limit(limit: &MemoryLimit) -> Sentence {
 fn saving(evidence: &Evidence<'_>, signs: &Signs) -> Seen<Saving> {
     let disk_ns = evidence.account_ns(|state| state == State::Disk).max(1) as f64;
     let waits = Interval { lo: disk_ns as Ns, hi: disk_ns as Ns };
-    let part = (signs.swap_ns as f64 / disk_ns, (signs.swap_ns + signs.reads_ns) as f64 / disk_ns);
+    let part = (
+        (signs.swap_ns + signs.reads_ns.lo) as f64 / disk_ns,
+        (signs.swap_ns + signs.reads_ns.hi) as f64 / disk_ns,
+    );
     let waits = evidence.saving(&Goes::Sites(vec![Site::State(State::Disk)], waits), part, Known::Bounded);
-    let reclaim = evidence.saving(&Goes::Samples(signs.reclaim), (1.0, 1.0), Known::Bounded);
+    let reclaim = evidence.saving(&Goes::Samples(signs.kernel), (signs.kernel_part, 1.0), Known::Bounded);
     match (waits, reclaim) {
         (Seen::Value(waits), Seen::Value(reclaim)) => {
             // Pages are reclaimed and brought back within faults, most of them.
@@ -213,6 +271,8 @@ mod tests {
     use super::*;
     use crate::judge::own_code::tests::{Told, native};
     use crate::judge::samples::{found, judged_with, run, saves, series, sites, wait, waiting};
+    use model::Series;
+    use model::limits::Limits;
     use model::profile::Frame;
     use model::run::WaitRow;
     use model::wait::{SyscallName, WaitCall};
@@ -274,6 +334,50 @@ mod tests {
         let mut writes = reads("fsync", file());
         pressed(&mut writes, 0.3);
         assert!(found(&judge(&writes, &Told::default()), "memory-pressure").is_none());
+    }
+
+    /// So much came back into the memory of its group, and so much was read by disks.
+    fn refaulted(run: &mut Run, bytes: u64, read_bytes: f64) {
+        let disk = DiskSeries {
+            name: "vda".into(),
+            requests: 0,
+            bytes: 0,
+            reads_per_s: Vec::new(),
+            writes_per_s: Vec::new(),
+            read_bytes_per_s: vec![read_bytes * 5.0; 2],
+            written_bytes_per_s: Vec::new(),
+            busy_share: Vec::new(),
+            queue_mean: Vec::new(),
+            latency_ns_mean: Vec::new(),
+            at_limit_share: 0.0,
+        };
+        run.series = Seen::Value(Series { disks: Seen::Value(vec![disk]), ..series(Vec::new()) });
+        run.limits = Seen::Value(Limits {
+            group: Seen::Absent,
+            cpu: Seen::Absent,
+            memory: Seen::Absent,
+            cpus_allowed: Seen::Absent,
+            refaulted_bytes: Seen::Value(bytes),
+        });
+    }
+
+    #[test]
+    fn reads_of_what_was_taken_from_the_group_go_without_a_word_of_the_host() {
+        let mut run = reads("read", file());
+        refaulted(&mut run, 60 << 20, f64::from(100 << 20));
+        let diagnosis = judge(&run, &Told::default());
+        assert_eq!(saves(found(&diagnosis, "memory-pressure").expect("it is there")), (300 * MS, 500 * MS));
+        // Others read as well: what is read for the first time is no matter of memory.
+        refaulted(&mut run, 5 << 20, f64::from(100 << 20));
+        assert!(
+            found(&judge(&run, &Told::default()), "memory-pressure").is_none(),
+            "a twentieth of the reads"
+        );
+        refaulted(&mut run, 60 << 20, 0.0);
+        assert!(
+            found(&judge(&run, &Told::default()), "memory-pressure").is_none(),
+            "nothing came from a disk"
+        );
     }
 
     #[test]

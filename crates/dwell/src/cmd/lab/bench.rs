@@ -1,6 +1,7 @@
 //! Where a pair is held: a directory that is removed, the server of those that need one, busy loops
 //! beside them, and dwell itself, which observes and compares.
 
+use super::place::Place;
 use crate::child;
 use crate::cmd::results;
 use crate::kept;
@@ -21,7 +22,6 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use tempfile::TempDir;
 
 /// A variable of the environment: the program works in the current directory, which is of the lab.
 pub(super) const IN_PLACE: &str = "DWELL_LAB_IN_PLACE";
@@ -43,9 +43,9 @@ pub(super) struct Asked {
 pub(super) struct Bench<'a, 's> {
     exe: PathBuf,
     /// Where the programs work.
-    directory: TempDir,
+    directory: Place,
     /// Where dwell writes: small files.
-    results: TempDir,
+    results: Place,
     /// Held while pairs are: what two labs measure, both disturb.
     _lock: Option<File>,
     stop: &'a Stop<'s>,
@@ -103,6 +103,16 @@ fn in_path(name: &str) -> bool {
     env::split_paths(&paths).any(|directory| directory.join(name).is_file())
 }
 
+/// Says why the cause of a pair cannot be found, where the run could not be looked at for it.
+fn say_unseen(pair: &Pair, run: &model::Run) {
+    let mut rows = run.not_looked_for.value().into_iter().flatten();
+    if let Some(row) = rows.find(|row| Some(row.cause.as_str()) == pair.cause) {
+        let remedy = if sys::user::is_root() { "" } else { "\ntry: sudo dwell lab" };
+        let why = format!("{} cannot be found here: {}{remedy}", row.cause, row.why);
+        output::complain(&output::clean_lines(&why));
+    }
+}
+
 /// The lock of the user's labs; says so where another one has it. None where there is no directory
 /// for it.
 fn lock() -> Option<File> {
@@ -115,6 +125,13 @@ fn lock() -> Option<File> {
     Some(file)
 }
 
+impl Drop for Bench<'_, '_> {
+    fn drop(&mut self) {
+        // Of programs that were killed.
+        pairs::group::remove_left();
+    }
+}
+
 impl<'a, 's> Bench<'a, 's> {
     /// In a new directory in `directory`, or in the current one.
     pub(super) fn new(
@@ -124,14 +141,10 @@ impl<'a, 's> Bench<'a, 's> {
     ) -> anyhow::Result<Self> {
         let exe = env::current_exe().context("cannot find dwell itself")?;
         let within = directory.unwrap_or(Path::new("."));
-        let made = |prefix: &str, within: &Path| {
-            let made = tempfile::Builder::new().prefix(prefix).tempdir_in(within);
-            made.with_context(|| format!("cannot make a directory in {within:?}\ntry: --dir DIR"))
-        };
         let within =
             fs::canonicalize(within).with_context(|| format!("cannot use {within:?}\ntry: --dir DIR"))?;
-        let results = made("dwell-lab-results-", &env::temp_dir())?;
-        Ok(Self { exe, directory: made("dwell-lab-", &within)?, results, _lock: lock(), stop, line })
+        let results = Place::new(&env::temp_dir())?;
+        Ok(Self { exe, directory: Place::new(&within)?, results, _lock: lock(), stop, line })
     }
 
     /// Holds a pair. None if it was ended before there was a result. `before` goes before the
@@ -146,7 +159,9 @@ impl<'a, 's> Bench<'a, 's> {
             bail!("{} cannot be run here: {why}", pair.name);
         }
         let server = match pair.service() {
-            Some(service) if asked.urls.is_empty() => Some(self.server(service)?),
+            Some(service) if asked.urls.is_empty() => {
+                Some(self.server(service).with_context(|| format!("{} cannot be run here", pair.name))?)
+            }
             _ => None,
         };
         let at = server.as_ref().map_or(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0), |server| server.at);
@@ -168,7 +183,10 @@ impl<'a, 's> Bench<'a, 's> {
         let others = if asked.beside { Some(self.busy_loops()?) } else { None };
 
         tell("the slow program under dwell run");
-        let Some(slow) = self.observed(&commands[0])? else { return Ok(None) };
+        let Some((slow, run)) = self.observed(&commands[0])? else { return Ok(None) };
+        if before.is_empty() {
+            say_unseen(pair, &run);
+        }
         let (mut saved, mut wall_ns, mut fast) = (Vec::new(), Vec::new(), None);
         if pair.cause.is_some() {
             tell("both by turns with dwell compare");
@@ -176,7 +194,7 @@ impl<'a, 's> Bench<'a, 's> {
             saved = analyse::lab::saved(&comparison);
             wall_ns = analyse::lab::walls(&comparison);
             tell("the fast program under dwell run");
-            fast = self.observed(&commands[1])?;
+            fast = self.observed(&commands[1])?.map(|(fast, _)| fast);
             if fast.is_none() {
                 return Ok(None);
             }
@@ -231,7 +249,10 @@ impl<'a, 's> Bench<'a, 's> {
         let mut server = Server { child, at: SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0) };
         let mut text = String::new();
         BufReader::new(output).read_line(&mut text).context("the server says nothing")?;
-        server.at = text.trim().parse().context("the server did not start")?;
+        if text.is_empty() {
+            bail!("its server did not start");
+        }
+        server.at = text.trim().parse().context("the server says no address")?;
         Ok(server)
     }
 
@@ -243,13 +264,14 @@ impl<'a, 's> Bench<'a, 's> {
     }
 
     /// The program under `dwell run`.
-    fn observed(&self, words: &[String]) -> anyhow::Result<Option<Observed>> {
+    fn observed(&self, words: &[String]) -> anyhow::Result<Option<(Observed, model::Run)>> {
         let json = self.results.path().join("run.json");
         let run = ["run", "--quiet", "--json"].map(OsStr::new);
         let words = words.iter().map(OsStr::new);
         let arguments = run.into_iter().chain([json.as_os_str(), OsStr::new("--")]).chain(words);
         let Some(value) = self.dwell(arguments, &json)? else { return Ok(None) };
-        Ok(Some(analyse::lab::observed(&results::run(&json, value)?)))
+        let run = results::run(&json, value)?;
+        Ok(Some((analyse::lab::observed(&run), run)))
     }
 
     /// The programs under `dwell compare`.

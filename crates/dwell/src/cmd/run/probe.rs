@@ -28,6 +28,8 @@ pub(super) struct Asked {
 pub(super) struct Repeated<'a> {
     pub(super) command: &'a Command,
     pub(super) ending: Ending,
+    /// A signal to dwell asked for its end, whatever it made of that.
+    pub(super) asked_to_end: bool,
     pub(super) quiet: bool,
 }
 
@@ -50,12 +52,21 @@ impl Asked {
             output::complain(&format!("no probe: signal {signal} ended the program"));
             return;
         }
+        if repeated.asked_to_end {
+            output::complain("no probe: a signal asked the program to end, and it would be run again");
+            return;
+        }
         let (run, diagnosis) = result.judged();
         let Some((at, probe)) = judged::choose(run, diagnosis, self.probe) else {
             let found: Vec<_> =
                 diagnosis.findings.iter().map(|finding| (finding.cause, judged::of(finding, run))).collect();
             let causes = self.probe.map(|probe| (probe, judged::causes(probe)));
             output::complain(&report::probe::none(causes, &found));
+            let of_flushes = self.probe.is_none_or(|probe| probe == Probe::SkipFlushes);
+            let durable = diagnosis.findings.iter().position(|finding| judged::writes_durably(finding, run));
+            if let Some(at) = durable.filter(|_| of_flushes) {
+                result.set_probed(at, Seen::unseen(report::probe::OF_DURABLE_WRITES));
+            }
             return;
         };
         let finding = &diagnosis.findings[at];

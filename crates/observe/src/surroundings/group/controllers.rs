@@ -2,6 +2,7 @@
 
 use model::limits::{CpuQuota, MemoryLimit};
 use model::{Ns, Seen};
+use rustix::param::page_size;
 use std::path::{Path, PathBuf};
 
 /// No memory limit in version 1: the largest multiple of a page. Less than a page below it, since
@@ -193,6 +194,15 @@ impl Limited {
         };
         let used_bytes = self.number(used)?.ok_or_else(|| self.no_more(used))?;
         Ok(MemoryLimit { group: self.group.clone(), limit_bytes, used_bytes, reached })
+    }
+
+    /// What came back after it had been taken away: of this group and those below it.
+    pub(super) fn refaulted_bytes(&self) -> Result<u64, String> {
+        let below = if self.version == Version::One { "total_" } else { "" };
+        let of = |kind: &str| self.figure("memory.stat", &format!("{below}workingset_refault{kind}"));
+        // Kernels before 5.9 do not tell pages of files from others.
+        let pages = of("_file").and_then(|file| Ok(file + of("_anon")?)).or_else(|_| of(""))?;
+        Ok(pages.saturating_mul(page_size() as u64))
     }
 
     fn no_more(&self, what: &str) -> String {

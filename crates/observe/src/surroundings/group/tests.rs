@@ -57,6 +57,39 @@ fn it_is_told_again_when_something_has_changed() {
 }
 
 #[test]
+fn what_comes_back_into_the_memory_of_the_group_is_told_when_it_differs() {
+    let page = rustix::param::page_size() as u64;
+    let kernel = version_2();
+    let mut group = Group::new(kernel.roots(), 5);
+    let mut told = || {
+        group.look(7);
+        group.refaults(7).map(|event| match event {
+            Event::Refaults { at: 7, bytes } => bytes / page,
+            other => panic!("{other:?}"),
+        })
+    };
+    assert_eq!(told(), None, "it is not counted");
+    let stat = "sys/fs/cgroup/box/inner/memory.stat";
+    kernel.write(stat, "anon 9\nworkingset_refault_anon 2\nworkingset_refault_file 40\n");
+    assert_eq!((told(), told()), (Some(42), None));
+    kernel.write(stat, "workingset_refault 50\n");
+    assert_eq!(told(), Some(50));
+    let first = Kernel::new(&[
+        ("proc/5/cgroup", "4:memory:/a\n"),
+        ("proc/5/status", STATUS),
+        ("sys/fs/cgroup/memory/a/memory.limit_in_bytes", "4096\n"),
+        ("sys/fs/cgroup/memory/a/memory.usage_in_bytes", "4096\n"),
+        (
+            "sys/fs/cgroup/memory/a/memory.stat",
+            "workingset_refault_file 1\ntotal_workingset_refault_anon 0\ntotal_workingset_refault_file 3\n",
+        ),
+    ]);
+    let mut group = Group::new(first.roots(), 5);
+    group.look(7);
+    assert_eq!(group.refaults(7), Some(Event::Refaults { at: 7, bytes: 3 * page }));
+}
+
+#[test]
 fn a_program_that_has_ended_keeps_its_group() {
     let kernel = version_2();
     let mut group = Group::new(kernel.roots(), 5);

@@ -34,6 +34,7 @@ pub(crate) fn starved() -> Run {
             reached: 12,
         }),
         cpus_allowed: Seen::Value(1),
+        refaulted_bytes: Seen::Absent,
     });
     starved.threads = vec![thread(31, 31, "sqlite3", &[(Runqueue, 5_542 * MS), (User, 420 * MS)])];
     starved

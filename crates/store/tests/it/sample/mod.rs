@@ -286,6 +286,7 @@ pub(crate) fn variant(event: &Event) -> &'static str {
         Event::MemoryPeak { .. } => "MemoryPeak",
         Event::Established { .. } => "Established",
         Event::Load { .. } => "Load",
+        Event::Refaults { .. } => "Refaults",
         Event::FaultSampled { .. } => "FaultSampled",
     }
 }
