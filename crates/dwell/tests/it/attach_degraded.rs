@@ -251,7 +251,7 @@ fn a_program_that_ends_ends_the_window() {
     let _alone = support::alone();
     let place = Place::new(AS_NOBODY);
     for source in SOURCES {
-        let alive = place.alive("lives", &["waits", "3000"]);
+        let alive = place.alive("lives", &["waits", "2000"]);
         let told = place.attach(&[&alive.name(), "--for", "60s", "--source", source], |_| ());
         assert_eq!(told.run["exit"]["window"], "target-gone", "{}", told.page);
         assert!(told.wall() < 10_000 * MS, "{}", told.account());
@@ -267,7 +267,7 @@ fn ctrl_c_ends_the_window_and_leaves_the_program_alone() {
     let mut alive = place.alive("lives", &["spins"]);
     for source in SOURCES {
         let told = place.attach(&[&alive.name(), "--source", source], |dwell| {
-            std::thread::sleep(Duration::from_millis(1500));
+            std::thread::sleep(Duration::from_millis(700));
             assert!(Command::new("kill").args(["-INT", &dwell.to_string()]).status().unwrap().success());
         });
         assert_eq!(told.run["exit"]["window"], "signal", "{}", told.page);

@@ -148,7 +148,7 @@ fn blocks_that_are_made_and_freed_for_each_item() {
 
 #[test]
 fn memory_that_is_given_back_and_touched_again() {
-    is_told("page-faults", &["./cpu", "pages"], &["./cpu", "pages-kept"]);
+    is_told("page-faults", &["./cpu", "pages", "1000"], &["./cpu", "pages-kept", "1000"]);
 }
 
 #[test]
@@ -159,12 +159,13 @@ fn threads_that_look_on_the_cpu_that_another_one_needs() {
 
 #[test]
 fn links_that_lead_all_over_the_memory() {
-    is_told("memory-latency", &["./cpu", "chase"], &["./cpu", "chase-in-order"]);
+    let amount = "6000000";
+    is_told("memory-latency", &["./cpu", "chase", amount], &["./cpu", "chase-in-order", amount]);
 }
 
 #[test]
 fn places_of_a_table_that_no_cache_holds() {
-    is_told("memory-latency", &["./cpu", "table"], &["./cpu", "table-in-order"]);
+    is_told("memory-latency", &["./cpu", "table", "70"], &["./cpu", "table-in-order", "70"]);
 }
 
 #[test]

@@ -62,10 +62,12 @@ impl Place {
         self.compare(args).output().unwrap()
     }
 
-    /// The result of a comparison of `out/prog` in these revisions.
+    /// The result of a comparison of `out/prog` in these revisions: so many pairs as tell one sleep
+    /// from one twice as long also on a busy machine.
     fn json(&self, revisions: &[&str]) -> Value {
         let revisions = revisions.iter().flat_map(|revision| ["--rev", revision]);
-        let args: Vec<&str> = revisions.chain(["--build", BUILD, "--json", "-", "out/prog"]).collect();
+        let rest = ["--pairs", "24", "--build", BUILD, "--json", "-", "out/prog"];
+        let args: Vec<&str> = revisions.chain(rest).collect();
         let output = self.said(&args);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         let value: Value = serde_json::from_slice(&output.stdout).unwrap();

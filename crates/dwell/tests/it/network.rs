@@ -311,25 +311,26 @@ fn what_is_not_asked_by_the_tree_is_not_told() {
     let place = Place::new();
     std::fs::write(place.0.join("resolv.conf"), "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n")
         .unwrap();
-    let other = format!(
-        "mount --bind {path}/resolv.conf /etc/resolv.conf; \
-         (while ! [ -e ready ]; do sleep 0.01; done; sleep 0.5; getent ahostsv4 other.test; {python} {SCRIPT} late) > other.txt 2>&1 &",
+    // Others ask and connect once the tree has begun, which lasts until they are done.
+    let script = format!(
+        "cd {path}; ip link set lo up; ip addr add 192.0.2.1/32 dev lo\n\
+         mount --bind resolv.conf /etc/resolv.conf\n\
+         {python} {SCRIPT} serve_names 1 & pids=$!\n\
+         (until [ -e ready ] && [ -e begun ]; do sleep 0.01; done; getent ahostsv4 other.test\n\
+          {python} {SCRIPT} serve_bulk 1 & {python} {SCRIPT} bulk 1 100 100 0; wait; touch asked) > other.txt 2>&1 &\n\
+         \"$@\"; code=$?; kill $pids 2>/dev/null; wait; exit $code",
         path = place.0.display(),
         python = python(),
     );
-    let told = {
-        let mut launcher = Command::new("timeout");
-        let script = format!(
-            "cd {}; ip link set lo up; ip addr add 192.0.2.1/32 dev lo; {other} {python} {SCRIPT} serve_names 1 & pids=$!\n\
-             \"$@\"; code=$?; kill $pids 2>/dev/null; wait; exit $code",
-            place.0.display(),
-            python = python(),
-        );
-        launcher.args(["-k", "5", "60", "unshare", "--net", "--mount", "sh", "-c", &script, "sh"]);
-        run_as(&mut launcher, &["sleep", "4"], Stdio::null(), |_| ())
-    };
+    let mut launcher = Command::new("timeout");
+    launcher.args(["-k", "5", "60", "unshare", "--net", "--mount", "sh", "-c", &script, "sh"]);
+    let lasts = "touch begun; until [ -e asked ]; do sleep 0.02; done";
+    let told = run_as(&mut launcher, &["sh", "-c", lasts], Stdio::null(), |_| ());
     let asked = place.lines("asked.json");
     assert!(asked.iter().any(|line| line["name"] == "other.test"), "{asked:?}");
+    let served = place.lines("other.txt");
+    let connected = |line: &Value| line["connections"][0]["received"] == 116;
+    assert!(served.iter().any(connected), "{served:?}");
     assert_eq!(told.run["lookups"], Value::Array(Vec::new()));
     assert_eq!(told.run["connections"], Value::Array(Vec::new()));
 }

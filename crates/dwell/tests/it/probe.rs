@@ -116,7 +116,7 @@ fn flushes_are_skipped_by_name_only_and_with_their_risk() {
 const SCATTERED: &str = "import os, sys\n\
                          fd = os.open(sys.argv[1], os.O_RDONLY)\n\
                          os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)\n\
-                         for i in range(4000): os.pread(fd, 1, i * 7919 * 4096 % (32 << 20))\n";
+                         for i in range(2000): os.pread(fd, 1, i * 7919 * 4096 % (32 << 20))\n";
 
 #[test]
 fn files_are_warm_with_the_probe_and_cold_beside_it() {
@@ -167,7 +167,7 @@ fn a_program_goes_before_others() {
 }
 
 /// Blocks that are larger than any that glibc's malloc would keep by itself.
-const BLOCKS: &str = "n = 40 << 20\nfor i in range(40): b'x' * n\n";
+const BLOCKS: &str = "n = 40 << 20\nfor i in range(10): b'x' * n\n";
 
 #[test]
 fn an_allocator_keeps_its_memory() {
@@ -178,7 +178,7 @@ fn an_allocator_keeps_its_memory() {
     // What it maps by itself no allocator keeps: that is measured, and said.
     let program = kit::c("cpu");
     hold_coarse(
-        || plainly("--probe", &[kit::text(&program), "pages"]),
+        || plainly("--probe", &[kit::text(&program), "pages", "500"]),
         |told, claims| {
             let held = finding(told, "page-faults").map(|finding| finding["probed"]["held"].clone());
             claims.equal("held", held, Some("less".into()));
@@ -247,7 +247,7 @@ fn a_program_runs_beside_its_quota_by_name_only() {
     let quota = Quota::new();
     let script = format!("echo $$ > {}/cgroup.procs; exec \"$@\"", quota.0.display());
     let launcher = ["timeout", "-k", "5", "120", "sh", "-c", &script, "sh"];
-    let run = |option| probed(&launcher, option, &[work(), "spin", "150"], Stdio::null());
+    let run = |option| probed(&launcher, option, &[work(), "spin", "60"], Stdio::null());
     hold_coarse(
         || run("--probe=lift-quota"),
         |told, claims| {
@@ -279,7 +279,7 @@ fn a_file_is_read_from_the_same_place_again() {
     let (input, output) = (Scratch::new("input", 0), Scratch::new("output", 0));
     fs::write(&input.0, "first\nsecond\n").expect("the disk has room");
     let program = kit::c("cpu");
-    let reads = "read line; echo $line >> \"$1\"; exec \"$2\" pages";
+    let reads = "read line; echo $line >> \"$1\"; exec \"$2\" pages 500";
     let run = || {
         let file = File::open(&input.0).expect("it was made");
         probed(
@@ -408,7 +408,7 @@ fn ctrl_c_ends_the_repeats_and_not_the_report() {
     let marks = Scratch::new("marks", 0);
     let program = kit::c("cpu");
     // From the second run on it stays until a signal ends it.
-    let script = "echo x >> \"$1\"; [ $(wc -l < \"$1\") -gt 1 ] && exec sleep 60; exec \"$2\" pages";
+    let script = "echo x >> \"$1\"; [ $(wc -l < \"$1\") -gt 1 ] && exec sleep 60; exec \"$2\" pages 500";
     let json = fresh("run.json");
     let run = || {
         fs::write(&marks.0, "").expect("the disk has room");
