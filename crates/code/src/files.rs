@@ -1,14 +1,16 @@
 //! The files that programs have mapped: opened when first needed, shared by all processes, kept
 //! open so that symbols can be looked up when program and file are gone.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use model::recording::{JIT_MODULE, Runtime};
 use rustc_hash::FxHashMap;
+use sys::foreign::Rights;
 
 use crate::bytes::Bytes;
 use crate::cfi::Cfi;
@@ -83,18 +85,26 @@ pub struct Files {
     ids: FxHashMap<FileKey, FileId>,
     open: usize,
     rules: usize,
+    /// Whose files they are, and whose processes had them.
+    users: BTreeSet<u32>,
 }
 
 impl Files {
     pub(crate) fn new() -> Self {
         let jit = FileEntry { path: JIT_MODULE.into(), state: OpenState::NoProgram, made_by: None };
-        Files { entries: vec![jit], ids: FxHashMap::default(), open: 0, rules: 0 }
+        Files { entries: vec![jit], ids: FxHashMap::default(), open: 0, rules: 0, users: BTreeSet::new() }
     }
 
     /// The file's path as the kernel reports it; `[vdso]`, `[jit]`. Text from the program:
     /// untrusted.
     pub fn path(&self, id: FileId) -> &Arc<str> {
         &self.entries[id.0 as usize].path
+    }
+
+    /// The users who could have written what the files say, such as the names of sources: their
+    /// owners, and those whose processes had them mapped.
+    pub fn users(&self) -> &BTreeSet<u32> {
+        &self.users
     }
 
     /// Why a file in which code ran could not be read; none when it could, or was not tried.
@@ -166,7 +176,10 @@ impl Files {
                 OpenState::Failed(format!("more than {OPEN_MAX} different files").into())
             } else {
                 match open(pid, mapping) {
-                    Ok(bytes) => OpenState::read(bytes, pid, &entry.path),
+                    Ok(opened) => {
+                        self.users.extend(opened.owner.into_iter().chain(user_of(pid)));
+                        OpenState::read(opened.bytes, pid, &entry.path)
+                    }
                     Err(why) if tried >= TRIES => OpenState::Failed(why.into()),
                     Err(why) => OpenState::Unopened { tried, why: why.into() },
                 }
@@ -237,9 +250,9 @@ fn anonymous(path: &[u8]) -> bool {
 }
 
 /// Opens the file of a mapping: the same inode, even when its path now leads elsewhere or nowhere.
-fn open(pid: u32, mapping: &Mapping) -> Result<Bytes, String> {
+fn open(pid: u32, mapping: &Mapping) -> Result<Opened, String> {
     if mapping.path == b"[vdso]" {
-        return vdso::read().map(Bytes::of_memory);
+        return vdso::read().map(|code| Opened { bytes: Bytes::of_memory(code), owner: None });
     }
     let path = mapping.path.strip_suffix(b" (deleted)").unwrap_or(&mapping.path);
     let path = std::ffi::OsStr::from_bytes(path);
@@ -249,12 +262,30 @@ fn open(pid: u32, mapping: &Mapping) -> Result<Bytes, String> {
     let mut why = None;
     for candidate in [PathBuf::from(map), inside, PathBuf::from(path)] {
         match open_same(&candidate, mapping) {
-            Ok(file) => return Bytes::of_file(file).map_err(|error| error.to_string()),
+            Ok(file) => return Opened::of(file).map_err(|error| error.to_string()),
             Err(OpenFailure::Replaced) => why = Some("it has been replaced by another file".to_owned()),
             Err(OpenFailure::System(error)) => why = why.or(Some(error.to_string())),
         }
     }
     Err(why.unwrap_or_default())
+}
+
+/// An opened file, and its owner.
+struct Opened {
+    bytes: Bytes,
+    owner: Option<u32>,
+}
+
+impl Opened {
+    fn of(file: File) -> std::io::Result<Self> {
+        let owner = Some(file.metadata()?.uid());
+        Ok(Opened { bytes: Bytes::of_file(file)?, owner })
+    }
+}
+
+/// The user of a living process.
+fn user_of(pid: u32) -> Option<u32> {
+    Rights::of_process(pid).ok().map(|rights| rights.uid())
 }
 
 enum OpenFailure {
@@ -266,17 +297,14 @@ enum OpenFailure {
 ///
 /// The inode decides. The device does not: on btrfs and overlayfs the kernel reports different ones
 /// for a mapping and for the file.
-fn open_same(path: &PathBuf, mapping: &Mapping) -> Result<File, OpenFailure> {
-    // Checked before it is opened: opening a pipe or a device that replaced it could block or do
-    // harm.
-    let same = |seen: std::fs::Metadata| {
-        if !seen.is_file() || (mapping.inode != 0 && seen.ino() != mapping.inode) {
-            return Err(OpenFailure::Replaced);
-        }
-        Ok(())
-    };
-    same(std::fs::metadata(path).map_err(OpenFailure::System)?)?;
-    let file = File::open(path).map_err(OpenFailure::System)?;
-    same(file.metadata().map_err(OpenFailure::System)?)?;
+fn open_same(path: &Path, mapping: &Mapping) -> Result<File, OpenFailure> {
+    let file = sys::foreign::open(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::InvalidInput => OpenFailure::Replaced,
+        _ => OpenFailure::System(error),
+    })?;
+    let seen = file.metadata().map_err(OpenFailure::System)?;
+    if mapping.inode != 0 && seen.ino() != mapping.inode {
+        return Err(OpenFailure::Replaced);
+    }
     Ok(file)
 }

@@ -4,6 +4,7 @@ use anyhow::bail;
 use code::Function;
 use listing::{AddressSamples, ExecutionCounts, Subject};
 use model::run::Address;
+use observe::Sources;
 use observe::function_code::{FunctionCode, most_sampled};
 use report::Look;
 use std::collections::BTreeMap;
@@ -13,7 +14,12 @@ use std::path::Path;
 ///
 /// # Errors
 /// No sampled file has such a function, or it cannot be read.
-pub(crate) fn sampled(name: &str, addresses: &[Address], look: Look) -> anyhow::Result<String> {
+pub(crate) fn sampled(
+    name: &str,
+    addresses: &[Address],
+    sources: &Sources,
+    look: Look,
+) -> anyhow::Result<String> {
     let Some((module, function)) = most_sampled(name, addresses) else {
         bail!("no sampled file has a function called {name:?}\ntry: a name from the table of functions");
     };
@@ -25,7 +31,16 @@ pub(crate) fn sampled(name: &str, addresses: &[Address], look: Look) -> anyhow::
         program_ns: addresses.iter().map(|at| at.ns).sum(),
         program_samples: addresses.iter().map(|at| at.samples).sum(),
     };
-    text(Path::new(module), &function, subject, &samples, None, look)
+    let counted = Counted { subject, samples: &samples, executions: None };
+    text(Path::new(module), &function, counted, sources, look)
+}
+
+/// What was counted of a function.
+pub(crate) struct Counted<'a> {
+    pub(crate) subject: Subject,
+    /// By address; further ones are ignored.
+    pub(crate) samples: &'a BTreeMap<u64, AddressSamples>,
+    pub(crate) executions: Option<&'a ExecutionCounts>,
 }
 
 /// The listing of one function of a file.
@@ -35,12 +50,12 @@ pub(crate) fn sampled(name: &str, addresses: &[Address], look: Look) -> anyhow::
 pub(crate) fn text(
     path: &Path,
     function: &Function,
-    subject: Subject,
-    samples: &BTreeMap<u64, AddressSamples>,
-    counts: Option<&ExecutionCounts>,
+    counted: Counted<'_>,
+    sources: &Sources,
     look: Look,
 ) -> anyhow::Result<String> {
-    let code = FunctionCode::read(path, function)?;
+    let Counted { subject, samples, executions: counts } = counted;
+    let code = FunctionCode::read(path, function, sources)?;
     let within = |address: &u64| function.ranges().any(|part| part.contains(address));
     let samples =
         samples.iter().filter(|(address, _)| within(address)).map(|(at, sample)| (*at, *sample)).collect();

@@ -13,7 +13,8 @@ const TICK: Duration = Duration::from_secs(1);
 /// thrown away. A signal to dwell ends it.
 pub(crate) fn wait(stop: &Stop<'_>, mut child: Child) -> anyhow::Result<Option<i32>> {
     if let Some(mut output) = child.stdout.take() {
-        std::thread::spawn(move || io::copy(&mut output, &mut io::sink()));
+        let read = move || io::copy(&mut output, &mut io::sink());
+        std::thread::Builder::new().spawn(read).context("cannot start a thread")?;
     }
     let mut told = false;
     loop {

@@ -53,7 +53,8 @@ pub(crate) enum Verb {
     after_help = "Examples:\n  dwell run ls -lR /usr\n  dwell run --json run.json -- make -j2\n  sudo dwell run --user \"$USER\" -- ./server\n  dwell run --probe -- ./program"
 )]
 pub(crate) struct RunArgs {
-    /// Run the program as this user (name or UID)
+    /// Run the program as this user (name or UID), in a session of its own, with nothing of dwell's
+    /// environment that may be a secret
     #[arg(long, value_name = "NAME")]
     pub(crate) user: Option<String>,
 
@@ -62,7 +63,8 @@ pub(crate) struct RunArgs {
 
     /// Count the executions of each basic block of FUNCTION exactly, by single-stepping the
     /// program; without FUNCTION, of all functions. Measures no times: a step takes 20 us or more.
-    /// FUNCTION@FILE takes the function from FILE instead of the program
+    /// If dwell is killed, so is the program. FUNCTION@FILE takes the function from FILE instead of
+    /// the program
     #[arg(long, value_name = "FUNCTION", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(crate) count_blocks: Option<String>,
 

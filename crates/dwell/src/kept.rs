@@ -1,9 +1,9 @@
 //! The kept ladder of this host: its file, and the costs of operations from it.
 
 use crate::output;
+use crate::private;
 use model::{Costs, Ladder, Seen};
 use std::env;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use store::ladder::{self, LadderLoadError, LadderSaveError};
 
@@ -46,36 +46,32 @@ pub(crate) fn costs() -> Seen<Costs> {
 
 /// The default directory of unfinished sheets.
 pub(crate) fn sheets() -> Option<PathBuf> {
-    Some(directory()?.join("dwell"))
+    Some(directory(private::is_own)?.join("dwell"))
 }
 
 /// The file of this host.
 fn path(cpu: &Seen<String>) -> Option<PathBuf> {
     // A container may have no machine ID of its own; then its name is used.
     let machine = observe::machine_id().unwrap_or_else(|| observe::this_host().name);
-    Some(cache()?.join(ladder::file_name(&machine, cpu)))
+    Some(sheets()?.join(ladder::file_name(&machine, cpu)))
 }
 
-/// dwell's own directory of things that can be made again.
+/// dwell's own directory of things that can be made again, for users who check themselves who else
+/// may write there, and say so.
 pub(crate) fn cache() -> Option<PathBuf> {
-    Some(directory()?.join("dwell"))
+    Some(directory(private::is_of_user)?.join("dwell"))
 }
 
 /// The user's cache directory, by the XDG base directory specification.
 ///
 /// A `sudo` that keeps the environment passes on directories of another user. Root neither writes
-/// files there nor trusts those it finds, and uses its own.
-fn directory() -> Option<PathBuf> {
+/// files there nor trusts those it finds, and uses its own: if that too is in the hands of others,
+/// none.
+fn directory(will_do: impl Fn(&Path) -> bool) -> Option<PathBuf> {
     let from = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let asked = from("XDG_CACHE_HOME").or_else(|| from("HOME").map(|home| home.join(".cache")));
-    asked.filter(|path| is_own(path)).or_else(|| own_home().map(|home| home.join(".cache")))
-}
-
-/// Whether the path, or the nearest directory above it that exists, belongs to root. For other
-/// users the permissions decide.
-fn is_own(path: &Path) -> bool {
-    let nearest = path.ancestors().find_map(|above| above.metadata().ok());
-    !sys::user::is_root() || nearest.is_some_and(|found| found.uid() == 0)
+    let own = |path: &PathBuf| will_do(&path.join("dwell"));
+    asked.filter(own).or_else(|| own_home().map(|home| home.join(".cache")).filter(own))
 }
 
 /// The home directory of root in the user table.

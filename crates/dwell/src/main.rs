@@ -13,6 +13,7 @@ mod kept;
 mod look;
 mod out;
 mod output;
+mod private;
 mod progress;
 mod stop;
 mod trial;

@@ -1,6 +1,8 @@
 //! Output files: opened before the program starts, changed only when the result is written.
 //! Standard output and standard error.
 
+mod ours;
+
 use anyhow::Context;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -20,10 +22,8 @@ impl Target {
     pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
         let existing = OpenOptions::new().write(true).open(path);
         let (opened, created) = match existing {
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                (OpenOptions::new().write(true).create_new(true).open(path), true)
-            }
-            opened => (opened, false),
+            Err(error) if error.kind() == ErrorKind::NotFound => (ours::create(path), true),
+            opened => (opened.and_then(|file| ours::checked(file, path)), false),
         };
         let file = opened.with_context(|| format!("cannot write {path:?}"))?;
         Ok(Self { path: path.to_owned(), file: Some(file), created })

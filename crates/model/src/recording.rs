@@ -202,6 +202,10 @@ pub struct Trailer {
     /// machines show the same.
     #[serde(default = "crate::seen::unrecorded")]
     pub costs: Seen<crate::Costs>,
+    /// The users of the processes and of the files that their code is from: all of them could have
+    /// named the sources. Absent in older recordings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub users: Option<Vec<u32>>,
     /// Whether loads were told with the samples.
     #[serde(default = "crate::seen::unrecorded")]
     pub loads: Seen<crate::loads::LoadsObserved>,

@@ -20,8 +20,7 @@ const CAP_PERFMON: u32 = 38;
 const CAP_BPF: u32 = 39;
 
 /// The remedy that gives an ordinary user full access.
-const MORE: &str =
-    "sudo dwell …, or once: sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep $(command -v dwell)";
+const MORE: &str = "sudo dwell …, or once: sudo setcap cap_bpf,cap_perfmon+ep $(command -v dwell)";
 
 /// The same in a container, whose own root gets no more by any of that.
 const MORE_IN_CONTAINER: &str = "sudo dwell … outside of the container, or start the container with --cap-add=BPF \

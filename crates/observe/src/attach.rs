@@ -39,6 +39,13 @@ pub struct Target {
     pub who: ProcessSet,
 }
 
+impl Target {
+    /// One of its processes.
+    pub fn first(&self) -> Option<Pid> {
+        list(&self.who).first().copied()
+    }
+}
+
 /// The processes of a target.
 #[derive(Debug, Clone)]
 pub enum ProcessSet {

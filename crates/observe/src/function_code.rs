@@ -2,15 +2,15 @@
 //!
 //! Crate `listing` adds samples and counts.
 
-use crate::source_text;
+use crate::Sources;
 use code::{Function, Image, Processes, RawFrame};
 use listing::{Instruction, SourceLine, disassemble};
 use model::run::Address;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use sys::foreign;
 
 /// The time limit for looking up source lines.
 const LINES_WITHIN: Duration = Duration::from_secs(5);
@@ -39,11 +39,11 @@ pub struct FunctionCode {
 }
 
 impl FunctionCode {
-    /// Reads the code of a function of the file at `path`.
+    /// Reads the code of a function of the file at `path`, and the lines of its `sources`.
     ///
     /// # Errors
     /// The file cannot be read, or has no such code.
-    pub fn read(path: &Path, function: &Function) -> Result<Self, Error> {
+    pub fn read(path: &Path, function: &Function, sources: &Sources) -> Result<Self, Error> {
         let image = image(path)?;
         let mut instructions = Vec::new();
         for part in function.ranges() {
@@ -51,7 +51,7 @@ impl FunctionCode {
             instructions.extend(disassemble(&code, part.start, image.arch()));
         }
         let addresses: Vec<u64> = instructions.iter().map(|instruction| instruction.address).collect();
-        Ok(Self { lines: lines(path, &addresses), instructions })
+        Ok(Self { lines: lines(path, &addresses, sources), instructions })
     }
 }
 
@@ -61,11 +61,10 @@ impl FunctionCode {
 /// It does not exist, is not a regular file, or is not an ELF file.
 pub fn image(path: &Path) -> Result<Image, Error> {
     let unreadable = |error| Error::Unreadable(path.to_owned(), error);
-    // Before it is opened: opening a pipe would wait for its writer.
-    if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
-        return Err(Error::NotAFile(path.to_owned()));
-    }
-    let file = File::open(path).map_err(unreadable)?;
+    let file = foreign::open(path).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidInput => Error::NotAFile(path.to_owned()),
+        _ => unreadable(error),
+    })?;
     Image::open(file).map_err(|error| Error::NoCode(path.to_owned(), error))
 }
 
@@ -90,7 +89,7 @@ pub fn most_sampled<'a>(name: &str, addresses: &'a [Address]) -> Option<(&'a str
 }
 
 /// The source line of each address that has one: that of the innermost function.
-fn lines(path: &Path, addresses: &[u64]) -> BTreeMap<u64, SourceLine> {
+fn lines(path: &Path, addresses: &[u64], texts: &Sources) -> BTreeMap<u64, SourceLine> {
     let mut processes = Processes::new();
     let Some(file) = processes.file(path) else { return BTreeMap::new() };
     let frames: Vec<RawFrame> =
@@ -103,7 +102,7 @@ fn lines(path: &Path, addresses: &[u64]) -> BTreeMap<u64, SourceLine> {
         let Some((file, line)) = innermost.filter(|(_, line)| *line > 0) else { continue };
         let source = sources
             .entry(file.clone())
-            .or_insert_with(|| source_text(&file).map(|text| text.lines().map(str::to_owned).collect()));
+            .or_insert_with(|| texts.text(&file).map(|text| text.lines().map(str::to_owned).collect()));
         let text = source.as_ref().and_then(|source| source.get(line as usize - 1).cloned());
         lines.insert(*address, SourceLine { file, line, text });
     }

@@ -87,7 +87,7 @@ pub(crate) fn write_perf_map(pid: Pid, within: Duration) -> Result<(), Refusal> 
     }
     let (answers, answer) = mpsc::channel();
     // Connecting may block where others are asking: then the thread is left behind.
-    std::thread::spawn(move || answers.send(machine.ask(within)));
+    std::thread::Builder::new().spawn(move || answers.send(machine.ask(within)))?;
     answer.recv_timeout(deadline.saturating_duration_since(Instant::now())).unwrap_or(Err(Refusal::Silent))
 }
 

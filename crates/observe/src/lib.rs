@@ -35,7 +35,7 @@ pub use error::Error;
 pub use record::{Request, record};
 pub use session::{Recorded, Sink};
 pub use settings::{Choice, MaxOverhead, Rate, Watching};
-pub use source_text::source_text;
+pub use source_text::Sources;
 pub use surroundings::{GivenLink, outermost_quota};
 
 /// The machine ID of this installation: machine-id(5). Confidential: it must not be shown or stored

@@ -2,10 +2,10 @@
 //! interpreter in its first line.
 
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use sys::foreign;
 use sys::resolve::resolve;
 
 /// Bytes that the kernel reads of a script's first line (`BINPRM_BUF_SIZE`).
@@ -21,7 +21,7 @@ pub(crate) fn executables(program: &OsStr) -> Vec<PathBuf> {
 /// The interpreter in a script's first line; for `env`, the program that it will find.
 fn interpreter(path: &Path) -> Option<PathBuf> {
     // A pipe or a device is not a script, and must not be read.
-    let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|found| found.is_file()))?;
+    let file = foreign::open(path).ok()?;
     let mut head = Vec::new();
     file.take(LINE_LEN).read_to_end(&mut head).ok()?;
     let line = head.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;

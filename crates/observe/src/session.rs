@@ -12,9 +12,11 @@ use model::files::FileUses;
 use model::loads::LoadsObserved;
 use model::recording::{AttachWindow, Cost, Counters, Ending, Host, HostCpu, Rusage, Sliced, Tier, Trailer};
 use model::{CallStats, Costs, Event, Header, Ns, Pid, Seen, Tid};
+use std::collections::BTreeSet;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 use sys::clock::{monotonic_ns, process_cpu_ns, unix_s};
+use sys::foreign::Rights;
 use sys::poll;
 
 /// The pause between drains at first, so that an interpreter is recognized before it has run long.
@@ -29,6 +31,9 @@ const QUIET: Duration = Duration::from_millis(20);
 const BUSY: Duration = Duration::from_millis(5);
 /// The number of records in one drain that counts as many.
 const MANY: u64 = 4000;
+
+/// Processes whose users are noted at one look.
+const LOOKED_AT: usize = 256;
 
 /// The sink of a recording.
 pub trait Sink {
@@ -62,6 +67,8 @@ pub(crate) struct Session<'a> {
     begin: Moment,
     pause: Duration,
     young_until: Ns,
+    /// Users of the processes that were there at a look.
+    users: BTreeSet<u32>,
 }
 
 /// The sink of events.
@@ -106,6 +113,7 @@ pub struct Recorded {
     files: Seen<FileUses>,
     disk_requests: Seen<DiskUses>,
     loads: Seen<LoadsObserved>,
+    users: BTreeSet<u32>,
 }
 
 impl Recorded {
@@ -114,9 +122,16 @@ impl Recorded {
         self.end.asked_to_end
     }
 
+    /// The users of the program's processes and of the files that their code is from, as far as
+    /// they were seen: each of them could have named the sources.
+    pub fn users(&self) -> &BTreeSet<u32> {
+        &self.users
+    }
+
     /// The trailer.
     pub fn trailer(self, costs: Seen<Costs>) -> Trailer {
-        let Self { end, calls, lost_events, cost, sources, sliced, files, disk_requests, loads } = self;
+        let Self { end, calls, lost_events, cost, sources, sliced, files, disk_requests, loads, users } =
+            self;
         Trailer {
             ending: end.ending,
             reaped_at: end.at,
@@ -136,6 +151,7 @@ impl Recorded {
             sliced,
             costs,
             loads,
+            users: Some(users.into_iter().collect()),
         }
     }
 }
@@ -168,7 +184,15 @@ impl<'a> Session<'a> {
         let mut snapshot = vec![surroundings.look(begin.at, begin.dwell_ns)];
         snapshot.extend(surroundings.group(begin.at));
         let stream = Stream { sink };
-        let session = Self { instruments, stream, surroundings, begin, pause: BUSY, young_until: 0 };
+        let session = Self {
+            instruments,
+            stream,
+            surroundings,
+            begin,
+            pause: BUSY,
+            young_until: 0,
+            users: BTreeSet::new(),
+        };
         (session, snapshot)
     }
 
@@ -207,10 +231,17 @@ impl<'a> Session<'a> {
 
     /// Emits a snapshot of the host.
     pub(crate) fn snapshot(&mut self, at: Ns) {
+        self.look_at_users();
         self.stream.event(&self.surroundings.look(at, process_cpu_ns()));
         for group in self.surroundings.group(at) {
             self.stream.event(&group);
         }
+    }
+
+    /// Notes whose the processes are: programs change their user.
+    fn look_at_users(&mut self) {
+        let living = self.instruments.threads().living().into_iter().take(LOOKED_AT);
+        self.users.extend(living.filter_map(|pid| Some(Rights::of_process(pid).ok()?.uid())));
     }
 
     /// Emits an event about events lost since the last call.
@@ -238,7 +269,9 @@ impl<'a> Session<'a> {
 
     /// Emits the names of code and closes the recording.
     pub(crate) fn finish(mut self, end: SessionEnd) -> Recorded {
+        self.look_at_users();
         self.instruments.names(&mut |event| self.stream.event(event));
+        self.users.extend(self.instruments.users());
         Recorded {
             calls: self.instruments.calls(),
             lost_events: self.instruments.lost(),
@@ -248,6 +281,7 @@ impl<'a> Session<'a> {
             files: self.instruments.files(),
             disk_requests: self.instruments.disk_requests(),
             loads: loads(self.instruments.tier()),
+            users: self.users,
             end,
         }
     }

@@ -22,6 +22,7 @@ use names::SymbolGaps;
 pub(crate) use python::expected;
 use python::{PythonTarget, Pythons};
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::time::{Duration, Instant};
 use tree::{FrameKey, Tree};
@@ -238,6 +239,11 @@ impl Stacks {
         }
         let (seen, why, remedy) = (Extent::Partial, why.join("; "), remedy.to_owned());
         (!why.is_empty()).then(|| Source { name: "code".to_owned(), seen, why, remedy })
+    }
+
+    /// The users who could have written what files with code say.
+    pub(crate) fn users(&self) -> &BTreeSet<u32> {
+        self.processes.files().users()
     }
 
     /// Processes all that is left.

@@ -139,12 +139,20 @@ impl Threads {
         all.into_iter().filter_map(|(pid, tid)| Some((tid, counters(proc, pid, tid)?))).collect()
     }
 
-    /// The largest resident set so far of each living process, from `proc`.
-    pub(crate) fn peaks(&self, proc: &Path) -> Vec<(Pid, u64)> {
+    /// The processes that live, as far as is known.
+    pub(crate) fn living(&self) -> Vec<Pid> {
         let mut all: Vec<Pid> = self.processes.iter().chain(&self.looked).copied().collect();
         all.sort_unstable();
         all.dedup();
-        all.into_iter().filter_map(|pid| Some((pid, host::own::memory_peak_of(proc, pid)?))).collect()
+        all
+    }
+
+    /// The largest resident set so far of each living process, from `proc`.
+    pub(crate) fn peaks(&self, proc: &Path) -> Vec<(Pid, u64)> {
+        self.living()
+            .into_iter()
+            .filter_map(|pid| Some((pid, host::own::memory_peak_of(proc, pid)?)))
+            .collect()
     }
 }
 

@@ -6,6 +6,7 @@ use model::{Event, Header, Ns, Trailer};
 use std::fmt;
 use std::fs::File;
 use std::io::{BufReader, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// An open recording: its header, and then its events, as an iterator.
@@ -19,6 +20,7 @@ pub struct Reader<R: Read = BufReader<File>> {
     last_at: Option<Ns>,
     over: bool,
     end: RecordingEnd,
+    owner: Option<u32>,
 }
 
 /// What follows the events.
@@ -69,7 +71,9 @@ impl Reader {
     /// The file cannot be read, is no recording, is too new, or ends within its header.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let file = File::open(path).map_err(|said| Error::Read { path: path.to_owned(), said })?;
-        Self::new(BufReader::with_capacity(block::FULL, file), path)
+        let owner = file.metadata().ok().map(|found| found.uid());
+        let reader = Self::new(BufReader::with_capacity(block::FULL, file), path)?;
+        Ok(Self { owner, ..reader })
     }
 }
 
@@ -93,12 +97,17 @@ impl<R: Read> Reader<R> {
         };
         let header = read_header(&header, path)?;
         let end = RecordingEnd::default();
-        Ok(Self { from, header, events: Vec::new(), at: 0, last_at: None, over: false, end })
+        Ok(Self { from, header, events: Vec::new(), at: 0, last_at: None, over: false, end, owner: None })
     }
 
     /// What was known before the program started.
     pub fn header(&self) -> &Header {
         &self.header
+    }
+
+    /// The user whose file it is, where it is one.
+    pub fn owner(&self) -> Option<u32> {
+        self.owner
     }
 
     /// What follows the events; skips those that were not read.

@@ -1,8 +1,11 @@
-//! The traced program: finding it, starting it on hold, running it as another user, its end; and
-//! signals for it. [`starter`] runs programs that are timed and not traced.
+//! The traced program: finding it, starting it on hold, running it as another user, its end;
+//! signals for it; and files that it can influence. [`starter`] runs programs that are timed and
+//! not traced.
 
+pub mod foreign;
 pub(crate) mod origin;
 pub mod resolve;
+pub mod rights;
 pub mod signals;
 pub mod spawn;
 pub mod starter;

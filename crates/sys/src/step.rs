@@ -16,8 +16,9 @@
 //! ```
 //!
 //! Counted are the root process and its threads. Children run at full speed, uncounted. A traced
-//! program is killed if dwell dies, since breakpoints would remain in it. After a limit it is
-//! detached, and runs to its end as if never traced. A function entered other than at its first
+//! program is killed if dwell dies, since breakpoints would remain in it. One with rights of its
+//! own (set-user-ID) is let go as soon as it is executed. After a limit the program is detached,
+//! and runs to its end as if never traced. A function entered other than at its first
 //! instruction or by the return of a callee (an exception caught in it, `longjmp`, a coroutine) is
 //! not counted from there to its end.
 //!
@@ -30,6 +31,7 @@ use std::io;
 use std::thread;
 use std::time::Instant;
 
+mod identity;
 mod limits;
 mod machine;
 mod memory;
@@ -126,8 +128,9 @@ pub fn count(
     let started = Instant::now();
     let mut tracer = Tracer::new(pid, scope, limits.steps, &nudge);
     let ended = thread::scope(|threads| {
-        threads.spawn(|| watch::watch(pid, &over, signals, limits.time, &nudge));
-        let ended = tracer.trace();
+        let watching = || watch::watch(pid, &over, signals, limits.time, &nudge);
+        let watched = thread::Builder::new().spawn_scoped(threads, watching);
+        let ended = watched.and_then(|_| tracer.trace());
         drop(over_writer);
         if ended.is_err() {
             // Never leave it stopped with breakpoints in it.
@@ -154,7 +157,8 @@ pub fn count(
 /// thread: it waits for the child, and the child may wait for us to deliver a signal.
 fn execute(held: HeldProgram, pid: libc::pid_t) -> Result<Option<spawn::Error>, Error> {
     let released = thread::scope(|threads| {
-        let release = threads.spawn(move || held.release());
+        // Without the thread the child is dropped, and ends.
+        let release = thread::Builder::new().spawn_scoped(threads, move || held.release())?;
         match to_its_execve(pid) {
             // `release` has already reaped it.
             Err(error) if error.raw_os_error() == Some(libc::ECHILD) => {}

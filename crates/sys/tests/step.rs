@@ -391,3 +391,48 @@ fn a_trap_of_the_programs_own_stays_its_own() {
     assert_eq!(spread(&executions).into_keys().collect::<Vec<_>>(), [1]);
     assert_eq!(program.counted(&Scope::Program, Limits::default(), &[]).ended.ending, Ending::Code(11));
 }
+
+/// Children made by one thread while another executes the program again, which then waits for all
+/// of them: it ends with 1 if one did not end by itself.
+const FORK_AND_EXEC: &str = r#"
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+volatile int sum;
+__attribute__((noinline)) void counted(void) { sum += 1; }
+static void *forks(void *unused) {
+    for (;;)
+        if (fork() == 0) {
+            counted();
+            _exit(0);
+        }
+    return unused;
+}
+int main(int count, char **words) {
+    int left = atoi(words[1]), status, bad = 0;
+    counted();
+    while (wait(&status) > 0)
+        bad |= status != 0;
+    if (bad)
+        return 1;
+    if (left == 0)
+        return 0;
+    pthread_t thread;
+    pthread_create(&thread, 0, forks, 0);
+    usleep(3000);
+    char next[2] = {'0' + left - 1, 0};
+    execl("/proc/self/exe", words[0], next, (char *)0);
+    return 2;
+}
+"#;
+
+#[test]
+fn children_whose_maker_is_executed_over_are_not_harmed() {
+    let program = Program::new(FORK_AND_EXEC);
+    let scope = Scope::Function(program.function("counted"));
+    for _ in 0..3 {
+        let counted = program.counted(&scope, Limits::default(), &["6"]);
+        assert_eq!(counted.ended.ending, Ending::Code(0));
+    }
+}

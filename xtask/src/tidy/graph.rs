@@ -14,7 +14,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("stats", &[]),
     ("host", &["model"]),
     ("sys", &["model"]),
-    ("code", &["model"]),
+    ("code", &["sys", "model"]),
     ("python", &["model", "code"]),
     ("listing", &["model", "stats"]),
     ("observe", &["host", "sys", "model", "stats", "code", "python", "listing"]),

@@ -55,6 +55,7 @@ pub(super) fn trailer(reaped_at: Ns, rusage: Seen<Rusage>) -> Trailer {
         kept_until: None,
         sliced: None,
         costs: Seen::unseen("no ladder is kept"),
+        users: None,
     }
 }
 

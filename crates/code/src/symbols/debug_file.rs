@@ -1,6 +1,5 @@
 //! The separate debug file of a stripped file.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -43,8 +42,7 @@ fn link(of: &Image) -> Option<(String, u32)> {
 
 /// Opens a candidate, if it belongs to `of`.
 fn open(path: &Path, of: &Image, checksum: Option<u32>) -> Option<Image> {
-    std::fs::metadata(path).ok().filter(|seen| seen.is_file())?;
-    let bytes = Arc::new(Bytes::of_file(File::open(path).ok()?).ok()?);
+    let bytes = Arc::new(Bytes::of_file(sys::foreign::open(path).ok()?).ok()?);
     let image = Image::read(&bytes).ok()?;
     let same = match (&of.build_id, &image.build_id) {
         (Some(of), Some(found)) => of == found,

@@ -77,7 +77,9 @@ pub(crate) fn find(image: &Image, addresses: &[u64], deadline: Instant) -> LineL
         found
     };
     std::thread::scope(|scope| {
-        let others: Vec<_> = (1..workers).map(|_| scope.spawn(work)).collect();
+        // Those that cannot be started are not needed.
+        let start = |_| std::thread::Builder::new().spawn_scoped(scope, work).ok();
+        let others: Vec<_> = (1..workers).filter_map(start).collect();
         found.add(work());
         others.into_iter().filter_map(|other| other.join().ok()).for_each(|other| found.add(other));
     });

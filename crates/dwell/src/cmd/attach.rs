@@ -1,7 +1,7 @@
 //! `dwell attach`: running processes, recorded for a window and accounted for.
 
 use crate::cli::AttachArgs;
-use crate::cmd::run::finish;
+use crate::cmd::run::{OfRun, finish};
 use crate::kept;
 use crate::out::Page;
 use crate::progress::ProgressLine;
@@ -10,27 +10,35 @@ use anyhow::{Context, bail};
 use model::{Ns, Pid};
 use observe::cgroups::{self, Hierarchies, NotFound};
 use observe::targets::{self, Process};
-use observe::{ProcessSet, Target, Window};
+use observe::{ProcessSet, Sources, Target, Window};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use sys::foreign::Rights;
+use sys::rights;
 use sys::signals::Signals;
 
 /// Records the target; returns the exit status.
 pub(crate) fn attach(args: AttachArgs) -> anyhow::Result<u8> {
     let target = target(&args)?;
-    // From here on Ctrl-C ends the window, and the report is still written.
-    let _signals = Signals::take_over().context("cannot handle signals")?;
+    // Those of one process; of the others it is looked while they are recorded.
+    let rights = target.first().and_then(|pid| Rights::of_process(pid).ok()).unwrap_or_else(Rights::own);
     let page = if args.quiet { Page::None } else { Page::Stderr };
     let outputs = args.page.open(page, args.watching.keep.as_deref(), &[])?;
     let mut trial = Trial::prepare(&args.watching)?;
+    // From here on Ctrl-C ends the window, and the report is still written.
+    let signals = Signals::take_over().context("cannot handle signals")?;
     let (watching, length_ns) = (args.watching.watching(), args.length_ns);
     let window = Window { target, watching, length_ns, jvm_names: args.jvm_names };
     let line = ProgressLine::new(args.quiet);
     let recorded =
         observe::attach(&window, &mut trial, &mut |ns| line.update(|| passed(ns, args.length_ns)))?;
     drop(line);
-    let job = args.page.job(None);
-    finish(trial, &recorded.trailer(kept::costs()), outputs, args.page, job, |_| ())
+    // What comes now may wait: for the reader of a pipe, for a disk.
+    drop(signals);
+    rights::give_up();
+    let sources = Sources::of(rights, recorded.users());
+    let of_run = OfRun { job: args.page.job(None), sources };
+    finish(trial, &recorded.trailer(kept::costs()), outputs, args.page, of_run, |_| ())
 }
 
 /// `recording: 3 s of 10 s; Ctrl-C to stop`.

@@ -3,7 +3,7 @@
 //!
 //! It measures no times: a stepped program is thousands of times slower.
 
-use crate::annotate;
+use crate::annotate::{self, Counted};
 use crate::cli::RunArgs;
 use crate::exit;
 use crate::look::{OutputKind, look};
@@ -12,12 +12,15 @@ use crate::output::{self, Target as File};
 use anyhow::{Context, anyhow, bail};
 use code::Function;
 use listing::{ExecutionCounts as Executions, Subject};
+use observe::Sources;
 use observe::blocks::{BlockCounts, CountTarget, count_blocks};
 use observe::function_code::{Error, image};
 use report::Look;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use sys::foreign::Rights;
 use sys::resolve::resolve;
+use sys::rights;
 use sys::signals::Signals;
 use sys::spawn::Command;
 use sys::step;
@@ -28,11 +31,19 @@ use sys::user::User;
 const LISTED: usize = 3;
 const TABLE: usize = 15;
 
+/// How listings look, and who reads their sources.
+struct Shown {
+    look: Look,
+    sources: Sources,
+}
+
 /// Runs the program and counts; returns the exit status. `asked` is the function, empty for all.
 pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
     if args.page.forms.contains_key("json") || args.watching.keep.is_some() {
         bail!("--count-blocks makes no recording and no JSON\ntry: without --json and --keep");
     }
+    // An ordinary user needs none of them to trace what he starts.
+    rights::give_up();
     let mut signals = Signals::take_over().context("cannot handle signals")?;
     let user = args.user.as_deref().map(User::look_up).transpose()?;
     let (program, arguments) = args.command.split_first().context("no program")?;
@@ -47,20 +58,26 @@ pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
         Some(OutputPath::File(path)) => (OutputKind::File, Some(File::open(path)?)),
         None => (OutputKind::Stderr, None),
     };
-    let look = look(&args.page.look, page);
+    let rights = command.user.as_ref().map_or_else(Rights::own, Rights::of_user);
+    let shown = Shown { look: look(&args.page.look, page), sources: Sources::of(rights, &BTreeSet::new()) };
+    if !args.quiet {
+        output::complain("if dwell is killed while it counts, so is the program");
+    }
     let (counts, text) = if name.is_empty() {
         let counts =
             count_blocks(&command, &CountTarget::Program, limits, Some(&mut signals)).map_err(not_started)?;
-        let text = of_program(&counts, look)?;
+        drop(signals);
+        let text = of_program(&counts, &shown)?;
         (counts, text)
     } else {
         let (function, parts) = find(&file, name)?;
         let target = CountTarget::Function { file: file.clone(), parts };
         let counts = count_blocks(&command, &target, limits, Some(&mut signals)).map_err(not_started)?;
-        let text = of_function(&counts, &file, &function, look)?;
+        drop(signals);
+        let text = of_function(&counts, &file, &function, &shown)?;
         (counts, text)
     };
-    let text = text + &overhead(&counts, look);
+    let text = text + &overhead(&counts, shown.look);
     match target {
         Some(target) => target.write(&text)?,
         None if page == OutputKind::Stdout => output::to_stdout(&text)?,
@@ -110,19 +127,25 @@ fn find(path: &Path, name: &str) -> anyhow::Result<(Function, Vec<std::ops::Rang
     Ok((function, parts))
 }
 
-fn of_function(counts: &BlockCounts, path: &Path, function: &Function, look: Look) -> anyhow::Result<String> {
+fn of_function(
+    counts: &BlockCounts,
+    path: &Path,
+    function: &Function,
+    shown: &Shown,
+) -> anyhow::Result<String> {
     if !counts.counted.found {
         return Ok(format!(
             "the program never loaded {}\n",
-            report::clean(&path.to_string_lossy(), look.unicode)
+            report::clean(&path.to_string_lossy(), shown.look.unicode)
         ));
     }
     let executions = counts.file.as_ref().and_then(|file| counts.counted.modules.get(file));
-    listed(counts, path, function, executions.unwrap_or(&BTreeMap::new()), look)
+    listed(counts, path, function, executions.unwrap_or(&BTreeMap::new()), shown)
 }
 
 /// The functions with the most executed instructions, and the blocks of the first [`LISTED`].
-fn of_program(counts: &BlockCounts, look: Look) -> anyhow::Result<String> {
+fn of_program(counts: &BlockCounts, shown: &Shown) -> anyhow::Result<String> {
+    let look = shown.look;
     let mut functions: Vec<(u64, &str, Function)> = Vec::new();
     let mut unnamed: Vec<(u64, &str)> = Vec::new();
     for (module, executions) in &counts.counted.modules {
@@ -167,7 +190,7 @@ fn of_program(counts: &BlockCounts, look: Look) -> anyhow::Result<String> {
     for (_, module, function) in functions.iter().take(LISTED) {
         text.push('\n');
         let executions = &counts.counted.modules[*module];
-        text.push_str(&listed(counts, Path::new(module), function, executions, look)?);
+        text.push_str(&listed(counts, Path::new(module), function, executions, shown)?);
     }
     Ok(text)
 }
@@ -177,7 +200,7 @@ fn listed(
     path: &Path,
     function: &Function,
     executions: &BTreeMap<u64, u64>,
-    look: Look,
+    shown: &Shown,
 ) -> anyhow::Result<String> {
     let image = image(path)?;
     let executions =
@@ -189,7 +212,8 @@ fn listed(
         program_ns: 0,
         program_samples: 0,
     };
-    annotate::text(path, function, subject, &BTreeMap::new(), Some(&executions), look)
+    let counted = Counted { subject, samples: &BTreeMap::new(), executions: Some(&executions) };
+    annotate::text(path, function, counted, &shown.sources, shown.look)
 }
 
 /// The overhead of counting, and what was not counted.
@@ -214,6 +238,9 @@ fn overhead(counts: &BlockCounts, look: Look) -> String {
         StopReason::Steps | StopReason::Time => {
             text.push_str("; stopped at the limit: counts are incomplete")
         }
+        StopReason::Entrusted => text.push_str(
+            "; stopped at a program with rights of its own (set-user-ID, or capabilities): counts are incomplete",
+        ),
         StopReason::Unsteppable => {
             text.push_str(
                 "; stopped at an instruction that cannot be stepped (load-exclusive): counts are incomplete",

@@ -11,37 +11,33 @@ use crate::out::OutputPath;
 use crate::output::{self, Target};
 use anyhow::{Context, bail};
 use counts::{Counts, Function};
+use exchange::Exchange;
 use model::Ns;
-use observe::source_text;
+use observe::Sources;
 use report::Look;
 use report::hits::{FunctionLine, HitFunction, HotLine};
 use report::units::{count, counted, duration};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::chown;
 use std::path::Path;
 use sys::clock::monotonic_ns;
+use sys::foreign::Rights;
 use sys::poll;
+use sys::rights;
 use sys::signals::Signals;
 use sys::spawn::{Command, HeldProgram, ProgramEnd};
 use sys::user::User;
 
 mod counts;
+mod exchange;
 
 /// Lines in the table, functions of one name that are shown whole, and lines of each.
 const TABLE: usize = 20;
 const FUNCTIONS: usize = 5;
 const LINES: u32 = 2_000;
-
-/// The modules that each Python process loads.
-const FILES: [(&str, &str); 2] = [
-    ("sitecustomize.py", include_str!("hits/sitecustomize.py")),
-    ("monitor.py", include_str!("hits/monitor.py")),
-];
 
 /// Runs the program and counts; returns the exit status. `asked` is the function, empty for the
 /// table only.
@@ -49,6 +45,7 @@ pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
     if args.page.forms.contains_key("json") || args.watching.keep.is_some() {
         bail!("--hits makes no recording and no JSON\ntry: without --json and --keep");
     }
+    rights::give_up();
     let mut signals = Signals::take_over().context("cannot handle signals")?;
     let user = args.user.as_deref().map(User::look_up).transpose()?;
     let (program, arguments) = args.command.split_first().context("no program")?;
@@ -61,19 +58,26 @@ pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
         None => (OutputKind::Stderr, None),
     };
     let look = look(&args.page.look, page);
-    let directory = prepare(user.as_ref())?;
+    let exchange = Exchange::make()?;
+    let rights = user.as_ref().map_or_else(Rights::own, Rights::of_user);
     let command = Command { program: program.clone(), args: arguments.to_vec(), user };
-    let held = HeldProgram::spawn_with(&command, &[("PYTHONPATH".into(), python_path(directory.path())?)])
-        .map_err(observe::Error::Start)?;
+    let held = HeldProgram::spawn_with(
+        &command,
+        &[("PYTHONPATH".into(), python_path(exchange.path(), command.user.as_ref())?)],
+    )
+    .map_err(observe::Error::Start)?;
     let root = held.pid();
     // From this file a Python process knows whether it is the program itself.
-    fs::write(directory.path().join("root"), root.to_string())
-        .with_context(|| format!("cannot write into {:?}", directory.path()))?;
+    exchange.write("root", &root.to_string())?;
+    // Only now: what its owner makes of it is not written to any more.
+    command.user.as_ref().map_or(Ok(()), |user| exchange.give(user))?;
     let begun_ns = monotonic_ns();
     let ended = wait(held, &mut signals)?;
     let elapsed_ns = monotonic_ns() - begun_ns;
+    drop(signals);
 
-    let counts = Counts::read(directory.path(), root)?;
+    let counts = Counts::read(exchange.opened(), root)?;
+    let sources = Sources::of(rights, &BTreeSet::new());
     if let Some(why) = &counts.refused {
         bail!("{}\n{NEWER}", report::clean(why, look.unicode));
     }
@@ -87,10 +91,10 @@ pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
     let mut text = String::new();
     let found = functions(&counts, asked);
     for (function, lines) in &found {
-        text += &report::hits::function(&whole(function, lines), look);
+        text += &report::hits::function(&whole(function, lines, &sources), look);
         text.push('\n');
     }
-    text += &table(&counts, look);
+    text += &table(&counts, &sources, look);
     text += &overhead(&counts, elapsed_ns, look);
     match target {
         Some(target) => target.write(&text)?,
@@ -138,33 +142,14 @@ fn isolating(program: &OsStr, arguments: &[OsString]) -> Option<String> {
     None
 }
 
-/// A private directory with the counting modules, removed when dropped.
-fn prepare(user: Option<&User>) -> anyhow::Result<tempfile::TempDir> {
-    let above = env::temp_dir();
-    // Python sees this path, so it must be the real one.
-    let above = above.canonicalize().with_context(|| format!("cannot use {above:?} for temporary files"))?;
-    // tempfile gives access to the owner only.
-    let directory = tempfile::Builder::new().prefix("dwell-hits-").tempdir_in(&above);
-    let directory = directory.with_context(|| format!("cannot create a directory in {above:?}"))?;
-    for (name, text) in FILES {
-        let path = directory.path().join(name);
-        fs::write(&path, text).with_context(|| format!("cannot write {path:?}"))?;
-    }
-    if let Some(user) = user {
-        // The owner of the directory has access to everything in it.
-        chown(directory.path(), Some(user.uid), Some(user.gid))
-            .with_context(|| format!("cannot give {:?} to {:?}", directory.path(), user.name))?;
-    }
-    Ok(directory)
-}
-
-/// `PYTHONPATH` with the directory in front of its present value.
-fn python_path(directory: &Path) -> anyhow::Result<OsString> {
+/// `PYTHONPATH` with the directory in front of its present value, which another user does not get.
+fn python_path(directory: &Path, user: Option<&User>) -> anyhow::Result<OsString> {
     if directory.as_os_str().as_bytes().contains(&b':') {
         bail!("cannot add {directory:?} to PYTHONPATH: it contains a colon\ntry: TMPDIR=/tmp");
     }
     let mut path = directory.as_os_str().to_owned();
-    if let Some(before) = env::var_os("PYTHONPATH").filter(|before| !before.is_empty()) {
+    let own = user.is_none_or(|user| !user.is_another());
+    if let Some(before) = env::var_os("PYTHONPATH").filter(|before| own && !before.is_empty()) {
         path.push(":");
         path.push(before);
     }
@@ -208,11 +193,11 @@ fn functions<'a>(counts: &'a Counts, asked: &str) -> Vec<(&'a Function, &'a BTre
 }
 
 /// The function from its first line to its last.
-fn whole(function: &Function, hits: &BTreeMap<u32, u64>) -> HitFunction {
+fn whole(function: &Function, hits: &BTreeMap<u32, u64>, sources: &Sources) -> HitFunction {
     let ends = (hits.keys().next(), hits.keys().next_back());
     let first = ends.0.map_or(function.first_line, |line| function.first_line.min(*line));
     let last = ends.1.map_or(first, |line| (*line).min(first.saturating_add(LINES)));
-    let text = source_text(&function.file).unwrap_or_default();
+    let text = sources.text(&function.file).unwrap_or_default();
     let mut source = text.lines().skip(first.saturating_sub(1) as usize);
     let lines = (first..=last)
         .map(|line| FunctionLine {
@@ -226,7 +211,7 @@ fn whole(function: &Function, hits: &BTreeMap<u32, u64>) -> HitFunction {
 }
 
 /// The lines with the most hits. Python's start-up and import system are only summed up.
-fn table(counts: &Counts, look: Look) -> String {
+fn table(counts: &Counts, sources: &Sources, look: Look) -> String {
     let mut lines: Vec<(u64, &Function, u32)> = Vec::new();
     for (function, of_function) in &counts.functions {
         let hit = of_function.iter().filter(|(_, hits)| **hits > 0);
@@ -236,11 +221,11 @@ fn table(counts: &Counts, look: Look) -> String {
         lines.into_iter().partition(|(_, function, _)| !function.file.starts_with("<frozen "));
     own.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
     let shown = if own.len() == TABLE + 1 { own.len() } else { own.len().min(TABLE) };
-    let mut sources: BTreeMap<&str, Option<String>> = BTreeMap::new();
+    let mut texts: BTreeMap<&str, Option<String>> = BTreeMap::new();
     let hot: Vec<HotLine> = own[..shown]
         .iter()
         .map(|(hits, function, line)| {
-            let text = sources.entry(&function.file).or_insert_with(|| source_text(&function.file));
+            let text = texts.entry(&function.file).or_insert_with(|| sources.text(&function.file));
             let nth = (*line as usize).saturating_sub(1);
             HotLine {
                 file: function.file.clone(),

@@ -42,6 +42,7 @@ pub(crate) fn ladder(args: &LadderArgs) -> anyhow::Result<u8> {
     let others = others(&args.beside)?;
     let outputs = open(args)?;
     let measured = measure(&asked, &mut signals, args.quiet);
+    drop(signals);
     if measured.whole && !args.no_keep {
         kept::keep(&measured.ladder);
     }

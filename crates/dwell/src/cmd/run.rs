@@ -7,13 +7,16 @@ use crate::cmd::{count, hits, ladder};
 use crate::exit;
 use crate::kept;
 use crate::out::{Outputs, Page, RunResult};
+use crate::output;
 use crate::trial::Trial;
 use analyse::extrapolate::{Job, Work};
 use anyhow::Context;
 use model::Trailer;
-use observe::Request;
 use observe::output_lines::OutputLines;
+use observe::{Request, Sources};
 use probe::Repeated;
+use sys::foreign::Rights;
+use sys::rights;
 use sys::signals::Signals;
 use sys::spawn::Command;
 use sys::user::User;
@@ -28,12 +31,13 @@ pub(crate) fn run(args: RunArgs) -> anyhow::Result<u8> {
         return hits::run(&args, function);
     }
     let asked = probe::Asked::of(args.probe)?;
-    // From here on Ctrl-C goes to the program, and the report is still written.
-    let mut signals = Signals::take_over().context("cannot handle signals")?;
     let user = args.user.as_deref().map(User::look_up).transpose()?;
     let page = if args.quiet { Page::None } else { Page::Stderr };
     let outputs = args.page.open(page, args.watching.keep.as_deref(), &[])?;
     let mut trial = Trial::prepare(&args.watching)?;
+    // Outputs are open: that of a pipe waits for its reader, and Ctrl-C ends that. From here on it
+    // goes to the program, and the report is still written.
+    let mut signals = Signals::take_over().context("cannot handle signals")?;
 
     let counts_lines = matches!(args.page.work, Some(Work::Lines(_)));
     let lines = counts_lines.then(OutputLines::before).transpose()?;
@@ -44,14 +48,33 @@ pub(crate) fn run(args: RunArgs) -> anyhow::Result<u8> {
     let job = args.page.job(lines.and_then(OutputLines::after));
     let costs = if args.ladder { ladder::after_a_run(&mut signals, args.quiet) } else { kept::costs() };
     let asked_to_end = recorded.was_asked_to_end();
+    let rights = request.command.user.as_ref().map_or_else(Rights::own, Rights::of_user);
+    let sources = Sources::of(rights, recorded.users());
     let trailer = recorded.trailer(costs);
     let quiet = args.quiet;
+    // What comes now may wait as well.
+    drop(signals);
+    if asked.is_none() {
+        rights::give_up();
+    }
+    let job = OfRun { job, sources };
     finish(trial, &trailer, outputs, args.page, job, |result| {
         let repeated = Repeated { command: &request.command, ending: trailer.ending, asked_to_end, quiet };
         if let Some(asked) = asked {
-            asked.probe(result, &repeated, &mut signals);
+            match Signals::take_over() {
+                Ok(mut signals) => asked.probe(result, &repeated, &mut signals),
+                Err(error) => output::complain(&format!("no probe: cannot handle signals: {error}")),
+            }
         }
     })
+}
+
+/// What is known of a run besides its recording.
+pub(super) struct OfRun {
+    /// Its work, and that of the whole job.
+    pub(super) job: Option<Job>,
+    /// Reads the sources that its programs named.
+    pub(super) sources: Sources,
 }
 
 /// Analyses the recording, does what is left to do with the result, and writes the outputs; returns
@@ -61,11 +84,11 @@ pub(super) fn finish(
     trailer: &Trailer,
     outputs: Outputs<RunResult>,
     page: PageArgs,
-    job: Option<Job>,
+    of_run: OfRun,
     then: impl FnOnce(&mut RunResult),
 ) -> anyhow::Result<u8> {
-    let analysed = trial.analyse(trailer, job.as_ref())?;
-    let mut result = RunResult::new(analysed.header, analysed.analysis, page.code);
+    let analysed = trial.analyse(trailer, of_run.job.as_ref())?;
+    let mut result = RunResult::new(analysed.header, analysed.analysis, page.code, of_run.sources);
     then(&mut result);
     let mut outcome = outputs.write(&result, &page.look);
     outcome.errors.splice(..0, analysed.errors);

@@ -10,9 +10,11 @@ use analyse::extrapolate::with_job;
 use anyhow::Context;
 use model::recording::{Ending, WindowEnd};
 use model::{Analysis, Event, Header, Ns, Seen, Trailer};
+use observe::Sources;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use store::Reader;
+use sys::foreign::Rights;
 
 /// The ending of a program whose end was not recorded; no program can exit with this status.
 const NO_ENDING: Ending = Ending::Code(-1);
@@ -31,8 +33,10 @@ pub(crate) fn show(args: ShowArgs) -> anyhow::Result<u8> {
         seen.event(&header, &event);
         analyser.event(&event);
     }
+    let owner = reader.owner();
     let end = reader.end();
     let trailer = end.trailer.unwrap_or_else(|| seen.trailer());
+    let sources = sources(&trailer, owner);
     let mut analysis = match &end.result {
         // Events beyond the limit were analysed during the recording, and are not kept.
         Some(result) if trailer.kept_until.is_some() => stored(result, &args)?,
@@ -44,10 +48,20 @@ pub(crate) fn show(args: ShowArgs) -> anyhow::Result<u8> {
         analysis.run.coverage.notes.push(notice);
     }
     let (analysis, unanswered) = with_job(analysis, args.page.job(None).as_ref());
-    let result = RunResult::new(header, analysis, args.page.code);
+    let result = RunResult::new(header, analysis, args.page.code, sources);
     let mut outcome = outputs.write(&result, &args.page.look);
     outcome.errors.extend(unanswered.map(anyhow::Error::from));
     Ok(if outcome.complain() { exit::DWELL_FAILED } else { 0 })
+}
+
+/// Reads what the recording names: that is up to the users of the programs, and to whoever could
+/// write the file.
+fn sources(trailer: &Trailer, owner: Option<u32>) -> Sources {
+    /// Of a user who may read only what everybody may, where the recording does not say whose the
+    /// programs were.
+    const NOBODY: u32 = 65_534;
+    let users = trailer.users.clone().unwrap_or_else(|| vec![NOBODY]);
+    Sources::of(Rights::own(), &users.into_iter().chain(owner).collect())
 }
 
 /// The result stored in place of events that were not kept.
@@ -104,6 +118,7 @@ impl LastSeen {
             kept_until: None,
             sliced: None,
             costs: Seen::unseen(WHY),
+            users: None,
         }
     }
 }

@@ -40,16 +40,19 @@ pub(crate) fn wake(args: &WakeArgs) -> anyhow::Result<u8> {
     let asked = asked(args)?;
     wakes::check(&asked, &wakes::usable_cpus(), wakes::resolution_ns()).map_err(refused)?;
     junit_has_verdict(&args.forms, asked.deadline.is_some(), JUDGED)?;
-    let mut signals = Signals::take_over().context("cannot handle signals")?;
     let page = if args.quiet { Page::None } else { Page::Stdout };
     let outputs = Outputs::open(&args.forms, page, None, &[])?;
+    let mut signals = Signals::take_over().context("cannot handle signals")?;
     analyse::wake::too_short(&asked).iter().for_each(|note| output::complain(note));
     let setup = Setup { idle_states: args.idle_states, spikes: !args.no_spikes };
     let mut progress = WakeProgress::new(args.quiet, asked.for_ns);
     let stop = Stop::new(&mut signals);
     let measured = measure(&asked, setup, &mut progress, &|| stop.asked());
     drop(progress);
-    let measured = match (measured, stop.status()) {
+    let ended_by = stop.status();
+    // Writing may wait: for the reader of a pipe, for a disk.
+    drop(signals);
+    let measured = match (measured, ended_by) {
         (Err(error), Some(status)) if ended_before_start(&error) => return Ok(status),
         (measured, _) => measured?,
     };
@@ -57,7 +60,7 @@ pub(crate) fn wake(args: &WakeArgs) -> anyhow::Result<u8> {
     if outputs.write(&result, &args.look).complain() {
         return Ok(exit::DWELL_FAILED);
     }
-    if let Some(status) = stop.status() {
+    if let Some(status) = ended_by {
         return Ok(status);
     }
     Ok(match result.0.verdict {

@@ -4,6 +4,7 @@ use super::render::{Form, Render};
 use crate::annotate;
 use clap::Args;
 use model::{Analysis, Diagnosis, Header, Probed, Run, Seen};
+use observe::Sources;
 use report::Look;
 use report::profile::{self, FlameOptions, FoldedOptions, FoldedTime, ProfileMetadata, SourceOptions};
 
@@ -39,14 +40,15 @@ pub(crate) struct RunResult {
     analysis: Analysis,
     diagnosis: Diagnosis,
     code: CodeArgs,
+    sources: Sources,
 }
 
 impl RunResult {
-    /// With what the analysis means.
-    pub(crate) fn new(header: Header, mut analysis: Analysis, code: CodeArgs) -> Self {
+    /// With what the analysis means. `sources` reads what its programs named.
+    pub(crate) fn new(header: Header, mut analysis: Analysis, code: CodeArgs, sources: Sources) -> Self {
         let diagnosis = analyse::diagnose(header.tier, &analysis);
         report::tell(&mut analysis.run, &diagnosis);
-        Self { header, analysis, diagnosis, code }
+        Self { header, analysis, diagnosis, code, sources }
     }
 
     /// The run, and what it means.
@@ -97,7 +99,7 @@ impl Render for RunResult {
 
 /// The page, with the requested views of code below it.
 fn page_text(result: &RunResult, look: Look) -> String {
-    let RunResult { analysis, diagnosis, code, .. } = result;
+    let RunResult { analysis, diagnosis, code, sources, .. } = result;
     let mut text = report::terminal(&analysis.run, diagnosis, look);
     if code.causes {
         text.push('\n');
@@ -110,14 +112,14 @@ fn page_text(result: &RunResult, look: Look) -> String {
     for function in &code.lines {
         text.push('\n');
         let options = SourceOptions { look, rows: SOURCE_ROWS };
-        let table = profile::source_table(&analysis.profile, function, &options, observe::source_text);
+        let table = profile::source_table(&analysis.profile, function, &options, |path| sources.text(path));
         text.push_str(&table.unwrap_or_else(|| {
             format!("no stack contains a function called {}\n", report::clean(function, look.unicode))
         }));
     }
     for function in &code.annotate {
         text.push('\n');
-        text.push_str(&match annotate::sampled(function, &analysis.addresses, look) {
+        text.push_str(&match annotate::sampled(function, &analysis.addresses, sources, look) {
             Ok(listing) => listing,
             Err(error) => {
                 format!("{error:#}").lines().map(|line| report::clean(line, look.unicode) + "\n").collect()

@@ -169,6 +169,28 @@ fn ctrl_c_ends_the_program_and_the_report_comes() {
     place.expect("status", "130\n");
 }
 
+/// Such a program is in a session of its own, which the terminal's signals do not reach.
+#[test]
+fn ctrl_c_and_ctrl_z_reach_the_program_of_another_user() {
+    use std::os::unix::fs::PermissionsExt;
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let place = Place::new();
+    fs::set_permissions(place.0.path(), PermissionsExt::from_mode(0o777)).unwrap();
+    let mut terminal = Terminal::open(place.0.path());
+    let script = "echo $$ > pid; while :; do sleep 0.05; done";
+    terminal.type_in(&format!("'{DWELL}' run -o page --user nobody sh -c '{script}'; echo $? > status\n"));
+    let pid = place.program();
+    terminal.type_in(CTRL_Z);
+    until("the program to stop", || state(&pid) == 'T');
+    std::thread::sleep(Duration::from_millis(100));
+    terminal.type_in("fg\n");
+    until("the program to go on", || state(&pid) != 'T');
+    terminal.type_in(CTRL_C);
+    until("the report", || place.read("page").contains("wall "));
+}
+
 #[test]
 fn ctrl_z_stops_both_and_fg_continues_both() {
     let place = Place::new();

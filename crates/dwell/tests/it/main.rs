@@ -39,6 +39,7 @@ mod real_programs;
 mod resolver;
 mod results;
 mod run_diff;
+mod safety;
 mod sheet;
 mod starved;
 mod strace_equal;

@@ -8,6 +8,7 @@ use crate::threads::Threads;
 use model::coverage::Source;
 use model::recording::{Comm, Cost, Tier};
 use model::{Event, Ns, Pid};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 use sys::clock::monotonic_ns;
@@ -277,6 +278,11 @@ impl Fallback {
         if let Some(perf) = &mut self.perf {
             perf.names(&self.threads, sink);
         }
+    }
+
+    /// The users who could have written what files with code say.
+    pub(crate) fn users(&self) -> BTreeSet<u32> {
+        self.perf.as_ref().map(|perf| perf.users().clone()).unwrap_or_default()
     }
 
     /// Events lost so far; they are in the stream too.

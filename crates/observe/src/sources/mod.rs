@@ -20,6 +20,7 @@ use model::files::FileUses;
 use model::recording::{Cost, Sliced, Tier};
 use model::{CallStats, Event, Ns, Pid, Seen};
 use perf::PerfRefusal;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -255,6 +256,14 @@ impl Instruments {
         match self {
             Instruments::Bpf(bpf) => bpf.names(sink),
             Instruments::Fallback(fallback, _) => fallback.names(sink),
+        }
+    }
+
+    /// The users who could have written what files with code say.
+    pub(crate) fn users(&self) -> BTreeSet<u32> {
+        match self {
+            Instruments::Bpf(bpf) => bpf.users().clone(),
+            Instruments::Fallback(fallback, _) => fallback.users(),
         }
     }
 

@@ -26,7 +26,7 @@ use model::coverage::{Extent, Source};
 use model::recording::{Calls, Comm, Object, SwitchIn, SwitchOut, SwitchOutState, WaitContext};
 use model::recording::{Event, SampleMode};
 use model::{Ns, Pid, Tid};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
@@ -142,6 +142,11 @@ impl Perf {
     pub(crate) fn names(&mut self, threads: &Threads, sink: &mut dyn FnMut(&Event)) {
         self.stacks.rest(threads, sink);
         self.stacks.names(|_| None, sink);
+    }
+
+    /// The users who could have written what files with code say.
+    pub(crate) fn users(&self) -> &BTreeSet<u32> {
+        self.stacks.users()
     }
 
     /// What is missing of the switches, in addition to [`Perf::sources`].

@@ -12,10 +12,10 @@ use model::Pid;
 use model::recording::CodeLocation;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use sys::foreign;
 
 /// The description of a process for the kernel half.
 pub(crate) type PythonTarget = (Pid, [u8; TARGET_LEN]);
@@ -34,7 +34,8 @@ pub(crate) fn expected(executable: &Path) -> Option<([u8; 16], [u8; TARGET_LEN])
     if !::python::discover::is_named_so(&executable) {
         return None;
     }
-    let Interpreter::Python(python) = ::python::identify(&executable, File::open(&executable).ok()?) else {
+    let Interpreter::Python(python) = ::python::identify(&executable, foreign::open(&executable).ok()?)
+    else {
         return None;
     };
     let (major, minor) = (rustix::fs::major(found.dev()), rustix::fs::minor(found.dev()));
@@ -79,10 +80,7 @@ impl Pythons {
 
     fn identify(&mut self, pid: Pid, path: &Path) -> Option<Arc<Python>> {
         let inside = PathBuf::from(format!("/proc/{pid}/root")).join(path.strip_prefix("/").unwrap_or(path));
-        let file = File::open(&inside).or_else(|_| File::open(path)).ok()?;
-        if !file.metadata().ok()?.is_file() {
-            return None;
-        }
+        let file = foreign::open(&inside).or_else(|_| foreign::open(path)).ok()?;
         match ::python::identify(path, file) {
             Interpreter::Python(python) => {
                 let python = Arc::from(python);

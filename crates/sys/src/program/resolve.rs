@@ -3,10 +3,10 @@
 //! It follows the rules of shells, without trying: the child then makes a single `execve`, which
 //! reports what only the kernel can check (a wrong architecture, a missing interpreter).
 
+use crate::foreign;
 use rustix::fs::Access;
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -136,7 +136,7 @@ pub(crate) fn text(error: &io::Error) -> String {
 /// still run: its first line is text. An ELF file for another machine is not.
 pub(crate) fn is_bare_script(path: &Path) -> bool {
     let mut start = Vec::with_capacity(128);
-    let Ok(file) = File::open(path) else { return false };
+    let Ok(file) = foreign::open(path) else { return false };
     if file.take(128).read_to_end(&mut start).is_err() {
         return false;
     }

@@ -7,12 +7,12 @@
 //! the program gets it twice.
 #![allow(unsafe_code)]
 
-use crate::origin::{empty_set, set_ignored};
+use crate::origin::{empty_set, is_ignored, set_ignored};
 use std::io;
 use std::mem::{MaybeUninit, size_of};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// The signals that are taken. The others keep their effect on dwell.
+/// The signals that are taken: SIGHUP unless it is ignored. The others keep their effect on dwell.
 const WATCHED: [i32; 11] = [
     libc::SIGHUP,
     libc::SIGINT,
@@ -67,7 +67,9 @@ impl Signals {
         // A parent that ignores SIGCHLD makes the kernel reap our children before we can wait for
         // them.
         set_ignored(libc::SIGCHLD, false);
-        let set = set_of(&WATCHED);
+        // nohup(1) ignores it, so that dwell outlasts its terminal.
+        let watched = WATCHED.into_iter().filter(|signal| *signal != libc::SIGHUP || !is_ignored(*signal));
+        let set = set_of(&watched.collect::<Vec<i32>>());
         let before = SignalMask(change_mask(libc::SIG_BLOCK, &set));
         // SAFETY: the set is initialised; -1 asks for a new descriptor.
         let fd = unsafe { libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };

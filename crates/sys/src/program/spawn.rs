@@ -11,11 +11,13 @@
 //! ```
 //!
 //! The child is held by a pipe and not by SIGSTOP: if dwell dies, the read ends and the child
-//! exits. It stays in dwell's process group, so that signals of the terminal reach it directly.
+//! exits. It stays in dwell's process group, so that signals of the terminal reach it directly;
+//! another user's has a session of its own, and gets them from dwell.
 //! Everything that needs memory is done before the fork.
 
 use crate::origin::origin;
 use crate::resolve::{self, NotRunnable};
+use crate::user::User;
 use child::ChildReport;
 use filter::CallFilter;
 use image::ExecImage;
@@ -129,6 +131,8 @@ struct Parts {
     /// The child is held while this end is open.
     hold: PipeWriter,
     status: PipeReader,
+    /// It has a session of its own.
+    apart: bool,
 }
 
 impl HeldProgram {
@@ -179,7 +183,8 @@ impl HeldProgram {
                 return Err(system("pidfd_open")(errno.into()));
             }
         };
-        let mut parts = Parts { pid, pidfd, path, hold, status };
+        let apart = command.user.as_ref().is_some_and(User::is_another);
+        let mut parts = Parts { pid, pidfd, path, hold, status, apart };
         match ChildReport::read(&mut parts.status).map_err(system("pipe"))? {
             ChildReport::Ready => Ok(HeldProgram(Some(parts))),
             ChildReport::Refused(errno) => {
@@ -218,7 +223,7 @@ impl HeldProgram {
                 parts.end()?;
                 Err(Error::Exec { path, errno, why: why_not_executed(errno) })
             }
-            _ => Ok(RunningProgram::new(parts.pid, parts.pidfd)),
+            _ => Ok(RunningProgram::new(parts.pid, parts.pidfd, parts.apart)),
         }
     }
 }

@@ -86,6 +86,21 @@ impl User {
     }
 }
 
+impl User {
+    /// Whether it is not dwell's own.
+    pub fn is_another(&self) -> bool {
+        self.uid != effective_uid()
+    }
+
+    /// The user with this ID, with all groups, if the tables can be read and have it.
+    pub fn of_uid(uid: u32) -> Option<Self> {
+        let read = |path| fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let passwd = read("/etc/passwd").ok()?;
+        let name = passwd.lines().filter_map(user_of_line).find(|user| user.uid == uid)?.name;
+        parse(&passwd, &read("/etc/group").unwrap_or_default(), &name).filter(|user| user.uid == uid)
+    }
+}
+
 /// Finds a user by name, else by ID, and the groups that list the name.
 fn parse(passwd: &str, group: &str, name_or_uid: &str) -> Option<User> {
     let users: Vec<User> = passwd.lines().filter_map(user_of_line).collect();

@@ -73,6 +73,18 @@ pub(super) fn is_ours(tid: Tid) -> io::Result<bool> {
     Ok(code == 0 && sender.unsigned_abs() == std::process::id())
 }
 
+/// Whether the program got rights by its execution that its caller does not have: those of the
+/// file's owner or group (set-user-ID), or capabilities. Then the kernel tells the C library so, by
+/// `AT_SECURE` of getauxval(3). What cannot be asked is taken to have.
+pub(super) fn has_rights_of_its_own(pid: Tid) -> bool {
+    const AT_SECURE: usize = 23;
+    const WORD: usize = size_of::<usize>();
+    let Ok(auxv) = fs::read(format!("/proc/{pid}/auxv")) else { return true };
+    let words: Vec<usize> =
+        auxv.as_chunks::<WORD>().0.iter().map(|word| usize::from_ne_bytes(*word)).collect();
+    words.as_chunks::<2>().0.iter().any(|[kind, value]| *kind == AT_SECURE && *value != 0)
+}
+
 /// Whether the program has a handler for a signal now.
 pub(super) fn is_handled(pid: Tid, signal: i32) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();

@@ -4,8 +4,6 @@
 use super::machine::{self, InstructionKind};
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 
 /// The limit of distinct addresses. Only programs that generate code exceed it; the rest is summed.
 const ADDRESSES_MAX: usize = 1 << 22;
@@ -18,7 +16,8 @@ pub(super) struct Map {
     /// The file offset of `start`.
     pub(super) offset: u64,
     pub(super) executable: bool,
-    inode: u64,
+    pub(super) dev: (u32, u32),
+    pub(super) inode: u64,
     /// Empty for memory without a name.
     pub(super) path: String,
 }
@@ -42,13 +41,16 @@ fn parse_map(line: &str) -> Option<Map> {
     let (start, end) = (hex(start)?, hex(end)?);
     let executable = fields.next()?.contains('x');
     let offset = hex(fields.next()?)?;
-    let inode = fields.nth(1)?.parse().ok()?;
+    let (major, minor) = fields.next()?.split_once(':')?;
+    let part = |text: &str| u32::from_str_radix(text, 16).ok();
+    let dev = (part(major)?, part(minor)?);
+    let inode = fields.next()?.parse().ok()?;
     let path = path.strip_suffix(" (deleted)").unwrap_or(path).to_owned();
-    Some(Map { start, end, offset, executable, inode, path })
+    Some(Map { start, end, offset, executable, dev, inode, path })
 }
 
 impl Map {
-    fn has(&self, address: u64) -> bool {
+    pub(super) fn has(&self, address: u64) -> bool {
         (self.start..self.end).contains(&address)
     }
 
@@ -56,13 +58,6 @@ impl Map {
     pub(super) fn address_of(&self, offset: u64) -> Option<u64> {
         let into = offset.checked_sub(self.offset)?;
         (into < self.end.checked_sub(self.start)?).then(|| self.start + into)
-    }
-
-    /// Whether it is of this file. The kernel's device numbers here and in stat(2) differ on btrfs
-    /// and overlayfs, so names and inodes decide.
-    pub(super) fn is_of(&self, file: &Path) -> bool {
-        Path::new(&self.path) == file
-            || fs::metadata(file).is_ok_and(|meta| self.inode != 0 && meta.ino() == self.inode)
     }
 }
 
@@ -160,6 +155,7 @@ mod tests {
     fn maps_are_read_as_the_kernel_writes_them() {
         let map = parse_map("55e0-55f0 r-xp 00001000 fe:00 1234      /usr/bin/a b (deleted)").unwrap();
         assert_eq!((map.start, map.end, map.offset, map.inode), (0x55e0, 0x55f0, 0x1000, 1234));
+        assert_eq!(map.dev, (0xfe, 0));
         assert!(map.executable && map.path == "/usr/bin/a b");
         assert_eq!(map.address_of(0x1008), Some(0x55e8));
         assert_eq!((map.address_of(0xfff), map.address_of(0x1010)), (None, None));

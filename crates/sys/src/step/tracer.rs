@@ -1,8 +1,11 @@
 //! The stepping loop: takes a report of a thread, counts its location, and resumes it.
 
+use super::identity::FileIdentity;
 use super::limits::StopReason;
 use super::machine::{BREAKPOINT, BREAKPOINT_MOVES, InstructionKind};
-use super::memory::{exchange, hide_trap_flag, is_handled, is_ours, read_code, return_address};
+use super::memory::{
+    exchange, has_rights_of_its_own, hide_trap_flag, is_handled, is_ours, read_code, return_address,
+};
 use super::ptrace::{self, CloneKind, Report, Tid, registers};
 use super::scope::{FunctionRanges, Scope};
 use super::tally::{self, Tally};
@@ -57,6 +60,8 @@ enum CountingPhase {
 pub(super) struct Tracer<'a> {
     pid: Tid,
     code: Option<&'a FunctionRanges>,
+    /// The function's file; none where it cannot be read.
+    file: Option<FileIdentity>,
     steps_max: u64,
     nudge: &'a Nudge,
     pub(super) tally: Tally,
@@ -90,6 +95,7 @@ impl<'a> Tracer<'a> {
         Tracer {
             pid,
             code,
+            file: code.and_then(|code| FileIdentity::of(&code.file)),
             steps_max: steps_max.unwrap_or(u64::MAX),
             nudge,
             tally: Tally::default(),
@@ -210,6 +216,7 @@ impl<'a> Tracer<'a> {
 
     /// A new program in the process: one thread, new memory.
     fn begin(&mut self, tid: Tid) -> io::Result<()> {
+        self.release_strays()?;
         self.threads.clear();
         self.waiting.clear();
         self.deferred.clear();
@@ -219,7 +226,10 @@ impl<'a> Tracer<'a> {
         self.tally.new_memory();
         *self.thread(tid) =
             TracedThread { stopped: true, inside: self.code.is_none(), ..TracedThread::default() };
-        if self.code.is_some() {
+        if has_rights_of_its_own(self.pid) {
+            // Whoever chose the program must not choose where such a one stops.
+            self.let_go(StopReason::Entrusted);
+        } else if self.code.is_some() {
             self.phase = CountingPhase::Seeking;
             self.seek(tid)?;
         }
@@ -228,9 +238,9 @@ impl<'a> Tracer<'a> {
 
     /// Searches the maps for the function's file, and inserts the first breakpoint.
     fn seek(&mut self, tid: Tid) -> io::Result<()> {
-        let Some(code) = self.code else { return Ok(()) };
+        let (Some(code), Some(file)) = (self.code, &self.file) else { return Ok(()) };
         let maps = tally::maps(self.pid);
-        let map = maps.iter().filter(|map| map.executable && map.is_of(&code.file));
+        let map = maps.iter().filter(|map| map.executable && file.is_of(map));
         let Some(entry) = map.filter_map(|map| map.address_of(code.entry)).next() else { return Ok(()) };
         self.slide = Some(entry.wrapping_sub(code.entry));
         self.phase = CountingPhase::Counting;

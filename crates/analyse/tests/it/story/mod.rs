@@ -275,5 +275,6 @@ fn trailer(reaped_at: Ns) -> Trailer {
         kept_until: None,
         sliced: None,
         costs: Seen::unseen("no ladder is kept"),
+        users: None,
     }
 }

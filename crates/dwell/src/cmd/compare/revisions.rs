@@ -2,10 +2,10 @@
 //! own, built before anything is timed, kept by commit.
 
 mod git;
-mod private;
 
 use crate::cli::RevisionArgs;
 use crate::output;
+use crate::private;
 use crate::progress::ProgressLine;
 use anyhow::{Context, bail};
 use git::Git;

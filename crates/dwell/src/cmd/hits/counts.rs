@@ -7,9 +7,13 @@
 use anyhow::Context;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::PathBuf;
+use sys::foreign;
 
+/// What the names of files end with.
+const KNOWN: [&str; 3] = ["hits", "old", "failed"];
 const MAGIC: u64 = 0x6477_656c_6c68_3031;
 const WORD: usize = 8;
 const FIRST_WORD: usize = 8;
@@ -46,20 +50,23 @@ impl Counts {
     ///
     /// # Errors
     /// The directory itself cannot be read.
-    pub(super) fn read(directory: &Path, root: u32) -> anyhow::Result<Self> {
+    pub(super) fn read(directory: &File, root: u32) -> anyhow::Result<Self> {
         let mut counts = Self::default();
-        for entry in fs::read_dir(directory).with_context(|| format!("cannot read {directory:?}"))? {
-            let path = entry.with_context(|| format!("cannot read {directory:?}"))?.path();
+        let failed = "cannot read the counts";
+        let listed = format!("/proc/self/fd/{}", directory.as_raw_fd());
+        for entry in fs::read_dir(listed).context(failed)? {
+            let path = PathBuf::from(entry.context(failed)?.file_name());
+            let known = path.extension().is_some_and(|ending| KNOWN.iter().any(|known| *known == ending));
             // The counting modules make neither links nor pipes.
-            if !path.symlink_metadata().is_ok_and(|found| found.is_file()) {
+            let Some(file) = known.then(|| foreign::open_in(directory, &path).ok()).flatten() else {
                 continue;
-            }
+            };
             match path.extension().and_then(|extension| extension.to_str()) {
-                Some("hits") if !counts.add_file(&path) => {
+                Some("hits") if !counts.add_file(&file) => {
                     *counts.uncounted.entry("damaged count file".to_owned()).or_default() += 1;
                 }
                 Some("old") => {
-                    let (version, python) = note(&path);
+                    let (version, python) = note(&file);
                     let why =
                         format!("{python} is Python {version}; exact counts need 3.12 (sys.monitoring)");
                     if path.file_stem().is_some_and(|stem| *stem == *root.to_string()) {
@@ -68,7 +75,7 @@ impl Counts {
                     *counts.uncounted.entry(why).or_default() += 1;
                 }
                 Some("failed") => {
-                    let (what, python) = note(&path);
+                    let (what, python) = note(&file);
                     *counts.uncounted.entry(format!("{python}: {what}")).or_default() += 1;
                 }
                 _ => {}
@@ -83,8 +90,7 @@ impl Counts {
     }
 
     /// Adds the counts of one process; false if they cannot be read.
-    fn add_file(&mut self, path: &Path) -> bool {
-        let Ok(file) = File::open(path) else { return false };
+    fn add_file(&mut self, file: &File) -> bool {
         let mut head = [0; FIRST_WORD * WORD];
         if file.read_exact_at(&mut head, 0).is_err() {
             return false;
@@ -153,10 +159,10 @@ fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
 }
 
 /// The note of a process without counts, and which Python it is.
-fn note(path: &Path) -> (String, String) {
+fn note(file: &File) -> (String, String) {
     const LONGEST: u64 = 4096;
     let mut bytes = vec![0; LONGEST as usize];
-    let read = File::open(path).and_then(|file| file.read_at(&mut bytes, 0)).unwrap_or(0);
+    let read = file.read_at(&mut bytes, 0).unwrap_or(0);
     let text = String::from_utf8_lossy(&bytes[..read]).trim_end().to_owned();
     let (what, python) = text.rsplit_once('\t').unwrap_or((&text, "a Python"));
     (what.replace('\t', ": "), python.to_owned())
@@ -256,7 +262,7 @@ mod tests {
         file("5.old", b"3.8.1\t/usr/bin/python3\n");
         file("6.failed", b"");
         std::os::unix::fs::symlink("/dev/zero", top.path().join("7-1.hits")).unwrap();
-        let counts = Counts::read(top.path(), 5).unwrap();
+        let counts = Counts::read(&File::open(top.path()).unwrap(), 5).unwrap();
         assert_eq!(counts.uncounted["damaged count file"], 3);
         assert!(counts.refused.unwrap().starts_with("/usr/bin/python3 is Python 3.8.1; "));
         assert!(counts.functions.is_empty());

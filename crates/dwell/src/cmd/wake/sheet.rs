@@ -96,6 +96,8 @@ pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
     let done = sheet.results.len();
     sheet.results.extend(ended_early);
     let result = SheetResult { sheet, json };
+    let ended_by = stop.status();
+    drop(signals);
     let outcome = outputs.write(&result, &args.look);
     let failed = outcome.complain();
     let SheetResult { sheet, .. } = result;
@@ -113,7 +115,7 @@ pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
     if failed {
         return Ok(exit::DWELL_FAILED);
     }
-    if let Some(status) = stop.status() {
+    if let Some(status) = ended_by {
         return Ok(status);
     }
     Ok(worst(&sheet.results))

@@ -75,6 +75,7 @@ use model::{CallStats, Event, Ns, Pid, Seen};
 use python::TARGET_LEN;
 pub(crate) use refusal::BpfRefusal;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use std::path::Path;
 use sys::clock::monotonic_ns;
 use tracing::Tracing;
@@ -380,6 +381,11 @@ impl Bpf {
         self.drain.stacks(&mut self.stacks);
         self.stacks.rest(&self.threads, sink);
         self.stacks.names(|addresses| names::ask(&mut self.ebpf, addresses), sink);
+    }
+
+    /// The users who could have written what files with code say.
+    pub(crate) fn users(&self) -> &BTreeSet<u32> {
+        self.stacks.users()
     }
 
     /// Sources that turned out less complete than announced.

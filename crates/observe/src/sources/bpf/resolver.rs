@@ -13,9 +13,12 @@ use listing::{Flow, disassemble};
 use model::Pid;
 use model::coverage::{Extent, Source};
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use sys::foreign;
 
 const FUNCTION: &str = "getaddrinfo";
 
@@ -44,18 +47,23 @@ const NAMES: &[&str] = &["libc.so", "libc-2.", "ld-musl-"];
 /// if anything.
 pub(super) fn attach(ebpf: &mut Ebpf, pids: &[Pid]) -> Option<Source> {
     let mut libraries = BTreeMap::new();
+    let mut refused = Vec::new();
     let own = LIBRARIES.iter().map(PathBuf::from);
     for path in own.chain(pids.iter().flat_map(|pid| mapped(*pid))) {
-        if let Ok(file) = fs::metadata(&path) {
-            libraries.entry((file.dev(), file.ino())).or_insert(path);
+        match opened(&path) {
+            Ok((which, file)) => {
+                libraries.entry(which).or_insert((path, file));
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => refused.push((path, error.to_string())),
         }
     }
-    let why: Vec<String> = libraries
-        .values()
-        .filter_map(|library| {
-            let why = attach_to(ebpf, library).err()?;
-            Some(format!("lookups through {}: {why}", library.display()))
-        })
+    let failed =
+        libraries.into_values().filter_map(|(path, file)| Some((path, attach_to(ebpf, file).err()?)));
+    refused.extend(failed);
+    let why: Vec<String> = refused
+        .into_iter()
+        .map(|(library, why)| format!("lookups through {}: {why}", library.display()))
         .collect();
     (!why.is_empty()).then(|| Source {
         name: "names".into(),
@@ -76,9 +84,22 @@ fn mapped(pid: Pid) -> Vec<PathBuf> {
     paths.filter(is_library).map(|path| PathBuf::from(format!("/proc/{pid}/root{path}"))).collect()
 }
 
-fn attach_to(ebpf: &mut Ebpf, library: &Path) -> Result<(), String> {
-    let file = fs::File::open(library).map_err(|error| error.to_string())?;
-    let (entry, returns) = entry_and_returns(&Image::open(file).map_err(|error| error.to_string())?)?;
+/// A library, and which file it is. What is attached to it stands in every process that maps the
+/// file: so only a file that nobody but root can change, by rights or in place, will do.
+fn opened(path: &Path) -> io::Result<((u64, u64), File)> {
+    let file = foreign::open(path)?;
+    let found = file.metadata()?;
+    match foreign::changed_by_others(&found) {
+        None => Ok(((found.dev(), found.ino()), file)),
+        Some(why) => Err(io::Error::new(ErrorKind::PermissionDenied, why)),
+    }
+}
+
+fn attach_to(ebpf: &mut Ebpf, file: File) -> Result<(), String> {
+    // The path of the descriptor: at that of the library another file may stand by now.
+    let library = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    let read = file.try_clone().map_err(|error| error.to_string())?;
+    let (entry, returns) = entry_and_returns(&Image::open(read).map_err(|error| error.to_string())?)?;
     let why = |error: ProgramError| super::refusal::root_cause(&error);
     for (name, places) in [("resolver_answered", returns), ("resolver_asked", vec![entry])] {
         let program: &mut UProbe =
@@ -87,7 +108,7 @@ fn attach_to(ebpf: &mut Ebpf, library: &Path) -> Result<(), String> {
             program.load().map_err(why)?;
         }
         for place in places {
-            program.attach(place, library, UProbeScope::AllProcesses).map_err(why)?;
+            program.attach(place, &library, UProbeScope::AllProcesses).map_err(why)?;
         }
     }
     Ok(())
@@ -126,6 +147,27 @@ mod tests {
             assert_eq!(bytes[last..last + 4], 0xd65f_03c0u32.to_le_bytes());
             assert!(entry < at && at < entry + 65_536);
         }
+    }
+
+    #[test]
+    fn only_a_library_that_nobody_but_root_can_change_is_taken() {
+        use std::os::unix::fs::{PermissionsExt, chown, symlink};
+        let top = tempfile::tempdir().unwrap();
+        let library = LIBRARIES.iter().find(|path| Path::new(path).exists()).expect("a C library");
+        let copy = top.path().join("libc.so.6");
+        fs::copy(library, &copy).unwrap();
+        assert!(opened(Path::new(library)).is_ok());
+        if sys::user::is_root() {
+            let (which, _) = opened(&copy).unwrap();
+            let link = top.path().join("link");
+            symlink(&copy, &link).unwrap();
+            assert_eq!(opened(&link).unwrap().0, which, "the file decides, not its name");
+            fs::set_permissions(&copy, fs::Permissions::from_mode(0o666)).unwrap();
+            assert!(opened(&copy).unwrap_err().to_string().contains("others than root may write"));
+            fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
+            chown(&copy, Some(65_534), None).unwrap();
+        }
+        assert!(opened(&copy).unwrap_err().to_string().contains("belongs to user"));
     }
 
     #[test]

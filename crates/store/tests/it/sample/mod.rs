@@ -243,6 +243,7 @@ fn trailer() -> Trailer {
         sliced: None,
         // The value in older recordings.
         costs: Seen::unseen("made by a dwell that did not record it"),
+        users: None,
     }
 }
 

@@ -7,7 +7,9 @@ use super::filter::CallFilter;
 use super::image::ExecImage;
 use crate::origin::InheritedSignals;
 use crate::user::User;
+use rustix::io::Errno;
 use rustix::process::Pid;
+use rustix::thread::{CapabilitySet, CapabilitySets, clear_ambient_capability_set, set_capabilities};
 use std::ffi::c_int;
 use std::io::{self, PipeReader, Read};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -143,9 +145,45 @@ fn make(changes: &Changes) -> Result<(), c_int> {
     changes.filter.as_ref().map_or(Ok(()), CallFilter::put_in_force)
 }
 
+/// Becomes another user, with nothing of dwell's that would outlast it: no descriptors but the
+/// standard ones, no capabilities that an execution could bring back, and a session without dwell's
+/// terminal, into which it could type what root's shell then reads (TIOCSTI).
+fn become_user(user: &User) -> Result<(), c_int> {
+    let another = user.is_another();
+    set_ids(user)?;
+    if !another {
+        return Ok(());
+    }
+    // SAFETY: takes nothing. A child that was just forked leads no group, so it cannot fail.
+    unsafe { libc::setsid() };
+    close_at_execve();
+    let none = CapabilitySet::empty();
+    let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    // One system call each. The ambient ones went with root's ID, unless that was forbidden.
+    let _ = clear_ambient_capability_set();
+    set_capabilities(None, sets).map_err(Errno::raw_os_error)
+}
+
+/// Has all descriptors but the standard ones closed when the program is executed.
+fn close_at_execve() {
+    const FIRST: libc::c_long = 3;
+    const LAST: libc::c_long = 0xffff_ffff;
+    const CLOEXEC: libc::c_long = 4;
+    /// Looked at one by one before Linux 5.11: dwell itself opens fewer.
+    const MANY: libc::c_int = 65_536;
+    // SAFETY: takes three numbers.
+    if unsafe { libc::syscall(libc::SYS_close_range, FIRST, LAST, CLOEXEC) } == 0 {
+        return;
+    }
+    for fd in libc::STDERR_FILENO + 1..MANY {
+        // SAFETY: takes three numbers; one that is not open is no matter.
+        unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) };
+    }
+}
+
 /// Groups first: afterwards they may not be set. Raw system calls, because the C library's would
 /// also signal threads that the child does not have.
-fn become_user(user: &User) -> Result<(), c_int> {
+fn set_ids(user: &User) -> Result<(), c_int> {
     // SAFETY: the pointer is to as many group ids as the length says.
     let groups = unsafe { libc::syscall(libc::SYS_setgroups, user.groups.len(), user.groups.as_ptr()) };
     if groups != 0 {

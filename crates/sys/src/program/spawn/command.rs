@@ -5,7 +5,8 @@ use crate::user::User;
 use std::ffi::OsString;
 
 /// The command, and the user to run it as. The program inherits everything else (directory,
-/// environment, open files) from dwell.
+/// environment, open files) from dwell; another user's only the standard streams, and what is no
+/// secret of the environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
     /// A path, or a name to search for in `PATH`.

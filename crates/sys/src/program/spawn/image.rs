@@ -1,8 +1,9 @@
 //! The arguments of `execve`, prepared before the fork: the child must not allocate.
 
 use super::command::Command;
+use crate::origin;
 use crate::resolve::is_bare_script;
-use std::env;
+use crate::user::User;
 use std::ffi::{CStr, CString, OsStr, OsString, c_char};
 use std::io;
 use std::iter;
@@ -54,7 +55,7 @@ impl ExecImage {
     ) -> io::Result<Self> {
         let argv: Vec<&OsStr> =
             iter::once(&command.program).chain(&command.args).map(OsString::as_os_str).collect();
-        Self::of(path, is_bare_script(path), &argv, &environment(command, variables))
+        Self::of(path, is_bare_script(path), &argv, &environment(command, variables)?)
     }
 
     /// The image for the program at `path` with these arguments, its name first, and this
@@ -90,22 +91,68 @@ fn terminated(word: &OsStr) -> io::Result<CString> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a zero byte inside"))
 }
 
-/// dwell's own environment; for another user, with that user's name and home; and with `variables`.
-fn environment(command: &Command, variables: &[(OsString, OsString)]) -> Vec<OsString> {
+/// Variables that another user's program gets of dwell's environment, besides those that begin with
+/// `LC_`: where programs are, the language, the terminal, the time zone.
+const SHARED: [&str; 6] = ["PATH", "LANG", "LANGUAGE", "TERM", "COLORTERM", "TZ"];
+
+/// dwell's own environment; for another user, what of it is no secret, with that user's name and
+/// home; and with `variables`.
+fn environment(command: &Command, variables: &[(OsString, OsString)]) -> io::Result<Vec<OsString>> {
     let theirs: Vec<(&str, &str)> = match &command.user {
         Some(user) => vec![("HOME", &user.home), ("USER", &user.name), ("LOGNAME", &user.name)],
         None => Vec::new(),
     };
     let set = theirs.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
     let set: Vec<(OsString, OsString)> = set.chain(variables.iter().cloned()).collect();
-    let kept: Vec<(OsString, OsString)> =
-        env::vars_os().filter(|(name, _)| set.iter().all(|(set, _)| name != set)).collect();
-    kept.into_iter()
+    let own = origin::environment()?;
+    let all = command.user.as_ref().is_none_or(|user| !user.is_another() || is_called_by(user, &own));
+    let given = |name: &OsString| {
+        let shared = |name: &str| SHARED.contains(&name) || name.starts_with("LC_");
+        all || name.to_str().is_some_and(shared)
+    };
+    let kept = own.into_iter().filter(|(name, _)| given(name) && set.iter().all(|(set, _)| name != set));
+    let kept: Vec<(OsString, OsString)> = kept.collect();
+    Ok(kept
+        .into_iter()
         .chain(set)
         .map(|(mut entry, value)| {
             entry.push("=");
             entry.push(value);
             entry
         })
-        .collect()
+        .collect())
+}
+
+/// Whether the user called dwell, by sudo(8): then the environment is what sudo left of that user's
+/// own.
+fn is_called_by(user: &User, environment: &[(OsString, OsString)]) -> bool {
+    let uid = environment.iter().find(|(name, _)| name == "SUDO_UID");
+    uid.and_then(|(_, uid)| uid.to_str()?.parse().ok()) == Some(user.uid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_user_gets_no_secrets_of_dwells_environment() {
+        let user = User { name: "x".into(), uid: 54_321, gid: 7, groups: vec![7], home: "/home/x".into() };
+        let command = |user| Command { program: "p".into(), args: Vec::new(), user };
+        let names = |user| -> Vec<String> {
+            let entries = environment(&command(user), &[("ADDED".into(), "1".into())]).unwrap();
+            let name = |entry: &OsString| entry.to_str().unwrap().split('=').next().unwrap().to_owned();
+            entries.iter().map(name).collect()
+        };
+        let own = names(None);
+        // The tests have both from Cargo.
+        assert!(own.contains(&"CARGO_PKG_NAME".into()) && own.contains(&"PATH".into()), "{own:?}");
+        let theirs = names(Some(user.clone()));
+        for name in ["PATH", "HOME", "USER", "LOGNAME", "ADDED"] {
+            assert!(theirs.contains(&name.into()), "{name}: {theirs:?}");
+        }
+        let known = |name: &String| SHARED.contains(&name.as_str()) || name.starts_with("LC_");
+        assert_eq!(theirs.iter().filter(|name| !known(name)).count(), 4, "{theirs:?}");
+        let called = |uid: &str| is_called_by(&user, &[("SUDO_UID".into(), uid.into())]);
+        assert!(called("54321") && !called("0") && !called("") && !is_called_by(&user, &[]));
+    }
 }

@@ -22,6 +22,8 @@ pub struct RunningProgram {
     was_stopped: bool,
     /// A signal of those that end programs came.
     asked_to_end: bool,
+    /// It is in a session of its own: signals of dwell's terminal do not reach it.
+    apart: bool,
 }
 
 /// Signals by which people and service managers end programs.
@@ -29,7 +31,7 @@ const ENDING: [i32; 4] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTE
 
 impl RunningProgram {
     /// A child that executes the program.
-    pub(super) fn new(pid: Pid, pidfd: OwnedFd) -> Self {
+    pub(super) fn new(pid: Pid, pidfd: OwnedFd, apart: bool) -> Self {
         Self {
             pid,
             pidfd,
@@ -38,6 +40,7 @@ impl RunningProgram {
             stop_asked: false,
             was_stopped: false,
             asked_to_end: false,
+            apart,
         }
     }
 
@@ -104,7 +107,12 @@ impl RunningProgram {
     /// Forwards a signal to the program, unless it has it already (from the terminal) or sent it
     /// itself.
     fn pass_on(&self, signal: &signals::Signal) {
-        if !signal.from_kernel && signal.sender != self.pid() && self.ended.is_none() {
+        if self.apart && signal.from_kernel && self.ended.is_none() {
+            // To its whole group, as the terminal does. No shell could continue that group, so the
+            // kernel would not stop it for Ctrl-Z.
+            let stop = matches!(signal.number, libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU);
+            wait::kill_group(self.pid, if stop { libc::SIGSTOP } else { signal.number });
+        } else if !signal.from_kernel && signal.sender != self.pid() && self.ended.is_none() {
             wait::kill(self.pid, signal.number);
         }
     }

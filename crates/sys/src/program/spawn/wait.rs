@@ -116,6 +116,12 @@ fn in_our_units(rusage: &libc::rusage) -> Rusage {
     }
 }
 
+/// Sends `signal` to the group that a child leads.
+pub(super) fn kill_group(pid: Pid, signal: i32) {
+    // SAFETY: takes two numbers. A child that has just ended is no error.
+    unsafe { libc::kill(-pid.as_raw_nonzero().get(), signal) };
+}
+
 /// Sends `signal` to a child. It is ours and not waited for, so its PID cannot have been reused.
 pub(super) fn kill(pid: Pid, signal: i32) {
     // SAFETY: takes two numbers. A child that has just ended is no error.

@@ -1,4 +1,5 @@
-//! A directory that nobody else can write to: what lies in it is run.
+//! Directories that nobody else can write to, or put another in place of: what lies in them is run,
+//! or believed.
 
 use anyhow::{Context, bail};
 use std::fs::{self, DirBuilder, Metadata};
@@ -9,6 +10,9 @@ use std::path::{Path, PathBuf};
 const STICKY: u32 = 0o1000;
 const GROUP_WRITES: u32 = 0o020;
 const OTHERS_WRITE: u32 = 0o002;
+
+/// The variable that names the directory of things that can be made again.
+const CACHE: &str = "XDG_CACHE_HOME";
 
 /// Whose rights count.
 #[derive(Clone, Copy)]
@@ -21,20 +25,48 @@ struct Own {
 ///
 /// # Errors
 /// It cannot be made, or somebody else could put something there.
-pub(super) fn directory(base: &Path, names: &[&str]) -> anyhow::Result<PathBuf> {
+pub(crate) fn directory(base: &Path, names: &[&str]) -> anyhow::Result<PathBuf> {
     let own = Own { uid: sys::user::effective_uid(), gid: sys::user::effective_gid() };
     // Without links: those of others are not followed later.
     make(base)?;
-    let mut path = fs::canonicalize(base).with_context(|| format!("cannot use {base:?}"))?;
-    for above in path.ancestors() {
-        check(above, |found| why_not_above(found, own))?;
-    }
+    let mut path = above(base, CACHE)?;
     for name in names {
         path.push(name);
         make(&path)?;
-        check(&path, |found| why_not_own(found, own))?;
+        check(&path, CACHE, |found| why_not_own(found, own))?;
     }
     Ok(path)
+}
+
+/// The path of an existing directory without links.
+///
+/// # Errors
+/// It does not exist, or somebody else could put another one in place of it, or of one above it:
+/// then `variable` may name a better one.
+pub(crate) fn above(path: &Path, variable: &str) -> anyhow::Result<PathBuf> {
+    let own = Own { uid: sys::user::effective_uid(), gid: sys::user::effective_gid() };
+    let path = fs::canonicalize(path).with_context(|| format!("cannot use {path:?}"))?;
+    path.ancestors().try_for_each(|above| check(above, variable, |found| why_not_above(found, own)))?;
+    Ok(path)
+}
+
+/// Whether a directory, which may not be there yet, is the user's own. Root does not use one that
+/// somebody else could put there either.
+pub(crate) fn is_own(path: &Path) -> bool {
+    let safe = || nearest(path).is_some_and(|nearest| above(nearest, CACHE).is_ok());
+    is_of_user(path) && (!sys::user::is_root() || safe())
+}
+
+/// Whether a directory belongs to the user; for root, if it is not there yet, the nearest above it.
+pub(crate) fn is_of_user(path: &Path) -> bool {
+    let Some(nearest) = nearest(path) else { return false };
+    let counts = nearest == path || sys::user::is_root();
+    nearest.metadata().is_ok_and(|found| !counts || found.uid() == sys::user::effective_uid())
+}
+
+/// The path, or the nearest above it that exists.
+fn nearest(path: &Path) -> Option<&Path> {
+    path.ancestors().find(|above| above.symlink_metadata().is_ok())
 }
 
 fn make(path: &Path) -> anyhow::Result<()> {
@@ -42,13 +74,13 @@ fn make(path: &Path) -> anyhow::Result<()> {
     made.with_context(|| format!("cannot make {path:?}"))
 }
 
-fn check(path: &Path, why_not: impl Fn(&Metadata) -> Option<String>) -> anyhow::Result<()> {
+fn check(path: &Path, variable: &str, why_not: impl Fn(&Metadata) -> Option<String>) -> anyhow::Result<()> {
     let found = fs::symlink_metadata(path).with_context(|| format!("cannot use {path:?}"))?;
     match why_not(&found) {
         None => Ok(()),
         Some(why) => bail!(
-            "cannot keep builds in {path:?}, where others could put their own: {why}\n\
-             try: XDG_CACHE_HOME set to a directory that only you can write to"
+            "cannot keep anything in {path:?}, where others could put their own: {why}\n\
+             try: {variable} set to a directory that only you can write to"
         ),
     }
 }
@@ -125,6 +157,25 @@ mod tests {
         mode(top.path(), 0o1777);
         mode(&base, 0o770);
         assert_eq!(directory(&base, &["revisions", "name"]).unwrap(), made);
+    }
+
+    #[test]
+    fn one_that_is_there_or_not_yet_is_the_users_own() {
+        let top = tempfile::tempdir().unwrap();
+        let path = top.path().join("cache/dwell");
+        assert!(is_own(&path), "it would be made");
+        fs::create_dir_all(&path).unwrap();
+        assert!(is_own(&path));
+        if sys::user::is_root() {
+            chown(&path, Some(12_345), None).unwrap();
+            assert!(!is_own(&path));
+            chown(&path, Some(0), None).unwrap();
+            mode(path.parent().unwrap(), 0o777);
+            assert!(!is_own(&path), "another user can put his own there");
+            mode(path.parent().unwrap(), 0o755);
+            chown(top.path(), Some(12_345), None).unwrap();
+            assert!(!is_own(&path) && !is_own(&path.join("new")));
+        }
     }
 
     #[test]

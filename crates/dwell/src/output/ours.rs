@@ -1,0 +1,128 @@
+//! Whose the files are that root's dwell writes: root's alone, or the caller's of sudo.
+
+use std::env;
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
+use std::path::Path;
+
+/// Mode bits by which others than the owner write.
+const OTHERS_WRITE: u32 = 0o022;
+
+/// The user who called dwell with sudo(8), and that user's group.
+#[derive(Clone, Copy)]
+struct Caller {
+    uid: u32,
+    gid: u32,
+}
+
+impl Caller {
+    fn of_sudo() -> Option<Self> {
+        let number = |name| env::var(name).ok()?.parse().ok();
+        Some(Self { uid: number("SUDO_UID")?, gid: number("SUDO_GID")? })
+    }
+}
+
+/// Makes a new file. Results name files of other users and show what programs do, so root's are for
+/// root alone, or for the caller of sudo.
+pub(super) fn create(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    if !sys::user::is_root() {
+        return options.open(path);
+    }
+    let file = options.mode(0o600).open(path)?;
+    if let Some(caller) = Caller::of_sudo() {
+        // Where it cannot be, it stays root's.
+        let _ = fchown(&file, Some(caller.uid), Some(caller.gid));
+    }
+    Ok(file)
+}
+
+/// A file that was there, if root may write over it: in a directory that others write to, they
+/// could have put a link to one of root's there, or a file of their own.
+pub(super) fn checked(file: File, path: &Path) -> io::Result<File> {
+    if sys::user::is_root() && file.metadata()?.is_file() {
+        let above = store::above(path)?.metadata()?;
+        let caller = Caller::of_sudo().map(|caller| caller.uid);
+        if let Some(why) = why_not(&file.metadata()?, &path.symlink_metadata()?, &above, caller) {
+            return Err(io::Error::new(ErrorKind::PermissionDenied, why));
+        }
+    }
+    Ok(file)
+}
+
+/// Why root may not write to an open file, which `name` stands for in the directory `above`.
+fn why_not(open: &Metadata, name: &Metadata, above: &Metadata, caller: Option<u32>) -> Option<String> {
+    let trusted = |uid: u32| uid == 0 || Some(uid) == caller;
+    if above.mode() & OTHERS_WRITE == 0 && trusted(above.uid()) {
+        return None;
+    }
+    let whose = |found: &Metadata| format!("user {}, in a directory that others write to", found.uid());
+    if !trusted(name.uid()) {
+        let what = if name.is_symlink() { "a link" } else { "a file" };
+        return Some(format!("it is {what} of {}", whose(name)));
+    }
+    let same = (name.dev(), name.ino()) == (open.dev(), open.ino());
+    if !name.is_symlink() && !same {
+        return Some("it has been replaced by another file".to_owned());
+    }
+    if open.nlink() > 1 && same {
+        return Some("it has other names, and others write to its directory".to_owned());
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+    use tempfile::tempdir;
+
+    const NOBODY: u32 = 65_534;
+
+    #[test]
+    fn what_root_makes_is_for_root_alone() {
+        let top = tempdir().unwrap();
+        let path = top.path().join("new");
+        let made = create(&path).unwrap().metadata().unwrap();
+        if sys::user::is_root() && Caller::of_sudo().is_none() {
+            assert_eq!((made.uid(), made.mode() & 0o777), (0, 0o600));
+        }
+        assert_eq!(create(&path).unwrap_err().kind(), ErrorKind::AlreadyExists);
+    }
+
+    #[test]
+    fn root_follows_no_link_that_another_user_could_have_put() {
+        if !sys::user::is_root() {
+            return;
+        }
+        let top = tempdir().unwrap();
+        let at = |name: &str| top.path().join(name);
+        fs::write(at("roots"), "x").unwrap();
+        symlink("roots", at("own-link")).unwrap();
+        symlink("roots", at("link")).unwrap();
+        fs::hard_link(at("roots"), at("name")).unwrap();
+        fs::write(at("theirs"), "x").unwrap();
+        fs::write(at("own"), "x").unwrap();
+        chown(at("theirs"), Some(NOBODY), None).unwrap();
+        std::os::unix::fs::lchown(at("link"), Some(NOBODY), None).unwrap();
+        let said = |name: &str, caller| {
+            let (open, name) = (at(name).metadata().unwrap(), at(name).symlink_metadata().unwrap());
+            why_not(&open, &name, &top.path().metadata().unwrap(), caller)
+        };
+        for name in ["link", "theirs", "name", "own-link", "own"] {
+            assert_eq!(said(name, None), None, "{name}: the directory is root's alone");
+        }
+        fs::set_permissions(top.path(), Permissions::from_mode(0o1777)).unwrap();
+        assert!(said("link", None).unwrap().contains("a link of user 65534"));
+        assert!(said("theirs", None).unwrap().contains("a file of user 65534"));
+        assert!(said("name", None).unwrap().contains("other names"));
+        assert_eq!((said("own-link", None), said("own", None)), (None, None));
+        assert_eq!((said("theirs", Some(NOBODY)), said("link", Some(NOBODY))), (None, None));
+        fs::set_permissions(top.path(), Permissions::from_mode(0o755)).unwrap();
+        chown(top.path(), Some(NOBODY), None).unwrap();
+        assert!(said("theirs", None).is_some(), "the directory is theirs");
+    }
+}

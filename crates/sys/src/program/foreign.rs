@@ -1,0 +1,300 @@
+//! Opening what another user can influence: the one rule, for every reader of a file that a
+//! measured program names, maps, or leaves somewhere.
+//!
+//! A file is opened once, and everything is asked of its descriptor: what stands at a path may be
+//! another file a moment later. Opening waits for nobody (a pipe without a writer) and takes no
+//! terminal. Only regular files are read, and none of the kernel's own (`/proc/self/environ` is
+//! dwell's, whoever names it). What a program only *names* is read with the rights of its user:
+//! [`Rights`]. How much is read is up to the caller; [`Rights::read`] has a limit and a deadline.
+#![allow(unsafe_code)]
+
+use super::user::User;
+use rustix::fs::{CWD, Mode, OFlags};
+use rustix::process::Gid;
+use rustix::thread::{CapabilitySet, CapabilitySets};
+use std::fs::{File, Metadata};
+use std::io::{self, ErrorKind, Read};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// How long a file may take to be read: that of a file system in a program's hands never ends.
+const WITHIN: Duration = Duration::from_secs(2);
+
+/// File systems that are the kernel's own, of statfs(2): `/proc`, `/sys` and below, BPF's, those of
+/// control groups and of firmware.
+const KERNELS: [i64; 11] = [
+    0x9fa0,
+    0x6265_6572,
+    0x6462_6720,
+    0x7472_6163,
+    0x7363_6673,
+    0xcafe_4a11,
+    0x6265_6570,
+    0x6367_7270,
+    0x0027_e0eb,
+    0x6165_676c,
+    0xde5e_81e4,
+];
+
+/// Mode bits by which others than the owner write.
+const OTHERS_WRITE: u32 = 0o022;
+
+/// The rights of a user over files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rights {
+    uid: u32,
+    gid: u32,
+    groups: Vec<u32>,
+}
+
+/// Opens the regular file at a path, also through links: whose it is and which it is, the caller
+/// asks of the descriptor.
+///
+/// # Errors
+/// The system's error, or that it is no regular file.
+pub fn open(path: &Path) -> io::Result<File> {
+    checked(rustix::fs::openat(CWD, path, flags(), Mode::empty())?.into())
+}
+
+/// Opens the regular file of this name in an open directory. A link is an error.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_in(directory: impl AsFd, name: &Path) -> io::Result<File> {
+    let file = rustix::fs::openat(directory, name, flags() | OFlags::NOFOLLOW, Mode::empty())?;
+    checked(file.into())
+}
+
+/// Opening neither waits for the writer of a pipe nor makes a terminal ours.
+fn flags() -> OFlags {
+    OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC
+}
+
+fn checked(file: File) -> io::Result<File> {
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    let kind = rustix::fs::fstatfs(&file)?.f_type & 0xffff_ffff;
+    if KERNELS.contains(&kind) {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "it is a file of the kernel"));
+    }
+    Ok(file)
+}
+
+/// Who else than root can change a file, in words; none if nobody can.
+pub fn changed_by_others(found: &Metadata) -> Option<String> {
+    if found.uid() != 0 {
+        return Some(format!("it belongs to user {}", found.uid()));
+    }
+    let mode = found.mode() & 0o7777;
+    (mode & OTHERS_WRITE != 0).then(|| format!("others than root may write to it (mode {mode:o})"))
+}
+
+impl Rights {
+    /// Those of dwell's own user.
+    pub fn own() -> Self {
+        let groups = rustix::process::getgroups().unwrap_or_default();
+        Rights {
+            uid: rustix::process::geteuid().as_raw(),
+            gid: rustix::process::getegid().as_raw(),
+            groups: groups.into_iter().map(Gid::as_raw).collect(),
+        }
+    }
+
+    /// Those of a user that a program is run as.
+    pub fn of_user(user: &User) -> Self {
+        Rights { uid: user.uid, gid: user.gid, groups: user.groups.clone() }
+    }
+
+    /// Those of a user of whom only the number is known: with the groups of the user table, if any
+    /// has them.
+    pub fn of_uid(uid: u32) -> Self {
+        /// The group of those without one, as Linux has it by default.
+        const NOBODY: u32 = 65_534;
+        User::of_uid(uid).map_or(Rights { uid, gid: NOBODY, groups: Vec::new() }, |user| Self::of_user(&user))
+    }
+
+    /// Those of a process.
+    ///
+    /// # Errors
+    /// It has ended.
+    pub fn of_process(pid: u32) -> io::Result<Self> {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
+        parse(&status).ok_or_else(|| ErrorKind::InvalidData.into())
+    }
+
+    /// Whose they are.
+    pub fn uid(&self) -> u32 {
+        self.uid
+    }
+
+    /// Whether they are root's.
+    pub fn is_root(&self) -> bool {
+        self.uid == 0
+    }
+
+    /// The content of the regular file at a path that a program of this user named, if that user
+    /// may read it and it is no longer than `most_bytes`.
+    ///
+    /// # Errors
+    /// The system's error; that it is no regular file, is too large, or takes too long.
+    pub fn read(&self, path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
+        let (sender, receiver) = mpsc::channel();
+        let (rights, path) = (self.clone(), path.to_owned());
+        // In a thread of its own, which never gets its rights back.
+        let reader = std::thread::Builder::new().name("dwell-read".into());
+        reader.spawn(move || sender.send(rights.take().and_then(|()| whole(&path, most_bytes))))?;
+        receiver.recv_timeout(WITHIN).unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))
+    }
+
+    /// Gives the calling thread these rights and no others, for good.
+    fn take(&self) -> io::Result<()> {
+        if rustix::process::geteuid().is_root() {
+            if self.is_root() {
+                return Ok(());
+            }
+            let groups: Vec<Gid> = self.groups.iter().map(|gid| Gid::from_raw(*gid)).collect();
+            rustix::thread::set_thread_groups(&groups)?;
+            set_of_files(libc::SYS_setfsgid, self.gid)?;
+            set_of_files(libc::SYS_setfsuid, self.uid)?;
+        }
+        let none = CapabilitySet::empty();
+        rustix::thread::set_capabilities(
+            None,
+            CapabilitySets { effective: none, permitted: none, inheritable: none },
+        )?;
+        Ok(())
+    }
+}
+
+/// Sets the user or the group that files are accessed as, of this thread alone. The user's own ID
+/// stays: with another one that user could signal dwell.
+fn set_of_files(call: libc::c_long, id: u32) -> io::Result<()> {
+    const ASK: u32 = u32::MAX;
+    // SAFETY: takes a number and changes the calling thread alone. It says nothing of a failure, so
+    // it is asked, with a number that nobody has, what it is now.
+    let now = unsafe {
+        libc::syscall(call, id);
+        libc::syscall(call, ASK)
+    };
+    if now == libc::c_long::from(id) { Ok(()) } else { Err(ErrorKind::PermissionDenied.into()) }
+}
+
+fn whole(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
+    let file = open(path)?;
+    if file.metadata()?.len() > most_bytes {
+        return Err(ErrorKind::FileTooLarge.into());
+    }
+    let mut bytes = Vec::new();
+    file.take(most_bytes).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The rights over files in proc_pid_status(5): the last of the four IDs is that of files.
+fn parse(status: &str) -> Option<Rights> {
+    let numbers = |name: &str| -> Option<Vec<u32>> {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        line.split_ascii_whitespace().map(|number| number.parse().ok()).collect()
+    };
+    let (uids, gids) = (numbers("Uid:")?, numbers("Gid:")?);
+    Some(Rights { uid: *uids.get(3)?, gid: *gids.get(3)?, groups: numbers("Groups:")? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+    use tempfile::tempdir;
+
+    const NOBODY: u32 = 65_534;
+
+    fn nobody() -> Rights {
+        Rights { uid: NOBODY, gid: NOBODY, groups: Vec::new() }
+    }
+
+    #[test]
+    fn only_a_regular_file_is_opened_and_nothing_is_waited_for() {
+        let top = tempdir().unwrap();
+        let at = |name: &str| top.path().join(name);
+        fs::write(at("file"), "x").unwrap();
+        assert!(open(&at("file")).is_ok());
+        // Opening it in the usual way would wait for a writer for ever.
+        rustix::fs::mknodat(CWD, at("pipe"), rustix::fs::FileType::Fifo, Mode::RWXU, 0).unwrap();
+        for other in ["pipe", "."] {
+            assert_eq!(open(&at(other)).unwrap_err().kind(), ErrorKind::InvalidInput, "{other}");
+        }
+        for kernels in ["/dev/null", "/dev/zero", "/proc/self/environ", "/proc/self/mem", "/sys/kernel/mm"] {
+            assert!(open(Path::new(kernels)).is_err(), "{kernels}");
+        }
+        symlink("/proc/self/environ", at("link")).unwrap();
+        assert!(open(&at("link")).is_err());
+        assert!(open(&at("none")).is_err_and(|error| error.kind() == ErrorKind::NotFound));
+    }
+
+    #[test]
+    fn of_a_directory_no_link_is_followed() {
+        let top = tempdir().unwrap();
+        fs::write(top.path().join("file"), "x").unwrap();
+        symlink("file", top.path().join("link")).unwrap();
+        let directory = File::open(top.path()).unwrap();
+        assert!(open_in(&directory, Path::new("file")).is_ok());
+        assert!(open_in(&directory, Path::new("link")).is_err());
+    }
+
+    #[test]
+    fn what_others_may_change_is_told() {
+        let top = tempdir().unwrap();
+        let path = top.path().join("file");
+        fs::write(&path, "x").unwrap();
+        let said = |mode: u32| {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            changed_by_others(&path.metadata().unwrap())
+        };
+        if !rustix::process::geteuid().is_root() {
+            assert!(said(0o644).unwrap().contains("belongs to user"));
+            return;
+        }
+        assert_eq!((said(0o755), said(0o644)), (None, None));
+        assert!(said(0o664).unwrap().contains("664") && said(0o646).is_some());
+        chown(&path, Some(NOBODY), None).unwrap();
+        assert!(said(0o644).unwrap().contains("65534"));
+    }
+
+    #[test]
+    fn a_file_is_read_with_the_rights_of_the_user_who_named_it() {
+        let top = tempdir().unwrap();
+        fs::set_permissions(top.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let (open, secret) = (top.path().join("open"), top.path().join("secret"));
+        for (path, mode) in [(&open, 0o644), (&secret, 0o600)] {
+            fs::write(path, "text").unwrap();
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        }
+        assert_eq!(Rights::own().read(&secret, 9).unwrap(), b"text");
+        assert_eq!(Rights::own().read(&secret, 3).unwrap_err().kind(), ErrorKind::FileTooLarge);
+        if rustix::process::geteuid().is_root() {
+            assert_eq!(nobody().read(&open, 9).unwrap(), b"text");
+            assert_eq!(nobody().read(&secret, 9).unwrap_err().kind(), ErrorKind::PermissionDenied);
+            // A group of theirs counts, and one of dwell's does not.
+            chown(&secret, None, Some(7)).unwrap();
+            fs::set_permissions(&secret, fs::Permissions::from_mode(0o640)).unwrap();
+            assert!(nobody().read(&secret, 9).is_err());
+            assert!(Rights { groups: vec![7], ..nobody() }.read(&secret, 9).is_ok());
+        }
+        // This thread has kept its own.
+        assert!(fs::read(&secret).is_ok());
+    }
+
+    #[test]
+    fn a_process_says_whose_it_is() {
+        let status = "Name:\tx\nUid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\nGroups:\t8 9 \n";
+        assert_eq!(parse(status), Some(Rights { uid: 4, gid: 8, groups: vec![8, 9] }));
+        assert_eq!(parse("Uid:\t1\t2\t3\t4\nGid:\t5\n"), None);
+        assert_eq!(Rights::of_process(std::process::id()).unwrap().uid, Rights::own().uid);
+        assert!(Rights::of_process(u32::MAX).is_err());
+        assert_eq!(Rights::of_uid(NOBODY - 7).groups, Vec::<u32>::new());
+    }
+}
