@@ -17,6 +17,7 @@ use model::run::{
     Analysis, DiskRequests, FaultPlaces, Faults, FileTable, HandOvers, MemoryPeak, Programs, Run,
     ThreadLedger, Utilization,
 };
+use model::waits_at_once::WaitsAtOnce;
 use model::{Account, Header, Ns, Prediction, Seen, State};
 
 /// Two figures for one thing may differ by this much and still agree: 2 %, or 10 ms; and by what
@@ -63,6 +64,7 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> (Analysis, Option<
     let OfTier {
         pieces,
         beside,
+        waits_at_once,
         hand_overs,
         connections,
         lookups,
@@ -117,6 +119,7 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> (Analysis, Option<
         utilization,
         threads,
         waits,
+        waits_at_once,
         hand_overs,
         connections,
         lookups,
@@ -155,6 +158,7 @@ fn utilization(covered: Option<Covered>, wall_ns: Ns) -> Seen<Utilization> {
 struct OfTier {
     pieces: Pieces,
     beside: Beside,
+    waits_at_once: Seen<WaitsAtOnce>,
     hand_overs: Seen<HandOvers>,
     connections: Seen<Vec<ConnectionRow>>,
     lookups: Seen<Vec<LookupRow>>,
@@ -188,9 +192,11 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
             let memory_peak = memory_peak::traced(largest, header, trailer);
             let programs = Seen::Value(programs);
             let hand_overs = Seen::Value(closed.hand_overs);
+            let waits_at_once = Seen::Value(closed.waits_at_once);
             OfTier {
                 pieces,
                 beside,
+                waits_at_once,
                 hand_overs,
                 connections,
                 lookups,
@@ -217,9 +223,11 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
             let memory_peak = memory_peak::polled(&pieces.threads, header, trailer);
             let programs = Seen::unseen("when processes begin and end needs BPF");
             let hand_overs = Seen::unseen("which thread ended whose wait needs BPF");
+            let waits_at_once = Seen::unseen("which waits overlap needs BPF");
             OfTier {
                 pieces,
                 beside,
+                waits_at_once,
                 hand_overs,
                 connections,
                 lookups,

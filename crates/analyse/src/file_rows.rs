@@ -31,6 +31,10 @@ fn row(file: &FileUse, uses: &FileUses, names: &Names, threads: &[ThreadLedger])
         written: transfers(&file.written, uses.point_bytes, names.arch),
         flags: flags.into_iter().filter(|(has, _)| *has).map(|(_, name)| name.to_owned()).collect(),
         durable: file.durable.as_ref().and_then(|sum| durable(sum, names.arch)),
+        disk: file
+            .disk
+            .clone()
+            .and_then(|sum| if sum.reads + sum.writes > 0 { Seen::Value(sum) } else { Seen::Absent }),
     }
 }
 

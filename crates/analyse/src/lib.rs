@@ -38,6 +38,7 @@ mod surroundings;
 mod syscall_rows;
 mod trace;
 mod turns;
+mod under_way;
 pub mod wake;
 pub mod what_if;
 

@@ -58,6 +58,13 @@ pub(crate) fn scale(row: &mut CallRow, stats: &CallStats, sliced: &Sliced) {
         results.repeats = results.repeats.map(scaled);
         results.sizes.iter_mut().for_each(|(_, calls)| *calls = scaled(*calls));
         results.errors.iter_mut().for_each(|error| error.calls = scaled(error.calls));
+        if let Some(paths) = &mut results.paths {
+            paths.again = scaled(paths.again);
+            paths.again_failed = scaled(paths.again_failed);
+            for path in &mut paths.most {
+                (path.again, path.again_failed) = (scaled(path.again), scaled(path.again_failed));
+            }
+        }
     }
     row.calls = estimate.calls;
     row.estimate = Some(estimate);
@@ -94,7 +101,7 @@ pub(crate) fn why(sliced: &Sliced) -> String {
 mod tests {
     use super::*;
     use model::Call;
-    use model::run::{ErrorRow, ResultsRow};
+    use model::run::{ErrorRow, PathsRow, ResultsRow};
 
     #[test]
     fn counts_are_scaled_by_cpu_time() {
@@ -137,6 +144,7 @@ mod tests {
             zeros: 28,
             repeats: Some(42),
             errors: vec![ErrorRow { errno: 11, name: None, calls: 14 }],
+            paths: Some(PathsRow { sample: 7, again: 14_000, again_failed: 14, most: Vec::new() }),
         };
         let unscaled = CallRow {
             name: "read".into(),
@@ -156,6 +164,8 @@ mod tests {
         let results = row.results.value().unwrap();
         assert_eq!((results.bytes, results.zeros, results.repeats), (Some(500_000), 100, Some(150)));
         assert_eq!((results.sizes[0], results.errors[0].calls), ((1, 500_000), 50));
+        let paths = results.paths.as_ref().unwrap();
+        assert_eq!((paths.sample, paths.again, paths.again_failed), (7, 50_000, 50));
         let estimate = row.estimate.unwrap();
         assert_eq!((estimate.seen, estimate.lo, estimate.hi), (140_000, 428_000, Some(860_000)));
         assert!(why(&sliced).contains("10 % of the CPU time (16 windows)"), "{}", why(&sliced));

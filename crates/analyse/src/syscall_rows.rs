@@ -4,8 +4,8 @@
 use crate::calls::Arch;
 use crate::sliced;
 use model::recording::Trailer;
-use model::run::{CallRow, ErrorRow, ResultsRow};
-use model::{CallStats, Header, Seen};
+use model::run::{CallRow, ErrorRow, PathRow, PathsRow, ResultsRow};
+use model::{CallStats, Header, PathsAsked, Seen};
 use stats::Histogram;
 use std::cmp::Reverse;
 use syscalls::Errno;
@@ -55,13 +55,32 @@ fn results(call: &CallStats) -> Seen<ResultsRow> {
         zeros: results.zeros,
         repeats: results.repeats,
         errors: results.errors.iter().map(error).collect(),
+        paths: results.paths.as_ref().map(|paths| again(paths, call.calls)),
     })
+}
+
+/// Paths that were asked for again, of so many calls.
+fn again(paths: &PathsAsked, calls: u64) -> PathsRow {
+    // What the sample stands for is as many only on average.
+    let of_all = |some: u64| (u128::from(some) * u128::from(calls) / u128::from(paths.calls.max(1))) as u64;
+    let most = paths.most.iter().map(|one| PathRow {
+        path: one.path.clone(),
+        pid: one.pid,
+        again: of_all(one.again),
+        again_failed: of_all(one.failed),
+    });
+    PathsRow {
+        sample: paths.sample,
+        again: of_all(paths.again),
+        again_failed: of_all(paths.again_failed),
+        most: most.collect(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Call, CallResults};
+    use model::{Call, CallResults, PathAgain};
 
     #[test]
     fn results_have_sizes_in_bytes_and_errors_by_name() {
@@ -71,6 +90,7 @@ mod tests {
             zeros: 3,
             repeats: Some(2),
             errors: vec![(11, 7), (2, 1), (4000, 1)],
+            paths: None,
         };
         let mut call = CallStats {
             call: Call(0),
@@ -84,9 +104,16 @@ mod tests {
         };
         let Seen::Value(row) = super::results(&call) else { panic!("they are there") };
         assert_eq!((row.bytes, row.zeros, row.repeats), (Some(1100), 3, Some(2)));
-        assert_eq!(row.sizes, [(1, 100), (512, 1)]);
+        assert_eq!((row.sizes, row.paths), (vec![(1, 100), (512, 1)], None));
         let errors: Vec<_> = row.errors.iter().map(|one| (one.name.as_deref(), one.calls)).collect();
         assert_eq!(errors, [(Some("EAGAIN"), 7), (Some("ENOENT"), 1), (None, 1)]);
+        let most = vec![PathAgain { pid: 7, path: "/x".into(), again: 40, failed: 4 }];
+        let paths = PathsAsked { sample: 10, calls: 100, again: 50, again_failed: 20, most };
+        call.results.as_mut().expect("they are there").paths = Some(paths);
+        let Seen::Value(row) = super::results(&call) else { panic!("they are there") };
+        let most = vec![PathRow { pid: 7, path: "/x".into(), again: 45, again_failed: 4 }];
+        let paths = PathsRow { sample: 10, again: 56, again_failed: 22, most };
+        assert_eq!(row.paths, Some(paths), "in proportion: of 100 calls, of which there are 113");
         call.results = None;
         assert!(matches!(super::results(&call), Seen::Unseen(_)));
     }

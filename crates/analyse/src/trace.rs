@@ -505,6 +505,7 @@ impl Trace {
                 WakeReason::Request(request) if state == State::Disk => Some(*request),
                 _ => None,
             });
+            self.tree.under_way.waited(state, begin, at);
             self.tree.books.waits.record(
                 kind,
                 ended.thread,

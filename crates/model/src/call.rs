@@ -2,7 +2,7 @@
 //!
 //! Names belong to `analyse`; a recording made on one architecture is read on another.
 
-use crate::Ns;
+use crate::{Ns, Pid};
 use serde::{Deserialize, Serialize};
 
 /// One entry of a system-call table: the number, and whether it is the 32-bit ("compat") table of
@@ -79,6 +79,39 @@ pub struct CallResults {
     /// Calls that failed, by error number, the most frequent first. A few numbers of each call are
     /// kept apart: their sum may be less than all errors.
     pub errors: Vec<(u16, u64)>,
+    /// Of calls that open a file by its path or ask for one: how many gave a path again. None for
+    /// other calls, and in recordings that do not have it.
+    #[serde(default)]
+    pub paths: Option<PathsAsked>,
+}
+
+/// Of a sample of the calls of one kind: those with a path that the same process had given to the
+/// same call before, as far as the sample has that call too.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathsAsked {
+    /// Calls in the sample.
+    pub sample: u64,
+    /// For how many these stand.
+    pub calls: u64,
+    /// Of these, with a path that was asked for before.
+    pub again: u64,
+    /// Of those, calls that failed.
+    pub again_failed: u64,
+    /// Paths that were asked for again, the most frequent first.
+    pub most: Vec<PathAgain>,
+}
+
+/// A path that a process asked for again: estimates, since it was first counted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathAgain {
+    /// The process.
+    pub pid: Pid,
+    /// The path as it was given: a relative one begins at a directory that is not known.
+    pub path: String,
+    /// Calls.
+    pub again: u64,
+    /// Of these, calls that failed.
+    pub failed: u64,
 }
 
 impl CallResults {

@@ -47,6 +47,23 @@ pub struct FileUse {
     /// Writes that waited to be durable.
     #[serde(default = "unrecorded")]
     pub durable: Seen<DurableWrites>,
+    /// Requests to disks that were made for it.
+    #[serde(default = "unrecorded")]
+    pub disk: Seen<FileRequests>,
+}
+
+/// Requests to disks that threads of a process made in calls on a file, by its descriptor, or in
+/// page faults of it. Counted, not estimated.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileRequests {
+    /// Those that read.
+    pub reads: u64,
+    /// Their bytes.
+    pub read_bytes: u64,
+    /// Those that write.
+    pub writes: u64,
+    /// Their bytes.
+    pub written_bytes: u64,
 }
 
 /// Writes to a file that was opened with `O_SYNC` or `O_DSYNC`, as far as they left their CPU: each
@@ -116,6 +133,10 @@ pub struct FileRow {
     /// Writes that waited to be durable; absent where there were none.
     #[serde(default = "unrecorded")]
     pub durable: Seen<DurableRow>,
+    /// Requests to disks that its threads made for it, by a descriptor or in page faults, with what
+    /// the kernel read ahead; absent where there were none.
+    #[serde(default = "unrecorded")]
+    pub disk: Seen<FileRequests>,
 }
 
 /// Writes that each waited until the device has confirmed them: of a file that was opened with

@@ -53,13 +53,14 @@ mod thread;
 pub mod timing;
 pub mod units;
 pub mod wait;
+pub mod waits_at_once;
 pub mod wake;
 pub mod what_if;
 pub mod window;
 
 pub use account::{Account, AccountPart, Basis, State, Step};
 pub use arch::Arch;
-pub use call::{Call, CallResults, CallStats, CallTime};
+pub use call::{Call, CallResults, CallStats, CallTime, PathAgain, PathsAsked};
 pub use costs::Costs;
 pub use coverage::Coverage;
 pub use cpus::CpuList;

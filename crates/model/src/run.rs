@@ -20,8 +20,9 @@ pub use crate::processes::{MemoryPeak, ProgramRow, Programs};
 use crate::profile::Profile;
 use crate::recording::{Ending, Host};
 use crate::seen::unrecorded;
-pub use crate::syscall_rows::{CallRow, ErrorRow, Estimate, ResultsRow};
+pub use crate::syscall_rows::{CallRow, ErrorRow, Estimate, PathRow, PathsRow, ResultsRow};
 use crate::wait::{StackFrame, WaitCall, WaitTarget, WakerKind};
+use crate::waits_at_once::WaitsAtOnce;
 use crate::{Ns, Pid, RunQueue, Seen, Series, Tid};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -65,6 +66,9 @@ pub struct Run {
     pub threads: Vec<ThreadLedger>,
     /// Waits of all threads of the tree, on the path or not, longest first.
     pub waits: Vec<WaitRow>,
+    /// How many of those for the network and for disks were under way at once.
+    #[serde(default = "unrecorded")]
+    pub waits_at_once: Seen<WaitsAtOnce>,
     /// Those that threads of the tree ended, by who ended whose.
     #[serde(default = "unrecorded")]
     pub hand_overs: Seen<HandOvers>,

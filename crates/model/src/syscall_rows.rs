@@ -2,7 +2,7 @@
 
 use crate::seen::unrecorded;
 use crate::wait::SyscallName;
-use crate::{Ns, Seen};
+use crate::{Ns, Pid, Seen};
 use serde::{Deserialize, Serialize};
 
 /// One row of the table of system calls.
@@ -49,6 +49,37 @@ pub struct ResultsRow {
     pub repeats: Option<u64>,
     /// Calls that failed, by error number, the most frequent first. Rare ones may be missing.
     pub errors: Vec<ErrorRow>,
+    /// Of calls that open a file by its path or ask for one: how many gave a path again. None for
+    /// other calls, and where that was not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paths: Option<PathsRow>,
+}
+
+/// Calls with a path that the same process had given to the same call before: estimates by a
+/// sample, and on average no more than there were.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathsRow {
+    /// Calls in the sample.
+    pub sample: u64,
+    /// Of all calls, those with a path that was asked for before.
+    pub again: u64,
+    /// Of these, calls that failed.
+    pub again_failed: u64,
+    /// Paths that were asked for again, the most frequent first: 8 at most.
+    pub most: Vec<PathRow>,
+}
+
+/// A path that a process asked for again: estimates, and no more than there were on average.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathRow {
+    /// The path as it was given: a relative one begins at a directory that is not known.
+    pub path: String,
+    /// The process.
+    pub pid: Pid,
+    /// Calls.
+    pub again: u64,
+    /// Of these, calls that failed.
+    pub again_failed: u64,
 }
 
 /// Calls that failed in one way.

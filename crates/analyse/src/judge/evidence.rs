@@ -9,6 +9,7 @@ use model::run::{
     Bound, CallRow, DiskRequests, FaultPlaces, Faults, FileTable, FunctionRow, HandOvers, LineRow,
     MemoryPeak, ThreadLedger, Utilization, WaitRow,
 };
+use model::waits_at_once::WaitsAtOnce;
 use model::{
     AccountPart, Costs, Coverage, Ns, Prediction, Profile, Run, RunQueue, Seen, Series, State, Step,
 };
@@ -37,6 +38,8 @@ pub struct Evidence<'a> {
     pub path: &'a [Step],
     /// Waits of all threads.
     pub waits: &'a [WaitRow],
+    /// How many of those for the network and for disks were under way at once.
+    pub waits_at_once: &'a Seen<WaitsAtOnce>,
     /// Those that threads of the tree ended.
     pub hand_overs: &'a Seen<HandOvers>,
     /// What processes asked of disks.
@@ -94,6 +97,7 @@ impl<'a> Evidence<'a> {
             account: &run.account,
             path: &run.path,
             waits: &run.waits,
+            waits_at_once: &run.waits_at_once,
             hand_overs: &run.hand_overs,
             disk_requests: &run.disk_requests,
             syscalls: &run.syscalls,

@@ -1,4 +1,5 @@
-//! What calls gave, as far as it was recorded: bytes, and names that are not there.
+//! What calls gave, as far as it was recorded: bytes, names that are not there, and paths that were
+//! asked for before.
 
 use model::Seen;
 use model::run::CallRow;
@@ -31,6 +32,13 @@ pub(super) fn not_there(row: &CallRow) -> u64 {
     let is_missing = |name: &str| matches!(name, "ENOENT" | "ENOTDIR");
     let missing = results.errors.iter().filter(|error| error.name.as_deref().is_some_and(is_missing));
     missing.map(|error| error.calls).sum()
+}
+
+/// Calls that were answered for a path that the same process had given to the same call before: as
+/// many as a sample tells, and on average no more than there were.
+pub(super) fn asked_again(row: &CallRow) -> u64 {
+    let paths = row.results.value().and_then(|results| results.paths.as_ref());
+    paths.map_or(0, |paths| paths.again.saturating_sub(paths.again_failed))
 }
 
 #[cfg(test)]

@@ -63,6 +63,7 @@ pub(super) fn run(states: &[(State, Ns)]) -> Run {
         utilization: Seen::Absent,
         threads: vec![thread(100, states)],
         waits: Vec::new(),
+        waits_at_once: Seen::unseen("not in this recording"),
         hand_overs: Seen::Absent,
         connections: Seen::Value(Vec::new()),
         lookups: Seen::Value(Vec::new()),

@@ -29,6 +29,7 @@ use model::recording::{AttachWindow, Comm, Counters, Trailer, Waker};
 use model::run::{
     DiskRequests, FaultPlaces, Faults, FileTable, HandOvers, Programs, ThreadLedger as ThreadRow,
 };
+use model::waits_at_once::WaitsAtOnce;
 use model::{Ns, Prediction, Seen, State, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -48,6 +49,8 @@ pub(crate) struct Closed {
     pub(crate) faults: Option<Faults>,
     /// Which mappings they are in, and whose code they are of.
     pub(crate) fault_places: FaultPlaces,
+    /// How many waits were under way at once.
+    pub(crate) waits_at_once: WaitsAtOnce,
     /// Waits that threads of the tree ended.
     pub(crate) hand_overs: HandOvers,
     /// Connections by peer.
@@ -112,6 +115,7 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     let program = recorder.map(|recorder| recorder.finish(code, &verdicts));
     tree.revise(&verdicts);
     let hand_overs = std::mem::take(&mut tree.handed).table(&verdicts, &names);
+    let waits_at_once = std::mem::take(&mut tree.under_way).table();
     let waits = std::mem::take(&mut tree.books.waits);
     let idle = tree.idle();
     let predictor = tree.predictor.take();
@@ -165,6 +169,7 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
         switches,
         faults,
         fault_places,
+        waits_at_once,
         hand_overs,
         connections,
         lookups,
@@ -256,6 +261,7 @@ impl Ended {
                     state = State::Idle;
                 }
                 let of = thread.ledger_of;
+                self.tree.under_way.waited(state, end - ns, end);
                 self.tree.books.waits.record((state, reason), of, ns, WaitEnd::UNKNOWN);
                 if let Some(node) = stack {
                     self.tree.books.waits.stack((state, reason), of, node, ns);

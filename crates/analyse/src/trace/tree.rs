@@ -13,6 +13,7 @@ use crate::account::{
 };
 use crate::calls::Arch;
 use crate::keys::{ReasonKey, WaitKey, WakerKey, Who};
+use crate::under_way::UnderWay;
 use crate::what_if::recorder::{Newborn, Recorder};
 use model::recording::{Calls, Comm, Counters, Object, SwitchIn, SwitchOut, SwitchOutState, Waker};
 use model::{Ns, Pid, State, Tid};
@@ -48,6 +49,8 @@ pub(super) struct Tree {
     pub(super) occupants: Occupants,
     /// Whose waits were ended by whom.
     pub(super) handed: Handed,
+    /// How many waits were under way at once.
+    pub(super) under_way: UnderWay,
     /// How often a thread was switched in.
     pub(super) switched_in: u64,
     /// What all threads did, step by step, where it is kept.
@@ -78,6 +81,7 @@ impl Tree {
             begins: Begins::default(),
             occupants: Occupants::default(),
             handed: Handed::default(),
+            under_way: UnderWay::default(),
             switched_in: 0,
             recorder: None,
         }

@@ -155,6 +155,11 @@ fn names_that_are_not_there() {
 }
 
 #[test]
+fn a_path_that_is_asked_for_again_and_again() {
+    is_found("metadata-calls", "in again (causes_files.c:", "again @/mid 200000", "kept @/mid 200000");
+}
+
+#[test]
 fn a_byte_a_call() {
     is_found("small-io", "in copied (causes_files.c:", "by-bytes @/mid", "by-blocks @/mid");
 }

@@ -34,6 +34,14 @@ fn reads(told: &Told) -> Option<&Value> {
     rows.iter().find(|row| row["write"] == false && row["program"].as_str().is_some())
 }
 
+/// The row of a file; null where there is none.
+fn file<'a>(told: &'a Told, path: &str) -> &'a Value {
+    let rows = told.run["files"]["rows"].as_array().map_or(&[][..], Vec::as_slice);
+    rows.iter()
+        .find(|row| row["path"].as_str().is_some_and(|found| found.starts_with(path)))
+        .unwrap_or(&Value::Null)
+}
+
 fn number(row: &Value, field: &str) -> u64 {
     row[field].as_u64().unwrap_or_else(|| panic!("no {field} in {row}"))
 }
@@ -54,6 +62,10 @@ fn hold_reads(threads: &str, order: &str, claim: impl Fn(&Value, &mut Claims)) {
         claims.that(number(row, "requests") >= 2100, format!("few requests: {row}"));
         claims.that(of(4096) >= 2000 && of(65536) >= 100, format!("other sizes: {row}"));
         claims.that(row["device"].is_string(), format!("no device: {row}"));
+        let disk = &file(told, path)["disk"];
+        claims.that(number(disk, "reads") >= 2100, format!("few requests for the file: {disk}"));
+        let bytes = number(disk, "read_bytes");
+        claims.that((2000 * 4096 + (100 << 16)..64 << 20).contains(&bytes), format!("other bytes: {disk}"));
         claim(row, claims);
     });
     let _ = fs::remove_file(path);
@@ -81,5 +93,43 @@ fn reads_at_random_jump_and_those_of_four_threads_are_at_once() {
         let mean = row["depth_mean"].as_f64().unwrap_or(0.0);
         let most = number(row, "depth_max");
         claims.that(mean > 1.25 && mean <= most as f64 && most >= 3, format!("not deep: {row}"));
+    });
+}
+
+/// Two files from the disk, one by its pages and one by calls; a third is written and synced.
+const FILES: &str = "
+import os, sys, mmap
+names = [sys.argv[1] + end for end in ('.mapped', '.read', '.written')]
+for name in names[:2]:
+    with open(name, 'wb') as f:
+        f.write(os.urandom(1 << 20))
+        os.fsync(f.fileno())
+        os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
+mapped, read, written = [os.open(name, os.O_RDWR | os.O_CREAT) for name in names]
+data = mmap.mmap(mapped, 1 << 20, prot=mmap.PROT_READ)
+data.madvise(mmap.MADV_RANDOM)
+for at in range(0, 1 << 20, 4096): data[at]
+os.posix_fadvise(read, 0, 0, os.POSIX_FADV_RANDOM)
+for at in range(0, 1 << 20, 8192): os.pread(read, 4096, at)
+os.write(written, os.urandom(1 << 20))
+os.fsync(written)
+for name in names: os.unlink(name)
+";
+
+#[test]
+fn requests_have_the_file_that_they_were_made_for() {
+    let path = fresh("disk-files");
+    let path = path.to_str().expect("plain");
+    hold(&[&*python(), "-c", FILES, path], |told, claims| {
+        for (end, field, least, most) in [
+            (".mapped", "read_bytes", 3 << 18, 2 << 20),
+            (".read", "read_bytes", 3 << 17, 2 << 20),
+            (".written", "written_bytes", 3 << 18, 2 << 20),
+        ] {
+            let row = file(told, &format!("{path}{end}"));
+            let bytes = row["disk"][field].as_u64().unwrap_or(0);
+            claims.that((least..=most).contains(&bytes), format!("{end}: {bytes} bytes by requests: {row}"));
+        }
     });
 }

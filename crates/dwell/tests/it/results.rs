@@ -49,6 +49,37 @@ fn bytes_zeros_errors_and_repeats_are_counted() {
 }
 
 #[test]
+fn paths_that_are_asked_for_again_are_counted() {
+    let _alone = support::alone();
+    let told = support::run(&[work(), "paths"]);
+    let truth = told.truth("paths");
+    let paths = |call| &of(&told, call)["paths"];
+    let figure =
+        |row: &Value, field: &str| row[field].as_u64().unwrap_or_else(|| panic!("no {field} in {row}"));
+    // All of these are in the sample.
+    let (missing, row) = (truth.count("missing"), paths("faccessat"));
+    let first = [json!("/nowhere/again"), json!(missing - 1), json!(missing - 1)];
+    let most = &row["most"][0];
+    assert_eq!([&most["path"], &most["again"], &most["again_failed"]], first.each_ref(), "{row}");
+    let others = figure(row, "again") - (missing - 1);
+    assert!(others <= 2 && figure(row, "sample") >= missing + truth.count("once"), "{row}");
+    let row = paths("readlinkat");
+    assert_eq!(figure(row, "again"), 2 * (truth.count("each") - 1), "one in each directory is new: {row}");
+    // More paths than are remembered, and none of them again.
+    let row = paths("lgetxattr");
+    assert_eq!((figure(row, "again"), &row["most"]), (0, &json!([])), "{row}");
+    let sample = figure(row, "sample");
+    assert!(sample >= 2000 && sample < truth.count("distinct") / 4, "{row}");
+    // 100 of 40,000 are new, and each that is so in the sample stands for 32.
+    let row = paths("statx");
+    let (calls, new) = (truth.count("rounds") * truth.count("paths"), truth.count("paths"));
+    let again = figure(row, "again");
+    assert!(again <= calls && again + 40 * new >= calls, "{again} of {calls}: {row}");
+    assert_eq!(figure(row, "again_failed"), again, "none of them is there: {row}");
+    assert!(of(&told, "read").get("paths").is_none());
+}
+
+#[test]
 #[cfg(target_arch = "x86_64")]
 fn calls_through_the_32_bit_table_repeat_by_their_own_registers() {
     let _alone = support::alone();

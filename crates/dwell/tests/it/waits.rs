@@ -281,3 +281,32 @@ fn waits_from_two_functions_are_two_rows_with_their_threads() {
         }
     });
 }
+
+/// Three threads wait for their connections, 0.3 s all and 0.2 s more the last one.
+const AT_ONCE: &str = "
+import socket, threading, time
+listening = socket.create_server(('127.0.0.1', 0))
+clients = [socket.create_connection(listening.getsockname()) for _ in range(3)]
+servers = [listening.accept()[0] for _ in range(3)]
+threads = [threading.Thread(target=client.recv, args=(1,)) for client in clients]
+for thread in threads: thread.start()
+time.sleep(0.3)
+for server in servers[:2]: server.send(b'x')
+time.sleep(0.2)
+servers[2].send(b'x')
+for thread in threads: thread.join()
+";
+
+#[test]
+fn waits_that_are_under_way_at_once_are_told_apart_from_one_alone() {
+    hold(&[python(), "-c", AT_ONCE], |told, claims| {
+        let network = &told.run["waits_at_once"]["network"];
+        let figure = |field: &str| network[field].as_u64().unwrap_or(0);
+        claims.equal("the most", figure("most"), 3);
+        claims.between("with any", figure("any_ns"), 490 * MS, 700 * MS);
+        claims.between("with one", figure("one_ns"), 190 * MS, 350 * MS);
+        let mean = network["mean"].as_f64().unwrap_or(0.0);
+        claims.that((1.8..2.5).contains(&mean), format!("the mean: {network}"));
+        claims.equal("untold", figure("untold_ns"), 0);
+    });
+}

@@ -3,6 +3,7 @@
  *   each-synced, each-durable | synced-once    COUNT records, each confirmed by the disk, or all at once
  *   journal | journal-once                     COUNT records likewise, each after 20 writes to a log that nobody syncs
  *   missing | listed                           whether COUNT names are in a directory
+ *   again | kept                               how large a file is, COUNT times: opened each time or once
  *   by-bytes, by-64 | by-blocks                a file is copied
  *   files | packed                             COUNT small files are read, ten times each; or one with all of them
  *   random | ahead                             COUNT pages of a file are read past the cache
@@ -118,6 +119,32 @@ static void listed(void)
         there += strlen(entry->d_name);
     for (long i = 0; i < count; i++)
         there += snprintf(name, sizeof name, "%s/no/%ld", path, i);
+}
+
+static long bytes_of(int file)
+{
+    struct stat found;
+    if (fstat(file, &found))
+        fail("fstat");
+    return found.st_size;
+}
+
+static void again(void)
+{
+    for (long i = 0; i < count; i++) {
+        int file = opened(path, O_RDONLY);
+        if (!bytes_of(file))
+            fail(path);
+        close(file);
+    }
+}
+
+static void kept(void)
+{
+    int file = opened(path, O_RDONLY);
+    for (long i = 0; i < count; i++)
+        if (!bytes_of(file))
+            fail(path);
 }
 
 static void copied(size_t size)
@@ -260,7 +287,8 @@ int main(int arguments, char **given)
         const char *name;
         void (*call)(void);
     } plain[] = {{"missing", missing}, {"listed", listed}, {"files", files}, {"packed", packed},
-                 {"make", make},       {"paces", paces},   {"reads", reads}};
+                 {"make", make},       {"paces", paces},   {"reads", reads}, {"again", again},
+                 {"kept", kept}};
     const struct {
         const char *name;
         void (*call)(int);

@@ -138,11 +138,37 @@ const PATH_AT_CALLS: &[&str] = &[
 const MOVES_BYTES: u8 = 4;
 const READS_FILE: u8 = 8;
 const WRITES_FILE: u8 = 16;
+const ASKS_FOR_PATH: u8 = 32;
 
 /// Calls that read from the descriptor that is their first argument, and those that write to it:
 /// what is counted by file.
 const FILE_READS: &[&str] = &["read", "readv", "pread64", "preadv", "preadv2"];
 const FILE_WRITES: &[&str] = &["write", "writev", "pwrite64", "pwritev", "pwritev2"];
+
+/// Calls that open a file by its path, or ask for one: of these paths are counted that were asked
+/// for before.
+const PATH_ASKS: &[&str] = &[
+    "open",
+    "openat",
+    "openat2",
+    "creat",
+    "stat",
+    "lstat",
+    "stat64",
+    "lstat64",
+    "newfstatat",
+    "fstatat64",
+    "statx",
+    "access",
+    "faccessat",
+    "faccessat2",
+    "readlink",
+    "readlinkat",
+    "getxattr",
+    "lgetxattr",
+    "listxattr",
+    "llistxattr",
+];
 
 /// Other calls that move data, and whose result is how much.
 const MOVING_CALLS: &[&str] = &[
@@ -252,7 +278,7 @@ pub(crate) fn kinds() -> Vec<u8> {
 
 /// For each call of both tables: how many of its first three arguments it has, and [`MOVES_BYTES`]
 /// where a result above 0 is a number of bytes that it moved, with [`READS_FILE`] or
-/// [`WRITES_FILE`] where they are of the file of its first argument.
+/// [`WRITES_FILE`] where they are of the file of its first argument; or [`ASKS_FOR_PATH`].
 pub(crate) fn result_kinds() -> Vec<u8> {
     (0..TABLE).map(native).chain((0..TABLE).map(compat)).map(result_kind).collect()
 }
@@ -265,6 +291,7 @@ fn result_kind(name: Option<&str>) -> u8 {
         Some(name) if FILE_READS.contains(&name) => 3 | MOVES_BYTES | READS_FILE,
         Some(name) if FILE_WRITES.contains(&name) => 3 | MOVES_BYTES | WRITES_FILE,
         Some(name) if MOVING_CALLS.contains(&name) => 3 | MOVES_BYTES,
+        Some(name) if PATH_ASKS.contains(&name) => 3 | ASKS_FOR_PATH,
         _ => 3,
     }
 }
@@ -277,6 +304,11 @@ pub(crate) fn moves_bytes(call: Call) -> bool {
 /// Whether one of the first arguments of a call is a path, in memory that may be used again.
 pub(crate) fn has_path(call: Call) -> bool {
     matches!(kind(name(call)), PATH | PATH_AT)
+}
+
+/// Whether it opens a file by its path, or asks for one.
+pub(crate) fn asks_for_path(call: Call) -> bool {
+    result_kind(name(call)) & ASKS_FOR_PATH != 0
 }
 
 fn name(call: Call) -> Option<&'static str> {
@@ -367,6 +399,9 @@ mod tests {
         assert_eq!((kinds[TABLE + 3], kinds[TABLE + 6]), of_i386, "read and close of i386");
         assert_eq!((kinds[44], kinds[217]), (3 | MOVES_BYTES, 3 | MOVES_BYTES), "sendto, getdents64");
         assert!(moves_bytes(Call(0)) && moves_bytes(Call(3 | Call::COMPAT)) && !moves_bytes(Call(3)));
+        assert!(asks_for_path(Call(257)) && asks_for_path(Call(5 | Call::COMPAT)), "openat, open of i386");
+        assert!(!asks_for_path(Call(87)) && !asks_for_path(Call(0)), "unlink, read");
+        assert!(PATH_ASKS.iter().all(|name| matches!(kind(Some(name)), PATH | PATH_AT)));
         assert!(has_path(Call(257)) && !has_path(Call(0)) && !has_path(Call::OTHER), "openat, read");
     }
 }

@@ -9,6 +9,7 @@ mod disk;
 mod joins;
 mod locks;
 mod memory;
+mod paths;
 mod pipes;
 mod ready;
 mod servers;
@@ -22,6 +23,7 @@ pub static TOPICS: &[&[Program]] = &[
     pipes::PROGRAMS,
     children::PROGRAMS,
     memory::PROGRAMS,
+    paths::PROGRAMS,
     joins::PROGRAMS,
     servers::PROGRAMS,
     ready::PROGRAMS,

@@ -85,6 +85,7 @@ fn run(command: &str, places: Vec<Place>) -> Run {
         faults: Seen::Absent,
         fault_places: Seen::Absent,
         memory_peak: Seen::Absent,
+        waits_at_once: Seen::Absent,
         hand_overs: Seen::Absent,
         loads: Seen::Absent,
         programs: Seen::Absent,

@@ -26,8 +26,8 @@ pub(super) static CAUSE: Cause = Cause {
         rule: "100 waits or more in reads, page faults and look-ups ended with a request to a disk; three quarters of the \
                requests to read were issued while no other of the program was under way (the kernel reads some ahead); most \
                are of less than 64 KiB, since more takes a disk longer to move than to find; and the disk is not at its limit. \
-               Where the requests were not observed nine tenths of what threads waited is on the path, so that hardly two \
-               waited at the same time, and reads are of 32 KiB or less. A hundred are what an \
+               Where the requests were not observed one thread alone waited for a disk in nine tenths of the time with such \
+               waits, and reads are of 32 KiB or less. A hundred are what an \
                ordinary program reads when it starts for the first time. Pages of programs and libraries do not count, which the \
                kernel reads as they are executed.",
         else_it_could_be: "A first run: the next one finds the bytes in memory. Memory that is too short to keep what was \
@@ -81,7 +81,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             " of them were issued while another was under way"
         ));
     }
-    if reads.is_none() && one_ns + total_ns / AT_ONCE_PART < total_ns {
+    let few_at_once = match alone_share(evidence) {
+        Some(alone) => alone >= 1.0 - 1.0 / AT_ONCE_PART as f64,
+        None => one_ns + total_ns / AT_ONCE_PART >= total_ns,
+    };
+    if reads.is_none() && !few_at_once {
         return Outcome::RuledOut(say!("several threads waited for a disk at the same time"));
     }
     if let Some(disk) = at_limit(evidence) {
@@ -140,6 +144,13 @@ fn most_of_a_thread(waits: &[(usize, &WaitRow)]) -> Ns {
             .sum()
     };
     waits.iter().flat_map(|(_, wait)| &wait.threads).map(|thread| of(thread.tid)).max().unwrap_or(0)
+}
+
+/// The part of the time with waits for a disk in which one thread waited: where nearly all of them
+/// are told.
+fn alone_share(evidence: &Evidence<'_>) -> Option<f64> {
+    let disk = evidence.waits_at_once.value()?.disk;
+    disk.one_share().filter(|_| disk.untold_ns <= disk.any_ns / AT_ONCE_PART)
 }
 
 fn at_limit<'a>(evidence: &Evidence<'a>) -> Option<&'a str> {
@@ -291,6 +302,7 @@ mod tests {
     use crate::judge::file_samples::{call, disk, series, step, wait};
     use crate::judge::samples::{found, judged, run, saves, sites};
     use model::wait::WakerKind;
+    use model::waits_at_once::{AtOnce, WaitsAtOnce};
     use model::{Diagnosis, Reason, Run};
 
     const MS: Ns = 1_000_000;
@@ -348,6 +360,26 @@ mod tests {
         assert!(found(&diagnosis(&run), "disk-latency").is_some());
         run.series = Seen::Value(series(&run, disk("vda", 1000, 4_096_000, 0.5)));
         assert!(found(&diagnosis(&run), "disk-latency").is_none());
+    }
+
+    #[test]
+    fn without_requests_it_is_told_by_the_waits_that_are_under_way_at_once() {
+        let of_waits = |one_ms: u64, untold_ms: u64| {
+            let mut run = of(1000, 1000, 4096);
+            // By the path alone several would have waited at the same time.
+            run.waits[0].total_ns = 700 * MS;
+            let disk = AtOnce {
+                any_ns: 600 * MS,
+                one_ns: one_ms * MS,
+                untold_ns: untold_ms * MS,
+                ..AtOnce::default()
+            };
+            run.waits_at_once = Seen::Value(WaitsAtOnce { disk, ..WaitsAtOnce::default() });
+            found(&diagnosis(&run), "disk-latency").is_some()
+        };
+        assert!(of_waits(540, 0) && of_waits(540, 60));
+        assert!(!of_waits(539, 0));
+        assert!(!of_waits(600, 61), "they tell little, so the path does");
     }
 
     #[test]

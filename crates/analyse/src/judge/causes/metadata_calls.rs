@@ -1,15 +1,15 @@
-//! Programs that ask for what they do not need of files: for names that are not there, or for more
-//! than the names that they list.
+//! Programs that ask for what they do not need of files: for names that are not there, for more
+//! than the names that they list, or for what they have asked before.
 
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::along::Along;
 use crate::judge::file_calls::{ASKS, Gone, LISTS, OPENS, part_of_all};
 use crate::judge::predict::{Goes, Kind};
-use crate::judge::results::{moved, not_there};
+use crate::judge::results::{asked_again, moved, not_there};
 use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
-use model::run::CallRow;
+use model::run::{CallRow, PathRow};
 use model::sentence::Piece::{Count, Name, Ns as Time, Number};
 use model::{Ns, Seen, State, say};
 use std::cmp::Reverse;
@@ -19,7 +19,7 @@ pub(super) static CAUSE: Cause = Cause {
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "The program opens files or asks for them (`stat`, `access`) by names that mostly are not there; or it lists \
-               directories, and asks for each file that is in them.",
+               directories, and asks for each file that is in them; or it asks for the same paths again and again.",
         why: "Each look-up enters the kernel and goes through the directories of the path. A search along \
               many directories does so for each file that it looks for; a long listing calls three times for each file, where \
               a call that lists a directory gives hundreds of names.",
@@ -27,19 +27,25 @@ pub(super) static CAUSE: Cause = Cause {
                second place fails every other time. Fewer are the start of an ordinary program, whose interpreter and \
                linker look for their files in the same way. Of a listing: 1,000 questions for metadata or more that are \
                answered, or for attributes, no more than the names that may have been listed (at least 24 bytes each), at \
-               least a quarter of these, and twice as many as files were opened: who reads the files needs to look at them.",
-        else_it_could_be: "A program that waits for a file to appear. Programs that must know that a name is free before \
+               least a quarter of these, and twice as many as files were opened: who reads the files needs to look at them. Of paths \
+               again: three quarters of the calls of a kind and 1,000 or more are answered for a path that the same process had \
+               given to the same call before, so each is asked for four times or more: who writes files and reads them later opens \
+               each twice. How many there are is a sample, which finds no more than there were.",
+        else_it_could_be: "A program that waits for a file to appear or to change. Programs that must know that a name is free before \
                            they use it. A listing whose purpose are sizes or times.",
         change: "List the directory once and look there. Put the directory that has most of the files first in the search \
                  path (`PATH`, `LD_LIBRARY_PATH`, `PYTHONPATH`, include directories), and leave out those that have none. \
                  Remember what was not there. The kind of a file is listed with its name: `d_type` of `readdir`, `os.scandir`, \
-                 `FTS_NOSTAT`, `find -type`, `ls` without `-l`, `-F` and colours.",
+                 `FTS_NOSTAT`, `find -type`, `ls` without `-l`, `-F` and colours. Keep a file open that is needed again (`pread` \
+                 reads it from the start), or what was found out of it; set `TZ`, or libc asks for `/etc/localtime` at each \
+                 `localtime`. A web server has a cache of open files.",
         part: "The calls that fail go. Counted; of their time at least as much as the median call takes. At most all questions of \
                the kind go, since who has listed the directory has no need of them; entering \
                and leaving the kernel goes along, and the functions that mostly make these calls. Of a listing none to all of \
-               the questions go, with as much of the program's own code as they are of all calls; whether they can is assumed.",
+               the questions go, with as much of the program's own code as they are of all calls; whether they can is assumed. Of \
+               paths again all but the first of each go, with the closing of what was opened.",
         assumes: "The program does not need to know that these files are missing each time that it asks; of a listing, no more \
-                  than names and kinds.",
+                  than names and kinds; of paths again, that files stay what they are, or that the program is told when they change.",
     },
     explains: &[],
     check,
@@ -47,8 +53,10 @@ pub(super) static CAUSE: Cause = Cause {
 
 /// Fewer failures are an ordinary start.
 const FAILED_MIN: u64 = 100;
-/// Fewer questions are no listing's.
+/// Fewer questions are no listing's; fewer for a path again, those of an ordinary start.
 const ASKED_MIN: u64 = 1000;
+/// Of calls, those for a path again: from so many of a path on, all but one of each.
+const TIMES_MIN: u64 = 4;
 /// `struct linux_dirent64` with a name of up to four bytes (getdents(2)).
 const ENTRY_BYTES_MIN: u64 = 24;
 /// Of the names that may have been listed, which are asked for at least.
@@ -66,15 +74,81 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let failing: Vec<_> =
         rows.into_iter().filter(|(_, row)| not_there(row) * 2 >= row.calls.max(1)).collect();
     let failed: u64 = failing.iter().map(|(_, row)| not_there(row)).sum();
+    let again = again(evidence, &failing);
     let most = failing.iter().max_by_key(|(_, row)| row.total_ns).filter(|_| failed >= FAILED_MIN);
     let missing = most.map(|(place, most)| {
         let rows: Vec<&CallRow> = failing.iter().map(|(_, row)| *row).collect();
         finding(evidence, *place, most, &rows)
     });
     Outcome::of(
-        missing.into_iter().chain(listing(evidence)),
+        missing.into_iter().chain(listing(evidence)).chain(again),
         say!(Count(missed, "look-up"), " of ", Number(all), " found nothing"),
     )
+}
+
+/// Questions that are answered for a path that was asked for before, of calls that mostly find
+/// something.
+fn again(evidence: &Evidence<'_>, failing: &[(usize, &CallRow)]) -> Option<Finding> {
+    let rows = [ASKS, OPENS].into_iter().flat_map(|names| evidence.calls_named(names));
+    let is_again = |(place, row): &(usize, &CallRow)| {
+        let again = asked_again(row);
+        again >= ASKED_MIN
+            && again >= row.calls - row.calls / TIMES_MIN
+            && failing.iter().all(|(failing, _)| failing != place)
+    };
+    let mut rows: Vec<(usize, &CallRow)> = rows.filter(is_again).collect();
+    rows.sort_by_key(|(place, row)| (Reverse(row.total_ns), *place));
+    let (place, most) = *rows.first()?;
+    let mut gone: Vec<Gone<'_>> = rows.iter().map(|(_, row)| Gone::of(row, asked_again(row))).collect();
+    let opens: u64 = rows
+        .iter()
+        .filter(|(_, row)| OPENS.contains(&&*row.name.name))
+        .map(|(_, row)| asked_again(row))
+        .sum();
+    if opens > 0 {
+        let closes = evidence.calls_named(&["close"]).into_iter();
+        gone.extend(closes.map(|(_, row)| Gone::of(row, opens)));
+    }
+    let part = part_of_all(&gone);
+    let goes = evidence.without(&gone, Along::Makers, Kind::Cpu);
+    let names: Vec<_> = gone.iter().map(|gone| &gone.row.name).collect();
+    let asked: Vec<_> = rows.iter().map(|(_, row)| &row.name).collect();
+    let total_ns: Ns = gone.iter().map(|gone| (gone.part.1 * gone.row.total_ns as f64) as Ns).sum();
+    let of_all = |(_, row): &(usize, &CallRow)| {
+        say!(
+            Name(row.name.to_string()),
+            ": ",
+            Number(asked_again(row)),
+            " of ",
+            Count(row.calls, "call"),
+            " with a path that was asked for before"
+        )
+    };
+    let results = most.results.value();
+    let named = results.and_then(|results| results.paths.as_ref()?.most.first());
+    let of_path = |path: &PathRow| {
+        say!(", most often ", Name(path.path.clone()), ", ", Count(path.again.max(1), "time"))
+    };
+    Some(Finding {
+        cause: CAUSE.name,
+        place: Place::Call(place),
+        what: say!(Name(most.name.to_string()))
+            .and(evidence.caller(&asked))
+            .and(say!(" asks ", Count(asked_again(most), "time"), " for a path that it has asked for before"))
+            .and(named.map(of_path).unwrap_or_default())
+            .and(say!("; this takes ", Time(total_ns))),
+        change: say!("keep the file open, or what was found out of it"),
+        share_ns: evidence.has(&names, &goes),
+        saving: evidence.saving(&Goes::Parts(goes), part, Known::Counted),
+        evidence: rows.iter().map(of_all).collect(),
+        assumes: vec![say!("the files stay what they are, or the program is told when they change")],
+        verify: vec![say!(
+            "strace -f -e trace=",
+            Name(most.name.name.to_string()),
+            " … shows the paths that are asked for again"
+        )],
+        explains: Vec::new(),
+    })
 }
 
 /// Questions for each of the files that were listed, where the program does not open these.
@@ -195,6 +269,7 @@ mod tests {
     use crate::judge::file_samples::{call, moving};
     use crate::judge::samples::{found, judged, run, saves, sites};
     use model::prediction::Site;
+    use model::run::PathsRow;
     use model::{Diagnosis, Reason, State};
 
     const MS: Ns = 1_000_000;
@@ -240,6 +315,40 @@ mod tests {
             (1000, 24_000, 501, "they are read"),
         ] {
             assert_eq!(saved(asked, bytes, opened), None, "{why}");
+        }
+    }
+
+    /// Opens and closes of 100 ms together, so many of them with a path again.
+    fn opens(calls: u64, again: u64, again_failed: u64) -> Diagnosis {
+        let mut run = run(&[(State::User, 60 * MS), (State::Kernel, 140 * MS)]);
+        let most = vec![PathRow { path: "/etc/localtime".into(), pid: 100, again, again_failed }];
+        let mut open = moving("openat", 0, &[(1, calls)]);
+        (open.total_ns, open.cpu_ns, open.p50_ns) = (80 * MS, 80 * MS, 80 * MS / calls);
+        let Seen::Value(results) = &mut open.results else { panic!("they are there") };
+        results.paths = Some(PathsRow { sample: calls, again, again_failed, most });
+        run.syscalls = Seen::Value(vec![open, call("close", calls, 0, 20 * MS)]);
+        let of = |call: &'static str, ns| (Site::Call(call.into()), [ns; 3]);
+        judged(&run, &sites(&run, &[of("openat", 80 * MS), of("close", 20 * MS)]))
+    }
+
+    #[test]
+    fn paths_that_are_asked_for_again_go_with_their_closes_but_the_first_of_each() {
+        let diagnosis = opens(2000, 1990, 0);
+        let finding = found(&diagnosis, "metadata-calls").expect("it is there");
+        assert_eq!(saves(finding), (99_500_000, 99_500_000));
+        assert!(finding.what.0.contains(&Name("/etc/localtime".into())), "{:?}", finding.what);
+    }
+
+    #[test]
+    fn a_path_that_is_asked_for_twice_or_is_not_there_is_none_again() {
+        let is = |calls, again, failed| found(&opens(calls, again, failed), "metadata-calls").is_some();
+        assert!(is(1334, 1001, 0));
+        for (calls, again, failed, why) in [
+            (1000, 999, 0, "few"),
+            (2000, 1499, 0, "less than four times each"),
+            (2000, 1990, 600, "they fail"),
+        ] {
+            assert!(!is(calls, again, failed), "{why}");
         }
     }
 

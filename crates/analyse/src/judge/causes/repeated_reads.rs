@@ -310,6 +310,7 @@ mod tests {
             written: TransferRow::default(),
             flags: Vec::new(),
             durable: Seen::Absent,
+            disk: Seen::Absent,
         }
     }
 

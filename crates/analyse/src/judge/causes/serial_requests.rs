@@ -6,7 +6,7 @@ use crate::judge::predict::{Goes, Part, makespan};
 use model::finding::{CauseName, Finding, Known, Place};
 use model::peers::{ConnectionRow, Turns};
 use model::recording::Tier;
-use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
+use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number, Share};
 use model::series::SeriesVerdict;
 use model::{Ns, say};
 
@@ -91,6 +91,9 @@ fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, turns: &Turn
     let part = part(evidence, of, turns);
     let most = of.dialogue.map(|of| of.turns_max).filter(|most| *most > 1 && of.times > 1);
     let of_one = most.map(|most| say!(", ", Number(most), " on one at most")).unwrap_or_default();
+    let whole = evidence.waits_at_once.value().and_then(|at_once| at_once.network.one_share());
+    let of_all = whole
+        .map(|one| say!("in ", Share(one), " of the time with waits for the network, one thread waited"));
     let at_once = match of.dialogue.map(|of| of.waiting_max) {
         Some(1) => vec![say!("no two threads waited for it at once")],
         Some(most) if most > 1 => vec![say!("at most ", Count(most, "thread"), " waited for it at once")],
@@ -122,6 +125,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, turns: &Turn
         ]
         .into_iter()
         .chain(at_once)
+        .chain(of_all)
         .collect(),
         assumes: vec![
             say!("the requests do not need each other's answers"),
@@ -149,6 +153,7 @@ mod tests {
     use model::prediction::Site;
     use model::series::SeriesVerdict;
     use model::wait::WaitTarget;
+    use model::waits_at_once::{AtOnce, WaitsAtOnce};
     use model::{Run, Seen, State};
 
     const MS: Ns = 1_000_000;
@@ -203,6 +208,10 @@ mod tests {
         let alone = said(&run);
         assert_eq!(alone.last(), Some(&say!("no two threads waited for it at once")));
         assert!(alone[1].0.contains(&Number(60)));
+        let network = AtOnce { any_ns: 100 * MS, one_ns: 97 * MS, ..AtOnce::default() };
+        run.waits_at_once = Seen::Value(WaitsAtOnce { network, ..WaitsAtOnce::default() });
+        let of_all = said(&run);
+        assert!(of_all.len() == 4 && of_all[3].0.contains(&Share(0.97)), "{of_all:?}");
     }
 
     #[test]

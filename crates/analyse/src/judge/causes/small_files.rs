@@ -5,7 +5,7 @@ use crate::judge::Evidence;
 use crate::judge::along::Along;
 use crate::judge::file_calls::{Gone, LISTS, OF_EACH, OPENS, READS, WRITES, part_of_all};
 use crate::judge::predict::{Goes, Kind};
-use crate::judge::results::moved;
+use crate::judge::results::{asked_again, moved};
 use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
 use model::run::CallRow;
@@ -19,7 +19,7 @@ pub(super) static CAUSE: Cause = Cause {
         what: "The program opens many files, and reads little from each or writes little to it.",
         why: "Opening, asking for the size and closing take longer than reading a few pages from memory, and from a disk \
               each file is a request of its own or more. To make a file and to remove it takes longer still.",
-        rule: "1,000 files or more are opened, and 32 KiB or less are read and written for each on average: that much is copied from \
+        rule: "1,000 files or more are opened (that a process opens a file again does not count), and 32 KiB or less are read and written for each on average: that much is copied from \
                memory in about the time that opening and closing take. An interpreter, a compiler or a linker opens some \
                hundreds. A program that lists a directory for every 100 files or fewer goes through a tree that it was \
                given: how its files are laid out is not up to it.",
@@ -56,6 +56,16 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     }
     let opens = evidence.calls_named(OPENS);
     let files: u64 = opens.iter().map(|(_, row)| succeeded(row)).sum();
+    let again: u64 = opens.iter().map(|(_, row)| asked_again(row)).sum();
+    if files >= FILES_MIN && files - again.min(files) < FILES_MIN {
+        return Outcome::RuledOut(say!(
+            "of ",
+            Number(files),
+            " times that a file was opened, ",
+            Number(again),
+            " were of one that had been opened before"
+        ));
+    }
     let lists: u64 = evidence.calls_named(LISTS).iter().map(|(_, row)| row.calls).sum();
     let moves = [evidence.calls_named(READS), evidence.calls_named(WRITES)].concat();
     if files < FILES_MIN {
@@ -138,6 +148,7 @@ mod tests {
     use crate::judge::file_samples::{call, moving, step};
     use crate::judge::samples::{found, judged, run, saves, sites};
     use model::prediction::Site;
+    use model::run::{PathsRow, ResultsRow};
     use model::wait::SyscallName;
     use model::{Diagnosis, Reason, Run, State};
 
@@ -205,6 +216,19 @@ mod tests {
         assert!(is_found(&of(1000, 1000 * BYTES_MAX, 0)));
         assert!(!is_found(&of(999, 999 * BYTES_MAX, 0)));
         assert!(!is_found(&of(1000, 1000 * (BYTES_MAX + 1), 0)));
+    }
+
+    #[test]
+    fn files_that_are_opened_again_are_the_same_files() {
+        let of_again = |again| {
+            let mut run = of(3000, 3000 * 1024, 0);
+            let Seen::Value(rows) = &mut run.syscalls else { panic!("there are rows") };
+            let paths = Some(PathsRow { sample: 3000, again, ..PathsRow::default() });
+            rows[0].results = Seen::Value(ResultsRow { paths, ..ResultsRow::default() });
+            is_found(&run)
+        };
+        assert!(of_again(2000), "each is opened three times");
+        assert!(!of_again(2001));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::sources::arguments;
 use aya::Ebpf;
 use aya::maps::{PerCpuArray, PerCpuValues};
 use model::recording::Cost;
-use model::{Call, CallResults, CallStats};
+use model::{Call, CallResults, CallStats, PathsAsked};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use zerocopy::{transmute, transmute_ref};
@@ -101,6 +101,13 @@ fn add_results(sum: &mut CallResults, call: Call, stats: &wire::Stats) {
     if !arguments::has_path(call) {
         *sum.repeats.get_or_insert(0) += stats.repeats;
     }
+    if arguments::asks_for_path(call) {
+        let paths = sum.paths.get_or_insert_with(PathsAsked::default);
+        paths.sample += stats.asked_sample;
+        paths.calls += stats.asked;
+        paths.again += stats.asked_again;
+        paths.again_failed += stats.asked_again_failed;
+    }
     let mut sizes: BTreeMap<u8, u64> = sum.sizes.iter().copied().collect();
     for (octave, count) in (0..).zip(stats.sizes).filter(|(_, count)| *count > 0) {
         *sizes.entry(octave).or_default() += u64::from(count);
@@ -170,12 +177,17 @@ mod tests {
             zeros: 3,
             repeats: Some(2),
             errors: vec![(11, 5), (4, 3), (2, 1)],
+            paths: None,
         };
         assert_eq!(results, expected);
         let mut stats = wire::Stats::new_zeroed();
         (stats.call, stats.calls, stats.bytes, stats.repeats) = (257, 1, 7, 7);
+        (stats.asked_sample, stats.asked, stats.asked_again, stats.asked_again_failed) = (3, 24, 16, 8);
+        add(&mut calls, &stats);
         add(&mut calls, &stats);
         let opens = calls[&Call(257)].results.clone().expect("they were counted");
         assert_eq!((opens.bytes, opens.repeats), (None, None), "an openat gives a descriptor of a path");
+        let paths = PathsAsked { sample: 6, calls: 48, again: 32, again_failed: 16, most: Vec::new() };
+        assert_eq!(opens.paths, Some(paths));
     }
 }

@@ -8,10 +8,15 @@
  * which of a disk with a scheduler may be another one. Requests of the kernel's own threads, such
  * as those that write back pages later, are nobody's.
  *
+ * It is for the file of the call that the thread is in, by its descriptor, or of the page fault: so
+ * what the kernel reads ahead for a call is too. Calls by a path, those whose first descriptor is
+ * none of a file or directory (`sendfile`, io_uring), and page faults without a file have none.
+ *
  * Requests are known by their address. Of two of the tree whose addresses share an entry the older
  * one no longer counts as under way.
  */
 #pragma once
+#include "files.h"
 #include "requests.h"
 #include "results.h"
 
@@ -22,6 +27,7 @@ struct asker {
 	u64 request;
 	u32 pid;   /* 0: nobody of the tree */
 	u32 place; /* in `under_way`, plus 1, from its issue to its completion; else 0 */
+	struct file_key file; /* its pid is 0 where none is known */
 };
 struct asker askers[ASKERS] = {};
 
@@ -45,6 +51,38 @@ INLINE void not_under_way(struct asker *asker)
 		__sync_fetch_and_add(&under_way[(place - 1) & (DISKS - 1)], -1);
 }
 
+/* The running thread makes a request: which file it is for. */
+__attribute__((noinline)) int made_for(struct asker *asker, struct thread *thread)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct inode *inode = 0;
+	struct file *file = 0;
+	if (!asker || !thread)
+		return 0;
+	u32 call = calls_are_off() ? saved_call(task) : thread->call;
+	if (call == NO_CALL) {
+		if (thread->page_faults == READ(task, min_flt) + READ(task, maj_flt))
+			inode = (void *)thread->page_inode;
+	} else if (arg_kind[index_of(call) & (2 * CALLS - 1)] == ARG_FD) {
+		struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+		struct files_struct *open = task->files;
+		barrier_var(open);
+		bool compat __attribute__((unused)) = call & COMPAT;
+		file = open_file(open, ARG0(regs, compat));
+		inode = READ(file, f_inode);
+	}
+	u32 type = READ(inode, i_mode) & 0170000;
+	if (!inode || (type != REGULAR && type != DIRECTORY && type != BLOCK_DEVICE))
+		return 0;
+	u64 now = bpf_ktime_get_ns();
+	if (file)
+		counts_of(task, file, inode, now);
+	else
+		counts_of_page(task, inode, now);
+	asker->file = key_of(task, inode);
+	return 0;
+}
+
 /* The running thread makes this request. */
 __attribute__((noinline)) int made_by(u64 request)
 {
@@ -53,12 +91,28 @@ __attribute__((noinline)) int made_by(u64 request)
 	struct cpu *cpu = this_cpu();
 	if (!cpu)
 		return 0;
-	bool ours = !in_interrupt(cpu) && place_of_running(cpu, task);
+	u32 place = in_interrupt(cpu) ? 0 : place_of_running(cpu, task);
+	bool ours = place;
 	if (!ours && asker->request != request)
 		return 0;
 	not_under_way(asker);
 	asker->request = request;
 	asker->pid = ours ? process_of(task) : 0;
+	asker->file.pid = 0;
+	return ours ? made_for(asker, thread_at(place)) : 0;
+}
+
+/* A request is issued that was made for this file. */
+__attribute__((noinline)) int count_for_file(struct file_key *file, u32 write, u32 bytes)
+{
+	if (!file || !file->pid)
+		return 0;
+	struct file_key key = *file;
+	struct file_counts *counts = bpf_map_lookup_elem(&files, &key);
+	if (!counts)
+		return 0;
+	__sync_fetch_and_add(write ? &counts->disk_writes : &counts->disk_reads, 1);
+	__sync_fetch_and_add(write ? &counts->disk_written_bytes : &counts->disk_read_bytes, (u64)bytes);
 	return 0;
 }
 
@@ -117,6 +171,7 @@ __attribute__((noinline)) int is_issued(u64 address, u32 dev, u32 op, u64 sector
 	u32 place = dev * 0x9e3779b1u >> 26 & (DISKS - 1);
 	u32 before = __sync_fetch_and_add(&under_way[place], 1);
 	asker->place = place + 1;
+	count_for_file(&asker->file, op, bytes);
 	return count_request(&key, sector, bytes, before + 1);
 }
 

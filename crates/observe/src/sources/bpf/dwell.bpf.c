@@ -16,6 +16,7 @@
  * CPU.
  */
 #include "alive.h"
+#include "asked.h"
 #include "disk_requests.h"
 #include "faults.h"
 #include "files.h"
@@ -181,7 +182,11 @@ int sys_exit(u64 *ctx)
 	u32 bucket = log_linear(total);
 	if (bucket < BUCKETS)
 		entry->histogram[bucket]++;
-	if (count_result(thread, entry, (struct pt_regs *)ctx[0], call, result)) {
+	u8 more = count_result(thread, entry, (struct pt_regs *)ctx[0], call, result);
+	if (more & ASKS_FOR_PATH) {
+		if (is_in_sample(cpu))
+			count_asked(entry, call, result);
+	} else if (more) {
 		u64 bytes = stands_for(cpu, result);
 		if (bytes)
 			count_file(call, result, bytes, total - off, now);

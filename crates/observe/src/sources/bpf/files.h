@@ -23,6 +23,8 @@
 struct { MAP_UINT(type, BPF_MAP_TYPE_LRU_HASH); MAP_UINT(max_entries, FILES_MAX); MAP_TYPE(key, struct file_key); MAP_TYPE(value, struct file_counts); } files SEC(".maps");
 
 #define REGULAR 0100000
+#define DIRECTORY 0040000
+#define BLOCK_DEVICE 0060000
 
 /* The first sample of a CPU is anywhere in the first POINT_BYTES: at its first transfer it would
  * stand for what never was. Returns whether the sample is due; the next is then drawn. */
@@ -56,16 +58,14 @@ INLINE u64 stands_for(struct cpu *cpu, u64 bytes)
 }
 
 /* A process uses a file for the first time, or again after it was forgotten. */
-__attribute__((noinline)) int note_file(struct file_key *key, u64 file_)
+__attribute__((noinline)) int note_file(struct file_key *key, u64 inode_, u64 dentry_)
 {
-	struct file *file = (void *)file_;
+	struct inode *inode = (void *)inode_;
+	struct dentry *dentry = (void *)dentry_;
 	struct file_counts counts = {};
 	if (!key)
 		return 0;
-	struct inode *inode = READ(file, f_inode);
 	struct super_block *sb = READ(inode, i_sb);
-	struct path *path = __builtin_preserve_access_index(&file->f_path);
-	struct dentry *dentry = READ(path, dentry);
 	struct qstr *name = __builtin_preserve_access_index(&dentry->d_name);
 	counts.magic = READ(sb, s_magic);
 	bpf_probe_read_kernel_str(counts.name, sizeof(counts.name), READ(name, name));
@@ -87,18 +87,26 @@ INLINE void add_transfer(struct transfers *sum, u32 call, u64 bytes, u64 stands_
 	sum->call = call;
 }
 
-/* What is counted of a file for the running thread's process; a new entry where there is none. */
-INLINE struct file_counts *counts_of(struct task_struct *task, struct file *file, struct inode *inode, u64 now)
+/* A file and the running thread's process. */
+INLINE struct file_key key_of(struct task_struct *task, struct inode *inode)
 {
 	struct super_block *sb = READ(inode, i_sb);
 	struct file_key key = { .ino = READ(inode, i_ino), .dev = READ(sb, s_dev) };
 	key.generation = READ(inode, i_generation);
 	key.pid = process_of(task);
+	return key;
+}
+
+/* What is counted of a file for the running thread's process; a new entry where there is none. */
+INLINE struct file_counts *counts_of(struct task_struct *task, struct file *file, struct inode *inode, u64 now)
+{
+	struct file_key key = key_of(task, inode);
 	struct file_counts *counts = bpf_map_lookup_elem(&files, &key);
 	if (!counts) {
 		struct path *path = __builtin_preserve_access_index(&file->f_path);
-		note_file(&key, (u64)file);
-		tell_path((u64)inode, (u64)READ(path, dentry), (u64)READ(path, mnt), now, number_of(task));
+		u64 dentry = (u64)READ(path, dentry);
+		note_file(&key, (u64)inode, dentry);
+		tell_path((u64)inode, dentry, (u64)READ(path, mnt), now, number_of(task));
 		counts = bpf_map_lookup_elem(&files, &key);
 		if (!counts)
 			return 0;
@@ -109,6 +117,23 @@ INLINE struct file_counts *counts_of(struct task_struct *task, struct file *file
 	u32 flags = READ(file, f_flags);
 	counts->flags |= (flags & O_SYNC_ONLY ? FILE_SYNC : 0) | (flags & O_DSYNC ? FILE_DSYNC : 0) |
 			 (flags & O_DIRECT ? FILE_DIRECT : 0);
+	return counts;
+}
+
+/* The same for a file of which a page is needed: it is named as within its filesystem. */
+INLINE struct file_counts *counts_of_page(struct task_struct *task, struct inode *inode, u64 now)
+{
+	struct file_key key = key_of(task, inode);
+	struct file_counts *counts = bpf_map_lookup_elem(&files, &key);
+	if (counts)
+		return counts;
+	struct hlist_head *names = __builtin_preserve_access_index(&inode->i_dentry);
+	u64 name = (u64)READ(names, first);
+	u64 dentry = name ? name - __builtin_preserve_field_info(((struct dentry *)0)->d_u, 0) : 0;
+	note_file(&key, (u64)inode, dentry);
+	if (dentry)
+		tell_path((u64)inode, dentry, 0, now, number_of(task));
+	counts = bpf_map_lookup_elem(&files, &key);
 	return counts;
 }
 

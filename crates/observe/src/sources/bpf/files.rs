@@ -5,7 +5,8 @@ use super::decode::objects::{REGULAR, file_kind};
 use super::wire::{self, FILE_DIRECT, FILE_DSYNC, FILE_SYNC, POINT_BYTES};
 use aya::Ebpf;
 use aya::maps::HashMap;
-use model::files::{DurableWrites, FileUse, FileUses, Transfers};
+use model::coverage::{Extent, Source};
+use model::files::{DurableWrites, FileRequests, FileUse, FileUses, Transfers};
 use model::recording::{Comm, FileKind};
 use model::{Call, Seen};
 use std::cmp::Reverse;
@@ -15,6 +16,8 @@ use zerocopy::transmute;
 const FILES: usize = 256;
 /// Of these, files whose writes waited to be durable, though they moved little.
 const DURABLE: usize = 32;
+/// The same for files that most requests to disks were for.
+const ON_DISK: usize = 32;
 /// A call in the kernel half's sum.
 const CALL: u64 = 1024;
 
@@ -22,14 +25,19 @@ type KeyWords = [u64; size_of::<wire::FileKey>() / 8];
 type CountsWords = [u64; size_of::<wire::FileCounts>() / 8];
 
 /// All files, those that moved most first. So many bytes were counted before they were forgotten.
-pub(super) fn uses(ebpf: &Ebpf, before: u64) -> Seen<FileUses> {
+pub(super) fn uses(ebpf: &Ebpf, before: u64, sources: &[Source]) -> Seen<FileUses> {
     let map = ebpf.map("files").map(HashMap::<_, KeyWords, CountsWords>::try_from);
     let (Some(Ok(map)), Some(counted)) = (map, bytes_counted(ebpf)) else {
         return Seen::unseen("the kernel half's counts of files cannot be read");
     };
     let all = map.iter().filter_map(Result::ok);
     let all = all.map(|(key, counts)| (transmute!(key), transmute!(counts)));
-    Seen::Value(sorted(all, counted.saturating_sub(before)))
+    let mut uses = sorted(all, counted.saturating_sub(before));
+    if let Some(source) = sources.iter().find(|source| source.name == "disks" && source.seen != Extent::Full)
+    {
+        uses.files.iter_mut().for_each(|file| file.disk = Seen::unseen(&source.why));
+    }
+    Seen::Value(uses)
 }
 
 /// Of all files so far, those that were forgotten too.
@@ -47,22 +55,26 @@ fn sorted(counted: impl Iterator<Item = (wire::FileKey, wire::FileCounts)>, file
             _ => files.push(file),
         }
     }
-    // Writes that wait are few bytes, and worth a row all the same.
+    // Writes that wait are few bytes, and worth a row all the same; so is what the disk was asked for.
     let waits = |file: &FileUse| file.durable.value().map_or(0, |durable| durable.calls);
-    files.sort_by_key(|file| (Reverse(waits(file)), Reverse(bytes(file)), file.dev, file.ino, file.pid));
-    let few = files.split_off(files.len().min(DURABLE));
-    files.extend(most(few, FILES - files.len()));
-    let files = most(files, FILES);
+    let requests = |file: &FileUse| file.disk.value().map_or(0, |disk| disk.reads + disk.writes);
+    let (mut kept, rest) = first(files, DURABLE, waits);
+    let (on_disk, rest) = first(rest, ON_DISK, requests);
+    kept.extend(on_disk);
+    kept.extend(first(rest, FILES - kept.len(), bytes).0);
+    let files = first(kept, FILES, bytes).0;
     let kept: u64 = files.iter().map(bytes).sum();
     let other_bytes = file_bytes.saturating_sub(kept + of_kernel);
     FileUses { point_bytes: POINT_BYTES.into(), files, other_bytes }
 }
 
-/// Those that moved most.
-fn most(mut files: Vec<FileUse>, number: usize) -> Vec<FileUse> {
-    files.sort_by_key(|file| (Reverse(bytes(file)), file.dev, file.ino, file.generation, file.pid));
-    files.truncate(number);
-    files
+/// Those that have most of something, and the others.
+fn first(mut files: Vec<FileUse>, number: usize, of: fn(&FileUse) -> u64) -> (Vec<FileUse>, Vec<FileUse>) {
+    files.sort_by_key(|file| {
+        (Reverse(of(file)), Reverse(bytes(file)), file.dev, file.ino, file.generation, file.pid)
+    });
+    let rest = files.split_off(files.len().min(number));
+    (files, rest)
 }
 
 fn bytes(file: &FileUse) -> u64 {
@@ -88,6 +100,12 @@ fn of_file(key: &wire::FileKey, counts: &wire::FileCounts) -> FileUse {
             bytes: counts.durable_bytes,
             ns: counts.durable_ns,
             call: (counts.durable_calls > 0).then_some(Call(counts.durable_call as u16)),
+        }),
+        disk: Seen::Value(FileRequests {
+            reads: counts.disk_reads,
+            read_bytes: counts.disk_read_bytes,
+            writes: counts.disk_writes,
+            written_bytes: counts.disk_written_bytes,
         }),
     }
 }
@@ -146,5 +164,17 @@ mod tests {
         let read = Transfers { bytes: 50, calls: 64, cpu_ns: 0, points: 1, call: Some(Call(0)) };
         assert_eq!((first.read, first.written), (read, Transfers::default()));
         assert_eq!((first.sync, first.dsync, first.direct), (false, true, false));
+    }
+
+    #[test]
+    fn a_file_of_which_little_was_moved_is_kept_where_the_disk_was_asked_for_it() {
+        let mut on_disk = counted(900, 0, 0);
+        (on_disk.1.disk_reads, on_disk.1.disk_read_bytes) = (7, 7 * 4096);
+        let many = (0..2 * FILES as u64).map(|ino| counted(ino, 10, 0));
+        let uses = sorted(many.chain([on_disk]), FILES as u64 * 20);
+        assert_eq!(uses.files.len(), FILES);
+        let last = uses.files.last().expect("there are files");
+        let disk = FileRequests { reads: 7, read_bytes: 7 * 4096, ..FileRequests::default() };
+        assert_eq!((last.ino, &last.disk), (900, &Seen::Value(disk)));
     }
 }

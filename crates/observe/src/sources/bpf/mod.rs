@@ -21,6 +21,7 @@
 //! that handles an event drains or sleeps, and the controller is called after the drain.
 
 mod alive;
+mod asked;
 mod attach;
 mod buffers;
 mod clock;
@@ -151,6 +152,7 @@ impl Bpf {
             clock.program_began(monotonic_ns());
         }
         cost::forget_calls(&mut bpf.ebpf);
+        asked::forget(&mut bpf.ebpf);
         bpf.file_bytes_before = files::forget(&mut bpf.ebpf);
         bpf.disk_requests_before = disk_requests::forget(&mut bpf.ebpf);
         Ok(bpf)
@@ -168,11 +170,8 @@ impl Bpf {
         if let Some(look_here) = &self.look_here {
             look_here.everywhere();
         }
-        self.at_end = Some(Counted {
-            calls: cost::calls(&self.ebpf),
-            files: self.files(),
-            disk_requests: self.disk_requests(),
-        });
+        self.at_end =
+            Some(Counted { calls: self.calls(), files: self.files(), disk_requests: self.disk_requests() });
         monotonic_ns()
     }
 
@@ -432,14 +431,19 @@ impl Bpf {
 
     /// The calls that returned while they were traced.
     pub(crate) fn calls(&self) -> Vec<CallStats> {
-        self.at_end.as_ref().map_or_else(|| cost::calls(&self.ebpf), |counted| counted.calls.clone())
+        if let Some(counted) = &self.at_end {
+            return counted.calls.clone();
+        }
+        let mut calls = cost::calls(&self.ebpf);
+        asked::add(&self.ebpf, &mut calls);
+        calls
     }
 
     /// What was read and written of files while calls were traced.
     pub(crate) fn files(&self) -> Seen<FileUses> {
         match &self.at_end {
             Some(counted) => counted.files.clone(),
-            None => files::uses(&self.ebpf, self.file_bytes_before),
+            None => files::uses(&self.ebpf, self.file_bytes_before, &self.sources),
         }
     }
 

@@ -14,6 +14,8 @@ volatile const u8 result_kind[2 * CALLS] = {};
 /* It moves bytes from or to the file of its first argument. */
 #define READS_FILE 8
 #define WRITES_FILE 16
+/* It opens a file or asks for one by its path. */
+#define ASKS_FOR_PATH 32
 
 /* The index of the highest bit, from the product with a de Bruijn sequence of 64 bits (Leiserson,
  * Prokop and Randall, "Using de Bruijn Sequences to Index a 1 in a Computer Word", 1998). Without
@@ -74,10 +76,11 @@ INLINE u64 signature_of(u32 call, u8 kind, struct pt_regs *regs, s64 result)
 /*
  * What a call of the running thread gave. It repeats if it has the arguments and the result of the
  * thread's last call of this number, as far as that is known: calls whose numbers end in the same
- * four bits share a place. What moved bytes repeats nothing: the bytes are others. Returns whether
- * it moved bytes that may be of a file.
+ * four bits share a place. What moved bytes repeats nothing: the bytes are others. Returns what else
+ * is to be counted: READS_FILE or WRITES_FILE if it moved bytes that may be of a file, or
+ * ASKS_FOR_PATH.
  */
-INLINE bool count_result(struct thread *thread, struct stats *entry, struct pt_regs *regs, u32 call, s64 result)
+INLINE u8 count_result(struct thread *thread, struct stats *entry, struct pt_regs *regs, u32 call, s64 result)
 {
 	u64 *last = &thread->last[call & (LAST - 1)];
 	u8 kind = result_kind[index_of(call) & (2 * CALLS - 1)];
@@ -101,5 +104,5 @@ INLINE bool count_result(struct thread *thread, struct stats *entry, struct pt_r
 	if (*last == signature)
 		entry->repeats++;
 	*last = signature;
-	return 0;
+	return kind & ASKS_FOR_PATH;
 }

@@ -562,6 +562,12 @@ struct cpu {
 	u64 file_bytes;
 	/* Requests to disks that were counted (`disk_requests.h`). */
 	u64 disk_requests;
+	/*
+	 * Calls on paths: those that are in the sample, and those until the next that is
+	 * (`asked.h`).
+	 */
+	u32 asked;
+	u32 asked_pause;
 };
 
 /* The files of which it is counted what processes read and wrote. */
@@ -608,6 +614,37 @@ struct file_counts {
 	u64 durable_calls;
 	u64 durable_bytes;
 	u64 durable_ns;
+	/* Requests to a disk that were made for it, and their bytes. */
+	u64 disk_reads;
+	u64 disk_read_bytes;
+	u64 disk_writes;
+	u64 disk_written_bytes;
+};
+
+/* Paths that were asked for again, with their text. */
+#define ASKED_MAX 1024
+
+/* Bytes of such a text, its zero included: of a longer path the end. */
+#define ASKED_NAME 112
+
+/* So many calls of a CPU are all in the sample. */
+#define ASKED_FIRST 4096
+
+/* Calls in one piece that are in the sample from then on, and of how many they are one. */
+#define ASKED_PIECE 64
+
+#define ASKED_ONE_IN 32
+
+/* A path that a process asked for again, since it has an entry. */
+struct asked_counts {
+	u64 again;
+	u64 failed;
+	u32 call;
+	u32 pid;
+	/* `text` is its end. */
+	u32 cut;
+	u32 pad;
+	char text[112];
 };
 
 /* Processes and disks of which requests are counted, reads and writes apart. */
@@ -680,6 +717,14 @@ struct stats {
 	u64 zeros;
 	/* Calls that did what the one before did; see `results.h`. */
 	u64 repeats;
+	/*
+	 * Of calls on paths, by a sample (`asked.h`): how many it has, for how many these stand,
+	 * how many of those asked again, and failed then.
+	 */
+	u64 asked_sample;
+	u64 asked;
+	u64 asked_again;
+	u64 asked_again_failed;
 	struct error_count by_error[6];
 	u32 sizes[24];
 	u32 histogram[320];
@@ -908,7 +953,9 @@ AT(cpu, request, 68);
 AT(cpu, ends, 72);
 AT(cpu, file_bytes, 112);
 AT(cpu, disk_requests, 120);
-SIZE(cpu, 128);
+AT(cpu, asked, 128);
+AT(cpu, asked_pause, 132);
+SIZE(cpu, 136);
 AT(file_key, ino, 0);
 AT(file_key, dev, 8);
 AT(file_key, generation, 12);
@@ -931,7 +978,19 @@ AT(file_counts, name, 88);
 AT(file_counts, durable_calls, 104);
 AT(file_counts, durable_bytes, 112);
 AT(file_counts, durable_ns, 120);
-SIZE(file_counts, 128);
+AT(file_counts, disk_reads, 128);
+AT(file_counts, disk_read_bytes, 136);
+AT(file_counts, disk_writes, 144);
+AT(file_counts, disk_written_bytes, 152);
+SIZE(file_counts, 160);
+AT(asked_counts, again, 0);
+AT(asked_counts, failed, 8);
+AT(asked_counts, call, 16);
+AT(asked_counts, pid, 20);
+AT(asked_counts, cut, 24);
+AT(asked_counts, pad, 28);
+AT(asked_counts, text, 32);
+SIZE(asked_counts, 144);
 AT(disk_key, dev, 0);
 AT(disk_key, pid, 4);
 AT(disk_key, write, 8);
@@ -959,10 +1018,14 @@ AT(stats, max_ns, 40);
 AT(stats, bytes, 48);
 AT(stats, zeros, 56);
 AT(stats, repeats, 64);
-AT(stats, by_error, 72);
-AT(stats, sizes, 120);
-AT(stats, histogram, 216);
-SIZE(stats, 1496);
+AT(stats, asked_sample, 72);
+AT(stats, asked, 80);
+AT(stats, asked_again, 88);
+AT(stats, asked_again_failed, 96);
+AT(stats, by_error, 104);
+AT(stats, sizes, 152);
+AT(stats, histogram, 248);
+SIZE(stats, 1528);
 AT(connection, began, 0);
 AT(connection, established, 8);
 AT(connection, sent, 16);

@@ -529,6 +529,10 @@ layout! {
         file_bytes: u64,
         /// Requests to disks that were counted (`disk_requests.h`).
         disk_requests: u64,
+        /// Calls on paths: those that are in the sample, and those until the next that is
+        /// (`asked.h`).
+        asked: u32,
+        asked_pause: u32,
     }
 
     /// The files of which it is counted what processes read and wrote.
@@ -572,6 +576,33 @@ layout! {
         durable_calls: u64,
         durable_bytes: u64,
         durable_ns: u64,
+        /// Requests to a disk that were made for it, and their bytes.
+        disk_reads: u64,
+        disk_read_bytes: u64,
+        disk_writes: u64,
+        disk_written_bytes: u64,
+    }
+
+    /// Paths that were asked for again, with their text.
+    const ASKED_MAX: u32 = 1024;
+    /// Bytes of such a text, its zero included: of a longer path the end.
+    const ASKED_NAME: usize = 112;
+    /// So many calls of a CPU are all in the sample.
+    const ASKED_FIRST: u32 = 4096;
+    /// Calls in one piece that are in the sample from then on, and of how many they are one.
+    const ASKED_PIECE: u32 = 64;
+    const ASKED_ONE_IN: u32 = 32;
+
+    /// A path that a process asked for again, since it has an entry.
+    struct AskedCounts as asked_counts {
+        again: u64,
+        failed: u64,
+        call: u32,
+        pid: u32,
+        /// `text` is its end.
+        cut: u32,
+        pad: u32,
+        text: [u8; ASKED_NAME] as char,
     }
 
     /// Processes and disks of which requests are counted, reads and writes apart.
@@ -634,6 +665,12 @@ layout! {
         zeros: u64,
         /// Calls that did what the one before did; see `results.h`.
         repeats: u64,
+        /// Of calls on paths, by a sample (`asked.h`): how many it has, for how many these stand,
+        /// how many of those asked again, and failed then.
+        asked_sample: u64,
+        asked: u64,
+        asked_again: u64,
+        asked_again_failed: u64,
         by_error: [ErrorCount; ERRORS],
         sizes: [u32; SIZES],
         histogram: [u32; BUCKETS],

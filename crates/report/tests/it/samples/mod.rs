@@ -115,6 +115,7 @@ fn run(command: &[&str], places: &[Place], sampled_part: f64) -> Run {
         faults: Seen::Value(Faults { minor: 312, major: 0 }),
         fault_places: Seen::unseen("not recorded"),
         memory_peak: Seen::unseen("not recorded"),
+        waits_at_once: Seen::unseen("not recorded"),
         hand_overs: Seen::unseen("not recorded"),
         loads: Seen::unseen("not recorded"),
         programs: Seen::unseen("not recorded"),

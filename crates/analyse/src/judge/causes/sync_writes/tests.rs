@@ -76,6 +76,7 @@ fn among_others(durable: u64, bytes: u64) -> Run {
         written: moved(),
         flags: vec!["O_DSYNC".into()],
         durable: Seen::Value(row),
+        disk: Seen::Absent,
     };
     run.files = Seen::Value(FileTable { rows: vec![file], ..FileTable::default() });
     run
