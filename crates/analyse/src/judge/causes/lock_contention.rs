@@ -326,8 +326,7 @@ mod tests {
         let run = of("AwareLock::Enter", State::Sleep);
         let diagnosis = judged(&run, &sites(&run, &[(LOCK, [400 * MS, 30 * MS, 0])]));
         assert!(found(&diagnosis, "lock-contention").is_none() && !ruled_out(&diagnosis, "lock-contention"));
-        let (_, why) =
-            diagnosis.unavailable.iter().find(|(name, _)| name.id == "lock-contention").unwrap();
+        let (_, why) = diagnosis.unavailable.iter().find(|(name, _)| name.id == "lock-contention").unwrap();
         assert!(why.contains("put"), "{why}");
     }
 
