@@ -68,8 +68,8 @@ pub struct Limits {
     pub memory: Seen<MemoryLimit>,
     /// CPUs that its main thread may run on.
     pub cpus_allowed: Seen<u32>,
-    /// What came back into the group's memory within the wall, after it had been taken away for want
-    /// of memory (refaults). Absent where there is no memory limit.
+    /// What came back into the group's memory within the wall, after it had been taken away for
+    /// want of memory (refaults). Absent where there is no memory limit.
     #[serde(default = "crate::seen::unrecorded")]
     pub refaulted_bytes: Seen<u64>,
 }

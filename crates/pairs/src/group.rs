@@ -56,8 +56,8 @@ fn hierarchy(controller: &str) -> (PathBuf, bool) {
     if first.is_dir() { (first, true) } else { (PathBuf::from(TOP), false) }
 }
 
-/// This process leaves the groups of this module that it is in, for the outermost ones, and these are
-/// removed.
+/// This process leaves the groups of this module that it is in, for the outermost ones, and these
+/// are removed.
 pub fn leave() {
     for controller in CONTROLLERS {
         let within = hierarchy(controller).0;

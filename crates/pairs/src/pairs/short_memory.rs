@@ -1,5 +1,5 @@
-//! Records of a file that is larger than the memory there is for it: as they are asked for, or block
-//! by block.
+//! Records of a file that is larger than the memory there is for it: as they are asked for, or
+//! block by block.
 
 use crate::group::Group;
 use crate::work::{filled, forget, keep, random};

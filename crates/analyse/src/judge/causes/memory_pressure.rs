@@ -71,12 +71,14 @@ const BRING_IN: &[&str] = &[
 #[derive(Debug, Clone, Copy)]
 struct Signs {
     swap_ns: Ns,
-    /// Samples in the kernel's reclaim and, of a program whose pages come back, in bringing them in.
+    /// Samples in the kernel's reclaim and, of a program whose pages come back, in bringing them
+    /// in.
     kernel: Share,
     /// The part of these that is for want of memory, at least.
     kernel_part: f64,
     kernel_ns: Interval,
-    /// Waits for the disk that read, as far as they can have been for memory: at least, and at most.
+    /// Waits for the disk that read, as far as they can have been for memory: at least, and at
+    /// most.
     reads_ns: Interval,
     /// What came back into the control group's memory.
     refaulted_bytes: u64,

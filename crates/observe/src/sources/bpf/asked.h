@@ -66,7 +66,8 @@ __attribute__((noinline)) u64 hash_given(struct given *given, u32 size, u64 hash
 {
 	if (!given)
 		return 0;
-	/* The last word once, and not in the loop: the verifier would look at both ways each time. */
+	/* The last word once, and not in the loop, where the verifier looks at both ways each time.
+	 */
 	u64 *last = &given->words[size / 8 & (GIVEN_MAX / 8 - 1)];
 	*last &= (1ull << size % 8 * 8) - 1;
 #pragma clang loop unroll(disable)

@@ -191,3 +191,19 @@ int block_io_start(u64 *ctx)
 	told_by_start = 1;
 	return made_by(address_in(ctx));
 }
+
+/* A request is issued to a driver. */
+SEC("tp_btf/block_rq_issue")
+int block_rq_issue(u64 *ctx)
+{
+	u64 address = address_in(ctx);
+	/* Of a tracepoint's argument fields are loaded, which is faster than to READ them; not
+	 * pointers (see `sched_switch`). */
+	struct request *request = (void *)ctx[0];
+	struct request_queue *queue = READ(request, q);
+	struct gendisk *disk = READ(queue, disk);
+	struct issue *issue = issue_of(address);
+	issue->request = address;
+	issue->at = bpf_ktime_get_ns();
+	return is_issued(address, (u32)READ(disk, major) << 20 | (u32)READ(disk, first_minor), request->cmd_flags & 0xff, request->__sector, request->__data_len);
+}

@@ -515,22 +515,6 @@ int hrtimer_expire_exit(u64 *ctx)
 	return 0;
 }
 
-/* A request is issued to a driver. */
-SEC("tp_btf/block_rq_issue")
-int block_rq_issue(u64 *ctx)
-{
-	u64 address = address_in(ctx);
-	/* Of a tracepoint's argument fields are loaded, which is faster than to READ them. Not those
-	 * that are pointers (see `sched_switch`). */
-	struct request *request = (void *)ctx[0];
-	struct request_queue *queue = READ(request, q);
-	struct gendisk *disk = READ(queue, disk);
-	struct issue *issue = issue_of(address);
-	issue->request = address;
-	issue->at = bpf_ktime_get_ns();
-	return is_issued(address, (u32)READ(disk, major) << 20 | (u32)READ(disk, first_minor), request->cmd_flags & 0xff, request->__sector, request->__data_len);
-}
-
 /* Just before the tasks that wait for the request are woken. */
 SEC("tp_btf/block_rq_complete")
 int block_rq_complete(u64 *ctx)

@@ -76,8 +76,8 @@ INLINE u64 signature_of(u32 call, u8 kind, struct pt_regs *regs, s64 result)
 /*
  * What a call of the running thread gave. It repeats if it has the arguments and the result of the
  * thread's last call of this number, as far as that is known: calls whose numbers end in the same
- * four bits share a place. What moved bytes repeats nothing: the bytes are others. Returns what else
- * is to be counted: READS_FILE or WRITES_FILE if it moved bytes that may be of a file, or
+ * four bits share a place. What moved bytes repeats nothing: the bytes are others. Returns what
+ * else is to be counted: READS_FILE or WRITES_FILE if it moved bytes that may be of a file, or
  * ASKS_FOR_PATH.
  */
 INLINE u8 count_result(struct thread *thread, struct stats *entry, struct pt_regs *regs, u32 call, s64 result)
