@@ -57,6 +57,8 @@ fn none(done: Result<()>) -> Result<Option<lanes::Outcome>> {
 
 fn clippy() -> Result<()> {
     let mut clippy = cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--profile", TESTED]);
+    // For the target of the tests: what build scripts compile in C is then compiled once.
+    dist::target_static(&mut clippy);
     run(clippy.args(["--", "--deny", "warnings"]))
 }
 
