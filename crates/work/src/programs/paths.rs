@@ -65,7 +65,8 @@ fn path(before: &str, number: u64) -> Result<CString, Failure> {
     Ok(CString::new(format!("{before}{number}"))?)
 }
 
-/// It is not there, or it is: both are calls. By its number, since the C library may take a newer one.
+/// It is not there, or it is: both are calls. By its number, since the C library may take a newer
+/// one.
 fn access(path: &CStr) {
     // SAFETY: a string that ends with a zero, and numbers.
     unsafe { libc::syscall(libc::SYS_faccessat, libc::AT_FDCWD, path.as_ptr(), libc::F_OK) };

@@ -55,7 +55,8 @@ fn sorted(counted: impl Iterator<Item = (wire::FileKey, wire::FileCounts)>, file
             _ => files.push(file),
         }
     }
-    // Writes that wait are few bytes, and worth a row all the same; so is what the disk was asked for.
+    // Writes that wait are few bytes, and worth a row all the same; so is what the disk was asked
+    // for.
     let waits = |file: &FileUse| file.durable.value().map_or(0, |durable| durable.calls);
     let requests = |file: &FileUse| file.disk.value().map_or(0, |disk| disk.reads + disk.writes);
     let (mut kept, rest) = first(files, DURABLE, waits);
