@@ -77,8 +77,11 @@ pub fn outcome(
             rule_score: None,
         };
     };
-    let first =
-        |of: &Observed| first(of, beside(of)).filter(|(_, row)| row.cause == *cause).map(|(at, _)| at);
+    // What others take may itself be the cause of a pair.
+    let first = |of: &Observed| {
+        let beside = beside(of) && cause != OF_OTHERS;
+        first(of, beside).filter(|(_, row)| row.cause == *cause).map(|(at, _)| at)
+    };
     let function = |of: &Observed, at: usize| of.functions.get(at).cloned().unwrap_or_default();
     let again = |fast: &Observed| match (first(slow), first(fast)) {
         // Every program that computes has some code that leads.
@@ -215,6 +218,7 @@ mod tests {
         let slow = with(&[row("cpu-contention", 1, 2), row("small-io", 400, 500)]);
         let of = |beside| outcome(&pair(Some("small-io")), beside, &slow, Some(&slow), None);
         assert!(of(true).cause_first && !of(false).cause_first && of(true).first_again);
+        assert!(outcome(&pair(Some("cpu-contention")), true, &slow, None, None).cause_first);
         let busy = Observed { host_busy: Seen::Value(0.1), ..slow.clone() };
         let on_busy_host = outcome(&pair(Some("small-io")), false, &busy, Some(&slow), None);
         assert!(on_busy_host.cause_first && !on_busy_host.first_again);

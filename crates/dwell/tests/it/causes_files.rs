@@ -156,7 +156,12 @@ fn names_that_are_not_there() {
 
 #[test]
 fn a_path_that_is_asked_for_again_and_again() {
-    is_found("metadata-calls", "in again (causes_files.c:", "again @/mid 200000", "kept @/mid 200000");
+    is_found(
+        "metadata-calls",
+        "times for a path that it has asked for before",
+        "again @/mid 200000",
+        "kept @/mid 200000",
+    );
 }
 
 #[test]
