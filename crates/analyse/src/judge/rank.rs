@@ -3,12 +3,12 @@
 //! A finding counts if its change may save a twentieth of the run: below that the next run differs
 //! by as much by chance. One whose cause is the consequence of another that was found is named
 //! there, and does not stand for itself: what both save is the same time. What saves most for
-//! certain comes first, and if that is no twentieth of any, what may save most; of a whole run what
-//! saves no wall clock, but CPU time only, comes last.
+//! certain comes first, and if that is no twentieth of any, what may save most, an assumed factor
+//! last; of a whole run what saves no wall clock, but CPU time only, comes last.
 
 use super::Evidence;
 use super::causes::Cause;
-use model::finding::{CauseName, Finding, SavedTime};
+use model::finding::{CauseName, Finding, Known, SavedTime};
 use model::sentence::Piece::NsBetween;
 use model::{Ns, Sentence, say};
 use std::cmp::Reverse;
@@ -36,14 +36,23 @@ pub(super) fn ranked(
         ruled_out.push((finding.cause, why));
     }
     // What is certain and worth no change says nothing of the order.
-    let certain = |(lo, hi): (Ns, Ns)| (if lo >= evidence.whole_ns / WORTH_PART { lo } else { 0 }, hi);
-    worth.sort_by_key(|finding| (saves_cpu_only(evidence, finding), Reverse(certain(saves(finding)))));
+    let order = |finding: &Finding| {
+        let (lo, hi) = saves(finding);
+        let lo = if lo >= evidence.whole_ns / WORTH_PART { lo } else { 0 };
+        (saves_cpu_only(evidence, finding), Reverse(lo), is_assumed(finding), Reverse(hi))
+    };
+    worth.sort_by_key(order);
     (explained(worth), ruled_out)
 }
 
 /// Whether the run itself gets no shorter.
 fn saves_cpu_only(evidence: &Evidence<'_>, finding: &Finding) -> bool {
     !evidence.window && finding.saving.value().is_some_and(|saving| saving.of == SavedTime::Cpu)
+}
+
+/// Whether it is by a factor that nobody sees from outside: then its high end says little.
+fn is_assumed(finding: &Finding) -> bool {
+    finding.saving.value().is_some_and(|saving| saving.known == Known::Assumed)
 }
 
 /// At least, and at most.
@@ -124,5 +133,13 @@ mod tests {
         let others = |lo| [saving("a", lo, 100 * MS), saving("b", 0, 900 * MS)];
         assert_eq!(order(others(50 * MS)), ["a", "b"]);
         assert_eq!(order(others(49 * MS)), ["b", "a"]);
+    }
+
+    #[test]
+    fn where_nothing_is_certain_an_assumed_factor_comes_last() {
+        let mut bounded = saving("a", 0, 100 * MS);
+        bounded.saving = bounded.saving.map(|saving| Saving { known: Known::Bounded, ..saving });
+        assert_eq!(order([saving("b", 49 * MS, 900 * MS), bounded.clone()]), ["a", "b"]);
+        assert_eq!(order([saving("b", 50 * MS, 900 * MS), bounded]), ["b", "a"]);
     }
 }
