@@ -4,12 +4,10 @@ use host::fields;
 use model::Pid;
 use model::coverage::{Extent, Source};
 use rustix::fs::{StatVfsMountFlags, getxattr, statvfs};
-use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use sys::resolve::resolve;
 
 /// The inode of the initial PID namespace: PROC_PID_INIT_INO, the same on every host.
 const FIRST_PID_NAMESPACE: u64 = 0xeffffffc;
@@ -100,14 +98,13 @@ pub(crate) fn pid_namespace() -> u32 {
 /// Whether the program gains privileges from its file that `root`, the child held for it, lacks:
 /// those of its owner or group (set-user-ID), or capabilities. Then only BPF can trace it: the
 /// kernel removes perf events at `execve`.
-pub(crate) fn entrusted(program: &OsStr, root: Pid) -> Option<AccessDenial> {
-    let path = resolve(program).ok()?;
-    let found = fs::metadata(&path).ok()?;
+pub(crate) fn entrusted(path: &Path, root: Pid) -> Option<AccessDenial> {
+    let found = fs::metadata(path).ok()?;
     let (uid, gid) = effective_ids(Path::new("/proc"), root)?;
     let of_owner = found.mode() & 0o4000 != 0 && found.uid() != uid;
     let of_group = found.mode() & 0o2010 == 0o2010 && found.gid() != gid;
-    let capable = uid != 0 && getxattr(&path, "security.capability", &mut [0_u8; 0][..]).is_ok();
-    let counts = !statvfs(&path).is_ok_and(|mount| mount.f_flag.contains(StatVfsMountFlags::NOSUID));
+    let capable = uid != 0 && getxattr(path, "security.capability", &mut [0_u8; 0][..]).is_ok();
+    let counts = !statvfs(path).is_ok_and(|mount| mount.f_flag.contains(StatVfsMountFlags::NOSUID));
     (counts && (of_owner || of_group || capable)).then(|| AccessDenial {
         why: format!(
             "{} gains privileges (set-user-ID, or capabilities): the kernel removes perf events at its execve",

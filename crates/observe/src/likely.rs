@@ -12,10 +12,8 @@ use sys::resolve::resolve;
 const LINE_LEN: u64 = 256;
 
 /// The executables, as far as they can be predicted.
-pub(crate) fn executables(program: &OsStr) -> Vec<PathBuf> {
-    let Ok(path) = resolve(program) else { return Vec::new() };
-    let interpreter = interpreter(&path);
-    [Some(path), interpreter].into_iter().flatten().collect()
+pub(crate) fn executables(path: &Path) -> Vec<PathBuf> {
+    [Some(path.to_owned()), interpreter(path)].into_iter().flatten().collect()
 }
 
 /// The interpreter in a script's first line; for `env`, the program that it will find.
@@ -47,7 +45,7 @@ mod tests {
         let of = |text: &str| {
             std::fs::write(&script, text).unwrap();
             std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
-            executables(script.as_os_str())
+            executables(&script)
         };
         let sh = resolve(OsStr::new("sh")).unwrap();
         assert_eq!(of("#!/bin/x -u\nrest"), [script.clone(), "/bin/x".into()]);

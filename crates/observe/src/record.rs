@@ -37,10 +37,10 @@ pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Recorded, Error>
     sources::take_name();
     let began_at_bytes = began_at_bytes(held.pid());
     let host = host::identity(host::here());
-    let entrusted = access::entrusted(&request.command.program, held.pid());
+    let entrusted = access::entrusted(held.path(), held.pid());
     let mut instruments =
         sources::start(&request.watching, held.pid(), &host::cpus(host::here()), entrusted)?;
-    for path in likely::executables(&request.command.program) {
+    for path in likely::executables(held.path()) {
         instruments.expect(&path);
     }
     let subject = RecordingSubject {

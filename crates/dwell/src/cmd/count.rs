@@ -19,7 +19,7 @@ use report::Look;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use sys::foreign::Rights;
-use sys::resolve::resolve;
+use sys::resolve::resolve_as;
 use sys::rights;
 use sys::signals::Signals;
 use sys::spawn::Command;
@@ -51,7 +51,10 @@ pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
     let limits = Limits::default();
     let (name, file) = match asked.split_once('@') {
         Some((name, file)) => (name, PathBuf::from(file)),
-        None => (asked, resolve(program).map_err(|error| observe::Error::Start(error.into()))?),
+        None => {
+            let found = resolve_as(program, command.user.as_ref());
+            (asked, found.map_err(|error| observe::Error::Start(error.into()))?)
+        }
     };
     let (page, target) = match &args.page.output {
         Some(OutputPath::Stdout) => (OutputKind::Stdout, None),

@@ -8,6 +8,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown, symlink};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
 use tempfile::TempDir;
 
 const NOBODY: u32 = 65_534;
@@ -74,6 +75,17 @@ fn ok(command: &mut Command) -> Output {
     output
 }
 
+/// Waits for half a minute at most.
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    for _ in 0..3_000 {
+        if is_so() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("not within 30 s: {what}");
+}
+
 /// Something that ends with the test.
 struct Running(Child);
 
@@ -94,6 +106,22 @@ fn as_nobody() -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
     command
+}
+
+/// A Python that everybody may execute: the first one of root's `PATH` may lie in a directory of
+/// root's own.
+fn python() -> &'static str {
+    static FOUND: OnceLock<String> = OnceLock::new();
+    FOUND.get_or_init(|| {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let places = std::env::split_paths(&path).chain(["/usr/bin".into()]);
+        let mut found = places.map(|place| place.join("python3")).filter(|python| {
+            let tried = as_nobody().arg(python).args(["-c", ""]).stderr(Stdio::null()).status();
+            tried.is_ok_and(|status| status.success())
+        });
+        let found = found.next().expect("a python3 that everybody may execute");
+        found.to_str().expect("a path of plain characters").to_owned()
+    })
 }
 
 // ---- rights
@@ -131,9 +159,8 @@ fn nothing_is_put_into_a_library_that_another_user_can_change() {
     command.arg(loader).arg("--library-path").arg(&theirs).args(["/bin/sleep", "100"]);
     let running = Running::of(&mut command);
     let pid = running.0.id();
-    while !read(Path::new(&format!("/proc/{pid}/maps"))).contains(copy.to_str().unwrap()) {
-        std::thread::yield_now();
-    }
+    let maps = format!("/proc/{pid}/maps");
+    until("the library is mapped", || read(Path::new(&maps)).contains(copy.to_str().unwrap()));
     let said = libraries(&place, pid, "one.json");
     assert!(said.contains("it belongs to user 65534"), "{said}");
     // A pipe in its place: opening that would wait for ever.
@@ -204,13 +231,11 @@ fn root_writes_nothing_through_a_link_of_the_user_that_it_counts() {
     let (victim, ready) = (place.at("victim"), theirs.join("ready"));
     fs::write(&victim, SECRET).unwrap();
     let mut command = as_nobody();
-    let running = Running::of(command.args(["python3", "-c", LINKS]).arg(&victim).arg(&ready));
-    while !ready.exists() {
-        std::thread::yield_now();
-    }
+    let running = Running::of(command.args([python(), "-c", LINKS]).arg(&victim).arg(&ready));
+    until("the other user waits for dwell", || ready.exists());
     for _ in 0..6 {
         let mut dwell =
-            place.dwell(&["run", "-q", "--hits", "--user", "nobody", "--", "python3", "-c", "x = 1"]);
+            place.dwell(&["run", "-q", "--hits", "--user", "nobody", "--", python(), "-c", "x = 1"]);
         let _ = dwell.env("TMPDIR", "/tmp").output().unwrap();
     }
     drop(running);
@@ -239,13 +264,13 @@ fn a_source_is_shown_only_if_the_user_who_named_it_may_read_it() {
     );
     let hits = |words: &[&str]| {
         let mut dwell = place.dwell(&["run", "--hits"]);
-        let forge = "python3 -c \"$0\" \"$1\"";
-        let output = ok(dwell.args(words).args(["--", "sh", "-c", forge, FORGED]).arg(&secret));
+        let forge = format!("{} -c \"$0\" \"$1\"", python());
+        let output = ok(dwell.args(words).args(["--", "sh", "-c", &forge, FORGED]).arg(&secret));
         text(&output.stderr)
     };
     let lines = |words: &[&str], launcher: &[&str]| {
         let mut dwell = place.dwell(&["run", "--lines", "f"]);
-        let output = ok(dwell.args(words).arg("--").args(launcher).args(["python3", "-c", &program]));
+        let output = ok(dwell.args(words).arg("--").args(launcher).args([python(), "-c", &program]));
         text(&output.stderr)
     };
     let own = hits(&[]);
@@ -263,7 +288,7 @@ fn a_source_is_shown_only_if_the_user_who_named_it_may_read_it() {
     // The recording of another user's program, shown by root.
     let kept = fresh("kept");
     let mut dwell = place.dwell(&["run", "-q", "--user", "nobody", "--keep"]);
-    ok(dwell.arg(&kept).args(["--", "python3", "-c", &program]));
+    ok(dwell.arg(&kept).args(["--", python(), "-c", &program]));
     let shown = text(&ok(place.dwell(&["show", "--lines", "f"]).arg(&kept)).stdout);
     fs::remove_file(&kept).unwrap();
     assert!(shown.contains("secret.py") && !shown.contains(SECRET), "{shown}");
@@ -344,6 +369,23 @@ fn another_users_program_gets_nothing_of_roots() {
     assert!(!said.contains("ROOTS_TOKEN") && said.contains("USER=nobody"), "{said}");
 }
 
+#[test]
+fn another_user_gets_the_program_that_this_user_may_execute() {
+    let place = Place::new();
+    for (at, mode_of) in [("roots", 0o700), ("all", 0o755)] {
+        let directory = place.at(at);
+        fs::create_dir(&directory).unwrap();
+        fs::write(directory.join("tool"), format!("#!/bin/sh\necho of {at}\n")).unwrap();
+        mode(&directory.join("tool"), 0o755);
+        mode(&directory, mode_of);
+    }
+    let path = format!("{}:{}:/usr/bin:/bin", place.at("roots").display(), place.at("all").display());
+    for (words, from) in [(&["run", "-q"][..], "roots"), (&["run", "-q", "--user", "nobody"], "all")] {
+        let said = text(&ok(place.dwell(words).args(["--", "tool"]).env("PATH", &path)).stdout);
+        assert_eq!(said, format!("of {from}\n"));
+    }
+}
+
 /// `cap_bpf,cap_perfmon+ep`, as setcap(8) writes it: the version with the bit that makes them
 /// effective, and the second word of those permitted.
 fn give_capabilities(path: &Path) {
@@ -407,9 +449,7 @@ fn a_signal_ends_the_wait_for_who_reads_the_result() {
     let capacity = rustix::pipe::fcntl_getpipe_size(&held).unwrap();
     rustix::io::write(&held, &vec![b'x'; capacity]).unwrap();
     let dwell = start(&place, &["run", "-q", "--json", "full", "touch", "ran"]);
-    while !place.at("ran").exists() {
-        std::thread::yield_now();
-    }
+    until("the program has run", || place.at("ran").exists());
     std::thread::sleep(std::time::Duration::from_secs(2));
     assert_eq!(ended_by_sigterm(dwell).signal(), Some(TERM));
 }

@@ -150,6 +150,19 @@ impl Rights {
         receiver.recv_timeout(WITHIN).unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))
     }
 
+    /// Does something with these rights and no others, in a thread of its own. The caller waits for
+    /// it, so it must not wait for anybody.
+    ///
+    /// # Errors
+    /// The rights cannot be taken, or there is no thread to be had.
+    pub(crate) fn within<T: Send>(&self, what: impl FnOnce() -> T + Send) -> io::Result<T> {
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().name("dwell-rights".into());
+            let done = thread.spawn_scoped(scope, move || self.take().map(|()| what()))?;
+            done.join().unwrap_or_else(|_| Err(io::Error::other("a thread of its own failed")))
+        })
+    }
+
     /// Gives the calling thread these rights and no others, for good.
     fn take(&self) -> io::Result<()> {
         if rustix::process::geteuid().is_root() {

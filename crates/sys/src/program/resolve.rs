@@ -3,8 +3,9 @@
 //! It follows the rules of shells, without trying: the child then makes a single `execve`, which
 //! reports what only the kernel can check (a wrong architecture, a missing interpreter).
 
-use crate::foreign;
-use rustix::fs::Access;
+use super::user::User;
+use crate::foreign::{self, Rights};
+use rustix::fs::{Access, AtFlags, CWD};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
@@ -53,6 +54,20 @@ impl NotRunnable {
 pub fn resolve(program: &OsStr) -> Result<PathBuf, NotRunnable> {
     let path = env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
     resolve_along(program, &path)
+}
+
+/// The file that `program` means to a user that it is started as: what that user may not execute is
+/// passed over. Root's `PATH` may begin with directories of root's own.
+///
+/// # Errors
+/// As [`resolve`].
+pub fn resolve_as(program: &OsStr, user: Option<&User>) -> Result<PathBuf, NotRunnable> {
+    let Some(user) = user.filter(|user| user.is_another()) else { return resolve(program) };
+    let found = Rights::of_user(user).within(|| resolve(program));
+    found.unwrap_or_else(|error| {
+        let why = format!("its file cannot be looked for as user {}: {}", user.name, text(&error));
+        Err(NotRunnable::NotFound { program: program.to_owned(), why })
+    })
 }
 
 fn resolve_along(program: &OsStr, path: &OsStr) -> Result<PathBuf, NotRunnable> {
@@ -115,7 +130,7 @@ fn refusal(path: &Path) -> Option<Refusal> {
     if !metadata.is_file() {
         return Some(Refusal::NotExecutable("it is not a regular file".to_owned()));
     }
-    match rustix::fs::access(path, Access::EXEC_OK) {
+    match rustix::fs::accessat(CWD, path, Access::EXEC_OK, AtFlags::EACCESS) {
         Ok(()) => None,
         Err(errno) => {
             let remedy = format!("{}\ntry: chmod +x {}", text(&errno.into()), path.display());
@@ -195,6 +210,26 @@ mod tests {
         let (_top, path) = three_places();
         assert_eq!(resolve_along("./tool".as_ref(), &path).unwrap_err().exit_code(), 127);
         assert_eq!(resolve_along("/bin/sh".as_ref(), &path).unwrap(), Path::new("/bin/sh"));
+    }
+
+    #[test]
+    fn another_user_gets_what_that_user_may_execute() {
+        assert!(rustix::process::geteuid().is_root(), "this test needs root");
+        let (top, path) = three_places();
+        let nobody = Rights::of_uid(65_534);
+        let found = || resolve_along("tool".as_ref(), &path);
+        let set = |place: &str, mode| {
+            fs::set_permissions(top.path().join(place), PermissionsExt::from_mode(mode)).unwrap();
+        };
+        set("", 0o700);
+        assert_eq!(nobody.within(found).unwrap().unwrap_err().exit_code(), 127);
+        set("", 0o755);
+        set("c", 0o700);
+        set("b/tool", 0o755);
+        assert_eq!(nobody.within(found).unwrap().unwrap(), top.path().join("b/tool"));
+        set("b/tool", 0o700);
+        assert_eq!(nobody.within(found).unwrap().unwrap_err().exit_code(), 126);
+        assert_eq!(found().unwrap(), top.path().join("b/tool"));
     }
 
     #[test]

@@ -27,7 +27,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 mod child;
 mod command;
@@ -159,7 +159,7 @@ impl HeldProgram {
     /// # Errors
     /// As [`HeldProgram::spawn`], or that was refused.
     pub fn spawn_imposed(command: &Command, imposed: &Imposed) -> Result<Self, Error> {
-        let path = resolve::resolve(&command.program)?;
+        let path = resolve::resolve_as(&command.program, command.user.as_ref())?;
         let image = ExecImage::new(command, &path, &imposed.variables).map_err(system("arguments"))?;
         let changes = child::Changes {
             output: if imposed.silent { Some(null().map_err(Error::Imposing)?) } else { None },
@@ -203,6 +203,11 @@ impl HeldProgram {
     /// The process id that the program will have.
     pub fn pid(&self) -> model::Pid {
         self.0.as_ref().map_or(0, |parts| wait::number(parts.pid))
+    }
+
+    /// The file that it will execute first.
+    pub fn path(&self) -> &Path {
+        self.0.as_ref().map_or(Path::new(""), |parts| &parts.path)
     }
 
     /// Lets the child execute the program, and returns when the kernel has accepted it.
