@@ -222,7 +222,7 @@ fn times(said: &Said, truth: &Truth) -> Vec<Check> {
         share("user", Range::around(value, said.user_doubt_percent()), Range::around(percent, half))
     }));
     checks.extend(charged::cpus(on_ns, said.wall_ns, truth));
-    checks.extend(charged::cpu_ms(on_ns, truth));
+    checks.extend(charged::cpu_ms(on_ns, said.wall_ns, truth));
     checks.extend(truth.calls.iter().map(|(name, &made)| count(name, said.calls.get(name), made)));
     checks
 }

@@ -58,14 +58,14 @@ pub(super) fn cpus(on_ns: u64, wall_ns: u64, truth: &Truth) -> Option<Check> {
 
 /// For how long it had them: by its own clock, or what the kernel charged for it. The clock counts
 /// the same charges (`getrusage` scales what ticks saw to the sum of them), also those for no time
-/// on a CPU.
-pub(super) fn cpu_ms(on_ns: u64, truth: &Truth) -> Option<Check> {
+/// on a CPU. What is allowed is a part of the wall clock at least, as for the shares.
+pub(super) fn cpu_ms(on_ns: u64, wall_ns: u64, truth: &Truth) -> Option<Check> {
     let own = truth.cpu_ns.map(|ns| {
         let less_ns = ns.saturating_add_signed(-truth.over_ns);
         (Range::exactly(ns as f64).widened(Range::exactly(less_ns as f64)), 0.0)
     });
     let (oracle, edge) = own.or_else(|| Some((truth.charged_ns?, EDGE_NS)))?;
-    let near = oracle.value * PART + edge;
+    let near = oracle.value.max(wall_ns as f64) * PART + edge;
     Some(Check {
         what: "CPU ms".to_owned(),
         dwell: milliseconds(on_ns as f64),
