@@ -28,6 +28,7 @@ mod own_code;
 mod predict;
 pub mod probes;
 mod processes;
+mod queues;
 mod rank;
 mod results;
 #[cfg(test)]

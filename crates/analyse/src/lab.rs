@@ -6,7 +6,7 @@
 //! the first finding: between a third of it and all of it.
 
 use model::compare::commands::{Comparison, EstimateInterval};
-use model::lab::{LabPair, Observed, Outcome, ScoreRow, ScoreTotal, Sitting};
+use model::lab::{LabPair, LabProfile, LabShare, Observed, Outcome, ScoreRow, ScoreTotal, Sitting};
 use model::run::{Ends, FindingRow};
 use model::{Ns, Run, Seen};
 
@@ -18,6 +18,8 @@ const OF_CODE: &str = "hot-code";
 const OF_OTHERS: &str = "cpu-contention";
 /// From this part of all CPUs on others keep the host busy, whether or not the lab asked for it.
 const BUSY_MIN: f64 = 0.1;
+/// Rows of a profile.
+const PROFILE_ROWS: usize = 20;
 /// A counted saving is narrow up to this: its high end by its low end.
 const NARROW: f64 = 1.5;
 
@@ -31,6 +33,30 @@ pub fn observed(run: &Run) -> Observed {
         findings,
         host_busy: run.coverage.host_busy.clone(),
     }
+}
+
+/// Where a run had its CPU time.
+pub fn profile(run: &Run) -> LabProfile {
+    let functions = run.functions.value().into_iter().flatten();
+    let functions = functions.map(|row| LabShare { name: row.name.clone(), share: row.share.value });
+    let lines = run.lines.value().into_iter().flatten();
+    let name = |file: &str, line: u32| format!("{}:{line}", file.rsplit('/').next().unwrap_or(file));
+    let lines = lines.map(|row| LabShare { name: name(&row.file, row.line), share: row.share.value });
+    LabProfile { functions: longest(functions), lines: longest(lines) }
+}
+
+/// The rows of each name as one, the longest first.
+fn longest(rows: impl Iterator<Item = LabShare>) -> Vec<LabShare> {
+    let mut all: Vec<LabShare> = Vec::new();
+    for row in rows {
+        match all.iter_mut().find(|one| one.name == row.name) {
+            Some(one) => one.share += row.share,
+            None => all.push(row),
+        }
+    }
+    all.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.name.cmp(&b.name)));
+    all.truncate(PROFILE_ROWS);
+    all
 }
 
 /// The file and function of the line that a finding points to; empty where it is none.
@@ -197,6 +223,16 @@ mod tests {
 
     fn measured(estimate: f64) -> Option<EstimateInterval> {
         Some(EstimateInterval { estimate, lo: estimate, hi: estimate })
+    }
+
+    #[test]
+    fn rows_of_one_name_are_one_and_the_longest_is_first() {
+        let row = |name: &str, share| LabShare { name: name.to_owned(), share };
+        let all = longest([row("free", 0.2), row("malloc", 0.15), row("malloc", 0.1)].into_iter());
+        assert_eq!(all.iter().map(|row| &*row.name).collect::<Vec<_>>(), ["malloc", "free"]);
+        assert!((all[0].share - 0.25).abs() < 1e-9);
+        let many = (0..100).map(|at| row(&at.to_string(), 0.01));
+        assert_eq!(longest(many).len(), PROFILE_ROWS);
     }
 
     #[test]

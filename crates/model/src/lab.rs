@@ -51,6 +51,33 @@ pub struct LabRun {
     pub sitting: Sitting,
     /// The difference between the slow and the fast way, as lines of a diff.
     pub change: Vec<String>,
+    /// Where the slow and the fast one had their CPU time, in this order, as far as they were run.
+    #[serde(default)]
+    pub profiles: Vec<LabProfile>,
+    /// The size of a whole job of which the programs do a part.
+    #[serde(default)]
+    pub whole_size: Option<u64>,
+    /// Why it ended before all was held: what was held by then stands.
+    #[serde(default)]
+    pub ended_early: Option<String>,
+}
+
+/// Where a run had its CPU time: the longest first.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LabProfile {
+    /// By function, without callees.
+    pub functions: Vec<LabShare>,
+    /// By source line, where there are any.
+    pub lines: Vec<LabShare>,
+}
+
+/// A function or a line, with its part of the CPU time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LabShare {
+    /// `malloc`, or `grid.py:17`.
+    pub name: String,
+    /// 0 to 1.
+    pub share: f64,
 }
 
 /// A pair under `dwell run` and `dwell compare`.

@@ -55,7 +55,7 @@ pub struct Size {
     pub usual: u64,
     /// The least that is drawn: a run of at least 0.2 s.
     pub least: u64,
-    /// The most that is drawn: a run of at most 2 s.
+    /// The most that is drawn: a run of at most 1 s.
     pub most: u64,
 }
 
@@ -109,6 +109,17 @@ pub struct Setting {
     pub port: u16,
     /// What to download, in place of what the server has.
     pub urls: Vec<String>,
+    /// How the server of the lab is to be; none for the pair's own.
+    pub server: Served,
+}
+
+/// How the server of the lab is to be, where the user chose.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Served {
+    /// Milliseconds until it answers.
+    pub latency_ms: Option<u64>,
+    /// Bytes a second on each connection.
+    pub rate: Option<u64>,
 }
 
 impl Pair {

@@ -10,7 +10,7 @@ pub mod http;
 mod link;
 mod names;
 
-use crate::local;
+use crate::{Served, local};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::process;
@@ -53,16 +53,16 @@ impl Service {
     }
 }
 
-/// Serves until standard input ends. `say` gets the line that tells address and port.
+/// Serves until standard input ends; names after the chosen latency. `say` gets the line that tells address and port.
 ///
 /// # Errors
 /// If there is no port, or no link.
-pub fn serve(service: Service, say: impl FnOnce(&str) -> io::Result<()>) -> io::Result<()> {
+pub fn serve(service: Service, how: Served, say: impl FnOnce(&str) -> io::Result<()>) -> io::Result<()> {
     match service {
         Service::Requests => requests(Ipv4Addr::LOCALHOST, say),
         Service::Anywhere => requests(Ipv4Addr::UNSPECIFIED, say),
         Service::Link => link::serve(say),
-        Service::Names => names::serve(say),
+        Service::Names => names::serve(how.latency_ms, say),
     }
 }
 

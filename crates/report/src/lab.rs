@@ -5,7 +5,7 @@ use crate::paint::{GAP, Ink, Line, joined};
 use crate::table::{Column, Table, figure, text};
 use crate::units::{count, duration, share_of_one};
 use model::compare::commands::EstimateInterval;
-use model::lab::{LabRun, LabScore, Observed, Outcome, ScoreRow, Sitting, Writing};
+use model::lab::{LabProfile, LabRun, LabScore, LabShare, Observed, Outcome, ScoreRow, Sitting, Writing};
 use model::run::{Class, Ends, FindingRow};
 use model::{Ns, Seen};
 
@@ -15,6 +15,13 @@ pub struct Lesson {
     /// Paragraphs.
     pub text: &'static str,
 }
+
+/// From this part of all CPUs on it is worth a word that others keep them busy.
+const BUSY_MIN: f64 = 0.1;
+/// Rows of a profile that are shown of each program.
+const PROFILE_ROWS: usize = 6;
+/// Of a smaller share nothing is shown.
+const PROFILE_SHARE_MIN: f64 = 0.02;
 
 /// A pair in the list.
 #[derive(Debug)]
@@ -75,15 +82,83 @@ pub fn pair(run: &LabRun, lesson: &Lesson, look: Look) -> String {
     if !run.change.is_empty() && run.pair.cause.is_some() {
         parts.push(change(run, look));
     }
-    if run.pair.cause.is_some() {
-        parts.push(measured(sitting, look));
+    parts.push(profiles(&run.profiles, look));
+    if run.pair.cause.is_some() && !sitting.saved.is_empty() {
+        parts.push(measured(sitting, run.whole_size, look));
+    }
+    if let Some(why) = &run.ended_early {
+        let text = format!("{why}: what follows is of what was held by then");
+        parts.push(Line::new(look).add(Ink::Warn, &text).wrap(0));
     }
     parts.push(verdict(run, look));
     parts.extend(lesson.text.split("\n\n").map(|text| Line::new(look).add(Ink::Plain, text).wrap(0)));
     if let Some(cause) = &run.pair.cause {
-        parts.push(vec![Line::new(look).add(Ink::Dim, &format!("next: dwell explain {cause}"))]);
+        parts.push(next(cause, &run.pair.name, look));
     }
     joined(&parts)
+}
+
+/// What to read next, and what to do with it.
+fn next(cause: &str, name: &str, look: Look) -> Vec<Line> {
+    let rows = [
+        (format!("dwell explain {cause}"), "what the cause is, its signs, what else it could be, what helps"),
+        (format!("dwell lab {name} --beside"), "the same beside busy loops on each CPU"),
+        ("dwell run -- COMMAND".to_owned(), "whether a program of yours has it"),
+    ];
+    let wide = rows.iter().map(|(command, _)| command.len()).max().unwrap_or(0) + GAP + 2;
+    let line = |(command, what): &(String, &str)| {
+        let line = Line::new(look).pad_to(GAP).add(Ink::Plain, command).pad_to(wide);
+        line.add(Ink::Dim, what).wrap(wide)
+    };
+    let heading = Line::new(look).add(Ink::Bold, "read next");
+    std::iter::once(heading).chain(rows.iter().flat_map(line)).collect()
+}
+
+/// Functions or lines of both programs side by side.
+fn profiles(profiles: &[LabProfile], look: Look) -> Vec<Line> {
+    let [slow, fast] = profiles else { return Vec::new() };
+    let mut lines = Vec::new();
+    for (what, slow, fast) in
+        [("function", &slow.functions, &fast.functions), ("line", &slow.lines, &fast.lines)]
+    {
+        let names = leading(slow, fast);
+        if names.is_empty() {
+            continue;
+        }
+        let share = |of: &[LabShare], name: &str| {
+            let row = of.iter().find(|row| row.name == name);
+            row.map_or_else(|| "-".to_owned(), |row| share_of_one(row.share))
+        };
+        let columns = vec![text("", 24, 0), figure("slow", 0), figure("fast", 0)];
+        let mut table = Table::new(look, what, columns);
+        for name in names {
+            table.row(vec![
+                (Ink::Plain, name.to_owned()),
+                (Ink::Plain, share(slow, name)),
+                (Ink::Plain, share(fast, name)),
+            ]);
+        }
+        lines.extend(table.lines());
+    }
+    if lines.is_empty() {
+        return lines;
+    }
+    std::iter::once(Line::new(look).add(Ink::Bold, "profiles, in parts of the CPU time of each"))
+        .chain(lines)
+        .collect()
+}
+
+/// The names that have most of either, in the order of the slow one.
+fn leading<'a>(slow: &'a [LabShare], fast: &'a [LabShare]) -> Vec<&'a str> {
+    let worth =
+        |of: &'a [LabShare]| of.iter().filter(|row| row.share >= PROFILE_SHARE_MIN).take(PROFILE_ROWS);
+    let mut names: Vec<&str> = worth(slow).map(|row| &*row.name).collect();
+    for row in worth(fast) {
+        if !names.contains(&&*row.name) {
+            names.push(&row.name);
+        }
+    }
+    names
 }
 
 fn heading(name: &str, command: &str, look: Look) -> Vec<Line> {
@@ -156,13 +231,14 @@ fn change(run: &LabRun, look: Look) -> Vec<Line> {
     lines
 }
 
-/// All ways by turns.
-fn measured(sitting: &Sitting, look: Look) -> Vec<Line> {
+/// All ways by turns, and what a whole job would take.
+fn measured(sitting: &Sitting, whole_size: Option<u64>, look: Look) -> Vec<Line> {
     let fast = sitting.commands.get(1).map(|command| words(command)).unwrap_or_default();
     let slow = sitting.commands.first().map(|command| words(command)).unwrap_or_default();
     let mut lines = heading("measured", &format!("dwell compare '{slow}' '{fast}'"), look);
     let wall = |at: usize| sitting.wall_ns.get(at).copied().flatten().map_or("-".to_owned(), duration);
-    let columns = vec![text("", 16, 0), figure("wall", 0), figure("saves", 0)];
+    let mut columns = vec![text("", 16, 0), figure("wall", 0), figure("saves", 0)];
+    columns.extend(whole_size.map(|_| figure("whole job", 0)));
     let mut table = Table::new(look, &format!("{} pairs", sitting.pairs), columns);
     for (at, way) in sitting.ways.iter().enumerate() {
         let saved = match at.checked_sub(1) {
@@ -171,9 +247,20 @@ fn measured(sitting: &Sitting, look: Look) -> Vec<Line> {
                 sitting.saved.get(at).copied().flatten().map_or("-".to_owned(), |saved| of(saved, look))
             }
         };
-        table.row(vec![(Ink::Plain, way.clone()), (Ink::Plain, wall(at)), (Ink::Plain, saved)]);
+        let mut row = vec![(Ink::Plain, way.clone()), (Ink::Plain, wall(at)), (Ink::Plain, saved)];
+        if let Some(whole_size) = whole_size {
+            let times = whole_size as f64 / sitting.size.max(1) as f64;
+            let wall_ns = sitting.wall_ns.get(at).copied().flatten();
+            let would_take = wall_ns.map(|ns| duration((ns as f64 * times) as Ns));
+            row.push((Ink::Plain, would_take.unwrap_or_else(|| "-".to_owned())));
+        }
+        table.row(row);
     }
     lines.extend(table.lines());
+    if let Some(size) = whole_size {
+        let text = format!("whole job: {} {} at the same rate", count(size), sitting.unit);
+        lines.extend(Line::new(look).pad_to(GAP).add(Ink::Dim, &text).wrap(GAP));
+    }
     lines
 }
 
@@ -219,6 +306,21 @@ fn first(observed: &Observed) -> &str {
 
 fn held(outcome: &Outcome, sitting: &Sitting, look: Look) -> (Option<bool>, String) {
     let saved = sitting.saved.first().copied().flatten();
+    let undecided = saved.filter(|saved| saved.lo <= 0.0 && saved.hi >= 0.0).map(|saved| {
+        let busy = sitting.slow.host_busy.value().filter(|busy| **busy >= BUSY_MIN);
+        let busy = busy.map_or_else(String::new, |busy| {
+            format!(", and others kept {} of the CPUs busy", share_of_one(*busy))
+        });
+        format!(
+            "undecided: the fast way takes between {} less and {} more time{busy}; with --pairs 40, or when the machine is \
+             quiet, it may be told",
+            share_of_one(saved.hi),
+            share_of_one(-saved.lo)
+        )
+    });
+    if let Some(undecided) = undecided {
+        return (None, undecided);
+    }
     let text = match (outcome.held, outcome.predicted, saved) {
         (Some(held), Some(Ends { lo, hi }), Some(saved)) => {
             let (within, right) = if held { ("lies in", "right") } else { ("lies outside of", "wrong") };
@@ -446,6 +548,9 @@ mod tests {
                 cause: Some("small-files".into()),
                 writing: Some(Writing { title: "A course".into(), theirs: "75 times".into() }),
             },
+            profiles: Vec::new(),
+            whole_size: None,
+            ended_early: None,
             change: ["-fn many() {", "+fn one() {", "     work()"].map(str::to_owned).to_vec(),
             sitting: Sitting {
                 size: 1000,
@@ -501,7 +606,10 @@ Files cost.
 
 Twice.
 
-next: dwell explain small-files
+read next
+  dwell explain small-files  what the cause is, its signs, what else it could be, what helps
+  dwell lab files --beside   the same beside busy loops on each CPU
+  dwell run -- COMMAND       whether a program of yours has it
 ";
         assert_eq!(page, expected);
         let other = pair(&run(0.61), &lesson, LOOK);
@@ -511,6 +619,40 @@ next: dwell explain small-files
             ),
             "{other}"
         );
+    }
+
+    #[test]
+    fn both_profiles_are_side_by_side_and_a_whole_job_is_told() {
+        let share = |name: &str, share| LabShare { name: name.to_owned(), share };
+        let of = |functions: &[LabShare]| LabProfile { functions: functions.to_vec(), lines: Vec::new() };
+        let mut run = run(0.5);
+        run.profiles = vec![of(&[share("malloc", 0.6), share("main", 0.3)]), of(&[share("main\u{1b}", 0.9)])];
+        run.whole_size = Some(10_000_000);
+        let page = pair(&run, &Lesson { text: "" }, LOOK);
+        for line in [
+            "  malloc      60 %     -",
+            "  main\\x1b     -  90 %",
+            "  many files  800 ms                    2.22 h",
+            "  whole job: 10,000,000 files at the same rate",
+        ] {
+            assert!(page.contains(line), "{line:?} in\n{page}");
+        }
+    }
+
+    #[test]
+    fn a_machine_too_busy_and_an_early_end_are_said_with_what_was_learnt() {
+        let mut busy = run(0.5);
+        busy.sitting.saved = vec![Some(EstimateInterval { estimate: 0.1, lo: -0.2, hi: 0.4 })];
+        busy.sitting.slow.host_busy = Seen::Value(0.9);
+        let page = pair(&busy, &Lesson { text: "" }, LOOK);
+        assert!(page.contains("undecided: the fast way takes between 40 % less and 20 % more"), "{page}");
+        let mut ended = run(0.5);
+        (ended.sitting.saved, ended.sitting.wall_ns) = (Vec::new(), Vec::new());
+        ended.sitting.outcome.held = None;
+        ended.ended_early = Some("a signal ended it".to_owned());
+        let page = pair(&ended, &Lesson { text: "" }, LOOK);
+        assert!(page.contains("a signal ended it: what follows is of what was held"), "{page}");
+        assert!(page.contains("the saving could not be measured") && !page.contains("measured   dwell"));
     }
 
     #[test]

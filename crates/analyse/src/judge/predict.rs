@@ -120,7 +120,7 @@ impl Evidence<'_> {
             (None, Goes::Parts(_)) => self.by_account(goes).ends(ALL),
             (None, _) => self.by_account(goes).ends(part),
         };
-        let ends = if self.window { ends } else { self.with_queue(ends, self.on_cpu_part(goes)) };
+        let ends = if self.window { ends } else { self.with_queue(ends, goes, self.on_cpu_part(goes)) };
         let ends = self.without_overhead(ends);
         let hi = ends.hi.min(self.beyond_cpus_ns(goes, part.1, self.cpus_allowed())).min(self.whole_ns);
         let lo = ends.lo.saturating_sub(self.queues_elsewhere_ns(goes)).min(hi);
@@ -346,54 +346,6 @@ impl Evidence<'_> {
         }
     }
 
-    /// A saving of which this part is CPU time, with the waits behind other programs that go with
-    /// it: a fair scheduler gives a thread its part of a CPU, so one that needs half as much waits
-    /// half as long. Certain is that only of waits that began since the thread had used up its
-    /// turn.
-    fn with_queue(&self, ns: Interval, on_cpu: f64) -> Interval {
-        let on_cpu_ns = self.account_ns(State::on_cpu);
-        let Seen::Value(queue) = self.run_queue else { return ns };
-        let each = on_cpu * queue.behind_others_ns as f64 / on_cpu_ns.max(1) as f64;
-        let with = |ns: Ns, part: f64| ns + (ns as f64 * each * part) as Ns;
-        Interval { lo: with(ns.lo, self.turns_used_up()), hi: with(ns.hi, 1.0) }
-    }
-
-    /// The part of the path's waits for a CPU that followed no wake-up, at least: there are more of
-    /// them than waits for something else.
-    fn turns_used_up(&self) -> f64 {
-        let count = |of: &dyn Fn(State) -> bool| -> u64 {
-            self.path.iter().filter(|step| of(step.state)).map(|step| step.count).sum()
-        };
-        let queued = count(&|state| state == State::Runqueue);
-        let woken = count(&State::blocked);
-        1.0 - (woken as f64 / queued.max(1) as f64).min(1.0)
-    }
-
-    /// What waits that go had of the run queue behind other programs, as far as it may come again
-    /// elsewhere. A thread that slept gets the CPU before one that has used up its turn; without
-    /// these sleeps what it computes has to share with others, with one on each CPU at least.
-    fn queues_elsewhere_ns(&self, goes: &Goes) -> Ns {
-        let (Goes::Parts(parts), Seen::Value(queue), false) = (goes, self.run_queue, self.window) else {
-            return 0;
-        };
-        let on_path_ns = self.account_ns(|state| state == State::Runqueue).min(queue.behind_others_ns);
-        let queued_ns: f64 =
-            parts.sites.iter().map(|(site, part)| self.queued_in(site) as f64 * part.0).sum();
-        let queued_ns = (queued_ns as Ns).min(on_path_ns);
-        let left_ns = self.account_ns(State::on_cpu).saturating_sub(parts.cpu_ns);
-        queued_ns.min(left_ns.saturating_sub(on_path_ns - queued_ns))
-    }
-
-    /// In a call all that is neither on a CPU nor a wait for something else.
-    fn queued_in(&self, site: &Site) -> Ns {
-        let Site::Call(call) = site else { return 0 };
-        let rows = self.syscalls.value().map_or(&[][..], Vec::as_slice);
-        let waits = self.waits.iter().filter(|wait| wait.call.syscall() == Some(call));
-        let waited_ns: Ns = waits.map(|wait| wait.total_ns).sum();
-        let rows = rows.iter().filter(|row| row.name == *call);
-        rows.map(|row| row.total_ns.saturating_sub(row.cpu_ns)).sum::<Ns>().saturating_sub(waited_ns)
-    }
-
     /// A saving of the program without dwell, in parts of the run as it was: at least dwell's cost
     /// is spread evenly, at most all of it is in what stays.
     pub(super) fn without_overhead(&self, ns: Interval) -> Interval {
@@ -404,7 +356,7 @@ impl Evidence<'_> {
     }
 }
 
-fn kind(goes: &Goes) -> Kind {
+pub(super) fn kind(goes: &Goes) -> Kind {
     match goes {
         Goes::Samples(_) => Kind::Cpu,
         Goes::Lock(..) | Goes::Wall(_) | Goes::WallAndCpu(..) => Kind::Waiting,
@@ -464,7 +416,6 @@ pub(super) fn on_path(evidence: &Evidence<'_>, state: State, waited_ns: Ns) -> I
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::file_samples::{call, wait};
     use crate::judge::samples::{run, sites};
     use model::recording::Tier;
     use model::run::CallRow;
@@ -484,81 +435,6 @@ mod tests {
         let saving = evidence.saving(&goes, ALL, Known::Bounded);
         let ns = saving.value().expect("there is a clock").ns;
         (ns.lo, ns.hi)
-    }
-
-    #[test]
-    fn cpu_time_goes_with_its_waits_behind_others() {
-        let saves = |queued: u64, slept: u64, goes: Kind| {
-            let mut run =
-                run(&[(State::User, 500 * MS), (State::Runqueue, 300 * MS), (State::Sleep, 200 * MS)]);
-            run.run_queue = Seen::Value(RunQueue {
-                behind_own_ns: 0,
-                behind_others_ns: 250 * MS,
-                idle_cpu_ns: 50 * MS,
-                unseen_ns: 0,
-                others: Vec::new(),
-                cpus_used: 0.5,
-                cpus_wanted: 0.8,
-                of_all: Seen::Absent,
-            });
-            let step = |state, ns, count| Step {
-                pid: 100,
-                tid: 100,
-                process: "program".into(),
-                state,
-                reason: Reason::None,
-                ns,
-                count,
-            };
-            run.path = vec![step(State::Runqueue, 300 * MS, queued), step(State::Sleep, 200 * MS, slept)];
-            let profile = Profile::default();
-            let evidence = Evidence::of(Tier::Bpf, &run, &profile);
-            let ns = Interval { lo: 100 * MS, hi: 200 * MS };
-            let saving = evidence.saving(&Goes::Account(ns, goes), ALL, Known::Counted);
-            let ns = saving.value().expect("the account has it").ns;
-            (ns.lo, ns.hi)
-        };
-        assert_eq!(saves(100, 0, Kind::Cpu), (150 * MS, 300 * MS), "half as long again behind others");
-        assert_eq!(saves(100, 50, Kind::Cpu), (125 * MS, 300 * MS), "half of these waits follow a wake-up");
-        assert_eq!(saves(80, 100, Kind::Cpu), (100 * MS, 300 * MS));
-        assert_eq!(saves(100, 0, Kind::Waiting), (100 * MS, 200 * MS));
-    }
-
-    #[test]
-    fn the_queue_of_waits_that_go_may_come_again_where_the_rest_computes() {
-        let lo = |computes_ns: Ns| {
-            let on_cpu = [(State::User, computes_ns), (State::Disk, 300 * MS), (State::Runqueue, 500 * MS)];
-            let mut run = run(&on_cpu);
-            run.run_queue = Seen::Value(RunQueue {
-                behind_own_ns: 0,
-                behind_others_ns: 500 * MS,
-                idle_cpu_ns: 0,
-                unseen_ns: 0,
-                others: Vec::new(),
-                cpus_used: 0.5,
-                cpus_wanted: 0.8,
-                of_all: Seen::Absent,
-            });
-            let call = CallRow { total_ns: 800 * MS, ..call("fdatasync", 1000, 0, 0) };
-            run.syscalls = Seen::Value(vec![call]);
-            run.waits = vec![wait(
-                State::Disk,
-                "fdatasync",
-                WaitTarget::File(Seen::Absent),
-                1000,
-                300 * MS,
-                WakerKind::Device,
-            )];
-            let site = Site::Call("fdatasync".into());
-            let clocks = sites(&run, &[(site, [800 * MS; 3])]);
-            let profile = Profile::default();
-            let evidence = Evidence::of(Tier::Bpf, &run, &profile).with(&clocks);
-            let parts = evidence.parts_of(&[(&"fdatasync".into(), ALL)], Kind::Waiting);
-            let saving = evidence.saving(&Goes::Parts(parts), ALL, Known::Counted);
-            saving.value().expect("there is a clock").ns.lo
-        };
-        assert_eq!(lo(100 * MS), 700 * MS, "as much as is computed, beside one other");
-        assert_eq!(lo(900 * MS), 300 * MS, "all of it");
     }
 
     #[test]

@@ -53,6 +53,15 @@ pub(crate) struct LabArgs {
     #[arg(long = "url", value_name = "URL", requires = "name")]
     pub(crate) urls: Vec<String>,
 
+    /// The lab's own server answers after MS milliseconds [default: 60; of names 5]. For `downloads`
+    /// and `log-resolver`
+    #[arg(long, value_name = "MS", conflicts_with_all = ["score", "urls"], value_parser = clap::value_parser!(u64).range(..=1500))]
+    pub(crate) latency: Option<u64>,
+
+    /// It sends BYTES a second on each connection [default: 1000000]. For `downloads`
+    #[arg(long, value_name = "BYTES", conflicts_with_all = ["score", "urls"], value_parser = clap::value_parser!(u64).range(1000..))]
+    pub(crate) rate: Option<u64>,
+
     /// Be such a server, until standard input ends
     #[arg(long, hide = true, conflicts_with_all = ["name", "score"], value_parser = service)]
     pub(crate) serve: Option<Service>,

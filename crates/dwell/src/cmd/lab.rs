@@ -20,7 +20,7 @@ use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
 use bench::{Asked, Bench, described, named};
 use model::lab::{LabRun, SCHEMA_LAB};
-use pairs::{Need, Pair, Setting, server};
+use pairs::{Need, Pair, Served, Setting, server};
 use place::Place;
 use report::lab::{Lesson, Listed};
 use similar::TextDiff;
@@ -31,13 +31,19 @@ use sys::signals::Signals;
 
 /// The pair that takes the user's URLs.
 const OF_URLS: &str = "downloads";
+/// Those whose server may take as long to answer as the user chooses, and send as fast.
+const OF_LATENCY: &[&str] = &[OF_URLS, "log-resolver"];
+const OF_RATE: &[&str] = &[OF_URLS];
+/// Pairs that do a part of a job, with the size of all of it.
+const WHOLE_JOBS: &[(&str, u64)] = &[("log-resolver", 10_000_000)];
 /// Pairs of runs where nothing is said.
 const PAIRS: u32 = 10;
 
 /// Lists, runs or scores; returns the exit status.
 pub(crate) fn lab(args: &LabArgs) -> anyhow::Result<u8> {
     if let Some(service) = args.serve {
-        server::serve(service, |at| output::to_stdout(at).map_err(std::io::Error::other))?;
+        let how = Served { latency_ms: args.latency, rate: args.rate };
+        server::serve(service, how, |at| output::to_stdout(at).map_err(std::io::Error::other))?;
         return Ok(0);
     }
     if args.score {
@@ -45,6 +51,13 @@ pub(crate) fn lab(args: &LabArgs) -> anyhow::Result<u8> {
     }
     if !args.urls.is_empty() && args.name.as_deref() != Some(OF_URLS) {
         bail!("--url is for {OF_URLS}\ntry: dwell lab {OF_URLS} --url URL");
+    }
+    for (option, given, pairs) in
+        [("--latency", args.latency.is_some(), OF_LATENCY), ("--rate", args.rate.is_some(), OF_RATE)]
+    {
+        if given && !args.name.as_ref().is_some_and(|name| pairs.contains(&&**name)) {
+            bail!("{option} is for {}\ntry: dwell lab {} {option} N", pairs.join(" and "), pairs[0]);
+        }
     }
     let Some(name) = &args.name else {
         let rows: Vec<Listed> = pairs::ALL.iter().map(|pair| listed(pair)).collect();
@@ -92,8 +105,13 @@ fn run(pair: &Pair, way: &str, args: &LabArgs) -> anyhow::Result<u8> {
     let way = pair
         .way(way)
         .ok_or_else(|| anyhow!("{} has no way {way:?}\ntry: {}", pair.name, ways.join(" or ")))?;
-    let setting =
-        Setting { size: size(pair, args), host: args.host, port: args.port, urls: args.urls.clone() };
+    let setting = Setting {
+        size: size(pair, args),
+        host: args.host,
+        port: args.port,
+        urls: args.urls.clone(),
+        server: Served { latency_ms: args.latency, rate: args.rate },
+    };
     if pair.service().is_some() && setting.port == 0 && setting.urls.is_empty() {
         bail!("{} needs a server\ntry: dwell lab {0}, which has one; or --port PORT", pair.name);
     }
@@ -167,12 +185,13 @@ fn one(pair: &'static Pair, args: &LabArgs) -> anyhow::Result<u8> {
         pairs: args.pairs.unwrap_or(PAIRS),
         all_ways: true,
         urls: args.urls.clone(),
+        server: Served { latency_ms: args.latency, rate: args.rate },
     };
-    let sitting = bench.hold(pair, &asked, "");
+    let held = bench.hold(pair, &asked, "");
     drop(bench);
     drop(line);
-    let sitting = match (sitting?, stop.status()) {
-        (Some(sitting), _) => sitting,
+    let held = match (held?, stop.status()) {
+        (Some(held), _) => held,
         (None, status) => return Ok(status.unwrap_or(exit::DWELL_FAILED)),
     };
     let run = LabRun {
@@ -182,7 +201,10 @@ fn one(pair: &'static Pair, args: &LabArgs) -> anyhow::Result<u8> {
         started_at,
         pair: described(pair),
         change: change(pair),
-        sitting,
+        sitting: held.sitting,
+        profiles: held.profiles,
+        whole_size: WHOLE_JOBS.iter().find(|(name, _)| *name == pair.name).map(|(_, size)| *size),
+        ended_early: held.ended_early,
     };
     let lesson = Lesson { text: pair.lesson };
     let failed = outputs.write(&LabResult::One(Box::new(run), lesson), &args.look).complain();

@@ -61,6 +61,7 @@ fn a_pair_goes_from_diagnosis_to_verdict_and_leaves_nothing_behind() {
         (&500.into(), sitting["commands"].as_array().unwrap().len())
     );
     assert!(sitting["wall_ns"].as_array().unwrap().iter().all(|wall| wall.as_u64().is_some_and(|ns| ns > 0)));
+    assert!(result["ended_early"].is_null() && result["profiles"].as_array().unwrap().len() == 2);
     let change = result["change"].as_array().unwrap();
     assert!(change.iter().any(|line| line.as_str().unwrap().starts_with('-')), "{change:?}");
     assert_eq!(names(place.path()), ["one.json"]);
@@ -136,6 +137,37 @@ fn ctrl_c_ends_it_with_the_score_so_far_and_nothing_left() {
 }
 
 #[test]
+fn ctrl_c_in_the_comparison_leaves_what_was_found_by_then() {
+    let (place, results) = (place(), place());
+    let mut command = Command::new("env");
+    command.args(["--default-signal=INT", DWELL, "lab", "polls", "--size", "5", "--pairs", "200"]);
+    command.args(["--json", "one.json"]).env("TMPDIR", results.path()).current_dir(place.path());
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("dwell starts");
+    let observed = || {
+        let within = |name: String| fs::metadata(results.path().join(name).join("run.json"));
+        names(results.path()).into_iter().any(|name| within(name).is_ok_and(|file| file.len() > 0))
+    };
+    let begun = Instant::now();
+    while !observed() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the first run does not end");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let done = child.wait_with_output().unwrap();
+    let page = String::from_utf8_lossy(&done.stdout);
+    assert_eq!(done.status.code(), Some(130), "{page}");
+    for part in ["diagnosis   dwell run", "a signal ended it: what follows is of what was held by then"] {
+        assert!(page.contains(part), "{part:?} in {page}");
+    }
+    let result = json(place.path(), "one.json");
+    assert_eq!(errors(&schema("dwell.lab.1.json"), &result), Vec::<String>::new());
+    assert_eq!(result["ended_early"], "a signal ended it");
+    assert_eq!(names(place.path()), ["one.json"]);
+}
+
+#[test]
 fn what_cannot_be_run_is_said_with_the_reason() {
     let place = place();
     for (arguments, says) in [
@@ -144,6 +176,8 @@ fn what_cannot_be_run_is_said_with_the_reason() {
         (&["--score", "--only", "small-files,none"], "the lab has no \"none\"\n"),
         (&["small-files", "--dir", "/no/such"], "cannot use \"/no/such\"\n"),
         (&["list-nodes", "--pairs", "6"], "6 pairs of runs can decide nothing here"),
+        (&["computes", "--latency", "5"], "--latency is for downloads and log-resolver\n"),
+        (&["log-resolver", "--rate", "5000"], "--rate is for downloads\n"),
     ] {
         let done = lab(place.path(), arguments);
         assert_eq!(done.status.code(), Some(125), "{arguments:?}");
@@ -194,14 +228,18 @@ fn without_room_on_the_disk_it_is_said_what_to_do() {
 }
 
 #[test]
-fn a_pair_whose_language_is_missing_says_so() {
+fn a_pair_whose_programs_are_missing_says_so() {
     let place = place();
-    for arguments in [&["heat-grid-python"][..], &["heat-grid-python", "--run", "new"]] {
+    let python = "heat-grid-python cannot be run here: there is no python3 in $PATH";
+    for (arguments, says) in [
+        (&["heat-grid-python"][..], python),
+        (&["heat-grid-python", "--run", "new"], python),
+        (&["link-copy"], "link-copy cannot be run here: there is no ip in $PATH"),
+    ] {
         let mut command = Command::new(DWELL);
         command.arg("lab").args(arguments).env("PATH", "/none").current_dir(place.path());
         let done = command.stdin(Stdio::null()).output().expect("dwell starts");
         assert_eq!(done.status.code(), Some(125));
-        let says = "heat-grid-python cannot be run here: there is no python3 in $PATH";
         assert!(stderr(&done).contains(says), "{}", stderr(&done));
     }
     assert_eq!(names(place.path()), Vec::<String>::new());

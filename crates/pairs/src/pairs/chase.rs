@@ -8,7 +8,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "chase",
     title: "a list of 128 MiB walked all over memory, or in order",
     cause: Some("memory-latency"),
-    size: Size { unit: "rounds", usual: 4, least: 3, most: 8 },
+    size: Size { unit: "rounds", usual: 3, least: 2, most: 4 },
     ways: &[
         Way { name: "scattered", what: "the next place is anywhere", run: Run::Native(scattered) },
         Way { name: "in-order", what: "the next place is beside", run: Run::Native(in_order) },

@@ -8,7 +8,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "computes",
     title: "arithmetic in one function",
     cause: None,
-    size: Size { unit: "million rounds", usual: 400, least: 200, most: 1_500 },
+    size: Size { unit: "million rounds", usual: 400, least: 200, most: 400 },
     ways: &[Way { name: "plain", what: "arithmetic", run: Run::Native(plain) }],
     source: include_str!("computes.rs"),
     needs: &[],

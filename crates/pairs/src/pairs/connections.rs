@@ -9,7 +9,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "connections",
     title: "a connection and a login for each table, or one for all",
     cause: Some("connection-churn"),
-    size: Size { unit: "tables", usual: 300, least: 130, most: 1_000 },
+    size: Size { unit: "tables", usual: 300, least: 130, most: 300 },
     ways: &[
         Way { name: "new", what: "a connection for each table", run: Run::Native(new) },
         Way { name: "kept", what: "one connection for all", run: Run::Native(kept) },

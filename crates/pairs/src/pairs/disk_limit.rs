@@ -12,7 +12,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "disk-limit",
     title: "a log written to the disk as it is, or packed",
     cause: Some("disk-throughput"),
-    size: Size { unit: "MiB", usual: 1_000, least: 600, most: 3_000 },
+    size: Size { unit: "MiB", usual: 1_000, least: 600, most: 1_200 },
     ways: &[
         Way { name: "plain", what: "all bytes to the disk", run: Run::Native(plain) },
         Way { name: "packed", what: "an eighth of the bytes to the disk", run: Run::Native(packed) },

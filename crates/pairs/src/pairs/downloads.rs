@@ -12,7 +12,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "downloads",
     title: "ten downloads one by one, or six at a time",
     cause: Some("serial-requests"),
-    size: Size { unit: "downloads", usual: 10, least: 10, most: 20 },
+    size: Size { unit: "downloads", usual: 10, least: 10, most: 12 },
     ways: &[
         Way { name: "one-by-one", what: "each after the last", run: Run::Native(one_by_one) },
         Way { name: "six", what: "by six threads", run: Run::Native(six) },
@@ -22,7 +22,8 @@ pub(super) static PAIR: Pair = Pair {
     lesson: "A small download is mostly distance: a round trip to connect, one for the answer, and the server's own time. \
              Here a server takes 60 ms to answer and sends 1 MB a second on each connection. One by one these add up; \
              six at a time they overlap, until the link is full: then more at a time is no faster \
-             (dwell lab link-copy). With your own files: dwell lab downloads --url URL --url URL.",
+             (dwell lab link-copy). Another distance: --latency MS --rate BYTES. With your own files: \
+             dwell lab downloads --url URL --url URL.",
     writing: Some(Writing {
         title: "Understanding latency, a course on optimising Python",
         theirs: "ten files took 3.225 s one after another, and 0.285 s with 6 threads",
@@ -30,7 +31,9 @@ pub(super) static PAIR: Pair = Pair {
 };
 
 /// Of the server of the lab: how much, after how long, how fast.
-const PATH: &str = "32768?latency_ms=60&rate=1000000";
+const BYTES: u64 = 32_768;
+const LATENCY_MS: u64 = 60;
+const RATE: u64 = 1_000_000;
 
 fn one_by_one(setting: &Setting) -> io::Result<()> {
     let urls = urls(setting)?;
@@ -54,7 +57,10 @@ fn six(setting: &Setting) -> io::Result<()> {
 /// The user's, or those of the server of the lab.
 fn urls(setting: &Setting) -> io::Result<Vec<Url>> {
     if setting.urls.is_empty() {
-        let url = Url::read(&format!("http://{}:{}/{PATH}", setting.host, setting.port))?;
+        let latency_ms = setting.server.latency_ms.unwrap_or(LATENCY_MS);
+        let rate = setting.server.rate.unwrap_or(RATE);
+        let path = format!("{BYTES}?latency_ms={latency_ms}&rate={rate}");
+        let url = Url::read(&format!("http://{}:{}/{path}", setting.host, setting.port))?;
         return Ok(vec![url; setting.size as usize]);
     }
     setting.urls.iter().map(|url| Url::read(url)).collect()

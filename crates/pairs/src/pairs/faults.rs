@@ -8,7 +8,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "faults",
     title: "a buffer of 8 MiB for each item, or one that is kept",
     cause: Some("page-faults"),
-    size: Size { unit: "items", usual: 150, least: 80, most: 400 },
+    size: Size { unit: "items", usual: 150, least: 80, most: 160 },
     ways: &[
         Way { name: "fresh", what: "a new buffer for each item", run: Run::Native(fresh) },
         Way { name: "kept", what: "one buffer for all", run: Run::Native(kept) },

@@ -11,7 +11,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "file-polls",
     title: "a file looked for every 100 ms, or waited for",
     cause: Some("sleep-polling"),
-    size: Size { unit: "files", usual: 6, least: 4, most: 9 },
+    size: Size { unit: "files", usual: 6, least: 4, most: 8 },
     ways: &[
         Way { name: "polls", what: "a look every 100 ms", run: Run::Native(polls) },
         Way { name: "waits", what: "inotify", run: Run::Native(waits) },

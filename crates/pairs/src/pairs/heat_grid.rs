@@ -8,7 +8,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "heat-grid",
     title: "a heat grid of 512 x 512: a new one each step, or two that are swapped",
     cause: Some("page-faults"),
-    size: Size { unit: "steps", usual: 700, least: 350, most: 1_500 },
+    size: Size { unit: "steps", usual: 400, least: 200, most: 400 },
     ways: &[
         Way { name: "new", what: "a new grid for each step", run: Run::Native(new) },
         Way { name: "swapped", what: "two grids that are swapped", run: Run::Native(swapped) },

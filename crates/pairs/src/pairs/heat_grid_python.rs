@@ -7,7 +7,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "heat-grid-python",
     title: "a heat grid of 512 x 512 in Python: cell by cell, or row by row",
     cause: Some("hot-code"),
-    size: Size { unit: "steps", usual: 12, least: 6, most: 25 },
+    size: Size { unit: "steps", usual: 12, least: 6, most: 12 },
     ways: &[
         Way { name: "new", what: "cell by cell into a new grid", run: Run::Foreign(&SOURCE) },
         Way { name: "rows", what: "row by row", run: Run::Foreign(&SOURCE) },

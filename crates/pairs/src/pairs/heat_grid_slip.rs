@@ -6,7 +6,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "heat-grid-slip",
     title: "a new grid in Python whose rows are 512 times too long, or two that are swapped",
     cause: Some("page-faults"),
-    size: Size { unit: "steps", usual: 14, least: 10, most: 22 },
+    size: Size { unit: "steps", usual: 14, least: 10, most: 16 },
     ways: &[
         Way { name: "slip", what: "a new grid of rows too long", run: Run::Foreign(&SOURCE) },
         Way { name: "swapped", what: "two grids that are swapped", run: Run::Foreign(&SOURCE) },

@@ -9,7 +9,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "large-file",
     title: "files of 64 MiB written in order and read once",
     cause: None,
-    size: Size { unit: "files", usual: 16, least: 8, most: 48 },
+    size: Size { unit: "files", usual: 16, least: 8, most: 16 },
     ways: &[Way { name: "plain", what: "1 MiB at a time", run: Run::Native(plain) }],
     source: include_str!("large_file.rs"),
     needs: &[],

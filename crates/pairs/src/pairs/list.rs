@@ -8,7 +8,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "list",
     title: "eight processes one after another, or one for each CPU at a time",
     cause: Some("single-thread"),
-    size: Size { unit: "thousand records each", usual: 1_000, least: 500, most: 2_000 },
+    size: Size { unit: "thousand records each", usual: 1_000, least: 500, most: 1_000 },
     ways: &[
         Way { name: "one-by-one", what: "one process at a time", run: Run::Native(one_by_one) },
         Way { name: "side-by-side", what: "as many as there are CPUs", run: Run::Native(side_by_side) },

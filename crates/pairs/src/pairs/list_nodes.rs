@@ -10,7 +10,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "list-nodes",
     title: "a list of a million nodes: malloc for each, or one block",
     cause: Some("allocation"),
-    size: Size { unit: "nodes", usual: 10_000_000, least: 4_000_000, most: 20_000_000 },
+    size: Size { unit: "nodes", usual: 10_000_000, least: 4_000_000, most: 10_000_000 },
     ways: &[
         Way { name: "malloc", what: "malloc for each node", run: Run::Native(malloc) },
         Way { name: "bump", what: "nodes from one block, one after another", run: Run::Native(bump) },

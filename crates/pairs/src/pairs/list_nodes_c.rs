@@ -6,7 +6,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "list-nodes-c",
     title: "a list of a million nodes in C: the system's malloc for each, or one block",
     cause: Some("allocation"),
-    size: Size { unit: "nodes", usual: 8_000_000, least: 4_000_000, most: 10_000_000 },
+    size: Size { unit: "nodes", usual: 8_000_000, least: 4_000_000, most: 8_000_000 },
     ways: &[
         Way { name: "each", what: "malloc for each node", run: Run::Foreign(&SOURCE) },
         Way { name: "bump", what: "nodes from one block, one after another", run: Run::Foreign(&SOURCE) },

@@ -9,7 +9,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "listing",
     title: "a recursive listing with a stat for each file, or without",
     cause: Some("metadata-calls"),
-    size: Size { unit: "names", usual: 300_000, least: 150_000, most: 600_000 },
+    size: Size { unit: "names", usual: 300_000, least: 150_000, most: 300_000 },
     ways: &[
         Way { name: "long", what: "each file is asked for its size", run: Run::Native(long) },
         Way { name: "names", what: "names and kinds as they are listed", run: Run::Native(names) },

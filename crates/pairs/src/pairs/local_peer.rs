@@ -10,7 +10,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "local-peer",
     title: "another program takes 2 ms for a piece, or for a hundred",
     cause: Some("pipe-peer"),
-    size: Size { unit: "pieces", usual: 300, least: 150, most: 600 },
+    size: Size { unit: "pieces", usual: 300, least: 150, most: 300 },
     ways: &[
         Way { name: "each", what: "each piece is asked for", run: Run::Native(each) },
         Way { name: "hundreds", what: "a hundred pieces are asked for at once", run: Run::Native(hundreds) },

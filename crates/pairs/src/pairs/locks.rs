@@ -11,7 +11,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "locks",
     title: "threads that wait for a device under a lock, or outside of it",
     cause: Some("lock-contention"),
-    size: Size { unit: "items a thread", usual: 60, least: 25, most: 120 },
+    size: Size { unit: "items a thread", usual: 60, least: 25, most: 60 },
     ways: &[
         Way { name: "held", what: "the wait under the lock", run: Run::Native(held) },
         Way { name: "released", what: "the wait before the lock is taken", run: Run::Native(released) },

@@ -14,7 +14,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "log-resolver",
     title: "the addresses of a log: each line's name asked for, or remembered",
     cause: Some("dns-lookups"),
-    size: Size { unit: "lines", usual: 150, least: 50, most: 350 },
+    size: Size { unit: "lines", usual: 150, least: 50, most: 150 },
     ways: &[
         Way { name: "one-by-one", what: "a question for each line", run: Run::Native(one_by_one) },
         Way { name: "cached", what: "a question for each address", run: Run::Native(cached) },
@@ -24,9 +24,9 @@ pub(super) static PAIR: Pair = Pair {
     needs: &[Need::Server(Service::Names)],
     lesson: "Resolving is waiting: this server takes 5 ms for an answer, others up to 150 ms, and the CPU is idle \
              meanwhile. The addresses of a log repeat, so what is remembered is not asked for again: a cache saves the \
-             part of the lines whose address came before. What is left can be asked for at the same time. What a \
-             whole log takes: dwell run --work N --of 10M, with N the lines of the part that you run; at 5 ms a line ten \
-             million are 14 hours, and by 16 threads with a cache minutes.",
+             part of the lines whose address came before. What is left can be asked for at the same time. The last column \
+             above is what ten million lines would take at the same rate; of your own program dwell run --work N --of 10M \
+             tells it, with N the lines of the part that you run. Another distance: --latency MS.",
     writing: Some(Writing {
         title: "D. Spinellis, Code Quality, section 4.1",
         theirs: "a log resolver took 1,230.55 s, 99.99 % idle, one answer up to 150 ms; ten million lines would take 17 days",

@@ -11,7 +11,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "lookups",
     title: "each directory of a search path is asked, or listed once",
     cause: Some("metadata-calls"),
-    size: Size { unit: "look-ups", usual: 40_000, least: 20_000, most: 80_000 },
+    size: Size { unit: "look-ups", usual: 40_000, least: 20_000, most: 40_000 },
     ways: &[
         Way { name: "asked", what: "a question to each directory", run: Run::Native(asked) },
         Way { name: "listed", what: "directories that are listed once", run: Run::Native(listed) },

@@ -9,7 +9,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "one-answer",
     title: "one request that the server takes long for",
     cause: None,
-    size: Size { unit: "ms", usual: 500, least: 200, most: 2_000 },
+    size: Size { unit: "ms", usual: 500, least: 200, most: 500 },
     ways: &[Way { name: "plain", what: "a request and its answer", run: Run::Native(plain) }],
     source: include_str!("one_answer.rs"),
     needs: &[Need::Server(Service::Requests)],

@@ -10,7 +10,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "one-cpu",
     title: "as many threads as CPUs, all bound to one of them or to none",
     cause: Some("cpu-contention"),
-    size: Size { unit: "million rounds a thread", usual: 300, least: 150, most: 600 },
+    size: Size { unit: "million rounds a thread", usual: 200, least: 100, most: 200 },
     ways: &[
         Way { name: "bound", what: "all threads on one CPU", run: Run::Native(bound) },
         Way { name: "free", what: "threads on all CPUs", run: Run::Native(free) },

@@ -8,7 +8,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "packs",
     title: "bytes packed by what came before",
     cause: None,
-    size: Size { unit: "MiB", usual: 48, least: 24, most: 120 },
+    size: Size { unit: "MiB", usual: 30, least: 15, most: 30 },
     ways: &[Way { name: "pack", what: "a pass that looks for repetitions", run: Run::Native(pack) }],
     source: include_str!("packs.rs"),
     needs: &[],

@@ -10,7 +10,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "parses",
     title: "words of a text counted",
     cause: None,
-    size: Size { unit: "thousand lines", usual: 600, least: 300, most: 1_500 },
+    size: Size { unit: "thousand lines", usual: 600, least: 300, most: 600 },
     ways: &[Way { name: "count", what: "a count of words", run: Run::Native(count) }],
     source: include_str!("parses.rs"),
     needs: &[],

@@ -10,7 +10,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "parts",
     title: "a request written in two parts, or in one",
     cause: Some("delayed-ack"),
-    size: Size { unit: "requests", usual: 20, least: 12, most: 45 },
+    size: Size { unit: "requests", usual: 20, least: 10, most: 20 },
     ways: &[
         Way { name: "two", what: "head and body written apart", run: Run::Native(two) },
         Way { name: "one", what: "both in one write", run: Run::Native(one) },

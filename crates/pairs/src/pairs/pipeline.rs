@@ -9,7 +9,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "pipeline",
     title: "all requests under way on one connection",
     cause: None,
-    size: Size { unit: "requests", usual: 300, least: 120, most: 1_000 },
+    size: Size { unit: "requests", usual: 300, least: 120, most: 300 },
     ways: &[Way { name: "plain", what: "all requests, and then all answers", run: Run::Native(plain) }],
     source: include_str!("pipeline.rs"),
     needs: &[Need::Server(Service::Requests)],

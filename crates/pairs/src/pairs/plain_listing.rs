@@ -8,7 +8,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "plain-listing",
     title: "directories listed without a stat",
     cause: None,
-    size: Size { unit: "names", usual: 1_500_000, least: 800_000, most: 3_000_000 },
+    size: Size { unit: "names", usual: 1_000_000, least: 600_000, most: 1_200_000 },
     ways: &[Way { name: "names", what: "names as they are listed", run: Run::Native(names) }],
     source: include_str!("plain_listing.rs"),
     needs: &[],

@@ -10,7 +10,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "polls",
     title: "a look every 100 ms whether a process has ended, or a wait for it",
     cause: Some("sleep-polling"),
-    size: Size { unit: "processes", usual: 8, least: 5, most: 15 },
+    size: Size { unit: "processes", usual: 8, least: 5, most: 10 },
     ways: &[
         Way { name: "look", what: "a look every 100 ms", run: Run::Native(look) },
         Way { name: "wait-for-each", what: "a wait for its end", run: Run::Native(wait_for_each) },

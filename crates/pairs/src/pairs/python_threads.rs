@@ -6,7 +6,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "python-threads",
     title: "Python that computes in four threads, or in four processes",
     cause: Some("interpreter-lock"),
-    size: Size { unit: "thousand rounds each", usual: 4_000, least: 2_500, most: 7_000 },
+    size: Size { unit: "thousand rounds each", usual: 4_000, least: 2_500, most: 5_000 },
     ways: &[
         Way { name: "threads", what: "four threads", run: Run::Foreign(&SOURCE) },
         Way { name: "processes", what: "four processes", run: Run::Foreign(&SOURCE) },

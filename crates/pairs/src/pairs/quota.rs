@@ -9,7 +9,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "quota",
     title: "a process that may use two fifths of a CPU, or a whole one",
     cause: Some("cpu-throttling"),
-    size: Size { unit: "million rounds", usual: 300, least: 150, most: 600 },
+    size: Size { unit: "million rounds", usual: 200, least: 100, most: 200 },
     ways: &[
         Way { name: "limited", what: "8 ms of each 20 ms", run: Run::Native(limited) },
         Way { name: "free", what: "no quota", run: Run::Native(free) },

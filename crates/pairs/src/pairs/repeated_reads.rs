@@ -9,7 +9,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "repeated-reads",
     title: "a file of 4 MiB read for each question, or once",
     cause: Some("repeated-reads"),
-    size: Size { unit: "questions", usual: 2_500, least: 1_500, most: 6_000 },
+    size: Size { unit: "questions", usual: 2_500, least: 1_500, most: 3_000 },
     ways: &[
         Way { name: "again", what: "the file is read for each question", run: Run::Native(again) },
         Way { name: "once", what: "it is read once and kept", run: Run::Native(once) },

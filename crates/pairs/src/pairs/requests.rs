@@ -9,7 +9,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "requests",
     title: "requests to a server one by one, or eight at a time",
     cause: Some("serial-requests"),
-    size: Size { unit: "requests", usual: 160, least: 70, most: 600 },
+    size: Size { unit: "requests", usual: 160, least: 70, most: 160 },
     ways: &[
         Way { name: "one-by-one", what: "each after the answer to the last", run: Run::Native(one_by_one) },
         Way { name: "eight", what: "eight under way at a time", run: Run::Native(eight) },

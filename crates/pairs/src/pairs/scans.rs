@@ -8,7 +8,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "scans",
     title: "each key looked for from the beginning, or in an ordered list",
     cause: Some("hot-code"),
-    size: Size { unit: "keys", usual: 60_000, least: 40_000, most: 90_000 },
+    size: Size { unit: "keys", usual: 60_000, least: 40_000, most: 80_000 },
     ways: &[
         Way { name: "scan", what: "from the beginning, key by key", run: Run::Native(scan) },
         Way { name: "halve", what: "by halves", run: Run::Native(halve) },

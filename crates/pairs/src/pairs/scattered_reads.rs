@@ -12,7 +12,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "scattered-reads",
     title: "pages from a disk one by one, or 32 at a time",
     cause: Some("disk-latency"),
-    size: Size { unit: "reads", usual: 6_000, least: 3_000, most: 12_000 },
+    size: Size { unit: "reads", usual: 6_000, least: 3_000, most: 6_000 },
     ways: &[
         Way { name: "one-by-one", what: "one read after the other", run: Run::Native(one_by_one) },
         Way { name: "at-once", what: "reads by 32 threads", run: Run::Native(at_once) },

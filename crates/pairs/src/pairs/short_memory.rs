@@ -12,7 +12,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "short-memory",
     title: "lookups in a file that does not fit into memory, as they come or sorted",
     cause: Some("memory-pressure"),
-    size: Size { unit: "lookups", usual: 10_000, least: 5_000, most: 20_000 },
+    size: Size { unit: "lookups", usual: 10_000, least: 5_000, most: 10_000 },
     ways: &[
         Way { name: "as-they-come", what: "in the order of the questions", run: Run::Native(as_they_come) },
         Way { name: "sorted", what: "all of a block while it is there", run: Run::Native(sorted) },

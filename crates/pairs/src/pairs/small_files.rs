@@ -9,7 +9,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "small-files",
     title: "records of 10 kB in a file each, or all in one",
     cause: Some("small-files"),
-    size: Size { unit: "files", usual: 10_000, least: 6_000, most: 20_000 },
+    size: Size { unit: "files", usual: 4000, least: 2500, most: 5000 },
     ways: &[
         Way { name: "many", what: "a file for each 10 kB", run: Run::Native(many) },
         Way { name: "one", what: "all of it in one file", run: Run::Native(one) },

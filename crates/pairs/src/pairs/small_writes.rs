@@ -9,7 +9,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "small-writes",
     title: "a call for each record of 16 bytes, or for 64 KiB",
     cause: Some("small-io"),
-    size: Size { unit: "records", usual: 600_000, least: 300_000, most: 1_500_000 },
+    size: Size { unit: "records", usual: 600_000, least: 300_000, most: 600_000 },
     ways: &[
         Way { name: "each", what: "a call for each record", run: Run::Native(each) },
         Way { name: "buffered", what: "records through a buffer", run: Run::Native(buffered) },

@@ -8,7 +8,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "sorts",
     title: "a sort of numbers in memory",
     cause: None,
-    size: Size { unit: "million numbers", usual: 12, least: 6, most: 30 },
+    size: Size { unit: "million numbers", usual: 12, least: 6, most: 12 },
     ways: &[Way { name: "sort", what: "a sort", run: Run::Native(sort) }],
     source: include_str!("sorts.rs"),
     needs: &[],

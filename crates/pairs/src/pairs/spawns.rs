@@ -9,7 +9,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "spawns",
     title: "a process for each small item, or none",
     cause: Some("process-spawning"),
-    size: Size { unit: "items", usual: 500, least: 250, most: 1_000 },
+    size: Size { unit: "items", usual: 500, least: 250, most: 500 },
     ways: &[
         Way { name: "process", what: "a process for each item", run: Run::Native(process) },
         Way { name: "call", what: "all of it in one process", run: Run::Native(call) },

@@ -10,7 +10,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "spins",
     title: "threads that look again and again whether a byte has come, or sleep",
     cause: Some("busy-wait"),
-    size: Size { unit: "million rounds", usual: 400, least: 200, most: 700 },
+    size: Size { unit: "million rounds", usual: 240, least: 120, most: 240 },
     ways: &[
         Way { name: "look", what: "reads that return at once", run: Run::Native(look) },
         Way { name: "sleep", what: "reads that wait", run: Run::Native(sleep) },

@@ -10,7 +10,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "switches",
     title: "each byte handed to another thread and back, or a hundred at a time",
     cause: Some("context-switching"),
-    size: Size { unit: "bytes", usual: 60_000, least: 30_000, most: 100_000 },
+    size: Size { unit: "bytes", usual: 60_000, least: 30_000, most: 60_000 },
     ways: &[
         Way { name: "each", what: "a byte at a time", run: Run::Native(each) },
         Way { name: "hundred", what: "a hundred bytes at a time", run: Run::Native(hundred) },

@@ -9,7 +9,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "syncs",
     title: "an fdatasync for each record, or one for all",
     cause: Some("sync-writes"),
-    size: Size { unit: "records", usual: 1_500, least: 1_000, most: 4_000 },
+    size: Size { unit: "records", usual: 1_500, least: 1_000, most: 2_000 },
     ways: &[
         Way { name: "each", what: "an fdatasync for each record", run: Run::Native(each) },
         Way { name: "all", what: "one fdatasync for all records", run: Run::Native(all) },

@@ -1,4 +1,5 @@
-//! A name server: each address has the name `host-A-B-C-D.example`, told 5 ms after the question.
+//! A name server: each address has the name `host-A-B-C-D.example`, told 5 ms after the question, or
+//! as long as is chosen.
 //!
 //! RFC 1035, section 4: one question a message, of kind PTR; its answer repeats the question and
 //! points to its name. Questions of several clients are answered at the same time.
@@ -13,6 +14,8 @@ use std::time::Duration;
 
 /// As long as a name server in the same country takes.
 const DELAY: Duration = Duration::from_millis(5);
+/// Who asks gives up after 2 s.
+const DELAY_MS_MAX: u64 = 1500;
 /// The port of DNS.
 const PORT: u16 = 53;
 const HEAD: usize = 12;
@@ -20,11 +23,12 @@ const HEAD: usize = 12;
 const PTR_IN: [u8; 4] = [0, 12, 0, 1];
 const HOUR_S: u32 = 3600;
 
-pub(super) fn serve(say: impl FnOnce(&str) -> io::Result<()>) -> io::Result<()> {
+pub(super) fn serve(latency_ms: Option<u64>, say: impl FnOnce(&str) -> io::Result<()>) -> io::Result<()> {
     let socket = Arc::new(UdpSocket::bind(SocketAddr::from((own_address(), PORT))).or_else(|_| {
         // Without privileges.
         UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))
     })?);
+    let delay = latency_ms.map_or(DELAY, |ms| Duration::from_millis(ms.min(DELAY_MS_MAX)));
     until_input_ends();
     told(socket.local_addr()?, say)?;
     let mut message = [0; 512];
@@ -33,7 +37,7 @@ pub(super) fn serve(say: impl FnOnce(&str) -> io::Result<()>) -> io::Result<()> 
         let Some(answer) = answer(&message[..len]) else { continue };
         let socket = Arc::clone(&socket);
         thread::spawn(move || {
-            thread::sleep(DELAY);
+            thread::sleep(delay);
             socket.send_to(&answer, from)
         });
     }

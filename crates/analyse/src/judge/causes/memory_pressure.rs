@@ -2,6 +2,7 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::code::Amount;
+use crate::judge::file_calls::READS;
 use crate::judge::predict::Goes;
 use crate::judge::{Evidence, own_code};
 use model::coverage::Interval;
@@ -10,7 +11,7 @@ use model::limits::MemoryLimit;
 use model::prediction::Site;
 use model::profile::{Activity, Profile};
 use model::recording::{Language, Tier};
-use model::run::Share;
+use model::run::{DiskRequestRow, Share};
 use model::sentence::Piece::{self, Bytes, Count, Name, Ns as Time};
 use model::series::{DiskSeries, SeriesVerdict};
 use model::wait::WaitTarget;
@@ -33,8 +34,8 @@ pub(super) static CAUSE: Cause = Cause {
         change: "Give it more memory (raise the limit of the control group that the finding names), or use less: smaller caches \
                  and batches, a stream in place of the whole. See which other programs are large.",
         part: "Bounded: the waits for swap and the reclaim go, and at most all time in faults of a program that swaps; of the \
-               waits for reads of files at least the part that the refaults have of what the disks read, and at most all, \
-               with the kernel's work to bring pages in; without a count of refaults from nothing to all, but for no longer \
+               waits for reads of files at least the part that the refaults have of what the program read from disks, and \
+               at most all, with the calls' own time; without a count of refaults from nothing to all, but for no longer \
                than the kernel counted waits for memory.",
         assumes: "With enough memory the pages stay.",
     },
@@ -162,17 +163,24 @@ fn signs(evidence: &Evidence<'_>) -> Signs {
     }
 }
 
-/// What came back into the control group's memory, and which part that is of all that disks read:
-/// as little as it can be, since others read too.
+/// What came back into the control group's memory, and which part that is of what the program read
+/// from disks; where that is not known, of all that disks read: as little as it can be, since
+/// others read too.
 fn refaulted(evidence: &Evidence<'_>) -> (u64, f64) {
     let limits = evidence.limits.value();
     let bytes = limits.and_then(|limits| limits.refaulted_bytes.value()).copied().unwrap_or(0);
     let series = evidence.series.value();
+    let requests = evidence.disk_requests.value().filter(|requests| requests.other_requests == 0);
+    let own = |row: &&DiskRequestRow| !row.write;
+    let own_bytes = requests
+        .map(|requests| requests.rows.iter().filter(own).map(|row| row.bytes as f64).sum::<f64>())
+        .filter(|bytes| *bytes > 0.0);
     let read_bytes: f64 = series.map_or(0.0, |series| {
         let of_disk =
             |disk: &DiskSeries| disk.read_bytes_per_s.iter().sum::<f64>() * series.step_ns as f64 / 1e9;
         series.disks.value().into_iter().flatten().map(of_disk).sum()
     });
+    let read_bytes = own_bytes.map_or(read_bytes, |own| own.min(read_bytes));
     if read_bytes > 0.0 { (bytes, (bytes as f64 / read_bytes).min(1.0)) } else { (0, 0.0) }
 }
 
@@ -246,6 +254,20 @@ fn of_limit(limit: &MemoryLimit) -> Sentence {
     say!("the ", Bytes(limit.limit_bytes), " of the control group ", Name(limit.group.clone()))
 }
 
+/// CPU time of the calls that read what had been taken away, at most: to ask a disk, go to sleep,
+/// be woken up and find room takes far longer than to copy.
+fn waiting_calls_ns(evidence: &Evidence<'_>, signs: &Signs) -> Ns {
+    if signs.refaulted_bytes == 0 {
+        return 0;
+    }
+    evidence
+        .calls_named(READS)
+        .iter()
+        .map(|(_, row)| row.cpu_ns)
+        .sum::<Ns>()
+        .min(evidence.account_ns(State::on_cpu))
+}
+
 /// Waits at the disk and CPU time in reclaim.
 fn saving(evidence: &Evidence<'_>, signs: &Signs) -> Seen<Saving> {
     let disk_ns = evidence.account_ns(|state| state == State::Disk).max(1) as f64;
@@ -259,7 +281,7 @@ fn saving(evidence: &Evidence<'_>, signs: &Signs) -> Seen<Saving> {
     match (waits, reclaim) {
         (Seen::Value(waits), Seen::Value(reclaim)) => {
             // Pages are reclaimed and brought back within faults, most of them.
-            let on_cpu_ns = reclaim.ns.hi.max(signs.faults_ns);
+            let on_cpu_ns = reclaim.ns.hi.max(signs.faults_ns).max(waiting_calls_ns(evidence, signs));
             let ns = Interval { lo: waits.ns.lo + reclaim.ns.lo, hi: waits.ns.hi + on_cpu_ns };
             Seen::Value(Saving { ns, ..waits })
         }
@@ -375,6 +397,11 @@ mod tests {
             found(&judge(&run, &Told::default()), "memory-pressure").is_none(),
             "a twentieth of the reads"
         );
+        run.disk_requests = crate::judge::disk_reads::tests::jumping(1536, 1536);
+        let diagnosis = judge(&run, &Told::default());
+        let saves = saves(found(&diagnosis, "memory-pressure").expect("it is there"));
+        assert_eq!(saves, (416_666_666, 500 * MS), "5 of 6 MiB that it read itself");
+        run.disk_requests = Seen::Absent;
         refaulted(&mut run, 60 << 20, 0.0);
         assert!(
             found(&judge(&run, &Told::default()), "memory-pressure").is_none(),

@@ -3,7 +3,7 @@
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::along::Along;
-use crate::judge::file_calls::{Gone, LISTS, OF_EACH, OPENS, READS, WRITES, part_of_all};
+use crate::judge::file_calls::{Gone, LISTS, OF_EACH, OPENS, READS, SYNCS, WRITES, part_of_all};
 use crate::judge::predict::{Goes, Kind};
 use crate::judge::results::{asked_again, moved};
 use model::finding::{CauseName, Finding, Known, Place};
@@ -27,7 +27,8 @@ pub(super) static CAUSE: Cause = Cause {
         change: "Keep what is read together in one file: an archive that is read in order, SQLite, a format with an index. \
                  Scripts in thousands of modules can be bundled.",
         part: "All opens but one go, with the closes, the removals, and the questions for their sizes; of reads and writes at \
-               most those beyond bytes/64 KiB. Counted. At most entering and leaving the kernel goes along, and the functions that mostly \
+               most those beyond bytes/64 KiB, and of what makes them durable at most what the other files have of it, \
+               since each has an inode, a name and a place on the disk. Counted. At most entering and leaving the kernel goes along, and the functions that mostly \
                make these calls.",
         assumes: "The program may choose how its data is laid out. Finding a record in the one file takes little.",
     },
@@ -117,6 +118,13 @@ fn finding(evidence: &Evidence<'_>, files: u64, bytes: u64) -> Finding {
         let gone = Gone::of(row, row.calls.saturating_sub(moved / BUFFER + 1));
         Gone { part: (0.0, gone.part.1), ..gone }
     }));
+    if !evidence.calls_named(WRITES).is_empty() {
+        let others = (files - 1) as f64 / files as f64;
+        let syncs = evidence.calls_named(SYNCS);
+        gone.extend(
+            syncs.into_iter().map(|(_, row)| Gone { part: (0.0, others), ..Gone::of(row, row.calls) }),
+        );
+    }
     let part = part_of_all(&gone);
     let goes = evidence.without(&gone, Along::Makers, Kind::Waiting);
     let names: Vec<_> = opens.iter().map(|(_, row)| &row.name).collect();
@@ -209,6 +217,29 @@ mod tests {
         let diagnosis = judged(&run, &sites(&run, &all));
         let finding = found(&diagnosis, "small-files").expect("it is there");
         assert_eq!(saves(finding).0, 2 * 9999 * 1000 + 5 * MS, "each of 5,000 is removed once");
+    }
+
+    #[test]
+    fn what_makes_many_files_durable_may_go_with_them() {
+        let hi = |written: bool| {
+            let mut run = of(10_000, 10_000 * 2048, 0);
+            run.wall_ns += 50 * MS;
+            run.account.push(model::run::measured(State::Disk, 50 * MS));
+            run.path.push(step(State::Disk, Reason::Syscall("syncfs".into()), 50 * MS));
+            let Seen::Value(rows) = &mut run.syscalls else { panic!("there are rows") };
+            rows.push(call("syncfs", 1, 0, 50 * MS));
+            if written {
+                rows.push(moving("write", 10_000 * 2048, &[(1024, 10_000)]));
+            }
+            let of_call = |name: &str| (Site::Call(name.into()), [10 * MS; 3]);
+            let mut all: Vec<_> = ["openat", "read", "close"].map(of_call).into();
+            all.push((Site::Call("syncfs".into()), [50 * MS; 3]));
+            let diagnosis = judged(&run, &sites(&run, &all));
+            saves(found(&diagnosis, "small-files").expect("it is there"))
+        };
+        let (with, without) = (hi(true), hi(false));
+        assert_eq!(with.0, without.0, "it may be as long for one file");
+        assert!(with.1 >= without.1 + 49 * MS, "{with:?} {without:?}");
     }
 
     #[test]

@@ -10,10 +10,10 @@ use crate::progress::ProgressLine;
 use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
 use model::compare::commands::Comparison;
-use model::lab::{LabPair, Observed, Sitting, Writing};
+use model::lab::{LabPair, LabProfile, Observed, Sitting, Writing};
 use model::wake::load::Load;
 use pairs::server::Service;
-use pairs::{Need, Pair, Run, Setting, Way};
+use pairs::{Need, Pair, Run, Served, Setting, Way};
 use std::env;
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -37,6 +37,17 @@ pub(super) struct Asked {
     pub(super) all_ways: bool,
     /// The user's, in place of what the server has.
     pub(super) urls: Vec<String>,
+    /// How the server is to be.
+    pub(super) server: Served,
+}
+
+/// What came of a sitting.
+pub(super) struct Held {
+    pub(super) sitting: Sitting,
+    /// Of the slow and the fast program, as far as they were run.
+    pub(super) profiles: Vec<LabProfile>,
+    /// Why not all of it was held.
+    pub(super) ended_early: Option<String>,
 }
 
 /// Where pairs are held, one after another.
@@ -147,25 +158,32 @@ impl<'a, 's> Bench<'a, 's> {
         Ok(Self { exe, directory: Place::new(&within)?, results, _lock: lock(), stop, line })
     }
 
-    /// Holds a pair. None if it was ended before there was a result. `before` goes before the
-    /// progress.
+    /// Holds a pair. None if it was ended before there was a result; what was held by then, if it
+    /// was ended later. `before` goes before the progress.
     pub(super) fn hold(
         &self,
         pair: &'static Pair,
         asked: &Asked,
         before: &str,
-    ) -> anyhow::Result<Option<Sitting>> {
+    ) -> anyhow::Result<Option<Held>> {
         if let Some(why) = missing(pair) {
             bail!("{} cannot be run here: {why}", pair.name);
         }
         let server = match pair.service() {
-            Some(service) if asked.urls.is_empty() => {
-                Some(self.server(service).with_context(|| format!("{} cannot be run here", pair.name))?)
-            }
+            Some(service) if asked.urls.is_empty() => Some(
+                self.server(service, asked.server)
+                    .with_context(|| format!("{} cannot be run here", pair.name))?,
+            ),
             _ => None,
         };
         let at = server.as_ref().map_or(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0), |server| server.at);
-        let setting = Setting { size: asked.size, host: *at.ip(), port: at.port(), urls: asked.urls.clone() };
+        let setting = Setting {
+            size: asked.size,
+            host: *at.ip(),
+            port: at.port(),
+            urls: asked.urls.clone(),
+            server: asked.server,
+        };
         let ways = match pair.cause {
             Some(_) if asked.all_ways => pair.ways,
             Some(_) => &pair.ways[..pair.ways.len().min(2)],
@@ -188,24 +206,30 @@ impl<'a, 's> Bench<'a, 's> {
             say_unseen(pair, &run);
         }
         let (mut saved, mut wall_ns, mut fast) = (Vec::new(), Vec::new(), None);
+        let (mut pairs, mut profiles) = (0, vec![analyse::lab::profile(&run)]);
         if pair.cause.is_some() {
             tell("both by turns with dwell compare");
-            let Some(comparison) = self.compared(&commands, asked.pairs)? else { return Ok(None) };
-            saved = analyse::lab::saved(&comparison);
-            wall_ns = analyse::lab::walls(&comparison);
-            tell("the fast program under dwell run");
-            fast = self.observed(&commands[1])?.map(|(fast, _)| fast);
-            if fast.is_none() {
-                return Ok(None);
+            if let Some(comparison) = self.compared(&commands, asked.pairs)? {
+                saved = analyse::lab::saved(&comparison);
+                wall_ns = analyse::lab::walls(&comparison);
+                pairs = comparison.comparisons.first().map_or(0, |change| change.pairs.len() as u32);
+            }
+            if !self.stop.asked() {
+                tell("the fast program under dwell run");
+                if let Some((of_fast, run)) = self.observed(&commands[1])? {
+                    profiles.push(analyse::lab::profile(&run));
+                    fast = Some(of_fast);
+                }
             }
         }
         if let Some(others) = others {
             drop(others.stop());
         }
+        let is_whole = pair.cause.is_none() || !saved.is_empty() && fast.is_some();
         let described: LabPair = described(pair);
         let first = saved.first().copied().flatten();
         let outcome = analyse::lab::outcome(&described, asked.beside, &slow, fast.as_ref(), first);
-        Ok(Some(Sitting {
+        let sitting = Sitting {
             size: asked.size,
             unit: pair.size.unit.to_owned(),
             beside: asked.beside,
@@ -215,9 +239,11 @@ impl<'a, 's> Bench<'a, 's> {
             fast,
             saved,
             wall_ns,
-            pairs: if pair.cause.is_some() { asked.pairs } else { 0 },
+            pairs,
             outcome,
-        }))
+        };
+        let ended_early = (!is_whole).then(|| "a signal ended it".to_owned());
+        Ok(Some(Held { sitting, profiles, ended_early }))
     }
 
     /// The words that run a program one way.
@@ -234,15 +260,22 @@ impl<'a, 's> Bench<'a, 's> {
         if setting.host != Ipv4Addr::LOCALHOST {
             words.extend(["--host".to_owned(), setting.host.to_string()]);
         }
+        for (option, value) in [("--latency", setting.server.latency_ms), ("--rate", setting.server.rate)] {
+            words.extend(value.into_iter().flat_map(|value| [option.to_owned(), value.to_string()]));
+        }
         for url in &setting.urls {
             words.extend(["--url".to_owned(), url.clone()]);
         }
         words
     }
 
-    fn server(&self, service: Service) -> anyhow::Result<Server> {
+    fn server(&self, service: Service, how: Served) -> anyhow::Result<Server> {
         let mut command = Command::new(&self.exe);
-        command.args(["lab", "--serve", service.name()]).current_dir(self.directory.path());
+        command.args(["lab", "--serve", service.name()]);
+        if let Some(ms) = how.latency_ms {
+            command.args(["--latency", &ms.to_string()]);
+        }
+        command.current_dir(self.directory.path());
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().context("cannot start the server")?;
         let output = child.stdout.take().context("the server has no output")?;
@@ -284,7 +317,14 @@ impl<'a, 's> Bench<'a, 's> {
         let lines = commands.iter().map(line).collect::<anyhow::Result<Vec<_>>>()?;
         let lines = lines.iter().map(OsStr::new);
         let arguments = compare.into_iter().chain([json.as_os_str(), OsStr::new("--")]).chain(lines);
-        let Some(value) = self.dwell(arguments, &json)? else { return Ok(None) };
+        let value = match self.dwell(arguments, &json)? {
+            Some(value) => value,
+            // The pairs before the signal count.
+            None => match fs::read(&json).ok().and_then(|text| serde_json::from_slice(&text).ok()) {
+                Some(value) => value,
+                None => return Ok(None),
+            },
+        };
         Ok(Some(serde_json::from_value(value).context("cannot read the comparison")?))
     }
 

@@ -1,6 +1,6 @@
 //! All pairs, several times each: which sizes, in which order, and how it goes on after Ctrl-C.
 
-use super::bench::{Asked, Bench, described, missing, named};
+use super::bench::{Asked, Bench, Held, described, missing, named};
 use crate::cli::LabArgs;
 use crate::cmd::results;
 use crate::exit;
@@ -10,7 +10,7 @@ use crate::progress::ProgressLine;
 use crate::stop::Stop;
 use anyhow::{Context, bail};
 use model::lab::{LabScore, SCHEMA_SCORE, ScoreRow, ScoreTotal};
-use pairs::{Pair, Size};
+use pairs::{Pair, Served, Size};
 use report::units;
 use stats::Random;
 use std::fs;
@@ -102,6 +102,7 @@ fn hold_all(
                 pairs,
                 all_ways: false,
                 urls: Vec::new(),
+                server: Served::default(),
             };
             let left = match done - had {
                 0 => String::new(),
@@ -111,11 +112,12 @@ fn hold_all(
                 }
             };
             match bench.hold(pair, &asked, &format!("{} of {total}{left}: ", done + 1)) {
-                Ok(Some(sitting)) => {
+                Ok(Some(Held { sitting, ended_early: None, .. })) => {
                     score.rows[at].sittings.push(sitting);
                     unfinished.keep(score);
                 }
-                Ok(None) => {
+                // Half a sitting is none: it is held again.
+                Ok(_) => {
                     score.ended_early = Some("a signal ended it".to_owned());
                     return Ok(());
                 }

@@ -1,0 +1,269 @@
+//! Beside other programs: what becomes of waits for a CPU when a part of the program goes, and what
+//! more CPUs at a time are worth.
+//!
+//! A fair scheduler gives a thread its part of a CPU, so one that needs half as much waits half as
+//! long. That is so on average only: which CPU a thread shares, and with how many, is up to the
+//! balance between the CPUs, and differs from run to run.
+
+use super::Evidence;
+use super::predict::{Goes, Kind, kind};
+use super::starved;
+use model::coverage::Interval;
+use model::prediction::Site;
+use model::{Ns, State};
+
+impl Evidence<'_> {
+    /// A saving of which this part is CPU time, with the waits behind other programs that go with
+    /// it. Certain is that only of waits that began since the thread had used up its turn. At most
+    /// what stays waits no longer than on an even share of all CPUs: the run that was seen may have
+    /// shared its CPU with more than others do.
+    pub(super) fn with_queue(&self, ns: Interval, goes: &Goes, on_cpu: f64) -> Interval {
+        let on_cpu_ns = self.account_ns(State::on_cpu);
+        let Some(behind_ns) = self.behind_others_ns() else { return ns };
+        let each = behind_ns as f64 / on_cpu_ns.max(1) as f64;
+        let with = |ns: Ns, part: f64| ns + (ns as f64 * on_cpu * each * part) as Ns;
+        let stays_ns = on_cpu_ns as f64 - ns.hi as f64 * on_cpu;
+        let less = if of_queue(goes) { 0.0 } else { each - self.even_queue().unwrap_or(each) };
+        let less_ns = (stays_ns.max(0.0) * less.max(0.0)) as Ns;
+        Interval { lo: with(ns.lo, self.turns_used_up()), hi: with(ns.hi, 1.0) + less_ns }
+    }
+
+    /// Time of the account in the run queue behind other programs. Where it was not seen who had the
+    /// CPU, as beside many others, it is divided as what was seen.
+    fn behind_others_ns(&self) -> Option<Ns> {
+        self.run_queue.value().map(|_| starved::of(self).others_ns)
+    }
+
+    /// CPUs that others kept busy; none where that is not known.
+    fn others_cpus(&self) -> Option<f64> {
+        self.coverage.host_busy.value().map(|share| share * f64::from(self.cpus))
+    }
+
+    /// For how long a thread waits for each second that it has a CPU, where all that want one have
+    /// an even share of them. Others that had more than a CPU are two threads at least.
+    fn even_queue(&self) -> Option<f64> {
+        let queue = self.run_queue.value()?;
+        let want = self.others_cpus()?.ceil() + queue.cpus_wanted.max(1.0);
+        Some((want / f64::from(self.cpus.max(1)) - 1.0).max(0.0))
+    }
+
+    /// By how much the waits behind others grow, at most, where the program no longer stands still:
+    /// who has just stood still gets its CPU at once, and who goes on has to share it with what
+    /// others have on each.
+    fn queue_grows_ns(&self) -> Ns {
+        let (Some(others), Some(behind_ns)) = (self.others_cpus(), self.behind_others_ns()) else {
+            return 0;
+        };
+        let on_cpu_ns = self.account_ns(State::on_cpu) as f64;
+        let waits = on_cpu_ns * others / f64::from(self.cpus.max(1));
+        (waits - behind_ns as f64).max(0.0) as Ns
+    }
+
+    /// How many times as fast so many threads at a time get on as one at a time did, at least.
+    /// Beside others each gets an even share of the CPUs; and since they shared theirs with this
+    /// program, they may want twice what they had.
+    pub(super) fn times_as_fast(&self, threads: f64) -> f64 {
+        let cpus = self.cpus_allowed();
+        let others = self.others_cpus().unwrap_or(0.0) * 2.0;
+        let all = threads * (cpus / (others + threads)).min(1.0);
+        let one = self.cpus_free() / cpus.max(0.01);
+        (all / one.max(0.01)).clamp(1.0, threads.max(1.0))
+    }
+
+    /// The part of the path's waits for a CPU that followed no wake-up, at least: there are more of
+    /// them than waits for something else.
+    fn turns_used_up(&self) -> f64 {
+        let count = |of: &dyn Fn(State) -> bool| -> u64 {
+            self.path.iter().filter(|step| of(step.state)).map(|step| step.count).sum()
+        };
+        let queued = count(&|state| state == State::Runqueue);
+        let woken = count(&State::blocked);
+        1.0 - (woken as f64 / queued.max(1) as f64).min(1.0)
+    }
+
+    /// What waits that go had of the run queue behind other programs, as far as it may come again
+    /// elsewhere. A thread that slept gets the CPU before one that has used up its turn; without
+    /// these sleeps what it computes has to share with others, with one on each CPU at least.
+    pub(super) fn queues_elsewhere_ns(&self, goes: &Goes) -> Ns {
+        let (Some(behind_ns), false) = (self.behind_others_ns(), self.window) else { return 0 };
+        let parts = match goes {
+            Goes::Parts(parts) => parts,
+            Goes::Sites(sites, _) if sites.contains(&Site::State(State::Throttled)) => {
+                return self.queue_grows_ns();
+            }
+            _ => return 0,
+        };
+        let on_path_ns = self.account_ns(|state| state == State::Runqueue).min(behind_ns);
+        let queued_ns: f64 =
+            parts.sites.iter().map(|(site, part)| self.queued_in(site) as f64 * part.0).sum();
+        let queued_ns = (queued_ns as Ns).min(on_path_ns);
+        let left_ns = self.account_ns(State::on_cpu).saturating_sub(parts.cpu_ns);
+        queued_ns.min(left_ns.saturating_sub(on_path_ns - queued_ns))
+    }
+
+    /// In a call all that is neither on a CPU nor a wait for something else.
+    fn queued_in(&self, site: &Site) -> Ns {
+        let Site::Call(call) = site else { return 0 };
+        let rows = self.syscalls.value().map_or(&[][..], Vec::as_slice);
+        let waits = self.waits.iter().filter(|wait| wait.call.syscall() == Some(call));
+        let waited_ns: Ns = waits.map(|wait| wait.total_ns).sum();
+        let rows = rows.iter().filter(|row| row.name == *call);
+        rows.map(|row| row.total_ns.saturating_sub(row.cpu_ns)).sum::<Ns>().saturating_sub(waited_ns)
+    }
+}
+
+/// Whether it is the waits for a CPU themselves that go.
+fn of_queue(goes: &Goes) -> bool {
+    match goes {
+        Goes::Sites(sites, _) => sites.contains(&Site::State(State::Runqueue)),
+        _ => kind(goes) == Kind::Waiting && matches!(goes, Goes::Account(..)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::file_samples::{call, wait};
+    use crate::judge::predict::ALL;
+    use crate::judge::samples::{run, sites};
+    use model::finding::Known;
+    use model::recording::Tier;
+    use model::run::CallRow;
+    use model::wait::{WaitTarget, WakerKind};
+    use model::{Profile, Reason, Run, RunQueue, Seen, Step};
+
+    const MS: Ns = 1_000_000;
+
+    /// It waited so long behind others.
+    fn queue(behind_others_ns: Ns) -> Seen<RunQueue> {
+        Seen::Value(RunQueue {
+            behind_own_ns: 0,
+            behind_others_ns,
+            idle_cpu_ns: 0,
+            unseen_ns: 0,
+            others: Vec::new(),
+            cpus_used: 0.5,
+            cpus_wanted: 0.8,
+            of_all: Seen::Absent,
+        })
+    }
+
+    #[test]
+    fn cpu_time_goes_with_its_waits_behind_others() {
+        let saves = |queued: u64, slept: u64, goes: Kind| {
+            let mut run =
+                run(&[(State::User, 500 * MS), (State::Runqueue, 300 * MS), (State::Sleep, 200 * MS)]);
+            run.run_queue = queue(250 * MS);
+            let step = |state, ns, count| Step {
+                pid: 100,
+                tid: 100,
+                process: "program".into(),
+                state,
+                reason: Reason::None,
+                ns,
+                count,
+            };
+            run.path = vec![step(State::Runqueue, 300 * MS, queued), step(State::Sleep, 200 * MS, slept)];
+            let profile = Profile::default();
+            let evidence = Evidence::of(Tier::Bpf, &run, &profile);
+            let ns = Interval { lo: 100 * MS, hi: 200 * MS };
+            let saving = evidence.saving(&Goes::Account(ns, goes), ALL, Known::Counted);
+            let ns = saving.value().expect("the account has it").ns;
+            (ns.lo, ns.hi)
+        };
+        assert_eq!(saves(100, 0, Kind::Cpu), (150 * MS, 300 * MS), "half as long again behind others");
+        assert_eq!(saves(100, 50, Kind::Cpu), (125 * MS, 300 * MS), "half of these waits follow a wake-up");
+        assert_eq!(saves(80, 100, Kind::Cpu), (100 * MS, 300 * MS));
+        assert_eq!(saves(100, 0, Kind::Waiting), (100 * MS, 200 * MS));
+    }
+
+    #[test]
+    fn the_queue_of_waits_that_go_may_come_again_where_the_rest_computes() {
+        let lo = |computes_ns: Ns| {
+            let on_cpu = [(State::User, computes_ns), (State::Disk, 300 * MS), (State::Runqueue, 500 * MS)];
+            let mut run = run(&on_cpu);
+            run.run_queue = queue(500 * MS);
+            let call = CallRow { total_ns: 800 * MS, ..call("fdatasync", 1000, 0, 0) };
+            run.syscalls = Seen::Value(vec![call]);
+            run.waits = vec![wait(
+                State::Disk,
+                "fdatasync",
+                WaitTarget::File(Seen::Absent),
+                1000,
+                300 * MS,
+                WakerKind::Device,
+            )];
+            let site = Site::Call("fdatasync".into());
+            let clocks = sites(&run, &[(site, [800 * MS; 3])]);
+            let profile = Profile::default();
+            let evidence = Evidence::of(Tier::Bpf, &run, &profile).with(&clocks);
+            let parts = evidence.parts_of(&[(&"fdatasync".into(), ALL)], Kind::Waiting);
+            let saving = evidence.saving(&Goes::Parts(parts), ALL, Known::Counted);
+            saving.value().expect("there is a clock").ns.lo
+        };
+        assert_eq!(lo(100 * MS), 700 * MS, "as much as is computed, beside one other");
+        assert_eq!(lo(900 * MS), 300 * MS, "all of it");
+    }
+
+    /// Half a second on a CPU beside others on both of two CPUs, and as long in their queue.
+    fn beside(others_cpus: f64) -> Run {
+        let mut run = run(&[(State::User, 500 * MS), (State::Runqueue, 500 * MS)]);
+        run.host.cpus = 2;
+        run.run_queue = queue(500 * MS);
+        run.coverage.host_busy = Seen::Value(others_cpus / 2.0);
+        run
+    }
+
+    fn saves(run: &Run, goes: &Goes) -> (Ns, Ns) {
+        let profile = Profile::default();
+        let evidence = Evidence::of(Tier::Bpf, run, &profile);
+        let saving = evidence.saving(goes, ALL, Known::Counted);
+        let ns = saving.value().expect("the account has it").ns;
+        (ns.lo, ns.hi)
+    }
+
+    #[test]
+    fn what_stays_may_wait_as_little_as_on_an_even_share() {
+        let ns = Interval { lo: 400 * MS, hi: 400 * MS };
+        let of = |others| saves(&beside(others), &Goes::Account(ns, Kind::Cpu));
+        // Three threads on two CPUs: a thread waits half as long as it runs, and 100 ms stay.
+        assert_eq!(of(1.5), (800 * MS, 850 * MS));
+        assert_eq!(of(1.0), (800 * MS, 900 * MS), "one other can have a CPU of its own");
+        assert_eq!(of(2.5), (800 * MS, 800 * MS), "it had an even share");
+        let mut unseen = beside(2.5);
+        let Seen::Value(queue) = &mut unseen.run_queue else { panic!("it is there") };
+        (queue.behind_others_ns, queue.unseen_ns) = (100 * MS, 400 * MS);
+        let saved = saves(&unseen, &Goes::Account(ns, Kind::Cpu));
+        assert_eq!(saved, (800 * MS, 800 * MS), "most of it was not seen, and what was is behind others");
+        let queue = Interval { lo: 500 * MS, hi: 500 * MS };
+        assert_eq!(saves(&beside(1.0), &Goes::Account(queue, Kind::Waiting)), (500 * MS, 500 * MS));
+    }
+
+    #[test]
+    fn who_no_longer_stands_still_may_have_to_share_its_cpu() {
+        let mut run = run(&[(State::User, 400 * MS), (State::Throttled, 600 * MS)]);
+        run.host.cpus = 2;
+        run.run_queue = queue(0);
+        let all = Interval { lo: 600 * MS, hi: 600 * MS };
+        let goes = Goes::Sites(vec![Site::State(State::Throttled)], all);
+        assert_eq!(saves(&run, &goes), (600 * MS, 600 * MS));
+        run.coverage.host_busy = Seen::Value(0.75);
+        assert_eq!(saves(&run, &goes), (300 * MS, 600 * MS), "three quarters of a CPU on each");
+    }
+
+    #[test]
+    fn more_at_a_time_get_what_others_leave() {
+        let times = |others_cpus: f64, queued_ns: Ns| {
+            let mut run = run(&[(State::User, 500 * MS), (State::Runqueue, queued_ns)]);
+            run.host.cpus = 2;
+            run.threads[0].states = vec![(State::User, 500 * MS), (State::Runqueue, queued_ns)];
+            run.coverage.host_busy = Seen::Value(others_cpus / 2.0);
+            let profile = Profile::default();
+            Evidence::of(Tier::Bpf, &run, &profile).times_as_fast(2.0)
+        };
+        assert_eq!(times(0.0, 0), 2.0);
+        assert!((times(0.5, 0) - 4.0 / 3.0).abs() < 1e-9, "three want two CPUs");
+        assert_eq!(times(1.0, 0), 1.0, "four do, and one of them had a whole one");
+        assert!((times(1.0, 250 * MS) - 1.5).abs() < 1e-9, "it had two thirds of one");
+    }
+}
