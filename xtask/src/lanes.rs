@@ -38,6 +38,7 @@ const UNMEASURED_GROUPS: &[&str] = &[
     "dwell it code::modules",
     "dwell it load",
     "dwell it cli",
+    "dwell it words",
     "dwell it safety",
     "dwell it code::managed",
     "dwell it sheet",

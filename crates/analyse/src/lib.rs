@@ -14,6 +14,7 @@ mod compose;
 mod connections;
 mod consumers;
 mod disk_requests;
+pub mod doctor;
 pub mod extrapolate;
 mod file_rows;
 mod files;

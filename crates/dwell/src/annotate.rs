@@ -21,7 +21,10 @@ pub(crate) fn sampled(
     look: Look,
 ) -> anyhow::Result<String> {
     let Some((module, function)) = most_sampled(name, addresses) else {
-        bail!("no sampled file has a function called {name:?}\ntry: a name from the table of functions");
+        bail!(
+            "no sampled file has a function called {name:?} (one that is inlined everywhere has no code of its own)\n\
+             try: --lines {name:?}, or the function that it is inlined into"
+        );
     };
     let of_module = addresses.iter().filter(|at| at.module == module);
     let samples = of_module.map(|at| (at.address, AddressSamples { ns: at.ns, count: at.samples })).collect();

@@ -2,28 +2,57 @@
 //! loads have their options in files of their own; the look of a page has them in [`crate::look`].
 
 mod compare;
+mod help;
 mod lab;
 mod load;
+mod others;
 mod page;
 mod wake;
 
 use crate::look::LookArgs;
-use crate::out::{FormArgs, LadderDiffResult, LadderResult};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use crate::out::{DoctorResult, FormArgs, LadderDiffResult, LadderResult};
+use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 pub(crate) use compare::{CommandArgs, CompareArgs, IgnoredStatuses, RevisionArgs, StreamArg};
+pub(crate) use help::start;
 pub(crate) use lab::LabArgs;
 pub(crate) use load::{LoadArgs, load};
 use model::{Probe, units};
 use observe::{Choice, GivenLink, MaxOverhead, Rate, Watching};
+pub(crate) use others::of_other_tools;
 pub(crate) use page::PageArgs;
 use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
-pub(crate) use wake::{Cpus, WakeArgs};
+pub(crate) use wake::{Cpus, WakeArgs, bare_numbers};
+
+/// The version of dwell.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The same with the commit, where it was built from a repository, and what it was built for.
+pub(crate) const LONG_VERSION: &str = env!("DWELL_VERSION");
+
+/// The definition of the command line, for parsing, completions and manual pages.
+pub(crate) fn command() -> Command {
+    help::shaped(Cli::command())
+}
+
+/// The command line.
+///
+/// # Errors
+/// It is wrong, or help was asked for.
+pub(crate) fn parse() -> Result<Cli, clap::Error> {
+    Cli::from_arg_matches(&command().try_get_matches()?)
+}
 
 /// Show where a program's wall-clock time goes
 #[derive(Debug, Parser)]
-#[command(name = "dwell", version, arg_required_else_help = true)]
+#[command(
+    name = "dwell",
+    version = LONG_VERSION,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "Examples:\n  dwell run -- make -j2\n  sudo dwell attach nginx --for 10s\n  dwell compare './old x' './new x'\n  dwell doctor\n\nOptions of a verb: dwell VERB -h (one screen), dwell VERB --help (all)"
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) verb: Verb,
@@ -41,6 +70,9 @@ pub(crate) enum Verb {
     Explain(ExplainArgs),
     Lab(LabArgs),
     Load(LoadArgs),
+    Doctor(DoctorArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
 }
 
 /// Run a program and show where its wall-clock time went
@@ -110,12 +142,18 @@ pub(crate) struct RunArgs {
 /// only wait for work are summed up. The exit status is 0, or 125 if dwell failed.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  sudo dwell attach 1234 --for 10s\n  sudo dwell attach nginx --for 1m --json nginx.json\n  sudo dwell attach --service postgresql --for 30s\n  sudo dwell attach --container 3f2a91 --for 10s\n  sudo dwell attach --cgroup system.slice/cron.service --for 10s"
+    after_help = "Examples:\n  sudo dwell attach 1234 --for 10s\n  sudo dwell attach nginx --for 1m --json nginx.json\n  sudo dwell attach server.py --for 10s\n  sudo dwell attach :8080 --for 10s\n  sudo dwell attach --service postgresql --for 30s\n  sudo dwell attach --container 3f2a91 --for 10s\n  sudo dwell attach --cgroup system.slice/cron.service --for 10s"
 )]
 pub(crate) struct AttachArgs {
-    /// PIDs, or names of processes (as in `ps -o comm`, or of their executables)
-    #[arg(value_name = "TARGET", required_unless_present_any = ["service", "container", "cgroup"])]
+    /// PIDs; names of processes (as in `ps -o comm`, or of their executables; `python` is also
+    /// python3), or of the script that they run (`server.py`); `:PORT`: who listens there
+    #[arg(value_name = "TARGET", required_unless_present_any = ["pids", "service", "container", "cgroup"])]
     pub(crate) targets: Vec<String>,
+
+    /// PIDs, as perf and strace take them
+    #[arg(short, long = "pid", value_name = "PID", value_delimiter = ',',
+          conflicts_with_all = ["service", "container", "cgroup"])]
+    pub(crate) pids: Vec<u32>,
 
     /// All processes of this systemd unit: a system unit, else a user unit
     #[arg(long, value_name = "UNIT", conflicts_with_all = ["targets", "container", "cgroup"])]
@@ -132,7 +170,7 @@ pub(crate) struct AttachArgs {
     pub(crate) cgroup: Option<PathBuf>,
 
     /// Duration (`500ms`, `10s`, `1h`) [default: until Ctrl-C]
-    #[arg(long = "for", value_name = "TIME", value_parser = units::duration_ns)]
+    #[arg(long = "for", value_name = "TIME", value_parser = units::seconds_ns)]
     pub(crate) length_ns: Option<u64>,
 
     /// Ask Java virtual machines (JDK 17 or newer) for the names of their compiled code, after the
@@ -152,15 +190,16 @@ pub(crate) struct AttachArgs {
     pub(crate) quiet: bool,
 }
 
-/// Analyse a kept recording again
+/// Analyse a kept recording again, or show a kept result
 ///
 /// The report goes to standard output.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  dwell show run.dwell\n  dwell show --flame run.dwell\n  dwell show run.dwell --what-if fsync=0\n  dwell show run.dwell --what-if lock=0 cpus=8 --json what-if.json"
+    after_help = "Examples:\n  dwell show run.dwell\n  dwell show run.json\n  dwell show --flame run.dwell\n  dwell show run.dwell --what-if fsync=0\n  dwell show run.dwell --what-if lock=0 cpus=8 --json what-if.json"
 )]
 pub(crate) struct ShowArgs {
-    /// A recording written by `dwell run --keep` or `dwell attach --keep`
+    /// A recording written by `dwell run --keep` or `dwell attach --keep`, or a result written by
+    /// --json of any verb
     #[arg(value_name = "FILE")]
     pub(crate) recording: PathBuf,
 
@@ -185,6 +224,41 @@ pub(crate) struct ExplainArgs {
     /// A cause, as the report of `dwell run` names it
     #[arg(value_name = "CAUSE")]
     pub(crate) cause: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
+}
+
+/// Print completions of the command line for a shell
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  dwell completions bash > ~/.local/share/bash-completion/completions/dwell\n  dwell completions fish > ~/.config/fish/completions/dwell.fish"
+)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL", value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Write the manual pages into a directory
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  dwell man ~/.local/share/man/man1")]
+pub(crate) struct ManArgs {
+    /// The directory; it must exist
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+}
+
+/// Show what dwell can observe on this host
+///
+/// Tries each thing that the other commands use, as the user who asks, and says which command would
+/// change what does not work. Nothing is changed. Takes half a second. The page goes to standard
+/// output. The exit status is 0, whatever works.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  dwell doctor\n  sudo dwell doctor\n  dwell doctor --json doctor.json")]
+pub(crate) struct DoctorArgs {
+    #[command(flatten)]
+    pub(crate) forms: FormArgs<DoctorResult>,
 
     #[command(flatten)]
     pub(crate) look: LookArgs,
@@ -313,10 +387,10 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) source: Source,
 
-    /// Sampling rate per CPU, in Hz [default: 2000 for 50 ms, then 335; without BPF 1000, or 335 to
-    /// attach]
-    #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(1..=20_000))]
-    pub(crate) rate: Option<u32>,
+    /// Sampling rate per CPU: `99`, `5kHz` [default: 2000 for 50 ms, then 335; without BPF 1000, or
+    /// 335 to attach]
+    #[arg(long, value_name = "HZ", value_parser = sampling_rate)]
+    pub(crate) rate: Option<NonZeroU32>,
 
     /// Trace syscalls in windows where the overhead of tracing all of them would exceed this share
     /// of the program's CPU time; `none` traces every syscall
@@ -343,7 +417,7 @@ impl WatchArgs {
                 Source::Perf => Choice::Perf,
                 Source::Proc => Choice::Proc,
             },
-            rate: self.rate.and_then(NonZeroU32::new).map_or(Rate::ByAge, Rate::hertz),
+            rate: self.rate.map_or(Rate::ByAge, Rate::hertz),
             max_overhead: self.max_overhead,
             links: self.link.clone(),
             names: self.names,
@@ -382,13 +456,19 @@ fn max_overhead(text: &str) -> Result<MaxOverhead, String> {
     if text == "none" {
         return Ok(MaxOverhead::Unbounded);
     }
-    match units::percent(text)
-        .or_else(|| text.parse().ok())
-        .filter(|percent| *percent > 0.0 && *percent <= 1000.0)
-    {
-        Some(percent) => Ok(MaxOverhead::Share(percent / 100.0)),
-        None => Err("not a percentage; try: 5% or none".to_owned()),
+    let percent = units::percent(text).or_else(|| text.parse().ok());
+    match percent.ok_or_else(|| "not a percentage; try: 5% or none".to_owned())? {
+        percent if percent > 0.0 && percent <= 100.0 => Ok(MaxOverhead::Share(percent / 100.0)),
+        _ => Err("more than 0% and at most 100%; for exact counts at any cost: none".to_owned()),
     }
+}
+
+/// Parses `99`, `5kHz`: samples a second.
+fn sampling_rate(text: &str) -> Result<NonZeroU32, String> {
+    const MOST: f64 = 20_000.0;
+    let hertz = units::hertz(text).map_err(|error| error.to_string())?;
+    let whole = (hertz.fract() == 0.0 && hertz <= MOST).then_some(hertz as u32).and_then(NonZeroU32::new);
+    whole.ok_or_else(|| "samples per second are whole numbers from 1 to 20000 (20kHz)".to_owned())
 }
 
 /// Parses `eth0=10M`, `eth0=10M,half`: a link and its capacity.
@@ -429,6 +509,34 @@ mod tests {
         Cli::command().debug_assert();
     }
 
+    /// Examples of the documents: what a reader types must be a command line.
+    #[test]
+    fn the_examples_of_the_documents_are_command_lines() {
+        let documents = ["README.md", "docs/guide.md", "docs/examples.md"];
+        let mut seen = 0;
+        for document in documents {
+            let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(document);
+            let text = std::fs::read_to_string(&path).unwrap();
+            let mut shell = false;
+            for line in text.lines() {
+                if line.starts_with("```") {
+                    shell = line == "```sh";
+                    continue;
+                }
+                let line = line.strip_prefix("sudo ").unwrap_or(line);
+                if !shell || !line.starts_with("dwell ") {
+                    continue;
+                }
+                let typed = line.split(" # ").next().unwrap_or(line).split(" > ").next().unwrap_or(line);
+                let words = shlex::split(typed).unwrap_or_else(|| panic!("{document}: {line}"));
+                let parsed = command().try_get_matches_from(words);
+                assert!(parsed.is_ok(), "{document}: {line}: {}", parsed.unwrap_err());
+                seen += 1;
+            }
+        }
+        assert!(seen >= 50, "{seen}");
+    }
+
     #[test]
     fn arguments_after_the_program_are_its_own() {
         assert_eq!(
@@ -462,6 +570,34 @@ mod tests {
             refused(&["attach", "--container", "3f2a91", "--service", "x"]).contains("cannot be used with")
         );
         assert!(Cli::try_parse_from(["dwell", "attach", "12", "nginx", "--for", "1s"]).is_ok());
+    }
+
+    #[test]
+    fn rates_and_overheads_have_their_ranges() {
+        let rate = |text| parsed(&["--rate", text, "true"]).watching.rate.map(NonZeroU32::get);
+        assert_eq!(["99", "5kHz", "20000"].map(rate), [Some(99), Some(5_000), Some(20_000)]);
+        assert!(refused(&["run", "--rate", "fast", "true"]).contains("not a frequency: \"fast\"; try: 1000"));
+        for wrong in ["0", "0.5", "21kHz", "-1", ""] {
+            assert!(sampling_rate(wrong).is_err(), "{wrong:?}");
+        }
+        assert!(matches!(max_overhead("5"), Ok(MaxOverhead::Share(share)) if share == 0.05));
+        assert!(matches!(max_overhead("100%"), Ok(MaxOverhead::Share(share)) if share == 1.0));
+        for wrong in ["200", "200%", "0", "-1", "NaN", "1e9"] {
+            assert!(max_overhead(wrong).unwrap_err().contains("at most 100%"), "{wrong:?}");
+        }
+        assert!(max_overhead("much").unwrap_err().contains("try: 5%"));
+    }
+
+    #[test]
+    fn pids_may_be_given_as_perf_and_strace_take_them() {
+        let Verb::Attach(args) =
+            Cli::try_parse_from(["dwell", "attach", "-p", "1,2", "--pid", "3"]).unwrap().verb
+        else {
+            panic!("not an attach");
+        };
+        assert_eq!(args.pids, [1, 2, 3]);
+        assert!(refused(&["attach", "-p", "x"]).contains("-p"));
+        assert!(refused(&["attach", "-p", "1", "--cgroup", "/x"]).contains("cannot be used with"));
     }
 
     #[test]

@@ -1,8 +1,12 @@
 //! Exit statuses: the program's own if it ran, and those of timeout(1) if not.
 
-use crate::output;
+use crate::{cli, output};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use model::recording::Ending;
+use std::env;
+use std::ffi::OsStr;
 use std::process::ExitCode;
+use sys::resolve::resolve;
 
 /// dwell itself failed, or its command line is wrong.
 pub(crate) const DWELL_FAILED: u8 = 125;
@@ -30,17 +34,83 @@ pub(crate) fn failure(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(status)
 }
 
-/// Prints help, or the error in the command line. clap would exit with 2, which could be the
-/// program's status.
+/// Prints help, or the error in the command line, with what was probably meant. clap would exit
+/// with 2, which could be the program's status.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    let words: Vec<String> = env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && words.len() <= 1 {
+        output::to_stderr(&cli::start(&called()));
+        return ExitCode::from(DWELL_FAILED);
+    }
+    if let Some(meant) = meant(error, &words) {
+        output::complain(&output::clean_lines(&meant));
+        return ExitCode::from(DWELL_FAILED);
+    }
     // A failure to print has nowhere to go.
     let _ = error.print();
     ExitCode::from(if error.use_stderr() { DWELL_FAILED } else { 0 })
 }
 
+/// How this dwell is called from a shell: by its name where that is in PATH, else by its path.
+fn called() -> String {
+    let in_path = resolve(OsStr::new("dwell")).and_then(|path| Ok(path.canonicalize().ok()));
+    match (in_path, env::current_exe().and_then(|path| path.canonicalize())) {
+        (Ok(Some(found)), Ok(own)) if found == own => "dwell".to_owned(),
+        _ => observe::access::this_binary(),
+    }
+}
+
+/// What was probably meant by a command line with this error: a program without `run`, an option of
+/// another tool.
+fn meant(error: &clap::Error, words: &[String]) -> Option<String> {
+    let given = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            let word = given(ContextKind::InvalidSubcommand)?;
+            let at = words.iter().position(|other| other == word)?;
+            resolve(OsStr::new(word)).ok()?;
+            let command: Vec<&str> = words[at..].iter().map(String::as_str).collect();
+            let command = shlex::try_join(command).ok()?;
+            Some(format!(
+                "there is no command {word:?}; to run a program of this name\ntry: dwell run {command}"
+            ))
+        }
+        ErrorKind::UnknownArgument => {
+            let option = given(ContextKind::InvalidArg)?;
+            let verb = words.get(1)?;
+            let ours = cli::of_other_tools(verb, option)?;
+            Some(format!(
+                "dwell {verb} has no option {option}, as other tools have; here it is\n  {ours}\n\
+                 For all options: dwell {verb} --help"
+            ))
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
+
+    fn meant_by(line: &str) -> Option<String> {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        meant(&cli::Cli::try_parse_from(&words).unwrap_err(), &words)
+    }
+
+    #[test]
+    fn a_program_without_run_and_an_option_of_another_tool_are_understood() {
+        let said = meant_by("dwell ls -l /usr").unwrap();
+        assert!(said.ends_with("try: dwell run ls -l /usr"), "{said}");
+        let said = meant_by("dwell wake -D 10s").unwrap();
+        assert!(said.contains("no option -D") && said.contains("--for TIME"), "{said}");
+        assert!(meant_by("dwell run -f true").unwrap().contains("child processes"));
+        assert_eq!(meant_by("dwell no-such-program-anywhere"), None);
+        assert_eq!(meant_by("dwell wake --nope"), None);
+    }
 
     #[test]
     fn the_exit_status_is_the_programs() {

@@ -15,16 +15,17 @@ mod out;
 mod output;
 mod private;
 mod progress;
+
 mod stop;
+mod suggest;
 mod trial;
 
-use clap::Parser;
-use cli::{Cli, Verb};
+use cli::Verb;
 use std::panic;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match cli::parse() {
         Ok(cli) => cli,
         Err(error) => return exit::usage(&error),
     };
@@ -40,6 +41,9 @@ fn main() -> ExitCode {
         Verb::Explain(args) => cmd::explain::explain(&args),
         Verb::Lab(args) => cmd::lab::lab(&args),
         Verb::Load(args) => cmd::load::load(&args),
+        Verb::Doctor(args) => cmd::doctor::doctor(&args),
+        Verb::Completions(args) => cmd::shell::completions(&args),
+        Verb::Man(args) => cmd::shell::man(&args),
     });
     match done {
         Ok(Ok(status)) => ExitCode::from(status),

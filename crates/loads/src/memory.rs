@@ -26,6 +26,7 @@ const VALID_OF_FIVE: usize = 3;
 pub(crate) fn run(threads: u32, asked_bytes: u64, mut limit: RunLimit<'_>) -> io::Result<(Load, Tally)> {
     let least = u64::from(threads) * BYTES_PER_THREAD;
     let room = enough_memory(&format!("memory with {threads} threads"), least, "fewer threads")?;
+    refuse_more_than(asked_bytes, host::identity(host::here()).memory_bytes.value().copied())?;
     let bytes = asked_bytes.min(room) / PAGE_BYTES as u64 * PAGE_BYTES as u64;
     let mut memory = obtain(bytes as usize, &mut limit)?;
     let patterns = patterns();
@@ -48,6 +49,19 @@ pub(crate) fn run(threads: u32, asked_bytes: u64, mut limit: RunLimit<'_>) -> io
         ));
     }
     Ok((Load::Memory { threads, bytes }, tally))
+}
+
+/// Refuses more than the host has at all. Of less, what is free is taken.
+fn refuse_more_than(asked_bytes: u64, all_bytes: Option<u64>) -> io::Result<()> {
+    match all_bytes.filter(|all| asked_bytes > *all) {
+        None => Ok(()),
+        Some(all) => Err(io::Error::other(format!(
+            "memory of {} MiB is more than the {} MiB that this host has\ntry: size={}MiB",
+            asked_bytes >> 20,
+            all >> 20,
+            (all >> 21).max(1)
+        ))),
+    }
 }
 
 /// Allocates memory in chunks. Reserved huge pages are not used: they are kept for other programs
@@ -251,6 +265,16 @@ mod tests {
             std::thread::sleep(wait);
             false
         }
+    }
+
+    #[test]
+    fn more_than_the_host_has_is_refused_at_once() {
+        assert!(refuse_more_than(1 << 30, Some(1 << 30)).is_ok() && refuse_more_than(1 << 60, None).is_ok());
+        let said = refuse_more_than(1000 << 30, Some(8 << 30)).unwrap_err().to_string();
+        assert_eq!(
+            said,
+            "memory of 1024000 MiB is more than the 8192 MiB that this host has\ntry: size=4096MiB"
+        );
     }
 
     #[test]

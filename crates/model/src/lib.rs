@@ -20,6 +20,7 @@ pub mod coverage;
 pub mod cpus;
 pub mod diagnosis;
 pub mod disk_requests;
+pub mod doctor;
 mod event;
 pub mod fault_places;
 pub mod files;

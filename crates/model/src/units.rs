@@ -46,7 +46,7 @@ impl fmt::Display for Quantity {
             Self::BitRate => "bit rate",
             Self::Count => "count",
             Self::Frequency => "frequency",
-            Self::Share => "share",
+            Self::Share => "percentage",
         })
     }
 }
@@ -85,6 +85,27 @@ pub fn duration_ns(text: &str) -> Result<Ns, UnitError> {
     let ns = given.scaled(|suffix| factor(UNITS, suffix))?;
     given.within(ns, ns >= 1.0 && ns <= i64::MAX as f64, "1ns to 292 years")?;
     Ok(ns as Ns)
+}
+
+/// The same, where a bare number is one of seconds, as sleep(1), cyclictest and rtla read it.
+///
+/// # Errors
+/// It is no duration.
+pub fn seconds_ns(text: &str) -> Result<Ns, UnitError> {
+    duration_ns(&if is_bare(text) { format!("{text}s") } else { text.to_owned() })
+}
+
+/// The same, where a bare number is one of microseconds, as cyclictest and rtla read it.
+///
+/// # Errors
+/// It is no duration.
+pub fn microseconds_ns(text: &str) -> Result<Ns, UnitError> {
+    duration_ns(&if is_bare(text) { format!("{text}us") } else { text.to_owned() })
+}
+
+/// Whether it is a number without a unit.
+pub fn is_bare(text: &str) -> bool {
+    text.starts_with(|char: char| char.is_ascii_digit()) && text.parse::<f64>().is_ok()
 }
 
 /// `1000`, `200M`, `1.5GB`, `64KiB`: bytes. `K` is 1000, `Ki` is 1024.
@@ -151,13 +172,15 @@ pub fn hertz(text: &str) -> Result<f64, UnitError> {
     Ok(hertz)
 }
 
-/// `20%`, `0.2`: a part of one, which may be 0 but not all.
+/// `20%`, `0.2`, or `20` as people type it for 20 %: a part of one, which may be 0 but not all.
+/// From 1 on a bare number is one of per cent.
 ///
 /// # Errors
 /// It is no share.
 pub fn share(text: &str) -> Result<f64, UnitError> {
     let given = Given { quantity: Quantity::Share, text };
-    let share = percent(text).map(|percent| percent / 100.0).or_else(|| text.parse().ok());
+    let bare = || text.parse().ok().map(|number: f64| if number >= 1.0 { number / 100.0 } else { number });
+    let share = percent(text).map(|percent| percent / 100.0).or_else(bare);
     let share = share.ok_or_else(|| given.malformed())?;
     given.within(share, (0.0..1.0).contains(&share), "0% to less than 100%")?;
     Ok(share)
@@ -225,6 +248,18 @@ mod tests {
     }
 
     #[test]
+    fn bare_numbers_have_the_unit_of_other_tools_where_they_are_allowed() {
+        assert_eq!(
+            [seconds_ns("5"), seconds_ns("0.5"), seconds_ns("2m")],
+            [Ok(5_000_000_000), Ok(500_000_000), Ok(120_000_000_000)]
+        );
+        assert_eq!([microseconds_ns("100"), microseconds_ns("1ms")], [Ok(100_000), Ok(1_000_000)]);
+        for wrong in ["", "-5", "0", "inf", "nan", "x"] {
+            assert!(seconds_ns(wrong).is_err() && microseconds_ns(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
     fn sizes_are_decimal_or_binary() {
         for (text, of) in [
             ("0", 0),
@@ -257,7 +292,8 @@ mod tests {
             assert!(hertz(wrong).is_err(), "{wrong:?}");
         }
         assert_eq!([share("20%"), share("0.99"), share("0%")], [Ok(0.2), Ok(0.99), Ok(0.0)]);
-        for wrong in ["100%", "-1%", "x", "NaN", "NaN%", "1", "%"] {
+        assert_eq!([share("20"), share("1"), share("0")], [Ok(0.2), Ok(0.01), Ok(0.0)]);
+        for wrong in ["100%", "100", "-1%", "x", "NaN", "NaN%", "%"] {
             assert!(share(wrong).is_err(), "{wrong:?}");
         }
     }

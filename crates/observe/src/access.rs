@@ -7,7 +7,7 @@ use rustix::fs::{StatVfsMountFlags, getxattr, statvfs};
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The inode of the initial PID namespace: PROC_PID_INIT_INO, the same on every host.
 const FIRST_PID_NAMESPACE: u64 = 0xeffffffc;
@@ -17,12 +17,17 @@ const CAP_SYS_ADMIN: u32 = 21;
 const CAP_PERFMON: u32 = 38;
 const CAP_BPF: u32 = 39;
 
-/// The remedy that gives an ordinary user full access.
-const MORE: &str = "sudo dwell …, or once: sudo setcap cap_bpf,cap_perfmon+ep $(command -v dwell)";
+/// Starting a container so that dwell may do more in it.
+const CONTAINER_OPTIONS: &str =
+    "--cap-add=BPF --cap-add=PERFMON --cap-add=SYS_PTRACE --security-opt=seccomp=unconfined";
 
-/// The same in a container, whose own root gets no more by any of that.
-const MORE_IN_CONTAINER: &str = "sudo dwell … outside of the container, or start the container with --cap-add=BPF \
-                                 --cap-add=PERFMON --cap-add=SYS_PTRACE --security-opt=seccomp=unconfined";
+/// The absolute path of dwell's file, as a shell takes it: for commands that can be pasted, whether
+/// or not it is in PATH.
+pub fn this_binary() -> String {
+    let path = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("dwell"));
+    let path = path.to_string_lossy();
+    shlex::try_quote(&path).map_or_else(|_| "dwell".to_owned(), |quoted| quoted.into_owned())
+}
 
 /// Why access is denied, and a remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,19 +39,41 @@ pub struct AccessDenial {
 }
 
 /// The remedy that gives full access.
-pub(crate) fn more() -> &'static str {
-    more_of(&own_status())
+pub(crate) fn more() -> String {
+    more_of(&own_status(), &this_binary())
 }
 
-/// Who is root and lacks access, or has a filter of system calls, is in a container as a rule.
-fn more_of(status: &str) -> &'static str {
+/// The remedy for an ordinary user, and for one in a container, whose own root gets no more by
+/// sudo: who is root and lacks access, or has a filter of system calls, is in one as a rule. Never
+/// one that would run the user's program as root.
+fn more_of(status: &str, binary: &str) -> String {
     let uid = fields::value(status, "Uid:").and_then(|ids| ids.split_ascii_whitespace().nth(1));
-    if uid == Some("0") || filtered(status) { MORE_IN_CONTAINER } else { MORE }
+    if uid == Some("0") || filtered(status) {
+        return in_container(binary);
+    }
+    format!(
+        "sudo {binary} attach …, sudo {binary} run --user \"$USER\" …, or once: sudo setcap \
+         cap_bpf,cap_perfmon+ep {binary}"
+    )
+}
+
+fn in_container(binary: &str) -> String {
+    format!("{binary} outside of the container, as root; or start the container with {CONTAINER_OPTIONS}")
 }
 
 /// Why the kernel may have refused what dwell is privileged for, and what helps.
-pub(crate) fn sandboxed() -> Option<&'static str> {
-    filtered(&own_status()).then_some(MORE_IN_CONTAINER)
+pub(crate) fn sandboxed() -> Option<String> {
+    filtered(&own_status()).then(|| in_container(&this_binary()))
+}
+
+/// Whether this process has the capabilities that BPF and perf events need.
+pub(crate) fn capable() -> bool {
+    may_trace(effective_capabilities(Path::new("/proc")))
+}
+
+fn may_trace(capabilities: u64) -> bool {
+    let has = |bit: u32| capabilities >> bit & 1 == 1;
+    has(CAP_SYS_ADMIN) || has(CAP_BPF) && has(CAP_PERFMON)
 }
 
 /// proc(5): `Seccomp` is 2 where a filter decides which system calls a process may make.
@@ -110,7 +137,7 @@ pub(crate) fn entrusted(path: &Path, root: Pid) -> Option<AccessDenial> {
             "{} gains privileges (set-user-ID, or capabilities): the kernel removes perf events at its execve",
             path.display()
         ),
-        remedy: "sudo dwell run --user \"$USER\" …, which traces it with BPF".to_owned(),
+        remedy: format!("sudo {} run --user \"$USER\" …, which traces it with BPF", this_binary()),
     })
 }
 
@@ -122,12 +149,10 @@ fn effective_ids(proc: &Path, pid: Pid) -> Option<(u32, u32)> {
 }
 
 fn bpf_for(capabilities: u64, sys: &Path) -> Result<(), AccessDenial> {
-    let has = |bit: u32| capabilities >> bit & 1 == 1;
-    let may = has(CAP_SYS_ADMIN) || has(CAP_BPF) && has(CAP_PERFMON);
-    if !may {
+    if !may_trace(capabilities) {
         return Err(AccessDenial {
             why: "bpf(2) needs CAP_BPF and CAP_PERFMON, which this process does not have".to_owned(),
-            remedy: more().to_owned(),
+            remedy: more(),
         });
     }
     if !sys.join("kernel/btf/vmlinux").exists() {
@@ -157,7 +182,7 @@ pub(crate) fn looking_at(pid: Pid) -> Result<(), AccessDenial> {
                 }
                 _ => "it has more privileges than this process, or hides from its own user".to_owned(),
             };
-            Err(AccessDenial { why, remedy: more().to_owned() })
+            Err(AccessDenial { why, remedy: more() })
         }
         // A kernel thread has none.
         _ => Ok(()),
@@ -175,7 +200,7 @@ pub(crate) fn partly(pids: &[Pid]) -> Option<Source> {
              what they wait for",
             pids.len()
         ),
-        remedy: more().to_owned(),
+        remedy: more(),
     })
 }
 
@@ -201,12 +226,14 @@ mod tests {
     #[test]
     fn who_is_in_a_container_is_told_how_to_start_it() {
         let said = |uid, seccomp| {
-            more_of(&format!("Name:\tdwell\nUid:\t{uid}\t{uid}\t{uid}\t{uid}\nSeccomp:\t{seccomp}\n"))
+            let status = format!("Name:\tdwell\nUid:\t{uid}\t{uid}\t{uid}\t{uid}\nSeccomp:\t{seccomp}\n");
+            more_of(&status, "/opt/dwell")
         };
-        assert_eq!(said(1000, 0), MORE);
-        assert_eq!(said(0, 0), MORE_IN_CONTAINER, "sudo gives root no more");
-        assert_eq!(said(1000, 2), MORE_IN_CONTAINER);
-        assert_eq!(more_of(""), MORE);
+        assert!(said(1000, 0).contains("sudo /opt/dwell run --user \"$USER\""), "{}", said(1000, 0));
+        assert!(said(1000, 0).ends_with("sudo setcap cap_bpf,cap_perfmon+ep /opt/dwell"));
+        assert_eq!(said(0, 0), in_container("/opt/dwell"), "sudo gives root no more");
+        assert_eq!(said(1000, 2), in_container("/opt/dwell"));
+        assert_eq!(more_of("", "/opt/dwell"), said(1000, 0));
     }
 
     #[test]

@@ -48,6 +48,11 @@ impl Realtime {
     }
 }
 
+/// The preemption model of this kernel.
+pub(crate) fn preemption() -> Seen<String> {
+    settings::read(KernelRoots { roots: here(), dev: Path::new("/dev") }, &[]).preemption
+}
+
 fn finish(
     settings: Environment,
     before: &RealtimeCounters,

@@ -34,15 +34,114 @@ pub fn process(pid: Pid) -> Option<Process> {
     (!matches!(state, "Z" | "X")).then_some(Process { pid, parent, name })
 }
 
-/// The processes with this name, or with an executable of this name.
+/// The processes with this name, or with an executable of this name; if there are none, those that
+/// run a script of this name (`server.py`); if there are none either, those of a version of it
+/// (`python3.12` for `python`).
 pub fn named(name: &str) -> Vec<Process> {
     let own = std::process::id();
-    let is_named_so = |process: &Process| {
-        process.name == name
-            || fs::read_link(format!("/proc/{}/exe", process.pid))
-                .is_ok_and(|exe| exe.file_name().is_some_and(|file| file == name))
+    let all: Vec<Process> = processes().into_iter().filter(|process| process.pid != own).collect();
+    let fits = |names: fn(&Process, &str) -> bool| -> Vec<Process> {
+        all.iter().filter(|process| names(process, name)).cloned().collect()
     };
-    processes().into_iter().filter(|process| process.pid != own && is_named_so(process)).collect()
+    let rules = [is_called, runs_script, is_version];
+    rules.into_iter().map(fits).find(|found| !found.is_empty()).unwrap_or_default()
+}
+
+fn executable(process: &Process) -> Option<String> {
+    let exe = fs::read_link(format!("/proc/{}/exe", process.pid)).ok()?;
+    Some(exe.file_name()?.to_str()?.to_owned())
+}
+
+fn is_called(process: &Process, name: &str) -> bool {
+    process.name == name || executable(process).is_some_and(|file| file == name)
+}
+
+/// Whether its first argument that is no option is a script of this name. Of programs that are not
+/// interpreters that is an ordinary file: an editor that has it open is not meant.
+fn runs_script(process: &Process, name: &str) -> bool {
+    let words = arguments(process.pid).unwrap_or_default();
+    let interpreter = executable(process).unwrap_or_else(|| process.name.clone());
+    runs_it(&interpreter, &words, name)
+}
+
+/// Programs that execute the script that is their argument.
+const INTERPRETERS: &[&str] = &[
+    "bash", "bun", "busybox", "dash", "deno", "java", "ksh", "lua", "node", "nodejs", "perl", "php", "pypy",
+    "python", "Rscript", "ruby", "sh", "uv", "zsh",
+];
+
+fn runs_it(interpreter: &str, words: &[String], name: &str) -> bool {
+    let base = |word: &str| word.rsplit('/').next() == Some(name);
+    let script = words.iter().skip(1).find(|word| !word.starts_with('-'));
+    INTERPRETERS.iter().any(|known| interpreter == *known || is_version_of(interpreter, known))
+        && (script.is_some_and(|word| word == name || base(word))
+            // java -jar, python -m, deno run: what follows is what people call it by.
+            || words.windows(2).any(|two| ["-jar", "-m", "run"].contains(&two[0].as_str()) && base(&two[1])))
+}
+
+fn is_version(process: &Process, name: &str) -> bool {
+    is_version_of(&process.name, name) || executable(process).is_some_and(|file| is_version_of(&file, name))
+}
+
+/// `python3.12` of `python`, `nginx-1.24` of `nginx`.
+fn is_version_of(file: &str, name: &str) -> bool {
+    let rest = file.strip_prefix(name).filter(|_| !name.is_empty()).unwrap_or_default();
+    let number = rest.trim_start_matches('-');
+    number.starts_with(|char: char| char.is_ascii_digit())
+        && number.chars().all(|char| char.is_ascii_digit() || char == '.')
+}
+
+/// Who listens at a port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Listeners {
+    /// Nobody.
+    Nobody,
+    /// Somebody whose descriptors this user may not read.
+    Hidden,
+    /// These processes.
+    These(Vec<Process>),
+}
+
+/// The processes that have a TCP socket that listens at this port, or a UDP socket bound to it, in
+/// dwell's network namespace.
+pub fn listening(port: u16) -> Listeners {
+    let tables = [("tcp", true), ("tcp6", true), ("udp", false), ("udp6", false)];
+    let inodes: BTreeSet<u64> = tables
+        .into_iter()
+        .filter_map(|(table, tcp)| Some((fs::read_to_string(format!("/proc/net/{table}")).ok()?, tcp)))
+        .flat_map(|(text, tcp)| bound(&text, port, tcp))
+        .collect();
+    if inodes.is_empty() {
+        return Listeners::Nobody;
+    }
+    let own = std::process::id();
+    let found: Vec<Process> = processes()
+        .into_iter()
+        .filter(|process| process.pid != own && has_socket(process.pid, &inodes))
+        .collect();
+    if found.is_empty() { Listeners::Hidden } else { Listeners::These(found) }
+}
+
+/// Inodes of the sockets of `/proc/net/tcp` or `udp` that are bound to a port; of TCP, those that
+/// listen.
+fn bound(table: &str, port: u16, tcp: bool) -> Vec<u64> {
+    /// `TCP_LISTEN`.
+    const LISTENS: &str = "0A";
+    let inode = |line: &str| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        let (_, local) = fields.get(1)?.rsplit_once(':')?;
+        let here = u16::from_str_radix(local, 16).ok()? == port && (!tcp || *fields.get(3)? == LISTENS);
+        here.then(|| fields.get(9)?.parse().ok()).flatten()
+    };
+    table.lines().skip(1).filter_map(inode).collect()
+}
+
+fn has_socket(pid: Pid, inodes: &BTreeSet<u64>) -> bool {
+    let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let socket = |link: std::path::PathBuf| -> Option<u64> {
+        link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
+    };
+    entries.filter_map(|entry| socket(fs::read_link(entry.path()).ok()?)).any(|inode| inodes.contains(&inode))
 }
 
 /// The topmost of these: those without an ancestor among them.
@@ -112,6 +211,57 @@ pub(crate) fn arguments(pid: Pid) -> Option<Vec<String>> {
 mod tests {
     use super::*;
     use std::process::Command;
+
+    #[test]
+    fn scripts_are_found_by_their_name_and_only_behind_an_interpreter() {
+        let runs = |line: &str, name: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            runs_it(&words[0], &words, name)
+        };
+        for line in [
+            "python3 server.py",
+            "python3.12 -u /srv/server.py --port 1",
+            "node server.py",
+            "python -m server.py",
+        ] {
+            assert!(runs(line, "server.py"), "{line}");
+        }
+        for line in [
+            "vim server.py",
+            "python3 other.py server.py",
+            "python3 -u",
+            "python3x server.py",
+            "tail server.py",
+        ] {
+            assert!(!runs(line, "server.py"), "{line}");
+        }
+        assert!(runs("java -Xmx1g -jar /opt/app.jar", "app.jar"));
+    }
+
+    #[test]
+    fn a_version_is_a_name_and_a_number() {
+        for file in ["python3", "python3.12", "python-3"] {
+            assert!(is_version_of(file, "python"), "{file}");
+        }
+        for file in ["python", "python3-config", "pythonista", "py", ""] {
+            assert!(!is_version_of(file, "python"), "{file}");
+        }
+        assert!(!is_version_of("123", ""));
+    }
+
+    #[test]
+    fn a_port_is_that_of_a_socket_that_listens() {
+        let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n   \
+                     0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 4711 1 x\n   \
+                     1: 0100007F:1F90 0100007F:C001 01 00000000:00000000 00:00000000 00000000 0 0 4712 1 x\n";
+        assert_eq!(bound(table, 8080, true), [4711]);
+        assert_eq!(bound(table, 8080, false), [4711, 4712]);
+        assert!(bound(table, 8081, true).is_empty());
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        // Its process is this one, which is left out as dwell's own is.
+        assert_eq!(listening(listener.local_addr().unwrap().port()), Listeners::Hidden);
+        assert_eq!(listening(1), Listeners::Nobody);
+    }
 
     #[test]
     fn a_child_is_found_by_its_parent_and_no_longer_when_it_is_a_zombie() {

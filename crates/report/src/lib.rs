@@ -9,6 +9,7 @@ mod axis;
 mod clean;
 mod command;
 pub mod compare;
+pub mod doctor;
 mod explain;
 mod findings;
 pub mod hits;

@@ -22,5 +22,5 @@ pub use firefox::firefox;
 pub use flame::{FlameOptions, flame};
 pub use folded::{FoldedOptions, FoldedTime, folded};
 pub use metadata::ProfileMetadata;
-pub use source::{SourceOptions, source_table};
+pub use source::{SourceOptions, names, source_table};
 pub use speedscope::speedscope;

@@ -50,7 +50,7 @@ pub(crate) struct CompareArgs {
     pub(crate) max_pairs: Option<u32>,
 
     /// Begin no pair after this time [default: 60s, or 12 pairs of longer commands]
-    #[arg(long = "for", value_name = "TIME", conflicts_with = "pairs", value_parser = units::duration_ns)]
+    #[arg(long = "for", value_name = "TIME", conflicts_with = "pairs", value_parser = units::seconds_ns)]
     pub(crate) for_ns: Option<u64>,
 
     /// Run each command N times before the pairs that count; once in any case

@@ -27,12 +27,12 @@ use std::thread::available_parallelism;
         dwell load disk:threads=4,dir=/var/tmp --json disk.json"
 )]
 pub(crate) struct LoadArgs {
-    /// The load: NAME, or NAME:key=value,…
+    /// The load: NAME, or NAME:key=value,… Without it, all are listed
     #[arg(value_name = "LOAD", value_parser = load)]
-    pub(crate) load: Load,
+    pub(crate) load: Option<Load>,
 
     /// Duration (`500ms`, `10s`, `1h`)
-    #[arg(long = "for", value_name = "TIME", value_parser = units::duration_ns, default_value = "10s")]
+    #[arg(long = "for", value_name = "TIME", value_parser = units::seconds_ns, default_value = "10s")]
     pub(crate) length_ns: u64,
 
     #[command(flatten)]
@@ -67,11 +67,13 @@ mod tests {
     fn a_load_is_named_and_bounded() {
         let parsed = |words: &[&str]| Cli::try_parse_from([&["dwell", "load"], words].concat());
         let Verb::Load(args) = parsed(&["cpu:threads=3"]).unwrap().verb else { panic!("not a load") };
-        assert_eq!((args.load, args.length_ns), (Load::Cpu { threads: 3 }, 10_000_000_000));
+        assert_eq!((args.load, args.length_ns), (Some(Load::Cpu { threads: 3 }), 10_000_000_000));
+        let Verb::Load(args) = parsed(&["cpu", "--for", "5"]).unwrap().verb else { panic!("not a load") };
+        assert_eq!(args.length_ns, 5_000_000_000);
         let error = parsed(&["tea"]).unwrap_err().to_string();
         assert!(error.contains("one of sched"), "{error}");
         assert!(parsed(&["cpu", "--for", "0s"]).is_err());
         assert!(parsed(&["cpu", "--supervised"]).is_err());
-        assert!(parsed(&[]).is_err());
+        assert!(parsed(&[]).is_ok());
     }
 }

@@ -38,7 +38,7 @@ pub(crate) struct WakeArgs {
 
     /// Time from one wake-up to the next [default: 199us, or the period of `deadline:`]. An
     /// interval of 200us would stay in phase with the kernel's tick
-    #[arg(long, value_name = "TIME", value_parser = units::duration_ns)]
+    #[arg(long, value_name = "TIME", value_parser = units::microseconds_ns)]
     pub(crate) interval: Option<u64>,
 
     /// Wake-ups per second, in place of --interval: `5kHz`, `1000`
@@ -46,7 +46,7 @@ pub(crate) struct WakeArgs {
     pub(crate) rate: Option<u64>,
 
     /// Duration [default: 10s, or 1h for each case of a sheet]
-    #[arg(long = "for", value_name = "TIME", value_parser = units::duration_ns)]
+    #[arg(long = "for", value_name = "TIME", value_parser = units::seconds_ns)]
     pub(crate) length_ns: Option<u64>,
 
     /// Scheduling policy of the measuring threads: `fifo:PRIORITY`, `rr:PRIORITY`, `other` (with a
@@ -89,7 +89,7 @@ pub(crate) struct WakeArgs {
     pub(crate) resume: Option<PathBuf>,
 
     /// Deadline: test that no latency exceeds it
-    #[arg(long, value_name = "TIME", value_parser = units::duration_ns)]
+    #[arg(long, value_name = "TIME", value_parser = units::microseconds_ns)]
     pub(crate) deadline: Option<u64>,
 
     /// Share of the deadline to keep as reserve: no latency may exceed the rest of it
@@ -106,7 +106,7 @@ pub(crate) struct WakeArgs {
     pub(crate) one_in: u64,
 
     /// Trace the kernel around latencies of DURATION or more [default: the 16 largest]
-    #[arg(long, value_name = "DURATION", value_parser = units::duration_ns)]
+    #[arg(long, value_name = "DURATION", value_parser = units::microseconds_ns)]
     pub(crate) spike: Option<u64>,
 
     /// Do not trace the kernel around large latencies
@@ -127,6 +127,77 @@ pub(crate) struct WakeArgs {
 
     #[command(flatten)]
     pub(crate) look: LookArgs,
+}
+
+/// Which bare numbers were read in which unit: `--for 5` as seconds, `--deadline 100` as
+/// microseconds, as cyclictest and rtla do.
+pub(crate) fn bare_numbers(words: &[String]) -> Vec<String> {
+    const OPTIONS: [(&str, &str); 4] =
+        [("--for", "s"), ("--interval", "us"), ("--deadline", "us"), ("--spike", "us")];
+    let value = |option: &str| {
+        let at = words.iter().position(|word| word == option).and_then(|at| words.get(at + 1));
+        at.cloned().or_else(|| {
+            words.iter().find_map(|word| word.strip_prefix(option)?.strip_prefix('=').map(str::to_owned))
+        })
+    };
+    OPTIONS
+        .into_iter()
+        .filter_map(|(option, unit)| Some((option, value(option).filter(|text| units::is_bare(text))?, unit)))
+        .map(|(option, text, unit)| {
+            format!("{option} {text} is read as {text}{unit}, as cyclictest and rtla read it")
+        })
+        .collect()
+}
+
+/// Options of cyclictest and rtla timerlat, by what follows the dash, and what they are here.
+const OF_OTHERS: &[(&str, &str)] = &[
+    ("a", "--cpus LIST; one thread per CPU is the default"),
+    ("b", "--spike TIME: what the kernel did around a large latency"),
+    ("c", "--cpus LIST (rtla), --sleeper clock-nanosleep (cyclictest's clock is always monotonic here)"),
+    ("D", "--for TIME"),
+    ("d", "--for TIME (rtla); cyclictest's distance is 0 here: all threads have the same interval"),
+    ("h", "--json FILE: it has the histogram; and --help"),
+    ("H", "--json FILE: it has the histogram"),
+    ("i", "--interval TIME, or --rate HZ"),
+    ("l", "--for TIME: the duration in place of the number of loops"),
+    ("m", "nothing: memory is locked always"),
+    ("M", "nothing: the page is printed at the end"),
+    ("n", "--sleeper clock-nanosleep, the default"),
+    ("N", "nothing: all figures have their unit"),
+    ("p", "--policy fifo:PRIORITY (cyclictest), --interval TIME (rtla)"),
+    ("P", "--policy fifo:PRIORITY, rr:PRIORITY, deadline:RUNTIME/PERIOD"),
+    ("r", "--interval TIME"),
+    ("R", "nothing: the clock's resolution is on the page"),
+    ("S", "nothing: one thread per CPU is the default"),
+    ("s", "--spike TIME"),
+    ("t", "--cpus LIST; one thread per CPU is the default"),
+    ("T", "--spike TIME"),
+    ("v", "--json FILE"),
+    ("x", "--sleeper posix-timer"),
+    ("-affinity", "--cpus LIST"),
+    ("-breaktrace", "--spike TIME"),
+    ("-duration", "--for TIME"),
+    ("-histogram", "--json FILE: it has the histogram"),
+    ("-histofall", "--json FILE: it has the histogram"),
+    ("-histfile", "--json FILE: it has the histogram"),
+    ("-loops", "--for TIME"),
+    ("-mlockall", "nothing: memory is locked always"),
+    ("-priority", "--policy fifo:PRIORITY"),
+    ("-prio", "--policy fifo:PRIORITY"),
+    ("-smp", "nothing: one thread per CPU is the default"),
+    ("-threads", "--cpus LIST"),
+    ("-period", "--interval TIME"),
+    ("-auto", "--spike TIME"),
+    ("-dma-latency", "nothing: /dev/cpu_dma_latency is held at 0, unless --idle-states"),
+    ("-laptop", "--idle-states"),
+    ("-posix_timers", "--sleeper posix-timer"),
+];
+
+/// What an option of cyclictest or rtla is here; `option` with its dashes, as clap names it.
+pub(crate) fn of_others(option: &str) -> Option<&'static str> {
+    let name = option.strip_prefix('-')?;
+    let name = name.split('=').next().unwrap_or(name);
+    OF_OTHERS.iter().find(|(theirs, _)| *theirs == name).map(|(_, ours)| *ours)
 }
 
 /// The CPUs to measure.
@@ -301,6 +372,44 @@ mod tests {
             seen += 1;
         }
         assert!(seen >= 2, "{examples}");
+    }
+
+    #[test]
+    fn bare_numbers_are_read_as_other_tools_read_them_and_said() {
+        let args = parsed(&["--for", "5", "--deadline", "100", "--interval=1000", "--spike", "50"]);
+        assert_eq!((args.length_ns, args.deadline), (Some(5_000_000_000), Some(100_000)));
+        assert_eq!((args.interval, args.spike), (Some(1_000_000), Some(50_000)));
+        let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let said = bare_numbers(&words("dwell wake --for 5 --interval=1000 --deadline 1ms"));
+        assert_eq!(
+            said,
+            [
+                "--for 5 is read as 5s, as cyclictest and rtla read it",
+                "--interval 1000 is read as 1000us, as cyclictest and rtla read it"
+            ]
+        );
+        assert!(refused(&["--for", "0"]) && refused(&["--deadline", "x"]));
+    }
+
+    #[test]
+    fn options_of_cyclictest_and_rtla_are_known() {
+        assert!(of_others("-D").is_some_and(|ours| ours.contains("--for")));
+        assert!(of_others("--priority=80").is_some_and(|ours| ours.contains("fifo")));
+        assert_eq!((of_others("-Z"), of_others("x")), (None, None));
+        // None of them is an option of dwell's own already.
+        let wake = Cli::command().find_subcommand("wake").unwrap().clone();
+        for (theirs, ours) in OF_OTHERS {
+            let own = wake
+                .get_arguments()
+                .any(|arg| theirs.strip_prefix('-') == arg.get_long() && arg.get_long().is_some());
+            assert!(!own, "{theirs}");
+            for word in ours.split(|char: char| !char.is_ascii_alphabetic() && char != '-') {
+                let known = word.strip_prefix("--").is_none_or(|long| {
+                    long == "help" || wake.get_arguments().any(|arg| arg.get_long() == Some(long))
+                });
+                assert!(known, "{theirs}: {ours}");
+            }
+        }
     }
 
     #[test]

@@ -5,11 +5,12 @@ use crate::cmd::run::{OfRun, finish};
 use crate::kept;
 use crate::out::Page;
 use crate::progress::ProgressLine;
+use crate::suggest;
 use crate::trial::Trial;
 use anyhow::{Context, bail};
 use model::{Ns, Pid};
 use observe::cgroups::{self, Hierarchies, NotFound};
-use observe::targets::{self, Process};
+use observe::targets::{self, Listeners, Process};
 use observe::{ProcessSet, Sources, Target, Window};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -72,11 +73,13 @@ fn target(args: &AttachArgs) -> anyhow::Result<Target> {
     }
     let mut roots = Vec::new();
     let mut names = Vec::new();
-    for text in &args.targets {
-        let (root, name) = match text.parse() {
-            Ok(pid) => by_pid(pid)?,
-            Err(_) => by_name(text)?,
-        };
+    let given = args.targets.iter().map(|text| match (text.parse(), text.strip_prefix(':')) {
+        (Ok(pid), _) => by_pid(pid),
+        (Err(_), Some(port)) => by_port(port),
+        (Err(_), None) => by_name(text),
+    });
+    for found in given.chain(args.pids.iter().map(|pid| by_pid(*pid))) {
+        let (root, name) = found?;
         roots.push(root);
         names.push(name);
     }
@@ -126,16 +129,44 @@ fn by_pid(pid: Pid) -> anyhow::Result<(Pid, String)> {
 /// The processes with this name, if they are one tree.
 fn by_name(name: &str) -> anyhow::Result<(Pid, String)> {
     let found = targets::named(name);
-    match targets::roots_of(&found).as_slice() {
-        [] => bail!("no process is called {name:?}"),
-        [root] => Ok((root.pid, name.to_owned())),
+    if found.is_empty() {
+        let names: Vec<String> = targets::processes().into_iter().map(|process| process.name).collect();
+        let near = suggest::nearest(name, names.iter().map(String::as_str));
+        let try_these = match near.as_slice() {
+            [] => "a PID, a name as in `ps -e`, a script's name such as server.py, or :PORT".to_owned(),
+            near => report::clean(&near.join(", "), true),
+        };
+        bail!("no process is called {name:?}, and none runs a script of this name\ntry: {try_these}");
+    }
+    one_tree(&found, name, &format!("are called {name:?}"))
+}
+
+/// Who listens at this port, if they are one tree.
+fn by_port(text: &str) -> anyhow::Result<(Pid, String)> {
+    let port: u16 = text.parse().with_context(|| format!("not a port: {text:?}\ntry: :8080"))?;
+    match targets::listening(port) {
+        Listeners::Nobody => bail!("nothing listens at port {port} here\ntry: ss -ltnp"),
+        Listeners::Hidden => bail!(
+            "something listens at port {port}, but in a process whose files this user may not see\n\
+             try: sudo {} attach :{port}",
+            observe::access::this_binary()
+        ),
+        Listeners::These(found) => one_tree(&found, &format!(":{port}"), &format!("listen at port {port}")),
+    }
+}
+
+/// The root of these processes, if they are one tree.
+fn one_tree(found: &[Process], name: &str, which: &str) -> anyhow::Result<(Pid, String)> {
+    match targets::roots_of(found).as_slice() {
+        [root] if root.name == name => Ok((root.pid, name.to_owned())),
+        [root] => Ok((root.pid, format!("{name} ({}, PID {})", root.name, root.pid))),
         several => {
             let line = |process: &&Process| {
                 let command = targets::command(process.pid).join(" ");
                 report::clean(&format!("  {:>7}  {command}", process.pid), true)
             };
             let lines: Vec<_> = several.iter().map(line).collect();
-            bail!("{} processes are called {name:?}; choose by PID:\n{}", lines.len(), lines.join("\n"))
+            bail!("{} processes {which}; choose by PID:\n{}", lines.len(), lines.join("\n"))
         }
     }
 }

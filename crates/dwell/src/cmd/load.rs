@@ -4,7 +4,7 @@ use crate::cli::LoadArgs;
 use crate::out::{LoadResult, Outputs, Page};
 use crate::output;
 use crate::progress::ProgressLine;
-use crate::{exit, stop};
+use crate::{cli, exit, stop};
 use anyhow::Context;
 use loads::Overseer;
 use model::wake::load::{LoadRun, SCHEMA_LOAD};
@@ -20,6 +20,10 @@ const WRONG: u8 = 1;
 
 /// Runs the load and reports its rate; returns the exit status.
 pub(crate) fn load(args: &LoadArgs) -> anyhow::Result<u8> {
+    let Some(load) = &args.load else {
+        output::to_stdout(list())?;
+        return Ok(0);
+    };
     let page = if args.quiet { Page::None } else { Page::Stdout };
     let outputs = Outputs::open(&args.forms, page, None, &[])?;
     let host = observe::this_host();
@@ -27,10 +31,10 @@ pub(crate) fn load(args: &LoadArgs) -> anyhow::Result<u8> {
     let length = Duration::from_nanos(args.length_ns);
     let (done, ended_by) = if args.supervised {
         sys::worker::end_with_parent().context("cannot set the parent-death signal")?;
-        (loads::run(&args.load, length, &mut ParentProcess), None)
+        (loads::run(load, length, &mut ParentProcess), None)
     } else {
         let mut terminal = Terminal::new(length, ProgressLine::new(args.quiet))?;
-        (loads::run(&args.load, length, &mut terminal), terminal.ended_by)
+        (loads::run(load, length, &mut terminal), terminal.ended_by)
     };
     let ended = ended_by.map(exit::of_signal);
     let done = match (done, ended) {
@@ -61,6 +65,13 @@ pub(crate) fn load(args: &LoadArgs) -> anyhow::Result<u8> {
     } else {
         ended.unwrap_or(0)
     })
+}
+
+/// All loads, as they are by default.
+fn list() -> String {
+    let line = |name: &&str| cli::load(name).map(|load| format!("  {}\n", load.spec())).unwrap_or_default();
+    let loads: String = loads::spec::NAMES.iter().map(line).collect();
+    format!("Loads, with their parameters for this host:\n{loads}\ndwell load sched --for 10s runs one\n")
 }
 
 /// The dwell that started this one.

@@ -132,7 +132,8 @@ pub(super) fn comparison(path: &Path, value: Value) -> anyhow::Result<Comparison
     valid(path, serde_json::from_value(value))
 }
 
-fn valid<T>(path: &Path, read: serde_json::Result<T>) -> anyhow::Result<T> {
+/// What was read, or why it is not what its schema says.
+pub(super) fn valid<T>(path: &Path, read: serde_json::Result<T>) -> anyhow::Result<T> {
     // The error may quote the file.
     read.map_err(|error| {
         anyhow!("{path:?} does not match its schema: {}", report::clean(&error.to_string(), false))

@@ -1,17 +1,19 @@
 //! `dwell show`: a kept recording, analysed again.
 
-use super::what_if;
+use super::{show_result, what_if};
 use crate::cli::ShowArgs;
 use crate::exit;
 use crate::out::{Page, RunResult};
 use crate::output;
+use crate::suggest;
 use analyse::Analyser;
 use analyse::extrapolate::with_job;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use model::recording::{Ending, WindowEnd};
 use model::{Analysis, Event, Header, Ns, Seen, Trailer};
 use observe::Sources;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::ExitStatus;
 use store::Reader;
 use sys::foreign::Rights;
@@ -21,6 +23,12 @@ const NO_ENDING: Ending = Ending::Code(-1);
 
 /// Shows the recording; returns the exit status.
 pub(crate) fn show(args: ShowArgs) -> anyhow::Result<u8> {
+    if !args.recording.exists() {
+        return missing(&args.recording);
+    }
+    if show_result::is_result(&args.recording) {
+        return show_result::show(&args);
+    }
     if !args.what_if.is_empty() {
         return what_if::what_if(&args);
     }
@@ -52,6 +60,20 @@ pub(crate) fn show(args: ShowArgs) -> anyhow::Result<u8> {
     let mut outcome = outputs.write(&result, &args.page.look);
     outcome.errors.extend(unanswered.map(anyhow::Error::from));
     Ok(if outcome.complain() { exit::DWELL_FAILED } else { 0 })
+}
+
+/// Says that there is no such file, and which are called nearly so.
+fn missing(path: &Path) -> anyhow::Result<u8> {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let above = store::above(path).map(Path::to_owned).unwrap_or_default();
+    let entries = std::fs::read_dir(&above).into_iter().flatten().flatten();
+    let names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let near = suggest::nearest(&name, names.iter().map(String::as_str));
+    let try_these = match near.as_slice() {
+        [] => "a file of dwell run --keep, or of --json".to_owned(),
+        near => report::clean(&near.join(", "), true),
+    };
+    bail!("cannot read {path:?}: there is no such file\ntry: {try_these}")
 }
 
 /// Reads what the recording names: that is up to the users of the programs, and to whoever could

@@ -3,7 +3,7 @@
 mod cases;
 mod sheet;
 
-use crate::cli::{Cpus, WakeArgs};
+use crate::cli::{Cpus, WakeArgs, bare_numbers};
 use crate::exit;
 use crate::out::{Outputs, Page, WakeResult, junit_has_verdict};
 use crate::output;
@@ -34,6 +34,11 @@ const JUDGED: &str = "--deadline TIME, or without --junit";
 
 /// Measures and reports; returns the exit status.
 pub(crate) fn wake(args: &WakeArgs) -> anyhow::Result<u8> {
+    if !args.quiet {
+        let words: Vec<String> =
+            std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        bare_numbers(&words).iter().for_each(|note| output::complain(note));
+    }
     if args.sheet.is_some() || args.resume.is_some() {
         return sheet::sheet(args);
     }

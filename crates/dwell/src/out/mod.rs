@@ -7,6 +7,7 @@
 mod args;
 mod compare;
 mod diff;
+mod doctor;
 mod lab;
 mod ladder;
 mod load;
@@ -20,6 +21,7 @@ mod what_if;
 pub(crate) use args::FormArgs;
 pub(crate) use compare::CompareResult;
 pub(crate) use diff::{LadderDiffResult, RunDiffResult, SittingsResult, WakeDiffResult};
+pub(crate) use doctor::DoctorResult;
 pub(crate) use lab::LabResult;
 pub(crate) use ladder::LadderResult;
 pub(crate) use load::LoadResult;

@@ -72,7 +72,8 @@ impl<R: Render> Outputs<R> {
         let mut forms = Vec::new();
         for (name, path) in paths {
             let form = R::forms().iter().find(|form| form.name == name);
-            let form = form.with_context(|| format!("this result has no form called {name:?}"))?;
+            let form = form.with_context(|| format!("this result has no --{name}"))?;
+            path::is_of_form(name, path)?;
             forms.push((form, Destination::open(path)?));
         }
         forms.sort_by_key(|(form, _)| R::forms().iter().position(|other| other.name == form.name));

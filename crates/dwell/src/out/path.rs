@@ -55,6 +55,26 @@ pub(super) fn distinct<'a>(
     Ok(())
 }
 
+/// Checks that a file whose name says what is in it gets that: `--png x.svg` is a slip.
+pub(super) fn is_of_form(form: &str, output: &OutputPath) -> anyhow::Result<()> {
+    const TOLD: [&str; 6] = ["json", "svg", "png", "csv", "dwell", "xml"];
+    let extension = output.path().and_then(Path::extension).and_then(|extension| extension.to_str());
+    let told = extension.filter(|extension| TOLD.contains(extension));
+    let own = match form {
+        "json" | "firefox" | "speedscope" | "hyperfine" => "json",
+        "junit" => "xml",
+        "svg" | "png" | "csv" => form,
+        _ => return Ok(()),
+    };
+    match told {
+        Some(told) if told != own => {
+            let path = output.text();
+            bail!("--{form} writes {own}, and {path:?} is called otherwise\ntry: a file that ends in .{own}")
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The identity of an output.
 #[derive(PartialEq, Eq, Hash)]
 enum Identity {
@@ -104,6 +124,14 @@ mod tests {
         assert!(distinct(&[OutputPath::Stdout, OutputPath::Stdout], None, &[]).is_err());
         let null = || OutputPath::File("/dev/null".into());
         assert!(distinct(&[null(), null(), OutputPath::Stdout], None, &[]).is_ok());
+    }
+
+    #[test]
+    fn a_name_that_says_another_form_is_a_slip() {
+        let ok = |form, name: &str| is_of_form(form, &OutputPath::from(OsString::from(name))).is_ok();
+        assert!(!ok("png", "x.svg") && !ok("json", "run.dwell") && !ok("svg", "a/b.png"));
+        assert!(ok("png", "x.png") && ok("png", "x") && ok("png", "-") && ok("json", "x.txt"));
+        assert!(ok("junit", "x.xml") && ok("firefox", "x.json") && ok("folded", "x.svg"));
     }
 
     #[test]

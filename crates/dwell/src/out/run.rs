@@ -1,7 +1,7 @@
 //! A run, or a window, as a result, and the options for which code to show below its page.
 
 use super::render::{Form, Render};
-use crate::annotate;
+use crate::{annotate, suggest};
 use clap::Args;
 use model::{Analysis, Diagnosis, Header, Probed, Run, Seen};
 use observe::Sources;
@@ -24,8 +24,9 @@ pub(crate) struct CodeArgs {
     #[arg(long)]
     pub(crate) causes: bool,
 
-    /// Show the source lines of FUNCTION with their shares of time, below the report
-    #[arg(long, value_name = "FUNCTION")]
+    /// Show the source lines of a function with their shares of time, below the report: of
+    /// FUNCTION, or of the one with the most time at FILE or FILE:LINE (`slow.py:13`)
+    #[arg(long, value_name = "FUNCTION|FILE[:LINE]")]
     pub(crate) lines: Vec<String>,
 
     /// Show the disassembly of FUNCTION with each instruction's share of time, below the report
@@ -114,7 +115,11 @@ fn page_text(result: &RunResult, look: Look) -> String {
         let options = SourceOptions { look, rows: SOURCE_ROWS };
         let table = profile::source_table(&analysis.profile, function, &options, |path| sources.text(path));
         text.push_str(&table.unwrap_or_else(|| {
-            format!("no stack contains a function called {}\n", report::clean(function, look.unicode))
+            let names = profile::names(&analysis.profile);
+            let near = suggest::nearest(function, names.iter().map(String::as_str)).join(", ");
+            let meant = if near.is_empty() { String::new() } else { format!("; did you mean: {near}?") };
+            let said = format!("no stack contains a function, a file or a line called {function}{meant}");
+            report::clean(&said, look.unicode) + "\n"
         }));
     }
     for function in &code.annotate {

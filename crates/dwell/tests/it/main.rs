@@ -52,3 +52,4 @@ mod wake;
 mod wake_diff;
 mod wake_spikes;
 mod what_if;
+mod words;

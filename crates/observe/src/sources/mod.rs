@@ -19,10 +19,13 @@ use model::disk_requests::DiskUses;
 use model::files::FileUses;
 use model::recording::{Cost, Sliced, Tier};
 use model::{CallStats, Event, Ns, Pid, Seen};
-use perf::PerfRefusal;
+use perf::{Perf, PerfRefusal};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
+
+/// The sampling period of events that are only tried: none is taken.
+const TRIED_PERIOD_NS: Ns = 1_000_000_000;
 
 /// The instruments of a recording.
 pub(crate) enum Instruments {
@@ -135,12 +138,42 @@ pub(crate) fn attach(
 pub(crate) fn wall_of(refused: &bpf::BpfRefusal) -> access::AccessDenial {
     access::AccessDenial {
         why: refused.to_string(),
-        remedy: access::sandboxed()
-            .unwrap_or(
-                "run outside the container or sandbox that forbids it; BPF programs of this kind need Linux 5.15 or newer",
-            )
-            .to_owned(),
+        remedy: access::sandboxed().unwrap_or_else(|| {
+            "run outside the container or sandbox that forbids it; BPF programs of this kind need Linux 5.15 or newer"
+                .to_owned()
+        }),
     }
+}
+
+/// What BPF gives here; see [`try_bpf`].
+pub(crate) struct BpfTrial {
+    /// What was attached, and why not more.
+    pub(crate) sources: Vec<Source>,
+}
+
+/// Loads and attaches what a run would, for no program, and detaches it.
+///
+/// # Errors
+/// Why BPF cannot be used.
+pub(crate) fn try_bpf(watching: &Watching) -> Result<BpfTrial, String> {
+    let bpf = Bpf::start(0, &host::cpus(host::here()), watching).map_err(|refused| refused.to_string())?;
+    Ok(BpfTrial { sources: bpf.sources().to_vec() })
+}
+
+/// What perf events give here; see [`try_perf`].
+pub(crate) struct PerfTrial {
+    /// Why kernel code cannot be sampled, where it cannot.
+    pub(crate) kernel_refused: Option<String>,
+}
+
+/// Opens what a run would, on this process, and closes it.
+///
+/// # Errors
+/// Why perf events cannot be used.
+pub(crate) fn try_perf() -> Result<PerfTrial, String> {
+    let perf = Perf::start(std::process::id(), TRIED_PERIOD_NS);
+    let perf = perf.map_err(|refused| format!("perf_event_open: {}", refused.said))?;
+    Ok(PerfTrial { kernel_refused: perf.kernel_refused().map(str::to_owned) })
 }
 
 fn start_bpf(root: Pid, cpus: &[u32], watching: &Watching) -> Result<Bpf, access::AccessDenial> {

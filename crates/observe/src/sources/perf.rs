@@ -118,6 +118,11 @@ impl Perf {
         Ok(Self::on(rings, clocks, kernel_refused, period_ns))
     }
 
+    /// Why kernel code is not sampled, where it is not.
+    pub(crate) fn kernel_refused(&self) -> Option<&str> {
+        self.kernel_refused.as_deref()
+    }
+
     fn on(rings: Vec<Ring>, events: Vec<OwnedFd>, kernel_refused: Option<String>, period_ns: Ns) -> Self {
         Self {
             rings,
@@ -204,8 +209,7 @@ impl Perf {
         if let Some((threads, said)) = &self.unwatched {
             why += &format!("; {threads} threads have no events: {said}");
         }
-        let switches =
-            Source { name: "switches".to_owned(), seen: Extent::Partial, why, remedy: more().to_owned() };
+        let switches = Source { name: "switches".to_owned(), seen: Extent::Partial, why, remedy: more() };
         let (seen, why, remedy) = match &self.kernel_refused {
             None => (Extent::Full, String::new(), String::new()),
             Some(said) => (
@@ -417,7 +421,7 @@ fn refused(root: Pid, error: &io::Error) -> PerfRefusal {
         _ if perf_event::paranoid().is_some_and(|level| level > 2) => {
             "sudo sysctl kernel.perf_event_paranoid=2"
         }
-        _ => more(),
+        _ => &more(),
     };
     PerfRefusal {
         tried: format!("perf events on process {root}"),

@@ -185,12 +185,7 @@ impl Poller {
                        local sockets' other ends are not told apart"
                 .to_owned();
         [("calls", calls), ("faults", faults), ("objects", objects)]
-            .map(|(name, why)| Source {
-                name: name.to_owned(),
-                seen: Extent::Partial,
-                why,
-                remedy: more().to_owned(),
-            })
+            .map(|(name, why)| Source { name: name.to_owned(), seen: Extent::Partial, why, remedy: more() })
             .into()
     }
 

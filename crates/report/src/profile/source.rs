@@ -51,7 +51,8 @@ struct Found {
 /// contains such a function.
 ///
 /// `name` is the full name, or without arguments, or its last parts (`push_back`), or a part of it;
-/// the best kind of match is taken, and of several functions the one with the most time. `source`
+/// the best kind of match is taken, and of several functions the one with the most time. Or it is a
+/// place: a source file (`slow.py`, `src/slow.c`) or one of its lines (`slow.py:13`). `source`
 /// returns the text of a file.
 pub fn source_table(
     profile: &Profile,
@@ -60,7 +61,10 @@ pub fn source_table(
     source: impl Fn(&str) -> Option<String>,
 ) -> Option<String> {
     let numbers = functions(&profile.frames);
-    let all = matching(profile, name, &numbers);
+    let all = match at_place(profile, name, &numbers) {
+        found if found.is_empty() => matching(profile, name, &numbers),
+        found => found,
+    };
     let found = find(profile, hottest(profile, &all, &numbers)?, &numbers);
     if found.time.sum() == 0 {
         return None;
@@ -75,6 +79,42 @@ pub fn source_table(
         page.push('\n');
     }
     Some(page)
+}
+
+/// The functions that have code of a source file, or of one of its lines, on a stack: `FILE` or
+/// `FILE:LINE`, where FILE is the end of a path. Of a file's line that no stack is on, the function
+/// that begins last before it.
+fn at_place(profile: &Profile, place: &str, numbers: &[u32]) -> BTreeSet<u32> {
+    let (file, line) = match place.rsplit_once(':').map(|(file, line)| (file, line.parse::<u32>())) {
+        Some((file, Ok(line))) if line > 0 => (file, Some(line)),
+        _ => (place, None),
+    };
+    let of_file = |path: &str| {
+        path.strip_suffix(file).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+            && !file.is_empty()
+    };
+    let here = || {
+        profile.frames.iter().zip(numbers).filter_map(|(frame, number)| {
+            let (path, at) = frame.source.as_ref()?;
+            of_file(path).then_some((*number, *at, frame.first_line))
+        })
+    };
+    let Some(line) = line else { return here().map(|(number, ..)| number).collect() };
+    let exact: BTreeSet<u32> = here().filter(|(_, at, _)| *at == line).map(|(number, ..)| number).collect();
+    if !exact.is_empty() {
+        return exact;
+    }
+    let before = here().filter(|(.., first)| *first > 0 && *first <= line);
+    before.max_by_key(|(number, _, first)| (*first, *number)).map(|(number, ..)| number).into_iter().collect()
+}
+
+/// The functions on stacks that are called nearly so, and their source files, for a name that is
+/// none: names that a person may have meant.
+pub fn names(profile: &Profile) -> BTreeSet<String> {
+    let functions = profile.frames.iter().map(|frame| plain(frame, "…"));
+    let sources = profile.frames.iter().filter_map(|frame| frame.source.as_ref());
+    let files = sources.filter_map(|(path, _)| path.rsplit('/').next().map(str::to_owned));
+    functions.chain(files).filter(|name| !name.is_empty()).collect()
 }
 
 /// The functions with the best kind of match.

@@ -370,6 +370,27 @@ fn source_tables_are_as_they_were() {
 }
 
 #[test]
+fn a_place_is_the_function_that_has_code_there() {
+    let table = |name| {
+        let options = SourceOptions { look: PLAIN, rows: 30 };
+        source_table(&profiles::grid(), name, &options, grid_source)
+    };
+    let step = table("step").unwrap();
+    for place in ["grid.py:36", "me/grid.py:34", "/home/me/grid.py:36"] {
+        assert_eq!(table(place).as_ref(), Some(&step), "{place}");
+    }
+    // A line that no stack is on is of the function that begins before it.
+    assert_eq!(table("grid.py:31").as_ref(), Some(&step));
+    // Of a whole file, the function with the most time.
+    assert!(table("grid.py").is_some());
+    for place in ["other.py", "rid.py:36", "grid.py:1", ":36"] {
+        assert_eq!(table(place), None, "{place}");
+    }
+    let names = dwell_report::profile::names(&profiles::grid());
+    assert!(names.contains("step") && names.contains("grid.py"), "{names:?}");
+}
+
+#[test]
 fn a_line_counts_once_in_a_recursion_and_shares_fit() {
     let options = SourceOptions { look: PLAIN, rows: 30 };
     let table = source_table(&profiles::recursion(), "fib", &options, |_| None).unwrap();

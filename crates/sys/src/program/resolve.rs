@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 
 /// The search path of `execvp` when `PATH` is not set.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
+/// It cannot stand in a word that is quoted with it.
+const QUOTE: char = '\'';
 
 /// Why a program cannot start.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -78,7 +80,7 @@ fn resolve_along(program: &OsStr, path: &OsStr) -> Result<PathBuf, NotRunnable> 
     if program.as_bytes().contains(&b'/') {
         return match refusal(Path::new(program)) {
             None => Ok(program.into()),
-            Some(Refusal::Missing(why)) => Err(not_found(&why)),
+            Some(Refusal::Missing(why)) => Err(not_found(&command_line(program).unwrap_or(why))),
             Some(Refusal::NotExecutable(why) | Refusal::Unreachable(why)) => {
                 Err(NotRunnable::NotExecutable { path: program.into(), why })
             }
@@ -100,12 +102,38 @@ fn resolve_along(program: &OsStr, path: &OsStr) -> Result<PathBuf, NotRunnable> 
             }
         }
     }
-    let nowhere = if Path::new(program).is_file() {
-        format!("no such program in PATH\ntry: ./{}", program.display())
+    let nowhere = if let Some(said) = command_line(program) {
+        said
+    } else if Path::new(program).is_file() {
+        let interpreter = interpreter(Path::new(program)).map(|name| format!("{name} "));
+        let before = interpreter.unwrap_or_else(|| "./".to_owned());
+        format!("no such program in PATH\ntry: {before}{}", program.display())
     } else {
         "no such program in PATH".to_owned()
     };
     Err(first_refused.unwrap_or_else(|| not_found(&nowhere)))
+}
+
+/// What to say of a whole command line in quotes: it has blanks or other characters of a shell, as
+/// names of programs do not.
+fn command_line(program: &OsStr) -> Option<String> {
+    let is_line = program.as_bytes().iter().any(|byte| b" |;&<>$".contains(byte));
+    let line = program.to_string_lossy().replace(QUOTE, r"'\''");
+    is_line.then(|| format!("it is a command line, not a program\ntry: sh -c '{line}'"))
+}
+
+/// The interpreter of a script, by the end of its name.
+fn interpreter(path: &Path) -> Option<&'static str> {
+    Some(match path.extension()?.to_str()? {
+        "py" => "python3",
+        "js" | "mjs" | "cjs" => "node",
+        "rb" => "ruby",
+        "pl" => "perl",
+        "php" => "php",
+        "sh" => "sh",
+        "jar" => "java -jar",
+        _ => return None,
+    })
 }
 
 /// Why a file cannot be executed.
@@ -133,7 +161,12 @@ fn refusal(path: &Path) -> Option<Refusal> {
     match rustix::fs::accessat(CWD, path, Access::EXEC_OK, AtFlags::EACCESS) {
         Ok(()) => None,
         Err(errno) => {
-            let remedy = format!("{}\ntry: chmod +x {}", text(&errno.into()), path.display());
+            let shown = path.display();
+            let try_this = match interpreter(path) {
+                Some(interpreter) => format!("{interpreter} {shown}"),
+                None => format!("chmod +x {shown}"),
+            };
+            let remedy = format!("{}\ntry: {try_this}", text(&errno.into()));
             Some(Refusal::NotExecutable(remedy))
         }
     }
@@ -203,6 +236,20 @@ mod tests {
         assert_eq!(resolve_along("".as_ref(), &path).unwrap_err().exit_code(), 127);
         let below_a_file = top.path().join("c/tool/x");
         assert_eq!(resolve_along(below_a_file.as_ref(), &path).unwrap_err().exit_code(), 127);
+    }
+
+    #[test]
+    fn a_command_line_and_a_script_are_told_how_to_run_them() {
+        let (top, path) = three_places();
+        for line in ["ls -l | wc", "echo $HOME", "a;b", "/bin/ls -l"] {
+            let said = resolve_along(line.as_ref(), &path).unwrap_err();
+            assert_eq!(said.exit_code(), 127);
+            assert!(said.to_string().ends_with(&format!("try: sh -c '{line}'")), "{said}");
+        }
+        write(top.path().join("b/slow.py"), b"print(1)", 0o644);
+        let script = top.path().join("b/slow.py");
+        let said = resolve_along(script.as_ref(), &path).unwrap_err().to_string();
+        assert!(said.ends_with(&format!("try: python3 {}", script.display())), "{said}");
     }
 
     #[test]

@@ -90,7 +90,7 @@ const SETTLED_NS: Ns = 100_000;
 const ASKED_NS_MIN: Ns = 500_000;
 
 /// The remedy for access to perf events.
-const PERF_REMEDY: &str = "run as root, or: sudo sysctl kernel.perf_event_paranoid=0";
+const PERF_REMEDY: &str = "sudo sysctl kernel.perf_event_paranoid=0";
 
 /// The attached instruments. Dropping it detaches all of them; so does the end of the process.
 pub(crate) struct Bpf {

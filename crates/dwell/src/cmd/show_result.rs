@@ -1,0 +1,111 @@
+//! `dwell show` of a result that --json wrote: its page, as far as the result has what is on it.
+
+use super::results;
+use crate::cli::ShowArgs;
+use crate::look::{OutputKind, look};
+use crate::out::OutputPath;
+use crate::output::{self, Target};
+use anyhow::bail;
+use model::compare::commands::SCHEMA_COMPARE;
+use model::coverage::Extent;
+use model::doctor::{Doctor, SCHEMA_DOCTOR};
+use model::ladder::SCHEMA_LADDER;
+use model::recording::Tier;
+use model::run::{SCHEMA_ATTACH, SCHEMA_RUN};
+use model::wake::load::{LoadRun, SCHEMA_LOAD};
+use model::wake::sheet::{SCHEMA_SHEET, Sheet};
+use model::wake::{SCHEMA_WAKE, Wakeups};
+use model::what_if::{SCHEMA_WHAT_IF, WhatIf};
+use model::{Analysis, Profile, Run, Seen};
+use report::Look;
+use serde_json::Value;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// What a recording has and a result has not.
+const WITHOUT_STACKS: &str = "shown from a result of --json, which has no stacks: findings that rest on them are \
+                              missing; a recording (--keep) has them";
+
+/// Whether the file is JSON: a recording never begins so.
+pub(super) fn is_result(path: &Path) -> bool {
+    let mut first = [0_u8; 1];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut first));
+    read.is_ok() && (first[0] == b'{' || first[0].is_ascii_whitespace())
+}
+
+/// Shows the result; returns the exit status.
+pub(super) fn show(args: &ShowArgs) -> anyhow::Result<u8> {
+    let path = &args.recording;
+    let code = &args.page.code;
+    let of_stacks = code.flame || !code.lines.is_empty() || !code.annotate.is_empty();
+    if of_stacks || !args.what_if.is_empty() || !args.page.forms.is_empty() || args.page.work.is_some() {
+        bail!(
+            "{path:?} is a result, not a recording: it has a page, and nothing else can be made of it\n\
+             try: dwell run --keep run.dwell ..., then dwell show run.dwell with these options"
+        );
+    }
+    let (schema, value) = results::read(path)?;
+    let look = match &args.page.output {
+        Some(OutputPath::File(_)) => look(&args.page.look, OutputKind::File),
+        Some(OutputPath::Stdout) | None => look(&args.page.look, OutputKind::Stdout),
+    };
+    let text = page(path, &schema, value, code.causes, look)?;
+    match &args.page.output {
+        Some(OutputPath::File(to)) => Target::open(to)?.write(text)?,
+        Some(OutputPath::Stdout) | None => output::to_stdout(text)?,
+    }
+    Ok(0)
+}
+
+fn page(path: &Path, schema: &str, value: Value, causes: bool, look: Look) -> anyhow::Result<String> {
+    Ok(match schema {
+        SCHEMA_RUN | SCHEMA_ATTACH => of_run(results::run(path, value)?, causes, look),
+        SCHEMA_LADDER => report::ladder::terminal(&results::ladder(path, value)?, &[], look),
+        SCHEMA_COMPARE => report::compare::commands(&results::comparison(path, value)?, look),
+        SCHEMA_WAKE => {
+            report::wake::terminal(&results::valid::<Wakeups>(path, serde_json::from_value(value))?, look)
+        }
+        SCHEMA_SHEET => report::wake::sheet_terminal(
+            &results::valid::<Sheet>(path, serde_json::from_value(value))?,
+            look,
+            Some(&path.display().to_string()),
+        ),
+        SCHEMA_LOAD => {
+            report::load::terminal(&results::valid::<LoadRun>(path, serde_json::from_value(value))?, look)
+        }
+        SCHEMA_DOCTOR => {
+            report::doctor::terminal(&results::valid::<Doctor>(path, serde_json::from_value(value))?, look)
+        }
+        SCHEMA_WHAT_IF => {
+            report::what_if::terminal(&results::valid::<WhatIf>(path, serde_json::from_value(value))?, look)
+        }
+        other => bail!(
+            "this version of dwell has no page for {other:?}\n\
+             try: results of dwell run, attach, compare, ladder, wake, load, doctor"
+        ),
+    })
+}
+
+fn of_run(mut run: Run, causes: bool, look: Look) -> String {
+    run.coverage.notes.push(WITHOUT_STACKS.to_owned());
+    let tier = tier(&run);
+    let prediction = Seen::unseen("a result of --json does not have it");
+    let analysis = Analysis { run, profile: Profile::default(), addresses: Vec::new(), prediction };
+    let diagnosis = analyse::diagnose(tier, &analysis);
+    let mut text = report::terminal(&analysis.run, &diagnosis, look);
+    if causes {
+        text.push('\n');
+        text.push_str(&report::causes(&analysis.run, &diagnosis, look));
+    }
+    text
+}
+
+/// The source of a run, by what it saw of switches.
+fn tier(run: &Run) -> Tier {
+    match run.coverage.sources.iter().find(|source| source.name == "switches").map(|source| source.seen) {
+        Some(Extent::Full) => Tier::Bpf,
+        Some(Extent::Partial) => Tier::Perf,
+        Some(Extent::None) | None => Tier::Proc,
+    }
+}

@@ -1,0 +1,147 @@
+//! What dwell can do on a host, each ability tried: the result of `dwell doctor`.
+//!
+//! [`Attempt`]s and [`Standing`] are what was tried and found; [`Doctor`] has what follows, with
+//! the command that would change it. The JSON is a public contract, described by
+//! `docs/schema/dwell.doctor.1.json`: fields are added, not renamed.
+
+use crate::coverage::Extent;
+use crate::recording::{Host, Tier};
+use serde::{Deserialize, Serialize};
+
+/// The name of the schema of `dwell doctor --json`.
+pub const SCHEMA_DOCTOR: &str = "dwell.doctor/1";
+
+/// One thing that dwell does on a host, where the host lets it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ability {
+    /// BPF programs on the tracepoints without which there is no account.
+    Bpf,
+    /// Samples of code from a software clock that runs a BPF program.
+    BpfClock,
+    /// Executable mappings of all processes, from perf's side-band events.
+    Mappings,
+    /// The tracepoints of sockets.
+    Sockets,
+    /// The tracepoints of requests to disks.
+    Disks,
+    /// The tracepoints of the network.
+    Network,
+    /// The file of a page fault.
+    Pages,
+    /// Uprobes in the C library.
+    Uprobes,
+    /// Perf events of one's own processes.
+    PerfEvents,
+    /// Samples of kernel code by perf events.
+    KernelSamples,
+    /// Names of kernel functions for them.
+    KernelNames,
+    /// Protected files in `/proc` of other users' processes.
+    OtherUsers,
+    /// Pressure stall information.
+    Pressure,
+    /// The files of dwell's own control group.
+    Cgroup,
+    /// Cycles of the CPU, from its performance counters.
+    HardwareCounters,
+    /// A real-time priority.
+    RealTime,
+    /// Locked memory.
+    LockedMemory,
+    /// Keeping CPUs out of deep idle states.
+    IdleStates,
+    /// The preemption model of the kernel.
+    Preemption,
+    /// Transparent huge pages.
+    HugePages,
+    /// A network of its own, with a link that delays.
+    Links,
+}
+
+impl Ability {
+    /// All, in the order of the page.
+    pub const ALL: [Self; 21] = [
+        Self::Bpf,
+        Self::BpfClock,
+        Self::Mappings,
+        Self::Sockets,
+        Self::Disks,
+        Self::Network,
+        Self::Pages,
+        Self::Uprobes,
+        Self::PerfEvents,
+        Self::KernelSamples,
+        Self::KernelNames,
+        Self::OtherUsers,
+        Self::Pressure,
+        Self::Cgroup,
+        Self::HardwareCounters,
+        Self::RealTime,
+        Self::LockedMemory,
+        Self::IdleStates,
+        Self::Preemption,
+        Self::HugePages,
+        Self::Links,
+    ];
+}
+
+/// One ability, and what came of trying it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempt {
+    /// Which.
+    pub ability: Ability,
+    /// Whether it works.
+    pub works: Extent,
+    /// What was tried and the system's error. Empty where all of it works.
+    pub why: String,
+}
+
+/// Who dwell is on the host, for the command that would change something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// The absolute path of dwell's file, quoted for a shell.
+    pub binary: String,
+    /// The user in effect.
+    pub uid: u32,
+    /// Whether it has `CAP_BPF` and `CAP_PERFMON`, or `CAP_SYS_ADMIN`.
+    pub capable: bool,
+    /// Whether a filter of system calls is in force.
+    pub filtered: bool,
+    /// `kernel.perf_event_paranoid`, where the kernel has it.
+    pub paranoid: Option<i32>,
+    /// Whether the kernel describes its types.
+    pub btf: bool,
+}
+
+/// What works on a host, and what would change the rest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Doctor {
+    /// [`SCHEMA_DOCTOR`].
+    pub schema: String,
+    /// The version of dwell.
+    pub version: String,
+    /// The absolute path of dwell's file.
+    pub binary: String,
+    /// Where.
+    pub host: Host,
+    /// The user in effect.
+    pub uid: u32,
+    /// The source that `run` and `attach` would use.
+    pub tier: Tier,
+    /// What was tried, in the order of [`Ability::ALL`].
+    pub checks: Vec<Check>,
+}
+
+/// One ability, whether it works, and what would change it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    /// Which.
+    pub ability: Ability,
+    /// Whether it works.
+    pub works: Extent,
+    /// What was tried and the system's error. Empty where all of it works.
+    pub why: String,
+    /// The command, or the sentence, that would change it. Empty where nothing would.
+    pub remedy: String,
+}

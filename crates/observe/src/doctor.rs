@@ -1,0 +1,232 @@
+//! What dwell may do on this host, each ability tried in the way that a measurement would use it.
+//!
+//! Nothing is left behind: programs and events are detached, and what a thread gets (a priority)
+//! ends with it. What follows from the attempts is up to `analyse`.
+
+use crate::access;
+use crate::cgroups::Hierarchies;
+use crate::realtime;
+use crate::settings::{Choice, MaxOverhead, Rate, Watching};
+use crate::sources::{BpfTrial, PerfTrial, try_bpf, try_perf};
+use code::Kallsyms;
+use host::Roots;
+use model::Seen;
+use model::coverage::{Extent, Source};
+use model::doctor::{Ability, Attempt, Standing};
+use model::wake::Policy;
+use std::fs::{self, OpenOptions};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use sys::locked::Locked;
+use sys::pages::{PageKind, Pages};
+use sys::perf_event::{self, bindings};
+use sys::policy;
+
+/// The size of memory that is asked for in huge pages.
+const HUGE_BYTES: usize = 4 << 20;
+/// The programs that make the lab's link.
+const LINK_PROGRAMS: [&str; 4] = ["ip", "tc", "unshare", "nsenter"];
+
+/// Who dwell is here.
+pub fn standing() -> Standing {
+    Standing {
+        binary: access::this_binary(),
+        uid: sys::user::effective_uid(),
+        capable: access::capable(),
+        filtered: access::sandboxed().is_some(),
+        paranoid: perf_event::paranoid(),
+        btf: Path::new("/sys/kernel/btf/vmlinux").exists(),
+    }
+}
+
+/// Tries each ability: half a second, most of it for detaching uprobes. One attempt for each of
+/// [`Ability::ALL`], in that order.
+pub fn attempts() -> Vec<Attempt> {
+    let mut done = bpf();
+    done.extend(perf());
+    done.push(one(Ability::OtherUsers, access::looking_at(1).map_err(|denied| denied.why)));
+    done.push(one(Ability::Pressure, pressure(host::here())));
+    done.push(one(Ability::Cgroup, cgroup()));
+    done.push(one(Ability::HardwareCounters, hardware_counters()));
+    done.push(one(Ability::RealTime, real_time()));
+    let locked = Locked::all().map(drop).map_err(|error| format!("mlockall: {error}"));
+    done.push(one(Ability::LockedMemory, locked));
+    done.push(one(Ability::IdleStates, idle_states(Path::new("/dev/cpu_dma_latency"))));
+    done.push(one(Ability::Preemption, preemption()));
+    done.push(one(Ability::HugePages, huge_pages()));
+    done.push(one(Ability::Links, links()));
+    done
+}
+
+fn one(ability: Ability, tried: Result<(), String>) -> Attempt {
+    match tried {
+        Ok(()) => Attempt { ability, works: Extent::Full, why: String::new() },
+        Err(why) => Attempt { ability, works: Extent::None, why },
+    }
+}
+
+/// What hangs on BPF: all of it is unavailable where the programs are refused.
+fn bpf() -> Vec<Attempt> {
+    let parts = [
+        (Ability::BpfClock, "faults"),
+        (Ability::Mappings, "code"),
+        (Ability::Sockets, "sockets"),
+        (Ability::Disks, "disks"),
+        (Ability::Network, "network"),
+        (Ability::Pages, "pages"),
+        (Ability::Uprobes, "names"),
+    ];
+    let watching = Watching {
+        source: Choice::Bpf,
+        rate: Rate::ByAge,
+        max_overhead: MaxOverhead::Unbounded,
+        links: Vec::new(),
+        names: true,
+    };
+    match try_bpf(&watching) {
+        Err(why) => {
+            let lacking = |ability| one(ability, Err("it needs BPF".to_owned()));
+            let rest = parts.into_iter().map(|(ability, _)| lacking(ability));
+            std::iter::once(one(Ability::Bpf, Err(why))).chain(rest).collect()
+        }
+        Ok(BpfTrial { sources }) => {
+            let part = |(ability, name)| part_of(ability, name, &sources);
+            std::iter::once(one(Ability::Bpf, Ok(()))).chain(parts.into_iter().map(part)).collect()
+        }
+    }
+}
+
+/// The source with this name. A source that is complete may be left out.
+fn part_of(ability: Ability, name: &str, sources: &[Source]) -> Attempt {
+    match sources.iter().find(|source| source.name == name && source.seen != Extent::Full) {
+        None => one(ability, Ok(())),
+        Some(source) => Attempt { ability, works: source.seen, why: source.why.clone() },
+    }
+}
+
+fn perf() -> Vec<Attempt> {
+    let (events, samples) = match try_perf() {
+        Err(why) => (Err(why), Err("it needs perf events".to_owned())),
+        Ok(PerfTrial { kernel_refused: None }) => (Ok(()), Ok(())),
+        Ok(PerfTrial { kernel_refused: Some(why) }) => (Ok(()), Err(why)),
+    };
+    let names = match Kallsyms::read() {
+        Seen::Value(_) => Ok(()),
+        Seen::Absent => Err("this kernel has none".to_owned()),
+        // The remedy after it is for one who is not asked here.
+        Seen::Unseen(why) => Err(why.split("; try").next().unwrap_or_default().to_owned()),
+    };
+    vec![
+        one(Ability::PerfEvents, events),
+        one(Ability::KernelSamples, samples),
+        one(Ability::KernelNames, names),
+    ]
+}
+
+fn pressure(roots: Roots<'_>) -> Result<(), String> {
+    host::text(&roots.proc.join("pressure/memory")).map(drop).map_err(|error| error.to_string())
+}
+
+fn cgroup() -> Result<(), String> {
+    let text =
+        fs::read_to_string("/proc/self/cgroup").map_err(|error| format!("/proc/self/cgroup: {error}"))?;
+    let own = text.lines().filter_map(|line| line.splitn(3, ':').nth(2)).last();
+    let own = own.ok_or("/proc/self/cgroup is empty: this kernel has no control groups")?;
+    let directory = Hierarchies::here().at(Path::new(own));
+    let directory = directory.ok_or_else(|| format!("there is no {own} below /sys/fs/cgroup"))?;
+    let statistics = directory.join("cgroup.procs");
+    fs::read(&statistics).map(drop).map_err(|error| format!("{}: {error}", statistics.display()))
+}
+
+/// A counter of this thread's cycles, in user mode alone.
+fn hardware_counters() -> Result<(), String> {
+    let mut attributes = bindings::perf_event_attr::default();
+    attributes.type_ = bindings::PERF_TYPE_HARDWARE;
+    attributes.config = bindings::PERF_COUNT_HW_CPU_CYCLES.into();
+    attributes.set_exclude_kernel(1);
+    attributes.set_exclude_hv(1);
+    let any_cpu = u32::MAX;
+    let opened = perf_event::open(&attributes, 0, any_cpu);
+    opened.map(drop).map_err(|error| format!("perf_event_open for cycles: {error}"))
+}
+
+/// In a thread of its own: its priority ends with it.
+fn real_time() -> Result<(), String> {
+    let tried = thread::spawn(|| policy::set(Policy::Fifo(1))).join();
+    let tried = tried.map_err(|_| "the thread failed".to_owned())?;
+    tried.map_err(|error| format!("sched_setattr with SCHED_FIFO: {error}"))
+}
+
+/// Opened and not written to, which changes nothing.
+fn idle_states(device: &Path) -> Result<(), String> {
+    let opened = OpenOptions::new().write(true).open(device);
+    opened.map(drop).map_err(|error| format!("{}: {error}", device.display()))
+}
+
+fn preemption() -> Result<(), String> {
+    match realtime::preemption() {
+        Seen::Unseen(why) => Err(why.rsplit_once("; ").map_or(why.as_str(), |(why, _)| why).to_owned()),
+        Seen::Value(_) | Seen::Absent => Ok(()),
+    }
+}
+
+fn huge_pages() -> Result<(), String> {
+    let obtained = Pages::obtain(HUGE_BYTES, PageKind::Transparent).and_then(|pages| pages.obtained());
+    match obtained {
+        Ok(obtained) if obtained.huge_bytes > 0 => Ok(()),
+        Ok(_) => Err("madvise(MADV_HUGEPAGE) gave small pages".to_owned()),
+        Err(error) => Err(format!("{HUGE_BYTES} bytes: {error}")),
+    }
+}
+
+fn links() -> Result<(), String> {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let there = |name: &&str| std::env::split_paths(&paths).any(|directory| directory.join(name).is_file());
+    let missing: Vec<_> = LINK_PROGRAMS.iter().filter(|name| !there(name)).copied().collect();
+    if !missing.is_empty() {
+        return Err(format!("not in PATH: {}", missing.join(", ")));
+    }
+    let mut command = Command::new("unshare");
+    command.args(["--net", "true"]).stdin(Stdio::null());
+    let output = command.output().map_err(|error| format!("unshare: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(String::from_utf8_lossy(&output.stderr).trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_ability_is_tried_once_and_a_refusal_has_a_reason() {
+        let done = attempts();
+        assert_eq!(done.iter().map(|one| one.ability).collect::<Vec<_>>(), Ability::ALL);
+        for attempt in done {
+            assert_eq!(attempt.works == Extent::Full, attempt.why.is_empty(), "{attempt:?}");
+        }
+        assert!(standing().binary.starts_with(['/', '\'']));
+    }
+
+    #[test]
+    fn what_is_not_there_does_not_work() {
+        let nowhere = Path::new("/nonexistent");
+        assert!(pressure(Roots { proc: nowhere, sys: nowhere }).unwrap_err().contains("/nonexistent"));
+        assert!(idle_states(nowhere).unwrap_err().starts_with("/nonexistent: "));
+    }
+
+    #[test]
+    fn a_source_that_is_left_out_or_full_works() {
+        let partly = Source {
+            name: "sockets".into(),
+            seen: Extent::Partial,
+            why: "no tracepoint".into(),
+            remedy: String::new(),
+        };
+        assert_eq!(part_of(Ability::Pages, "pages", &[]).works, Extent::Full);
+        let part = part_of(Ability::Sockets, "sockets", &[partly]);
+        assert_eq!((part.works, part.why.as_str()), (Extent::Partial, "no tracepoint"));
+    }
+}
