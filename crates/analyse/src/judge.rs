@@ -34,6 +34,7 @@ mod results;
 mod samples;
 mod spins;
 pub mod starved;
+mod whose;
 mod yardstick;
 
 use causes::Outcome;
@@ -54,6 +55,7 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
         ended: evidence.waits.iter().map(lock_functions::ended).collect(),
         metrics: metrics::of(evidence),
         limits: group_limits::of(evidence),
+        whose: whose::of(evidence),
         doubts: doubts::of(evidence),
         findings: Vec::new(),
         probed: None,
