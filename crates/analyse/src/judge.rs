@@ -35,6 +35,7 @@ mod results;
 mod samples;
 mod spins;
 pub mod starved;
+mod whose;
 mod yardstick;
 
 use causes::Outcome;
@@ -55,6 +56,7 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
         ended: evidence.waits.iter().map(lock_functions::ended).collect(),
         metrics: metrics::of(evidence),
         limits: group_limits::of(evidence),
+        whose: whose::of(evidence),
         doubts: doubts::of(evidence),
         findings: Vec::new(),
         probed: None,

@@ -11,9 +11,13 @@ use terminal_size::{Width, terminal_size_of};
 /// Columns where neither a terminal nor the environment has a width.
 const DEFAULT_WIDTH: u16 = 100;
 
-/// Colour and width of a page.
+/// Extent, colour and width of a page.
 #[derive(Debug, Default, Args)]
 pub(crate) struct LookArgs {
+    /// Show all tables; without it the page fits a screen
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+
     /// When to use colour
     #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
     pub(crate) color: Colour,

@@ -40,8 +40,10 @@ pub struct Case {
     analysis: Analysis,
 }
 
-/// The page as the goldens have it.
+/// The page with all tables as the goldens have it.
 const PLAIN: Look = Look { width: 100, colour: false, unicode: true };
+/// The page that fits a screen, likewise.
+const SMALL: Look = Look { width: 80, ..PLAIN };
 
 impl Case {
     /// Reads and analyses the recording as `dwell show` does.
@@ -94,17 +96,25 @@ impl Case {
             ("page.txt", report::terminal(run, &diagnosis, PLAIN)),
         ];
         forms.push(("diagnosis.txt", diagnosis::text(run)));
+        forms.push(("screen.txt", self.screen(SMALL)));
         forms
+    }
+
+    /// The page that fits a screen.
+    pub fn screen(&self, look: Look) -> String {
+        report::screen(&self.analysis.run, &self.diagnosis(), look)
     }
 
     /// The forms of code and colour, with the lines of `function`.
     pub fn code_forms(&self, function: &str) -> Vec<(&'static str, String)> {
         let (run, tree) = (&self.analysis.run, &self.analysis.profile);
         let about = ProfileMetadata::of(run, self.header.started_at_unix_s);
-        let colour = report::terminal(run, &self.diagnosis(), Look { colour: true, ..PLAIN });
+        let diagnosis = self.diagnosis();
+        let flame = FlameOptions { own: &diagnosis.whose.frames, ..FlameOptions::new(PLAIN) };
+        let colour = report::terminal(run, &diagnosis, Look { colour: true, ..PLAIN });
         vec![
             ("colour.txt", colour.replace('\x1b', "\\e")),
-            ("flame.txt", profile::flame(tree, &FlameOptions::new(PLAIN))),
+            ("flame.txt", profile::flame(tree, &flame)),
             ("lines.txt", self.lines(function)),
             ("folded", profile::folded(tree, FoldedOptions { part: FoldedTime::All, threads: false })),
             ("speedscope.json", profile::speedscope(tree, &about)),

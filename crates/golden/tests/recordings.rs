@@ -4,6 +4,7 @@
 
 use analyse::judge::causes::{self, Cause};
 use dwell_golden::Case;
+use report::Look;
 use similar::TextDiff;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -99,6 +100,26 @@ fn a_result_that_was_stored_gives_what_its_recording_gives() {
         }
     }
     assert!(differ.is_empty(), "{}", differ.join("\n"));
+}
+
+/// Lines of the page on a screen: fewer than the rows of a small terminal.
+const SCREEN_LINES: usize = 30;
+
+#[test]
+fn the_page_of_every_recording_fits_a_screen() {
+    let mut too_large = Vec::new();
+    for name in names() {
+        let case = Case::read(&directory().join(format!("{name}.dwell"))).expect("it was read before");
+        for width in [80, 100, 120, 200] {
+            let page = case.screen(Look { width, colour: false, unicode: true });
+            let lines = page.lines().count();
+            let columns = page.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+            if lines > SCREEN_LINES || columns > usize::from(width) {
+                too_large.push(format!("{name} at {width}: {lines} lines of {columns} columns\n{page}"));
+            }
+        }
+    }
+    assert!(too_large.is_empty(), "{}", too_large.join("\n"));
 }
 
 #[test]

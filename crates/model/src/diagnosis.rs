@@ -8,6 +8,7 @@ use crate::finding::{CauseName, Finding};
 use crate::probe::Probed;
 use crate::sentence::Sentence;
 use crate::wait::Reason;
+use crate::whose::Whose;
 use crate::{Ns, Seen};
 
 /// What a run means.
@@ -36,6 +37,8 @@ pub struct Diagnosis {
     pub metrics: Vec<Metric>,
     /// The limits of its control group that it came up against.
     pub limits: Vec<Limit>,
+    /// Whose code its time is of.
+    pub whose: Whose,
     /// What makes its figures doubtful.
     pub doubts: Doubts,
     /// Causes that it shows; what saves most comes first. A cause that another one explains is

@@ -57,6 +57,7 @@ pub mod wait;
 pub mod waits_at_once;
 pub mod wake;
 pub mod what_if;
+pub mod whose;
 pub mod window;
 
 pub use account::{Account, AccountPart, Basis, State, Step};

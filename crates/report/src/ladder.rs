@@ -38,6 +38,48 @@ pub fn terminal(ladder: &Ladder, others: &[Reference], look: Look) -> String {
     joined(&parts)
 }
 
+/// Rungs of the page that fits a screen, one for each level. Others are of a level as well, or of
+/// few programs.
+const MAIN: [&str; 14] = [
+    "cycle",
+    "branch-miss",
+    "l1",
+    "l2",
+    "l3",
+    "dram",
+    "system-call",
+    "thread-switch",
+    "page-fault",
+    "process-create",
+    "open",
+    "fsync",
+    "direct-read",
+    "tcp-round-trip",
+];
+
+/// The page that fits a screen: the main rungs, or those that were asked for.
+pub fn screen(ladder: &Ladder, others: &[Reference], look: Look) -> String {
+    let mut main = ladder.clone();
+    if ladder.asked.only.is_empty() {
+        main.rungs.retain(|rung| MAIN.contains(&rung.about.id.as_str()));
+    }
+    // Of the notes only those on what is doubtful.
+    main.rungs.iter_mut().for_each(|rung| rung.limits.clear());
+    let mut notes = Notes::default();
+    let shown = beside::shown(&main, others);
+    let chart = chart(&main, &shown, look, &mut notes);
+    let left = ladder.rungs.len() - main.rungs.len();
+    let more = match left {
+        0 => "-v: notes, and what was not measured".to_owned(),
+        left => format!("-v: {left} more rungs, notes, and what was not measured"),
+    };
+    let more = Line::new(look).add(Ink::Dim, &more).wrap(GAP);
+    let legend = beside::legend(others, &shown, look);
+    let limits = ladder.limits.iter().flat_map(|limit| paragraphs(Line::new(look), limit, 2)).collect();
+    let parts = [head(ladder, look), limits, chart, notes.lines(look), legend, curve(ladder, look), more];
+    crate::fit(&joined(&parts), look)
+}
+
 /// The ladder as a picture, with `others` marked on it: an SVG document.
 pub fn svg(ladder: &Ladder, others: &[Reference]) -> String {
     crate::picture::svg(&picture::of(ladder, others))

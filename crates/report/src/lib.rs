@@ -12,6 +12,7 @@ pub mod compare;
 pub mod doctor;
 mod explain;
 mod findings;
+mod fit;
 pub mod hits;
 mod jit;
 mod json;
@@ -32,8 +33,9 @@ pub mod what_if;
 pub use clean::clean;
 pub use explain::{explain, list as list_causes};
 pub use findings::tell;
+pub use fit::fit;
 pub use json::json;
-pub use page::{causes, terminal};
+pub use page::{causes, screen, terminal};
 
 /// What the output of a page supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -26,33 +26,32 @@ pub(crate) enum Ink {
     Halves(State, State),
 }
 
-/// A state's colour (of the 256; distinct for the colour-blind too, after Okabe and Ito) and its
-/// letter, for pages without colour.
+/// A state's colour and its letter, for pages without colour. Of the 256 colours, those that have a
+/// contrast of 4:1 on black and on white: nobody knows what a terminal has behind them.
 pub(crate) fn mark(state: State) -> (u8, &'static str) {
     match state {
-        State::Stopped => (240, "Z"),
-        State::Kernel => (214, "K"),
-        State::Fault => (166, "F"),
-        State::Interrupt => (180, "I"),
-        State::User => (36, "U"),
-        State::Throttled => (136, "T"),
-        State::Runqueue => (184, "R"),
-        State::Disk => (33, "D"),
-        State::Network => (74, "N"),
-        State::Lock => (140, "L"),
-        State::Pipe => (109, "P"),
-        State::Sleep => (246, "."),
-        State::Idle => (250, "i"),
-        State::OtherWait => (242, "W"),
-        State::Unexplained => (198, "?"),
+        State::Stopped => (98, "Z"),
+        State::Kernel => (130, "K"),
+        State::Fault => (64, "F"),
+        State::Interrupt => (131, "I"),
+        State::User => (29, "U"),
+        State::Throttled => (133, "T"),
+        State::Runqueue => (129, "R"),
+        State::Disk => (27, "D"),
+        State::Network => (31, "N"),
+        State::Lock => (132, "L"),
+        State::Pipe => (65, "P"),
+        State::Sleep => (243, "."),
+        State::Idle => (96, "i"),
+        State::OtherWait => (62, "W"),
+        State::Unexplained => (162, "?"),
     }
 }
 
-/// Black or white, for contrast with a state's colour.
-fn readable_on(state: State) -> u8 {
-    let dark = [State::Stopped, State::OtherWait];
-    if dark.contains(&state) { 231 } else { 16 }
-}
+/// White: on all of these it has that contrast too.
+const READABLE: u8 = 231;
+/// Of what qualifies a result: no state's.
+const WARNING: u8 = 161;
 
 impl Ink {
     /// The parameters of the escape sequence that switches to this ink.
@@ -61,9 +60,9 @@ impl Ink {
             Ink::Plain => String::new(),
             Ink::Bold => "1".into(),
             Ink::Dim => "2".into(),
-            Ink::Warn => "1;38;5;208".into(),
+            Ink::Warn => format!("1;38;5;{WARNING}"),
             Ink::Of(state) => format!("38;5;{}", mark(state).0),
-            Ink::On(state) => format!("48;5;{};38;5;{}", mark(state).0, readable_on(state)),
+            Ink::On(state) => format!("48;5;{};38;5;{}", mark(state).0, READABLE),
             Ink::Halves(upper, lower) => format!("38;5;{};48;5;{}", mark(upper).0, mark(lower).0),
         }
     }
@@ -238,6 +237,30 @@ mod tests {
         let marks: Vec<_> = State::ALL.into_iter().map(mark).collect();
         assert_eq!(marks.iter().map(|mark| mark.0).collect::<HashSet<_>>().len(), State::ALL.len());
         assert_eq!(marks.iter().map(|mark| mark.1).collect::<HashSet<_>>().len(), State::ALL.len());
+    }
+
+    /// Relative luminance of one of the 256 colours beyond the first 16 (WCAG 2).
+    fn luminance(colour: u8) -> f64 {
+        let level = |step: u8| if step == 0 { 0 } else { 55 + 40 * u32::from(step) };
+        let rgb = match colour {
+            232.. => [8 + 10 * (u32::from(colour) - 232); 3],
+            _ => [(colour - 16) / 36, (colour - 16) / 6 % 6, (colour - 16) % 6].map(level),
+        };
+        let linear = rgb
+            .map(|value| f64::from(value) / 255.0)
+            .map(|value| if value <= 0.039_28 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) });
+        0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    }
+
+    #[test]
+    fn colours_are_legible_on_black_and_on_white() {
+        let colours = State::ALL.into_iter().map(|state| mark(state).0).chain([WARNING]);
+        for colour in colours {
+            let luminance = luminance(colour);
+            let (on_white, on_black) = (1.05 / (luminance + 0.05), (luminance + 0.05) / 0.05);
+            assert!(on_white >= 4.0 && on_black >= 4.0, "{colour}: {on_white:.2} and {on_black:.2}");
+        }
+        assert!(!State::ALL.into_iter().any(|state| mark(state).0 == WARNING));
     }
 
     #[test]

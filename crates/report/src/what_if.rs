@@ -113,7 +113,7 @@ fn bound(bound: &Bound) -> String {
 fn edits(what_if: &WhatIf, look: Look) -> Vec<Line> {
     let columns = vec![
         text("", 12, 0),
-        figure("times", 1),
+        figure("count", 1),
         figure("all threads", 2),
         figure("on the path", 0),
         figure("share", 0),

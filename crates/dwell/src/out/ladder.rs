@@ -18,6 +18,10 @@ impl Render for LadderResult {
         pages::terminal(&self.ladder, &self.others, look)
     }
 
+    fn screen(&self, look: Look) -> String {
+        pages::screen(&self.ladder, &self.others, look)
+    }
+
     fn forms() -> &'static [Form<Self>] {
         const FORMS: &[Form<LadderResult>] = &[
             Form::json(|result| report::json(&result.ladder).into_bytes()),

@@ -4,8 +4,13 @@ use report::Look;
 
 /// A result that can be shown and exported.
 pub(crate) trait Render: Sized + 'static {
-    /// The page for a terminal.
+    /// The page for a terminal, with all tables.
     fn page(&self, look: Look) -> String;
+
+    /// The page that fits a screen.
+    fn screen(&self, look: Look) -> String {
+        report::fit(&self.page(look), look)
+    }
 
     /// The forms that it can be exported in, in the order of the help.
     fn forms() -> &'static [Form<Self>];

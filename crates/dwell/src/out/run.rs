@@ -70,7 +70,11 @@ impl RunResult {
 
 impl Render for RunResult {
     fn page(&self, look: Look) -> String {
-        page_text(self, look)
+        below(self, report::terminal(&self.analysis.run, &self.diagnosis, look), look)
+    }
+
+    fn screen(&self, look: Look) -> String {
+        below(self, report::screen(&self.analysis.run, &self.diagnosis, look), look)
     }
 
     fn forms() -> &'static [Form<Self>] {
@@ -99,16 +103,16 @@ impl Render for RunResult {
 }
 
 /// The page, with the requested views of code below it.
-fn page_text(result: &RunResult, look: Look) -> String {
+fn below(result: &RunResult, mut text: String, look: Look) -> String {
     let RunResult { analysis, diagnosis, code, sources, .. } = result;
-    let mut text = report::terminal(&analysis.run, diagnosis, look);
     if code.causes {
         text.push('\n');
         text.push_str(&report::causes(&analysis.run, diagnosis, look));
     }
     if code.flame {
         text.push('\n');
-        text.push_str(&profile::flame(&analysis.profile, &FlameOptions::new(look)));
+        let options = FlameOptions { own: &diagnosis.whose.frames, ..FlameOptions::new(look) };
+        text.push_str(&profile::flame(&analysis.profile, &options));
     }
     for function in &code.lines {
         text.push('\n');

@@ -37,7 +37,8 @@ fn run(launcher: &[&str], command: &[&str]) -> Told {
     let dir = place();
     let json = dir.join(fresh("run.json").file_name().expect("a name"));
     let dwell = dir.join("dwell");
-    let words = launcher.iter().copied().chain([kit::text(&dwell), "run", "--json", kit::text(&json), "--"]);
+    let words =
+        launcher.iter().copied().chain([kit::text(&dwell), "run", "-v", "--json", kit::text(&json), "--"]);
     let words: Vec<&str> = words.chain(command.iter().copied()).collect();
     let output = Command::new(words[0]).args(&words[1..]).current_dir(dir).stdin(Stdio::null()).output();
     let output = output.expect("the launcher starts");

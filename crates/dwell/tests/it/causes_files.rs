@@ -107,7 +107,7 @@ fn as_nobody(command: &[String]) -> Told {
     }
     let mut launcher = Command::new("setpriv");
     launcher.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(place.path().join("dwell"));
-    launcher.args(["run", "--json"]).arg(place.path().join("run.json")).arg("--");
+    launcher.args(["run", "-v", "--json"]).arg(place.path().join("run.json")).arg("--");
     launcher.arg(place.path().join("program")).args(&command[1..]).current_dir("/");
     let output = launcher.output().expect("setpriv starts");
     let page = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 fn compare(args: &[&str]) -> Command {
     let mut command = Command::new(support::dwell());
-    command.arg("compare").args(args).stdin(Stdio::null());
+    command.args(["compare", "-v"]).args(args).stdin(Stdio::null());
     command
 }
 

@@ -36,7 +36,7 @@ impl Nobody {
         let json = self.dir.join("run.json");
         launcher
             .arg(self.dir.join("dwell"))
-            .args(["run", "--json"])
+            .args(["run", "-v", "--json"])
             .arg(&json)
             .args(options)
             .arg("--")

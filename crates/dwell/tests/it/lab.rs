@@ -41,7 +41,8 @@ fn names(place: &Path) -> Vec<String> {
 #[test]
 fn a_pair_goes_from_diagnosis_to_verdict_and_leaves_nothing_behind() {
     let place = place();
-    let done = lab(place.path(), &["small-files", "--size", "500", "--pairs", "6", "--json", "one.json"]);
+    let done =
+        lab(place.path(), &["small-files", "-v", "--size", "500", "--pairs", "6", "--json", "one.json"]);
     assert!(done.status.success(), "{}", stderr(&done));
     let page = String::from_utf8_lossy(&done.stdout);
     for part in [
@@ -90,7 +91,7 @@ fn a_score_is_ended_and_resumed() {
         row["sittings"].as_array_mut().unwrap().truncate(1);
     }
     fs::write(place.path().join("cut.json"), cut.to_string()).unwrap();
-    let done = lab(place.path(), &["--score", "--resume", "cut.json", "--json", "again.json"]);
+    let done = lab(place.path(), &["--score", "-v", "--resume", "cut.json", "--json", "again.json"]);
     assert!(done.status.success(), "{}", stderr(&done));
     let again = json(place.path(), "again.json");
     assert_eq!(sizes(&again), sizes(&whole), "the seed draws the sizes that were missing");

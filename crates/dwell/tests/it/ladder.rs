@@ -147,7 +147,7 @@ fn two_ladders_of_this_machine_are_compared_rung_by_rung() {
         let output = run(&["--only", "core", "--quick", "-q", "--json", path]);
         assert!(output.status.success(), "{}", text(&output.stderr));
     }
-    let output = diff(&["--width", "80", "--json", paths[2], "--png", paths[3], paths[0], paths[1]]);
+    let output = diff(&["-v", "--width", "80", "--json", paths[2], "--png", paths[3], paths[0], paths[1]]);
     let page = text(&output.stdout);
     assert!(output.status.success() && output.stderr.is_empty(), "{}", text(&output.stderr));
     assert!(page.contains("B against A: ") && !page.contains("differs: host"), "{page}");

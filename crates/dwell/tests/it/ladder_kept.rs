@@ -174,7 +174,9 @@ fn what_a_program_waits_for_is_held_against_the_ladder_and_shown_the_same_later(
     let json = support::fresh("run.json");
     let [keep, json] = [&keep, &json].map(|path| path.to_str().unwrap());
     let mut command = Command::new(support::dwell());
-    command.env("XDG_CACHE_HOME", &cache).args(["run", "--width", "120", "--json", json, "--keep", keep]);
+    command
+        .env("XDG_CACHE_HOME", &cache)
+        .args(["run", "-v", "--width", "120", "--json", json, "--keep", keep]);
     // Nobody writes: `head` waits for a pipe of ours until we close it.
     let mut child = command
         .args(["head", "-c1"])

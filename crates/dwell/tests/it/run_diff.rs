@@ -43,7 +43,7 @@ fn the_rows_of_two_runs_sum_to_the_difference_of_their_walls() {
     assert_eq!((sum(&why["states"]), sum(&why["processes"])), (expected, expected));
     let rest = why["steps_rest"]["ns"].as_i64().unwrap_or(0);
     assert_eq!(sum(&why["steps"]) + rest, expected);
-    let page = text(&diff(&["--width", "80", utf8(&a), utf8(&b)]).stdout);
+    let page = text(&diff(&["-v", "--width", "80", utf8(&a), utf8(&b)]).stdout);
     assert!(page.contains("less than A") && page.contains("No verdict"), "{page}");
 }
 

@@ -16,7 +16,7 @@ const PYTHON: &str = "/usr/bin/python3";
 fn run(options: &[&str], command: &[&str]) -> Told {
     let (json, out, page) = (fresh("run.json"), fresh("out"), fresh("page.txt"));
     let mut launcher = Command::new("timeout");
-    launcher.args(["-k", "5", "150"]).arg(support::dwell()).arg("run").arg("--json").arg(&json);
+    launcher.args(["-k", "5", "150"]).arg(support::dwell()).args(["run", "-v", "--json"]).arg(&json);
     launcher.args(options).arg("--").args(command);
     let status = support::redirect(&mut launcher, &out, &page).status().expect("dwell starts");
     let read = |path: &std::path::Path| {

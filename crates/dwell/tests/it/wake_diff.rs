@@ -57,10 +57,10 @@ fn two_of_dwells_own_are_compared_and_their_other_settings_said() {
         "{differences:?}"
     );
     assert_eq!(diff["cases"][0]["quantiles"].as_array().unwrap().len(), 6);
-    let page = text(&dwell(&["diff", a.to_str().unwrap(), b.to_str().unwrap()]).stdout);
+    let page = text(&dwell(&["diff", "-v", a.to_str().unwrap(), b.to_str().unwrap()]).stdout);
     assert!(page.contains("differs: interval") && page.contains("p50"), "{page}");
     // Against what cyclictest measured.
-    let output = dwell(&["diff", &sample("cyclictest.json"), b.to_str().unwrap()]);
+    let output = dwell(&["diff", "-v", &sample("cyclictest.json"), b.to_str().unwrap()]);
     let page = text(&output.stdout);
     assert!(output.status.success() && page.contains("by cyclictest") && page.contains("by dwell"), "{page}");
     for path in [a, b] {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 fn show(args: &[&str]) -> Output {
-    Command::new(dwell()).arg("show").args(args).output().expect("dwell can be started")
+    Command::new(dwell()).args(["show", "-v"]).args(args).output().expect("dwell can be started")
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -1,6 +1,6 @@
 //! The account as one bar of the page's width, and its legend.
 
-use super::apportion;
+use super::{apportion, words};
 use crate::Look;
 use crate::clean::width;
 use crate::paint::{Ink, Line, mark};
@@ -15,16 +15,32 @@ pub(super) fn lines(run: &Run, order: &[State], look: Look) -> Vec<Line> {
         return Vec::new();
     }
     let mut lines = vec![bar(&parts, run, look)];
-    lines.extend(legend(&parts, run, look).wrap(0));
+    lines.extend(legend(&parts, run, look, LEAST).wrap(0));
     lines
 }
+
+/// The same with fewer of the small parts named.
+pub(super) fn short(run: &Run, order: &[State], look: Look) -> Vec<Line> {
+    let parts: Vec<&AccountPart> =
+        order.iter().filter_map(|state| run.account.iter().find(|part| part.state == *state)).collect();
+    if parts.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![bar(&parts, run, look)];
+    lines.extend(legend(&parts, run, look, SHORT_LEAST).wrap(0).into_iter().take(2));
+    lines
+}
+
+/// Parts of the whole (1 in N) below which the legend has no figures.
+const LEAST: u128 = 200;
+const SHORT_LEAST: u128 = 50;
 
 /// Each state as wide as its share, with its name and share inside where they fit.
 fn bar(parts: &[&AccountPart], run: &Run, look: Look) -> Line {
     let weights: Vec<_> = parts.iter().map(|part| part.ns).collect();
     let mut line = Line::new(look);
     for (part, cells) in parts.iter().zip(apportion(&weights, look.columns())) {
-        let label = format!(" {} {} ", part.state.name(), share(part.ns, run.whole_ns()));
+        let label = format!(" {} {} ", words::state(part.state), share(part.ns, run.whole_ns()));
         let label = if width(&label) <= cells { label } else { String::new() };
         // Coloured blanks would be lost where lines are trimmed.
         let (on, fill) = match (look.colour, look.unicode) {
@@ -40,9 +56,9 @@ fn bar(parts: &[&AccountPart], run: &Run, look: Look) -> Line {
 }
 
 /// `K kernel 1.61 s 69 %`; sampled figures have their interval. Parts below 0.5 % are only named.
-fn legend(parts: &[&AccountPart], run: &Run, look: Look) -> Line {
+fn legend(parts: &[&AccountPart], run: &Run, look: Look, least: u128) -> Line {
     let small = |part: &AccountPart| {
-        u128::from(part.ns) * 200 < u128::from(run.whole_ns()) && part.state != State::Unexplained
+        u128::from(part.ns) * least < u128::from(run.whole_ns()) && part.state != State::Unexplained
     };
     let folded: Vec<&&AccountPart> = parts.iter().filter(|part| small(part)).collect();
     let fold = folded.len() > 1;
@@ -55,7 +71,7 @@ fn legend(parts: &[&AccountPart], run: &Run, look: Look) -> Line {
             _ => line.glued(ink, mark(part.state).1).glued(ink, " "),
         };
         let figures = format!(" {} {}", duration(part.ns), share(part.ns, run.whole_ns()));
-        line = line.glued(ink, part.state.name()).glued(Ink::Plain, &figures);
+        line = line.glued(Ink::Plain, words::state(part.state)).glued(Ink::Plain, &figures);
         let interval = share_range(part.lo_ns, part.hi_ns, run.whole_ns(), look.dash());
         if part.basis == Basis::Sampled && interval != share(part.ns, run.whole_ns()) {
             line = line.glued(Ink::Dim, &format!(" ({interval})"));
@@ -63,8 +79,9 @@ fn legend(parts: &[&AccountPart], run: &Run, look: Look) -> Line {
     }
     if fold {
         line = separate(line);
-        let names: Vec<_> = folded.iter().map(|part| part.state.name()).collect();
-        line = line.add(Ink::Dim, &names.join(", ")).glued(Ink::Dim, " <1 %");
+        let names: Vec<_> = folded.iter().map(|part| words::state(part.state)).collect();
+        let below = if least == LEAST { " <1 %" } else { " <2 %" };
+        line = line.add(Ink::Dim, &names.join(", ")).glued(Ink::Dim, below);
         line = line.add(Ink::Dim, if names.len() > 1 { " each" } else { "" });
     }
     line

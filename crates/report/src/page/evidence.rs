@@ -20,6 +20,8 @@ use std::collections::BTreeMap;
 struct Wait<'a> {
     row: &'a WaitRow,
     ended: Ended,
+    /// The frame of its stack that is the program's own.
+    own: Option<usize>,
 }
 
 impl std::ops::Deref for Wait<'_> {
@@ -54,41 +56,42 @@ fn table_of(
     which: impl Fn(&WaitRow) -> bool,
 ) -> Vec<Line> {
     let ended = diagnosis.ended.iter().copied().chain(std::iter::repeat(Ended::Woken));
-    let waits = run.waits.iter().zip(ended).map(|(row, ended)| Wait { row, ended });
+    let owns = diagnosis.whose.waits.iter().copied().chain(std::iter::repeat(None));
+    let waits = run.waits.iter().zip(ended).zip(owns).map(|((row, ended), own)| Wait { row, ended, own });
     let mut waits: Vec<Wait> = waits.filter(|wait| which(wait.row)).collect();
     if waits.is_empty() {
         return Vec::new();
     }
     waits.sort_by_key(|wait| (Reverse(wait.path_ns), Reverse(wait.total_ns)));
     let kinds = kinds(&waits, rows);
-    let columns = vec![
-        text("", 10, 0),
-        text("syscall", 12, 5),
-        text("target", 24, 0),
-        figure("times", 3),
-        figure("total", 0),
-        figure(if run.window.is_some() { "active" } else { "on path" }, 0),
-        figure("p50", 6),
-        figure("p99", 4),
-        figure("max", 2),
-    ];
-    let mut table = Table::new(look, "waits", columns);
     let shown = rows_shown(kinds.len(), rows);
+    let with_code = kinds[..shown].iter().any(|kind| at(&kind[0]).is_some());
+    let mut columns = vec![text("", 10, 0), text("syscall", 9, 2), text("target", 20, 0)];
+    columns.extend(with_code.then(|| text("at", 10, 1)));
+    columns.extend([
+        figure("count", 3),
+        figure("total", 0),
+        figure(if run.window.is_some() { "active" } else { "critical path" }, 0),
+        figure("p50", 6),
+        figure("p99", 5),
+        figure("max", 4),
+    ]);
+    let mut table = Table::new(look, "waits", columns);
     for kind in &kinds[..shown] {
         let wait = kind[0];
         let call = match &wait.call {
             WaitCall::Syscall(name) => name.to_string(),
             _ if wait.reason == State::Unexplained => "?".to_owned(),
-            WaitCall::Fault | WaitCall::Unseen => "(fault)".to_owned(),
+            WaitCall::Fault | WaitCall::Unseen => "(page fault)".to_owned(),
         };
         let on = format!("{}{}", target(kind), whose(kind, &kinds));
         // The quantiles of several rows do not give those of all their waits.
         let quantile = |ns| if kind.len() > 1 { String::new() } else { duration(ns) };
         let sum = |figure: fn(&WaitRow) -> u64| kind.iter().map(|wait| figure(wait)).sum::<u64>();
-        table.row(vec![
-            (Ink::Of(wait.reason), wait.reason.name().into()),
-            (Ink::Plain, call),
-            (Ink::Plain, on),
+        let mut cells =
+            vec![(Ink::Of(wait.reason), wait.reason.name().into()), (Ink::Plain, call), (Ink::Plain, on)];
+        cells.extend(with_code.then(|| (Ink::Plain, at(&wait).unwrap_or_default())));
+        cells.extend([
             (Ink::Plain, count(sum(|wait| wait.calls))),
             (Ink::Plain, duration(sum(|wait| wait.total_ns))),
             (Ink::Plain, duration(sum(|wait| wait.path_ns))),
@@ -96,15 +99,19 @@ fn table_of(
             (Ink::Plain, quantile(wait.p99_ns)),
             (Ink::Plain, duration(kind.iter().map(|wait| wait.max_ns).max().unwrap_or(0))),
         ]);
+        table.row(cells);
     }
     let rest: Vec<Wait> = kinds[shown..].iter().flatten().copied().collect();
     if !rest.is_empty() {
         let sum = |figure: fn(&WaitRow) -> u64| rest.iter().map(|wait| figure(wait)).sum::<u64>();
         let max = rest.iter().map(|wait| wait.max_ns).max().unwrap_or(0);
-        table.rest(dim([
+        let mut cells = dim([
             format!("{} {} more", look.rest(), count((kinds.len() - shown) as u64)),
             String::new(),
             String::new(),
+        ]);
+        cells.extend(with_code.then(|| (Ink::Dim, String::new())));
+        cells.extend(dim([
             count(sum(|wait| wait.calls)),
             duration(sum(|wait| wait.total_ns)),
             duration(sum(|wait| wait.path_ns)),
@@ -112,6 +119,7 @@ fn table_of(
             String::new(),
             duration(max),
         ]));
+        table.rest(cells);
     }
     let mut lines = table.lines();
     // Mostly one reason applies to all `?`; of several, the first is an example.
@@ -135,6 +143,20 @@ fn table_of(
         waits.iter().filter(|wait| is_of_a_lock(wait, run)).take(STACKS).flat_map(|wait| from(wait, look)),
     );
     lines
+}
+
+/// The line, or else the function, of the program's own code that waited.
+fn at(wait: &Wait) -> Option<String> {
+    let frame = wait.stack.value()?.get(wait.own?)?;
+    Some(match &frame.source {
+        Some((file, line)) => format!("{file}:{line}"),
+        None => frame.function.clone(),
+    })
+}
+
+/// The target of a row of waits.
+pub(super) fn target_of(row: &WaitRow) -> String {
+    target(&[Wait { row, ended: Ended::Woken, own: None }])
 }
 
 /// The target of a row of one or several waits.
@@ -250,18 +272,21 @@ const WAKERS: usize = 2;
 fn from(wait: &Wait, look: Look) -> Vec<Line> {
     let Seen::Value(stack) = &wait.stack else { return Vec::new() };
     let cleaned = |frame: &StackFrame| clean(&jit::frame(frame), look.unicode);
-    // Of a waiting script, its own functions say more than those of the interpreter.
-    let script = stack.iter().position(StackFrame::is_script).filter(|at| *at > 1);
-    let from = script.unwrap_or(0);
-    let mut names: Vec<String> = stack.iter().skip(from).take(FUNCTIONS).map(cleaned).collect();
+    // A program's own functions say more than those of its library or interpreter.
+    let script = stack.iter().position(StackFrame::is_script);
+    let from = wait.own.or(script).filter(|at| *at > 1).unwrap_or(0);
+    // What calls a script's function is one of the interpreter, and says nothing.
+    let says = |frame: &&StackFrame| !stack[from].is_script() || frame.is_script();
+    let mut callers = stack.iter().skip(from).filter(says).peekable();
+    let mut names: Vec<String> = callers.by_ref().take(FUNCTIONS).map(cleaned).collect();
     if from > 0 {
         names.insert(0, look.rest().to_owned());
         names.insert(0, cleaned(&stack[0]));
     }
-    if stack.len() > from + FUNCTIONS {
+    if callers.peek().is_some() {
         names.push(look.rest().to_owned());
     }
-    let what = wait.call.syscall().map_or_else(|| "fault".to_owned(), SyscallName::to_string);
+    let what = wait.call.syscall().map_or_else(|| "page fault".to_owned(), SyscallName::to_string);
     let called = format!(
         " ({}) from {}{}",
         clean(&what, look.unicode),
@@ -310,7 +335,7 @@ fn activity(waker: &WakerRow) -> String {
     states.sort_by_key(|(_, ns)| Reverse(*ns));
     let share = |ns: Ns| share_of_one(ns as f64 / waker.ns.max(1) as f64);
     let said: Vec<_> =
-        states.iter().take(2).map(|(state, ns)| format!("{} {}", state.name(), share(*ns))).collect();
+        states.iter().take(2).map(|(state, ns)| format!("{} {}", words::state(*state), share(*ns))).collect();
     if said.is_empty() { String::new() } else { format!("; during the waits: {}", said.join(", ")) }
 }
 
@@ -422,20 +447,21 @@ fn of_windows(calls: &[(&&CallRow, Estimate)], look: Look) -> String {
 
 /// The functions of a program that mostly waits, where it used CPUs for a twentieth of the whole
 /// and enough samples were taken.
-pub(super) fn functions_beside(run: &Run, look: Look, rows: usize) -> Vec<Line> {
+pub(super) fn functions_beside(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -> Vec<Line> {
     let Seen::Value(sampled) = &run.functions else { return Vec::new() };
     let samples: u64 = sampled.iter().map(|function| function.samples).sum();
     let cpu = [&run.user_ns, &run.kernel_ns].into_iter().filter_map(|seen| seen.value()).sum::<Ns>();
     let matters = samples >= SAMPLES && cpu >= run.whole_ns() / 20;
-    if matters { functions(run, look, rows) } else { Vec::new() }
+    if matters { functions(run, diagnosis, look, rows) } else { Vec::new() }
 }
 
 /// Fewer samples than this say little beside waits.
 const SAMPLES: u64 = 20;
 
-/// The sampled functions, by their own time on a CPU.
-pub(super) fn functions(run: &Run, look: Look, rows: usize) -> Vec<Line> {
-    let functions = match &run.functions {
+/// The sampled functions: the program's own by their time with callees, then others by their own
+/// time on a CPU.
+pub(super) fn functions(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -> Vec<Line> {
+    let all = match &run.functions {
         Seen::Value(functions) if !functions.is_empty() => functions,
         Seen::Value(_) | Seen::Absent => {
             return vec![Line::new(look).add(Ink::Bold, "functions").add(Ink::Plain, "  no samples")];
@@ -446,33 +472,36 @@ pub(super) fn functions(run: &Run, look: Look, rows: usize) -> Vec<Line> {
         text("", 16, 0),
         text("in", 10, 1),
         text("mode", 6, 2),
-        figure("share", 0),
-        figure("with callees", 4),
+        figure("total", 0),
+        figure("self", 0),
         figure("samples", 3),
     ];
     let mut table = Table::new(look, "functions", columns);
-    let own = functions.iter().filter(|function| function.samples > 0).count();
-    let shown = rows_shown(own, rows);
+    let own = |at: usize| diagnosis.whose.functions.get(at).copied().unwrap_or(false);
+    let order = own_first(all, |row| row.samples, |row| row.total, own);
+    let shown = rows_shown(order.len(), rows);
+    let functions: Vec<&FunctionRow> = order.iter().map(|at| &all[*at]).collect();
     for function in &functions[..shown] {
         table.row(vec![
             (Ink::Plain, name(function)),
             (Ink::Plain, function.module.clone()),
             (Ink::Plain, function.mode.clone()),
-            (Ink::Plain, interval(&function.share, look)),
             (Ink::Plain, function.total.map(|total| share_of_one(total.value)).unwrap_or_default()),
+            (Ink::Plain, interval(&function.share, look)),
             (Ink::Plain, count(function.samples)),
         ]);
     }
-    let rest: &[FunctionRow] = &functions[shown..own];
-    if !rest.is_empty() {
-        let samples = rest.iter().map(|function| function.samples).sum();
-        let more = format!("{} {} more", look.rest(), count(rest.len() as u64));
+    let samples: u64 = functions[shown..].iter().map(|function| function.samples).sum();
+    let single = single_samples(all, |row| row.samples, &order);
+    let more = functions.len() - shown + single;
+    if more > 0 {
+        let more = format!("{} {} more", look.rest(), count(more as u64));
         let none = String::new;
-        table.rest(dim([more, none(), none(), none(), none(), count(samples)]));
+        table.rest(dim([more, none(), none(), none(), none(), count(samples + single as u64)]));
     }
     let mut lines = table.lines();
     let unnamed = functions[..shown].iter().filter_map(|function| function.unnamed.as_ref());
-    let others_named = functions.iter().any(|row| row.module == JIT_MODULE && row.unnamed.is_none());
+    let others_named = all.iter().any(|row| row.module == JIT_MODULE && row.unnamed.is_none());
     let remedies = unnamed.filter_map(|row| jit::remedy(row, run.window.is_some(), others_named));
     let told = |remedy: String| {
         let line = Line::new(look).add(Ink::Plain, "  ").add(Ink::Dim, "for names: ");
@@ -487,25 +516,72 @@ fn name(function: &FunctionRow) -> String {
     function.unnamed.as_ref().map_or_else(|| function.name.clone(), |row| jit::unnamed(row.runtime))
 }
 
-/// The sampled source lines. Nothing where no code has lines.
-pub(super) fn source_lines(run: &Run, look: Look, rows: usize) -> Vec<Line> {
+/// The sampled source lines, in the order of the functions. Nothing where no code has lines.
+pub(super) fn source_lines(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -> Vec<Line> {
     let Seen::Value(lines) = &run.lines else { return Vec::new() };
-    let columns = vec![text("", 16, 0), text("function", 10, 1), figure("share", 0), figure("samples", 3)];
-    let mut table = Table::new(look, "lines", columns);
-    let own = lines.iter().filter(|line| line.samples > 0).count();
-    if own == 0 {
+    let columns = vec![
+        text("", 16, 0),
+        text("function", 10, 1),
+        figure("total", 0),
+        figure("self", 0),
+        figure("samples", 3),
+    ];
+    let own = |at: usize| diagnosis.whose.lines.get(at).copied().unwrap_or(false);
+    let order = own_first(lines, |row| row.samples, |_| None, own);
+    if lines.iter().all(|line| line.samples == 0) {
         return Vec::new();
     }
-    for line in &lines[..rows_shown(own, rows)] {
+    let mut table = Table::new(look, "lines", columns);
+    let shown = rows_shown(order.len(), rows);
+    for line in order[..shown].iter().map(|at| &lines[*at]) {
         let file = line.file.rsplit('/').next().unwrap_or(&line.file);
         table.row(vec![
             (Ink::Plain, format!("{file}:{}", line.line)),
             (Ink::Plain, line.function.clone()),
+            (Ink::Plain, line.total.map(|total| share_of_one(total.value)).unwrap_or_default()),
             (Ink::Plain, interval(&line.share, look)),
             (Ink::Plain, count(line.samples)),
         ]);
     }
+    let samples: u64 = order[shown..].iter().map(|at| lines[*at].samples).sum();
+    let single = single_samples(lines, |row| row.samples, &order);
+    let more = order.len() - shown + single;
+    if more > 0 {
+        let more = format!("{} {} more", look.rest(), count(more as u64));
+        let none = String::new;
+        table.rest(dim([more, none(), none(), none(), count(samples + single as u64)]));
+    }
     table.lines()
+}
+
+/// Rows with this many samples say something. One sample is a share between 3 and 56 % of ten.
+const TOLD_FROM: u64 = 2;
+
+/// The positions of rows that are worth a line: the program's own first, of these those with the
+/// largest total; the others in their order, by self time.
+fn own_first<R>(
+    rows: &[R],
+    samples: fn(&R) -> u64,
+    total: fn(&R) -> Option<Share>,
+    own: impl Fn(usize) -> bool,
+) -> Vec<usize> {
+    let part = |at: usize| total(&rows[at]).map_or(0.0, |total| total.value);
+    // A caller without samples of its own counts where it leads to much.
+    let leads = |at: usize| own(at) && part(at) >= LEADS;
+    let told = (0..rows.len()).filter(|at| samples(&rows[*at]) >= TOLD_FROM || leads(*at));
+    let (mut owned, others): (Vec<usize>, Vec<usize>) = told.partition(|at| own(*at));
+    owned.sort_by(|a, b| part(*b).total_cmp(&part(*a)).then(a.cmp(b)));
+    owned.extend(others);
+    owned
+}
+
+/// The share from which on an own function without samples of its own has a row.
+const LEADS: f64 = 0.05;
+
+/// How many rows with a sample have none of these lines.
+fn single_samples<R>(rows: &[R], samples: fn(&R) -> u64, order: &[usize]) -> usize {
+    let told = |at: &usize| order.contains(at);
+    (0..rows.len()).filter(|at| samples(&rows[*at]) > 0 && !told(at)).count()
 }
 
 /// A share as its 95 % interval.

@@ -38,6 +38,46 @@ pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
     lines
 }
 
+/// The first findings for a page that fits a screen: `most` of them, and of `changes` what to do.
+pub(super) fn short(run: &Run, diagnosis: &Diagnosis, look: Look, most: usize, changes: usize) -> Vec<Line> {
+    if diagnosis.findings.is_empty() {
+        return nothing(run, diagnosis, look);
+    }
+    let mut lines = vec![Line::new(look).add(Ink::Bold, "what to change")];
+    for (at, finding) in diagnosis.findings.iter().take(most).enumerate() {
+        let line = Line::new(look).add(Ink::Plain, &format!(" {}. ", at + 1));
+        let line = line.add(Ink::Bold, &text(&finding.what, look));
+        let line = match at < changes {
+            true => line.add(Ink::Plain, ": ").add(Ink::Plain, &text(&finding.change, look)),
+            false => line,
+        };
+        lines.extend(cut(line.wrap(INDENT), look));
+        let line = Line::new(look).pad_to(INDENT).add(Ink::Plain, &saves(finding, run, look));
+        let more = format!("dwell explain {}", finding.cause.id);
+        lines.extend(line.add(Ink::Plain, "   ").glued(Ink::Dim, &more).wrap(INDENT));
+        lines.extend(probed(at, diagnosis, look));
+    }
+    let more = diagnosis.findings.len().saturating_sub(most);
+    if more > 0 {
+        lines.push(Line::new(look).add(Ink::Dim, &format!("  {more} more with --causes")));
+    }
+    lines
+}
+
+/// A finding that names much is cut: `--causes` has all of it.
+fn cut(mut lines: Vec<Line>, look: Look) -> Vec<Line> {
+    if lines.len() > SENTENCE_LINES {
+        lines.truncate(SENTENCE_LINES);
+        if let Some(last) = lines.pop() {
+            lines.push(last.cut_to(look.columns() - 2).add(Ink::Dim, look.rest()));
+        }
+    }
+    lines
+}
+
+/// Lines of a finding and what to change on a page that fits a screen.
+const SENTENCE_LINES: usize = 4;
+
 /// Where causes were looked for and none is there. An idle program has nothing to change.
 fn nothing(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
     if diagnosis.ruled_out.is_empty() || run.bound.class == Class::Idle {

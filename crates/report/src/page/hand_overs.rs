@@ -26,7 +26,7 @@ pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
         text("", 10, 0),
         text("wakes", 10, 0),
         text("through", 6, 4),
-        figure("times", 0),
+        figure("count", 0),
         figure("waited p50", 2),
         figure("runs after p50", 1),
         figure("p99", 3),

@@ -33,7 +33,7 @@ pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
 }
 
 /// The target, the length of the window, and how many threads were active.
-fn attached(window: &WindowSummary, run: &Run, look: Look) -> Line {
+pub(super) fn attached(window: &WindowSummary, run: &Run, look: Look) -> Line {
     let threads = window.threads_active + window.threads_idle;
     let who = format!("attached to {}", clean(&window.target, look.unicode));
     let many = format!(
@@ -57,7 +57,7 @@ fn counted_as(of: u64, one: &str, many: &str) -> String {
 }
 
 /// The whole that shares of the class refer to.
-fn of_the_whole(run: &Run) -> &'static str {
+pub(super) fn of_the_whole(run: &Run) -> &'static str {
     let one = run.window.as_ref().map(|window| window.threads_active == 1);
     match (one, time(run, State::Idle)) {
         (None, 0) => " of the wall clock",
@@ -113,7 +113,7 @@ fn figures(run: &Run, look: Look) -> Line {
 }
 
 /// How it ended, if not with status 0 or at the end of the window.
-fn ending(exit: Ending) -> Option<String> {
+pub(super) fn ending(exit: Ending) -> Option<String> {
     match exit {
         Ending::Code(0) | Ending::Window(WindowEnd::For | WindowEnd::Signal) => None,
         Ending::Window(WindowEnd::TargetGone) => Some("the window ended early: the target exited".to_owned()),
@@ -140,14 +140,25 @@ fn signal_name(signal: i32) -> Option<&'static str> {
 }
 
 fn verdict(run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
-    let bound = &run.bound;
-    let shares = bound.shares;
     let line = Line::new(look);
     if run.whole_ns() == 0 {
         return line.add(Ink::Plain, "the program finished too quickly to account for");
     }
+    let line = class(line, run, diagnosis, look);
+    let line = behind_own(line, run, diagnosis);
+    // Other time runnable or stopped belongs to no class, so the headline names it.
+    let Some(held_up_ns) = diagnosis.held_up_ns else { return line };
+    line.add(Ink::Warn, "; ")
+        .glued(Ink::Warn, &share(held_up_ns, run.whole_ns()))
+        .add(Ink::Warn, " is waiting for a CPU, or stopped")
+}
+
+/// The class and what it is by.
+pub(super) fn class(line: Line, run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
+    let bound = &run.bound;
+    let shares = bound.shares;
     let lead = |line: Line, label: &str| line.add(Ink::Bold, label).add(Ink::Plain, ": ");
-    let line = match bound.class {
+    match bound.class {
         Class::Cpu => {
             let line = lead(line, "CPU-bound").glued(Ink::Plain, &share_of_one(shares.user));
             let line = line.add(Ink::Plain, of_the_whole(run)).add(Ink::Plain, " is user code");
@@ -199,13 +210,7 @@ fn verdict(run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
                 }
             }
         }
-    };
-    let line = behind_own(line, run, diagnosis);
-    // Other time runnable or stopped belongs to no class, so the headline names it.
-    let Some(held_up_ns) = diagnosis.held_up_ns else { return line };
-    line.add(Ink::Warn, "; ")
-        .glued(Ink::Warn, &share(held_up_ns, run.whole_ns()))
-        .add(Ink::Warn, " is runnable without a CPU, or stopped")
+    }
 }
 
 /// Who had the CPUs instead, most first.
@@ -259,7 +264,7 @@ fn behind_own(line: Line, run: &Run, diagnosis: &Diagnosis) -> Line {
     let cpus = counted(u64::from(allowed.copied().unwrap_or(run.host.cpus)), "CPU");
     line.add(Ink::Plain, "; ")
         .glued(Ink::Plain, &share(ns, run.whole_ns()))
-        .add(Ink::Plain, " is run queue behind its own threads, which used ")
+        .add(Ink::Plain, " is waiting for a CPU behind its own threads, which used ")
         .glued(Ink::Plain, &format!("{:.1} of {cpus}", queue.cpus_used))
         .add(Ink::Plain, " and wanted ")
         .glued(Ink::Plain, &format!("{:.1}", queue.cpus_wanted))
@@ -286,7 +291,7 @@ fn points(points: f64) -> String {
 }
 
 /// The system call, or page faults, where one of them is at least half of the kernel time.
-fn mostly(line: Line, diagnosis: &Diagnosis) -> Line {
+pub(super) fn mostly(line: Line, diagnosis: &Diagnosis) -> Line {
     let what = match &diagnosis.kernel_work {
         None => return line,
         Some(KernelWork::Faults) => "page faults".to_owned(),

@@ -26,7 +26,7 @@ pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
 
 fn sentence(thread: &ThreadLedger, waits: &TimedWaits, look: Look) -> String {
     let did: Vec<String> =
-        [(waits.others_on_cpu_ns, "on a CPU"), (waits.others_runnable_ns, "in the run queue")]
+        [(waits.others_on_cpu_ns, "on a CPU"), (waits.others_runnable_ns, "waiting for a CPU")]
             .into_iter()
             .filter(|(ns, _)| *ns > 0)
             .map(|(ns, what)| format!("{what} for {}", duration(ns)))

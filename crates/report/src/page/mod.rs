@@ -16,6 +16,7 @@ mod peers;
 mod phases;
 mod places;
 mod run_queue;
+mod short;
 mod surroundings;
 mod threads;
 mod whole;
@@ -43,16 +44,16 @@ pub fn terminal(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
         Class::Io | Class::Idle => {
             parts.push(evidence::waits(run, diagnosis, look, 6));
             parts.extend(peers::tables(run, look, 2));
-            parts.push(evidence::functions_beside(run, look, 4));
+            parts.push(evidence::functions_beside(run, diagnosis, look, 4));
         }
         Class::Kernel => {
             parts.push(evidence::calls(run, look, 5));
-            parts.push(evidence::functions(run, look, 3));
+            parts.push(evidence::functions(run, diagnosis, look, 3));
             parts.push(evidence::locks(run, diagnosis, look, 3));
         }
         Class::Cpu => {
-            parts.push(evidence::functions(run, look, 7));
-            parts.push(evidence::source_lines(run, look, 5));
+            parts.push(evidence::functions(run, diagnosis, look, 7));
+            parts.push(evidence::source_lines(run, diagnosis, look, 5));
             parts.push(evidence::locks(run, diagnosis, look, 3));
         }
         Class::Mixed | Class::Starved => {
@@ -63,7 +64,7 @@ pub fn terminal(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
                         parts.extend(peers::tables(run, look, 2));
                     }
                     TimeKind::Kernel => parts.push(evidence::calls(run, look, 4)),
-                    TimeKind::User => parts.push(evidence::functions(run, look, 4)),
+                    TimeKind::User => parts.push(evidence::functions(run, diagnosis, look, 4)),
                 }
             }
         }
@@ -87,6 +88,11 @@ pub fn terminal(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
         }
     }
     page
+}
+
+/// The page that fits a screen: at most 30 lines of 80 columns.
+pub fn screen(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
+    short::page(run, diagnosis, look)
 }
 
 /// All causes of a run: those found with what they rest on, those ruled out and those that could

@@ -33,7 +33,7 @@ fn connections(all: &[ConnectionRow], look: Look, rows: usize) -> Vec<Line> {
     let columns = vec![
         text("", 14, 0),
         text("service", 5, 5),
-        figure("times", 0),
+        figure("count", 0),
         figure("waited", 0),
         figure("connect p50", 4),
         figure("round trip", 1),

@@ -52,7 +52,7 @@ pub(super) fn table(run: &Run, look: Look) -> Vec<Line> {
         figure("share", 0),
         text("", 10, 2),
         figure("time", 0),
-        figure("times", 1),
+        figure("count", 1),
     ];
     let mut table = Table::new(look, "where the time went", columns);
     for place in &places[..shown] {
@@ -63,7 +63,7 @@ pub(super) fn table(run: &Run, look: Look) -> Vec<Line> {
         let ink = Ink::Of(place.state);
         table.row(vec![
             (Ink::Plain, format!("{}{many}", place.who)),
-            (ink, place.state.name().into()),
+            (ink, words::state(place.state).into()),
             (Ink::Plain, place.reason()),
             (Ink::Plain, share(place.ns, run.whole_ns())),
             (ink, bar(place.ns, run.whole_ns(), look)),

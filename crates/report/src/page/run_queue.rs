@@ -22,7 +22,7 @@ pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
     }
     let columns =
         vec![text("", 14, 0), figure("PID", 1), text("", 8, 2), figure("time", 0), figure("share", 0)];
-    let mut table = Table::new(look, "run queue behind", columns);
+    let mut table = Table::new(look, "waiting for a CPU behind", columns);
     let shown = rows_shown(all.rows.len(), rows);
     let share = |ns: Ns| share_of_one(ns as f64 / all.total_ns.max(1) as f64);
     for row in &all.rows[..shown] {

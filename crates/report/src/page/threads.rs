@@ -39,12 +39,12 @@ struct Figure {
 }
 
 const FIGURES: [Figure; 7] = [
-    Figure { head: "on path", rank: 0, of: |row| row.on_path },
+    Figure { head: "critical path", rank: 0, of: |row| row.on_path },
     Figure { head: "user", rank: 0, of: |row| row.user },
     Figure { head: "kernel", rank: 0, of: |row| row.kernel },
-    Figure { head: "fault", rank: 1, of: |row| row.fault },
+    Figure { head: "page faults", rank: 1, of: |row| row.fault },
     Figure { head: "interrupt", rank: 2, of: |row| row.interrupt },
-    Figure { head: "runqueue", rank: 2, of: |row| row.runqueue },
+    Figure { head: "wait for CPU", rank: 2, of: |row| row.runqueue },
     Figure { head: "waiting", rank: 3, of: |row| row.waiting },
 ];
 

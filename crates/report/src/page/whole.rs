@@ -1,5 +1,6 @@
 //! The time of the whole job, extrapolated from this run's part of it.
 
+use super::words;
 use crate::Look;
 use crate::clean::clean;
 use crate::paint::{Ink, Line};
@@ -20,7 +21,8 @@ pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
     let mut states = whole.states.clone();
     states.sort_by_key(|(_, ns)| Reverse(*ns));
     for (at, (state, ns)) in states.iter().take(STATES).filter(|(_, ns)| *ns > 0).enumerate() {
-        line = line.add(Ink::Plain, if at == 0 { " " } else { ", " }).add(Ink::Of(*state), state.name());
+        line =
+            line.add(Ink::Plain, if at == 0 { " " } else { ", " }).add(Ink::Of(*state), words::state(*state));
         line = line.add(Ink::Plain, &format!(" {} ({})", duration(*ns), share(*ns, whole.wall_ns)));
     }
     let mut lines = line.wrap(2);

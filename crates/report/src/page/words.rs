@@ -20,7 +20,7 @@ pub(crate) fn reason(reason: &Reason) -> String {
         Reason::Wait(call, on) => match (call, target(on)) {
             (WaitCall::Syscall(name), Some(words)) => return format!("{name}, {words}"),
             (WaitCall::Unseen, Some(words)) => words,
-            (WaitCall::Fault, Some(words)) => return format!("fault, {words}"),
+            (WaitCall::Fault, Some(words)) => return format!("page fault, {words}"),
             (_, None) => return reason.to_string(),
         },
         Reason::None
@@ -41,6 +41,15 @@ pub(crate) fn target(target: &WaitTarget) -> Option<&'static str> {
         WaitTarget::AddressSpace => Some("address space lock"),
         WaitTarget::Nameless(TargetKind::Thread) => Some("another thread"),
         _ => None,
+    }
+}
+
+/// A state on the page.
+pub(crate) fn state(state: State) -> &'static str {
+    match state {
+        State::Runqueue => "waiting for a CPU",
+        State::Fault => "page faults",
+        state => state.name(),
     }
 }
 
@@ -87,7 +96,7 @@ mod tests {
                 Reason::Wait(WaitCall::Syscall("mmap".into()), WaitTarget::AddressSpace),
                 "mmap, address space lock",
             ),
-            (Reason::Wait(WaitCall::Fault, WaitTarget::AddressSpace), "fault, address space lock"),
+            (Reason::Wait(WaitCall::Fault, WaitTarget::AddressSpace), "page fault, address space lock"),
         ] {
             assert_eq!(reason(&said), words);
         }

@@ -13,10 +13,11 @@
 //!
 //! To fit a screen, in this order: recursion is folded into the function that began it; a function
 //! below a least share counts for its caller; a function with a single callee shares the row of the
-//! callee; and the least share is raised from 1 % until the rows are few enough. Each row left is a
-//! function with self time, or one that calls several.
+//! callee; and the least share is raised from 1 % until the rows are few enough, that of the
+//! program's own functions last. Each row left is a function with self time, one that calls
+//! several, or the innermost one of the program's own. Functions of scripts have their lines.
 
-use super::layout::{FlameRow, Kind, rows};
+use super::layout::{FlameRow, Kind, Least, rows};
 use super::names::short;
 use super::strip::{Strip, fill};
 use super::tree::{Label, Shape, Time, Tree};
@@ -30,7 +31,7 @@ use std::ops::Range;
 
 /// What to show, and how.
 #[derive(Debug, Clone, Copy)]
-pub struct FlameOptions {
+pub struct FlameOptions<'a> {
     /// What the output supports. The view has 40 to 240 columns.
     pub look: Look,
     /// The most rows of functions; head and notes are a few more.
@@ -39,12 +40,15 @@ pub struct FlameOptions {
     pub apart: bool,
     /// Idle threads are shown too. Otherwise they are in the notes, if other threads were busy.
     pub idle: bool,
+    /// For each frame of the profile whether it is the program's own code. Where that is not known,
+    /// scripts are.
+    pub own: &'a [bool],
 }
 
-impl FlameOptions {
+impl FlameOptions<'_> {
     /// The usual view.
     pub fn new(look: Look) -> Self {
-        FlameOptions { look, rows: 18, apart: false, idle: false }
+        FlameOptions { look, rows: 18, apart: false, idle: false, own: &[] }
     }
 }
 
@@ -55,7 +59,8 @@ const HOT: Ns = 10;
 pub fn flame(profile: &Profile, options: &FlameOptions) -> String {
     let idle = if options.idle { Vec::new() } else { idle_threads(profile) };
     let shape = Shape { fold: true, apart: options.apart };
-    let tree = Tree::new(profile, shape, |weight| !idle.contains(&weight.thread));
+    let mut tree = Tree::new(profile, shape, |weight| !idle.contains(&weight.thread));
+    tree.mark_own(options.own);
     let total = tree.total();
     if total.sum() == 0 {
         return String::new();
@@ -72,7 +77,7 @@ pub fn flame(profile: &Profile, options: &FlameOptions) -> String {
     for row in &rows {
         callers.truncate(row.depth);
         let cells = strip.cells(row.start, row.total.sum(), callers.last().unwrap_or(&strip.all()));
-        lines.push(view.row(row, &strip, &cells, least).cut_to(columns));
+        lines.push(view.row(row, &strip, &cells, least.own).cut_to(columns));
         callers.push(cells);
     }
     lines.extend(view.notes(&idle, least));
@@ -250,22 +255,29 @@ impl View<'_> {
         Some((Some(state), text))
     }
 
-    /// The source line that has most of the self time.
+    /// The source line that has most of the self time; of a script's function without such time that
+    /// from which it called others.
     fn line_of(&self, branch: u32, row: &FlameRow, least: Ns) -> Option<String> {
-        let (frame, _) = self.tree.branches[branch as usize].hottest.filter(|_| row.own.sum() >= least)?;
+        let branch = &self.tree.branches[branch as usize];
+        let (frame, _) = branch.hottest.filter(|_| row.own.sum() >= least).or(branch.at)?;
         let (file, line) = self.profile.frames.get(frame as usize)?.source.as_ref()?;
         let file = clean(file.rsplit('/').next().unwrap_or(file), self.look.unicode);
         Some(if *line > 0 { format!("{file}:{line}") } else { file })
     }
 
     /// What the picture omits.
-    fn notes(&self, idle: &[u32], least: Ns) -> Vec<Line> {
+    fn notes(&self, idle: &[u32], least: Least) -> Vec<Line> {
         let mut notes = Vec::new();
         if self.tree.branches.iter().any(|branch| branch.recursive) {
             let mark = if self.look.unicode { "↻" } else { "*" };
             notes.push(format!("{mark} recursive, folded"));
         }
-        notes.push(format!("functions below {} counted in callers", share(least, self.total.sum())));
+        let [own, other] = [least.own, least.other].map(|ns| share(ns, self.total.sum()));
+        notes.push(if own == other {
+            format!("functions below {own} counted in callers")
+        } else {
+            format!("functions below {other} counted in callers, one's own below {own}")
+        });
         if !idle.is_empty() {
             let mut time = Time::default();
             for weight in self.profile.weights.iter().filter(|weight| idle.contains(&weight.thread)) {

@@ -1,6 +1,6 @@
 //! The source lines of one function, each with its share of the function's time.
 //!
-//! A line's *self* time is that of stacks that end there; its time *with callees* that of stacks
+//! A line's *self* time is that of stacks that end there; its *total* that of stacks
 //! that contain it, counted once however often a recursion repeats it. Shares are of the function's
 //! total time; their intervals come from the number of stacks. The caller passes the
 //! reader of source text, since this crate reads no files; without text the lines are shown by
@@ -231,7 +231,7 @@ impl Table<'_> {
                 line.add(Ink::Dim, &format!("; {} of this name", counted(others as u64, "other function")));
         }
         let mut heads = Line::new(self.look).pad_to(NUMBER - 4).add(Ink::Dim, "line");
-        heads = heads.pad_to(NUMBER + WIDE - 12).add(Ink::Dim, "with callees");
+        heads = heads.pad_to(NUMBER + WIDE - 5).add(Ink::Dim, "total");
         for (index, head) in ["self", "on CPU", "waiting"].into_iter().take(self.columns_shown()).enumerate()
         {
             heads = heads.pad_to(NUMBER + WIDE + NARROW * (index + 1) - width(head)).add(Ink::Dim, head);

@@ -81,6 +81,13 @@ pub(super) struct Branch {
     pub(super) script: bool,
     /// The frame that has most of `own`, for its source line, with its time.
     pub(super) hottest: Option<(u32, Ns)>,
+    /// Of a script's function, the frame that has most of `total`: the line that it was at, with
+    /// its time.
+    pub(super) at: Option<(u32, Ns)>,
+    /// It is the program's own function, or leads to one. Of a tree without own functions, none.
+    pub(super) leads_to_own: bool,
+    /// It is the program's own function.
+    pub(super) own_code: bool,
     function: u32,
 }
 
@@ -108,7 +115,7 @@ impl Tree {
         let functions = functions(&profile.frames);
         let mut tree = Tree::default();
         let mut places = HashMap::new();
-        let mut hot = HashMap::<(u32, u32), Ns>::new();
+        let (mut hot, mut lines) = (HashMap::<(u32, u32), Ns>::new(), HashMap::<(u32, u32), Ns>::new());
         let names = if shape.apart { first_of_name(&profile.threads) } else { Vec::new() };
         // There is one forest for all threads, or one per thread name.
         let mut placed = HashMap::<(Option<u32>, u32), u32>::new();
@@ -123,14 +130,19 @@ impl Tree {
             let frame = profile.nodes[weight.node as usize].frame;
             let ns = hot.entry((branch, frame)).or_default();
             *ns = ns.saturating_add(weight.ns);
+            // Only the picture has lines of functions that called others.
+            if shape.fold {
+                for (branch, frame) in scripts(profile, weight.node, thread, &placed) {
+                    let ns = lines.entry((branch, frame)).or_default();
+                    *ns = ns.saturating_add(weight.ns);
+                }
+            }
         }
         for ((branch, frame), ns) in hot {
-            let hottest = &mut tree.branches[branch as usize].hottest;
-            if hottest
-                .is_none_or(|(known, most)| (ns, std::cmp::Reverse(frame)) > (most, std::cmp::Reverse(known)))
-            {
-                *hottest = Some((frame, ns));
-            }
+            keep_larger(&mut tree.branches[branch as usize].hottest, frame, ns);
+        }
+        for ((branch, frame), ns) in lines {
+            keep_larger(&mut tree.branches[branch as usize].at, frame, ns);
         }
         if !shape.apart {
             for moment in &profile.moments {
@@ -202,7 +214,7 @@ impl Tree {
         if branch == next {
             let (own, total) = Default::default();
             let children = Vec::new();
-            let hottest = None;
+            let (hottest, at) = (None, None);
             self.branches.push(Branch {
                 label,
                 parent,
@@ -212,6 +224,9 @@ impl Tree {
                 recursive: false,
                 script: false,
                 hottest,
+                at,
+                leads_to_own: false,
+                own_code: false,
                 function,
             });
             match parent {
@@ -265,12 +280,58 @@ impl Tree {
         largest_first(&mut self.roots);
     }
 
+    /// Marks the program's own functions, and those that lead to them: `own` says for each frame of
+    /// the profile whether it is. Where nothing is said, scripts are.
+    pub(super) fn mark_own(&mut self, own: &[bool]) {
+        for index in (0..self.branches.len()).rev() {
+            let branch = &mut self.branches[index];
+            branch.own_code = match branch.label {
+                Label::Function(frame) => own.get(frame as usize).copied().unwrap_or(branch.script),
+                Label::Thread(_) => false,
+            };
+            branch.leads_to_own |= branch.own_code;
+            if let (true, Some(parent)) = (branch.leads_to_own, branch.parent) {
+                self.branches[parent as usize].leads_to_own = true;
+            }
+        }
+    }
+
     /// Time of all roots.
     pub(super) fn total(&self) -> Time {
         self.roots.iter().fold(Time::default(), |mut sum, root| {
             sum.add_all(&self.branches[*root as usize].total);
             sum
         })
+    }
+}
+
+/// The branches of the scripts' functions that a node was called by, each with its frame there. One
+/// of a recursion comes once for each call.
+fn scripts(
+    profile: &Profile,
+    node: u32,
+    thread: Option<u32>,
+    placed: &HashMap<(Option<u32>, u32), u32>,
+) -> Vec<(u32, u32)> {
+    let caller = |node: &u32| {
+        let caller = profile.nodes.get(*node as usize)?.caller;
+        caller.filter(|caller| caller < node)
+    };
+    let nodes = std::iter::successors(Some(node), caller);
+    let of = |node: u32| {
+        let frame = profile.nodes.get(node as usize)?.frame;
+        let script = profile.frames.get(frame as usize)?.language == Language::Python;
+        script.then_some(())?;
+        Some((*placed.get(&(thread, node))?, frame))
+    };
+    nodes.filter_map(of).collect()
+}
+
+/// Of equals the first frame stays, so that the picture is the same each time.
+fn keep_larger(kept: &mut Option<(u32, Ns)>, frame: u32, ns: Ns) {
+    let larger = |(known, most): (u32, Ns)| (ns, std::cmp::Reverse(frame)) > (most, std::cmp::Reverse(known));
+    if kept.is_none_or(larger) {
+        *kept = Some((frame, ns));
     }
 }
 

@@ -23,6 +23,11 @@ fn terminal(run: &model::Run, look: Look) -> String {
 
 const PLAIN: Look = Look { width: 80, colour: false, unicode: true };
 
+/// The page that fits a screen.
+fn screen(run: &model::Run, look: Look) -> String {
+    dwell_report::screen(run, &samples::diagnosis(run), look)
+}
+
 /// The page without its colours.
 fn strip_colour(page: &str) -> String {
     let mut pieces = page.split('\x1b');
@@ -83,7 +88,45 @@ fn colour_changes_nothing_but_colour_and_is_always_switched_off() {
 }
 
 #[test]
-fn a_usual_page_fits_a_screen() {
+fn the_page_for_a_screen_fits_it_whatever_the_run() {
+    for (name, run) in samples::all() {
+        check_page(&format!("{name}-screen-80"), &screen(&run, PLAIN));
+        for width in [80, 81, 97, 120, 200] {
+            for (colour, unicode) in [(false, true), (true, true), (true, false), (false, false)] {
+                let page = screen(&run, Look { width, colour, unicode });
+                let plain = if colour { strip_colour(&page) } else { page.clone() };
+                assert!(plain.lines().count() <= 30, "{name} at {width}\n{plain}");
+                assert!(unicode || page.is_ascii(), "{name} at {width}: not ASCII\n{page}");
+                for line in plain.lines() {
+                    let wide: usize = line.chars().map(|char| char.width().unwrap_or(0)).sum();
+                    assert!(wide <= usize::from(width), "{name} at {width}: {wide} columns\n{line}");
+                    assert!(!line.chars().any(char::is_control), "{name} at {width}: {line:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_qualifies_the_figures_stands_below_the_sentence() {
+    let mut run = samples::ls();
+    run.coverage.host_busy = Seen::Value(0.6);
+    run.coverage.lost_events = Seen::Value(12);
+    let page = screen(&run, PLAIN);
+    let at = |said: &str| {
+        let line = page.lines().position(|line| line.contains(said));
+        line.unwrap_or_else(|| panic!("{said:?} is not on\n{page}"))
+    };
+    let sentence = at("kernel-bound: in the kernel ");
+    assert!(at("! a busy host: other programs used 60 % of the CPUs") <= sentence + 2, "{page}");
+    assert!(at("! 12 events lost") <= sentence + 3, "{page}");
+    assert!(page.contains("-v: all tables"), "{page}");
+    let degraded = screen(&samples::degraded(), PLAIN);
+    assert!(degraded.contains("no data: system calls") && degraded.contains("\ntry: "), "{degraded}");
+}
+
+#[test]
+fn a_usual_page_with_all_tables_is_not_much_more() {
     for (name, run) in samples::all() {
         // What is missing is named at length, and hostile notes are as long as they like.
         if !matches!(name, "hostile" | "degraded") {

@@ -26,7 +26,7 @@ pub(super) static CAUSE: Cause = Cause {
         rule: "A function that takes a lock is on the stacks of the waits, which are a hundredth of the time or more, and \
                the run would end earlier without them. With less there is no clock for the lock. A condition, a barrier, a \
                semaphore and the end of a thread are waited for in the same call, and are no locks.",
-        else_it_could_be: "A holder that waits for its CPU (`during the waits: runqueue`) suffers from others, not from the \
+        else_it_could_be: "A holder that waits for its CPU (`during the waits: waiting for a CPU`) suffers from others, not from the \
                            lock. A lock that is only tried in a loop shows as CPU time.",
         change: "Take the lock for what the threads share and for nothing else: wait, read, write and compute outside of it. \
                  One lock for each part of the data, or a lock that readers share, lets more threads in.",

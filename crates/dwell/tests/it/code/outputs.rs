@@ -153,7 +153,7 @@ fn an_ordinary_user_has_functions_and_lines_too() {
         let mut launcher = Command::new("setpriv");
         launcher.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(dir.join("dwell"));
         launcher
-            .args(["run", "--json", text(&json), "--folded", text(&folded), "--"])
+            .args(["run", "-v", "--json", text(&json), "--folded", text(&folded), "--"])
             .arg(dir.join("shares"));
         let output = launcher.current_dir("/").output().expect("setpriv starts");
         let page = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -249,6 +249,7 @@ pub(crate) fn coded_by(launcher: &mut Command, options: &[&str], command: &[&str
     // Calls traced in slices leave waits with fewer stacks.
     launcher.args([
         "run",
+        "-v",
         "--max-overhead",
         "none",
         "--flame",

@@ -125,7 +125,7 @@ pub(crate) fn run_as(
     use std::io::{BufRead, BufReader, Read};
     let (json, page) = (fresh("run.json"), fresh("page.txt"));
     let kept = std::fs::File::create(&page).expect("a file for the page");
-    launcher.arg(dwell()).arg("run").args(EXACT).arg("--json").arg(&json).arg("--").args(command);
+    launcher.arg(dwell()).args(["run", "-v"]).args(EXACT).arg("--json").arg(&json).arg("--").args(command);
     launcher.stdin(input).stdout(Stdio::piped()).stderr(kept);
     let mut child = launcher.spawn().expect("dwell starts");
     let mut reader = BufReader::new(child.stdout.take().expect("a pipe was asked for"));
@@ -145,7 +145,7 @@ pub(crate) fn run_as(
 /// The same with nothing to read and with the program's output in a file: `out`.
 pub(crate) fn run_into(launcher: &mut Command, command: &[&str], out: &Path) -> Told {
     let (json, page) = (fresh("run.json"), fresh("page.txt"));
-    launcher.arg(dwell()).arg("run").args(EXACT).arg("--json").arg(&json).arg("--").args(command);
+    launcher.arg(dwell()).args(["run", "-v"]).args(EXACT).arg("--json").arg(&json).arg("--").args(command);
     let status = redirect(launcher, out, &page).status().expect("dwell starts");
     let page = take(&page);
     let text = take(&json);

@@ -93,7 +93,7 @@ pub(crate) fn schema() -> &'static jsonschema::Validator {
 /// `command` is dwell with its verb, `json` a file that it may write. What holds of every window is
 /// checked.
 pub(crate) fn attach(command: &mut Command, json: &Path, args: &[&str], meanwhile: impl FnOnce(u32)) -> Told {
-    command.arg("--json").arg(json).args(args);
+    command.arg("-v").arg("--json").arg(json).args(args);
     let child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     meanwhile(child.id());
     let output = child.wait_with_output().unwrap();

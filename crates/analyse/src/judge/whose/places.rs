@@ -1,0 +1,269 @@
+//! The account by the code that it is of.
+//!
+//! A wait is of the function that its row's stack leads to. Time in user code has no stack at each
+//! nanosecond: that of a thread is divided as its samples are. Kernel time and page faults are known
+//! by system call; they are a function's where nearly all samples of the thread in the kernel are.
+
+use super::Evidence;
+use super::frames::{Own, OwnFrames, of_frame, shown};
+use model::profile::{Activity, Profile};
+use model::wait::StackFrame;
+use model::whose::CodePlace;
+use model::{Ns, Pid, Reason, State, Step, Tid};
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Samples of a thread in the kernel from which on they tell whose its system calls are, and the
+/// part of them that one function must have.
+const SAMPLES: u64 = 5;
+const NEARLY_ALL: f64 = 0.9;
+
+/// The samples of one function in one thread and one mode.
+#[derive(Debug, Default)]
+struct Samples {
+    ns: Ns,
+    count: u64,
+    lines: BTreeMap<u32, Ns>,
+}
+
+/// A function: name and file without its directories.
+type Function = (String, String);
+
+/// Of each thread and mode its samples, by function; none for those that lead to no own code.
+type Sampled = FxHashMap<(Pid, Tid, bool), BTreeMap<Option<Function>, Samples>>;
+
+/// A place as it is added up.
+#[derive(Debug, Default)]
+struct Sum {
+    code: Option<StackFrame>,
+    lines: BTreeMap<u32, Ns>,
+    reasons: BTreeMap<String, (Ns, Option<Reason>)>,
+    threads: BTreeSet<(Pid, Tid)>,
+    ns: Ns,
+    count: u64,
+    sampled: bool,
+}
+
+pub(super) fn of(evidence: &Evidence<'_>, frames: &OwnFrames<'_>) -> Vec<CodePlace> {
+    let (sampled, code) = samples(evidence.profile);
+    let mut waits = FxHashMap::default();
+    for wait in evidence.waits {
+        let own = wait.stack.value().and_then(|stack| Some(stack[frames.own_in(stack)?].clone()));
+        waits.insert((wait.reason, Reason::Wait(wait.call.clone(), wait.on.clone())), own);
+    }
+    let mut sums = BTreeMap::<(String, State, Option<Function>, String), Sum>::new();
+    for step in evidence.path.iter().filter(|step| step.ns > 0) {
+        let parts: Vec<(Option<StackFrame>, Ns, &BTreeMap<u32, Ns>)> = match step.state {
+            State::User | State::Kernel | State::Fault => divided(step, &sampled, &code),
+            state => {
+                let own = waits.get(&(state, step.reason.clone())).cloned().flatten();
+                vec![(own, step.ns, &NO_LINES)]
+            }
+        };
+        let divided = parts.len() > 1;
+        for (frame, ns, lines) in parts {
+            let function = frame.as_ref().map(function);
+            let queued = step.state == State::Runqueue;
+            let merged_by = if queued { String::new() } else { step.reason.to_string() };
+            let sum = sums.entry((step.process.clone(), step.state, function, merged_by)).or_default();
+            for (line, ns) in lines {
+                *sum.lines.entry(*line).or_default() += ns;
+            }
+            sum.code = sum.code.take().or(frame);
+            let reason = sum.reasons.entry(step.reason.to_string()).or_default();
+            reason.0 += ns;
+            reason.1.get_or_insert_with(|| step.reason.clone());
+            sum.threads.insert((step.pid, step.tid));
+            sum.ns += ns;
+            sum.count += step.count;
+            sum.sampled |= divided;
+        }
+    }
+    let mut places: Vec<CodePlace> =
+        sums.into_iter().map(|((process, state, ..), sum)| place(process, state, sum)).collect();
+    // Among equals the map's order stays: by name.
+    places.sort_by_key(|place| Reverse(place.ns));
+    places
+}
+
+static NO_LINES: BTreeMap<u32, Ns> = BTreeMap::new();
+
+fn place(process: String, state: State, sum: Sum) -> CodePlace {
+    let line =
+        sum.lines.iter().filter(|(line, _)| **line > 0).max_by_key(|(line, ns)| (**ns, Reverse(**line)));
+    let code = sum.code.map(|frame| match (line, frame.source) {
+        (Some((line, _)), Some((file, _))) => StackFrame { source: Some((file, *line)), ..frame },
+        (_, source) => StackFrame { source, ..frame },
+    });
+    let other_reasons = sum.reasons.len() as u64 - 1;
+    let leading = sum.reasons.into_values().max_by_key(|(ns, _)| *ns).and_then(|(_, reason)| reason);
+    CodePlace {
+        process,
+        threads: sum.threads.len() as u64,
+        code,
+        state,
+        reason: leading.unwrap_or(Reason::None),
+        other_reasons,
+        ns: sum.ns,
+        count: sum.count,
+        sampled: sum.sampled,
+    }
+}
+
+fn function(frame: &StackFrame) -> Function {
+    let file = frame.source.as_ref().map(|(file, _)| file.clone()).unwrap_or_default();
+    (frame.function.clone(), file)
+}
+
+/// The samples on CPUs by thread and own function, and a frame of each function.
+fn samples(profile: &Profile) -> (Sampled, BTreeMap<Function, StackFrame>) {
+    let own_of = own_of_nodes(profile);
+    let (mut sampled, mut code) = (Sampled::default(), BTreeMap::new());
+    for weight in &profile.weights {
+        let in_kernel = match weight.doing {
+            Activity::User => false,
+            Activity::Kernel => true,
+            Activity::Interrupt | Activity::Waiting(_) => continue,
+        };
+        let Some(thread) = profile.threads.get(weight.thread as usize) else { continue };
+        let frame = own_of[weight.node as usize].map(|(frame, _)| shown(&profile.frames[frame as usize]));
+        let of_thread = sampled.entry((thread.pid, thread.tid, in_kernel)).or_default();
+        let sum = of_thread.entry(frame.as_ref().map(function)).or_default();
+        sum.ns += weight.ns;
+        sum.count += weight.count;
+        if let Some(frame) = frame {
+            let line = frame.source.as_ref().map_or(0, |(_, line)| *line);
+            *sum.lines.entry(line).or_default() += weight.ns;
+            code.entry(function(&frame)).or_insert(frame);
+        }
+    }
+    (sampled, code)
+}
+
+/// For each node the own frame of the stack that ends there, with its kind: the innermost of the
+/// best kind. Callers stand before what they call.
+fn own_of_nodes(profile: &Profile) -> Vec<Option<(u32, Own)>> {
+    let owns: Vec<Own> = profile.frames.iter().map(of_frame).collect();
+    let mut own_of: Vec<Option<(u32, Own)>> = Vec::with_capacity(profile.nodes.len());
+    for node in &profile.nodes {
+        let callers = node.caller.and_then(|caller| own_of[caller as usize]);
+        let own = owns[node.frame as usize];
+        let is = own >= Own::Unplaced && callers.is_none_or(|(_, callers)| own >= callers);
+        own_of.push(if is { Some((node.frame, own)) } else { callers });
+    }
+    own_of
+}
+
+/// A step on a CPU by functions: its parts sum to it.
+fn divided<'a>(
+    step: &Step,
+    sampled: &'a Sampled,
+    code: &BTreeMap<Function, StackFrame>,
+) -> Vec<(Option<StackFrame>, Ns, &'a BTreeMap<u32, Ns>)> {
+    let whole = || vec![(None, step.ns, &NO_LINES)];
+    let in_kernel = step.state != State::User;
+    let Some(functions) = sampled.get(&(step.pid, step.tid, in_kernel)) else { return whole() };
+    let all: u128 = functions.values().map(|of| u128::from(of.ns)).sum();
+    let count: u64 = functions.values().map(|of| of.count).sum();
+    let frame = |name: &Option<Function>| name.as_ref().and_then(|name| code.get(name).cloned());
+    if all == 0 {
+        return whole();
+    }
+    if in_kernel {
+        let leading = functions
+            .iter()
+            .max_by_key(|(_, of)| of.ns)
+            .filter(|(_, of)| count >= SAMPLES && of.ns as f64 >= all as f64 * NEARLY_ALL);
+        return leading.map_or_else(whole, |(name, of)| vec![(frame(name), step.ns, &of.lines)]);
+    }
+    let (mut so_far, mut given) = (0u128, 0);
+    let part = |(name, of): (&Option<Function>, &'a Samples)| {
+        so_far += u128::from(of.ns);
+        let upto = (u128::from(step.ns) * so_far / all) as Ns;
+        let ns = upto - given;
+        given = upto;
+        (frame(name), ns, &of.lines)
+    };
+    functions.iter().map(part).filter(|(_, ns, _)| *ns > 0).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::of as whose;
+    use super::*;
+    use crate::judge::own_code::tests::{Told, at, native};
+    use crate::judge::samples;
+    use model::profile::Frame;
+    use model::recording::{Language, Tier};
+    use model::wait::{WaitCall, WaitTarget};
+    use model::{Run, Seen};
+
+    fn step(state: State, reason: Reason, ns: Ns) -> Step {
+        Step { pid: 100, tid: 100, process: "python3".into(), state, reason, ns, count: 1 }
+    }
+
+    fn told(run: &Run, profile: &Profile) -> Vec<String> {
+        let whose = whose(&Evidence::of(Tier::Bpf, run, profile));
+        let places = whose.places.iter();
+        places
+            .map(|place| {
+                let code = place.code.as_ref().map(ToString::to_string).unwrap_or_default();
+                format!("{} {code} {} {}", place.state.name(), place.reason, place.ns)
+            })
+            .collect()
+    }
+
+    fn script(function: &str, line: u32) -> Frame {
+        Frame { language: Language::Python, ..at(native("fetch.py", function), "/me/fetch.py", line) }
+    }
+
+    #[test]
+    fn user_time_is_divided_as_samples_are_and_sums_to_itself() {
+        let interpreter = native("python3.11", "PyObject_Free");
+        let profile = Told::default()
+            .stack(2, Activity::User, &[interpreter.clone(), script("step", 7)])
+            .stack(1, Activity::User, &[interpreter.clone(), script("step", 8)])
+            .stack(4, Activity::User, &[interpreter, script("load", 3)])
+            .0;
+        let mut run = samples::run(&[(State::User, 100)]);
+        run.path = vec![step(State::User, Reason::None, 100)];
+        assert_eq!(told(&run, &profile), ["user load (fetch.py:3)  57", "user step (fetch.py:7)  43"]);
+    }
+
+    #[test]
+    fn a_wait_is_of_the_script_that_called_it_and_not_of_its_interpreter() {
+        let mut run = samples::run(&[(State::Network, 100)]);
+        let on = WaitTarget::TimeLimit;
+        let mut wait = samples::wait(State::Network, on.clone(), &[]);
+        wait.call = WaitCall::Syscall("recvfrom".into());
+        let frames = [
+            "recv (recv.c:28)",
+            "_PyEval_EvalFrame (pycore_ceval.h:73)",
+            "price (fetch.py:3)",
+            "<module> (fetch.py:9)",
+        ];
+        wait.stack = Seen::Value(frames.map(StackFrame::from).to_vec());
+        let reason = Reason::Wait(wait.call.clone(), on);
+        run.path = vec![step(State::Network, reason, 100)];
+        run.waits = vec![wait];
+        let profile = Profile::default();
+        assert_eq!(whose(&Evidence::of(Tier::Bpf, &run, &profile)).waits, [Some(2)]);
+        assert!(
+            told(&run, &profile)[0].starts_with("network price (fetch.py:3) "),
+            "{:?}",
+            told(&run, &profile)
+        );
+    }
+
+    #[test]
+    fn kernel_time_is_a_functions_only_where_nearly_all_samples_are() {
+        let mut run = samples::run(&[(State::Kernel, 100)]);
+        run.path = vec![step(State::Kernel, Reason::Syscall("read".into()), 100)];
+        let kernel = Frame { language: Language::Kernel, ..native("[kernel]", "vfs_read") };
+        let one = Told::default().stack(9, Activity::Kernel, &[kernel.clone(), script("load", 3)]);
+        assert_eq!(told(&run, &one.0), ["kernel load (fetch.py:3) read 100"]);
+        let two = one.stack(9, Activity::Kernel, &[kernel, script("save", 4)]);
+        assert_eq!(told(&run, &two.0), ["kernel  read 100"]);
+    }
+}

@@ -1,0 +1,74 @@
+//! The page that fits a screen: what a run is bound by in one sentence, what qualifies that, the
+//! bar, what to change, the few places that have nearly all of the time, and what it rests on. The
+//! page with all tables has the rest.
+
+mod places;
+mod qualifiers;
+mod rests_on;
+mod sentence;
+
+use super::{account, by_size, findings, headline, whole};
+use crate::Look;
+use crate::command;
+use crate::fit::SCREEN_LINES;
+use crate::paint::{Ink, Line, joined};
+use model::{Diagnosis, Run};
+
+/// What is shown of findings and places; the first that fits is.
+#[derive(Debug, Clone, Copy)]
+struct Room {
+    /// Findings, and of how many of these what to change.
+    findings: usize,
+    changes: usize,
+    places: usize,
+}
+
+const ROOMS: [Room; 8] = [
+    Room { findings: 3, changes: 3, places: 6 },
+    Room { findings: 3, changes: 3, places: 4 },
+    Room { findings: 3, changes: 2, places: 4 },
+    Room { findings: 3, changes: 1, places: 4 },
+    Room { findings: 2, changes: 1, places: 4 },
+    Room { findings: 2, changes: 1, places: 3 },
+    Room { findings: 1, changes: 1, places: 3 },
+    Room { findings: 1, changes: 1, places: 2 },
+];
+
+/// The page, with a newline after each line.
+pub(crate) fn page(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
+    let mut head = match &run.window {
+        Some(window) => first(headline::attached(window, run, look).wrap(2), 2, look),
+        None => vec![command::line(&run.command, look)],
+    };
+    head.extend(first(sentence::line(run, diagnosis, look).wrap(2), 4, look));
+    head.extend(qualifiers::lines(run, diagnosis, look));
+    let mut bar = account::short(run, &by_size(run), look);
+    bar.extend(whole::lines(run, look));
+    let end = rests_on::lines(run, diagnosis, look);
+    let parts = |room: &Room| {
+        let found = findings::short(run, diagnosis, look, room.findings, room.changes);
+        let places = places::table(run, diagnosis, look, room.places);
+        [head.clone(), bar.clone(), found, places, end.clone()]
+    };
+    let pages = ROOMS.iter().map(|room| joined(&parts(room)));
+    let mut page = String::new();
+    for (at, candidate) in pages.enumerate() {
+        let fits = candidate.lines().count() <= SCREEN_LINES;
+        page = candidate;
+        if fits || at + 1 == ROOMS.len() {
+            break;
+        }
+    }
+    page
+}
+
+/// Not more than so many lines of a paragraph.
+fn first(mut lines: Vec<Line>, most: usize, look: Look) -> Vec<Line> {
+    if lines.len() > most {
+        lines.truncate(most);
+        if let Some(last) = lines.pop() {
+            lines.push(last.cut_to(look.columns() - 2).add(Ink::Dim, look.rest()));
+        }
+    }
+    lines
+}

@@ -1,0 +1,89 @@
+//! The few places that have nearly all of the time, by the program's own code.
+
+use super::super::words;
+use crate::Look;
+use crate::paint::{Ink, Line};
+use crate::table::{Table, figure, text};
+use crate::units::{count, counted, duration, share};
+use model::whose::CodePlace;
+use model::{Diagnosis, Ns, Reason, Run, State};
+use std::collections::BTreeSet;
+
+/// The part of the time that is enough.
+const ENOUGH_PERCENT: u128 = 90;
+
+pub(super) fn table(run: &Run, diagnosis: &Diagnosis, look: Look, most: usize) -> Vec<Line> {
+    let places = &diagnosis.whose.places;
+    let whole_ns = run.whole_ns();
+    let mut shown = 0;
+    let mut so_far: u128 = 0;
+    while shown < places.len().min(most) && so_far * 100 < u128::from(whole_ns) * ENOUGH_PERCENT {
+        so_far += u128::from(places[shown].ns);
+        shown += 1;
+    }
+    let (rows, rest) = places.split_at(shown);
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let processes: BTreeSet<&str> = rows.iter().map(|place| place.process.as_str()).collect();
+    // Of one process, its name stands in for code that is not known.
+    let with_process = processes.len() > 1 && rows.iter().any(|place| place.code.is_some());
+    let mut columns = vec![text("", 16, 0)];
+    columns.extend(with_process.then(|| text("", 8, 1)));
+    columns.extend([text("", 17, 0), text("", 10, 2), figure("share", 0), figure("time", 0)]);
+    let mut table = Table::new(look, "where the time went", columns);
+    for place in rows {
+        let first =
+            code(place).unwrap_or_else(|| if with_process { String::new() } else { process(place, look) });
+        let mut cells = vec![(Ink::Plain, first)];
+        cells.extend(with_process.then(|| (Ink::Plain, process(place, look))));
+        cells.extend([
+            (Ink::Of(place.state), words::state(place.state).to_owned()),
+            (Ink::Plain, reason(place)),
+            (Ink::Plain, share(place.ns, whole_ns)),
+            (Ink::Plain, duration(place.ns)),
+        ]);
+        table.row(cells);
+    }
+    if !rest.is_empty() {
+        let ns: Ns = rest.iter().map(|place| place.ns).sum();
+        let more = format!("{} {}", look.rest(), counted(rest.len() as u64, "more place"));
+        let empty = usize::from(with_process) + 2;
+        let mut cells = vec![(Ink::Dim, more)];
+        cells.extend((0..empty).map(|_| (Ink::Dim, String::new())));
+        cells.extend([(Ink::Dim, share(ns, whole_ns)), (Ink::Dim, duration(ns))]);
+        table.rest(cells);
+    }
+    table.lines()
+}
+
+/// `fetch.py:3 price`.
+fn code(place: &CodePlace) -> Option<String> {
+    let frame = place.code.as_ref()?;
+    Some(match &frame.source {
+        Some((file, line)) => format!("{file}:{line} {}", frame.function),
+        None => frame.function.clone(),
+    })
+}
+
+fn process(place: &CodePlace, look: Look) -> String {
+    let name = if place.process.is_empty() { "-" } else { &place.process };
+    match place.threads {
+        0 | 1 => name.to_owned(),
+        many => format!("{name} {}{}", look.times(), count(many)),
+    }
+}
+
+fn reason(place: &CodePlace) -> String {
+    let reason = match &place.reason {
+        // The address of a lock says less than the code that waits for it.
+        Reason::Wait(call, _) if place.state == State::Lock && place.code.is_some() => {
+            call.syscall().map_or_else(|| words::reason(&place.reason), ToString::to_string)
+        }
+        reason => words::reason(reason),
+    };
+    match place.other_reasons {
+        0 => reason,
+        others => format!("{reason}, and {} more", count(others)),
+    }
+}

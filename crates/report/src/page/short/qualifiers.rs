@@ -1,0 +1,51 @@
+//! What qualifies the sentence, right below it: how the program ended, and what makes the figures
+//! doubtful.
+
+use super::super::headline;
+use super::first;
+use crate::Look;
+use crate::paint::{Ink, Line};
+use crate::units::{counted, duration, share, share_of_one};
+use model::{Diagnosis, Run, Seen};
+
+/// Notes that are shown; the others are counted.
+const NOTES: usize = 2;
+
+pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
+    let (coverage, doubts) = (&run.coverage, diagnosis.doubts);
+    let mut said: Vec<String> = headline::ending(run.exit).into_iter().collect();
+    if let Seen::Value(busy) = coverage.host_busy
+        && doubts.host_busy
+    {
+        said.push(format!("a busy host: other programs used {} of the CPUs", share_of_one(busy)));
+    }
+    if let Seen::Value(steal) = coverage.steal_ns
+        && doubts.steal
+    {
+        let all = run.wall_ns.saturating_mul(u64::from(run.host.cpus.max(1)));
+        said.push(format!("the hypervisor took {} ({}) of the CPUs", duration(steal), share(steal, all)));
+    }
+    if let Seen::Value(lost) = coverage.lost_events
+        && lost > 0
+    {
+        said.push(format!("{} lost: the time around them is unexplained", counted(lost, "event")));
+    }
+    if doubts.unexplained {
+        said.push(format!("{} of the time is unexplained", share(coverage.unexplained_ns, run.whole_ns())));
+    }
+    let mismatches: Vec<&str> =
+        coverage.checks.iter().filter(|check| !check.agrees).map(|check| check.what.as_str()).collect();
+    if !mismatches.is_empty() {
+        said.push(format!("the kernel's counters disagree: {} (-v)", mismatches.join(", ")));
+    }
+    said.extend(coverage.notes.iter().take(NOTES).cloned());
+    let more = coverage.notes.len().saturating_sub(NOTES);
+    if more > 0 {
+        said.push(format!("{} (-v)", counted(more as u64, "more note")));
+    }
+    let line = |text: String| {
+        let line = Line::new(look).add(Ink::Warn, "! ");
+        first(line.add(Ink::Plain, text.lines().next().unwrap_or_default()).wrap(2), 2, look)
+    };
+    said.into_iter().flat_map(line).collect()
+}

@@ -1,0 +1,165 @@
+//! What bounds the program, in the sentence that one would say to a colleague.
+
+use super::super::{evidence, headline, words};
+use crate::Look;
+use crate::paint::{Ink, Line};
+use crate::units::{counted, duration_precise, share, share_of_one};
+use model::run::{Class, WaitRow};
+use model::wait::{StackFrame, TargetKind, WaitCall};
+use model::whose::CodePlace;
+use model::{Diagnosis, Ns, Run, State};
+
+/// The cause that says that requests wait for each other.
+const SERIAL: &str = "serial-requests";
+
+pub(super) fn line(run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
+    let line = Line::new(look);
+    if run.whole_ns() == 0 {
+        return line.add(Ink::Plain, "the program finished too quickly to account for");
+    }
+    let line = match run.window {
+        Some(_) => line,
+        None => {
+            line.glued(Ink::Bold, &format!("wall {}", duration_precise(run.wall_ns))).add(Ink::Plain, "   ")
+        }
+    };
+    let shares = run.bound.shares;
+    let lead = |line: Line, label: &str| line.add(Ink::Bold, label).add(Ink::Plain, ": ");
+    let line = match run.bound.class {
+        Class::Cpu => {
+            let line = lead(line, "CPU-bound").add(Ink::Bold, "running user code ");
+            let line = part(line, &share_of_one(shares.user), run);
+            in_code(line, run, diagnosis, State::User)
+        }
+        Class::Kernel => {
+            let line = lead(line, "kernel-bound").add(Ink::Bold, "in the kernel ");
+            headline::mostly(part(line, &share_of_one(shares.kernel), run), diagnosis)
+        }
+        Class::Io => waiting(lead(line, words::io_label(run.bound.resource)), run, diagnosis),
+        // These say it as the page with all tables does.
+        Class::Mixed | Class::Starved => headline::class(line, run, diagnosis, look),
+        Class::Idle => {
+            let line = headline::class(line, run, diagnosis, look);
+            let asleep = account_ns(run, State::Sleep);
+            match of_row(run, diagnosis, State::Sleep, asleep).filter(|_| asleep > 0) {
+                Some(said) => line.add(Ink::Plain, ": ").add(Ink::Plain, &said),
+                None => line,
+            }
+        }
+    };
+    let line = match diagnosis.behind_own_ns {
+        Some(ns) => line
+            .add(Ink::Plain, "; waiting for a CPU behind its own threads ")
+            .glued(Ink::Plain, &share(ns, run.whole_ns())),
+        None => line,
+    };
+    match diagnosis.held_up_ns {
+        Some(ns) => line
+            .add(Ink::Warn, "; waiting for a CPU, or stopped, ")
+            .glued(Ink::Warn, &share(ns, run.whole_ns())),
+        None => line,
+    }
+}
+
+fn account_ns(run: &Run, state: State) -> Ns {
+    run.account.iter().filter(|part| part.state == state).map(|part| part.ns).sum()
+}
+
+/// The share, of what in a window.
+fn part(line: Line, share: &str, run: &Run) -> Line {
+    let line = line.glued(Ink::Bold, share);
+    if run.window.is_some() { line.add(Ink::Plain, headline::of_the_whole(run)) } else { line }
+}
+
+/// `: mostly in work (busy.py:12)`.
+fn in_code(line: Line, run: &Run, diagnosis: &Diagnosis, state: State) -> Line {
+    let of_state = account_ns(run, state);
+    let places = diagnosis.whose.places.iter().filter(|place| place.state == state);
+    let leading = places.clone().find(|place| place.code.is_some());
+    let Some((CodePlace { ns, .. }, code)) = leading.and_then(|place| Some((place, place.code.as_ref()?)))
+    else {
+        return line;
+    };
+    // A place that has little of it is no answer to what the program does.
+    if ns * 5 < of_state {
+        return line;
+    }
+    let most = if ns * 2 >= of_state { ": mostly in " } else { ": most in " };
+    line.add(Ink::Plain, most).add(Ink::Plain, &code.to_string())
+}
+
+/// `waiting for the network 67 %: 24 requests to 127.0.0.1:5000, one after another`.
+fn waiting(line: Line, run: &Run, diagnosis: &Diagnosis) -> Line {
+    let resource = run.bound.resource;
+    let ns = account_ns(run, resource);
+    let line = line.add(Ink::Bold, "waiting ").add(Ink::Bold, what_for(resource)).add(Ink::Bold, " ");
+    let line = part(line, &share(ns, run.whole_ns()), run);
+    let all = share_of_one(run.bound.shares.waiting);
+    let line = if run.bound.shares.waiting * 0.95 > ns as f64 / run.whole_ns() as f64 {
+        line.add(Ink::Plain, " (all waiting ").glued(Ink::Plain, &all).add(Ink::Plain, ")")
+    } else {
+        line
+    };
+    match in_turn(run, diagnosis).or_else(|| of_row(run, diagnosis, resource, ns)) {
+        Some(said) => line.add(Ink::Plain, ": ").add(Ink::Plain, &said),
+        None => line,
+    }
+}
+
+/// Requests of which each waited for the one before, where that is what was found.
+fn in_turn(run: &Run, diagnosis: &Diagnosis) -> Option<String> {
+    let finding = diagnosis.findings.iter().find(|finding| finding.cause.id == SERIAL)?;
+    let ("connections", Some(row)) = finding.place.table() else { return None };
+    let of = run.connections.value()?.get(row).filter(|_| run.bound.resource == State::Network)?;
+    let requests = counted(of.turns.as_ref()?.times, "request");
+    Some(format!("{requests} to {}, one after another", of.remote))
+}
+
+/// The waits that have most of the time: `recvfrom, tcp 127.0.0.1:5000, 24 times in f (a.py:3)`.
+fn of_row(run: &Run, diagnosis: &Diagnosis, state: State, all_ns: Ns) -> Option<String> {
+    let weight = |row: &WaitRow| (row.path_ns, row.total_ns);
+    let rows = run.waits.iter().enumerate().filter(|(_, row)| row.reason == state);
+    // Of equals the first.
+    let (at, row) = rows.rev().max_by_key(|(_, row)| weight(row))?;
+    let code = code(row, diagnosis.whose.waits.get(at).copied().flatten());
+    let most = if row.path_ns * 2 >= all_ns { "" } else { "most in " };
+    let often = if row.calls == 1 { "once".to_owned() } else { counted(row.calls, "time") };
+    let said = format!("{most}{}, {often}", waits_for(row, code.is_some()));
+    Some(match code {
+        Some(code) => format!("{said} in {code}"),
+        None => said,
+    })
+}
+
+/// The program's own frame of the stack.
+fn code(row: &WaitRow, own: Option<usize>) -> Option<&StackFrame> {
+    row.stack.value()?.get(own?)
+}
+
+/// The call and its target. The address of a lock says less than the code that waits for it.
+fn waits_for(row: &WaitRow, has_code: bool) -> String {
+    let target = match words::target(&row.on) {
+        Some(words) => words.to_owned(),
+        None if has_code && row.reason == State::Lock => row.on.kind().name().to_owned(),
+        None => evidence::target_of(row),
+    };
+    let call = match &row.call {
+        WaitCall::Syscall(name) => name.to_string(),
+        WaitCall::Fault => "page fault".to_owned(),
+        WaitCall::Unseen => return target,
+    };
+    // A sleep is for a timer anyway.
+    let plain = target == call || row.on.kind() == TargetKind::Timer;
+    if plain { call } else { format!("{call}, {target}") }
+}
+
+fn what_for(resource: State) -> &'static str {
+    match resource {
+        State::Disk => "for the disk",
+        State::Network => "for the network",
+        State::Lock => "for locks",
+        State::Pipe => "for pipes, terminals or local sockets",
+        State::Sleep => "for timers",
+        _ => "for other things",
+    }
+}
