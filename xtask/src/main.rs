@@ -58,6 +58,8 @@ cargo xtask VERB
                                      wake-ups against cyclictest
   bench compare [--sittings N] [--markdown] [--dwell FILE] [QUESTION…]
                                      how right dwell compare is: same, beside, planted, why, hyperfine
+  bench what-if [--rounds N] [--markdown] [--dwell FILE] [NAME…]
+                                     what recordings say of edits, against programs without the thing
   truth [--markdown] [--busy] [--kept] [--dwell FILE] [PROGRAM…]
                                      accounts and classes of real programs against perf sched and
                                      other oracles, quiet or beside a busy loop on each CPU (root);

@@ -15,7 +15,7 @@ mod needs;
 mod observe;
 mod program;
 mod programs;
-mod quota;
+pub(crate) mod quota;
 mod said;
 mod sched;
 mod shares;

@@ -13,6 +13,7 @@ mod account;
 mod alone;
 mod asked;
 mod crowd;
+mod crowding;
 pub mod edit;
 mod lengths;
 mod missing;

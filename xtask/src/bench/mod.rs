@@ -2,7 +2,8 @@
 //! today; how long dwell's own end takes; its memory over a long run (`memory`); and its ladder
 //! against other tools on the same operation (`ladder`), its measurement of wake-ups against
 //! cyclictest (`wake`), what its loads get done against hackbench and stressapptest (`loads`), one
-//! version of dwell against another (`pairs`), and how right its comparisons are (`compare`).
+//! version of dwell against another (`pairs`), how right its comparisons are (`compare`), and what
+//! it says of edited recordings (`what-if`).
 //!
 //! `dwell compare` runs each tool once a round, in random order, and each ratio is to the bare run
 //! of the same round: what drifts on the machine drifts for both. A second bare run shows how much
@@ -24,6 +25,7 @@ mod table;
 mod tool;
 mod turns;
 mod wake;
+mod what_if;
 
 use crate::shell::{cargo, output, program as shell_program, run as run_shown, target};
 use anyhow::{Context, Result};
@@ -78,6 +80,9 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     }
     if let ["compare", rest @ ..] = arguments {
         return compare::run(rest);
+    }
+    if let ["what-if", rest @ ..] = arguments {
+        return what_if::run(rest);
     }
     if let ["once", rest @ ..] = arguments {
         return turns::once(rest);

@@ -74,6 +74,8 @@ pub(super) struct Thread {
     pub(super) just_in: bool,
     /// Its last completed wait: stacks of it come later.
     pub(super) last_wait: Option<Ended>,
+    /// The last call that it blocked in.
+    blocked_in: Option<Call>,
     /// The row of hand-overs of the one that woke it, until it runs.
     pub(super) handed: Option<u32>,
     /// Events were lost: what it did since is not known.
@@ -162,6 +164,7 @@ impl Thread {
             woken_early: false,
             just_in: true,
             last_wait: None,
+            blocked_in: None,
             handed: None,
             doubtful: false,
             states: Times::default(),
@@ -177,6 +180,18 @@ impl Thread {
             ledger_of,
             own,
         }
+    }
+
+    /// The call of a wait that begins. One that a stop interrupted goes on in a call of its own
+    /// (`restart_syscall`): it is still the one that the program made.
+    pub(super) fn blocks_in(&mut self, call: Option<Call>, arch: Arch) -> Option<Call> {
+        let restarts = |call: &Call| arch.name(*call) == Some("restart_syscall");
+        let call = match call {
+            Some(call) if restarts(&call) => self.blocked_in.or(Some(call)),
+            call => call,
+        };
+        self.blocked_in = call.or(self.blocked_in);
+        call
     }
 
     /// What its process has of it.

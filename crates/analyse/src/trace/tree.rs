@@ -15,7 +15,9 @@ use crate::calls::Arch;
 use crate::keys::{ReasonKey, WaitKey, WakerKey, Who};
 use crate::under_way::UnderWay;
 use crate::what_if::recorder::{Newborn, Recorder};
-use model::recording::{Calls, Comm, Counters, Object, SwitchIn, SwitchOut, SwitchOutState, Waker};
+use model::recording::{
+    Calls, Comm, Counters, Object, SwitchIn, SwitchOut, SwitchOutState, WaitContext, Waker,
+};
 use model::{Ns, Pid, State, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -459,7 +461,8 @@ impl Tree {
                     self.begins.add(thread.since);
                 }
                 let woken_early = std::mem::take(&mut thread.woken_early);
-                TracedState::Blocked(BlockedIn::new(wait.clone(), woken_early, self.arch))
+                let wait = WaitContext { call: thread.blocks_in(wait.call, self.arch), ..wait.clone() };
+                TracedState::Blocked(BlockedIn::new(wait, woken_early, self.arch))
             }
             SwitchOutState::Stopped => TracedState::Stopped,
             SwitchOutState::Dead(counters) => {

@@ -2,7 +2,7 @@
 
 use super::edit::{Becomes, Change, Edit, scaled};
 use super::own::Own;
-use super::program::{KindId, Program, Step, ThreadId};
+use super::program::{KindId, Program, Queued, Step, ThreadId};
 use super::sites::{Concerns, Sites};
 use model::Ns;
 use smallvec::SmallVec;
@@ -34,7 +34,8 @@ impl Lengths {
         let lags = program.edges.iter().map(|edge| edge.lag_ns).collect();
         let mut edited = Edited { steps: Vec::with_capacity(program.threads.len()), lags };
         for thread in 0..program.threads.len() as ThreadId {
-            let mut editor = Editor { program, edits, sites, own, left: SmallVec::new(), thread };
+            let mut editor =
+                Editor { program, edits, sites, own, left: SmallVec::new(), turn: Turn::default(), thread };
             editor.left.resize(edits.len(), 0);
             editor.edit(&mut edited);
         }
@@ -68,6 +69,44 @@ struct Editor<'a> {
     thread: ThreadId,
     /// What the operation that a thread is in may still take, by edit.
     left: SmallVec<[Ns; 4]>,
+    turn: Turn,
+}
+
+/// A thread's turn on its CPU, beside other programs.
+#[derive(Debug, Default)]
+struct Turn {
+    /// By how much it has run for longer than others had its CPU since.
+    ahead: Ns,
+    /// Where it waited it does not any more, and so has not left its CPU.
+    stays: bool,
+}
+
+impl Turn {
+    /// What is left of a wait for a CPU that took so long. After a wait that is gone there is none
+    /// but that a fair scheduler lets others run for as long as the thread has.
+    fn queues(&mut self, queued: Queued, ns: Ns) -> Ns {
+        match queued {
+            Queued::LeftBehind | Queued::Waking if self.stays => 0,
+            Queued::BehindOthers => {
+                let ns = if self.stays { ns.min(self.ahead) } else { ns };
+                self.ahead = self.ahead.saturating_sub(ns);
+                ns
+            }
+            _ => ns,
+        }
+    }
+
+    /// It does a step for so long.
+    fn does(&mut self, step: Step, length: Ns) {
+        match step {
+            Step::Run { .. } => {
+                self.ahead += length;
+                self.stays &= length == 0;
+            }
+            Step::Wait { .. } | Step::Await { .. } => self.stays = length == 0 && step.ns() > 0,
+            Step::Queue { .. } | Step::Release(_) | Step::Fork(_) => {}
+        }
+    }
 }
 
 impl Editor<'_> {
@@ -77,7 +116,7 @@ impl Editor<'_> {
         let mut lengths = Vec::with_capacity(thread.steps.len());
         for (step, at) in thread.steps.iter().zip(0..) {
             let executes = thread.executes(at);
-            lengths.push(match *step {
+            let length = match *step {
                 Step::Run { kind, returned, ns } => {
                     let ns = if self.program.kind(kind).is_own() {
                         scaled(ns, self.own.leaves(self.thread, at))
@@ -87,14 +126,19 @@ impl Editor<'_> {
                     self.runs(kind, executes, returned, ns)
                 }
                 Step::Wait { kind, ns } => self.waits(kind, executes, ns, None),
-                Step::Queue { kind, ns } => self.waits(kind, executes, ns, None),
+                Step::Queue { kind, ns } => {
+                    let ns = self.waits(kind, executes, ns, None);
+                    self.turn.queues(self.program.kind(kind).queued, ns)
+                }
                 Step::Await { kind, edge, ns } => {
                     let lag = &mut edited.lags[edge as usize];
                     *lag = self.waits(kind, executes, *lag, Some(Concerns::Time));
                     self.lock(kind, executes, ns)
                 }
                 Step::Release(_) | Step::Fork(_) => 0,
-            });
+            };
+            self.turn.does(*step, length);
+            lengths.push(length);
         }
         edited.steps.push(lengths);
     }

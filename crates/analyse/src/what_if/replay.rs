@@ -5,7 +5,7 @@
 //! becomes free: first come, first served. It gives it up where it waits, where it was switched out
 //! when it was recorded and another is ready now, and when it has had it for [`SLICE_NS`] while
 //! another is ready. A wait that takes no time any more does not give up the CPU, and so there is
-//! no wait for a CPU after it; what other programs had of the CPU then they have all the same, or
+//! no wait for a CPU after it; what other programs had of the CPU then they have again, in part, or
 //! not ([`Others`]).
 //!
 //! Why a thread was in the run queue says what becomes of that time: [`Queued`].
@@ -25,13 +25,16 @@ use std::collections::{BinaryHeap, VecDeque};
 /// A thread has its CPU for so long while others are ready.
 const SLICE_NS: Ns = 4_000_000;
 
-/// What becomes of the time that other programs had a CPU after a wait that takes no time any more.
+/// What becomes of the time that other programs had a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Others {
-    /// They have it all the same.
-    Stay,
-    /// They ran since the thread had waited.
+    /// They have it again; after a wait that takes no time any more only as much as a fair
+    /// scheduler gives them beside a thread that does not wait: no more than it has run since.
+    Share,
+    /// They ran since the thread had waited: where that is gone they have no time.
     Go,
+    /// They find other CPUs.
+    Elsewhere,
 }
 
 /// A machine to replay on.
@@ -68,6 +71,8 @@ struct Live {
     on_cpu: Option<Ns>,
     /// It did not wait where it was switched out.
     did_not_wait: bool,
+    /// By how much it has run for longer than others had its CPU since.
+    ahead: Ns,
     /// What is on the agenda for an earlier turn of it is no longer.
     turn: u32,
 }
@@ -206,6 +211,7 @@ impl<'a> Replay<'a> {
         let ns = left.min(since + SLICE_NS - now);
         let live = self.live(thread);
         (live.left, live.on_cpu, live.did_not_wait) = (Some(left - ns), Some(since), false);
+        live.ahead += ns;
         self.wake(thread, now + ns);
         false
     }
@@ -236,11 +242,20 @@ impl<'a> Replay<'a> {
             return true;
         }
         // Who does not wait after all is not switched out.
-        let others_stay = queued == Queued::BehindOthers && self.others == Others::Stay;
-        if has_cpu && self.live(thread).did_not_wait && !others_stay {
+        let stays = has_cpu && self.live(thread).did_not_wait;
+        if stays && (queued != Queued::BehindOthers || self.others == Others::Go) {
             return true;
         }
-        let length = self.length(thread, step);
+        let mut length = self.length(thread, step);
+        if queued == Queued::BehindOthers {
+            let ahead = self.live(thread).ahead;
+            length = match self.others {
+                Others::Elsewhere => 0,
+                Others::Share if stays => length.min(ahead),
+                Others::Share | Others::Go => length,
+            };
+            self.live(thread).ahead = ahead.saturating_sub(length);
+        }
         match queued {
             Queued::BehindOwn | Queued::No => {
                 // Where it was switched out for another one, it is again.

@@ -2,6 +2,7 @@
 //! rests on.
 
 use super::account::Replayed;
+use super::crowding::{Computing, Host};
 use super::edit::{Change, Edit, SiteName};
 use super::lengths::Lengths;
 use super::own::Own;
@@ -43,7 +44,7 @@ impl Given<'_> {
         drop(as_recorded);
         let (cpus_recorded, cpus) = self.cpus();
         let replayed = |lengths: &Lengths, cpus, edited| {
-            let times = replay(program, lengths, Machine { cpus, others: Others::Stay });
+            let times = replay(program, lengths, Machine { cpus, others: Others::Share });
             let path = path(program, lengths, &times, |_, _| false);
             let own = &own;
             let replayed =
@@ -52,10 +53,16 @@ impl Given<'_> {
         };
         let (unedited_ns, path_before) = replayed(&Lengths::Recorded, cpus_recorded, false);
         let (edited_ns, path_after) = replayed(&lengths, cpus, true);
-        let alone = replay(program, &lengths, Machine { cpus, others: Others::Go }).end + rest_ns;
+        // On another number of CPUs others need not be on the same ones.
+        let others = if cpus == cpus_recorded { Others::Go } else { Others::Elsewhere };
+        let least_ns = replay(program, &lengths, Machine { cpus, others }).end + rest_ns;
+        let host = Host { cpus: run.host.cpus.max(cpus), others: run.coverage.host_busy.value().copied() };
+        let [before, after] = [(&Lengths::Recorded, &path_before), (&lengths, &path_after)]
+            .map(|(lengths, path)| Computing::new(program, lengths, path));
+        let most_ns = edited_ns + host.crowding_ns(before, after);
         drop(lengths);
-        let walls =
-            Walls { recorded_ns: run.wall_ns, unedited_ns, edited_ns, least_ns: alone.min(edited_ns) };
+        let dwell_ns = run.coverage.overhead_ns.value().map_or(0, |cost| cost.hi);
+        let walls = Walls { recorded_ns: run.wall_ns, unedited_ns, edited_ns, least_ns, most_ns, dwell_ns };
         let scheduling_ns = self.scheduling(cpus_recorded, cpus, edited_ns, rest_ns);
         let (after, saving, all_sure) = walls.estimate(asked.alone_ns, scheduling_ns);
         let threads = program.threads.len() as u64;
@@ -114,7 +121,7 @@ impl Given<'_> {
                 } else {
                     cpus_recorded
                 };
-                Some(replay(program, &lengths, Machine { cpus, others: Others::Stay }).end + rest_ns)
+                Some(replay(program, &lengths, Machine { cpus, others: Others::Share }).end + rest_ns)
             }
         }
     }

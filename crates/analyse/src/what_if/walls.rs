@@ -9,8 +9,12 @@ pub(super) struct Walls {
     pub(super) recorded_ns: Ns,
     pub(super) unedited_ns: Ns,
     pub(super) edited_ns: Ns,
-    /// That without what others had of the CPUs after waits that are gone.
+    /// That with the least that others may have of the CPUs.
     pub(super) least_ns: Ns,
+    /// That with the most.
+    pub(super) most_ns: Ns,
+    /// What dwell cost the program at most.
+    pub(super) dwell_ns: Ns,
 }
 
 impl Walls {
@@ -31,23 +35,31 @@ impl Walls {
         let saved = recorded - after;
         let earlier = scheduling_ns.map_or(0.0, |ns| (recorded - scaled(ns)).clamp(0.0, saved.max(0.0)));
         let surely = if saved > 0.0 { earlier + (alone_ns as f64).min(saved - earlier) } else { saved };
-        let (lo, hi) =
-            (scaled(self.least_ns) * (1.0 - error), (recorded - surely).max(after) * (1.0 + error));
+        let lo = scaled(self.least_ns.min(self.edited_ns)) * (1.0 - error);
+        let most = scaled(self.most_ns.max(self.edited_ns));
+        let hi = (recorded - surely).max(most) * (1.0 + error);
+        // All of what dwell costs may be in what stays, or in what goes.
         let wall = WallEstimate {
             ns: after.round() as Ns,
-            lo_ns: lo.max(0.0).round() as Ns,
+            lo_ns: (lo - self.dwell_ns as f64).max(0.0).round() as Ns,
             hi_ns: hi.round() as Ns,
         };
-        let saving = |ns: Ns| self.recorded_ns as i64 - ns as i64;
-        let of_wall =
-            SavingEstimate { ns: saving(wall.ns), lo_ns: saving(wall.hi_ns), hi_ns: saving(wall.lo_ns) };
-        (wall, of_wall, surely >= saved - 0.5)
+        let saves = |ns: Ns| self.recorded_ns as i64 - ns as i64;
+        let saving =
+            SavingEstimate { ns: saves(wall.ns), lo_ns: saves(wall.hi_ns), hi_ns: saves(wall.lo_ns) };
+        (wall, saving, surely >= saved - 0.5)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// With nobody else on the CPUs.
+    fn walls(recorded_ns: Ns, unedited_ns: Ns, edited_ns: Ns) -> Walls {
+        let (least_ns, most_ns) = (edited_ns, edited_ns);
+        Walls { recorded_ns, unedited_ns, edited_ns, least_ns, most_ns, dwell_ns: 0 }
+    }
 
     fn wall(
         recorded_ns: Ns,
@@ -56,7 +68,7 @@ mod tests {
         alone_ns: Ns,
         scheduling: Option<Ns>,
     ) -> [Ns; 3] {
-        let walls = Walls { recorded_ns, unedited_ns, edited_ns, least_ns: edited_ns };
+        let walls = walls(recorded_ns, unedited_ns, edited_ns);
         let (wall, saving, _) = walls.estimate(alone_ns, scheduling);
         assert_eq!(saving.ns, recorded_ns as i64 - wall.ns as i64);
         assert_eq!(
@@ -79,9 +91,16 @@ mod tests {
 
     #[test]
     fn what_others_had_of_the_cpus_may_go_with_the_waits() {
-        let walls = Walls { recorded_ns: 1000, unedited_ns: 1000, edited_ns: 900, least_ns: 600 };
+        let walls = Walls { least_ns: 600, most_ns: 950, ..walls(1000, 1000, 900) };
         let (wall, ..) = walls.estimate(100, None);
-        assert_eq!((wall.lo_ns, wall.ns, wall.hi_ns), (600, 900, 900));
+        assert_eq!((wall.lo_ns, wall.ns, wall.hi_ns), (600, 900, 950));
+    }
+
+    #[test]
+    fn what_dwell_costs_may_be_in_what_goes_or_in_what_stays() {
+        let walls = Walls { dwell_ns: 30, ..walls(1000, 1000, 400) };
+        let (wall, ..) = walls.estimate(600, None);
+        assert_eq!((wall.lo_ns, wall.ns, wall.hi_ns), (370, 400, 400));
     }
 
     #[test]

@@ -116,6 +116,23 @@ fn who_waits_for_a_child_goes_on_when_it_has_ended() {
 }
 
 #[test]
+fn the_rest_of_a_sleep_that_was_interrupted_is_of_the_call_that_was_made() {
+    const RESTART_SYSCALL: u16 = 219;
+    let mut story = Story::begins();
+    let signalled = || Waker::Task { tid: 7, name: Some(Comm::from("kill")) };
+    story.after(9).leaves(ROOT, waiting_in(NANOSLEEP, Object::Unknown), none());
+    story.after(40).wakes(ROOT, signalled(), none()).comes(ROOT);
+    story.leaves(ROOT, SwitchOutState::Stopped, call(NANOSLEEP, 0));
+    story.after(5).wakes(ROOT, signalled(), none()).comes(ROOT);
+    story.leaves(ROOT, waiting_in(RESTART_SYSCALL, Object::Unknown), none());
+    story.after(60).wakes(ROOT, Waker::Timer, none()).comes(ROOT).after(10);
+    ends(&mut story);
+    assert_eq!(saved_us(&story, &["nanosleep=0"]), (100, 100), "both parts of it");
+    let error = refused(&story, &["restart_syscall=0"]);
+    assert!(error.contains("nanosleep (0.100 ms)"), "{error}");
+}
+
+#[test]
 fn each_of_two_that_take_turns_waits_for_the_other() {
     let mut story = Story::begins();
     story.forks(ROOT, CHILD, ROOT).comes(CHILD).leaves(CHILD, futex(16), none());
@@ -191,6 +208,14 @@ fn four_that_want_a_cpu_take_half_the_time_on_twice_as_many() {
     };
     assert_eq!((queued(&what_if.path_before), queued(&what_if.path_after)), (3_000_000, 0));
     assert!(what_if.assumptions.contains(&ReplayAssumption::EqualCpus));
+    // Others had one of two CPUs; they may be on the two that come into use as well.
+    let beside = story.trailer_beside(12_000 + 1_000_000);
+    let after = story.replayed_with(&["cpus=4"], &beside).expect("it is whole").after;
+    assert_eq!(after.ns, what_if.after.ns);
+    let later_us = (after.hi_ns - after.ns) / US;
+    assert!((1400..=1600).contains(&later_us), "half as long again: {later_us}");
+    let fewer = story.replayed_with(&["cpus=1"], &beside).expect("it is whole").after;
+    assert_eq!(fewer.hi_ns, fewer.ns, "on fewer CPUs there is more room");
 }
 
 /// Three times: 10 of its own, a flush that takes 4 on a CPU, 50 for the disk, 1 until the CPU has
@@ -214,9 +239,9 @@ fn flush_each_record() -> Story {
 #[test]
 fn a_flush_that_costs_nothing_leaves_out_its_wait_and_the_wake_up() {
     let story = flush_each_record();
-    assert_eq!(saved_us(&story, &["fsync=0"]), (3 * 56, 3 * 57), "until the CPU has woken up is no flush's");
-    assert_eq!(saved_us(&story, &["disk=0"]), (150, 153));
-    assert_eq!(saved_us(&story, &["file:…/log=0"]), (150, 153));
+    assert_eq!(saved_us(&story, &["fsync=0"]), (3 * 57, 3 * 57), "the CPU need not wake up after it");
+    assert_eq!(saved_us(&story, &["disk=0"]), (153, 153));
+    assert_eq!(saved_us(&story, &["file:…/log=0"]), (153, 153));
     assert_eq!(saved_us(&story, &["disk=20us"]), (90, 90), "each wait");
     assert_eq!(saved_us(&story, &["fsync=30us"]), (78, 78), "each call, with what it does on a CPU");
     assert_eq!(saved_us(&story, &["runqueue=0"]), (3, 3));
@@ -229,6 +254,23 @@ fn a_flush_that_costs_nothing_leaves_out_its_wait_and_the_wake_up() {
     assert!(!places.contains(&State::Disk), "{places:?}");
     let nearest = refused(&story, &["fdatasync=0"]);
     assert!(nearest.contains("try: fsync (0.168 ms)"), "{nearest}");
+}
+
+/// Who does not wait any more is no longer behind others than it has run since they had its CPU.
+#[test]
+fn others_have_no_more_of_a_cpu_than_who_does_not_wait_there() {
+    let mut story = Story::begins();
+    for _ in 0..3 {
+        story.after(10).leaves(ROOT, waiting_in(FSYNC, Object::Unknown), inside(FSYNC, 0));
+        story.after(50).wakes(ROOT, Waker::Device, none());
+        story.after(40).comes_after(ROOT, Some((9, "hog")), 0);
+    }
+    ends(&mut story);
+    let what_if = story.replayed(&["fsync=0"]).expect("it is whole");
+    let (wall_us, after) = (what_if.wall_ns / US, what_if.after);
+    let within = [after.lo_ns, after.ns, after.hi_ns].map(|ns| ns / US);
+    // It has run for 11, 10 and 10.
+    assert_eq!(within, [wall_us - 270, wall_us - 239, wall_us - 239]);
 }
 
 fn far_peer() -> model::recording::SocketEnds {

@@ -2,6 +2,7 @@
 //! program without it, found beside a busy loop on each CPU, and without privileges found or
 //! honestly not available. The programs are those of `programs/cpu.c`, and shells.
 
+use crate::support::quota::Quota;
 use crate::support::{Claims, Told, fresh, hold_coarse, kit};
 use serde_json::Value;
 use std::fs;
@@ -10,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
-/// Somebody who may not do what BPF needs.
-const NOBODY: &str = "65534";
+/// Starts a program as somebody who may not do what BPF needs.
+const AS_NOBODY: [&str; 6] = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"];
 
 /// What others do to any program.
 const BESIDE_OTHERS: &str = "cpu-contention";
@@ -108,6 +109,11 @@ fn is_first(told: &Told, claims: &mut Claims, cause: &str) {
 
 /// All four: a program with a cause, and the same without it.
 fn is_told(cause: &str, with: &[&str], without: &[&str]) {
+    is_told_of(cause, with, without, &AS_NOBODY);
+}
+
+/// The same, where it takes more to start it without privileges.
+fn is_told_of(cause: &str, with: &[&str], without: &[&str], as_nobody: &[&str]) {
     hold_coarse(
         || run(&["env"], without),
         |told, claims| {
@@ -122,19 +128,17 @@ fn is_told(cause: &str, with: &[&str], without: &[&str]) {
         },
         |told, claims| claims.that(finding(told, cause).is_some(), said(told)),
     );
-    let nobody = ["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"];
-    hold_coarse(
-        || run(&nobody, with),
-        |told, claims| {
-            let found = causes(told, "findings");
-            let open = causes(told, "not_looked_for").iter().any(|name| name == cause);
-            let so = open || found.iter().any(|name| name == cause);
-            claims.that(so, format!("{cause} is neither found nor open: {}", said(told)));
-            let wrong =
-                found.iter().find(|name| ![cause, BESIDE_OTHERS, "hot-code"].contains(&name.as_str()));
-            claims.that(wrong.is_none(), format!("{wrong:?} is claimed: {}", said(told)));
-        },
-    );
+    hold_coarse(|| run(as_nobody, with), |told, claims| is_found_or_open(told, claims, cause));
+}
+
+/// The cause is found, or could not be looked for; and no other one is claimed.
+fn is_found_or_open(told: &Told, claims: &mut Claims, cause: &str) {
+    let found = causes(told, "findings");
+    let open = causes(told, "not_looked_for").iter().any(|name| name == cause);
+    let so = open || found.iter().any(|name| name == cause);
+    claims.that(so, format!("{cause} is neither found nor open: {}", said(told)));
+    let wrong = found.iter().find(|name| ![cause, BESIDE_OTHERS, "hot-code"].contains(&name.as_str()));
+    claims.that(wrong.is_none(), format!("{wrong:?} is claimed: {}", said(told)));
 }
 
 #[test]
@@ -207,14 +211,26 @@ fn a_list_that_is_worked_off_one_by_one() {
 
 #[test]
 fn two_busy_loops_have_the_cpus() {
-    let hogs = std::cell::RefCell::new(None);
+    let beside = |launcher: &[&str]| {
+        let _hogs = Hogs::new();
+        run(launcher, &["./cpu", "compute"])
+    };
+    hold_coarse(|| beside(&["env"]), |told, claims| is_first(told, claims, BESIDE_OTHERS));
     hold_coarse(
-        || {
-            hogs.replace(Some(Hogs::new()));
-            let told = run(&["env"], &["./cpu", "compute"]);
-            hogs.replace(None);
-            told
-        },
-        |told, claims| is_first(told, claims, BESIDE_OTHERS),
+        || run(&["env"], &["./cpu", "compute"]),
+        |told, claims| claims.that(finding(told, BESIDE_OTHERS).is_none(), said(told)),
     );
+    hold_coarse(|| beside(&AS_NOBODY), |told, claims| is_found_or_open(told, claims, BESIDE_OTHERS));
+}
+
+#[test]
+fn a_group_that_may_use_a_fifth_of_a_cpu() {
+    let quota = Quota::new();
+    let entry = quota.entry();
+    // Nobody may not enter it; who starts the program so is in it.
+    let enters = format!("[ -w {entry} ] && echo $$ > {entry}; exec \"$@\"");
+    let within = ["sh", "-c", &enters, "sh"];
+    let with = [&within[..], &["./cpu", "compute", "60"]].concat();
+    let as_nobody = [&within[..], &AS_NOBODY].concat();
+    is_told_of("cpu-throttling", &with, &["./cpu", "compute", "60"], &as_nobody);
 }

@@ -3,6 +3,7 @@
 //! Needs root, BPF, and a scratch directory on a disk. How much a probe saves is a matter of the
 //! machine; that it saves most of what the cause has is not, so that is what is claimed.
 
+use crate::support::quota::Quota;
 use crate::support::{self, Claims, Told, dwell, fresh, hold_coarse, kit, work};
 use serde_json::Value;
 use std::fs::{self, File, Permissions};
@@ -209,43 +210,16 @@ fn small_writes_are_sent_at_once() {
     hold_coarse(run, |told, claims| saves(told, claims, "delayed-ack", "no-delay", 0.3));
 }
 
-/// A control group that may use a fifth of a CPU, gone with the test.
-struct Quota(PathBuf);
-
-impl Quota {
-    fn new() -> Self {
-        let name = format!("dwell-probed-{}", std::process::id());
-        let first = Path::new("/sys/fs/cgroup/cpu").join(&name);
-        if fs::create_dir(&first).is_ok() {
-            for (file, text) in [("cpu.cfs_period_us", "20000"), ("cpu.cfs_quota_us", "4000")] {
-                fs::write(first.join(file), text).expect("a group of the first version has a quota");
-            }
-            return Self(first);
-        }
-        let second = Path::new("/sys/fs/cgroup").join(&name);
-        fs::create_dir(&second).expect("the tests may make control groups");
-        let _ = fs::write("/sys/fs/cgroup/cgroup.subtree_control", "+cpu");
-        fs::write(second.join("cpu.max"), "4000 20000").expect("a group of the second version has a quota");
-        Self(second)
-    }
-
-    /// Groups that a probe would have left beside it.
-    fn left(&self) -> usize {
-        let beside = self.0.parent().and_then(|above| fs::read_dir(above).ok()).into_iter().flatten();
-        beside.flatten().filter(|entry| entry.file_name().to_string_lossy().contains("dwell-probe-")).count()
-    }
-}
-
-impl Drop for Quota {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir(&self.0);
-    }
+/// Groups that a probe would have left beside this one.
+fn left_beside(quota: &Quota) -> usize {
+    let beside = quota.path().parent().and_then(|above| fs::read_dir(above).ok()).into_iter().flatten();
+    beside.flatten().filter(|entry| entry.file_name().to_string_lossy().contains("dwell-probe-")).count()
 }
 
 #[test]
 fn a_program_runs_beside_its_quota_by_name_only() {
     let quota = Quota::new();
-    let script = format!("echo $$ > {}/cgroup.procs; exec \"$@\"", quota.0.display());
+    let script = format!("echo $$ > {}; exec \"$@\"", quota.entry());
     let launcher = ["timeout", "-k", "5", "120", "sh", "-c", &script, "sh"];
     let run = |option| probed(&launcher, option, &[work(), "spin", "60"], Stdio::null());
     hold_coarse(
@@ -253,7 +227,7 @@ fn a_program_runs_beside_its_quota_by_name_only() {
         |told, claims| {
             saves(told, claims, "cpu-throttling", "lift-quota", 0.2);
             claims.that(told.page.contains("risk: "), told.page.clone());
-            claims.equal("groups that are left", quota.left(), 0);
+            claims.equal("groups that are left", left_beside(&quota), 0);
         },
     );
     let plain = run("--probe");

@@ -1,54 +1,14 @@
 //! A program whose cgroup may use a fifth of a CPU: time that it waits for its quota is no run
 //! queue.
 
+use crate::support::quota::Quota;
 use crate::support::{MS, hold_with, run, work};
 use std::cell::Cell;
-use std::fs;
-use std::path::{Path, PathBuf};
-
-/// A control group with a quota of CPU time, gone with the test.
-struct Quota(PathBuf);
-
-impl Quota {
-    /// 4 ms of each 20 ms.
-    fn new() -> Self {
-        let name = format!("dwell-throttled-{}", std::process::id());
-        let (first, second) =
-            (Path::new("/sys/fs/cgroup/cpu").join(&name), Path::new("/sys/fs/cgroup").join(&name));
-        if fs::create_dir(&first).is_ok() {
-            fs::write(first.join("cpu.cfs_period_us"), "20000")
-                .expect("a group of the first version has a period");
-            fs::write(first.join("cpu.cfs_quota_us"), "4000")
-                .expect("a group of the first version has a quota");
-            return Self(first);
-        }
-        fs::create_dir(&second).expect("the tests may make control groups");
-        let _ = fs::write("/sys/fs/cgroup/cgroup.subtree_control", "+cpu");
-        fs::write(second.join("cpu.max"), "4000 20000").expect("a group of the second version has a quota");
-        Self(second)
-    }
-
-    /// How long its processes were throttled, by the kernel's own count.
-    fn throttled_ns(&self) -> u64 {
-        let text = fs::read_to_string(self.0.join("cpu.stat")).expect("a group has counters");
-        let field =
-            |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
-        field("throttled_time ")
-            .or_else(|| field("throttled_usec ").map(|us| us * 1000))
-            .expect("throttled time")
-    }
-}
-
-impl Drop for Quota {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir(&self.0);
-    }
-}
 
 #[test]
 fn time_without_quota_is_throttled_and_as_long_as_the_kernel_says() {
     let quota = Quota::new();
-    let script = format!("echo $$ > {}/cgroup.procs; exec \"$@\"", quota.0.display());
+    let script = format!("echo $$ > {}; exec \"$@\"", quota.entry());
     let theirs = Cell::new(0);
     let run = || {
         let before = quota.throttled_ns();
@@ -67,7 +27,7 @@ fn time_without_quota_is_throttled_and_as_long_as_the_kernel_says() {
         claims.that(told.page.contains("throttled"), told.page.clone());
         claims.equal("class", told.class(), "starved");
         let limit = &told.run["limits"]["cpu"];
-        let name = quota.0.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let name = quota.name();
         claims.that(limit["group"].as_str().is_some_and(|group| group.ends_with(name)), limit.to_string());
         let times = (limit["quota_ns"].as_u64(), limit["period_ns"].as_u64());
         claims.equal("quota and period", times, (Some(4 * MS), Some(20 * MS)));

@@ -182,9 +182,17 @@ impl Story {
         self.analysed_of(&Header { root: 0, attached, ..header() }, &trailer)
     }
 
-    /// The same replayed with these edits.
+    /// The same replayed with these edits. Nobody else wanted the host's CPUs.
     pub(crate) fn replayed(&self, edits: &[&str]) -> Result<WhatIf, Refused> {
-        self.replayed_with(edits, &trailer(self.now + US))
+        self.replayed_with(edits, &self.trailer_beside(0))
+    }
+
+    /// The trailer of a recording on a host that was looked at for a second, in which its CPUs were
+    /// busy for so long, in microseconds.
+    pub(crate) fn trailer_beside(&self, busy_us: u64) -> Trailer {
+        let (busy_ns, span_ns) = (busy_us * US, 1_000_000 * US);
+        let host = HostCpu { busy_ns, steal_ns: 0, interrupt_ns: 0, span_ns, dwell_ns: 0 };
+        Trailer { host_cpu: Seen::Value(host), ..trailer(self.now + US) }
     }
 
     /// The same with another trailer.

@@ -6,6 +6,7 @@
 
 mod causes;
 pub(crate) mod kit;
+pub(crate) mod quota;
 pub(crate) mod window;
 
 use serde_json::Value;
