@@ -131,7 +131,7 @@ fn pressure(roots: Roots<'_>) -> Result<(), String> {
 fn cgroup() -> Result<(), String> {
     let text =
         fs::read_to_string("/proc/self/cgroup").map_err(|error| format!("/proc/self/cgroup: {error}"))?;
-    let own = text.lines().filter_map(|line| line.splitn(3, ':').nth(2)).last();
+    let own = text.lines().filter_map(|line| line.splitn(3, ':').nth(2)).next_back();
     let own = own.ok_or("/proc/self/cgroup is empty: this kernel has no control groups")?;
     let directory = Hierarchies::here().at(Path::new(own));
     let directory = directory.ok_or_else(|| format!("there is no {own} below /sys/fs/cgroup"))?;
