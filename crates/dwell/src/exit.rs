@@ -53,7 +53,7 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
 
 /// How this dwell is called from a shell: by its name where that is in PATH, else by its path.
 fn called() -> String {
-    let in_path = resolve(OsStr::new("dwell")).and_then(|path| Ok(path.canonicalize().ok()));
+    let in_path = resolve(OsStr::new("dwell")).map(|path| path.canonicalize().ok());
     match (in_path, env::current_exe().and_then(|path| path.canonicalize())) {
         (Ok(Some(found)), Ok(own)) if found == own => "dwell".to_owned(),
         _ => observe::access::this_binary(),
