@@ -17,7 +17,7 @@ page() { # title, what to see, options of dwell in one word, command…
 	if [ -n "$options" ]; then printf '$ dwell run %s %s\n' "$options" "$*"; fi
 	# Options are words.
 	# shellcheck disable=SC2086
-	"$dwell" run --color never --width 96 $options -o page.txt -- "$@" >/dev/null 2>errors.txt </dev/null || true
+	"$dwell" run --color never --width 80 $options -o page.txt -- "$@" >/dev/null 2>errors.txt </dev/null || true
 	cat page.txt
 	printf '```\n\n'
 }
@@ -26,7 +26,7 @@ whole() { # title, what to see, verb and its options…
 	title=$1 text=$2
 	shift 2
 	printf '## %s\n\n%s\n\n```\n$ dwell %s\n' "$title" "$(echo "$text" | fold -s -w 100 | sed 's/ $//')" "$*"
-	"$dwell" "$@" --color never --width 96 2>errors.txt </dev/null || true
+	"$dwell" "$@" --color never --width 80 2>errors.txt </dev/null || true
 	printf '```\n\n'
 }
 
@@ -41,6 +41,7 @@ sync
 
 printf '# Examples\n\nReal programs, as `bench/examples.sh` printed them. The bar and the strip are coloured on a\nterminal.\n\n'
 page 'A recursive long listing' 'Bound by the kernel: a `statx` and two attribute calls for each file. `-l` asks for them.' '' ls -lR /usr
+page 'The same with all tables' 'What the page that fits a screen leaves out.' '-v' ls -lR /usr
 page 'The short one' 'The same files without `-l`: no call per file is left.' '' ls -R /usr
 page 'Copying a large file' 'The kernel copies. Waits, where there are any, are for the disk.' '' cp large copy
 page 'gzip in a pipeline' 'Three processes, one critical path: it goes through `gzip`.' '' sh -c 'cat text | gzip | wc -c'
@@ -49,7 +50,7 @@ page 'A list of four million nodes' 'Most of the time is the allocator'"'"'s and
 page 'A Python grid that is allocated anew each step' 'Each step touches fresh memory, which shows as faults: line 7 allocates it, line 16 frees it.' '--lines step' python3 grid.py
 page 'A Python client of a slow service' 'Two things in one call tree: the loop in `dearest`, and the waits for each answer in `price`.' '--flame --lines price' python3 stock.py
 page 'A program that sleeps' 'Idle for the time it sleeps.' '' sleep 0.5
-page 'Threads and a lock' 'The main thread waits for a lock; the path is what the lock holder did during the wait.' '' ./locked
+page 'Threads and a lock' 'The main thread waits for a lock; the path is what the lock holder did during the wait.' '-v' ./locked
 page 'A slow local server' 'The server sleeps on each request. It is part of the tree, so the path leads to its sleep, and to the line that called it.' '' ./served
 page 'Exact executions' 'Executions of each basic block of a function: a binary search, which goes left about as often as right.' '--count-blocks=search' ./search
 whole 'Waking up while messages fly' 'How late timers wake threads up while 400 processes send each other messages, against a deadline, and the causes of the largest latencies.' wake --for 20s --deadline 1ms --load sched:message=128

@@ -123,6 +123,14 @@ fn the_page_of_every_recording_fits_a_screen() {
 }
 
 #[test]
+fn the_page_in_the_readme_is_that_of_a_recording() {
+    let page = fs::read_to_string(directory().join("serial-requests.screen.txt")).expect("its page");
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    let readme = fs::read_to_string(readme).expect("the README");
+    assert!(readme.contains(&page), "README.md has another page than\n{page}");
+}
+
+#[test]
 fn the_index_names_every_recording_and_no_other() {
     let index = fs::read_to_string(directory().join("README.md")).expect("the index");
     let rows = index.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));

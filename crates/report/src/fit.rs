@@ -8,9 +8,9 @@ pub(crate) const SCREEN_LINES: usize = 28;
 /// Lines that any part keeps, with the one that says how many are missing.
 const LEAST: usize = 3;
 
-/// The page as it is, where it fits a screen. Else its longest parts (those between empty lines) are
-/// cut, all to the same length, and say so; where there are too many parts, those before the last
-/// go: it has the verdict, or what the figures rest on.
+/// The page as it is, where it fits a screen. Else its longest parts (those between empty lines)
+/// are cut, all to the same length, and say so; where there are too many parts, those before the
+/// last go: it has the verdict, or what the figures rest on.
 pub fn fit(page: &str, look: Look) -> String {
     let parts: Vec<Vec<&str>> = page.trim_end().split("\n\n").map(|part| part.lines().collect()).collect();
     let lines = |parts: &[Vec<&str>], cap: usize| {

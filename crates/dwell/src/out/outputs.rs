@@ -98,7 +98,8 @@ impl<R: Render> Outputs<R> {
         let (mut asked, mut taken) = (0, 0);
         if let Some(page) = self.page {
             asked += 1;
-            let text = result.page(look(args, page.kind()));
+            let look = look(args, page.kind());
+            let text = if args.verbose { result.page(look) } else { result.screen(look) };
             taken += usize::from(outcome.add(page.put(text)));
         }
         for (form, destination) in self.forms {

@@ -255,8 +255,8 @@ impl View<'_> {
         Some((Some(state), text))
     }
 
-    /// The source line that has most of the self time; of a script's function without such time that
-    /// from which it called others.
+    /// The source line that has most of the self time; of a script's function without such time
+    /// that from which it called others.
     fn line_of(&self, branch: u32, row: &FlameRow, least: Ns) -> Option<String> {
         let branch = &self.tree.branches[branch as usize];
         let (frame, _) = branch.hottest.filter(|_| row.own.sum() >= least).or(branch.at)?;

@@ -1,8 +1,9 @@
 //! The account by the code that it is of.
 //!
 //! A wait is of the function that its row's stack leads to. Time in user code has no stack at each
-//! nanosecond: that of a thread is divided as its samples are. Kernel time and page faults are known
-//! by system call; they are a function's where nearly all samples of the thread in the kernel are.
+//! nanosecond: that of a thread is divided as its samples are. Kernel time and page faults are
+//! known by system call; they are a function's where nearly all samples of the thread in the kernel
+//! are.
 
 use super::Evidence;
 use super::frames::{Own, OwnFrames, of_frame, shown};
