@@ -4,6 +4,7 @@ use host::fields;
 use model::Pid;
 use model::coverage::{Extent, Source};
 use rustix::fs::{StatVfsMountFlags, getxattr, statvfs};
+use rustix::process::{Resource, getrlimit};
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -26,6 +27,16 @@ const MORE: &str = "sudo dwell …, or once: sudo setcap cap_bpf,cap_perfmon+ep 
 const MORE_IN_CONTAINER: &str = "sudo dwell … outside of the container, or start the container with --cap-add=BPF \
                                  --cap-add=PERFMON --cap-add=SYS_PTRACE --security-opt=seccomp=unconfined";
 
+/// The remedy for too few open files, and the number that BPF needs on a machine with many CPUs.
+pub(crate) const MORE_FILES: &str = "ulimit -n 1024";
+const FILES: u64 = 256;
+
+/// That few files may be open, where that is so: each BPF program, map and perf event is one.
+pub(crate) fn few_files() -> Option<String> {
+    let most = getrlimit(Resource::Nofile).current?;
+    (most < FILES).then(|| format!("only {most} files may be open,"))
+}
+
 /// Why access is denied, and a remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessDenial {
@@ -37,6 +48,10 @@ pub struct AccessDenial {
 
 /// The remedy that gives full access.
 pub(crate) fn more() -> &'static str {
+    // Who is root and may open few files lacks these.
+    if sys::user::is_root() && few_files().is_some() {
+        return MORE_FILES;
+    }
     more_of(&own_status())
 }
 

@@ -305,7 +305,7 @@ int sched_switch(u64 *ctx)
 			tell_dead(out, now);
 		} else if ((ctx[0] & 1) || state == 0 || (state & STATE_WAKING)) {
 			how = LEFT_RUNNABLE;
-		} else if (state & STATE_STOPPED) {
+		} else if (state & STATE_STOPPED || is_frozen(prev, state)) {
 			how = LEFT_STOPPED;
 		} else {
 			how = LEFT_BLOCKED;
