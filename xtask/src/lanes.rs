@@ -39,6 +39,7 @@ const UNMEASURED_GROUPS: &[&str] = &[
     "dwell it load",
     "dwell it cli",
     "dwell it safety",
+    "dwell it safety_odd",
     "dwell it code::managed",
     "dwell it sheet",
     "dwell it ladder_places",
