@@ -40,6 +40,7 @@ const UNMEASURED_GROUPS: &[&str] = &[
     "dwell it cli",
     "dwell it words",
     "dwell it safety",
+    "dwell it safety_odd",
     "dwell it code::managed",
     "dwell it sheet",
     "dwell it ladder_places",

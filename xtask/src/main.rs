@@ -1,5 +1,5 @@
 //! The project's own tasks: `cargo xtask fast`, `test`, `setup`, `ci`, `bpf`, `tidy`, `dist`,
-//! `bench`, `truth`.
+//! `bench`, `attack`, `truth`.
 //!
 //! One file for each subcommand; this one only selects. Nothing here is part of the released dwell.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool of the developers")]
@@ -8,6 +8,7 @@
 #[path = "../../crates/observe/src/layout.rs"]
 mod layout;
 
+mod attack;
 mod bench;
 mod bpf;
 #[path = "../../crates/observe/bpf_build.rs"]
@@ -60,6 +61,9 @@ cargo xtask VERB
                                      how right dwell compare is: same, beside, planted, why, hyperfine
   bench what-if [--rounds N] [--markdown] [--dwell FILE] [NAME…]
                                      what recordings say of edits, against programs without the thing
+  attack [--kills N] [--dwell FILE] [VERB…]
+                                     each verb ended at random moments, by SIGKILL and in order (root):
+                                     what is left, what hangs, who is harmed
   truth [--markdown] [--busy] [--kept] [--dwell FILE] [PROGRAM…]
                                      accounts and classes of real programs against perf sched and
                                      other oracles, quiet or beside a busy loop on each CPU (root);
@@ -82,6 +86,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["dist"] => dist::run(),
         ["bench", options @ ..] => bench::run(options),
+        ["attack", options @ ..] => attack::run(options),
         ["truth", options @ ..] => truth::run(options),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

@@ -1,12 +1,11 @@
 //! Output files: opened before the program starts, changed only when the result is written.
 //! Standard output and standard error.
 
-mod ours;
-
 use anyhow::Context;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use sys::ours;
 
 /// A file that is open for writing and still unchanged. A file that had to be created is removed
 /// again unless it is written.
@@ -20,12 +19,7 @@ pub(crate) struct Target {
 impl Target {
     /// Opens `path` for writing.
     pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
-        let existing = OpenOptions::new().write(true).open(path);
-        let (opened, created) = match existing {
-            Err(error) if error.kind() == ErrorKind::NotFound => (ours::create(path), true),
-            opened => (opened.and_then(|file| ours::checked(file, path)), false),
-        };
-        let file = opened.with_context(|| format!("cannot write {path:?}"))?;
+        let (file, created) = ours::open(path).with_context(|| format!("cannot write {path:?}"))?;
         Ok(Self { path: path.to_owned(), file: Some(file), created })
     }
 

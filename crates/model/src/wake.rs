@@ -159,8 +159,12 @@ pub struct ThreadMeasured {
     /// Missed periods: latency divided by interval, rounded down, of each wake-up.
     /// They are no wake-ups and not in the histogram.
     pub missed: u64,
-    /// Of all wake-ups, in order, empty ones left out; 128 bins an octave, so a value is known to
-    /// within 1 %.
+    /// Wake-ups on another CPU, while this one was offline or taken from dwell. They are in no
+    /// other figure.
+    #[serde(default)]
+    pub elsewhere: u64,
+    /// Of all wake-ups on this CPU, in order, empty ones left out; 128 bins an octave, so a value
+    /// is known to within 1 %.
     pub histogram: Vec<Bin>,
     /// The minimum. 0 without wake-ups, as all below.
     pub min_ns: Ns,

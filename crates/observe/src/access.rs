@@ -4,6 +4,7 @@ use host::fields;
 use model::Pid;
 use model::coverage::{Extent, Source};
 use rustix::fs::{StatVfsMountFlags, getxattr, statvfs};
+use rustix::process::{Resource, getrlimit};
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -29,6 +30,16 @@ pub fn this_binary() -> String {
     shlex::try_quote(&path).map_or_else(|_| "dwell".to_owned(), |quoted| quoted.into_owned())
 }
 
+/// The remedy for too few open files, and the number that BPF needs on a machine with many CPUs.
+pub(crate) const MORE_FILES: &str = "ulimit -n 1024";
+const FILES: u64 = 256;
+
+/// That few files may be open, where that is so: each BPF program, map and perf event is one.
+pub(crate) fn few_files() -> Option<String> {
+    let most = getrlimit(Resource::Nofile).current?;
+    (most < FILES).then(|| format!("only {most} files may be open,"))
+}
+
 /// Why access is denied, and a remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessDenial {
@@ -40,6 +51,10 @@ pub struct AccessDenial {
 
 /// The remedy that gives full access.
 pub(crate) fn more() -> String {
+    // Who is root and may open few files lacks these.
+    if sys::user::is_root() && few_files().is_some() {
+        return MORE_FILES.to_owned();
+    }
     more_of(&own_status(), &this_binary())
 }
 

@@ -7,7 +7,7 @@
 
 use model::Pid;
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, openat, openat2, statat, unlinkat,
+    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2, statat, unlinkat,
 };
 use rustix::io::Errno;
 use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -137,15 +137,22 @@ impl Machine {
         if found.is_none_or(own) { Ok(()) } else { Err(Refusal::InTheWay("its perf map")) }
     }
 
-    fn socket(&self) -> String {
-        format!(".java_pid{}", self.own_pid)
+    /// Its socket, if it is there: the one that was looked at, whatever stands at the name later.
+    fn socket(&self) -> Result<Option<OwnedFd>, Refusal> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let socket =
+            match openat(&*self.directory, format!(".java_pid{}", self.own_pid), flags, Mode::empty()) {
+                Err(Errno::NOENT) => return Ok(None),
+                opened => opened?,
+            };
+        let found = fstat(&socket)?;
+        let own = FileType::from_raw_mode(found.st_mode) == FileType::Socket && found.st_uid == self.uid;
+        if own { Ok(Some(socket)) } else { Err(Refusal::InTheWay("its socket")) }
     }
 
     /// Whether its socket is there.
     fn listens(&self) -> Result<bool, Refusal> {
-        let Some(found) = self.at(&self.socket())? else { return Ok(false) };
-        let own = FileType::from_raw_mode(found.st_mode) == FileType::Socket && found.st_uid == self.uid;
-        if own { Ok(true) } else { Err(Refusal::InTheWay("its socket")) }
+        self.socket().map(|socket| socket.is_some())
     }
 
     /// Has it open its socket: a file that says that someone wants to attach, and the signal.
@@ -175,9 +182,8 @@ impl Machine {
 
     /// Sends the command, and reads the answer.
     fn ask(&self, within: Duration) -> Result<(), Refusal> {
-        // A path below a descriptor is short, whatever the directory.
-        let path = format!("/proc/self/fd/{}/{}", self.directory.as_raw_fd(), self.socket());
-        let mut stream = UnixStream::connect(path)?;
+        let socket = self.socket()?.ok_or(Refusal::Silent)?;
+        let mut stream = UnixStream::connect(format!("/proc/self/fd/{}", socket.as_raw_fd()))?;
         stream.set_read_timeout(Some(within))?;
         stream.set_write_timeout(Some(within))?;
         stream.write_all(REQUEST)?;

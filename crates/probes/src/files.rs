@@ -4,6 +4,7 @@ use rustix::fs::{Advice, fadvise};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
+use sys::foreign;
 
 /// Of the free memory, the files may take this part.
 const FREE_PART: u64 = 2;
@@ -15,7 +16,7 @@ const PIECE_BYTES: usize = 1 << 20;
 pub(crate) fn check(files: &[PathBuf]) -> Result<(), String> {
     let mut bytes = 0_u64;
     for path in files {
-        let size = File::open(path).and_then(|file| file.metadata()).map(|metadata| metadata.len());
+        let size = foreign::open(path).and_then(|file| file.metadata()).map(|metadata| metadata.len());
         bytes = bytes.saturating_add(size.map_err(|error| format!("cannot read {path:?}: {error}"))?);
     }
     let free = host::memory::free_bytes(host::here()).map_err(|error| error.to_string())?;
@@ -40,14 +41,21 @@ pub(crate) fn drop_pages(files: &[PathBuf]) -> Result<(), String> {
 pub(crate) fn warm(files: &[PathBuf]) -> Result<(), String> {
     let mut piece = vec![0; PIECE_BYTES];
     each(files, |mut file| {
-        while file.read(&mut piece)? > 0 {}
+        // One that grows while it is read ends, too.
+        let mut left = file.metadata()?.len();
+        while left > 0 {
+            match file.read(&mut piece)? {
+                0 => break,
+                read => left = left.saturating_sub(read as u64),
+            }
+        }
         Ok(())
     })
 }
 
 fn each(files: &[PathBuf], mut with: impl FnMut(&File) -> io::Result<()>) -> Result<(), String> {
     for path in files {
-        let done = File::open(path).and_then(|file| with(&file));
+        let done = foreign::open(path).and_then(|file| with(&file));
         done.map_err(|error| format!("cannot read {path:?}: {error}"))?;
     }
     Ok(())

@@ -17,6 +17,9 @@ const OTHERS: &[&str] = &[
     "pids.max",
 ];
 
+/// How names of groups begin; what follows is the PID of who made it.
+const NAME: &str = "dwell-probe-";
+
 /// A new group; gone with this, once its processes are.
 #[derive(Debug)]
 pub(crate) struct OwnGroup(PathBuf);
@@ -25,7 +28,8 @@ impl OwnGroup {
     /// Beside `limited`, the outermost group with a quota.
     pub(crate) fn beside(limited: &Path) -> Result<Self, String> {
         let above = limited.parent().ok_or("there is no group above it")?;
-        let path = above.join(format!("dwell-probe-{}", std::process::id()));
+        remove_left(above);
+        let path = above.join(format!("{NAME}{}", std::process::id()));
         fs::create_dir(&path)
             .map_err(|error| format!("cannot make a control group in {}: {error}", above.display()))?;
         let group = Self(path);
@@ -42,6 +46,17 @@ impl OwnGroup {
     pub(crate) fn add(&self, pid: Pid) -> Result<(), String> {
         let file = self.0.join("cgroup.procs");
         fs::write(&file, pid.to_string()).map_err(|error| format!("cannot write {}: {error}", file.display()))
+    }
+}
+
+/// Removes the groups of dwells that were killed. One with processes in it stays.
+fn remove_left(above: &Path) {
+    for entry in fs::read_dir(above).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let pid = name.to_str().and_then(|name| name.strip_prefix(NAME)?.parse::<u32>().ok());
+        if pid.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
+            let _ = fs::remove_dir(entry.path());
+        }
     }
 }
 

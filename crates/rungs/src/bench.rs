@@ -168,6 +168,11 @@ pub(crate) fn interrupted() -> Unmeasured {
     Unmeasured::Unseen("interrupted before its turn".into())
 }
 
+/// The system refused a thread.
+pub(crate) fn without_thread(error: &std::io::Error) -> Unmeasured {
+    Unmeasured::Unseen(format!("cannot start a thread: {error}"))
+}
+
 /// The cost of one reading of the clock in ns: the median over short series.
 pub(crate) fn clock_cost_ns() -> f64 {
     const READS: u32 = 64;

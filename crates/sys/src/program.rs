@@ -1,11 +1,13 @@
 //! The traced program: finding it, starting it on hold, running it as another user, its end;
 //! signals for it; and files that it can influence. [`starter`] runs programs that are timed and
-//! not traced.
+//! not traced. [`scratch`] is where dwell puts what is gone with it.
 
 pub mod foreign;
 pub(crate) mod origin;
+pub mod ours;
 pub mod resolve;
 pub mod rights;
+pub mod scratch;
 pub mod signals;
 pub mod spawn;
 pub mod starter;

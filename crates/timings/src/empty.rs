@@ -2,15 +2,15 @@
 //! ladder.
 
 use std::ffi::OsString;
-use std::fs::Permissions;
-use std::io::{self, Write};
+use std::fs::{self, Permissions};
+use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process;
+use std::{env, process};
 use sys::fork::Smallest;
+use sys::scratch::{Kind, Scratch};
 use sys::starter::Order;
-use tempfile::TempPath;
 
 /// The name that it is called by.
 const NAME: &str = "empty";
@@ -26,7 +26,7 @@ pub(crate) struct EmptyProgram {
 #[derive(Debug)]
 enum Kept {
     Memory { _file: Smallest },
-    Temporary { _path: TempPath },
+    Temporary { _directory: Scratch },
 }
 
 impl EmptyProgram {
@@ -41,12 +41,12 @@ impl EmptyProgram {
     /// One in the directory for temporary files.
     pub(crate) fn in_a_file() -> Result<Self, String> {
         let in_words = |error: io::Error| format!("an empty program in a temporary file: {error}");
-        let mut made = tempfile::NamedTempFile::new().map_err(in_words)?;
-        made.write_all(&Smallest::image()).map_err(in_words)?;
-        made.as_file().set_permissions(Permissions::from_mode(0o700)).map_err(in_words)?;
+        let directory = Scratch::new(&env::temp_dir(), Kind::Compare).map_err(in_words)?;
+        let path = directory.path().join(NAME);
+        fs::write(&path, Smallest::image()).map_err(in_words)?;
         // Closed: a file that is open for writing cannot be executed.
-        let path = made.into_temp_path();
-        Ok(Self { order: order(path.to_path_buf()), _kept: Kept::Temporary { _path: path } })
+        fs::set_permissions(&path, Permissions::from_mode(0o700)).map_err(in_words)?;
+        Ok(Self { order: order(path), _kept: Kept::Temporary { _directory: directory } })
     }
 
     /// To start it.

@@ -26,9 +26,13 @@ pub(crate) const REAL_TIME: DutyCycle = DutyCycle { spin_ns: 950_000_000, pause_
 /// For ordinary threads: the scheduler shares the CPU.
 pub(crate) const SHARED: DutyCycle = DutyCycle { spin_ns: 1_000_000_000, pause_ns: None };
 
+/// A gap of this length may be a move to another CPU.
+const LOOK_NS: Ns = 1_000;
+
 /// Measures from `begun_ns` until `end_ns` or `state.stop`.
 pub(crate) fn measure(state: &State, duty: DutyCycle, begun_ns: Ns, end_ns: Ns) {
     let (mut block, mut block_end_ns) = (0, begun_ns + state.block_ns);
+    let mut elsewhere = false;
     sleep(Duration::from_nanos(begun_ns.saturating_sub(monotonic_ns())));
     loop {
         let spin_end_ns = (monotonic_ns() + duty.spin_ns).min(end_ns);
@@ -39,7 +43,11 @@ pub(crate) fn measure(state: &State, duty: DutyCycle, begun_ns: Ns, end_ns: Ns) 
                 block += 1;
                 block_end_ns += state.block_ns;
             }
-            state.record(last_ns, now_ns, block, begun_ns);
+            // A move to another CPU is a gap, and asking at each reading would be part of each gap.
+            elsewhere = (elsewhere || now_ns - last_ns > LOOK_NS) && state.is_elsewhere();
+            if !elsewhere {
+                state.record(last_ns, now_ns, block, begun_ns);
+            }
             last_ns = now_ns;
         }
         if last_ns >= end_ns || state.stop.load(Relaxed) {

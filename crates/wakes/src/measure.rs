@@ -425,6 +425,7 @@ impl ThreadSet {
                 in_force,
                 cycles: state.cycles(),
                 missed: state.missed(),
+                elsewhere: state.elsewhere(),
                 histogram: state.histogram(),
                 min_ns: state.min_ns(),
                 sum_ns: state.sum_ns(),

@@ -5,14 +5,18 @@
 //! locked instruction in the loop. A reader may see the count of this wake-up and the sum of the
 //! one before; at the end all is consistent.
 
+use crate::request::only;
 use model::Ns;
 use model::wake::{Bin, LatencyBlock};
+use rustix::thread::{sched_getcpu, sched_setaffinity};
 use stats::fine;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 /// Late wake-ups that the ring holds: at a poll each 15 ms, every wake-up at an interval of 60 us.
 const RING: usize = 256;
+/// No CPU has this number.
+const UNBOUND: u32 = u32::MAX;
 /// Blocks of a timeline at most.
 const BLOCKS: u64 = 4096;
 const BLOCK_NS: Ns = 1_000_000_000;
@@ -31,6 +35,10 @@ pub(crate) struct State {
     pub(crate) tid: AtomicU32,
     cycles: AtomicU64,
     missed: AtomicU64,
+    /// The CPU that the thread is bound to; [`UNBOUND`] where it is not.
+    cpu: AtomicU32,
+    /// Wake-ups on another one.
+    elsewhere: AtomicU64,
     min_ns: AtomicU64,
     sum_ns: AtomicU64,
     max_ns: AtomicU64,
@@ -86,6 +94,8 @@ impl State {
             tid: AtomicU32::new(0),
             cycles: AtomicU64::new(0),
             missed: AtomicU64::new(0),
+            cpu: AtomicU32::new(UNBOUND),
+            elsewhere: AtomicU64::new(0),
             min_ns: AtomicU64::new(Ns::MAX),
             sum_ns: AtomicU64::new(0),
             max_ns: AtomicU64::new(0),
@@ -139,6 +149,30 @@ impl State {
         if late_ns >= self.threshold_ns.load(Relaxed) {
             self.put(LateTimes { expected_ns, awake_ns });
         }
+    }
+
+    /// The calling thread is bound to this CPU.
+    pub(crate) fn bound_to(&self, cpu: u32) {
+        self.cpu.store(cpu, Relaxed);
+    }
+
+    /// Whether the calling thread, which measures, woke up on another CPU than it is bound to: its
+    /// own went offline, or was taken away. Counts that, and tries to go back.
+    #[inline]
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        let cpu = self.cpu.load(Relaxed);
+        if cpu == UNBOUND || sched_getcpu() == cpu as usize {
+            return false;
+        }
+        add(&self.elsewhere, 1);
+        // Refused for as long as the CPU is away.
+        let _ = sched_setaffinity(None, &only(cpu as usize));
+        true
+    }
+
+    /// Wake-ups on other CPUs.
+    pub(crate) fn elsewhere(&self) -> u64 {
+        self.elsewhere.load(Relaxed)
     }
 
     /// Records missed periods.
@@ -273,6 +307,22 @@ mod tests {
         assert_eq!(state.histogram().iter().map(|bin| bin.count).sum::<u64>(), 3);
         assert_eq!(state.take(), Some(LateTimes { expected_ns: 2_000_003_000, awake_ns: 2_000_003_700 }));
         assert_eq!(state.take(), None);
+    }
+
+    #[test]
+    fn what_ran_on_another_cpu_is_told() {
+        let state = State::new(1, 0);
+        assert!(!state.is_elsewhere(), "it is bound to none");
+        let before = rustix::thread::sched_getaffinity(None).unwrap();
+        let here = sched_getcpu();
+        sched_setaffinity(None, &only(here)).unwrap();
+        state.bound_to(here as u32);
+        assert!(!state.is_elsewhere());
+        // None of this number can be gone back to.
+        state.bound_to(here as u32 + 1000);
+        assert!(state.is_elsewhere());
+        assert_eq!((state.elsewhere(), state.cycles()), (1, 0));
+        sched_setaffinity(None, &before).unwrap();
     }
 
     #[test]

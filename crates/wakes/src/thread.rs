@@ -8,7 +8,9 @@ use crate::state::State;
 use crate::timer::{self, Times};
 use model::Ns;
 use model::wake::{Policy, WakeMode, WakeRequest};
-use rustix::thread::{current_timer_slack, sched_getaffinity, sched_setaffinity, set_current_timer_slack};
+use rustix::thread::{
+    CpuSet, current_timer_slack, sched_getaffinity, sched_setaffinity, set_current_timer_slack,
+};
 use std::io;
 use std::num::NonZeroU64;
 use sys::clock::{monotonic_ns, thread_cpu_ns};
@@ -142,6 +144,13 @@ fn warm_up(asked: &WakeRequest) -> io::Result<Ns> {
 
 /// Measures; gives the CPU time used.
 pub(crate) fn measure(asked: &WakeRequest, real_time: bool, state: &State, times: Times) -> io::Result<Ns> {
+    // Under SCHED_DEADLINE it may run on any.
+    if let Ok(bound) = sched_getaffinity(None)
+        && bound.count() == 1
+        && let Some(cpu) = (0..CpuSet::MAX_CPU).find(|cpu| bound.is_set(*cpu))
+    {
+        state.bound_to(cpu as u32);
+    }
     let cpu_ns = thread_cpu_ns();
     match asked.mode {
         WakeMode::Timer => {

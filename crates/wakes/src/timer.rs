@@ -42,7 +42,9 @@ pub(crate) fn measure(
             block += 1;
             block_end_ns += state.block_ns;
         }
-        state.record(next_ns, awake_ns, block, begun_ns);
+        if !state.is_elsewhere() {
+            state.record(next_ns, awake_ns, block, begun_ns);
+        }
         let late_ns = awake_ns - next_ns;
         next_ns += interval_ns;
         if late_ns >= interval_ns {

@@ -311,6 +311,9 @@ impl Watch {
             return;
         }
         let now = match looked.state {
+            b'S' | b'D' if looked.wchan.value().is_some_and(|function| is_freezer(function)) => {
+                PolledState::Stopped
+            }
             b'S' | b'D' => {
                 let wait = waits.get(&tid).copied().unwrap_or(Classified::UNSEEN);
                 PolledState::Blocked(PolledWait::looked(wait))
@@ -376,6 +379,13 @@ impl Watch {
         self.ended_at = None;
         self.advance(end);
     }
+}
+
+/// Whether this kernel function is where the threads of a frozen control group are held: of the
+/// second version of control groups (as a part of what takes signals, where the compiler made it
+/// one, and nothing else sleeps there as `S`), and of the first.
+fn is_freezer(function: &str) -> bool {
+    ["do_freezer_trap", "get_signal", "__refrigerator"].iter().any(|name| function.starts_with(name))
 }
 
 /// Whether it has ended, and was not reaped yet.

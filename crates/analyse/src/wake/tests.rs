@@ -52,6 +52,7 @@ pub(crate) fn thread(cpu: u32, late_ns: &[Ns]) -> ThreadMeasured {
         max_ns: *late.iter().max().expect("no block is empty"),
     };
     ThreadMeasured {
+        elsewhere: 0,
         cpu,
         in_force: InForce {
             policy: Policy::Fifo(80),

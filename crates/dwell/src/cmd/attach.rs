@@ -36,7 +36,7 @@ pub(crate) fn attach(args: AttachArgs) -> anyhow::Result<u8> {
     drop(line);
     // What comes now may wait: for the reader of a pipe, for a disk.
     drop(signals);
-    rights::give_up();
+    rights::after_recording();
     let sources = Sources::of(rights, recorded.users());
     let of_run = OfRun { job: args.page.job(None), sources };
     finish(trial, &recorded.trailer(kept::costs()), outputs, args.page, of_run, |_| ())

@@ -55,7 +55,7 @@ pub(crate) fn run(args: RunArgs) -> anyhow::Result<u8> {
     // What comes now may wait as well.
     drop(signals);
     if asked.is_none() {
-        rights::give_up();
+        rights::after_recording();
     }
     let job = OfRun { job, sources };
     finish(trial, &trailer, outputs, args.page, job, |result| {

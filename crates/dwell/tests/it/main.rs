@@ -40,6 +40,7 @@ mod resolver;
 mod results;
 mod run_diff;
 mod safety;
+mod safety_odd;
 mod sheet;
 mod starved;
 mod strace_equal;

@@ -136,6 +136,10 @@ pub(crate) fn attach(
 }
 
 pub(crate) fn wall_of(refused: &bpf::BpfRefusal) -> access::AccessDenial {
+    if let Some(few) = access::few_files() {
+        let why = format!("{few} and BPF needs more: {refused}");
+        return access::AccessDenial { why, remedy: access::MORE_FILES.into() };
+    }
     access::AccessDenial {
         why: refused.to_string(),
         remedy: access::sandboxed().unwrap_or_else(|| {

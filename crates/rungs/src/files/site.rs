@@ -10,7 +10,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use tempfile::TempDir;
+use sys::scratch::{Kind, Scratch};
 
 /// What most rungs of files read and write in.
 pub(super) const BLOCK_BYTES: usize = 4 << 10;
@@ -20,8 +20,6 @@ pub(super) const BLOCK_BYTES: usize = 4 << 10;
 const SHARE: u64 = 20;
 /// And no more than this part of the memory that is free, for what goes through the page cache.
 const MEMORY_SHARE: u64 = 4;
-/// Characters of the made directory's name that are random: 62 to the power of it.
-const RANDOM: usize = 16;
 
 /// `f_type` of statfs(2), as far as a name says more than the number.
 const KINDS: [(i64, &str); 15] = [
@@ -77,12 +75,12 @@ pub(super) struct Made {
     /// Files that may still be made; none where the filesystem has no such limit.
     free_files: Option<u64>,
     /// Last, so that it is removed when the directory is closed.
-    _place: TempDir,
+    _place: Scratch,
 }
 
 impl Made {
     fn below(named: &Path) -> Result<Self, Unmeasured> {
-        let place = tempfile::Builder::new().prefix(".dwell-ladder-").rand_bytes(RANDOM).tempdir_in(named);
+        let place = Scratch::new(named, Kind::Ladder);
         let place = place.map_err(|error| refused("make a directory", named, &error))?;
         let open = || -> rustix::io::Result<_> {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;

@@ -72,7 +72,8 @@ fn measure(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
 fn pair(bench: &Bench<'_>, cpu: u32) -> Result<Samples, Unmeasured> {
     let word = Word(AtomicU32::new(0));
     thread::scope(|scope| {
-        scope.spawn(|| answer(cpu, &word.0));
+        let other = thread::Builder::new().spawn_scoped(scope, || answer(cpu, &word.0));
+        other.map_err(|error| crate::bench::without_thread(&error))?;
         let samples = bench.sample_timed(|hops| {
             let from = monotonic_ns();
             let trips = hops.div_ceil(2);

@@ -47,7 +47,9 @@ fn measure(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     thread::scope(|scope| {
         let _stop = StopAtEnd(&stop);
         for cpu in readers {
-            scope.spawn(|| read(*cpu, each, &stop, &read_bytes, &reading));
+            let reader = || read(*cpu, each, &stop, &read_bytes, &reading);
+            let started = thread::Builder::new().spawn_scoped(scope, reader);
+            started.map_err(|error| crate::bench::without_thread(&error))?;
         }
         // Readers fill their memory first. One that cannot have any counts as reading nothing.
         while reading.load(Relaxed) < readers.len() as u64 && !bench.stopped() {

@@ -94,13 +94,17 @@ fn with_rivals(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     let (stop, ready) = (AtomicBool::new(false), AtomicU64::new(0));
     thread::scope(|scope| {
         for cpu in rivals {
-            scope.spawn(|| {
+            let rival = || {
                 let _pinned = Pinned::to(*cpu);
                 ready.fetch_add(1, Relaxed);
                 while !stop.load(Relaxed) {
                     add(&lock);
                 }
-            });
+            };
+            if let Err(error) = thread::Builder::new().spawn_scoped(scope, rival) {
+                stop.store(true, Relaxed);
+                return Err(crate::bench::without_thread(&error));
+            }
         }
         while ready.load(Relaxed) < rivals.len() as u64 {
             thread::yield_now();

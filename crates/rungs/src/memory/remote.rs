@@ -40,8 +40,9 @@ fn measure(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
             let _pinned = Pinned::to(cpu);
             obtain(bytes, PageKind::Huge)
         };
-        scope.spawn(fill).join()
-    });
+        let filling = thread::Builder::new().spawn_scoped(scope, fill);
+        filling.map(|filling| filling.join()).map_err(|error| crate::bench::without_thread(&error))
+    })?;
     let pages = filled.map_err(|_| Unmeasured::Unseen("the memory could not be filled".into()))??;
     let there = pages.nodes().unwrap_or_default();
     let on_node = there.iter().filter(|(at, _)| *at == node).map(|(_, bytes)| bytes).sum::<u64>();

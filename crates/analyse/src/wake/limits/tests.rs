@@ -34,7 +34,7 @@ fn a_good_machine_has_only_the_caveat_that_always_holds() {
 #[test]
 fn each_fault_is_one_caveat() {
     type Fault = fn(&mut WakeMeasurements);
-    let cases: [(&str, Fault); 27] = [
+    let cases: [(&str, Fault); 28] = [
         ("CPU 1: no", |m| m.threads[0].in_force.refused.push("no".into())),
         ("no", |m| m.threads.iter_mut().for_each(|one| one.in_force.refused.push("no".into()))),
         ("CPU 2 measured under SCHED_RR priority 80, not SCHED_FIFO priority 80", |m| {
@@ -48,6 +48,9 @@ fn each_fault_is_one_caveat() {
         }),
         ("whether the threads of CPU 1 were bound to their CPU is unknown: no such process", |m| {
             m.threads[0].in_force.cpus = Seen::unseen("no such process");
+        }),
+        ("CPU 2 was offline or taken from dwell (cpuset) for 300 of 400 wake-ups", |m| {
+            m.threads[1].elsewhere = 300;
         }),
         ("memory was not locked", |m| {
             m.threads.iter_mut().for_each(|one| one.in_force.locked_bytes = Seen::Value(0));

@@ -14,6 +14,7 @@ pub(super) fn limits(measured: &WakeMeasurements, all: &Wakes) -> Vec<String> {
     let mut limits = refused(measured);
     limits.extend(policy(measured));
     limits.extend(affinity(measured));
+    limits.extend(elsewhere(measured));
     limits.extend(memory(measured));
     limits.extend(slack(measured));
     limits.extend(throttling(measured));
@@ -31,6 +32,22 @@ fn cpus_by(
     of: impl Fn(&ThreadMeasured) -> Option<String>,
 ) -> Vec<(Vec<u32>, String)> {
     grouped(measured.threads.iter().filter_map(|thread| Some((thread.cpu, of(thread)?))))
+}
+
+/// CPUs that were not there all the time. Their threads woke up on others meanwhile, which says
+/// nothing of them.
+fn elsewhere(measured: &WakeMeasurements) -> Vec<String> {
+    let away = measured.threads.iter().filter(|thread| thread.elsewhere > 0);
+    let sentence = |thread: &ThreadMeasured| {
+        format!(
+            "CPU {} was offline or taken from dwell (cpuset) for {} of {} wake-ups: they took place on other \
+             CPUs and are in no figure",
+            thread.cpu,
+            count(thread.elsewhere),
+            count(thread.elsewhere + thread.cycles)
+        )
+    };
+    away.map(sentence).collect()
 }
 
 /// What was refused; CPUs are listed unless it was refused on all of them.

@@ -16,7 +16,8 @@ use stats::Random;
 use std::fs::File;
 use std::process::{Command, Stdio};
 use sys::clock::monotonic_ns;
-use tempfile::TempDir;
+use sys::ours;
+use sys::scratch::{Kind, Scratch};
 
 /// Pairs at least, and at most; in between as many as fit into the time.
 const PAIRS_MIN: usize = 3;
@@ -106,7 +107,8 @@ pub(super) fn predict(comparison: &mut Comparison, run: &Run) {
 type Observed = Vec<Vec<Option<Run>>>;
 
 fn observe_all(sitting: &Sitting<'_, '_>, asked: &[usize]) -> anyhow::Result<Observed> {
-    let directory = tempfile::tempdir().context("cannot make a directory for accounts")?;
+    let directory = Scratch::new(&std::env::temp_dir(), Kind::Compare);
+    let directory = directory.context("cannot make a directory for accounts")?;
     let mut random = Random::new(monotonic_ns());
     let mut runs: Observed = vec![Vec::new(); sitting.made.commands.len()];
     let begun_ns = monotonic_ns();
@@ -145,7 +147,7 @@ fn shuffle(order: &mut [usize], random: &mut Random) {
 fn observe(
     sitting: &Sitting<'_, '_>,
     command: &MadeCommand,
-    directory: &TempDir,
+    directory: &Scratch,
 ) -> anyhow::Result<Option<Run>> {
     let json = directory.path().join("run.json");
     let mut run = Command::new(std::env::current_exe().context("cannot find dwell itself")?);
@@ -193,7 +195,7 @@ fn redirect(sitting: &Sitting<'_, '_>, run: &mut Command) -> anyhow::Result<()> 
         StreamArg::Null => (Stdio::null(), Stdio::null()),
         StreamArg::Pipe => (Stdio::piped(), Stdio::null()),
         StreamArg::File(path) => {
-            let file = File::create(path).with_context(|| format!("cannot write {path:?}"))?;
+            let file = ours::emptied(path).with_context(|| format!("cannot write {path:?}"))?;
             (Stdio::from(file), Stdio::null())
         }
     };

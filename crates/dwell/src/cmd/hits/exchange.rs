@@ -12,8 +12,8 @@ use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
+use sys::scratch::{Kind, Scratch};
 use sys::user::User;
-use tempfile::TempDir;
 
 /// The modules that each Python process loads.
 const FILES: [(&str, &str); 2] =
@@ -24,7 +24,7 @@ pub(super) struct Exchange {
     path: PathBuf,
     opened: File,
     /// The one that it lies in.
-    around: TempDir,
+    around: Scratch,
 }
 
 impl Exchange {
@@ -32,8 +32,7 @@ impl Exchange {
     pub(super) fn make() -> anyhow::Result<Self> {
         // Python sees this path, so it must be the real one.
         let above = private::above(&env::temp_dir(), "TMPDIR")?;
-        // tempfile gives access to the owner only.
-        let around = tempfile::Builder::new().prefix("dwell-hits-").tempdir_in(&above);
+        let around = Scratch::new(&above, Kind::Hits);
         let around = around.with_context(|| format!("cannot create a directory in {above:?}"))?;
         let path = around.path().join("python");
         let made = DirBuilder::new().mode(0o700).create(&path).and_then(|()| File::open(&path));

@@ -6,6 +6,7 @@ use crate::child;
 use crate::cmd::results;
 use crate::kept;
 use crate::output;
+use crate::private;
 use crate::progress::ProgressLine;
 use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
@@ -127,8 +128,7 @@ fn say_unseen(pair: &Pair, run: &model::Run) {
 /// The lock of the user's labs; says so where another one has it. None where there is no directory
 /// for it.
 fn lock() -> Option<File> {
-    let directory = kept::cache()?;
-    fs::create_dir_all(&directory).ok()?;
+    let directory = private::directory(&kept::cache()?, &[]).ok()?;
     let file = File::create(directory.join("lab.lock")).ok()?;
     if file.try_lock().is_err() {
         output::complain("another dwell lab is running: each disturbs what the other measures");

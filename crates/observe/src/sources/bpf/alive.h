@@ -34,7 +34,7 @@ INLINE u8 condition(struct task_struct *task)
 		return LEFT_RUNNABLE;
 	if (state == 0 || state & STATE_WAKING)
 		return LEFT_RUNNABLE;
-	return state & STATE_STOPPED ? LEFT_STOPPED : LEFT_BLOCKED;
+	return state & STATE_STOPPED || is_frozen(task, state) ? LEFT_STOPPED : LEFT_BLOCKED;
 }
 
 /* Prints what user space needs of a thread. A function of its own, since its row would stand on the

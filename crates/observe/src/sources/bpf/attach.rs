@@ -192,7 +192,9 @@ fn load_all(
         iter::from_fn(next).map(|(name, program)| (name, load_one(name, program, btf))).collect::<Vec<_>>()
     };
     thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        // Those that cannot be started are not needed.
+        let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+        let others: Vec<_> = (1..threads).filter_map(start).collect();
         let mut done = work();
         for other in others {
             done.extend(other.join().expect("loading a program does not panic"));

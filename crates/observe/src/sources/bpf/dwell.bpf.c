@@ -309,7 +309,7 @@ int sched_switch(u64 *ctx)
 				out->throttled = throttled_time(prev);
 				out->throttled_at = now;
 			}
-		} else if (state & STATE_STOPPED) {
+		} else if (state & STATE_STOPPED || is_frozen(prev, state)) {
 			how = LEFT_STOPPED;
 		} else {
 			how = LEFT_BLOCKED;

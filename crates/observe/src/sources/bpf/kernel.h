@@ -159,6 +159,7 @@ struct task_struct {
 	struct task_group *sched_task_group;
 	struct sched_info sched_info;
 	unsigned in_iowait : 1;
+	unsigned frozen : 1;
 	unsigned long nvcsw, nivcsw, min_flt, maj_flt;
 	char comm[16];
 	struct fs_struct *fs;

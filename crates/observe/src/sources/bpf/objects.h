@@ -6,25 +6,44 @@
 #pragma once
 #include "paths.h"
 
-INLINE bool in_iowait(struct task_struct *task)
+/* The word of a bit field at an offset, of a size, shifted to the left and back. */
+INLINE u64 bits(void *at, u32 size, u32 left, u32 right)
 {
-	/* A bit field: CO-RE gives its byte offset, size and shifts. */
-	void *at = (void *)task + __builtin_preserve_field_info(task->in_iowait, 0);
 	u64 word = 0;
-	switch (__builtin_preserve_field_info(task->in_iowait, 1)) {
+	switch (size) {
 	case 1: word = *(u8 *)at; break;
 	case 2: word = *(u16 *)at; break;
 	case 4: word = *(u32 *)at; break;
 	case 8: word = *(u64 *)at; break;
 	}
-	word <<= __builtin_preserve_field_info(task->in_iowait, 4);
-	return word >> __builtin_preserve_field_info(task->in_iowait, 5);
+	return word << left >> right;
+}
+
+/* A bit field: CO-RE gives its byte offset, size and shifts. */
+#define BITS(of, field)                                                                                               \
+	bits((void *)(of) + __builtin_preserve_field_info((of)->field, 0), __builtin_preserve_field_info((of)->field, 1), \
+	     __builtin_preserve_field_info((of)->field, 4), __builtin_preserve_field_info((of)->field, 5))
+
+INLINE bool in_iowait(struct task_struct *task)
+{
+	return BITS(task, in_iowait);
 }
 
 /* Of `task_struct.__state`. */
+#define STATE_INTERRUPTIBLE 0x1
 #define STATE_STOPPED 0xc
+#define STATE_FROZEN 0x8000
 #define STATE_DEAD 0x80
 #define STATE_WAKING 0x200
+
+/* Held by a frozen control group: of the first version, or of the second, which marks the task. The
+ * mark is also there in other waits that count as frozen, which a signal does not end (vfork). */
+INLINE bool is_frozen(struct task_struct *task, u32 state)
+{
+	if (state & STATE_FROZEN)
+		return 1;
+	return state & STATE_INTERRUPTIBLE && FIELD_EXISTS((struct task_struct *)0, frozen) && BITS(task, frozen);
+}
 
 INLINE u32 known(u32 call)
 {

@@ -1,5 +1,7 @@
-//! Whose the files are that root's dwell writes: root's alone, or the caller's of sudo.
+//! Files that dwell writes and whose names the user gave: those of root's dwell are root's alone,
+//! or the caller's of sudo, and none is written through what another user put there.
 
+use crate::user;
 use std::env;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -23,12 +25,36 @@ impl Caller {
     }
 }
 
+/// Opens a file to write to, unchanged so far; makes it where there is none. Whether it was made.
+///
+/// # Errors
+/// The system's error, or whose file or link stands there.
+pub fn open(path: &Path) -> io::Result<(File, bool)> {
+    match OpenOptions::new().write(true).open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok((create(path)?, true)),
+        opened => Ok((checked(opened?, path)?, false)),
+    }
+}
+
+/// The same, emptied.
+///
+/// # Errors
+/// As [`open`].
+pub fn emptied(path: &Path) -> io::Result<File> {
+    let (file, made) = open(path)?;
+    // A pipe or a device has no length.
+    if !made && file.metadata()?.is_file() {
+        file.set_len(0)?;
+    }
+    Ok(file)
+}
+
 /// Makes a new file. Results name files of other users and show what programs do, so root's are for
 /// root alone, or for the caller of sudo.
-pub(super) fn create(path: &Path) -> io::Result<File> {
+fn create(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
-    if !sys::user::is_root() {
+    if !user::is_root() {
         return options.open(path);
     }
     let file = options.mode(0o600).open(path)?;
@@ -41,9 +67,10 @@ pub(super) fn create(path: &Path) -> io::Result<File> {
 
 /// A file that was there, if root may write over it: in a directory that others write to, they
 /// could have put a link to one of root's there, or a file of their own.
-pub(super) fn checked(file: File, path: &Path) -> io::Result<File> {
-    if sys::user::is_root() && file.metadata()?.is_file() {
-        let above = store::above(path)?.metadata()?;
+fn checked(file: File, path: &Path) -> io::Result<File> {
+    // Also a pipe, whose owner would read what root writes, and a device behind a link.
+    if user::is_root() {
+        let above = above(path)?.metadata()?;
         let caller = Caller::of_sudo().map(|caller| caller.uid);
         if let Some(why) = why_not(&file.metadata()?, &path.symlink_metadata()?, &above, caller) {
             return Err(io::Error::new(ErrorKind::PermissionDenied, why));
@@ -60,7 +87,7 @@ fn why_not(open: &Metadata, name: &Metadata, above: &Metadata, caller: Option<u3
     }
     let whose = |found: &Metadata| format!("user {}, in a directory that others write to", found.uid());
     if !trusted(name.uid()) {
-        let what = if name.is_symlink() { "a link" } else { "a file" };
+        let what = if name.is_symlink() { "a link" } else { what(name) };
         return Some(format!("it is {what} of {}", whose(name)));
     }
     let same = (name.dev(), name.ino()) == (open.dev(), open.ino());
@@ -71,6 +98,17 @@ fn why_not(open: &Metadata, name: &Metadata, above: &Metadata, caller: Option<u3
         return Some("it has other names, and others write to its directory".to_owned());
     }
     None
+}
+
+/// The directory that a name is in.
+fn above(path: &Path) -> io::Result<&Path> {
+    let above = path.parent().ok_or(ErrorKind::InvalidInput)?;
+    Ok(if above.as_os_str().is_empty() { Path::new(".") } else { above })
+}
+
+/// What stands at a name, in words.
+fn what(name: &Metadata) -> &'static str {
+    if name.is_file() { "a file" } else { "a pipe or a device" }
 }
 
 #[cfg(test)]
@@ -87,7 +125,7 @@ mod tests {
         let top = tempdir().unwrap();
         let path = top.path().join("new");
         let made = create(&path).unwrap().metadata().unwrap();
-        if sys::user::is_root() && Caller::of_sudo().is_none() {
+        if user::is_root() && Caller::of_sudo().is_none() {
             assert_eq!((made.uid(), made.mode() & 0o777), (0, 0o600));
         }
         assert_eq!(create(&path).unwrap_err().kind(), ErrorKind::AlreadyExists);
@@ -95,7 +133,7 @@ mod tests {
 
     #[test]
     fn root_follows_no_link_that_another_user_could_have_put() {
-        if !sys::user::is_root() {
+        if !user::is_root() {
             return;
         }
         let top = tempdir().unwrap();
@@ -116,6 +154,21 @@ mod tests {
             assert_eq!(said(name, None), None, "{name}: the directory is root's alone");
         }
         fs::set_permissions(top.path(), Permissions::from_mode(0o1777)).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            at("pipe"),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RWXU,
+            0,
+        )
+        .unwrap();
+        chown(at("pipe"), Some(NOBODY), None).unwrap();
+        let reader = std::thread::spawn({
+            let pipe = at("pipe");
+            move || File::open(pipe)
+        });
+        assert!(open(&at("pipe")).unwrap_err().to_string().contains("a pipe or a device of user 65534"));
+        assert!(reader.join().unwrap().is_ok());
         assert!(said("link", None).unwrap().contains("a link of user 65534"));
         assert!(said("theirs", None).unwrap().contains("a file of user 65534"));
         assert!(said("name", None).unwrap().contains("other names"));

@@ -1,0 +1,217 @@
+//! Where attacks take place: a directory, the processes started in it, and what is left of them.
+
+use super::verbs::Verb;
+use crate::shell::target;
+use anyhow::{Context, Result};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+const LOOK: Duration = Duration::from_millis(2);
+/// Results of dwell, which are no leftovers.
+const RESULTS: [&str; 8] =
+    ["one.json", "out.json", "out.kept", "out.svg", "kept", "said", "count", "lab.lock"];
+
+/// The directory, gone with this.
+pub(super) struct Place {
+    dwell: PathBuf,
+    top: PathBuf,
+}
+
+/// A dwell that was started.
+pub(super) struct Started(Child);
+
+/// A program that counts in a file, for dwell to attach to.
+pub(super) struct Target {
+    child: Child,
+    count: PathBuf,
+}
+
+impl Place {
+    pub(super) fn new(dwell: &Path) -> Result<Self> {
+        let top = target().join(format!("attack-{}", std::process::id()));
+        for below in ["work", "tmp", "cache"] {
+            fs::create_dir_all(top.join(below)).with_context(|| format!("cannot make {}", top.display()))?;
+        }
+        Ok(Self { dwell: fs::canonicalize(dwell)?, top })
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.top.join("work").join(name)
+    }
+
+    /// Starts a verb. What it says goes to a file.
+    pub(super) fn start(&self, verb: &Verb, target: Option<&Target>) -> Result<Started> {
+        let said = File::create(self.at("said")).context("cannot make a file for what dwell says")?;
+        // A shell in the background has signals ignored, which programs inherit.
+        let mut command = Command::new("env");
+        command.arg("--default-signal").arg(&self.dwell).args(verb.arguments(target));
+        command.env("TMPDIR", self.top.join("tmp")).env("XDG_CACHE_HOME", self.top.join("cache"));
+        command.current_dir(self.top.join("work")).stdin(Stdio::null());
+        command.stdout(said.try_clone()?).stderr(said);
+        Ok(Started(command.spawn().context("cannot start dwell")?))
+    }
+
+    /// What the last one said.
+    pub(super) fn said(&self) -> String {
+        fs::read_to_string(self.at("said")).unwrap_or_default()
+    }
+
+    /// Starts a program to attach to.
+    pub(super) fn target(&self) -> Result<Target> {
+        let count = self.at("count");
+        let mut command = Command::new("sh");
+        command.args(["-c", "while sleep 0.02; do echo >> \"$0\"; done"]).arg(&count);
+        Ok(Target { child: command.stdin(Stdio::null()).spawn()?, count })
+    }
+
+    /// Forgets what the last program did.
+    pub(super) fn clear_program(&self) {
+        for name in ["started", "finished"] {
+            let _ = fs::remove_file(self.at(name));
+        }
+    }
+
+    /// Whether the program began and did not come to its end.
+    pub(super) fn program_is_unfinished(&self) -> bool {
+        self.at("started").exists() && !self.at("finished").exists()
+    }
+
+    /// Waits until what dwell left running has ended; those that have not are counted and killed.
+    pub(super) fn wait_for_orphans(&self, target: Option<&Target>, most: Duration) -> usize {
+        let begun = Instant::now();
+        loop {
+            let left: Vec<Pid> =
+                children().into_iter().filter(|pid| Some(*pid) != target.map(Target::of)).collect();
+            for pid in &left {
+                if begun.elapsed() > most {
+                    let _ = kill_process(*pid, Signal::KILL);
+                    let _ = waitpid(Some(*pid), WaitOptions::empty());
+                } else {
+                    let _ = waitpid(Some(*pid), WaitOptions::NOHANG);
+                }
+            }
+            if left.is_empty() || begun.elapsed() > most {
+                return left.len();
+            }
+            sleep(LOOK);
+        }
+    }
+
+    /// All files but results.
+    pub(super) fn files(&self) -> BTreeSet<String> {
+        let mut files = BTreeSet::new();
+        for top in [self.top.as_path(), Path::new("/dev/shm")] {
+            list(top, &mut files);
+        }
+        files
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.top);
+    }
+}
+
+fn list(directory: &Path, files: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            list(&entry.path(), files);
+        }
+        let is_result = RESULTS.contains(&name.as_str()) || name.starts_with("ladder-");
+        let is_ours = directory != Path::new("/dev/shm") || name.contains("dwell");
+        if !is_result && is_ours && !["cache", "dwell", "started", "finished"].contains(&name.as_str()) {
+            files.insert(entry.path().to_string_lossy().into_owned());
+        }
+    }
+}
+
+/// Control groups with dwell's names whose owner is gone.
+pub(super) fn groups() -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    let mut queue = vec![PathBuf::from("/sys/fs/cgroup")];
+    while let Some(directory) = queue.pop() {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                let owner = name.starts_with("dwell-").then(|| name.rsplit('-').next()?.parse::<u32>().ok());
+                // Those of others that live are no leftovers.
+                if owner.flatten().is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
+                    found.insert(entry.path());
+                }
+                queue.push(entry.path());
+            }
+        }
+    }
+    found
+}
+
+impl Started {
+    pub(super) fn signal(&self, signal: Signal) {
+        let _ = kill_process(Pid::from_child(&self.0), signal);
+    }
+
+    /// Waits for its end; none if it hangs, and then it is killed.
+    pub(super) fn end(mut self, most: Duration) -> Option<ExitStatus> {
+        let begun = Instant::now();
+        loop {
+            if let Ok(Some(status)) = self.0.try_wait() {
+                return Some(status);
+            }
+            if begun.elapsed() > most {
+                let _ = self.0.kill();
+                let _ = self.0.wait();
+                return None;
+            }
+            sleep(LOOK);
+        }
+    }
+}
+
+impl Target {
+    pub(super) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    fn of(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    /// Whether it still counts, and nobody traces it.
+    pub(super) fn goes_on(&mut self) -> bool {
+        let length = || fs::metadata(&self.count).map_or(0, |found| found.len());
+        let before = length();
+        let begun = Instant::now();
+        while length() == before && begun.elapsed() < Duration::from_secs(5) {
+            sleep(LOOK);
+        }
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap_or_default();
+        length() > before && status.contains("TracerPid:\t0\n")
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The children of this process, orphans among them.
+fn children() -> Vec<Pid> {
+    let own = getpid().as_raw_nonzero().get();
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let parent = |pid: i32| -> Option<i32> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // The name, in parentheses, may contain anything.
+        stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    };
+    pids.filter(|pid| parent(*pid) == Some(own)).filter_map(Pid::from_raw).collect()
+}

@@ -1,0 +1,123 @@
+//! The verbs that are attacked, each with little work.
+
+use super::place::{Place, Target};
+use anyhow::{Result, ensure};
+use std::time::Duration;
+
+/// A verb, or one of its options that works in another way.
+pub(super) struct Verb {
+    /// Also on the command line of `attack`.
+    pub(super) name: &'static str,
+    /// dwell's arguments; [`PROGRAM`] and [`TARGET`] stand for what they say.
+    pub(super) words: &'static [&'static str],
+    pub(super) fate: Fate,
+    attaches: bool,
+}
+
+/// What becomes of the observed program when dwell is killed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It goes on to its end.
+    GoesOn,
+    /// It ends; dwell says so beforehand.
+    EndsWithDwell,
+    /// There is none, or dwell runs it itself many times.
+    None,
+}
+
+/// The words of the program that is observed: it makes `started`, works for about a second, and
+/// makes `finished`.
+const PROGRAM: &str = "PROGRAM";
+/// The PID of a program that was there before.
+const TARGET: &str = "TARGET";
+
+const SHELL: &str = "echo > started; i=0; while [ $i -lt 40 ]; do sleep 0.02; i=$((i+1)); done; \
+                     echo > finished";
+const PYTHON: &str = "import time\nopen('started', 'w')\nfor i in range(40):\n    time.sleep(0.02)\n\
+                      open('finished', 'w')\n";
+
+pub(super) const VERBS: &[Verb] = &[
+    run("run", &["run", "--json", "out.json", "--keep", "out.kept", "--", PROGRAM]),
+    run("run-names", &["run", "--names", "--json", "out.json", "--", PROGRAM]),
+    run("run-perf", &["run", "--source", "perf", "--json", "out.json", "--", PROGRAM]),
+    run("run-proc", &["run", "--source", "proc", "--json", "out.json", "--", PROGRAM]),
+    Verb {
+        name: "count-blocks",
+        words: &[
+            "run",
+            "--count-blocks",
+            "--",
+            "/bin/sh",
+            "-c",
+            "echo > started; sleep 0.8; echo > finished",
+        ],
+        fate: Fate::EndsWithDwell,
+        attaches: false,
+    },
+    run("hits", &["run", "--hits", "--", "python3", "-c", PYTHON]),
+    Verb {
+        name: "attach",
+        words: &["attach", "--names", "--for", "1s", "--json", "out.json", TARGET],
+        fate: Fate::None,
+        attaches: true,
+    },
+    other("show", &["show", "kept", "--json", "out.json", "--flame", "out.svg"]),
+    other("compare", &["compare", "--pairs", "6", "--json", "out.json", "sleep 0.02", "sleep 0.01"]),
+    other("wake", &["wake", "--for", "1s", "--json", "out.json"]),
+    other("ladder", &["ladder", "--quick", "--dir", ".", "--json", "out.json"]),
+    other("load", &["load", "cpu", "--for", "1s", "--json", "out.json"]),
+    other("lab", &["lab", "syncs", "--size", "40", "--pairs", "3", "--json", "out.json"]),
+    other("diff", &["diff", "one.json", "one.json", "--json", "out.json"]),
+    other("explain", &["explain"]),
+];
+
+const fn run(name: &'static str, words: &'static [&'static str]) -> Verb {
+    Verb { name, words, fate: Fate::GoesOn, attaches: false }
+}
+
+const fn other(name: &'static str, words: &'static [&'static str]) -> Verb {
+    Verb { name, words, fate: Fate::None, attaches: false }
+}
+
+impl Verb {
+    /// Starts what it attaches to.
+    pub(super) fn target(&self, place: &Place) -> Result<Option<Target>> {
+        self.attaches.then(|| place.target()).transpose()
+    }
+
+    /// Its arguments.
+    pub(super) fn arguments(&self, target: Option<&Target>) -> Vec<String> {
+        let mut words = Vec::new();
+        for word in self.words {
+            match *word {
+                PROGRAM => words.extend(["sh", "-c", SHELL].map(str::to_owned)),
+                TARGET => words.extend(target.map(|target| target.pid().to_string())),
+                word => words.push(word.to_owned()),
+            }
+        }
+        words
+    }
+}
+
+/// Makes the recording that is shown and compared.
+pub(super) fn prepare(place: &Place) -> Result<()> {
+    let made = Verb {
+        name: "keep",
+        words: &[
+            "run",
+            "--keep",
+            "kept",
+            "--json",
+            "one.json",
+            "--",
+            "sh",
+            "-c",
+            "for i in 1 2 3 4 5 6 7 8 9; do ls /; done",
+        ],
+        fate: Fate::None,
+        attaches: false,
+    };
+    let status = place.start(&made, None)?.end(Duration::from_secs(60));
+    ensure!(status.is_some_and(|status| status.success()), "cannot record: {}", place.said());
+    Ok(())
+}
