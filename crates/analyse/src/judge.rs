@@ -31,7 +31,7 @@ mod processes;
 mod rank;
 mod results;
 #[cfg(test)]
-mod samples;
+pub(crate) mod samples;
 mod spins;
 pub mod starved;
 mod yardstick;

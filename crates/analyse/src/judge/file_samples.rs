@@ -73,7 +73,7 @@ pub(super) fn series(run: &Run, disk: DiskSeries) -> Series {
 
 /// A step of the path.
 pub(super) fn step(state: State, reason: Reason, ns: Ns) -> Step {
-    Step { pid: 100, tid: 100, process: "program".into(), state, reason, ns, count: 1 }
+    Step { pid: 100, tid: 100, process: "program".into(), state, reason, ns, count: 1, together: None }
 }
 
 /// A row of the table of waits: of one thread, all on the path, ended by `by`.
@@ -98,6 +98,7 @@ pub(super) fn wait(
         meanwhile: Vec::new(),
     };
     WaitRow {
+        together: None,
         reason,
         call: WaitCall::Syscall(call.into()),
         on,
