@@ -52,7 +52,7 @@ pub(super) fn disk(name: &str, requests: u64, bytes: u64, at_limit_share: f64) -
 
 /// The metrics of a run's host: those of a disk, which wrote all its bytes evenly.
 pub(super) fn series(run: &Run, disk: DiskSeries) -> Series {
-    let grid = Grid::new(0, run.wall_ns);
+    let grid = Grid::new(0, run.wall_ns, 28);
     let per_s = disk.bytes as f64 * 1e9 / run.wall_ns as f64;
     let verdict = SeriesVerdict::DiskAtLimit {
         name: disk.name.clone(),
