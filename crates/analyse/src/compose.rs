@@ -2,6 +2,7 @@
 //! rests on.
 
 use crate::account::{Covered, Pieces, Progress, run_queue};
+use crate::bounds::bounded;
 use crate::consumers::{Consumers, How};
 use crate::names::Names;
 use crate::poll;
@@ -137,12 +138,13 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> (Analysis, Option<
         ruled_out: Seen::unseen(UNJUDGED),
         not_looked_for: Seen::unseen(UNJUDGED),
         extrapolation: None,
+        folded: Vec::new(),
         run_queue: Seen::Value(queue),
         limits: surroundings.limits(),
         costs: trailer.costs.clone(),
         host: header.host,
     };
-    (Analysis { run, profile, addresses, prediction }, recorded)
+    (Analysis { run: bounded(run), profile, addresses, prediction }, recorded)
 }
 
 /// How CPUs were used, from what any thread did.

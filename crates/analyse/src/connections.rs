@@ -226,6 +226,7 @@ fn row(peer: &Peer, sum: &Sum) -> ConnectionRow {
     let serves = peer.local.1 != 0;
     let port = if serves { peer.local.1 } else { peer.remote.map_or(0, |remote| remote.1) };
     ConnectionRow {
+        together: None,
         protocol: "tcp".to_owned(),
         began: peer.began,
         local: match peer.remote {

@@ -3,10 +3,14 @@
 //! How counters are spread onto them is up to `surroundings`; what follows from the points, to
 //! `judge`.
 
-use model::Ns;
+use model::{Ns, Series};
 
 /// Points of a series.
 const STEPS_MAX: u64 = 600;
+/// Points of all series together: so many devices have fewer each, and the result stays small.
+const POINTS_MAX: u64 = 28 * STEPS_MAX;
+/// Points of a series, however many there are.
+const STEPS_MIN: u64 = 20;
 /// Steps are no shorter: the host is polled every 90 ms.
 const STEP_NS_MIN: Ns = 100_000_000;
 
@@ -19,8 +23,15 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    pub(crate) fn new(start: Ns, wall_ns: Ns) -> Self {
-        Self { start, wall_ns, step_ns: wall_ns.div_ceil(STEPS_MAX).max(STEP_NS_MIN) }
+    /// For so many series.
+    pub(crate) fn new(start: Ns, wall_ns: Ns, series: usize) -> Self {
+        let steps = (POINTS_MAX / (series as u64).max(1)).clamp(STEPS_MIN, STEPS_MAX);
+        Self { start, wall_ns, step_ns: wall_ns.div_ceil(steps).max(STEP_NS_MIN) }
+    }
+
+    /// That of series of a wall. Where the wall began is the same to means and shares.
+    pub(crate) fn of(series: &Series, wall_ns: Ns) -> Self {
+        Self { start: 0, wall_ns, step_ns: series.step_ns.max(1) }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -109,10 +120,12 @@ mod tests {
 
     #[test]
     fn the_last_step_is_as_long_as_it_is() {
-        let grid = Grid::new(0, 250 * MS);
+        let grid = Grid::new(0, 250 * MS, 28);
         assert_eq!((grid.len(), grid.end(2)), (3, 250 * MS));
         assert_eq!(grid.rates(&[[10.0], [10.0], [5.0]], |step| step[0]), [100.0; 3]);
         assert_eq!(grid.share_of_wall(|step| step == 2), 0.2);
-        assert_eq!(Grid::new(0, 6_000_000 * MS).len(), 600);
+        assert_eq!(Grid::new(0, 6_000_000 * MS, 28).len(), 600);
+        assert_eq!(Grid::new(0, 6_000_000 * MS, 280).len(), 60, "each of many devices has fewer points");
+        assert_eq!(Grid::new(0, 6_000_000 * MS, 100_000).len(), 20);
     }
 }

@@ -32,7 +32,7 @@ mod queues;
 mod rank;
 mod results;
 #[cfg(test)]
-mod samples;
+pub(crate) mod samples;
 mod spins;
 pub mod starved;
 mod whose;

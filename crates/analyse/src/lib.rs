@@ -6,6 +6,7 @@
 
 mod account;
 mod at_once;
+mod bounds;
 pub mod calls;
 mod classify;
 mod code;

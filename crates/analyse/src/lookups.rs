@@ -136,6 +136,7 @@ impl Lookups {
     /// The table, longest total first.
     pub(crate) fn rows(&self) -> Vec<LookupRow> {
         let row = |((name, kind, server), sum): (&Key, &Sum)| LookupRow {
+            together: None,
             name: match name {
                 Some(name) => Seen::Value(name.clone()),
                 None => Seen::unseen("too many different names to track"),

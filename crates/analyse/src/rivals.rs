@@ -33,18 +33,17 @@ pub(crate) struct Rivals {
 }
 
 impl Rivals {
-    /// A wait was behind those of `ran` that have this reason, for this time in all: each has its
-    /// part, and the first what is left by rounding.
-    pub(crate) fn divide(&mut self, reason: ReasonKey, ns: Ns, ran: &[(Who, Ns)]) {
-        let of_reason = || ran.iter().filter(|(who, _)| who.reason() == reason);
-        let sum: Ns = of_reason().map(|(_, ns)| ns).sum();
+    /// A wait was behind these, for this time in all: each has its part, and the first what is left
+    /// by rounding.
+    pub(crate) fn divide(&mut self, ns: Ns, ran: impl Iterator<Item = (Who, Ns)> + Clone) {
+        let sum: Ns = ran.clone().map(|(_, had)| had).sum();
         if sum == 0 {
             return;
         }
         let part = |had: Ns| (u128::from(had) * u128::from(ns) / u128::from(sum)) as Ns;
-        let mut left = ns - of_reason().map(|(_, had)| part(*had)).sum::<Ns>();
-        for (who, had) in of_reason() {
-            self.add(*who, part(*had) + std::mem::take(&mut left));
+        let mut left = ns - ran.clone().map(|(_, had)| part(had)).sum::<Ns>();
+        for (who, had) in ran {
+            self.add(who, part(had) + std::mem::take(&mut left));
         }
     }
 
@@ -141,8 +140,7 @@ mod tests {
     #[test]
     fn each_has_its_part_and_together_they_have_all() {
         let mut rivals = Rivals::default();
-        let ran = [(other("hog", 7), 1), (other("hog", 8), 2), (other("cc", 9), 5)];
-        rivals.divide(other("hog", 0).reason(), 100, &ran);
+        rivals.divide(100, [(other("hog", 7), 1), (other("hog", 8), 2)].into_iter());
         let told = rivals.of_all(110, |_| None);
         assert_eq!(told.rows.iter().map(|row| row.ns).collect::<Vec<_>>(), [66, 34]);
         assert_eq!((told.other_ns, told.unseen_ns), (0, 10));

@@ -1,7 +1,7 @@
 //! From looks at the host to series over the wall clock.
 //!
 //! Counters are cumulative. What came between two looks is spread evenly over the time between
-//! them, and from there onto equal steps; a run of any length has at most 600 of these. Which link
+//! them, and from there onto equal steps; a run of any length has at most 600 of these, fewer where there are many devices. Which link
 //! does what is in [`links`]. What follows from it all is up to `judge`.
 
 mod limits;
@@ -178,7 +178,7 @@ impl Surroundings {
         if wall_ns < WALL_NS_MIN {
             return Seen::unseen("the run is too short for host metrics (10 Hz)");
         }
-        let grid = Grid::new(start, wall_ns);
+        let grid = Grid::new(start, wall_ns, self.count());
         Seen::Value(Series {
             step_ns: grid.step_ns,
             disks: self.or_unseen("disks", self.disks(&grid)),
@@ -188,6 +188,12 @@ impl Surroundings {
             cpu: self.or_unseen("cpu", self.cpu(&grid)),
             verdicts: Vec::new(),
         })
+    }
+
+    /// How many series there are.
+    fn count(&self) -> usize {
+        let devices = |all: usize| all.min(looks::DEVICES_MAX);
+        7 * devices(self.disks.len()) + 7 * devices(self.links.len()) + 4 * self.nfs.len() + 9 + 5
     }
 
     /// What could be seen of the host, for the coverage. Nothing for a run that is too short for

@@ -1,6 +1,7 @@
 //! The account: every nanosecond of the wall clock, once.
 
 pub use crate::state::State;
+use crate::together::PlacesTogether;
 use crate::wait::Reason;
 use crate::{Ns, Pid, Tid};
 use serde::{Deserialize, Serialize};
@@ -52,6 +53,10 @@ pub struct Step {
     /// How often it began. Where the time is sampled: the number of intervals on a CPU in which it
     /// may have been.
     pub count: u64,
+    /// Of a row that stands for several: how many. Process, thread and reason are then what all of
+    /// them have in common: a number is 0, a name empty, where they differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub together: Option<PlacesTogether>,
 }
 
 /// A step of a stored result: its state decides how its reason is parsed.
@@ -64,12 +69,14 @@ struct StoredStep {
     reason: String,
     ns: Ns,
     count: u64,
+    #[serde(default)]
+    together: Option<PlacesTogether>,
 }
 
 impl From<StoredStep> for Step {
     fn from(stored: StoredStep) -> Self {
-        let StoredStep { pid, tid, process, state, reason, ns, count } = stored;
-        Step { pid, tid, process, state, reason: Reason::read(state, &reason), ns, count }
+        let StoredStep { pid, tid, process, state, reason, ns, count, together } = stored;
+        Step { pid, tid, process, state, reason: Reason::read(state, &reason), ns, count, together }
     }
 }
 
@@ -144,7 +151,8 @@ mod tests {
     }
 
     fn step(state: State, ns: Ns) -> Step {
-        Step { pid: 1, tid: 1, process: "a".into(), state, reason: Reason::None, ns, count: 1 }
+        let reason = Reason::None;
+        Step { pid: 1, tid: 1, process: "a".into(), state, reason, ns, count: 1, together: None }
     }
 
     #[test]

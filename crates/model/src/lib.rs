@@ -52,6 +52,7 @@ mod switch;
 mod syscall_rows;
 mod thread;
 pub mod timing;
+pub mod together;
 pub mod units;
 pub mod wait;
 pub mod waits_at_once;

@@ -58,6 +58,9 @@ pub struct ConnectionRow {
     /// none in older results.
     #[serde(default)]
     pub dialogue: Option<Dialogue>,
+    /// Of a row that stands for several: how many. Their ends are `*`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub together: Option<u64>,
 }
 
 /// Turns with a peer: something is sent, and then threads of the tree wait for what comes back.
@@ -163,4 +166,7 @@ pub struct LookupRow {
     pub repeated_ns: Ns,
     /// From the query to its answer, of those answered.
     pub answer: Option<Lengths>,
+    /// Of a row that stands for several: how many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub together: Option<u64>,
 }

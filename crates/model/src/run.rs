@@ -21,6 +21,7 @@ use crate::profile::Profile;
 use crate::recording::{Ending, Host};
 use crate::seen::unrecorded;
 pub use crate::syscall_rows::{CallRow, ErrorRow, Estimate, PathRow, PathsRow, ResultsRow};
+use crate::together::{Folded, ThreadsTogether};
 use crate::wait::{StackFrame, WaitCall, WaitTarget, WakerKind};
 use crate::waits_at_once::WaitsAtOnce;
 use crate::{Ns, Pid, RunQueue, Seen, Series, Tid};
@@ -126,6 +127,10 @@ pub struct Run {
     /// What operations cost on this host, from its last ladder; the waits are compared with them.
     #[serde(default = "unrecorded")]
     pub costs: Seen<Costs>,
+    /// Tables of which rows were put together, so that the result stays below a megabyte; in the
+    /// order of their names here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub folded: Vec<Folded>,
     /// What the result rests on.
     pub coverage: Coverage,
 }
@@ -360,6 +365,22 @@ pub struct ThreadLedger {
     pub minor_faults: Seen<u64>,
     /// Page faults that needed IO.
     pub major_faults: Seen<u64>,
+    /// Of a row that stands for several: how many. Then `tid` is 0, as is `pid` where they are of
+    /// several processes, and the name is empty where they have several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub together: Option<ThreadsTogether>,
+}
+
+impl ThreadLedger {
+    /// How many threads it is.
+    pub fn threads(&self) -> u64 {
+        self.together.map_or(1, |together| together.threads)
+    }
+
+    /// How many of them lead a process.
+    pub fn processes(&self) -> u64 {
+        self.together.map_or(u64::from(self.pid == self.tid), |together| together.processes)
+    }
 }
 
 /// Waits of one thread that only time ended, and what the other threads of the tree did meanwhile.
@@ -432,6 +453,9 @@ pub struct WaitRow {
     /// where threads are not kept apart.
     #[serde(default)]
     pub threads: Vec<WaitingThread>,
+    /// Of a row that stands for several: how many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub together: Option<u64>,
 }
 
 /// Threads of a row of waits that are told. With so many there may be more.

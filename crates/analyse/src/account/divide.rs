@@ -56,12 +56,12 @@ impl Portion {
 
 /// A ledger's time with all slices together, in the order in which activities first occurred.
 pub(crate) fn by_activity(
-    entries: &FxHashMap<Key, Amount>,
+    entries: impl Iterator<Item = (Key, Amount)>,
     activities: &Activities,
 ) -> Vec<(Activity, Total)> {
     let mut totals: BTreeMap<ActivityId, Total> = BTreeMap::new();
     for (key, amount) in entries {
-        totals.entry(key.activity).or_default().add((*amount).into());
+        totals.entry(key.activity).or_default().add(amount.into());
     }
     totals.into_iter().map(|(id, total)| (activities.get(id), total)).collect()
 }

@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     fn step(state: State, reason: Reason, ns: Ns) -> Step {
-        Step { pid: 1, tid: 1, process: "a".into(), state, reason, ns, count: 1 }
+        Step { pid: 1, tid: 1, process: "a".into(), state, reason, ns, count: 1, together: None }
     }
 
     #[test]
@@ -99,6 +99,7 @@ mod tests {
     #[test]
     fn threads_that_ran_or_were_ready_wanted_a_cpu() {
         let thread = |states: &[(State, Ns)]| ThreadLedger {
+            together: None,
             pid: 1,
             tid: 1,
             name: String::new(),

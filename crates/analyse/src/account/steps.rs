@@ -40,7 +40,19 @@ impl Steps {
         let step = |((slot, state, text), sum): ((Slot, State, String), Sum)| {
             let StepThread { pid, tid, process } = thread(slot);
             let process = process.to_text();
-            (text, Step { pid, tid, process, state, reason: sum.reason, ns: sum.ns, count: sum.count })
+            (
+                text,
+                Step {
+                    pid,
+                    tid,
+                    process,
+                    state,
+                    reason: sum.reason,
+                    ns: sum.ns,
+                    count: sum.count,
+                    together: None,
+                },
+            )
         };
         let mut rows: Vec<_> = self.0.into_iter().map(step).collect();
         rows.sort_by(|(a_text, a), (b_text, b)| {

@@ -29,6 +29,7 @@ impl ThreadTotals {
     /// Its row in the table.
     pub(crate) fn row(self) -> ThreadLedger {
         ThreadLedger {
+            together: None,
             pid: self.pid,
             tid: self.tid,
             name: self.name.to_text(),

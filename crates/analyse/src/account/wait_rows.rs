@@ -87,6 +87,7 @@ fn row(mut group: Group, path_ns: Ns, total_ns: Option<Ns>, names: &Names, seein
     };
     let (call, on) = names.wait(kind);
     WaitRow {
+        together: None,
         reason: kind.0,
         call,
         on,

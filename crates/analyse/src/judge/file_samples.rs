@@ -52,7 +52,7 @@ pub(super) fn disk(name: &str, requests: u64, bytes: u64, at_limit_share: f64) -
 
 /// The metrics of a run's host: those of a disk, which wrote all its bytes evenly.
 pub(super) fn series(run: &Run, disk: DiskSeries) -> Series {
-    let grid = Grid::new(0, run.wall_ns);
+    let grid = Grid::new(0, run.wall_ns, 28);
     let per_s = disk.bytes as f64 * 1e9 / run.wall_ns as f64;
     let verdict = SeriesVerdict::DiskAtLimit {
         name: disk.name.clone(),
@@ -73,7 +73,7 @@ pub(super) fn series(run: &Run, disk: DiskSeries) -> Series {
 
 /// A step of the path.
 pub(super) fn step(state: State, reason: Reason, ns: Ns) -> Step {
-    Step { pid: 100, tid: 100, process: "program".into(), state, reason, ns, count: 1 }
+    Step { pid: 100, tid: 100, process: "program".into(), state, reason, ns, count: 1, together: None }
 }
 
 /// A row of the table of waits: of one thread, all on the path, ended by `by`.
@@ -98,6 +98,7 @@ pub(super) fn wait(
         meanwhile: Vec::new(),
     };
     WaitRow {
+        together: None,
         reason,
         call: WaitCall::Syscall(call.into()),
         on,

@@ -43,8 +43,7 @@ pub(crate) fn disk_at_limit(busy_share: f64, queue_mean: f64) -> bool {
 
 /// What the series of a wall show for a program that is bound so, most telling first.
 pub(crate) fn verdicts(series: &Series, wall_ns: Ns, bound: &Bound) -> Vec<SeriesVerdict> {
-    // Where the wall began is the same to means and shares.
-    let grid = &Grid::new(0, wall_ns);
+    let grid = &Grid::of(series, wall_ns);
     let disks = series.disks.value().map_or(&[][..], Vec::as_slice);
     let links = series.links.value().map_or(&[][..], Vec::as_slice);
     let mut of_links: Vec<SeriesVerdict> = links.iter().filter_map(limited_link).collect();

@@ -13,7 +13,7 @@ use super::Evidence;
 use model::coverage::Interval;
 use model::finding::{Known, SavedTime, Saving};
 use model::prediction::{Site, SiteTimes};
-use model::run::Share;
+use model::run::{Share, ThreadLedger};
 use model::{Ns, Pid, Seen, State};
 use rustc_hash::FxHashSet;
 
@@ -290,10 +290,13 @@ impl Evidence<'_> {
                 rows.iter().filter(|row| row.name == *name).map(|row| row.cpu_ns).sum()
             }
             Site::Program(name) => {
-                let leaders = self.threads.iter().filter(|thread| thread.tid == thread.pid);
+                let named = |thread: &&ThreadLedger| thread.processes() > 0 && thread.name == *name;
+                let leaders = || self.threads.iter().filter(named);
                 let pids: FxHashSet<Pid> =
-                    leaders.filter(|thread| thread.name == *name).map(|thread| thread.pid).collect();
-                on_cpu(&|_| true, &|pid| pids.contains(&pid))
+                    leaders().map(|thread| thread.pid).filter(|pid| *pid > 0).collect();
+                let of_many = leaders().filter(|thread| thread.pid == 0).flat_map(|thread| &thread.states);
+                let of_many_ns: Ns = of_many.filter(|(state, _)| state.on_cpu()).map(|(_, ns)| ns).sum();
+                of_many_ns + on_cpu(&|_| true, &|pid| pids.contains(&pid))
             }
             Site::Lock { .. } | Site::Peer(_) | Site::NameLookups | Site::File(_) => 0,
         }

@@ -32,7 +32,7 @@ pub(super) fn coverage() -> Coverage {
 
 /// A run of one thread on a host of four CPUs, whose path has this time by state; all tables are
 /// empty.
-pub(super) fn run(states: &[(State, Ns)]) -> Run {
+pub(crate) fn run(states: &[(State, Ns)]) -> Run {
     let wall_ns = states.iter().map(|(_, ns)| ns).sum();
     Run {
         schema: model::run::SCHEMA_RUN,
@@ -82,6 +82,7 @@ pub(super) fn run(states: &[(State, Ns)]) -> Run {
         ruled_out: Seen::Absent,
         not_looked_for: Seen::Absent,
         extrapolation: None,
+        folded: Vec::new(),
         run_queue: Seen::Absent,
         limits: Seen::Absent,
         costs: Seen::Absent,
@@ -92,6 +93,7 @@ pub(super) fn run(states: &[(State, Ns)]) -> Run {
 /// A thread with this time by state.
 pub(super) fn thread(tid: model::Tid, states: &[(State, Ns)]) -> ThreadLedger {
     ThreadLedger {
+        together: None,
         pid: 100,
         tid,
         name: "program".into(),
@@ -107,14 +109,15 @@ pub(super) fn thread(tid: model::Tid, states: &[(State, Ns)]) -> ThreadLedger {
 }
 
 /// A thread that waited for so long.
-pub(super) fn waiting(tid: Tid, ns: Ns) -> WaitingThread {
+pub(crate) fn waiting(tid: Tid, ns: Ns) -> WaitingThread {
     WaitingThread { pid: 100, tid, name: "program".into(), ns }
 }
 
 /// Waits of these threads, of a millisecond each, none of them on the path.
-pub(super) fn wait(reason: State, on: WaitTarget, threads: &[WaitingThread]) -> WaitRow {
+pub(crate) fn wait(reason: State, on: WaitTarget, threads: &[WaitingThread]) -> WaitRow {
     let total_ns = threads.iter().map(|thread| thread.ns).sum();
     WaitRow {
+        together: None,
         reason,
         call: WaitCall::Unseen,
         on,
@@ -138,6 +141,7 @@ pub(super) fn wait(reason: State, on: WaitTarget, threads: &[WaitingThread]) -> 
 /// A connection that the program opened to this end, with nothing in its figures.
 pub(super) fn connection(remote: &str) -> ConnectionRow {
     ConnectionRow {
+        together: None,
         protocol: "tcp".into(),
         began: ConnectionOrigin::Opened,
         local: "192.0.2.2".into(),

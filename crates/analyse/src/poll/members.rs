@@ -58,7 +58,7 @@ impl<'a> Members<'a> {
     ) -> Self {
         let seen = |slot: &Slot| {
             let thread = &threads[*slot as usize];
-            (thread, by_activity(&thread.ledger.entries(books.slicing), &books.activities))
+            (thread, by_activity(thread.ledger.entries(books.slicing).into_iter(), &books.activities))
         };
         let seen: Vec<_> = order.iter().map(seen).collect();
         user.on_cpu_ns = seen.iter().map(|(thread, totals)| on_cpu(thread, totals, tier)).sum();

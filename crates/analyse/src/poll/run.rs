@@ -38,14 +38,14 @@ pub(super) fn close(run: Ended<'_>) -> Closed {
     let order = tree.close(end);
     let Tree { threads, books, .. } = tree;
     let entries = path.ledger.entries(books.slicing);
-    let totals = by_activity(&entries, &books.activities);
+    let totals = by_activity(entries.iter().map(|(key, amount)| (*key, *amount)), &books.activities);
     let on_cpu_ns = by_thread(&totals, |activity| activity.state == State::User);
     user.on_cpu_ns = on_cpu_ns.values().sum();
     let division = Division { threads: &threads, user, by_looks, mix: |thread| thread.path_mix, on_cpu_ns };
     let breakdown = Breakdown::new(&totals, &division, names);
     let known = Known { user, looks: by_looks.then_some(looks), wall_ns: end - start, breakdown: &breakdown };
     let parts = breakdown.parts(|state, sum| known.of(state, sum));
-    let phases = phases(books.slicing, end, &entries, &books.activities, &division);
+    let phases = phases(books.slicing, end, entries.into_iter(), &books.activities, &division);
     let waited = totals.iter().filter(|(activity, _)| activity.state.blocked());
     let mut path_ns = FxHashMap::default();
     for (Activity { state, reason, .. }, total) in waited {
@@ -54,7 +54,7 @@ pub(super) fn close(run: Ended<'_>) -> Closed {
     let times = WaitTimes { path_ns, total_ns: None };
     let ordered = || order.iter().map(|slot| &threads[*slot as usize]);
     let of_threads = |thread: &Thread| {
-        let totals = by_activity(&thread.ledger.entries(books.slicing), &books.activities);
+        let totals = by_activity(thread.ledger.entries(books.slicing).into_iter(), &books.activities);
         thread_row(thread, &totals, &division, root)
     };
     let pieces = Pieces {

@@ -63,7 +63,7 @@ pub(super) fn close(ended: Ended<'_>) -> Closed {
         wall_ns: end - attached.at,
         parts,
         steps: breakdown.steps(|slot| threads.get(slot as usize).map(step_thread).unwrap_or_default()),
-        phases: phases(books.slicing, end, &entries, &books.activities, &members),
+        phases: phases(books.slicing, end, entries.into_iter(), &books.activities, &members),
         covered: None,
         threads: members.all.iter().map(|member| member.row(&members)).collect(),
         waits: wait_rows(books.waits, &times, names, Seeing::Polled),

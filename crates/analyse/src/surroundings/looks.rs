@@ -134,7 +134,7 @@ mod tests {
             looks.add(look * 90 * MS);
             track.told(looks.step(), [1000 + look * 10], look == 0);
         }
-        let grid = Grid::new(50 * MS, 800 * MS);
+        let grid = Grid::new(50 * MS, 800 * MS, 28);
         assert_eq!((grid.step_ns, grid.len()), (100 * MS, 8));
         let steps = track.spread(&looks, &grid);
         assert!(steps.iter().all(|step| (step[0] - 100.0 / 9.0).abs() < 1e-9), "{steps:?}");
@@ -159,7 +159,7 @@ mod tests {
         }
         assert!(looks.len() <= LOOKS_MAX, "{}", looks.len());
         assert!(track.gained.len() <= LOOKS_MAX);
-        let grid = Grid::new(0, (count - 1) * 100 * MS);
+        let grid = Grid::new(0, (count - 1) * 100 * MS, 28);
         let sum =
             |track: &Track<2>| track.spread(&looks, &grid).iter().map(|step| step[0]).sum::<f64>().round();
         assert_eq!((sum(&track), sum(&late)), (count as f64 - 1.0, 500.0));

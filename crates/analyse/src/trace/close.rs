@@ -120,14 +120,14 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     let idle = tree.idle();
     let predictor = tree.predictor.take();
     let entries = match window {
-        Some(_) => ledgers(&tree, &idle),
-        None => resolved(last_path(&wall, &tree), &tree.books),
+        Some(_) => ledgers(&mut tree, &idle),
+        None => resolved(last_path(&wall, &tree), &tree.books).into_iter().collect(),
     };
     let division = division(&tree);
     let living: Living = trailer.living.iter().copied().collect();
     let faults = faults(&tree, &living);
     let books = &tree.books;
-    let totals = by_activity(&entries, &books.activities);
+    let totals = by_activity(entries.iter().copied(), &books.activities);
     let breakdown = Breakdown::new(&folded(&totals), &division, &names);
     let tree_own_ns = threads(&tree).map(|thread| thread.states.of(State::User)).sum();
     let late = Late::after(faults.map_or(0, |faults| faults.minor + faults.major), sliced::calls(trailer));
@@ -143,7 +143,7 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
         wall_ns: end - wall.start,
         parts: breakdown.parts(|state, sum| known.of(state, sum)),
         steps: breakdown.steps(|slot| step_thread(&tree, slot)),
-        phases: phases(books.slicing, end, &entries, &books.activities, &division),
+        phases: phases(books.slicing, end, entries.iter().copied(), &books.activities, &division),
         covered: Some(covered),
         threads: thread_rows(&tree, &living, &division, &idle),
         waits: wait_rows(
@@ -299,12 +299,16 @@ fn last_path(wall: &Wall, tree: &Tree) -> FxHashMap<Key, Amount> {
 }
 
 /// The ledgers of a window's threads: of those that did something, or of all where none did.
-fn ledgers(tree: &Tree, idle: &FxHashSet<Slot>) -> FxHashMap<Key, Amount> {
+/// Each thread's own is gone then: of thousands they are most of what there is in memory.
+fn ledgers(tree: &mut Tree, idle: &FxHashSet<Slot>) -> Vec<(Key, Amount)> {
     let (idle, active): (Vec<_>, Vec<_>) = tree.in_use().into_iter().partition(|slot| idle.contains(slot));
-    let mut all = FxHashMap::default();
-    for slot in if active.is_empty() { idle } else { active } {
+    let (counted, others) = if active.is_empty() { (idle, active) } else { (active, idle) };
+    others.into_iter().for_each(|slot| drop(std::mem::take(&mut tree.get_mut(slot).path)));
+    let mut all = Vec::new();
+    for slot in counted {
+        let path = std::mem::take(&mut tree.get_mut(slot).path);
         // An activity is a thread's own.
-        all.extend(tree.get(slot).path.entries(tree.books.slicing));
+        all.extend(path.entries(tree.books.slicing));
     }
     all
 }

@@ -7,6 +7,7 @@ use crate::keys::ReasonKey;
 use crate::rivals::{Rivals, Who};
 use model::recording::{Comm, SwitchIn};
 use model::{Ns, Pid, Tid};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
@@ -95,7 +96,7 @@ impl Occupants {
     /// Who had the CPU while a thread waited for it. Sums to the wait.
     pub(super) fn meanwhile(&mut self, queued: Queued<'_>) -> Meanwhile {
         let whole = queued.to.saturating_sub(queued.from);
-        let mut all = Meanwhile::new();
+        let mut all = Reasons::default();
         let (mut ran, mut is_cut) = (SmallVec::<[(Who, Ns); 4]>::new(), false);
         if let Some(cpu) = self.cpus.get(queued.cpu as usize) {
             for stints in [&cpu.own, &cpu.others] {
@@ -103,19 +104,27 @@ impl Occupants {
                 is_cut |= stints.len() == STINTS && stints.front().is_some_and(|one| one.from > queued.from);
                 for stint in within {
                     let ns = stint.to.min(queued.to).saturating_sub(stint.from.max(queued.from));
-                    add(&mut all, stint.who.reason(), ns);
+                    all.add(stint.who.reason(), ns);
                     ran.push((stint.who, ns));
                 }
             }
         }
-        fit(&mut all, whole, is_cut);
-        let known: Ns = all.iter().map(|(_, ns)| ns).sum();
+        fit(&mut all.times, whole, is_cut);
+        let known: Ns = all.times.iter().map(|(_, ns)| ns).sum();
         if known < whole {
             let rest = self.rest(&queued);
             ran.extend(Who::last(rest).map(|who| (who, whole - known)));
-            add(&mut all, rest, whole - known);
+            all.add(rest, whole - known);
         }
-        all.iter().for_each(|(reason, ns)| self.rivals.divide(*reason, *ns, &ran));
+        // By reason, in the order in which they ran.
+        let mut ran: SmallVec<[(usize, (Who, Ns)); 4]> =
+            ran.into_iter().filter_map(|one| Some((all.place(one.0.reason())?, one))).collect();
+        ran.sort_by_key(|(place, _)| *place);
+        for of_one in ran.chunk_by(|(a, _), (b, _)| a == b) {
+            let ns = all.times[of_one[0].0].1;
+            self.rivals.divide(ns, of_one.iter().map(|(_, one)| *one));
+        }
+        let mut all = all.times;
         all.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
         all
     }
@@ -140,11 +149,40 @@ fn put(stints: &mut VecDeque<Stint>, stint: Stint) {
     stints.push_back(stint);
 }
 
-fn add(all: &mut Meanwhile, reason: ReasonKey, ns: Ns) {
-    match all.iter_mut().find(|(known, _)| *known == reason) {
-        Some((_, sum)) => *sum += ns,
-        None if ns > 0 => all.push((reason, ns)),
-        None => {}
+/// Above this number of reasons they are looked up by their hashes: of 10,000 threads that want a
+/// CPU each has waited behind hundreds of others.
+const FEW: usize = 8;
+
+/// Time by reason, in the order in which reasons were met.
+#[derive(Default)]
+struct Reasons {
+    times: Meanwhile,
+    /// The places of all reasons, where they are more than a few.
+    places: FxHashMap<ReasonKey, usize>,
+}
+
+impl Reasons {
+    fn place(&self, reason: ReasonKey) -> Option<usize> {
+        if self.times.len() > FEW {
+            return self.places.get(&reason).copied();
+        }
+        self.times.iter().position(|(known, _)| *known == reason)
+    }
+
+    fn add(&mut self, reason: ReasonKey, ns: Ns) {
+        if let Some(place) = self.place(reason) {
+            self.times[place].1 += ns;
+            return;
+        }
+        if ns == 0 {
+            return;
+        }
+        self.times.push((reason, ns));
+        if self.times.len() > FEW {
+            let new = if self.places.is_empty() { 0 } else { self.times.len() - 1 };
+            let told = self.times.iter().enumerate().skip(new);
+            self.places.extend(told.map(|(place, (reason, _))| (*reason, place)));
+        }
     }
 }
 

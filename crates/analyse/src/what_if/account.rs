@@ -55,6 +55,7 @@ impl Replayed<'_> {
             let thread = self.program.thread(*thread);
             let (process, reason) = (thread.process.to_text(), self.names.reason(*reason));
             model::Step {
+                together: None,
                 pid: thread.pid,
                 tid: thread.tid,
                 process,

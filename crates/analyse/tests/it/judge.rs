@@ -34,6 +34,7 @@ fn judged(run: &Run) -> Diagnosis {
 /// A connection with waits as long as acknowledgements are delayed, or without.
 fn connection(delayed_us: Option<u64>) -> ConnectionRow {
     ConnectionRow {
+        together: None,
         protocol: "tcp".into(),
         began: ConnectionOrigin::Opened,
         local: "127.0.0.1".into(),
@@ -155,6 +156,7 @@ fn time_without_a_cpu_is_worth_a_word_from_a_tenth_on() {
 fn most_of_the_kernels_work_is_half_of_it() {
     let mut run = run();
     let step = |run: &Run, state, reason: &str, us| model::Step {
+        together: None,
         state,
         reason: model::Reason::read(state, reason),
         ns: us * US,

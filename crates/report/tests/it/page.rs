@@ -239,6 +239,7 @@ fn a_path_of_fifty_thousand_places_stays_one_page() {
     let mut run = samples::build();
     let step = run.path[0].clone();
     run.path.extend((0..50_000).map(|pid| model::Step {
+        together: None,
         pid,
         tid: pid,
         reason: Reason::Text(format!("{pid}")),

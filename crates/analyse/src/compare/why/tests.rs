@@ -40,6 +40,7 @@ fn run(command: &str, places: Vec<Place>) -> Run {
     let cpu = |states: &[State]| Seen::Value(states.iter().map(|state| of(*state)).sum());
     let (user_ns, kernel_ns) = (cpu(&[State::User]), cpu(&[State::Kernel]));
     let path = places.into_iter().enumerate().map(|(at, (process, state, reason, ns))| Step {
+        together: None,
         pid: 100 + at as u32,
         tid: 100 + at as u32,
         process: process.to_owned(),
@@ -96,6 +97,7 @@ fn run(command: &str, places: Vec<Place>) -> Run {
         ruled_out: Seen::Absent,
         not_looked_for: Seen::Absent,
         extrapolation: None,
+        folded: Vec::new(),
         run_queue: Seen::Absent,
         limits: Seen::Absent,
         costs: Seen::Absent,
@@ -209,6 +211,7 @@ fn names_that_a_run_makes_up_are_matched_and_others_are_not() {
 
 fn wait(reason: State, call: &str, on: WaitTarget, total_ns: Ns) -> WaitRow {
     WaitRow {
+        together: None,
         reason,
         call: WaitCall::Syscall(call.into()),
         on,

@@ -24,6 +24,7 @@ fn class_queued(
     divide: impl Fn(u64) -> (u64, u64, u64),
 ) -> (Class, State) {
     let step = |(state, ns): &(State, u64)| Step {
+        together: None,
         pid: 1,
         tid: 1,
         process: String::new(),

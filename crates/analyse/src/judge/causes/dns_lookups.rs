@@ -160,6 +160,7 @@ mod tests {
         run.waits = vec![wait(State::Network, on, &[waiting(100, ns)])];
         run.waits[0].path_ns = ns;
         run.lookups = Seen::Value(vec![LookupRow {
+            together: None,
             name: Seen::Value("a.test".into()),
             kind: "A".into(),
             server: "192.0.2.53:53".into(),

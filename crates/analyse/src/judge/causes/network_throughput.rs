@@ -102,7 +102,7 @@ struct Full<'a> {
 
 /// The link that carries these bytes at its limit, or at a steady rate.
 fn link<'a>(evidence: &Evidence<'_>, series: &'a Series, bytes: u64) -> Option<Full<'a>> {
-    let grid = Grid::new(0, evidence.wall_ns);
+    let grid = Grid::of(series, evidence.wall_ns);
     let links = series.links.value().map_or(&[][..], Vec::as_slice);
     links.iter().filter(|link| bytes.saturating_mul(LINK_PART) >= link.bytes).find_map(|link| {
         // Its speed is absent of a link that is none, as loopback.

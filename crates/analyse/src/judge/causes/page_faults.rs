@@ -104,6 +104,10 @@ fn most(threads: &[ThreadLedger]) -> Option<Most<'_>> {
     let mut processes: BTreeMap<Pid, Most<'_>> = BTreeMap::new();
     for (row, thread) in threads.iter().enumerate() {
         let Seen::Value(faults) = thread.minor_faults else { continue };
+        // What stands for processes is none of them.
+        if thread.pid == 0 {
+            continue;
+        }
         let one = processes.entry(thread.pid).or_insert(Most { faults: 0, row, thread });
         one.faults += faults;
         if faults > one.thread.minor_faults.value().copied().unwrap_or(0) {

@@ -166,11 +166,16 @@ fn saving(evidence: &Evidence<'_>, groups: &[(String, Group)], share_ns: Interva
     let costs = Interval { lo: share_ns.lo, hi: share_ns.lo };
     let least = evidence.saving(&Goes::Sites([calls(MAKE), calls(END)].concat(), costs), ALL, Known::Counted);
     let many = groups.iter().filter(|(_, group)| group.processes() >= PROCESSES_MIN);
+    let names: FxHashSet<&str> = many.clone().map(|(name, _)| name.as_str()).collect();
     let many: FxHashSet<Pid> = many.flat_map(|(_, group)| &group.pids).copied().collect();
     let goes = evidence.path.iter().filter(|step| {
         let makes = matches!(&step.reason, Reason::Syscall(name)
             if [MAKE, AROUND].iter().any(|calls| calls.contains(&&*name.name)));
-        many.contains(&step.pid) || makes || step.state == State::Runqueue
+        let is_of_many = match step.together {
+            Some(_) => names.contains(step.process.as_str()),
+            None => many.contains(&step.pid),
+        };
+        is_of_many || makes || step.state == State::Runqueue
     });
     let most_ns: Ns = goes.map(|step| step.ns).sum();
     least.map(|least| {

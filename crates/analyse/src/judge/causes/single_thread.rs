@@ -173,7 +173,7 @@ fn processes_of(evidence: &Evidence<'_>, end: &HandOverEnd) -> Vec<Pid> {
     if let Seen::Value(pid) = end.pid {
         return vec![pid];
     }
-    let named = evidence.threads.iter().filter(|thread| thread.name == end.name);
+    let named = evidence.threads.iter().filter(|thread| thread.name == end.name && thread.pid > 0);
     named.map(|thread| thread.pid).collect::<BTreeSet<_>>().into_iter().collect()
 }
 

@@ -160,11 +160,10 @@ fn written(evidence: &Evidence<'_>, confirm: &[Confirms<'_>]) -> Option<u64> {
     let calls = evidence.calls_named(WRITES);
     let moved = |(_, row): &(usize, &CallRow)| moved(row).value().map(|moved| moved.bytes);
     let by_calls: Option<u64> = calls.iter().map(moved).sum();
-    let disks = || evidence.series.value()?.disks.value();
-    let grid = Grid::new(0, evidence.wall_ns);
-    let by_disks = disks().map(|disks| {
+    let by_disks = evidence.series.value().and_then(|series| {
+        let (disks, grid) = (series.disks.value()?, Grid::of(series, evidence.wall_ns));
         let rate: f64 = disks.iter().map(|disk| grid.mean(&disk.written_bytes_per_s)).sum();
-        (rate * evidence.wall_ns as f64 / 1e9) as u64
+        Some((rate * evidence.wall_ns as f64 / 1e9) as u64)
     });
     // What is mapped is written without a call, and others write to the disk as well.
     let mapped = !evidence.calls_named(&["msync", "sync", "syncfs"]).is_empty();

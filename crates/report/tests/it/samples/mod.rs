@@ -62,6 +62,7 @@ fn run(command: &[&str], places: &[Place], sampled_part: f64) -> Run {
     let mut steps: Vec<Step> = places
         .iter()
         .map(|(process, pid, tid, state, reason, ns, count)| Step {
+            together: None,
             pid: *pid,
             tid: *tid,
             process: (*process).into(),
@@ -126,6 +127,7 @@ fn run(command: &[&str], places: &[Place], sampled_part: f64) -> Run {
         ruled_out: Seen::unseen("causes were not looked for"),
         not_looked_for: Seen::unseen("causes were not looked for"),
         extrapolation: None,
+        folded: Vec::new(),
         costs: Seen::unseen("no ladder of this host is kept\ntry: dwell ladder"),
         run_queue: Seen::Value(queue),
         limits: Seen::Absent,
@@ -257,6 +259,7 @@ fn wait(
     let mean = total_ns / calls.max(1);
     let name = if name.is_empty() { Seen::Absent } else { Seen::Value(name.into()) };
     WaitRow {
+        together: None,
         reason,
         call: if call.is_empty() { WaitCall::Fault } else { WaitCall::Syscall(call.into()) },
         on: target(kind, name),
@@ -296,6 +299,7 @@ fn unlocked(wait: WaitRow, who: &str, place: &str, meanwhile: &[(State, Ns)]) ->
 
 fn thread(pid: u32, tid: u32, name: &str, states: &[(State, Ns)]) -> ThreadLedger {
     ThreadLedger {
+        together: None,
         timed_waits: None,
         pid,
         tid,
@@ -648,6 +652,7 @@ pub(crate) fn crawler() -> Run {
         Some(Lengths { total_ns: times * each, p50_ns: each, p99_ns: each * 2, max_ns: each * 3 })
     };
     let connection = |remote: &str, service: Option<&str>, times: u64| ConnectionRow {
+        together: None,
         protocol: "tcp".into(),
         began: ConnectionOrigin::Opened,
         local: "192.0.2.10".into(),
@@ -697,6 +702,7 @@ pub(crate) fn crawler() -> Run {
     connections.extend((20..60).map(|last| connection(&format!("198.51.100.{last}:443"), Some("https"), 1)));
     crawler.connections = Seen::Value(connections);
     let lookup = |name: &str, kind: &str, times: u64, answered: u64| LookupRow {
+        together: None,
         name: Seen::Value(name.into()),
         kind: kind.into(),
         server: "192.0.2.53:53".into(),

@@ -9,7 +9,7 @@ use model::{Diagnosis, Run};
 const MS: Ns = 1_000_000;
 
 fn step(state: State, reason: Reason, ns: Ns) -> Step {
-    Step { pid: 100, tid: 100, process: "ping".into(), state, reason, ns, count: 1 }
+    Step { pid: 100, tid: 100, process: "ping".into(), state, reason, ns, count: 1, together: None }
 }
 
 /// A second of two processes, with so much of their own code, and so many hand-overs.

@@ -1,0 +1,186 @@
+//! Texts of the measured program have a bound: an argument of 100 kB is no more of use than its
+//! beginning.
+
+use model::run::Run;
+use model::wait::{Reason, StackFrame, WaitTarget};
+use model::{Seen, State};
+
+/// Bytes of one text. Names of functions are bounded to as many where they are read.
+const TEXT_BYTES: usize = 2048;
+/// Of the command with all of its arguments.
+const COMMAND_BYTES: usize = 16 * 1024;
+
+/// Cuts the texts of a run that are too long: their beginnings and ends stay.
+pub(super) fn cut(run: &mut Run) {
+    command(&mut run.command);
+    for step in &mut run.path {
+        text(&mut step.process);
+        reason(&mut step.reason, step.state);
+    }
+    for thread in &mut run.threads {
+        text(&mut thread.name);
+        thread.command.iter_mut().for_each(text);
+    }
+    for wait in &mut run.waits {
+        target(&mut wait.on);
+        stack(&mut wait.stack);
+        seen(&mut wait.device, text);
+        for waker in &mut wait.by {
+            text(&mut waker.name);
+            stack(&mut waker.stack);
+            seen(&mut waker.place, frame);
+        }
+        wait.threads.iter_mut().for_each(|thread| text(&mut thread.name));
+    }
+    seen(&mut run.hand_overs, |all| {
+        for row in &mut all.rows {
+            target(&mut row.through);
+            text(&mut row.from.name);
+            text(&mut row.to.name);
+        }
+    });
+    seen(&mut run.lookups, |rows| rows.iter_mut().for_each(|row| seen(&mut row.name, text)));
+    seen(&mut run.files, |all| {
+        for row in &mut all.rows {
+            text(&mut row.path);
+            seen(&mut row.device, text);
+            seen(&mut row.program, text);
+        }
+    });
+    seen(&mut run.fault_places, |all| {
+        for process in &mut all.processes {
+            seen(&mut process.program, text);
+            for row in &mut process.rows {
+                seen(&mut row.path, text);
+                seen(&mut row.place, frame);
+            }
+        }
+    });
+    seen(&mut run.programs, |all| {
+        for row in &mut all.rows {
+            text(&mut row.name);
+            row.command.iter_mut().for_each(text);
+        }
+    });
+    seen(&mut run.functions, |rows| {
+        for row in rows {
+            text(&mut row.name);
+            text(&mut row.module);
+        }
+    });
+    seen(&mut run.lines, |rows| {
+        for row in rows {
+            text(&mut row.file);
+            text(&mut row.function);
+        }
+    });
+    seen(&mut run.loads, |all| {
+        for row in &mut all.functions {
+            text(&mut row.function);
+            text(&mut row.module);
+        }
+    });
+    seen(&mut run.syscalls, |rows| {
+        for row in rows {
+            seen(&mut row.results, |results| {
+                let paths = results.paths.iter_mut().flat_map(|paths| &mut paths.most);
+                paths.for_each(|path| text(&mut path.path));
+            });
+        }
+    });
+    seen(&mut run.limits, |limits| seen(&mut limits.group, text));
+}
+
+fn seen<T>(value: &mut Seen<T>, with: impl FnOnce(&mut T)) {
+    if let Seen::Value(value) = value {
+        with(value);
+    }
+}
+
+/// All of the arguments where they are few, else the first, and how many more there were.
+fn command(arguments: &mut Vec<String>) {
+    arguments.iter_mut().for_each(text);
+    let mut sum = 0;
+    let fitting = arguments.iter().take_while(|argument| {
+        sum += argument.len() + 1;
+        sum <= COMMAND_BYTES
+    });
+    let (kept, all) = (fitting.count().max(1), arguments.len());
+    if kept < all {
+        arguments.truncate(kept);
+        arguments.push(format!("… and {} more", all - kept));
+    }
+}
+
+fn stack(frames: &mut Seen<Vec<StackFrame>>) {
+    seen(frames, |frames| frames.iter_mut().for_each(frame));
+}
+
+fn frame(frame: &mut StackFrame) {
+    text(&mut frame.function);
+    frame.source.iter_mut().for_each(|(file, _)| text(file));
+}
+
+fn target(target: &mut WaitTarget) {
+    if let Seen::Value(mut name) = target.name()
+        && name.len() > TEXT_BYTES
+    {
+        text(&mut name);
+        *target = WaitTarget::new(target.kind(), Seen::Value(name));
+    }
+}
+
+fn reason(reason: &mut Reason, state: State) {
+    match reason {
+        Reason::Wait(_, on) => target(on),
+        Reason::Preempted(name) | Reason::PreemptedByOwn(name) => text(name),
+        // Of a result that was stored: its state decides how it is read again.
+        Reason::Text(said) if said.len() > TEXT_BYTES => {
+            text(said);
+            *reason = Reason::read(state, said);
+        }
+        _ => {}
+    }
+}
+
+/// Three quarters of what stays are the beginning.
+fn text(text: &mut String) {
+    const MARK: &str = "…";
+    if text.len() <= TEXT_BYTES {
+        return;
+    }
+    let room = TEXT_BYTES - MARK.len();
+    let until = text.floor_char_boundary(room / 4 * 3);
+    let from = text.ceil_char_boundary(text.len() - room / 4);
+    text.replace_range(until..from, MARK);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_keeps_its_beginning_and_its_end() {
+        for unit in ["a", "ä", "…", "\u{1f41f}"] {
+            let mut long = format!("/begin/{}/end", unit.repeat(100_000));
+            text(&mut long);
+            assert!(long.len() <= TEXT_BYTES && long.len() > TEXT_BYTES - 16, "{}", long.len());
+            assert!(long.starts_with("/begin/") && long.ends_with("/end"), "{long}");
+        }
+        let mut short = "a".repeat(TEXT_BYTES);
+        text(&mut short);
+        assert_eq!(short, "a".repeat(TEXT_BYTES));
+    }
+
+    #[test]
+    fn many_arguments_are_the_first_and_a_number() {
+        let mut arguments: Vec<String> = (0..5000).map(|file| format!("file-{file:04}")).collect();
+        command(&mut arguments);
+        assert_eq!(arguments[1000], "file-1000");
+        let last = arguments.last().unwrap();
+        assert_eq!(*last, format!("… and {} more", 5000 - (arguments.len() - 1)));
+        let mut long = vec!["x".repeat(1 << 20); 3];
+        command(&mut long);
+        assert_eq!((long.len(), long[0].len() <= TEXT_BYTES), (3, true));
+    }
+}
