@@ -28,8 +28,8 @@ impl Evidence<'_> {
         Interval { lo: with(ns.lo, self.turns_used_up()), hi: with(ns.hi, 1.0) + less_ns }
     }
 
-    /// Time of the account in the run queue behind other programs. Where it was not seen who had the
-    /// CPU, as beside many others, it is divided as what was seen.
+    /// Time of the account in the run queue behind other programs. Where it was not seen who had
+    /// the CPU, as beside many others, it is divided as what was seen.
     fn behind_others_ns(&self) -> Option<Ns> {
         self.run_queue.value().map(|_| starved::of(self).others_ns)
     }
