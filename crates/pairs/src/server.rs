@@ -53,7 +53,8 @@ impl Service {
     }
 }
 
-/// Serves until standard input ends; names after the chosen latency. `say` gets the line that tells address and port.
+/// Serves until standard input ends; names after the chosen latency. `say` gets the line that tells
+/// address and port.
 ///
 /// # Errors
 /// If there is no port, or no link.

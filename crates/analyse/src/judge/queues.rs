@@ -15,8 +15,8 @@ use model::{Ns, State};
 impl Evidence<'_> {
     /// A saving of which this part is CPU time, with the waits behind other programs that go with
     /// it. Certain is that only of waits that began since the thread had used up its turn. At most
-    /// what stays waits no longer than on an even share of all CPUs: the run that was seen may have
-    /// shared its CPU with more than others do.
+    /// what stays waits no longer than on an even share of all CPUs, as far as the program becomes
+    /// another one: the run that was seen may have shared its CPU with more than others do.
     pub(super) fn with_queue(&self, ns: Interval, goes: &Goes, on_cpu: f64) -> Interval {
         let on_cpu_ns = self.account_ns(State::on_cpu);
         let Some(behind_ns) = self.behind_others_ns() else { return ns };
@@ -24,12 +24,15 @@ impl Evidence<'_> {
         let with = |ns: Ns, part: f64| ns + (ns as f64 * on_cpu * each * part) as Ns;
         let stays_ns = on_cpu_ns as f64 - ns.hi as f64 * on_cpu;
         let less = if of_queue(goes) { 0.0 } else { each - self.even_queue().unwrap_or(each) };
-        let less_ns = (stays_ns.max(0.0) * less.max(0.0)) as Ns;
-        Interval { lo: with(ns.lo, self.turns_used_up()), hi: with(ns.hi, 1.0) + less_ns }
+        let hi = with(ns.hi, 1.0);
+        // Of a change that takes nothing away nothing is saved.
+        let part = (hi as f64 / self.whole_ns.max(1) as f64).min(1.0);
+        let less_ns = (stays_ns.max(0.0) * less.max(0.0) * part) as Ns;
+        Interval { lo: with(ns.lo, self.turns_used_up()), hi: hi + less_ns }
     }
 
-    /// Time of the account in the run queue behind other programs. Where it was not seen who had the
-    /// CPU, as beside many others, it is divided as what was seen.
+    /// Time of the account in the run queue behind other programs. Where it was not seen who had
+    /// the CPU, as beside many others, it is divided as what was seen.
     fn behind_others_ns(&self) -> Option<Ns> {
         self.run_queue.value().map(|_| starved::of(self).others_ns)
     }
@@ -227,8 +230,12 @@ mod tests {
         let ns = Interval { lo: 400 * MS, hi: 400 * MS };
         let of = |others| saves(&beside(others), &Goes::Account(ns, Kind::Cpu));
         // Three threads on two CPUs: a thread waits half as long as it runs, and 100 ms stay.
-        assert_eq!(of(1.5), (800 * MS, 850 * MS));
-        assert_eq!(of(1.0), (800 * MS, 900 * MS), "one other can have a CPU of its own");
+        // Four fifths of the program go.
+        assert_eq!(of(1.5), (800 * MS, 840 * MS));
+        assert_eq!(of(1.0), (800 * MS, 880 * MS), "one other can have a CPU of its own");
+        let little = Interval { lo: 5 * MS, hi: 5 * MS };
+        let hi = saves(&beside(1.0), &Goes::Account(little, Kind::Cpu)).1;
+        assert!(hi < 20 * MS, "a change that takes little away saves little: {hi}");
         assert_eq!(of(2.5), (800 * MS, 800 * MS), "it had an even share");
         let mut unseen = beside(2.5);
         let Seen::Value(queue) = &mut unseen.run_queue else { panic!("it is there") };

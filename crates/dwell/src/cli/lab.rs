@@ -53,8 +53,8 @@ pub(crate) struct LabArgs {
     #[arg(long = "url", value_name = "URL", requires = "name")]
     pub(crate) urls: Vec<String>,
 
-    /// The lab's own server answers after MS milliseconds [default: 60; of names 5]. For `downloads`
-    /// and `log-resolver`
+    /// The lab's own server answers after MS milliseconds [default: 60; of names 5]. For
+    /// `downloads` and `log-resolver`
     #[arg(long, value_name = "MS", conflicts_with_all = ["score", "urls"], value_parser = clap::value_parser!(u64).range(..=1500))]
     pub(crate) latency: Option<u64>,
 

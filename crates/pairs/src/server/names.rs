@@ -1,5 +1,5 @@
-//! A name server: each address has the name `host-A-B-C-D.example`, told 5 ms after the question, or
-//! as long as is chosen.
+//! A name server: each address has the name `host-A-B-C-D.example`, told 5 ms after the question,
+//! or as long as is chosen.
 //!
 //! RFC 1035, section 4: one question a message, of kind PTR; its answer repeats the question and
 //! points to its name. Questions of several clients are answered at the same time.
