@@ -61,17 +61,20 @@ pub fn source_table(
     source: impl Fn(&str) -> Option<String>,
 ) -> Option<String> {
     let numbers = functions(&profile.frames);
-    let all = match at_place(profile, name, &numbers) {
-        found if found.is_empty() => matching(profile, name, &numbers),
-        found => found,
+    let (function, others) = match hottest(profile, &at_place(profile, name, &numbers), &numbers) {
+        Some(function) => (function, 0),
+        None => {
+            let all = matching(profile, name, &numbers);
+            (hottest(profile, &all, &numbers)?, all.len() - 1)
+        }
     };
-    let found = find(profile, hottest(profile, &all, &numbers)?, &numbers);
+    let found = find(profile, function, &numbers);
     if found.time.sum() == 0 {
         return None;
     }
     let columns = usize::from(options.look.width).clamp(40, 240);
     let table = Table { profile, found: &found, look: options.look, columns };
-    let mut lines = table.head(all.len() - 1);
+    let mut lines = table.head(others);
     lines.extend(table.body(options.rows.max(1), source));
     let mut page = String::new();
     for line in lines {
@@ -104,8 +107,8 @@ fn at_place(profile: &Profile, place: &str, numbers: &[u32]) -> BTreeSet<u32> {
     if !exact.is_empty() {
         return exact;
     }
-    let before = here().filter(|(.., first)| *first > 0 && *first <= line);
-    before.max_by_key(|(number, _, first)| (*first, *number)).map(|(number, ..)| number).into_iter().collect()
+    let begins = here().map(|(.., first)| first).filter(|first| (1..=line).contains(first)).max();
+    here().filter(|(.., first)| Some(*first) == begins).map(|(number, ..)| number).collect()
 }
 
 /// The functions on stacks that are called nearly so, and their source files, for a name that is
