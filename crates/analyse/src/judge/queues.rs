@@ -158,6 +158,7 @@ mod tests {
                 run(&[(State::User, 500 * MS), (State::Runqueue, 300 * MS), (State::Sleep, 200 * MS)]);
             run.run_queue = queue(250 * MS);
             let step = |state, ns, count| Step {
+                together: None,
                 pid: 100,
                 tid: 100,
                 process: "program".into(),

@@ -201,7 +201,7 @@ mod tests {
     use model::{Run, Seen};
 
     fn step(state: State, reason: Reason, ns: Ns) -> Step {
-        Step { pid: 100, tid: 100, process: "python3".into(), state, reason, ns, count: 1 }
+        Step { pid: 100, tid: 100, process: "python3".into(), state, reason, ns, count: 1, together: None }
     }
 
     fn told(run: &Run, profile: &Profile) -> Vec<String> {
