@@ -62,6 +62,22 @@ INLINE u32 weight_of(struct cpu *cpu)
 	return before < ASKED_FIRST ? 1 : ASKED_ONE_IN;
 }
 
+/* In two loops, which is quicker to check than one. */
+#define HASHED_AT_ONCE 8
+
+__attribute__((noinline)) u64 hash_words(struct given *given, u32 from, u32 size, u64 hash)
+{
+	if (!given)
+		return 0;
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < HASHED_AT_ONCE; i++) {
+		if ((from + i) * 8 >= size)
+			break;
+		hash = mix(hash ^ given->words[(from + i) & (GIVEN_MAX / 8 - 1)]);
+	}
+	return hash;
+}
+
 __attribute__((noinline)) u64 hash_given(struct given *given, u32 size, u64 hash)
 {
 	if (!given)
@@ -70,11 +86,10 @@ __attribute__((noinline)) u64 hash_given(struct given *given, u32 size, u64 hash
 	 */
 	u64 *last = &given->words[size / 8 & (GIVEN_MAX / 8 - 1)];
 	*last &= (1ull << size % 8 * 8) - 1;
-#pragma clang loop unroll(disable)
-	for (u32 i = 0; i < GIVEN_MAX / 8; i++) {
-		if (i * 8 >= size)
+	for (u32 from = 0; from < GIVEN_MAX / 8; from += HASHED_AT_ONCE) {
+		if (from * 8 >= size)
 			break;
-		hash = mix(hash ^ given->words[i]);
+		hash = hash_words(given, from, size, hash);
 	}
 	return mix(hash);
 }
@@ -90,12 +105,29 @@ __attribute__((noinline)) u64 begins_at(s32 dir)
 		struct dentry *dentry = READ(path, dentry);
 		inode = READ(dentry, d_inode);
 	} else {
-		struct files_struct *open = task->files;
-		barrier_var(open);
-		struct file *file = open_file(open, dir);
+		struct file *file = own_file(task, dir);
 		inode = READ(file, f_inode);
 	}
 	return READ(inode, i_ino) ^ (u64)READ(inode, i_sb);
+}
+
+/* The last place of a bucket with room for this part; BUCKET where there is none, and ITS_PLACE
+ * where it is known. Global, or the verifier would follow each place through what is done with it.
+ */
+#define ITS_PLACE (BUCKET + 1)
+__attribute__((noinline)) u32 place_in(u32 bucket, u32 part, u32 level)
+{
+	u32 room = BUCKET;
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < BUCKET; i++) {
+		u32 known = remembered[(bucket + i) & (REMEMBERED - 1)];
+		if (known == part)
+			return ITS_PLACE;
+		/* Of a hash that is no longer looked at. */
+		if (!known || known & ((1u << (level & LEVEL_MAX)) - 1))
+			room = i;
+	}
+	return room;
 }
 
 /* Whether this hash was asked for before; from now on it was. */
@@ -103,16 +135,9 @@ __attribute__((noinline)) u32 is_again(u64 hash, u32 part)
 {
 	u32 bucket = (u32)hash * BUCKET & (REMEMBERED - 1);
 	u32 level = asked_level & LEVEL_MAX;
-	u32 room = BUCKET;
-#pragma clang loop unroll(disable)
-	for (u32 i = 0; i < BUCKET; i++) {
-		u32 known = remembered[(bucket + i) & (REMEMBERED - 1)];
-		if (known == part)
-			return 1;
-		/* Of a hash that is no longer looked at. */
-		if (!known || known & ((1u << level) - 1))
-			room = i;
-	}
+	u32 room = place_in(bucket, part, level);
+	if (room == ITS_PLACE)
+		return 1;
 	if (room == BUCKET) {
 		if (level < LEVEL_MAX)
 			asked_level = level + 1;

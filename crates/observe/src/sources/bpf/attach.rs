@@ -1,16 +1,18 @@
 //! Which programs are attached to what, and what is unseen where the kernel refuses one.
 
 use super::refusal::BpfRefusal;
+use super::types::Types;
 use crate::mounts;
 use aya::programs::tp_btf::BtfTracePointLinkId;
 use aya::programs::{BtfTracePoint, Program, ProgramError};
 use aya::{Btf, Ebpf};
 use model::coverage::{Extent, Source};
 use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::sync::Mutex;
 use std::{iter, thread};
 
-/// Without these there is no account. The one that takes longest to load comes first.
+/// Without these there is no account.
 const NEEDED: &[&str] = &[
     "sched_switch",
     "sys_enter",
@@ -36,8 +38,8 @@ const WANTED: &[&str] = &["sk_data_ready", "sock_send_length"];
 /// The issue and completion of block requests; a kernel without block devices lacks them.
 const REQUESTS: &[&str] = &["block_rq_issue", "block_rq_complete"];
 
-/// Who makes a request; without it that is who issues it.
-const MAKERS: &[&str] = &["block_io_start"];
+/// Who makes a request; where the kernel lacks it, that is who issues it.
+pub(super) const MAKER: &str = "block_io_start";
 
 /// The file of a page fault, the best first: the first available one is enough.
 const PAGES: [&str; 2] = ["mm_filemap_fault", "mm_filemap_add_to_page_cache"];
@@ -45,9 +47,30 @@ const PAGES: [&str; 2] = ["mm_filemap_fault", "mm_filemap_add_to_page_cache"];
 /// Connections and name lookups; not needed for the account.
 const NETWORK: &[&str] = &["inet_sock_set_state", "net_dev_queue", "netif_receive_skb"];
 
+/// Of perf events: loaded with all others, attached where their events are made (`clock.rs`,
+/// `fault_samples.rs`).
+const OF_EVENTS: [&str; 2] = ["sample", "fault"];
+
+/// Those that take longest to load, the longest first: so that no thread is left with one of them
+/// when all others have been loaded.
+const LONGEST: &[&str] = &[
+    "sched_switch",
+    "sys_exit",
+    "fault",
+    "sample",
+    "sched_waking",
+    "block_rq_issue",
+    "block_io_start",
+    "sched_wakeup_new",
+    "sock_send_length",
+];
+
+/// At most so many threads load programs: the longest one takes a quarter of the time of all.
+const THREADS_MAX: usize = 4;
+
 /// All tracepoints used.
 pub(super) fn tracepoints() -> impl Iterator<Item = &'static str> {
-    [NEEDED, WANTED, REQUESTS, MAKERS, &PAGES, NETWORK].into_iter().flatten().copied()
+    [NEEDED, WANTED, REQUESTS, &[MAKER], &PAGES, NETWORK].into_iter().flatten().copied()
 }
 
 /// The outcome of attaching all.
@@ -58,25 +81,42 @@ pub(super) struct AttachedPrograms {
     pub(super) sources: Vec<Source>,
     /// A page fault that reads without a file is from swap.
     pub(super) swaps: bool,
+    /// Whether the programs of the sampling clock and of page faults can be attached.
+    pub(super) sample: Result<(), BpfRefusal>,
+    pub(super) fault: Result<(), BpfRefusal>,
 }
 
-/// Attaches every tracepoint.
-pub(super) fn everything(ebpf: &mut Ebpf, btf: &Btf) -> Result<AttachedPrograms, BpfRefusal> {
-    let links = attach(ebpf, NEEDED, btf).into_iter().collect::<Result<Vec<_>, _>>()?;
-    let mut sources = vec![full("switches"), full("calls"), sockets(ebpf, btf)];
-    let (disks, swaps) = files(ebpf, btf);
+/// Attaches every tracepoint, and loads the programs of perf events.
+pub(super) fn everything(ebpf: &mut Ebpf, types: &Types) -> Result<AttachedPrograms, BpfRefusal> {
+    let mut all = [NEEDED, WANTED, REQUESTS, &PAGES[..1], NETWORK, &OF_EVENTS].concat();
+    // Others rely on it where the kernel has it.
+    all.extend(types.has_tracepoint(MAKER).then_some(MAKER));
+    let btf = types.targets();
+    let mut done: Outcomes = load_all(ebpf, &all, btf).into_iter().collect();
+    let mut links = Vec::new();
+    for name in NEEDED {
+        let link = done.remove(name).ok_or(BpfRefusal::Missing(name))??;
+        links.extend(link.map(|link| (*name, link)));
+    }
+    let mut sources = vec![full("switches"), full("calls"), sockets(&mut done)];
+    let (disks, swaps) = files(ebpf, btf, &mut done);
     sources.extend(disks);
-    sources.push(network(ebpf, btf));
-    Ok(AttachedPrograms { links, sources, swaps })
+    sources.push(network(&mut done));
+    let [sample, fault] =
+        OF_EVENTS.map(|name| done.remove(name).unwrap_or(Err(BpfRefusal::Missing(name))).map(|_| ()));
+    Ok(AttachedPrograms { links, sources, swaps, sample, fault })
 }
+
+/// What became of each program.
+type Outcomes = BTreeMap<&'static str, Result<Option<BtfTracePointLinkId>, BpfRefusal>>;
 
 /// Why any of these programs was refused.
-fn refused(ebpf: &mut Ebpf, names: &[&'static str], btf: &Btf) -> Vec<BpfRefusal> {
-    attach(ebpf, names, btf).into_iter().filter_map(Result::err).collect()
+fn refused(done: &mut Outcomes, names: &[&'static str]) -> Vec<BpfRefusal> {
+    names.iter().filter_map(|name| done.remove(name)?.err()).collect()
 }
 
-fn sockets(ebpf: &mut Ebpf, btf: &Btf) -> Source {
-    match refused(ebpf, WANTED, btf).first() {
+fn sockets(done: &mut Outcomes) -> Source {
+    match refused(done, WANTED).first() {
         None => full("sockets"),
         Some(why) => partial(
             "sockets",
@@ -86,25 +126,23 @@ fn sockets(ebpf: &mut Ebpf, btf: &Btf) -> Source {
     }
 }
 
-fn network(ebpf: &mut Ebpf, btf: &Btf) -> Source {
-    let refused = refused(ebpf, NETWORK, btf);
+fn network(done: &mut Outcomes) -> Source {
+    let refused = refused(done, NETWORK);
     let Some(why) = refused.first() else { return full("network") };
     let remedy = "a kernel with the tracepoints of its network (CONFIG_NET)";
     let seen = if refused.len() == NETWORK.len() { Extent::None } else { Extent::Partial };
     Source { seen, ..partial("network", why.to_string(), remedy) }
 }
 
-/// Attaches the programs for block requests and for files of page faults. Returns what it could not
-/// attach, and whether a fault without a file is from swap.
-fn files(ebpf: &mut Ebpf, btf: &Btf) -> (Vec<Source>, bool) {
-    let requests = match refused(ebpf, REQUESTS, btf).first() {
+/// The programs for block requests and for files of page faults. Returns what could not be
+/// attached, and whether a fault without a file is from swap.
+fn files(ebpf: &mut Ebpf, btf: &Btf, done: &mut Outcomes) -> (Vec<Source>, bool) {
+    let requests = match refused(done, &[REQUESTS, &[MAKER]].concat()).first() {
         None => full("disks"),
         Some(why) => partial("disks", why.to_string(), "a kernel with the block layer's tracepoints"),
     };
-    refused(ebpf, MAKERS, btf);
-    let mut attached = |name| refused(ebpf, &[name], btf).is_empty();
-    let exact = attached(PAGES[0]);
-    let pages = match exact || attached(PAGES[1]) {
+    let exact = refused(done, &PAGES[..1]).is_empty();
+    let pages = match exact || attach(ebpf, &PAGES[1..], btf).iter().all(Result::is_ok) {
         _ if exact => None,
         true => Some(partial(
             "pages",
@@ -126,20 +164,39 @@ fn partial(name: &str, why: String, remedy: &str) -> Source {
     Source { name: name.into(), seen: Extent::Partial, why, remedy: remedy.into() }
 }
 
-/// Loads and attaches these programs, two at a time. The verifier takes the longest part of the
-/// start-up; two threads take 11 ms, one takes 16 ms (lower quartiles of 60).
+/// Loads and attaches these programs of tracepoints.
 pub(crate) fn attach(ebpf: &mut Ebpf, names: &[&'static str], btf: &Btf) -> Vec<Result<Link, BpfRefusal>> {
+    let linked = |(name, done): (_, Result<Option<_>, _>)| {
+        done.and_then(|link| link.map(|link| (name, link)).ok_or(BpfRefusal::Missing(name)))
+    };
+    load_all(ebpf, names, btf).into_iter().map(linked).collect()
+}
+
+/// Loads these programs and attaches those of tracepoints, several at a time. The verifier takes
+/// the longest part of the start-up, and most of it is four programs: so all are in one queue, in
+/// which these are first.
+fn load_all(
+    ebpf: &mut Ebpf,
+    names: &[&'static str],
+    btf: &Btf,
+) -> Vec<(&'static str, Result<Option<BtfTracePointLinkId>, BpfRefusal>)> {
     let mut programs: BTreeMap<_, _> = ebpf.programs_mut().collect();
-    let queue: Vec<_> = names.iter().map(|name| (*name, programs.remove(name))).collect();
+    let mut queue: Vec<_> = names.iter().map(|name| (*name, programs.remove(name))).collect();
+    let place = |name| LONGEST.iter().position(|long| *long == name).unwrap_or(LONGEST.len());
+    queue.sort_by_key(|(name, _)| place(*name));
+    let cpus = thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = cpus.min(THREADS_MAX).min(queue.len());
     let queue = Mutex::new(queue.into_iter());
     let work = || {
         let next = || queue.lock().expect("nothing panics while it holds the queue").next();
-        iter::from_fn(next).map(|(name, program)| attach_one(name, program, btf)).collect::<Vec<_>>()
+        iter::from_fn(next).map(|(name, program)| (name, load_one(name, program, btf))).collect::<Vec<_>>()
     };
     thread::scope(|scope| {
-        let other = scope.spawn(work);
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
         let mut done = work();
-        done.extend(other.join().expect("loading a program does not panic"));
+        for other in others {
+            done.extend(other.join().expect("loading a program does not panic"));
+        }
         done
     })
 }
@@ -147,7 +204,12 @@ pub(crate) fn attach(ebpf: &mut Ebpf, names: &[&'static str], btf: &Btf) -> Vec<
 /// A program and its link.
 pub(crate) type Link = (&'static str, BtfTracePointLinkId);
 
-fn attach_one(name: &'static str, program: Option<&mut Program>, btf: &Btf) -> Result<Link, BpfRefusal> {
+/// Loads it; one of a tracepoint is attached, and has a link.
+fn load_one(
+    name: &'static str,
+    program: Option<&mut Program>,
+    btf: &Btf,
+) -> Result<Option<BtfTracePointLinkId>, BpfRefusal> {
     let refused = |doing| {
         move |error: ProgramError| BpfRefusal::Program {
             doing,
@@ -155,9 +217,12 @@ fn attach_one(name: &'static str, program: Option<&mut Program>, btf: &Btf) -> R
             error: Box::new(error),
         }
     };
-    let program: &mut BtfTracePoint =
-        program.ok_or(BpfRefusal::Missing(name))?.try_into().map_err(refused("find"))?;
+    let program = program.ok_or(BpfRefusal::Missing(name))?;
+    if let Program::PerfEvent(program) = program {
+        program.load().map_err(refused("load"))?;
+        return Ok(None);
+    }
+    let program: &mut BtfTracePoint = program.try_into().map_err(refused("find"))?;
     program.load(name, btf).map_err(refused("load"))?;
-    let link = program.attach().map_err(refused("attach"))?;
-    Ok((name, link))
+    Ok(Some(program.attach().map_err(refused("attach"))?))
 }

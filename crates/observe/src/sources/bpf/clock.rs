@@ -32,9 +32,8 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// Starts it on these CPUs.
+    /// Starts it on these CPUs. Its program has been loaded.
     pub(super) fn start(ebpf: &mut Ebpf, cpus: &[u32], rate: Rate) -> Result<Self, BpfRefusal> {
-        program(ebpf)?.load().map_err(refused("load"))?;
         let fast = attach(ebpf, cpus, rate.period_ns(PERIOD_NS))?;
         Ok(Self { cpus: cpus.to_vec(), rate, fast, started_at: None })
     }

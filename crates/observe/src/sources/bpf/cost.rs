@@ -124,7 +124,8 @@ fn add_results(sum: &mut CallResults, call: Call, stats: &wire::Stats) {
 /// Runs of each instrument.
 pub(super) fn ran(ebpf: &Ebpf, seen: Seen) -> InstrumentRuns {
     let calls = of_cpus(ebpf).unwrap_or_default().iter().map(|cpu| cpu.calls).sum();
-    InstrumentRuns { calls, switches: seen.switches, wakes: seen.wakes, samples: seen.samples }
+    let Seen { switches, wakes, samples, faults } = seen;
+    InstrumentRuns { calls, switches, wakes, samples, faults }
 }
 
 /// The overhead of each instrument.
@@ -143,6 +144,7 @@ pub(super) fn of_instruments(calls: &[CallStats], seen: Seen) -> Vec<Cost> {
         ("switches", seen.switches, (80, 350)),
         ("wakes", seen.wakes, (60, 250)),
         ("samples", seen.samples, samples_ns),
+        ("fault samples", seen.faults, (4_000, 15_000)),
     ]
     .into_iter()
     .map(|(what, times, each_ns)| Cost { what: what.into(), times, each_ns })

@@ -34,6 +34,7 @@ pub(crate) struct Seen {
     pub(crate) switches: u64,
     pub(crate) wakes: u64,
     pub(crate) samples: u64,
+    pub(crate) faults: u64,
 }
 
 /// Turns records into events.
@@ -72,7 +73,8 @@ impl Decoder {
         match event {
             Event::Switch { .. } => self.seen.switches += 1,
             Event::Woken { .. } => self.seen.wakes += 1,
-            Event::Sampled { .. } | Event::FaultSampled { .. } => self.seen.samples += 1,
+            Event::Sampled { .. } => self.seen.samples += 1,
+            Event::FaultSampled { .. } => self.seen.faults += 1,
             _ => {}
         }
         self.joiner.complete(&mut event);

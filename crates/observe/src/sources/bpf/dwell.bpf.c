@@ -305,6 +305,10 @@ int sched_switch(u64 *ctx)
 			tell_dead(out, now);
 		} else if ((ctx[0] & 1) || state == 0 || (state & STATE_WAKING)) {
 			how = LEFT_RUNNABLE;
+			if (now - out->throttled_at > THROTTLE_NS) {
+				out->throttled = throttled_time(prev);
+				out->throttled_at = now;
+			}
 		} else if (state & STATE_STOPPED) {
 			how = LEFT_STOPPED;
 		} else {
@@ -334,10 +338,6 @@ int sched_switch(u64 *ctx)
 		out->left = how;
 		out->left_at = now;
 		out->ran_ns = prev->se.sum_exec_runtime;
-		if (how == LEFT_RUNNABLE && now - out->throttled_at > THROTTLE_NS) {
-			out->throttled = throttled_time(prev);
-			out->throttled_at = now;
-		}
 	}
 	u32 came = 0;
 	if (into) {
@@ -377,7 +377,8 @@ int sched_switch(u64 *ctx)
 		ready(record, size);
 	} else if (out)
 		out->used = 0;
-	if (unlikely(how == LEFT_DEAD) && out)
+	/* Not `how`, or the verifier follows each of its values through all of the above. */
+	if (out && unlikely(out->left == LEFT_DEAD))
 		remove_thread(out, from);
 	return 0;
 }

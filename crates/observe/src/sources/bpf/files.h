@@ -142,12 +142,10 @@ __attribute__((noinline)) int count_durable(u32 call, u64 bytes, u64 ns, u64 now
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	struct files_struct *open = task->files;
-	barrier_var(open);
 	bool compat __attribute__((unused)) = call & COMPAT;
 	if (!(result_kind[index_of(call) & (2 * CALLS - 1)] & WRITES_FILE))
 		return 0;
-	struct file *file = open_file(open, ARG0(regs, compat));
+	struct file *file = own_file(task, ARG0(regs, compat));
 	if (!file || !(READ(file, f_flags) & (O_SYNC_ONLY | O_DSYNC)))
 		return 0;
 	struct inode *inode = READ(file, f_inode);
@@ -169,10 +167,8 @@ __attribute__((noinline)) int count_file(u32 call, u64 bytes, u64 stands_for, u6
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	struct files_struct *open = task->files;
-	barrier_var(open);
 	bool compat __attribute__((unused)) = call & COMPAT;
-	struct file *file = open_file(open, ARG0(regs, compat));
+	struct file *file = own_file(task, ARG0(regs, compat));
 	struct cpu *cpu = this_cpu();
 	if (!file || !cpu)
 		return 0;

@@ -2,11 +2,13 @@
 //!
 //! `attach.rs` attaches the programs, `maps.rs` gives access to maps.
 
+use super::attach::MAKER;
 use super::buffers::segments_per_cpu;
 use super::refusal::BpfRefusal;
+use super::types::Types;
 use crate::access;
 use crate::sources::arguments;
-use aya::{Btf, Ebpf, EbpfLoader, VerifierLogLevel};
+use aya::{Ebpf, EbpfLoader, VerifierLogLevel};
 use model::Pid;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs;
@@ -19,12 +21,12 @@ pub(super) const THREADS_MAX: u32 = 16 * 1024;
 
 /// Loads the object, for a tree with root `root` (0: none is started) and for `wanted` existing
 /// processes.
-pub(super) fn load(btf: &Btf, root: Pid, cpus: &[u32], wanted: u32) -> Result<Ebpf, BpfRefusal> {
+pub(super) fn load(types: &Types, root: Pid, cpus: &[u32], wanted: u32) -> Result<Ebpf, BpfRefusal> {
     let (kinds, results) = (arguments::kinds(), arguments::result_kinds());
     let buffered = buffered(cpus);
     let segments = segments_per_cpu(buffered);
     let ebpf = loader()
-        .btf(Some(btf))
+        .btf(Some(types.layouts()))
         .allow_unsupported_maps() // task storage, which only the kernel half touches
         .verifier_log_level(VerifierLogLevel::DISABLE)
         .override_global("root_pid", &root, true)
@@ -33,6 +35,7 @@ pub(super) fn load(btf: &Btf, root: Pid, cpus: &[u32], wanted: u32) -> Result<Eb
         .override_global("nr_io_uring_enter", &arguments::io_uring_enter(), true)
         .override_global("arg_kind", kinds.as_slice(), true)
         .override_global("result_kind", results.as_slice(), true)
+        .override_global("told_by_start", &u32::from(types.has_tracepoint(MAKER)), true)
         .map_max_entries("scratches", 2 * (cpus.iter().max().unwrap_or(&0) + 1))
         .override_global("segments_per_cpu", &segments, true)
         .map_max_entries("wanted", wanted)

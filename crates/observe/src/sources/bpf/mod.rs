@@ -64,6 +64,7 @@ use clock::Clock;
 use controller::Controller;
 use decode::Decoder;
 use drain::Drain;
+use fault_samples::FaultSamples;
 use load::THREADS_MAX;
 pub(crate) use load::loader;
 use mappings::Mappings;
@@ -97,6 +98,7 @@ pub(crate) struct Bpf {
     ebpf: Ebpf,
     drain: Drain,
     clock: Option<Clock>,
+    faults: Option<FaultSamples>,
     waits: WaitPeriod,
     stacks: Stacks,
     lost_before: u64,
@@ -182,9 +184,10 @@ impl Bpf {
         watching: &Watching,
         wanted: u32,
     ) -> Result<Self, BpfRefusal> {
-        let mut ebpf = load::load(types.layouts(), root, cpus, wanted)?;
-        let AttachedPrograms { links, mut sources, swaps } = attach::everything(&mut ebpf, types.targets())?;
-        let clock = Clock::start(&mut ebpf, cpus, watching.rate);
+        let mut ebpf = load::load(types, root, cpus, wanted)?;
+        let AttachedPrograms { links, mut sources, swaps, sample, fault } =
+            attach::everything(&mut ebpf, types)?;
+        let clock = sample.and_then(|()| Clock::start(&mut ebpf, cpus, watching.rate));
         sources.push(match &clock {
             Ok(_) => full("faults"),
             Err(why) => Source {
@@ -194,7 +197,8 @@ impl Bpf {
                 remedy: PERF_REMEDY.into(),
             },
         });
-        sources.push(fault_samples::start(&mut ebpf, cpus));
+        let (faults, places) = FaultSamples::start(fault, &mut ebpf, cpus, watching.max_overhead);
+        sources.push(places);
         let mappings = Mappings::start(cpus);
         sources.push(match &mappings {
             Ok(_) => full("code"),
@@ -222,6 +226,7 @@ impl Bpf {
             ebpf,
             drain,
             clock: clock.ok(),
+            faults,
             waits,
             stacks: Stacks::new(),
             lost_before: 0,
@@ -285,6 +290,11 @@ impl Bpf {
         }
         if let Some(clock) = &mut self.clock {
             clock.keep(&mut self.ebpf, monotonic_ns());
+        }
+        if let Some(faults) = &mut self.faults {
+            let now = monotonic_ns();
+            let taken = self.drain.decoder.seen.faults;
+            faults.keep(&mut self.ebpf, now, taken, || self.threads.busy_until(now));
         }
         // At the end there is no overhead left to save.
         if !last {

@@ -92,6 +92,21 @@ __attribute__((noinline)) int tell_some(u32 from, u32 many, u64 now, u64 behind)
 	return 0;
 }
 
+/* Of as many tasks as that, before the last `before`: how many left this CPU after `since`. */
+__attribute__((noinline)) u32 left_after(u32 before, u64 since)
+{
+	struct occupants *all = occupants_here();
+	u32 many = 0;
+	if (!all)
+		return 0;
+	for (u32 i = 1; i <= TOLD_AT_ONCE; i++) {
+		if (all->of[(all->next - before - i) & (OCCUPANTS - 1)].to <= since)
+			break;
+		many = i;
+	}
+	return many;
+}
+
 /* A thread of the tree comes that has waited for this CPU since then: who had it, oldest first,
  * each once. */
 __attribute__((noinline)) int tell_occupants(u64 since, u64 now, u64 clock)
@@ -105,10 +120,11 @@ __attribute__((noinline)) int tell_occupants(u64 since, u64 now, u64 clock)
 	if (all->told > since)
 		since = all->told;
 	u32 next = all->next, many = 0;
-	for (u32 i = 1; i <= OCCUPANTS; i++) {
-		if (all->of[(next - i) & (OCCUPANTS - 1)].to <= since)
+	for (u32 i = 0; i < OCCUPANTS / TOLD_AT_ONCE; i++) {
+		u32 some = left_after(many, since);
+		many += some;
+		if (some < TOLD_AT_ONCE)
 			break;
-		many = i;
 	}
 	for (u32 i = 0; i < OCCUPANTS / TOLD_AT_ONCE; i++) {
 		if (many <= i * TOLD_AT_ONCE)

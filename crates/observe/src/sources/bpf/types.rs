@@ -66,6 +66,8 @@ pub(crate) struct Types {
     /// None where the kernel's BTF could not be reduced; `targets` then has everything.
     layouts: Option<Btf>,
     targets: Btf,
+    /// The strings of `targets`.
+    names: Vec<u8>,
 }
 
 impl Types {
@@ -84,10 +86,17 @@ impl Types {
         // Where this fails, all of it is parsed: that takes longer, and aya reports errors.
         match reduced(&whole, &wanted(tracepoints, others)) {
             Some((layouts, targets)) => {
-                Ok(Self { layouts: Some(parse(&layouts)?), targets: parse(&targets)? })
+                let names = strings(&targets).to_vec();
+                Ok(Self { layouts: Some(parse(&layouts)?), targets: parse(&targets)?, names })
             }
-            None => Ok(Self { layouts: None, targets: parse(&whole)? }),
+            None => Ok(Self { layouts: None, targets: parse(&whole)?, names: strings(&whole).to_vec() }),
         }
+    }
+
+    /// Whether the kernel has this tracepoint, one of those that were asked for.
+    pub(crate) fn has_tracepoint(&self, name: &str) -> bool {
+        let handler = handler_of(name);
+        self.names.split(|byte| *byte == 0).any(|name| name == handler.as_bytes())
     }
 
     /// Layouts of structures, for the loader. The numbers of types are not the kernel's.
@@ -106,7 +115,22 @@ type Names = FxHashSet<Vec<u8>>;
 
 fn wanted<'a>(tracepoints: impl Iterator<Item = &'a str>, others: &[&str]) -> Names {
     let named = STRUCTS.iter().chain(others).map(|name| name.as_bytes().to_vec());
-    named.chain(tracepoints.map(|name| format!("btf_trace_{name}").into_bytes())).collect()
+    named.chain(tracepoints.map(|name| handler_of(name).into_bytes())).collect()
+}
+
+/// The type of a tracepoint's handler.
+fn handler_of(tracepoint: &str) -> String {
+    format!("btf_trace_{tracepoint}")
+}
+
+/// The strings of an image; none where it is not valid.
+fn strings(btf: &[u8]) -> &[u8] {
+    let section = || {
+        let [hdr_len, str_off, str_len] = [4, 16, 20].map(|at| word(btf, at).map(|word| word as usize));
+        let from = hdr_len?.checked_add(str_off?)?;
+        btf.get(from..from.checked_add(str_len?)?)
+    };
+    section().unwrap_or_default()
 }
 
 const MAGIC: u32 = 0x0001_eb9f;
@@ -178,11 +202,20 @@ impl<'a> Records<'a> {
 
     /// The numbers of types with these names.
     fn named(&self, wanted: &Names, strings: &[u8]) -> Option<Vec<u32>> {
+        // Nearly all other names differ in their first two bytes: the rest of those is not read.
+        let first_two = |name: &[u8]| {
+            let byte = |at| name.get(at).copied().unwrap_or(0);
+            usize::from(u16::from_ne_bytes([byte(0), byte(1)]))
+        };
+        let mut begins = vec![false; 1 << 16];
+        wanted.iter().for_each(|name| begins[first_two(name)] = true);
         let mut named = Vec::new();
         for (record, id) in self.iter().zip(1..) {
-            if matches!(kind(record), STRUCT | UNION | TYPEDEF | FUNCTION)
-                && wanted.contains(name_at(strings, word(record, 0)?)?)
-            {
+            if !matches!(kind(record), STRUCT | UNION | TYPEDEF | FUNCTION) {
+                continue;
+            }
+            let name = word(record, 0)?;
+            if begins[first_two(strings.get(name as usize..)?)] && wanted.contains(name_at(strings, name)?) {
                 named.push(id);
             }
         }
@@ -504,5 +537,8 @@ mod tests {
         for name in ["btf_trace_sched_switch", "btf_trace_sys_enter"] {
             assert_eq!(number(&targets, name), number(&full, name));
         }
+        let types = Types::read(["sched_switch"].into_iter(), &[]).unwrap();
+        assert!(types.has_tracepoint("sched_switch"));
+        assert!(!types.has_tracepoint("sched_switc"));
     }
 }
