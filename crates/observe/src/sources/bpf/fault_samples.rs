@@ -4,6 +4,7 @@
 //! faults are what a program does, fewer are taken: what they cost stays within a part of the bound
 //! of all overhead (`--max-overhead`).
 
+use super::attach::full;
 use super::refusal::BpfRefusal;
 use crate::settings::MaxOverhead;
 use aya::Ebpf;
@@ -96,7 +97,7 @@ impl FaultSamples {
     ) -> (Option<Self>, Source) {
         let rate = Rate::new(bound);
         match loaded.and_then(|()| attach(ebpf, cpus, rate.each())) {
-            Ok(links) => (Some(Self { cpus: cpus.to_vec(), links, rate }), super::full(NAME)),
+            Ok(links) => (Some(Self { cpus: cpus.to_vec(), links, rate }), full(NAME)),
             Err(why) => {
                 let source = Source {
                     name: NAME.into(),
