@@ -37,13 +37,13 @@ impl Own {
     }
 }
 
-/// A source file's name and a line of it.
-type SourceLine<'a> = (&'a str, u32);
+/// Function, and file and line where they are known, as stacks of waits have them.
+type TextKey<'a> = (&'a str, Option<(&'a str, u32)>);
 
 /// The frames of a profile by the names that stacks of waits have.
 #[derive(Debug)]
 pub(super) struct OwnFrames<'a> {
-    by_text: FxHashMap<(&'a str, Option<SourceLine<'a>>), Own>,
+    by_text: FxHashMap<TextKey<'a>, Own>,
     by_function: FxHashMap<(&'a str, &'a str), Own>,
 }
 
