@@ -61,9 +61,10 @@ pub struct EditTimes {
 pub struct WallEstimate {
     /// By the dependencies that were seen.
     pub ns: Ns,
-    /// Low end: other programs have less of the CPUs.
+    /// Low end: other programs have less of the CPUs, and dwell costs nothing.
     pub lo_ns: Ns,
-    /// High end: where dependencies that never blocked bind.
+    /// High end: dependencies that never blocked bind, or other programs have a part of the CPUs
+    /// that come into use.
     pub hi_ns: Ns,
 }
 
@@ -151,8 +152,8 @@ pub enum ReplayAssumption {
     DevicesAsRecorded,
     /// CPUs are alike and slow each other down in nothing.
     EqualCpus,
-    /// What other programs had of the CPUs they have again; but for the low end after waits that
-    /// are gone.
+    /// What other programs had of the CPUs they have again; after waits that are gone no more than
+    /// the program itself, and for the low end nothing.
     OthersAsRecorded,
     /// A thread that was out of quota is again, for as long.
     QuotaAsRecorded,
