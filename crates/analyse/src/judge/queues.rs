@@ -1,5 +1,4 @@
-//! Beside other programs: what becomes of waits for a CPU when a part of the program goes, and what
-//! more CPUs at a time are worth.
+//! Beside other programs: what becomes of waits for a CPU when a part of the program goes.
 //!
 //! A fair scheduler gives a thread its part of a CPU, so one that needs half as much waits half as
 //! long. That is so on average only: which CPU a thread shares, and with how many, is up to the
@@ -60,17 +59,6 @@ impl Evidence<'_> {
         let on_cpu_ns = self.account_ns(State::on_cpu) as f64;
         let waits = on_cpu_ns * others / f64::from(self.cpus.max(1));
         (waits - behind_ns as f64).max(0.0) as Ns
-    }
-
-    /// How many times as fast so many threads at a time get on as one at a time did, at least.
-    /// Beside others each gets an even share of the CPUs; and since they shared theirs with this
-    /// program, they may want twice what they had.
-    pub(super) fn times_as_fast(&self, threads: f64) -> f64 {
-        let cpus = self.cpus_allowed();
-        let others = self.others_cpus().unwrap_or(0.0) * 2.0;
-        let all = threads * (cpus / (others + threads)).min(1.0);
-        let one = self.cpus_free() / cpus.max(0.01);
-        (all / one.max(0.01)).clamp(1.0, threads.max(1.0))
     }
 
     /// The part of the path's waits for a CPU that followed no wake-up, at least: there are more of
@@ -257,21 +245,5 @@ mod tests {
         assert_eq!(saves(&run, &goes), (600 * MS, 600 * MS));
         run.coverage.host_busy = Seen::Value(0.75);
         assert_eq!(saves(&run, &goes), (300 * MS, 600 * MS), "three quarters of a CPU on each");
-    }
-
-    #[test]
-    fn more_at_a_time_get_what_others_leave() {
-        let times = |others_cpus: f64, queued_ns: Ns| {
-            let mut run = run(&[(State::User, 500 * MS), (State::Runqueue, queued_ns)]);
-            run.host.cpus = 2;
-            run.threads[0].states = vec![(State::User, 500 * MS), (State::Runqueue, queued_ns)];
-            run.coverage.host_busy = Seen::Value(others_cpus / 2.0);
-            let profile = Profile::default();
-            Evidence::of(Tier::Bpf, &run, &profile).times_as_fast(2.0)
-        };
-        assert_eq!(times(0.0, 0), 2.0);
-        assert!((times(0.5, 0) - 4.0 / 3.0).abs() < 1e-9, "three want two CPUs");
-        assert_eq!(times(1.0, 0), 1.0, "four do, and one of them had a whole one");
-        assert!((times(1.0, 250 * MS) - 1.5).abs() < 1e-9, "it had two thirds of one");
     }
 }

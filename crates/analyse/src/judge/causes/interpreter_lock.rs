@@ -28,8 +28,7 @@ pub(super) static CAUSE: Cause = Cause {
         part: "Bounded by the structure: the time that these threads were on a CPU or ready to run, divided among as many \
                processes on the CPUs that the program may use; with more threads than CPUs by Graham's bounds. A run \
                gains no more than one of them waited for the lock or, woken for it, for a CPU. At the low end processes side by side run at three quarters of \
-               their speed (they share caches and memory, and CPUs may share a core), need 50 ms to start, and share the CPUs \
-               evenly with others that want twice what they had meanwhile.",
+               their speed (they share caches and memory, and CPUs may share a core), and need 50 ms to start.",
         assumes: "What a thread computes needs no results of the others, and little data has to be handed to it and back.",
     },
     explains: &["lock-contention", "single-thread", "context-switching"],
@@ -106,13 +105,10 @@ fn within(frame: &StackFrame) -> Sentence {
 fn of_wall(evidence: &Evidence<'_>, threads: &[&WaitingThread], cpus: f64) -> Interval {
     let ran = ran_ns(evidence, threads);
     let (total_ns, longest_ns) = (ran.iter().sum(), ran.iter().copied().max().unwrap_or_default());
-    let at_once = evidence.times_as_fast(cpus.min(threads.len() as f64));
-    let mut apart =
-        Interval { hi: makespan(total_ns, longest_ns, at_once).hi, ..makespan(total_ns, longest_ns, cpus) };
+    let mut apart = makespan(total_ns, longest_ns, cpus);
     if threads.len() as f64 <= cpus {
-        // Each has a CPU of its own, or a part of one beside others.
-        let shared_ns = (total_ns as f64 / at_once) as Ns;
-        apart = Interval { lo: longest_ns, hi: shared_ns.max(longest_ns) };
+        // Each has a CPU of its own.
+        apart = Interval { lo: longest_ns, hi: longest_ns };
     }
     // The last one to end has waited for so long.
     let least_ns = threads.iter().map(|thread| thread.ns).min().unwrap_or_default();

@@ -29,12 +29,11 @@ pub(super) static CAUSE: Cause = Cause {
                            it was told: then nothing is certain to go, and the finding says whom to ask.",
         change: "Run as many at a time as there are CPUs: `xargs -P`, `make -j`, `parallel`, a pool of processes.",
         part: "Bounded, after R. Graham (1969): N lives of T together, the longest of them m, take on k CPUs at least the \
-               larger of T/k and m, and at most T/k + (1 - 1/k)m, in whatever order they are begun. For the low end they \
-               share the CPUs evenly with others that want twice what they had meanwhile; and no more is certain than \
-               what the program would save if all code were free, by the dependencies that were seen (S). Where it \
-               sleeps and looks whether a process has ended, that is next to nothing: it is the sleeps that it waits for. \
-               Where their output is read through pipes by one process, that lived on from one of them to the next, \
-               nothing is certain: assumed, from 0 on.",
+               larger of T/k and m, and at most T/k + (1 - 1/k)m, in whatever order they are begun. For the low end a CPU \
+               that other programs keep busy is half of one; and no more is certain than what the program would save if all \
+               code were free, by the dependencies that were seen (S). Where it sleeps and looks whether a process has \
+               ended, that is next to nothing: it is the sleeps that it waits for. Where their output is read through pipes by one process, that lived on \
+               from one of them to the next, nothing is certain: assumed, from 0 on.",
         assumes: "The processes do not need each other's results, and memory and disks serve several at once as fast as one.",
     },
     explains: &[],
@@ -99,8 +98,8 @@ fn is_list(group: &Group, wall_ns: Ns) -> bool {
 fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Finding {
     let (total_ns, processes) = (group.life_ns, group.processes());
     let (longest_ns, row) = group.longest;
-    let at_once = evidence.times_as_fast(cpus.min(processes as f64));
-    let least_ns = saved(total_ns, longest_ns, at_once, true);
+    let others = evidence.coverage.host_busy.value().map_or(0.0, |share| share * f64::from(evidence.cpus));
+    let least_ns = saved(total_ns, longest_ns, (cpus - others / 2.0).clamp(1.0, processes as f64), true);
     let goes = Interval {
         lo: least_ns.min(held_up_ns(evidence).unwrap_or(Ns::MAX)),
         hi: saved(total_ns, longest_ns, cpus.min(processes as f64), false),
