@@ -1,7 +1,8 @@
-//! The static binaries that users download: built for both architectures, checked, put into
+//! The static binaries that users download: built for both architectures, checked, and packaged in
 //! `target/dist`.
 
 use crate::bpf_build::find_clang;
+use crate::package::{self, Built};
 use crate::programs::TESTED;
 use crate::setup;
 use crate::shell::{self, cargo, output, program, target};
@@ -23,18 +24,27 @@ const OPTIMISED: [&str; 4] = ["loads", "rungs", "stats", "wakes"];
 /// The profile of what users download.
 const RELEASED: &str = "release";
 
-/// Builds both and copies them to `target/dist/dwell-ARCH`.
+/// Builds both and packages them in `target/dist`. `arguments`: architectures, all by default, and
+/// `--tested` for the profile of the tests, to try the packaging.
 ///
 /// # Errors
-/// When one does not build, is not static, or does not start.
-pub(crate) fn run() -> Result<()> {
-    build(RELEASED, &ARCHITECTURES, &[])?;
-    let directory = target().join("dist");
-    fs::create_dir_all(&directory).with_context(|| format!("cannot create {}", directory.display()))?;
-    for arch in ARCHITECTURES {
-        let (built, kept) = (binary(RELEASED, arch), directory.join(format!("dwell-{arch}")));
-        fs::copy(&built, &kept).with_context(|| format!("cannot copy {}", built.display()))?;
-        println!("{} ({} bytes)", kept.display(), fs::metadata(&kept)?.len());
+/// When one does not build, is not static, or does not start; when it cannot be packaged.
+pub(crate) fn run(arguments: &[&str]) -> Result<()> {
+    let profile = if arguments.contains(&"--tested") { TESTED } else { RELEASED };
+    let named: Vec<&str> = arguments.iter().copied().filter(|word| *word != "--tested").collect();
+    if let Some(unknown) = named.iter().find(|name| !ARCHITECTURES.contains(name)) {
+        bail!("no such architecture: {unknown}\ntry: {}", ARCHITECTURES.join(", "));
+    }
+    let architectures = if named.is_empty() { ARCHITECTURES.to_vec() } else { named };
+    build(profile, &architectures, &[])?;
+    let of_host = binary(profile, ARCH);
+    if !of_host.is_file() {
+        bail!("manual pages are written by the binary for {ARCH}\ntry: cargo xtask dist {ARCH} ...");
+    }
+    let built: Vec<_> =
+        architectures.iter().map(|arch| Built { binary: binary(profile, arch), arch }).collect();
+    for file in package::package(&built, &of_host, &target().join("dist"))? {
+        println!("{} ({} bytes)", file.display(), fs::metadata(&file)?.len());
     }
     Ok(())
 }

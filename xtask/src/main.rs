@@ -16,6 +16,7 @@ mod bpf_build;
 mod deny;
 mod dist;
 mod lanes;
+mod package;
 mod privilege;
 mod programs;
 mod setup;
@@ -42,7 +43,8 @@ cargo xtask VERB
   bpf [--check]                      make the headers of layouts and the committed BPF objects, or check
                                      them against the source
   tidy                               the checks on layers, documents and files alone
-  dist                               static binaries for both architectures into target/dist
+  dist [--tested] [ARCH…]            static binaries, tarballs and Debian packages for both
+                                     architectures, with checksums, into target/dist
   bench [--quick] [--markdown] [--rounds N] [--without PEER,…] [--dwell FILE] [NAME…]
                                      dwell, bare runs and the tools people use today; NAME is a
                                      program or a set: cost, stacks, python-lines, ends; --without
@@ -84,7 +86,7 @@ fn main() -> ExitCode {
         ["bpf"] => bpf::build(),
         ["bpf", "--check"] => bpf::check(),
         ["tidy"] => tidy::run(),
-        ["dist"] => dist::run(),
+        ["dist", rest @ ..] => dist::run(rest),
         ["bench", options @ ..] => bench::run(options),
         ["attack", options @ ..] => attack::run(options),
         ["truth", options @ ..] => truth::run(options),
