@@ -106,7 +106,7 @@ fn table_of(
         let sum = |figure: fn(&WaitRow) -> u64| rest.iter().map(|wait| figure(wait)).sum::<u64>();
         let max = rest.iter().map(|wait| wait.max_ns).max().unwrap_or(0);
         let mut cells = dim([
-            format!("{} {} more", look.rest(), count((kinds.len() - shown) as u64)),
+            format!("{} {} more", look.rest(), count(rows_of(&kinds[shown..]))),
             String::new(),
             String::new(),
         ]);
@@ -157,6 +157,12 @@ fn at(wait: &Wait) -> Option<String> {
 /// The target of a row of waits.
 pub(super) fn target_of(row: &WaitRow) -> String {
     target(&[Wait { row, ended: Ended::Woken, own: None }])
+}
+
+/// How many there are, with those that other rows stand for.
+fn rows_of(kinds: &[Vec<Wait>]) -> u64 {
+    let more = |wait: &Wait| wait.together.map_or(0, |together| together - 1);
+    kinds.len() as u64 + kinds.iter().flatten().map(more).sum::<u64>()
 }
 
 /// The target of a row of one or several waits.

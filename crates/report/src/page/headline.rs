@@ -94,10 +94,10 @@ fn figures(run: &Run, look: Look) -> Line {
         line = line.glued(Ink::Plain, &cpus).add(Ink::Plain, "   ");
     }
     // Parallel threads can have more CPU time than there is wall clock.
-    let of = match (&run.window, threads::active(run).len()) {
+    let of = match (&run.window, threads::in_the_sum(run)) {
         // The number of threads, and of active ones, is in the line above.
         (Some(_), _) if run.threads.len() > 1 => Some("(sum of all threads)".to_owned()),
-        (None, many @ 2..) => Some(format!("(sum of {} threads)", count(many as u64))),
+        (None, many @ 2..) => Some(format!("(sum of {} threads)", count(many))),
         _ => None,
     };
     if let Some(of) = of {

@@ -32,6 +32,8 @@ struct Place {
     ns: Ns,
     count: u64,
     many: BTreeSet<(Pid, Tid)>,
+    /// Threads of rows that stand for several.
+    together: u64,
 }
 
 pub(super) fn table(run: &Run, look: Look) -> Vec<Line> {
@@ -56,9 +58,9 @@ pub(super) fn table(run: &Run, look: Look) -> Vec<Line> {
     ];
     let mut table = Table::new(look, "where the time went", columns);
     for place in &places[..shown] {
-        let many = match place.many.len() {
+        let many = match place.many.len() as u64 + place.together {
             0 | 1 => String::new(),
-            many => format!(" {}{}", look.times(), count(many as u64)),
+            many => format!(" {}{}", look.times(), count(many)),
         };
         let ink = Ink::Of(place.state);
         table.row(vec![
@@ -120,6 +122,7 @@ fn merged(run: &Run) -> Vec<Place> {
             ns: 0,
             count: 0,
             many: BTreeSet::new(),
+            together: 0,
         });
         match &step.reason {
             Reason::Preempted(name) | Reason::PreemptedByOwn(name) => {
@@ -131,7 +134,12 @@ fn merged(run: &Run) -> Vec<Place> {
         }
         place.ns += step.ns;
         place.count += step.count;
-        place.many.insert((step.pid, step.tid));
+        match step.together {
+            Some(together) => place.together += together.threads,
+            None => {
+                place.many.insert((step.pid, step.tid));
+            }
+        }
     }
     let mut places: Vec<Place> = places.into_values().collect();
     // Among equals the map's order stays: by name.

@@ -48,10 +48,20 @@ const FIGURES: [Figure; 7] = [
     Figure { head: "waiting", rank: 3, of: |row| row.waiting },
 ];
 
-/// Threads that had 0.1 % of the wall clock, on a CPU or on the path.
-pub(super) fn active(run: &Run) -> Vec<(&ThreadLedger, Ns)> {
+/// How many there were; more than one only where two at least were active.
+pub(super) fn in_the_sum(run: &Run) -> u64 {
+    let active: u64 = split(run).0.iter().map(|(thread, _)| thread.threads()).sum();
+    if active < 2 { active } else { run.threads.iter().map(ThreadLedger::threads).sum() }
+}
+
+/// A row of the run, and its time on the path.
+type OnPath<'a> = (&'a ThreadLedger, Ns);
+
+/// Threads that had 0.1 % of the wall clock, on a CPU or on the path; and those that had less.
+fn split(run: &Run) -> (Vec<OnPath<'_>>, Vec<OnPath<'_>>) {
     let mut on_path = HashMap::<(Pid, Tid), Ns>::new();
-    for step in &run.path {
+    // Rows that stand for several are of no thread by its number.
+    for step in run.path.iter().filter(|step| step.together.is_none()) {
         *on_path.entry((step.pid, step.tid)).or_default() += step.ns;
     }
     let threads = run.threads.iter().filter(|thread| !thread.idle).map(|thread| {
@@ -62,12 +72,12 @@ pub(super) fn active(run: &Run) -> Vec<(&ThreadLedger, Ns)> {
         let most = time_in(&thread.states, State::on_cpu).max(*path_ns);
         most > 0 && u128::from(most) * 1000 >= u128::from(run.wall_ns)
     };
-    threads.filter(matters).collect()
+    threads.partition(matters)
 }
 
 pub(super) fn table(run: &Run, look: Look, rows_max: usize) -> Vec<Line> {
-    let active = active(run);
-    if active.len() < 2 {
+    let (active, little) = split(run);
+    if active.iter().map(|(thread, _)| thread.threads()).sum::<u64>() < 2 {
         return Vec::new();
     }
     let rows = rows(&active);
@@ -96,8 +106,10 @@ pub(super) fn table(run: &Run, look: Look, rows_max: usize) -> Vec<Line> {
         table.row(cells);
     }
     let mut rest = ThreadRow::default();
-    for row in &rows[shown..] {
-        rest.add(row);
+    rows[shown..].iter().for_each(|row| rest.add(row));
+    // A few that hardly did anything are not worth a line.
+    if little.iter().map(|(thread, _)| thread.threads()).sum::<u64>() > APART as u64 {
+        little.iter().map(row_of).for_each(|row| rest.add(&row));
     }
     if rest.threads > 0 {
         let more = format!("{} {} more threads", look.rest(), count(rest.threads));
@@ -125,7 +137,7 @@ pub(super) fn idle(run: &Run, look: Look) -> Vec<Line> {
     };
     let mut names = BTreeMap::<&str, u64>::new();
     for thread in run.threads.iter().filter(|thread| thread.idle) {
-        *names.entry(&thread.name).or_default() += 1;
+        *names.entry(&thread.name).or_default() += thread.threads();
     }
     let mut names: Vec<_> = names.into_iter().collect();
     names.sort_by_key(|(name, many)| (Reverse(*many), *name));
@@ -153,24 +165,27 @@ pub(super) fn idle(run: &Run, look: Look) -> Vec<Line> {
 /// Names of idle threads that are shown.
 const NAMES: usize = 6;
 
+/// One row's own.
+fn row_of<'a>((thread, path_ns): &OnPath<'a>) -> ThreadRow<'a> {
+    let time = |which: fn(State) -> bool| time_in(&thread.states, which);
+    ThreadRow {
+        name: &thread.name,
+        tid: thread.tid,
+        command: thread.command.as_deref(),
+        threads: thread.threads(),
+        on_path: *path_ns,
+        user: time(|state| state == State::User),
+        kernel: time(|state| state == State::Kernel),
+        fault: time(|state| state == State::Fault),
+        interrupt: time(|state| state == State::Interrupt),
+        runqueue: time(|state| matches!(state, State::Runqueue | State::Throttled)),
+        waiting: time(State::blocked),
+    }
+}
+
 /// The rows, most time on the path first, then most CPU time.
-fn rows<'a>(active: &[(&'a ThreadLedger, Ns)]) -> Vec<ThreadRow<'a>> {
-    let each = active.iter().map(|(thread, path_ns)| {
-        let time = |which: fn(State) -> bool| time_in(&thread.states, which);
-        ThreadRow {
-            name: &thread.name,
-            tid: thread.tid,
-            command: thread.command.as_deref(),
-            threads: 1,
-            on_path: *path_ns,
-            user: time(|state| state == State::User),
-            kernel: time(|state| state == State::Kernel),
-            fault: time(|state| state == State::Fault),
-            interrupt: time(|state| state == State::Interrupt),
-            runqueue: time(|state| matches!(state, State::Runqueue | State::Throttled)),
-            waiting: time(State::blocked),
-        }
-    });
+fn rows<'a>(active: &[OnPath<'a>]) -> Vec<ThreadRow<'a>> {
+    let each = active.iter().map(row_of);
     let mut rows: Vec<ThreadRow> = if active.len() <= APART {
         each.collect()
     } else {
