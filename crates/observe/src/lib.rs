@@ -13,6 +13,8 @@ pub mod cgroups;
 mod commands;
 mod error;
 pub mod function_code;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzed;
 mod jvm;
 mod likely;
 mod local_sockets;
