@@ -63,7 +63,11 @@ impl Code {
     pub(crate) fn event(&mut self, event: &Event, waited: Option<State>) {
         match event {
             Event::Place { place, .. } => self.places.push(place.clone()),
-            Event::Node { caller, place, .. } => self.nodes.push((*caller, *place)),
+            Event::Node { caller, place, .. } => {
+                // A caller comes before what it calls; else stacks could go round for ever.
+                let caller = if *caller as usize <= self.nodes.len() { *caller } else { 0 };
+                self.nodes.push((caller, *place));
+            }
             Event::Named { place, functions } => {
                 self.names.insert(*place, functions.clone());
             }

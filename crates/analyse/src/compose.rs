@@ -10,6 +10,7 @@ use crate::rivals::Rivals;
 use crate::trace::Closed;
 use crate::what_if::program::Program;
 use crate::{code, judge, memory_peak, sliced, syscall_rows};
+use model::account::DoesNotClose;
 use model::coverage::{Check, Coverage, Extent, InstrumentOverhead, Interval, Source};
 use model::peers::{ConnectionRow, LookupRow};
 use model::profile::Activity;
@@ -60,7 +61,13 @@ fn stolen(trailer: &Trailer, cpus: u32) -> Ns {
 const UNJUDGED: &str = "causes were not looked for";
 
 /// The whole run; and what its threads did step by step, where that was kept.
-pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> (Analysis, Option<(Program, Names)>) {
+///
+/// # Errors
+/// The account does not close.
+pub(crate) fn run(
+    consumers: Consumers,
+    trailer: &Trailer,
+) -> Result<(Analysis, Option<(Program, Names)>), DoesNotClose> {
     let Consumers { header, how, code: stacks, surroundings, loads } = consumers;
     let OfTier {
         pieces,
@@ -86,7 +93,7 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> (Analysis, Option<
     let sampled = profile.weights.iter().any(|weight| !matches!(weight.doing, Activity::Waiting(_)));
     let unsampled = why_unsampled(&header, trailer);
     let whole_ns = window.as_ref().map_or(wall_ns, |window| window.thread_ns);
-    let account = Account::new(whole_ns, parts, steps).expect("every nanosecond is booked once");
+    let account = Account::new(whole_ns, parts, steps)?;
     let user_ns = time_in(&threads, &[State::User]);
     let kernel_ns = time_in(&threads, &[State::Kernel, State::Fault, State::Interrupt]);
     let utilization = utilization(covered, wall_ns);
@@ -144,7 +151,7 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> (Analysis, Option<
         costs: trailer.costs.clone(),
         host: header.host,
     };
-    (Analysis { run: bounded(run), profile, addresses, prediction }, recorded)
+    Ok((Analysis { run: bounded(run), profile, addresses, prediction }, recorded))
 }
 
 /// How CPUs were used, from what any thread did.

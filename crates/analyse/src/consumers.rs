@@ -54,6 +54,9 @@ impl Consumers {
 
     /// Takes the next event.
     pub(crate) fn event(&mut self, event: &Event) {
+        if is_impossible(event) {
+            return;
+        }
         self.surroundings.event(event);
         self.loads.event(event);
         match &mut self.how {
@@ -66,5 +69,32 @@ impl Consumers {
                 self.code.event(event, None);
             }
         }
+    }
+}
+
+/// Whether it is of a CPU that no Linux has: no dwell recorded it, and a table of CPUs up to that
+/// one would take any memory.
+fn is_impossible(event: &Event) -> bool {
+    /// The most that Linux can be built for on any architecture (`NR_CPUS`).
+    const CPUS_MAX: u32 = 8192;
+    match event {
+        Event::Switch { cpu, .. }
+        | Event::Woken { cpu, .. }
+        | Event::Wake { cpu, .. }
+        | Event::Ran { cpu, .. } => *cpu >= CPUS_MAX,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::recording::Comm;
+
+    #[test]
+    fn only_cpus_that_there_may_be_have_events() {
+        let ran = |cpu| Event::Ran { at: 9, from: 2, cpu, tid: 1, pid: 1, name: Comm::default() };
+        assert!(!is_impossible(&ran(0)) && !is_impossible(&ran(8191)));
+        assert!(is_impossible(&ran(8192)) && is_impossible(&ran(u32::MAX)));
     }
 }

@@ -45,6 +45,7 @@ pub mod wake;
 pub mod what_if;
 
 use consumers::Consumers;
+use model::account::DoesNotClose;
 use model::join::Joiner;
 use model::recording::{Tier, Trailer};
 use model::{Analysis, Diagnosis, Event, Header};
@@ -71,12 +72,12 @@ impl Analyser {
 
     /// Closes the account.
     ///
-    /// # Panics
-    /// When the account does not close: a mistake in this crate, never in the recording.
-    pub fn finish(mut self, trailer: &Trailer) -> Analysis {
+    /// # Errors
+    /// The account does not close: a mistake in this crate, or no dwell recorded these events.
+    pub fn finish(mut self, trailer: &Trailer) -> Result<Analysis, DoesNotClose> {
         let consumers = &mut self.consumers;
         self.joiner.finish(&mut |event| consumers.event(event));
-        compose::run(self.consumers, trailer).0
+        Ok(compose::run(self.consumers, trailer)?.0)
     }
 }
 

@@ -88,7 +88,7 @@ impl Replayer {
     /// Replays it.
     ///
     /// # Errors
-    /// When the recording is not whole, or an edit names nothing in it.
+    /// When the recording is not whole or does not close, or an edit names nothing in it.
     pub fn finish(mut self, trailer: &Trailer) -> Result<WhatIf, Refused> {
         if let Some(until) = trailer.kept_until {
             let kept_ns = until.saturating_sub(self.started_at.unwrap_or(until));
@@ -96,7 +96,7 @@ impl Replayer {
         }
         let consumers = &mut self.consumers;
         self.joiner.finish(&mut |event| consumers.event(event));
-        let (analysis, recorded) = compose::run(self.consumers, trailer);
+        let (analysis, recorded) = compose::run(self.consumers, trailer)?;
         let (program, names) = recorded.ok_or(Refused::Unfinished)?;
         let given =
             result::Given { program: &program, names: &names, run: &analysis.run, edits: &self.edits };

@@ -25,6 +25,8 @@ use crate::files::FileId;
 pub(crate) use named::Named;
 use process::Process;
 pub use process::UnreadReason;
+#[cfg(any(test, fuzzing))]
+pub(crate) use {dump::name as names_of_dump, perf_map::name as names_of_map};
 
 /// The limit of processes of which names are looked up. Each may hold a descriptor while it lives.
 const PROCESSES_MAX: usize = 256;

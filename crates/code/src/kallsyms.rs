@@ -24,7 +24,7 @@ impl Kallsyms {
         }
     }
 
-    fn parse(mut lines: impl BufRead) -> Seen<Kallsyms> {
+    pub(crate) fn parse(mut lines: impl BufRead) -> Seen<Kallsyms> {
         let mut all = Kallsyms { symbols: Vec::new(), names: String::new() };
         let (mut line, mut any) = (String::new(), false);
         loop {

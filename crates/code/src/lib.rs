@@ -12,6 +12,8 @@
 mod bytes;
 mod cfi;
 mod files;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzed;
 pub mod image;
 mod inflate;
 mod jit;

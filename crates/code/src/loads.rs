@@ -108,6 +108,14 @@ fn decode((file, address): (FileId, u64), files: &mut Files) -> Option<Load> {
     }
 }
 
+/// Decodes the load at `at` of some code, on both architectures.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn decoded(code: &[u8], at: usize) {
+    let registers = Registers::x86_64(0x1000, 0x7fff_0000_0000, 0).with(0, 0x5_5000_0000);
+    let loads = [x86_64::load(code, 0x1000, 0x1000 + at as u64), aarch64::load(code, at)];
+    let _ = loads.map(|load| load.map(|load| load.at(&registers)));
+}
+
 impl Load {
     fn at(self, registers: &Registers) -> SampledLoad {
         match self {

@@ -28,7 +28,7 @@ pub fn anonymous(pid: u32) -> std::io::Result<Vec<Range<u64>>> {
 }
 
 /// One line: `start-end rwxp offset major:minor inode   path`; with whether it is executable.
-fn mapping(line: &[u8]) -> Option<(bool, Mapping)> {
+pub(crate) fn mapping(line: &[u8]) -> Option<(bool, Mapping)> {
     let mut fields = line.splitn(6, |byte| *byte == b' ');
     let mut text = || std::str::from_utf8(fields.next()?).ok();
     let hex = |text| u64::from_str_radix(text, 16).ok();

@@ -230,7 +230,7 @@ fn merge(known: &mut Vec<Function>, mut functions: Vec<Function>) {
 }
 
 /// How many of some sorted addresses get a name or a line; for the tests of damaged files.
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 pub(crate) fn everything(image: &Image, addresses: &[u64], deadline: Instant) -> usize {
     let mut raw = vec![None; addresses.len()];
     table::name(image, addresses, &mut raw);

@@ -45,7 +45,7 @@ impl Trial {
         if !kept.is_full() {
             errors.extend(kept.finish(trailer, None).err());
         }
-        let (analysis, unanswered) = with_job(analyser.finish(trailer), job);
+        let (analysis, unanswered) = with_job(analyser.finish(trailer)?, job);
         errors.extend(unanswered.map(anyhow::Error::from));
         if kept.is_full() {
             let result = serde_json::to_string(&analysis).context("cannot serialise the result")?;

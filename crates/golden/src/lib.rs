@@ -7,12 +7,14 @@ mod account;
 mod diagnosis;
 #[cfg(test)]
 mod differences;
+pub mod fuzzed;
 #[cfg(test)]
 mod predictions;
 #[cfg(test)]
 mod replays;
 
 use analyse::Analyser;
+use model::account::DoesNotClose;
 use model::{Analysis, Diagnosis, Header};
 use report::Look;
 use report::profile::{self, FlameOptions, FoldedOptions, FoldedTime, ProfileMetadata, SourceOptions};
@@ -28,6 +30,9 @@ pub enum Error {
     /// It has no trailer.
     #[error("the recording is incomplete: {0}")]
     NotWhole(String),
+    /// Its account does not close.
+    #[error(transparent)]
+    Account(#[from] DoesNotClose),
     /// The result stored in place of its events cannot be read.
     #[error("the stored result cannot be read: {0}")]
     Result(#[from] serde_json::Error),
@@ -60,7 +65,7 @@ impl Case {
         let trailer = end.trailer.as_ref().ok_or_else(why)?;
         let analysis = match &end.result {
             Some(result) if trailer.kept_until.is_some() => stored(result)?,
-            _ => analyser.finish(trailer),
+            _ => analyser.finish(trailer)?,
         };
         Ok(Self::judged(header, analysis))
     }
@@ -133,6 +138,7 @@ impl Case {
 /// The result that was stored in place of events that were not kept.
 fn stored(result: &str) -> Result<Analysis, Error> {
     let mut analysis: Analysis = serde_json::from_str(result)?;
+    analysis.run.closes()?;
     analysis.run.schema = analysis.run.promise();
     Ok(analysis)
 }

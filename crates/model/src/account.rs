@@ -90,7 +90,7 @@ pub struct Account {
 }
 
 /// Parts or steps that do not sum to the wall clock.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
 #[error("the account does not close: {what} sum to {sum_ns} ns of {wall_ns} ns wall clock")]
 pub struct DoesNotClose {
     /// `parts`, `steps` or the state whose steps differ from its part.

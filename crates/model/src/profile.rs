@@ -6,7 +6,8 @@
 use crate::code_location::{Language, UnnamedCode};
 use crate::state::State;
 use crate::{Ns, Pid, Tid};
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// The call tree of a whole program, all its threads.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +30,26 @@ pub struct Profile {
     /// Stacks that could not be unwound to their outermost function; each ends in a frame that says
     /// why.
     pub broken: u64,
+}
+
+impl Profile {
+    /// Whether whatever is referred to is there, and callers stand before what they call.
+    fn is_sound(&self) -> bool {
+        let [frames, nodes, threads] = [self.frames.len(), self.nodes.len(), self.threads.len()];
+        let sound = |(index, node): (usize, &Node)| {
+            (node.frame as usize) < frames && node.caller.is_none_or(|caller| (caller as usize) < index)
+        };
+        let known = |node: u32, thread: u32| (node as usize) < nodes && (thread as usize) < threads;
+        self.nodes.iter().enumerate().all(sound)
+            && self.weights.iter().all(|weight| known(weight.node, weight.thread))
+            && self.moments.iter().all(|moment| known(moment.node, moment.thread))
+    }
+
+    /// Reads one that somebody may have changed.
+    pub(crate) fn sound<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let profile = Self::deserialize(from)?;
+        if profile.is_sound() { Ok(profile) } else { Err(D::Error::custom("its stacks lead nowhere")) }
+    }
 }
 
 /// A code location, with its names where they are known. Names come from the program: untrusted
@@ -120,4 +141,40 @@ pub struct Moment {
     pub doing: Activity,
     /// Time that the stack stands for: around `at_ns` on a CPU, before it when waiting.
     pub ns: Ns,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stacks_that_lead_nowhere_or_round_are_unsound() {
+        let frame = Frame {
+            function: "f".into(),
+            module: "a".into(),
+            source: None,
+            first_line: 0,
+            language: Language::Native,
+            inlined: false,
+            address: None,
+            broke: false,
+            unnamed: None,
+        };
+        let weight = Weight { node: 1, thread: 0, doing: Activity::User, ns: 5, count: 1 };
+        let owner = Owner { pid: 1, tid: 1, name: "a".into() };
+        let sound = Profile {
+            frames: vec![frame],
+            nodes: vec![Node { caller: None, frame: 0 }, Node { caller: Some(0), frame: 0 }],
+            threads: vec![owner],
+            weights: vec![weight],
+            ..Profile::default()
+        };
+        assert!(sound.is_sound());
+        let with = |node: Node| Profile { nodes: vec![sound.nodes[0], node], ..sound.clone() };
+        assert!(!with(Node { caller: Some(1), frame: 0 }).is_sound(), "it calls itself for ever");
+        assert!(!with(Node { caller: Some(0), frame: 1 }).is_sound(), "there is no such frame");
+        let of = |weight| Profile { weights: vec![weight], ..sound.clone() };
+        assert!(!of(Weight { node: 2, ..weight }).is_sound(), "there is no such node");
+        assert!(!of(Weight { thread: 1, ..weight }).is_sound(), "there is no such thread");
+    }
 }

@@ -211,6 +211,33 @@ pub struct Trailer {
     pub loads: Seen<crate::loads::LoadsObserved>,
 }
 
+impl Trailer {
+    /// Of a recording that was cut off at `last_at`: what a trailer tells is unseen, and `why`.
+    pub fn unwritten(ending: Ending, last_at: Ns, why: &str) -> Self {
+        Self {
+            ending,
+            reaped_at: last_at,
+            calls: Seen::unseen(why),
+            rusage: Seen::unseen(why),
+            host_cpu: Seen::unseen(why),
+            living: Vec::new(),
+            living_until: None,
+            loads: Seen::unseen(why),
+            peaks: Vec::new(),
+            began_at_bytes: None,
+            files: Seen::unseen(why),
+            disk_requests: Seen::unseen(why),
+            lost_events: Seen::unseen(why),
+            cost: Vec::new(),
+            sources: Vec::new(),
+            kept_until: None,
+            sliced: None,
+            costs: Seen::unseen(why),
+            users: None,
+        }
+    }
+}
+
 /// The overhead of one kind of instrument.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {

@@ -3,7 +3,7 @@
 //! Names and units are a public contract, described by `docs/schema/dwell.run.1.json`: fields are
 //! added, not renamed.
 
-use crate::account::{AccountPart, Basis, State, Step};
+use crate::account::{Account, AccountPart, Basis, DoesNotClose, State, Step};
 use crate::code_location::Runtime;
 use crate::costs::Costs;
 use crate::coverage::{Coverage, Interval};
@@ -234,6 +234,14 @@ impl Run {
     /// the threads that are not idle in a window.
     pub fn whole_ns(&self) -> Ns {
         self.window.as_ref().map_or(self.wall_ns, |window| window.thread_ns)
+    }
+
+    /// Refuses one whose account does not close: it was changed since it was written.
+    ///
+    /// # Errors
+    /// What does not sum to the wall clock.
+    pub fn closes(&self) -> Result<(), DoesNotClose> {
+        Account::new(self.whole_ns(), self.account.clone(), self.path.clone()).map(|_| ())
     }
 }
 
@@ -583,7 +591,7 @@ pub struct Analysis {
     #[serde(flatten)]
     pub run: Run,
     /// Which code ran and waited.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "Profile::sound")]
     pub profile: Profile,
     /// The program's code that ran, by instruction.
     #[serde(default)]

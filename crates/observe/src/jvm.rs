@@ -210,6 +210,12 @@ fn ready(status: &str) -> Result<(u32, u32), Refusal> {
     own_pid.zip(uid).ok_or(Refusal::NotAMachine)
 }
 
+/// Reads a text as the status of a process and as an answer.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn texts(text: &str) {
+    let _ = (ready(text), answer(text));
+}
+
 /// The answer: a line with 0, or with a number that is not 0 and lines that say why.
 fn answer(text: &str) -> Result<(), Refusal> {
     let (code, rest) = text.split_once('\n').unwrap_or((text, ""));

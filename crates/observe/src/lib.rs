@@ -14,6 +14,8 @@ mod commands;
 pub mod doctor;
 mod error;
 pub mod function_code;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzed;
 mod jvm;
 mod likely;
 mod local_sockets;

@@ -35,7 +35,7 @@ pub(crate) fn mounts_of(roots: Roots<'_>, tid: Tid) -> Vec<Mount> {
     parse(&String::from_utf8_lossy(&text))
 }
 
-fn parse(text: &str) -> Vec<Mount> {
+pub(crate) fn parse(text: &str) -> Vec<Mount> {
     text.lines().filter_map(line).collect()
 }
 

@@ -96,6 +96,13 @@ fn seen<T>(read: Result<T, String>) -> Seen<T> {
     }
 }
 
+/// Reads a text as each of the files with counters.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn texts(text: &str) {
+    let _ = nfs::parse(text).len() + text.lines().filter_map(links::parse).count();
+    let _ = (text.lines().filter_map(disks::parse).count(), memory::parse(text, text, Seen::Absent));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

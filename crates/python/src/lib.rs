@@ -12,6 +12,8 @@ pub mod code;
 mod described;
 pub mod discover;
 mod fixed;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzed;
 pub mod lines;
 pub mod memory;
 pub mod merge;

@@ -7,7 +7,7 @@
 //! and each entry is copied few times.
 
 use super::activity::ActivityId;
-use super::slicing::Slicing;
+use super::slicing::{Slicing, coarse};
 use super::split::KINDS;
 use model::Ns;
 use rustc_hash::FxHashMap;
@@ -141,7 +141,7 @@ impl Path {
     fn put(&mut self, slicing: Slicing, key: Key, amount: Amount) {
         if self.shift != slicing.shift() {
             let coarser = slicing.shift().saturating_sub(self.shift);
-            self.fresh.iter_mut().for_each(|(key, _)| key.slice >>= coarser);
+            self.fresh.iter_mut().for_each(|(key, _)| key.slice = coarse(key.slice, coarser));
             self.shift = slicing.shift();
         }
         if let Some((_, sum)) = self.fresh.iter_mut().rev().find(|(known, _)| *known == key) {
@@ -173,7 +173,7 @@ impl Path {
         let mut all = FxHashMap::default();
         let mut put = |entries: &[Entry], shift: u32| {
             for (key, amount) in entries {
-                let key = Key { activity: key.activity, slice: key.slice >> (slicing.shift() - shift) };
+                let key = Key { activity: key.activity, slice: coarse(key.slice, slicing.shift() - shift) };
                 all.entry(key).or_insert_with(Amount::default).add(*amount);
             }
         };
@@ -195,7 +195,7 @@ fn merge(older: &Chunk, newer: Vec<Entry>, shift: u32) -> Vec<Entry> {
     let old = older
         .entries
         .iter()
-        .map(|(key, amount)| (Key { activity: key.activity, slice: key.slice >> coarser }, *amount));
+        .map(|(key, amount)| (Key { activity: key.activity, slice: coarse(key.slice, coarser) }, *amount));
     for (key, amount) in old.chain(newer) {
         all.entry(key).or_default().add(amount);
     }

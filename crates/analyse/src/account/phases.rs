@@ -3,12 +3,13 @@
 use super::activity::Activities;
 use super::divide::{Divide, Total};
 use super::path::{Amount, Key};
-use super::slicing::Slicing;
+use super::slicing::{Slicing, coarse};
 use super::times::Times;
 use model::Ns;
 use model::run::Phases;
 
-/// The slices until `end`, each by state.
+/// The slices until `end`, each by state. They are longer than `slicing` has them where `end` is
+/// so far behind the last event that there would be too many.
 pub(crate) fn phases<'a>(
     slicing: Slicing,
     end: Ns,
@@ -16,12 +17,16 @@ pub(crate) fn phases<'a>(
     activities: &'a Activities,
     divide: &'a dyn Divide,
 ) -> Phases {
-    let mut slices = vec![Times::default(); slicing.count(end)];
+    let mut fitting = slicing;
+    fitting.fit(end.saturating_sub(1));
+    let longer = fitting.shift() - slicing.shift();
+    let mut slices = vec![Times::default(); fitting.count(end)];
     for (key, amount) in entries {
-        let Some(slice) = slices.get_mut(key.slice as usize) else { continue };
+        let slice = coarse(key.slice, longer);
+        let Some(slice) = slices.get_mut(slice as usize) else { continue };
         for portion in divide.divide(activities.get(key.activity), &Total::from(amount)) {
             slice.add(portion.state, portion.ns);
         }
     }
-    Phases { slice_ns: slicing.slice_ns(), slices: slices.iter().map(Times::rows).collect() }
+    Phases { slice_ns: fitting.slice_ns(), slices: slices.iter().map(Times::rows).collect() }
 }

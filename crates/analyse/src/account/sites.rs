@@ -324,7 +324,7 @@ impl Sites {
     #[cold]
     fn thin_out_now(&mut self, at: Ns) {
         let elapsed_ns = at.saturating_sub(self.start);
-        self.thinned_until = at + elapsed_ns / 8 + 1;
+        self.thinned_until = at.saturating_add(elapsed_ns / 8 + 1);
         let has_less = |site: &SiteId| self.tallies[*site as usize].ns < elapsed_ns / SHARE_KEPT;
         let few: Vec<SiteId> = self.places.sites().filter(has_less).collect();
         few.into_iter().for_each(|site| self.unwatch(site));

@@ -2,6 +2,12 @@
 
 use model::Ns;
 
+/// The number of a slice where slices are longer by this power of two: the first one where all time
+/// there is would be in it.
+pub(super) fn coarse(slice: u32, longer: u32) -> u32 {
+    slice.checked_shr(longer).unwrap_or(0)
+}
+
 /// Slices that double in length when they become too many: there are at least half as many as
 /// may be, in a run that is long enough.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,10 +51,27 @@ impl Slicing {
     }
 
     pub(super) fn slice_of(self, at: Ns) -> u32 {
-        (at.saturating_sub(self.start) >> self.shift) as u32
+        u32::try_from(at.saturating_sub(self.start) >> self.shift).unwrap_or(u32::MAX)
     }
 
     pub(super) fn end_of(self, slice: u32) -> Ns {
-        self.start + ((u64::from(slice) + 1) << self.shift)
+        self.start.saturating_add((u64::from(slice) + 1).saturating_mul(self.slice_ns()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_end_behind_their_times_also_at_the_end_of_all_time() {
+        for start in [0, 5, u64::MAX - 7] {
+            let mut slicing = Slicing::fine(start);
+            for at in [start, start.saturating_add(1 << 40).min(u64::MAX - 1), u64::MAX - 1] {
+                slicing.fit(at);
+                assert!(slicing.slice_of(at) < 256 && slicing.end_of(slicing.slice_of(at)) > at);
+            }
+            assert!(slicing.count(u64::MAX) <= 257);
+        }
     }
 }

@@ -246,7 +246,8 @@ impl Waits {
     pub(crate) fn stack(&mut self, wait: WaitKey, thread: Slot, node: u32, ns: Ns) {
         let row = self.row(wait, thread);
         if let Some(row) = row.filter(|row| row.stacks.len() < STACKS || row.stacks.contains_key(&node)) {
-            *row.stacks.entry(node).or_default() += ns;
+            let sum = row.stacks.entry(node).or_default();
+            *sum = sum.saturating_add(ns);
         }
     }
 

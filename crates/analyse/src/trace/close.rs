@@ -200,6 +200,8 @@ impl Ended {
         // The root's end was not seen (events were lost): it was reaped, and what came before has
         // no evidence.
         let end = self.wall.end.unwrap_or(trailer.reaped_at).max(self.wall.start);
+        // It may be long after the last event.
+        self.tree.books.slicing.fit(end.saturating_sub(1));
         for slot in self.tree.in_use() {
             let thread = self.tree.get(slot);
             if thread.doing.is_dead() || thread.since >= end {

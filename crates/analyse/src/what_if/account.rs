@@ -12,6 +12,7 @@ use crate::judge::bound::bound;
 use crate::judge::starved::Contention;
 use crate::keys::ReasonKey;
 use crate::names::Names;
+use model::account::DoesNotClose;
 use model::run::measured;
 use model::what_if::{ReplayedPath, ReplayedPlace, StateTime};
 use model::{Account, Ns, Run, RunQueue, State};
@@ -49,7 +50,7 @@ enum Way {
 
 impl Replayed<'_> {
     /// What bounds it, with its time by state and by place. `run`: as it was recorded.
-    pub(super) fn account(&self, run: &Run) -> ReplayedPath {
+    pub(super) fn account(&self, run: &Run) -> Result<ReplayedPath, DoesNotClose> {
         let sums = self.sums();
         let step = |((thread, state, reason), ns): (&(ThreadId, State, ReasonKey), &Ns)| {
             let thread = self.program.thread(*thread);
@@ -81,14 +82,14 @@ impl Replayed<'_> {
         let wall_ns = self.times.end;
         let queue = self.queue(&sums, run);
         let parts = states.iter().map(|(state, ns)| measured(*state, *ns)).collect();
-        let account = Account::new(wall_ns, parts, steps).expect("a path has each nanosecond once");
+        let account = Account::new(wall_ns, parts, steps)?;
         let contention = Contention { queue: &queue, coverage: &run.coverage, cpus: self.cpus, wall_ns };
-        ReplayedPath {
+        Ok(ReplayedPath {
             bound: bound(&account, contention),
             account: states.into_iter().map(|(state, ns)| StateTime { state, ns }).collect(),
             places,
             rest_ns,
-        }
+        })
     }
 
     /// Who had the CPUs while the path waited for one.

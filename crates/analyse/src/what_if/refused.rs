@@ -1,6 +1,7 @@
 //! Why a recording is not replayed, and what would help.
 
 use model::Ns;
+use model::account::DoesNotClose;
 use model::recording::Tier;
 use std::time::Duration;
 
@@ -30,6 +31,9 @@ pub enum Refused {
         "this recording ends before the program did: it cannot be replayed\ntry: a recording of a whole run"
     )]
     Unfinished,
+    /// Nothing can be said of it.
+    #[error("{0}: the recording was changed since it was written, or dwell has a mistake")]
+    Open(#[from] DoesNotClose),
     /// There are more edits than can be told apart.
     #[error("{0} edits are too many\ntry: up to 64 at once")]
     TooMany(usize),

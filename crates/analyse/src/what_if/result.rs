@@ -49,10 +49,10 @@ impl Given<'_> {
             let own = &own;
             let replayed =
                 Replayed { program, names, lengths, own, edited, times: &times, path: &path, cpus };
-            (times.end + rest_ns, replayed.account(run))
+            Ok::<_, Refused>((times.end + rest_ns, replayed.account(run)?))
         };
-        let (unedited_ns, path_before) = replayed(&Lengths::Recorded, cpus_recorded, false);
-        let (edited_ns, path_after) = replayed(&lengths, cpus, true);
+        let (unedited_ns, path_before) = replayed(&Lengths::Recorded, cpus_recorded, false)?;
+        let (edited_ns, path_after) = replayed(&lengths, cpus, true)?;
         // On another number of CPUs others need not be on the same ones.
         let others = if cpus == cpus_recorded { Others::Go } else { Others::Elsewhere };
         let least_ns = replay(program, &lengths, Machine { cpus, others }).end + rest_ns;

@@ -3,6 +3,7 @@
 mod code;
 mod cpu_split;
 mod fault_places;
+mod forged;
 mod hand_overs;
 mod judge;
 mod locks;

@@ -44,7 +44,7 @@ struct Made {
 ///
 /// # Errors
 /// As reading the file, and when it is not a jitdump file.
-pub(super) fn name(file: &File, named: &mut Named) -> io::Result<bool> {
+pub(crate) fn name(file: &File, named: &mut Named) -> io::Result<bool> {
     let (mut made, long) = records(file, named)?;
     while let Some(code) = made.pop() {
         let mut failed = None;

@@ -18,7 +18,7 @@ pub(crate) struct Named {
 
 impl Named {
     /// These addresses, all without names.
-    pub(super) fn new(addresses: impl Iterator<Item = u64>) -> Self {
+    pub(crate) fn new(addresses: impl Iterator<Item = u64>) -> Self {
         let mut addresses: Vec<u64> = addresses.collect();
         addresses.sort_unstable();
         addresses.dedup();

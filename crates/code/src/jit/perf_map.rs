@@ -25,7 +25,7 @@ const CHUNK: usize = 64 << 10;
 ///
 /// # Errors
 /// As reading the file.
-pub(super) fn name(file: &File, named: &mut Named) -> io::Result<bool> {
+pub(crate) fn name(file: &File, named: &mut Named) -> io::Result<bool> {
     let len = file.metadata()?.len();
     let from = len.saturating_sub(BYTES_MAX);
     let mut missing = named.missing();

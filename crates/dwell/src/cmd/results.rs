@@ -2,12 +2,12 @@
 //! form.
 
 use anyhow::{Context, anyhow, bail};
+use model::Run;
 use model::compare::commands::Comparison;
 use model::compare::wake::Comparable;
 use model::ladder::Ladder;
 use model::wake::sheet::{SCHEMA_SHEET, Sheet};
 use model::wake::{SCHEMA_WAKE, Wakeups};
-use model::{Account, Run};
 use serde_json::Value;
 use std::path::Path;
 use store::unfinished::SCHEMA_UNFINISHED;
@@ -122,8 +122,7 @@ pub(super) fn ladder(path: &Path, value: Value) -> anyhow::Result<Ladder> {
 pub(super) fn run(path: &Path, value: Value) -> anyhow::Result<Run> {
     let mut run: Run = valid(path, serde_json::from_value(value))?;
     run.schema = run.promise();
-    Account::new(run.whole_ns(), run.account.clone(), run.path.clone())
-        .map_err(|error| anyhow!("{path:?} was changed since it was written: {error}"))?;
+    run.closes().map_err(|error| anyhow!("{path:?} was changed since it was written: {error}"))?;
     Ok(run)
 }
 

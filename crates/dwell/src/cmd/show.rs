@@ -10,7 +10,7 @@ use analyse::Analyser;
 use analyse::extrapolate::with_job;
 use anyhow::{Context, bail};
 use model::recording::{Ending, WindowEnd};
-use model::{Analysis, Event, Header, Ns, Seen, Trailer};
+use model::{Analysis, Event, Header, Ns, Trailer};
 use observe::Sources;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -48,7 +48,12 @@ pub(crate) fn show(args: ShowArgs) -> anyhow::Result<u8> {
     let mut analysis = match &end.result {
         // Events beyond the limit were analysed during the recording, and are not kept.
         Some(result) if trailer.kept_until.is_some() => stored(result, &args)?,
-        _ => analyser.finish(&trailer),
+        _ => analyser.finish(&trailer).with_context(|| {
+            format!(
+                "cannot show {:?}: it was changed since it was written, or dwell has a mistake",
+                args.recording
+            )
+        })?,
     };
     if let Some(notice) = end.notice {
         let notice = format!("{notice}; the report covers what could be read");
@@ -90,6 +95,8 @@ fn sources(trailer: &Trailer, owner: Option<u32>) -> Sources {
 fn stored(result: &str, args: &ShowArgs) -> anyhow::Result<Analysis> {
     let mut analysis: Analysis = serde_json::from_str(result)
         .with_context(|| format!("cannot read the result stored in {:?}", args.recording))?;
+    let changed = || format!("the result stored in {:?} was changed since it was written", args.recording);
+    analysis.run.closes().with_context(changed)?;
     analysis.run.schema = analysis.run.promise();
     Ok(analysis)
 }
@@ -116,31 +123,9 @@ impl LastSeen {
 
     fn trailer(&self) -> Trailer {
         const WHY: &str = "the recording ends before the program did";
-        Trailer {
-            // The window ended when dwell was killed.
-            ending: self.ending.unwrap_or(if self.attached {
-                Ending::Window(WindowEnd::Signal)
-            } else {
-                NO_ENDING
-            }),
-            reaped_at: self.at,
-            calls: Seen::unseen(WHY),
-            rusage: Seen::unseen(WHY),
-            host_cpu: Seen::unseen(WHY),
-            living: Vec::new(),
-            living_until: None,
-            loads: Seen::unseen(WHY),
-            peaks: Vec::new(),
-            began_at_bytes: None,
-            files: Seen::unseen(WHY),
-            disk_requests: Seen::unseen(WHY),
-            lost_events: Seen::unseen(WHY),
-            cost: Vec::new(),
-            sources: Vec::new(),
-            kept_until: None,
-            sliced: None,
-            costs: Seen::unseen(WHY),
-            users: None,
-        }
+        // The window ended when dwell was killed.
+        let window = self.attached.then_some(Ending::Window(WindowEnd::Signal));
+        let ending = self.ending.or(window).unwrap_or(NO_ENDING);
+        Trailer::unwritten(ending, self.at, WHY)
     }
 }

@@ -4,6 +4,8 @@
 mod arguments;
 pub(crate) mod bpf;
 mod fallback;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzed;
 mod perf;
 mod perf_records;
 mod proc;

@@ -9,6 +9,8 @@
 //! It needs no privileges for the user's own programs; `/proc/PID/syscall` may be refused where the
 //! rest is not.
 
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzed;
 mod objects;
 mod parse;
 

@@ -6,6 +6,8 @@
 //! `analyse` concludes why a wake-up was late.
 
 mod decode;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzed;
 mod ring;
 mod stack;
 mod steal;

@@ -55,7 +55,7 @@ impl Disks {
 /// Documentation/admin-guide/iostats.rst: major, minor, name, then for reads and for writes:
 /// completed, merged, sectors, ms; requests in flight; ms with a request in flight; ms weighted by
 /// requests in flight. Later kernels add more.
-fn parse(line: &str) -> Option<DiskCounters> {
+pub(super) fn parse(line: &str) -> Option<DiskCounters> {
     let mut fields = line.split_ascii_whitespace();
     let major: u32 = fields.next()?.parse().ok()?;
     let minor: u32 = fields.next()?.parse().ok()?;

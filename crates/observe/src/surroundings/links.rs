@@ -141,7 +141,7 @@ impl Links {
 ///
 /// Received bytes, packets, errors, drops, fifo, frame, compressed, multicast; the same number
 /// sent.
-fn parse(line: &str) -> Option<LinkCounters> {
+pub(super) fn parse(line: &str) -> Option<LinkCounters> {
     let (name, fields) = line.rsplit_once(':')?;
     let fields = numbers(fields.split_ascii_whitespace());
     let [received, packets_in, errors_in, drops_in, _, _, _, _, sent, packets_out, errors_out, drops_out] =

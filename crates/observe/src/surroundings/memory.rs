@@ -32,7 +32,7 @@ impl Memory {
     }
 }
 
-fn parse(
+pub(super) fn parse(
     meminfo: &str,
     vmstat: &str,
     pressure_ns: Seen<u64>,

@@ -37,7 +37,7 @@ impl Nfs {
 }
 
 /// All NFS mounts of a `mountstats`; other filesystems have one line each and no numbers.
-fn parse(text: &str) -> Vec<surroundings::NfsCounters> {
+pub(super) fn parse(text: &str) -> Vec<surroundings::NfsCounters> {
     let mut mounts: Vec<surroundings::NfsCounters> = Vec::new();
     let mut within = Section::Other;
     for line in text.lines() {

@@ -169,7 +169,7 @@ fn bytes_each(evidence: &Evidence<'_>, waits: &[(usize, &WaitRow)]) -> Seen<u64>
     if plain().map(|(_, wait)| wait.total_ns).sum::<Ns>() * 2 < all_ns {
         return Seen::Absent;
     }
-    let most = plain().max_by_key(|(_, wait)| wait.total_ns).map(|(_, wait)| wait).expect("there are some");
+    let Some((_, most)) = plain().max_by_key(|(_, wait)| wait.total_ns) else { return Seen::Absent };
     let name = most.call.syscall().map_or("", |call| &*call.name);
     let row = evidence.calls_named(&[name]);
     if let Some((bytes, calls)) =

@@ -222,7 +222,7 @@ impl Story {
     fn analysed_of(&self, header: &Header, trailer: &Trailer) -> Analysis {
         let mut analyser = Analyser::new(header);
         self.events.iter().for_each(|event| analyser.event(event));
-        analyser.finish(trailer)
+        analyser.finish(trailer).expect("every nanosecond is booked once")
     }
 }
 

@@ -138,6 +138,17 @@ impl Counts {
     }
 }
 
+/// Reads a count file: its text, and behind the last zero byte of it the words.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn fuzzed(file: &[u8]) {
+    let at = file.iter().rposition(|byte| *byte == 0).unwrap_or(file.len());
+    let text = String::from_utf8_lossy(&file[..at]);
+    let _ = last_word(&text);
+    let mut counts = Counts::default();
+    counts.add(&text, &words(&file[at..]).collect::<Vec<u64>>());
+    let _ = counts.total();
+}
+
 /// A record's function, the word of its first line, and its lines.
 fn parsed(record: &str) -> Option<(Function, usize, &str)> {
     let mut fields = record.split('\t');
@@ -213,6 +224,11 @@ mod tests {
 
     fn function(name: &str) -> Function {
         Function { file: "/a b.py".into(), name: name.into(), first_line: 3 }
+    }
+
+    #[test]
+    fn count_files_that_were_made_up_are_read_or_left() {
+        seeds::replay("hits", fuzzed);
     }
 
     #[test]

@@ -33,6 +33,8 @@ mod dns;
 mod drain;
 mod fault_samples;
 mod files;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzed;
 mod load;
 mod lookups;
 mod mappings;
