@@ -147,7 +147,7 @@ fn deb(arch: &str, tree: &Path, directory: &Path) -> Result<PathBuf> {
     fs::write(place.join("DEBIAN/control"), control(of_debian))?;
     let package = directory.join(format!("dwell_{}_{of_debian}.deb", version()));
     let arguments = ["--build", "--root-owner-group", "-Zxz", &text(&place), &text(&package)];
-    shell::run(&mut program("dpkg-deb", &arguments).env("SOURCE_DATE_EPOCH", "0"))?;
+    shell::run(program("dpkg-deb", &arguments).env("SOURCE_DATE_EPOCH", "0"))?;
     fs::remove_dir_all(&place)?;
     Ok(package)
 }
@@ -170,8 +170,8 @@ mod tests {
     fn a_control_file_has_a_field_a_line_and_an_indented_description() {
         let control = control("arm64");
         assert!(control.contains("\nArchitecture: arm64\n") && control.ends_with('\n'), "{control}");
-        let fields = control.lines().filter(|line| !line.starts_with(' '));
+        let mut fields = control.lines().filter(|line| !line.starts_with(' '));
         assert!(fields.clone().all(|line| line.split_once(": ").is_some()), "{control}");
-        assert_eq!(fields.last().map(|line| line.starts_with("Description: ")), Some(true));
+        assert_eq!(fields.next_back().map(|line| line.starts_with("Description: ")), Some(true));
     }
 }

@@ -1,8 +1,9 @@
 //! From looks at the host to series over the wall clock.
 //!
 //! Counters are cumulative. What came between two looks is spread evenly over the time between
-//! them, and from there onto equal steps; a run of any length has at most 600 of these, fewer where there are many devices. Which link
-//! does what is in [`links`]. What follows from it all is up to `judge`.
+//! them, and from there onto equal steps; a run of any length has at most 600 of these, fewer where
+//! there are many devices. Which link does what is in [`links`]. What follows from it all is up to
+//! `judge`.
 
 mod limits;
 mod links;

@@ -58,7 +58,7 @@ mod tests {
     fn further_files_are_inputs_and_a_panic_names_its_own() {
         let this = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
         let met = std::cell::Cell::new(0);
-        replay_also("none", &[this.clone()], |input| met.set(met.get() + input.len()));
+        replay_also("none", std::slice::from_ref(&this), |input| met.set(met.get() + input.len()));
         assert!(met.get() > 100);
         let failed = catch_unwind(|| replay_also("none", &[this], |_| panic!("on purpose")));
         let said = failed.expect_err("it panicked");

@@ -1,3 +1,5 @@
+//! Folding rows keeps sums, whatever the run has.
+
 use super::*;
 use crate::judge::samples;
 use model::run::{TimedWaits, WaitRow};

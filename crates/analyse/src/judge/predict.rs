@@ -420,10 +420,8 @@ pub(super) fn on_path(evidence: &Evidence<'_>, state: State, waited_ns: Ns) -> I
 mod tests {
     use super::*;
     use crate::judge::samples::{run, sites};
+    use model::Profile;
     use model::recording::Tier;
-    use model::run::CallRow;
-    use model::wait::{WaitTarget, WakerKind};
-    use model::{Profile, Reason, RunQueue, Step};
 
     const MS: Ns = 1_000_000;
 
