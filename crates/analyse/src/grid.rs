@@ -39,15 +39,15 @@ impl Grid {
     }
 
     pub(crate) fn begin(&self, step: usize) -> Ns {
-        self.start + step as u64 * self.step_ns
+        self.start.saturating_add((step as u64).saturating_mul(self.step_ns))
     }
 
     pub(crate) fn end(&self, step: usize) -> Ns {
-        self.begin(step + 1).min(self.start + self.wall_ns)
+        self.begin(step + 1).min(self.start.saturating_add(self.wall_ns))
     }
 
     fn length(&self, step: usize) -> f64 {
-        (self.end(step) - self.begin(step)) as f64
+        self.end(step).saturating_sub(self.begin(step)).max(1) as f64
     }
 
     pub(crate) fn steps_between(&self, from: Ns, to: Ns) -> std::ops::Range<usize> {

@@ -84,7 +84,8 @@ fn left_open(site: &Watched, [path_ns, saved_ns, alone_ns]: [Ns; 3], known: &Kno
     };
     let path = of(path_ns);
     // What is saved is the length of the path less that of another one: as uncertain as the first.
-    let saved = ((saved_ns + path.0).saturating_sub(path_ns), (saved_ns + path.1 - path_ns).min(path.1));
+    let less_path = |ns: Ns| saved_ns.saturating_add(ns).saturating_sub(path_ns);
+    let saved = (less_path(path.0), less_path(path.1).min(path.1));
     [path, saved, of(alone_ns)]
 }
 
