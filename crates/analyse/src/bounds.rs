@@ -7,11 +7,12 @@
 //! points to a row that is there.
 //!
 //! How much room a table has depends on the others: those that need little get what they need, and
-//! the large ones share the rest evenly.
+//! the large ones share the rest. What the account is made of has more of it.
 
 mod fold;
 mod rows;
 mod size;
+mod stacks;
 #[cfg(test)]
 mod tests;
 mod texts;
@@ -35,6 +36,11 @@ const CONCLUDED_BYTES: usize = 100_000;
 /// What all tables together may have, whatever else there is.
 const TABLES_BYTES_MIN: usize = 100_000;
 
+/// How much more room than others a table has, in the order of [`Tables::sizes`]: a row of a wait
+/// is several times as long as most, by its stack.
+const WEIGHTS: [usize; TABLES] = [2, 2, 5, 1, 1, 1, 1, 1, 1, 1, 1, 1];
+const TABLES: usize = 12;
+
 /// The same run, small enough.
 ///
 /// # Panics
@@ -44,8 +50,8 @@ pub(crate) fn bounded(mut run: Run) -> Run {
     let mut tables = Tables::take(&mut run);
     let sizes = tables.sizes();
     let beside = size::bytes(&run, 0) + CONCLUDED_BYTES;
-    let most = level(&sizes, BYTES_MAX.saturating_sub(beside).max(TABLES_BYTES_MIN));
-    run.folded = tables.shrink(&sizes, most);
+    let most = shares(&sizes, &WEIGHTS, BYTES_MAX.saturating_sub(beside).max(TABLES_BYTES_MIN));
+    run.folded = tables.shrink(&sizes, &most);
     tables.give_back(&mut run);
     run.coverage.notes.extend(note(&run.folded));
     if run.folded.iter().any(|folded| folded.table == "path") {
@@ -66,19 +72,19 @@ fn note(folded: &[Folded]) -> Option<String> {
     (!said.is_empty()).then(|| format!("{why}: {}", said.join("; ")))
 }
 
-/// The most that one of these may have, so that all together have no more than `all`.
-fn level(sizes: &[usize], all: usize) -> usize {
-    let mut sizes = sizes.to_vec();
-    sizes.sort_unstable();
-    let mut left = all;
-    for (at, size) in sizes.iter().enumerate() {
-        let share = left / (sizes.len() - at);
-        if *size > share {
-            return share;
-        }
-        left -= size;
+/// The most that each of these may have, so that all together have no more than `all`: what it
+/// needs where that is little, else its part of the rest by its weight.
+fn shares<const N: usize>(sizes: &[usize; N], weights: &[usize; N], all: usize) -> [usize; N] {
+    let mut by_need: [usize; N] = std::array::from_fn(|at| at);
+    by_need.sort_by_key(|at| sizes[*at] / weights[*at]);
+    let (mut left, mut weight) = (all, weights.iter().sum::<usize>());
+    let mut most = [0; N];
+    for at in by_need {
+        most[at] = sizes[at].min(left / weight * weights[at]);
+        left -= most[at];
+        weight -= weights[at];
     }
-    all
+    most
 }
 
 /// The tables of a run that may become large.
@@ -144,7 +150,7 @@ impl Tables {
     }
 
     /// Bytes of each, in the order of [`Tables::shrink`].
-    fn sizes(&self) -> [usize; 12] {
+    fn sizes(&self) -> [usize; TABLES] {
         fn size<R: Serialize>(rows: &[R]) -> usize {
             bytes_of(rows, BYTES_MAX)
         }
@@ -165,39 +171,37 @@ impl Tables {
     }
 
     /// Makes each small enough; says what was done. `sizes`: as they are.
-    fn shrink(&mut self, sizes: &[usize; 12], most: usize) -> Vec<Folded> {
+    fn shrink(&mut self, sizes: &[usize; TABLES], most: &[usize; TABLES]) -> Vec<Folded> {
         let beyond = &mut self.beyond;
-        let [path, threads, waits, connections, lookups, others @ ..] = *sizes;
+        let room: [Room; TABLES] = std::array::from_fn(|at| Room { size: sizes[at], most: most[at] });
+        let [path, threads, mut waits, connections, lookups, others @ ..] = room;
         let [files, disk_requests, hand_overs, fault_places, syscalls, functions, lines] = others;
+        let (stacks, size) = stacks::leave_out(&mut self.waits, waits.size, waits.most);
+        waits.size = size;
         let shrunk = [
-            ("path", together(&mut self.path, path, most)),
-            ("threads", together(&mut self.threads, threads, most)),
-            ("waits", together(&mut self.waits, waits, most)),
-            ("connections", together(&mut self.connections, connections, most)),
-            ("lookups", together(&mut self.lookups, lookups, most)),
+            ("stacks of waits", stacks),
+            ("path", together(&mut self.path, path)),
+            ("threads", together(&mut self.threads, threads)),
+            ("waits", together(&mut self.waits, waits)),
+            ("connections", together(&mut self.connections, connections)),
+            ("lookups", together(&mut self.lookups, lookups)),
             (
                 "files",
-                beside(&mut self.files, files, most, |row| {
+                beside(&mut self.files, files, |row| {
                     beyond.file_bytes += row.read.bytes + row.written.bytes;
                 }),
             ),
             (
                 "disk_requests",
-                beside(&mut self.disk_requests, disk_requests, most, |row| {
+                beside(&mut self.disk_requests, disk_requests, |row| {
                     beyond.disk_requests += row.requests;
                 }),
             ),
-            (
-                "hand_overs",
-                beside(&mut self.hand_overs, hand_overs, most, |row| beyond.hand_overs += row.times),
-            ),
-            (
-                "fault_places",
-                beside(&mut self.fault_places, fault_places, most, |row| beyond.faults += row.faults),
-            ),
-            ("syscalls", beside(&mut self.syscalls, syscalls, most, |_| {})),
-            ("functions", beside(&mut self.functions, functions, most, |_| {})),
-            ("lines", beside(&mut self.lines, lines, most, |_| {})),
+            ("hand_overs", beside(&mut self.hand_overs, hand_overs, |row| beyond.hand_overs += row.times)),
+            ("fault_places", beside(&mut self.fault_places, fault_places, |row| beyond.faults += row.faults)),
+            ("syscalls", beside(&mut self.syscalls, syscalls, |_| {})),
+            ("functions", beside(&mut self.functions, functions, |_| {})),
+            ("lines", beside(&mut self.lines, lines, |_| {})),
         ];
         let folded = |(table, done): (&str, Option<Together>)| {
             done.map(|(rows, into)| Folded { table: table.to_owned(), rows, into })
@@ -235,23 +239,25 @@ impl Tables {
     }
 }
 
+/// Bytes that a table takes, and may take.
+#[derive(Debug, Clone, Copy)]
+struct Room {
+    size: usize,
+    most: usize,
+}
+
 /// Puts rows together.
-fn together<R: Row>(rows: &mut Vec<R>, bytes: usize, most: usize) -> Option<Together> {
-    let is_small = rows.len() <= ROWS_MAX && bytes <= most;
-    if is_small { None } else { fold(rows, Limit { rows: ROWS_MAX, bytes: most }) }
+fn together<R: Row>(rows: &mut Vec<R>, room: Room) -> Option<Together> {
+    let is_small = rows.len() <= ROWS_MAX && room.size <= room.most;
+    if is_small { None } else { fold(rows, Limit { rows: ROWS_MAX, bytes: room.most }) }
 }
 
 /// Leaves out the last rows, which go into a sum where the table has one.
-fn beside<R: Serialize>(
-    rows: &mut Vec<R>,
-    bytes: usize,
-    most: usize,
-    mut add: impl FnMut(&R),
-) -> Option<Together> {
-    if rows.len() <= ROWS_MAX && bytes <= most {
+fn beside<R: Serialize>(rows: &mut Vec<R>, room: Room, mut add: impl FnMut(&R)) -> Option<Together> {
+    if rows.len() <= ROWS_MAX && room.size <= room.most {
         return None;
     }
-    let left_out = cut(rows, Limit { rows: ROWS_MAX, bytes: most });
+    let left_out = cut(rows, Limit { rows: ROWS_MAX, bytes: room.most });
     left_out.iter().for_each(&mut add);
     (!left_out.is_empty()).then_some((left_out.len() as u64, 0))
 }

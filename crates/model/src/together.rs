@@ -26,7 +26,7 @@ pub struct ThreadsTogether {
 /// What was done so that a table stays small.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Folded {
-    /// The table, by its name in JSON.
+    /// The table, by its name in JSON, or `stacks of waits`.
     pub table: String,
     /// Its rows that were put together.
     pub rows: u64,

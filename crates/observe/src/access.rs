@@ -72,6 +72,15 @@ fn more_of(status: &str, binary: &str) -> String {
     )
 }
 
+/// The same for `dwell wake`, which starts no program of the user's.
+pub(crate) fn more_to_wake(remedy: String) -> String {
+    if sys::user::is_root() || filtered(&own_status()) {
+        return remedy;
+    }
+    let binary = this_binary();
+    format!("sudo {binary} wake …, or once: sudo setcap cap_bpf,cap_perfmon+ep {binary}")
+}
+
 fn in_container(binary: &str) -> String {
     format!("{binary} outside of the container, as root; or start the container with {CONTAINER_OPTIONS}")
 }

@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::judge::samples;
+use model::recording::Language;
 use model::run::{TimedWaits, WaitRow};
-use model::wait::{Reason, WaitCall, WaitTarget};
+use model::wait::{FrameKind, Reason, StackFrame, WaitCall, WaitTarget};
 use model::{AccountPart, Basis, Ns, State};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -169,9 +170,31 @@ fn rows_beyond_a_sum_of_their_table_are_in_it() {
 }
 
 #[test]
+fn stacks_of_short_waits_go_before_rows_are_put_together() {
+    let rows: Vec<Made> = (0..400).map(|one| (100, 100 + one, 3, 3, 1000 - u64::from(one))).collect();
+    let mut run = run_of(&rows);
+    let frame = |at: usize| StackFrame {
+        function: format!("function_{at:0>80}"),
+        source: None,
+        language: Language::Native,
+        kind: FrameKind::Function,
+    };
+    for wait in &mut run.waits {
+        wait.stack = Seen::Value((0..40).map(frame).collect());
+    }
+    let waits = bounded(run).waits;
+    assert_eq!(waits.len(), 400, "none was put together");
+    let (with, without): (Vec<_>, Vec<_>) = waits.iter().partition(|wait| wait.stack.value().is_some());
+    assert!(with.len() > 20 && without.len() > 20, "{} with a stack", with.len());
+    let least = with.iter().map(|wait| wait.total_ns).min();
+    assert!(least > without.iter().map(|wait| wait.total_ns).max(), "the longest waits keep theirs");
+}
+
+#[test]
 fn small_tables_keep_what_they_need_and_large_ones_share_the_rest() {
-    assert_eq!(level(&[10, 500, 20, 400], 1000), 1000);
-    assert_eq!(level(&[10, 5000, 20, 4000], 1030), 500);
-    assert_eq!(level(&[10, 5000, 20, 400], 1030), 600);
-    assert_eq!(level(&[], 7), 7);
+    assert_eq!(shares(&[10, 500, 20, 400], &[1; 4], 1000), [10, 500, 20, 400]);
+    assert_eq!(shares(&[10, 5000, 20, 4000], &[1; 4], 1030), [10, 500, 20, 500]);
+    assert_eq!(shares(&[10, 5000, 20, 400], &[1; 4], 1030), [10, 600, 20, 400]);
+    assert_eq!(shares(&[10, 5000, 20, 4000], &[1, 3, 1, 1], 1030), [10, 750, 20, 250]);
+    assert_eq!(shares(&[], &[], 7), [0; 0]);
 }

@@ -55,6 +55,7 @@ const RARE: &[&str] = &[
     "no_spikes",
     "sleeper",
     "mode",
+    "predicted",
     "seed",
     "port",
     "rounds",

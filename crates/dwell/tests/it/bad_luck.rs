@@ -242,7 +242,7 @@ fn perf_events_that_cannot_follow_a_program_are_refused_when_asked_for() {
         .expect("setpriv starts");
     assert_eq!((said.status.code(), said.stdout), (Some(125), Vec::new()), "nothing of it ran");
     let text = String::from_utf8_lossy(&said.stderr);
-    assert!(text.contains("set-user-ID") && text.contains("try: sudo dwell run --user"), "{text}");
+    assert!(text.contains("set-user-ID") && text.contains("/dwell run --user"), "{text}");
 }
 
 // ---- descriptors

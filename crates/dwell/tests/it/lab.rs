@@ -50,7 +50,7 @@ fn a_pair_goes_from_diagnosis_to_verdict_and_leaves_nothing_behind() {
         "\nchange\n",
         "\nmeasured   dwell compare",
         "\nverdict\n",
-        "next: dwell explain small-files",
+        "\nread next\n  dwell explain small-files",
     ] {
         assert!(page.contains(part), "{part:?} in {page}");
     }

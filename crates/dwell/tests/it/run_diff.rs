@@ -57,7 +57,7 @@ fn what_does_not_close_or_fit_is_refused() {
     for (args, said) in [
         (vec![utf8(&changed), utf8(&b)], "was changed since it was written: the account does not close"),
         (vec![utf8(&a), utf8(&b), utf8(&a)], "is a third file"),
-        (vec!["--svg", "-", utf8(&a), utf8(&b)], "no form called \"svg\""),
+        (vec!["--svg", "-", utf8(&a), utf8(&b)], "this result has no --svg"),
     ] {
         let output = diff(&args);
         let error = text(&output.stderr);

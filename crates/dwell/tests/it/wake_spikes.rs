@@ -214,5 +214,5 @@ fn ordinary_users_are_told_why_no_cause_is_known() {
     launcher.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "--"]);
     let said = dwell_wake(&mut launcher);
     let why = said["spikes"]["unseen"].as_str().expect("a reason");
-    assert!(why.contains("CAP_BPF") && why.contains("sudo dwell"), "{why}");
+    assert!(why.contains("CAP_BPF") && why.contains("/dwell wake"), "{why}");
 }

@@ -86,7 +86,7 @@ fn options_that_are_for_the_page_of_a_run_are_refused() {
     let recording = kept("fsync");
     assert!(refused(&["--flame", &recording, "--what-if", "fsync=0"]).contains("cannot be used with"));
     let folded = refused(&[&recording, "--what-if", "fsync=0", "--folded", "-"]);
-    assert!(folded.contains("no form called \"folded\""), "{folded}");
+    assert!(folded.contains("this result has no --folded"), "{folded}");
 }
 
 /// A recording of a command.

@@ -108,7 +108,8 @@ impl Spikes {
     /// # Errors
     /// Why spikes cannot be traced, with a remedy.
     pub fn open(cpus: &[u32], late_from_ns: Option<Ns>) -> Result<Self, AccessDenial> {
-        access::bpf()?;
+        access::bpf()
+            .map_err(|denied| AccessDenial { remedy: access::more_to_wake(denied.remedy), ..denied })?;
         Self::load(cpus, late_from_ns).map_err(|refused| wall_of(&refused))
     }
 

@@ -179,7 +179,7 @@ impl Told {
         ns(&self.run["wall_ns"])
     }
 
-    fn rows(&self, of: &str) -> &[Value] {
+    pub(crate) fn rows(&self, of: &str) -> &[Value] {
         self.run[of].as_array().unwrap_or_else(|| panic!("no {of}, but {}", self.run[of]))
     }
 
