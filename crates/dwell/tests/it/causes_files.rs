@@ -190,7 +190,7 @@ fn pages_one_after_the_other() {
 fn a_disk_that_can_do_no_more() {
     // So large that it need not be read again.
     let place = Place::new();
-    place.writes("large", 384 << 20);
+    place.writes("large", 1 << 30);
     is_found_in(&place, "disk-throughput", "is at its limit", "stream @/large 1", "cached @/mid 1");
 }
 
