@@ -112,7 +112,7 @@ fn record(stage: &Stage, dwell: &Path, way: &[&str], end: &[&str], on: &[String]
     command.args(["perf", "record", "--quiet", "-a", "-N", "-B", "-k", "CLOCK_MONOTONIC", "-m", "16M"]);
     // Some switches of idle CPUs are not traced; perf's own records have them.
     command.args(["--switch-events", "-e", EVENTS, "-e", SAMPLES, "-o", DATA, "--"]);
-    command.arg(dwell).args(way).args(["--quiet", "-o", PAGE, "--json", JSON]).args(end).args(on);
+    command.arg(dwell).args(way).args(["--verbose", "--quiet", "-o", PAGE, "--json", JSON]).args(end).args(on);
     command.current_dir(dir);
     forget_package(&mut command);
     command.stdout(File::create(dir.join("stdout"))?).stderr(File::create(dir.join("stderr"))?);
@@ -140,10 +140,11 @@ fn truth(program: &Program, stage: &Stage, dwell: &Path, said: &Said, beside: Be
         truth.notes.extend(apart(&root, said.wall_ns));
         (tree, root.begun_ns, root.ended_ns)
     };
+    let counted = said.counted_threads(&tree);
     // The time of all threads on CPUs, and all that those did whose time the account is.
     let seen = |from: u64, to: u64| {
         let ledgers = trace.ledgers(&tree, from, to);
-        let counted = said.counted_threads().filter_map(|thread| ledgers.get(&thread.tid));
+        let counted = counted.iter().filter_map(|thread| ledgers.get(thread));
         (ledgers.values().map(|ledger| ledger.on_ns).sum::<u64>(), counted.copied().sum::<Ledger>())
     };
     let wall_ns = (to - from).max(1);

@@ -4,12 +4,15 @@ use super::program::JIT;
 use super::sched::Tid;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// States on a CPU, as far as a trace of the scheduler knows: it does not see that the CPU was
 /// stolen. Versions that do not know interrupts or steal apart have no such state.
 const ON_CPU: [&str; 6] = ["user", "kernel", "fault", "interrupt", "interrupts", "steal"];
 const RUNNABLE: [&str; 2] = ["runqueue", "throttled"];
+
+/// The number of a row that stands for several threads.
+const SEVERAL: Tid = 0;
 
 /// The kinds of time that a trace of the scheduler knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -169,10 +172,17 @@ impl Said {
         })
     }
 
-    /// The threads whose time the account of a window is.
-    pub(crate) fn counted_threads(&self) -> impl Iterator<Item = &Thread> {
+    /// The threads whose time the account of a window is, of those of the tree. Where a row stands
+    /// for several, which has no number, that is all but those that are said to be idle.
+    pub(crate) fn counted_threads(&self, tree: &BTreeSet<Tid>) -> BTreeSet<Tid> {
         let all_idle = self.threads.iter().all(|thread| thread.idle);
-        self.threads.iter().filter(move |thread| all_idle || !thread.idle)
+        let (counted, idle): (Vec<_>, Vec<_>) =
+            self.threads.iter().partition(|thread| all_idle || !thread.idle);
+        let numbers = |threads: Vec<&Thread>| threads.iter().map(|thread| thread.tid).collect::<BTreeSet<_>>();
+        if counted.iter().any(|thread| thread.tid == SEVERAL) {
+            return tree.difference(&numbers(idle)).copied().collect();
+        }
+        numbers(counted)
     }
 }
 
@@ -273,9 +283,13 @@ mod tests {
     fn cpu_time_is_of_all_threads_and_a_window_of_the_active_ones() {
         let said = read(TEXT).unwrap();
         assert_eq!(said.cpu_ns(), (800, 600));
-        assert_eq!(said.counted_threads().map(|thread| thread.tid).collect::<Vec<_>>(), [5]);
+        let tree = BTreeSet::from([5, 6, 7]);
+        assert_eq!(said.counted_threads(&tree), [5].into());
         let idle = read(&TEXT.replace("\"idle\": false", "\"idle\": true")).unwrap();
-        assert_eq!(idle.counted_threads().count(), 2);
+        assert_eq!(idle.counted_threads(&tree), [5, 6].into());
+        // A row for several.
+        let several = read(&TEXT.replace("\"tid\": 5", "\"tid\": 0")).unwrap();
+        assert_eq!(several.counted_threads(&tree), [5, 7].into());
     }
 
     #[test]
