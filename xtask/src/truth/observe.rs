@@ -112,7 +112,12 @@ fn record(stage: &Stage, dwell: &Path, way: &[&str], end: &[&str], on: &[String]
     command.args(["perf", "record", "--quiet", "-a", "-N", "-B", "-k", "CLOCK_MONOTONIC", "-m", "16M"]);
     // Some switches of idle CPUs are not traced; perf's own records have them.
     command.args(["--switch-events", "-e", EVENTS, "-e", SAMPLES, "-o", DATA, "--"]);
-    command.arg(dwell).args(way).args(["--verbose", "--quiet", "-o", PAGE, "--json", JSON]).args(end).args(on);
+    command
+        .arg(dwell)
+        .args(way)
+        .args(["--verbose", "--quiet", "-o", PAGE, "--json", JSON])
+        .args(end)
+        .args(on);
     command.current_dir(dir);
     forget_package(&mut command);
     command.stdout(File::create(dir.join("stdout"))?).stderr(File::create(dir.join("stderr"))?);
@@ -160,6 +165,10 @@ fn truth(program: &Program, stage: &Stage, dwell: &Path, said: &Said, beside: Be
             let (on_ns, counted) = seen(from, from + said.wall_ns);
             truth.widen(used(on_ns), of_ledger(&counted, wall_ns).0);
         }
+    }
+    if said.is_window && said.mixes_threads() {
+        (truth.kinds, truth.starved) = (None, None);
+        truth.notes.push("which threads only wait for work is not told of each: no shares".to_owned());
     }
     match beside.charged {
         // Where it lies is not known.

@@ -172,13 +172,21 @@ impl Said {
         })
     }
 
+    /// Whether it is not known of each thread if it only waits for work: rows for several are among
+    /// both.
+    pub(crate) fn mixes_threads(&self) -> bool {
+        let several = |idle| self.threads.iter().any(|thread| thread.tid == SEVERAL && thread.idle == idle);
+        several(true) && several(false)
+    }
+
     /// The threads whose time the account of a window is, of those of the tree. Where a row stands
     /// for several, which has no number, that is all but those that are said to be idle.
     pub(crate) fn counted_threads(&self, tree: &BTreeSet<Tid>) -> BTreeSet<Tid> {
         let all_idle = self.threads.iter().all(|thread| thread.idle);
         let (counted, idle): (Vec<_>, Vec<_>) =
             self.threads.iter().partition(|thread| all_idle || !thread.idle);
-        let numbers = |threads: Vec<&Thread>| threads.iter().map(|thread| thread.tid).collect::<BTreeSet<_>>();
+        let numbers =
+            |threads: Vec<&Thread>| threads.iter().map(|thread| thread.tid).collect::<BTreeSet<_>>();
         if counted.iter().any(|thread| thread.tid == SEVERAL) {
             return tree.difference(&numbers(idle)).copied().collect();
         }
@@ -290,6 +298,8 @@ mod tests {
         // A row for several.
         let several = read(&TEXT.replace("\"tid\": 5", "\"tid\": 0")).unwrap();
         assert_eq!(several.counted_threads(&tree), [5, 7].into());
+        let both = read(&TEXT.replace("\"tid\": 5", "\"tid\": 0").replace("\"tid\": 6", "\"tid\": 0"));
+        assert_eq!((several.mixes_threads(), both.unwrap().mixes_threads()), (false, true));
     }
 
     #[test]

@@ -12,8 +12,8 @@ const MIXED_POINTS: f64 = 10.0;
 /// `starved`, once waiting for a CPU behind other programs or a quota is half of the time, and
 /// either where it is about half or may be. And where waiting for a device or a peer was judged to
 /// bound a program, the class of the oracles' shares is right as well: here it may answer in about
-/// the time that asking takes. Of a run so short that samples leave its user code open by more than
-/// is allowed anyway, `mixed` is right where they leave it as likely.
+/// the time that asking takes. So is `mixed` where samples have user code and the kernel as good as
+/// equal, or leave that open in a short run: how long a call takes is the machine's.
 pub(super) fn right(program: &Program, truth: &Truth) -> Vec<Class> {
     let mut right = program.class.to_vec();
     if program.class == [Class::Io] && matches!(program.watch, Watch::Run(_)) {
@@ -29,11 +29,11 @@ pub(super) fn right(program: &Program, truth: &Truth) -> Vec<Class> {
     }
 }
 
-/// Whether the samples of a short run have user code and the kernel as good as equal at one end.
+/// Whether the samples have user code and the kernel as good as equal, at one end of their interval.
 fn may_be_even(truth: &Truth) -> bool {
     truth.user_percent.is_some_and(|(user, half)| {
         let nearest_even = HALF.clamp(user - half, user + half);
-        half > POINTS && (nearest_even - HALF).abs() * 2.0 < MIXED_POINTS
+        (nearest_even - HALF).abs() * 2.0 < MIXED_POINTS
     })
 }
 

@@ -305,12 +305,12 @@ fn a_device_that_answers_in_the_time_of_asking_does_not_bound() {
 }
 
 #[test]
-fn where_samples_cannot_tell_mixed_is_right_as_well() {
+fn where_samples_have_both_alike_mixed_is_right_as_well() {
     let right = |percent, half| {
         let truth = Truth { user_percent: Some((percent, half)), ..Truth::default() };
         class::right(&PROGRAM, &truth)
     };
     assert_eq!(right(61.0, 6.5), [Class::Cpu, Class::Mixed]);
-    assert_eq!(right(61.0, 5.9), [Class::Cpu], "54 of 100 or more");
-    assert_eq!(right(52.0, 3.0), [Class::Cpu], "that much is known");
+    assert_eq!(right(61.0, 5.9), [Class::Cpu], "55 of 100 or more");
+    assert_eq!(right(52.0, 1.0), [Class::Cpu, Class::Mixed], "as good as equal");
 }
