@@ -172,6 +172,11 @@ impl Said {
         })
     }
 
+    /// Whether a row stands for several threads.
+    pub(crate) fn tells_together(&self) -> bool {
+        self.threads.iter().any(|thread| thread.tid == SEVERAL)
+    }
+
     /// Whether it is not known of each thread if it only waits for work: rows for several are among
     /// both.
     pub(crate) fn mixes_threads(&self) -> bool {
