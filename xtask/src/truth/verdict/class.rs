@@ -29,7 +29,7 @@ pub(super) fn right(program: &Program, truth: &Truth) -> Vec<Class> {
     }
 }
 
-/// Whether the samples have user code and the kernel as good as equal, at one end of their interval.
+/// Whether the samples have user code and the kernel as good as equal, at one end of the interval.
 fn may_be_even(truth: &Truth) -> bool {
     truth.user_percent.is_some_and(|(user, half)| {
         let nearest_even = HALF.clamp(user - half, user + half);
