@@ -5,14 +5,14 @@
 //! The programs stand in `programs/luck.c` and say what their own clock saw.
 
 use crate::support::{
-    BLOCKED, CPU, Claims, MS, Told, dwell, fresh, hold, hold_coarse, hold_with, luck, redirect, run, run_as,
-    scratch,
+    BLOCKED, CPU, Claims, Gone, MS, Told, dwell, fresh, hold, hold_coarse, hold_with, luck, redirect, run,
+    run_as, scratch,
 };
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 fn text(path: &Path) -> &str {
@@ -407,16 +407,6 @@ fn inside_of_a_pid_namespace_numbers_are_those_of_the_inside() {
             );
         },
     );
-}
-
-/// A program that is gone with the test.
-struct Gone(Child);
-
-impl Drop for Gone {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 #[test]

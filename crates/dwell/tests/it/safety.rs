@@ -1,7 +1,7 @@
 //! What another user does to a dwell of root's, or with one that has rights of its own: each attack
 //! once. They run as root, with [`NOBODY`] on the other side.
 
-use crate::support::{fresh, luck};
+use crate::support::{Gone, fresh, luck};
 use serde_json::Value;
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown, symlink};
@@ -86,20 +86,8 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
     panic!("not within 30 s: {what}");
 }
 
-/// Something that ends with the test.
-struct Running(Child);
-
-impl Running {
-    fn of(command: &mut Command) -> Self {
-        Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts"))
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+fn running(command: &mut Command) -> Gone {
+    Gone(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts"))
 }
 
 fn as_nobody() -> Command {
@@ -157,7 +145,7 @@ fn nothing_is_put_into_a_library_that_another_user_can_change() {
     chown(&copy, Some(NOBODY), Some(NOBODY)).unwrap();
     let mut command = as_nobody();
     command.arg(loader).arg("--library-path").arg(&theirs).args(["/bin/sleep", "100"]);
-    let running = Running::of(&mut command);
+    let running = running(&mut command);
     let pid = running.0.id();
     let maps = format!("/proc/{pid}/maps");
     until("the library is mapped", || read(Path::new(&maps)).contains(copy.to_str().unwrap()));
@@ -231,7 +219,7 @@ fn root_writes_nothing_through_a_link_of_the_user_that_it_counts() {
     let (victim, ready) = (place.at("victim"), theirs.join("ready"));
     fs::write(&victim, SECRET).unwrap();
     let mut command = as_nobody();
-    let running = Running::of(command.args([python(), "-c", LINKS]).arg(&victim).arg(&ready));
+    let running = running(command.args([python(), "-c", LINKS]).arg(&victim).arg(&ready));
     until("the other user waits for dwell", || ready.exists());
     for _ in 0..6 {
         let mut dwell =

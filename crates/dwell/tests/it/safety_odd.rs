@@ -1,11 +1,12 @@
 //! Odd surroundings: limits that the host sets, other users' files at the names of results, groups
 //! that are frozen. dwell says so, gives the result without that part, and says nothing false.
 
+use crate::support::Gone;
 use serde_json::Value;
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{PermissionsExt, lchown, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 const NOBODY: u32 = 65_534;
@@ -138,16 +139,6 @@ fn where_no_thread_can_be_started_the_program_is_run_all_the_same() {
 }
 
 // ---- frozen groups
-
-/// A program that is gone with the test.
-struct Gone(Child);
-
-impl Drop for Gone {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 #[test]
 fn a_program_in_a_frozen_group_is_stopped() {

@@ -12,7 +12,7 @@ pub(crate) mod window;
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -548,4 +548,14 @@ pub(crate) fn schema(name: &str) -> jsonschema::Validator {
 /// What is wrong with it by its schema.
 pub(crate) fn errors(schema: &jsonschema::Validator, value: &Value) -> Vec<String> {
     schema.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect()
+}
+
+/// A program that is gone with the test.
+pub(crate) struct Gone(pub(crate) Child);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
