@@ -43,8 +43,18 @@ fn words(ability: Ability) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-/// The page, with a newline after each line.
+/// The page with a row for each thing, with a newline after each line.
 pub fn terminal(doctor: &Doctor, look: Look) -> String {
+    page(doctor, look, true)
+}
+
+/// The page for a screen: what works is only named. What does not work has its row, and all commands
+/// stand there, since they are what the page is read for.
+pub fn short(doctor: &Doctor, look: Look) -> String {
+    page(doctor, look, false)
+}
+
+fn page(doctor: &Doctor, look: Look, all: bool) -> String {
     let user = if doctor.uid == 0 { "root".to_owned() } else { format!("user {}", doctor.uid) };
     let sees = match doctor.tier {
         Tier::Bpf => "trace every switch, wake-up and system call (BPF)",
@@ -64,7 +74,14 @@ pub fn terminal(doctor: &Doctor, look: Look) -> String {
     }
     for verb in verbs {
         let mut lines = vec![Line::new(look).add(Ink::Bold, &format!("For dwell {verb}"))];
-        for check in doctor.checks.iter().filter(|check| words(check.ability).0 == verb) {
+        let checks = || doctor.checks.iter().filter(|check| words(check.ability).0 == verb);
+        let listed = |check: &&Check| all || check.works != Extent::Full;
+        let works: Vec<&str> = checks().filter(|c| !listed(c)).map(|c| words(c.ability).1).collect();
+        if !works.is_empty() {
+            let line = Line::new(look).pad_to(2).add(Ink::Plain, "yes").pad_to(7);
+            lines.extend(line.add(Ink::Plain, &works.join(", ")).wrap(7));
+        }
+        for check in checks().filter(listed) {
             lines.extend(row(check, look));
         }
         parts.push(lines);
@@ -72,7 +89,11 @@ pub fn terminal(doctor: &Doctor, look: Look) -> String {
     parts.push(commands(doctor, look));
     let host = &doctor.host;
     let place = format!("dwell {} at {}, on {} {}", doctor.version, doctor.binary, host.kernel, host.arch);
-    parts.push(Line::new(look).add(Ink::Dim, &place).wrap(2));
+    let mut last = Line::new(look).add(Ink::Dim, &place).wrap(2);
+    if !all {
+        last.push(Line::new(look).add(Ink::Dim, "-v: what each is for"));
+    }
+    parts.push(last);
     joined(&parts)
 }
 
@@ -168,6 +189,25 @@ mod tests {
         assert_eq!(page.matches("sudo /opt/dwell attach").count(), 1, "each command once: {page}");
         assert!(page.contains("snapshots of /proc") && !page.contains('\x1b'), "{page}");
         assert!(page.lines().all(|line| crate::clean::width(line) <= 100), "{page}");
+    }
+
+    #[test]
+    fn on_a_screen_what_works_is_named_and_every_command_stands() {
+        let page = short(&doctor(Extent::Full), LOOK);
+        assert!(page.lines().count() <= 24 && page.contains("BPF tracepoints, sampling clock"), "{page}");
+        // One thing that does not work has its row, its reason and its command.
+        let mut mixed = doctor(Extent::Full);
+        mixed.checks[1] = doctor(Extent::None).checks[1].clone();
+        let page = short(&mixed, LOOK);
+        assert!(page.contains("  no   sampling clock") && page.contains("denied"), "{page}");
+        assert!(page.contains("BPF tracepoints, mappings"), "{page}");
+        assert!(page.contains("    sudo /opt/dwell attach \u{2026}\n"), "{page}");
+        // Where nothing works, it is all of it.
+        let none = doctor(Extent::None);
+        assert_eq!(
+            short(&none, LOOK).trim_end(),
+            terminal(&none, LOOK).trim_end().to_owned() + "\n-v: what each is for"
+        );
     }
 
     #[test]

@@ -13,6 +13,10 @@ impl Render for DoctorResult {
         report::doctor::terminal(&self.0, look)
     }
 
+    fn screen(&self, look: Look) -> String {
+        report::doctor::short(&self.0, look)
+    }
+
     fn forms() -> &'static [Form<Self>] {
         const FORMS: &[Form<DoctorResult>] = &[Form::json(|result| report::json(&result.0).into_bytes())];
         FORMS
