@@ -11,7 +11,7 @@ use crate::judge::predict::Goes;
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known};
 use model::profile::Profile;
-use model::recording::Tier;
+use model::recording::{Language, Tier};
 use model::run::Share;
 use model::sentence::Piece::{self, Count, Name};
 use model::{Ns, Sentence, State, say};
@@ -27,9 +27,11 @@ pub(super) static CAUSE: Cause = Cause {
               the program keeps and uses again costs about 1 ns.",
         rule: "A quarter of all samples on CPUs or more, with the low end of the interval at a fifth, have a function of \
                the allocator or the collector on their stack before any function of the program; at least 30 of them; and \
-               one function of the program calls for half of these or more. A program that makes memory for its results \
-               spends up to a tenth on that, compilers and interpreters up to a fifth. Without one caller there is no \
-               place to change.",
+               one function of the program calls for half of these or more. Where that is a function of a script, it is \
+               half of all samples, with the low end at two fifths. A program that makes memory for its results spends up \
+               to a tenth on that, compilers and interpreters up to a fifth; an interpreter also makes an object for each \
+               number that a script counts with, which the script cannot keep: that takes a tenth to a third. Without \
+               one caller there is no place to change.",
         else_it_could_be: "Memory that is made once and kept: then there are few calls that free any.",
         change: "Make blocks once and use them again: outside the loop, in a pool, an arena or on the stack. Let containers \
                  grow at once to the size that they get (`reserve`, a capacity). In Go, Java and JavaScript make fewer \
@@ -46,6 +48,10 @@ pub(super) static CAUSE: Cause = Cause {
 /// Of the samples: the allocator's share, and the low end of its interval.
 const SHARE_MIN: f64 = 0.25;
 const SHARE_LO_MIN: f64 = 0.20;
+/// The same where a script's function calls for it: an interpreter makes and frees an object for each
+/// number.
+const SCRIPT_SHARE_MIN: f64 = 0.50;
+const SCRIPT_SHARE_LO_MIN: f64 = 0.40;
 const SAMPLES_MIN: u64 = 30;
 /// Of the allocator's time, what one caller has.
 const CALLER_PART: f64 = 2.0;
@@ -66,6 +72,12 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         let callers = own_code::functions(charges(evidence.profile));
         match callers.into_iter().next() {
             Some(most) if most.all.ns * CALLER_PART >= allocators.ns => {
+                let of_script = most.frame.language == Language::Python;
+                if of_script && (share.value < SCRIPT_SHARE_MIN || share.lo < SCRIPT_SHARE_LO_MIN) {
+                    return Outcome::RuledOut(
+                        says().and(say!(", no more than an interpreter needs for numbers")),
+                    );
+                }
                 Outcome::Found(vec![finding(evidence, &most, share)])
             }
             _ => Outcome::RuledOut(says().and(say!(", and no function calls for half of that"))),
@@ -136,7 +148,7 @@ mod tests {
     use crate::judge::own_code::tests::{Told, at, native};
     use crate::judge::samples::{found, judged_with, run, saves};
     use model::Seen;
-    use model::profile::Activity;
+    use model::profile::{Activity, Frame};
 
     const MS: Ns = 1_000_000;
 
@@ -176,6 +188,23 @@ mod tests {
         let spread = diagnosis(&[("parse", 100), ("print", 80), ("read", 70)], 750);
         assert!(found(&spread, "allocation").is_none());
         assert!(spread.ruled_out.iter().any(|(cause, _)| cause.id == "allocation"));
+    }
+
+    #[test]
+    fn a_script_that_counts_is_not_blamed_for_the_objects_of_its_numbers() {
+        let script = |samples| {
+            let caller = Frame { language: Language::Python, ..at(native("busy.py", "count"), "busy.py", 7) };
+            let frames = [native("libpython3.so", "PyObject_Malloc"), caller.clone()];
+            let told = Told::default().stack(1000 - samples, Activity::User, &[caller]);
+            told.stack(samples, Activity::User, &frames)
+        };
+        let judged =
+            |samples| judged_with(&run(&[(State::User, 1000 * MS)]), &script(samples).0, &Seen::Absent);
+        let counts = judged(400);
+        assert!(found(&counts, "allocation").is_none());
+        let said = counts.ruled_out.iter().find(|(cause, _)| cause.id == "allocation").unwrap();
+        assert!(format!("{:?}", said.1).contains("interpreter"), "{said:?}");
+        assert!(found(&judged(600), "allocation").is_some());
     }
 
     #[test]
