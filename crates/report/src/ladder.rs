@@ -29,7 +29,7 @@ const WITH_RATES: usize = 96;
 pub fn terminal(ladder: &Ladder, others: &[Reference], look: Look) -> String {
     let mut notes = Notes::default();
     let shown = beside::shown(ladder, others);
-    let mut parts = vec![head(ladder, look), chart(ladder, &shown, look, &mut notes)];
+    let mut parts = vec![head(ladder, look), chart(ladder, &shown, look, &mut notes, true)];
     parts.extend(beside::tables(ladder, &shown, look));
     parts.extend([beside::legend(others, &shown, look), rates(ladder, look), curve(ladder, look)]);
     parts.push(missing(ladder, look));
@@ -67,17 +67,17 @@ pub fn screen(ladder: &Ladder, others: &[Reference], look: Look) -> String {
     main.rungs.iter_mut().for_each(|rung| rung.limits.clear());
     let mut notes = Notes::default();
     let shown = beside::shown(&main, others);
-    let chart = chart(&main, &shown, look, &mut notes);
+    let chart = chart(&main, &shown, look, &mut notes, false);
     let left = ladder.rungs.len() - main.rungs.len();
     let more = match left {
-        0 => "-v: notes, and what was not measured".to_owned(),
-        left => format!("-v: {left} more rungs, notes, and what was not measured"),
+        0 => "notes, and what was not measured".to_owned(),
+        left => format!("{left} more rungs, notes, and what was not measured"),
     };
-    let more = Line::new(look).add(Ink::Dim, &more).wrap(GAP);
-    let legend = beside::legend(others, &shown, look);
-    let limits = ladder.limits.iter().flat_map(|limit| paragraphs(Line::new(look), limit, 2)).collect();
-    let parts = [head(ladder, look), limits, chart, notes.lines(look), legend, curve(ladder, look), more];
-    crate::fit(&joined(&parts), look)
+    let mut rest = curve(ladder, look);
+    rest.extend(notes.lines(look));
+    rest.extend(ladder.limits.iter().flat_map(|limit| paragraphs(Line::new(look), limit, 2)));
+    rest.extend(beside::legend(others, &shown, look));
+    crate::fit::fit_with(&joined(&[head(ladder, look), chart, rest]), Some(&more), look)
 }
 
 /// The ladder as a picture, with `others` marked on it: an SVG document.
@@ -127,7 +127,8 @@ struct Row<'a> {
     ns: MedianInterval,
 }
 
-fn chart(ladder: &Ladder, others: &[&Reference], look: Look, notes: &mut Notes) -> Vec<Line> {
+/// The rungs on one axis; with a heading for each group.
+fn chart(ladder: &Ladder, others: &[&Reference], look: Look, notes: &mut Notes, groups: bool) -> Vec<Line> {
     let rows: Vec<Row> = ladder.rungs.iter().filter_map(|rung| row(rung, look, notes)).collect();
     if rows.is_empty() {
         return Vec::new();
@@ -174,7 +175,7 @@ fn chart(ladder: &Ladder, others: &[&Reference], look: Look, notes: &mut Notes) 
     lines.push(header.cut());
     let mut group = None;
     for row in &rows {
-        if group != Some(row.rung.about.group) {
+        if groups && group != Some(row.rung.about.group) {
             group = Some(row.rung.about.group);
             lines.push(Line::new(look).add(Ink::Bold, row.rung.about.group.name()).cut());
         }
