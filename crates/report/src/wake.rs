@@ -33,6 +33,24 @@ pub fn terminal(wakeups: &Wakeups, look: Look) -> String {
     joined(&parts)
 }
 
+/// The page that fits a screen: the result, the table and the histogram, then the verdict's reasons
+/// and what caused the spikes. The loads, the host, the settings and the caveats come after, as far
+/// as there is room.
+pub fn screen(wakeups: &Wakeups, look: Look) -> String {
+    let page = terminal(wakeups, look);
+    if page.lines().count() <= crate::fit::SCREEN_LINES {
+        return page;
+    }
+    // One part, so that only its end is cut: half a histogram is no picture.
+    let mut rest = spikes::lines(wakeups, look);
+    for more in [verdict::lines, words::loads, head::place_and_settings, limits] {
+        rest.extend(more(wakeups, look));
+    }
+    let parts =
+        [head::result(wakeups, look), table::lines(wakeups, look), chart::histogram(wakeups, look), rest];
+    crate::fit::fit_with(&joined(&parts), Some("all, and the maximum latency over time"), look)
+}
+
 /// The same as a picture: an SVG document.
 pub fn svg(wakeups: &Wakeups) -> String {
     crate::picture::svg(&picture::of(wakeups))

@@ -22,6 +22,10 @@ impl Render for WakeResult {
         pages::terminal(&self.0, look)
     }
 
+    fn screen(&self, look: Look) -> String {
+        pages::screen(&self.0, look)
+    }
+
     fn forms() -> &'static [Form<Self>] {
         const FORMS: &[Form<WakeResult>] = &[
             Form::json(|result| report::json(&result.0).into_bytes()),

@@ -15,6 +15,20 @@ pub(crate) fn lines(wakeups: &Wakeups, look: Look) -> Vec<Line> {
     sentences(wakeups, look).into_iter().flat_map(|line| line.wrap(GAP)).collect()
 }
 
+/// The result and the cause of the maximum latency.
+pub(crate) fn result(wakeups: &Wakeups, look: Look) -> Vec<Line> {
+    wrapped([answer(wakeups, look), worst(wakeups, look)])
+}
+
+/// The host and the settings in force.
+pub(crate) fn place_and_settings(wakeups: &Wakeups, look: Look) -> Vec<Line> {
+    wrapped([place(wakeups, look), settings(wakeups, look)])
+}
+
+fn wrapped(lines: [Line; 2]) -> Vec<Line> {
+    lines.into_iter().filter(|line| !line.is_empty()).flat_map(|line| line.wrap(GAP)).collect()
+}
+
 /// The paragraphs of the head, the result first.
 pub(crate) fn sentences(wakeups: &Wakeups, look: Look) -> Vec<Line> {
     let mut lines =

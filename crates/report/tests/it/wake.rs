@@ -14,7 +14,7 @@ use dwell_report::Look;
 use dwell_report::compare::{wakes, wakes_png, wakes_svg};
 use dwell_report::json;
 use dwell_report::units::{count, duration};
-use dwell_report::wake::{png, sheet_png, sheet_svg, sheet_terminal, svg, terminal};
+use dwell_report::wake::{png, screen, sheet_png, sheet_svg, sheet_terminal, svg, terminal};
 use jsonschema::Validator;
 use model::compare::wake::{CaseName, WakeComparison};
 use model::wake::sheet::Sheet;
@@ -79,6 +79,18 @@ fn pages_are_as_they_were() {
     check_golden("wake-vm-ascii-100.txt", &terminal(&vm(), Look { width: 100, unicode: false, ..PLAIN }));
     let coloured = terminal(&vm(), Look { colour: true, ..PLAIN });
     check_golden("wake-vm-colour-80.txt", &coloured.replace('\x1b', "\\e"));
+}
+
+#[test]
+fn on_a_screen_the_table_and_the_histogram_come_before_settings_and_caveats() {
+    for (name, wakeups) in &*SAMPLES {
+        let page = screen(wakeups, PLAIN);
+        assert!(page.lines().count() <= 28, "{name}\n{page}");
+        let whole = terminal(wakeups, PLAIN);
+        assert_eq!(page.lines().next(), whole.lines().next(), "{name}");
+        assert!(page == whole || page.contains("\n-v: "), "{name}\n{page}");
+    }
+    check_golden("wake-screen-80.txt", &screen(&board(), PLAIN));
 }
 
 #[test]
