@@ -48,8 +48,8 @@ pub fn terminal(doctor: &Doctor, look: Look) -> String {
     page(doctor, look, true)
 }
 
-/// The page for a screen: what works is only named. What does not work has its row, and all commands
-/// stand there, since they are what the page is read for.
+/// The page for a screen: what works is only named. What does not work has its row, and all
+/// commands stand there, since they are what the page is read for.
 pub fn short(doctor: &Doctor, look: Look) -> String {
     page(doctor, look, false)
 }

@@ -48,8 +48,8 @@ pub(super) static CAUSE: Cause = Cause {
 /// Of the samples: the allocator's share, and the low end of its interval.
 const SHARE_MIN: f64 = 0.25;
 const SHARE_LO_MIN: f64 = 0.20;
-/// The same where a script's function calls for it: an interpreter makes and frees an object for each
-/// number.
+/// The same where a script's function calls for it: an interpreter makes and frees an object for
+/// each number.
 const SCRIPT_SHARE_MIN: f64 = 0.50;
 const SCRIPT_SHARE_LO_MIN: f64 = 0.40;
 const SAMPLES_MIN: u64 = 30;
