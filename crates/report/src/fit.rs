@@ -11,7 +11,7 @@ const LEAST: usize = 3;
 
 /// The page as it is, where it fits a screen. Else its parts (those between empty lines) are cut
 /// and say so: each keeps a few lines, and what room is left goes to the first, which has what the
-/// page is read for, then to the next. Where there are too many parts, those before the last go: it has
+/// page is read for, then to the next. Of too many parts those before the last go: it has
 /// the verdict, or what the figures rest on.
 pub fn fit(page: &str, look: Look) -> String {
     fit_with(page, None, look)

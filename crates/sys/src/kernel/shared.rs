@@ -52,12 +52,19 @@ impl SharedWords {
     }
 }
 
+/// No words, and no mapping.
+impl Default for SharedWords {
+    fn default() -> Self {
+        Self { base: NonNull::dangling(), count: 0 }
+    }
+}
+
 impl Deref for SharedWords {
     type Target = [AtomicU64];
 
     fn deref(&self) -> &[AtomicU64] {
         // SAFETY: `map` made a readable and writable mapping of at least `count` words,
-        // page-aligned, which lives as long as `self`; any bits are a valid AtomicU64, and writes
+        // page-aligned, which lives as long as `self`, or there are no words; any bits are a valid AtomicU64, and writes
         // of others are atomic.
         unsafe { slice::from_raw_parts(self.base.as_ptr(), self.count) }
     }
@@ -65,6 +72,9 @@ impl Deref for SharedWords {
 
 impl Drop for SharedWords {
     fn drop(&mut self) {
+        if self.count == 0 {
+            return;
+        }
         // SAFETY: exactly the mapping made in `map`; no reference into it outlives `self`. A
         // failure would leave it mapped, which harms nothing.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.count * size_of::<AtomicU64>()) };
@@ -85,6 +95,13 @@ mod tests {
         assert_eq!(one.len(), 1500);
         one[1499].store(7, Relaxed);
         assert_eq!((other[1499].load(Relaxed), other[0].load(Relaxed)), (7, 0));
+    }
+
+    #[test]
+    fn no_words_are_no_mapping() {
+        let none = SharedWords::default();
+        assert!(none.is_empty());
+        drop(none);
     }
 
     #[test]

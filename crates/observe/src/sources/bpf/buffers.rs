@@ -140,6 +140,16 @@ impl<W: Deref<Target = [AtomicU64]>> Buffers<W> {
         records
     }
 
+    /// Gives the memory back; nothing can be drained from here on.
+    pub(super) fn close(&mut self)
+    where
+        W: Default,
+    {
+        self.cpus.clear();
+        self.segments = W::default();
+        self.positions = W::default();
+    }
+
     fn next(&mut self, cpu: usize) -> NextRecord {
         let Cpu { taken, written, last } = self.cpus[cpu];
         if taken == written {

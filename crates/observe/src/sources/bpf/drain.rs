@@ -18,7 +18,8 @@ const PYTHON_WAITING: usize = 4096;
 /// All inputs.
 pub(super) struct Drain {
     pub(super) buffers: Buffers<SharedWords>,
-    pub(super) stack_ring: RingBuf<MapData>,
+    /// None once it was closed.
+    pub(super) stack_ring: Option<RingBuf<MapData>>,
     pub(super) mappings: Option<Mappings>,
     pub(super) decoder: Decoder,
     /// Python parts whose stacks have not arrived yet.
@@ -29,7 +30,7 @@ impl Drain {
     /// Takes new stacks and mappings. Returns how many stacks were of waits.
     pub(super) fn stacks(&mut self, stacks: &mut Stacks) -> u64 {
         let mut of_waits = 0;
-        while let Some(record) = self.stack_ring.next() {
+        while let Some(record) = self.stack_ring.as_mut().and_then(RingBuf::next) {
             match decode::of_stacks(&record) {
                 Some(OfStacks::Stack(at, mut stack)) => {
                     // Its Python part arrived just before, from the same program.
@@ -53,6 +54,14 @@ impl Drain {
             });
         }
         of_waits
+    }
+
+    /// Unmaps what the kernel half writes: 24 MiB with two CPUs. What comes after the last record is
+    /// the reading of names, which takes memory of its own.
+    pub(super) fn close(&mut self) {
+        self.buffers.close();
+        self.stack_ring = None;
+        self.mappings = None;
     }
 
     /// Takes the records made before `until`, and passes on their events. Returns the number of

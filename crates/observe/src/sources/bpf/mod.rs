@@ -219,7 +219,7 @@ impl Bpf {
         }
         let drain = Drain {
             buffers: buffers::shared(&ebpf, load::buffered(cpus))?,
-            stack_ring,
+            stack_ring: Some(stack_ring),
             mappings: mappings.ok(),
             decoder: Decoder::new(swaps),
             python: FxHashMap::default(),
@@ -390,6 +390,7 @@ impl Bpf {
         });
         self.drain.decoder.lookups.give_up(Ns::MAX, sink);
         self.drain.stacks(&mut self.stacks);
+        self.drain.close();
         self.stacks.rest(&self.threads, sink);
         self.stacks.names(|addresses| names::ask(&mut self.ebpf, addresses), sink);
     }
