@@ -10,6 +10,7 @@ mod bad_luck;
 mod bounded;
 mod causes_cpu;
 mod causes_files;
+mod causes_memory;
 mod causes_net;
 mod causes_reads;
 mod cli;
