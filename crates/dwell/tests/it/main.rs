@@ -24,6 +24,7 @@ mod degraded;
 mod disk_requests;
 mod downloads;
 mod files;
+mod held_writes;
 mod hits;
 mod lab;
 mod ladder;
