@@ -19,6 +19,7 @@ mod file_calls;
 #[cfg(test)]
 mod file_samples;
 mod group_limits;
+mod held_writes;
 pub(crate) mod limits;
 mod load_costs;
 mod lock_functions;

@@ -273,6 +273,29 @@ fn every_cause_of_a_pair_is_one_that_dwell_knows() {
     }
 }
 
+/// The tests of causes, a file for each kind of them: with it, without it, beside busy loops, and
+/// started without privileges.
+const TESTS_OF_CAUSES: [&str; 5] = [
+    include_str!("causes_cpu.rs"),
+    include_str!("causes_files.rs"),
+    include_str!("causes_memory.rs"),
+    include_str!("causes_net.rs"),
+    include_str!("causes_reads.rs"),
+];
+
+#[test]
+fn every_cause_has_a_pair_and_a_test() {
+    let listed = Command::new(DWELL).arg("explain").output().unwrap();
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let ids: Vec<&str> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(ids.contains(&"memory-pressure"), "{listed}");
+    for id in ids {
+        assert!(pairs::ALL.iter().any(|pair| pair.cause == Some(id)), "{id} has no pair");
+        let named = format!("\"{id}\"");
+        assert!(TESTS_OF_CAUSES.iter().any(|tests| tests.contains(&named)), "{id} has no test");
+    }
+}
+
 #[test]
 fn urls_that_fail_are_said_by_name_and_the_others_come() {
     let place = place();

@@ -3,6 +3,7 @@
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::file_calls::{READS, WRITES};
+use crate::judge::held_writes::HeldWrites;
 use crate::judge::predict::{Goes, Kind, Parts, faster};
 use crate::judge::results::moved;
 use model::coverage::Interval;
@@ -20,7 +21,8 @@ pub(super) static CAUSE: Cause = Cause {
     manual: Manual {
         what: "The program waits for a disk that has as many requests as it can serve.",
         why: "More requests at once, or a faster program, only make each wait longer: what the disk moves in a second is the \
-              limit.",
+              limit. What is written goes to memory first; once much of it is there the kernel has the writers sleep until the \
+              disk has caught up (dirty throttling).",
         rule: "The disk was busy for nine tenths of a step of the host's metrics, with one request under way or more on \
                average, for a tenth of the wall clock or more, and for a third or more of the time for which the program waited \
                for it; and at least half of the bytes that the disk moved are the program's, by its calls or by the requests \
@@ -107,6 +109,7 @@ fn finding(evidence: &Evidence<'_>, disk: &DiskSeries, only: bool) -> Option<Fin
         of_all: total_ns > evidence.cpu_ns(),
     };
     let rate = disk.bytes as f64 * 1e9 / evidence.wall_ns.max(1) as f64;
+    let held = HeldWrites::of(here.iter().map(|(_, wait)| *wait));
     let call = most.call.syscall().map_or("a page fault".to_owned(), ToString::to_string);
     Some(Finding {
         cause: CAUSE.name,
@@ -124,7 +127,10 @@ fn finding(evidence: &Evidence<'_>, disk: &DiskSeries, only: bool) -> Option<Fin
         change: say!("move fewer bytes: compress them, keep them in memory"),
         share_ns: Interval { lo: path_ns, hi: path_ns },
         saving: evidence.saving(&Goes::Parts(goes), (faster(FEWER), 1.0), Known::Assumed),
-        evidence: vec![say!(Bytes(rate as u64), " per second on average, of all programs")],
+        evidence: [Some(say!(Bytes(rate as u64), " per second on average, of all programs")), held.said()]
+            .into_iter()
+            .flatten()
+            .collect(),
         assumes: vec![
             say!("the disk is filled by this program"),
             say!("its data can be made 1.5 times less at least"),
@@ -157,6 +163,23 @@ mod tests {
     fn a_third_of_the_waits_goes_with_half_as_much_again_of_room() {
         let diagnosis = diagnosis(900, 0.8);
         assert_eq!(saves(found(&diagnosis, "disk-throughput").expect("it is there")), (300 * MS, 900 * MS));
+    }
+
+    #[test]
+    fn how_long_writers_were_held_is_part_of_the_evidence() {
+        let said = |waker: WakerKind| {
+            let mut run: Run = run(&[(State::User, 100 * MS), (State::Disk, 900 * MS)]);
+            let file = WaitTarget::File(Seen::Value("/data".into()));
+            let times = 40;
+            run.waits = vec![
+                wait(State::Disk, "write", file.clone(), 900, 500 * MS, WakerKind::Device),
+                wait(State::Disk, "write", file, times, 400 * MS, waker),
+            ];
+            run.series = Seen::Value(series(&run, disk("vda", 1000, 256_000_000, 0.8)));
+            let diagnosis = judged(&run, &sites(&run, &[(Site::State(State::Disk), [900 * MS; 3])]));
+            found(&diagnosis, "disk-throughput").expect("it is there").evidence.len()
+        };
+        assert_eq!((said(WakerKind::Timer), said(WakerKind::Device)), (2, 1));
     }
 
     #[test]

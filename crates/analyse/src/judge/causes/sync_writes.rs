@@ -5,6 +5,7 @@ use crate::grid::Grid;
 use crate::judge::Evidence;
 use crate::judge::along::Along;
 use crate::judge::file_calls::{Gone, SYNCS, WRITES};
+use crate::judge::held_writes::HeldWrites;
 use crate::judge::predict::{Goes, Kind, Part};
 use crate::judge::results::moved;
 use model::coverage::Interval;
@@ -12,7 +13,7 @@ use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
 use model::run::{CallRow, DurableRow, FileRow, WaitRow};
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time};
-use model::wait::{WaitTarget, WakerKind};
+use model::wait::WaitTarget;
 use model::{Ns, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
@@ -146,9 +147,7 @@ fn durable_files<'a>(evidence: &Evidence<'a>, row: &CallRow) -> Vec<(usize, &'a 
 
 /// Waits that no timer ended: it ends those of a writer that the kernel slows down.
 fn confirmed(wait: &WaitRow) -> u64 {
-    let timed: u64 =
-        wait.by.iter().filter(|waker| waker.kind == WakerKind::Timer).map(|waker| waker.times).sum();
-    wait.calls.saturating_sub(timed)
+    wait.calls.saturating_sub(HeldWrites::of([wait]).times)
 }
 
 /// What was written: to files that sync each write, else by the program's calls, or to all disks.
@@ -185,6 +184,7 @@ fn finding(evidence: &Evidence<'_>, calls: &[Confirms<'_>], times: u64) -> Findi
     let by_file = durable.map(|(row, _, _)| Place::File(*row));
     let place = by_file.or(longest.map(|(row, _)| Place::Wait(*row))).unwrap_or(Place::Call(row));
     let share_ns = Interval { lo: path_ns, hi: total_ns.min(evidence.whole_ns).max(path_ns) };
+    let held = HeldWrites::of(waits.iter().map(|(_, wait)| *wait));
     let part = (1.0 - 1.0 / GROUP, 1.0 - 1.0 / times as f64);
     let gone: Vec<_> = calls.iter().map(|one| one.gone(part)).collect();
     let goes = evidence.without(&gone, Along::Wrappers, Kind::Waiting);
@@ -223,6 +223,7 @@ fn finding(evidence: &Evidence<'_>, calls: &[Confirms<'_>], times: u64) -> Findi
         saving: evidence.saving(&Goes::Parts(goes), part, Known::Counted),
         evidence: [Some(say!(Count(times, "call"), ", each ", Time(total_ns / times), " on average")), flags]
             .into_iter()
+            .chain([held.said()])
             .flatten()
             .collect(),
         assumes: vec![say!("the records need not be durable one by one")],

@@ -6,6 +6,7 @@
 
 mod causes;
 pub(crate) mod kit;
+pub(crate) mod memory;
 pub(crate) mod quota;
 pub(crate) mod window;
 

@@ -5,6 +5,7 @@ use crate::judge::file_samples::{call, disk, series, step, wait};
 use crate::judge::samples::{found, judged, run, saves, sites};
 use model::prediction::Site;
 use model::run::{FileTable, TransferRow};
+use model::wait::WakerKind;
 use model::{Diagnosis, Reason, Run};
 
 const MS: Ns = 1_000_000;
