@@ -1,5 +1,5 @@
 //! The project's own tasks: `cargo xtask fast`, `test`, `setup`, `ci`, `bpf`, `tidy`, `dist`,
-//! `bench`, `truth`.
+//! `bench`, `fuzz`, `truth`.
 //!
 //! One file for each subcommand; this one only selects. Nothing here is part of the released dwell.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool of the developers")]
@@ -14,6 +14,7 @@ mod bpf;
 mod bpf_build;
 mod deny;
 mod dist;
+mod fuzz;
 mod lanes;
 mod privilege;
 mod programs;
@@ -58,6 +59,7 @@ cargo xtask VERB
                                      wake-ups against cyclictest
   bench compare [--sittings N] [--markdown] [--dwell FILE] [QUESTION…]
                                      how right dwell compare is: same, beside, planted, why, hyperfine
+  fuzz [--for 60s] [TARGET…]         libFuzzer on every decoder of what others can forge, this long each
   truth [--markdown] [--busy] [--kept] [--dwell FILE] [PROGRAM…]
                                      accounts and classes of real programs against perf sched and
                                      other oracles, quiet or beside a busy loop on each CPU (root);
@@ -80,6 +82,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["dist"] => dist::run(),
         ["bench", options @ ..] => bench::run(options),
+        ["fuzz", options @ ..] => fuzz::fuzz(options),
         ["truth", options @ ..] => truth::run(options),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
