@@ -58,7 +58,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
 }
 
 /// `90`, `90s`, `10m` or `1h`.
-fn duration(text: &str) -> Result<Duration> {
+pub(crate) fn duration(text: &str) -> Result<Duration> {
     let (number, unit) = match text.strip_suffix(['s', 'm', 'h']) {
         Some(number) => (number, &text[number.len()..]),
         None => (text, "s"),

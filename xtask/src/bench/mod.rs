@@ -15,7 +15,7 @@ mod ladder;
 mod loads;
 pub(crate) mod made;
 mod measure;
-mod memory;
+pub(crate) mod memory;
 mod options;
 mod pairs;
 mod peers;
