@@ -1,14 +1,22 @@
 //! `cargo xtask fuzz`: libFuzzer on every decoder of what others can forge (`fuzz/`), guided by
 //! coverage, with limits on time and memory.
 //!
+//! It needs no nightly compiler and no cargo-fuzz: what that adds over Cargo is a sanitizer, which
+//! only nightly has and which finds little in code without `unsafe`, and the flags below, which
+//! stable takes. libFuzzer itself is compiled from the sources in the crate `libfuzzer-sys`.
+//!
+//! Each run is added to what earlier ones did, in `target/fuzz/runs`; `--kept` prints the sums.
+//!
 //! What it finds interesting stays in `target/fuzz/corpus`, so a later run goes on from there; what
 //! it finds wrong is in `target/fuzz/found`. Inputs that are kept in the repository are in
 //! `fuzz/seeds` and `fuzz/regressions`; the tests run them through the same functions (crate
 //! `seeds`).
 
 use crate::bench::memory::duration;
+use crate::bench::{load, system};
 use crate::shell::{cargo, root, run, target};
 use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -25,8 +33,8 @@ const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer
 const TRIPLE: &str =
     if cfg!(target_arch = "aarch64") { "aarch64-unknown-linux-gnu" } else { "x86_64-unknown-linux-gnu" };
 
-/// No input may take longer, or more memory.
-const LIMITS: [&str; 3] = ["-timeout=5", "-rss_limit_mb=1024", "-malloc_limit_mb=1024"];
+/// No input may take longer, in seconds, or more memory, in MB: of the whole process.
+const LIMITS: [&str; 2] = ["-timeout=5", "-rss_limit_mb=1024"];
 
 /// The time of each target, where none is asked for.
 const EACH: Duration = Duration::from_secs(60);
@@ -39,41 +47,68 @@ const MORE: &[(&str, &[&str])] = &[
     ("results", &["crates/report/tests/samples/wakes", "crates/report/tests/samples/ladders"]),
 ];
 
-/// What a target did.
+/// What a target did in a run.
 #[derive(Debug, Default, PartialEq)]
 struct Figures {
     inputs: u64,
     seconds: f64,
+    /// Edges of the program that any input of the corpus went over.
     edges: u64,
+    /// Edges told apart by how often, and by what was compared.
     features: u64,
     found: Vec<String>,
 }
 
-/// Builds and runs the targets; prints a row for each.
+/// What it did in all runs so far: the edges are those of the last, which has the corpus of all.
+#[derive(Debug, Default, Clone, PartialEq)]
+struct Sums {
+    inputs: u64,
+    seconds: f64,
+    edges: u64,
+    features: u64,
+    /// Runs that ended at an input that panicked, hung or took too much memory.
+    ended: u64,
+}
+
+/// Builds and runs the targets; prints a row for each. With `--kept` it only prints the sums of all
+/// runs; `--markdown` gives either as a table with its conditions.
 ///
 /// # Errors
 /// When they cannot be built, for an unknown option or target, and when an input was found that
 /// panics, hangs or takes too much memory.
 pub(crate) fn fuzz(arguments: &[&str]) -> Result<()> {
     let all = targets()?;
-    let (mut each, mut asked, mut rest) = (EACH, Vec::new(), arguments.iter());
+    let (mut each, mut kept, mut markdown) = (EACH, false, false);
+    let (mut asked, mut rest) = (Vec::new(), arguments.iter());
     while let Some(word) = rest.next() {
         match *word {
             "--for" => each = duration(rest.next().context("--for wants a time: 60s, 10m, 1h")?)?,
+            "--kept" => kept = true,
+            "--markdown" => markdown = true,
             name if all.iter().any(|target| target == name) => asked.push(name.to_owned()),
-            _ => bail!("fuzz knows --for and the targets {}, not {word}", all.join(", ")),
+            _ => bail!(
+                "fuzz knows --for, --kept, --markdown and the targets {}, not {word}",
+                all.join(", ")
+            ),
         }
     }
     let asked = if asked.is_empty() { all } else { asked };
-    let built = build(&asked)?;
-    println!(
-        "| target | inputs | seconds | inputs a second | edges | features | found |\n|---|--:|--:|--:|--:|--:|---|"
-    );
-    let mut found = Vec::new();
+    let (mut rows, mut found) = (Vec::new(), Vec::new());
+    let built = if kept { None } else { Some(build(&asked)?) };
     for name in &asked {
-        let figures = one(&built, name, each)?;
-        println!("{}", row(name, &figures));
-        found.extend(figures.found);
+        let path = target().join("fuzz/runs").join(format!("{name}.json"));
+        let mut sums = read_sums(&path);
+        if let Some(built) = &built {
+            let figures = one(built, name, each)?;
+            println!("{}", said(name, &figures));
+            write_sums(&path, &sums.with(&figures))?;
+            sums = Sums::default().with(&figures);
+            found.extend(figures.found);
+        }
+        rows.push((name.clone(), sums));
+    }
+    if kept || markdown {
+        print!("{}", table(&rows, markdown));
     }
     if found.is_empty() { Ok(()) } else { bail!("found: {}", found.join(", ")) }
 }
@@ -148,11 +183,98 @@ fn figures(log: &str) -> Figures {
     figures
 }
 
-fn row(name: &str, figures: &Figures) -> String {
-    let Figures { inputs, seconds, edges, features, found } = figures;
+/// A line for who waits.
+fn said(name: &str, figures: &Figures) -> String {
+    let Figures { inputs, seconds, edges, found, .. } = figures;
+    let found = if found.is_empty() { "nothing found".to_owned() } else { found.join(", ") };
+    format!("{name}: {inputs} inputs in {seconds:.0} s, {edges} edges, {found}")
+}
+
+impl Sums {
+    /// With one run more.
+    fn with(&self, run: &Figures) -> Self {
+        Self {
+            inputs: self.inputs + run.inputs,
+            seconds: self.seconds + run.seconds,
+            edges: run.edges,
+            features: run.features,
+            ended: self.ended + u64::from(!run.found.is_empty()),
+        }
+    }
+}
+
+/// The sums of earlier runs; none where there were none.
+fn read_sums(path: &Path) -> Sums {
+    let sums = fs::read(path).ok().and_then(|bytes| from_json(&serde_json::from_slice(&bytes).ok()?));
+    sums.unwrap_or_default()
+}
+
+fn write_sums(path: &Path, sums: &Sums) -> Result<()> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
+    }
+    fs::write(path, to_json(sums).to_string()).with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn to_json(sums: &Sums) -> Value {
+    let Sums { inputs, seconds, edges, features, ended } = sums;
+    json!({"inputs": inputs, "seconds": seconds, "edges": edges, "features": features, "ended": ended})
+}
+
+fn from_json(sums: &Value) -> Option<Sums> {
+    Some(Sums {
+        inputs: sums["inputs"].as_u64()?,
+        seconds: sums["seconds"].as_f64()?,
+        edges: sums["edges"].as_u64()?,
+        features: sums["features"].as_u64()?,
+        ended: sums["ended"].as_u64()?,
+    })
+}
+
+/// A row for each target and one for all; for a page also the conditions.
+fn table(rows: &[(String, Sums)], markdown: bool) -> String {
+    let mut text = String::new();
+    if markdown {
+        text += &format!("{}, load {}.\n\n", system(), load());
+        text += "| target | inputs | seconds | inputs a second | edges | features | found | kept |\n";
+        text += "|---|--:|--:|--:|--:|--:|--:|--:|\n";
+    } else {
+        text += "target, inputs, seconds, inputs a second, edges, features, found, kept\n";
+    }
+    let mut all = (Sums::default(), 0);
+    for (name, sums) in rows {
+        let kept = regressions(name);
+        text += &row(name, sums, kept, markdown);
+        all.0.inputs += sums.inputs;
+        all.0.seconds += sums.seconds;
+        all.0.ended += sums.ended;
+        all.1 += kept;
+    }
+    // Targets share code: their edges have no sum.
+    text += &row("all", &all.0, all.1, markdown);
+    text
+}
+
+fn row(name: &str, sums: &Sums, kept: usize, markdown: bool) -> String {
+    let Sums { inputs, seconds, edges, features, ended } = sums;
     let rate = *inputs as f64 / seconds.max(0.001);
-    let found = if found.is_empty() { "nothing".to_owned() } else { found.join(", ") };
-    format!("| {name} | {inputs} | {seconds:.0} | {rate:.0} | {edges} | {features} | {found} |")
+    let of_one = |count: &u64| if *count == 0 { "–".to_owned() } else { count.to_string() };
+    let cells = [
+        name.to_owned(),
+        inputs.to_string(),
+        format!("{seconds:.0}"),
+        format!("{rate:.0}"),
+        of_one(edges),
+        of_one(features),
+        ended.to_string(),
+        kept.to_string(),
+    ];
+    if markdown { format!("| {} |\n", cells.join(" | ")) } else { format!("{}\n", cells.join(", ")) }
+}
+
+/// How many inputs that once went wrong are in the repository.
+fn regressions(name: &str) -> usize {
+    fs::read_dir(root().join("fuzz/regressions").join(name)).map_or(0, Iterator::count)
 }
 
 #[cfg(test)]
@@ -174,6 +296,24 @@ mod tests {
         let figures = figures(log);
         assert_eq!((figures.inputs, figures.edges), (9, 5));
         assert_eq!(figures.found, ["x/made-crash-1"]);
+    }
+
+    #[test]
+    fn runs_are_added_up_and_come_back_as_they_were_kept() {
+        let run = |inputs, edges, found: &[&str]| Figures {
+            inputs,
+            edges,
+            seconds: 0.5,
+            found: found.iter().map(|name| (*name).to_owned()).collect(),
+            ..Figures::default()
+        };
+        let sums = Sums::default().with(&run(70, 20, &["x/show-crash-1"])).with(&run(5, 21, &[]));
+        assert_eq!((sums.inputs, sums.edges, sums.ended), (75, 21, 1));
+        assert_eq!(sums.seconds, 1.0);
+        assert_eq!(from_json(&to_json(&sums)), Some(sums.clone()));
+        let page = table(&[("a".to_owned(), sums.clone()), ("b".to_owned(), sums)], true);
+        assert!(page.contains("| a | 75 | 1 | 75 | 21 | – | 1 | 0 |\n"), "{page}");
+        assert!(page.ends_with("| all | 150 | 2 | 75 | – | – | 2 | 0 |\n"), "{page}");
     }
 
     #[test]
