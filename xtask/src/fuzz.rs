@@ -14,6 +14,7 @@
 
 use crate::bench::memory::duration;
 use crate::bench::{load, system};
+use crate::setup;
 use crate::shell::{cargo, root, run, target};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
@@ -79,20 +80,28 @@ struct Sums {
 pub(crate) fn fuzz(arguments: &[&str]) -> Result<()> {
     let all = targets()?;
     let (mut each, mut kept, mut markdown) = (EACH, false, false);
+    let mut in_all = None;
     let (mut asked, mut rest) = (Vec::new(), arguments.iter());
     while let Some(word) = rest.next() {
         match *word {
             "--for" => each = duration(rest.next().context("--for wants a time: 60s, 10m, 1h")?)?,
+            "--in-all" => {
+                let length = duration(rest.next().context("--in-all wants a time: 60s, 10m, 1h")?)?;
+                in_all = Some(length);
+            }
             "--kept" => kept = true,
             "--markdown" => markdown = true,
             name if all.iter().any(|target| target == name) => asked.push(name.to_owned()),
             _ => bail!(
-                "fuzz knows --for, --kept, --markdown and the targets {}, not {word}",
+                "fuzz knows --for, --in-all, --kept, --markdown and the targets {}, not {word}",
                 all.join(", ")
             ),
         }
     }
     let asked = if asked.is_empty() { all } else { asked };
+    if let Some(length) = in_all {
+        each = length / asked.len() as u32;
+    }
     let (mut rows, mut found) = (Vec::new(), Vec::new());
     let built = if kept { None } else { Some(build(&asked)?) };
     for name in &asked {
@@ -126,6 +135,7 @@ fn targets() -> Result<Vec<String>> {
 
 /// Builds these, and returns where they are.
 fn build(names: &[String]) -> Result<PathBuf> {
+    setup::run_for_fuzzing()?;
     let place = target().join("fuzz");
     let mut command = cargo(&["build", "--release", "--locked", "--manifest-path=fuzz/Cargo.toml"]);
     command.arg(format!("--target={TRIPLE}")).arg("--target-dir").arg(&place);

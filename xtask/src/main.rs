@@ -67,9 +67,9 @@ cargo xtask VERB
   attack [--kills N] [--dwell FILE] [VERB…]
                                      each verb ended at random moments, by SIGKILL and in order (root):
                                      what is left, what hangs, who is harmed
-  fuzz [--for 60s] [--markdown] [--kept] [TARGET…]
-                                     libFuzzer on every decoder of what others can forge, this long each;
-                                     --kept prints the sums of all runs so far
+  fuzz [--for 60s] [--in-all 60s] [--markdown] [--kept] [TARGET…]
+                                     libFuzzer on every decoder of what others can forge, this long each,
+                                     or all of them together; --kept prints the sums of all runs so far
   truth [--markdown] [--busy] [--kept] [--dwell FILE] [PROGRAM…]
                                      accounts and classes of real programs against perf sched and
                                      other oracles, quiet or beside a busy loop on each CPU (root);
