@@ -54,6 +54,8 @@ cargo xtask VERB
                                      the same programs under two versions of dwell, by turns
   bench memory [--for 1h] [--dwell FILE]
                                      dwell's memory over a long run at 100,000 events a second
+  bench bounds [--dwell FILE]
+                                     results, memory and ends where programs do very much
   bench ladder [--rounds N] [--markdown] [--dwell FILE] [--dir DIR] [RUNG…]
                                      the ladder's rungs against other tools on the same operation
   bench loads [--rounds N] [--seconds N] [--markdown] [--dwell FILE] [LOAD…]
