@@ -1,7 +1,7 @@
 /*
  * Much of one thing, each bounded and done in seconds: what a result of it is as large as.
  *
- *   many threads N SECONDS   N threads that live for so long, and each sleep a second again and again
+ *   many threads N SECONDS   N threads that live for so long, and sleep a second again and again
  *   many children N          N children, 64 at a time, each with a name and a file of its own
  *   many execs N             one process that executes this program N times
  *   many connections N       N connections over loopback, each to another address and port

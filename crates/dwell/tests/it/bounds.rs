@@ -80,7 +80,7 @@ fn folded(run: &Value, table: &str) -> (u64, u64) {
 
 #[test]
 fn of_thousands_of_children_the_small_ones_are_put_together_and_counted() {
-    const CHILDREN: u64 = 4000;
+    const CHILDREN: u64 = 3000;
     let program = many();
     let told = told(&program, &["children", &CHILDREN.to_string()]);
     is_bounded_and_closes(&told, "children");
