@@ -1,5 +1,5 @@
 //! The project's own tasks: `cargo xtask fast`, `test`, `setup`, `ci`, `bpf`, `tidy`, `dist`,
-//! `bench`, `attack`, `truth`.
+//! `bench`, `attack`, `fuzz`, `truth`.
 //!
 //! One file for each subcommand; this one only selects. Nothing here is part of the released dwell.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool of the developers")]
@@ -15,6 +15,7 @@ mod bpf;
 mod bpf_build;
 mod deny;
 mod dist;
+mod fuzz;
 mod lanes;
 mod package;
 mod privilege;
@@ -53,6 +54,8 @@ cargo xtask VERB
                                      the same programs under two versions of dwell, by turns
   bench memory [--for 1h] [--dwell FILE]
                                      dwell's memory over a long run at 100,000 events a second
+  bench bounds [--dwell FILE]
+                                     results, memory and ends where programs do very much
   bench ladder [--rounds N] [--markdown] [--dwell FILE] [--dir DIR] [RUNG…]
                                      the ladder's rungs against other tools on the same operation
   bench loads [--rounds N] [--seconds N] [--markdown] [--dwell FILE] [LOAD…]
@@ -66,6 +69,9 @@ cargo xtask VERB
   attack [--kills N] [--dwell FILE] [VERB…]
                                      each verb ended at random moments, by SIGKILL and in order (root):
                                      what is left, what hangs, who is harmed
+  fuzz [--for 60s] [--in-all 60s] [--markdown] [--kept] [TARGET…]
+                                     libFuzzer on every decoder of what others can forge, this long each,
+                                     or all of them together; --kept prints the sums of all runs so far
   truth [--markdown] [--busy] [--kept] [--dwell FILE] [PROGRAM…]
                                      accounts and classes of real programs against perf sched and
                                      other oracles, quiet or beside a busy loop on each CPU (root);
@@ -89,6 +95,7 @@ fn main() -> ExitCode {
         ["dist", rest @ ..] => dist::run(rest),
         ["bench", options @ ..] => bench::run(options),
         ["attack", options @ ..] => attack::run(options),
+        ["fuzz", options @ ..] => fuzz::fuzz(options),
         ["truth", options @ ..] => truth::run(options),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

@@ -5,6 +5,7 @@
 
 use crate::shell::{self, output, program, root};
 use anyhow::{Context, Result, bail};
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +15,9 @@ const COMPLETIONS: [(&str, &str); 3] = [
     ("zsh", "usr/share/zsh/vendor-completions/_dwell"),
     ("fish", "usr/share/fish/vendor_completions.d/dwell.fish"),
 ];
+
+/// Whose the packages are.
+const DEVELOPERS: &str = "The dwell developers";
 
 /// Files of the repository that go into each package.
 const TEXTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
@@ -67,6 +71,7 @@ fn one(built: &Built<'_>, runs: &Path, directory: &Path) -> Result<Vec<PathBuf>>
         fs::copy(root().join(text), tree.join(text)).with_context(|| format!("cannot copy {text}"))?;
     }
     documents(runs, &tree)?;
+    readable(&tree)?;
     let deb = deb(built.arch, &tree, directory)?;
     let archive = directory.join(format!("{top}.tar.gz"));
     pack(directory, &top, &archive)?;
@@ -103,6 +108,11 @@ fn documents(runs: &Path, tree: &Path) -> Result<()> {
         fs::write(completions.join(name(Path::new(path))), written)?;
     }
     Ok(())
+}
+
+/// Whatever the umask was: everybody may read what was installed.
+fn readable(tree: &Path) -> Result<()> {
+    shell::run(&mut program("chmod", &["-R", "u=rwX,go=rX", &text(tree)]))
 }
 
 /// A tar archive whose bytes do not depend on when and by whom it was made.
@@ -144,7 +154,8 @@ fn deb(arch: &str, tree: &Path, directory: &Path) -> Result<PathBuf> {
                     directory, at your option.\n";
     fs::write(place.join("usr/share/doc/dwell/copyright"), licences)?;
     fs::create_dir_all(place.join("DEBIAN"))?;
-    fs::write(place.join("DEBIAN/control"), control(of_debian))?;
+    fs::write(place.join("DEBIAN/control"), control(of_debian, &maintainer(env::var("DEBEMAIL").ok())))?;
+    readable(&place)?;
     let package = directory.join(format!("dwell_{}_{of_debian}.deb", version()));
     let arguments = ["--build", "--root-owner-group", "-Zxz", &text(&place), &text(&package)];
     shell::run(program("dpkg-deb", &arguments).env("SOURCE_DATE_EPOCH", "0"))?;
@@ -152,9 +163,9 @@ fn deb(arch: &str, tree: &Path, directory: &Path) -> Result<PathBuf> {
     Ok(package)
 }
 
-fn control(arch: &str) -> String {
+fn control(arch: &str, maintainer: &str) -> String {
     format!(
-        "Package: dwell\nVersion: {}\nArchitecture: {arch}\nMaintainer: the dwell developers <dwell@localhost>\n\
+        "Package: dwell\nVersion: {}\nArchitecture: {arch}\nMaintainer: {maintainer}\n\
          Section: utils\nPriority: optional\nSuggests: iproute2, util-linux\nDescription: shows where a program's \
          wall-clock time goes\n dwell runs a program, or attaches to a running one, and shows what it waited for, \
          what\n bounds it, and what each change would save. The binary is static.\n",
@@ -162,16 +173,31 @@ fn control(arch: &str) -> String {
     )
 }
 
+/// Who made the package. The project has no mail address: one is there only if the packager has
+/// set it, as for other tools of Debian.
+fn maintainer(address: Option<String>) -> String {
+    let address = address.filter(|address| address.contains('@') && !address.contains(['\n', '<', '>']));
+    address.map_or_else(|| DEVELOPERS.to_owned(), |address| format!("{DEVELOPERS} <{address}>"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
+    fn an_address_is_the_packagers_or_none() {
+        assert_eq!(maintainer(Some("a@b.org".to_owned())), "The dwell developers <a@b.org>");
+        assert_eq!(maintainer(Some("a@b\nPre-Depends: x".to_owned())), "The dwell developers");
+        assert_eq!(maintainer(None), "The dwell developers");
+    }
+
+    #[test]
     fn a_control_file_has_a_field_a_line_and_an_indented_description() {
-        let control = control("arm64");
+        let control = control("arm64", &maintainer(None));
         assert!(control.contains("\nArchitecture: arm64\n") && control.ends_with('\n'), "{control}");
         let mut fields = control.lines().filter(|line| !line.starts_with(' '));
         assert!(fields.clone().all(|line| line.split_once(": ").is_some()), "{control}");
+        assert!(control.contains("\nMaintainer: The dwell developers\n"), "{control}");
         assert_eq!(fields.next_back().map(|line| line.starts_with("Description: ")), Some(true));
     }
 }

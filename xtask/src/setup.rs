@@ -80,8 +80,16 @@ const RUST_TARGETS: &[&str] = &["x86_64-unknown-linux-musl", "aarch64-unknown-li
 /// With the list of what is missing and the commands to install it, when they cannot be run here.
 pub(crate) fn run_all() -> Result<()> {
     rust()?;
-    packages()?;
+    packages(|_| true)?;
     tracefs()
+}
+
+/// Installs what compiles libFuzzer, which is C++.
+///
+/// # Errors
+/// As [`run_all`].
+pub(crate) fn run_for_fuzzing() -> Result<()> {
+    packages(|need| need.packages.contains(&"g++") || need.packages.contains(&"gcc"))
 }
 
 /// Mounts tracefs, in which bpftrace and perf look up tracepoints, where the system did not; dwell
@@ -99,8 +107,9 @@ pub(crate) fn emulator() -> Option<std::path::PathBuf> {
     find("qemu-aarch64").or_else(|| find("qemu-aarch64-static"))
 }
 
-fn packages() -> Result<()> {
-    let missing: Vec<&Need> = NEEDS.iter().filter(|need| !(need.present)()).collect();
+fn packages(wanted: fn(&Need) -> bool) -> Result<()> {
+    let missing: Vec<&Need> =
+        NEEDS.iter().filter(|need| wanted(need)).filter(|need| !(need.present)()).collect();
     if missing.is_empty() {
         println!("nothing is missing");
         return Ok(());

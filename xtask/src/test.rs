@@ -46,10 +46,15 @@ const WHOLE: &[Step] = &[
     Step { title: "tests of everything, with static binaries", about: "9 min", run: everything },
 ];
 
-const FORMATTING: Step =
-    Step { title: "formatting", about: "2 s", run: || none(run(&mut cargo(&["fmt", "--all", "--check"]))) };
+const FORMATTING: Step = Step { title: "formatting", about: "2 s", run: || none(formatting()) };
 
 const LAYERS: Step = Step { title: "layers, documents, files", about: "1 s", run: || none(tidy::run()) };
+
+/// The workspace's, and that of the fuzz targets.
+fn formatting() -> Result<()> {
+    run(&mut cargo(&["fmt", "--all", "--check"]))?;
+    run(&mut cargo(&["fmt", "--manifest-path=fuzz/Cargo.toml", "--check"]))
+}
 
 fn none(done: Result<()>) -> Result<Option<lanes::Outcome>> {
     done.map(|()| None)

@@ -83,6 +83,10 @@ fn remedy(ability: Ability, standing: &Standing) -> String {
         Ability::Disks => "a kernel with the block layer's tracepoints".to_owned(),
         Ability::Network => "a kernel with CONFIG_NET=y".to_owned(),
         Ability::Pages => "Linux 6.13 or newer".to_owned(),
+        // The kernel resolves the descriptor that names a probe's file only for root.
+        Ability::Uprobes if ordinary => {
+            format!("sudo {binary} run --user \"$USER\" --names …: capabilities of the file are not enough")
+        }
         Ability::Uprobes => {
             "a kernel with CONFIG_UPROBES=y, and a C library that only root can change".to_owned()
         }
@@ -188,6 +192,10 @@ mod tests {
         assert!(bpf(&Standing { filtered: true, ..standing(0) }).contains("--cap-add=BPF"));
         assert!(bpf(&Standing { btf: false, ..standing(0) }).contains("BTF"));
         assert!(bpf(&standing(0)).contains("lockdown"));
+        let capable = Standing { capable: true, ..standing(1000) };
+        let names = concluded(&capable, &[Ability::Uprobes]).checks;
+        let names = names.iter().find(|check| !check.remedy.is_empty()).expect("it is refused");
+        assert!(names.remedy.starts_with("sudo /opt/dwell run --user \"$USER\" --names"), "{names:?}");
         // What rests on BPF is had with it.
         let both = concluded(&standing(1000), &[Ability::Bpf, Ability::Sockets]);
         let remedies: Vec<&str> = both

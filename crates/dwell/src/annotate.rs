@@ -20,7 +20,7 @@ pub(crate) fn sampled(
     sources: &Sources,
     look: Look,
 ) -> anyhow::Result<String> {
-    let Some((module, function)) = most_sampled(name, addresses) else {
+    let Some((module, function)) = most_sampled(name, addresses, sources) else {
         bail!(
             "no sampled file has a function called {name:?} (one that is inlined everywhere has no code of its own)\n\
              try: --lines {name:?}, or the function that it is inlined into"

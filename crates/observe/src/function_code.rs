@@ -1,12 +1,14 @@
 //! A function's machine code and source lines, read from the files of the program.
 //!
-//! Crate `listing` adds samples and counts.
+//! Crate `listing` adds samples and counts. The path of the file is what a program, or a recording,
+//! says: it is opened with the rights of those who could have said so ([`Sources`]).
 
 use crate::Sources;
 use code::{Function, Image, Processes, RawFrame};
 use listing::{Instruction, SourceLine, disassemble};
 use model::run::Address;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -44,7 +46,7 @@ impl FunctionCode {
     /// # Errors
     /// The file cannot be read, or has no such code.
     pub fn read(path: &Path, function: &Function, sources: &Sources) -> Result<Self, Error> {
-        let image = image(path)?;
+        let image = image_for(path, sources)?;
         let mut instructions = Vec::new();
         for part in function.ranges() {
             let code = image.code(part).map_err(|error| Error::NoCode(path.to_owned(), error))?;
@@ -55,26 +57,41 @@ impl FunctionCode {
     }
 }
 
-/// The image at `path`.
+/// The image at `path`, which the person who started dwell named.
 ///
 /// # Errors
 /// It does not exist, is not a regular file, or is not an ELF file.
 pub fn image(path: &Path) -> Result<Image, Error> {
-    let unreadable = |error| Error::Unreadable(path.to_owned(), error);
-    let file = foreign::open(path).map_err(|error| match error.kind() {
+    of_file(path, foreign::open(path))
+}
+
+/// The image at `path`, which a program named.
+///
+/// # Errors
+/// As [`image`], and that not all who could have named it may read it.
+pub fn image_for(path: &Path, sources: &Sources) -> Result<Image, Error> {
+    of_file(path, sources.open(path))
+}
+
+fn of_file(path: &Path, opened: io::Result<File>) -> Result<Image, Error> {
+    let file = opened.map_err(|error| match error.kind() {
         io::ErrorKind::InvalidInput => Error::NotAFile(path.to_owned()),
-        _ => unreadable(error),
+        _ => Error::Unreadable(path.to_owned(), error),
     })?;
     Image::open(file).map_err(|error| Error::NoCode(path.to_owned(), error))
 }
 
 /// The function called `name` with most of the sampled time, and its file.
-pub fn most_sampled<'a>(name: &str, addresses: &'a [Address]) -> Option<(&'a str, Function)> {
+pub fn most_sampled<'a>(
+    name: &str,
+    addresses: &'a [Address],
+    sources: &Sources,
+) -> Option<(&'a str, Function)> {
     let mut best: Option<(u64, &str, Function)> = None;
     let modules: BTreeSet<&str> = addresses.iter().map(|at| at.module.as_str()).collect();
     for module in modules {
         // A file that has been removed, or is not one (`[vdso]`, `[jit]`), cannot be listed.
-        let Ok(image) = image(Path::new(module)) else { continue };
+        let Ok(image) = image_for(Path::new(module), sources) else { continue };
         for function in image.find(name) {
             let inside = |at: &&Address| {
                 at.module == module && function.ranges().any(|part| part.contains(&at.address))

@@ -1,6 +1,10 @@
-//! The text of source files that debug information and interpreters name.
+//! Files that a program only names: the text of sources, which debug information and interpreters
+//! name, and the code of a function, by the path of a mapping that may lead elsewhere by now.
 
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use sys::foreign::Rights;
 
@@ -45,6 +49,26 @@ impl Sources {
         }
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
+
+    /// The file at a path, if all of them may read it.
+    ///
+    /// # Errors
+    /// The system's error; that there are too many users, or that it changes meanwhile.
+    pub(crate) fn open(&self, path: &Path) -> io::Result<File> {
+        let mut opened: Option<File> = None;
+        if self.0.len() > USERS_MAX {
+            return Err(io::Error::other("its path may be from too many users"));
+        }
+        for rights in &self.0 {
+            let file = rights.open(path)?;
+            let (found, before) = (file.metadata()?, opened.as_ref().map(File::metadata).transpose()?);
+            if before.is_some_and(|before| (before.dev(), before.ino()) != (found.dev(), found.ino())) {
+                return Err(io::Error::other("it changes"));
+            }
+            opened = Some(file);
+        }
+        opened.ok_or_else(|| ErrorKind::PermissionDenied.into())
+    }
 }
 
 #[cfg(test)]
@@ -65,7 +89,9 @@ mod tests {
             fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
             assert_eq!(Sources::own().text(name).as_deref(), Some("text"));
             assert_eq!(of(&[0]).text(name).as_deref(), Some("text"));
+            assert!(Sources::own().open(&path).is_ok());
             if sys::user::is_root() {
+                assert_eq!(of(&[0, 65_534]).open(&path).is_ok(), mode == 0o644, "{mode:o}");
                 assert_eq!(of(&[0, 65_534]).text(name).is_some(), mode == 0o644, "{mode:o}");
             }
         }

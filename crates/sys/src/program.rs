@@ -7,6 +7,7 @@ pub(crate) mod origin;
 pub mod ours;
 pub mod resolve;
 pub mod rights;
+mod sandbox;
 pub mod scratch;
 pub mod signals;
 pub mod spawn;

@@ -58,7 +58,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
 }
 
 /// `90`, `90s`, `10m` or `1h`.
-fn duration(text: &str) -> Result<Duration> {
+pub(crate) fn duration(text: &str) -> Result<Duration> {
     let (number, unit) = match text.strip_suffix(['s', 'm', 'h']) {
         Some(number) => (number, &text[number.len()..]),
         None => (text, "s"),
@@ -78,7 +78,7 @@ fn duration(text: &str) -> Result<Duration> {
 }
 
 /// The process's most memory so far (`VmHWM`), in KiB; none when it has ended.
-fn peak_kib(pid: u32) -> Option<u64> {
+pub(super) fn peak_kib(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.split_whitespace().next()?.parse().ok())
 }
@@ -107,7 +107,7 @@ fn watch(dwell: &mut Child, length: Duration) -> Result<Vec<u64>> {
     }
 }
 
-fn mib(kib: Option<u64>) -> f64 {
+pub(super) fn mib(kib: Option<u64>) -> f64 {
     kib.unwrap_or(0) as f64 / 1024.0
 }
 

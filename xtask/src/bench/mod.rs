@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: what being watched costs a program, by dwell and by the tools people use
-//! today; how long dwell's own end takes; its memory over a long run (`memory`); and its ladder
+//! today; how long dwell's own end takes; its memory over a long run (`memory`); how
+//! large its results are of programs that do much (`bounds`); and its ladder
 //! against other tools on the same operation (`ladder`), its measurement of wake-ups against
 //! cyclictest (`wake`), what its loads get done against hackbench and stressapptest (`loads`), one
 //! version of dwell against another (`pairs`), how right its comparisons are (`compare`), and what
@@ -10,12 +11,13 @@
 //! of a ratio is noise.
 
 mod big;
+mod bounds;
 mod compare;
 mod ladder;
 mod loads;
 pub(crate) mod made;
 mod measure;
-mod memory;
+pub(crate) mod memory;
 mod options;
 mod pairs;
 mod peers;
@@ -68,6 +70,9 @@ impl Results {
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     if let ["memory", rest @ ..] = arguments {
         return memory::run(rest);
+    }
+    if let ["bounds", rest @ ..] = arguments {
+        return bounds::run(rest);
     }
     if let ["ladder", rest @ ..] = arguments {
         return ladder::run(rest);

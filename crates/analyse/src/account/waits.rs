@@ -121,8 +121,8 @@ impl Requests {
             return;
         }
         self.count += more.count;
-        self.queue_ns = self.queue_ns.zip(more.queue_ns).map(|(sum, more)| sum + more);
-        self.device_ns += more.device_ns;
+        self.queue_ns = self.queue_ns.zip(more.queue_ns).map(|(sum, more)| sum.saturating_add(more));
+        self.device_ns = self.device_ns.saturating_add(more.device_ns);
         self.dev = more.dev;
     }
 }

@@ -41,11 +41,11 @@ impl Order {
 
     /// What can be worked through now.
     pub(super) fn next(&mut self) -> Option<Batch> {
-        if self.looks.front().is_some_and(|(at, _)| at + LATE_NS <= self.newest) {
+        if self.looks.front().is_some_and(|(at, _)| at.saturating_add(LATE_NS) <= self.newest) {
             return self.next_look();
         }
         let is_full = self.held.len() > HELD_MAX;
-        is_full.then(|| Batch { events: self.take_until(self.newest - LATE_NS), look: None })
+        is_full.then(|| Batch { events: self.take_until(self.newest.saturating_sub(LATE_NS)), look: None })
     }
 
     /// What is left, when no more comes.

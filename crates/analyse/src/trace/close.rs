@@ -335,10 +335,11 @@ fn compared(tree: &Tree, living: &Living) -> Compared {
         let living = living.get(&thread.tid).filter(|_| tree.in_window);
         if let Some(counters) = thread.counted(living) {
             all.cpu.0 += thread.states.sum(State::on_cpu);
-            all.cpu.1 += counters.cpu_ns;
+            all.cpu.1 = all.cpu.1.saturating_add(counters.cpu_ns);
             all.runqueue.0 += thread.states.of(State::Runqueue) + thread.states.of(State::Throttled);
-            all.runqueue.1 += counters.runqueue_ns;
-            all.switches += counters.voluntary_switches + counters.involuntary_switches;
+            all.runqueue.1 = all.runqueue.1.saturating_add(counters.runqueue_ns);
+            let switches = counters.voluntary_switches.saturating_add(counters.involuntary_switches);
+            all.switches = all.switches.saturating_add(switches);
         }
     }
     if tree.in_window {

@@ -553,10 +553,10 @@ fn is_under_way(state: State) -> bool {
 }
 
 fn add_counters(sum: &mut Counters, more: Counters) {
-    sum.cpu_ns += more.cpu_ns;
-    sum.runqueue_ns += more.runqueue_ns;
-    sum.minor_faults += more.minor_faults;
-    sum.major_faults += more.major_faults;
-    sum.voluntary_switches += more.voluntary_switches;
-    sum.involuntary_switches += more.involuntary_switches;
+    sum.cpu_ns = sum.cpu_ns.saturating_add(more.cpu_ns);
+    sum.runqueue_ns = sum.runqueue_ns.saturating_add(more.runqueue_ns);
+    sum.minor_faults = sum.minor_faults.saturating_add(more.minor_faults);
+    sum.major_faults = sum.major_faults.saturating_add(more.major_faults);
+    sum.voluntary_switches = sum.voluntary_switches.saturating_add(more.voluntary_switches);
+    sum.involuntary_switches = sum.involuntary_switches.saturating_add(more.involuntary_switches);
 }

@@ -14,7 +14,7 @@ use code::Function;
 use listing::{ExecutionCounts as Executions, Subject};
 use observe::Sources;
 use observe::blocks::{BlockCounts, CountTarget, count_blocks};
-use observe::function_code::{Error, image};
+use observe::function_code::{Error, image, image_for};
 use report::Look;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -153,7 +153,7 @@ fn of_program(counts: &BlockCounts, shown: &Shown) -> anyhow::Result<String> {
     let mut unnamed: Vec<(u64, &str)> = Vec::new();
     for (module, executions) in &counts.counted.modules {
         let all: u64 = executions.values().sum();
-        let Ok(image) = image(Path::new(module)) else {
+        let Ok(image) = image_for(Path::new(module), &shown.sources) else {
             unnamed.push((all, module));
             continue;
         };
@@ -205,7 +205,7 @@ fn listed(
     executions: &BTreeMap<u64, u64>,
     shown: &Shown,
 ) -> anyhow::Result<String> {
-    let image = image(path)?;
+    let image = image_for(path, &shown.sources)?;
     let executions =
         executions.iter().filter_map(|(offset, times)| Some((image.address_of(*offset)?, *times))).collect();
     let executions = Executions { executions, partial: !counts.complete() };

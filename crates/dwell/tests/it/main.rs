@@ -8,6 +8,7 @@ mod attach;
 mod attach_degraded;
 mod bad_luck;
 mod bounded;
+mod bounds;
 mod causes_cpu;
 mod causes_files;
 mod causes_memory;

@@ -63,14 +63,16 @@ pub(super) fn parse(line: &str) -> Option<DiskCounters> {
     let numbers = numbers(fields);
     let [reads, _, read_sectors, read_ms, writes, _, written_sectors, write_ms, _, busy_ms, queue_ms] =
         *numbers.first_chunk()?;
-    (reads + writes > 0).then(|| DiskCounters {
+    // A count beyond all time stays one, and is no panic.
+    let [bytes, ns] = [SECTOR_BYTES, MS_NS].map(|unit| move |count: u64| count.saturating_mul(unit));
+    (reads > 0 || writes > 0).then(|| DiskCounters {
         name,
         dev: (major << 20) | (minor & 0xf_ffff),
         requests: (reads, writes),
-        bytes: (read_sectors * SECTOR_BYTES, written_sectors * SECTOR_BYTES),
-        request_ns: (read_ms * MS_NS, write_ms * MS_NS),
-        busy_ns: busy_ms * MS_NS,
-        queue_ns: queue_ms * MS_NS,
+        bytes: (bytes(read_sectors), bytes(written_sectors)),
+        request_ns: (ns(read_ms), ns(write_ms)),
+        busy_ns: ns(busy_ms),
+        queue_ns: ns(queue_ms),
     })
 }
 

@@ -108,7 +108,7 @@ impl Links {
                 let speed = speed.filter(|mbits| (1..u64::from(u32::MAX >> 1)).contains(mbits));
                 (link.speed_bits, link.full_duplex) = match speed {
                     _ if link.name == "lo" => (Seen::Absent, Seen::Absent),
-                    Some(mbits) => (Seen::Value(mbits * 1_000_000), duplex(&class)),
+                    Some(mbits) => (Seen::Value(mbits.saturating_mul(1_000_000)), duplex(&class)),
                     None => (Seen::unseen(&unknown), Seen::unseen(unknown)),
                 };
             }

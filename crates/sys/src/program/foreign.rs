@@ -142,11 +142,30 @@ impl Rights {
     /// # Errors
     /// The system's error; that it is no regular file, is too large, or takes too long.
     pub fn read(&self, path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
+        let path = path.to_owned();
+        self.in_time(move || whole(&path, most_bytes))
+    }
+
+    /// Opens the regular file at a path that a program of this user named, if that user may read
+    /// it.
+    ///
+    /// # Errors
+    /// The system's error; that it is no regular file, or takes too long.
+    pub fn open(&self, path: &Path) -> io::Result<File> {
+        let path = path.to_owned();
+        self.in_time(move || open(&path))
+    }
+
+    /// What a file system in a program's hands may never answer.
+    fn in_time<T: Send + 'static>(
+        &self,
+        what: impl FnOnce() -> io::Result<T> + Send + 'static,
+    ) -> io::Result<T> {
         let (sender, receiver) = mpsc::channel();
-        let (rights, path) = (self.clone(), path.to_owned());
+        let rights = self.clone();
         // In a thread of its own, which never gets its rights back.
         let reader = std::thread::Builder::new().name("dwell-read".into());
-        reader.spawn(move || sender.send(rights.take().and_then(|()| whole(&path, most_bytes))))?;
+        reader.spawn(move || sender.send(rights.take().and_then(|()| what())))?;
         receiver.recv_timeout(WITHIN).unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))
     }
 
@@ -288,9 +307,12 @@ mod tests {
         }
         assert_eq!(Rights::own().read(&secret, 9).unwrap(), b"text");
         assert_eq!(Rights::own().read(&secret, 3).unwrap_err().kind(), ErrorKind::FileTooLarge);
+        assert!(Rights::own().open(&secret).is_ok());
         if rustix::process::geteuid().is_root() {
             assert_eq!(nobody().read(&open, 9).unwrap(), b"text");
             assert_eq!(nobody().read(&secret, 9).unwrap_err().kind(), ErrorKind::PermissionDenied);
+            assert!(nobody().open(&open).is_ok());
+            assert_eq!(nobody().open(&secret).unwrap_err().kind(), ErrorKind::PermissionDenied);
             // A group of theirs counts, and one of dwell's does not.
             chown(&secret, None, Some(7)).unwrap();
             fs::set_permissions(&secret, fs::Permissions::from_mode(0o640)).unwrap();

@@ -42,6 +42,10 @@ pub(super) fn histogram(text: &str) -> Result<Comparable, Error> {
             break;
         }
         if first == "Index" {
+            // Rows above it have the columns of another histogram.
+            if !columns.is_empty() {
+                return Err(wrong("a second line begins with Index: a file is of one run".to_owned()));
+            }
             columns = words.map(column).collect::<Result<_, _>>().map_err(wrong)?;
             continue;
         }

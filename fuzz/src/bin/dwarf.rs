@@ -1,0 +1,4 @@
+//! Symbols and debug information of ELF files.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| code::fuzzed::dwarf(bytes));

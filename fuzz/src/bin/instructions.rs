@@ -1,0 +1,4 @@
+//! Machine code: loads, listings.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| dwell_fuzz::instructions(bytes));

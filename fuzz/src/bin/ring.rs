@@ -1,0 +1,4 @@
+//! Records of the kernel half.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| observe::fuzzed::ring(bytes));
