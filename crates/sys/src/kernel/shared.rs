@@ -64,8 +64,8 @@ impl Deref for SharedWords {
 
     fn deref(&self) -> &[AtomicU64] {
         // SAFETY: `map` made a readable and writable mapping of at least `count` words,
-        // page-aligned, which lives as long as `self`, or there are no words; any bits are a valid AtomicU64, and writes
-        // of others are atomic.
+        // page-aligned, which lives as long as `self`, or there are no words; any bits are a valid
+        // AtomicU64, and writes of others are atomic.
         unsafe { slice::from_raw_parts(self.base.as_ptr(), self.count) }
     }
 }

@@ -56,8 +56,8 @@ impl Drain {
         of_waits
     }
 
-    /// Unmaps what the kernel half writes: 24 MiB with two CPUs. What comes after the last record is
-    /// the reading of names, which takes memory of its own.
+    /// Unmaps what the kernel half writes: 24 MiB with two CPUs. What comes after the last record
+    /// is the reading of names, which takes memory of its own.
     pub(super) fn close(&mut self) {
         self.buffers.close();
         self.stack_ring = None;
