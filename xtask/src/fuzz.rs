@@ -181,8 +181,8 @@ fn figures(log: &str) -> Figures {
         };
         let number = |after| word(after).and_then(|number| number.parse::<u64>().ok());
         // `#1024  NEW  cov: 300 ft: 900 corp: 40/2Kb ...`
-        if line.starts_with('#') {
-            let done = line[1..].split_ascii_whitespace().next().and_then(|number| number.parse().ok());
+        if let Some(rest) = line.strip_prefix('#') {
+            let done = rest.split_ascii_whitespace().next().and_then(|number| number.parse().ok());
             figures.inputs = done.unwrap_or(figures.inputs);
             figures.edges = number(" cov: ").unwrap_or(figures.edges);
             figures.features = number(" ft: ").unwrap_or(figures.features);
