@@ -102,6 +102,7 @@ fn hold_all(
                 beside: first_beside[at] ^ (round % 2 == 1),
                 pairs,
                 all_ways: false,
+                apart: false,
                 urls: Vec::new(),
                 server: Served::default(),
             };
