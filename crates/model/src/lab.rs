@@ -54,12 +54,24 @@ pub struct LabRun {
     /// Where the slow and the fast one had their CPU time, in this order, as far as they were run.
     #[serde(default)]
     pub profiles: Vec<LabProfile>,
+    /// What the parts of the ways take, each timed by itself, where they have any.
+    #[serde(default)]
+    pub apart: Vec<LabPart>,
     /// The size of a whole job of which the programs do a part.
     #[serde(default)]
     pub whole_size: Option<u64>,
     /// Why it ended before all was held: what was held by then stands.
     #[serde(default)]
     pub ended_early: Option<String>,
+}
+
+/// A part of what the ways of a pair do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LabPart {
+    /// What it does: `read, from memory`.
+    pub what: String,
+    /// The median wall clock of several runs of it, for each way, the slow one first.
+    pub wall_ns: Vec<Ns>,
 }
 
 /// Where a run had its CPU time: the longest first.

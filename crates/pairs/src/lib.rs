@@ -89,6 +89,15 @@ pub enum Need {
     Root,
 }
 
+/// A part of what a way does, timed by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// What it does, as a participle.
+    pub what: &'static str,
+    /// How long that took.
+    pub ns: u64,
+}
+
 /// A writing on latency, and the figures in it.
 #[derive(Debug, Clone, Copy)]
 pub struct Writing {
@@ -139,6 +148,19 @@ impl Pair {
     /// The way of that name.
     pub fn way(&self, name: &str) -> Option<&Way> {
         self.ways.iter().find(|way| way.name == name)
+    }
+
+    /// Whether its ways have parts that can be timed apart.
+    pub fn has_parts(&self) -> bool {
+        pairs::apart(self.name).is_some()
+    }
+
+    /// The parts of a way, each timed by itself, in the current directory; none where it has none.
+    ///
+    /// # Errors
+    /// What the system refused.
+    pub fn parts(&self, way: &Way) -> io::Result<Vec<Part>> {
+        pairs::apart(self.name).map_or_else(|| Ok(Vec::new()), |apart| apart(way.name))
     }
 
     /// The text of the function that does it this way.

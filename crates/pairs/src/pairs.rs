@@ -46,7 +46,18 @@ mod spins;
 mod switches;
 mod syncs;
 
-use crate::Pair;
+use crate::{Pair, Part};
+use std::io;
+
+/// Times the parts of a way apart.
+type Apart = fn(&str) -> io::Result<Vec<Part>>;
+
+/// Of the pair of that name, if its ways have any.
+pub(crate) fn apart(name: &str) -> Option<Apart> {
+    [small_files::PAIR.name, small_files_cold::PAIR.name]
+        .contains(&name)
+        .then_some(small_files::apart as Apart)
+}
 
 /// All of them: those of the writings, one for each other cause, healthy programs.
 pub static ALL: &[&Pair] = &[

@@ -23,6 +23,10 @@ const PROFILE_ROWS: usize = 6;
 /// Of a smaller share nothing is shown.
 const PROFILE_SHARE_MIN: f64 = 0.02;
 
+/// Lines of the diagnosis, and of the change where no parts were timed, on a screen.
+const DIAGNOSIS_LINES: usize = 9;
+const CHANGE_LINES: usize = 6;
+
 /// A pair in the list.
 #[derive(Debug)]
 pub struct Listed {
@@ -53,7 +57,7 @@ pub fn list(pairs: &[Listed], look: Look) -> String {
             table.row(vec![
                 (Ink::Bold, pair.name.to_owned()),
                 (Ink::Plain, pair.title.to_owned()),
-                (Ink::Plain, pair.cause.unwrap_or("none: it is healthy").to_owned()),
+                (Ink::Plain, pair.cause.unwrap_or("none").to_owned()),
                 (Ink::Dim, format!("{} {}", count(pair.size), pair.unit)),
             ]);
         }
@@ -86,6 +90,7 @@ pub fn pair(run: &LabRun, lesson: &Lesson, look: Look) -> String {
     if run.pair.cause.is_some() && !sitting.saved.is_empty() {
         parts.push(measured(sitting, run.whole_size, look));
     }
+    parts.push(apart(run, look));
     if let Some(why) = &run.ended_early {
         let text = format!("{why}: what follows is of what was held by then");
         parts.push(Line::new(look).add(Ink::Warn, &text).wrap(0));
@@ -96,6 +101,46 @@ pub fn pair(run: &LabRun, lesson: &Lesson, look: Look) -> String {
         parts.push(next(cause, &run.pair.name, look));
     }
     joined(&parts)
+}
+
+/// The same on a screen: the verdict whole, what leads to it as far as there is room.
+pub fn short_pair(run: &LabRun, look: Look) -> String {
+    let title = format!(": {}", run.pair.title);
+    let head = Line::new(look).add(Ink::Bold, &run.pair.name).add(Ink::Plain, &title);
+    let mut parts = vec![vec![head.cut()], cut(diagnosis(run, look), DIAGNOSIS_LINES, look)];
+    let has_cause = run.pair.cause.is_some();
+    if !run.change.is_empty() && has_cause && run.apart.is_empty() {
+        parts.push(cut(change(run, look), CHANGE_LINES, look));
+    }
+    if has_cause && !run.sitting.saved.is_empty() {
+        let heading = Line::new(look).add(Ink::Bold, "measured");
+        let table = walls(&run.sitting, run.whole_size, look);
+        parts.push(std::iter::once(heading).chain(table).collect());
+    }
+    parts.push(apart(run, look));
+    let mut verdict = verdict(run, look);
+    if let Some(why) = &run.ended_early {
+        verdict.extend(Line::new(look).pad_to(GAP).add(Ink::Warn, why).wrap(GAP));
+    }
+    parts.push(verdict);
+    let next = match &run.pair.cause {
+        Some(cause) => {
+            format!("next: dwell explain {cause}; -v: profiles, the whole change, and what it teaches")
+        }
+        None => "-v: profiles, and what it teaches".to_owned(),
+    };
+    parts.push(vec![Line::new(look).add(Ink::Dim, &next)]);
+    joined(&parts)
+}
+
+/// The first of these lines, so many at most, with one that says how many more there are.
+fn cut(mut lines: Vec<Line>, most: usize, look: Look) -> Vec<Line> {
+    if lines.len() > most {
+        let more = format!("{} {} more lines", look.rest(), lines.len() + 1 - most);
+        lines.truncate(most - 1);
+        lines.push(Line::new(look).pad_to(GAP).add(Ink::Dim, &more));
+    }
+    lines
 }
 
 /// What to read next, and what to do with it.
@@ -236,6 +281,12 @@ fn measured(sitting: &Sitting, whole_size: Option<u64>, look: Look) -> Vec<Line>
     let fast = sitting.commands.get(1).map(|command| words(command)).unwrap_or_default();
     let slow = sitting.commands.first().map(|command| words(command)).unwrap_or_default();
     let mut lines = heading("measured", &format!("dwell compare '{slow}' '{fast}'"), look);
+    lines.extend(walls(sitting, whole_size, look));
+    lines
+}
+
+/// The table of that.
+fn walls(sitting: &Sitting, whole_size: Option<u64>, look: Look) -> Vec<Line> {
     let wall = |at: usize| sitting.wall_ns.get(at).copied().flatten().map_or("-".to_owned(), duration);
     let mut columns = vec![text("", 16, 0), figure("wall", 0), figure("saves", 0)];
     columns.extend(whole_size.map(|_| figure("whole job", 0)));
@@ -256,12 +307,34 @@ fn measured(sitting: &Sitting, whole_size: Option<u64>, look: Look) -> Vec<Line>
         }
         table.row(row);
     }
-    lines.extend(table.lines());
+    let mut lines = table.lines();
     if let Some(size) = whole_size {
         let text = format!("whole job: {} {} at the same rate", count(size), sitting.unit);
         lines.extend(Line::new(look).pad_to(GAP).add(Ink::Dim, &text).wrap(GAP));
     }
     lines
+}
+
+/// What the slow and the fast way take for each part of the work.
+fn apart(run: &LabRun, look: Look) -> Vec<Line> {
+    if run.apart.is_empty() {
+        return Vec::new();
+    }
+    let columns = vec![text("", 24, 0), figure("slow", 0), figure("fast", 0), figure("times", 0)];
+    let mut table = Table::new(look, "part", columns);
+    for part in &run.apart {
+        let [slow_ns, fast_ns, ..] = part.wall_ns[..] else { continue };
+        let times = slow_ns as f64 / fast_ns.max(1) as f64;
+        let times = format!("{times:.*}", usize::from(times < 10.0));
+        table.row(vec![
+            (Ink::Plain, part.what.clone()),
+            (Ink::Plain, duration(slow_ns)),
+            (Ink::Plain, duration(fast_ns)),
+            (Ink::Plain, times),
+        ]);
+    }
+    let heading = Line::new(look).add(Ink::Bold, "apart, each timed by itself: the median of 5 runs");
+    std::iter::once(heading).chain(table.lines()).collect()
 }
 
 fn of(saved: EstimateInterval, look: Look) -> String {
@@ -491,7 +564,7 @@ fn totals(score: &LabScore) -> Vec<String> {
 mod tests {
     use super::*;
     use model::coverage::Interval;
-    use model::lab::{LabPair, SCHEMA_LAB, SCHEMA_SCORE, ScoreTotal};
+    use model::lab::{LabPair, LabPart, SCHEMA_LAB, SCHEMA_SCORE, ScoreTotal};
     use model::recording::Host;
 
     const LOOK: Look = Look { width: 100, colour: false, unicode: true };
@@ -549,6 +622,7 @@ mod tests {
                 writing: Some(Writing { title: "A course".into(), theirs: "75 times".into() }),
             },
             profiles: Vec::new(),
+            apart: Vec::new(),
             whole_size: None,
             ended_early: None,
             change: ["-fn many() {", "+fn one() {", "     work()"].map(str::to_owned).to_vec(),
@@ -622,6 +696,25 @@ read next
     }
 
     #[test]
+    fn on_a_screen_the_verdict_is_whole_and_what_leads_to_it_is_cut() {
+        let mut run = run(0.5);
+        run.sitting.slow.findings.extend([finding("hot-code"), finding("hot-code")]);
+        run.change = (0..20).map(|line| format!("+line {line}")).collect();
+        let page = short_pair(&run, LOOK);
+        for part in [
+            "change\n  +line 0\n  +line 1\n  +line 2\n  +line 3\n  … 16 more lines\n",
+            "  right: the measured saving, 50 %, lies in the predicted 40–60 %\n",
+            "  many files  800 ms\n",
+            "\nnext: dwell explain small-files;",
+        ] {
+            assert!(page.contains(part), "{part:?} in\n{page}");
+        }
+        run.apart = (0..4).map(|_| LabPart { what: "read".to_owned(), wall_ns: vec![9, 3] }).collect();
+        let page = short_pair(&run, LOOK);
+        assert!(page.lines().count() <= 28, "{page}");
+    }
+
+    #[test]
     fn both_profiles_are_side_by_side_and_a_whole_job_is_told() {
         let share = |name: &str, share| LabShare { name: name.to_owned(), share };
         let of = |functions: &[LabShare]| LabProfile { functions: functions.to_vec(), lines: Vec::new() };
@@ -635,6 +728,21 @@ read next
             ["malloc 60 % -", "main\\x1b - 90 %", &whole, "whole job: 10,000,000 files at the same rate"]
         {
             assert!(words.contains(part), "{part:?} in\n{page}");
+        }
+    }
+
+    #[test]
+    fn parts_that_were_timed_apart_are_a_row_each() {
+        let mut run = run(0.5);
+        let part = |what: &str, wall_ns| LabPart { what: what.to_owned(), wall_ns };
+        run.apart = vec![
+            part("read, from memory", vec![8_000_000, 2_500_000]),
+            part("read\u{1b}", vec![524_000_000, 1_000_000]),
+        ];
+        let page = pair(&run, &Lesson { text: "" }, LOOK);
+        let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        for row in ["part slow fast times", "memory 8.00 ms 2.50 ms 3.2", "read\\x1b 524 ms 1.00 ms 524"] {
+            assert!(words.contains(row), "{row:?} in\n{page}");
         }
     }
 

@@ -71,6 +71,12 @@ impl<'a> Gone<'a> {
         let most = if number >= NEARLY_ALL { 1.0 } else { (2.0 * usual).min(1.0) };
         Self { row, calls, part: (number * usual, number * most) }
     }
+
+    /// Between so many of them: what goes along is that of the most.
+    pub(super) fn between(row: &'a CallRow, least: u64, most: u64) -> Self {
+        let (least, most) = (Self::of(row, least), Self::of(row, most.max(least)));
+        Self { part: (least.part.0, most.part.1), ..most }
+    }
 }
 
 impl Evidence<'_> {

@@ -26,7 +26,7 @@ pub(super) const PRESSURE_SHARE_MIN: f64 = 0.01;
 const SWAPPED_PAGES_PER_S_MIN: f64 = 100.0;
 /// A rate is steady when its steps vary by no more than this part of their mean, after a tenth of
 /// them at either end of the order is left out; when there are enough of them; and when it is no
-/// trickle.
+/// trickle. Steps in which a transfer begins or ends do not count: they have a part of it.
 const STEADY_VARIATION_MAX: f64 = 0.1;
 const STEADY_STEPS_MIN: usize = 5;
 const STEADY_BITS_PER_S_MIN: f64 = 100_000.0;
@@ -90,13 +90,22 @@ fn steady_link(link: &LinkSeries, grid: &Grid) -> Option<SeriesVerdict> {
     Some(SeriesVerdict::LinkSteady { name: link.name.clone(), carried_bits_per_s: rounded(mean, 0) })
 }
 
+/// Whether a run has too few steps to tell a rate that does not change.
+pub(super) fn too_short_for_rates(grid: &Grid) -> bool {
+    grid.len() < STEADY_STEPS_MIN + 2
+}
+
 /// Bits of payload per second, where a link carried the same all the time that it carried
 /// something, for half of the wall or more.
 pub(super) fn steady_bits_per_s(link: &LinkSeries, grid: &Grid) -> Option<f64> {
     let rates = &link.payload_bits_per_s;
     let most = rates.iter().copied().fold(0.0, f64::max);
     let carries = |step: usize| rates[step] >= most / 2.0;
-    let mut steady: Vec<f64> = rates.iter().copied().filter(|rate| *rate >= most / 2.0).collect();
+    // Where the one before or after carries nothing, the transfer began or ended within the step;
+    // so it may have in the first step and in the last one.
+    let within = |step: &usize| (step - 1..=step + 1).all(carries);
+    let mut steady: Vec<f64> =
+        (1..rates.len().saturating_sub(1)).filter(within).map(|step| rates[step]).collect();
     steady.sort_by(f64::total_cmp);
     let steady = &steady[steady.len() / 10..steady.len() - steady.len() / 10];
     let count = steady.len() as f64;

@@ -190,9 +190,10 @@ impl Evidence<'_> {
                     hi: (ns.hi as f64 * share.hi).ceil() as Ns,
                 };
                 let more_ns = self.passed_ns(self.account_ns(State::on_cpu).saturating_sub(all.path_ns.hi));
+                let (path, saved) = (longer(all.path_ns, more_ns), longer(all.saved_ns, more_ns));
                 Some(Times {
-                    path_ns: of(longer(all.path_ns, more_ns)),
-                    saved_ns: of(longer(all.saved_ns, more_ns)),
+                    path_ns: of(path),
+                    saved_ns: of(longer(saved, self.held_by_sleeps_ns(path, saved))),
                     least_ns: of(all.least_ns),
                 })
             }
@@ -227,7 +228,20 @@ impl Evidence<'_> {
             _ => 0,
         };
         let more_ns = self.passed_ns(account_ns.saturating_sub(path.hi));
-        Some([longer(path, more_ns), longer(saved, more_ns), alone])
+        let (path, saved) = (longer(path, more_ns), longer(saved, more_ns));
+        let held_ns = self.held_by_sleeps_ns(path, saved);
+        Some([path, longer(saved, held_ns), alone])
+    }
+
+    /// So much more may be saved of a site than its clock says, since a thread of the path slept
+    /// meanwhile. Who sleeps and looks, and waits for another one only at last, takes over that
+    /// one's path then; but by its own clock it would be there no earlier than its sleeps end.
+    /// Nothing that was seen says that it needed them.
+    fn held_by_sleeps_ns(&self, path: Interval, saved: Interval) -> Ns {
+        let is_on_path = |thread: &&ThreadLedger| self.path.iter().any(|step| step.tid == thread.tid);
+        let slept = self.threads.iter().filter(is_on_path).filter_map(|thread| thread.timed_waits);
+        let slept_ns = slept.map(|timed| timed.others_running_ns() + timed.others_waiting_ns).max();
+        path.hi.saturating_sub(saved.hi).min(slept_ns.unwrap_or(0))
     }
 
     /// So much that the account has and a clock has not, as far as it is time that a thread let
@@ -419,9 +433,11 @@ pub(super) fn on_path(evidence: &Evidence<'_>, state: State, waited_ns: Ns) -> I
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::file_samples::step;
     use crate::judge::samples::{run, sites};
-    use model::Profile;
     use model::recording::Tier;
+    use model::run::TimedWaits;
+    use model::{Profile, Reason, Step};
 
     const MS: Ns = 1_000_000;
 
@@ -462,6 +478,30 @@ mod tests {
         let saving = evidence.saving(&goes, ALL, Known::Counted);
         let ns = saving.value().expect("the account has it").ns;
         assert_eq!((ns.lo, ns.hi), (320 * MS, 500 * MS), "400 of 800 ms are half");
+    }
+
+    #[test]
+    fn who_slept_and_looked_may_be_as_early_as_the_one_that_it_waits_for_at_last() {
+        // Its child is in the run queue for 800 ms; it looks for it now and then for 700 of these,
+        // and waits for the rest. By its clock only that rest can go.
+        let mut run = run(&[(State::User, 200 * MS), (State::Runqueue, 800 * MS)]);
+        let clocks = sites(&run, &[(Site::State(State::Runqueue), [800 * MS, 100 * MS, 100 * MS])]);
+        let queue = Interval { lo: 800 * MS, hi: 800 * MS };
+        let goes = Goes::Sites(vec![Site::State(State::Runqueue)], queue);
+        let saves = |run: &model::Run| {
+            let profile = Profile::default();
+            let evidence = Evidence::of(Tier::Bpf, run, &profile).with(&clocks);
+            let ns = evidence.saving(&goes, ALL, Known::Bounded).value().expect("there is a clock").ns;
+            (ns.lo, ns.hi)
+        };
+        assert_eq!(saves(&run), (100 * MS, 100 * MS), "a wait for another thread, all the time");
+        let slept = TimedWaits { times: 7, total_ns: 700 * MS, ..TimedWaits::default() };
+        let tid = run.threads[0].tid;
+        run.threads[0].timed_waits = Some(TimedWaits { others_runnable_ns: 600 * MS, ..slept });
+        run.path = vec![Step { tid, ..step(State::Runqueue, Reason::None, 800 * MS) }];
+        assert_eq!(saves(&run), (100 * MS, 700 * MS), "its child was under way for 600 of the 700 ms");
+        run.path[0].tid = tid + 1;
+        assert_eq!(saves(&run), (100 * MS, 100 * MS), "a thread that the end did not wait for");
     }
 
     #[test]

@@ -41,17 +41,40 @@ pub(super) fn asked_again(row: &CallRow) -> u64 {
     paths.map_or(0, |paths| paths.again.saturating_sub(paths.again_failed))
 }
 
+/// As many of these calls as there may have been: of what was not found again, at least one call of
+/// each path in the sample was the first one. A call whose path was asked for before by a call that
+/// is not in the sample is not found.
+pub(super) fn asked_again_max(row: &CallRow) -> u64 {
+    let Some(paths) = row.results.value().and_then(|results| results.paths.as_ref()) else { return 0 };
+    let others = row.calls.saturating_sub(paths.again);
+    let stands_for = row.calls as f64 / paths.sample.max(1) as f64;
+    let first = (others as f64 / stands_for.max(1.0)).ceil() as u64;
+    row.calls.saturating_sub(first.max(row.errors)).max(asked_again(row))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::judge::file_samples::{call, moving};
-    use model::run::ErrorRow;
+    use model::run::{ErrorRow, PathsRow, ResultsRow};
 
     #[test]
     fn calls_below_a_kib_are_small() {
         let row = moving("read", 1_000_000, &[(1, 40), (512, 2), (1024, 7), (65_536, 9)]);
         assert_eq!(moved(&row), Seen::Value(Moved { bytes: 1_000_000, small: 42 }));
         assert!(matches!(moved(&call("read", 5, 0, 5)), Seen::Unseen(_)));
+    }
+
+    #[test]
+    fn of_a_sample_all_but_its_own_paths_may_have_been_asked_for_again() {
+        let mut row = call("newfstatat", 1000, 0, 0);
+        let mut most = |sample| {
+            let paths = PathsRow { sample, again: 800, again_failed: 0, most: Vec::new() };
+            row.results = Seen::Value(ResultsRow { paths: Some(paths), ..ResultsRow::default() });
+            asked_again_max(&row)
+        };
+        assert_eq!(most(1000), 800, "every call was looked at");
+        assert_eq!(most(100), 980, "20 paths in the sample");
     }
 
     #[test]

@@ -40,6 +40,10 @@ pub(crate) struct LabArgs {
     #[arg(long, value_name = "WAY", requires = "name", conflicts_with_all = ["beside", "pairs", "dir"])]
     pub(crate) run: Option<String>,
 
+    /// Time the parts of that way, each by itself, and print them
+    #[arg(long, requires = "run", hide = true)]
+    pub(crate) apart: bool,
+
     /// The port of the server that the program talks to
     #[arg(long, value_name = "PORT", requires = "run", default_value_t = 0)]
     pub(crate) port: u16,

@@ -117,6 +117,12 @@ fn run(pair: &Pair, way: &str, args: &LabArgs) -> anyhow::Result<u8> {
     }
     if env::var_os(bench::IN_PLACE).is_some() {
         sys::signals::unblock();
+        if args.apart {
+            let parts = pair.parts(way).map_err(room)?;
+            let lines = parts.iter().map(|part| format!("{} {}\n", part.ns, part.what));
+            output::to_stdout(lines.collect::<String>())?;
+            return Ok(0);
+        }
         way.run(&setting).map_err(room).with_context(|| format!("{} {}", pair.name, way.name))?;
         return Ok(0);
     }
@@ -184,6 +190,7 @@ fn one(pair: &'static Pair, args: &LabArgs) -> anyhow::Result<u8> {
         beside: args.beside,
         pairs: args.pairs.unwrap_or(PAIRS),
         all_ways: true,
+        apart: true,
         urls: args.urls.clone(),
         server: Served { latency_ms: args.latency, rate: args.rate },
     };
@@ -203,6 +210,7 @@ fn one(pair: &'static Pair, args: &LabArgs) -> anyhow::Result<u8> {
         change: change(pair),
         sitting: held.sitting,
         profiles: held.profiles,
+        apart: held.apart,
         whole_size: WHOLE_JOBS.iter().find(|(name, _)| *name == pair.name).map(|(_, size)| *size),
         ended_early: held.ended_early,
     };

@@ -22,6 +22,13 @@ impl Render for LabResult {
         }
     }
 
+    fn screen(&self, look: Look) -> String {
+        match self {
+            LabResult::One(run, _) => lab::short_pair(run, look),
+            LabResult::Score(score) => report::fit(&lab::score(score, look), look),
+        }
+    }
+
     fn forms() -> &'static [Form<Self>] {
         const FORMS: &[Form<LabResult>] = &[
             Form::json(|result| match result {

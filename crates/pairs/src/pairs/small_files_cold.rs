@@ -9,7 +9,7 @@ pub(super) static PAIR: Pair = Pair {
     name: "small-files-cold",
     title: "the same, read from the disk and not from memory",
     cause: Some("small-files"),
-    size: Size { unit: "files", usual: 1_500, least: 1_100, most: 2_000 },
+    size: Size { unit: "files", usual: 1_000, least: 1_000, most: 2_000 },
     ways: &[
         Way { name: "many", what: "a file for each 10 kB", run: Run::Native(many) },
         Way { name: "one", what: "all of it in one file", run: Run::Native(one) },

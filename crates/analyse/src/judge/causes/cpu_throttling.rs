@@ -26,7 +26,8 @@ pub(super) static CAUSE: Cause = Cause {
                  limit), or remove it and give the group a weight (`cpu.weight`, CPU requests). A longer period lets short \
                  bursts pass. Or use as many threads as the quota has CPUs (`GOMAXPROCS`, `-j`).",
         part: "All of the throttled time goes. Counted: its beginning and its end were both seen; but where in its period a \
-               run begins is chance, so the next one may stand still in a period more or less. Beside others, what it \
+               run begins, and where in one it ends, is chance: the next one may stand still for a period more or less at either \
+               end. Beside others, what it \
                computes may have to share its CPU with what they have on each, where now it gets one at once.",
         assumes: "Without the quota a CPU is free for the program.",
     },
@@ -78,7 +79,7 @@ fn finding(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, share_ns: Interval
         saving: evidence
             .limited_by(&free)
             .saving(&goes, ALL, Known::Counted)
-            .map(|saving| Saving { ns: a_period_more_or_less(evidence, quota, saving.ns), ..saving }),
+            .map(|saving| Saving { ns: a_period_at_either_end(evidence, quota, saving.ns), ..saving }),
         evidence: periods.into_iter().collect(),
         assumes: vec![say!("without the quota a CPU is free")],
         verify: vec![say!("nr_throttled in cpu.stat of ").and(group()).and(say!(" no longer grows"))],
@@ -86,9 +87,10 @@ fn finding(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, share_ns: Interval
     }
 }
 
-/// The same in parts of a run that stands still in a period more, or in one less.
-fn a_period_more_or_less(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, ns: Interval) -> Interval {
-    let still_ns = quota.map_or(0, |quota| quota.period_ns.saturating_sub(quota.quota_ns));
+/// The same in parts of a run that stands still in a period more, or in one less, at its beginning
+/// and at its end: both are chance of this run, and of the one that it is held against.
+fn a_period_at_either_end(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, ns: Interval) -> Interval {
+    let still_ns = 2 * quota.map_or(0, |quota| quota.period_ns.saturating_sub(quota.quota_ns));
     let whole = evidence.whole_ns as f64;
     let part = |saved_ns: Ns, whole_ns: f64| (saved_ns as f64 * whole / whole_ns.max(1.0)) as Ns;
     Interval {
@@ -139,8 +141,8 @@ mod tests {
         let clocks = sites(&run, &[(Site::State(State::Throttled), [800 * MS; 3])]);
         let diagnosis = judged(&run, &clocks);
         let finding = found(&diagnosis, "cpu-throttling").expect("it is there");
-        // Of a run of 920 ms 720, and 880 of one of 1080: it stands still for 80 ms of a period.
-        assert_eq!(saves(finding), (782_608_695, 814_814_814));
+        // Of a run of 840 ms 640, and 960 of one of 1160: it stands still for 80 ms of a period.
+        assert_eq!(saves(finding), (761_904_761, 827_586_206));
     }
 
     #[test]

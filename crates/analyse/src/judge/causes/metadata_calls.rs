@@ -6,7 +6,7 @@ use crate::judge::Evidence;
 use crate::judge::along::Along;
 use crate::judge::file_calls::{ASKS, Gone, LISTS, OPENS, part_of_all};
 use crate::judge::predict::{Goes, Kind};
-use crate::judge::results::{asked_again, moved, not_there};
+use crate::judge::results::{asked_again, asked_again_max, moved, not_there};
 use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
 use model::run::{CallRow, PathRow};
@@ -44,7 +44,8 @@ pub(super) static CAUSE: Cause = Cause {
                the kind go, since who has listed the directory has no need of them; entering \
                and leaving the kernel goes along, and the functions that mostly make these calls. Of a listing none to all of \
                the questions go, with as much of the program's own code as they are of all calls; whether they can is assumed. Of \
-               paths again all but the first of each go, with the closing of what was opened.",
+               paths again all but the first of each go, with the closing of what was opened: at least as many as a sample of the \
+               calls shows, and at most all but one for each path in that sample, since a call before it need not be in it.",
         assumes: "The program does not need to know that these files are missing each time that it asks; of a listing, no more \
                   than names and kinds; of paths again, that files stay what they are, or that the program is told when they change.",
     },
@@ -93,10 +94,12 @@ fn again(evidence: &Evidence<'_>, failing: &[(usize, &CallRow)]) -> Option<Findi
     // A directory that is listed again may have other entries. Each listing ends with nothing.
     let lists = evidence.calls_named(LISTS);
     let lists: u64 = lists.iter().filter_map(|(_, row)| Some(row.results.value()?.zeros)).sum();
-    let asked_again = |row: &CallRow| match &*row.name.name {
-        name if OPENS.contains(&name) => asked_again(row).saturating_sub(lists),
-        _ => asked_again(row),
+    let but_lists = |row: &CallRow, calls: u64| match &*row.name.name {
+        name if OPENS.contains(&name) => calls.saturating_sub(lists),
+        _ => calls,
     };
+    let asked_again = |row: &CallRow| but_lists(row, asked_again(row));
+    let asked_again_max = |row: &CallRow| but_lists(row, asked_again_max(row));
     let rows = [ASKS, OPENS].into_iter().flat_map(|names| evidence.calls_named(names));
     let is_again = |(place, row): &(usize, &CallRow)| {
         let again = asked_again(row);
@@ -107,21 +110,23 @@ fn again(evidence: &Evidence<'_>, failing: &[(usize, &CallRow)]) -> Option<Findi
     let mut rows: Vec<(usize, &CallRow)> = rows.filter(is_again).collect();
     rows.sort_by_key(|(place, row)| (Reverse(row.total_ns), *place));
     let (place, most) = *rows.first()?;
-    let mut gone: Vec<Gone<'_>> = rows.iter().map(|(_, row)| Gone::of(row, asked_again(row))).collect();
-    let opens: u64 = rows
-        .iter()
-        .filter(|(_, row)| OPENS.contains(&&*row.name.name))
-        .map(|(_, row)| asked_again(row))
-        .sum();
-    if opens > 0 {
+    let mut gone: Vec<Gone<'_>> =
+        rows.iter().map(|(_, row)| Gone::between(row, asked_again(row), asked_again_max(row))).collect();
+    let opens = rows.iter().filter(|(_, row)| OPENS.contains(&&*row.name.name));
+    let (opened, opened_max) =
+        opens.fold((0, 0), |(least, most), (_, row)| (least + asked_again(row), most + asked_again_max(row)));
+    if opened_max > 0 {
         let closes = evidence.calls_named(&["close"]).into_iter();
-        gone.extend(closes.map(|(_, row)| Gone::of(row, opens)));
+        gone.extend(closes.map(|(_, row)| Gone::between(row, opened, opened_max)));
     }
     let part = part_of_all(&gone);
     let goes = evidence.without(&gone, Along::Makers, Kind::Cpu);
     let names: Vec<_> = gone.iter().map(|gone| &gone.row.name).collect();
     let asked: Vec<_> = rows.iter().map(|(_, row)| &row.name).collect();
-    let total_ns: Ns = gone.iter().map(|gone| (gone.part.1 * gone.row.total_ns as f64) as Ns).sum();
+    let closed = gone[rows.len()..].iter().map(|gone| (gone.row, opened));
+    let seen = rows.iter().map(|(_, row)| (*row, asked_again(row))).chain(closed);
+    let total_ns: Ns =
+        seen.map(|(row, calls)| (Gone::of(row, calls).part.1 * row.total_ns as f64) as Ns).sum();
     let of_all = |(_, row): &(usize, &CallRow)| {
         say!(
             Name(row.name.to_string()),

@@ -3,7 +3,7 @@
 use super::{Cause, Manual, Outcome, peers};
 use crate::grid::Grid;
 use crate::judge::Evidence;
-use crate::judge::limits::{LINK_LIMIT_SHARE, steady_bits_per_s};
+use crate::judge::limits::{LINK_LIMIT_SHARE, steady_bits_per_s, too_short_for_rates};
 use crate::judge::predict::{Part, faster};
 use model::finding::{CauseName, Finding, Known, Place};
 use model::peers::ConnectionRow;
@@ -53,6 +53,10 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             Seen::Unseen(why) => return Outcome::Unavailable(why.clone()),
         };
         let Some(full) = link(evidence, series, bytes(of)) else {
+            if too_short_for_rates(&Grid::of(series, evidence.wall_ns)) {
+                let why = "the run is too short to tell the rate of a link (7 steps of 100 ms)";
+                return Outcome::Unavailable(why.to_owned());
+            }
             return Outcome::RuledOut(
                 say!("no link carries ").and(peers::name(of)).and(say!(" at a steady rate")),
             );
@@ -192,6 +196,14 @@ mod tests {
     }
 
     #[test]
+    fn steps_in_which_the_transfer_begins_or_ends_say_nothing_of_its_rate() {
+        let steady = [0.0, 6.0, 10.0, 10.0, 10.0, 10.0, 10.0, 7.0, 0.0, 0.0];
+        assert!(found(&judge(&of(787_500, steady)), "network-throughput").is_some());
+        let dips = [0.0, 6.0, 10.0, 7.0, 10.0, 7.0, 10.0, 7.0, 0.0, 0.0];
+        assert!(ruled_out(&judge(&of(787_500, dips)), "network-throughput"));
+    }
+
+    #[test]
     fn requests_and_the_bytes_of_others_are_none() {
         assert!(ruled_out(&judge(&of(65_535, [10.0; 10])), "network-throughput"));
         assert!(ruled_out(&judge(&of(620_000, [10.0; 10])), "network-throughput"), "others have most of it");
@@ -201,9 +213,15 @@ mod tests {
     fn a_run_too_short_for_rates_cannot_tell() {
         let mut run = of(1_250_000, [10.0; 10]);
         run.series = Seen::unseen("the run is too short");
-        let diagnosis = judge(&run);
-        assert!(
+        let cannot = |run: &Run| {
+            let diagnosis = judge(run);
             !ruled_out(&diagnosis, "network-throughput") && found(&diagnosis, "network-throughput").is_none()
-        );
+        };
+        assert!(cannot(&run));
+        let mut of = series(Vec::new());
+        of.links = Seen::Value(vec![link("eth0", &[10e6; 6])]);
+        of.step_ns = 1000 * MS / 6 + 1;
+        run.series = Seen::Value(of);
+        assert!(cannot(&run), "four of its six steps are within the transfer");
     }
 }

@@ -28,8 +28,8 @@ pub(super) static CAUSE: Cause = Cause {
                  pipe or an eventfd, `inotify` for a file, `pidfd_open` and `poll` for a process. Where that is not possible, sleep \
                  for less.",
         part: "All time of the path in these sleeps while nothing else of the program was under way, A. Counted; but when in a sleep \
-               its event comes is chance, so another run may have the root of A·p/6 more or less (the standard deviation of what \
-               is left of sleeps of length p). Where others slept as well, that much less is certain.",
+               its event comes is chance, so four of five other runs have up to 1.28 times the root of A·p/6 more or less (the \
+               standard deviation of what is left of sleeps of length p). Where others slept as well, that much less is certain.",
         assumes: "What the program sleeps for is what the others do.",
     },
     explains: &[],
@@ -144,12 +144,16 @@ fn finding(evidence: &Evidence<'_>, place: usize, wait: &WaitRow, share: f64, ch
     }
 }
 
+/// So many standard deviations on both sides have four of five of what is normally distributed.
+const FOUR_OF_FIVE: f64 = 1.2816;
+
 /// What goes: not more than sleeps save in all; and where others slept as well, that may be what it
 /// waited for.
 fn alone(evidence: &Evidence<'_>, wait: &WaitRow) -> Interval {
     let saved = evidence.site(&Site::State(State::Sleep)).and_then(|times| times.saved_ns.value().copied());
     let saved = saved.unwrap_or(Interval { lo: wait.path_ns, hi: wait.total_ns });
-    let chance_ns = (wait.path_ns as f64 * wait.p50_ns as f64 / 6.0).sqrt() as Ns;
+    let deviation = (wait.path_ns as f64 * wait.p50_ns as f64 / 6.0).sqrt();
+    let chance_ns = (FOUR_OF_FIVE * deviation) as Ns;
     let lo = wait.path_ns.saturating_sub(beside(evidence) + chance_ns);
     Interval { lo: lo.min(saved.lo), hi: (wait.path_ns + chance_ns).min(saved.hi) }
 }
@@ -173,8 +177,8 @@ mod tests {
 
     const MS: Ns = 1_000_000;
 
-    /// The root of 400 ms times 50 ms by 6.
-    const CHANCE_NS: Ns = 57_735_026;
+    /// 1.2816 times the root of 400 ms times 50 ms by 6.
+    const CHANCE_NS: Ns = 73_993_210;
 
     /// A second of sleeps; for so much of it others work, and the rest is on the path.
     fn of(sleeps: u64, others_ns: Ns) -> Run {

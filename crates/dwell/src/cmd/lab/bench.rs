@@ -10,8 +10,9 @@ use crate::private;
 use crate::progress::ProgressLine;
 use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
+use model::Ns;
 use model::compare::commands::Comparison;
-use model::lab::{LabPair, LabProfile, Observed, Sitting, Writing};
+use model::lab::{LabPair, LabPart, LabProfile, Observed, Sitting, Writing};
 use model::wake::load::Load;
 use pairs::server::Service;
 use pairs::{Need, Pair, Run, Served, Setting, Way};
@@ -29,6 +30,9 @@ pub(super) const IN_PLACE: &str = "DWELL_LAB_IN_PLACE";
 /// No pair takes longer.
 const LONGEST: Duration = Duration::from_secs(600);
 
+/// Runs of each way whose parts are timed: an odd number, so that one is the median.
+const APART_RUNS: u32 = 5;
+
 /// What is asked of a sitting.
 pub(super) struct Asked {
     pub(super) size: u64,
@@ -36,6 +40,8 @@ pub(super) struct Asked {
     pub(super) pairs: u32,
     /// Compare the further ways too.
     pub(super) all_ways: bool,
+    /// Time the parts of the ways too, where they have any.
+    pub(super) apart: bool,
     /// The user's, in place of what the server has.
     pub(super) urls: Vec<String>,
     /// How the server is to be.
@@ -47,6 +53,8 @@ pub(super) struct Held {
     pub(super) sitting: Sitting,
     /// Of the slow and the fast program, as far as they were run.
     pub(super) profiles: Vec<LabProfile>,
+    /// The parts of the ways.
+    pub(super) apart: Vec<LabPart>,
     /// Why not all of it was held.
     pub(super) ended_early: Option<String>,
 }
@@ -222,6 +230,11 @@ impl<'a, 's> Bench<'a, 's> {
                 }
             }
         }
+        let mut apart = Vec::new();
+        if asked.apart && pair.has_parts() && !self.stop.asked() {
+            tell("the parts of both");
+            apart = self.apart(&commands)?;
+        }
         if let Some(others) = others {
             drop(others.stop());
         }
@@ -243,7 +256,46 @@ impl<'a, 's> Bench<'a, 's> {
             outcome,
         };
         let ended_early = (!is_whole).then(|| "a signal ended it".to_owned());
-        Ok(Some(Held { sitting, profiles, ended_early }))
+        Ok(Some(Held { sitting, profiles, apart, ended_early }))
+    }
+
+    /// The parts of these ways, each timed by itself, in runs by turns: the medians. Empty if a
+    /// signal ended it.
+    fn apart(&self, commands: &[Vec<String>]) -> anyhow::Result<Vec<LabPart>> {
+        let mut times: Vec<(String, Vec<Vec<Ns>>)> = Vec::new();
+        let path = self.results.path().join("parts");
+        for _ in 0..APART_RUNS {
+            for (way, words) in commands.iter().enumerate() {
+                let file = File::create(&path).context("cannot make a file")?;
+                let mut program = Command::new(&words[0]);
+                program.args(&words[1..]).arg("--apart").current_dir(self.directory.path());
+                program.env(IN_PLACE, "1").stdin(Stdio::null()).stdout(file);
+                let program = program.spawn().context("cannot start the program")?;
+                let status = child::wait(self.stop, program)?;
+                if self.stop.asked() {
+                    return Ok(Vec::new());
+                }
+                if status != Some(0) {
+                    bail!("a program of the lab failed when its parts were timed");
+                }
+                let text = fs::read_to_string(&path).with_context(|| format!("cannot read {path:?}"))?;
+                for (at, line) in text.lines().enumerate() {
+                    let (ns, what) = line.split_once(' ').context("a part has no name")?;
+                    if times.len() == at {
+                        times.push((what.to_owned(), vec![Vec::new(); commands.len()]));
+                    }
+                    times[at].1[way].push(ns.parse().context("a part has no time")?);
+                }
+            }
+        }
+        let median = |mut all: Vec<Ns>| {
+            all.sort_unstable();
+            all[all.len() / 2]
+        };
+        Ok(times
+            .into_iter()
+            .map(|(what, ways)| LabPart { what, wall_ns: ways.into_iter().map(median).collect() })
+            .collect())
     }
 
     /// The words that run a program one way.

@@ -87,6 +87,7 @@ fn hold_all(
     score.ended_early = None;
     let begun_ns = monotonic_ns();
     let rows = score.rows.len();
+    let first_beside = first_beside(score);
     let total = rows * score.rounds as usize;
     let had: usize = score.rows.iter().map(|row| row.sittings.len()).sum();
     for round in 0..score.rounds {
@@ -98,9 +99,10 @@ fn hold_all(
             let pair = named(&score.rows[at].pair.name)?;
             let asked = Asked {
                 size: drawn(&pair.size, score.seed, at, round),
-                beside: (at + round as usize) % 2 == 1,
+                beside: first_beside[at] ^ (round % 2 == 1),
                 pairs,
                 all_ways: false,
+                apart: false,
                 urls: Vec::new(),
                 server: Served::default(),
             };
@@ -175,6 +177,23 @@ impl Unfinished {
 
 fn not_held(score: &LabScore, at: usize) -> bool {
     score.not_held.iter().any(|(name, _)| *name == score.rows[at].pair.name)
+}
+
+/// Which pairs are beside busy loops in the first round, and in each other one after it: half of
+/// them, drawn; those that were held in it as they were.
+fn first_beside(score: &LabScore) -> Vec<bool> {
+    let held = |row: &ScoreRow| row.sittings.first().map(|sitting| sitting.beside);
+    let mut beside: Vec<bool> = score.rows.iter().map(|row| held(row) == Some(true)).collect();
+    // Other draws than those of the sizes.
+    let mut random = Random::new(!score.seed);
+    let mut drawn: Vec<(u64, usize)> = (0..score.rows.len()).map(|at| (random.bits(), at)).collect();
+    drawn.sort_unstable();
+    let missing = (beside.len() / 2).saturating_sub(beside.iter().filter(|beside| **beside).count());
+    let open = drawn.into_iter().filter(|(_, at)| held(&score.rows[*at]).is_none());
+    for (_, at) in open.take(missing) {
+        beside[at] = true;
+    }
+    beside
 }
 
 /// A size between the least and the most, each factor as likely as the other.
