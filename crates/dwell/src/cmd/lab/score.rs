@@ -91,7 +91,7 @@ fn hold_all(
     let total = rows * score.rounds as usize;
     let had: usize = score.rows.iter().map(|row| row.sittings.len()).sum();
     for round in 0..score.rounds {
-        for at in 0..rows {
+        for (at, beside) in first_beside.iter().enumerate() {
             if score.rows[at].sittings.len() > round as usize || not_held(score, at) {
                 continue;
             }
@@ -99,7 +99,7 @@ fn hold_all(
             let pair = named(&score.rows[at].pair.name)?;
             let asked = Asked {
                 size: drawn(&pair.size, score.seed, at, round),
-                beside: first_beside[at] ^ (round % 2 == 1),
+                beside: beside ^ (round % 2 == 1),
                 pairs,
                 all_ways: false,
                 apart: false,
@@ -217,5 +217,66 @@ mod tests {
         let below = sizes.iter().filter(|size| **size < 100).count();
         assert!((60..=140).contains(&below), "{below} of 200 below the middle factor");
         assert!(sizes == drawn_by(7) && sizes != drawn_by(8));
+    }
+
+    /// A score of so many pairs, of which these were held in the first round, so.
+    fn score(rows: usize, seed: u64, held: &[(usize, bool)]) -> LabScore {
+        let observed = serde_json::json!({"wall_ns": 1, "class": "cpu", "findings": []});
+        let sitting = |beside: bool| {
+            let outcome = serde_json::json!({
+                "cause_first": true, "first_again": false, "predicted": null, "held": null, "score": null,
+                "rule_score": null,
+            });
+            let sitting = serde_json::json!({
+                "size": 1, "unit": "files", "beside": beside, "commands": [], "ways": [], "slow": observed,
+                "fast": null, "saved": [], "wall_ns": [], "pairs": 0, "outcome": outcome,
+            });
+            serde_json::from_value(sitting).expect("it is a sitting")
+        };
+        let row = |at: usize| ScoreRow {
+            pair: described(pairs::ALL[at]),
+            sittings: held
+                .iter()
+                .filter(|(held, _)| *held == at)
+                .map(|(_, beside)| sitting(*beside))
+                .collect(),
+        };
+        LabScore {
+            schema: SCHEMA_SCORE.to_owned(),
+            dwell: String::new(),
+            host: observe::this_host(),
+            started_at: String::new(),
+            rounds: 1,
+            seed,
+            rows: (0..rows).map(row).collect(),
+            not_held: Vec::new(),
+            total: ScoreTotal::default(),
+            ended_early: None,
+        }
+    }
+
+    #[test]
+    fn half_of_the_pairs_are_beside_busy_loops_and_another_half_by_another_seed() {
+        let beside = |seed| first_beside(&score(9, seed, &[]));
+        for seed in 0..50 {
+            assert_eq!(beside(seed).iter().filter(|beside| **beside).count(), 4, "{seed}");
+        }
+        assert!(beside(7) == beside(7));
+        for at in 0..9 {
+            let of_fifty = (0..50).filter(|seed| beside(*seed)[at]).count();
+            assert!((8..40).contains(&of_fifty), "pair {at} is beside them in {of_fifty} of 50");
+        }
+    }
+
+    #[test]
+    fn a_score_that_goes_on_keeps_the_half_that_it_had() {
+        let whole = first_beside(&score(9, 7, &[]));
+        let held: Vec<_> = (0..5).map(|at| (at, whole[at])).collect();
+        assert_eq!(first_beside(&score(9, 7, &held)), whole);
+        // Of an older dwell: each second pair.
+        let held: Vec<_> = (0..5).map(|at| (at, at % 2 == 1)).collect();
+        let on = first_beside(&score(9, 7, &held));
+        assert_eq!(on[..5], [false, true, false, true, false]);
+        assert_eq!(on.iter().filter(|beside| **beside).count(), 4);
     }
 }
