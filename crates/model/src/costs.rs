@@ -39,6 +39,18 @@ pub struct Costs {
     /// smallest first.
     #[serde(default = "crate::seen::unrecorded")]
     pub load_ns: Seen<Vec<LoadCost>>,
+    /// What one of 32 random reads of 4 KiB takes that are under way at once, past the page cache.
+    #[serde(default = "crate::seen::unrecorded")]
+    pub disk_read_32_ns: Seen<MedianInterval>,
+    /// Reading 1 MiB from the disk, one after another in order.
+    #[serde(default = "crate::seen::unrecorded")]
+    pub sequential_read_ns: Seen<MedianInterval>,
+    /// Writing 1 MiB to the disk, one after another in order.
+    #[serde(default = "crate::seen::unrecorded")]
+    pub sequential_write_ns: Seen<MedianInterval>,
+    /// A full TLS 1.3 handshake within the host, both ends together.
+    #[serde(default = "crate::seen::unrecorded")]
+    pub tls_handshake_ns: Seen<MedianInterval>,
 }
 
 /// What a load from a set of memory costs.
@@ -70,6 +82,13 @@ pub enum Operation {
 }
 
 impl Costs {
+    /// How many times as many random reads the disk serves in the same time where 32 are under way
+    /// as where one is. None where one of the two is not known.
+    pub fn reads_at_once(&self) -> Option<f64> {
+        let (one, of_32) = (self.disk_read_ns.value()?, self.disk_read_32_ns.value()?);
+        (of_32.median > 0.0).then(|| one.median * 32.0 / of_32.median)
+    }
+
     /// What one of these costs.
     pub fn of(&self, operation: Operation) -> &Seen<MedianInterval> {
         match operation {

@@ -86,6 +86,10 @@ pub(super) mod tests {
             process_ns: none(),
             connect_ns: none(),
             load_ns: Seen::unseen("not measured"),
+            disk_read_32_ns: Seen::unseen("not measured"),
+            sequential_read_ns: Seen::unseen("not measured"),
+            sequential_write_ns: Seen::unseen("not measured"),
+            tls_handshake_ns: Seen::unseen("not measured"),
         }
     }
 

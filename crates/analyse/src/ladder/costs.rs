@@ -23,6 +23,10 @@ pub fn costs(ladder: &Ladder, from: impl Into<String>) -> Costs {
         process_ns: sum(of("process-create"), of("exec")),
         connect_ns: of("tcp-connect"),
         load_ns: loads(ladder),
+        disk_read_32_ns: of("direct-read-32"),
+        sequential_read_ns: of("sequential-read"),
+        sequential_write_ns: of("sequential-write"),
+        tls_handshake_ns: of("tls-handshake"),
     }
 }
 
@@ -109,6 +113,9 @@ mod tests {
             ("process-create", Ok(60_000.0)),
             ("exec", Ok(200_000.0)),
             ("fsync", Ok(2e6)),
+            ("direct-read", Ok(100_000.0)),
+            ("direct-read-32", Ok(400_000.0)),
+            ("tls-handshake", Ok(500_000.0)),
         ]);
         let costs = costs(&ladder, "kept ladder of a day");
         let median = |cost: &Seen<MedianInterval>| cost.value().map(|ns| ns.median);
@@ -118,6 +125,8 @@ mod tests {
         let process = costs.process_ns.value().unwrap();
         assert!(process.lo < 260_000.0 && process.hi > 260_000.0, "{process:?}");
         assert_eq!(median(&costs.fsync_ns), Some(2e6));
+        assert_eq!(median(&costs.tls_handshake_ns), Some(500_000.0));
+        assert_eq!(costs.reads_at_once(), Some(8.0), "32 in 400 us, one in 100 us");
         assert_eq!((costs.measured_at, costs.quick), (ladder.started_at, true));
         assert_eq!(costs.from, "kept ladder of a day");
     }
@@ -141,8 +150,11 @@ mod tests {
             (&costs.connect_ns, "tcp-connect: no loopback interface"),
             (&costs.process_ns, "the ladder has no rung process-create"),
             (&costs.stat_ns, "the ladder has no rung stat"),
+            (&costs.disk_read_32_ns, "the ladder has no rung direct-read-32"),
+            (&costs.sequential_read_ns, "the ladder has no rung sequential-read"),
         ] {
             assert_eq!(cost, &Seen::unseen(why));
         }
+        assert_eq!(costs.reads_at_once(), None);
     }
 }

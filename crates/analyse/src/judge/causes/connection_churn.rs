@@ -9,7 +9,7 @@ use model::network::ConnectionOrigin;
 use model::peers::{ConnectionRow, Opening};
 use model::prediction::Site;
 use model::recording::Tier;
-use model::sentence::Piece::{Count, Ns as Time, Number};
+use model::sentence::Piece::{Count, Name, Ns as Time, Number};
 use model::{Ns, Seen, Sentence, say};
 
 pub(super) static CAUSE: Cause = Cause {
@@ -59,6 +59,8 @@ const GREETED: &[&str] = &[
     "redis",
     "ssh",
 ];
+/// Services that begin with TLS.
+const TLS: &[&str] = &["https", "imaps", "pop3s", "ldaps", "domain-tls"];
 /// What may be sent before the first acknowledgement: ten segments of 1,448 bytes (RFC 6928).
 const FIRST_WINDOW_BYTES: f64 = 14_480.0;
 /// What a peer does for a new connection at most: twice the start of a process.
@@ -131,6 +133,7 @@ fn finding(
         ]
         .into_iter()
         .chain(first_answer(of))
+        .chain(tls_by_ladder(evidence, of))
         .collect(),
         assumes: vec![say!("the peer keeps connections open")],
         verify: vec![say!("connections in `dwell run --json -`: times is as many as are open at once")],
@@ -145,6 +148,20 @@ fn first_answer(of: &ConnectionRow) -> Option<Sentence> {
         "half of them had their first answer within ",
         Time(first.p50_ns),
         " of their first segment: the handshake and the peer's own time"
+    ))
+}
+
+/// What the host's ladder measured of a TLS handshake, where TLS is usual behind the port.
+fn tls_by_ladder(evidence: &Evidence<'_>, of: &ConnectionRow) -> Option<Sentence> {
+    let costs =
+        evidence.costs.value().filter(|_| of.service.as_deref().is_some_and(|of| TLS.contains(&of)))?;
+    let each_ns = costs.tls_handshake_ns.value()?.median as Ns;
+    Some(say!(
+        "a full TLS handshake takes ",
+        Time(each_ns),
+        " on this host, both ends together, without the network (",
+        Name(costs.from.clone()),
+        ")"
     ))
 }
 
@@ -248,6 +265,24 @@ mod tests {
         let calls = ["connect", "close"].map(|name| (Site::Call(name.into()), [ns / 10; 3]));
         let [connect, close] = calls;
         judged(run, &sites(run, &[(Site::Peer(peer()), [ns; 3]), connect, close]))
+    }
+
+    #[test]
+    fn the_ladder_says_what_a_handshake_takes_where_tls_is_usual() {
+        let said = |service: &str| {
+            let mut run = of(100);
+            let mut costs = crate::judge::load_costs::tests::costs();
+            let handshake = model::ladder::MedianInterval { median: 600_000.0, lo: 5e5, hi: 7e5 };
+            costs.tls_handshake_ns = Seen::Value(handshake);
+            run.costs = Seen::Value(costs);
+            if let Seen::Value(rows) = &mut run.connections {
+                rows[0].service = Some(service.into());
+            }
+            let diagnosis = judge(&run, 10_000 * MS);
+            format!("{:?}", found(&diagnosis, "connection-churn").unwrap().evidence)
+        };
+        assert!(said("https").contains("Ns(600000)"), "{}", said("https"));
+        assert!(!said("http").contains("handshake takes"), "{}", said("http"));
     }
 
     #[test]

@@ -11,10 +11,10 @@ use model::finding::{CauseName, Finding, Known, Place};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::run::{ThreadLedger, WaitRow};
-use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Share};
+use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Share, Times};
 use model::series::SeriesVerdict;
 use model::wait::{WaitCall, WaitTarget};
-use model::{Ns, Seen, Sentence, State, say};
+use model::{Costs, Ns, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName { id: "disk-latency", title: "one small request to a disk after the other" },
@@ -38,7 +38,8 @@ pub(super) static CAUSE: Cause = Cause {
                  read ahead: that is up to the program, or it opens the file without.",
         part: "With two requests at once half of the waits go (of requests that were alone), with all bytes in memory all of \
                what the calls take. Bounded: any \
-               disk with a queue serves two at once in little more than the time of one.",
+               disk with a queue serves two at once in little more than the time of one. Where the host's kept ladder has a \
+               disk that serves less than twice as many reads with 32 at once, only so much is certain to go.",
         assumes: "What is read next does not depend on the bytes read before.",
     },
     explains: &[],
@@ -198,7 +199,7 @@ fn finding(
     let (total_ns, path_ns) = (sum(|wait| wait.total_ns), sum(|wait| wait.path_ns));
     let (place, most) = *waits.iter().max_by_key(|(_, wait)| wait.path_ns).expect("there are some");
     let call = most.call.syscall();
-    let half = faster(AT_ONCE) * reads.map_or(1.0, DiskReads::alone_share);
+    let half = faster(at_once(evidence)) * reads.map_or(1.0, DiskReads::alone_share);
     let goes = goes(evidence, waits, path_ns, half);
     let caller = evidence.caller_waiting(most);
     let direct = is_direct(evidence, most);
@@ -236,6 +237,7 @@ fn finding(
         )]
         .into_iter()
         .chain(reads.map(DiskReads::words).unwrap_or_default())
+        .chain(by_ladder(evidence))
         .collect(),
         assumes: vec![say!("what is read next does not depend on what was read before")],
         verify: vec![if direct {
@@ -245,6 +247,25 @@ fn finding(
         }],
         explains: Vec::new(),
     }
+}
+
+/// How many times as many reads a disk serves at least, if it is asked for several at once: by the
+/// ladder no more than it measured.
+fn at_once(evidence: &Evidence<'_>) -> f64 {
+    let measured = evidence.costs.value().and_then(Costs::reads_at_once);
+    measured.map_or(AT_ONCE, |times| times.clamp(1.0, AT_ONCE))
+}
+
+/// What the host's ladder measured of reads at once.
+fn by_ladder(evidence: &Evidence<'_>) -> Option<Sentence> {
+    let costs = evidence.costs.value()?;
+    Some(say!(
+        "a disk of this host serves ",
+        Times(costs.reads_at_once()?),
+        " as many reads with 32 at once as with one (",
+        Name(costs.from.clone()),
+        ")"
+    ))
 }
 
 /// Whether what it waited for most was read past the page cache.
@@ -301,6 +322,7 @@ mod tests {
     use crate::judge::disk_reads::tests::jumping;
     use crate::judge::file_samples::{call, disk, series, step, wait};
     use crate::judge::samples::{found, judged, run, saves, sites};
+    use model::ladder::MedianInterval;
     use model::wait::WakerKind;
     use model::waits_at_once::{AtOnce, WaitsAtOnce};
     use model::{Diagnosis, Reason, Run};
@@ -335,6 +357,23 @@ mod tests {
     fn where_most_reads_find_their_bytes_in_memory_only_waits_go() {
         let diagnosis = diagnosis(&of(10_000, 1000, 4096));
         assert_eq!(saves(found(&diagnosis, "disk-latency").expect("it is there")), (300 * MS, 600 * MS));
+    }
+
+    #[test]
+    fn a_disk_that_serves_few_at_once_by_the_ladder_saves_no_more() {
+        let by = |of_32_ns: f64| {
+            let mut costs = crate::judge::load_costs::tests::costs();
+            let each = |median| Seen::Value(MedianInterval { median, lo: median, hi: median });
+            (costs.disk_read_ns, costs.disk_read_32_ns) = (each(100_000.0), each(of_32_ns));
+            let diagnosis = diagnosis(&Run { costs: Seen::Value(costs), ..of(10_000, 1000, 4096) });
+            let found = found(&diagnosis, "disk-latency").expect("it is there");
+            (saves(found), format!("{:?}", found.evidence))
+        };
+        let (saving, said) = by(2_560_000.0);
+        assert_eq!(saving, (120 * MS, 600 * MS), "1.25 times as many: a fifth is certain to go");
+        assert!(said.contains("Times(1.25)"), "{said}");
+        assert_eq!(by(400_000.0).0, (300 * MS, 600 * MS), "8 times as many: half, as without a ladder");
+        assert_eq!(by(6_400_000.0).0.0, 0, "half as many");
     }
 
     #[test]

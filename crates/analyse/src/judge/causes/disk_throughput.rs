@@ -13,7 +13,8 @@ use model::recording::Tier;
 use model::run::WaitRow;
 use model::sentence::Piece::{Bytes, Name, Ns as Time, Share};
 use model::series::{DiskSeries, SeriesVerdict};
-use model::{Ns, Seen, State, say};
+use model::wait::SyscallName;
+use model::{Ns, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName { id: "disk-throughput", title: "a disk at its limit" },
@@ -129,6 +130,7 @@ fn finding(evidence: &Evidence<'_>, disk: &DiskSeries, only: bool) -> Option<Fin
         saving: evidence.saving(&Goes::Parts(goes), (faster(FEWER), 1.0), Known::Assumed),
         evidence: [Some(say!(Bytes(rate as u64), " per second on average, of all programs")), held.said()]
             .into_iter()
+            .chain([by_ladder(evidence, most)])
             .flatten()
             .collect(),
         assumes: vec![
@@ -138,6 +140,19 @@ fn finding(evidence: &Evidence<'_>, disk: &DiskSeries, only: bool) -> Option<Fin
         verify: vec![say!("series.disks in --json has the disk's figures step by step")],
         explains: Vec::new(),
     })
+}
+
+/// What the host's ladder measured of a disk that is read or written in order.
+fn by_ladder(evidence: &Evidence<'_>, most: &WaitRow) -> Option<Sentence> {
+    let costs = evidence.costs.value()?;
+    let writes = most.call.syscall().is_some_and(SyscallName::writes);
+    let (cost, doing) = match writes {
+        true => (&costs.sequential_write_ns, "in order a disk of this host writes "),
+        false => (&costs.sequential_read_ns, "in order a disk of this host reads "),
+    };
+    let ns = cost.value()?.median;
+    let rate = (f64::from(1 << 20) * 1e9 / ns) as u64;
+    (ns > 0.0).then(|| say!(doing, Bytes(rate), " per second (", Name(costs.from.clone()), ")"))
 }
 
 #[cfg(test)]

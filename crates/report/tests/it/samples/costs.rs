@@ -23,6 +23,10 @@ pub(crate) fn of_a_ladder() -> Costs {
         process_ns: cost(412_000.0),
         connect_ns: Seen::unseen("tcp-connect: there is no loopback interface"),
         load_ns: Seen::unseen("the ladder has no curve of latency against size"),
+        disk_read_32_ns: Seen::unseen("not measured"),
+        sequential_read_ns: Seen::unseen("not measured"),
+        sequential_write_ns: Seen::unseen("not measured"),
+        tls_handshake_ns: Seen::unseen("not measured"),
     }
 }
 
