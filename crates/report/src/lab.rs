@@ -91,10 +91,6 @@ pub fn pair(run: &LabRun, lesson: &Lesson, look: Look) -> String {
         parts.push(measured(sitting, run.whole_size, look));
     }
     parts.push(apart(run, look));
-    if let Some(why) = &run.ended_early {
-        let text = format!("{why}: what follows is of what was held by then");
-        parts.push(Line::new(look).add(Ink::Warn, &text).wrap(0));
-    }
     parts.push(verdict(run, look));
     parts.extend(lesson.text.split("\n\n").map(|text| Line::new(look).add(Ink::Plain, text).wrap(0)));
     if let Some(cause) = &run.pair.cause {
@@ -118,11 +114,7 @@ pub fn short_pair(run: &LabRun, look: Look) -> String {
         parts.push(std::iter::once(heading).chain(table).collect());
     }
     parts.push(apart(run, look));
-    let mut verdict = verdict(run, look);
-    if let Some(why) = &run.ended_early {
-        verdict.extend(Line::new(look).pad_to(GAP).add(Ink::Warn, why).wrap(GAP));
-    }
-    parts.push(verdict);
+    parts.push(verdict(run, look));
     let next = match &run.pair.cause {
         Some(cause) => {
             format!("next: dwell explain {cause}; -v: profiles, the whole change, and what it teaches")
@@ -346,6 +338,9 @@ fn verdict(run: &LabRun, look: Look) -> Vec<Line> {
     let outcome = &run.sitting.outcome;
     let line = |ink, text: &str| Line::new(look).pad_to(GAP).add(ink, text).wrap(GAP);
     let mut lines = vec![Line::new(look).add(Ink::Bold, "verdict")];
+    if let Some(why) = &run.ended_early {
+        lines.extend(line(Ink::Warn, &format!("{why}: this is of what was held by then")));
+    }
     let Some(cause) = &run.pair.cause else {
         lines.extend(match outcome.cause_first {
             true => {
@@ -758,7 +753,7 @@ read next
         ended.sitting.outcome.held = None;
         ended.ended_early = Some("a signal ended it".to_owned());
         let page = pair(&ended, &Lesson { text: "" }, LOOK);
-        assert!(page.contains("a signal ended it: what follows is of what was held"), "{page}");
+        assert!(page.contains("a signal ended it: this is of what was held"), "{page}");
         assert!(page.contains("the saving could not be measured") && !page.contains("measured   dwell"));
     }
 

@@ -159,7 +159,7 @@ fn ctrl_c_in_the_comparison_leaves_what_was_found_by_then() {
     let done = child.wait_with_output().unwrap();
     let page = String::from_utf8_lossy(&done.stdout);
     assert_eq!(done.status.code(), Some(130), "{page}");
-    for part in ["diagnosis   dwell run", "a signal ended it: what follows is of what was held by then"] {
+    for part in ["diagnosis   dwell run", "a signal ended it: this is of what was held by then"] {
         assert!(page.contains(part), "{part:?} in {page}");
     }
     let result = json(place.path(), "one.json");
