@@ -9,7 +9,7 @@ use super::counts;
 use super::program::{Also, Attach, Program, Watch};
 use super::said::Said;
 use super::sched::{Ledger, Root, Tid, Trace};
-use super::shares::Samples;
+use super::shares::{SAMPLES_HZ, Samples};
 use super::stage::Stage;
 use super::steal::Ticks;
 use super::tree;
@@ -37,9 +37,6 @@ const PLACES: u64 = 20;
 const EVENTS: &str = "sched:sched_switch,sched:sched_waking,sched:sched_wakeup,sched:sched_wakeup_new,\
                       sched:sched_migrate_task,sched:sched_process_fork,sched:sched_process_exec,\
                       sched:sched_stat_runtime";
-
-/// Samples: as many a second on each CPU, a number that shares no factor with timers of programs.
-const SAMPLES: &str = "cpu-clock/freq=997/";
 
 /// What perf writes. Not two files by two perfs: of two the kernel (seen with 6.18) gives the
 /// second one records of BPF programs whose length is too large.
@@ -111,7 +108,8 @@ fn record(stage: &Stage, dwell: &Path, way: &[&str], end: &[&str], on: &[String]
     let mut command = shell_program("timeout", &["--foreground", "--kill-after=10", SECONDS_MAX]);
     command.args(["perf", "record", "--quiet", "-a", "-N", "-B", "-k", "CLOCK_MONOTONIC", "-m", "16M"]);
     // Some switches of idle CPUs are not traced; perf's own records have them.
-    command.args(["--switch-events", "-e", EVENTS, "-e", SAMPLES, "-o", DATA, "--"]);
+    let samples = format!("cpu-clock/freq={SAMPLES_HZ}/");
+    command.args(["--switch-events", "-e", EVENTS, "-e", &samples, "-o", DATA, "--"]);
     command
         .arg(dwell)
         .args(way)
@@ -184,7 +182,9 @@ fn truth(program: &Program, stage: &Stage, dwell: &Path, said: &Said, beside: Be
     }
     forget_maps(&tree);
     let read = |text| Samples::read(text, &tree, from, to);
-    truth.user_percent = script(dir, OF_SAMPLES, &mut truth.notes, read)?.user_percent();
+    let samples = script(dir, OF_SAMPLES, &mut truth.notes, read)?;
+    truth.user_percent = samples.user_percent();
+    truth.user_percent_min = truth.charged_ns.and_then(|charged| samples.user_percent_of(charged.lo));
     for also in program.also {
         further(*also, program, stage, &mut truth)?;
     }

@@ -6,6 +6,10 @@ use anyhow::Result;
 use std::collections::BTreeSet;
 use std::io::BufRead;
 
+/// As many samples a second on each CPU: a number that shares no factor with timers of programs.
+pub(crate) const SAMPLES_HZ: u64 = 997;
+const PERIOD_NS: u64 = 1_000_000_000 / SAMPLES_HZ;
+
 /// The least that say anything.
 const SAMPLES_MIN: u64 = 100;
 
@@ -41,6 +45,17 @@ impl Samples {
         Ok(samples)
     }
 
+    /// Percent of so much charged time that is user code, at the least. Code of the kernel that
+    /// runs with interrupts off, above all where it switches, gets no samples: one that is due
+    /// meanwhile is taken when they are on again, and counts for the thread that runs by then, or
+    /// for the idle CPU. User code has them on, so no time of it is missed: what was charged
+    /// beyond the samples is the kernel's.
+    pub(crate) fn user_percent_of(self, charged_ns: f64) -> Option<f64> {
+        let all_ns = ((self.user + self.kernel) * PERIOD_NS) as f64;
+        let share = (self.user * PERIOD_NS) as f64 / all_ns.max(charged_ns);
+        (self.user + self.kernel >= SAMPLES_MIN).then_some(share * 100.0)
+    }
+
     /// Percent of the time on CPUs that is user code, with half the width of its 95 % interval;
     /// none from too few samples.
     pub(crate) fn user_percent(self) -> Option<(f64, f64)> {
@@ -73,6 +88,14 @@ mod tests {
         let samples =
             Samples::read(TEXT.as_bytes(), &BTreeSet::from([6]), 1_000_000_000, 1_000_001_000).unwrap();
         assert_eq!(samples, Samples { user: 1, kernel: 1 });
+    }
+
+    #[test]
+    fn what_was_charged_beyond_the_samples_is_the_kernels() {
+        let samples = Samples { user: 890, kernel: 107 };
+        let percent = |charged_ns| samples.user_percent_of(charged_ns).unwrap().round();
+        assert_eq!((percent(0.5e9), percent(1.0e9), percent(1.1e9)), (89.0, 89.0, 81.0));
+        assert_eq!(Samples { user: 90, kernel: 9 }.user_percent_of(1e9), None);
     }
 
     #[test]

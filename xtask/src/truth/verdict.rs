@@ -89,6 +89,8 @@ pub(crate) struct Truth {
     pub(crate) stolen_ns: u64,
     /// Of the time on CPUs, with half the width of its interval.
     pub(crate) user_percent: Option<(f64, f64)>,
+    /// What user code has at the least, of the time that the kernel charged.
+    pub(crate) user_percent_min: Option<f64>,
     /// Only those that are to be compared.
     pub(crate) calls: BTreeMap<String, u64>,
     pub(crate) throttled_ns: Option<u64>,
@@ -219,7 +221,10 @@ fn times(said: &Said, truth: &Truth) -> Vec<Check> {
     let mut checks = Vec::new();
     checks.extend(truth.user_percent.map(|(percent, half)| {
         let value = user_ns as f64 / on_ns.max(1) as f64 * 100.0;
-        share("user", Range::around(value, said.user_doubt_percent()), Range::around(percent, half))
+        let of_samples = Range::around(percent, half);
+        let of_charges = truth.user_percent_min.map(|percent| Range::around(percent, half));
+        let oracle = of_charges.map_or(of_samples, |least| of_samples.widened(least));
+        share("user", Range::around(value, said.user_doubt_percent()), oracle)
     }));
     checks.extend(charged::cpus(on_ns, said.wall_ns, truth));
     checks.extend(charged::cpu_ms(on_ns, said.wall_ns, truth));

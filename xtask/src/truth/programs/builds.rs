@@ -110,7 +110,8 @@ pub(super) const PROGRAMS: &[Program] = &[
     Program {
         name: "git-clone",
         needs: &[&GIT],
-        prepare: &["rm -rf clone"],
+        // The first one brings the objects into memory: else it is the disk that is judged.
+        prepare: &["rm -rf clone", "git clone --quiet --no-local {root} clone", "rm -rf clone"],
         watch: Watch::Run(&["git", "clone", "--quiet", "--no-local", "{root}", "{dir}/clone"]),
         class: &[Class::Cpu],
         why: "index-pack inflates objects and resolves deltas",

@@ -240,6 +240,11 @@ fn user_time_has_the_intervals_of_both() {
     // 20 less 10 of its own, and 2 of the samples.
     assert!(judge(&PROGRAM, &said, &truth(8.1)).agrees());
     assert_eq!(wrong(&judge(&PROGRAM, &said, &truth(7.9))), ["user"]);
+    // 20 and 5, or the 10 above it; of 40 in the samples, less is user code by what was charged.
+    assert_eq!(wrong(&judge(&PROGRAM, &said, &truth(40.0))), ["user"]);
+    let charged = |percent| Truth { user_percent_min: Some(percent), ..truth(40.0) };
+    assert!(judge(&PROGRAM, &said, &charged(30.0)).agrees());
+    assert_eq!(wrong(&judge(&PROGRAM, &said, &charged(33.0))), ["user"]);
 }
 
 #[test]

@@ -44,10 +44,11 @@ INLINE struct asker *asker_of(u64 request)
 	return &askers[request * 0x9e3779b97f4a7c15ull >> 54 & (ASKERS - 1)];
 }
 
+/* Its completion and a request that takes its entry may come at once, on two CPUs: one of them
+ * counts. */
 INLINE void not_under_way(struct asker *asker)
 {
-	u32 place = asker->place;
-	asker->place = 0;
+	u32 place = __sync_lock_test_and_set(&asker->place, 0);
 	if (place)
 		__sync_fetch_and_add(&under_way[(place - 1) & (DISKS - 1)], -1);
 }
