@@ -148,8 +148,9 @@ fn truth(program: &Program, stage: &Stage, dwell: &Path, said: &Said, beside: Be
     let seen = |from: u64, to: u64| {
         let ledgers = trace.ledgers(&tree, from, to);
         let counted = counted.iter().filter_map(|thread| ledgers.get(thread));
-        // Of threads that are told together, those that did nothing are in no row.
-        let counted = counted.filter(|ledger| ledger.on_ns > 0 || !said.tells_together());
+        // Of threads that are told together, those that did nothing are in no row, unless none did.
+        let all_idle = ledgers.values().all(|ledger| ledger.on_ns == 0);
+        let counted = counted.filter(|ledger| ledger.on_ns > 0 || all_idle || !said.tells_together());
         (ledgers.values().map(|ledger| ledger.on_ns).sum::<u64>(), counted.copied().sum::<Ledger>())
     };
     let wall_ns = (to - from).max(1);
