@@ -421,8 +421,10 @@ pub fn score(score: &LabScore, look: Look) -> String {
         let cells = cells(row, look);
         table.row(cells.into_iter().map(|cell| (Ink::Plain, cell)).collect());
     }
-    let mut parts = vec![table.lines()];
-    parts.push(totals(score).iter().flat_map(|text| Line::new(look).add(Ink::Plain, text).wrap(0)).collect());
+    // What the table comes to is first: on a screen the last rows of the table are cut.
+    let totals =
+        totals(score).iter().flat_map(|text| Line::new(look).add(Ink::Plain, text).wrap(0)).collect();
+    let mut parts = vec![totals, table.lines()];
     let rest = score.not_held.iter().map(|(name, why)| format!("{name} was not held: {why}"));
     let rest: Vec<String> =
         rest.chain(score.ended_early.iter().map(|why| format!("ended early: {why}"))).collect();
