@@ -2,7 +2,7 @@
 //! the later ones more than the first.
 
 use crate::Look;
-use crate::paint::{Ink, Line};
+use crate::paint::{GAP, Ink, Line};
 
 /// The most lines: on a screen of 30 there is room for the command and the next prompt.
 pub(crate) const SCREEN_LINES: usize = 28;
@@ -45,14 +45,19 @@ pub(crate) fn fit_with(page: &str, more: Option<&str>, look: Look) -> String {
             text.push('\n');
         }
         if keep < part.len() {
-            let more = format!("  {} {} more lines", look.rest(), part.len() - keep);
-            text.push_str(&Line::new(look).add(Ink::Dim, &more).render());
+            text.push_str(&more_lines(part.len() - keep, look).render());
             text.push('\n');
         }
         text.push('\n');
     }
     let all = if kept < last { "all, and further tables" } else { "all" };
     text + &verbose(more.unwrap_or(all), look)
+}
+
+/// The line that stands for so many that are cut.
+pub(crate) fn more_lines(number: usize, look: Look) -> Line {
+    let more = format!("{} {number} more lines", look.rest());
+    Line::new(look).pad_to(GAP).add(Ink::Dim, &more)
 }
 
 /// The last line: what `-v` adds.

@@ -1,6 +1,7 @@
 //! Pages of the lab: the list of pairs, one pair from diagnosis to verdict, and the score of all.
 
 use crate::Look;
+use crate::fit::more_lines;
 use crate::paint::{GAP, Ink, Line, joined};
 use crate::table::{Column, Table, figure, text};
 use crate::units::{count, duration, share_of_one};
@@ -128,9 +129,9 @@ pub fn short_pair(run: &LabRun, look: Look) -> String {
 /// The first of these lines, so many at most, with one that says how many more there are.
 fn cut(mut lines: Vec<Line>, most: usize, look: Look) -> Vec<Line> {
     if lines.len() > most {
-        let more = format!("{} {} more lines", look.rest(), lines.len() + 1 - most);
+        let more = more_lines(lines.len() + 1 - most, look);
         lines.truncate(most - 1);
-        lines.push(Line::new(look).pad_to(GAP).add(Ink::Dim, &more));
+        lines.push(more);
     }
     lines
 }

@@ -33,9 +33,9 @@ pub fn terminal(wakeups: &Wakeups, look: Look) -> String {
     joined(&parts)
 }
 
-/// The page that fits a screen: the result, the table and the histogram, then the verdict's reasons
-/// and what caused the spikes. The loads, the host, the settings and the caveats come after, as far
-/// as there is room.
+/// The page that fits a screen: the result, the table and the histogram. What caused the spikes,
+/// the verdict's reasons, the loads, the host, the settings and the caveats come after, as far as
+/// there is room.
 pub fn screen(wakeups: &Wakeups, look: Look) -> String {
     let page = terminal(wakeups, look);
     if page.lines().count() <= crate::fit::SCREEN_LINES {

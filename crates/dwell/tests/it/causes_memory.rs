@@ -6,14 +6,14 @@
 //! finding comes first is a matter of figures that a busy machine changes, so what is claimed is
 //! asked for again where it does not hold at once.
 
+use crate::support::causes::{How, told_by_script};
 use crate::support::memory::MemoryGroup;
 use crate::support::{Claims, Told, dwell, hold_coarse};
-use serde_json::Value;
 use std::fs::{self, File, Permissions};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use tempfile::{TempDir, tempdir_in};
 
 const CAUSE: &str = "memory-pressure";
@@ -25,14 +25,6 @@ const FILE: u64 = 32 * MIB;
 const SHORT: u32 = 8000;
 const WHOLE: u32 = 700_000;
 const NOBODY: u32 = 65534;
-
-/// Who runs dwell, beside what.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum How {
-    Alone,
-    BesideBusyLoops,
-    AsNobody,
-}
 
 /// A directory on a disk that anyone may use, with the programs and the file, of which nothing is
 /// in memory.
@@ -57,15 +49,7 @@ fn place() -> TempDir {
 /// What dwell says of the program, in this place and in a group that may use so much.
 fn told(place: &TempDir, how: How, bytes: u64, blocks: u32) -> Told {
     let group = MemoryGroup::new(bytes, NOBODY);
-    let (who, busy) = match how {
-        How::Alone => ("", ""),
-        How::AsNobody => ("setpriv --reuid 65534 --regid 65534 --clear-groups", ""),
-        How::BesideBusyLoops => {
-            let loops = "for cpu in $(seq 0 $(($(nproc) - 1))); do \
-                         timeout 40 taskset -c $cpu sh -c 'while :; do :; done' & pids=\"$pids $!\"; done";
-            ("", loops)
-        }
-    };
+    let (who, busy) = how.words();
     // `dd` has the kernel forget what it has of the file: who reads it again is charged for it.
     let script = format!(
         "cd {place}; rm -f run.json out page; dd if=file iflag=nocache count=0 status=none; pids=; {busy}\n\
@@ -76,16 +60,9 @@ fn told(place: &TempDir, how: How, bytes: u64, blocks: u32) -> Told {
         begins = group.begins(),
         entry = group.entry(),
     );
-    let mut launcher = Command::new("timeout");
-    launcher.args(["-k", "5", "60", "sh", "-c", &script]);
-    let status = launcher.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    let text = |name: &str| fs::read_to_string(place.path().join(name)).unwrap_or_default();
-    let (page, out) = (text("page"), text("out"));
-    let run: Value = serde_json::from_str(&text("run.json"))
-        .unwrap_or_else(|error| panic!("no account: {error}; {status:?}\n{page}"));
-    let code = status.ok().and_then(|status| status.code());
-    assert_eq!(code, Some(0), "the program has to get to its end\n{page}");
-    Told { run, page, out, code }
+    let told = told_by_script(place.path(), &[], &script);
+    assert_eq!(told.code, Some(0), "the program has to get to its end\n{}", told.page);
+    told
 }
 
 /// It comes first, or after time that other programs had the CPUs for; its evidence is the kernel's

@@ -5,10 +5,11 @@
 //! `network.rs`. Which finding comes first is a matter of figures that a busy machine changes, so
 //! what is claimed is asked for again where it does not hold at once.
 
+use crate::support::causes::{How, told_by_script};
 use crate::support::{Told, dwell, hold_coarse, scratch};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::OnceLock;
 use tempfile::{TempDir, tempdir};
 
@@ -31,14 +32,6 @@ const NAMES: &str = "echo nameserver 127.0.0.1 > resolv.conf; echo hosts: dns > 
 
 /// What is around a program, and the program, as shell.
 type Around<'a> = (&'a str, &'a str);
-
-/// Who runs dwell, beside what.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum How {
-    Alone,
-    BesideBusyLoops,
-    AsNobody,
-}
 
 /// An interpreter that anyone may execute, where there is one.
 fn python() -> &'static str {
@@ -78,16 +71,7 @@ fn place() -> TempDir {
 /// What dwell says of `command` (shell) where this is around it.
 fn told(how: How, around: &str, command: &str) -> Told {
     let place = place();
-    let nobody = "setpriv --reuid 65534 --regid 65534 --clear-groups";
-    let (who, busy) = match how {
-        How::Alone => ("", ""),
-        How::AsNobody => (nobody, ""),
-        How::BesideBusyLoops => {
-            let loops = "for cpu in $(seq 0 $(($(nproc) - 1))); do \
-                         timeout 40 taskset -c $cpu sh -c 'while :; do :; done' & pids=\"$pids $!\"; done";
-            ("", loops)
-        }
-    };
+    let (who, busy) = how.words();
     let script = format!(
         "cd {place}; PY='{python} {place}/causes_net.py' NAMES='{python} {place}/network.py'; pids=\n\
          ip link set lo up; ip addr add 192.0.2.1/32 dev lo\n{around}\n\
@@ -97,14 +81,7 @@ fn told(how: How, around: &str, command: &str) -> Told {
         place = place.path().display(),
         python = python(),
     );
-    let mut launcher = Command::new("timeout");
-    launcher.args(["-k", "5", "60", "unshare", "--net", "--mount", "sh", "-c", &script]);
-    let status = launcher.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    let text = |name: &str| std::fs::read_to_string(place.path().join(name)).unwrap_or_default();
-    let (page, out) = (text("page"), text("out"));
-    let run = serde_json::from_str(&text("run.json"))
-        .unwrap_or_else(|error| panic!("no account of {command}: {error}; {status:?}\n{page}"));
-    Told { run, page, out, code: status.ok().and_then(|status| status.code()) }
+    told_by_script(place.path(), &["unshare", "--net", "--mount"], &script)
 }
 
 /// The cause is the first one in the program `with`, whose finding says this; it is not in the

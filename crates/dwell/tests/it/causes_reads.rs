@@ -5,12 +5,13 @@
 //! is a matter of figures that a busy machine changes, so what is claimed is asked for again where
 //! it does not hold at once.
 
+use crate::support::causes::{How, told_by_script};
 use crate::support::{Claims, Told, dwell, errors, hold_coarse, schema, scratch};
 use serde_json::Value;
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::OnceLock;
 use tempfile::{TempDir, tempdir};
 
@@ -20,14 +21,6 @@ const MIB: u64 = 1 << 20;
 /// The same number of bytes and calls.
 const AGAIN: &str = "./reads data 50";
 const ONCE: &str = "./reads long 1";
-
-/// Who runs dwell, beside what.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum How {
-    Alone,
-    BesideBusyLoops,
-    AsNobody,
-}
 
 /// The program, built once.
 fn program() -> &'static Path {
@@ -60,29 +53,14 @@ fn place() -> TempDir {
 /// What dwell says of `command` (shell).
 fn told(how: How, command: &str) -> Told {
     let place = place();
-    let (who, busy) = match how {
-        How::Alone => ("", ""),
-        How::AsNobody => ("setpriv --reuid 65534 --regid 65534 --clear-groups", ""),
-        How::BesideBusyLoops => {
-            let loops = "for cpu in $(seq 0 $(($(nproc) - 1))); do \
-                         timeout 40 taskset -c $cpu sh -c 'while :; do :; done' & pids=\"$pids $!\"; done";
-            ("", loops)
-        }
-    };
+    let (who, busy) = how.words();
     let script = format!(
         "cd {}; pids=; {busy}\n\
          {who} ./dwell run --max-overhead none --json run.json -- {command} >out 2>page; code=$?\n\
          kill $pids 2>/dev/null; wait; exit $code",
         place.path().display(),
     );
-    let mut launcher = Command::new("timeout");
-    launcher.args(["-k", "5", "60", "sh", "-c", &script]);
-    let status = launcher.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    let text = |name: &str| fs::read_to_string(place.path().join(name)).unwrap_or_default();
-    let (page, out) = (text("page"), text("out"));
-    let run = serde_json::from_str(&text("run.json"))
-        .unwrap_or_else(|error| panic!("no account of {command}: {error}; {status:?}\n{page}"));
-    Told { run, page, out, code: status.ok().and_then(|status| status.code()) }
+    told_by_script(place.path(), &[], &script)
 }
 
 fn rows<'a>(told: &'a Told, of: &str) -> Vec<(&'a str, &'a Value)> {

@@ -12,7 +12,7 @@ use model::wake::{Policy, WakeMode, Wakeups};
 use std::collections::BTreeSet;
 
 pub(crate) fn lines(wakeups: &Wakeups, look: Look) -> Vec<Line> {
-    sentences(wakeups, look).into_iter().flat_map(|line| line.wrap(GAP)).collect()
+    [result(wakeups, look), place_and_settings(wakeups, look)].concat()
 }
 
 /// The result and the cause of the maximum latency.

@@ -1,7 +1,48 @@
-//! What is claimed of the causes that a run shows.
+//! Programs in each form that a cause is looked for in, and what is claimed of the causes that a
+//! run shows.
 
 use super::{Claims, Told};
 use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Who runs dwell, beside what.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum How {
+    Alone,
+    BesideBusyLoops,
+    AsNobody,
+}
+
+impl How {
+    /// Of a script: the words before dwell, and the line that starts what is beside it, whose PIDs
+    /// are added to `pids`.
+    pub(crate) fn words(self) -> (&'static str, &'static str) {
+        match self {
+            How::Alone => ("", ""),
+            How::AsNobody => ("setpriv --reuid 65534 --regid 65534 --clear-groups", ""),
+            How::BesideBusyLoops => {
+                let loops = "for cpu in $(seq 0 $(($(nproc) - 1))); do \
+                             timeout 40 taskset -c $cpu sh -c 'while :; do :; done' & pids=\"$pids $!\"; done";
+                ("", loops)
+            }
+        }
+    }
+}
+
+/// What came of a script that has dwell write `run.json` and `page`, and its program `out`, in this
+/// place; `within` are words before the shell.
+pub(crate) fn told_by_script(place: &Path, within: &[&str], script: &str) -> Told {
+    let mut launcher = Command::new("timeout");
+    launcher.args(["-k", "5", "60"]).args(within).args(["sh", "-c", script]);
+    let status = launcher.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let text = |name: &str| fs::read_to_string(place.join(name)).unwrap_or_default();
+    let (page, out) = (text("page"), text("out"));
+    let run = serde_json::from_str(&text("run.json"))
+        .unwrap_or_else(|error| panic!("no account of {script}: {error}; {status:?}\n{page}"));
+    Told { run, page, out, code: status.ok().and_then(|status| status.code()) }
+}
 
 /// The rows of a table of causes, each with its cause.
 fn rows<'a>(told: &'a Told, of: &str) -> Vec<(&'a str, &'a Value)> {

@@ -4,7 +4,7 @@
 //! others use too stands here. The tests need root and BPF, and never skip: where they run they
 //! must pass.
 
-mod causes;
+pub(crate) mod causes;
 pub(crate) mod kit;
 pub(crate) mod memory;
 pub(crate) mod quota;
