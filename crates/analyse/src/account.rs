@@ -59,7 +59,9 @@ pub(crate) use run_queue::run_queue;
 pub(crate) use site_keys::{SiteId, SiteKey};
 pub(crate) use sites::{Sites, Watched};
 pub(crate) use slicing::Slicing;
-pub(crate) use steps::StepThread;
+#[cfg(test)]
+pub(crate) use steps::StepReason;
+pub(crate) use steps::{NO_REASON, StepRef, StepThread};
 pub(crate) use thread_rows::ThreadTotals;
 pub(crate) use thread_state::ThreadState;
 pub(crate) use times::Times;

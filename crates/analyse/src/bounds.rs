@@ -18,13 +18,14 @@ mod tests;
 mod texts;
 mod wait_rows;
 
+use crate::account::StepRef;
 use fold::{Limit, Row, Together, bytes_of, cut, fold};
 use model::disk_requests::DiskRequestRow;
 use model::fault_places::FaultingProcess;
 use model::peers::{ConnectionRow, LookupRow};
 use model::run::{CallRow, FileRow, FunctionRow, HandOverRow, LineRow, Run, ThreadLedger, WaitRow};
 use model::together::Folded;
-use model::{Account, Seen, Step};
+use model::{Seen, Step};
 use serde::Serialize;
 
 /// Rows of a table.
@@ -41,13 +42,13 @@ const TABLES_BYTES_MIN: usize = 100_000;
 const WEIGHTS: [usize; TABLES] = [2, 2, 5, 1, 1, 1, 1, 1, 1, 1, 1, 1];
 const TABLES: usize = 12;
 
-/// The same run, small enough.
+/// The same run, small enough, with these steps as its path.
 ///
 /// # Panics
 /// When the account no longer closes: a mistake in this module.
-pub(crate) fn bounded(mut run: Run) -> Run {
+pub(crate) fn bounded(mut run: Run, path: Vec<StepRef<'_>>) -> Run {
     texts::cut(&mut run);
-    let mut tables = Tables::take(&mut run);
+    let mut tables = Tables::take(&mut run, path);
     let sizes = tables.sizes();
     let beside = size::bytes(&run, 0) + CONCLUDED_BYTES;
     let most = shares(&sizes, &WEIGHTS, BYTES_MAX.saturating_sub(beside).max(TABLES_BYTES_MIN));
@@ -55,7 +56,7 @@ pub(crate) fn bounded(mut run: Run) -> Run {
     tables.give_back(&mut run);
     run.coverage.notes.extend(note(&run.folded));
     if run.folded.iter().any(|folded| folded.table == "path") {
-        let closed = Account::new(run.whole_ns(), run.account.clone(), run.path.clone());
+        let closed = run.closes();
         closed.expect("what is put together is not lost");
     }
     run
@@ -88,9 +89,8 @@ fn shares<const N: usize>(sizes: &[usize; N], weights: &[usize; N], all: usize) 
 }
 
 /// The tables of a run that may become large.
-#[derive(Default)]
-struct Tables {
-    path: Vec<Step>,
+struct Tables<'a> {
+    path: Vec<StepRef<'a>>,
     threads: Vec<ThreadLedger>,
     waits: Vec<WaitRow>,
     connections: Vec<ConnectionRow>,
@@ -129,11 +129,11 @@ fn put_back<T>(table: &mut Seen<T>, with: impl FnOnce(&mut T)) {
     }
 }
 
-impl Tables {
+impl<'a> Tables<'a> {
     /// Out of the run.
-    fn take(run: &mut Run) -> Self {
+    fn take(run: &mut Run, path: Vec<StepRef<'a>>) -> Self {
         Self {
-            path: std::mem::take(&mut run.path),
+            path,
             threads: std::mem::take(&mut run.threads),
             waits: std::mem::take(&mut run.waits),
             connections: rows(&mut run.connections, |rows| rows),
@@ -212,7 +212,7 @@ impl Tables {
     /// Into the run again.
     fn give_back(self, run: &mut Run) {
         let Beyond { file_bytes, disk_requests, hand_overs, faults } = self.beyond;
-        run.path = self.path;
+        run.path = self.path.into_iter().map(Step::from).collect();
         run.threads = self.threads;
         run.waits = self.waits;
         put_back(&mut run.connections, |rows| *rows = self.connections);

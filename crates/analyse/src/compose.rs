@@ -93,11 +93,11 @@ pub(crate) fn run(
     let sampled = profile.weights.iter().any(|weight| !matches!(weight.doing, Activity::Waiting(_)));
     let unsampled = why_unsampled(&header, trailer);
     let whole_ns = window.as_ref().map_or(wall_ns, |window| window.thread_ns);
-    let account = Account::new(whole_ns, parts, steps)?;
+    let account = Account::new(whole_ns, parts, steps.times())?;
     let user_ns = time_in(&threads, &[State::User]);
     let kernel_ns = time_in(&threads, &[State::Kernel, State::Fault, State::Interrupt]);
     let utilization = utilization(covered, wall_ns);
-    let queue = run_queue(account.steps(), &threads, wall_ns, rivals.as_ref());
+    let queue = run_queue(steps.iter(), &threads, wall_ns, rivals.as_ref());
     let mut coverage =
         coverage(&header, trailer, &account, start, user_ns + kernel_ns, beside.checks, beside.notes);
     let contention =
@@ -121,7 +121,7 @@ pub(crate) fn run(
         coverage,
         series,
         account: account.parts().to_vec(),
-        path: account.steps().to_vec(),
+        path: Vec::new(),
         phases,
         window,
         utilization,
@@ -151,7 +151,7 @@ pub(crate) fn run(
         costs: trailer.costs.clone(),
         host: header.host,
     };
-    Ok((Analysis { run: bounded(run), profile, addresses, prediction }, recorded))
+    Ok((Analysis { run: bounded(run, steps.iter().collect()), profile, addresses, prediction }, recorded))
 }
 
 /// How CPUs were used, from what any thread did.

@@ -45,6 +45,8 @@ use model::Diagnosis;
 
 /// What the evidence means.
 pub fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
+    let charges: Vec<_> = own_code::charges(evidence.profile).collect();
+    let evidence = &Evidence { charges: Some(&charges), ..*evidence };
     let held = starved::of(evidence);
     let mut diagnosis = Diagnosis {
         kinds: bound::kinds(evidence.bound.shares, held, evidence.whole_ns),

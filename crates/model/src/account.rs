@@ -5,6 +5,7 @@ use crate::together::PlacesTogether;
 use crate::wait::Reason;
 use crate::{Ns, Pid, Tid};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// How a figure is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -86,7 +87,6 @@ impl From<StoredStep> for Step {
 pub struct Account {
     wall_ns: Ns,
     parts: Vec<AccountPart>,
-    steps: Vec<Step>,
 }
 
 /// Parts or steps that do not sum to the wall clock.
@@ -103,7 +103,16 @@ pub struct DoesNotClose {
 
 impl Account {
     /// An account of `wall_ns`, refused unless both ledgers sum to it exactly, state by state.
-    pub fn new(wall_ns: Ns, parts: Vec<AccountPart>, steps: Vec<Step>) -> Result<Self, DoesNotClose> {
+    /// `steps`: the state and the time of each.
+    pub fn new(
+        wall_ns: Ns,
+        parts: Vec<AccountPart>,
+        steps: impl IntoIterator<Item = (State, Ns)>,
+    ) -> Result<Self, DoesNotClose> {
+        let mut of_steps = BTreeMap::<State, u128>::new();
+        for (state, ns) in steps {
+            *of_steps.entry(state).or_default() += u128::from(ns);
+        }
         let closes = |what: &str, sum_ns: u128, wall_ns: Ns| {
             if sum_ns == u128::from(wall_ns) {
                 Ok(())
@@ -112,12 +121,11 @@ impl Account {
             }
         };
         closes("parts", parts.iter().map(|part| u128::from(part.ns)).sum(), wall_ns)?;
-        closes("steps", steps.iter().map(|step| u128::from(step.ns)).sum(), wall_ns)?;
+        closes("steps", of_steps.values().sum(), wall_ns)?;
         for part in &parts {
-            let of_state = steps.iter().filter(|step| step.state == part.state);
-            closes(part.state.name(), of_state.map(|step| u128::from(step.ns)).sum(), part.ns)?;
+            closes(part.state.name(), of_steps.get(&part.state).copied().unwrap_or(0), part.ns)?;
         }
-        Ok(Self { wall_ns, parts, steps })
+        Ok(Self { wall_ns, parts })
     }
 
     /// The wall clock: from the entry of the successful `execve` to the end of the root's last
@@ -129,11 +137,6 @@ impl Account {
     /// By state, in order of precedence; states that did not occur are left out.
     pub fn parts(&self) -> &[AccountPart] {
         &self.parts
-    }
-
-    /// By place, longest first.
-    pub fn steps(&self) -> &[Step] {
-        &self.steps
     }
 
     /// One state's time; 0 when it did not occur.
@@ -150,19 +153,14 @@ mod tests {
         AccountPart { state, ns, basis: Basis::Measured, lo_ns: ns, hi_ns: ns }
     }
 
-    fn step(state: State, ns: Ns) -> Step {
-        let reason = Reason::None;
-        Step { pid: 1, tid: 1, process: "a".into(), state, reason, ns, count: 1, together: None }
-    }
-
     #[test]
     fn an_account_that_misses_a_nanosecond_is_refused() {
         let parts = || vec![part(State::User, 60), part(State::Sleep, 40)];
-        let steps = || vec![step(State::User, 60), step(State::Sleep, 40)];
+        let steps = || [(State::User, 60), (State::Sleep, 40)];
         assert!(Account::new(100, parts(), steps()).is_ok());
         assert_eq!(Account::new(101, parts(), steps()).unwrap_err().what, "parts");
-        assert_eq!(Account::new(100, parts(), vec![step(State::User, 99)]).unwrap_err().what, "steps");
-        let swapped = vec![step(State::User, 40), step(State::Sleep, 60)];
+        assert_eq!(Account::new(100, parts(), [(State::User, 99)]).unwrap_err().what, "steps");
+        let swapped = [(State::User, 40), (State::Sleep, 60)];
         assert_eq!(Account::new(100, parts(), swapped).unwrap_err().what, "user");
     }
 }

@@ -241,7 +241,8 @@ impl Run {
     /// # Errors
     /// What does not sum to the wall clock.
     pub fn closes(&self) -> Result<(), DoesNotClose> {
-        Account::new(self.whole_ns(), self.account.clone(), self.path.clone()).map(|_| ())
+        let path = self.path.iter().map(|step| (step.state, step.ns));
+        Account::new(self.whole_ns(), self.account.clone(), path).map(|_| ())
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::activity::{Activity, Certainty, Slot};
 use super::divide::{Divide, Total};
-use super::steps::{StepThread, Steps};
+use super::steps::{StepTable, StepThread, Steps};
 use crate::names::Names;
-use model::{AccountPart, Basis, Ns, State, Step};
+use model::{AccountPart, Basis, Ns, State};
 use std::collections::BTreeMap;
 
 /// What an account is about, by state and by step; both sum to the same.
@@ -34,7 +34,7 @@ impl Breakdown {
                 sum.ns += portion.ns;
                 sum.seen_ns += if activity.certainty == Certainty::Seen { portion.ns } else { 0 };
                 sum.own_ns += if activity.state == portion.state { portion.ns } else { 0 };
-                let reason = names.reason(portion.reason);
+                let reason = (portion.reason, names);
                 all.steps.add(activity.thread, portion.state, reason, portion.ns, total.count);
             }
         }
@@ -69,7 +69,7 @@ impl Breakdown {
     }
 
     /// By step, the longest first.
-    pub(crate) fn steps(self, thread: impl Fn(Slot) -> StepThread) -> Vec<Step> {
-        self.steps.rows(thread)
+    pub(crate) fn steps(self, thread: impl Fn(Slot) -> StepThread) -> StepTable {
+        self.steps.table(thread)
     }
 }

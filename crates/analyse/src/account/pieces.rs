@@ -1,8 +1,9 @@
 //! What every tier's analysis gives: the pieces of a run that depend on how it was seen.
 
 use super::cover::Covered;
+use super::steps::StepTable;
 use model::run::{Phases, ThreadLedger, WaitRow, WindowSummary};
-use model::{AccountPart, Ns, Step};
+use model::{AccountPart, Ns};
 
 /// The account and what belongs to it.
 #[derive(Debug)]
@@ -14,7 +15,7 @@ pub(crate) struct Pieces {
     /// It, by state; sums to it.
     pub(crate) parts: Vec<AccountPart>,
     /// It, by place, longest first; sums to it.
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: StepTable,
     /// It, over time.
     pub(crate) phases: Phases,
     /// Wall-clock time by what any thread did, where switches were seen.

@@ -1,8 +1,9 @@
 //! The run queue of an account: who had the CPUs while the program was ready to run.
 
+use super::steps::StepRef;
 use crate::rivals::Rivals;
 use model::run::ThreadLedger;
-use model::{Ns, QueueOfAll, Reason, Rival, RunQueue, Seen, State, Step};
+use model::{Ns, QueueOfAll, Reason, Rival, RunQueue, Seen, State};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -11,8 +12,8 @@ const OTHERS: usize = 8;
 
 /// From the steps of the account and the ledgers of all threads; with those that had the CPUs,
 /// where that was seen.
-pub(crate) fn run_queue(
-    steps: &[Step],
+pub(crate) fn run_queue<'a>(
+    steps: impl Iterator<Item = StepRef<'a>>,
     threads: &[ThreadLedger],
     wall_ns: Ns,
     rivals: Option<&Rivals>,
@@ -31,8 +32,8 @@ pub(crate) fn run_queue(
         },
     };
     let mut others = BTreeMap::<&str, Ns>::new();
-    for step in steps.iter().filter(|step| step.state == State::Runqueue) {
-        let sum = match &step.reason {
+    for step in steps.filter(|step| step.state == State::Runqueue) {
+        let sum = match &step.reason.reason {
             Reason::PreemptedByOwn(_) => &mut queue.behind_own_ns,
             Reason::Preempted(name) => {
                 *others.entry(name).or_default() += step.ns;
@@ -73,9 +74,15 @@ fn mean_threads(threads: &[ThreadLedger], wall_ns: Ns, of: impl Fn(State) -> boo
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::account::StepReason;
 
-    fn step(state: State, reason: Reason, ns: Ns) -> Step {
-        Step { pid: 1, tid: 1, process: "a".into(), state, reason, ns, count: 1, together: None }
+    fn step(state: State, reason: Reason, ns: Ns) -> (State, StepReason, Ns) {
+        (state, StepReason::new(reason), ns)
+    }
+
+    fn step_of((state, reason, ns): &(State, StepReason, Ns)) -> StepRef<'_> {
+        let (state, ns) = (*state, *ns);
+        StepRef { pid: 1, tid: 1, process: "a", state, reason, ns, count: 1, together: None }
     }
 
     #[test]
@@ -88,7 +95,7 @@ mod tests {
             step(State::Runqueue, Reason::Preempted("b".into()), 20),
         ];
         steps.extend((0..9).map(|one| step(State::Runqueue, Reason::Preempted(format!("p{one}")), 10 + one)));
-        let queue = run_queue(&steps, &[], 100, None);
+        let queue = run_queue(steps.iter().map(step_of), &[], 100, None);
         let figures = (queue.behind_own_ns, queue.idle_cpu_ns, queue.unseen_ns, queue.behind_others_ns);
         assert_eq!(figures, (5, 7, 9, 20 + (10..19).sum::<u64>()));
         assert_eq!(queue.others.len(), OTHERS);
@@ -116,7 +123,7 @@ mod tests {
             thread(&[(State::User, 60), (State::Runqueue, 40)]),
             thread(&[(State::Kernel, 40), (State::Throttled, 10), (State::Disk, 50)]),
         ];
-        let queue = run_queue(&[], &threads, 100, Some(&Rivals::default()));
+        let queue = run_queue(std::iter::empty(), &threads, 100, Some(&Rivals::default()));
         assert_eq!((queue.cpus_used, queue.cpus_wanted), (1.0, 1.5));
         let of_all = queue.of_all.value().map(|all| (all.total_ns, all.unseen_ns));
         assert_eq!(of_all, Some((40, 40)));

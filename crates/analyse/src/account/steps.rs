@@ -1,22 +1,46 @@
 //! The account's steps: who did what for which reason, those that read alike as one.
+//!
+//! A build of an hour has hundreds of thousands, most of which end in rows of the result that stand
+//! for many. So they are small here: names and reasons stand once, and a step refers to them.
 
 use super::activity::Slot;
+use crate::keys::ReasonKey;
+use crate::names::Names;
 use model::recording::Comm;
-use model::wait::Reason;
+use model::together::PlacesTogether;
+use model::wait::{Reason, WaitTarget};
 use model::{Ns, Pid, State, Step, Tid};
+use rustc_hash::FxHashMap;
+use serde::{Serialize, Serializer};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 /// Steps as they are added up.
 #[derive(Debug, Default)]
-pub(super) struct Steps(BTreeMap<(Slot, State, String), Sum>);
-
-#[derive(Debug)]
-struct Sum {
-    reason: Reason,
-    ns: Ns,
-    count: u64,
+pub(super) struct Steps {
+    reasons: Reasons,
+    sums: FxHashMap<(Slot, State, u32), (Ns, u64)>,
 }
+
+/// Reasons by number: those that read alike have the same.
+#[derive(Debug, Default)]
+struct Reasons {
+    by_key: FxHashMap<ReasonKey, u32>,
+    by_text: FxHashMap<String, u32>,
+    all: Vec<StepReason>,
+}
+
+/// A reason with the text that it has in JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StepReason {
+    pub(crate) reason: Reason,
+    pub(crate) text: String,
+    /// The same without the name of what was waited for, where it has one.
+    nameless: Option<Box<StepReason>>,
+}
+
+/// Where steps differ in their reasons.
+pub(crate) static NO_REASON: StepReason =
+    StepReason { reason: Reason::None, text: String::new(), nameless: None };
 
 /// What a step says of its thread.
 #[derive(Debug, Clone, Copy, Default)]
@@ -27,37 +51,138 @@ pub(crate) struct StepThread {
     pub(crate) process: Comm,
 }
 
+/// All steps of an account, the longest first.
+#[derive(Debug, Default)]
+pub(crate) struct StepTable {
+    rows: Vec<StepRow>,
+    /// Names of processes, each once.
+    processes: Vec<String>,
+    reasons: Vec<StepReason>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct StepRow {
+    slot: Slot,
+    pid: Pid,
+    tid: Tid,
+    process: u32,
+    reason: u32,
+    state: State,
+    ns: Ns,
+    count: u64,
+}
+
+/// A [`Step`] whose names stand elsewhere. It has the same JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) struct StepRef<'a> {
+    pub(crate) pid: Pid,
+    pub(crate) tid: Tid,
+    pub(crate) process: &'a str,
+    pub(crate) state: State,
+    pub(crate) reason: &'a StepReason,
+    pub(crate) ns: Ns,
+    pub(crate) count: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) together: Option<PlacesTogether>,
+}
+
 impl Steps {
-    pub(super) fn add(&mut self, thread: Slot, state: State, reason: Reason, ns: Ns, count: u64) {
-        let key = (thread, state, reason.to_string());
-        let sum = self.0.entry(key).or_insert(Sum { reason, ns: 0, count: 0 });
-        sum.ns += ns;
-        sum.count += count;
+    pub(super) fn add(
+        &mut self,
+        thread: Slot,
+        state: State,
+        (reason, names): (ReasonKey, &Names),
+        ns: Ns,
+        count: u64,
+    ) {
+        let reason = self.reasons.number(reason, names);
+        let sum = self.sums.entry((thread, state, reason)).or_default();
+        *sum = (sum.0 + ns, sum.1 + count);
     }
 
     /// All of them, the longest first.
-    pub(super) fn rows(self, thread: impl Fn(Slot) -> StepThread) -> Vec<Step> {
-        let step = |((slot, state, text), sum): ((Slot, State, String), Sum)| {
+    pub(super) fn table(self, thread: impl Fn(Slot) -> StepThread) -> StepTable {
+        let Self { reasons: Reasons { all: reasons, .. }, sums } = self;
+        let mut numbers: FxHashMap<Comm, u32> = FxHashMap::default();
+        let mut processes = Vec::new();
+        let row = |((slot, state, reason), (ns, count)): ((Slot, State, u32), (Ns, u64))| {
             let StepThread { pid, tid, process } = thread(slot);
-            let process = process.to_text();
-            (
-                text,
-                Step {
-                    pid,
-                    tid,
-                    process,
-                    state,
-                    reason: sum.reason,
-                    ns: sum.ns,
-                    count: sum.count,
-                    together: None,
-                },
-            )
+            let process = *numbers.entry(process).or_insert_with(|| {
+                processes.push(process.to_text());
+                processes.len() as u32 - 1
+            });
+            StepRow { slot, pid, tid, process, reason, state, ns, count }
         };
-        let mut rows: Vec<_> = self.0.into_iter().map(step).collect();
-        rows.sort_by(|(a_text, a), (b_text, b)| {
-            (Reverse(a.ns), a.pid, a.tid, a_text).cmp(&(Reverse(b.ns), b.pid, b.tid, b_text))
+        let mut rows: Vec<StepRow> = sums.into_iter().map(row).collect();
+        // Slot and state tell apart what is the same in all that is shown: the order is that of
+        // the recording, not that of the table of sums.
+        let order = |row: &StepRow| (Reverse(row.ns), row.pid, row.tid);
+        let text = |row: &StepRow| &reasons[row.reason as usize].text;
+        rows.sort_unstable_by(|a, b| {
+            let known = order(a).cmp(&order(b)).then_with(|| text(a).cmp(text(b)));
+            known.then_with(|| (a.slot, a.state).cmp(&(b.slot, b.state)))
         });
-        rows.into_iter().map(|(_, step)| step).collect()
+        StepTable { rows, processes, reasons }
+    }
+}
+
+impl Reasons {
+    fn number(&mut self, key: ReasonKey, names: &Names) -> u32 {
+        let Self { by_key, by_text, all } = self;
+        *by_key.entry(key).or_insert_with(|| {
+            let reason = StepReason::new(names.reason(key));
+            *by_text.entry(reason.text.clone()).or_insert_with(|| {
+                all.push(reason);
+                all.len() as u32 - 1
+            })
+        })
+    }
+}
+
+impl StepReason {
+    pub(crate) fn new(reason: Reason) -> Self {
+        let nameless = match &reason {
+            Reason::Wait(call, on) => Some(Reason::Wait(call.clone(), WaitTarget::Nameless(on.kind()))),
+            Reason::Preempted(_) => Some(Reason::PreemptedUnseen),
+            _ => None,
+        };
+        let plain = |reason: Reason| Box::new(Self { text: reason.to_string(), reason, nameless: None });
+        Self { text: reason.to_string(), reason, nameless: nameless.map(plain) }
+    }
+
+    /// It, without the name of what was waited for.
+    pub(crate) fn nameless(&self) -> &Self {
+        self.nameless.as_deref().unwrap_or(self)
+    }
+}
+
+impl Serialize for StepReason {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
+impl StepTable {
+    /// The longest first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = StepRef<'_>> + Clone {
+        self.rows.iter().map(|row| {
+            let StepRow { pid, tid, state, ns, count, .. } = *row;
+            let process = &*self.processes[row.process as usize];
+            let reason = &self.reasons[row.reason as usize];
+            StepRef { pid, tid, process, state, reason, ns, count, together: None }
+        })
+    }
+
+    /// What each adds to which state.
+    pub(crate) fn times(&self) -> impl Iterator<Item = (State, Ns)> {
+        self.rows.iter().map(|row| (row.state, row.ns))
+    }
+}
+
+impl From<StepRef<'_>> for Step {
+    fn from(step: StepRef<'_>) -> Self {
+        let StepRef { pid, tid, process, state, reason, ns, count, together } = step;
+        let (process, reason) = (process.to_owned(), reason.reason.clone());
+        Step { pid, tid, process, state, reason, ns, count, together }
     }
 }

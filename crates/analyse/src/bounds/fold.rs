@@ -1,8 +1,9 @@
 //! Rows of a table put together until it is small enough.
 
 use super::size::bytes;
+use rustc_hash::FxHashMap;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::hash::Hash;
 
 /// How large a table may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub(super) const DEPTH: usize = 2;
 /// A row that can be put together with others.
 pub(super) trait Row: Serialize + Clone {
     /// What rows that are put together have in common.
-    type Key: Ord;
+    type Key: Ord + Hash;
     /// Ways to put rows together, each with fewer rows than the one before. With the last there
     /// are no more than a few dozen.
     const LEVELS: usize;
@@ -105,11 +106,13 @@ fn three_quarters(limit: Limit) -> Limit {
 
 /// Rows that have the same in common, in an order that does not depend on theirs.
 fn grouped<'a, R: Row>(rows: &'a [R], which: &[usize], level: usize) -> Vec<Vec<&'a R>> {
-    let mut groups: BTreeMap<R::Key, Vec<&R>> = BTreeMap::new();
+    let mut groups: FxHashMap<R::Key, Vec<&R>> = FxHashMap::default();
     for at in which {
         groups.entry(rows[*at].key(level)).or_default().push(&rows[*at]);
     }
-    groups.into_values().collect()
+    let mut groups: Vec<(R::Key, Vec<&R>)> = groups.into_iter().collect();
+    groups.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+    groups.into_iter().map(|(_, group)| group).collect()
 }
 
 fn made<R: Row>(groups: &[Vec<&R>]) -> Vec<R> {

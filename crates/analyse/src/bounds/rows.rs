@@ -1,12 +1,12 @@
 //! What rows of the path and of threads have in common, and what several come to.
 
 use super::fold::Row;
+use crate::account::{NO_REASON, StepRef};
 use model::run::{ThreadLedger, TimedWaits};
 use model::together::{PlacesTogether, ThreadsTogether};
-use model::wait::{Reason, WaitTarget};
-use model::{Ns, Pid, Seen, State, Step, Tid};
+use model::{Ns, Pid, Seen, State, Tid};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// What all of them have; none where they differ.
 pub(super) fn common<R, T: PartialEq>(rows: &[&R], of: impl Fn(&R) -> T) -> Option<T> {
@@ -31,50 +31,43 @@ pub(super) fn sum_states<'a>(all: impl Iterator<Item = &'a Vec<(State, Ns)>>) ->
     sums.into_iter().collect()
 }
 
-/// A wait without the name of what was waited for.
-fn without_name(reason: &Reason) -> Reason {
-    match reason {
-        Reason::Wait(call, on) => Reason::Wait(call.clone(), WaitTarget::Nameless(on.kind())),
-        Reason::Preempted(_) => Reason::PreemptedUnseen,
-        other => other.clone(),
-    }
-}
-
 /// By process, program, state and reason; then without the process; then without the name in the
 /// reason, without the reason, and by state only.
-impl Row for Step {
-    type Key = (Pid, String, State, String);
+impl<'a> Row for StepRef<'a> {
+    type Key = (Pid, &'a str, State, &'a str);
     const LEVELS: usize = 5;
 
-    fn rank(&self, _: usize) -> impl Ord + use<> {
+    fn rank(&self, _: usize) -> impl Ord + use<'a> {
         self.ns
     }
 
     fn key(&self, level: usize) -> Self::Key {
         let pid = if level == 0 { self.pid } else { 0 };
-        let process = if level < 4 { self.process.clone() } else { String::new() };
+        let process = if level < 4 { self.process } else { "" };
         let reason = match level {
-            0 | 1 => self.reason.to_string(),
-            2 => without_name(&self.reason).to_string(),
-            _ => String::new(),
+            0 | 1 => &self.reason.text,
+            2 => &self.reason.nameless().text,
+            _ => "",
         };
         (pid, process, self.state, reason)
     }
 
     fn of_many(rows: &[&Self]) -> Self {
-        let reason = common(rows, |row| row.reason.clone())
-            .or_else(|| common(rows, |row| without_name(&row.reason)))
-            .unwrap_or(Reason::None);
-        let whose: BTreeSet<(Pid, Tid)> = rows.iter().map(|row| (row.pid, row.tid)).collect();
-        let more = |row: &Step| row.together.unwrap_or(PlacesTogether { places: 1, threads: 1 });
+        let reason = common(rows, |row| row.reason)
+            .or_else(|| common(rows, |row| row.reason.nameless()))
+            .unwrap_or(&NO_REASON);
+        let mut whose: Vec<(Pid, Tid)> = rows.iter().map(|row| (row.pid, row.tid)).collect();
+        whose.sort_unstable();
+        whose.dedup();
+        let more = |row: &Self| row.together.unwrap_or(PlacesTogether { places: 1, threads: 1 });
         let threads = match rows.iter().all(|row| row.together.is_none()) {
             true => whose.len() as u64,
             false => sum(rows, |row| more(row).threads),
         };
-        Step {
+        StepRef {
             pid: common(rows, |row| row.pid).unwrap_or(0),
             tid: common(rows, |row| (row.pid, row.tid)).map_or(0, |(_, tid)| tid),
-            process: common(rows, |row| row.process.clone()).unwrap_or_default(),
+            process: common(rows, |row| row.process).unwrap_or_default(),
             state: rows[0].state,
             reason,
             ns: sum(rows, |row| row.ns),
@@ -84,7 +77,7 @@ impl Row for Step {
     }
 
     fn arrange(rows: &mut [Self]) {
-        rows.sort_by_cached_key(|row| (Reverse(row.ns), row.pid, row.tid, row.reason.to_string()));
+        rows.sort_by_key(|row| (Reverse(row.ns), row.pid, row.tid, &*row.reason.text));
     }
 }
 

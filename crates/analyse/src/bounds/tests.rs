@@ -1,6 +1,7 @@
 //! Folding rows keeps sums, whatever the run has.
 
 use super::*;
+use crate::account::StepReason;
 use crate::judge::samples;
 use model::recording::Language;
 use model::run::{TimedWaits, WaitRow};
@@ -65,6 +66,28 @@ fn sums(path: &[Step]) -> BTreeMap<State, Ns> {
     sums
 }
 
+fn step_of<'a>(step: &Step, process: &'a str, reason: &'a StepReason) -> StepRef<'a> {
+    let Step { pid, tid, state, ns, count, together, .. } = *step;
+    StepRef { pid, tid, process, state, reason, ns, count, together }
+}
+
+/// Bounded, with its own path.
+fn bound(run: Run) -> Run {
+    let reasons: Vec<_> = run.path.iter().map(|step| StepReason::new(step.reason.clone())).collect();
+    let processes: Vec<_> = run.path.iter().map(|step| step.process.clone()).collect();
+    let steps = std::iter::zip(run.path.clone(), std::iter::zip(&reasons, &processes));
+    bounded(run, steps.map(|(step, (reason, process))| step_of(&step, process, reason)).collect())
+}
+
+#[test]
+fn a_step_has_the_same_json_before_it_is_a_row_of_the_result() {
+    let step = step(&(7, 8, 2, 9, 10));
+    let reason = StepReason::new(step.reason.clone());
+    let small = step_of(&step, &step.process, &reason);
+    assert_eq!(serde_json::to_string(&small).unwrap(), serde_json::to_string(&step).unwrap());
+    assert_eq!(Step::from(small), step);
+}
+
 /// Sums that no table may lose: time and times of the path by state, lives, states, faults, timed
 /// waits and numbers of threads, of waits by state.
 fn all_sums(run: &Run) -> Vec<(String, u64)> {
@@ -102,7 +125,7 @@ proptest! {
     #[test]
     fn whatever_is_put_together_all_sums_stay(rows in prop::collection::vec(made(), 1..6000)) {
         let before = run_of(&rows);
-        let after = bounded(before.clone());
+        let after = bound(before.clone());
         prop_assert_eq!(all_sums(&after), all_sums(&before));
         let json = serde_json::to_string_pretty(&after).unwrap();
         prop_assert!(json.len() <= BYTES_MAX, "{} bytes", json.len());
@@ -117,7 +140,7 @@ proptest! {
             prop_assert_eq!(rows as u64 + gone, had as u64 + into, "{}", table);
         }
         // What is small enough stays as it is.
-        let again = bounded(Run { folded: Vec::new(), ..after.clone() });
+        let again = bound(Run { folded: Vec::new(), ..after.clone() });
         prop_assert_eq!(again.path, after.path);
         prop_assert_eq!(again.threads, after.threads);
     }
@@ -128,7 +151,7 @@ fn threads_of_one_program_are_one_row_and_the_root_stays_the_first() {
     let rows: Vec<Made> = (0..5000).map(|one| (100 + one, 100 + one, 0, 3, 10 + u64::from(one))).collect();
     let mut run = run_of(&rows);
     run.threads.iter_mut().for_each(|thread| (thread.tid, thread.idle) = (thread.pid, false));
-    let after = bounded(run);
+    let after = bound(run);
     assert_eq!(after.threads[0].pid, 100, "although it did least");
     let last = after.threads.last().unwrap();
     let together = last.together.unwrap();
@@ -158,7 +181,7 @@ fn rows_beyond_a_sum_of_their_table_are_in_it() {
     };
     let rows = (1..=1500).map(row).collect();
     run.disk_requests = Seen::Value(model::run::DiskRequests { rows, other_requests: 7 });
-    let after = bounded(run);
+    let after = bound(run);
     let all = after.disk_requests.value().unwrap();
     assert!(all.rows.len() < 1000, "{}", all.rows.len());
     assert_eq!(
@@ -182,7 +205,7 @@ fn stacks_of_short_waits_go_before_rows_are_put_together() {
     for wait in &mut run.waits {
         wait.stack = Seen::Value((0..40).map(frame).collect());
     }
-    let waits = bounded(run).waits;
+    let waits = bound(run).waits;
     assert_eq!(waits.len(), 400, "none was put together");
     let (with, without): (Vec<_>, Vec<_>) = waits.iter().partition(|wait| wait.stack.value().is_some());
     assert!(with.len() > 20 && without.len() > 20, "{} with a stack", with.len());

@@ -8,7 +8,7 @@
 use super::Evidence;
 use super::callers::{InCalls, is_door};
 use super::file_calls::Gone;
-use super::own_code::{Key, Owner, charges, frames};
+use super::own_code::{Key, Owner, frames};
 use super::predict::{Kind, Parts};
 use crate::code::Amount;
 use model::profile::{Activity, Profile, Weight};
@@ -78,7 +78,7 @@ impl Evidence<'_> {
         let calls = InCalls::new(self.profile, &names);
         let (mut functions, mut all) = (FxHashMap::<Option<Key<'_>>, Times>::default(), Amount::default());
         let mut doors = Amount::default();
-        for charge in charges(self.profile) {
+        for charge in self.charges() {
             let key = match charge.owner {
                 Owner::Function(frame) => Some((&*frame.function, &*frame.module)),
                 _ => None,

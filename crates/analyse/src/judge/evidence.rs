@@ -1,5 +1,6 @@
 //! What judgement may read: one borrow of all that a run shows.
 
+use super::own_code::{self, Charge};
 use model::limits::Limits;
 use model::loads::LoadTable;
 use model::peers::ConnectionRow;
@@ -72,6 +73,8 @@ pub struct Evidence<'a> {
     pub prediction: Option<&'a Prediction>,
     /// Which code ran and waited.
     pub profile: &'a Profile,
+    /// Whose code each of its stacks on a CPU is, where that is known already: many causes ask.
+    pub(super) charges: Option<&'a [Charge<'a>]>,
     /// What the host did meanwhile.
     pub series: &'a Seen<Series>,
     /// Who had the CPUs while it was ready to run.
@@ -114,6 +117,7 @@ impl<'a> Evidence<'a> {
             lookups: &run.lookups,
             prediction: None,
             profile,
+            charges: None,
             series: &run.series,
             run_queue: &run.run_queue,
             limits: &run.limits,
@@ -126,6 +130,13 @@ impl<'a> Evidence<'a> {
     #[must_use]
     pub fn with(self, prediction: &'a Seen<Prediction>) -> Self {
         Self { prediction: prediction.value(), ..self }
+    }
+
+    /// All stacks on a CPU, with whose they are.
+    pub(super) fn charges(&self) -> impl Iterator<Item = Charge<'a>> + use<'a> {
+        let known = self.charges.map(|charges| charges.iter().copied());
+        let found = known.is_none().then(|| own_code::charges(self.profile));
+        known.into_iter().flatten().chain(found.into_iter().flatten())
     }
 
     /// The same under other limits.

@@ -73,8 +73,8 @@ pub(super) fn charges(profile: &Profile) -> impl Iterator<Item = Charge<'_>> {
 }
 
 /// All samples on a CPU.
-pub(super) fn all(profile: &Profile) -> Amount {
-    charges(profile).fold(Amount::default(), |mut all, charge| {
+pub(super) fn all(evidence: &Evidence<'_>) -> Amount {
+    evidence.charges().fold(Amount::default(), |mut all, charge| {
         all.add(charge.weight);
         all
     })

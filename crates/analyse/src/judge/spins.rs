@@ -4,7 +4,7 @@
 use super::Evidence;
 use super::own_code::{self, Charge, Key, Owner};
 use crate::code::Amount;
-use model::profile::{Activity, Frame, Profile};
+use model::profile::{Activity, Frame};
 use model::recording::Language;
 use model::run::{CallRow, Share};
 use model::{Ns, Seen, Tid};
@@ -85,18 +85,18 @@ pub(super) fn calls<'a>(evidence: &Evidence<'a>) -> (Vec<(usize, &'a CallRow)>, 
 pub(super) fn spinning<'a>(evidence: &Evidence<'a>) -> FxHashSet<Key<'a>> {
     match calls(evidence) {
         (calls, _) if calls.is_empty() => FxHashSet::default(),
-        (calls, _) => functions(evidence.profile, &calls),
+        (calls, _) => functions(evidence, &calls),
     }
 }
 
 /// Who makes such calls, and how much of the CPU time that is.
 pub(super) fn of<'a>(evidence: &Evidence<'a>, calls: Vec<(usize, &'a CallRow)>) -> Spins<'a> {
     let profile = evidence.profile;
-    let spinning = functions(profile, &calls);
+    let spinning = functions(evidence, &calls);
     let is_spin = |charge: &Charge<'_>| key(charge).is_some_and(|key| spinning.contains(&key));
     let (mut all, mut spent) = (Amount::default(), Amount::default());
     let mut of_thread: FxHashMap<u32, [f64; 2]> = FxHashMap::default();
-    for charge in own_code::charges(profile) {
+    for charge in evidence.charges() {
         all.add(charge.weight);
         let [spins, whole] = of_thread.entry(charge.weight.thread).or_default();
         *whole += charge.weight.ns as f64;
@@ -110,7 +110,7 @@ pub(super) fn of<'a>(evidence: &Evidence<'a>, calls: Vec<(usize, &'a CallRow)>) 
         calls,
         share: spent.share(all),
         samples: spent.samples,
-        by: own_code::functions(own_code::charges(profile).filter(is_spin)).into_iter().next(),
+        by: own_code::functions(evidence.charges().filter(is_spin)).into_iter().next(),
         threads: threads.map(|(thread, _)| profile.threads[thread as usize].tid).collect(),
     }
 }
@@ -124,18 +124,18 @@ fn key<'a>(charge: &Charge<'a>) -> Option<Key<'a>> {
 }
 
 /// Functions of the program that are mostly in the kernel, for these calls more than for others.
-fn functions<'a>(profile: &'a Profile, calls: &[(usize, &CallRow)]) -> FxHashSet<Key<'a>> {
+fn functions<'a>(evidence: &Evidence<'a>, calls: &[(usize, &CallRow)]) -> FxHashSet<Key<'a>> {
     let entries: Vec<String> = calls.iter().map(|(_, row)| format!("_sys_{}", row.name.name)).collect();
     // In these calls, in others, in the kernel, in all.
     let mut sums: FxHashMap<Key<'a>, [f64; 4]> = FxHashMap::default();
-    for charge in own_code::charges(profile) {
+    for charge in evidence.charges() {
         let Some(key) = key(&charge) else { continue };
         let [these, others, in_kernel, all] = sums.entry(key).or_default();
         let ns = charge.weight.ns as f64;
         *all += ns;
         if charge.doing == Activity::Kernel {
             *in_kernel += ns;
-            let mut frames = own_code::frames(profile, charge.weight);
+            let mut frames = own_code::frames(evidence.profile, charge.weight);
             match frames.find(|frame| is_entry(frame)) {
                 Some(entry) if entries.iter().any(|of| entry.function.ends_with(of)) => *these += ns,
                 Some(_) => *others += ns,

@@ -136,7 +136,7 @@ fn account(tier: Tier, events: Vec<Event>, end_ms: Ns, rusage: Seen<Rusage>) -> 
     events.iter().for_each(|event| poll.event(event));
     let closed = poll.close(&trailer(end_ms * MS, rusage));
     let pieces = &closed.pieces;
-    Account::new(pieces.wall_ns, pieces.parts.clone(), pieces.steps.clone()).unwrap();
+    Account::new(pieces.wall_ns, pieces.parts.clone(), pieces.steps.times()).unwrap();
     for part in &pieces.parts {
         assert!(part.lo_ns <= part.ns && part.ns <= part.hi_ns && part.hi_ns <= pieces.wall_ns, "{part:?}");
     }
@@ -160,7 +160,7 @@ fn ms(closed: &Closed, state: State) -> Ns {
 fn step(closed: &Closed, tid: Tid, state: State) -> (String, Ns) {
     let found = closed.pieces.steps.iter().find(|step| step.tid == tid && step.state == state);
     found
-        .map(|step| (step.reason.to_string(), step.ns / MS))
+        .map(|step| (step.reason.text.clone(), step.ns / MS))
         .unwrap_or_else(|| panic!("{:?}", closed.pieces.steps))
 }
 

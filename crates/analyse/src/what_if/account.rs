@@ -52,27 +52,13 @@ impl Replayed<'_> {
     /// What bounds it, with its time by state and by place. `run`: as it was recorded.
     pub(super) fn account(&self, run: &Run) -> Result<ReplayedPath, DoesNotClose> {
         let sums = self.sums();
-        let step = |((thread, state, reason), ns): (&(ThreadId, State, ReasonKey), &Ns)| {
-            let thread = self.program.thread(*thread);
-            let (process, reason) = (thread.process.to_text(), self.names.reason(*reason));
-            model::Step {
-                together: None,
-                pid: thread.pid,
-                tid: thread.tid,
-                process,
-                state: *state,
-                reason,
-                ns: *ns,
-                count: 1,
-            }
-        };
-        let steps: Vec<model::Step> = sums.iter().filter(|(_, ns)| **ns > 0).map(step).collect();
         let mut states = BTreeMap::<State, Ns>::new();
-        steps.iter().for_each(|step| *states.entry(step.state).or_default() += step.ns);
         let mut places = BTreeMap::<(String, State, String), (Ns, model::Reason)>::new();
-        for step in &steps {
-            let key = (step.process.clone(), step.state, step.reason.to_string());
-            places.entry(key).or_insert_with(|| (0, step.reason.clone())).0 += step.ns;
+        for ((thread, state, reason), ns) in sums.iter().filter(|(_, ns)| **ns > 0) {
+            *states.entry(*state).or_default() += ns;
+            let (process, reason) = (self.program.thread(*thread).process, self.names.reason(*reason));
+            let key = (process.to_text(), *state, reason.to_string());
+            places.entry(key).or_insert((0, reason)).0 += ns;
         }
         let place = |((process, state, _), (ns, reason))| ReplayedPlace { process, state, reason, ns };
         let mut places: Vec<ReplayedPlace> = places.into_iter().map(place).collect();
@@ -82,7 +68,7 @@ impl Replayed<'_> {
         let wall_ns = self.times.end;
         let queue = self.queue(&sums, run);
         let parts = states.iter().map(|(state, ns)| measured(*state, *ns)).collect();
-        let account = Account::new(wall_ns, parts, steps)?;
+        let account = Account::new(wall_ns, parts, states.clone())?;
         let contention = Contention { queue: &queue, coverage: &run.coverage, cpus: self.cpus, wall_ns };
         Ok(ReplayedPath {
             bound: bound(&account, contention),

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::judge::samples;
+use model::RunQueue;
 use model::run::measured;
-use model::{RunQueue, Step};
 
 /// An account of these states, in which the run queue is all behind its own threads, or all behind
 /// others.
@@ -23,21 +23,11 @@ fn class_queued(
     parts: &[(State, u64)],
     divide: impl Fn(u64) -> (u64, u64, u64),
 ) -> (Class, State) {
-    let step = |(state, ns): &(State, u64)| Step {
-        together: None,
-        pid: 1,
-        tid: 1,
-        process: String::new(),
-        state: *state,
-        reason: Reason::None,
-        ns: *ns,
-        count: 1,
-    };
     let wall = parts.iter().map(|(_, ns)| ns).sum();
     let account = Account::new(
         wall,
         parts.iter().map(|(state, ns)| measured(*state, *ns)).collect(),
-        parts.iter().map(step).collect(),
+        parts.iter().copied(),
     );
     let account = account.unwrap();
     let (behind_own_ns, behind_others_ns, idle_cpu_ns) = divide(account.ns(State::Runqueue));

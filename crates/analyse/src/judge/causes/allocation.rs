@@ -10,7 +10,6 @@ use crate::judge::own_code::{self, Charge, Sum, Within};
 use crate::judge::predict::Goes;
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known};
-use model::profile::Profile;
 use model::recording::{Language, Tier};
 use model::run::Share;
 use model::sentence::Piece::{self, Count, Name};
@@ -60,8 +59,8 @@ const PART_MIN: f64 = 0.5;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     Outcome::of_table(evidence.functions, |_| {
-        let allocators = of(evidence.profile, None);
-        let share = own_code::share(evidence, allocators, own_code::all(evidence.profile));
+        let allocators = of(evidence, None);
+        let share = own_code::share(evidence, allocators, own_code::all(evidence));
         let says = || say!("the allocator has ", Piece::Share(share.value), " of the CPU time");
         if share.value < SHARE_MIN || share.lo < SHARE_LO_MIN {
             return Outcome::RuledOut(says());
@@ -69,7 +68,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         if allocators.samples < SAMPLES_MIN {
             return Outcome::RuledOut(says().and(say!(", by ", Count(allocators.samples, "sample"))));
         }
-        let callers = own_code::functions(charges(evidence.profile));
+        let callers = own_code::functions(charges(evidence));
         match callers.into_iter().next() {
             Some(most) if most.all.ns * CALLER_PART >= allocators.ns => {
                 let of_script = most.frame.language == Language::Python;
@@ -86,14 +85,14 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 }
 
 /// Stacks that are in the allocator.
-fn charges(profile: &Profile) -> impl Iterator<Item = Charge<'_>> {
-    own_code::charges(profile).filter(|charge| matches!(charge.within, Within::Allocator(_)))
+fn charges<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = Charge<'a>> + use<'a> {
+    evidence.charges().filter(|charge| matches!(charge.within, Within::Allocator(_)))
 }
 
 /// All of them, or those in a step.
-fn of(profile: &Profile, step: Option<Step>) -> Amount {
+fn of(evidence: &Evidence<'_>, step: Option<Step>) -> Amount {
     let is = |within: Within<'_>| step.is_none_or(|step| within == Within::Allocator(step));
-    charges(profile).filter(|charge| is(charge.within)).fold(Amount::default(), |mut sum, charge| {
+    charges(evidence).filter(|charge| is(charge.within)).fold(Amount::default(), |mut sum, charge| {
         sum.add(charge.weight);
         sum
     })
@@ -101,10 +100,10 @@ fn of(profile: &Profile, step: Option<Step>) -> Amount {
 
 fn finding(evidence: &Evidence<'_>, most: &Sum<'_>, share: Share) -> Finding {
     let on_cpu_ns = evidence.account_ns(State::on_cpu) as f64;
-    let allocators = of(evidence.profile, None);
+    let allocators = of(evidence, None);
     let steps = [(Step::Makes, "making"), (Step::Frees, "freeing"), (Step::Collects, "collecting")];
     let step = |(step, name): (Step, &'static str)| -> Option<Sentence> {
-        let part = of(evidence.profile, Some(step)).ns / allocators.ns;
+        let part = of(evidence, Some(step)).ns / allocators.ns;
         (part > 0.0).then(|| say!(name, ": ", Piece::Share(part), " of these"))
     };
     let mut figures = vec![say!(Count(allocators.samples, "sample"), " in the allocator or the collector")];

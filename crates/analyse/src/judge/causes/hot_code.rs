@@ -54,7 +54,7 @@ const LINES: usize = 3;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     Outcome::of_table(evidence.functions, |_| {
-        let all = own_code::all(evidence.profile);
+        let all = own_code::all(evidence);
         let Some((most, share)) = leading(evidence, all) else {
             return unnamed(evidence, all)
                 .unwrap_or(Outcome::RuledOut(say!("no sample struck the program's own code")));
@@ -82,12 +82,12 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 
 /// The function with most of the samples in its own mode.
 fn leading<'a>(evidence: &Evidence<'a>, all: Amount) -> Option<(Sum<'a>, Share)> {
-    let profile = evidence.profile;
     let spinning = spins::spinning(evidence);
     let counts = |within: Within<'_>| !matches!(within, Within::Allocator(_));
     let of = |doing: Activity| {
-        let charges = own_code::charges(profile);
-        own_code::functions(charges.filter(move |charge| charge.doing == doing && counts(charge.within)))
+        own_code::functions(
+            evidence.charges().filter(move |charge| charge.doing == doing && counts(charge.within)),
+        )
     };
     let in_kernel: FxHashMap<_, f64> =
         of(Activity::Kernel).iter().map(|sum| (sum.key(), sum.all.ns)).collect();
@@ -101,7 +101,7 @@ fn leading<'a>(evidence: &Evidence<'a>, all: Amount) -> Option<(Sum<'a>, Share)>
 /// Code without names may have what no function with a name has: then nothing can be said.
 fn unnamed(evidence: &Evidence<'_>, all: Amount) -> Option<Outcome> {
     let mut files: FxHashMap<&str, Amount> = FxHashMap::default();
-    for charge in own_code::charges(evidence.profile).filter(|charge| charge.doing == Activity::User) {
+    for charge in evidence.charges().filter(|charge| charge.doing == Activity::User) {
         let module = match charge.owner {
             Owner::Unnamed(module) => module,
             Owner::Function(frame) if !own_code::is_named(frame) => &frame.module,

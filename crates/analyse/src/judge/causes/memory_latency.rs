@@ -82,8 +82,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if table.functions.iter().all(|row| row.samples == 0) && own >= SHARE_MIN {
         return Outcome::Unavailable("too few samples struck code that could be read".to_owned());
     }
+    let all = own_code::all(evidence);
     let candidates: Vec<Candidate<'_>> =
-        table.functions.iter().filter_map(|row| candidate(evidence, row)).collect();
+        table.functions.iter().filter_map(|row| candidate(evidence, row, all)).collect();
     let mut found = Vec::new();
     let mut other = None;
     for candidate in &candidates {
@@ -110,14 +111,15 @@ struct Candidate<'a> {
     share: Share,
 }
 
-fn candidate<'a>(evidence: &Evidence<'a>, row: &'a LoadRow) -> Option<Candidate<'a>> {
+fn candidate<'a>(evidence: &Evidence<'a>, row: &'a LoadRow, all: Amount) -> Option<Candidate<'a>> {
     let profile = evidence.profile;
     let part = row.jumping as f64 / row.samples.max(1) as f64;
     if part < AT_LOADS_MIN {
         return None;
     }
     let innermost = |node: u32| &profile.frames[profile.nodes[node as usize].frame as usize];
-    let here: Vec<_> = own_code::charges(profile)
+    let here: Vec<_> = evidence
+        .charges()
         .filter(|charge| charge.doing == Activity::User)
         .filter(|charge| {
             let frame = innermost(charge.weight.node);
@@ -128,7 +130,6 @@ fn candidate<'a>(evidence: &Evidence<'a>, row: &'a LoadRow) -> Option<Candidate<
         all.add(charge.weight);
         all
     });
-    let all = own_code::all(profile);
     if own_code::share(evidence, amount, all).value < SHARE_MIN {
         return None;
     }

@@ -9,7 +9,7 @@ use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place, Saving};
 use model::limits::MemoryLimit;
 use model::prediction::Site;
-use model::profile::{Activity, Profile};
+use model::profile::Activity;
 use model::recording::{Language, Tier};
 use model::run::{DiskRequestRow, Share};
 use model::sentence::Piece::{self, Bytes, Count, Name, Ns as Time};
@@ -144,7 +144,7 @@ fn signs(evidence: &Evidence<'_>) -> Signs {
     let again_ns = (reads_ns as f64 * part) as Ns;
     let again_is_some = again_ns > 0 && again_ns >= evidence.whole_ns / PART;
     let (of_pages, kernel_part) = if again_is_some { (BRING_IN, part) } else { (&[][..], 1.0) };
-    let kernel = kernel(evidence.profile, of_pages).unwrap_or(Share { value: 0.0, lo: 0.0, hi: 0.0 });
+    let kernel = kernel(evidence, of_pages).unwrap_or(Share { value: 0.0, lo: 0.0, hi: 0.0 });
     let faults = evidence.account.iter().find(|part| part.state == State::Fault && swap_ns > 0);
     Signs {
         swap_ns,
@@ -185,17 +185,17 @@ fn refaulted(evidence: &Evidence<'_>) -> (u64, f64) {
 }
 
 /// The part of the samples that is in reclaim, or in these functions.
-fn kernel(profile: &Profile, others: &[&str]) -> Option<Share> {
+fn kernel(evidence: &Evidence<'_>, others: &[&str]) -> Option<Share> {
     let mut sum = Amount::default();
-    let in_kernel = own_code::charges(profile).filter(|charge| charge.doing == Activity::Kernel);
+    let in_kernel = evidence.charges().filter(|charge| charge.doing == Activity::Kernel);
     for charge in in_kernel {
-        let mut frames = own_code::frames(profile, charge.weight);
+        let mut frames = own_code::frames(evidence.profile, charge.weight);
         let counts = |name: &str| RECLAIM.contains(&name) || others.contains(&name);
         if frames.any(|frame| frame.language == Language::Kernel && counts(&frame.function)) {
             sum.add(charge.weight);
         }
     }
-    (sum.samples > 0).then(|| sum.share(own_code::all(profile)))
+    (sum.samples > 0).then(|| sum.share(own_code::all(evidence)))
 }
 
 fn finding(evidence: &Evidence<'_>, signs: &Signs, pressure: Option<f64>) -> Finding {

@@ -198,7 +198,7 @@ fn filling_ns(evidence: &Evidence<'_>) -> Ns {
         kernel.into_iter().any(|frame| FAULTS.iter().any(|part| frame.function.contains(part)))
     };
     let (mut functions, mut all) = (FxHashMap::<Key<'_>, (Amount, Amount)>::default(), Amount::default());
-    for charge in own_code::charges(profile) {
+    for charge in evidence.charges() {
         if charge.doing == Activity::User {
             all.add(charge.weight);
         }

@@ -20,7 +20,7 @@ fn window(tier: Tier, events: Vec<Event>, end_ms: Ns) -> Closed {
     let closed = poll.close(&Trailer { ending, ..trailer(end_ms * MS, Seen::Absent) });
     let pieces = &closed.pieces;
     let whole = pieces.window.as_ref().unwrap().thread_ns;
-    Account::new(whole, pieces.parts.clone(), pieces.steps.clone()).unwrap();
+    Account::new(whole, pieces.parts.clone(), pieces.steps.times()).unwrap();
     for part in &pieces.parts {
         assert!(part.lo_ns <= part.ns && part.ns <= part.hi_ns && part.hi_ns <= whole, "{part:?}");
     }
@@ -40,7 +40,7 @@ fn ms(closed: &Closed, state: State) -> Ns {
 
 fn step(closed: &Closed, tid: Tid, state: State) -> (String, Ns) {
     let of_thread = closed.pieces.steps.iter().filter(|step| step.tid == tid && step.state == state);
-    let reasons: Vec<_> = of_thread.clone().map(|step| step.reason.to_string()).collect();
+    let reasons: Vec<_> = of_thread.clone().map(|step| step.reason.text.clone()).collect();
     (reasons.join("; "), of_thread.map(|step| step.ns).sum::<Ns>() / MS)
 }
 

@@ -81,7 +81,7 @@ fn run(command: &[&str], places: &[Place], sampled_part: f64) -> Run {
     let parts: Vec<AccountPart> =
         by_state.iter().map(|(state, ns)| part(*state, *ns, sampled_part)).collect();
     let queue = run_queue(&steps);
-    let account = Account::new(wall_ns, parts, steps).expect("a sample's account closes");
+    let account = Account::new(wall_ns, parts, by_state).expect("a sample's account closes");
     let coverage = full_coverage(wall_ns);
     let contention = Contention { queue: &queue, coverage: &coverage, cpus: 2, wall_ns };
     Run {
@@ -104,7 +104,7 @@ fn run(command: &[&str], places: &[Place], sampled_part: f64) -> Run {
         phases: phases(&account, 200),
         window: None,
         account: account.parts().to_vec(),
-        path: account.steps().to_vec(),
+        path: steps,
         utilization: Seen::unseen("not recorded"),
         threads: Vec::new(),
         waits: Vec::new(),
