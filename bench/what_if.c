@@ -6,7 +6,7 @@
  *   computes N held|free   two threads, N items each: 1 ms of work under a lock, or without
  *   ask PORT N             N questions to a server, 1 ms of work after each
  *   serve MICROSECONDS     the server: prints its port, and answers each question so much after it
- *                          was asked
+ *                          has it
  *   spin THREADS N         threads that compute, N million rounds each
  *   halves N all|half      N items: a function that does all of its rounds, or half of them
  *   all PORT N each|none all|half   a question, the function and a record for each item
@@ -203,7 +203,7 @@ static void serve(long us)
 			client = -1;
 			continue;
 		}
-		uint64_t until = asked + (uint64_t)us * 1000, now = now_ns();
+		uint64_t now = now_ns(), until = now + (uint64_t)us * 1000;
 		if (until > now + 200000)
 			sleep_us((long)((until - now) / 1000) - 200);
 		while (now_ns() < until)
@@ -228,7 +228,7 @@ static int reach(int port)
 
 static void question(int server)
 {
-	uint64_t asked = now_ns();
+	uint64_t asked = 0;
 	char answer;
 
 	if (write(server, &asked, sizeof(asked)) != sizeof(asked) || read(server, &answer, 1) != 1)

@@ -159,6 +159,14 @@ impl ReasonKey {
         }
     }
 
+    /// Whether it is about a file or a futex, one or whichever: of these there may be many.
+    pub(crate) fn is_one_of_many(self) -> bool {
+        matches!(
+            self,
+            ReasonKey::Wait(_, TargetKey::File(_) | TargetKey::Futex(_) | TargetKey::TimedFutex(_))
+        )
+    }
+
     /// The same for any file, and any futex.
     pub(crate) fn of_many(self) -> Self {
         match self {

@@ -12,6 +12,7 @@
 mod account;
 mod alone;
 mod asked;
+mod chance;
 mod crowd;
 mod crowding;
 pub mod edit;

@@ -129,7 +129,7 @@ fn without_a_site_a_replay_saves_what_the_clocks_say() {
             let saved = times.saved_ns.value().expect("it was watched as well");
             sites += 1;
             let lo = what_if.saving.ns - allowed as i64;
-            let hi = what_if.saving.hi_ns + (allowed + queued_ns) as i64;
+            let hi = what_if.saving.hi_ns - what_if.after.chance_ns as i64 + (allowed + queued_ns) as i64;
             same += usize::from(lo <= saved.hi as i64 && saved.lo as i64 <= hi);
         }
     }

@@ -66,6 +66,9 @@ pub struct WallEstimate {
     /// High end: dependencies that never blocked bind, or other programs have a part of the CPUs
     /// that come into use.
     pub hi_ns: Ns,
+    /// What differs from run to run by chance, half of its interval of 95 %; both ends have it.
+    #[serde(default)]
+    pub chance_ns: Ns,
 }
 
 /// The difference that it makes.

@@ -23,9 +23,7 @@ impl Quota {
     /// # Errors
     /// When there is no CPU controller, or it is not to be written.
     pub(crate) fn make() -> Result<Self> {
-        let (above, first) = controller().context("no CPU controller is mounted")?;
-        let quota = Self(above.join(format!("dwell-truth-{}", std::process::id())));
-        fs::create_dir(&quota.0).with_context(|| format!("cannot create {}", quota.0.display()))?;
+        let (quota, first) = Self::of("truth")?;
         if first {
             quota.write("cpu.cfs_period_us", &PERIOD_US.to_string())?;
             quota.write("cpu.cfs_quota_us", &QUOTA_US.to_string())?;
@@ -33,6 +31,22 @@ impl Quota {
             quota.write("cpu.max", &format!("{QUOTA_US} {PERIOD_US}"))?;
         }
         Ok(quota)
+    }
+
+    /// A group without a limit.
+    ///
+    /// # Errors
+    /// As [`Quota::make`].
+    pub(crate) fn open() -> Result<Self> {
+        Self::of("open").map(|(group, _)| group)
+    }
+
+    /// A new group, and whether the controller is of version 1.
+    fn of(name: &str) -> Result<(Self, bool)> {
+        let (above, first) = controller().context("no CPU controller is mounted")?;
+        let group = Self(above.join(format!("dwell-{name}-{}", std::process::id())));
+        fs::create_dir(&group.0).with_context(|| format!("cannot create {}", group.0.display()))?;
+        Ok((group, first))
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -9,7 +9,6 @@ use super::split::{Counts, add};
 use crate::keys::ReasonKey;
 use model::{Ns, State};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
 
 /// An activity's time, how often it began, and the samples that fell into it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -59,11 +58,15 @@ pub(crate) fn by_activity(
     entries: impl Iterator<Item = (Key, Amount)>,
     activities: &Activities,
 ) -> Vec<(Activity, Total)> {
-    let mut totals: BTreeMap<ActivityId, Total> = BTreeMap::new();
-    for (key, amount) in entries {
-        totals.entry(key.activity).or_default().add(amount.into());
-    }
-    totals.into_iter().map(|(id, total)| (activities.get(id), total)).collect()
+    let mut entries: Vec<(ActivityId, Amount)> =
+        entries.map(|(key, amount)| (key.activity, amount)).collect();
+    entries.sort_unstable_by_key(|(id, _)| *id);
+    let total = |alike: &[(ActivityId, Amount)]| {
+        let mut total = Total::default();
+        alike.iter().for_each(|(_, amount)| total.add((*amount).into()));
+        (activities.get(alike[0].0), total)
+    };
+    entries.chunk_by(|a, b| a.0 == b.0).map(total).collect()
 }
 
 /// Time by thread, of what is like that.

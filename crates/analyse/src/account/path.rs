@@ -39,7 +39,7 @@ impl Amount {
 }
 
 /// An activity within a slice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Key {
     /// What.
     pub(crate) activity: ActivityId,
@@ -52,6 +52,7 @@ type Entry = (Key, Amount);
 #[derive(Debug)]
 struct Chunk {
     older: Option<Rc<Chunk>>,
+    /// In the order of their keys.
     entries: Vec<Entry>,
     /// The slicing its keys are in.
     shift: u32,
@@ -156,6 +157,7 @@ impl Path {
 
     fn freeze(&mut self) {
         let mut entries = std::mem::take(&mut self.fresh);
+        entries.sort_unstable_by_key(|(key, _)| *key);
         let mut older = self.frozen.take();
         while let Some(chunk) = older {
             if chunk.entries.len() > 2 * entries.len() {
@@ -187,19 +189,29 @@ impl Path {
     }
 }
 
-/// The entries of an older chunk with newer ones, each key once, in slices of `shift`.
+/// The entries of an older chunk with newer ones, each key once, in slices of `shift`. Both are in
+/// the order of their keys, and so is what comes of them.
 fn merge(older: &Chunk, newer: Vec<Entry>, shift: u32) -> Vec<Entry> {
     let coarser = shift.saturating_sub(older.shift);
-    let mut all: FxHashMap<Key, Amount> =
-        FxHashMap::with_capacity_and_hasher(older.entries.len() + newer.len(), Default::default());
-    let old = older
-        .entries
-        .iter()
-        .map(|(key, amount)| (Key { activity: key.activity, slice: coarse(key.slice, coarser) }, *amount));
-    for (key, amount) in old.chain(newer) {
-        all.entry(key).or_default().add(amount);
+    let mut all: Vec<Entry> = Vec::with_capacity(older.entries.len() + newer.len());
+    let mut put = |key: Key, amount: Amount| match all.last_mut() {
+        Some((last, sum)) if *last == key => sum.add(amount),
+        _ => all.push((key, amount)),
+    };
+    let mut newer = newer.into_iter().peekable();
+    for (key, amount) in &older.entries {
+        let key = Key { activity: key.activity, slice: coarse(key.slice, coarser) };
+        while let Some((before, more)) = newer.next_if(|(newer, _)| *newer < key) {
+            put(before, more);
+        }
+        put(key, *amount);
     }
-    all.into_iter().collect()
+    newer.for_each(|(key, amount)| put(key, amount));
+    // Of two that are much the same half is left.
+    if all.len() * 4 < all.capacity() * 3 {
+        all.shrink_to_fit();
+    }
+    all
 }
 
 #[cfg(test)]

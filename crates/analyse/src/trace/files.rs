@@ -3,32 +3,42 @@
 use crate::account::{Activity, Total};
 use model::Ns;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
+
+/// What is alike but for its file or futex.
+#[derive(Debug, Default)]
+struct Alike {
+    ns: Ns,
+    members: u32,
+    /// Those that are not apart.
+    rest: Option<Total>,
+}
 
 /// These with what is about files put together, but for a file that is more than half of the like.
+/// What is of one kind only stays as it is.
 pub(super) fn folded(totals: &[(Activity, Total)]) -> Vec<(Activity, Total)> {
-    let mut alike: BTreeMap<usize, Vec<(Activity, Total)>> = BTreeMap::new();
-    let mut first: FxHashMap<Activity, usize> = FxHashMap::default();
-    for (index, (activity, total)) in totals.iter().enumerate() {
-        let of_many = Activity { reason: activity.reason.of_many(), ..*activity };
-        let like = *first.entry(of_many).or_insert(index);
-        alike.entry(like).or_default().push((*activity, *total));
+    let mut alike: FxHashMap<Activity, Alike> = FxHashMap::default();
+    let of_many = |activity: &Activity| Activity { reason: activity.reason.of_many(), ..*activity };
+    for (activity, total) in totals.iter().filter(|(activity, _)| activity.reason.is_one_of_many()) {
+        let all = alike.entry(of_many(activity)).or_default();
+        all.ns += total.ns;
+        all.members += 1;
     }
-    let mut folded = Vec::new();
-    for members in alike.into_values() {
-        let all: Ns = members.iter().map(|(_, total)| total.ns).sum();
-        let is_alone = members.len() == 1;
-        let (apart, rest): (Vec<_>, Vec<_>) =
-            members.into_iter().partition(|(_, total)| is_alone || total.ns > all / 2);
-        folded.extend(apart);
-        let rest = rest.into_iter().reduce(|(activity, mut sum), (_, more)| {
-            sum.add(more);
-            (activity, sum)
-        });
-        folded.extend(
-            rest.map(|(activity, sum)| (Activity { reason: activity.reason.of_many(), ..activity }, sum)),
-        );
+    let mut folded = Vec::with_capacity(totals.len());
+    let mut many = Vec::new();
+    for (activity, total) in totals {
+        let like = of_many(activity);
+        match alike.get_mut(&like).filter(|_| activity.reason.is_one_of_many()) {
+            Some(all) if all.members > 1 && total.ns <= all.ns / 2 => match &mut all.rest {
+                Some(rest) => rest.add(*total),
+                None => {
+                    all.rest = Some(*total);
+                    many.push(like);
+                }
+            },
+            _ => folded.push((*activity, *total)),
+        }
     }
+    folded.extend(many.into_iter().filter_map(|like| Some((like, alike.get(&like)?.rest?))));
     folded
 }
 

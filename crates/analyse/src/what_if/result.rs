@@ -2,21 +2,26 @@
 //! rests on.
 
 use super::account::Replayed;
+use super::chance;
 use super::crowding::{Computing, Host};
 use super::edit::{Change, Edit, SiteName};
 use super::lengths::Lengths;
 use super::own::Own;
-use super::path::path;
-use super::program::{Kind, Program, Queued};
+use super::path::{Piece, path};
+use super::program::{Kind, Program, Queued, Step};
 use super::refused::Refused;
 use super::replay::{Machine, Others, replay};
 use super::sites::{Sites, is_lock};
 use super::times::recorded;
 use super::walls::Walls;
+use crate::keys::ReasonKey;
 use crate::names::Names;
-use model::recording::Trailer;
+use model::recording::{Comm, Trailer};
 use model::what_if::{Replay, ReplayAssumption, SCHEMA_WHAT_IF, WhatIf};
 use model::{Ns, Run, Seen, State};
+
+/// What threads of dwell are named, whatever its file is.
+const DWELL: &str = "dwell";
 
 /// A recording and what is asked of it.
 #[derive(Clone, Copy)]
@@ -49,10 +54,14 @@ impl Given<'_> {
             let own = &own;
             let replayed =
                 Replayed { program, names, lengths, own, edited, times: &times, path: &path, cpus };
-            Ok::<_, Refused>((times.end + rest_ns, replayed.account(run)?))
+            let chance = Chance {
+                half_ns: chance::half_interval_ns(program, &path),
+                behind_dwell_ns: behind_dwell(program, &path),
+            };
+            Ok::<_, Refused>((times.end + rest_ns, replayed.account(run)?, chance))
         };
-        let (unedited_ns, path_before) = replayed(&Lengths::Recorded, cpus_recorded, false)?;
-        let (edited_ns, path_after) = replayed(&lengths, cpus, true)?;
+        let (unedited_ns, path_before, _) = replayed(&Lengths::Recorded, cpus_recorded, false)?;
+        let (edited_ns, path_after, chance) = replayed(&lengths, cpus, true)?;
         // On another number of CPUs others need not be on the same ones.
         let others = if cpus == cpus_recorded { Others::Go } else { Others::Elsewhere };
         let least_ns = replay(program, &lengths, Machine { cpus, others }).end + rest_ns;
@@ -61,8 +70,16 @@ impl Given<'_> {
             .map(|(lengths, path)| Computing::new(program, lengths, path));
         let most_ns = edited_ns + host.crowding_ns(before, after);
         drop(lengths);
-        let dwell_ns = run.coverage.overhead_ns.value().map_or(0, |cost| cost.hi);
-        let walls = Walls { recorded_ns: run.wall_ns, unedited_ns, edited_ns, least_ns, most_ns, dwell_ns };
+        let instruments_ns = run.coverage.overhead_ns.value().map_or(0, |cost| cost.hi);
+        let walls = Walls {
+            recorded_ns: run.wall_ns,
+            unedited_ns,
+            edited_ns,
+            least_ns,
+            most_ns,
+            dwell_ns: instruments_ns + chance.behind_dwell_ns,
+            chance_ns: chance.half_ns.round() as Ns,
+        };
         let scheduling_ns = self.scheduling(cpus_recorded, cpus, edited_ns, rest_ns);
         let (after, saving, all_sure) = walls.estimate(asked.alone_ns, scheduling_ns);
         let threads = program.threads.len() as u64;
@@ -163,6 +180,24 @@ impl Given<'_> {
         .flatten()
         .collect()
     }
+}
+
+/// What of a replayed path another run would not have alike.
+struct Chance {
+    /// Half of the interval of what differs by chance.
+    half_ns: f64,
+    /// Time in the run queue behind the dwell that recorded.
+    behind_dwell_ns: Ns,
+}
+
+/// For how long threads on the path waited for a CPU that dwell had.
+fn behind_dwell(program: &Program, path: &[Piece]) -> Ns {
+    let dwell = ReasonKey::Preempted(Comm::from(DWELL));
+    let is = |piece: &&Piece| {
+        let step = program.thread(piece.thread).steps[piece.step as usize];
+        matches!(step, Step::Queue { kind, .. } if program.kind(kind).reason == dwell)
+    };
+    path.iter().filter(is).map(|piece| piece.ns()).sum()
 }
 
 /// Whether an edit lets threads run earlier and changes nothing of what they do.

@@ -15,6 +15,8 @@ pub(super) struct Walls {
     pub(super) most_ns: Ns,
     /// What dwell cost the program at most.
     pub(super) dwell_ns: Ns,
+    /// Half of the interval of what differs by chance.
+    pub(super) chance_ns: Ns,
 }
 
 impl Walls {
@@ -41,8 +43,9 @@ impl Walls {
         // All of what dwell costs may be in what stays, or in what goes.
         let wall = WallEstimate {
             ns: after.round() as Ns,
-            lo_ns: (lo - self.dwell_ns as f64).max(0.0).round() as Ns,
-            hi_ns: hi.round() as Ns,
+            lo_ns: (lo - self.dwell_ns as f64 - self.chance_ns as f64).max(0.0).round() as Ns,
+            hi_ns: (hi + self.chance_ns as f64).round() as Ns,
+            chance_ns: self.chance_ns,
         };
         let saves = |ns: Ns| self.recorded_ns as i64 - ns as i64;
         let saving =
@@ -58,7 +61,7 @@ mod tests {
     /// With nobody else on the CPUs.
     fn walls(recorded_ns: Ns, unedited_ns: Ns, edited_ns: Ns) -> Walls {
         let (least_ns, most_ns) = (edited_ns, edited_ns);
-        Walls { recorded_ns, unedited_ns, edited_ns, least_ns, most_ns, dwell_ns: 0 }
+        Walls { recorded_ns, unedited_ns, edited_ns, least_ns, most_ns, dwell_ns: 0, chance_ns: 0 }
     }
 
     fn wall(
@@ -101,6 +104,13 @@ mod tests {
         let walls = Walls { dwell_ns: 30, ..walls(1000, 1000, 400) };
         let (wall, ..) = walls.estimate(600, None);
         assert_eq!((wall.lo_ns, wall.ns, wall.hi_ns), (370, 400, 400));
+    }
+
+    #[test]
+    fn what_differs_by_chance_may_be_more_or_less() {
+        let walls = Walls { chance_ns: 20, ..walls(1000, 1000, 400) };
+        let (wall, ..) = walls.estimate(600, None);
+        assert_eq!((wall.lo_ns, wall.ns, wall.hi_ns), (380, 400, 420));
     }
 
     #[test]

@@ -36,9 +36,10 @@ fn replayed(story: &Story, edits: &[&str]) -> WhatIf {
 
 /// By how much the story is shorter: at least, and by what was seen.
 fn saved_us(story: &Story, edits: &[&str]) -> (i64, i64) {
-    let saving = replayed(story, edits).saving;
-    assert_eq!(saving.hi_ns, saving.ns, "the replay is exact without edits");
-    (saving.lo_ns / US as i64, saving.ns / US as i64)
+    let WhatIf { saving, after, .. } = replayed(story, edits);
+    let chance_ns = after.chance_ns as i64;
+    assert_eq!(saving.hi_ns, saving.ns + chance_ns, "the replay is exact without edits");
+    ((saving.lo_ns + chance_ns) / US as i64, saving.ns / US as i64)
 }
 
 fn refused(story: &Story, edits: &[&str]) -> String {
@@ -212,10 +213,10 @@ fn four_that_want_a_cpu_take_half_the_time_on_twice_as_many() {
     let beside = story.trailer_beside(12_000 + 1_000_000);
     let after = story.replayed_with(&["cpus=4"], &beside).expect("it is whole").after;
     assert_eq!(after.ns, what_if.after.ns);
-    let later_us = (after.hi_ns - after.ns) / US;
+    let later_us = (after.hi_ns - after.chance_ns - after.ns) / US;
     assert!((1400..=1600).contains(&later_us), "half as long again: {later_us}");
     let fewer = story.replayed_with(&["cpus=1"], &beside).expect("it is whole").after;
-    assert_eq!(fewer.hi_ns, fewer.ns, "on fewer CPUs there is more room");
+    assert_eq!(fewer.hi_ns - fewer.chance_ns, fewer.ns, "on fewer CPUs there is more room");
 }
 
 /// Three times: 10 of its own, a flush that takes 4 on a CPU, 50 for the disk, 1 until the CPU has
@@ -268,7 +269,7 @@ fn others_have_no_more_of_a_cpu_than_who_does_not_wait_there() {
     ends(&mut story);
     let what_if = story.replayed(&["fsync=0"]).expect("it is whole");
     let (wall_us, after) = (what_if.wall_ns / US, what_if.after);
-    let within = [after.lo_ns, after.ns, after.hi_ns].map(|ns| ns / US);
+    let within = [after.lo_ns + after.chance_ns, after.ns, after.hi_ns - after.chance_ns].map(|ns| ns / US);
     // It has run for 11, 10 and 10.
     assert_eq!(within, [wall_us - 270, wall_us - 239, wall_us - 239]);
 }
@@ -340,8 +341,9 @@ fn a_quota_that_goes_lets_threads_run() {
     story.after(20).leaves(ROOT, SwitchOutState::Runnable, none());
     story.after(80).comes_after(ROOT, Some((9, "other")), 60);
     ends(&mut story);
-    let saving = replayed(&story, &["quota=none"]).saving;
-    let us = [saving.lo_ns, saving.ns, saving.hi_ns].map(|ns| ns / US as i64);
+    let WhatIf { saving, after, .. } = replayed(&story, &["quota=none"]);
+    let chance_ns = after.chance_ns as i64;
+    let us = [saving.lo_ns + chance_ns, saving.ns, saving.hi_ns - chance_ns].map(|ns| ns / US as i64);
     assert_eq!(us, [60, 60, 80], "others had the CPU for 20, perhaps only since it was out of quota");
     assert_eq!(saved_us(&story, &["runqueue=0"]), (20, 20));
     assert!(replayed(&story, &["runqueue=0"]).assumptions.contains(&ReplayAssumption::QuotaAsRecorded));

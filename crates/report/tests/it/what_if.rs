@@ -67,7 +67,7 @@ fn journal() -> WhatIf {
             },
         ],
         wall_ns: 2000 * MS,
-        after: WallEstimate { ns: 480 * MS, lo_ns: 470 * MS, hi_ns: 620 * MS },
+        after: WallEstimate { ns: 480 * MS, lo_ns: 470 * MS, hi_ns: 620 * MS, chance_ns: 4 * MS },
         saving: SavingEstimate { ns: 1520 * MS as i64, lo_ns: 1380 * MS as i64, hi_ns: 1530 * MS as i64 },
         replay: Replay {
             unedited_ns: 2010 * MS,
@@ -104,7 +104,7 @@ fn longer() -> WhatIf {
     let mut what_if = journal();
     what_if.edits.truncate(1);
     what_if.edits[0].edit = "fsync=2".into();
-    what_if.after = WallEstimate { ns: 3500 * MS, lo_ns: 3480 * MS, hi_ns: 3520 * MS };
+    what_if.after = WallEstimate { ns: 3500 * MS, lo_ns: 3480 * MS, hi_ns: 3520 * MS, chance_ns: 0 };
     what_if.saving =
         SavingEstimate { ns: -1500 * MS as i64, lo_ns: -1520 * MS as i64, hi_ns: -1480 * MS as i64 };
     what_if.replay.until_ns = Seen::Value(1500 * MS);

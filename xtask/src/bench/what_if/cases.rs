@@ -13,8 +13,9 @@ use std::time::SystemTime;
 /// A program, and the same without what an edit takes away.
 ///
 /// In commands and edits `{it}` is the compiled program, `{slow}` and `{fast}` are the ports of
-/// servers that answer after 5 ms and after 1 ms, `{one}` and `{two}` are CPUs, `{group}` is the
-/// file by which a process enters the group with a quota.
+/// servers that answer after 5 ms and after 1 ms, `{one}` and `{two}` are CPUs, `{group}` and
+/// `{open}` are the files by which a process enters the group with a quota and one without: to
+/// enter one takes milliseconds.
 pub(super) struct Case {
     pub(super) name: &'static str,
     pub(super) what: &'static str,
@@ -63,7 +64,10 @@ pub(super) const CASES: [Case; 9] = [
         ],
         &["cpus=1"],
     ),
-    case(["quota", "a fifth of a CPU", "{it} within {group} spin 1 40", "{it} spin 1 40"], &["quota=none"]),
+    case(
+        ["quota", "a fifth of a CPU", "{it} within {group} spin 1 40", "{it} within {open} spin 1 40"],
+        &["quota=none"],
+    ),
     case(
         ["function", "a function of two", "{it} halves 150 all", "{it} halves 150 half"],
         &["user:hash=0.5"],
@@ -87,7 +91,8 @@ pub(super) struct Place {
     fast: Server,
     /// CPUs that this process may use: the first two.
     cpus: Vec<u32>,
-    quota: Result<Quota>,
+    /// One that bounds, and one that does not.
+    quota: Result<[Quota; 2]>,
 }
 
 impl Place {
@@ -101,7 +106,8 @@ impl Place {
         let allowed = rustix::thread::sched_getaffinity(None).context("no CPUs are known")?;
         let cpus = (0..rustix::thread::CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).take(2);
         let cpus = cpus.filter_map(|cpu| u32::try_from(cpu).ok()).collect();
-        Ok(Self { here, slow, fast, cpus, quota: Quota::make() })
+        let quota = Quota::make().and_then(|quota| Ok([quota, Quota::open()?]));
+        Ok(Self { here, slow, fast, cpus, quota })
     }
 
     /// Why a program cannot be run here.
@@ -120,13 +126,17 @@ impl Place {
             let cpus: Vec<String> = self.cpus.iter().take(many).map(u32::to_string).collect();
             cpus.join(",")
         };
-        let group = self.quota.as_ref().map(|quota| quota.entry().to_string_lossy().into_owned());
+        let group = |at: usize| -> String {
+            let entry = self.quota.as_ref().map(|groups| groups[at].entry().to_string_lossy().into_owned());
+            entry.unwrap_or_default()
+        };
         text.replace("{it}", &self.here.join("what_if").to_string_lossy())
             .replace("{slow}", &self.slow.port)
             .replace("{fast}", &self.fast.port)
             .replace("{one}", &cpus(1))
             .replace("{two}", &cpus(2))
-            .replace("{group}", &group.unwrap_or_default())
+            .replace("{group}", &group(0))
+            .replace("{open}", &group(1))
     }
 
     /// A new directory for recordings.

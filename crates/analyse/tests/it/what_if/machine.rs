@@ -8,6 +8,7 @@ use super::*;
 use model::coverage::Interval;
 use model::prediction::Site;
 use model::recording::Calls;
+use model::what_if::WallEstimate;
 use model::{Call, CallTime};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -292,7 +293,8 @@ fn is_near(ns: Ns, to: Ns) -> bool {
 }
 
 fn is_within(what_if: &WhatIf, real: Ns) -> bool {
-    what_if.after.lo_ns <= real + near(real) && real <= what_if.after.hi_ns + near(real)
+    let WallEstimate { lo_ns, hi_ns, chance_ns, .. } = what_if.after;
+    lo_ns + chance_ns <= real + near(real) && real <= hi_ns - chance_ns + near(real)
 }
 
 /// What the carried clocks say of reads: what is saved by what was seen, and at least; where they
@@ -327,7 +329,7 @@ proptest! {
             }
             let (Some((saved_ns, surely_ns)), 0) = (predicted(&machine.story), reads) else { continue };
             prop_assert!(is_near(what_if.saving.ns as Ns, saved_ns), "{saved_ns} of {:?}", what_if.saving);
-            prop_assert!(is_near(what_if.saving.lo_ns as Ns, surely_ns), "{surely_ns} of {:?}", what_if.saving);
+            prop_assert!(is_near((what_if.saving.lo_ns + what_if.after.chance_ns as i64) as Ns, surely_ns), "{surely_ns} of {:?}", what_if.saving);
         }
     }
 }
