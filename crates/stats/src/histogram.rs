@@ -23,8 +23,11 @@ pub fn bounds(index: usize) -> (u64, u64) {
 /// Counts of values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Histogram {
-    /// By bucket, up to the highest one used.
+    /// By bucket, from the lowest one used up to the highest: a program may have tens of thousands
+    /// of histograms, most of which have few values.
     counts: Vec<u64>,
+    /// The lowest bucket.
+    first: usize,
     total: u64,
     max: u64,
 }
@@ -39,17 +42,31 @@ impl Histogram {
     /// Counts `count` values of a bucket at once. `max` is not touched: see
     /// [`Histogram::know_max`].
     pub fn add(&mut self, index: usize, count: u64) {
-        if self.counts.len() <= index {
-            self.counts.resize(index + 1, 0);
+        if self.counts.is_empty() {
+            self.first = index;
         }
-        self.counts[index] += count;
+        if let Some(lower) = self.first.checked_sub(index).filter(|lower| *lower > 0) {
+            self.counts.splice(0..0, std::iter::repeat_n(0, lower));
+            self.first = index;
+        }
+        let at = index - self.first;
+        if self.counts.len() <= at {
+            self.counts.reserve_exact(at + 1 - self.counts.len());
+            self.counts.resize(at + 1, 0);
+        }
+        self.counts[at] += count;
         self.total += count;
+    }
+
+    /// The buckets that have values, and how many.
+    fn used(&self) -> impl Iterator<Item = (usize, u64)> {
+        let counts = self.counts.iter().copied().enumerate();
+        counts.filter(|(_, count)| *count > 0).map(|(at, count)| (self.first + at, count))
     }
 
     /// Adds all values of another.
     pub fn add_all(&mut self, more: &Histogram) {
-        let counts = more.counts.iter().enumerate().filter(|(_, count)| **count > 0);
-        counts.for_each(|(index, count)| self.add(index, *count));
+        more.used().for_each(|(index, count)| self.add(index, count));
         self.know_max(more.max);
     }
 
@@ -72,11 +89,11 @@ impl Histogram {
     /// octaves are left out.
     pub fn octaves(&self) -> Vec<(u64, u64)> {
         let mut octaves: Vec<(u64, u64)> = Vec::new();
-        for (index, count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+        for (index, count) in self.used() {
             let beyond = bounds(index).1.next_power_of_two();
             match octaves.last_mut() {
                 Some((last, sum)) if *last == beyond => *sum += count,
-                _ => octaves.push((beyond, *count)),
+                _ => octaves.push((beyond, count)),
             }
         }
         octaves
@@ -90,11 +107,11 @@ impl Histogram {
         }
         let rank = ((q * self.total as f64).ceil() as u64).clamp(1, self.total);
         let mut before = 0;
-        for (index, count) in self.counts.iter().enumerate() {
+        for (index, count) in self.used() {
             if before + count >= rank {
                 let (low, high) = bounds(index);
                 let into = (rank - before) as f64 - 0.5;
-                let value = low + ((high - low) as f64 * into / *count as f64) as u64;
+                let value = low + ((high - low) as f64 * into / count as f64) as u64;
                 return value.min(self.max);
             }
             before += count;
@@ -140,6 +157,14 @@ mod tests {
         }
         one.add_all(&other);
         assert_eq!(one, both);
+    }
+
+    #[test]
+    fn a_count_of_nothing_is_nothing_wherever_it_is() {
+        let mut histogram = Histogram::default();
+        histogram.add(300, 0);
+        histogram.record(5);
+        assert_eq!((histogram.total(), histogram.octaves()), (1, vec![(8, 1)]));
     }
 
     #[test]

@@ -28,6 +28,11 @@ impl Slicing {
         Self { start, shift: 20, slices_max: 128 }
     }
 
+    /// There are no more than so many slices from now on, and at least eight.
+    pub(crate) fn at_most(&mut self, slices: u32) {
+        self.slices_max = self.slices_max.min(slices.max(8));
+    }
+
     /// Doubles the slices until `at` is in one of the few.
     pub(crate) fn fit(&mut self, at: Ns) {
         while (at.saturating_sub(self.start)) >> self.shift >= u64::from(self.slices_max) {

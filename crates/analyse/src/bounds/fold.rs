@@ -21,8 +21,8 @@ pub(super) const DEPTH: usize = 2;
 pub(super) trait Row: Serialize + Clone {
     /// What rows that are put together have in common.
     type Key: Ord + Hash;
-    /// Ways to put rows together, each with fewer rows than the one before. With the last there
-    /// are no more than a few dozen.
+    /// Ways to put rows together, each with fewer rows than the one before: what is alike by one is
+    /// by the next. With the last there are no more than a few dozen.
     const LEVELS: usize;
     /// Rows of a higher rank are kept apart first. `at`: its place in the table.
     fn rank(&self, at: usize) -> impl Ord + use<Self>;
@@ -51,15 +51,17 @@ pub(super) fn fold<R: Row>(rows: &mut Vec<R>, limit: Limit) -> Option<Together> 
     apart.sort_unstable();
     let kept_bytes: usize = apart.iter().map(|at| bytes(&rows[*at], DEPTH)).sum();
     let left = Limit { rows: limit.rows - kept, bytes: limit.bytes - kept_bytes };
-    let mut groups = grouped(rows, rest, 0);
-    let mut made = made(&groups);
-    for level in 1..R::LEVELS {
-        if fits(&made, left) {
-            break;
+    let mut groups = grouped(rows, rest.iter().map(|at| vec![*at]), 0);
+    let mut level = 1;
+    let mut made = loop {
+        // Of too many the rows need not be made.
+        let made = (groups.len() <= left.rows || level == R::LEVELS).then(|| made(rows, &groups));
+        match made {
+            Some(made) if level == R::LEVELS || fits(&made, left) => break made,
+            _ => groups = grouped(rows, groups.into_iter(), level),
         }
-        groups = grouped(rows, rest, level);
-        made = self::made(&groups);
-    }
+        level += 1;
+    };
     let alone = groups.iter().filter(|group| group.len() == 1).count();
     let together = ((rest.len() - alone) as u64, (groups.len() - alone) as u64);
     let mut all: Vec<R> = apart.into_iter().map(|at| rows[at].clone()).collect();
@@ -104,21 +106,28 @@ fn three_quarters(limit: Limit) -> Limit {
     Limit { rows: limit.rows / 4 * 3, bytes: limit.bytes / 4 * 3 }
 }
 
-/// Rows that have the same in common, in an order that does not depend on theirs.
-fn grouped<'a, R: Row>(rows: &'a [R], which: &[usize], level: usize) -> Vec<Vec<&'a R>> {
-    let mut groups: FxHashMap<R::Key, Vec<&R>> = FxHashMap::default();
-    for at in which {
-        groups.entry(rows[*at].key(level)).or_default().push(&rows[*at]);
+/// Groups of rows that have the same in common, in an order that does not depend on theirs: those
+/// of the level before together. Rows are by their places in the table.
+fn grouped<R: Row>(rows: &[R], groups: impl Iterator<Item = Vec<usize>>, level: usize) -> Vec<Vec<usize>> {
+    let mut alike: FxHashMap<R::Key, Vec<usize>> = FxHashMap::default();
+    for group in groups {
+        alike.entry(rows[group[0]].key(level)).or_default().extend(group);
     }
-    let mut groups: Vec<(R::Key, Vec<&R>)> = groups.into_iter().collect();
-    groups.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-    groups.into_iter().map(|(_, group)| group).collect()
+    let mut alike: Vec<(R::Key, Vec<usize>)> = alike.into_iter().collect();
+    alike.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+    alike.into_iter().map(|(_, group)| group).collect()
 }
 
-fn made<R: Row>(groups: &[Vec<&R>]) -> Vec<R> {
-    let one = |group: &Vec<&R>| match group[..] {
-        [alone] => alone.clone(),
-        _ => R::of_many(group),
+fn made<R: Row>(rows: &[R], groups: &[Vec<usize>]) -> Vec<R> {
+    let one = |group: &Vec<usize>| match group[..] {
+        [alone] => rows[alone].clone(),
+        _ => {
+            // In the order of the table, whatever came together before.
+            let mut places = group.clone();
+            places.sort_unstable();
+            let rows: Vec<&R> = places.iter().map(|at| &rows[*at]).collect();
+            R::of_many(&rows)
+        }
     };
     groups.iter().map(one).collect()
 }

@@ -22,6 +22,9 @@ use model::{Ns, Pid, State, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+/// Slices of the ledgers of all threads of a window.
+const SLICES_OF_ALL: usize = 256_000;
+
 /// Threads that have a ledger of their own. Of what comes after, those that end share one: a build
 /// of an hour starts hundreds of thousands of processes, and memory is not to grow with them.
 const OWN_LEDGERS: usize = 20_000;
@@ -92,8 +95,18 @@ impl Tree {
     /// The time begins.
     pub(super) fn begins(&mut self, at: Ns) {
         self.books.slicing = Slicing::fine(at);
+        self.bound_slices();
         if let Some(predictor) = &mut self.predictor {
             predictor.sites.begins(at);
+        }
+    }
+
+    /// In a window each thread has a ledger of its own, with each slice: of thousands of threads
+    /// there are fewer slices.
+    fn bound_slices(&mut self) {
+        if self.in_window {
+            let threads = self.threads.len().max(1);
+            self.books.slicing.at_most(u32::try_from(SLICES_OF_ALL / threads).unwrap_or(u32::MAX));
         }
     }
 
@@ -143,7 +156,10 @@ impl Tree {
         let thread = Thread::new(who, ledger_of, own);
         match self.threads.get_mut(slot as usize) {
             Some(free) => *free = thread,
-            None => self.threads.push(thread),
+            None => {
+                self.threads.push(thread);
+                self.bound_slices();
+            }
         }
         slot
     }
