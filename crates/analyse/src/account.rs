@@ -46,7 +46,7 @@ pub(crate) use books::Books;
 pub(crate) use breakdown::{Breakdown, Sum};
 pub(crate) use clocks::{Clocks, SiteClock};
 pub(crate) use cover::{Covered, Progress};
-pub(crate) use divide::{Divide, Portion, Total, by_activity, by_thread};
+pub(crate) use divide::{Divide, Portion, Portions, Total, by_activity, by_thread};
 pub(crate) use holders::{Begins, HolderTimes};
 pub(crate) use idle::{Life, Member, Pace, idle, keep_time, window};
 pub(crate) use lock_waits::{Verdicts, may_be_for_a_lock};

@@ -9,6 +9,7 @@ use super::split::{Counts, add};
 use crate::keys::ReasonKey;
 use model::{Ns, State};
 use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
 
 /// An activity's time, how often it began, and the samples that fell into it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -26,10 +27,13 @@ pub(crate) struct Portion {
     pub(crate) ns: Ns,
 }
 
+/// What an activity divides into: most into one.
+pub(crate) type Portions = SmallVec<[Portion; 2]>;
+
 /// What is known of how time divides.
 pub(crate) trait Divide {
     /// The portions of an activity's time, none of them empty; their sum is `total.ns` exactly.
-    fn divide(&self, activity: Activity, total: &Total) -> Vec<Portion>;
+    fn divide(&self, activity: Activity, total: &Total) -> Portions;
 }
 
 impl Total {
@@ -48,8 +52,8 @@ impl From<Amount> for Total {
 
 impl Portion {
     /// All of an activity's time, as its interval has it.
-    pub(crate) fn whole(activity: Activity, ns: Ns) -> Vec<Self> {
-        vec![Portion { state: activity.state, reason: activity.reason, ns }]
+    pub(crate) fn whole(activity: Activity, ns: Ns) -> Portions {
+        smallvec![Portion { state: activity.state, reason: activity.reason, ns }]
     }
 }
 

@@ -51,16 +51,19 @@ pub(super) fn fold<R: Row>(rows: &mut Vec<R>, limit: Limit) -> Option<Together> 
     apart.sort_unstable();
     let kept_bytes: usize = apart.iter().map(|at| bytes(&rows[*at], DEPTH)).sum();
     let left = Limit { rows: limit.rows - kept, bytes: limit.bytes - kept_bytes };
-    let mut groups = grouped(rows, rest.iter().map(|at| vec![*at]), 0);
-    let mut level = 1;
-    let mut made = loop {
-        // Of too many the rows need not be made.
-        let made = (groups.len() <= left.rows || level == R::LEVELS).then(|| made(rows, &groups));
-        match made {
-            Some(made) if level == R::LEVELS || fits(&made, left) => break made,
-            _ => groups = grouped(rows, groups.into_iter(), level),
-        }
+    let mut groups = Groups::new(rest);
+    let mut level = 0;
+    let (groups, mut made) = loop {
+        groups.merge(rows, level);
         level += 1;
+        // Of too many the rows need not be made.
+        if groups.first.len() <= left.rows || level == R::LEVELS {
+            let groups = groups.members(rows, level - 1);
+            let made = made(rows, &groups);
+            if level == R::LEVELS || fits(&made, left) {
+                break (groups, made);
+            }
+        }
     };
     let alone = groups.iter().filter(|group| group.len() == 1).count();
     let together = ((rest.len() - alone) as u64, (groups.len() - alone) as u64);
@@ -106,28 +109,54 @@ fn three_quarters(limit: Limit) -> Limit {
     Limit { rows: limit.rows / 4 * 3, bytes: limit.bytes / 4 * 3 }
 }
 
-/// Groups of rows that have the same in common, in an order that does not depend on theirs: those
-/// of the level before together. Rows are by their places in the table.
-fn grouped<R: Row>(rows: &[R], groups: impl Iterator<Item = Vec<usize>>, level: usize) -> Vec<Vec<usize>> {
-    let mut alike: FxHashMap<R::Key, Vec<usize>> = FxHashMap::default();
-    for group in groups {
-        alike.entry(rows[group[0]].key(level)).or_default().extend(group);
+/// Rows by what they have in common, more of them together level by level.
+struct Groups<'a> {
+    /// The rows, by their places in the table.
+    places: &'a [usize],
+    /// Which group each of them is in.
+    of: Vec<u32>,
+    /// The first row of each group.
+    first: Vec<usize>,
+}
+
+impl<'a> Groups<'a> {
+    /// Each row by itself.
+    fn new(places: &'a [usize]) -> Self {
+        Self { places, of: (0..places.len() as u32).collect(), first: places.to_vec() }
     }
-    let mut alike: Vec<(R::Key, Vec<usize>)> = alike.into_iter().collect();
-    alike.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-    alike.into_iter().map(|(_, group)| group).collect()
+
+    /// Those together that have the same in common.
+    fn merge<R: Row>(&mut self, rows: &[R], level: usize) {
+        let mut by_key: FxHashMap<R::Key, u32> = FxHashMap::default();
+        let mut first = Vec::new();
+        let mut merged = |place: &usize| {
+            *by_key.entry(rows[*place].key(level)).or_insert_with(|| {
+                first.push(*place);
+                first.len() as u32 - 1
+            })
+        };
+        let into: Vec<u32> = self.first.iter().map(&mut merged).collect();
+        self.of.iter_mut().for_each(|group| *group = into[*group as usize]);
+        self.first = first;
+    }
+
+    /// The rows of each, in the order of the table; the groups in an order that does not depend on
+    /// that.
+    fn members<R: Row>(&self, rows: &[R], level: usize) -> Vec<Vec<usize>> {
+        let mut members = vec![Vec::new(); self.first.len()];
+        for (place, group) in self.places.iter().zip(&self.of) {
+            members[*group as usize].push(*place);
+        }
+        members.iter_mut().for_each(|group| group.sort_unstable());
+        members.sort_by_cached_key(|group| rows[group[0]].key(level));
+        members
+    }
 }
 
 fn made<R: Row>(rows: &[R], groups: &[Vec<usize>]) -> Vec<R> {
     let one = |group: &Vec<usize>| match group[..] {
         [alone] => rows[alone].clone(),
-        _ => {
-            // In the order of the table, whatever came together before.
-            let mut places = group.clone();
-            places.sort_unstable();
-            let rows: Vec<&R> = places.iter().map(|at| &rows[*at]).collect();
-            R::of_many(&rows)
-        }
+        _ => R::of_many(&group.iter().map(|at| &rows[*at]).collect::<Vec<_>>()),
     };
     groups.iter().map(one).collect()
 }

@@ -2,10 +2,11 @@
 
 use super::mix::{Mix, UserShare};
 use super::thread::Thread;
-use crate::account::{Activity, Divide, Portion, Slot, Total};
+use crate::account::{Activity, Divide, Portion, Portions, Slot, Total};
 use crate::keys::ReasonKey;
 use model::{Ns, State};
 use rustc_hash::FxHashMap;
+use smallvec::smallvec;
 
 /// What is known of the threads of a run.
 #[derive(Debug)]
@@ -21,7 +22,7 @@ pub(super) struct Division<'a> {
 }
 
 impl Divide for Division<'_> {
-    fn divide(&self, activity: Activity, total: &Total) -> Vec<Portion> {
+    fn divide(&self, activity: Activity, total: &Total) -> Portions {
         let ns = total.ns;
         let Some(thread) = self.threads.get(activity.thread as usize) else {
             return Portion::whole(activity, ns);
@@ -33,11 +34,11 @@ impl Divide for Division<'_> {
                 let late = part(ns, self.queued_share(thread));
                 let user = part(ns - late, self.user.of((self.mix)(thread), on_cpu_ns));
                 let mode = |state, ns| Portion { state, reason: ReasonKey::None, ns };
-                vec![mode(State::User, user), mode(State::Kernel, ns - late - user), queued(late)]
+                smallvec![mode(State::User, user), mode(State::Kernel, ns - late - user), queued(late)]
             }
             state if state.blocked() => {
                 let late = part(ns, self.late_share(thread));
-                vec![Portion { state, reason: activity.reason, ns: ns - late }, queued(late)]
+                smallvec![Portion { state, reason: activity.reason, ns: ns - late }, queued(late)]
             }
             _ => Portion::whole(activity, ns),
         };

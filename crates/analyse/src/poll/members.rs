@@ -6,7 +6,8 @@ use super::mix::UserShare;
 use super::run::UNCOUNTED;
 use super::thread::Thread;
 use crate::account::{
-    self, Activity, Books, Divide, Life, Passed, Portion, Slot, ThreadTotals, Times, Total, by_activity,
+    self, Activity, Books, Divide, Life, Passed, Portion, Portions, Slot, ThreadTotals, Times, Total,
+    by_activity,
 };
 use crate::keys::{ReasonKey, WaitKey};
 use model::recording::{ThreadSnapshot as Snapshot, Tier};
@@ -89,7 +90,7 @@ impl<'a> Members<'a> {
 }
 
 impl Divide for Members<'_> {
-    fn divide(&self, activity: Activity, total: &Total) -> Vec<Portion> {
+    fn divide(&self, activity: Activity, total: &Total) -> Portions {
         match self.by_slot.get(&activity.thread) {
             Some(index) => self.all[*index].shares.divide(activity, total.ns),
             None => Portion::whole(activity, total.ns),
@@ -193,7 +194,7 @@ impl Shares {
     }
 
     /// Divides time by states; the sum is `ns` exactly.
-    fn divide(&self, activity: Activity, ns: Ns) -> Vec<Portion> {
+    fn divide(&self, activity: Activity, ns: Ns) -> Portions {
         let divided = match activity.state {
             State::User => {
                 let ran = if self.longest.is_some() { part(ns, self.busy) } else { ns };

@@ -1,7 +1,7 @@
 //! How the time of traced threads divides by states: their own time by samples, all else not.
 
 use crate::account::split::{Counts, Late, Own, add, interval, interval_of_time, split};
-use crate::account::{Activity, Divide, Portion, Sum, Total};
+use crate::account::{Activity, Divide, Portion, Portions, Sum, Total};
 use crate::keys::ReasonKey;
 use model::{Basis, Ns, State};
 
@@ -16,10 +16,10 @@ pub(super) struct Division {
 impl Divide for Division {
     /// A thread's own time is split by its samples in the same activity, by all of its samples, or
     /// by those of the whole tree, whichever is the first to have any.
-    fn divide(&self, activity: Activity, total: &Total) -> Vec<Portion> {
+    fn divide(&self, activity: Activity, total: &Total) -> Portions {
         if activity.state != State::User {
             let portion = Portion::whole(activity, total.ns);
-            return if total.ns > 0 { portion } else { Vec::new() };
+            return if total.ns > 0 { portion } else { Portions::new() };
         }
         let of_thread = self.of_threads.get(activity.thread as usize).copied().unwrap_or_default();
         let own = split(total.ns, [total.samples, of_thread, self.of_tree]);
