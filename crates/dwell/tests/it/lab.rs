@@ -24,6 +24,13 @@ fn lab(place: &Path, arguments: &[&str]) -> Output {
     command.stdin(Stdio::null()).output().expect("dwell starts")
 }
 
+/// The page of a result again.
+fn shown(place: &Path, name: &str) -> String {
+    let done = Command::new(DWELL).args(["show", name]).current_dir(place).output().expect("dwell starts");
+    assert!(done.status.success(), "{}", stderr(&done));
+    String::from_utf8_lossy(&done.stdout).into_owned()
+}
+
 fn json(place: &Path, name: &str) -> Value {
     let text = fs::read_to_string(place.join(name)).expect("a result");
     serde_json::from_str(&text).expect("JSON")
@@ -54,6 +61,7 @@ fn a_pair_goes_from_diagnosis_to_verdict_and_leaves_nothing_behind() {
     ] {
         assert!(page.contains(part), "{part:?} in {page}");
     }
+    assert_eq!(shown(place.path(), "one.json"), page);
     let result = json(place.path(), "one.json");
     assert_eq!(errors(&schema("dwell.lab.1.json"), &result), Vec::<String>::new());
     let sitting = &result["sitting"];
@@ -98,6 +106,7 @@ fn a_score_is_ended_and_resumed() {
     assert_eq!(again["rows"][0]["sittings"][0], whole["rows"][0]["sittings"][0], "what was held is kept");
     let page = String::from_utf8_lossy(&done.stdout);
     assert!(page.contains("Of 2 sittings the cause is the first finding in"), "{page}");
+    assert_eq!(shown(place.path(), "again.json"), page);
 }
 
 #[test]
