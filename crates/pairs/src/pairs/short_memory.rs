@@ -1,5 +1,5 @@
-//! Records of a file that is larger than the memory there is for it, and that is checked: as they are
-//! asked for after that, or block by block meanwhile.
+//! Records of a file that is larger than the memory there is for it, and that is checked: as they
+//! are asked for after that, or block by block meanwhile.
 
 use crate::group::Group;
 use crate::work::{filled, forget, keep, random};
