@@ -331,6 +331,16 @@ fn first(observed: &Observed) -> &str {
     observed.findings.first().map_or("nothing", |row| row.cause.as_str())
 }
 
+/// The first finding; where that is what others take and counts as right, the one of the program's
+/// own after it.
+fn own_first(sitting: &Sitting, cause: Option<&str>) -> String {
+    let first = first(&sitting.slow);
+    match cause {
+        Some(cause) if sitting.outcome.cause_first && first != cause => format!("{first}, then {cause}"),
+        _ => first.to_owned(),
+    }
+}
+
 fn held(outcome: &Outcome, sitting: &Sitting, look: Look) -> (Option<bool>, String) {
     let saved = sitting.saved.first().copied().flatten();
     let undecided = saved.filter(|saved| saved.lo <= 0.0 && saved.hi >= 0.0).map(|saved| {
@@ -428,7 +438,7 @@ fn of_a_writing(row: &ScoreRow, writing: &Writing, look: Look) -> String {
         "| {title}: `{name}` | {theirs} | {}, {}{beside} | {} | {} | {} |\n",
         wall(0),
         wall(1),
-        first(&sitting.slow),
+        own_first(sitting, row.pair.cause.as_deref()),
         sitting.outcome.predicted.map_or("-".to_owned(), ends),
         sitting.saved.first().copied().flatten().map_or("-".to_owned(), |saved| percent(saved.estimate)),
     )
@@ -716,6 +726,20 @@ read next
         let page = pair(&ended, &Lesson { text: "" }, LOOK);
         assert!(page.contains("a signal ended it: this is of what was held"), "{page}");
         assert!(page.contains("the saving could not be measured") && !page.contains("measured   dwell"));
+    }
+
+    #[test]
+    fn a_pair_of_a_writing_has_its_own_finding_after_what_others_take() {
+        let mut beside = run(0.5);
+        beside.sitting.beside = true;
+        beside.sitting.slow.findings.insert(0, finding("cpu-contention"));
+        let row = ScoreRow { pair: beside.pair.clone(), sittings: vec![beside.sitting] };
+        let writing = beside.pair.writing.as_ref().expect("it has one");
+        assert_eq!(
+            of_a_writing(&row, writing, LOOK),
+            "| A course: `files` | 75 times | 800 ms, 400 ms (beside busy loops) | cpu-contention, then small-files | \
+             40–60 | 50 |\n"
+        );
     }
 
     #[test]
