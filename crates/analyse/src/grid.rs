@@ -46,8 +46,13 @@ impl Grid {
         self.begin(step + 1).min(self.start.saturating_add(self.wall_ns))
     }
 
+    /// How long a step is.
+    pub(crate) fn length_ns(&self, step: usize) -> Ns {
+        self.end(step).saturating_sub(self.begin(step)).max(1)
+    }
+
     fn length(&self, step: usize) -> f64 {
-        self.end(step).saturating_sub(self.begin(step)).max(1) as f64
+        self.length_ns(step) as f64
     }
 
     pub(crate) fn steps_between(&self, from: Ns, to: Ns) -> std::ops::Range<usize> {

@@ -307,7 +307,7 @@ fn disk_series(disk: &Device<8>, looks: &Looks, grid: &Grid) -> DiskSeries {
     let sum = |figure: fn(&[f64; 8]) -> f64| steps.iter().map(figure).sum::<f64>().round() as u64;
     let busy_share = grid.shares(&steps, 1, |step| step[6]);
     let queue_mean = grid.means(&steps, |step| step[7]);
-    let at_limit = |step: usize| disk_at_limit(busy_share[step], queue_mean[step]);
+    let at_limit = |step: usize| disk_at_limit(busy_share[step], queue_mean[step], grid.length_ns(step));
     DiskSeries {
         name: disk.name.clone(),
         requests: sum(|step| step[0] + step[1]),

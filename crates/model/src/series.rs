@@ -51,8 +51,8 @@ pub struct DiskSeries {
     /// Time from a request's start to its end, on average over those that ended in the step; null
     /// where the requests of the step took less than 5 ms in all, since the kernel counts in ms.
     pub latency_ns_mean: Vec<Option<Ns>>,
-    /// Share of the wall in which it was busy for nine tenths of the step with at least one request
-    /// in flight on average.
+    /// Share of the wall in steps that it was busy for nine tenths of, as far as samples at the
+    /// kernel's ticks tell that, with at least one and a half requests in flight on average.
     pub at_limit_share: f64,
 }
 

@@ -16,10 +16,16 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 pub(crate) use url::Url;
 
-/// For a connection, and for each piece of an answer.
-const SILENCE: Duration = Duration::from_secs(10);
-/// For all of a download.
-const LONGEST: Duration = Duration::from_secs(60);
+/// How long a download may take.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    /// For a connection, and for each piece of an answer.
+    silence: Duration,
+    /// For all of it.
+    longest: Duration,
+}
+
+const LIMITS: Limits = Limits { silence: Duration::from_secs(10), longest: Duration::from_secs(60) };
 /// A download that is cut is asked for again so many times.
 const CUTS_MAX: u32 = 3;
 /// Lines of the head of an answer.
@@ -53,14 +59,18 @@ struct Head {
 /// # Errors
 /// With the URL, and why: it failed, was too slow, or came out wrong.
 pub(crate) fn download(url: &Url, kept: u64, progress: &Progress) -> io::Result<Got> {
-    whole(url, kept, progress)
-        .map_err(|error| io::Error::new(error.kind(), format!("{}: {}", url.text, said(&error))))
+    within(LIMITS, url, kept, progress)
 }
 
-fn said(error: &io::Error) -> String {
+fn within(limits: Limits, url: &Url, kept: u64, progress: &Progress) -> io::Result<Got> {
+    whole(limits, url, kept, progress)
+        .map_err(|error| io::Error::new(error.kind(), format!("{}: {}", url.text, said(limits, &error))))
+}
+
+fn said(limits: Limits, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-            format!("nothing came for {} s", SILENCE.as_secs())
+            format!("nothing came for {} s", limits.silence.as_secs_f64())
         }
         _ => tls::refusal(error).unwrap_or_else(|| error.to_string()),
     }
@@ -71,12 +81,30 @@ trait Connection: Read + Write {}
 
 impl<T: Read + Write> Connection for T {}
 
-fn whole(url: &Url, kept: u64, progress: &Progress) -> io::Result<Got> {
+/// A connection that is read for no longer than that after the download began, however little
+/// comes at a time.
+struct Bounded {
+    connection: Box<dyn Connection>,
+    begun: Instant,
+    longest: Duration,
+}
+
+impl Read for Bounded {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.begun.elapsed() > self.longest {
+            return Err(io::Error::other(format!("it takes longer than {} s", self.longest.as_secs_f64())));
+        }
+        self.connection.read(into)
+    }
+}
+
+fn whole(limits: Limits, url: &Url, kept: u64, progress: &Progress) -> io::Result<Got> {
     let begun = Instant::now();
     let (mut hasher, mut at, mut resumed, mut told) = (crc32fast::Hasher::new(), kept, 0, None);
     checksum_from(&mut hasher, kept);
     loop {
-        let mut lines = ask(url, at)?;
+        let connection = ask(limits, url, at)?;
+        let mut lines = BufReader::new(Bounded { connection, begun, longest: limits.longest });
         let head = head(&mut lines)?;
         if head.from != at {
             return Err(io::Error::other("it was cut, and the server gives no rest of it"));
@@ -90,9 +118,6 @@ fn whole(url: &Url, kept: u64, progress: &Progress) -> io::Result<Got> {
             hasher.update(piece);
             at += piece.len() as u64;
             progress.came(piece.len() as u64);
-            if begun.elapsed() > LONGEST {
-                return Err(io::Error::other(format!("it takes longer than {} s", LONGEST.as_secs())));
-            }
             Ok(())
         })?;
         match ended {
@@ -112,18 +137,18 @@ fn whole(url: &Url, kept: u64, progress: &Progress) -> io::Result<Got> {
 }
 
 /// Asks for what follows after so many bytes.
-fn ask(url: &Url, from: u64) -> io::Result<BufReader<Box<dyn Connection>>> {
+fn ask(limits: Limits, url: &Url, from: u64) -> io::Result<Box<dyn Connection>> {
     let mut last = io::Error::other("the host has no address");
     for address in (url.host.as_str(), url.port).to_socket_addrs()? {
-        let connection = match TcpStream::connect_timeout(&address, SILENCE) {
+        let connection = match TcpStream::connect_timeout(&address, limits.silence) {
             Ok(connection) => connection,
             Err(error) => {
                 last = error;
                 continue;
             }
         };
-        connection.set_read_timeout(Some(SILENCE))?;
-        connection.set_write_timeout(Some(SILENCE))?;
+        connection.set_read_timeout(Some(limits.silence))?;
+        connection.set_write_timeout(Some(limits.silence))?;
         let range = if from > 0 { format!("Range: bytes={from}-\r\n") } else { String::new() };
         let request = format!(
             "GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: dwell-lab\r\nConnection: close\r\n{range}\r\n",
@@ -134,7 +159,7 @@ fn ask(url: &Url, from: u64) -> io::Result<BufReader<Box<dyn Connection>>> {
             if url.secure { Box::new(tls::over(connection, &url.host)?) } else { Box::new(connection) };
         connection.write_all(request.as_bytes())?;
         connection.flush()?;
-        return Ok(BufReader::new(connection));
+        return Ok(connection);
     }
     Err(last)
 }

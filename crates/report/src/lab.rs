@@ -1,5 +1,7 @@
 //! Pages of the lab: the list of pairs, one pair from diagnosis to verdict, and the score of all.
 
+mod list;
+
 use crate::Look;
 use crate::fit::more_lines;
 use crate::paint::{GAP, Ink, Line, joined};
@@ -9,6 +11,8 @@ use model::compare::commands::EstimateInterval;
 use model::lab::{LabProfile, LabRun, LabScore, LabShare, Observed, Outcome, ScoreRow, Sitting, Writing};
 use model::run::{Class, Ends, FindingRow};
 use model::{Ns, Seen};
+
+pub use list::{Listed, list};
 
 /// What there is to learn from a pair.
 #[derive(Debug, Clone)]
@@ -27,52 +31,6 @@ const PROFILE_SHARE_MIN: f64 = 0.02;
 /// Lines of the diagnosis, and of the change where no parts were timed, on a screen.
 const DIAGNOSIS_LINES: usize = 9;
 const CHANGE_LINES: usize = 6;
-
-/// A pair in the list.
-#[derive(Debug)]
-pub struct Listed {
-    /// Its name.
-    pub name: &'static str,
-    /// What it shows.
-    pub title: &'static str,
-    /// The cause of the slow way.
-    pub cause: Option<&'static str>,
-    /// How much it does where nothing is said.
-    pub size: u64,
-    /// Of what.
-    pub unit: &'static str,
-    /// The names of its ways.
-    pub ways: Vec<&'static str>,
-    /// Whether it comes from a writing.
-    pub writing: bool,
-}
-
-/// All pairs.
-pub fn list(pairs: &[Listed], look: Look) -> String {
-    let table = |title: &str, of: &dyn Fn(&Listed) -> bool| {
-        let columns = vec![text("", 12, 0), text("shows", 24, 1), text("cause", 12, 0), text("size", 10, 2)];
-        let mut table = Table::new(look, "pair", columns);
-        let mut any = false;
-        for pair in pairs.iter().filter(|pair| of(pair)) {
-            any = true;
-            table.row(vec![
-                (Ink::Bold, pair.name.to_owned()),
-                (Ink::Plain, pair.title.to_owned()),
-                (Ink::Plain, pair.cause.unwrap_or("none").to_owned()),
-                (Ink::Dim, format!("{} {}", count(pair.size), pair.unit)),
-            ]);
-        }
-        let heading = Line::new(look).add(Ink::Bold, title);
-        if any { std::iter::once(heading).chain(table.lines()).collect() } else { Vec::new() }
-    };
-    let next = Line::new(look).add(Ink::Dim, "next: dwell lab NAME, or dwell lab --score for all of them");
-    joined(&[
-        table("from writings on latency", &|pair| pair.writing),
-        table("one for each other cause", &|pair| !pair.writing && pair.cause.is_some()),
-        table("healthy", &|pair| pair.cause.is_none()),
-        vec![next],
-    ])
-}
 
 /// One pair: diagnosis, change, measured saving, verdict.
 pub fn pair(run: &LabRun, lesson: &Lesson, look: Look) -> String {
@@ -373,6 +331,16 @@ fn first(observed: &Observed) -> &str {
     observed.findings.first().map_or("nothing", |row| row.cause.as_str())
 }
 
+/// The first finding; where that is what others take and counts as right, the one of the program's
+/// own after it.
+fn own_first(sitting: &Sitting, cause: Option<&str>) -> String {
+    let first = first(&sitting.slow);
+    match cause {
+        Some(cause) if sitting.outcome.cause_first && first != cause => format!("{first}, then {cause}"),
+        _ => first.to_owned(),
+    }
+}
+
 fn held(outcome: &Outcome, sitting: &Sitting, look: Look) -> (Option<bool>, String) {
     let saved = sitting.saved.first().copied().flatten();
     let undecided = saved.filter(|saved| saved.lo <= 0.0 && saved.hi >= 0.0).map(|saved| {
@@ -470,7 +438,7 @@ fn of_a_writing(row: &ScoreRow, writing: &Writing, look: Look) -> String {
         "| {title}: `{name}` | {theirs} | {}, {}{beside} | {} | {} | {} |\n",
         wall(0),
         wall(1),
-        first(&sitting.slow),
+        own_first(sitting, row.pair.cause.as_deref()),
         sitting.outcome.predicted.map_or("-".to_owned(), ends),
         sitting.saved.first().copied().flatten().map_or("-".to_owned(), |saved| percent(saved.estimate)),
     )
@@ -758,6 +726,20 @@ read next
         let page = pair(&ended, &Lesson { text: "" }, LOOK);
         assert!(page.contains("a signal ended it: this is of what was held"), "{page}");
         assert!(page.contains("the saving could not be measured") && !page.contains("measured   dwell"));
+    }
+
+    #[test]
+    fn a_pair_of_a_writing_has_its_own_finding_after_what_others_take() {
+        let mut beside = run(0.5);
+        beside.sitting.beside = true;
+        beside.sitting.slow.findings.insert(0, finding("cpu-contention"));
+        let row = ScoreRow { pair: beside.pair.clone(), sittings: vec![beside.sitting] };
+        let writing = beside.pair.writing.as_ref().expect("it has one");
+        assert_eq!(
+            of_a_writing(&row, writing, LOOK),
+            "| A course: `files` | 75 times | 800 ms, 400 ms (beside busy loops) | cpu-contention, then small-files | \
+             40–60 | 50 |\n"
+        );
     }
 
     #[test]

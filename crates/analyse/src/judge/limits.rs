@@ -13,6 +13,9 @@ pub(super) const LINK_LIMIT_SHARE: f64 = 0.9;
 /// thread that waits for each of its requests keeps it busy with one, which is the thread's doing.
 const DISK_LIMIT_SHARE: f64 = 0.9;
 const DISK_LIMIT_QUEUE: f64 = 1.5;
+/// How often the kernel looks whether a disk is busy: once a tick, of which most kernels have 250 a
+/// second. So the share of a short step is that of a few samples.
+const TICK_NS: f64 = 4e6;
 
 /// Less of the wall at a limit than this is not worth a sentence.
 const SHARE_OF_WALL_MIN: f64 = 0.1;
@@ -36,9 +39,12 @@ pub(crate) fn link_at_limit(share: f64) -> bool {
     share >= LINK_LIMIT_SHARE
 }
 
-/// Whether a disk is at its limit in a step.
-pub(crate) fn disk_at_limit(busy_share: f64, queue_mean: f64) -> bool {
-    busy_share >= DISK_LIMIT_SHARE && queue_mean >= DISK_LIMIT_QUEUE
+/// Whether a disk is at its limit in a step of this length: with so many requests under way, and no
+/// less busy than samples at the ticks may show of a disk that is.
+pub(crate) fn disk_at_limit(busy_share: f64, queue_mean: f64, step_ns: Ns) -> bool {
+    let samples = (step_ns as f64 / TICK_NS).max(1.0);
+    let by_chance = 2.0 * (DISK_LIMIT_SHARE * (1.0 - DISK_LIMIT_SHARE) / samples).sqrt();
+    busy_share >= DISK_LIMIT_SHARE - by_chance && queue_mean >= DISK_LIMIT_QUEUE
 }
 
 /// What the series of a wall show for a program that is bound so, most telling first.
@@ -119,7 +125,8 @@ pub(super) fn steady_bits_per_s(link: &LinkSeries, grid: &Grid) -> Option<f64> {
 }
 
 fn limited_disk(disk: &DiskSeries, grid: &Grid) -> Option<SeriesVerdict> {
-    let limited = |step: usize| disk_at_limit(disk.busy_share[step], disk.queue_mean[step]);
+    let limited =
+        |step: usize| disk_at_limit(disk.busy_share[step], disk.queue_mean[step], grid.length_ns(step));
     let queue_mean = grid.mean_where(&disk.queue_mean, limited)?;
     (disk.at_limit_share >= SHARE_OF_WALL_MIN).then(|| SeriesVerdict::DiskAtLimit {
         name: disk.name.clone(),
@@ -151,4 +158,24 @@ fn busy_host(series: &Series, grid: &Grid) -> Option<SeriesVerdict> {
         cpus_taken: rounded(others * f64::from(cpu.cpus), 2),
         cpus: cpu.cpus,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Ns = 1_000_000;
+
+    #[test]
+    fn a_short_step_has_few_samples_of_a_busy_disk_and_a_long_one_has_many() {
+        for (step_ns, least) in [(100 * MS, 0.78), (400 * MS, 0.84), (10_000 * MS, 0.888)] {
+            let at_limit = |busy: f64| disk_at_limit(busy, 2.0, step_ns);
+            assert!(at_limit(least + 0.001) && !at_limit(least - 0.001), "{step_ns}");
+        }
+    }
+
+    #[test]
+    fn busy_with_one_request_after_the_other_is_no_limit() {
+        assert!(disk_at_limit(1.0, DISK_LIMIT_QUEUE, 100 * MS) && !disk_at_limit(1.0, 1.49, 100 * MS));
+    }
 }

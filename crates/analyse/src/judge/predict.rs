@@ -15,7 +15,7 @@ use model::finding::{Known, SavedTime, Saving};
 use model::prediction::{Site, SiteTimes};
 use model::run::{Share, ThreadLedger};
 use model::{Ns, Pid, Seen, State};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What a change takes away a part of.
 #[derive(Debug, Clone)]
@@ -236,12 +236,24 @@ impl Evidence<'_> {
     /// So much more may be saved of a site than its clock says, since a thread of the path slept
     /// meanwhile. Who sleeps and looks, and waits for another one only at last, takes over that
     /// one's path then; but by its own clock it would be there no earlier than its sleeps end.
-    /// Nothing that was seen says that it needed them.
+    /// Nothing that was seen says that it needed them. A shell sleeps by a program: processes of
+    /// one name count together where their lives fit one after the other.
     fn held_by_sleeps_ns(&self, path: Interval, saved: Interval) -> Ns {
         let is_on_path = |thread: &&ThreadLedger| self.path.iter().any(|step| step.tid == thread.tid);
-        let slept = self.threads.iter().filter(is_on_path).filter_map(|thread| thread.timed_waits);
-        let slept_ns = slept.map(|timed| timed.others_running_ns() + timed.others_waiting_ns).max();
-        path.hi.saturating_sub(saved.hi).min(slept_ns.unwrap_or(0))
+        let (mut most_ns, mut programs) = (0, FxHashMap::<&str, (Ns, Ns)>::default());
+        for thread in self.threads.iter().filter(is_on_path) {
+            let Some(timed) = thread.timed_waits else { continue };
+            let slept_ns = timed.others_running_ns() + timed.others_waiting_ns;
+            most_ns = most_ns.max(slept_ns);
+            if thread.processes() > 0 {
+                let (lived_ns, all_ns) = programs.entry(&thread.name).or_default();
+                *lived_ns += thread.life_ns;
+                *all_ns += slept_ns;
+            }
+        }
+        let in_turn = programs.into_values().filter(|(lived_ns, _)| *lived_ns <= self.wall_ns);
+        let slept_ns = in_turn.map(|(_, all_ns)| all_ns).fold(most_ns, Ns::max);
+        path.hi.saturating_sub(saved.hi).min(slept_ns)
     }
 
     /// So much that the account has and a clock has not, as far as it is time that a thread let
@@ -502,6 +514,40 @@ mod tests {
         assert_eq!(saves(&run), (100 * MS, 700 * MS), "its child was under way for 600 of the 700 ms");
         run.path[0].tid = tid + 1;
         assert_eq!(saves(&run), (100 * MS, 100 * MS), "a thread that the end did not wait for");
+    }
+
+    #[test]
+    fn sleeps_that_are_programs_of_their_own_count_together_where_they_may_follow_each_other() {
+        let mut run = run(&[(State::User, 200 * MS), (State::Runqueue, 800 * MS)]);
+        let clocks = sites(&run, &[(Site::State(State::Runqueue), [800 * MS, 100 * MS, 100 * MS])]);
+        let goes = Goes::Sites(vec![Site::State(State::Runqueue)], Interval { lo: 800 * MS, hi: 800 * MS });
+        let program = |at: u32| model::run::ThreadLedger {
+            pid: 200 + at,
+            tid: 200 + at,
+            name: "sleep".to_owned(),
+            life_ns: 100 * MS,
+            timed_waits: Some(TimedWaits {
+                times: 1,
+                total_ns: 100 * MS,
+                others_runnable_ns: 90 * MS,
+                ..TimedWaits::default()
+            }),
+            ..run.threads[0].clone()
+        };
+        let programs: Vec<_> = (0..5).map(program).collect();
+        run.path = (0..5).map(|at| Step { tid: 200 + at, ..step(State::Sleep, Reason::None, MS) }).collect();
+        run.threads.extend(programs);
+        let hi = |run: &model::Run| {
+            let profile = Profile::default();
+            let evidence = Evidence::of(Tier::Bpf, run, &profile).with(&clocks);
+            evidence.saving(&goes, ALL, Known::Bounded).value().expect("there is a clock").ns.hi
+        };
+        assert_eq!(hi(&run), 550 * MS, "five times 90 ms more than its clock has");
+        run.threads.iter_mut().for_each(|thread| thread.life_ns = 300 * MS);
+        assert_eq!(hi(&run), 190 * MS, "they do not fit one after the other");
+        run.threads.iter_mut().for_each(|thread| thread.life_ns = 100 * MS);
+        run.threads.last_mut().expect("it is there").name = "other".to_owned();
+        assert_eq!(hi(&run), 460 * MS);
     }
 
     #[test]

@@ -14,18 +14,23 @@ use model::{Ns, State};
 impl Evidence<'_> {
     /// A saving of which this part is CPU time, with the waits behind other programs that go with
     /// it. Certain is that only of waits that began since the thread had used up its turn. At most
-    /// what stays waits no longer than on an even share of all CPUs, as far as the program becomes
-    /// another one: the run that was seen may have shared its CPU with more than others do.
+    /// what stays waits no longer than on the CPU with the fewest threads, as far as the program
+    /// becomes another one: the run that was seen may have shared its CPU with more than others do.
+    /// Who stands still for as long as it computes is another one altogether without.
     pub(super) fn with_queue(&self, ns: Interval, goes: &Goes, on_cpu: f64) -> Interval {
         let on_cpu_ns = self.account_ns(State::on_cpu);
         let Some(behind_ns) = self.behind_others_ns() else { return ns };
         let each = behind_ns as f64 / on_cpu_ns.max(1) as f64;
         let with = |ns: Ns, part: f64| ns + (ns as f64 * on_cpu * each * part) as Ns;
         let stays_ns = on_cpu_ns as f64 - ns.hi as f64 * on_cpu;
-        let less = if of_queue(goes) { 0.0 } else { each - self.even_queue().unwrap_or(each) };
+        let less = if of_queue(goes) { 0.0 } else { each - self.shortest_queue().unwrap_or(each) };
         let hi = with(ns.hi, 1.0);
         // Of a change that takes nothing away nothing is saved.
-        let part = (hi as f64 / self.whole_ns.max(1) as f64).min(1.0);
+        let changed = match goes {
+            Goes::Sites(sites, _) if sites.contains(&Site::State(State::Throttled)) => on_cpu_ns,
+            _ => self.whole_ns,
+        };
+        let part = (hi as f64 / changed.max(1) as f64).min(1.0);
         let less_ns = (stays_ns.max(0.0) * less.max(0.0) * part) as Ns;
         Interval { lo: with(ns.lo, self.turns_used_up()), hi: hi + less_ns }
     }
@@ -41,12 +46,14 @@ impl Evidence<'_> {
         self.coverage.host_busy.value().map(|share| share * f64::from(self.cpus))
     }
 
-    /// For how long a thread waits for each second that it has a CPU, where all that want one have
-    /// an even share of them. Others that had more than a CPU are two threads at least.
-    fn even_queue(&self) -> Option<f64> {
+    /// For how long a thread waits for each second that it has a CPU, where it is on the one with
+    /// the fewest threads: their balance leaves no CPU with less than the whole part of an even
+    /// share, and a run of a second may be there all the time. Others that had more than a CPU are
+    /// two threads at least.
+    fn shortest_queue(&self) -> Option<f64> {
         let queue = self.run_queue.value()?;
         let want = self.others_cpus()?.ceil() + queue.cpus_wanted.max(1.0);
-        Some((want / f64::from(self.cpus.max(1)) - 1.0).max(0.0))
+        Some(((want / f64::from(self.cpus.max(1))).floor() - 1.0).max(0.0))
     }
 
     /// By how much the waits behind others grow, at most, where the program no longer stands still:
@@ -215,17 +222,16 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_may_wait_as_little_as_on_an_even_share() {
+    fn what_stays_may_wait_as_little_as_on_the_cpu_with_the_fewest() {
         let ns = Interval { lo: 400 * MS, hi: 400 * MS };
         let of = |others| saves(&beside(others), &Goes::Account(ns, Kind::Cpu));
-        // Three threads on two CPUs: a thread waits half as long as it runs, and 100 ms stay.
-        // Four fifths of the program go.
-        assert_eq!(of(1.5), (800 * MS, 840 * MS));
+        // 100 ms stay, and four fifths of the program go.
         assert_eq!(of(1.0), (800 * MS, 880 * MS), "one other can have a CPU of its own");
+        assert_eq!(of(1.5), (800 * MS, 880 * MS), "and two others one together");
         let little = Interval { lo: 5 * MS, hi: 5 * MS };
         let hi = saves(&beside(1.0), &Goes::Account(little, Kind::Cpu)).1;
         assert!(hi < 20 * MS, "a change that takes little away saves little: {hi}");
-        assert_eq!(of(2.5), (800 * MS, 800 * MS), "it had an even share");
+        assert_eq!(of(2.5), (800 * MS, 800 * MS), "four threads: two on each, as it was");
         let mut unseen = beside(2.5);
         let Seen::Value(queue) = &mut unseen.run_queue else { panic!("it is there") };
         (queue.behind_others_ns, queue.unseen_ns) = (100 * MS, 400 * MS);
@@ -245,5 +251,21 @@ mod tests {
         assert_eq!(saves(&run, &goes), (600 * MS, 600 * MS));
         run.coverage.host_busy = Seen::Value(0.75);
         assert_eq!(saves(&run, &goes), (300 * MS, 600 * MS), "three quarters of a CPU on each");
+    }
+
+    #[test]
+    fn who_no_longer_stands_still_may_have_a_cpu_of_its_own() {
+        // Two others, one of them on its CPU: they may both be on the other one all the time.
+        let mut run =
+            run(&[(State::User, 400 * MS), (State::Throttled, 400 * MS), (State::Runqueue, 200 * MS)]);
+        run.host.cpus = 2;
+        run.run_queue = queue(200 * MS);
+        run.coverage.host_busy = Seen::Value(0.75);
+        let all = Interval { lo: 400 * MS, hi: 400 * MS };
+        let goes = Goes::Sites(vec![Site::State(State::Throttled)], all);
+        assert_eq!(saves(&run, &goes), (300 * MS, 600 * MS));
+        let all = Interval { lo: 40 * MS, hi: 40 * MS };
+        let goes = Goes::Sites(vec![Site::State(State::Throttled)], all);
+        assert_eq!(saves(&run, &goes).1, 60 * MS, "where it stands still for a tenth of that, a tenth");
     }
 }

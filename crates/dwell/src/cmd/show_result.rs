@@ -9,6 +9,7 @@ use anyhow::bail;
 use model::compare::commands::SCHEMA_COMPARE;
 use model::coverage::Extent;
 use model::doctor::{Doctor, SCHEMA_DOCTOR};
+use model::lab::{LabRun, LabScore, SCHEMA_LAB, SCHEMA_SCORE};
 use model::ladder::SCHEMA_LADDER;
 use model::recording::Tier;
 use model::run::{SCHEMA_ATTACH, SCHEMA_RUN};
@@ -17,7 +18,9 @@ use model::wake::sheet::{SCHEMA_SHEET, Sheet};
 use model::wake::{SCHEMA_WAKE, Wakeups};
 use model::what_if::{SCHEMA_WHAT_IF, WhatIf};
 use model::{Analysis, Profile, Run, Seen};
+use pairs::Pair;
 use report::Look;
+use report::lab::Lesson;
 use serde_json::Value;
 use std::fs::File;
 use std::io::Read;
@@ -80,11 +83,25 @@ fn page(path: &Path, schema: &str, value: Value, causes: bool, look: Look) -> an
         SCHEMA_WHAT_IF => {
             report::what_if::terminal(&results::valid::<WhatIf>(path, serde_json::from_value(value))?, look)
         }
+        SCHEMA_LAB => of_pair(&results::valid(path, serde_json::from_value(value))?, look),
+        SCHEMA_SCORE => of_score(results::valid(path, serde_json::from_value(value))?, look),
         other => bail!(
             "this version of dwell has no page for {other:?}\n\
-             try: results of dwell run, attach, compare, ladder, wake, load, doctor"
+             try: results of dwell run, attach, compare, ladder, wake, load, doctor, lab"
         ),
     })
+}
+
+/// With what there is to learn, of a pair that this dwell has as well.
+fn of_pair(run: &LabRun, look: Look) -> String {
+    let text = Pair::named(&run.pair.name).map_or("", |pair| pair.lesson);
+    report::lab::pair(run, &Lesson { text }, look)
+}
+
+/// One that is unfinished has its total here first.
+fn of_score(score: LabScore, look: Look) -> String {
+    let total = analyse::lab::total(&score.rows);
+    report::lab::score(&LabScore { total, ..score }, look)
 }
 
 fn of_run(mut run: Run, causes: bool, look: Look) -> String {

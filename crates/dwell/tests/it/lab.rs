@@ -4,8 +4,9 @@
 
 use crate::support::{errors, schema};
 use serde_json::Value;
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -22,6 +23,13 @@ fn lab(place: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new("timeout");
     command.args(["-k", "5", "300", DWELL, "lab"]).args(arguments).current_dir(place);
     command.stdin(Stdio::null()).output().expect("dwell starts")
+}
+
+/// The page of a result again.
+fn shown(place: &Path, name: &str) -> String {
+    let done = Command::new(DWELL).args(["show", name]).current_dir(place).output().expect("dwell starts");
+    assert!(done.status.success(), "{}", stderr(&done));
+    String::from_utf8_lossy(&done.stdout).into_owned()
 }
 
 fn json(place: &Path, name: &str) -> Value {
@@ -54,6 +62,7 @@ fn a_pair_goes_from_diagnosis_to_verdict_and_leaves_nothing_behind() {
     ] {
         assert!(page.contains(part), "{part:?} in {page}");
     }
+    assert_eq!(shown(place.path(), "one.json"), page);
     let result = json(place.path(), "one.json");
     assert_eq!(errors(&schema("dwell.lab.1.json"), &result), Vec::<String>::new());
     let sitting = &result["sitting"];
@@ -98,6 +107,7 @@ fn a_score_is_ended_and_resumed() {
     assert_eq!(again["rows"][0]["sittings"][0], whole["rows"][0]["sittings"][0], "what was held is kept");
     let page = String::from_utf8_lossy(&done.stdout);
     assert!(page.contains("Of 2 sittings the cause is the first finding in"), "{page}");
+    assert_eq!(shown(place.path(), "again.json"), page);
 }
 
 #[test]
@@ -244,6 +254,52 @@ fn a_pair_whose_programs_are_missing_says_so() {
         assert!(stderr(&done).contains(says), "{}", stderr(&done));
     }
     assert_eq!(names(place.path()), Vec::<String>::new());
+}
+
+#[test]
+fn without_a_network_namespace_the_pair_says_so() {
+    // One that may not be made, as in a container.
+    let (place, programs) = (place(), place());
+    let unshare = programs.path().join("unshare");
+    fs::write(&unshare, "#!/bin/sh\necho 'unshare: Operation not permitted' >&2\nexit 1\n").unwrap();
+    fs::set_permissions(&unshare, Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", programs.path().display(), std::env::var("PATH").unwrap());
+    let mut command = Command::new(DWELL);
+    command.args(["lab", "link-copy"]).env("PATH", path).current_dir(place.path());
+    let done = command.stdin(Stdio::null()).output().expect("dwell starts");
+    assert_eq!(done.status.code(), Some(125), "{}", stderr(&done));
+    for says in ["link-copy cannot be run here", "no network namespace can be made here", "not permitted"] {
+        assert!(stderr(&done).contains(says), "{says:?} in {}", stderr(&done));
+    }
+    assert_eq!(names(place.path()), Vec::<String>::new());
+}
+
+#[test]
+fn a_second_lab_at_the_same_time_is_told_that_there_is_another() {
+    let (one, other, cache) = (place(), place(), place());
+    let begin = |place: &TempDir, arguments: &[&str]| {
+        let mut command = Command::new("env");
+        command.args(["--default-signal=INT", DWELL, "lab"]).args(arguments).current_dir(place.path());
+        command.env("XDG_CACHE_HOME", cache.path()).stdin(Stdio::null());
+        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("dwell starts")
+    };
+    let first = begin(&one, &["--score", "--only", "computes", "--rounds", "500"]);
+    let begun = Instant::now();
+    // Its programs run: it has the lock.
+    let runs = || !names(one.path()).is_empty() && cache.path().join("dwell/lab.lock").exists();
+    while !runs() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it does not begin");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    let second = begin(&other, &["computes", "--size", "20"]).wait_with_output().unwrap();
+    let killed = Command::new("kill").args(["-INT", &first.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let first = first.wait_with_output().unwrap();
+    let says = "another dwell lab is running: each disturbs what the other measures";
+    assert!(second.status.success() && stderr(&second).contains(says), "{}", stderr(&second));
+    assert_eq!(first.status.code(), Some(130));
+    assert!(!stderr(&first).contains(says), "{}", stderr(&first));
 }
 
 #[test]

@@ -57,6 +57,34 @@ fn what_comes_out_wrong_is_said_with_the_url() {
 }
 
 #[test]
+fn a_server_that_is_silent_or_slow_is_left_and_said_with_the_url() {
+    let limits = |silence, longest| Limits {
+        silence: Duration::from_millis(silence),
+        longest: Duration::from_millis(longest),
+    };
+    let told = |limits, port: u16| {
+        let url = Url::read(&format!("http://127.0.0.1:{port}/")).unwrap();
+        within(limits, &url, 0, &Progress::new(1)).unwrap_err().to_string()
+    };
+    // It reads until the other side has gone.
+    let silent = server(|mut connection| io::copy(&mut connection, &mut io::sink()).map(drop));
+    let error = told(limits(200, 60_000), silent);
+    assert!(error.ends_with("/: nothing came for 0.2 s"), "{error}");
+    // Both in its head and in its body it sends a byte at a time, and never ends.
+    for begins in ["HTTP/1.1 200 OK\r\nX-Slow: ", "HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n"] {
+        let slow = server(move |mut connection| {
+            connection.write_all(begins.as_bytes())?;
+            loop {
+                connection.write_all(b"a")?;
+                thread::sleep(Duration::from_millis(5));
+            }
+        });
+        let error = told(limits(60_000, 300), slow);
+        assert!(error.ends_with("/: it takes longer than 0.3 s"), "{error}");
+    }
+}
+
+#[test]
 fn chunks_and_bodies_without_a_length_are_whole() {
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x\r\nabc\r\n2\r\nde\r\n0\r\n\r\n";
     assert_eq!(get(saying(chunked), "/").unwrap(), Got { bytes: 5, resumed: 0, checked: false });

@@ -24,8 +24,8 @@ pub(super) static CAUSE: Cause = Cause {
         why: "More requests at once, or a faster program, only make each wait longer: what the disk moves in a second is the \
               limit. What is written goes to memory first; once much of it is there the kernel has the writers sleep until the \
               disk has caught up (dirty throttling).",
-        rule: "The disk was busy for nine tenths of a step of the host's metrics, with one request under way or more on \
-               average, for a tenth of the wall clock or more, and for a third or more of the time for which the program waited \
+        rule: "The disk was busy for nine tenths of a step of the host's metrics, as far as the kernel's samples of that \
+               tell it, with one and a half requests under way or more on average, for a tenth of the wall clock or more, and for a third or more of the time for which the program waited \
                for it; and at least half of the bytes that the disk moved are the program's, by its calls or by the requests \
                that it waited for. Busy alone is no limit for a disk that can serve many requests at once.",
         else_it_could_be: "Another program that uses the disk as well: its figures are of all programs. A hypervisor that \

@@ -175,12 +175,17 @@ fn refaulted(evidence: &Evidence<'_>) -> (u64, f64) {
     let own_bytes = requests
         .map(|requests| requests.rows.iter().filter(own).map(|row| row.bytes as f64).sum::<f64>())
         .filter(|bytes| *bytes > 0.0);
-    let read_bytes: f64 = series.map_or(0.0, |series| {
+    // Unseen in a run that is too short for the host's metrics.
+    let all_bytes = series.and_then(|series| {
         let of_disk =
             |disk: &DiskSeries| disk.read_bytes_per_s.iter().sum::<f64>() * series.step_ns as f64 / 1e9;
-        series.disks.value().into_iter().flatten().map(of_disk).sum()
+        Some(series.disks.value()?.iter().map(of_disk).sum::<f64>())
     });
-    let read_bytes = own_bytes.map_or(read_bytes, |own| own.min(read_bytes));
+    let read_bytes = match (own_bytes, all_bytes) {
+        (Some(own), Some(all)) => own.min(all),
+        (Some(one), None) | (None, Some(one)) => one,
+        (None, None) => 0.0,
+    };
     if read_bytes > 0.0 { (bytes, (bytes as f64 / read_bytes).min(1.0)) } else { (0, 0.0) }
 }
 
@@ -401,6 +406,11 @@ mod tests {
         let diagnosis = judge(&run, &Told::default());
         let saves = saves(found(&diagnosis, "memory-pressure").expect("it is there"));
         assert_eq!(saves, (416_666_666, 500 * MS), "5 of 6 MiB that it read itself");
+        // The same of a run that is too short for what disks did.
+        run.series = Seen::unseen("too short");
+        let diagnosis = judge(&run, &Told::default());
+        let finding = found(&diagnosis, "memory-pressure").expect("it is there");
+        assert_eq!(crate::judge::samples::saves(finding), saves);
         run.disk_requests = Seen::Absent;
         refaulted(&mut run, 60 << 20, 0.0);
         assert!(

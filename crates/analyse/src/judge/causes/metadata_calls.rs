@@ -45,7 +45,8 @@ pub(super) static CAUSE: Cause = Cause {
                and leaving the kernel goes along, and the functions that mostly make these calls. Of a listing none to all of \
                the questions go, with as much of the program's own code as they are of all calls; whether they can is assumed. Of \
                paths again all but the first of each go, with the closing of what was opened: at least as many as a sample of the \
-               calls shows, and at most all but one for each path in that sample, since a call before it need not be in it.",
+               calls shows, and at most all but one for each path in that sample, since a call before it need not be in it; or all \
+               questions, where they are of files that were listed with their names and kinds.",
         assumes: "The program does not need to know that these files are missing each time that it asks; of a listing, no more \
                   than names and kinds; of paths again, that files stay what they are, or that the program is told when they change.",
     },
@@ -110,8 +111,19 @@ fn again(evidence: &Evidence<'_>, failing: &[(usize, &CallRow)]) -> Option<Findi
     let mut rows: Vec<(usize, &CallRow)> = rows.filter(is_again).collect();
     rows.sort_by_key(|(place, row)| (Reverse(row.total_ns), *place));
     let (place, most) = *rows.first()?;
-    let mut gone: Vec<Gone<'_>> =
-        rows.iter().map(|(_, row)| Gone::between(row, asked_again(row), asked_again_max(row))).collect();
+    let listed = questions_of_listed(evidence).unwrap_or_default();
+    let is_listed = |place: usize| listed.iter().any(|(listed, _)| *listed == place);
+    let mut gone: Vec<Gone<'_>> = rows
+        .iter()
+        .map(|(place, row)| {
+            let again = Gone::between(row, asked_again(row), asked_again_max(row));
+            match is_listed(*place) {
+                // Who makes do with names and kinds asks for nothing, again or not.
+                true => Gone { part: (again.part.0, 1.0), ..Gone::of(row, row.calls) },
+                false => again,
+            }
+        })
+        .collect();
     let opens = rows.iter().filter(|(_, row)| OPENS.contains(&&*row.name.name));
     let (opened, opened_max) =
         opens.fold((0, 0), |(least, most), (_, row)| (least + asked_again(row), most + asked_again_max(row)));
@@ -120,7 +132,9 @@ fn again(evidence: &Evidence<'_>, failing: &[(usize, &CallRow)]) -> Option<Findi
         gone.extend(closes.map(|(_, row)| Gone::between(row, opened, opened_max)));
     }
     let part = part_of_all(&gone);
+    let of_listed: Vec<_> = rows.iter().copied().filter(|(place, _)| is_listed(*place)).collect();
     let goes = evidence.without(&gone, Along::Makers, Kind::Cpu);
+    let goes = goes.and_beside(with_answers_ns(evidence, &of_listed));
     let names: Vec<_> = gone.iter().map(|gone| &gone.row.name).collect();
     let asked: Vec<_> = rows.iter().map(|(_, row)| &row.name).collect();
     let closed = gone[rows.len()..].iter().map(|gone| (gone.row, opened));
@@ -153,7 +167,13 @@ fn again(evidence: &Evidence<'_>, failing: &[(usize, &CallRow)]) -> Option<Findi
         change: say!("keep the file open, or what was found out of it"),
         share_ns: evidence.has(&names, &goes),
         saving: evidence.saving(&Goes::Parts(goes), part, Known::Counted),
-        evidence: rows.iter().map(of_all).collect(),
+        evidence: rows
+            .iter()
+            .map(of_all)
+            .chain((!of_listed.is_empty()).then(|| {
+                say!("they were listed with names and kinds: where these are enough, none is needed")
+            }))
+            .collect(),
         assumes: vec![say!("the files stay what they are, or the program is told when they change")],
         verify: vec![say!(
             "strace -f -e trace=",
@@ -164,8 +184,9 @@ fn again(evidence: &Evidence<'_>, failing: &[(usize, &CallRow)]) -> Option<Findi
     })
 }
 
-/// Questions for each of the files that were listed, where the program does not open these.
-fn listing(evidence: &Evidence<'_>) -> Option<Finding> {
+/// Calls that ask for each of the files that were listed, where the program does not open these:
+/// those with most time first.
+fn questions_of_listed<'a>(evidence: &Evidence<'a>) -> Option<Vec<(usize, &'a CallRow)>> {
     let sum = |names: &[&str], of: fn(&CallRow) -> u64| -> u64 {
         evidence.calls_named(names).iter().map(|(_, row)| of(row)).sum()
     };
@@ -176,17 +197,27 @@ fn listing(evidence: &Evidence<'_>) -> Option<Finding> {
     asks.sort_by_key(|(place, row)| (Reverse(row.total_ns), *place));
     let asked = asks.iter().map(|(_, row)| row.calls).max()?;
     let opened = sum(OPENS, |row| row.calls - row.errors.min(row.calls));
-    if asked > names_max || asked * LISTED_PART < names_max || asked < opened * 2 {
-        return None;
-    }
-    let gone: Vec<Gone<'_>> =
-        asks.iter().map(|(_, row)| Gone { part: (0.0, 1.0), ..Gone::of(row, row.calls) }).collect();
-    // What the program does with the answers goes along: at most its part of the code, by calls.
+    (asked <= names_max && asked * LISTED_PART >= names_max && asked >= opened * 2).then_some(asks)
+}
+
+/// What the program does with the answers, at most: the part of its own code that these are of all
+/// calls.
+fn with_answers_ns(evidence: &Evidence<'_>, asks: &[(usize, &CallRow)]) -> Ns {
     let rows = evidence.syscalls.value().map_or(&[][..], Vec::as_slice);
     let all: u64 = rows.iter().map(|row| row.calls).sum();
     let questions: u64 = asks.iter().map(|(_, row)| row.calls).sum();
     let own_ns = evidence.account_ns(|state| state == State::User) as f64;
-    let with_answers_ns = (own_ns * questions as f64 / all.max(1) as f64) as Ns;
+    (own_ns * questions as f64 / all.max(1) as f64) as Ns
+}
+
+/// Questions for each of the files that were listed.
+fn listing(evidence: &Evidence<'_>) -> Option<Finding> {
+    let asks = questions_of_listed(evidence)?;
+    let gone: Vec<Gone<'_>> =
+        asks.iter().map(|(_, row)| Gone { part: (0.0, 1.0), ..Gone::of(row, row.calls) }).collect();
+    let questions: u64 = asks.iter().map(|(_, row)| row.calls).sum();
+    // What the program does with the answers goes along.
+    let with_answers_ns = with_answers_ns(evidence, &asks);
     let goes = evidence.without(&gone, Along::Wrappers, Kind::Cpu).and_beside(with_answers_ns);
     let names: Vec<_> = asks.iter().map(|(_, row)| &row.name).collect();
     let (place, most) = asks[0];
@@ -358,6 +389,25 @@ mod tests {
         let finding = found(&diagnosis, "metadata-calls").expect("it is there");
         assert_eq!(saves(finding), (99_500_000, 99_500_000));
         assert!(finding.what.0.contains(&Name("/etc/localtime".into())), "{:?}", finding.what);
+    }
+
+    #[test]
+    fn questions_again_for_what_was_listed_may_all_go() {
+        let saved = |listed_bytes: u64| {
+            let mut run = run(&[(State::User, 60 * MS), (State::Kernel, 140 * MS)]);
+            let mut ask = moving("lstat", 0, &[(1, 2000)]);
+            (ask.total_ns, ask.cpu_ns, ask.p50_ns) = (100 * MS, 100 * MS, 50_000);
+            let Seen::Value(results) = &mut ask.results else { panic!("they are there") };
+            results.paths = Some(PathsRow { sample: 2000, again: 1600, again_failed: 0, most: Vec::new() });
+            let list = moving("getdents64", listed_bytes, &[(4096, 400)]);
+            run.syscalls = Seen::Value(vec![ask, list]);
+            let diagnosis = judged(&run, &sites(&run, &[(Site::Call("lstat".into()), [100 * MS; 3])]));
+            let finding = found(&diagnosis, "metadata-calls").expect("it is there");
+            (saves(finding), finding.evidence.len())
+        };
+        assert_eq!(saved(24), ((80 * MS, 80 * MS), 1), "no directory has so many names");
+        // With the answers goes five sixths of 60 ms of its own code.
+        assert_eq!(saved(2000 * 24), ((80 * MS, 150 * MS), 2));
     }
 
     #[test]

@@ -1,0 +1,101 @@
+//! The list of the lab's pairs.
+
+use crate::Look;
+use crate::clean::width;
+use crate::paint::{GAP, Ink, Line, joined};
+use crate::units::count;
+
+/// A pair in the list.
+#[derive(Debug)]
+pub struct Listed {
+    /// Its name.
+    pub name: &'static str,
+    /// What it shows.
+    pub title: &'static str,
+    /// The cause of the slow way.
+    pub cause: Option<&'static str>,
+    /// How much it does where nothing is said.
+    pub size: u64,
+    /// Of what.
+    pub unit: &'static str,
+    /// The names of its ways.
+    pub ways: Vec<&'static str>,
+    /// Whether it comes from a writing.
+    pub writing: bool,
+}
+
+/// All pairs: what each shows, its cause, and how much it does, whole at any width.
+pub fn list(pairs: &[Listed], look: Look) -> String {
+    let wide = pairs.iter().map(|pair| width(pair.name)).max().unwrap_or(0) + 2 * GAP;
+    let group = |title: &str, of: &dyn Fn(&Listed) -> bool| {
+        let of_pair = |pair: &Listed| {
+            let line = Line::new(look).pad_to(GAP).add(Ink::Bold, pair.name).pad_to(wide);
+            let cause = pair.cause.map_or_else(String::new, |cause| format!("{cause}, "));
+            let line = line.add(Ink::Plain, &format!("{}: ", pair.title));
+            line.add(Ink::Dim, &format!("{cause}{}", amount(pair.size, pair.unit))).wrap(wide)
+        };
+        let lines: Vec<Line> = pairs.iter().filter(|pair| of(pair)).flat_map(of_pair).collect();
+        let heading = (!lines.is_empty()).then(|| Line::new(look).add(Ink::Bold, title));
+        heading.into_iter().chain(lines).collect()
+    };
+    let next = Line::new(look).add(Ink::Dim, "next: dwell lab NAME, or dwell lab --score for all of them");
+    joined(&[
+        group("from writings on latency", &|pair| pair.writing),
+        group("one for each other cause", &|pair| !pair.writing && pair.cause.is_some()),
+        group("healthy, so that nothing may be claimed", &|pair| pair.cause.is_none()),
+        vec![next],
+    ])
+}
+
+/// `4 million rounds each` of 4,000 times `thousand rounds each`.
+fn amount(size: u64, unit: &str) -> String {
+    let scaled = [("thousand ", 1_000), ("million ", 1_000_000)];
+    let scaled = scaled.iter().find_map(|(word, times)| Some((unit.strip_prefix(word)?, *times)));
+    let (unit, times) = scaled.unwrap_or((unit, 1));
+    let all = size.saturating_mul(times);
+    match all / 1_000_000 {
+        millions if millions > 0 && all.is_multiple_of(1_000_000) => {
+            format!("{} million {unit}", count(millions))
+        }
+        _ => format!("{} {unit}", count(all)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_whole_on_a_narrow_screen_and_thousands_of_thousands_are_millions() {
+        let pair = |name, title, cause, size, unit| Listed {
+            name,
+            title,
+            cause,
+            size,
+            unit,
+            ways: Vec::new(),
+            writing: false,
+        };
+        let long = "a look every 100 ms whether a process has ended, or a wait for its end";
+        let pairs = [
+            pair("polls", long, Some("sleep-polling"), 8, "processes"),
+            pair("python-threads", "four threads", Some("interpreter-lock"), 4_000, "thousand rounds each"),
+            pair("parses", "words of a text counted", None, 600, "thousand lines"),
+        ];
+        let page = list(&pairs, Look { width: 60, colour: false, unicode: true });
+        let expected = "\
+one for each other cause
+  polls           a look every 100 ms whether a process has
+                  ended, or a wait for its end:
+                  sleep-polling, 8 processes
+  python-threads  four threads: interpreter-lock, 4 million
+                  rounds each
+
+healthy, so that nothing may be claimed
+  parses          words of a text counted: 600,000 lines
+
+next: dwell lab NAME, or dwell lab --score for all of them
+";
+        assert_eq!(page, expected);
+    }
+}
