@@ -19,6 +19,11 @@ pub(crate) struct Target {
 impl Target {
     /// Opens `path` for writing.
     pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
+        if store::results::is_store(path) {
+            anyhow::bail!(
+                "{path:?} is a store of results, and would be overwritten\ntry: another file for the output"
+            );
+        }
         let (file, created) = ours::open(path).with_context(|| format!("cannot write {path:?}"))?;
         Ok(Self { path: path.to_owned(), file: Some(file), created })
     }
@@ -80,6 +85,11 @@ pub(crate) fn put_to_stdout(content: impl AsRef<[u8]>) -> anyhow::Result<bool> {
     let mut stdout = io::stdout().lock();
     taken(stdout.write_all(content.as_ref()).and_then(|()| stdout.flush()))
         .context("cannot write to standard output")
+}
+
+/// Takes the outcome of writing to standard output elsewhere.
+pub(crate) fn put(written: io::Result<()>) -> anyhow::Result<()> {
+    taken(written).map(drop).context("cannot write to standard output")
 }
 
 /// Writes to standard error. A failure has nowhere to go.

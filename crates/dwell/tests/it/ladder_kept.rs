@@ -203,3 +203,41 @@ fn a_ladder_is_measured_after_the_run_when_that_is_asked_for() {
     assert_eq!(costs["from"], "quick ladder right after the run");
     assert_eq!((kept(&cache).len(), &costs["quick"]), (1, &Value::Bool(true)));
 }
+
+#[test]
+fn the_last_ladder_is_a_result_like_others() {
+    let file = kept(&measured().0).pop().unwrap();
+    let machine = file.file_stem().unwrap().to_str().unwrap().strip_prefix("ladder-").unwrap();
+    let store = support::fresh("results.sqlite");
+    let store_name = store.to_str().unwrap();
+    let cache = support::fresh("cache");
+    let with = |words: &[&str]| dwell(&cache, &[&["--store", store_name], words].concat());
+    assert!(with(&["run", "-q", "true"]).status.success());
+    // As `dwell ladder` would have kept it: a full one, and a quick one after it.
+    let script = "import sqlite3, sys, zlib\nc = sqlite3.connect(sys.argv[1])\n\
+                  text = open(sys.argv[2]).read()\n\
+                  for seq, kind in ((7, 'full'), (8, 'quick')):\n  \
+                  c.execute('INSERT INTO results SELECT ?, ?, at_s, \"ladder\", \"\", host, ?, kernel, wall_ns, ?, NULL, \
+                  \"dwell.ladder/1\", dwell, 1, 0, NULL FROM results LIMIT 1', (seq, f'0000000{seq}', sys.argv[3], kind))\n  \
+                  c.execute('INSERT INTO contents VALUES (?, ?)', (seq, zlib.compress(text.encode())))\nc.commit()";
+    let script =
+        script.replace('"', "'").replace("c.execute('", "c.execute(\"").replace("', (seq", "\", (seq");
+    support::kit::done(
+        Command::new(support::python()).args(["-c", &script]).args([&store, &file]).arg(machine),
+    );
+    let page = with(&["ladder", "--kept", "--width", "100"]);
+    assert_eq!(text(&page.stdout), measured().1, "{}", text(&page.stderr));
+    assert!(text(&with(&["show", "last"]).stdout).contains("L1"));
+    assert!(with(&["diff", "last-1", "last"]).status.success());
+    let costs = || {
+        let json = with(&["run", "-q", "--json", "-", "true"]).stdout;
+        serde_json::from_slice::<Value>(&json).unwrap()["costs"].clone()
+    };
+    assert!(costs()["from"].as_str().unwrap().starts_with("kept quick ladder of"), "{}", costs());
+    assert!(!cache.exists(), "nothing is kept in a file");
+    // Removed, it is no more; another one that is left is.
+    for id in ["00000007", "00000008"] {
+        assert!(with(&["rm", id]).status.success());
+    }
+    assert!(costs()["unseen"].as_str().unwrap().contains("no ladder of this host is kept"), "{}", costs());
+}

@@ -198,6 +198,9 @@ impl Store {
         change.pragma_update(None, "user_version", version).map_err(told)?;
         change.commit().map_err(told)?;
         self.version = version;
+        // Into the file itself, which is known by its header from now on. If that cannot be done
+        // yet, a later change does it.
+        let _ = self.db.execute_batch("PRAGMA wal_checkpoint(PASSIVE)");
         Ok(())
     }
 

@@ -74,11 +74,15 @@ impl Store {
     /// What SQLite says.
     pub fn list(&self, filter: &Filter, most: usize) -> Result<(Vec<ResultRow>, bool), StoreError> {
         let mut rows = Vec::new();
-        let more = self.each(filter, most, |row| rows.push(row))?;
+        let more = self.each(filter, most, |row| {
+            rows.push(row);
+            true
+        })?;
         Ok((rows, more))
     }
 
-    /// The same, one after another: a million of them are not held in memory.
+    /// The same, one after another, for as long as `then` wants more: a million of them are not
+    /// held in memory.
     ///
     /// # Errors
     /// What SQLite says.
@@ -86,7 +90,7 @@ impl Store {
         &self,
         filter: &Filter,
         most: usize,
-        mut then: impl FnMut(ResultRow),
+        mut then: impl FnMut(ResultRow) -> bool,
     ) -> Result<bool, StoreError> {
         let error = |error| self.error(error);
         let (condition, values) = condition(filter);
@@ -103,8 +107,10 @@ impl Store {
             }
             let row = of_row(row).map_err(error)?;
             let tags = tags.of(row.seq).map_err(error)?;
-            then(ResultRow { tags, ..row });
             given += 1;
+            if !then(ResultRow { tags, ..row }) {
+                return Ok(false);
+            }
         }
         Ok(false)
     }
@@ -155,22 +161,17 @@ impl Store {
         })
     }
 
-    /// The last ladder of a machine with one of these verdicts, the first of which that there is.
+    /// The last ladder of a machine with this verdict.
     ///
     /// # Errors
     /// What SQLite says.
-    pub fn ladder(&self, machine: &str, verdicts: &[&str]) -> Result<Option<ResultRow>, StoreError> {
+    pub fn ladder(&self, machine: &str, verdict: &str) -> Result<Option<ResultRow>, StoreError> {
         let asked = format!(
             "SELECT {COLUMNS} FROM results WHERE verb = 'ladder' AND machine = ?1 AND verdict = ?2 \
              ORDER BY seq DESC LIMIT 1"
         );
-        for verdict in verdicts {
-            let found = self.db.query_row(&asked, [machine, verdict], of_row).optional();
-            if let Some(row) = found.map_err(|error| self.error(error))? {
-                return Ok(Some(row));
-            }
-        }
-        Ok(None)
+        let found = self.db.query_row(&asked, [machine, verdict], of_row).optional();
+        found.map_err(|error| self.error(error))
     }
 
     fn tags(&self) -> Result<Tags<'_>, StoreError> {

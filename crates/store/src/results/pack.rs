@@ -52,6 +52,6 @@ pub(super) fn pack_file(from: &Path, to: &mut File, late: &dyn Fn() -> bool) -> 
 ///
 /// # Errors
 /// The system's error.
-pub fn unpacked(path: &Path) -> io::Result<impl Read> {
+pub fn unpacked(path: &Path) -> io::Result<impl Read + use<>> {
     Ok(BufReader::with_capacity(1 << 18, GzDecoder::new(BufReader::new(File::open(path)?))))
 }
