@@ -21,7 +21,7 @@ use store::results::{NewResult, Put, Size};
 /// How long a store may take.
 const WITHIN: Duration = Duration::from_secs(2);
 /// Of that, for what comes after waiting for other writers.
-const AFTER: Duration = Duration::from_millis(500);
+const AFTER: Duration = Duration::from_millis(300);
 
 /// The store, and what is to be kept there.
 #[derive(Debug)]

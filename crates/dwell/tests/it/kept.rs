@@ -310,7 +310,7 @@ fn under_sudo_it_is_the_callers_store_with_the_callers_rights() {
             .env("SUDO_GID", NOBODY.to_string());
         dwell
     };
-    let output = sudo(&["run", "-q", "--keep", "kept", "true"]).output().unwrap();
+    let output = sudo(&["run", "-q", "true"]).output().unwrap();
     assert!(output.status.success() && output.stderr.is_empty(), "{}", text(&output.stderr));
     let store = data.join("dwell/results.sqlite");
     for path in [store.clone(), store.with_extension("sqlite-wal"), data.join("dwell")] {
