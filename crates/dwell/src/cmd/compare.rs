@@ -37,6 +37,9 @@ const UNDECIDED: u8 = 2;
 
 /// Compares; returns the exit status.
 pub(crate) fn compare(args: &CompareArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
+    if let StreamArg::File(path) = &args.parts.output {
+        output::is_no_store(path)?;
+    }
     let trees = revisions::trees(&args.revisions, args.quiet)?;
     let made = making::made(&args.commands, &args.parts, args.floor, &trees)?;
     let metric = args.metric.as_deref().map(Metric::new).transpose().map_err(|error| anyhow!(error))?;

@@ -206,6 +206,8 @@ fn an_output_is_never_written_over_the_store() {
             assert!(said.contains("would be overwritten"), "{said}");
         }
     }
+    let said = home.refused(&["compare", "--output", store.to_str().unwrap(), "true", "true"]);
+    assert!(said.contains("would be overwritten"), "{said}");
     assert_eq!(home.list(&[]).len(), 1);
     // A pipe that nobody reads to its end is no failure.
     let script = format!("HOME={0:?} {1} list | true", home.0.path(), support::dwell());
