@@ -176,8 +176,8 @@ mod tests {
     fn a_result_is_a_line_below_its_heads() {
         assert_eq!(
             head(LOOK) + &line(&listed(), LOOK),
-            "id        when (UTC)                    wall  verdict       first finding       command\n\
-             0a1b2c3d  2026-11-25 19:40  run       1.23 s  I/O-bound     sync-writes         ls -lR /usr\n"
+            "id        when (UTC)                     wall  verdict       first finding       command\n\
+             0a1b2c3d  2026-11-25 19:40  run        1.23 s  I/O-bound     sync-writes         ls -lR /usr\n"
         );
         let narrow = line(&listed(), Look { width: 80, ..LOOK });
         assert!(!narrow.contains("sync-writes") && narrow.contains("ls -lR"), "{narrow}");
