@@ -85,14 +85,19 @@ fn build(profile: &str, architectures: &[&str], config: &[String]) -> Result<()>
     architectures.iter().try_for_each(|arch| check_one(&binary(profile, arch), arch))
 }
 
-/// Names the C compiler for an architecture. The cryptography of TLS has parts in C, which need no
-/// headers of a C library for musl: the host's compiler is used for its own architecture, and clang
-/// for any other.
+/// Names the C compiler for an architecture: the host's for its own, and clang for any other. The
+/// cryptography of TLS has parts in C, which need no headers of a C library; SQLite needs some.
+/// Those of the GNU library for the same architecture do for musl, since its structures are the
+/// kernel's and what else it declares is left out (`.cargo/config.toml`).
 fn set_compiler(build: &mut Command, arch: &str) {
     let compiler = if arch == ARCH { Some("cc".into()) } else { find_clang().map(|clang| clang.program) };
     if let Some(compiler) = compiler {
         let underscored = triple(arch).replace('-', "_");
         build.env(format!("CC_{underscored}"), compiler).env(format!("AR_{underscored}"), "ar");
+        if arch != ARCH {
+            let headers = format!("-isystem /usr/{arch}-linux-gnu/include");
+            build.env(format!("CFLAGS_{underscored}"), headers);
+        }
     }
 }
 

@@ -48,6 +48,7 @@ const UNMEASURED_GROUPS: &[&str] = &[
     "dwell it code::outputs",
     "dwell it resolver",
     "dwell it results",
+    "dwell it kept",
     "dwell it code::foreign",
     "dwell it code::hardship",
     "dwell it ladder_memory",

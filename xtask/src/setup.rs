@@ -25,6 +25,11 @@ const NEEDS: &[Need] = &[
     Need { name: "bpf/bpf_helpers.h", packages: &["libbpf-dev"], present: libbpf_headers_or_no_wish },
     Need { name: "cc", packages: &["gcc"], present: || find("cc").is_some() },
     Need { name: "C library headers", packages: &["libc6-dev"], present: || exists("/usr/include/stdio.h") },
+    Need {
+        name: "C library headers for aarch64",
+        packages: &["libc6-dev-arm64-cross"],
+        present: || cfg!(target_arch = "aarch64") || exists("/usr/aarch64-linux-gnu/include/stdio.h"),
+    },
     Need { name: "a C++ compiler", packages: &["g++"], present: || find("c++").is_some() },
     Need { name: "symbols of the C library", packages: &["libc6-dbg"], present: symbols_of_libc },
     Need { name: "gdb", packages: &["gdb"], present: || find("gdb").is_some() },

@@ -7,6 +7,7 @@ mod lab;
 mod load;
 mod others;
 mod page;
+mod store;
 mod wake;
 
 use crate::look::LookArgs;
@@ -23,6 +24,7 @@ pub(crate) use page::PageArgs;
 use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
+pub(crate) use store::{ListArgs, NoteArgs, RmArgs, Since, StoreArgs, StoreVerbArgs, TagArgs};
 pub(crate) use wake::{Cpus, WakeArgs, bare_numbers};
 
 /// The version of dwell.
@@ -56,6 +58,9 @@ pub(crate) fn parse() -> Result<Cli, clap::Error> {
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) verb: Verb,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -67,6 +72,11 @@ pub(crate) enum Verb {
     Wake(WakeArgs),
     Compare(Box<CompareArgs>),
     Diff(DiffArgs),
+    List(ListArgs),
+    Tag(TagArgs),
+    Note(NoteArgs),
+    Rm(RmArgs),
+    Store(StoreVerbArgs),
     Explain(ExplainArgs),
     Lab(LabArgs),
     Load(LoadArgs),
@@ -198,9 +208,9 @@ pub(crate) struct AttachArgs {
     after_help = "Examples:\n  dwell show run.dwell\n  dwell show run.json\n  dwell show --flame run.dwell\n  dwell show run.dwell --what-if fsync=0\n  dwell show run.dwell --what-if lock=0 cpus=8 --json what-if.json"
 )]
 pub(crate) struct ShowArgs {
-    /// A recording written by `dwell run --keep` or `dwell attach --keep`, or a result written by
-    /// --json of any verb
-    #[arg(value_name = "FILE")]
+    /// A recording written by `dwell run --keep` or `dwell attach --keep`, a result written by
+    /// --json of any verb, or a kept result: its ID in `dwell list`, `last`, `last-1`
+    #[arg(value_name = "FILE|ID")]
     pub(crate) recording: PathBuf,
 
     /// Replay the recording with these edits and show what the wall clock would have been: a name
@@ -307,9 +317,9 @@ pub(crate) struct LadderArgs {
     #[arg(long, conflicts_with_all = ["quick", "only", "dir", "host", "list", "no_keep"])]
     pub(crate) kept: bool,
 
-    /// Do not keep the ladder. By default a whole ladder replaces the kept one of this host in
-    /// $XDG_CACHE_HOME/dwell (~/.cache/dwell), for `dwell run` to compare waits with; a quick one
-    /// does not replace a full one
+    /// Do not keep the ladder. By default a whole ladder is the kept one of this host from now on,
+    /// for `dwell run` to compare waits with; a quick one does not replace a full one. Without a
+    /// store it is kept in $XDG_CACHE_HOME/dwell (~/.cache/dwell)
     #[arg(long)]
     pub(crate) no_keep: bool,
 
@@ -349,7 +359,7 @@ pub(crate) struct LadderArgs {
     after_help = "Examples:\n  dwell diff before.json after.json\n  dwell diff monday.json tuesday.json friday.json\n  dwell diff --png both.png mine.json yours.json\n  dwell diff cyclictest-2019.txt today.json"
 )]
 pub(crate) struct DiffArgs {
-    /// The baseline
+    /// The baseline: a file, or a kept result (its ID in `dwell list`, `last`, `last-1`)
     #[arg(value_name = "A")]
     pub(crate) a: PathBuf,
 

@@ -1,40 +1,51 @@
-//! The kept ladder of this host: its file, and the costs of operations from it.
+//! The last ladder of this host, and the costs of operations from it.
 
-use crate::output;
-use crate::private;
+use crate::cache;
+use crate::keep::{Keeper, LADDER_FULL, LADDER_QUICK, this_machine};
 use model::{Costs, Ladder, Seen};
-use std::env;
-use std::path::{Path, PathBuf};
-use store::ladder::{self, LadderLoadError, LadderSaveError};
+use std::path::PathBuf;
+use store::ladder::{self, LadderLoadError};
 
-/// Why there is no cache directory.
-const NOWHERE: &str = "no cache directory: neither XDG_CACHE_HOME nor HOME is a directory of this user";
-
-/// Keeps a whole ladder; a quick one does not replace a full one. An error is printed, but is no
-/// failure of the measurement.
-pub(crate) fn keep(ladder: &Ladder) {
-    if ladder.asked.quick && last().is_ok_and(|last| !last.asked.quick) {
-        return;
-    }
-    let kept = match path(&ladder.machine.cpu) {
-        Some(path) => ladder::keep(&path, ladder).map_err(|error: LadderSaveError| error.to_string()),
-        None => Err(format!("cannot keep the ladder: {NOWHERE}\ntry: --no-keep")),
-    };
-    if let Err(error) = kept {
-        output::complain(&error);
+/// The last ladder of this host, if the host is as it was: a full one if there is any. From the
+/// store, and from the file that had it before, or has it where there is no store.
+pub(crate) fn last(keeper: &Keeper) -> Result<Ladder, LadderLoadError> {
+    let newer = |a: &Ladder, b: &Ladder| (!a.asked.quick, &a.started_at) >= (!b.asked.quick, &b.started_at);
+    match (in_store(keeper), cache::last_ladder()) {
+        (Ok(stored), Ok(filed)) => Ok(if newer(&stored, &filed) { stored } else { filed }),
+        (Ok(ladder), Err(_)) | (Err(_), Ok(ladder)) => Ok(ladder),
+        (Err(why), Err(LadderLoadError::None)) | (Err(_), Err(why)) => Err(why),
     }
 }
 
-/// The kept ladder of this host, if the host is as it was.
-pub(crate) fn last() -> Result<Ladder, LadderLoadError> {
+fn in_store(keeper: &Keeper) -> Result<Ladder, LadderLoadError> {
+    if !keeper.is_on() {
+        return Err(LadderLoadError::None);
+    }
+    let found = keeper.in_time(|place, until| {
+        let Some(store) = place.open_to_read(until)? else { return Ok(Vec::new()) };
+        let mut found = Vec::new();
+        for kind in [LADDER_FULL, LADDER_QUICK] {
+            if let Some(row) = store.ladder(&this_machine(), kind)? {
+                found.push((PathBuf::from(&row.id), store.json(&row)?));
+            }
+        }
+        Ok(found)
+    });
+    // What is wrong with the store is said when the result is written.
     let cpu = rungs::cpu_name();
-    let path = path(&cpu).ok_or(LadderLoadError::None)?;
-    ladder::kept(&path, &observe::this_host(), &cpu)
+    let mut failed = LadderLoadError::None;
+    for (id, json) in found.unwrap_or_default() {
+        match ladder::of_host(&json, &id, &observe::this_host(), &cpu) {
+            Ok(ladder) => return Ok(ladder),
+            Err(why) => failed = why,
+        }
+    }
+    Err(failed)
 }
 
 /// The costs of operations on this host, from its kept ladder.
-pub(crate) fn costs() -> Seen<Costs> {
-    match last() {
+pub(crate) fn costs(keeper: &Keeper) -> Seen<Costs> {
+    match last(keeper) {
         Ok(ladder) => {
             let day = ladder.started_at.split('T').next().unwrap_or_default();
             let kind = if ladder.asked.quick { "kept quick ladder" } else { "kept ladder" };
@@ -42,40 +53,4 @@ pub(crate) fn costs() -> Seen<Costs> {
         }
         Err(missing) => Seen::unseen(format!("{missing}\ntry: dwell ladder")),
     }
-}
-
-/// The default directory of unfinished sheets.
-pub(crate) fn sheets() -> Option<PathBuf> {
-    Some(directory(private::is_own)?.join("dwell"))
-}
-
-/// The file of this host.
-fn path(cpu: &Seen<String>) -> Option<PathBuf> {
-    // A container may have no machine ID of its own; then its name is used.
-    let machine = observe::machine_id().unwrap_or_else(|| observe::this_host().name);
-    Some(sheets()?.join(ladder::file_name(&machine, cpu)))
-}
-
-/// dwell's own directory of things that can be made again, for users who check themselves who else
-/// may write there, and say so.
-pub(crate) fn cache() -> Option<PathBuf> {
-    Some(directory(private::is_of_user)?.join("dwell"))
-}
-
-/// The user's cache directory, by the XDG base directory specification.
-///
-/// A `sudo` that keeps the environment passes on directories of another user. Root neither writes
-/// files there nor trusts those it finds, and uses its own: if that too is in the hands of others,
-/// none.
-fn directory(will_do: impl Fn(&Path) -> bool) -> Option<PathBuf> {
-    let from = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let asked = from("XDG_CACHE_HOME").or_else(|| from("HOME").map(|home| home.join(".cache")));
-    let own = |path: &PathBuf| will_do(&path.join("dwell"));
-    asked.filter(own).or_else(|| own_home().map(|home| home.join(".cache")).filter(own))
-}
-
-/// The home directory of root in the user table.
-fn own_home() -> Option<PathBuf> {
-    let home = sys::user::User::look_up("0").ok().filter(|_| sys::user::is_root())?.home;
-    Some(PathBuf::from(home)).filter(|home| home.is_absolute())
 }

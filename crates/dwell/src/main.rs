@@ -5,10 +5,12 @@
 //! concludes nothing.
 
 mod annotate;
+mod cache;
 mod child;
 mod cli;
 mod cmd;
 mod exit;
+mod keep;
 mod kept;
 mod look;
 mod out;
@@ -21,7 +23,8 @@ mod suggest;
 mod trial;
 
 use cli::Verb;
-use std::panic;
+use keep::Keeper;
+use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -29,22 +32,33 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return exit::usage(&error),
     };
+    let mut keeper = Keeper::new(&cli.store);
+    let kept = &mut keeper;
     // A panic of dwell must not look like an exit status of the program: Rust's would be 101.
-    let done = panic::catch_unwind(|| match cli.verb {
-        Verb::Run(args) => cmd::run::run(args),
-        Verb::Attach(args) => cmd::attach::attach(args),
-        Verb::Show(args) => cmd::show::show(args),
-        Verb::Ladder(args) => cmd::ladder::ladder(&args),
-        Verb::Wake(args) => cmd::wake::wake(&args),
-        Verb::Compare(args) => cmd::compare::compare(&args),
-        Verb::Diff(args) => cmd::diff::diff(&args),
+    let done = panic::catch_unwind(AssertUnwindSafe(|| match cli.verb {
+        Verb::Run(args) => cmd::run::run(args, kept),
+        Verb::Attach(args) => cmd::attach::attach(args, kept),
+        Verb::Show(args) => cmd::show::show(args, kept),
+        Verb::Ladder(args) => cmd::ladder::ladder(&args, kept),
+        Verb::Wake(args) => cmd::wake::wake(&args, kept),
+        Verb::Compare(args) => cmd::compare::compare(&args, kept),
+        Verb::Diff(args) => cmd::diff::diff(args, kept),
         Verb::Explain(args) => cmd::explain::explain(&args),
-        Verb::Lab(args) => cmd::lab::lab(&args),
-        Verb::Load(args) => cmd::load::load(&args),
+        Verb::Lab(args) => cmd::lab::lab(&args, kept),
+        Verb::Load(args) => cmd::load::load(&args, kept),
+        Verb::List(args) => cmd::list::list(&args, kept),
+        Verb::Tag(args) => cmd::tag::tag(&args, kept),
+        Verb::Note(args) => cmd::note::note(&args, kept),
+        Verb::Rm(args) => cmd::rm::rm(&args, kept),
+        Verb::Store(args) => cmd::store::store(&args, kept),
         Verb::Doctor(args) => cmd::doctor::doctor(&args),
         Verb::Completions(args) => cmd::shell::completions(&args),
         Verb::Man(args) => cmd::shell::man(&args),
-    });
+    }));
+    // Everything is out, and whatever becomes of this changes no status.
+    if done.is_ok() {
+        keeper.write();
+    }
     match done {
         Ok(Ok(status)) => ExitCode::from(status),
         Ok(Err(error)) => exit::failure(&error),

@@ -1,7 +1,7 @@
 //! Output files: opened before the program starts, changed only when the result is written.
 //! Standard output and standard error.
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -19,6 +19,7 @@ pub(crate) struct Target {
 impl Target {
     /// Opens `path` for writing.
     pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
+        is_no_store(path)?;
         let (file, created) = ours::open(path).with_context(|| format!("cannot write {path:?}"))?;
         Ok(Self { path: path.to_owned(), file: Some(file), created })
     }
@@ -80,6 +81,19 @@ pub(crate) fn put_to_stdout(content: impl AsRef<[u8]>) -> anyhow::Result<bool> {
     let mut stdout = io::stdout().lock();
     taken(stdout.write_all(content.as_ref()).and_then(|()| stdout.flush()))
         .context("cannot write to standard output")
+}
+
+/// Checks that an output is not written over kept results.
+pub(crate) fn is_no_store(path: &Path) -> anyhow::Result<()> {
+    if store::results::is_store(path) {
+        bail!("{path:?} is a store of results, and would be overwritten\ntry: another file for the output");
+    }
+    Ok(())
+}
+
+/// Takes the outcome of writing to standard output elsewhere.
+pub(crate) fn put(written: io::Result<()>) -> anyhow::Result<()> {
+    taken(written).map(drop).context("cannot write to standard output")
 }
 
 /// Writes to standard error. A failure has nowhere to go.

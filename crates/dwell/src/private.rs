@@ -15,10 +15,17 @@ const OTHERS_WRITE: u32 = 0o002;
 const CACHE: &str = "XDG_CACHE_HOME";
 
 /// Whose rights count.
-#[derive(Clone, Copy)]
-struct Own {
-    uid: u32,
-    gid: u32,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Own {
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
+}
+
+impl Own {
+    /// Those of this process.
+    pub(crate) fn of_process() -> Self {
+        Self { uid: sys::user::effective_uid(), gid: sys::user::effective_gid() }
+    }
 }
 
 /// The directory of these names below `base`; makes what is missing.
@@ -26,15 +33,29 @@ struct Own {
 /// # Errors
 /// It cannot be made, or somebody else could put something there.
 pub(crate) fn directory(base: &Path, names: &[&str]) -> anyhow::Result<PathBuf> {
-    let own = Own { uid: sys::user::effective_uid(), gid: sys::user::effective_gid() };
+    directory_of(Own::of_process(), base, names, CACHE)
+}
+
+/// The same for a user; a remedy names `variable`.
+pub(crate) fn directory_of(own: Own, base: &Path, names: &[&str], variable: &str) -> anyhow::Result<PathBuf> {
     // Without links: those of others are not followed later.
     make(base)?;
-    let mut path = above(base, CACHE)?;
+    let mut path = above_of(own, base, variable)?;
     for name in names {
         path.push(name);
         make(&path)?;
-        check(&path, CACHE, |found| why_not_own(found, own))?;
+        check(&path, variable, |found| why_not_own(found, own))?;
     }
+    Ok(path)
+}
+
+/// A directory that is there already, without links, if it is the user's own.
+///
+/// # Errors
+/// As [`directory`].
+pub(crate) fn existing(own: Own, path: &Path, variable: &str) -> anyhow::Result<PathBuf> {
+    let path = above_of(own, path, variable)?;
+    check(&path, variable, |found| why_not_own(found, own))?;
     Ok(path)
 }
 
@@ -44,7 +65,10 @@ pub(crate) fn directory(base: &Path, names: &[&str]) -> anyhow::Result<PathBuf> 
 /// It does not exist, or somebody else could put another one in place of it, or of one above it:
 /// then `variable` may name a better one.
 pub(crate) fn above(path: &Path, variable: &str) -> anyhow::Result<PathBuf> {
-    let own = Own { uid: sys::user::effective_uid(), gid: sys::user::effective_gid() };
+    above_of(Own::of_process(), path, variable)
+}
+
+fn above_of(own: Own, path: &Path, variable: &str) -> anyhow::Result<PathBuf> {
     let path = fs::canonicalize(path).with_context(|| format!("cannot use {path:?}"))?;
     path.ancestors().try_for_each(|above| check(above, variable, |found| why_not_above(found, own)))?;
     Ok(path)

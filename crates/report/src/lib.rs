@@ -25,6 +25,7 @@ mod paint;
 mod picture;
 pub mod probe;
 pub mod profile;
+pub mod results;
 mod table;
 pub mod units;
 pub mod wake;

@@ -5,9 +5,10 @@ use crate::Look;
 use crate::command;
 use crate::page::words;
 use crate::paint::{GAP, Ink, Line, joined, paragraphs};
+use crate::results::class;
 use crate::table::{Table, figure, text};
 use crate::units::{count, counted, duration, duration_precise, duration_range, share, share_range};
-use model::run::{Bound, Class};
+use model::run::Bound;
 use model::what_if::{EditTimes, ReplayAssumption, ReplayedPath, ReplayedPlace, WhatIf};
 use model::{Ns, Reason, Seen, State};
 use std::cmp::Reverse;
@@ -98,15 +99,7 @@ fn saving(what_if: &WhatIf, look: Look) -> Line {
 
 /// `I/O-bound (disk)`.
 fn bound(bound: &Bound) -> String {
-    let label = match bound.class {
-        Class::Cpu => "CPU-bound",
-        Class::Kernel => "kernel-bound",
-        Class::Io => words::io_label(bound.resource),
-        Class::Mixed => "mixed",
-        Class::Idle => "idle",
-        Class::Starved => "starved",
-    };
-    format!("{label} ({})", bound.resource.name())
+    format!("{} ({})", class(bound), bound.resource.name())
 }
 
 /// What the edits are about.

@@ -61,8 +61,13 @@ pub enum LadderLoadError {
 /// The name of the file for a host: from its machine-id(5), or its name where it has none, and its
 /// CPU model. It has half the bits of a machine-id, which cannot be recovered from it.
 pub fn file_name(machine: &str, cpu: &Seen<String>) -> String {
+    format!("ladder-{}.json", machine_number(machine, cpu))
+}
+
+/// The same number by itself: 16 hexadecimal digits.
+pub fn machine_number(machine: &str, cpu: &Seen<String>) -> String {
     let cpu = cpu.value().map_or("", String::as_str);
-    format!("ladder-{:016x}.json", crate::fnv_1a([machine, "\0", cpu].concat().as_bytes()))
+    format!("{:016x}", crate::fnv_1a([machine, "\0", cpu].concat().as_bytes()))
 }
 
 /// Keeps `ladder` at `path`, in place of what was there; makes the directory.
@@ -92,9 +97,23 @@ pub fn kept(path: &Path, host: &Host, cpu: &Seen<String>) -> Result<Ladder, Ladd
         Err(error) if error.kind() == ErrorKind::NotFound => return Err(LadderLoadError::None),
         read => read.map_err(refused)?,
     };
+    of_host(&bytes, path, host, cpu)
+}
+
+/// A ladder that was kept elsewhere, if it is of this host as it is now; `path` is its name in
+/// errors.
+///
+/// # Errors
+/// Why it is not.
+pub fn of_host(
+    bytes: &[u8],
+    path: &Path,
+    host: &Host,
+    cpu: &Seen<String>,
+) -> Result<Ladder, LadderLoadError> {
     let not_one = || LadderLoadError::NotALadder(path.to_owned());
     // The version first: the rest may differ in other versions.
-    let any: serde_json::Value = serde_json::from_slice(&bytes).map_err(|_| not_one())?;
+    let any: serde_json::Value = serde_json::from_slice(bytes).map_err(|_| not_one())?;
     match any["schema"].as_str() {
         Some(SCHEMA_LADDER) => {}
         Some(other) => return Err(LadderLoadError::Version(other.to_owned())),

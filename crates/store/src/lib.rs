@@ -10,14 +10,16 @@
 //! and the trailer are JSON and may get fields, with a default. A reader skips block kinds that it
 //! does not know.
 //!
-//! The last ladder of a host is kept as well, in a separate file (see [`ladder`]), and a sheet of
-//! wake-ups while it is measured (see [`unfinished`]).
+//! The results of all verbs are in a store of their own (see [`results`]). Where that is not used,
+//! the last ladder of a host is kept in a separate file (see [`ladder`]), and a sheet of wake-ups
+//! while it is measured (see [`unfinished`]).
 //!
 //! This crate reads only the time of events, and analyses nothing.
 
 mod block;
 pub mod ladder;
 mod reader;
+pub mod results;
 pub mod unfinished;
 mod writer;
 

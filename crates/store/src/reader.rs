@@ -75,6 +75,12 @@ impl Reader {
         let reader = Self::new(BufReader::with_capacity(block::FULL, file), path)?;
         Ok(Self { owner, ..reader })
     }
+
+    /// The same, of the type that a recording from anywhere has.
+    pub fn boxed(self) -> Reader<Box<dyn Read + Send>> {
+        let Self { from, header, events, at, last_at, over, end, owner } = self;
+        Reader { from: Box::new(from), header, events, at, last_at, over, end, owner }
+    }
 }
 
 impl<R: Read> Reader<R> {
@@ -98,6 +104,11 @@ impl<R: Read> Reader<R> {
         let header = read_header(&header, path)?;
         let end = RecordingEnd::default();
         Ok(Self { from, header, events: Vec::new(), at: 0, last_at: None, over: false, end, owner: None })
+    }
+
+    /// Says whose file it is.
+    pub fn of_user(self, uid: u32) -> Self {
+        Self { owner: Some(uid), ..self }
     }
 
     /// What was known before the program started.

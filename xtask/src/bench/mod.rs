@@ -4,7 +4,7 @@
 //! against other tools on the same operation (`ladder`), its measurement of wake-ups against
 //! cyclictest (`wake`), what its loads get done against hackbench and stressapptest (`loads`), one
 //! version of dwell against another (`pairs`), how right its comparisons are (`compare`), and what
-//! it says of edited recordings (`what-if`).
+//! it says of edited recordings (`what-if`), and the store of results (`store`).
 //!
 //! `dwell compare` runs each tool once a round, in random order, and each ratio is to the bare run
 //! of the same round: what drifts on the machine drifts for both. A second bare run shows how much
@@ -23,6 +23,7 @@ mod pairs;
 mod peers;
 mod program;
 mod rivals;
+mod store;
 mod table;
 mod tool;
 mod turns;
@@ -70,6 +71,9 @@ impl Results {
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     if let ["memory", rest @ ..] = arguments {
         return memory::run(rest);
+    }
+    if let ["store", rest @ ..] = arguments {
+        return store::run(rest);
     }
     if let ["bounds", rest @ ..] = arguments {
         return bounds::run(rest);

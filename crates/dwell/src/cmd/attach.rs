@@ -2,6 +2,7 @@
 
 use crate::cli::AttachArgs;
 use crate::cmd::run::{OfRun, finish};
+use crate::keep::Keeper;
 use crate::kept;
 use crate::out::Page;
 use crate::progress::ProgressLine;
@@ -19,7 +20,7 @@ use sys::rights;
 use sys::signals::Signals;
 
 /// Records the target; returns the exit status.
-pub(crate) fn attach(args: AttachArgs) -> anyhow::Result<u8> {
+pub(crate) fn attach(args: AttachArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
     let target = target(&args)?;
     // Those of one process; of the others it is looked while they are recorded.
     let rights = target.first().and_then(|pid| Rights::of_process(pid).ok()).unwrap_or_else(Rights::own);
@@ -38,8 +39,9 @@ pub(crate) fn attach(args: AttachArgs) -> anyhow::Result<u8> {
     drop(signals);
     rights::after_recording();
     let sources = Sources::of(rights, recorded.users());
-    let of_run = OfRun { job: args.page.job(None), sources };
-    finish(trial, &recorded.trailer(kept::costs()), outputs, args.page, of_run, |_| ())
+    let of_run = OfRun { job: args.page.job(None), sources, recording: args.watching.keep };
+    let trailer = recorded.trailer(kept::costs(keeper));
+    finish(keeper, trial, &trailer, outputs, args.page, of_run, |_| ())
 }
 
 /// `recording: 3 s of 10 s; Ctrl-C to stop`.

@@ -11,6 +11,7 @@ mod sitting;
 use super::results;
 use crate::cli::{CompareArgs, IgnoredStatuses, StreamArg};
 use crate::exit;
+use crate::keep::Keeper;
 use crate::out::{CompareResult, Outputs, Page};
 use crate::output;
 use crate::progress::ProgressLine;
@@ -35,12 +36,15 @@ pub(super) const ALPHA: f64 = 0.05;
 const UNDECIDED: u8 = 2;
 
 /// Compares; returns the exit status.
-pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<u8> {
+pub(crate) fn compare(args: &CompareArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
+    if let StreamArg::File(path) = &args.parts.output {
+        output::is_no_store(path)?;
+    }
     let trees = revisions::trees(&args.revisions, args.quiet)?;
     let made = making::made(&args.commands, &args.parts, args.floor, &trees)?;
     let metric = args.metric.as_deref().map(Metric::new).transpose().map_err(|error| anyhow!(error))?;
     let settings = settings(args, &made);
-    let predicted = args.predicted.as_deref().map(|path| predicted(path, settings.on)).transpose()?;
+    let predicted = args.predicted.as_deref().map(|path| predicted(path, settings.on, keeper)).transpose()?;
     made.notes.iter().for_each(|note| output::complain(&output::clean_lines(note)));
     say_if_too_few(args, &settings, made.commands.len());
     let mut signals = Signals::take_over().context("cannot handle signals")?;
@@ -71,7 +75,9 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<u8> {
     }
     drop(line);
     let result = CompareResult(comparison);
-    if outputs.write(&result, &args.look).complain() {
+    let failed = outputs.write(&result, &args.look).complain();
+    keeper.offer(&result, None);
+    if failed {
         return Ok(exit::DWELL_FAILED);
     }
     Ok(stop.status().unwrap_or_else(|| status(&result.0, args.fail_if_slower)))
@@ -108,11 +114,11 @@ fn settings(args: &CompareArgs, made: &MadeCommands) -> CompareSettings {
 }
 
 /// The run whose predictions are held against what is measured.
-fn predicted(path: &Path, on: Figure) -> anyhow::Result<Run> {
+fn predicted(path: &Path, on: Figure, keeper: &Keeper) -> anyhow::Result<Run> {
     if on != Figure::Wall {
         bail!("--predicted is of the wall clock\ntry: without --on and --metric");
     }
-    let (schema, value) = results::read(path)?;
+    let (schema, value) = results::read(path, keeper)?;
     if schema != SCHEMA_RUN {
         bail!("{path:?} is a {schema}\ntry: a file written by dwell run --json");
     }

@@ -1,8 +1,10 @@
 //! `dwell diff`: a comparison of two kept results, or of several comparisons.
 
 use crate::cli::DiffArgs;
+use crate::cmd::named;
 use crate::cmd::results::{self, KeptResult};
 use crate::exit;
+use crate::keep::Keeper;
 use crate::out::{LadderDiffResult, Outputs, Page, Render, RunDiffResult, SittingsResult, WakeDiffResult};
 use anyhow::bail;
 use model::compare::commands::SCHEMA_COMPARE;
@@ -12,8 +14,12 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// Compares the results; returns the exit status.
-pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
-    let (a, b) = (results::read_any(&args.a)?, results::read_any(&args.b)?);
+pub(crate) fn diff(mut args: DiffArgs, keeper: &Keeper) -> anyhow::Result<u8> {
+    for path in [&mut args.a, &mut args.b].into_iter().chain(&mut args.more) {
+        *path = named::settled(path, keeper)?;
+    }
+    let args = &args;
+    let (a, b) = (results::read_any(&args.a, keeper)?, results::read_any(&args.b, keeper)?);
     if let Some(third) = args.more.first()
         && !(a.is_of(SCHEMA_COMPARE) && b.is_of(SCHEMA_COMPARE))
     {
@@ -29,7 +35,7 @@ pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
         (KeptResult::Own(of_a, a), KeptResult::Own(of_b, b)) if of_a == of_b => match of_a.as_str() {
             SCHEMA_LADDER => ladders(args, a, b),
             SCHEMA_RUN => runs(args, a, b),
-            SCHEMA_COMPARE => sittings(args, a, b),
+            SCHEMA_COMPARE => sittings(args, a, b, keeper),
             other => {
                 bail!(
                     "this version of dwell cannot compare two results of {other:?}\n\
@@ -55,11 +61,11 @@ fn runs(args: &DiffArgs, a: Value, b: Value) -> anyhow::Result<u8> {
     write(args, &RunDiffResult(analyse::compare::runs(&a, &b)))
 }
 
-fn sittings(args: &DiffArgs, a: Value, b: Value) -> anyhow::Result<u8> {
+fn sittings(args: &DiffArgs, a: Value, b: Value, keeper: &Keeper) -> anyhow::Result<u8> {
     let mut sittings =
         vec![(&args.a, results::comparison(&args.a, a)?), (&args.b, results::comparison(&args.b, b)?)];
     for path in &args.more {
-        let (schema, value) = results::read(path)?;
+        let (schema, value) = results::read(path, keeper)?;
         if schema != SCHEMA_COMPARE {
             bail!(
                 "{path:?} is a {schema:?} and the others are {SCHEMA_COMPARE:?}\ntry: results of the same kind"

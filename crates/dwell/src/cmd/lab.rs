@@ -12,6 +12,7 @@ use crate::child;
 use crate::cli::LabArgs;
 use crate::cmd::compare::ALPHA;
 use crate::exit;
+use crate::keep::Keeper;
 use crate::look::{OutputKind, look};
 use crate::out::{LabResult, Outputs, Page};
 use crate::output;
@@ -40,14 +41,14 @@ const WHOLE_JOBS: &[(&str, u64)] = &[("log-resolver", 10_000_000)];
 const PAIRS: u32 = 10;
 
 /// Lists, runs or scores; returns the exit status.
-pub(crate) fn lab(args: &LabArgs) -> anyhow::Result<u8> {
+pub(crate) fn lab(args: &LabArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
     if let Some(service) = args.serve {
         let how = Served { latency_ms: args.latency, rate: args.rate };
         server::serve(service, how, |at| output::to_stdout(at).map_err(std::io::Error::other))?;
         return Ok(0);
     }
     if args.score {
-        return score::score(args);
+        return score::score(args, keeper);
     }
     if !args.urls.is_empty() && args.name.as_deref() != Some(OF_URLS) {
         bail!("--url is for {OF_URLS}\ntry: dwell lab {OF_URLS} --url URL");
@@ -68,7 +69,7 @@ pub(crate) fn lab(args: &LabArgs) -> anyhow::Result<u8> {
     enough_pairs(args.pairs, pair.ways.len())?;
     match &args.run {
         Some(way) => run(pair, way, args),
-        None => one(pair, args),
+        None => one(pair, args, keeper),
     }
 }
 
@@ -177,7 +178,7 @@ fn size(pair: &Pair, args: &LabArgs) -> u64 {
 }
 
 /// Holds one pair once.
-fn one(pair: &'static Pair, args: &LabArgs) -> anyhow::Result<u8> {
+fn one(pair: &'static Pair, args: &LabArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
     let mut signals = Signals::take_over().context("cannot handle signals")?;
     let page = if args.quiet { Page::None } else { Page::Stdout };
     let outputs = Outputs::open(&args.forms, page, None, &[])?;
@@ -215,7 +216,9 @@ fn one(pair: &'static Pair, args: &LabArgs) -> anyhow::Result<u8> {
         ended_early: held.ended_early,
     };
     let lesson = Lesson { text: pair.lesson };
-    let failed = outputs.write(&LabResult::One(Box::new(run), lesson), &args.look).complain();
+    let result = LabResult::One(Box::new(run), lesson);
+    let failed = outputs.write(&result, &args.look).complain();
+    keeper.offer(&result, None);
     Ok(if failed { exit::DWELL_FAILED } else { stop.status().unwrap_or(0) })
 }
 

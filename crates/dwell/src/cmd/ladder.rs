@@ -1,8 +1,9 @@
 //! `dwell ladder`: the latency of each level of this machine.
 
 use crate::cli::LadderArgs;
-use crate::cmd::results;
+use crate::cmd::{named, results};
 use crate::exit;
+use crate::keep::Keeper;
 use crate::kept;
 use crate::look::{OutputKind, look};
 use crate::out::{LadderResult, Outputs, Page};
@@ -18,7 +19,7 @@ use std::path::Path;
 use sys::signals::Signals;
 
 /// Measures and reports; returns the exit status.
-pub(crate) fn ladder(args: &LadderArgs) -> anyhow::Result<u8> {
+pub(crate) fn ladder(args: &LadderArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
     let asked = LadderRequest {
         quick: args.quick,
         only: args.only.clone(),
@@ -30,8 +31,8 @@ pub(crate) fn ladder(args: &LadderArgs) -> anyhow::Result<u8> {
         return Ok(0);
     }
     if args.kept {
-        let ladder = kept::last().map_err(|missing| anyhow!("{missing}\ntry: dwell ladder"))?;
-        let others = others(&args.beside)?;
+        let ladder = kept::last(keeper).map_err(|missing| anyhow!("{missing}\ntry: dwell ladder"))?;
+        let others = others(&args.beside, keeper)?;
         let outputs = open(args)?;
         let failed = outputs.write(&LadderResult { ladder, others }, &args.look).complain();
         return Ok(if failed { exit::DWELL_FAILED } else { 0 });
@@ -39,12 +40,14 @@ pub(crate) fn ladder(args: &LadderArgs) -> anyhow::Result<u8> {
     // First: the check makes a directory, and a signal must not leave it.
     let mut signals = Signals::take_over().context("cannot handle signals")?;
     check(&asked)?;
-    let others = others(&args.beside)?;
+    let others = others(&args.beside, keeper)?;
     let outputs = open(args)?;
     let measured = measure(&asked, &mut signals, args.quiet);
     drop(signals);
-    if measured.whole && !args.no_keep {
-        kept::keep(&measured.ladder);
+    match (args.no_keep, measured.whole) {
+        (true, _) => {}
+        (false, true) => keeper.offer_ladder(&measured.ladder),
+        (false, false) => keeper.offer(&measured.ladder, None),
     }
     let result = LadderResult { ladder: measured.ladder, others };
     if outputs.write(&result, &args.look).complain() {
@@ -65,13 +68,13 @@ pub(crate) fn ladder(args: &LadderArgs) -> anyhow::Result<u8> {
 
 /// The costs of operations from a quick ladder, after the program has ended. The ladder is kept if
 /// it is whole.
-pub(super) fn after_a_run(signals: &mut Signals, quiet: bool) -> Seen<Costs> {
+pub(super) fn after_a_run(signals: &mut Signals, quiet: bool, keeper: &mut Keeper) -> Seen<Costs> {
     let asked = LadderRequest { quick: true, ..LadderRequest::default() };
     let measured = measure(&asked, signals, quiet);
     if !measured.whole {
         return Seen::unseen("the ladder after the run was ended early");
     }
-    kept::keep(&measured.ladder);
+    keeper.offer_ladder(&measured.ladder);
     Seen::Value(analyse::ladder::costs(&measured.ladder, "quick ladder right after the run"))
 }
 
@@ -115,15 +118,16 @@ fn is_machine(name: &str) -> bool {
 }
 
 /// The ladders to show beside this one: the named machines and files, or else textbook figures.
-fn others(named: &[String]) -> anyhow::Result<Vec<Reference>> {
-    if named.is_empty() {
+fn others(given: &[String], keeper: &Keeper) -> anyhow::Result<Vec<Reference>> {
+    if given.is_empty() {
         return Ok(vec![analyse::ladder::beside::textbook()]);
     }
     let other = |name: &String| {
         if let Some(found) = analyse::ladder::beside::machine(name) {
             return Ok(found);
         }
-        if !Path::new(name).exists() {
+        let kept = named::find(Path::new(name), keeper)?;
+        if kept.is_none() && !Path::new(name).exists() {
             let machines: Vec<_> = analyse::ladder::beside::machines().collect();
             bail!(
                 "no reference machine and no file is called {name:?}\n\
@@ -131,13 +135,13 @@ fn others(named: &[String]) -> anyhow::Result<Vec<Reference>> {
                 machines.join(", ")
             );
         }
-        let (schema, value) = results::read(Path::new(name))?;
+        let (schema, value) = results::read(Path::new(name), keeper)?;
         if schema != SCHEMA_LADDER {
             bail!("{name:?} is a {schema:?}, not a ladder\ntry: a file written by dwell ladder --json");
         }
         Ok(analyse::ladder::beside::ladder(name, &results::ladder(Path::new(name), value)?))
     };
-    named.iter().map(other).collect()
+    given.iter().map(other).collect()
 }
 
 /// Refuses unknown names, and directories in which no file can be created: nothing would be

@@ -1,6 +1,7 @@
 //! `dwell load`: one stress load by itself, and the process in which `dwell wake` runs a load.
 
 use crate::cli::LoadArgs;
+use crate::keep::Keeper;
 use crate::out::{LoadResult, Outputs, Page};
 use crate::output;
 use crate::progress::ProgressLine;
@@ -19,7 +20,7 @@ use sys::signals::Signals;
 const WRONG: u8 = 1;
 
 /// Runs the load and reports its rate; returns the exit status.
-pub(crate) fn load(args: &LoadArgs) -> anyhow::Result<u8> {
+pub(crate) fn load(args: &LoadArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
     let Some(load) = &args.load else {
         output::to_stdout(list())?;
         return Ok(0);
@@ -51,6 +52,10 @@ pub(crate) fn load(args: &LoadArgs) -> anyhow::Result<u8> {
     let has_page = outputs.has_page();
     let result = LoadResult(run);
     let failed = outputs.write(&result, &args.look).complain();
+    // One beside a measurement belongs to that.
+    if !args.supervised {
+        keeper.offer(&result, None);
+    }
     let run = result.0;
     // The page lists the failures.
     for failure in run.result.failures.iter().filter(|_| !has_page) {

@@ -1,6 +1,8 @@
 //! The reader of kept results: those of dwell by their `schema`, those of other tools by their
 //! form.
 
+use super::named;
+use crate::keep::Keeper;
 use anyhow::{Context, anyhow, bail};
 use model::Run;
 use model::compare::commands::Comparison;
@@ -30,13 +32,21 @@ pub(super) enum KeptResult {
 }
 
 /// The schema and the content of a result of dwell.
-pub(super) fn read(path: &Path) -> anyhow::Result<(String, Value)> {
-    own(path, &bytes(path)?, OWN)
+pub(super) fn read(path: &Path, keeper: &Keeper) -> anyhow::Result<(String, Value)> {
+    own(path, &kept(path, keeper)?, OWN)
 }
 
 /// The content of a file.
 pub(super) fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
     store::read(path, BYTES_MAX).with_context(|| format!("cannot read {path:?}"))
+}
+
+/// The content of a kept result, or of a file.
+pub(super) fn kept(path: &Path, keeper: &Keeper) -> anyhow::Result<Vec<u8>> {
+    match named::json(path, keeper)? {
+        Some(json) => Ok(json),
+        None => bytes(path),
+    }
 }
 
 fn own(path: &Path, bytes: &[u8], remedy: &str) -> anyhow::Result<(String, Value)> {
@@ -53,9 +63,9 @@ fn own(path: &Path, bytes: &[u8], remedy: &str) -> anyhow::Result<(String, Value
 }
 
 /// A result of dwell or of another tool.
-pub(super) fn read_any(path: &Path) -> anyhow::Result<KeptResult> {
+pub(super) fn read_any(path: &Path, keeper: &Keeper) -> anyhow::Result<KeptResult> {
     use analyse::wake::import;
-    let bytes = bytes(path)?;
+    let bytes = kept(path, keeper)?;
     let failed = match own(path, &bytes, ANY) {
         Ok((schema, value)) => return Ok(KeptResult::Own(schema, value)),
         Err(failed) => failed,

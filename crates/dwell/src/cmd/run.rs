@@ -5,6 +5,7 @@ mod probe;
 use crate::cli::{PageArgs, RunArgs};
 use crate::cmd::{count, hits, ladder};
 use crate::exit;
+use crate::keep::Keeper;
 use crate::kept;
 use crate::out::{Outputs, Page, RunResult};
 use crate::output;
@@ -15,6 +16,7 @@ use model::Trailer;
 use observe::output_lines::OutputLines;
 use observe::{Request, Sources};
 use probe::Repeated;
+use std::path::PathBuf;
 use sys::foreign::Rights;
 use sys::rights;
 use sys::signals::Signals;
@@ -22,7 +24,7 @@ use sys::spawn::Command;
 use sys::user::User;
 
 /// Runs the program; returns the exit status.
-pub(crate) fn run(args: RunArgs) -> anyhow::Result<u8> {
+pub(crate) fn run(args: RunArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
     // These two open their outputs themselves: opened twice, a new file would be removed as unused.
     if let Some(function) = &args.count_blocks {
         return count::run(&args, function);
@@ -46,7 +48,8 @@ pub(crate) fn run(args: RunArgs) -> anyhow::Result<u8> {
     let request = Request { command, watching: args.watching.watching() };
     let recorded = observe::record(&request, &mut trial)?;
     let job = args.page.job(lines.and_then(OutputLines::after));
-    let costs = if args.ladder { ladder::after_a_run(&mut signals, args.quiet) } else { kept::costs() };
+    let costs =
+        if args.ladder { ladder::after_a_run(&mut signals, args.quiet, keeper) } else { kept::costs(keeper) };
     let asked_to_end = recorded.was_asked_to_end();
     let rights = request.command.user.as_ref().map_or_else(Rights::own, Rights::of_user);
     let sources = Sources::of(rights, recorded.users());
@@ -57,8 +60,8 @@ pub(crate) fn run(args: RunArgs) -> anyhow::Result<u8> {
     if asked.is_none() {
         rights::after_recording();
     }
-    let job = OfRun { job, sources };
-    finish(trial, &trailer, outputs, args.page, job, |result| {
+    let job = OfRun { job, sources, recording: args.watching.keep };
+    finish(keeper, trial, &trailer, outputs, args.page, job, |result| {
         let repeated = Repeated { command: &request.command, ending: trailer.ending, asked_to_end, quiet };
         if let Some(asked) = asked {
             match Signals::take_over() {
@@ -75,11 +78,14 @@ pub(super) struct OfRun {
     pub(super) job: Option<Job>,
     /// Reads the sources that its programs named.
     pub(super) sources: Sources,
+    /// The file of its recording.
+    pub(super) recording: Option<PathBuf>,
 }
 
 /// Analyses the recording, does what is left to do with the result, and writes the outputs; returns
 /// the exit status.
 pub(super) fn finish(
+    keeper: &mut Keeper,
     trial: Trial,
     trailer: &Trailer,
     outputs: Outputs<RunResult>,
@@ -93,6 +99,7 @@ pub(super) fn finish(
     let mut outcome = outputs.write(&result, &page.look);
     outcome.errors.splice(..0, analysed.errors);
     let failed = outcome.complain();
+    keeper.offer(&result, of_run.recording.as_deref());
     // A missing output must not look like success; a failure of the program takes precedence.
     Ok(match exit::of_program(trailer.ending) {
         0 if failed => exit::DWELL_FAILED,

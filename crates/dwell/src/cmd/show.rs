@@ -1,8 +1,9 @@
 //! `dwell show`: a kept recording, analysed again.
 
-use super::{show_result, what_if};
+use super::{named, show_result, what_if};
 use crate::cli::ShowArgs;
 use crate::exit;
+use crate::keep::Keeper;
 use crate::out::{Page, RunResult};
 use crate::output;
 use crate::suggest;
@@ -12,6 +13,7 @@ use anyhow::{Context, bail};
 use model::recording::{Ending, WindowEnd};
 use model::{Analysis, Event, Header, Ns, Trailer};
 use observe::Sources;
+use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitStatus;
@@ -22,17 +24,17 @@ use sys::foreign::Rights;
 const NO_ENDING: Ending = Ending::Code(-1);
 
 /// Shows the recording; returns the exit status.
-pub(crate) fn show(args: ShowArgs) -> anyhow::Result<u8> {
-    if !args.recording.exists() {
-        return missing(&args.recording);
-    }
-    if show_result::is_result(&args.recording) {
-        return show_result::show(&args);
-    }
+pub(crate) fn show(args: ShowArgs, keeper: &Keeper) -> anyhow::Result<u8> {
+    let mut reader: Reader<Box<dyn Read + Send>> = match named::find(&args.recording, keeper)? {
+        Some(row) if row.recording_bytes > 0 => named::recording(&row, keeper)?,
+        Some(_) => return show_result::show(&args, keeper),
+        None if !args.recording.exists() => return missing(&args.recording),
+        None if show_result::is_result(&args.recording) => return show_result::show(&args, keeper),
+        None => Reader::open(&args.recording)?.boxed(),
+    };
     if !args.what_if.is_empty() {
-        return what_if::what_if(&args);
+        return what_if::what_if(&args, reader);
     }
-    let mut reader = Reader::open(&args.recording)?;
     let outputs = args.page.open(Page::Stdout, None, &[&args.recording])?;
     let header = reader.header().clone();
     let mut analyser = Analyser::new(&header);

@@ -2,6 +2,7 @@
 
 use super::results;
 use crate::cli::ShowArgs;
+use crate::keep::Keeper;
 use crate::look::{OutputKind, look};
 use crate::out::OutputPath;
 use crate::output::{self, Target};
@@ -38,17 +39,27 @@ pub(super) fn is_result(path: &Path) -> bool {
 }
 
 /// Shows the result; returns the exit status.
-pub(super) fn show(args: &ShowArgs) -> anyhow::Result<u8> {
+pub(super) fn show(args: &ShowArgs, keeper: &Keeper) -> anyhow::Result<u8> {
     let path = &args.recording;
     let code = &args.page.code;
     let of_stacks = code.flame || !code.lines.is_empty() || !code.annotate.is_empty();
-    if of_stacks || !args.what_if.is_empty() || !args.page.forms.is_empty() || args.page.work.is_some() {
+    let json = args.page.forms.get("json");
+    let others = args.page.forms.len() > usize::from(json.is_some());
+    if of_stacks || !args.what_if.is_empty() || others || args.page.work.is_some() {
         bail!(
-            "{path:?} is a result, not a recording: it has a page, and nothing else can be made of it\n\
+            "{path:?} is a result, not a recording: it has a page and its JSON, and nothing else can be made of it\n\
              try: dwell run --keep run.dwell ..., then dwell show run.dwell with these options"
         );
     }
-    let (schema, value) = results::read(path)?;
+    let (schema, value) = results::read(path, keeper)?;
+    if let Some(to) = json {
+        let text = results::kept(path, keeper)?;
+        match to {
+            OutputPath::File(to) => Target::open(to)?.write(text)?,
+            // Standard output has room for one of them.
+            OutputPath::Stdout => return output::to_stdout(text).map(|()| 0),
+        }
+    }
     let look = match &args.page.output {
         Some(OutputPath::File(_)) => look(&args.page.look, OutputKind::File),
         Some(OutputPath::Stdout) | None => look(&args.page.look, OutputKind::Stdout),

@@ -5,6 +5,7 @@ mod sheet;
 
 use crate::cli::{Cpus, WakeArgs, bare_numbers};
 use crate::exit;
+use crate::keep::Keeper;
 use crate::out::{Outputs, Page, WakeResult, junit_has_verdict};
 use crate::output;
 use crate::progress::ProgressLine;
@@ -33,14 +34,14 @@ const LOADS_LONGER: Duration = Duration::from_secs(60);
 const JUDGED: &str = "--deadline TIME, or without --junit";
 
 /// Measures and reports; returns the exit status.
-pub(crate) fn wake(args: &WakeArgs) -> anyhow::Result<u8> {
+pub(crate) fn wake(args: &WakeArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
     if !args.quiet {
         let words: Vec<String> =
             std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
         bare_numbers(&words).iter().for_each(|note| output::complain(note));
     }
     if args.sheet.is_some() || args.resume.is_some() {
-        return sheet::sheet(args);
+        return sheet::sheet(args, keeper);
     }
     let asked = asked(args)?;
     wakes::check(&asked, &wakes::usable_cpus(), wakes::resolution_ns()).map_err(refused)?;
@@ -62,7 +63,9 @@ pub(crate) fn wake(args: &WakeArgs) -> anyhow::Result<u8> {
         (measured, _) => measured?,
     };
     let result = WakeResult(analyse::wake::wakeups(&measured));
-    if outputs.write(&result, &args.look).complain() {
+    let failed = outputs.write(&result, &args.look).complain();
+    keeper.offer(&result, None);
+    if failed {
         return Ok(exit::DWELL_FAILED);
     }
     if let Some(status) = ended_by {

@@ -5,12 +5,12 @@ use crate::exit;
 use crate::out::{Outputs, Page, WhatIfResult};
 use analyse::what_if::{Edit, Refused, Replayer};
 use anyhow::{Context, bail};
+use std::io::Read;
 use store::Reader;
 
 /// Replays the recording; returns the exit status.
-pub(crate) fn what_if(args: &ShowArgs) -> anyhow::Result<u8> {
+pub(crate) fn what_if<R: Read>(args: &ShowArgs, mut reader: Reader<R>) -> anyhow::Result<u8> {
     let edits = args.what_if.iter().map(|text| Edit::read(text)).collect::<Result<Vec<_>, _>>()?;
-    let mut reader = Reader::open(&args.recording)?;
     let page = args.page.output.as_ref().map_or(Page::Stdout, Page::To);
     let outputs = Outputs::open(&args.page.forms, page, None, &[&args.recording])?;
     let of_recording = || format!("{:?}", args.recording);

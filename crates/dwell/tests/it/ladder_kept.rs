@@ -203,3 +203,45 @@ fn a_ladder_is_measured_after_the_run_when_that_is_asked_for() {
     assert_eq!(costs["from"], "quick ladder right after the run");
     assert_eq!((kept(&cache).len(), &costs["quick"]), (1, &Value::Bool(true)));
 }
+
+#[test]
+fn the_last_ladder_is_a_result_like_others() {
+    let file = kept(&measured().0).pop().unwrap();
+    let machine = file.file_stem().unwrap().to_str().unwrap().strip_prefix("ladder-").unwrap();
+    let store = support::fresh("results.sqlite");
+    let store_name = store.to_str().unwrap();
+    let cache = support::fresh("cache");
+    let with = |words: &[&str]| dwell(&cache, &[&["--store", store_name], words].concat());
+    assert!(with(&["run", "-q", "true"]).status.success());
+    // As `dwell ladder` would have kept it: a full one, and a quick one after it.
+    let script = r"
+import sqlite3, sys, zlib
+c = sqlite3.connect(sys.argv[1])
+text = open(sys.argv[2]).read()
+row = 'INSERT INTO results SELECT ?, ?, at_s, ?, ?, host, ?, kernel, wall_ns, ?, NULL, ?, dwell, 1, 0, NULL'
+for seq, kind in ((7, 'full'), (8, 'quick')):
+    values = (seq, '0000000%d' % seq, 'ladder', '', sys.argv[3], kind, 'dwell.ladder/1')
+    c.execute(row + ' FROM results LIMIT 1', values)
+    c.execute('INSERT INTO contents VALUES (?, ?)', (seq, zlib.compress(text.encode())))
+c.commit()
+";
+    support::kit::done(
+        Command::new(support::python()).args(["-c", script]).args([&store, &file]).arg(machine),
+    );
+    let page = with(&["ladder", "--kept", "--width", "100"]);
+    assert_eq!(text(&page.stdout), measured().1, "{}", text(&page.stderr));
+    let shown = with(&["show", "last"]);
+    assert!(shown.status.success() && !shown.stdout.is_empty(), "{}", text(&shown.stderr));
+    assert!(with(&["diff", "last-1", "last"]).status.success());
+    let costs = || {
+        let json = with(&["run", "-q", "--json", "-", "true"]).stdout;
+        serde_json::from_slice::<Value>(&json).unwrap()["costs"].clone()
+    };
+    assert!(costs()["from"].as_str().unwrap().starts_with("kept quick ladder of"), "{}", costs());
+    assert!(!cache.exists(), "nothing is kept in a file");
+    // Removed, it is no more; another one that is left is.
+    for id in ["00000007", "00000008"] {
+        assert!(with(&["rm", id]).status.success());
+    }
+    assert!(costs()["unseen"].as_str().unwrap().contains("no ladder of this host is kept"), "{}", costs());
+}

@@ -27,6 +27,7 @@ mod downloads;
 mod files;
 mod held_writes;
 mod hits;
+mod kept;
 mod lab;
 mod ladder;
 mod ladder_kept;

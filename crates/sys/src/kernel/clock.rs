@@ -49,6 +49,13 @@ pub fn rfc3339(unix_s: u64) -> String {
         .to_string()
 }
 
+/// Seconds since 1970 at the beginning of a day in UTC: `2026-03-01`. None if it is no date.
+pub fn of_date(text: &str) -> Option<u64> {
+    let date = jiff::civil::Date::strptime("%Y-%m-%d", text).ok()?;
+    let at = date.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_second();
+    u64::try_from(at).ok()
+}
+
 /// The clocks above are never negative on Linux.
 fn ns(time: Timespec) -> Ns {
     time.tv_sec as Ns * 1_000_000_000 + time.tv_nsec as Ns

@@ -39,6 +39,28 @@ const KERNELS: [i64; 11] = [
     0xde5e_81e4,
 ];
 
+/// File systems of statfs(2) that several hosts may have at once, or a program: 9p, AFS, Ceph, CIFS
+/// and SMB, Coda, FUSE, GFS2, GPFS, Lustre, NCP, NFS, OCFS2, folders of virtual machines.
+const SHARED: [i64; 17] = [
+    0x0102_1997,
+    0x5346_414f,
+    0x6b41_4653,
+    0x00c3_6400,
+    0xff53_4d42,
+    0xfe53_4d42,
+    0x517b,
+    0x7375_7245,
+    0x6573_5546,
+    0x0116_1970,
+    0x4750_4653,
+    0x0bd0_0bd0,
+    0x564c,
+    0x6969,
+    0x7461_636f,
+    0x786f_4256,
+    0xbacb_acbc,
+];
+
 /// Mode bits by which others than the owner write.
 const OTHERS_WRITE: u32 = 0o022;
 
@@ -66,6 +88,15 @@ pub fn open(path: &Path) -> io::Result<File> {
 pub fn open_in(directory: impl AsFd, name: &Path) -> io::Result<File> {
     let file = rustix::fs::openat(directory, name, flags() | OFlags::NOFOLLOW, Mode::empty())?;
     checked(file.into())
+}
+
+/// Whether the file system of a path may be one that other hosts have as well: then they share no
+/// memory with this one.
+///
+/// # Errors
+/// The system's error.
+pub fn is_shared(path: &Path) -> io::Result<bool> {
+    Ok(SHARED.contains(&(rustix::fs::statfs(path)?.f_type & 0xffff_ffff)))
 }
 
 /// Opening neither waits for the writer of a pipe nor makes a terminal ours.
@@ -174,7 +205,7 @@ impl Rights {
     ///
     /// # Errors
     /// The rights cannot be taken, or there is no thread to be had.
-    pub(crate) fn within<T: Send>(&self, what: impl FnOnce() -> T + Send) -> io::Result<T> {
+    pub fn within<T: Send>(&self, what: impl FnOnce() -> T + Send) -> io::Result<T> {
         std::thread::scope(|scope| {
             let thread = std::thread::Builder::new().name("dwell-rights".into());
             let done = thread.spawn_scoped(scope, move || self.take().map(|()| what()))?;

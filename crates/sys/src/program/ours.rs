@@ -12,14 +12,17 @@ use std::path::Path;
 const OTHERS_WRITE: u32 = 0o022;
 
 /// The user who called dwell with sudo(8), and that user's group.
-#[derive(Clone, Copy)]
-struct Caller {
-    uid: u32,
-    gid: u32,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caller {
+    /// User ID.
+    pub uid: u32,
+    /// Group ID.
+    pub gid: u32,
 }
 
 impl Caller {
-    fn of_sudo() -> Option<Self> {
+    /// As sudo says in the environment. To be asked by root only: others could say anything.
+    pub fn of_sudo() -> Option<Self> {
         let number = |name| env::var(name).ok()?.parse().ok();
         Some(Self { uid: number("SUDO_UID")?, gid: number("SUDO_GID")? })
     }

@@ -151,7 +151,7 @@ fn observe(
 ) -> anyhow::Result<Option<Run>> {
     let json = directory.path().join("run.json");
     let mut run = Command::new(std::env::current_exe().context("cannot find dwell itself")?);
-    run.args(["run", "--quiet", "--json"]).arg(&json).arg("--").args(&command.words);
+    run.args(["run", "--no-store", "--quiet", "--json"]).arg(&json).arg("--").args(&command.words);
     run.envs(command.env.iter().map(|(name, value)| (name, value)));
     redirect(sitting, &mut run)?;
     beside(sitting, command.prepare.as_deref(), "--prepare")?;

@@ -56,7 +56,8 @@ fn commit(git: &Git, revision: &str) -> anyhow::Result<Option<String>> {
 
 /// The directory of the trees of this repository.
 fn kept(git: &Git) -> anyhow::Result<PathBuf> {
-    let cache = crate::kept::cache().context("no directory for builds\ntry: XDG_CACHE_HOME set to one")?;
+    let cache =
+        crate::cache::directory().context("no directory for builds\ntry: XDG_CACHE_HOME set to one")?;
     let name = git.top.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     // Repositories of the same name are told apart by their paths.
     let hash = store::fnv_1a(git.top.as_os_str().as_encoded_bytes());

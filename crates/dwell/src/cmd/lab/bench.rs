@@ -2,9 +2,9 @@
 //! beside them, and dwell itself, which observes and compares.
 
 use super::place::Place;
+use crate::cache;
 use crate::child;
 use crate::cmd::results;
-use crate::kept;
 use crate::output;
 use crate::private;
 use crate::progress::ProgressLine;
@@ -136,7 +136,7 @@ fn say_unseen(pair: &Pair, run: &model::Run) {
 /// The lock of the user's labs; says so where another one has it. None where there is no directory
 /// for it.
 fn lock() -> Option<File> {
-    let directory = private::directory(&kept::cache()?, &[]).ok()?;
+    let directory = private::directory(&cache::directory()?, &[]).ok()?;
     let file = File::create(directory.join("lab.lock")).ok()?;
     if file.try_lock().is_err() {
         output::complain("another dwell lab is running: each disturbs what the other measures");
@@ -388,6 +388,8 @@ impl<'a, 's> Bench<'a, 's> {
     ) -> anyhow::Result<Option<serde_json::Value>> {
         let mut dwell = Command::new(&self.exe);
         dwell.args(arguments).current_dir(self.directory.path()).env(IN_PLACE, "1");
+        // What it finds is a part of the result of the lab.
+        dwell.env("DWELL_STORE", "off");
         dwell.stdin(Stdio::null()).stdout(Stdio::null());
         let _ = fs::remove_file(json);
         let status = child::wait(self.stop, dwell.spawn().context("cannot start dwell")?)?;

@@ -4,6 +4,7 @@ use super::bench::{Asked, Bench, Held, described, missing, named};
 use crate::cli::LabArgs;
 use crate::cmd::results;
 use crate::exit;
+use crate::keep::Keeper;
 use crate::out::{LabResult, OutputPath, Outputs, Page};
 use crate::output;
 use crate::progress::ProgressLine;
@@ -24,10 +25,10 @@ use tempfile::NamedTempFile;
 const PAIRS: u32 = 6;
 
 /// Scores; returns the exit status.
-pub(super) fn score(args: &LabArgs) -> anyhow::Result<u8> {
+pub(super) fn score(args: &LabArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
     let mut score = match &args.resume {
         Some(path) => {
-            let (schema, value) = results::read(path)?;
+            let (schema, value) = results::read(path, keeper)?;
             if schema != SCHEMA_SCORE {
                 bail!("{path:?} is a {schema}\ntry: a file written by dwell lab --score --json");
             }
@@ -46,7 +47,9 @@ pub(super) fn score(args: &LabArgs) -> anyhow::Result<u8> {
     drop(bench);
     drop(line);
     score.total = analyse::lab::total(&score.rows);
-    let failed = outputs.write(&LabResult::Score(Box::new(score)), &args.look).complain();
+    let result = LabResult::Score(Box::new(score));
+    let failed = outputs.write(&result, &args.look).complain();
+    keeper.offer(&result, None);
     if !failed {
         unfinished.remove();
     }

@@ -5,9 +5,10 @@
 
 use super::super::results;
 use super::{JUDGED, Setup, WakeProgress, asked, cases, ended_before_start, measure, refused, status};
+use crate::cache;
 use crate::cli::{WakeArgs, load};
 use crate::exit;
-use crate::kept;
+use crate::keep::Keeper;
 use crate::out::{OutputPath, Outputs, Page, Paths, SheetResult, junit_has_verdict};
 use crate::output::{self, clean_lines};
 use crate::stop::Stop;
@@ -37,7 +38,7 @@ const THREAD_BYTES: u64 = 512 << 10;
 const SUFFIX: &str = ".unfinished";
 
 /// Measures the remaining cases and reports all; returns the exit status.
-pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
+pub(super) fn sheet(args: &WakeArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
     let (mut unfinished, kept) = match &args.resume {
         Some(path) => resumed(path, args)?,
         None => (begun(args)?, SheetFile::New(new_path(args)?)),
@@ -100,6 +101,9 @@ pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
     drop(signals);
     let outcome = outputs.write(&result, &args.look);
     let failed = outcome.complain();
+    if done == result.sheet.cases.len() {
+        keeper.offer(&result, None);
+    }
     let SheetResult { sheet, .. } = result;
     if done < sheet.cases.len() {
         let line = format!("{done} of {} cases were completed; {}", sheet.cases.len(), to_resume(&path));
@@ -270,7 +274,7 @@ fn cannot(error: ResumeError) -> anyhow::Error {
 
 /// The newest unfinished sheet of this user and this host.
 fn newest(here: &Here) -> anyhow::Result<(LockedSheet, Unfinished)> {
-    let dirs = [Some(absolute(Path::new("."))?), kept::sheets()];
+    let dirs = [Some(absolute(Path::new("."))?), cache::sheets()];
     let mut found: Vec<(SystemTime, PathBuf)> = Vec::new();
     for entry in dirs.iter().flatten().filter_map(|dir| fs::read_dir(dir).ok()).flatten().flatten() {
         let path = entry.path();
@@ -311,7 +315,7 @@ fn new_path(args: &WakeArgs) -> anyhow::Result<PathBuf> {
             PathBuf::from(name)
         }
         None => {
-            let dir = kept::sheets().context("no cache directory to keep the sheet in\ntry: --json FILE")?;
+            let dir = cache::sheets().context("no cache directory to keep the sheet in\ntry: --json FILE")?;
             let now = rfc3339(unix_s()).replace(['-', ':'], "");
             dir.join(format!("sheet-{now}-{}{SUFFIX}", process::id()))
         }

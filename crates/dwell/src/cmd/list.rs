@@ -1,0 +1,70 @@
+//! `dwell list`: the results that were kept.
+
+use super::named;
+use crate::cli::{ListArgs, Since};
+use crate::keep::Keeper;
+use crate::look::{OutputKind, look};
+use crate::output;
+use report::results::{self, Listed};
+use std::io::{self, BufWriter, Write};
+use store::results::{Filter, ResultRow};
+use sys::clock::{rfc3339, unix_s};
+
+/// Lists; returns the exit status.
+pub(crate) fn list(args: &ListArgs, keeper: &Keeper) -> anyhow::Result<u8> {
+    let look = look(&args.look, OutputKind::Stdout);
+    let here = observe::this_host().name;
+    let filter = Filter {
+        verb: args.verb.clone(),
+        command: args.command.clone(),
+        host: args.host.clone(),
+        tag: args.tag.clone(),
+        since_s: args.since.map(|since| match since {
+            Since::Ago(seconds) => unix_s().saturating_sub(seconds),
+            Since::At(at) => at,
+        }),
+    };
+    let most = if args.all { usize::MAX } else { args.number };
+    keeper.at_length(|place| {
+        let store = named::read(place)?;
+        // Line by line: there may be a million.
+        let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+        let mut shown = 0_u64;
+        let mut written = Ok(());
+        let more = store.each(&filter, most, |row| {
+            if shown == 0 {
+                written = out.write_all(results::head(look).as_bytes());
+            }
+            shown += 1;
+            let line = results::line(&listed(row, &here), look);
+            if written.is_ok() {
+                written = out.write_all(line.as_bytes());
+            }
+            written.is_ok()
+        })?;
+        written = written.and_then(|()| match (shown, more) {
+            (0, _) => out.write_all(b"no such result\n"),
+            (_, true) => out.write_all(results::more(shown, look).as_bytes()),
+            _ => Ok(()),
+        });
+        output::put(written.and_then(|()| out.flush()))?;
+        Ok(0)
+    })
+}
+
+/// A row as it is listed on the host `here`.
+fn listed(row: ResultRow, here: &str) -> Listed {
+    Listed {
+        at: rfc3339(row.at_s),
+        elsewhere: Some(row.host).filter(|host| host != here),
+        has_recording: row.recording_bytes > 0,
+        id: row.id,
+        verb: row.verb,
+        command: row.command,
+        wall_ns: row.wall_ns,
+        verdict: row.verdict,
+        finding: row.finding,
+        tags: row.tags,
+        note: row.note,
+    }
+}

@@ -1,0 +1,123 @@
+//! Results by their names on a command line: the one resolver of IDs, `last` and `last-1`.
+//!
+//! What is a file by its path is that file, also if it is called as a result is.
+
+use crate::keep::{Keeper, Place};
+use crate::output;
+use anyhow::{Context, bail};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use store::Reader;
+use store::results::{Found, Named, ResultRow, Store};
+
+/// How long others are waited for, where the user asked for something of the store.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The name by which a result is read later: the whole ID of a result, or the path of a file.
+///
+/// # Errors
+/// There is no such result, or several.
+pub(super) fn settled(path: &Path, keeper: &Keeper) -> anyhow::Result<PathBuf> {
+    Ok(find(path, keeper)?.map_or_else(|| path.to_owned(), |row| row.id.into()))
+}
+
+/// The JSON of the result of this name; none if the name is that of a file.
+///
+/// # Errors
+/// There is no such result, or several; it is damaged.
+pub(super) fn json(path: &Path, keeper: &Keeper) -> anyhow::Result<Option<Vec<u8>>> {
+    let Some(named) = named(path) else { return Ok(None) };
+    keeper.at_length(|place| {
+        let store = read(place)?;
+        let row = one(&store, path, &named)?;
+        Ok(Some(store.json(&row)?))
+    })
+}
+
+/// The row of the result of this name; none if the name is that of a file.
+///
+/// # Errors
+/// There is no such result, or several.
+pub(super) fn find(path: &Path, keeper: &Keeper) -> anyhow::Result<Option<ResultRow>> {
+    let Some(named) = named(path) else { return Ok(None) };
+    keeper.at_length(|place| one(&read(place)?, path, &named).map(Some))
+}
+
+/// The recording of a kept result, as it is read.
+///
+/// # Errors
+/// It cannot be read.
+pub(super) fn recording(
+    row: &ResultRow,
+    keeper: &Keeper,
+) -> anyhow::Result<Reader<Box<dyn std::io::Read + Send>>> {
+    keeper.at_length(|place| {
+        let path = read(place)?.recording(&row.id);
+        let unpacked = store::results::unpacked(&path).with_context(|| format!("cannot read {path:?}"))?;
+        let unpacked: Box<dyn std::io::Read + Send> = Box::new(unpacked);
+        Ok(Reader::new(unpacked, &path)?.of_user(place.owner()))
+    })
+}
+
+/// The row of a result that is named where no file can be meant.
+///
+/// # Errors
+/// There is no such result, or several.
+pub(super) fn of_store(path: &Path, keeper: &Keeper) -> anyhow::Result<ResultRow> {
+    let named = path.to_str().and_then(Named::read).with_context(|| no_name(path))?;
+    keeper.at_length(|place| one(&read(place)?, path, &named))
+}
+
+/// Changes a kept result.
+///
+/// # Errors
+/// There is no such result, or several; the store cannot be written.
+pub(super) fn change<T: Send>(
+    id: &str,
+    keeper: &Keeper,
+    what: impl FnOnce(&mut Store, &ResultRow) -> anyhow::Result<T> + Send,
+) -> anyhow::Result<T> {
+    let path = Path::new(id);
+    let named = Named::read(id).with_context(|| no_name(path))?;
+    keeper.at_length(|place| {
+        // Looking for what is not there makes no store.
+        drop(read(place)?);
+        let mut store = place.open(Instant::now() + PATIENCE)?;
+        let row = one(&store, path, &named)?;
+        what(&mut store, &row)
+    })
+}
+
+/// The store, if there is one.
+pub(super) fn read(place: &Place) -> anyhow::Result<Store> {
+    let store = place.open_to_read(Instant::now() + PATIENCE)?;
+    store.with_context(|| {
+        format!("no result was kept yet: there is no {:?}\ntry: dwell run CMD", place.path())
+    })
+}
+
+/// The name of a result, where nothing of that name is in the file system.
+fn named(path: &Path) -> Option<Named> {
+    if path.symlink_metadata().is_ok() {
+        return None;
+    }
+    Named::read(path.to_str()?)
+}
+
+fn one(store: &Store, path: &Path, named: &Named) -> anyhow::Result<ResultRow> {
+    match store.find(named)? {
+        Found::One(row) => Ok(*row),
+        Found::None => bail!("no result is called {path:?} in {:?}\ntry: dwell list", store.path()),
+        Found::Several(rows) => {
+            let line = |row: &ResultRow| {
+                report::clean(&format!("  {}  {:7}  {}", row.id, row.verb, row.command), true)
+            };
+            let lines: Vec<_> = rows.iter().map(line).collect();
+            bail!("several results begin with {path:?}:\n{}", lines.join("\n"))
+        }
+    }
+}
+
+fn no_name(path: &Path) -> String {
+    output::clean_lines(&format!("{path:?} is no ID of a result\ntry: dwell list, last, last-1"))
+}

@@ -1,0 +1,143 @@
+//! Keeping results in the store: each verb offers what it found, and it is written when the page is
+//! out and the exit status known. Whatever becomes of that costs one line, and no more than two
+//! seconds.
+
+mod place;
+mod rows;
+
+use crate::cli::StoreArgs;
+use crate::{cache, output};
+use anyhow::anyhow;
+use model::Ladder;
+pub(crate) use place::Place;
+use place::{Choice, VARIABLE};
+pub(crate) use rows::{LADDER_FULL, LADDER_QUICK, ToKeep, this_machine};
+use std::cell::Cell;
+use std::path::Path;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+use store::results::{NewResult, Put, Size};
+
+/// How long a store may take.
+const WITHIN: Duration = Duration::from_secs(2);
+/// Of that, for what comes after waiting for other writers.
+const AFTER: Duration = Duration::from_millis(300);
+
+/// The store, and what is to be kept there.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    choice: Choice,
+    /// It did not answer: it is not asked again.
+    gone: Cell<bool>,
+    offered: Vec<NewResult>,
+    /// Kept in a file where the store cannot be used.
+    ladder: Option<Ladder>,
+}
+
+impl Keeper {
+    /// By the options and the environment. Nothing is opened yet.
+    pub(crate) fn new(args: &StoreArgs) -> Self {
+        let choice = Choice::of(args, std::env::var_os(VARIABLE));
+        Self { choice, gone: Cell::new(false), offered: Vec::new(), ladder: None }
+    }
+
+    /// Whether results are kept, as far as that is known.
+    pub(crate) fn is_on(&self) -> bool {
+        self.choice != Choice::Off && !self.gone.get()
+    }
+
+    /// A result that is to be kept, and the file of its recording.
+    pub(crate) fn offer(&mut self, result: &impl ToKeep, recording: Option<&Path>) {
+        if self.is_on() {
+            let recording = recording.map(Path::to_owned);
+            self.offered.extend(result.to_keep().map(|row| NewResult { recording, ..row }));
+        }
+    }
+
+    /// A whole ladder: that of this host from now on.
+    pub(crate) fn offer_ladder(&mut self, ladder: &Ladder) {
+        if self.is_on() {
+            self.offer(ladder, None);
+            self.ladder = Some(ladder.clone());
+        } else {
+            cache::keep_ladder(ladder);
+        }
+    }
+
+    /// Writes what was offered. Failures are printed.
+    pub(crate) fn write(mut self) {
+        let offered = std::mem::take(&mut self.offered);
+        if offered.is_empty() {
+            return;
+        }
+        let written = self.in_time(move |place, until| {
+            let mut store = place.open(until - AFTER)?;
+            let puts: Result<Vec<Put>, _> = offered.iter().map(|result| store.put(result)).collect();
+            Ok(puts?)
+        });
+        match written {
+            Ok(puts) => puts.iter().for_each(said),
+            Err(error) => {
+                let why = format!("{error:#}").replace("\ntry: ", "; try: ");
+                output::complain(&output::clean_lines(&format!("the result is not kept: {why}")));
+                self.ladder.iter().for_each(cache::keep_ladder);
+            }
+        }
+    }
+
+    /// Does something with the store, in a thread of its own: a file system that does not answer is
+    /// left alone after a while.
+    ///
+    /// # Errors
+    /// What it says, or that it takes too long.
+    pub(crate) fn in_time<T: Send + 'static>(
+        &self,
+        what: impl FnOnce(&Place, Instant) -> anyhow::Result<T> + Send + 'static,
+    ) -> anyhow::Result<T> {
+        let (sender, receiver) = mpsc::channel();
+        let choice = self.choice.clone();
+        let until = Instant::now() + WITHIN;
+        let thread = std::thread::Builder::new().name("dwell-store".into());
+        // Nobody waits for what comes too late.
+        thread.spawn(move || {
+            let _ = sender.send(place::with(&choice, |place| what(place, until)));
+        })?;
+        receiver.recv_timeout(WITHIN).unwrap_or_else(|_| {
+            self.gone.set(true);
+            Err(anyhow!("the store did not answer within {} s", WITHIN.as_secs()))
+        })
+    }
+
+    /// Does something with the store for as long as it takes, as the user asked for it.
+    ///
+    /// # Errors
+    /// What it says; that there is none.
+    pub(crate) fn at_length<T: Send>(
+        &self,
+        what: impl FnOnce(&Place) -> anyhow::Result<T> + Send,
+    ) -> anyhow::Result<T> {
+        place::with(&self.choice, what)
+    }
+}
+
+/// Says what had to go, or could not be kept.
+fn said(put: &Put) {
+    let limit = |size: &Size| report::units::bytes(size.limit_bytes);
+    if let Some(removed) = &put.removed {
+        output::complain(&format!(
+            "the store is full: {} without tags, the oldest, had to go ({}); try: dwell store --limit SIZE",
+            report::units::counted(removed.results, "result"),
+            report::units::bytes(removed.bytes)
+        ));
+    }
+    if let Some(size) = &put.over {
+        output::complain(&format!(
+            "the store takes {}, its limit is {}, and all in it has tags; try: dwell store --limit SIZE",
+            report::units::bytes(size.used_bytes),
+            limit(size)
+        ));
+    }
+    if let Some(error) = &put.without_recording {
+        output::complain(&format!("the result is kept without its recording: {error}"));
+    }
+}

@@ -1,0 +1,208 @@
+//! The list of kept results, one in a line, and what is said of the store.
+
+use crate::Look;
+use crate::clean::{clean, fit};
+use crate::page::words;
+use crate::paint::{Ink, Line};
+use crate::units::{bytes, count, counted, duration};
+use model::Ns;
+use model::run::{Bound, Class};
+
+/// The class of a run in a word: `I/O-bound`.
+pub fn class(bound: &Bound) -> &'static str {
+    match bound.class {
+        Class::Cpu => "CPU-bound",
+        Class::Kernel => "kernel-bound",
+        Class::Io => words::io_label(bound.resource),
+        Class::Mixed => "mixed",
+        Class::Idle => "idle",
+        Class::Starved => "starved",
+    }
+}
+
+/// A kept result, for a line of a list. All of it may be of others.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Listed {
+    /// Its name.
+    pub id: String,
+    /// When it was kept: RFC 3339, UTC.
+    pub at: String,
+    /// The verb.
+    pub verb: String,
+    /// What it was of.
+    pub command: String,
+    /// Its host, where that is not this one.
+    pub elsewhere: Option<String>,
+    /// The wall clock.
+    pub wall_ns: Option<Ns>,
+    /// The verdict or the class.
+    pub verdict: Option<String>,
+    /// The first finding.
+    pub finding: Option<String>,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// What was written beside it.
+    pub note: Option<String>,
+    /// Whether its recording is there.
+    pub has_recording: bool,
+}
+
+/// Widths of the columns before the command. The finding is left out of narrow lists.
+const TIME: usize = 16;
+const VERB: usize = 7;
+const WALL: usize = 8;
+const VERDICT: usize = 12;
+const FINDING: usize = 18;
+const WIDE: u16 = 100;
+
+/// The line above a list.
+pub fn head(look: Look) -> String {
+    let mut line = format!(
+        "{:8}  {:TIME$}  {:VERB$}  {:>WALL$}  {:VERDICT$}  ",
+        "id", "when (UTC)", "", "wall", "verdict"
+    );
+    if look.width >= WIDE {
+        line.push_str(&format!("{:FINDING$}  ", "first finding"));
+    }
+    line.push_str("command");
+    Line::new(look).add(Ink::Dim, &line).render() + "\n"
+}
+
+/// A result in a line, and its note in another one.
+pub fn line(listed: &Listed, look: Look) -> String {
+    let cell = |text: &str, width: usize| {
+        let text = fit(&clean(text, look.unicode), width, look.unicode);
+        let blanks = width.saturating_sub(crate::clean::width(&text));
+        format!("{text}{}  ", " ".repeat(blanks))
+    };
+    let at = listed.at.replace('T', " ");
+    let at = at.get(..TIME).unwrap_or(&at);
+    let wall = listed.wall_ns.map_or_else(String::new, duration);
+    let mut line = Line::new(look)
+        .add(Ink::Bold, &cell(&listed.id, 8))
+        .glued(Ink::Plain, &cell(at, TIME))
+        .glued(Ink::Plain, &cell(&listed.verb, VERB))
+        .glued(Ink::Plain, &format!("{wall:>WALL$}  "))
+        .glued(Ink::Plain, &cell(listed.verdict.as_deref().unwrap_or_default(), VERDICT));
+    if look.width >= WIDE {
+        line = line.glued(Ink::Plain, &cell(listed.finding.as_deref().unwrap_or_default(), FINDING));
+    }
+    let tags: String = listed.tags.iter().map(|tag| format!("[{tag}] ")).collect();
+    let recording = if listed.has_recording { "+ " } else { "" };
+    let elsewhere = listed.elsewhere.as_ref().map_or_else(String::new, |host| format!("{host}: "));
+    let line = line
+        .glued(Ink::Bold, &clean(&tags, look.unicode))
+        .glued(Ink::Dim, recording)
+        .glued(Ink::Dim, &clean(&elsewhere, look.unicode))
+        .glued(Ink::Plain, &clean(&listed.command, look.unicode))
+        .cut();
+    let mut text = line.render() + "\n";
+    if let Some(note) = &listed.note {
+        let note = Line::new(look).pad_to(10).add(Ink::Dim, &clean(note, look.unicode)).cut();
+        text.push_str(&(note.render() + "\n"));
+    }
+    text
+}
+
+/// What is said of a store.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StoreFacts {
+    /// Its file.
+    pub path: String,
+    /// Its version, and that which this dwell writes.
+    pub version: (i64, i64),
+    /// Results, and those with tags.
+    pub results: (u64, u64),
+    /// What they take.
+    pub used_bytes: u64,
+    /// Of that, recordings.
+    pub recordings_bytes: u64,
+    /// How much they may take.
+    pub limit_bytes: u64,
+}
+
+/// Where the store is, and how large.
+pub fn store(facts: &StoreFacts, look: Look) -> String {
+    let (version, written) = facts.version;
+    let newer = if version > written { ", of a newer dwell: read, and never written" } else { "" };
+    let (results, tagged) = facts.results;
+    let rows = [
+        ("store", facts.path.clone()),
+        ("results", format!("{}, {} with tags", count(results), count(tagged))),
+        (
+            "size",
+            format!(
+                "{} of at most {}; recordings {}",
+                bytes(facts.used_bytes),
+                bytes(facts.limit_bytes),
+                bytes(facts.recordings_bytes)
+            ),
+        ),
+        ("version", format!("{version}{newer}")),
+    ];
+    let row = |(name, value): &(&str, String)| {
+        let line = Line::new(look).add(Ink::Dim, name).pad_to(9);
+        line.add(Ink::Plain, &clean(value, look.unicode)).render() + "\n"
+    };
+    rows.iter().map(row).collect()
+}
+
+/// The line below a list that has not all.
+pub fn more(shown: u64, look: Look) -> String {
+    let text = format!("the newest {}; all: dwell list --all", counted(shown, "result"));
+    Line::new(look).add(Ink::Dim, &text).render() + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed() -> Listed {
+        Listed {
+            id: "0a1b2c3d".into(),
+            at: "2026-11-25T19:40:07Z".into(),
+            verb: "run".into(),
+            command: "ls -lR /usr".into(),
+            wall_ns: Some(1_234_000_000),
+            verdict: Some("I/O-bound".into()),
+            finding: Some("sync-writes".into()),
+            ..Listed::default()
+        }
+    }
+
+    const LOOK: Look = Look { width: 100, colour: false, unicode: true };
+
+    #[test]
+    fn a_result_is_a_line_below_its_heads() {
+        assert_eq!(
+            head(LOOK) + &line(&listed(), LOOK),
+            "id        when (UTC)                     wall  verdict       first finding       command\n\
+             0a1b2c3d  2026-11-25 19:40  run        1.23 s  I/O-bound     sync-writes         ls -lR /usr\n"
+        );
+        let narrow = line(&listed(), Look { width: 80, ..LOOK });
+        assert!(!narrow.contains("sync-writes") && narrow.contains("ls -lR"), "{narrow}");
+    }
+
+    #[test]
+    fn what_others_chose_is_harmless() {
+        let hostile = "\x1b[31m\u{202e}\n".to_owned();
+        let listed = Listed {
+            id: hostile.clone(),
+            at: hostile.clone(),
+            verb: hostile.clone(),
+            command: hostile.repeat(3000),
+            elsewhere: Some(hostile.clone()),
+            verdict: Some(hostile.clone()),
+            finding: Some(hostile.clone()),
+            tags: vec![hostile.clone()],
+            note: Some(hostile.clone()),
+            ..listed()
+        };
+        let text = line(&listed, LOOK);
+        assert_eq!(text.lines().count(), 2);
+        assert!(!text.contains(['\x1b', '\u{202e}']), "{text:?}");
+        assert!(text.lines().all(|line| crate::clean::width(line) <= 100), "{text}");
+        let facts = StoreFacts { path: hostile, ..StoreFacts::default() };
+        assert!(!store(&facts, LOOK).contains('\x1b'));
+    }
+}

@@ -1,0 +1,431 @@
+//! A store in a directory of its own: by one process, by many, by two versions.
+
+use super::schema::STEPS;
+use super::*;
+use rusqlite::Connection;
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// A store of version 1, as the first dwell with a store wrote it: four results, a tag, a note.
+const OF_VERSION_1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results-1.sqlite");
+
+/// What a later dwell may do.
+const LATER: &[&str] =
+    &[STEPS[0], "ALTER TABLE results ADD COLUMN mood TEXT; CREATE TABLE moods (mood TEXT);"];
+
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.path().canonicalize().unwrap().join("results.sqlite")
+    }
+
+    fn open(&self) -> Store {
+        open(&self.path()).unwrap()
+    }
+}
+
+fn owner() -> u32 {
+    tempfile::tempfile().unwrap().metadata().unwrap().uid()
+}
+
+fn soon() -> Instant {
+    Instant::now() + Duration::from_secs(20)
+}
+
+fn open(path: &Path) -> Result<Store, StoreError> {
+    Store::open(path, owner(), true, soon())
+}
+
+fn read(path: &Path) -> Result<Option<Store>, StoreError> {
+    Store::open_to_read(path, owner(), soon())
+}
+
+fn result(verb: &str, command: &str, at_s: u64) -> NewResult {
+    NewResult {
+        verb: verb.into(),
+        command: command.into(),
+        host: "here".into(),
+        machine: "0123456789abcdef".into(),
+        kernel: "6.1".into(),
+        at_s,
+        wall_ns: Some(1_500_000),
+        verdict: Some("CPU-bound".into()),
+        finding: Some("sync-writes".into()),
+        schema: "dwell.run/1".into(),
+        dwell: "0.1.0".into(),
+        json: format!("{{\"command\":{command:?}}}").into_bytes(),
+        recording: None,
+    }
+}
+
+fn commands(store: &Store, filter: &Filter, most: usize) -> Vec<String> {
+    store.list(filter, most).unwrap().0.into_iter().map(|row| row.command).collect()
+}
+
+fn one(store: &Store, name: &str) -> ResultRow {
+    match store.find(&Named::read(name).unwrap()).unwrap() {
+        Found::One(row) => *row,
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+#[test]
+fn what_was_kept_is_found_again() {
+    let place = Place::new();
+    let mut store = place.open();
+    let ids: Vec<String> = ["ls", "make -j2", "true"]
+        .iter()
+        .zip(100..)
+        .map(|(command, at)| store.put(&result("run", command, at)).unwrap().id)
+        .collect();
+    drop(store);
+    let store = read(&place.path()).unwrap().unwrap();
+    assert_eq!(commands(&store, &Filter::default(), 9), ["true", "make -j2", "ls"]);
+    let (rows, more) = store.list(&Filter::default(), 2).unwrap();
+    assert!(rows.len() == 2 && more);
+    let made = one(&store, "last-1");
+    let new = result("run", "make -j2", 101);
+    assert_eq!(
+        (&made.id, &made.verb, &made.host, &made.kernel, made.at_s, made.wall_ns),
+        (&ids[1], &new.verb, &new.host, &new.kernel, 101, new.wall_ns)
+    );
+    assert_eq!((&made.verdict, &made.finding), (&new.verdict, &new.finding));
+    assert_eq!(made.json_bytes, new.json.len() as u64);
+    assert_eq!(store.json(&made).unwrap(), new.json);
+    assert_eq!(one(&store, &ids[0]).command, "ls");
+    assert_eq!(one(&store, &ids[0][..7].to_uppercase()).command, "ls");
+    assert_eq!(store.find(&Named::Last(3)).unwrap(), Found::None);
+    assert_eq!(store.find(&Named::Id("zzz".into())).unwrap(), Found::None);
+    assert!(
+        matches!(store.find(&Named::Id(String::new())).unwrap(), Found::Several(rows) if rows.len() == 3)
+    );
+    assert!(store.check().unwrap().is_empty());
+}
+
+#[test]
+fn names_of_results_are_told_from_others() {
+    assert_eq!(Named::read("last"), Some(Named::Last(0)));
+    assert_eq!(Named::read("last-12"), Some(Named::Last(12)));
+    assert_eq!(Named::read("0aF"), Some(Named::Id("0af".into())));
+    for other in ["", "last-", "last--1", "last-+1", "last+1", "0a", "run.json", "./0af", "012345678", "xyz"]
+    {
+        assert_eq!(Named::read(other), None, "{other}");
+    }
+}
+
+#[test]
+fn a_list_has_what_was_asked_for() {
+    let place = Place::new();
+    let mut store = place.open();
+    for (verb, command, at) in [("run", "ls -l", 10), ("compare", "ls | wc", 20), ("run", "MAKE all", 30)] {
+        store.put(&result(verb, command, at)).unwrap();
+    }
+    let tagged = one(&store, "last-1");
+    store.tag(&tagged, &["slow".into(), "keep".into()], &[]).unwrap();
+    let asked = |filter: Filter| commands(&store, &filter, 9);
+    let some = |text: &str| Some(text.to_owned());
+    assert_eq!(asked(Filter { verb: some("run"), ..Filter::default() }), ["MAKE all", "ls -l"]);
+    assert_eq!(asked(Filter { command: some("make"), ..Filter::default() }), ["MAKE all"]);
+    assert_eq!(asked(Filter { since_s: Some(20), ..Filter::default() }), ["MAKE all", "ls | wc"]);
+    assert_eq!(asked(Filter { tag: some("keep"), ..Filter::default() }), ["ls | wc"]);
+    let both = Filter { verb: some("run"), command: some("ls"), ..Filter::default() };
+    assert_eq!(asked(both), ["ls -l"]);
+    assert!(asked(Filter { host: some("elsewhere"), ..Filter::default() }).is_empty());
+    // What stands in a filter is text, and nothing else.
+    assert!(asked(Filter { command: some("' OR 1 --"), ..Filter::default() }).is_empty());
+}
+
+#[test]
+fn tags_and_notes_come_and_go() {
+    let place = Place::new();
+    let mut store = place.open();
+    store.put(&result("run", "ls", 1)).unwrap();
+    let row = one(&store, "last");
+    store.tag(&row, &["b".into(), "a".into(), "a".into()], &[]).unwrap();
+    store.note(&row, Some("the first one")).unwrap();
+    let now = one(&store, "last");
+    assert_eq!((now.tags, now.note.as_deref()), (vec!["a".into(), "b".into()], Some("the first one")));
+    store.tag(&row, &[], &["a".into(), "none".into()]).unwrap();
+    store.note(&row, None).unwrap();
+    let now = one(&store, "last");
+    assert_eq!((now.tags, now.note), (vec!["b".into()], None));
+    assert_eq!(store.remove(std::slice::from_ref(&row)).unwrap().results, 1);
+    assert_eq!(store.counted().unwrap().tagged, 0);
+    // A tag of what is gone is none.
+    store.tag(&row, &["late".into()], &[]).unwrap();
+    assert_eq!(store.counted().unwrap().tagged, 0);
+}
+
+#[test]
+fn many_write_at_once_and_each_result_is_there_once() {
+    let place = Place::new();
+    let path = place.path();
+    std::thread::scope(|scope| {
+        for writer in 0..4 {
+            let path = &path;
+            scope.spawn(move || {
+                for number in 0..15 {
+                    // A process of its own would open it each time.
+                    open(path).unwrap().put(&result("run", &format!("{writer}-{number}"), 1)).unwrap();
+                }
+            });
+        }
+    });
+    let store = read(&path).unwrap().unwrap();
+    let found = commands(&store, &Filter::default(), 99);
+    let expected: BTreeSet<String> =
+        (0..4).flat_map(|writer| (0..15).map(move |number| format!("{writer}-{number}"))).collect();
+    assert_eq!(found.len(), 60);
+    assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), expected);
+    assert!(store.check().unwrap().is_empty());
+}
+
+#[test]
+fn it_is_for_its_user_alone() {
+    let place = Place::new();
+    drop(place.open().put(&result("run", "ls", 1)).unwrap());
+    for entry in fs::read_dir(place.0.path()).unwrap().flatten() {
+        assert_eq!(entry.metadata().unwrap().mode() & 0o777, 0o600, "{:?}", entry.path());
+    }
+    fs::set_permissions(place.path(), PermissionsExt::from_mode(0o622)).unwrap();
+    assert!(open(&place.path()).unwrap_err().to_string().contains("its mode is 622"));
+    assert!(read(&place.path()).unwrap_err().to_string().contains("its mode is 622"));
+    fs::set_permissions(place.path(), PermissionsExt::from_mode(0o600)).unwrap();
+    let other = Store::open(&place.path(), owner() + 1, true, soon()).unwrap_err();
+    assert!(other.to_string().contains("it belongs to the user"), "{other}");
+    let link = place.0.path().join("link");
+    symlink(place.path(), &link).unwrap();
+    assert!(open(&link).unwrap_err().to_string().contains("no regular file"));
+}
+
+#[test]
+fn a_newer_store_is_read_and_never_written() {
+    let place = Place::new();
+    let mut store = place.open();
+    store.put(&result("run", "of version 1", 1)).unwrap();
+    // The older one has it open meanwhile.
+    let mut later = Store::open_with(&place.path(), owner(), true, soon(), LATER).unwrap();
+    assert_eq!(later.version(), 2);
+    later.put(&result("run", "of version 2", 2)).unwrap();
+    let row = one(&store, "last");
+    let refused = [
+        store.put(&result("run", "late", 3)).unwrap_err(),
+        store.tag(&row, &["x".into()], &[]).unwrap_err(),
+        store.note(&row, Some("x")).unwrap_err(),
+        store.remove(std::slice::from_ref(&row)).unwrap_err(),
+        store.limit(0).unwrap_err(),
+    ];
+    for error in refused {
+        assert!(matches!(error, StoreError::Newer { version: 2, .. }), "{error}");
+    }
+    assert_eq!(open(&place.path()).unwrap().put(&result("run", "late", 3)).unwrap_err().to_string(), {
+        StoreError::Newer { path: place.path(), version: 2 }.to_string()
+    });
+    let store = read(&place.path()).unwrap().unwrap();
+    assert!(store.is_newer());
+    assert_eq!(commands(&store, &Filter::default(), 9), ["of version 2", "of version 1"]);
+    assert_eq!(store.json(&one(&store, "last")).unwrap(), result("run", "of version 2", 2).json);
+}
+
+#[test]
+fn a_store_of_version_1_is_read_migrated_and_written() {
+    let place = Place::new();
+    fs::copy(OF_VERSION_1, place.path()).unwrap();
+    fs::set_permissions(place.path(), PermissionsExt::from_mode(0o600)).unwrap();
+    let store = read(&place.path()).unwrap().unwrap();
+    assert_eq!(store.version(), 1);
+    let old = ["ladder --quick", "sleep 1", "compare 'a' 'b'", "ls -lR /usr"];
+    assert_eq!(commands(&store, &Filter::default(), 9), old);
+    let first = one(&store, "last-3");
+    assert_eq!(
+        (first.tags.as_slice(), first.note.as_deref()),
+        (["kept".to_owned()].as_slice(), Some("cold"))
+    );
+    assert_eq!(store.json(&first).unwrap(), result("run", "ls -lR /usr", 1).json);
+    drop(store);
+    let mut store = Store::open_with(&place.path(), owner(), true, soon(), LATER).unwrap();
+    store.put(&result("run", "new", 9)).unwrap();
+    assert_eq!(commands(&store, &Filter::default(), 1), ["new"]);
+    assert_eq!(commands(&store, &Filter::default(), 9)[1..], old);
+    assert!(store.check().unwrap().is_empty());
+}
+
+/// Writes the file of the test above. With a new version it gets another name, and the one before
+/// stays: `cargo test -p dwell-store write_a_store_of_this_version -- --ignored`.
+#[test]
+#[ignore = "writes a file of the repository"]
+fn write_a_store_of_this_version() {
+    let path = Path::new(OF_VERSION_1).with_file_name(format!("results-{SCHEMA}.sqlite"));
+    assert!(!path.exists(), "{path:?} is what an earlier dwell wrote");
+    let place = Place::new();
+    let mut store = Store::open(&place.path(), owner(), false, soon()).unwrap();
+    for (verb, command, at) in [
+        ("run", "ls -lR /usr", 1),
+        ("compare", "compare 'a' 'b'", 2),
+        ("run", "sleep 1", 3),
+        ("ladder", "ladder --quick", 4),
+    ] {
+        store.put(&result(verb, command, at)).unwrap();
+    }
+    let first = one(&store, "last-3");
+    store.tag(&first, &["kept".into()], &[]).unwrap();
+    store.note(&first, Some("cold")).unwrap();
+    drop(store);
+    fs::copy(place.path(), path).unwrap();
+}
+
+#[test]
+fn what_is_no_store_is_left_as_it_is() {
+    let place = Place::new();
+    let text = place.0.path().canonicalize().unwrap().join("text");
+    fs::write(&text, "a text of mine\n".repeat(99)).unwrap();
+    let others = place.0.path().canonicalize().unwrap().join("others");
+    Connection::open(&others).unwrap().execute_batch("CREATE TABLE mine (x)").unwrap();
+    for path in [&text, &others] {
+        let before = fs::read(path).unwrap();
+        assert!(matches!(open(path).unwrap_err(), StoreError::NotAStore(_)), "{path:?}");
+        assert!(matches!(read(path).unwrap_err(), StoreError::NotAStore(_)), "{path:?}");
+        assert_eq!(fs::read(path).unwrap(), before);
+        assert!(!is_store(path));
+    }
+    assert!(read(&place.path()).unwrap().is_none());
+    drop(place.open().put(&result("run", "ls", 1)).unwrap());
+    assert!(is_store(&place.path()) && is_store(&place.path().with_extension("sqlite-wal")));
+}
+
+#[test]
+fn damage_is_told_and_what_is_whole_is_read() {
+    let place = Place::new();
+    let mut store = place.open();
+    for number in 0..40_u64 {
+        let json: Vec<u8> =
+            (0..4000_u64).map(|at| (((at * at + number) * 2_654_435_761) >> 13) as u8).collect();
+        store.put(&NewResult { json, ..result("run", "x", number) }).unwrap();
+    }
+    store.shrink();
+    drop(store);
+    let mut bytes = fs::read(place.path()).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle..middle + 4096].fill(0xa5);
+    fs::write(place.path(), &bytes).unwrap();
+    let store = read(&place.path()).unwrap().unwrap();
+    let wrong = store.check().unwrap_or_else(|error| vec![error.to_string()]);
+    assert!(!wrong.is_empty());
+    // Cut within its first page there is nothing left.
+    fs::write(place.path(), &bytes[..200]).unwrap();
+    assert!(read(&place.path()).is_err() && open(&place.path()).is_err());
+}
+
+#[test]
+fn the_oldest_without_tags_go_when_there_is_too_much() {
+    let place = Place::new();
+    let mut store = place.open();
+    let large = |number: u64| {
+        let mut state = number;
+        let json = (0..20_000).map(|_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as u8
+        });
+        NewResult { json: json.collect(), ..result("run", &number.to_string(), number) }
+    };
+    for number in 0..20 {
+        assert!(store.put(&large(number)).unwrap().removed.is_none());
+    }
+    let first = one(&store, "last-19");
+    store.tag(&first, &["baseline".into()], &[]).unwrap();
+    let removed = store.limit(300_000).unwrap();
+    let left = commands(&store, &Filter::default(), 99);
+    assert_eq!(removed.results, 20 - left.len() as u64);
+    assert!(left.len() > 5 && left.len() < 15, "{left:?}");
+    assert_eq!((left[0].as_str(), left[left.len() - 1].as_str()), ("19", "0"));
+    let size = store.counted().unwrap();
+    assert!(size.used_bytes <= 300_000 && size.limit_bytes == 300_000 && size.tagged == 1, "{size:?}");
+    assert!(place.path().metadata().unwrap().len() <= 300_000, "the disk has its room again");
+    // From now on each result makes room for itself.
+    let put: Vec<_> = (20..30).map(|number| store.put(&large(number)).unwrap()).collect();
+    assert!(put.iter().any(|put| put.removed.is_some()));
+    assert!(store.counted().unwrap().used_bytes <= 300_000);
+    assert_eq!(commands(&store, &Filter::default(), 1), ["29"]);
+    // With tags on all of them nothing goes, and that is said.
+    for row in store.list(&Filter::default(), 99).unwrap().0 {
+        store.tag(&row, &["mine".into()], &[]).unwrap();
+    }
+    let rows = store.counted().unwrap().results;
+    let put = store.put(&large(30)).unwrap();
+    assert!(put.removed.is_none() && put.over.is_some(), "{put:?}");
+    assert_eq!(store.counted().unwrap().results, rows + 1);
+}
+
+#[test]
+fn a_recording_lies_beside_and_goes_with_its_result() {
+    let place = Place::new();
+    let recording = place.0.path().join("run.dwell");
+    fs::write(&recording, "an event\n".repeat(5000)).unwrap();
+    let mut store = place.open();
+    let kept = NewResult { recording: Some(recording.clone()), ..result("run", "ls", 1) };
+    let put = store.put(&kept).unwrap();
+    assert!(put.without_recording.is_none());
+    let row = one(&store, "last");
+    let file = store.recording(&row.id);
+    let found = file.metadata().unwrap();
+    assert_eq!((found.len(), found.mode() & 0o777), (row.recording_bytes, 0o600));
+    assert!(row.recording_bytes > 0 && row.recording_bytes < 5000);
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut unpacked(&file).unwrap(), &mut text).unwrap();
+    assert_eq!(text, "an event\n".repeat(5000));
+    assert!(store.counted().unwrap().recordings_bytes == row.recording_bytes);
+    store.remove(&[row]).unwrap();
+    assert!(!file.exists());
+    // What cannot be kept does not keep the result from it.
+    fs::remove_file(&recording).unwrap();
+    assert!(store.put(&kept).unwrap().without_recording.is_some());
+    assert_eq!(one(&store, "last").recording_bytes, 0);
+}
+
+#[test]
+fn the_last_ladder_of_a_machine_is_found_by_its_kind() {
+    let place = Place::new();
+    let mut store = place.open();
+    for (machine, verdict, command) in
+        [("m", "full", "1"), ("m", "quick", "2"), ("n", "quick", "3"), ("m", "part", "4"), ("n", "part", "5")]
+    {
+        let verdict = Some(verdict.to_owned());
+        let machine = machine.to_owned();
+        store.put(&NewResult { machine, verdict, ..result("ladder", command, 1) }).unwrap();
+    }
+    let last = |machine, kind| store.ladder(machine, kind).unwrap().map(|row| row.command);
+    assert_eq!((last("m", "full").as_deref(), last("m", "quick").as_deref()), (Some("1"), Some("2")));
+    assert_eq!(
+        (last("n", "quick").as_deref(), last("n", "full"), last("o", "quick")),
+        (Some("3"), None, None)
+    );
+}
+
+#[test]
+fn a_lock_is_waited_for_until_its_time_is_over() {
+    let place = Place::new();
+    drop(place.open());
+    let other = Connection::open(place.path()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let mut store = Store::open(&place.path(), owner(), true, Instant::now()).unwrap();
+    assert!(matches!(store.put(&result("run", "ls", 1)).unwrap_err(), StoreError::Busy(_)));
+    other.execute_batch("COMMIT").unwrap();
+    store.put(&result("run", "ls", 1)).unwrap();
+}
+
+#[test]
+fn long_texts_are_cut() {
+    let place = Place::new();
+    let mut store = place.open();
+    store.put(&result("run", &"ü".repeat(10_000), 1)).unwrap();
+    let command = one(&store, "last").command;
+    assert!(command.len() <= TEXT_MAX && command.ends_with("ü…"));
+}
