@@ -10,6 +10,7 @@ pub(crate) mod hits;
 pub(crate) mod lab;
 pub(crate) mod ladder;
 pub(crate) mod load;
+pub(crate) mod report;
 mod results;
 pub(crate) mod run;
 pub(crate) mod shell;

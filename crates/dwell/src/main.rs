@@ -33,7 +33,8 @@ fn main() -> ExitCode {
     let done = panic::catch_unwind(|| match cli.verb {
         Verb::Run(args) => cmd::run::run(args),
         Verb::Attach(args) => cmd::attach::attach(args),
-        Verb::Show(args) => cmd::show::show(args),
+        Verb::Show(args) => cmd::report::show(args),
+        Verb::Report(args) => cmd::report::report(&args),
         Verb::Ladder(args) => cmd::ladder::ladder(&args),
         Verb::Wake(args) => cmd::wake::wake(&args),
         Verb::Compare(args) => cmd::compare::compare(&args),

@@ -31,7 +31,29 @@ pub(super) enum KeptResult {
 
 /// The schema and the content of a result of dwell.
 pub(super) fn read(path: &Path) -> anyhow::Result<(String, Value)> {
-    own(path, &bytes(path)?, OWN)
+    one(path, all(path)?)
+}
+
+/// The same of each result in a file: a page has one or several, any other file one.
+pub(super) fn all(path: &Path) -> anyhow::Result<Vec<(String, Value)>> {
+    let bytes = bytes(path)?;
+    if !report::html::is_page(&bytes) {
+        return Ok(vec![own(path, &bytes, OWN)?]);
+    }
+    let page = String::from_utf8_lossy(&bytes);
+    let results = report::html::results(&page);
+    if results.is_empty() {
+        bail!("{path:?} is a page without a result of dwell\ntry: a page of dwell report, or {OWN}");
+    }
+    results.into_iter().map(|json| own(path, json.as_bytes(), OWN)).collect()
+}
+
+/// The only one of them.
+fn one(path: &Path, mut results: Vec<(String, Value)>) -> anyhow::Result<(String, Value)> {
+    match (results.pop(), results.is_empty()) {
+        (Some(result), true) => Ok(result),
+        _ => bail!("{path:?} is a page of several results\ntry: a page of one, or {OWN}"),
+    }
 }
 
 /// The content of a file.
@@ -56,6 +78,9 @@ fn own(path: &Path, bytes: &[u8], remedy: &str) -> anyhow::Result<(String, Value
 pub(super) fn read_any(path: &Path) -> anyhow::Result<KeptResult> {
     use analyse::wake::import;
     let bytes = bytes(path)?;
+    if report::html::is_page(&bytes) {
+        return one(path, all(path)?).map(|(schema, value)| KeptResult::Own(schema, value));
+    }
     let failed = match own(path, &bytes, ANY) {
         Ok((schema, value)) => return Ok(KeptResult::Own(schema, value)),
         Err(failed) => failed,

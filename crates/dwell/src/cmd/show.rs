@@ -32,8 +32,25 @@ pub(crate) fn show(args: ShowArgs) -> anyhow::Result<u8> {
     if !args.what_if.is_empty() {
         return what_if::what_if(&args);
     }
-    let mut reader = Reader::open(&args.recording)?;
+    let reader = Reader::open(&args.recording)?;
     let outputs = args.page.open(Page::Stdout, None, &[&args.recording])?;
+    let Kept { header, analysis, sources } = analysed(reader, &args.recording)?;
+    let (analysis, unanswered) = with_job(analysis, args.page.job(None).as_ref());
+    let result = RunResult::new(header, analysis, args.page.code, sources);
+    let mut outcome = outputs.write(&result, &args.page.look);
+    outcome.errors.extend(unanswered.map(anyhow::Error::from));
+    Ok(if outcome.complain() { exit::DWELL_FAILED } else { 0 })
+}
+
+/// A kept recording, analysed.
+pub(super) struct Kept {
+    pub(super) header: Header,
+    pub(super) analysis: Analysis,
+    pub(super) sources: Sources,
+}
+
+/// Analyses the recording at this path.
+pub(super) fn analysed(mut reader: Reader, path: &Path) -> anyhow::Result<Kept> {
     let header = reader.header().clone();
     let mut analyser = Analyser::new(&header);
     let mut seen = LastSeen::default();
@@ -47,28 +64,21 @@ pub(crate) fn show(args: ShowArgs) -> anyhow::Result<u8> {
     let sources = sources(&trailer, owner);
     let mut analysis = match &end.result {
         // Events beyond the limit were analysed during the recording, and are not kept.
-        Some(result) if trailer.kept_until.is_some() => stored(result, &args)?,
+        Some(result) if trailer.kept_until.is_some() => stored(result, path)?,
         _ => analyser.finish(&trailer).with_context(|| {
-            format!(
-                "cannot show {:?}: it was changed since it was written, or dwell has a mistake",
-                args.recording
-            )
+            format!("cannot show {path:?}: it was changed since it was written, or dwell has a mistake")
         })?,
     };
     if let Some(notice) = end.notice {
         let notice = format!("{notice}; the report covers what could be read");
-        output::complain(&format!("{}: {notice}", args.recording.display()));
+        output::complain(&format!("{}: {notice}", path.display()));
         analysis.run.coverage.notes.push(notice);
     }
-    let (analysis, unanswered) = with_job(analysis, args.page.job(None).as_ref());
-    let result = RunResult::new(header, analysis, args.page.code, sources);
-    let mut outcome = outputs.write(&result, &args.page.look);
-    outcome.errors.extend(unanswered.map(anyhow::Error::from));
-    Ok(if outcome.complain() { exit::DWELL_FAILED } else { 0 })
+    Ok(Kept { header, analysis, sources })
 }
 
 /// Says that there is no such file, and which are called nearly so.
-fn missing(path: &Path) -> anyhow::Result<u8> {
+pub(super) fn missing(path: &Path) -> anyhow::Result<u8> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let above = store::above(path).map(Path::to_owned).unwrap_or_default();
     let entries = std::fs::read_dir(&above).into_iter().flatten().flatten();
@@ -92,10 +102,10 @@ fn sources(trailer: &Trailer, owner: Option<u32>) -> Sources {
 }
 
 /// The result stored in place of events that were not kept.
-fn stored(result: &str, args: &ShowArgs) -> anyhow::Result<Analysis> {
-    let mut analysis: Analysis = serde_json::from_str(result)
-        .with_context(|| format!("cannot read the result stored in {:?}", args.recording))?;
-    let changed = || format!("the result stored in {:?} was changed since it was written", args.recording);
+fn stored(result: &str, path: &Path) -> anyhow::Result<Analysis> {
+    let mut analysis: Analysis =
+        serde_json::from_str(result).with_context(|| format!("cannot read the result stored in {path:?}"))?;
+    let changed = || format!("the result stored in {path:?} was changed since it was written");
     analysis.run.closes().with_context(changed)?;
     analysis.run.schema = analysis.run.promise();
     Ok(analysis)
