@@ -29,6 +29,7 @@ const UNMEASURED: &[&str] = &["seeds", "listing", "python", "code", "timings", "
 const UNMEASURED_GROUPS: &[&str] = &[
     "dwell it compare",
     "dwell it lab",
+    "dwell it browser",
     "dwell it downloads",
     "dwell it ladder_kept",
     "dwell it attach_degraded",

@@ -4,7 +4,7 @@
 //! printed.
 
 use crate::bpf_build;
-use crate::shell::{find, output, program, run, succeeds};
+use crate::shell::{find, output, program, run, succeeds, target};
 use anyhow::{Result, bail};
 use object::Object;
 use rustix::process::geteuid;
@@ -47,6 +47,8 @@ const NEEDS: &[Need] = &[
         packages: &["default-jdk-headless"],
         present: || find("javac").is_some() && find("java").is_some(),
     },
+    Need { name: "npm", packages: &["npm"], present: || find("npm").is_some() },
+    Need { name: "chromium", packages: &["chromium"], present: || exists("/usr/bin/chromium") },
     Need { name: "perl", packages: &["perl-base"], present: || find("perl").is_some() },
     Need {
         name: "perf",
@@ -86,7 +88,28 @@ const RUST_TARGETS: &[&str] = &["x86_64-unknown-linux-musl", "aarch64-unknown-li
 pub(crate) fn run_all() -> Result<()> {
     rust()?;
     packages(|_| true)?;
+    browser()?;
     tracefs()
+}
+
+/// Installs what drives the browser, and what checks that people with disabilities can use a page:
+/// into `target/browser`, by the versions and sums in `tests/browser`.
+fn browser() -> Result<()> {
+    let place = target().join("browser");
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/dwell/tests/browser");
+    let lock = fs::read_to_string(beside.join("package-lock.json"))?;
+    let installed = place.join("installed");
+    if fs::read_to_string(&installed).is_ok_and(|of| of == lock) {
+        return Ok(());
+    }
+    fs::create_dir_all(&place)?;
+    for name in ["package.json", "package-lock.json"] {
+        fs::copy(beside.join(name), place.join(name))?;
+    }
+    let arguments = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
+    run(program("npm", &arguments).current_dir(&place))?;
+    fs::write(installed, lock)?;
+    Ok(())
 }
 
 /// Installs what compiles libFuzzer, which is C++.

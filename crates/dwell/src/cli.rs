@@ -11,7 +11,7 @@ mod store;
 mod wake;
 
 use crate::look::LookArgs;
-use crate::out::{DoctorResult, FormArgs, LadderDiffResult, LadderResult};
+use crate::out::{DoctorResult, FormArgs, LadderDiffResult, LadderResult, OutputPath};
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 pub(crate) use compare::{CommandArgs, CompareArgs, IgnoredStatuses, RevisionArgs, StreamArg};
 pub(crate) use help::start;
@@ -68,6 +68,7 @@ pub(crate) enum Verb {
     Run(RunArgs),
     Attach(AttachArgs),
     Show(ShowArgs),
+    Report(ReportArgs),
     Ladder(LadderArgs),
     Wake(WakeArgs),
     Compare(Box<CompareArgs>),
@@ -223,6 +224,25 @@ pub(crate) struct ShowArgs {
 
     #[command(flatten)]
     pub(crate) page: PageArgs,
+}
+
+/// Make a page for a browser of kept results
+///
+/// One file of HTML with the words and figures of the terminal, pictures over time, a flame graph,
+/// tables that sort and filter, and the results themselves, which `dwell show` takes out again. It
+/// opens without a network. Several files of one kind stand side by side.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  dwell report run.dwell -o page.html\n  dwell report before.json after.json -o both.html\n  dwell show page.html"
+)]
+pub(crate) struct ReportArgs {
+    /// Recordings written by --keep, results written by --json, or pages
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Write the page to FILE [default: standard output]
+    #[arg(short, long, value_name = "FILE", default_value = "-", hide_default_value = true)]
+    pub(crate) output: OutputPath,
 }
 
 /// Explain a cause: what it is, why it is slow, how it is found, what to change

@@ -13,6 +13,7 @@ pub(crate) mod list;
 pub(crate) mod load;
 mod named;
 pub(crate) mod note;
+pub(crate) mod report;
 mod results;
 pub(crate) mod rm;
 pub(crate) mod run;

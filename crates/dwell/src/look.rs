@@ -54,8 +54,10 @@ pub(crate) fn look(args: &LookArgs, kind: OutputKind) -> Look {
         OutputKind::File => (false, None),
     };
     let asked_by_environment = || if kind == OutputKind::File { None } else { text("COLUMNS")?.parse().ok() };
+    let width = args.width.or(columns).or_else(asked_by_environment).unwrap_or(DEFAULT_WIDTH);
     Look {
-        width: args.width.or(columns).or_else(asked_by_environment).unwrap_or(DEFAULT_WIDTH),
+        // The largest number is a document's.
+        width: width.min(u16::MAX - 1),
         colour: coloured(args.color, terminal, &text),
         unicode: unicode(&text),
     }

@@ -45,7 +45,7 @@ pub(crate) fn round_step(wall_ns: Ns, most: u64) -> Ns {
 }
 
 /// A tick's time in the unit of the step, without trailing zeros.
-fn tick_label(at: Ns, step: Ns) -> String {
+pub(crate) fn tick_label(at: Ns, step: Ns) -> String {
     const UNITS: [(Ns, &str); 6] = [
         (3_600_000_000_000, "h"),
         (60_000_000_000, "min"),

@@ -1,6 +1,6 @@
 //! The comparison of two results, or of commands, as pages and pictures: one file a kind of result.
 
-mod commands;
+pub(crate) mod commands;
 mod ladder;
 mod parts;
 mod runs;

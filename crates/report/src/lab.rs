@@ -375,6 +375,11 @@ fn held(outcome: &Outcome, sitting: &Sitting, look: Look) -> (Option<bool>, Stri
 
 /// The score of all pairs.
 pub fn score(score: &LabScore, look: Look) -> String {
+    joined(&score_parts(score, look))
+}
+
+/// What it comes to, the table, and what was not held.
+pub(crate) fn score_parts(score: &LabScore, look: Look) -> [Vec<Line>; 3] {
     let columns: Vec<Column> = vec![
         text("", 10, 0),
         text("cause", 12, 1),
@@ -387,18 +392,15 @@ pub fn score(score: &LabScore, look: Look) -> String {
     ];
     let mut table = Table::new(look, "pair", columns);
     for row in &score.rows {
-        let cells = cells(row, look);
-        table.row(cells.into_iter().map(|cell| (Ink::Plain, cell)).collect());
+        table.row(cells(row, look).into_iter().map(|cell| (Ink::Plain, cell)).collect());
     }
     // What the table comes to is first: on a screen the last rows of the table are cut.
     let totals =
         totals(score).iter().flat_map(|text| Line::new(look).add(Ink::Plain, text).wrap(0)).collect();
-    let mut parts = vec![totals, table.lines()];
-    let rest = score.not_held.iter().map(|(name, why)| format!("{name} was not held: {why}"));
-    let rest: Vec<String> =
-        rest.chain(score.ended_early.iter().map(|why| format!("ended early: {why}"))).collect();
-    parts.push(rest.iter().flat_map(|text| Line::new(look).add(Ink::Warn, text).wrap(GAP)).collect());
-    joined(&parts)
+    let early = score.ended_early.iter().map(|why| format!("ended early: {why}"));
+    let rest = score.not_held.iter().map(|(name, why)| format!("{name} was not held: {why}")).chain(early);
+    let rest = rest.flat_map(|text| Line::new(look).add(Ink::Warn, &text).wrap(GAP)).collect();
+    [totals, table.lines(), rest]
 }
 
 const HEADS: [&str; 8] =

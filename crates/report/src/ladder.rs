@@ -8,7 +8,7 @@ mod picture;
 
 use crate::Look;
 use crate::clean::width;
-use crate::paint::{GAP, Ink, Line, joined, paragraphs};
+use crate::paint::{GAP, Grid, Ink, Line, joined, paragraphs};
 use crate::units;
 use axis::Axis;
 pub use figures::latency;
@@ -36,6 +36,88 @@ pub fn terminal(ladder: &Ladder, others: &[Reference], look: Look) -> String {
     parts.push(notes.lines(look));
     parts.push(ladder.limits.iter().flat_map(|limit| paragraphs(Line::new(look), limit, 2)).collect());
     joined(&parts)
+}
+
+/// The parts of the page for a document: sentences and tables, not laid out.
+pub(crate) struct Parts {
+    pub(crate) head: Vec<Line>,
+    pub(crate) rungs: Grid,
+    /// Figures of other machines, where there are any.
+    pub(crate) beside: Option<Grid>,
+    pub(crate) legend: Vec<Line>,
+    /// Where caches end, and the sizes that tell it.
+    pub(crate) edges: Vec<Line>,
+    pub(crate) curve: Option<Grid>,
+    pub(crate) missing: Vec<Line>,
+    pub(crate) notes: Vec<Line>,
+}
+
+/// The parts.
+pub(crate) fn parts(ladder: &Ladder, others: &[Reference]) -> Parts {
+    let look = Look::DOCUMENT;
+    let shown = beside::shown(ladder, others);
+    let mut notes = Notes::default();
+    let rungs = rungs_grid(ladder, look, &mut notes);
+    let mut lines = notes.lines(look);
+    lines.extend(ladder.limits.iter().flat_map(|limit| paragraphs(Line::new(look), limit, 2)));
+    Parts {
+        head: head(ladder, look),
+        rungs,
+        beside: beside::grid(ladder, &shown, look),
+        legend: beside::legend(others, &shown, look),
+        edges: curve(ladder, look),
+        curve: curve_grid(ladder, look),
+        missing: missing(ladder, look),
+        notes: lines,
+    }
+}
+
+fn rungs_grid(ladder: &Ladder, look: Look, notes: &mut Notes) -> Grid {
+    let heads = [
+        ("", false),
+        ("group", false),
+        ("what", false),
+        ("median", true),
+        ("95 %", true),
+        ("bandwidth", true),
+        ("notes", false),
+    ];
+    let rows = ladder.rungs.iter().filter_map(|rung| {
+        let row = row(rung, look, notes)?;
+        let cells = vec![
+            (Ink::Bold, row.name),
+            (Ink::Dim, rung.about.group.name().to_owned()),
+            (Ink::Plain, crate::clean(&rung.about.what, true)),
+            (Ink::Bold, row.figure),
+            (Ink::Dim, row.interval),
+            (Ink::Plain, row.rate),
+            (Ink::Dim, row.marks),
+        ];
+        Some((cells, false))
+    });
+    let rows = rows.collect();
+    Grid { title: "rung".to_owned(), heads: heads.map(|(head, of)| (head.to_owned(), of)).to_vec(), rows }
+}
+
+fn curve_grid(ladder: &Ladder, look: Look) -> Option<Grid> {
+    let curve = ladder.curve.value()?;
+    let heads = [("", true), ("median", true), ("95 %", true)];
+    let row = |point: &model::ladder::Point| {
+        let cells = vec![
+            (Ink::Plain, units::bytes(point.bytes)),
+            (Ink::Bold, latency(point.ns.median)),
+            (Ink::Dim, range(&point.ns, look)),
+        ];
+        (cells, false)
+    };
+    let rows = curve.points.iter().map(row).collect();
+    let heads = heads.map(|(head, of)| (head.to_owned(), of)).to_vec();
+    Some(Grid { title: "working set".to_owned(), heads, rows })
+}
+
+/// The picture without its head.
+pub(crate) fn plots(ladder: &Ladder, others: &[Reference]) -> crate::picture::Picture {
+    picture::plots(ladder, others)
 }
 
 /// Rungs of the page that fits a screen, one for each level. Others are of a level as well, or of

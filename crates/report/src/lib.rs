@@ -14,6 +14,7 @@ mod explain;
 mod findings;
 mod fit;
 pub mod hits;
+pub mod html;
 mod jit;
 mod json;
 pub mod lab;
@@ -50,8 +51,34 @@ pub struct Look {
 }
 
 impl Look {
+    /// Of a document, which has no columns: paragraphs and tables stay whole, tables have all of
+    /// their rows, and whoever shows them lays them out.
+    const DOCUMENT: Look = Look { width: u16::MAX, colour: true, unicode: true };
+    /// Rows of a table in a document. The JSON has all.
+    const DOCUMENT_ROWS: usize = 300;
+
+    /// The longest line of a document that is not a paragraph.
+    const DOCUMENT_COLUMNS: usize = 400;
+
+    fn is_document(self) -> bool {
+        self.width == u16::MAX
+    }
+
+    /// Rows of a table that has so many on a terminal.
+    fn rows(self, terminal: usize) -> usize {
+        if self.is_document() { Self::DOCUMENT_ROWS } else { terminal }
+    }
+
+    /// The head of a column that needs none on a terminal.
+    fn head(self, head: &'static str) -> &'static str {
+        if self.is_document() { head } else { "" }
+    }
+
     /// Columns of the page.
     fn columns(self) -> usize {
+        if self.is_document() {
+            return Self::DOCUMENT_COLUMNS;
+        }
         // Lines beyond 120 columns are hard to follow; below 40 the terminal may wrap them.
         usize::from(self.width).clamp(40, 120)
     }

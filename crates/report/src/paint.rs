@@ -73,11 +73,37 @@ impl Ink {
 pub(crate) struct Line {
     look: Look,
     spans: Vec<(Ink, String)>,
+    grid: Option<Grid>,
+}
+
+/// A table that is not laid out: in a document it stands for its lines.
+#[derive(Debug, Clone)]
+pub(crate) struct Grid {
+    pub(crate) title: String,
+    /// The head of each column, and whether it has figures.
+    pub(crate) heads: Vec<(String, bool)>,
+    /// Cells, clean; and whether it is the row for the rest.
+    pub(crate) rows: Vec<(Vec<(Ink, String)>, bool)>,
 }
 
 impl Line {
     pub(crate) fn new(look: Look) -> Self {
-        Line { look, spans: Vec::new() }
+        Line { look, spans: Vec::new(), grid: None }
+    }
+
+    /// A table in place of a line.
+    pub(crate) fn of(look: Look, grid: Grid) -> Self {
+        Line { look, spans: Vec::new(), grid: Some(grid) }
+    }
+
+    /// The table that it is.
+    pub(crate) fn grid(&self) -> Option<&Grid> {
+        self.grid.as_ref()
+    }
+
+    /// Its text; blanks that must not break are U+00A0.
+    pub(crate) fn spans(&self) -> impl Iterator<Item = (Ink, &str)> {
+        self.spans.iter().map(|(ink, text)| (*ink, text.as_str()))
     }
 
     /// The line with cleaned `text` at its end.
@@ -150,6 +176,9 @@ impl Line {
         }
         let (look, columns) = (self.look, self.look.columns());
         let kept = self.cut_to(PARAGRAPH);
+        if look.is_document() {
+            return vec![kept];
+        }
         let chars: Vec<(Ink, char)> =
             kept.spans.iter().flat_map(|(ink, text)| text.chars().map(|char| (*ink, char))).collect();
         let mut lines = Vec::new();

@@ -6,6 +6,7 @@
 //! that the terminal and two of the files share, [`stack`] the common conventions of the files,
 //! [`names`] shortens names.
 
+pub(crate) mod boxes;
 mod firefox;
 mod flame;
 mod folded;

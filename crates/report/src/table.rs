@@ -4,7 +4,7 @@
 
 use crate::Look;
 use crate::clean::{clean, fit, fit_end, width};
-use crate::paint::{GAP, Ink, Line};
+use crate::paint::{GAP, Grid, Ink, Line};
 
 /// Blanks before each row; the title is at the margin.
 const INDENT: usize = 2;
@@ -78,6 +78,9 @@ impl Table {
     }
 
     pub(crate) fn lines(mut self) -> Vec<Line> {
+        if self.look.is_document() {
+            return vec![Line::of(self.look, self.grid())];
+        }
         let mut widths = self.natural_widths();
         let room = self.look.columns();
         self.narrow(&mut widths, room, false);
@@ -100,6 +103,16 @@ impl Table {
             .enumerate()
             .map(|(index, row)| self.line(row, index == 0, &widths, leading))
             .collect()
+    }
+
+    /// The table without a layout.
+    fn grid(self) -> Grid {
+        let mut rows = self.rows.into_iter();
+        let title = rows.next().and_then(|head| head.cells.into_iter().next()).map(|(_, title)| title);
+        let head = |column: &Column| (column.head.to_owned(), matches!(column.kind, Kind::Figure));
+        let heads = self.columns.iter().map(head).collect();
+        let rows = rows.map(|row| (row.cells, row.runs_over)).collect();
+        Grid { title: title.unwrap_or_default(), heads, rows }
     }
 
     /// The number of leading text columns, over which a cell may extend.

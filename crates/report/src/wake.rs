@@ -61,6 +61,31 @@ pub fn png(wakeups: &Wakeups) -> Vec<u8> {
     crate::picture::png(&picture::of(wakeups))
 }
 
+/// The parts of the page for a document: sentences and tables, not laid out.
+pub(crate) struct Parts {
+    pub(crate) head: Vec<Line>,
+    pub(crate) verdict: Vec<Line>,
+    pub(crate) table: Vec<Line>,
+    pub(crate) spikes: Vec<Line>,
+    pub(crate) settings: Vec<Line>,
+    pub(crate) limits: Vec<Line>,
+}
+
+/// The parts.
+pub(crate) fn parts(wakeups: &Wakeups) -> Parts {
+    let look = Look::DOCUMENT;
+    let mut settings = head::place_and_settings(wakeups, look);
+    settings.extend(words::loads(wakeups, look));
+    Parts {
+        head: head::result(wakeups, look),
+        verdict: verdict::lines(wakeups, look),
+        table: table::lines(wakeups, look),
+        spikes: spikes::lines(wakeups, look),
+        settings,
+        limits: limits(wakeups, look),
+    }
+}
+
 /// The caveats.
 fn limits(wakeups: &Wakeups, look: Look) -> Vec<Line> {
     let limit = |text: &String| paragraphs(Line::new(look).add(Ink::Warn, "! "), text, GAP);

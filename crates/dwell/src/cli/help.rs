@@ -16,6 +16,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         "Output",
         &[
             "json",
+            "html",
             "output",
             "quiet",
             "svg",
@@ -35,7 +36,7 @@ const GROUPS: &[(&str, &[&str])] = &[
 
 /// Options of one verb whose name is in another group elsewhere.
 const OWN: &[(&str, &str)] =
-    &[("wake", "rate"), ("compare", "margin"), ("compare", "output"), ("lab", "only")];
+    &[("wake", "rate"), ("compare", "margin"), ("compare", "output"), ("report", "output"), ("lab", "only")];
 
 /// Options that `-h` leaves out and `--help` has.
 const RARE: &[&str] = &[
@@ -92,8 +93,13 @@ const RARE: &[&str] = &[
 ];
 
 /// Options that are rare elsewhere, but not of this verb.
-const COMMON: &[(&str, &str)] =
-    &[("run", "output"), ("ladder", "beside"), ("run", "max_overhead"), ("run", "source")];
+const COMMON: &[(&str, &str)] = &[
+    ("run", "output"),
+    ("report", "output"),
+    ("ladder", "beside"),
+    ("run", "max_overhead"),
+    ("run", "source"),
+];
 
 /// The command with its help in shape.
 pub(super) fn shaped(command: Command) -> Command {

@@ -39,8 +39,9 @@ struct Shown {
 
 /// Runs the program and counts; returns the exit status. `asked` is the function, empty for all.
 pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
-    if args.page.forms.contains_key("json") || args.watching.keep.is_some() {
-        bail!("--count-blocks makes no recording and no JSON\ntry: without --json and --keep");
+    if ["json", "html"].iter().any(|form| args.page.forms.contains_key(*form)) || args.watching.keep.is_some()
+    {
+        bail!("--count-blocks makes no recording and no JSON\ntry: without --json, --html and --keep");
     }
     // An ordinary user needs none of them to trace what he starts.
     rights::give_up();

@@ -42,8 +42,9 @@ const LINES: u32 = 2_000;
 /// Runs the program and counts; returns the exit status. `asked` is the function, empty for the
 /// table only.
 pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
-    if args.page.forms.contains_key("json") || args.watching.keep.is_some() {
-        bail!("--hits makes no recording and no JSON\ntry: without --json and --keep");
+    if ["json", "html"].iter().any(|form| args.page.forms.contains_key(*form)) || args.watching.keep.is_some()
+    {
+        bail!("--hits makes no recording and no JSON\ntry: without --json, --html and --keep");
     }
     rights::give_up();
     let mut signals = Signals::take_over().context("cannot handle signals")?;

@@ -33,7 +33,44 @@ pub(super) enum KeptResult {
 
 /// The schema and the content of a result of dwell.
 pub(super) fn read(path: &Path, keeper: &Keeper) -> anyhow::Result<(String, Value)> {
-    own(path, &kept(path, keeper)?, OWN)
+    one(path, all(path, keeper)?)
+}
+
+/// The same of each result in a file: a page has one or several, any other file one.
+pub(super) fn all(path: &Path, keeper: &Keeper) -> anyhow::Result<Vec<(String, Value)>> {
+    let bytes = kept(path, keeper)?;
+    if report::html::is_page(&bytes) { of_page(path, &bytes) } else { Ok(vec![own(path, &bytes, OWN)?]) }
+}
+
+fn of_page(path: &Path, bytes: &[u8]) -> anyhow::Result<Vec<(String, Value)>> {
+    texts(path, bytes)?.into_iter().map(|json| own(path, json.as_bytes(), OWN)).collect()
+}
+
+/// The JSON in a page.
+fn texts(path: &Path, bytes: &[u8]) -> anyhow::Result<Vec<String>> {
+    let page = String::from_utf8_lossy(bytes);
+    let results: Vec<String> = report::html::results(&page).into_iter().map(str::to_owned).collect();
+    if results.is_empty() {
+        bail!("{path:?} is a page without a result of dwell\ntry: a page of dwell report, or {OWN}");
+    }
+    Ok(results)
+}
+
+/// The text of a result, as it was written.
+pub(super) fn json(path: &Path, keeper: &Keeper) -> anyhow::Result<Vec<u8>> {
+    let bytes = kept(path, keeper)?;
+    if !report::html::is_page(&bytes) {
+        return Ok(bytes);
+    }
+    Ok(one(path, texts(path, &bytes)?)?.into_bytes())
+}
+
+/// The only one of them.
+fn one<T>(path: &Path, mut results: Vec<T>) -> anyhow::Result<T> {
+    match (results.pop(), results.is_empty()) {
+        (Some(result), true) => Ok(result),
+        _ => bail!("{path:?} is a page of several results\ntry: a page of one, or {OWN}"),
+    }
 }
 
 /// The content of a file.
@@ -66,6 +103,9 @@ fn own(path: &Path, bytes: &[u8], remedy: &str) -> anyhow::Result<(String, Value
 pub(super) fn read_any(path: &Path, keeper: &Keeper) -> anyhow::Result<KeptResult> {
     use analyse::wake::import;
     let bytes = kept(path, keeper)?;
+    if report::html::is_page(&bytes) {
+        return one(path, of_page(path, &bytes)?).map(|(schema, value)| KeptResult::Own(schema, value));
+    }
     let failed = match own(path, &bytes, ANY) {
         Ok((schema, value)) => return Ok(KeptResult::Own(schema, value)),
         Err(failed) => failed,

@@ -9,7 +9,7 @@ use crate::output;
 use crate::suggest;
 use analyse::Analyser;
 use analyse::extrapolate::with_job;
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow};
 use model::recording::{Ending, WindowEnd};
 use model::{Analysis, Event, Header, Ns, Trailer};
 use observe::Sources;
@@ -25,17 +25,48 @@ const NO_ENDING: Ending = Ending::Code(-1);
 
 /// Shows the recording; returns the exit status.
 pub(crate) fn show(args: ShowArgs, keeper: &Keeper) -> anyhow::Result<u8> {
-    let mut reader: Reader<Box<dyn Read + Send>> = match named::find(&args.recording, keeper)? {
-        Some(row) if row.recording_bytes > 0 => named::recording(&row, keeper)?,
-        Some(_) => return show_result::show(&args, keeper),
-        None if !args.recording.exists() => return missing(&args.recording),
-        None if show_result::is_result(&args.recording) => return show_result::show(&args, keeper),
-        None => Reader::open(&args.recording)?.boxed(),
+    let Some(reader) = recording(&args.recording, keeper)? else {
+        return show_result::show(&args, keeper);
     };
     if !args.what_if.is_empty() {
         return what_if::what_if(&args, reader);
     }
     let outputs = args.page.open(Page::Stdout, None, &[&args.recording])?;
+    let Kept { header, analysis, sources } = analysed(reader, &args.recording)?;
+    let (analysis, unanswered) = with_job(analysis, args.page.job(None).as_ref());
+    let result = RunResult::new(header, analysis, args.page.code, sources);
+    let mut outcome = outputs.write(&result, &args.page.look);
+    outcome.errors.extend(unanswered.map(anyhow::Error::from));
+    Ok(if outcome.complain() { exit::DWELL_FAILED } else { 0 })
+}
+
+/// What recordings are read from: a file, or a packed one of the store.
+pub(super) type AnyReader = Reader<Box<dyn Read + Send>>;
+
+/// The recording of this name, which may be a path or a result of the store; none where the name is
+/// that of a result without one.
+///
+/// # Errors
+/// There is nothing of this name, or it cannot be read.
+pub(super) fn recording(path: &Path, keeper: &Keeper) -> anyhow::Result<Option<AnyReader>> {
+    Ok(match named::find(path, keeper)? {
+        Some(row) if row.recording_bytes > 0 => Some(named::recording(&row, keeper)?),
+        Some(_) => None,
+        None if !path.exists() => return Err(missing(path)),
+        None if show_result::is_result(path) => None,
+        None => Some(Reader::open(path)?.boxed()),
+    })
+}
+
+/// A kept recording, analysed.
+pub(super) struct Kept {
+    pub(super) header: Header,
+    pub(super) analysis: Analysis,
+    pub(super) sources: Sources,
+}
+
+/// Analyses the recording at this path.
+pub(super) fn analysed(mut reader: AnyReader, path: &Path) -> anyhow::Result<Kept> {
     let header = reader.header().clone();
     let mut analyser = Analyser::new(&header);
     let mut seen = LastSeen::default();
@@ -49,28 +80,21 @@ pub(crate) fn show(args: ShowArgs, keeper: &Keeper) -> anyhow::Result<u8> {
     let sources = sources(&trailer, owner);
     let mut analysis = match &end.result {
         // Events beyond the limit were analysed during the recording, and are not kept.
-        Some(result) if trailer.kept_until.is_some() => stored(result, &args)?,
+        Some(result) if trailer.kept_until.is_some() => stored(result, path)?,
         _ => analyser.finish(&trailer).with_context(|| {
-            format!(
-                "cannot show {:?}: it was changed since it was written, or dwell has a mistake",
-                args.recording
-            )
+            format!("cannot show {path:?}: it was changed since it was written, or dwell has a mistake")
         })?,
     };
     if let Some(notice) = end.notice {
         let notice = format!("{notice}; the report covers what could be read");
-        output::complain(&format!("{}: {notice}", args.recording.display()));
+        output::complain(&format!("{}: {notice}", path.display()));
         analysis.run.coverage.notes.push(notice);
     }
-    let (analysis, unanswered) = with_job(analysis, args.page.job(None).as_ref());
-    let result = RunResult::new(header, analysis, args.page.code, sources);
-    let mut outcome = outputs.write(&result, &args.page.look);
-    outcome.errors.extend(unanswered.map(anyhow::Error::from));
-    Ok(if outcome.complain() { exit::DWELL_FAILED } else { 0 })
+    Ok(Kept { header, analysis, sources })
 }
 
 /// Says that there is no such file, and which are called nearly so.
-fn missing(path: &Path) -> anyhow::Result<u8> {
+fn missing(path: &Path) -> anyhow::Error {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let above = store::above(path).map(Path::to_owned).unwrap_or_default();
     let entries = std::fs::read_dir(&above).into_iter().flatten().flatten();
@@ -80,7 +104,7 @@ fn missing(path: &Path) -> anyhow::Result<u8> {
         [] => "a file of dwell run --keep, or of --json".to_owned(),
         near => report::clean(&near.join(", "), true),
     };
-    bail!("cannot read {path:?}: there is no such file\ntry: {try_these}")
+    anyhow!("cannot read {path:?}: there is no such file\ntry: {try_these}")
 }
 
 /// Reads what the recording names: that is up to the users of the programs, and to whoever could
@@ -94,10 +118,10 @@ fn sources(trailer: &Trailer, owner: Option<u32>) -> Sources {
 }
 
 /// The result stored in place of events that were not kept.
-fn stored(result: &str, args: &ShowArgs) -> anyhow::Result<Analysis> {
-    let mut analysis: Analysis = serde_json::from_str(result)
-        .with_context(|| format!("cannot read the result stored in {:?}", args.recording))?;
-    let changed = || format!("the result stored in {:?} was changed since it was written", args.recording);
+fn stored(result: &str, path: &Path) -> anyhow::Result<Analysis> {
+    let mut analysis: Analysis =
+        serde_json::from_str(result).with_context(|| format!("cannot read the result stored in {path:?}"))?;
+    let changed = || format!("the result stored in {path:?} was changed since it was written");
     analysis.run.closes().with_context(changed)?;
     analysis.run.schema = analysis.run.promise();
     Ok(analysis)

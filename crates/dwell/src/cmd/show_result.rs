@@ -18,7 +18,7 @@ use model::wake::load::{LoadRun, SCHEMA_LOAD};
 use model::wake::sheet::{SCHEMA_SHEET, Sheet};
 use model::wake::{SCHEMA_WAKE, Wakeups};
 use model::what_if::{SCHEMA_WHAT_IF, WhatIf};
-use model::{Analysis, Profile, Run, Seen};
+use model::{Analysis, Diagnosis, Profile, Run, Seen};
 use pairs::Pair;
 use report::Look;
 use report::lab::Lesson;
@@ -31,29 +31,28 @@ use std::path::Path;
 const WITHOUT_STACKS: &str = "shown from a result of --json, which has no stacks: findings that rest on them are \
                               missing; a recording (--keep) has them";
 
-/// Whether the file is JSON: a recording never begins so.
+/// Whether the file is JSON, or a page with it: a recording never begins so.
 pub(super) fn is_result(path: &Path) -> bool {
     let mut first = [0_u8; 1];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut first));
-    read.is_ok() && (first[0] == b'{' || first[0].is_ascii_whitespace())
+    read.is_ok() && (first[0] == b'{' || first[0] == b'<' || first[0].is_ascii_whitespace())
 }
 
-/// Shows the result; returns the exit status.
+/// Shows the result; returns the exit status. A page for a browser is left to `dwell report`.
 pub(super) fn show(args: &ShowArgs, keeper: &Keeper) -> anyhow::Result<u8> {
     let path = &args.recording;
     let code = &args.page.code;
     let of_stacks = code.flame || !code.lines.is_empty() || !code.annotate.is_empty();
-    let json = args.page.forms.get("json");
-    let others = args.page.forms.len() > usize::from(json.is_some());
+    let [json, html] = ["json", "html"].map(|form| args.page.forms.get(form));
+    let others = args.page.forms.len() > usize::from(json.is_some()) + usize::from(html.is_some());
     if of_stacks || !args.what_if.is_empty() || others || args.page.work.is_some() {
         bail!(
             "{path:?} is a result, not a recording: it has a page and its JSON, and nothing else can be made of it\n\
              try: dwell run --keep run.dwell ..., then dwell show run.dwell with these options"
         );
     }
-    let (schema, value) = results::read(path, keeper)?;
     if let Some(to) = json {
-        let text = results::kept(path, keeper)?;
+        let text = results::json(path, keeper)?;
         match to {
             OutputPath::File(to) => Target::open(to)?.write(text)?,
             // Standard output has room for one of them.
@@ -64,15 +63,26 @@ pub(super) fn show(args: &ShowArgs, keeper: &Keeper) -> anyhow::Result<u8> {
         Some(OutputPath::File(_)) => look(&args.page.look, OutputKind::File),
         Some(OutputPath::Stdout) | None => look(&args.page.look, OutputKind::Stdout),
     };
-    let text = page(path, &schema, value, code.causes, look)?;
-    match &args.page.output {
-        Some(OutputPath::File(to)) => Target::open(to)?.write(text)?,
-        Some(OutputPath::Stdout) | None => output::to_stdout(text)?,
+    let mut text = String::new();
+    for (at, (schema, value)) in results::all(path, keeper)?.into_iter().enumerate() {
+        text += if at > 0 { "\n" } else { "" };
+        text += &page(path, &schema, value, code.causes, look)?;
+    }
+    match (&args.page.output, html) {
+        (Some(OutputPath::File(to)), _) => Target::open(to)?.write(text)?,
+        (_, Some(OutputPath::Stdout)) => {}
+        (Some(OutputPath::Stdout) | None, _) => output::to_stdout(text)?,
     }
     Ok(0)
 }
 
-fn page(path: &Path, schema: &str, value: Value, causes: bool, look: Look) -> anyhow::Result<String> {
+pub(super) fn page(
+    path: &Path,
+    schema: &str,
+    value: Value,
+    causes: bool,
+    look: Look,
+) -> anyhow::Result<String> {
     Ok(match schema {
         SCHEMA_RUN | SCHEMA_ATTACH => of_run(results::run(path, value)?, causes, look),
         SCHEMA_LADDER => report::ladder::terminal(&results::ladder(path, value)?, &[], look),
@@ -115,12 +125,18 @@ fn of_score(score: LabScore, look: Look) -> String {
     report::lab::score(&LabScore { total, ..score }, look)
 }
 
-fn of_run(mut run: Run, causes: bool, look: Look) -> String {
+/// A run from its JSON, and what it means as far as that can be told without stacks.
+pub(super) fn judged(mut run: Run) -> (Analysis, Diagnosis) {
     run.coverage.notes.push(WITHOUT_STACKS.to_owned());
     let tier = tier(&run);
     let prediction = Seen::unseen("a result of --json does not have it");
     let analysis = Analysis { run, profile: Profile::default(), addresses: Vec::new(), prediction };
     let diagnosis = analyse::diagnose(tier, &analysis);
+    (analysis, diagnosis)
+}
+
+fn of_run(run: Run, causes: bool, look: Look) -> String {
+    let (analysis, diagnosis) = judged(run);
     let mut text = report::terminal(&analysis.run, &diagnosis, look);
     if causes {
         text.push('\n');

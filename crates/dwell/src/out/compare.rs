@@ -16,6 +16,7 @@ impl Render for CompareResult {
     fn forms() -> &'static [Form<Self>] {
         const FORMS: &[Form<CompareResult>] = &[
             Form::json(|result| report::json(&result.0).into_bytes()),
+            Form::html(|result| report::html::comparisons(std::slice::from_ref(&result.0)).into_bytes()),
             Form::new("csv", "Write each run as a row of CSV to FILE", |result| {
                 compare::commands_csv(&result.0).into_bytes()
             }),

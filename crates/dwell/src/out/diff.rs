@@ -1,6 +1,6 @@
 //! Comparisons of kept results, as results.
 
-use super::render::{Form, Render};
+use super::render::{Form, IN_A_PAGE, Render};
 use model::Ladder;
 use model::compare::ladder::LadderComparison;
 use model::compare::runs::RunComparison;
@@ -25,6 +25,7 @@ impl Render for LadderDiffResult {
     fn forms() -> &'static [Form<Self>] {
         const FORMS: &[Form<LadderDiffResult>] = &[
             Form::json(|result| report::json(&result.diff).into_bytes()),
+            Form::html(|result| html(result, &report::json(&result.diff))),
             Form::svg(|result| report::ladder::svg(&result.b, &result.a).into_bytes()),
             Form::png(|result| report::ladder::png(&result.b, &result.a)),
         ];
@@ -44,6 +45,7 @@ impl Render for WakeDiffResult {
     fn forms() -> &'static [Form<Self>] {
         const FORMS: &[Form<WakeDiffResult>] = &[
             Form::json(|result| report::json(&result.0).into_bytes()),
+            Form::html(|result| html(result, &report::json(&result.0))),
             Form::svg(|result| report::compare::wakes_svg(&result.0).into_bytes()),
             Form::png(|result| report::compare::wakes_png(&result.0)),
         ];
@@ -61,7 +63,10 @@ impl Render for RunDiffResult {
     }
 
     fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<RunDiffResult>] = &[Form::json(|result| report::json(&result.0).into_bytes())];
+        const FORMS: &[Form<RunDiffResult>] = &[
+            Form::json(|result| report::json(&result.0).into_bytes()),
+            Form::html(|result| html(result, &report::json(&result.0))),
+        ];
         FORMS
     }
 }
@@ -76,9 +81,17 @@ impl Render for SittingsResult {
     }
 
     fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<SittingsResult>] = &[Form::json(|result| report::json(&result.0).into_bytes())];
+        const FORMS: &[Form<SittingsResult>] = &[
+            Form::json(|result| report::json(&result.0).into_bytes()),
+            Form::html(|result| html(result, &report::json(&result.0))),
+        ];
         FORMS
     }
+}
+
+/// A page with the text for a terminal.
+fn html<R: Render>(result: &R, json: &str) -> Vec<u8> {
+    report::html::plain_with("diff", "dwell diff", &result.page(IN_A_PAGE), json).into_bytes()
 }
 
 #[cfg(test)]

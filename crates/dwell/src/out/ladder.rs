@@ -25,6 +25,10 @@ impl Render for LadderResult {
     fn forms() -> &'static [Form<Self>] {
         const FORMS: &[Form<LadderResult>] = &[
             Form::json(|result| report::json(&result.ladder).into_bytes()),
+            Form::html(|result| {
+                let ladder = (result.ladder.clone(), result.others.clone());
+                report::html::ladders(&[ladder]).into_bytes()
+            }),
             Form::svg(|result| pages::svg(&result.ladder, &result.others).into_bytes()),
             Form::png(|result| pages::png(&result.ladder, &result.others)),
         ];

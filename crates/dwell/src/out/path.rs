@@ -57,13 +57,13 @@ pub(super) fn distinct<'a>(
 
 /// Checks that a file whose name says what is in it gets that: `--png x.svg` is a slip.
 pub(super) fn is_of_form(form: &str, output: &OutputPath) -> anyhow::Result<()> {
-    const TOLD: [&str; 6] = ["json", "svg", "png", "csv", "dwell", "xml"];
+    const TOLD: [&str; 7] = ["json", "svg", "png", "csv", "dwell", "xml", "html"];
     let extension = output.path().and_then(Path::extension).and_then(|extension| extension.to_str());
     let told = extension.filter(|extension| TOLD.contains(extension));
     let own = match form {
         "json" | "firefox" | "speedscope" | "hyperfine" => "json",
         "junit" => "xml",
-        "svg" | "png" | "csv" => form,
+        "svg" | "png" | "csv" | "html" => form,
         _ => return Ok(()),
     };
     match told {

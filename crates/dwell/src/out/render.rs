@@ -16,6 +16,9 @@ pub(crate) trait Render: Sized + 'static {
     fn forms() -> &'static [Form<Self>];
 }
 
+/// The look of a text in a page of HTML.
+pub(super) const IN_A_PAGE: Look = Look { width: 100, colour: false, unicode: true };
+
 /// A form of a result other than the page.
 pub(crate) struct Form<R: 'static> {
     /// The name of its option: `json`.
@@ -34,6 +37,13 @@ impl<R> Form<R> {
     pub(crate) const fn json(write: fn(&R) -> Vec<u8>) -> Self {
         let help = "Write the result as JSON to FILE (`-`: standard output)";
         Self { whole: true, ..Self::new("json", help, write) }
+    }
+
+    /// A page for a browser.
+    pub(crate) const fn html(write: fn(&R) -> Vec<u8>) -> Self {
+        let help =
+            "Write the result as a page of HTML to FILE, for a browser: one file, which needs no network";
+        Self { whole: true, ..Self::new("html", help, write) }
     }
 
     /// A picture, as SVG.

@@ -6,6 +6,7 @@ use clap::Args;
 use model::{Analysis, Diagnosis, Header, Probed, Run, Seen};
 use observe::Sources;
 use report::Look;
+use report::html::RunPage;
 use report::profile::{self, FlameOptions, FoldedOptions, FoldedTime, ProfileMetadata, SourceOptions};
 
 /// The heading of the options that are about code.
@@ -63,6 +64,12 @@ impl RunResult {
         report::tell(&mut self.analysis.run, &self.diagnosis);
     }
 
+    /// All of it, for a page.
+    pub(crate) fn whole(&self) -> RunPage<'_> {
+        let Analysis { run, profile, .. } = &self.analysis;
+        RunPage { run, diagnosis: &self.diagnosis, profile: Some(profile), kept: None }
+    }
+
     fn metadata(&self) -> ProfileMetadata<'_> {
         ProfileMetadata::of(&self.analysis.run, self.header.started_at_unix_s)
     }
@@ -80,6 +87,7 @@ impl Render for RunResult {
     fn forms() -> &'static [Form<Self>] {
         const FORMS: &[Form<RunResult>] = &[
             Form::json(|result| report::json(&result.analysis.run).into_bytes()),
+            Form::html(|result| report::html::runs(&[result.whole()]).into_bytes()),
             Form::new(
                 "folded",
                 "Write folded stacks, in nanoseconds, to FILE (for flamegraph.pl, inferno, speedscope)",

@@ -1,7 +1,7 @@
 //! A measurement of latency, and a sheet of them, as results.
 
 use super::path::Paths;
-use super::render::{Form, Render};
+use super::render::{Form, IN_A_PAGE, Render};
 use anyhow::bail;
 use model::wake::Wakeups;
 use model::wake::sheet::Sheet;
@@ -29,6 +29,7 @@ impl Render for WakeResult {
     fn forms() -> &'static [Form<Self>] {
         const FORMS: &[Form<WakeResult>] = &[
             Form::json(|result| report::json(&result.0).into_bytes()),
+            Form::html(|result| report::html::wakes(std::slice::from_ref(&result.0)).into_bytes()),
             Form::svg(|result| pages::svg(&result.0).into_bytes()),
             Form::png(|result| pages::png(&result.0)),
             Form::new(JUNIT, JUNIT_HELP, |result| pages::junit(&result.0).into_bytes()),
@@ -52,6 +53,10 @@ impl Render for SheetResult {
     fn forms() -> &'static [Form<Self>] {
         const FORMS: &[Form<SheetResult>] = &[
             Form::json(|result| report::json(&result.sheet).into_bytes()),
+            Form::html(|result| {
+                report::html::plain("sheet", "dwell wake --sheet", &result.page(IN_A_PAGE), &result.sheet)
+                    .into_bytes()
+            }),
             Form::svg(|result| pages::sheet_svg(&result.sheet).into_bytes()),
             Form::png(|result| pages::sheet_png(&result.sheet)),
             Form::new(JUNIT, JUNIT_HELP, |result| pages::sheet_junit(&result.sheet).into_bytes()),

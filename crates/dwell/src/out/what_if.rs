@@ -1,6 +1,6 @@
 //! A replay with edits as a result.
 
-use super::render::{Form, Render};
+use super::render::{Form, IN_A_PAGE, Render};
 use model::WhatIf;
 use report::Look;
 
@@ -14,7 +14,13 @@ impl Render for WhatIfResult {
     }
 
     fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<WhatIfResult>] = &[Form::json(|result| report::json(&result.0).into_bytes())];
+        const FORMS: &[Form<WhatIfResult>] = &[
+            Form::json(|result| report::json(&result.0).into_bytes()),
+            Form::html(|result| {
+                report::html::plain("what-if", "dwell show --what-if", &result.page(IN_A_PAGE), &result.0)
+                    .into_bytes()
+            }),
+        ];
         FORMS
     }
 }

@@ -9,6 +9,7 @@ mod attach_degraded;
 mod bad_luck;
 mod bounded;
 mod bounds;
+mod browser;
 mod causes_cpu;
 mod causes_files;
 mod causes_memory;

@@ -8,6 +8,7 @@ mod hyperfine;
 mod markdown;
 mod notes;
 mod percentiles;
+pub(crate) mod picture;
 mod strips;
 mod table;
 mod verdict;
@@ -19,6 +20,27 @@ pub use figures::letters;
 pub use hyperfine::hyperfine;
 pub use markdown::markdown;
 use model::compare::commands::Comparison;
+
+/// The parts of the page for a document: sentences and tables, not laid out.
+pub(crate) struct Parts {
+    pub(crate) verdict: Vec<Line>,
+    pub(crate) tables: Vec<Line>,
+    pub(crate) why: Vec<Vec<Line>>,
+    pub(crate) notes: Vec<Line>,
+}
+
+/// The parts.
+pub(crate) fn parts(comparison: &Comparison) -> Parts {
+    let look = Look::DOCUMENT;
+    let mut tables = table::lines(comparison, look);
+    tables.extend(percentiles::lines(comparison, look));
+    Parts {
+        verdict: verdict::lines(comparison, look),
+        tables,
+        why: notes::why(comparison, look).into_iter().collect(),
+        notes: notes::lines(comparison, look),
+    }
+}
 
 /// The page, with a newline after each line.
 pub fn terminal(comparison: &Comparison, look: Look) -> String {

@@ -3,7 +3,7 @@
 use super::figures::{latency, range};
 use crate::Look;
 use crate::clean::width;
-use crate::paint::{GAP, Ink, Line, paragraphs};
+use crate::paint::{GAP, Grid, Ink, Line, paragraphs};
 use model::ladder::beside::{Reference, ReferenceFigure};
 use model::ladder::{Ladder, MedianInterval};
 
@@ -93,6 +93,28 @@ pub(super) fn tables(ladder: &Ladder, others: &[&Reference], look: Look) -> Vec<
         std::iter::once(header.cut()).chain(rungs_of(machines).iter().map(row)).collect()
     };
     machines.chunks(fit).map(table).collect()
+}
+
+/// The same for a document: one table.
+pub(super) fn grid(ladder: &Ladder, others: &[&Reference], look: Look) -> Option<Grid> {
+    let machines: Vec<&Reference> = others.iter().copied().filter(|other| !other.textbook).collect();
+    if machines.is_empty() {
+        return None;
+    }
+    let mut heads = vec![(String::new(), false), ("this machine".to_owned(), true)];
+    heads.extend(machines.iter().map(|other| (crate::clean(&other.name, true), true)));
+    let rows = ladder.rungs.iter().filter_map(|rung| {
+        let ns = rung.ns.value()?;
+        let found: Vec<_> = machines.iter().map(|other| figure(other, &rung.about.id)).collect();
+        found.iter().any(Option::is_some).then_some(())?;
+        let mut cells =
+            vec![(Ink::Bold, crate::clean(&rung.about.id, true)), (Ink::Plain, latency(ns.median))];
+        cells.extend(found.iter().map(|found| {
+            (Ink::Plain, found.map_or_else(|| look.dash().to_owned(), |found| text(found, look)))
+        }));
+        Some((cells, false))
+    });
+    Some(Grid { title: "beside".to_owned(), heads, rows: rows.collect() })
 }
 
 fn text(figure: &ReferenceFigure, look: Look) -> String {

@@ -28,18 +28,14 @@ pub(super) fn of(ladder: &Ladder, others: &[Reference]) -> Picture {
     let width = AXIS_X + DECADE * 10 + FIGURES + MARGIN;
     let mut picture = Picture::new(width);
     picture.head(ladder);
-    let rungs: Vec<_> = ladder.rungs.iter().filter(|rung| rung.ns.value().is_some()).collect();
-    if !rungs.is_empty() {
-        let shown = beside::shown(ladder, others);
-        picture.bars(&rungs, &shown);
-        picture.legend(&shown);
-    }
-    if let Seen::Value(curve) = &ladder.curve
-        && curve.points.len() > 1
-    {
-        picture.curve(curve);
-    }
-    picture.height += MARGIN;
+    picture.all(ladder, others);
+    picture
+}
+
+/// The same without its head.
+pub(super) fn plots(ladder: &Ladder, others: &[Reference]) -> Picture {
+    let mut picture = Picture::new(AXIS_X + DECADE * 10 + FIGURES + MARGIN);
+    picture.all(ladder, others);
     picture
 }
 
@@ -57,6 +53,21 @@ fn colour_of(at: usize, other: &Reference) -> u32 {
 }
 
 impl Picture {
+    fn all(&mut self, ladder: &Ladder, others: &[Reference]) {
+        let rungs: Vec<_> = ladder.rungs.iter().filter(|rung| rung.ns.value().is_some()).collect();
+        if !rungs.is_empty() {
+            let shown = beside::shown(ladder, others);
+            self.bars(&rungs, &shown);
+            self.legend(&shown);
+        }
+        if let Seen::Value(curve) = &ladder.curve
+            && curve.points.len() > 1
+        {
+            self.curve(curve);
+        }
+        self.height += MARGIN;
+    }
+
     fn head(&mut self, ladder: &Ladder) {
         let host = &ladder.host;
         let cpu = ladder.machine.cpu.value().map_or("unknown CPU", String::as_str);

@@ -4,6 +4,7 @@ use super::{apportion, words};
 use crate::Look;
 use crate::clean::width;
 use crate::paint::{Ink, Line, mark};
+use crate::table::{Table, figure, text};
 use crate::units::{duration, share, share_range};
 use model::account::{AccountPart, Basis};
 use model::{Run, State};
@@ -53,6 +54,28 @@ fn bar(parts: &[&AccountPart], run: &Run, look: Look) -> Line {
         line = line.add(on, &fill.repeat(filled - before));
     }
     line
+}
+
+/// The parts as a table, longest first.
+pub(super) fn table(run: &Run, order: &[State], look: Look) -> Vec<Line> {
+    let columns =
+        vec![text("", 8, 0), figure("share", 0), figure("time", 0), text(look.head("interval"), 8, 0)];
+    let mut table = Table::new(look, "state", columns);
+    for part in order.iter().filter_map(|state| run.account.iter().find(|part| part.state == *state)) {
+        let interval = share_range(part.lo_ns, part.hi_ns, run.whole_ns(), look.dash());
+        let known = match part.basis {
+            Basis::Sampled => format!("{interval}, sampled"),
+            Basis::Measured => "measured".to_owned(),
+            Basis::Derived => "derived".to_owned(),
+        };
+        table.row(vec![
+            (Ink::Of(part.state), words::state(part.state).to_owned()),
+            (Ink::Plain, share(part.ns, run.whole_ns())),
+            (Ink::Plain, duration(part.ns)),
+            (Ink::Dim, known),
+        ]);
+    }
+    table.lines()
 }
 
 /// `K kernel 1.61 s 69 %`; sampled figures have their interval. Parts below 0.5 % are only named.

@@ -79,7 +79,7 @@ fn cut(mut lines: Vec<Line>, look: Look) -> Vec<Line> {
 const SENTENCE_LINES: usize = 4;
 
 /// Where causes were looked for and none is there. An idle program has nothing to change.
-fn nothing(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
+pub(super) fn nothing(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
     if diagnosis.ruled_out.is_empty() || run.bound.class == Class::Idle {
         return Vec::new();
     }
@@ -157,26 +157,83 @@ pub(crate) fn all(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     for (at, finding) in diagnosis.findings.iter().enumerate() {
         let mut lines = one(at + 1, finding, run, look);
         lines.extend(probed(at, diagnosis, look));
-        let has = share_range(finding.share_ns.lo, finding.share_ns.hi, run.whole_ns(), look.dash());
-        lines.extend(paragraph("has", &format!("{has} of the account"), look));
-        let rows = [("seen", &finding.evidence), ("assumed", &finding.assumes), ("next", &finding.verify)];
-        for (head, sentence) in rows.iter().flat_map(|(head, rows)| rows.iter().map(move |row| (*head, row)))
-        {
-            lines.extend(paragraph(head, &text(sentence, look), look));
+        for (head, text) in rests_on(at, finding, run, diagnosis, look) {
+            lines.extend(paragraph(head, &text, look));
         }
-        if let Some((of, Seen::Value(probed))) = &diagnosis.probed
-            && *of == at
-        {
-            lines.extend(paragraph("unseen", probe::cannot_say(probed.probe), look));
-        }
-        lines.extend(paragraph("next", &format!("dwell explain {}", finding.cause.id), look));
         parts.push(lines);
     }
-    let ruled_out = diagnosis.ruled_out.iter().map(|(cause, why)| (cause.id, text(why, look)));
-    parts.push(list("looked for and not found", ruled_out, look));
-    let unseen = diagnosis.unavailable.iter().map(|(cause, why)| (cause.id, why.clone()));
-    parts.push(list("could not be looked for", unseen, look));
+    parts.extend(others(diagnosis, look).map(|(head, rows)| list(head, rows, look)));
     joined(&parts)
+}
+
+/// What a finding rests on, with a word before each sentence.
+fn rests_on(
+    at: usize,
+    finding: &Finding,
+    run: &Run,
+    diagnosis: &Diagnosis,
+    look: Look,
+) -> Vec<(&'static str, String)> {
+    let has = share_range(finding.share_ns.lo, finding.share_ns.hi, run.whole_ns(), look.dash());
+    let mut rows = vec![("has", format!("{has} of the account"))];
+    let told = [("seen", &finding.evidence), ("assumed", &finding.assumes), ("next", &finding.verify)];
+    for (head, sentences) in told {
+        rows.extend(sentences.iter().map(|sentence| (head, text(sentence, look))));
+    }
+    if let Some((of, Seen::Value(probed))) = &diagnosis.probed
+        && *of == at
+    {
+        rows.push(("unseen", probe::cannot_say(probed.probe).to_owned()));
+    }
+    rows.push(("next", format!("dwell explain {}", finding.cause.id)));
+    rows
+}
+
+/// A heading, and causes with a sentence each.
+type Causes = (&'static str, Vec<(&'static str, String)>);
+
+/// The causes that are not there, and those that could not be looked for.
+pub(super) fn others(diagnosis: &Diagnosis, look: Look) -> [Causes; 2] {
+    let ruled_out = diagnosis.ruled_out.iter().map(|(cause, why)| (cause.id, text(why, look)));
+    let unseen = diagnosis.unavailable.iter().map(|(cause, why)| (cause.id, why.clone()));
+    [("looked for and not found", ruled_out.collect()), ("could not be looked for", unseen.collect())]
+}
+
+/// A finding for a document. Its texts are untrusted.
+pub(crate) struct Told {
+    pub(crate) what: String,
+    pub(crate) change: String,
+    pub(crate) saves: String,
+    /// The saving as parts of the whole, where that is what it is of.
+    pub(crate) part: Option<(f64, f64)>,
+    pub(crate) cause: &'static str,
+    /// Causes that are consequences of it.
+    pub(crate) explains: Vec<&'static str>,
+    pub(crate) rests_on: Vec<(&'static str, String)>,
+    /// What a probe gave.
+    pub(crate) probed: Vec<Line>,
+}
+
+/// All findings.
+pub(super) fn told(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Told> {
+    let one = |(at, finding): (usize, &Finding)| Told {
+        what: text(&finding.what, look),
+        change: text(&finding.change, look),
+        saves: saves(finding, run, look),
+        part: part_of(finding, run),
+        cause: finding.cause.id,
+        explains: finding.explains.iter().map(|cause| cause.id).collect(),
+        rests_on: rests_on(at, finding, run, diagnosis, look),
+        probed: probed(at, diagnosis, look),
+    };
+    diagnosis.findings.iter().enumerate().map(one).collect()
+}
+
+fn part_of(finding: &Finding, run: &Run) -> Option<(f64, f64)> {
+    let saving = finding.saving.value()?;
+    let whole = run.whole_ns().max(1) as f64;
+    let of_whole = saving.of == SavedTime::Wall || run.window.is_some();
+    of_whole.then_some((saving.ns.lo as f64 / whole, saving.ns.hi as f64 / whole))
 }
 
 fn paragraph(head: &str, text: &str, look: Look) -> Vec<Line> {
@@ -184,8 +241,8 @@ fn paragraph(head: &str, text: &str, look: Look) -> Vec<Line> {
     line.add(Ink::Plain, text).wrap(INDENT + 9)
 }
 
-fn list(head: &str, rows: impl Iterator<Item = (&'static str, String)>, look: Look) -> Vec<Line> {
-    let rows = rows.flat_map(|(id, why)| {
+fn list(head: &str, rows: Vec<(&'static str, String)>, look: Look) -> Vec<Line> {
+    let rows = rows.into_iter().flat_map(|(id, why)| {
         Line::new(look).add(Ink::Plain, &format!("  {id}")).pad_to(24).add(Ink::Plain, &why).wrap(24)
     });
     let rows: Vec<Line> = rows.collect();

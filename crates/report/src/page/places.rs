@@ -44,15 +44,18 @@ pub(super) fn table(run: &Run, look: Look) -> Vec<Line> {
     // At least one place, whatever its size: all may be small.
     let matters = |place: &Place| u128::from(place.ns) * 200 >= u128::from(run.whole_ns());
     let mut shown = places.iter().take_while(|place| matters(place)).count().clamp(1, ROWS);
+    if look.is_document() {
+        shown = places.len().min(look.rows(ROWS));
+    }
     if places.len() == shown + 1 {
         shown += 1;
     }
     let columns = vec![
         text("", 10, 0),
-        text("", 11, 0),
-        text("", 12, 0),
+        text(look.head("state"), 11, 0),
+        text(look.head("reason"), 12, 0),
         figure("share", 0),
-        text("", 10, 2),
+        text(look.head("part"), 10, 2),
         figure("time", 0),
         figure("count", 1),
     ];

@@ -20,8 +20,13 @@ pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
     if queued_ns < WORTH_NS_MIN.max(run.whole_ns() / WORTH) {
         return Vec::new();
     }
-    let columns =
-        vec![text("", 14, 0), figure("PID", 1), text("", 8, 2), figure("time", 0), figure("share", 0)];
+    let columns = vec![
+        text("", 14, 0),
+        figure("PID", 1),
+        text(look.head("whose"), 8, 2),
+        figure("time", 0),
+        figure("share", 0),
+    ];
     let mut table = Table::new(look, "waiting for a CPU behind", columns);
     let shown = rows_shown(all.rows.len(), rows);
     let share = |ns: Ns| share_of_one(ns as f64 / all.total_ns.max(1) as f64);

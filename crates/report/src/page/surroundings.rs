@@ -22,12 +22,12 @@ const SPARK: std::ops::RangeInclusive<usize> = 16..=40;
 const LABEL_MAX: usize = 20;
 
 /// One line, before its layout.
-struct MetricRow {
-    label: String,
+pub(crate) struct MetricRow {
+    pub(crate) label: String,
     /// 0 to 1, over time.
-    spark: Vec<f64>,
+    pub(crate) spark: Vec<f64>,
     /// Figures, the most important first: the last are left out where the page is narrow.
-    said: Vec<String>,
+    pub(crate) said: Vec<String>,
 }
 
 pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
@@ -44,6 +44,21 @@ pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
         lines.extend(sentence(verdict, look).wrap(2));
     }
     lines
+}
+
+/// All devices, the first few of each kind, and the sentences.
+pub(super) fn whole(run: &Run, diagnosis: &Diagnosis, look: Look) -> (Vec<MetricRow>, Vec<Line>) {
+    let mut said = limits::lines(run, &diagnosis.limits, look);
+    let Some(series) = run.series.value() else { return (Vec::new(), said) };
+    said.extend(series.verdicts.iter().flat_map(|verdict| sentence(verdict, look).wrap(2)));
+    let many = |len: Option<usize>, of: fn(usize) -> Metric| (0..len.unwrap_or(0)).map(of);
+    let metrics: Vec<Metric> = many(series.cpu.value().map(Vec::len), Metric::Cpu)
+        .chain(many(series.disks.value().map(Vec::len), Metric::Disk))
+        .chain(many(series.links.value().map(Vec::len), Metric::Link))
+        .chain(many(series.nfs.value().map(Vec::len), Metric::Nfs))
+        .chain(many(series.memory.value().map(Vec::len), Metric::Memory))
+        .collect();
+    (rows(series, &metrics), said)
 }
 
 fn laid_out(rows: &[MetricRow], look: Look) -> Vec<Line> {

@@ -80,7 +80,7 @@ pub(super) fn table(run: &Run, look: Look, rows_max: usize) -> Vec<Line> {
     if active.iter().map(|(thread, _)| thread.threads()).sum::<u64>() < 2 {
         return Vec::new();
     }
-    let rows = rows(&active);
+    let rows = rows(&active, look.rows(APART));
     // Empty columns are left out. A window has no path to an end: a thread's time on it is its
     // life.
     let figures: Vec<&Figure> = FIGURES
@@ -184,9 +184,9 @@ fn row_of<'a>((thread, path_ns): &OnPath<'a>) -> ThreadRow<'a> {
 }
 
 /// The rows, most time on the path first, then most CPU time.
-fn rows<'a>(active: &[OnPath<'a>]) -> Vec<ThreadRow<'a>> {
+fn rows<'a>(active: &[OnPath<'a>], apart: usize) -> Vec<ThreadRow<'a>> {
     let each = active.iter().map(row_of);
-    let mut rows: Vec<ThreadRow> = if active.len() <= APART {
+    let mut rows: Vec<ThreadRow> = if active.len() <= apart {
         each.collect()
     } else {
         let mut by_name = BTreeMap::<&str, ThreadRow>::new();

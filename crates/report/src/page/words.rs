@@ -64,7 +64,7 @@ pub(crate) fn io_label(resource: State) -> &'static str {
 }
 
 /// A thread among others of its name.
-pub(super) fn thread(name: &str, tid: Tid) -> String {
+pub(crate) fn thread(name: &str, tid: Tid) -> String {
     format!("{name} {tid}")
 }
 

@@ -91,7 +91,7 @@ pub fn flame(profile: &Profile, options: &FlameOptions) -> String {
 
 /// Threads that waited for 95 % of their time, while others were busy for at least half as long.
 /// Waiting for a disk is not idle.
-fn idle_threads(profile: &Profile) -> Vec<u32> {
+pub(super) fn idle_threads(profile: &Profile) -> Vec<u32> {
     let mut times = vec![Time::default(); profile.threads.len()];
     for weight in &profile.weights {
         if let Some(time) = times.get_mut(weight.thread as usize) {

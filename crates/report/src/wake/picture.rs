@@ -16,15 +16,27 @@ pub(crate) fn of(wakeups: &Wakeups) -> Picture {
         head::sentences(wakeups, PLAIN).iter().map(crate::paint::Line::render).collect();
     lines.push(format!("load: {}", words::loads_short(&wakeups.settings.asked.loads)));
     write_head(&mut picture, &lines);
+    draw_all(&mut picture, wakeups);
+    plots::caveats(&mut picture, &wakeups.limits);
+    picture.height += MARGIN;
+    picture
+}
+
+/// The plots alone.
+pub(crate) fn plots(wakeups: &Wakeups) -> Picture {
+    let mut picture = Picture::new(PAPER);
+    draw_all(&mut picture, wakeups);
+    picture.height += MARGIN;
+    picture
+}
+
+fn draw_all(picture: &mut Picture, wakeups: &Wakeups) {
     let series: Vec<Series<'_>> = wakeups.threads.iter().map(|wakes| series(wakes, wakeups)).collect();
     let info = PlotInfo {
         cycle: words::cycles(wakeups.settings.asked.mode),
         deadline_ns: wakeups.settings.asked.deadline.map(|deadline| deadline.deadline_ns),
     };
-    draw(&mut picture, &series, &info);
-    plots::caveats(&mut picture, &wakeups.limits);
-    picture.height += MARGIN;
-    picture
+    draw(picture, &series, &info);
 }
 
 fn series<'a>(wakes: &'a Wakes, wakeups: &Wakeups) -> Series<'a> {

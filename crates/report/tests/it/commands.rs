@@ -210,7 +210,7 @@ fn samples() -> Vec<(&'static str, Comparison)> {
     all
 }
 
-fn sample(name: &str) -> Comparison {
+pub(crate) fn sample(name: &str) -> Comparison {
     samples().into_iter().find(|(of, _)| *of == name).expect(name).1
 }
 

@@ -31,7 +31,7 @@ fn kept() -> Ladder {
 
 /// The same with what a hostile host could put into it, with figures at both ends of the axis, and
 /// with holes.
-fn odd() -> Ladder {
+pub(crate) fn odd() -> Ladder {
     let mut ladder = kept();
     let hostile = "a\x1b[2J\u{202e}b\nc".to_owned();
     ladder.host.name = hostile.clone();
@@ -79,7 +79,7 @@ fn samples() -> [(&'static str, Ladder); 3] {
 }
 
 /// What a ladder is shown beside by default.
-fn textbook() -> Reference {
+pub(crate) fn textbook() -> Reference {
     beside_of("textbook", true, &[("l1", 0.5, 0.5), ("dram", 100.0, 100.0), ("fsync", 3e5, 3e5)])
 }
 
@@ -102,7 +102,7 @@ fn others() -> Vec<Reference> {
 }
 
 /// Machines, with a hostile one and one that has no rung of the page.
-fn machines() -> Vec<Reference> {
+pub(crate) fn machines() -> Vec<Reference> {
     let figures =
         [("l1", 1.08, 1.08), ("l3", 13.0, 21.0), ("dram", 110.0, 110.0), ("core-to-core", 28.0, 182.0)];
     vec![

@@ -1,0 +1,178 @@
+//! `dwell report`: kept results as a page for a browser.
+
+use super::results;
+use super::show::{self, Kept};
+use super::show_result;
+use crate::cli::{ReportArgs, ShowArgs};
+use crate::exit;
+use crate::keep::Keeper;
+use crate::look::LookArgs;
+use crate::out::{OutputPath, Outputs, Page, PageResult, Paths};
+use anyhow::bail;
+use model::compare::commands::SCHEMA_COMPARE;
+use model::lab::{LabScore, SCHEMA_SCORE};
+use model::ladder::beside::Reference;
+use model::ladder::{Ladder, SCHEMA_LADDER};
+use model::run::{SCHEMA_ATTACH, SCHEMA_RUN};
+use model::wake::{SCHEMA_WAKE, Wakeups};
+use model::{Analysis, Diagnosis, Run};
+use report::Look;
+use report::html::{self, RunPage};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// Writes the page; returns the exit status.
+pub(crate) fn report(args: &ReportArgs, keeper: &Keeper) -> anyhow::Result<u8> {
+    write(&args.files, &args.output, keeper)
+}
+
+/// `dwell show`, and the page for a browser of a result that it shows.
+pub(crate) fn show(args: ShowArgs, keeper: &Keeper) -> anyhow::Result<u8> {
+    let path = args.recording.clone();
+    let html = match args.page.forms.get("html").cloned() {
+        Some(html) if show::recording(&path, keeper)?.is_none() => Some(html),
+        _ => None,
+    };
+    match (show::show(args, keeper)?, html) {
+        (0, Some(html)) => write(&[path], &html, keeper),
+        (status, _) => Ok(status),
+    }
+}
+
+/// Writes the page of these files.
+fn write(files: &[PathBuf], output: &OutputPath, keeper: &Keeper) -> anyhow::Result<u8> {
+    let read: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
+    let outputs = Outputs::open(&Paths::new(), Page::To(output), None, &read)?;
+    let mut kept = Vec::new();
+    for path in files {
+        kept.extend(open(path, keeper)?);
+    }
+    let outcome = outputs.write(&PageResult(page(&kept)?), &LookArgs::default());
+    Ok(if outcome.complain() { exit::DWELL_FAILED } else { 0 })
+}
+
+/// A result with where it is from.
+struct Opened<'a> {
+    path: &'a Path,
+    schema: String,
+    content: Content,
+}
+
+enum Content {
+    /// A run; where it is from JSON, without stacks, as it was there.
+    Run {
+        analysis: Box<Analysis>,
+        diagnosis: Box<Diagnosis>,
+        kept: Option<Box<Run>>,
+    },
+    Json(Value),
+}
+
+fn open<'a>(path: &'a Path, keeper: &Keeper) -> anyhow::Result<Vec<Opened<'a>>> {
+    if let Some(reader) = show::recording(path, keeper)? {
+        let Kept { header, mut analysis, .. } = show::analysed(reader, path)?;
+        let diagnosis = analyse::diagnose(header.tier, &analysis);
+        report::tell(&mut analysis.run, &diagnosis);
+        let schema = analysis.run.promise().to_owned();
+        let content =
+            Content::Run { analysis: Box::new(analysis), diagnosis: Box::new(diagnosis), kept: None };
+        return Ok(vec![Opened { path, schema, content }]);
+    }
+    let opened = |(schema, value): (String, Value)| {
+        let content = match schema.as_str() {
+            SCHEMA_RUN | SCHEMA_ATTACH => {
+                let run = results::run(path, value)?;
+                let kept = Some(Box::new(run.clone()));
+                let (analysis, diagnosis) = show_result::judged(run);
+                Content::Run { analysis: Box::new(analysis), diagnosis: Box::new(diagnosis), kept }
+            }
+            _ => Content::Json(value),
+        };
+        Ok(Opened { path, schema, content })
+    };
+    results::all(path, keeper)?.into_iter().map(opened).collect()
+}
+
+/// The page of results of one kind.
+fn page(kept: &[Opened<'_>]) -> anyhow::Result<String> {
+    let runs: Vec<RunPage<'_>> = kept.iter().filter_map(run).collect();
+    if runs.len() == kept.len() {
+        return Ok(html::runs(&runs));
+    }
+    let first = &kept[0];
+    if let Some(other) = kept.iter().find(|other| other.schema != first.schema) {
+        bail!(
+            "{:?} is a {:?} and {:?} a {:?}: they have no common page\ntry: results of one kind",
+            first.path,
+            first.schema,
+            other.path,
+            other.schema
+        );
+    }
+    let json: Vec<(&Path, &Value)> = kept
+        .iter()
+        .filter_map(|one| match &one.content {
+            Content::Json(value) => Some((one.path, value)),
+            Content::Run { .. } => None,
+        })
+        .collect();
+    of_kind(&first.schema, &json)
+}
+
+fn run<'a>(kept: &'a Opened<'_>) -> Option<RunPage<'a>> {
+    match &kept.content {
+        Content::Run { analysis, diagnosis, kept } => Some(RunPage {
+            run: &analysis.run,
+            diagnosis,
+            profile: kept.is_none().then_some(&analysis.profile),
+            kept: kept.as_deref(),
+        }),
+        Content::Json(_) => None,
+    }
+}
+
+fn of_kind(schema: &str, kept: &[(&Path, &Value)]) -> anyhow::Result<String> {
+    fn all<T>(
+        kept: &[(&Path, &Value)],
+        read: impl Fn(&Path, Value) -> anyhow::Result<T>,
+    ) -> anyhow::Result<Vec<T>> {
+        kept.iter().map(|(path, value)| read(path, (*value).clone())).collect()
+    }
+    Ok(match schema {
+        SCHEMA_COMPARE => html::comparisons(&all(kept, results::comparison)?),
+        SCHEMA_LADDER => {
+            let ladders = all(kept, results::ladder)?;
+            let beside = |(at, (path, ladder)): (usize, (&Path, &Ladder))| {
+                let marked = analyse::ladder::beside::ladder(&path.display().to_string(), ladder);
+                (at, marked)
+            };
+            let paths = kept.iter().map(|(path, _)| *path);
+            let marked: Vec<(usize, Reference)> = paths.zip(&ladders).enumerate().map(beside).collect();
+            let others = |own: usize| -> Vec<Reference> {
+                let others = marked.iter().filter(|(at, _)| *at != own).map(|(_, other)| other.clone());
+                others.chain((marked.len() == 1).then(analyse::ladder::beside::textbook)).collect()
+            };
+            let with_others: Vec<_> =
+                ladders.iter().enumerate().map(|(at, ladder)| (ladder.clone(), others(at))).collect();
+            html::ladders(&with_others)
+        }
+        SCHEMA_WAKE => {
+            let read = |path: &Path, value| results::valid::<Wakeups>(path, serde_json::from_value(value));
+            html::wakes(&all(kept, read)?)
+        }
+        SCHEMA_SCORE => {
+            let read = |path: &Path, value| results::valid::<LabScore>(path, serde_json::from_value(value));
+            html::scores(&all(kept, read)?)
+        }
+        _ => {
+            let [(path, value)] = kept else {
+                bail!("results of {schema:?} have no page side by side\ntry: one file")
+            };
+            let text = show_result::page(path, schema, (*value).clone(), false, IN_A_PAGE)?;
+            html::plain("other", schema, &text, *value)
+        }
+    })
+}
+
+/// The look of a text in a page.
+const IN_A_PAGE: Look = Look { width: 100, colour: false, unicode: true };

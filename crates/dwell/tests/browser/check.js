@@ -1,0 +1,147 @@
+// Opens pages of dwell in a browser and checks what people do with them: `node check.js CHROMIUM
+// PAGES.json`, where the file has `[{"file": …, "kind": …, "says": …}]`. Prints what is wrong and
+// ends with status 1. No page may reach for anything outside its file.
+"use strict";
+const fs = require("fs");
+const { chromium } = require("playwright-core");
+const axe = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+
+const wrong = [];
+const expect = (held, what) => { if (!held) wrong.push(what); };
+
+async function open(context, page, seen) {
+  const tab = await context.newPage();
+  tab.on("console", (message) => { if (message.type() !== "debug") seen.push(`console: ${message.text()}`); });
+  tab.on("pageerror", (error) => seen.push(`error: ${error.message}`));
+  tab.on("dialog", (dialog) => { seen.push("a dialog"); dialog.dismiss(); });
+  tab.on("request", (request) => { if (request.url() !== `file://${page.file}`) seen.push(`request: ${request.url()}`); });
+  await tab.goto(`file://${page.file}`);
+  return tab;
+}
+
+async function accessible(tab, where) {
+  await tab.evaluate(axe);
+  const found = await tab.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
+  for (const one of found.violations) {
+    wrong.push(`${where}: ${one.id}: ${one.help}: ${one.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(" | ")}`);
+  }
+}
+
+// The page with its scripts: on a phone in the dark, and that of a run on a wide screen and on
+// paper as well.
+async function look(browser, page) {
+  const looks = [[360, "dark"], [1920, "light"]].slice(0, page.kind === "run" ? 2 : 1);
+  for (const [width, colorScheme] of looks) {
+    const where = `${page.kind} at ${width}, ${colorScheme}`;
+    const seen = [];
+    const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme, offline: true });
+    const tab = await open(context, page, seen);
+    const wide = await tab.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
+    expect(wide[0] <= wide[1], `${where}: ${wide[0]} pixels wide`);
+    expect((await tab.textContent("main")).includes(page.says), `${where}: does not say ${page.says}`);
+    expect(await tab.evaluate(() => window.hacked === undefined), `${where}: a name was executed`);
+    const paper = await tab.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const dark = paper.match(/\d+/g).every((channel) => Number(channel) < 60);
+    expect(dark === (colorScheme === "dark"), `${where}: the paper is ${paper}`);
+    await accessible(tab, where);
+    if (width === 1920) {
+      const pdf = await tab.pdf({ printBackground: true });
+      expect(pdf.length > 10000, `${where}: ${pdf.length} bytes of PDF`);
+    }
+    seen.forEach((one) => wrong.push(`${where}: ${one}`));
+    await context.close();
+  }
+}
+
+// Without scripts, text and tables are there.
+async function plain(browser, page) {
+  const context = await browser.newContext({ javaScriptEnabled: false, offline: true });
+  const tab = await open(context, page, []);
+  expect((await tab.locator("main").innerText()).includes(page.says), `${page.kind} without scripts: does not say ${page.says}`);
+  expect(await tab.locator("table.data tbody tr").first().isVisible(), `${page.kind} without scripts: no table`);
+  expect(await tab.locator(".tools:visible").count() === 0, `${page.kind} without scripts: tools without a use`);
+  await context.close();
+}
+
+// The page of a run, by keyboard alone but for one drag.
+async function use(browser, page) {
+  const seen = [];
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, offline: true });
+  const tab = await open(context, page, seen);
+  const press = async (selector, ...keys) => {
+    await tab.focus(selector);
+    for (const key of keys) await tab.keyboard.press(key);
+  };
+  // All that can be used is reached by Tab.
+  const reached = new Set();
+  for (let step = 0; step < 120; step++) {
+    await tab.keyboard.press("Tab");
+    reached.add(await tab.evaluate(() => document.activeElement.getAttribute("aria-label") || document.activeElement.textContent.slice(0, 40)));
+  }
+  for (const name of ["zoom in", "start of the stretch in milliseconds", "search the flame graph", "filter the table system calls"]) {
+    expect(reached.has(name), `Tab does not reach ${name}: ${[...reached].join(", ")}`);
+  }
+  // Tables sort, both ways, and filter.
+  const calls = 'div[aria-label="system calls"] table';
+  const column = async () => (await tab.locator(`${calls} tbody tr`).evaluateAll((rows) => rows.map((row) => row.cells[1].textContent))).map((text) => parseFloat(text.replace(/[~,]/g, "")));
+  await press(`${calls} thead th:nth-child(2) button`, "Enter");
+  const down = await column();
+  expect(down.every((one, at) => at === 0 || down[at - 1] >= one), `not sorted: ${down}`);
+  await press(`${calls} thead th:nth-child(2) button`, "Enter");
+  const up = await column();
+  expect(up.every((one, at) => at === 0 || up[at - 1] <= one), `not sorted the other way: ${up}`);
+  expect(await tab.getAttribute(`${calls} thead th:nth-child(2)`, "aria-sort") === "ascending", "the order is not said");
+  await tab.focus('input[aria-label="filter the table system calls"]');
+  await tab.keyboard.type("clone");
+  const left = await tab.locator(`${calls} tbody tr:visible`).allTextContents();
+  expect(left.length > 0 && left.every((row) => row.includes("clone")), `filtered: ${left}`);
+  // The axis zooms, and comes back.
+  const box = () => tab.getAttribute(".tall .plot", "viewBox");
+  const whole = await box();
+  await press('button[aria-label="zoom in"]', "Enter");
+  expect(await box() !== whole, "the axis does not zoom");
+  await press('button[aria-label="show the whole run"]', "Enter");
+  expect(await box() === whole, `the axis is ${await box()} and not ${whole} again`);
+  // A stretch restricts, by keyboard and by mouse.
+  const widths = () => tab.locator(".flames > svg > svg").evaluateAll((boxes) => boxes.map((one) => one.getAttribute("width")).join());
+  const before = await widths();
+  await tab.fill('input[aria-label="start of the stretch in milliseconds"]', "10");
+  await tab.fill('input[aria-label="end of the stretch in milliseconds"]', "20");
+  await tab.keyboard.press("Tab");
+  const said = await tab.textContent(".stretch");
+  expect(said.includes("10.0 ms to 20.0 ms") && said.includes("tables stay those of the whole run"), `stretch: ${said}`);
+  expect(await widths() !== before, "the flame graph is not of the stretch");
+  await press("text=clear", "Enter");
+  expect(await widths() === before, "the flame graph is not whole again");
+  const plot = await tab.locator(".tall .plot").boundingBox();
+  await tab.mouse.move(plot.x + plot.width * 0.25, plot.y + 20);
+  await tab.mouse.down();
+  await tab.mouse.move(plot.x + plot.width * 0.5, plot.y + 20);
+  await tab.mouse.up();
+  expect(await tab.locator(".stretch").isVisible(), "dragging chooses no stretch");
+  await accessible(tab, "a stretch");
+  // The flame graph is searched, walked and zoomed.
+  await tab.focus('input[aria-label="search the flame graph"]');
+  await tab.keyboard.type("py_");
+  expect(await tab.locator(".flames .found").count() > 0, "nothing is found");
+  await press(".flames > svg > svg:first-of-type", "ArrowDown", "Enter");
+  const wide = await tab.evaluate(() => document.activeElement.getAttribute("width"));
+  expect(parseFloat(wide) === 100, `the chosen box is ${wide} wide`);
+  await tab.keyboard.press("Escape");
+  seen.forEach((one) => wrong.push(`use: ${one}`));
+  await context.close();
+}
+
+(async () => {
+  const [executablePath, list] = process.argv.slice(2);
+  const pages = JSON.parse(fs.readFileSync(list, "utf8"));
+  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"], timeout: 60000 });
+  for (const page of pages) {
+    await look(browser, page);
+    await plain(browser, page);
+    if (page.kind === "run") await use(browser, page);
+  }
+  await browser.close();
+  wrong.forEach((one) => console.log(one));
+  process.exit(wrong.length > 0 ? 1 : 0);
+})().catch((error) => { console.log(error.stack); process.exit(1); });

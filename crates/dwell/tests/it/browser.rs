@@ -1,0 +1,165 @@
+//! Pages in a browser: Chromium opens them from the disk, without a network, and
+//! `tests/browser/check.js` does what people do with them, and runs axe-core over them.
+//!
+//! `cargo xtask test` installs the browser, and the driver and axe-core below `target/browser`.
+
+use crate::support::{dwell, fresh, scratch};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What a program may call itself, its functions, its files and its peers.
+const HOSTILE: &str =
+    "</script><script>window.hacked=1</script><img src=x onerror=\"window.hacked=1\">\u{202e}'";
+
+/// A directory of the repository.
+fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+/// A page of a kept result.
+fn page(of: &Path) -> PathBuf {
+    let page = fresh("page.html");
+    let output =
+        Command::new(dwell()).arg("report").arg(of).arg("-o").arg(&page).output().expect("dwell runs");
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    page
+}
+
+/// The result with all that a program names called so.
+fn renamed(path: &Path) -> PathBuf {
+    fn rename(value: &mut Value) {
+        const NAMES: [&str; 8] =
+            ["name", "process", "function", "file", "module", "remote", "local", "server"];
+        match value {
+            Value::Object(object) => {
+                for (key, value) in object.iter_mut() {
+                    match value {
+                        Value::String(text) if NAMES.contains(&key.as_str()) => HOSTILE.clone_into(text),
+                        Value::Array(words) if key == "command" => words.fill(json!(HOSTILE)),
+                        value => rename(value),
+                    }
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(rename),
+            _ => {}
+        }
+    }
+    let mut value = serde_json::from_slice(&fs::read(path).expect("a golden result")).expect("JSON");
+    rename(&mut value);
+    let renamed = fresh("renamed.json");
+    fs::write(&renamed, value.to_string()).expect("written");
+    renamed
+}
+
+/// Two commands that were compared: their page, as `--html` writes it.
+fn compared() -> PathBuf {
+    let page = fresh("compare.html");
+    let output = Command::new(dwell())
+        .args(["compare", "--pairs", "8", "--quiet", "true", "sleep 0.002", "--html"])
+        .arg(&page)
+        .output()
+        .expect("dwell runs");
+    assert!(output.status.success(), "{output:?}");
+    page
+}
+
+#[test]
+fn pages_are_read_searched_zoomed_and_sorted_and_run_nothing_of_a_program() {
+    let golden = repository("crates/golden/recordings");
+    let samples = repository("crates/report/tests/samples");
+    let pages = [
+        ("run", page(&golden.join("python-pipe.dwell")), "nothing dominates"),
+        ("hostile", page(&renamed(&golden.join("serial-requests.json"))), "onerror"),
+        ("compare", compared(), "by 8 pairs"),
+        ("wake", page(&samples.join("wakes/vm.json")), "maximum latency"),
+        ("ladder", page(&samples.join("ladders/vm.json")), "tlb-miss"),
+    ];
+    let pages: Vec<Value> = pages
+        .iter()
+        .map(|(kind, file, says)| {
+            let file = fs::canonicalize(file).expect("a page");
+            json!({"kind": kind, "file": file.to_str().expect("a plain path"), "says": says})
+        })
+        .collect();
+    let list = fresh("pages.json");
+    fs::write(&list, json!(pages).to_string()).expect("written");
+    let mut modules = scratch().ancestors().map(|above| above.join("browser/node_modules"));
+    let modules = modules.find(|path| path.exists()).expect("cargo xtask test installs the driver");
+    let output = Command::new("timeout")
+        .args(["-k", "5", "300", "node"])
+        .arg(repository("crates/dwell/tests/browser/check.js"))
+        .arg("/usr/bin/chromium")
+        .arg(&list)
+        .env("NODE_PATH", &modules)
+        .output()
+        .expect("node runs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}{errors}");
+}
+
+/// What dwell says and writes: its exit status, standard output and standard error.
+fn said(arguments: &[&Path]) -> (Option<i32>, String, String) {
+    let output = Command::new(dwell()).args(arguments).output().expect("dwell runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn a_page_gives_its_results_back() {
+    let golden = repository("crates/golden/recordings");
+    let json = golden.join("serial-requests.json");
+    let (show, report, out) = (Path::new("show"), Path::new("report"), Path::new("-o"));
+    let one = page(&json);
+    let (status, text, errors) = said(&[show, &one]);
+    assert_eq!((status, errors.as_str()), (Some(0), ""));
+    assert_eq!(text, said(&[show, &json]).1, "the page says what its JSON says");
+    let by_show = fresh("by-show.html");
+    assert_eq!(said(&[show, &json, Path::new("--html"), &by_show]).0, Some(0));
+    assert_eq!(fs::read_to_string(by_show).unwrap(), fs::read_to_string(&one).unwrap());
+    // A page of a page is the same page.
+    assert_eq!(said(&[report, &one]).1, fs::read_to_string(&one).unwrap());
+    // One of a recording has the JSON of that recording.
+    let of_recording = fs::read_to_string(page(&golden.join("serial-requests.dwell"))).unwrap();
+    let kept: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    let inside =
+        of_recording.split("class=\"result\">").nth(1).and_then(|rest| rest.split("</script>").next());
+    assert_eq!(serde_json::from_str::<Value>(inside.expect("a result")).unwrap()["path"], kept["path"]);
+    let both = fresh("both.html");
+    let (status, ..) = said(&[report, &json, &golden.join("mutex.json"), out, &both]);
+    assert_eq!(status, Some(0));
+    let (status, text, _) = said(&[show, &both]);
+    assert!(
+        status == Some(0) && text.contains("causes_net.py") && text.matches("wall ").count() >= 2,
+        "{text}"
+    );
+}
+
+#[test]
+fn what_has_no_page_is_said() {
+    let golden = repository("crates/golden/recordings");
+    let (report, out) = (Path::new("report"), Path::new("-o"));
+    let json = golden.join("serial-requests.json");
+    let page = page(&json);
+    let cut = fresh("cut.html");
+    fs::write(&cut, &fs::read(&page).unwrap()[..60_000]).unwrap();
+    let other = fresh("other.html");
+    fs::write(&other, "<!DOCTYPE html><title>another page</title>").unwrap();
+    let ladder = repository("crates/report/tests/samples/ladders/vm.json");
+    let target = fresh("target.html");
+    for (arguments, expected) in [
+        (vec![report, Path::new("/no/such/file")], "there is no such file"),
+        (vec![report, &cut], "a page without a result of dwell"),
+        (vec![report, &other], "a page without a result of dwell"),
+        (vec![report, &json, &ladder, out, &target], "they have no common page"),
+        (vec![report, &page, out, &page], "would be overwritten"),
+    ] {
+        let (status, text, errors) = said(&arguments);
+        assert!(status == Some(125) && errors.contains(expected), "{arguments:?}: {errors}");
+        assert_eq!(text, "", "{arguments:?}");
+    }
+    assert!(!target.exists(), "nothing is left half written");
+    assert!(fs::read(&page).unwrap().len() > 60_000, "the input is as it was");
+}

@@ -1,0 +1,100 @@
+//! A result as a page of HTML: one file that opens from a disk without a network, with the words
+//! and figures of the page for a terminal, pictures, and the JSON, which can be taken out again.
+//!
+//! [`document`] is the skeleton with its content policy; [`blocks`] makes HTML of the lines and
+//! tables of the pages for a terminal; one file a kind of result. All text of programs goes
+//! through [`escape`].
+
+mod blocks;
+mod compare;
+mod document;
+mod escape;
+mod flame;
+mod lab;
+mod ladder;
+mod plain;
+mod run;
+mod svg;
+mod timeline;
+mod wake;
+
+use document::{Document, page};
+pub use document::{is_page, results};
+use model::Ladder;
+use model::compare::commands::Comparison;
+use model::lab::LabScore;
+use model::ladder::beside::Reference;
+use model::wake::Wakeups;
+pub use run::RunPage;
+use serde::Serialize;
+
+/// Runs, or windows, side by side.
+pub fn runs(runs: &[RunPage<'_>]) -> String {
+    page(&Document {
+        kind: "run",
+        title: run::title(runs),
+        articles: runs.iter().enumerate().map(|(at, run)| run::article(run, at)).collect(),
+        results: runs.iter().map(|run| document::embedded(run.kept.unwrap_or(run.run))).collect(),
+    })
+}
+
+/// A page of results of one kind.
+fn all<T: Serialize>(
+    kind: &'static str,
+    title: &str,
+    results: &[T],
+    article: impl Fn(&T, usize) -> String,
+) -> String {
+    page(&Document {
+        kind,
+        title: format!("{title} - dwell"),
+        articles: results.iter().enumerate().map(|(at, result)| article(result, at)).collect(),
+        results: results.iter().map(document::embedded).collect(),
+    })
+}
+
+/// Comparisons of commands, side by side.
+pub fn comparisons(comparisons: &[Comparison]) -> String {
+    let titles: Vec<String> = comparisons.iter().map(compare::title).collect();
+    let title = crate::clean::fit(&crate::clean(&titles.join("; "), true), 120, true);
+    all("compare", &title, comparisons, compare::article)
+}
+
+/// Measurements of wake-up latency, side by side.
+pub fn wakes(wakes: &[Wakeups]) -> String {
+    all("wake", "wake-up latency", wakes, wake::article)
+}
+
+/// Ladders, side by side, each with its own references.
+pub fn ladders(ladders: &[(Ladder, Vec<Reference>)]) -> String {
+    page(&Document {
+        kind: "ladder",
+        title: "latency ladder - dwell".to_owned(),
+        articles: ladders
+            .iter()
+            .enumerate()
+            .map(|(at, (of, others))| ladder::article(of, others, at))
+            .collect(),
+        results: ladders.iter().map(|(ladder, _)| document::embedded(ladder)).collect(),
+    })
+}
+
+/// Scores of the lab, side by side.
+pub fn scores(scores: &[LabScore]) -> String {
+    all("lab", "score of the lab", scores, lab::article)
+}
+
+/// Any other result: its text for a terminal, without colours.
+pub fn plain<T: Serialize>(kind: &'static str, title: &str, text: &str, result: &T) -> String {
+    plain_with(kind, title, text, &crate::json(result))
+}
+
+/// The same of a result as JSON.
+pub fn plain_with(kind: &'static str, title: &str, text: &str, json: &str) -> String {
+    page(&Document {
+        kind,
+        title: format!("{title} - dwell"),
+        articles: vec![plain::article(title, text, 0)],
+        results: vec![document::embedded_json(json)],
+    })
+}

@@ -1,0 +1,75 @@
+//! The parts of the page for a document: the same sentences and rows as on a terminal, not laid
+//! out, with all rows.
+
+use super::findings::{self, Told};
+use super::surroundings::{self, MetricRow};
+use super::{
+    account, by_size, costs, coverage, evidence, faults, hand_overs, headline, meanwhile, peers, places,
+    run_queue, threads, whole,
+};
+use crate::Look;
+use crate::paint::Line;
+use model::{Diagnosis, Run, State};
+
+/// All parts of a run.
+pub(crate) struct Parts {
+    /// The command, its figures, how it ended, and the class.
+    pub(crate) head: Vec<Line>,
+    pub(crate) findings: Vec<Told>,
+    /// Where there is no finding.
+    pub(crate) nothing: Vec<Line>,
+    /// Causes that are not there, and that could not be looked for.
+    pub(crate) other_causes: [(&'static str, Vec<(&'static str, String)>); 2],
+    /// States, longest first.
+    pub(crate) states: Vec<State>,
+    pub(crate) account: Vec<Line>,
+    /// What else is said of the account.
+    pub(crate) account_notes: Vec<Line>,
+    pub(crate) places: Vec<Line>,
+    pub(crate) metrics: Vec<MetricRow>,
+    pub(crate) metrics_said: Vec<Line>,
+    /// Tables, each with its name.
+    pub(crate) tables: Vec<(&'static str, Vec<Line>)>,
+    pub(crate) coverage: Vec<Line>,
+}
+
+/// The parts.
+pub(crate) fn parts(run: &Run, diagnosis: &Diagnosis) -> Parts {
+    let look = Look::DOCUMENT;
+    let rows = Look::DOCUMENT_ROWS;
+    let states = by_size(run);
+    let nothing =
+        if diagnosis.findings.is_empty() { findings::nothing(run, diagnosis, look) } else { Vec::new() };
+    let mut head = headline::lines(run, diagnosis, look);
+    head.extend(costs::lines(run, diagnosis, look));
+    let [connections, lookups] = peers::tables(run, look, rows);
+    let mut threads = threads::table(run, look, rows);
+    threads.extend(threads::idle(run, look));
+    let (metrics, metrics_said) = surroundings::whole(run, diagnosis, look);
+    let tables = vec![
+        ("waits", evidence::waits(run, diagnosis, look, rows)),
+        ("system calls", evidence::calls(run, look, rows)),
+        ("functions", evidence::functions(run, diagnosis, look, rows)),
+        ("lines", evidence::source_lines(run, diagnosis, look, rows)),
+        ("threads", threads),
+        ("connections", connections),
+        ("name lookups", lookups),
+        ("page faults", faults::table(run, look, rows)),
+        ("hand-overs", hand_overs::table(run, look, rows)),
+        ("run queue", run_queue::table(run, look, rows)),
+    ];
+    Parts {
+        head,
+        findings: findings::told(run, diagnosis, look),
+        nothing,
+        other_causes: findings::others(diagnosis, look),
+        account: account::table(run, &states, look),
+        account_notes: [whole::lines(run, look), meanwhile::lines(run, look)].concat(),
+        places: places::table(run, look),
+        metrics,
+        metrics_said,
+        tables: tables.into_iter().filter(|(_, lines)| !lines.is_empty()).collect(),
+        coverage: coverage::lines(run, diagnosis.doubts, look),
+        states,
+    }
+}
