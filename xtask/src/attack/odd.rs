@@ -113,7 +113,7 @@ pub(super) fn attempt(place: &Place, case: &Case) -> Result<Outcome> {
         let mut wrong = Vec::new();
         let left = place.wait_for_orphans(target.as_ref(), Duration::from_secs(5));
         place.leave_group();
-        let said = place.said();
+        let said = place.said().replace(&place.path(""), "").replace(&place.path("tmp"), "TMPDIR");
         if left > 0 {
             wrong.push(format!("{left} processes left"));
         }
