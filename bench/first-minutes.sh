@@ -75,7 +75,7 @@ dwell compare --pairs 10 'gzip -1 -c /usr/bin/perl' 'gzip -9 -c /usr/bin/perl'
 dwell run -q --keep first.dwell -- find / -xdev -name '*.deb' > /dev/null; dwell show first.dwell
 dwell ladder --quick
 dwell wake --for 2s --deadline 1ms
-dwell explain metadata-calls
+dwell explain
 END
 cat << END
 ## Root: the Debian package
