@@ -48,10 +48,10 @@ exec $become sh -c "$TYPING"'
 cat << END
 # The first minutes
 
-What \`bench/first-minutes.sh\` printed: the released files for x86_64 on a Debian with nothing but its
-$packages essential packages (debootstrap's minbase: no Python, no compiler, no procps), in namespaces
-of its own, with the kernel of a virtual machine with two CPUs. Lines after \`#\` were typed by root,
-those after \`\$\` by an ordinary user. Nothing was left out or changed.
+What \`bench/first-minutes.sh\` printed on $(date -u +%F): the released files for x86_64 on a Debian with
+nothing but its $packages essential packages (debootstrap's minbase: no Python, no compiler, no procps),
+in namespaces of its own. Lines after \`#\` were typed by root, those after \`\$\` by an ordinary
+user. Nothing was left out or changed.
 
 ## Root: unpack, look, run
 

@@ -122,6 +122,8 @@ fn end_verbs(place: &Place, options: &Options) -> Result<Vec<String>> {
             Ok(row) => {
                 failed.extend(row.faults(verb.name));
                 drawn.push(row.drawn(verb.name));
+                // All of it takes half an hour: what there is so far is shown.
+                eprintln!("  {}", row.cells(verb.name).join("  "));
                 rows.push(row.cells(verb.name));
             }
             // It cannot be run here at all: no Python with exact counts, no right.

@@ -3,7 +3,7 @@
 //!
 //! Moments are uniform over the time that the verb takes undisturbed.
 
-use super::place::{Place, groups, unheld_programs};
+use super::place::{Place, unheld_programs};
 use super::verbs::{Fate, Verb};
 use anyhow::{Result, ensure};
 use rustix::process::Signal;
@@ -49,11 +49,11 @@ pub(super) struct Row {
 /// # Errors
 /// When it does not run undisturbed.
 pub(super) fn attack(place: &Place, verb: &Verb, kills: usize, random: &mut Random) -> Result<Row> {
-    let before = (place.files(), groups(), unheld_programs());
+    let before = (place.files(), unheld_programs());
     let mut row = Row::default();
     let mut target = verb.target(place)?;
     let begun = Instant::now();
-    let status = place.start(verb, target.as_ref())?.end(HANGS);
+    let status = place.start(verb, target.as_ref())?.end(4 * HANGS);
     ensure!(status.is_some_and(|status| status.success()), "{}: {}", verb.name, place.said());
     let length = begun.elapsed();
     for _ in 0..kills {
@@ -66,7 +66,7 @@ pub(super) fn attack(place: &Place, verb: &Verb, kills: usize, random: &mut Rand
         let killed_running = dwell.end(HANGS).is_some_and(|status| !status.success());
         let left = place.wait_for_orphans(target.as_ref(), HANGS);
         row.processes += left;
-        row.groups += groups().difference(&before.1).count();
+        row.groups += place.groups().len();
         row.files += usize::from(place.files() != before.0);
         row.panics += usize::from(place.said().contains("panicked"));
         if killed_running && place.program_is_unfinished() {
@@ -96,7 +96,7 @@ pub(super) fn attack(place: &Place, verb: &Verb, kills: usize, random: &mut Rand
             }
             row.signals += 1;
             row.processes += place.wait_for_orphans(target.as_ref(), HANGS);
-            row.groups += groups().difference(&before.1).count();
+            row.groups += place.groups().len();
             row.panics += usize::from(place.said().contains("panicked"));
             if let Some(target) = &mut target {
                 row.harmed += usize::from(!target.goes_on());
@@ -107,7 +107,7 @@ pub(super) fn attack(place: &Place, verb: &Verb, kills: usize, random: &mut Rand
     place.start(verb, target.as_ref())?.end(HANGS);
     place.clear_program();
     row.unswept = place.files().difference(&before.0).cloned().collect();
-    row.programs = before.2.and_then(|before| {
+    row.programs = before.1.and_then(|before| {
         let begun = Instant::now();
         // The kernel frees them some time after their last holder.
         loop {

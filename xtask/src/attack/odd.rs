@@ -4,7 +4,7 @@
 //! program of `run` is first run without dwell in the same surroundings: where it cannot work by
 //! itself, it is not held against dwell.
 
-use super::place::{Place, groups};
+use super::place::Place;
 use super::verbs::{CASES as VERBS, Verb, bare};
 use anyhow::{Context, Result, ensure};
 use std::os::unix::process::ExitStatusExt;
@@ -95,7 +95,7 @@ pub(super) fn attempt(place: &Place, case: &Case) -> Result<Outcome> {
     let begins = |place: &Place| {
         place.clear_program();
         place.clear_results();
-        (place.files(), groups())
+        place.files()
     };
     begins(place);
     // What it leaves is its own affair. A shell has dwell's place, which is one process.
@@ -117,12 +117,12 @@ pub(super) fn attempt(place: &Place, case: &Case) -> Result<Outcome> {
         if left > 0 {
             wrong.push(format!("{left} processes left"));
         }
-        if groups() != before.1 {
+        if !place.groups().is_empty() {
             wrong.push("control groups left".to_owned());
         }
         // What was killed leaves files for the next start, which is tried among the kills.
         let was_killed = status.is_some_and(|status| status.signal().is_some());
-        let files: Vec<_> = place.files().difference(&before.0).cloned().collect();
+        let files: Vec<_> = place.files().difference(&before).cloned().collect();
         if !files.is_empty() && !was_killed {
             wrong.push(format!("files left: {}", files.join(" ")));
         }

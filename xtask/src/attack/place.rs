@@ -4,6 +4,7 @@ use super::verbs::Verb;
 use crate::shell::target;
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -23,6 +24,8 @@ const RESULTS: [&str; 13] = [
 pub(super) struct Place {
     dwell: PathBuf,
     top: PathBuf,
+    /// The dwells and their orphans, by PID.
+    started: RefCell<BTreeSet<u32>>,
 }
 
 /// A dwell that was started.
@@ -41,9 +44,9 @@ impl Place {
             let path = top.join(below);
             fs::create_dir_all(&path).with_context(|| format!("cannot make {}", top.display()))?;
             // Some cases run as an ordinary user.
-            fs::set_permissions(&path, Permissions::from_mode(0o777))?;
+            fs::set_permissions(&path, Permissions::from_mode(0o1777))?;
         }
-        Ok(Self { dwell: fs::canonicalize(dwell)?, top })
+        Ok(Self { dwell: fs::canonicalize(dwell)?, top, started: RefCell::default() })
     }
 
     fn at(&self, name: &str) -> PathBuf {
@@ -80,7 +83,9 @@ impl Place {
         command.env("TMPDIR", self.top.join("tmp")).env("XDG_CACHE_HOME", self.top.join("cache"));
         command.current_dir(self.top.join("work")).stdin(Stdio::null());
         command.stdout(said.try_clone()?).stderr(said);
-        Ok(Started(command.spawn().context("cannot start dwell")?))
+        let started = command.spawn().context("cannot start dwell")?;
+        self.started.borrow_mut().insert(started.id());
+        Ok(Started(started))
     }
 
     /// The path of a file in the working directory.
@@ -154,6 +159,8 @@ impl Place {
         loop {
             let left: Vec<Pid> =
                 children().into_iter().filter(|pid| Some(*pid) != target.map(Target::of)).collect();
+            let orphans = left.iter().filter_map(|pid| u32::try_from(pid.as_raw_nonzero().get()).ok());
+            self.started.borrow_mut().extend(orphans);
             for pid in &left {
                 if begun.elapsed() > most {
                     let _ = kill_process(*pid, Signal::KILL);
@@ -167,6 +174,26 @@ impl Place {
             }
             sleep(LOOK);
         }
+    }
+
+    /// Control groups of dwells that were started here, all of which have ended.
+    pub(super) fn groups(&self) -> BTreeSet<PathBuf> {
+        let ours = self.started.borrow();
+        let mut found = BTreeSet::new();
+        let mut queue = vec![PathBuf::from("/sys/fs/cgroup")];
+        while let Some(directory) = queue.pop() {
+            for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    let name = entry.file_name().to_string_lossy().into_owned();
+                    let owner = name.starts_with("dwell-").then(|| name.rsplit('-').next()?.parse().ok());
+                    if owner.flatten().is_some_and(|pid: u32| ours.contains(&pid)) {
+                        found.insert(entry.path());
+                    }
+                    queue.push(entry.path());
+                }
+            }
+        }
+        found
     }
 
     /// All files but results.
@@ -201,26 +228,6 @@ fn list(directory: &Path, files: &mut BTreeSet<String>) {
             files.insert(entry.path().to_string_lossy().into_owned());
         }
     }
-}
-
-/// Control groups with dwell's names whose owner is gone.
-pub(super) fn groups() -> BTreeSet<PathBuf> {
-    let mut found = BTreeSet::new();
-    let mut queue = vec![PathBuf::from("/sys/fs/cgroup")];
-    while let Some(directory) = queue.pop() {
-        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                let name = entry.file_name().to_string_lossy().into_owned();
-                let owner = name.starts_with("dwell-").then(|| name.rsplit('-').next()?.parse::<u32>().ok());
-                // Those of others that live are no leftovers.
-                if owner.flatten().is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
-                    found.insert(entry.path());
-                }
-                queue.push(entry.path());
-            }
-        }
-    }
-    found
 }
 
 /// BPF programs that no process holds, by number; none if bpftool(8) is missing or cannot see them.
