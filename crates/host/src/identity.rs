@@ -32,8 +32,8 @@ fn emulator(machine: Option<&str>, own: &str) -> Option<String> {
     Some(format!("an emulator of {own} on {machine}"))
 }
 
-/// An emulator; else a container by the marks that runtimes leave; else a hypervisor by the bit that
-/// it sets for the guest's CPU.
+/// An emulator; else a container by the marks that runtimes leave; else a hypervisor by the bit
+/// that it sets for the guest's CPU.
 fn virtualisation(roots: Roots<'_>) -> Seen<String> {
     let machine = text(&roots.proc.join("sys/kernel/arch")).ok();
     if let Some(kind) = emulator(machine.as_deref(), std::env::consts::ARCH) {
