@@ -5,7 +5,7 @@ use crate::{Error, FORMAT, MAGIC};
 use model::{Event, Header, Ns, Trailer};
 use std::fmt;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Read, Seek};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -74,6 +74,14 @@ impl Reader {
         let owner = file.metadata().ok().map(|found| found.uid());
         let reader = Self::new(BufReader::with_capacity(block::FULL, file), path)?;
         Ok(Self { owner, ..reader })
+    }
+
+    /// Which part of the file has been read, from 0 to 1; none where its size is not known.
+    pub fn part(&self) -> Option<f64> {
+        let mut file = self.from.get_ref();
+        let size = file.metadata().ok().map(|found| found.len()).filter(|size| *size > 0)?;
+        let at = file.stream_position().ok()?;
+        Some((at as f64 / size as f64).min(1.0))
     }
 }
 
