@@ -26,9 +26,10 @@ fn commit() -> Option<String> {
         return None;
     }
     // HEAD names a branch, whose file changes with each commit; a packed one has no file, and Cargo
-    // would build anew each time for a file that does not exist.
+    // would build anew each time for a file that does not exist. The log of HEAD grows with each
+    // commit, also where the branch is packed; a repository may be without it.
     let reference = git(top, &["rev-parse", "--symbolic-full-name", "HEAD"]).unwrap_or_default();
-    for name in ["HEAD", reference.as_str(), "packed-refs"] {
+    for name in ["HEAD", reference.as_str(), "packed-refs", "logs/HEAD"] {
         let path = git(top, &["rev-parse", "--git-path", name])?;
         let path = top.join(path);
         if path.is_file() {

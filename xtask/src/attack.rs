@@ -1,60 +1,52 @@
-//! `cargo xtask attack`: each verb of dwell ended at random moments, by SIGKILL and by the signals
-//! that end it in order; what was left, what hung, and which programs came to harm.
+//! `cargo xtask attack`: dwell ended at random moments, and in odd surroundings.
 //!
-//! This process is the parent of orphans, so nothing that is left can hide. Moments are uniform
-//! over the time that the verb takes undisturbed. Everything lies in a directory of its own, which
-//! is also dwell's `TMPDIR` and cache.
+//! Each verb is ended by SIGKILL and by seven signals (`ends.rs`), and runs under limits
+//! (`limits.rs`) and in restricted environments (`environments.rs`): what is left, what hangs,
+//! which programs come to harm, what is not said. This process is the parent of orphans, so nothing
+//! that is left can hide. Everything lies in a directory of its own, which is also dwell's `TMPDIR`
+//! and cache.
 
+mod ends;
+mod environments;
+mod limits;
+mod odd;
 mod place;
 mod verbs;
 
-use crate::bench::install;
+use crate::bench::{install, layout, load, system};
 use anyhow::{Context, Result, bail, ensure};
-use place::{Place, groups};
-use rustix::process::{Signal, geteuid, getpid, set_child_subreaper};
+use environments::ENVIRONMENTS;
+use limits::LIMITS;
+use odd::Case;
+use place::Place;
+use rustix::process::{geteuid, getpid, set_child_subreaper};
 use stats::Random;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
-use verbs::{Fate, VERBS, Verb};
+use verbs::{VERBS, Verb};
 
-/// SIGKILLs of each verb, and signals of each kind.
+/// SIGKILLs of each verb.
 const KILLS: usize = 30;
-const SIGNALS: usize = 6;
-/// What ends dwell in order, and how soon it has to.
-const ENDING: [Signal; 4] = [Signal::INT, Signal::TERM, Signal::QUIT, Signal::HUP];
-const SOON: Duration = Duration::from_secs(1);
-/// After this time a process hangs.
-const HANGS: Duration = Duration::from_secs(15);
 
 struct Options {
     kills: usize,
+    seed: u64,
+    markdown: bool,
     dwell: Option<PathBuf>,
     verbs: Vec<&'static Verb>,
+    tables: Vec<&'static Table>,
 }
 
-/// What came of the attacks on one verb.
-#[derive(Default)]
-struct Row {
-    kills: usize,
-    /// Processes and control groups that were there after a SIGKILL.
-    processes: usize,
-    groups: usize,
-    /// Files after a SIGKILL, and after the next undisturbed start.
-    files: usize,
-    unswept: Vec<String>,
-    harmed: usize,
-    /// Of the programs that dwell said would end with it.
-    foretold: usize,
-    signals: usize,
-    /// Signals after which dwell took longer than [`SOON`], and the longest time.
-    late: usize,
-    slowest: Duration,
-    hung: usize,
-    /// Starts that said of a panic.
-    panics: usize,
+/// Cases of a kind.
+struct Table {
+    /// Also on the command line.
+    name: &'static str,
+    cases: &'static [Case],
 }
 
-/// Attacks the verbs and prints the table.
+static TABLES: [Table; 2] =
+    [Table { name: "limits", cases: LIMITS }, Table { name: "environments", cases: ENVIRONMENTS }];
+
+/// Attacks and prints the tables.
 ///
 /// # Errors
 /// For options that are not understood, without root, when dwell does not build, or when anything
@@ -66,132 +58,99 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     let dwell = install(options.dwell.as_deref())?.join("dwell");
     let place = Place::new(&dwell)?;
     verbs::prepare(&place)?;
-    let mut random = Random::new(u64::from(std::process::id()));
-    println!("{HEADER}");
-    let mut failed = 0;
-    for verb in options.verbs {
-        match attack(&place, verb, options.kills, &mut random) {
-            Ok(row) => {
-                failed += usize::from(!row.holds());
-                println!("{}", row.line(verb.name));
-            }
-            // It cannot be run here at all: no Python with exact counts, no right.
-            Err(error) => {
-                failed += 1;
-                println!("{error:#}");
-            }
-        }
+    let before = load();
+    let mut failed = Vec::new();
+    if !options.verbs.is_empty() {
+        failed.extend(end_verbs(&place, &options)?);
     }
-    if failed > 0 {
-        bail!("{failed} verbs did not hold");
+    for table in &options.tables {
+        odd::prepare(&place)?;
+        failed.extend(try_cases(&place, table, options.markdown)?);
+    }
+    println!("{}; load {before} before and {} after.", system(), load());
+    if !failed.is_empty() {
+        bail!("{} did not hold:\n{}", failed.len(), failed.join("\n"));
     }
     Ok(())
 }
 
+/// Without names of verbs or tables all are meant.
 fn options(arguments: &[&str]) -> Result<Options> {
-    let mut options = Options { kills: KILLS, dwell: None, verbs: Vec::new() };
+    let mut options = Options {
+        kills: KILLS,
+        seed: u64::from(std::process::id()),
+        markdown: false,
+        dwell: None,
+        verbs: Vec::new(),
+        tables: Vec::new(),
+    };
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         match *word {
             "--kills" => options.kills = words.next().context("--kills N")?.parse().context("--kills N")?,
+            "--seed" => options.seed = words.next().context("--seed N")?.parse().context("--seed N")?,
             "--dwell" => options.dwell = Some(words.next().context("--dwell FILE")?.into()),
+            "--markdown" => options.markdown = true,
+            "verbs" => options.verbs = VERBS.iter().collect(),
             name => {
-                let found = VERBS.iter().find(|verb| verb.name == name);
-                options.verbs.push(found.with_context(|| format!("{name:?} is no verb to attack"))?);
+                let table = TABLES.iter().find(|table| table.name == name);
+                let verb = VERBS.iter().find(|verb| verb.name == name);
+                match (table, verb) {
+                    (Some(table), _) => options.tables.push(table),
+                    (_, Some(verb)) => options.verbs.push(verb),
+                    _ => bail!("{name:?} is no verb to attack, nor verbs, limits, environments"),
+                }
             }
         }
     }
-    if options.verbs.is_empty() {
+    if options.verbs.is_empty() && options.tables.is_empty() {
         options.verbs = VERBS.iter().collect();
+        options.tables = TABLES.iter().collect();
     }
     Ok(options)
 }
 
-fn attack(place: &Place, verb: &Verb, kills: usize, random: &mut Random) -> Result<Row> {
-    let before = (place.files(), groups());
-    let mut row = Row::default();
-    let mut target = verb.target(place)?;
-    let begun = Instant::now();
-    let status = place.start(verb, target.as_ref())?.end(HANGS);
-    ensure!(status.is_some_and(|status| status.success()), "{}: {}", verb.name, place.said());
-    let length = begun.elapsed();
-    for _ in 0..kills {
-        place.clear_program();
-        let dwell = place.start(verb, target.as_ref())?;
-        std::thread::sleep(length.mul_f64(random.uniform()));
-        dwell.signal(Signal::KILL);
-        let killed_running = dwell.end(HANGS).is_some_and(|status| !status.success());
-        row.kills += 1;
-        let left = place.wait_for_orphans(target.as_ref(), HANGS);
-        row.processes += left;
-        row.groups += groups().difference(&before.1).count();
-        row.files += usize::from(place.files() != before.0);
-        row.panics += usize::from(place.said().contains("panicked"));
-        if killed_running && place.program_is_unfinished() {
-            match verb.fate {
-                Fate::GoesOn => row.harmed += 1,
-                Fate::EndsWithDwell => row.foretold += 1,
-                Fate::None => {}
+/// Ends each verb, and prints the table and what was drawn. Returns what did not hold.
+fn end_verbs(place: &Place, options: &Options) -> Result<Vec<String>> {
+    let mut random = Random::new(options.seed);
+    let mut failed = Vec::new();
+    let mut rows = vec![ends::HEADER.map(str::to_owned).to_vec()];
+    let mut drawn = Vec::new();
+    for verb in &options.verbs {
+        eprintln!("{}", verb.name);
+        match ends::attack(place, verb, options.kills, &mut random) {
+            Ok(row) => {
+                failed.extend(row.faults(verb.name));
+                drawn.push(row.drawn(verb.name));
+                // All of it takes half an hour: what there is so far is shown.
+                eprintln!("  {}", row.cells(verb.name).join("  "));
+                rows.push(row.cells(verb.name));
             }
-        }
-        if let Some(target) = &mut target {
-            row.harmed += usize::from(!target.goes_on());
+            // It cannot be run here at all: no Python with exact counts, no right.
+            Err(error) => failed.push(format!("{error:#}")),
         }
     }
-    for signal in ENDING {
-        for _ in 0..SIGNALS.min(kills) {
-            place.clear_program();
-            let dwell = place.start(verb, target.as_ref())?;
-            std::thread::sleep(length.mul_f64(random.uniform()));
-            let sent = Instant::now();
-            dwell.signal(signal);
-            match dwell.end(HANGS) {
-                None => row.hung += 1,
-                Some(_) => {
-                    row.late += usize::from(sent.elapsed() > SOON);
-                    row.slowest = row.slowest.max(sent.elapsed());
-                }
-            }
-            row.signals += 1;
-            row.processes += place.wait_for_orphans(target.as_ref(), HANGS);
-            row.panics += usize::from(place.said().contains("panicked"));
-            if let Some(target) = &mut target {
-                row.harmed += usize::from(!target.goes_on());
-            }
-        }
-    }
-    place.clear_program();
-    place.start(verb, target.as_ref())?.end(HANGS);
-    place.clear_program();
-    row.unswept = place.files().difference(&before.0).cloned().collect();
-    Ok(row)
+    println!("Ended at random moments, seed {}\n\n{}", options.seed, layout(&rows, options.markdown));
+    println!("SIGKILL after, in ms\n\n{}\n", drawn.join("\n"));
+    Ok(failed)
 }
 
-const HEADER: &str = "verb            kills  processes groups files  unswept harmed foretold  \
-                      signals late slowest  hung panics";
-
-impl Row {
-    fn holds(&self) -> bool {
-        self.processes + self.groups + self.unswept.len() + self.harmed == 0
-            && self.late + self.hung + self.panics == 0
+/// Tries the cases of a table, and prints it. Returns what did not hold.
+fn try_cases(place: &Place, table: &Table, markdown: bool) -> Result<Vec<String>> {
+    let mut failed = Vec::new();
+    let mut head = vec![table.name.to_owned()];
+    head.extend(verbs::CASES.iter().map(|verb| verb.name.to_owned()));
+    head.push("what dwell says".to_owned());
+    let mut rows = vec![head];
+    for case in table.cases {
+        eprintln!("{}", case.name);
+        let outcome = odd::attempt(place, case)?;
+        failed.extend(outcome.wrong.iter().map(|wrong| format!("{}: {wrong}", outcome.name)));
+        let mut cells = vec![outcome.name.to_owned()];
+        cells.extend(outcome.cells);
+        cells.push(outcome.said);
+        rows.push(cells);
     }
-
-    fn line(&self, name: &str) -> String {
-        let unswept = if self.unswept.is_empty() { String::new() } else { format!("  {:?}", self.unswept) };
-        format!(
-            "{name:14} {:6} {:10} {:6} {:5} {:8} {:6} {:8} {:8} {:4} {:5} ms {:5} {:6}{unswept}",
-            self.kills,
-            self.processes,
-            self.groups,
-            self.files,
-            self.unswept.len(),
-            self.harmed,
-            self.foretold,
-            self.signals,
-            self.late,
-            self.slowest.as_millis(),
-            self.hung,
-            self.panics,
-        )
-    }
+    println!("{} {}\n\n{}", table.cases.len(), table.name, layout(&rows, markdown));
+    Ok(failed)
 }

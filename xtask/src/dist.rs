@@ -24,25 +24,39 @@ const OPTIMISED: [&str; 4] = ["loads", "rungs", "stats", "wakes"];
 /// The profile of what users download.
 const RELEASED: &str = "release";
 
-/// Builds both and packages them in `target/dist`. `arguments`: architectures, all by default, and
-/// `--tested` for the profile of the tests, to try the packaging.
+/// Builds both and packages them in `target/dist`. `arguments`: architectures, all by default; with
+/// `=FILE` one that is built already, elsewhere for instance. `--tested` takes the profile of the
+/// tests, to try the packaging.
 ///
 /// # Errors
 /// When one does not build, is not static, or does not start; when it cannot be packaged.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     let profile = if arguments.contains(&"--tested") { TESTED } else { RELEASED };
-    let named: Vec<&str> = arguments.iter().copied().filter(|word| *word != "--tested").collect();
-    if let Some(unknown) = named.iter().find(|name| !ARCHITECTURES.contains(name)) {
-        bail!("no such architecture: {unknown}\ntry: {}", ARCHITECTURES.join(", "));
+    let mut named: Vec<&str> = arguments.iter().copied().filter(|word| *word != "--tested").collect();
+    if named.is_empty() {
+        named = ARCHITECTURES.to_vec();
     }
-    let architectures = if named.is_empty() { ARCHITECTURES.to_vec() } else { named };
-    build(profile, &architectures, &[])?;
-    let of_host = binary(profile, ARCH);
+    let mut built = Vec::new();
+    let mut to_build = Vec::new();
+    for word in named {
+        let (arch, file) = word.split_once('=').map_or((word, None), |(arch, file)| (arch, Some(file)));
+        if !ARCHITECTURES.contains(&arch) {
+            bail!("no such architecture: {arch}\ntry: {}", ARCHITECTURES.join(", "));
+        }
+        match file {
+            Some(file) => check_one(Path::new(file), arch)?,
+            None => to_build.push(arch),
+        }
+        built.push(Built { binary: file.map_or_else(|| binary(profile, arch), PathBuf::from), arch });
+    }
+    if !to_build.is_empty() {
+        build(profile, &to_build, &[])?;
+    }
+    let of_host = built.iter().find(|built| built.arch == ARCH).map(|built| built.binary.clone());
+    let of_host = of_host.unwrap_or_else(|| binary(profile, ARCH));
     if !of_host.is_file() {
         bail!("manual pages are written by the binary for {ARCH}\ntry: cargo xtask dist {ARCH} ...");
     }
-    let built: Vec<_> =
-        architectures.iter().map(|arch| Built { binary: binary(profile, arch), arch }).collect();
     for file in package::package(&built, &of_host, &target().join("dist"))? {
         println!("{} ({} bytes)", file.display(), fs::metadata(&file)?.len());
     }

@@ -44,7 +44,7 @@ cargo xtask VERB
   bpf [--check]                      make the headers of layouts and the committed BPF objects, or check
                                      them against the source
   tidy                               the checks on layers, documents and files alone
-  dist [--tested] [ARCH…]            static binaries, tarballs and Debian packages for both
+  dist [--tested] [ARCH[=FILE]…]     static binaries, tarballs and Debian packages for both
                                      architectures, with checksums, into target/dist
   bench [--quick] [--markdown] [--rounds N] [--without PEER,…] [--dwell FILE] [NAME…]
                                      dwell, bare runs and the tools people use today; NAME is a
@@ -66,9 +66,10 @@ cargo xtask VERB
                                      how right dwell compare is: same, beside, planted, why, hyperfine
   bench what-if [--rounds N] [--markdown] [--dwell FILE] [NAME…]
                                      what recordings say of edits, against programs without the thing
-  attack [--kills N] [--dwell FILE] [VERB…]
-                                     each verb ended at random moments, by SIGKILL and in order (root):
-                                     what is left, what hangs, who is harmed
+  attack [--kills N] [--seed N] [--markdown] [--dwell FILE] [verbs] [limits] [environments] [VERB…]
+                                     each verb ended at random moments, by SIGKILL and seven signals; under
+                                     limits, and in restricted environments (root): what is left, what
+                                     hangs, who is harmed
   fuzz [--for 60s] [--in-all 60s] [--markdown] [--kept] [TARGET…]
                                      libFuzzer on every decoder of what others can forge, this long each,
                                      or all of them together; --kept prints the sums of all runs so far

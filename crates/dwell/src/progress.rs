@@ -59,9 +59,28 @@ impl Drop for ProgressLine {
     }
 }
 
+/// Words that say how much longer it takes when this part (0 to 1) is done, if the rest is like it;
+/// nothing before a twentieth, or two seconds, that say little.
+pub(crate) fn left(elapsed: Duration, part: f64) -> String {
+    const LEAST: Duration = Duration::from_secs(2);
+    if part < 0.05 || elapsed < LEAST {
+        return String::new();
+    }
+    let left = elapsed.mul_f64((1.0 / part.min(1.0) - 1.0).max(0.0));
+    format!(", about {} left", report::units::duration((left.as_secs() + 1) * 1_000_000_000))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_left_is_told_when_something_is_known_of_it() {
+        assert_eq!(left(Duration::from_secs(10), 0.25), ", about 31.0 s left");
+        assert_eq!(left(Duration::from_secs(10), 0.01), "");
+        assert_eq!(left(Duration::from_millis(900), 0.5), "");
+        assert_eq!(left(Duration::from_secs(10), 1.0), ", about 1.00 s left");
+    }
 
     #[test]
     fn the_line_is_updated_five_times_a_second_at_most() {

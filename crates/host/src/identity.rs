@@ -25,9 +25,20 @@ fn memory_bytes(proc: &Path) -> Result<u64, Error> {
     bytes.ok_or(Error::Missing { path, what: "MemTotal" })
 }
 
-/// A container by the marks that runtimes leave, else a hypervisor by the bit that it sets for the
-/// guest's CPU.
+/// What translates this program's instructions, if the kernel says that its machine has others.
+/// `machine`: as the kernel writes it, from Linux 6.1 on.
+fn emulator(machine: Option<&str>, own: &str) -> Option<String> {
+    let machine = machine.filter(|machine| *machine != own)?;
+    Some(format!("an emulator of {own} on {machine}"))
+}
+
+/// An emulator; else a container by the marks that runtimes leave; else a hypervisor by the bit
+/// that it sets for the guest's CPU.
 fn virtualisation(roots: Roots<'_>) -> Seen<String> {
+    let machine = text(&roots.proc.join("sys/kernel/arch")).ok();
+    if let Some(kind) = emulator(machine.as_deref(), std::env::consts::ARCH) {
+        return Seen::Value(kind);
+    }
     let root = roots.proc.join("1/root");
     if root.join(".dockerenv").exists() {
         return Seen::Value("docker".into());
@@ -79,6 +90,14 @@ mod tests {
         assert!(matches!(identity(board.roots()).virtualisation, Seen::Unseen(_)));
         assert_eq!(identity(board.roots()).memory_bytes, Seen::Value(8_000_000 << 10));
         assert!(under_hypervisor(Path::new("/nonexistent")).is_err());
+    }
+
+    #[test]
+    fn another_machine_than_that_of_the_instructions_is_emulated() {
+        let said = emulator(Some("x86_64"), "aarch64");
+        assert_eq!(said.as_deref(), Some("an emulator of aarch64 on x86_64"));
+        assert_eq!(emulator(Some("x86_64"), "x86_64"), None);
+        assert_eq!(emulator(None, "x86_64"), None);
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub enum Error {
     #[error("{0} is gone")]
     Gone(String),
     /// The program could not be waited for.
-    #[error("cannot watch the program: {0}")]
+    #[error("cannot watch the program")]
     Watch(#[from] std::io::Error),
 }
 

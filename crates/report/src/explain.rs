@@ -9,7 +9,7 @@ pub fn explain(cause: CauseName, paragraphs: &[(&str, &str)], look: Look) -> Str
     let head = Line::new(look).add(Ink::Bold, cause.id).add(Ink::Plain, &format!("  {}", cause.title));
     let paragraph = |(heading, text): &(&str, &str)| {
         let mut lines = vec![Line::new(look).add(Ink::Bold, heading)];
-        lines.extend(Line::new(look).pad_to(2).add(Ink::Plain, &plain(text)).wrap(2));
+        lines.extend(Line::new(look).pad_to(2).add(Ink::Plain, &plain(text)).wrap_whole(2));
         lines
     };
     let parts: Vec<_> = std::iter::once(vec![head]).chain(paragraphs.iter().map(paragraph)).collect();
@@ -45,6 +45,9 @@ mod tests {
             "sync-writes  writes synced one by one\n\nWhat it is\n  It calls fsync after each of many\n  small \
              writes, and waits each time.\n"
         );
+        let very_long = "All of a manual is shown. ".repeat(99);
+        let words = explain(cause, &[("What it is", &very_long)], look).split_whitespace().count();
+        assert_eq!(words, "sync-writes writes synced one by one What it is".split(' ').count() + 6 * 99);
         assert_eq!(list(&[cause], look), "sync-writes           writes synced one…\n");
     }
 }

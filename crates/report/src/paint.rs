@@ -171,16 +171,20 @@ impl Line {
     /// The line as a paragraph: broken between words, further lines indented, words that are wider
     /// than the page broken anywhere; cut at [`PARAGRAPH`].
     pub(crate) fn wrap(self, indent: usize) -> Vec<Line> {
+        self.cut_to(PARAGRAPH).wrap_whole(indent)
+    }
+
+    /// The same, however long it is: for text of dwell's own.
+    pub(crate) fn wrap_whole(self, indent: usize) -> Vec<Line> {
         if self.is_empty() {
             return Vec::new();
         }
         let (look, columns) = (self.look, self.look.columns());
-        let kept = self.cut_to(PARAGRAPH);
         if look.is_document() {
-            return vec![kept];
+            return vec![self];
         }
         let chars: Vec<(Ink, char)> =
-            kept.spans.iter().flat_map(|(ink, text)| text.chars().map(|char| (*ink, char))).collect();
+            self.spans.iter().flat_map(|(ink, text)| text.chars().map(|char| (*ink, char))).collect();
         let mut lines = Vec::new();
         let mut line = Line::new(look);
         let mut used = 0;
@@ -226,8 +230,8 @@ impl Line {
     }
 }
 
-/// Columns of the longest paragraph. Those of dwell are far shorter; an error of another program
-/// may have any length.
+/// Columns of the longest paragraph but the manual's. Those of dwell are far shorter; an error of
+/// another program may have any length.
 const PARAGRAPH: usize = 600;
 
 /// A blank without a line break; rendered as an ordinary one, so that copied text is plain.

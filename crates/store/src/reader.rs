@@ -5,7 +5,7 @@ use crate::{Error, FORMAT, MAGIC};
 use model::{Event, Header, Ns, Trailer};
 use std::fmt;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Read, Seek};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -21,6 +21,8 @@ pub struct Reader<R: Read = BufReader<File>> {
     over: bool,
     end: RecordingEnd,
     owner: Option<u32>,
+    /// The file, where it is one, for its position.
+    file: Option<File>,
 }
 
 /// What follows the events.
@@ -72,18 +74,29 @@ impl Reader {
     pub fn open(path: &Path) -> Result<Self, Error> {
         let file = File::open(path).map_err(|said| Error::Read { path: path.to_owned(), said })?;
         let owner = file.metadata().ok().map(|found| found.uid());
+        // It has the position of the one that is read.
+        let position = file.try_clone().ok();
         let reader = Self::new(BufReader::with_capacity(block::FULL, file), path)?;
-        Ok(Self { owner, ..reader })
+        Ok(Self { owner, file: position, ..reader })
     }
 
     /// The same, of the type that a recording from anywhere has.
     pub fn boxed(self) -> Reader<Box<dyn Read + Send>> {
-        let Self { from, header, events, at, last_at, over, end, owner } = self;
-        Reader { from: Box::new(from), header, events, at, last_at, over, end, owner }
+        let Self { from, header, events, at, last_at, over, end, owner, file } = self;
+        Reader { from: Box::new(from), header, events, at, last_at, over, end, owner, file }
     }
 }
 
 impl<R: Read> Reader<R> {
+    /// Which part of the file has been read, from 0 to 1; none where there is no file, or its size
+    /// is not known.
+    pub fn part(&self) -> Option<f64> {
+        let mut file = self.file.as_ref()?;
+        let size = file.metadata().ok().map(|found| found.len()).filter(|size| *size > 0)?;
+        let at = file.stream_position().ok()?;
+        Some((at as f64 / size as f64).min(1.0))
+    }
+
     /// Reads a recording from `from`; `path` is its name in errors.
     ///
     /// # Errors
@@ -103,7 +116,17 @@ impl<R: Read> Reader<R> {
         };
         let header = read_header(&header, path)?;
         let end = RecordingEnd::default();
-        Ok(Self { from, header, events: Vec::new(), at: 0, last_at: None, over: false, end, owner: None })
+        Ok(Self {
+            from,
+            header,
+            events: Vec::new(),
+            at: 0,
+            last_at: None,
+            over: false,
+            end,
+            owner: None,
+            file: None,
+        })
     }
 
     /// Says whose file it is.

@@ -436,3 +436,44 @@ fn children_whose_maker_is_executed_over_are_not_harmed() {
         assert_eq!(counted.ended.ending, Ending::Code(0));
     }
 }
+
+/// Forks in the counted function until another thread executes the program anew, a few times.
+const EXEC_FROM_ANOTHER_THREAD: &str = r#"
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static char next[2];
+static char **words;
+static void *executes(void *unused) {
+    usleep(2000);
+    execl("/proc/self/exe", words[0], next, (char *)0);
+    return unused;
+}
+__attribute__((noinline)) void counted(void) {
+    for (;;) {
+        if (fork() == 0)
+            _exit(0);
+        wait(0);
+    }
+}
+int main(int count, char **given) {
+    words = given;
+    if (given[1][0] == '0')
+        return 7;
+    next[0] = given[1][0] - 1;
+    pthread_t thread;
+    pthread_create(&thread, 0, executes, 0);
+    counted();
+}
+"#;
+
+#[test]
+fn a_thread_that_executes_the_program_while_another_is_stepped_is_not_harmed() {
+    let program = Program::new(EXEC_FROM_ANOTHER_THREAD);
+    let scope = Scope::Function(program.function("counted"));
+    for _ in 0..4 {
+        let counted = program.counted(&scope, Limits::default(), &["6"]);
+        assert_eq!(counted.ended.ending, Ending::Code(7));
+    }
+}

@@ -138,5 +138,5 @@ impl Ended {
 }
 
 fn cannot_wait(source: std::io::Error) -> Error {
-    Error::Start(sys::spawn::Error::System { what: "ppoll", source })
+    Error::Start(sys::spawn::Error::System { what: "ppoll", error: source })
 }

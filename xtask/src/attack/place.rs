@@ -4,8 +4,10 @@ use super::verbs::Verb;
 use crate::shell::target;
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
@@ -13,13 +15,17 @@ use std::time::{Duration, Instant};
 
 const LOOK: Duration = Duration::from_millis(2);
 /// Results of dwell, which are no leftovers.
-const RESULTS: [&str; 8] =
-    ["one.json", "out.json", "out.kept", "out.svg", "kept", "said", "count", "lab.lock"];
+const RESULTS: [&str; 13] = [
+    "one.json", "out.json", "out.kept", "out.svg", "out.txt", "kept", "said", "count", "lab.lock", "pages",
+    "refuse", "disk", "gone",
+];
 
 /// The directory, gone with this.
 pub(super) struct Place {
     dwell: PathBuf,
     top: PathBuf,
+    /// The dwells and their orphans, by PID.
+    started: RefCell<BTreeSet<u32>>,
 }
 
 /// A dwell that was started.
@@ -34,10 +40,13 @@ pub(super) struct Target {
 impl Place {
     pub(super) fn new(dwell: &Path) -> Result<Self> {
         let top = target().join(format!("attack-{}", std::process::id()));
-        for below in ["work", "tmp", "cache"] {
-            fs::create_dir_all(top.join(below)).with_context(|| format!("cannot make {}", top.display()))?;
+        for below in ["work", "tmp", "cache", "work/pages", "work/disk"] {
+            let path = top.join(below);
+            fs::create_dir_all(&path).with_context(|| format!("cannot make {}", top.display()))?;
+            // Some cases run as an ordinary user.
+            fs::set_permissions(&path, Permissions::from_mode(0o1777))?;
         }
-        Ok(Self { dwell: fs::canonicalize(dwell)?, top })
+        Ok(Self { dwell: fs::canonicalize(dwell)?, top, started: RefCell::default() })
     }
 
     fn at(&self, name: &str) -> PathBuf {
@@ -49,11 +58,69 @@ impl Place {
         let said = File::create(self.at("said")).context("cannot make a file for what dwell says")?;
         // A shell in the background has signals ignored, which programs inherit.
         let mut command = Command::new("env");
-        command.arg("--default-signal").arg(&self.dwell).args(verb.arguments(target));
+        command.arg("--default-signal").args(self.command(verb, target));
+        self.spawn(command, said)
+    }
+
+    /// The words of dwell's command line.
+    pub(super) fn command(&self, verb: &Verb, target: Option<&Target>) -> Vec<String> {
+        let mut words = vec![self.dwell.to_string_lossy().into_owned()];
+        words.extend(verb.arguments(self, target));
+        words
+    }
+
+    /// Starts a command below a line of shell, in a mount namespace of its own.
+    pub(super) fn start_in(&self, shell: &str, words: &[String]) -> Result<Started> {
+        let said = File::create(self.at("said")).context("cannot make a file for what dwell says")?;
+        let mut command = Command::new("env");
+        command.args(["--default-signal", "unshare", "--mount", "sh", "-c", shell, "sh"]).args(words);
+        command.env("REFUSE", self.refuse()).env("ATTACK_GROUP", self.group());
+        command.env("ATTACK_WORK", self.top.join("work"));
+        self.spawn(command, said)
+    }
+
+    fn spawn(&self, mut command: Command, said: File) -> Result<Started> {
         command.env("TMPDIR", self.top.join("tmp")).env("XDG_CACHE_HOME", self.top.join("cache"));
         command.current_dir(self.top.join("work")).stdin(Stdio::null());
         command.stdout(said.try_clone()?).stderr(said);
-        Ok(Started(command.spawn().context("cannot start dwell")?))
+        let started = command.spawn().context("cannot start dwell")?;
+        self.started.borrow_mut().insert(started.id());
+        Ok(Started(started))
+    }
+
+    /// The path of a file in the working directory.
+    pub(super) fn path(&self, name: &str) -> String {
+        self.at(name).to_string_lossy().into_owned()
+    }
+
+    /// Where the program that refuses system calls is.
+    pub(super) fn refuse(&self) -> PathBuf {
+        self.at("refuse")
+    }
+
+    fn group(&self) -> String {
+        self.top.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Removes the control group that a case has made.
+    pub(super) fn leave_group(&self) {
+        let top = Path::new("/sys/fs/cgroup");
+        let below = fs::read_dir(top).into_iter().flatten().flatten().map(|entry| entry.path());
+        for directory in below.chain([top.to_owned()]) {
+            let _ = fs::remove_dir(directory.join(self.group()));
+        }
+    }
+
+    /// Forgets results, and what a dwell of another user has cached.
+    pub(super) fn clear_results(&self) {
+        let _ = fs::remove_file(self.at("out.json"));
+        let _ = fs::remove_dir_all(self.top.join("cache").join("dwell"));
+    }
+
+    /// Whether the result is there and whole.
+    pub(super) fn has_result(&self) -> bool {
+        fs::read(self.at("out.json"))
+            .is_ok_and(|text| serde_json::from_slice::<serde_json::Value>(&text).is_ok())
     }
 
     /// What the last one said.
@@ -81,12 +148,19 @@ impl Place {
         self.at("started").exists() && !self.at("finished").exists()
     }
 
+    /// Whether the program came to its end.
+    pub(super) fn program_is_finished(&self) -> bool {
+        self.at("finished").exists()
+    }
+
     /// Waits until what dwell left running has ended; those that have not are counted and killed.
     pub(super) fn wait_for_orphans(&self, target: Option<&Target>, most: Duration) -> usize {
         let begun = Instant::now();
         loop {
             let left: Vec<Pid> =
                 children().into_iter().filter(|pid| Some(*pid) != target.map(Target::of)).collect();
+            let orphans = left.iter().filter_map(|pid| u32::try_from(pid.as_raw_nonzero().get()).ok());
+            self.started.borrow_mut().extend(orphans);
             for pid in &left {
                 if begun.elapsed() > most {
                     let _ = kill_process(*pid, Signal::KILL);
@@ -102,6 +176,26 @@ impl Place {
         }
     }
 
+    /// Control groups of dwells that were started here, all of which have ended.
+    pub(super) fn groups(&self) -> BTreeSet<PathBuf> {
+        let ours = self.started.borrow();
+        let mut found = BTreeSet::new();
+        let mut queue = vec![PathBuf::from("/sys/fs/cgroup")];
+        while let Some(directory) = queue.pop() {
+            for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    let name = entry.file_name().to_string_lossy().into_owned();
+                    let owner = name.starts_with("dwell-").then(|| name.rsplit('-').next()?.parse().ok());
+                    if owner.flatten().is_some_and(|pid: u32| ours.contains(&pid)) {
+                        found.insert(entry.path());
+                    }
+                    queue.push(entry.path());
+                }
+            }
+        }
+        found
+    }
+
     /// All files but results.
     pub(super) fn files(&self) -> BTreeSet<String> {
         let mut files = BTreeSet::new();
@@ -114,6 +208,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
+        self.leave_group();
         let _ = fs::remove_dir_all(&self.top);
     }
 }
@@ -121,35 +216,26 @@ impl Drop for Place {
 fn list(directory: &Path, files: &mut BTreeSet<String>) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) && name != "pages" {
             list(&entry.path(), files);
         }
         let is_result = RESULTS.contains(&name.as_str()) || name.starts_with("ladder-");
         let is_ours = directory != Path::new("/dev/shm") || name.contains("dwell");
-        if !is_result && is_ours && !["cache", "dwell", "started", "finished"].contains(&name.as_str()) {
+        if !is_result
+            && is_ours
+            && !["cache", "dwell", "work", "tmp", "started", "finished"].contains(&name.as_str())
+        {
             files.insert(entry.path().to_string_lossy().into_owned());
         }
     }
 }
 
-/// Control groups with dwell's names whose owner is gone.
-pub(super) fn groups() -> BTreeSet<PathBuf> {
-    let mut found = BTreeSet::new();
-    let mut queue = vec![PathBuf::from("/sys/fs/cgroup")];
-    while let Some(directory) = queue.pop() {
-        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                let name = entry.file_name().to_string_lossy().into_owned();
-                let owner = name.starts_with("dwell-").then(|| name.rsplit('-').next()?.parse::<u32>().ok());
-                // Those of others that live are no leftovers.
-                if owner.flatten().is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
-                    found.insert(entry.path());
-                }
-                queue.push(entry.path());
-            }
-        }
-    }
-    found
+/// BPF programs that no process holds, by number; none if bpftool(8) is missing or cannot see them.
+pub(super) fn unheld_programs() -> Option<BTreeSet<u64>> {
+    let output = Command::new("bpftool").args(["-j", "prog", "show"]).output().ok()?;
+    let programs: Vec<serde_json::Value> = serde_json::from_slice(&output.stdout).ok()?;
+    let unheld = programs.iter().filter(|program| program["pids"].as_array().is_none_or(Vec::is_empty));
+    Some(unheld.filter_map(|program| program["id"].as_u64()).collect())
 }
 
 impl Started {

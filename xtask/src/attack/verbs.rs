@@ -8,7 +8,7 @@ use std::time::Duration;
 pub(super) struct Verb {
     /// Also on the command line of `attack`.
     pub(super) name: &'static str,
-    /// dwell's arguments; [`PROGRAM`] and [`TARGET`] stand for what they say.
+    /// dwell's arguments; words in capitals stand for what they say.
     pub(super) words: &'static [&'static str],
     pub(super) fate: Fate,
     attaches: bool,
@@ -31,10 +31,36 @@ const PROGRAM: &str = "PROGRAM";
 /// The PID of a program that was there before.
 const TARGET: &str = "TARGET";
 
+/// The recording that is shown.
+const KEPT: &str = "KEPT";
+
 const SHELL: &str = "echo > started; i=0; while [ $i -lt 40 ]; do sleep 0.02; i=$((i+1)); done; \
                      echo > finished";
 const PYTHON: &str = "import time\nopen('started', 'w')\nfor i in range(40):\n    time.sleep(0.02)\n\
                       open('finished', 'w')\n";
+
+/// The short program of [`CASES`], which writes where it is told to.
+const SHORT: &str = "echo > \"$0/started\"; i=0; while [ $i -lt 8 ]; do sleep 0.02; i=$((i+1)); done; \
+                     echo > \"$0/finished\"";
+const SHORT_PROGRAM: &str = "SHORT";
+
+/// What runs in odd surroundings.
+pub(super) const CASES: &[Verb] = &[
+    run("run", &["run", "--json", "out.json", "--", SHORT_PROGRAM]),
+    Verb {
+        name: "attach",
+        words: &["attach", "--for", "200ms", "--json", "out.json", TARGET],
+        fate: Fate::None,
+        attaches: true,
+    },
+    other("show", &["show", KEPT, "--json", "out.json"]),
+    other("wake", &["wake", "--cpus", "0", "--for", "200ms", "--json", "out.json"]),
+];
+
+/// The program of [`CASES`] without dwell.
+pub(super) fn bare(place: &Place) -> Vec<String> {
+    vec!["/bin/sh".to_owned(), "-c".to_owned(), SHORT.to_owned(), place.path("")]
+}
 
 pub(super) const VERBS: &[Verb] = &[
     run("run", &["run", "--json", "out.json", "--keep", "out.kept", "--", PROGRAM]),
@@ -61,14 +87,24 @@ pub(super) const VERBS: &[Verb] = &[
         fate: Fate::None,
         attaches: true,
     },
-    other("show", &["show", "kept", "--json", "out.json", "--flame", "out.svg"]),
+    other("show", &["show", "kept", "--json", "out.json", "--flame"]),
     other("compare", &["compare", "--pairs", "6", "--json", "out.json", "sleep 0.02", "sleep 0.01"]),
     other("wake", &["wake", "--for", "1s", "--json", "out.json"]),
     other("ladder", &["ladder", "--quick", "--dir", ".", "--json", "out.json"]),
     other("load", &["load", "cpu", "--for", "1s", "--json", "out.json"]),
-    other("lab", &["lab", "syncs", "--size", "40", "--pairs", "3", "--json", "out.json"]),
+    other("load-memory", &["load", "memory:size=64MiB", "--for", "1s", "--json", "out.json"]),
+    other("wake-load", &["wake", "--load", "sched", "--for", "1s", "--json", "out.json"]),
+    Verb {
+        name: "compare-own",
+        words: &["compare", "--pairs", "6", "--output", "out.txt", "--json", "out.json", "ls -R /etc"],
+        fate: Fate::None,
+        attaches: false,
+    },
+    other("lab", &["lab", "syncs", "--size", "40", "--pairs", "6", "--json", "out.json"]),
     other("diff", &["diff", "one.json", "one.json", "--json", "out.json"]),
     other("explain", &["explain"]),
+    other("doctor", &["doctor"]),
+    other("man", &["man", "pages"]),
 ];
 
 const fn run(name: &'static str, words: &'static [&'static str]) -> Verb {
@@ -86,12 +122,14 @@ impl Verb {
     }
 
     /// Its arguments.
-    pub(super) fn arguments(&self, target: Option<&Target>) -> Vec<String> {
+    pub(super) fn arguments(&self, place: &Place, target: Option<&Target>) -> Vec<String> {
         let mut words = Vec::new();
         for word in self.words {
             match *word {
                 PROGRAM => words.extend(["sh", "-c", SHELL].map(str::to_owned)),
                 TARGET => words.extend(target.map(|target| target.pid().to_string())),
+                SHORT_PROGRAM => words.extend(bare(place)),
+                KEPT => words.push(place.path("kept")),
                 word => words.push(word.to_owned()),
             }
         }

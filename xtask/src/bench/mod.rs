@@ -40,6 +40,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+pub(crate) use table::layout;
 use tool::Tool;
 use turns::Way;
 

@@ -237,7 +237,7 @@ fn around(results: &[Results]) -> Vec<Vec<String>> {
 }
 
 /// Columns padded to their widest cell; the first to the left, the others to the right.
-pub(super) fn layout(rows: &[Vec<String>], markdown: bool) -> String {
+pub(crate) fn layout(rows: &[Vec<String>], markdown: bool) -> String {
     let columns = rows.first().map_or(0, Vec::len);
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();

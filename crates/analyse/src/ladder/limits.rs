@@ -84,6 +84,14 @@ fn is_virtual(all: &LadderMeasurements) -> bool {
 /// The caveats of the whole ladder.
 pub(super) fn of_all(all: &LadderMeasurements, rungs: &[Rung]) -> Vec<String> {
     let mut limits = Vec::new();
+    if let Seen::Value(kind) = &all.host.virtualisation
+        && kind.contains("emulator")
+    {
+        limits.push(format!(
+            "{kind}: it runs other instructions than these, so no figure is the machine's\n\
+             try: the dwell for the machine's architecture"
+        ));
+    }
     let is_memory = |rung: &Rung| rung.about.group == RungGroup::Memory && rung.ns.value().is_some();
     if is_virtual(all) && rungs.iter().any(is_memory) {
         limits.push(
@@ -250,6 +258,9 @@ pub(crate) mod tests {
         assert!(of_all(&host, &[])[0].contains("hpet is read by a system call"));
         host.machine.clocksource = Seen::Value("tsc".into());
         assert_eq!(of_all(&host, &[]), [""; 0]);
+        host.host.virtualisation = Seen::Value("an emulator of aarch64 on x86_64".into());
+        assert!(of_all(&host, &[])[0].contains("no figure is the machine's"));
+        host.host.virtualisation = Seen::Absent;
         host.interrupted = true;
         assert!(of_all(&host, &[])[0].contains("ended early"));
     }

@@ -8,7 +8,7 @@ use crate::kept;
 use crate::look::{OutputKind, look};
 use crate::out::{LadderResult, Outputs, Page};
 use crate::output;
-use crate::progress::ProgressLine;
+use crate::progress::{self, ProgressLine};
 use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
 use model::ladder::beside::Reference;
@@ -16,6 +16,7 @@ use model::ladder::{LadderRequest, Rung, RungGroup, SCHEMA_LADDER};
 use model::{Costs, Ladder, Seen};
 use rungs::Listener;
 use std::path::Path;
+use std::time::Instant;
 use sys::signals::Signals;
 
 /// Measures and reports; returns the exit status.
@@ -90,7 +91,7 @@ struct Measured {
 /// Measures until it is done or a signal ends it.
 fn measure(asked: &LadderRequest, signals: &mut Signals, quiet: bool) -> Measured {
     let stop = Stop::new(signals);
-    let mut progress = RungProgress(ProgressLine::new(quiet));
+    let mut progress = RungProgress { line: ProgressLine::new(quiet), begun: Instant::now() };
     let measured = rungs::measure(asked, observe::this_host(), &mut progress, &|| stop.asked());
     drop(progress);
     Measured {
@@ -167,12 +168,16 @@ fn check(asked: &LadderRequest) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Shows the rung in progress.
-struct RungProgress(ProgressLine);
+/// Shows the rung in progress, and how long all will take.
+struct RungProgress {
+    line: ProgressLine,
+    begun: Instant,
+}
 
 impl Listener for RungProgress {
     fn begins(&mut self, id: &str, turn: usize, turns: usize) {
         let rung = report::clean(id, false);
-        self.0.put(|| format!("measuring {turn} of {turns}: {rung}; Ctrl-C to stop"));
+        let left = progress::left(self.begun.elapsed(), turn.saturating_sub(1) as f64 / turns as f64);
+        self.line.put(|| format!("measuring {turn} of {turns}: {rung}{left}; Ctrl-C to stop"));
     }
 }

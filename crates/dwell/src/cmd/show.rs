@@ -6,6 +6,7 @@ use crate::exit;
 use crate::keep::Keeper;
 use crate::out::{Page, RunResult};
 use crate::output;
+use crate::progress::{self, ProgressLine};
 use crate::suggest;
 use analyse::Analyser;
 use analyse::extrapolate::with_job;
@@ -17,11 +18,15 @@ use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitStatus;
+use std::time::Instant;
 use store::Reader;
 use sys::foreign::Rights;
 
 /// The ending of a program whose end was not recorded; no program can exit with this status.
 const NO_ENDING: Ending = Ending::Code(-1);
+
+/// How many events are analysed between looks at the clock.
+const EVENTS_A_LOOK: usize = 4096;
 
 /// Shows the recording; returns the exit status.
 pub(crate) fn show(args: ShowArgs, keeper: &Keeper) -> anyhow::Result<u8> {
@@ -70,10 +75,22 @@ pub(super) fn analysed(mut reader: AnyReader, path: &Path) -> anyhow::Result<Kep
     let header = reader.header().clone();
     let mut analyser = Analyser::new(&header);
     let mut seen = LastSeen::default();
-    for event in reader.by_ref() {
+    let line = ProgressLine::new(false);
+    let begun = Instant::now();
+    for count in 1_usize.. {
+        let Some(event) = reader.next() else { break };
         seen.event(&header, &event);
         analyser.event(&event);
+        if count.is_multiple_of(EVENTS_A_LOOK)
+            && let Some(part) = reader.part()
+        {
+            let left = progress::left(begun.elapsed(), part);
+            if !left.is_empty() {
+                line.update(|| format!("analysing: {:.0} %{left}; Ctrl-C to stop", part * 100.0));
+            }
+        }
     }
+    drop(line);
     let owner = reader.owner();
     let end = reader.end();
     let trailer = end.trailer.unwrap_or_else(|| seen.trailer());

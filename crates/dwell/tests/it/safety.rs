@@ -282,6 +282,47 @@ fn a_source_is_shown_only_if_the_user_who_named_it_may_read_it() {
     assert!(shown.contains("secret.py") && !shown.contains(SECRET), "{shown}");
 }
 
+/// Compiles the program that puts a link in its own place, with this in its code.
+fn swaps(at: &Path, key: &str) {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/swaps.c");
+    let made =
+        Command::new("cc").arg(format!("-DKEY={key}")).args(["-O1", "-g", source, "-o"]).arg(at).status();
+    assert!(made.is_ok_and(|made| made.success()), "cc cannot compile swaps.c");
+}
+
+#[test]
+fn code_is_listed_only_if_the_user_who_named_its_file_may_read_it() {
+    let place = Place::new();
+    let (theirs, roots) = (place.theirs("theirs"), place.closed.path().join("roots"));
+    let program = theirs.join("program");
+    swaps(&roots, "0x7ec2e75");
+    mode(&roots, 0o700);
+    let fresh_program = || {
+        let _ = fs::remove_file(&program);
+        swaps(&program, "0x1111111");
+        chown(&program, Some(NOBODY), Some(NOBODY)).unwrap();
+    };
+    let annotate = ["run", "--user", "nobody", "--annotate", "spin"];
+    // Its own code is there to be seen, with what it does.
+    fresh_program();
+    let said = text(&ok(place.dwell(&annotate).arg("--").arg(&program)).stderr);
+    assert!(said.contains("0x1111111"), "{said}");
+    // A file of root's at that path is not: neither by the run nor by its recording.
+    fresh_program();
+    let kept = fresh("kept");
+    let mut dwell = place.dwell(&annotate);
+    let output = ok(dwell.arg("--keep").arg(&kept).arg("--").arg(&program).arg(&roots));
+    let shown = ok(place.dwell(&["show", "--annotate", "spin"]).arg(&kept));
+    fs::remove_file(&kept).unwrap();
+    for said in [text(&output.stderr), text(&shown.stdout), text(&shown.stderr)] {
+        assert!(!said.contains("0x7ec2e75"), "{said}");
+    }
+    // Root's own program may name it: nothing else than who named it keeps it from being shown.
+    fresh_program();
+    let said = text(&ok(place.dwell(&["run", "--annotate", "spin", "--"]).arg(&program).arg(&roots)).stderr);
+    assert!(said.contains("0x7ec2e75"), "{said}");
+}
+
 #[test]
 fn results_of_root_are_roots_or_the_callers_of_sudo() {
     let place = Place::new();

@@ -59,12 +59,12 @@ pub enum Error {
         why: String,
     },
     /// The child could not change to the requested user.
-    #[error("cannot run as user {user:?}: {source}")]
+    #[error("cannot run as user {user:?}: {error}")]
     User {
         /// The user.
         user: String,
-        /// The system's error.
-        source: io::Error,
+        /// The system's error; the text has it already.
+        error: io::Error,
     },
     /// A signal ended the child while it was still held: Ctrl-C, or the out-of-memory killer.
     #[error("the program was ended before it started, {}", by_what(.0))]
@@ -73,12 +73,12 @@ pub enum Error {
     #[error("cannot run it with that imposed: {0}")]
     Imposing(io::Error),
     /// The child could not be created or observed.
-    #[error("cannot start a process: {what}: {source}")]
+    #[error("cannot start a process: {what}: {error}")]
     System {
         /// What was tried.
         what: &'static str,
-        /// The system's error.
-        source: io::Error,
+        /// The system's error; the text has it already.
+        error: io::Error,
     },
 }
 
@@ -104,7 +104,7 @@ fn by_what(ending: &Ending) -> String {
 
 /// For `map_err`: the system's error with what was tried.
 pub(crate) fn system(what: &'static str) -> impl FnOnce(io::Error) -> Error {
-    move |source| Error::System { what, source }
+    move |error| Error::System { what, error }
 }
 
 /// What a program gets that differs from dwell's own, besides its user.
@@ -190,7 +190,7 @@ impl HeldProgram {
             ChildReport::Refused(errno) => {
                 let user = command.user.as_ref().map_or_else(String::new, |user| user.name.clone());
                 parts.end()?;
-                Err(Error::User { user, source: io::Error::from_raw_os_error(errno) })
+                Err(Error::User { user, error: io::Error::from_raw_os_error(errno) })
             }
             ChildReport::Unimposed(errno) => {
                 parts.end()?;

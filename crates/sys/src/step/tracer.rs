@@ -171,8 +171,14 @@ impl<'a> Tracer<'a> {
             }
             return Ok(None);
         }
-        self.thread(tid).stopped = true;
-        self.put_back(tid)?;
+        let thread = self.thread(tid);
+        thread.stopped = true;
+        if report == Report::Executed && !thread.borrowed {
+            // The memory is new: what was lifted from the old one does not belong there.
+            self.lifted = None;
+        } else {
+            self.put_back(tid)?;
+        }
         if self.phase == CountingPhase::LettingGo {
             self.leave(tid, report)?;
             return Ok(None);

@@ -26,20 +26,22 @@ pub(super) fn histogram(text: &str) -> Result<Comparable, Error> {
     let mut rows: Vec<(u64, Vec<u64>)> = Vec::new();
     let mut summaries: Vec<(String, Vec<Option<f64>>)> = Vec::new();
     let mut limits = limits(unit_ns);
+    // Behind the figures of the CPUs: the sums of all CPUs.
+    let mut over = false;
     for (at, line) in text.lines().enumerate() {
         let wrong = |why: String| Error::Line { line: at + 1, why };
         let mut words = line.split_whitespace();
         let Some(first) = words.next() else { continue };
-        if first.starts_with('#') {
+        if first.starts_with('#') || (over && first != "Index") {
             continue;
         }
         if line.contains("events missed") {
             limits.push(format!("rtla: {}", line.trim()));
             continue;
         }
-        // What follows sums up all CPUs.
         if first == "ALL:" {
-            break;
+            over = true;
+            continue;
         }
         if first == "Index" {
             // Rows above it have the columns of another histogram.

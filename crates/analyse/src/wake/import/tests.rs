@@ -212,7 +212,10 @@ fn an_unknown_text_is_refused() {
     assert_eq!(import("# Histogram\n").unwrap_err(), Error::Whole("no wake-up in it".into()));
     let two = "# RTLA osnoise histogram\nIndex CPU-000\n0 1\nIndex CPU-000 CPU-001\n0 1 1\n";
     assert!(import(two).unwrap_err().to_string().contains("a second line begins with Index"));
-    let odd = import(&sample!("rtla-timerlat-hist.txt").replace("9500", "many")).unwrap_err();
+    // Behind the sums of all CPUs as well.
+    let one = sample!("rtla-timerlat-hist.txt");
+    assert!(import(&one.repeat(2)).unwrap_err().to_string().contains("a second line begins with Index"));
+    let odd = import(&one.replace("9500", "many")).unwrap_err();
     assert_eq!(odd, Error::Line { line: 5, why: "\"many\" is not a whole number".into() });
 }
 

@@ -8,12 +8,13 @@ use crate::cli::ProbeArg;
 use crate::exit;
 use crate::out::RunResult;
 use crate::output;
-use crate::progress::ProgressLine;
+use crate::progress::{self, ProgressLine};
 use analyse::judge::probes as judged;
 use anyhow::bail;
 use model::recording::Ending;
 use model::{Probe, Probed, Seen};
 use probes::{End, Imposing, Input, Repeats, Subject};
+use std::time::Instant;
 use sys::signals::Signals;
 use sys::spawn::Command;
 
@@ -118,9 +119,13 @@ fn remedy(probe: Probe) -> &'static str {
 
 fn repeat(subject: &Subject<'_>, imposing: &Imposing, quiet: bool, signals: &mut Signals) -> Repeats {
     let line = ProgressLine::new(quiet);
+    let begun = Instant::now();
     probes::pairs(subject, imposing, signals, &mut |done, planned| {
         line.put(|| match planned {
-            Some(planned) => format!("pair {} of {planned}; Ctrl-C to stop", done + 1),
+            Some(planned) => {
+                let left = progress::left(begun.elapsed(), done as f64 / planned as f64);
+                format!("pair {} of {planned}{left}; Ctrl-C to stop", done + 1)
+            }
             None => "the first pair of runs; Ctrl-C to stop".to_owned(),
         });
     })

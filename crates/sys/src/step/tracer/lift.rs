@@ -42,7 +42,15 @@ impl Tracer<'_> {
             Err(error) if error.raw_os_error() == Some(libc::ESRCH) => return Ok(false),
             Err(error) => return Err(error),
         }
-        let (_, report) = ptrace::wait(tid)?;
+        let report = match ptrace::wait(tid) {
+            Ok((_, report)) => report,
+            // It has executed a program meanwhile, and has the number of the first thread now.
+            Err(error) if error.raw_os_error() == Some(libc::ECHILD) => {
+                self.threads.remove(&tid);
+                return Ok(false);
+            }
+            Err(error) => return Err(error),
+        };
         if report == Report::Interrupted {
             self.thread(tid).stopped = true;
             return Ok(true);
@@ -53,7 +61,8 @@ impl Tracer<'_> {
                 self.threads.remove(&tid);
                 return Ok(false);
             }
-        } else {
+        } else if report != Report::Executed {
+            // Through one that has executed a program no breakpoint is put back: its memory is new.
             self.thread(tid).stopped = true;
         }
         self.waiting.push_back((tid, report));
