@@ -319,6 +319,7 @@ fn code_is_listed_only_if_the_user_who_named_its_file_may_read_it() {
     }
     // Root's own program may name it: nothing else than who named it keeps it from being shown.
     fresh_program();
+    chown(&program, Some(0), Some(0)).unwrap();
     let said = text(&ok(place.dwell(&["run", "--annotate", "spin", "--"]).arg(&program).arg(&roots)).stderr);
     assert!(said.contains("0x7ec2e75"), "{said}");
 }
