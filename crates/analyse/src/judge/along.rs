@@ -6,9 +6,9 @@
 //! may have to do without it.
 
 use super::Evidence;
-use super::callers::{InCalls, is_door};
+use super::callers::InCalls;
 use super::file_calls::Gone;
-use super::own_code::{Key, Owner, frames};
+use super::own_code::{Key, Owner, frames, is_door};
 use super::predict::{Kind, Parts};
 use crate::code::Amount;
 use model::profile::{Activity, Profile, Weight};

@@ -5,6 +5,7 @@
 //! the wrapper.
 
 use super::Evidence;
+use super::own_code::{is_door, is_linked};
 use crate::code::{is_of_library, is_of_runtime};
 use model::profile::{Activity, Frame, Profile, Weight};
 use model::recording::Language;
@@ -97,23 +98,6 @@ fn outwards(profile: &Profile, node: u32) -> impl Iterator<Item = &Frame> {
 
 fn is_user(frame: &&Frame) -> bool {
     frame.language != Language::Kernel
-}
-
-/// Whether this is the one function with which a C library enters the kernel, whatever the call: in
-/// musl the wrappers jump to it and leave no frame of their own.
-pub(super) fn is_door(frame: &Frame) -> bool {
-    const STARTS: &[&str] = &["__syscall", "__cp_", "sccp"];
-    frame.language == Language::Native && STARTS.iter().any(|start| frame.function.starts_with(start))
-}
-
-/// Whether this is code of a C library that is linked into the program: by a name that the language
-/// keeps for those who implement it, or since Rust's library calls it, which it does with no C code
-/// of the program.
-pub(super) fn is_linked(frame: &Frame, caller: Option<&Frame>) -> bool {
-    let of_c = frame.language == Language::Native && !frame.function.contains("::");
-    let by_rust =
-        |caller: &Frame| caller.function.starts_with("std::") || caller.function.starts_with("<std::");
-    of_c && (is_door(frame) || frame.function.starts_with("__") || caller.is_some_and(by_rust))
 }
 
 /// Whether a stack is in one of these calls, each by the kernel's function and its wrapper's.

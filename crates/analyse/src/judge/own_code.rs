@@ -5,14 +5,10 @@
 //! an interpreter or an address without a name. A person changes the program's own code, so here
 //! the sample is its caller's. What the shares mean is up to the causes.
 
-use super::Evidence;
 use super::allocators::{self, Step};
-use super::callers::is_linked;
 use crate::code::{Amount, is_of_library, is_of_runtime};
-use model::State;
 use model::profile::{Activity, Frame, Profile, Weight};
 use model::recording::Language;
-use model::run::Share;
 use rustc_hash::FxHashMap;
 
 /// Whose a stack is.
@@ -70,27 +66,6 @@ pub(super) fn charges(profile: &Profile) -> impl Iterator<Item = Charge<'_>> {
         let (owner, within) = owner(profile, weight);
         Charge { owner, within, doing: weight.doing, weight }
     })
-}
-
-/// All samples on a CPU.
-pub(super) fn all(evidence: &Evidence<'_>) -> Amount {
-    evidence.charges().fold(Amount::default(), |mut all, charge| {
-        all.add(charge.weight);
-        all
-    })
-}
-
-/// What so many samples are of the time on CPUs. Who may not see the kernel's code has samples of
-/// the program's own only.
-pub(super) fn share(evidence: &Evidence<'_>, amount: Amount, all: Amount) -> Share {
-    let share = amount.share(all);
-    let in_kernel = |weight: &Weight| matches!(weight.doing, Activity::Kernel | Activity::Interrupt);
-    if evidence.profile.weights.iter().any(in_kernel) {
-        return share;
-    }
-    let on_cpu_ns = evidence.account_ns(State::on_cpu).max(1);
-    let part = evidence.account_ns(|state| state == State::User) as f64 / on_cpu_ns as f64;
-    Share { value: share.value * part, lo: share.lo * part, hi: share.hi * part }
 }
 
 /// The functions of those stacks that count, most time first.
@@ -217,6 +192,23 @@ fn callers<'a>(profile: &'a Profile, from: Option<u32>) -> impl Iterator<Item = 
     nodes.map(move |at| &profile.frames[node(at).frame as usize])
 }
 
+/// Whether this is the one function with which a C library enters the kernel, whatever the call: in
+/// musl the wrappers jump to it and leave no frame of their own.
+pub(super) fn is_door(frame: &Frame) -> bool {
+    const STARTS: &[&str] = &["__syscall", "__cp_", "sccp"];
+    frame.language == Language::Native && STARTS.iter().any(|start| frame.function.starts_with(start))
+}
+
+/// Whether this is code of a C library that is linked into the program: by a name that the language
+/// keeps for those who implement it, or since Rust's library calls it, which it does with no C code
+/// of the program.
+pub(super) fn is_linked(frame: &Frame, caller: Option<&Frame>) -> bool {
+    let of_c = frame.language == Language::Native && !frame.function.contains("::");
+    let by_rust =
+        |caller: &Frame| caller.function.starts_with("std::") || caller.function.starts_with("<std::");
+    of_c && (is_door(frame) || frame.function.starts_with("__") || caller.is_some_and(by_rust))
+}
+
 fn is_script(frame: &Frame) -> bool {
     !matches!(frame.language, Language::Native | Language::Kernel | Language::Jit)
 }
@@ -249,9 +241,9 @@ pub(super) mod tests {
 
     /// A profile told stack by stack.
     #[derive(Debug, Default)]
-    pub(in crate::judge) struct Told(pub(in crate::judge) Profile);
+    pub(in super::super) struct Told(pub(in super::super) Profile);
 
-    pub(in crate::judge) fn native(module: &str, function: &str) -> Frame {
+    pub(in super::super) fn native(module: &str, function: &str) -> Frame {
         Frame {
             function: function.into(),
             module: module.into(),
@@ -265,13 +257,13 @@ pub(super) mod tests {
         }
     }
 
-    pub(in crate::judge) fn at(frame: Frame, file: &str, line: u32) -> Frame {
+    pub(in super::super) fn at(frame: Frame, file: &str, line: u32) -> Frame {
         Frame { source: Some((file.into(), line)), ..frame }
     }
 
     impl Told {
         /// So many samples of 1 ms of this stack, the innermost frame first.
-        pub(in crate::judge) fn stack(mut self, count: u64, doing: Activity, frames: &[Frame]) -> Self {
+        pub(in super::super) fn stack(mut self, count: u64, doing: Activity, frames: &[Frame]) -> Self {
             let Profile { frames: all, nodes, threads, weights, .. } = &mut self.0;
             if threads.is_empty() {
                 threads.push(Thread { pid: 100, tid: 100, name: "program".into() });

@@ -57,7 +57,7 @@ mod tests {
         let growing: Vec<f64> = (0..20).map(f64::from).collect();
         let changing: Vec<f64> = (0..20).map(|at| f64::from(at % 2) * 19.0).collect();
         assert!(variance_of_sum(&growing) * 100.0 < variance_of_sum(&changing));
-        // Of +-9.5 around the mean: a variance of 2 * 9.5^2 by differences, since each changes sides.
+        // Of +-9.5 around the mean: twice 9.5 squared by differences, since each changes sides.
         assert!((variance_of_sum(&changing) - 20.0 * 361.0 / 2.0).abs() < 1e-9);
         assert_eq!(variance_of_sum(&changing[..7]), 0.0, "too few");
     }

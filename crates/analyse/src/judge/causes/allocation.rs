@@ -60,7 +60,7 @@ const PART_MIN: f64 = 0.5;
 fn check(evidence: &Evidence<'_>) -> Outcome {
     Outcome::of_table(evidence.functions, |_| {
         let allocators = of(evidence, None);
-        let share = own_code::share(evidence, allocators, own_code::all(evidence));
+        let share = evidence.cpu_share(allocators, evidence.cpu_samples());
         let says = || say!("the allocator has ", Piece::Share(share.value), " of the CPU time");
         if share.value < SHARE_MIN || share.lo < SHARE_LO_MIN {
             return Outcome::RuledOut(says());

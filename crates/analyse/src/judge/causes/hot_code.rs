@@ -54,7 +54,7 @@ const LINES: usize = 3;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     Outcome::of_table(evidence.functions, |_| {
-        let all = own_code::all(evidence);
+        let all = evidence.cpu_samples();
         let Some((most, share)) = leading(evidence, all) else {
             return unnamed(evidence, all)
                 .unwrap_or(Outcome::RuledOut(say!("no sample struck the program's own code")));
@@ -94,7 +94,7 @@ fn leading<'a>(evidence: &Evidence<'a>, all: Amount) -> Option<(Sum<'a>, Share)>
     let calls_more = |sum: &Sum<'_>| in_kernel.get(&sum.key()).is_some_and(|ns| *ns > sum.all.ns);
     let most =
         of(Activity::User).into_iter().find(|sum| !calls_more(sum) && !spinning.contains(&sum.key()))?;
-    let share = own_code::share(evidence, most.all, all);
+    let share = evidence.cpu_share(most.all, all);
     Some((most, share))
 }
 
@@ -111,7 +111,7 @@ fn unnamed(evidence: &Evidence<'_>, all: Amount) -> Option<Outcome> {
     }
     let (module, most) =
         files.into_iter().max_by(|a, b| a.1.ns.total_cmp(&b.1.ns).then_with(|| b.0.cmp(a.0)))?;
-    let share = own_code::share(evidence, most, all).value;
+    let share = evidence.cpu_share(most, all).value;
     (share >= SHARE_MIN).then(|| {
         let percent = (share * 100.0).round();
         Outcome::Unavailable(if module == JIT_MODULE {

@@ -82,7 +82,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if table.functions.iter().all(|row| row.samples == 0) && own >= SHARE_MIN {
         return Outcome::Unavailable("too few samples struck code that could be read".to_owned());
     }
-    let all = own_code::all(evidence);
+    let all = evidence.cpu_samples();
     let candidates: Vec<Candidate<'_>> =
         table.functions.iter().filter_map(|row| candidate(evidence, row, all)).collect();
     let mut found = Vec::new();
@@ -130,10 +130,10 @@ fn candidate<'a>(evidence: &Evidence<'a>, row: &'a LoadRow, all: Amount) -> Opti
         all.add(charge.weight);
         all
     });
-    if own_code::share(evidence, amount, all).value < SHARE_MIN {
+    if evidence.cpu_share(amount, all).value < SHARE_MIN {
         return None;
     }
-    let share = own_code::share(evidence, amount.part(part), all);
+    let share = evidence.cpu_share(amount.part(part), all);
     let owner = own_code::functions(here.into_iter()).into_iter().next()?;
     Some(Candidate { row, owner, share })
 }

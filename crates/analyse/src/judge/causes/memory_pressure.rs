@@ -200,7 +200,7 @@ fn kernel(evidence: &Evidence<'_>, others: &[&str]) -> Option<Share> {
             sum.add(charge.weight);
         }
     }
-    (sum.samples > 0).then(|| sum.share(own_code::all(evidence)))
+    (sum.samples > 0).then(|| sum.share(evidence.cpu_samples()))
 }
 
 fn finding(evidence: &Evidence<'_>, signs: &Signs, pressure: Option<f64>) -> Finding {
