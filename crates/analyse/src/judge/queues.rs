@@ -26,11 +26,7 @@ impl Evidence<'_> {
         let less = if of_queue(goes) { 0.0 } else { each - self.shortest_queue().unwrap_or(each) };
         let hi = with(ns.hi, 1.0);
         // Of a change that takes nothing away nothing is saved.
-        let changed = match goes {
-            Goes::Sites(sites, _) if sites.contains(&Site::State(State::Throttled)) => on_cpu_ns,
-            _ => self.whole_ns,
-        };
-        let part = (hi as f64 / changed.max(1) as f64).min(1.0);
+        let part = (hi as f64 / self.whole_ns.max(1) as f64).min(1.0);
         let less_ns = (stays_ns.max(0.0) * less.max(0.0) * part) as Ns;
         Interval { lo: with(ns.lo, self.turns_used_up()), hi: hi + less_ns }
     }
@@ -263,9 +259,9 @@ mod tests {
         run.coverage.host_busy = Seen::Value(0.75);
         let all = Interval { lo: 400 * MS, hi: 400 * MS };
         let goes = Goes::Sites(vec![Site::State(State::Throttled)], all);
-        assert_eq!(saves(&run, &goes), (300 * MS, 600 * MS));
+        assert_eq!(saves(&run, &goes), (300 * MS, 480 * MS), "two fifths of it");
         let all = Interval { lo: 40 * MS, hi: 40 * MS };
         let goes = Goes::Sites(vec![Site::State(State::Throttled)], all);
-        assert_eq!(saves(&run, &goes).1, 60 * MS, "where it stands still for a tenth of that, a tenth");
+        assert_eq!(saves(&run, &goes).1, 48 * MS, "a twenty-fifth");
     }
 }
