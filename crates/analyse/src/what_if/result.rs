@@ -54,14 +54,14 @@ impl Given<'_> {
             let own = &own;
             let replayed =
                 Replayed { program, names, lengths, own, edited, times: &times, path: &path, cpus };
-            let chance = Chance {
-                half_ns: chance::half_interval_ns(program, &path),
-                behind_dwell_ns: behind_dwell(program, &path),
-            };
-            Ok::<_, Refused>((times.end + rest_ns, replayed.account(run)?, chance))
+            let path_account = replayed.account(run)?;
+            Ok::<_, Refused>((times.end + rest_ns, path_account, path))
         };
         let (unedited_ns, path_before, _) = replayed(&Lengths::Recorded, cpus_recorded, false)?;
-        let (edited_ns, path_after, chance) = replayed(&lengths, cpus, true)?;
+        let (edited_ns, path_after, path) = replayed(&lengths, cpus, true)?;
+        let chance_ns = chance::half_interval_ns(program, &path).round() as Ns;
+        let behind_dwell_ns = behind_dwell(program, &path);
+        drop(path);
         // On another number of CPUs others need not be on the same ones.
         let others = if cpus == cpus_recorded { Others::Go } else { Others::Elsewhere };
         let least_ns = replay(program, &lengths, Machine { cpus, others }).end + rest_ns;
@@ -77,8 +77,8 @@ impl Given<'_> {
             edited_ns,
             least_ns,
             most_ns,
-            dwell_ns: instruments_ns + chance.behind_dwell_ns,
-            chance_ns: chance.half_ns.round() as Ns,
+            dwell_ns: instruments_ns + behind_dwell_ns,
+            chance_ns,
         };
         let scheduling_ns = self.scheduling(cpus_recorded, cpus, edited_ns, rest_ns);
         let (after, saving, all_sure) = walls.estimate(asked.alone_ns, scheduling_ns);
@@ -180,14 +180,6 @@ impl Given<'_> {
         .flatten()
         .collect()
     }
-}
-
-/// What of a replayed path another run would not have alike.
-struct Chance {
-    /// Half of the interval of what differs by chance.
-    half_ns: f64,
-    /// Time in the run queue behind the dwell that recorded.
-    behind_dwell_ns: Ns,
 }
 
 /// For how long threads on the path waited for a CPU that dwell had.
