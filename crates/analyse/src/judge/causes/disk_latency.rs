@@ -89,7 +89,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if reads.is_none() && !few_at_once {
         return Outcome::RuledOut(say!("several threads waited for a disk at the same time"));
     }
-    if let Some(disk) = at_limit(evidence) {
+    if let Some(disk) = at_limit(evidence, &waits) {
         return Outcome::RuledOut(say!("the disk ", Name(disk.to_owned()), " was at its limit"));
     }
     if let Some(bytes) = reads.as_ref().map(DiskReads::typical_bytes) {
@@ -154,9 +154,13 @@ fn alone_share(evidence: &Evidence<'_>) -> Option<f64> {
     disk.one_share().filter(|_| disk.untold_ns <= disk.any_ns / AT_ONCE_PART)
 }
 
-fn at_limit<'a>(evidence: &Evidence<'a>) -> Option<&'a str> {
+/// The disk that can do no more, of those that it waits for; of all where some are not known.
+fn at_limit<'a>(evidence: &Evidence<'a>, waits: &[(usize, &WaitRow)]) -> Option<&'a str> {
+    let may_be = |disk: &str| {
+        waits.iter().any(|(_, wait)| wait.device.value().is_none_or(|device| device.as_str() == disk))
+    };
     evidence.series.value()?.verdicts.iter().find_map(|verdict| match verdict {
-        SeriesVerdict::DiskAtLimit { name, .. } => Some(name.as_str()),
+        SeriesVerdict::DiskAtLimit { name, .. } if may_be(name) => Some(name.as_str()),
         _ => None,
     })
 }
@@ -399,6 +403,12 @@ mod tests {
         assert!(found(&diagnosis(&run), "disk-latency").is_some());
         run.series = Seen::Value(series(&run, disk("vda", 1000, 4_096_000, 0.5)));
         assert!(found(&diagnosis(&run), "disk-latency").is_none());
+        run.waits[0].device = Seen::Value("vdb".into());
+        run.disk_requests = jumping(1000, 1000);
+        if let Seen::Value(all) = &mut run.disk_requests {
+            all.rows[0].device = Seen::Value("vdb".into());
+        }
+        assert!(found(&diagnosis(&run), "disk-latency").is_some(), "it waits for another disk");
     }
 
     #[test]

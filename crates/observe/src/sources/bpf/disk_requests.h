@@ -13,7 +13,9 @@
  * none of a file or directory (`sendfile`, io_uring), and page faults without a file have none.
  *
  * Requests are known by their address. Of two of the tree whose addresses share an entry the older
- * one no longer counts as under way.
+ * one no longer counts as under way. Nor does one that the kernel no longer has in flight: where its
+ * completion was not traced it would seem to be under way until the kernel uses its place again,
+ * which for a queue of another CPU may be never.
  */
 #pragma once
 #include "files.h"
@@ -28,8 +30,12 @@ struct asker {
 	u32 pid;   /* 0: nobody of the tree */
 	u32 place; /* in `under_way`, plus 1, from its issue to its completion; else 0 */
 	struct file_key file; /* its pid is 0 where none is known */
+	u64 at;    /* when it was issued */
 };
 struct asker askers[ASKERS] = {};
+/* A bit for each of `askers` that has a place. */
+#define ASKER_WORDS (ASKERS / 64) /* a power of two */
+u64 placed[ASKER_WORDS] = {};
 
 /* Requests of the tree that are under way, by a hash of their disk. */
 #define DISKS 64 /* a power of two */
@@ -39,18 +45,64 @@ u32 under_way[DISKS] = {};
  * checks what finds it out in one program only. */
 volatile const u32 told_by_start = 0;
 
+INLINE u32 entry_of(u64 request)
+{
+	return request * 0x9e3779b97f4a7c15ull >> 54 & (ASKERS - 1);
+}
+
 INLINE struct asker *asker_of(u64 request)
 {
-	return &askers[request * 0x9e3779b97f4a7c15ull >> 54 & (ASKERS - 1)];
+	return &askers[entry_of(request)];
 }
 
 /* Its completion and a request that takes its entry may come at once, on two CPUs: one of them
  * counts. */
-INLINE void not_under_way(struct asker *asker)
+INLINE void not_under_way(u32 entry)
 {
-	u32 place = __sync_lock_test_and_set(&asker->place, 0);
-	if (place)
-		__sync_fetch_and_add(&under_way[(place - 1) & (DISKS - 1)], -1);
+	u32 place = __sync_lock_test_and_set(&askers[entry & (ASKERS - 1)].place, 0);
+	if (!place)
+		return;
+	__sync_fetch_and_and(&placed[entry / 64 & (ASKER_WORDS - 1)], ~(1ull << entry % 64));
+	__sync_fetch_and_add(&under_way[(place - 1) & (DISKS - 1)], -1);
+}
+
+INLINE u32 lowest_bit(u64 bits)
+{
+	return __builtin_popcountll((bits & -bits) - 1);
+}
+
+/* The kernel no longer has this request in flight. It says that it has just after the issue is
+ * traced: one that was issued a moment ago is believed to be. */
+#define JUST_ISSUED 5000 /* ns */
+INLINE bool has_ended(struct asker *asker, u64 now)
+{
+	if (now - asker->at < JUST_ISSUED)
+		return 0;
+	struct request *request = (void *)asker->request;
+	return READ(request, state) != MQ_RQ_IN_FLIGHT;
+}
+
+/* Of the requests that seem to be under way a few are looked at for each that is issued, by turns:
+ * those of a thread that has one at a time are found at once, and a deep queue costs no more. */
+#define LOOKS 4
+u32 looked_at = 0;
+__attribute__((noinline)) int forget_ended(u64 now)
+{
+	u32 at = looked_at, looks = 0;
+	for (u32 steps = 0; steps < ASKER_WORDS + 1 + LOOKS && looks < LOOKS; steps++) {
+		u64 bits = placed[at / 64 & (ASKER_WORDS - 1)] & ~0ull << at % 64;
+		if (!bits) {
+			at = (at / 64 + 1) * 64;
+			continue;
+		}
+		u32 entry = ((at & -64) + lowest_bit(bits)) & (ASKERS - 1);
+		if (has_ended(&askers[entry], now))
+			not_under_way(entry);
+		at = entry + 1;
+		looks++;
+	}
+	looked_at = at & (ASKERS - 1);
+	return 0;
 }
 
 /* The running thread makes a request: which file it is for. */
@@ -95,7 +147,7 @@ __attribute__((noinline)) int made_by(u64 request)
 	bool ours = place;
 	if (!ours && asker->request != request)
 		return 0;
-	not_under_way(asker);
+	not_under_way(entry_of(request));
 	asker->request = request;
 	asker->pid = ours ? process_of(task) : 0;
 	asker->file.pid = 0;
@@ -169,7 +221,13 @@ __attribute__((noinline)) int is_issued(u64 address, u32 dev, u32 op, u64 sector
 		return 0;
 	struct disk_key key = { .dev = dev, .pid = asker->pid, .write = op };
 	u32 place = dev * 0x9e3779b1u >> 26 & (DISKS - 1);
+	u64 now = bpf_ktime_get_ns();
+	if (under_way[place])
+		forget_ended(now);
 	u32 before = __sync_fetch_and_add(&under_way[place], 1);
+	u32 entry = entry_of(address);
+	asker->at = now;
+	__sync_fetch_and_or(&placed[entry / 64 & (ASKER_WORDS - 1)], 1ull << entry % 64);
 	asker->place = place + 1;
 	count_for_file(&asker->file, op, bytes);
 	return count_request(&key, sector, bytes, before + 1);
@@ -179,7 +237,7 @@ INLINE void is_done(u64 request)
 {
 	struct asker *asker = asker_of(request);
 	if (asker->request == request) {
-		not_under_way(asker);
+		not_under_way(entry_of(request));
 		asker->pid = 0;
 	}
 }
