@@ -24,6 +24,9 @@ const INTERRUPTED: u32 = 0;
 /// Most stacks that are kept one by one; beyond, each second one goes, again and again.
 const MOMENTS: usize = 1 << 18;
 
+/// So many nodes and sums take a millisecond to put together, which another CPU may do.
+const LARGE: usize = 5000;
+
 /// Stacks as they come.
 #[derive(Debug)]
 pub(crate) struct Code {
@@ -267,26 +270,35 @@ impl Code {
         all
     }
 
-    /// The tree with all its names; `start` is when the wall began.
-    pub(crate) fn profile(self, start: Ns) -> Profile {
+    /// Whether the tree is so large that putting it together takes milliseconds.
+    pub(crate) fn is_large(&self) -> bool {
+        self.nodes.len() + self.weights.len() > LARGE
+    }
+
+    /// The tree with all its names. Moments are by the clock of events, not yet by the wall.
+    pub(crate) fn profile(&self) -> Profile {
         let mut expanded = Expanded::default();
         let mut innermost: Vec<Option<u32>> = Vec::with_capacity(self.nodes.len());
+        // The frames of each place, the outermost first: many nodes are of one place.
+        let mut frames_of: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
         for (caller, place) in &self.nodes {
             // A caller is recorded before its callees; one that is missing was lost with the start
             // of a recording.
             let mut at =
                 (*caller as usize).checked_sub(1).and_then(|at| innermost.get(at).copied().flatten());
-            for frame in frames::of(self.places.get(*place as usize), self.names.get(place)).into_iter().rev()
-            {
-                at = Some(expanded.node(at, frame));
+            let frames = frames_of.entry(*place).or_insert_with(|| {
+                let frames = frames::of(self.places.get(*place as usize), self.names.get(place));
+                frames.into_iter().rev().map(|frame| expanded.frame(frame)).collect()
+            });
+            for frame in frames {
+                at = Some(expanded.node(at, *frame));
             }
             innermost.push(at);
         }
-        let interrupts = self
-            .weights
-            .keys()
-            .any(|(node, _, _)| *node == INTERRUPTED)
-            .then(|| expanded.node(None, frames::interrupts()));
+        let interrupts = self.weights.keys().any(|(node, _, _)| *node == INTERRUPTED).then(|| {
+            let frame = expanded.frame(frames::interrupts());
+            expanded.node(None, frame)
+        });
         let node = |node: u32| match node {
             INTERRUPTED => interrupts,
             _ => innermost[node as usize - 1],
@@ -303,8 +315,7 @@ impl Code {
             .moments
             .iter()
             .filter_map(|(at, of, thread, doing, ns)| {
-                let at_ns = at.saturating_sub(start);
-                Some(Moment { at_ns, node: node(*of)?, thread: *thread, doing: *doing, ns: *ns })
+                Some(Moment { at_ns: *at, node: node(*of)?, thread: *thread, doing: *doing, ns: *ns })
             })
             .collect();
         moments.sort_by_key(|moment| moment.at_ns);
@@ -312,7 +323,7 @@ impl Code {
         Profile {
             frames: expanded.frames,
             nodes: expanded.nodes,
-            threads: self.owners,
+            threads: self.owners.clone(),
             weights,
             moments,
             thinned: self.thinned,

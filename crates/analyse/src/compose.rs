@@ -13,7 +13,7 @@ use crate::{code, judge, memory_peak, sliced, syscall_rows};
 use model::account::DoesNotClose;
 use model::coverage::{Check, Coverage, Extent, InstrumentOverhead, Interval, Source};
 use model::peers::{ConnectionRow, LookupRow};
-use model::profile::Activity;
+use model::profile::{Activity, Profile};
 use model::recording::{Cost, HostCpu, Trailer};
 use model::run::{
     Analysis, DiskRequests, FaultPlaces, Faults, FileTable, HandOvers, MemoryPeak, Programs, Run,
@@ -69,6 +69,7 @@ pub(crate) fn run(
     trailer: &Trailer,
 ) -> Result<(Analysis, Option<(Program, Names)>), DoesNotClose> {
     let Consumers { header, how, code: stacks, surroundings, loads } = consumers;
+    let (of_tier, mut profile) = of_tier_and_profile(how, &header, trailer, &stacks);
     let OfTier {
         pieces,
         beside,
@@ -84,11 +85,11 @@ pub(crate) fn run(
         rivals,
         prediction,
         recorded,
-    } = of_tier(how, &header, trailer, &stacks);
+    } = of_tier;
     let Pieces { start, wall_ns, parts, steps, phases, covered, threads, waits, window } = pieces;
     let addresses = stacks.addresses();
     let loads = loads.table(&stacks, trailer);
-    let profile = stacks.profile(start);
+    profile.moments.iter_mut().for_each(|moment| moment.at_ns = moment.at_ns.saturating_sub(start));
     // Without a sample there is no share: a program of less than a sampling period, or no access.
     let sampled = profile.weights.iter().any(|weight| !matches!(weight.doing, Activity::Waiting(_)));
     let unsampled = why_unsampled(&header, trailer);
@@ -180,6 +181,25 @@ struct OfTier {
     rivals: Option<Rivals>,
     prediction: Seen<Prediction>,
     recorded: Option<(Program, Names)>,
+}
+
+/// Both, a large profile on another CPU meanwhile: the program has ended and no longer needs it.
+fn of_tier_and_profile(
+    how: How,
+    header: &Header,
+    trailer: &Trailer,
+    stacks: &code::Code,
+) -> (OfTier, Profile) {
+    std::thread::scope(|scope| {
+        let start = || std::thread::Builder::new().spawn_scoped(scope, || stacks.profile()).ok();
+        let other = stacks.is_large().then(start).flatten();
+        let of_tier = of_tier(how, header, trailer, stacks);
+        let profile = other.map_or_else(
+            || stacks.profile(),
+            |other| other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+        );
+        (of_tier, profile)
+    })
 }
 
 fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) -> OfTier {

@@ -21,6 +21,7 @@ mod kallsyms;
 mod loads;
 mod maps;
 mod name;
+mod parallel;
 mod processes;
 mod registers;
 mod rule;

@@ -22,8 +22,10 @@ use crate::image::Image;
 use crate::inflate;
 use crate::jit::UnreadNames;
 use crate::name;
+use crate::parallel;
 use crate::processes::Processes;
 use crate::unwind::RawFrame;
+use lines::LineLookup;
 
 /// The names of code locations.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -69,23 +71,30 @@ impl Processes {
             });
             files[at].1.push(position);
         }
-        let mut cut = Vec::new();
+        let mut of_modules = Vec::new();
         for (file, positions) in &files {
             match self.files.module(*file) {
                 Some(module) => {
-                    let done = by_symbol(module, places, positions, deadline, &mut names.functions);
-                    cut.extend((!done).then_some(*file));
+                    let frames = positions.iter().map(|position| weight(*position));
+                    let frames = frames.fold(0, u32::saturating_add);
+                    of_modules.push(OfModule { file: *file, module, positions, frames });
                 }
                 None => self.by_runtime(*file, places, positions, &mut names),
             }
         }
-        for (file, positions) in &files {
-            let Some(module) = self.files.module(*file) else { continue };
-            let frames = positions.iter().fold(0, |sum: u32, position| sum.saturating_add(weight(*position)));
-            by_line(module, places, positions, frames, deadline, &mut names);
-            by_start(module, self.files.path(*file), places, positions, &mut names.functions);
-            if cut.contains(file) {
-                names.unfinished.extend(positions);
+        let symbols = parallel::map(&of_modules, |of| by_symbol(of, places, deadline));
+        for (of, symbols) in of_modules.iter().zip(&symbols) {
+            for (position, name) in of.positions.iter().zip(&symbols.names) {
+                names.functions[*position][0].name.clone_from(name);
+            }
+        }
+        let lines = parallel::map(&of_modules, |of| by_line(of, places, deadline));
+        for ((of, symbols), lines) in of_modules.iter().zip(&symbols).zip(lines) {
+            lines.add_to(of, places, &mut names);
+            let path = self.files.path(of.file);
+            by_start(of.module, path, places, of.positions, &mut names.functions);
+            if !symbols.all {
+                names.unfinished.extend(of.positions);
             }
         }
         names.unfinished.sort_unstable();
@@ -113,21 +122,30 @@ fn far() -> Instant {
     Instant::now() + Duration::from_secs(1 << 30)
 }
 
-/// Names from symbol tables: the file's own, then its debug file's. Returns whether the time
-/// sufficed.
-fn by_symbol(
-    module: &Module,
-    places: &[RawFrame],
-    positions: &[usize],
-    deadline: Instant,
-    functions: &mut [Vec<Function>],
-) -> bool {
-    let mut addresses: Vec<u64> = positions.iter().map(|position| places[*position].address).collect();
+/// The locations of a file, by their indexes, and how many stack frames are at these.
+struct OfModule<'a> {
+    file: FileId,
+    module: &'a Module,
+    positions: &'a [usize],
+    frames: u32,
+}
+
+/// The names of a file's locations, in their order.
+struct BySymbol {
+    names: Vec<Option<String>>,
+    /// Whether the time sufficed.
+    all: bool,
+}
+
+/// Names from symbol tables: the file's own, then its debug file's.
+fn by_symbol(of: &OfModule<'_>, places: &[RawFrame], deadline: Instant) -> BySymbol {
+    let address = |position: &usize| places[*position].address;
+    let mut addresses: Vec<u64> = of.positions.iter().map(address).collect();
     addresses.sort_unstable();
     addresses.dedup();
     let mut raw = vec![None; addresses.len()];
-    let mut done = true;
-    for image in module.debug.iter().chain([&module.image]) {
+    let mut all = true;
+    for image in of.module.debug.iter().chain([&of.module.image]) {
         image.bytes().set_deadline(Some(deadline));
         table::name(image, &addresses, &mut raw);
         go::name(image, &addresses, &mut raw);
@@ -139,18 +157,14 @@ fn by_symbol(
             let packed = Arc::new(packed);
             packed.set_deadline(Some(deadline));
             let _ = Image::read(&packed).map(|image| table::name(&image, &addresses, &mut raw));
-            done &= !packed.expired();
+            all &= !packed.expired();
         }
-        done &= !image.bytes().expired();
+        all &= !image.bytes().expired();
         image.bytes().set_deadline(None);
     }
     let names: Vec<Option<String>> = raw.into_iter().map(|raw| raw.as_deref().map(demangled)).collect();
-    for position in positions {
-        if let Ok(at) = addresses.binary_search(&places[*position].address) {
-            functions[*position][0].name.clone_from(&names[at]);
-        }
-    }
-    done
+    let name = |position: &usize| names[addresses.binary_search(&address(position)).ok()?].clone();
+    BySymbol { names: of.positions.iter().map(name).collect(), all }
 }
 
 /// A demangled symbol; a PLT stub keeps its suffix.
@@ -187,30 +201,28 @@ fn by_start(
 }
 
 /// Lines and inlined functions of a file's locations.
-fn by_line(
-    module: &Module,
-    places: &[RawFrame],
-    positions: &[usize],
-    frames: u32,
-    deadline: Instant,
-    names: &mut Names,
-) {
-    let image = module.debug.as_ref().unwrap_or(&module.image);
-    let Some(section) = image.section(b".debug_info") else { return };
-    if section.compressed() && frames < UNPACKED_FROM {
-        return;
+fn by_line(of: &OfModule<'_>, places: &[RawFrame], deadline: Instant) -> LineLookup {
+    let image = of.module.debug.as_ref().unwrap_or(&of.module.image);
+    let Some(section) = image.section(b".debug_info") else { return LineLookup::default() };
+    if section.compressed() && of.frames < UNPACKED_FROM {
+        return LineLookup::default();
     }
     let mut seen = FxHashSet::default();
-    let addresses = positions.iter().map(|position| places[*position].address);
+    let addresses = of.positions.iter().map(|position| places[*position].address);
     let addresses: Vec<u64> = addresses.filter(|address| seen.insert(*address)).collect();
-    let found = lines::find(image, &addresses, deadline);
-    for position in positions {
-        let address = places[*position].address;
-        if let Some(functions) = found.functions.get(&address) {
-            merge(&mut names.functions[*position], functions.clone());
-        }
-        if found.unfinished.contains(&address) {
-            names.unfinished.push(*position);
+    lines::find(image, &addresses, deadline)
+}
+
+impl LineLookup {
+    fn add_to(&self, of: &OfModule<'_>, places: &[RawFrame], names: &mut Names) {
+        for position in of.positions {
+            let address = places[*position].address;
+            if let Some(functions) = self.functions.get(&address) {
+                merge(&mut names.functions[*position], functions.clone());
+            }
+            if self.unfinished.contains(&address) {
+                names.unfinished.push(*position);
+            }
         }
     }
 }

@@ -27,6 +27,10 @@ use keep::Keeper;
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
+/// musl's gives each block of 128 KiB back to the kernel and takes it again.
+#[global_allocator]
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
 fn main() -> ExitCode {
     let cli = match cli::parse() {
         Ok(cli) => cli,

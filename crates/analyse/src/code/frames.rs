@@ -169,8 +169,8 @@ pub(super) struct Expanded {
 }
 
 impl Expanded {
-    pub(super) fn node(&mut self, caller: Option<u32>, frame: Frame) -> u32 {
-        let frame = match self.frame_of.get(&frame) {
+    pub(super) fn frame(&mut self, frame: Frame) -> u32 {
+        match self.frame_of.get(&frame) {
             Some(known) => *known,
             None => {
                 let new = self.frames.len() as u32;
@@ -178,7 +178,10 @@ impl Expanded {
                 self.frame_of.insert(frame, new);
                 new
             }
-        };
+        }
+    }
+
+    pub(super) fn node(&mut self, caller: Option<u32>, frame: u32) -> u32 {
         *self.node_of.entry((caller, frame)).or_insert_with(|| {
             self.nodes.push(Node { caller, frame });
             self.nodes.len() as u32 - 1

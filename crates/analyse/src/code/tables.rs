@@ -176,11 +176,11 @@ fn sums<K: Hash + Eq + Clone>(
     let mut all = Amount::default();
     let mut stack: Vec<&Frame> = Vec::new();
     let mut met: FxHashSet<&K> = FxHashSet::default();
-    for weight in profile.weights.iter().filter(|weight| !matches!(weight.doing, Activity::Waiting(_))) {
-        all.add(weight);
+    for (node, amount) in on_cpu(profile) {
+        all.merge(amount);
         stack.clear();
         met.clear();
-        let mut at = Some(weight.node);
+        let mut at = Some(node);
         while let Some(node) = at {
             let node = profile.nodes[node as usize];
             stack.push(&profile.frames[node.frame as usize]);
@@ -188,15 +188,26 @@ fn sums<K: Hash + Eq + Clone>(
             if let Some(key) = &keys[node.frame as usize]
                 && met.insert(key)
             {
-                sums.entry(key.clone()).or_default().total.add(weight);
+                sums.entry(key.clone()).or_default().total.merge(amount);
             }
             at = node.caller;
         }
         if let Some(key) = own(&stack) {
-            sums.entry(key).or_default().own.add(weight);
+            sums.entry(key).or_default().own.merge(amount);
         }
     }
     (sums, all)
+}
+
+/// What was on a CPU, by the node that was struck, of all threads together: thousands that run the
+/// same code are one stack here.
+fn on_cpu(profile: &Profile) -> impl Iterator<Item = (u32, Amount)> {
+    let mut of_nodes = vec![Amount::default(); profile.nodes.len()];
+    for weight in profile.weights.iter().filter(|weight| !matches!(weight.doing, Activity::Waiting(_))) {
+        of_nodes[weight.node as usize].add(weight);
+    }
+    let struck = of_nodes.into_iter().enumerate().filter(|(_, amount)| amount.samples > 0 || amount.ns > 0.0);
+    struck.map(|(node, amount)| (node as u32, amount))
 }
 
 fn largest_first<R, O: Ord>(

@@ -19,14 +19,23 @@ pub(super) fn step(frame: &Frame) -> Option<Step> {
     if frame.language != Language::Native {
         return None;
     }
-    let name = &*frame.function;
+    // Rust 1.90 and later put its entries to the allocator into a crate of their own.
+    let name = frame.function.strip_prefix("__rustc::").unwrap_or(&frame.function);
     let starts = |with: &[&str]| with.iter().any(|with| name.starts_with(with));
     match () {
         () if MAKE.contains(&name) || starts(MAKE_STARTS) => Some(Step::Makes),
+        () if name.contains("dlmalloc::") => Some(of_dlmalloc(name)),
         () if FREE.contains(&name) || starts(FREE_STARTS) => Some(Step::Frees),
         () if COLLECT.contains(&name) || starts(COLLECT_STARTS) => Some(Step::Collects),
         () => None,
     }
+}
+
+/// A function of the Rust crate, which has methods in place of names.
+fn of_dlmalloc(name: &str) -> Step {
+    const FREE: &[&str] = &["free", "dispose_chunk", "release_unused_segments", "free_part", "sys_trim"];
+    let method = name.rsplit("::").next().unwrap_or(name);
+    if FREE.contains(&method) { Step::Frees } else { Step::Makes }
 }
 
 /// The C libraries', and what mimalloc, jemalloc and tcmalloc offer; Rust's; Go's; CPython's.
@@ -126,6 +135,10 @@ mod tests {
         assert_eq!(of("malloc"), Some(Step::Makes));
         assert_eq!(of("operator new(unsigned long)"), Some(Step::Makes));
         assert_eq!(of("operator delete(void*)"), Some(Step::Frees));
+        assert_eq!(of("__rustc::__rust_alloc"), Some(Step::Makes));
+        assert_eq!(of("__rustc::__rust_dealloc"), Some(Step::Frees));
+        assert_eq!(of("dlmalloc::dlmalloc::Dlmalloc<A>::malloc"), Some(Step::Makes));
+        assert_eq!(of("dlmalloc::dlmalloc::Dlmalloc<A>::free"), Some(Step::Frees));
         assert_eq!(of("runtime.gcDrain"), Some(Step::Collects));
         assert_eq!(of("free_list"), None);
         let script = Frame { language: Language::Python, ..native("busy.py", "free") };

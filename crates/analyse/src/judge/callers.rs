@@ -14,6 +14,7 @@ use model::sentence::Piece::Name;
 use model::wait::SyscallName;
 use model::{Sentence, say};
 use rustc_hash::FxHashMap;
+use std::cell::RefCell;
 
 /// With fewer samples and waits nothing is said of where they come from.
 const COUNT_MIN: u64 = 5;
@@ -51,16 +52,19 @@ pub(super) struct InCalls<'a> {
     profile: &'a Profile,
     /// Each by the kernel's function and the wrapper's.
     calls: Vec<(String, &'a str)>,
+    /// Of the stacks that were asked for, by their innermost node: many threads have the same.
+    known: RefCell<FxHashMap<u32, bool>>,
 }
 
 impl<'a> InCalls<'a> {
     pub(super) fn new(profile: &'a Profile, calls: &[&'a SyscallName]) -> Self {
         let calls = calls.iter().map(|call| (format!("sys_{}", call.name), stem(&call.name))).collect();
-        Self { profile, calls }
+        Self { profile, calls, known: RefCell::default() }
     }
 
     pub(super) fn holds(&self, weight: &Weight) -> bool {
-        is_in(self.profile, weight.node, &self.calls)
+        let look = || is_in(self.profile, weight.node, &self.calls);
+        *self.known.borrow_mut().entry(weight.node).or_insert_with(look)
     }
 
     /// The program's own code in a stack: the innermost script, else the innermost code that is in

@@ -62,8 +62,10 @@ pub(super) struct Sum<'a> {
 /// All stacks on a CPU.
 pub(super) fn charges(profile: &Profile) -> impl Iterator<Item = Charge<'_>> {
     let on_cpu = profile.weights.iter().filter(|weight| !matches!(weight.doing, Activity::Waiting(_)));
-    on_cpu.map(|weight| {
-        let (owner, within) = owner(profile, weight);
+    // Many threads have the same stacks.
+    let mut known: FxHashMap<u32, (Owner<'_>, Within<'_>)> = FxHashMap::default();
+    on_cpu.map(move |weight| {
+        let (owner, within) = *known.entry(weight.node).or_insert_with(|| owner(profile, weight.node));
         Charge { owner, within, doing: weight.doing, weight }
     })
 }
@@ -120,10 +122,10 @@ impl<'a> Sum<'a> {
 }
 
 /// Walks from where the sample struck to its callers, up to the first function of the program.
-fn owner<'a>(profile: &'a Profile, weight: &Weight) -> (Owner<'a>, Within<'a>) {
+fn owner(profile: &Profile, struck: u32) -> (Owner<'_>, Within<'_>) {
     let (mut within, mut library, mut interpreter) = (Within::Itself, None, None);
     let mut owner = Owner::Nobody;
-    let mut at = Some(outermost_allocator(profile, weight).unwrap_or(weight.node));
+    let mut at = Some(outermost_allocator(profile, struck).unwrap_or(struck));
     while let Some(node) = at.map(|at| profile.nodes[at as usize]) {
         let frame = &profile.frames[node.frame as usize];
         at = node.caller;
@@ -173,8 +175,8 @@ fn owner<'a>(profile: &'a Profile, weight: &Weight) -> (Owner<'a>, Within<'a>) {
 
 /// The node of the outermost function that makes or frees memory: these call nothing of the program
 /// itself, so what they call is the allocator's, whatever it is named.
-fn outermost_allocator(profile: &Profile, weight: &Weight) -> Option<u32> {
-    let nodes = std::iter::successors(Some(weight.node), |at| profile.nodes[*at as usize].caller);
+fn outermost_allocator(profile: &Profile, struck: u32) -> Option<u32> {
+    let nodes = std::iter::successors(Some(struck), |at| profile.nodes[*at as usize].caller);
     let frame = |at: u32| &profile.frames[profile.nodes[at as usize].frame as usize];
     let native = nodes.take_while(|at| !is_script(frame(*at)) && !frame(*at).broke);
     native.filter(|at| matches!(allocators::step(frame(*at)), Some(Step::Makes | Step::Frees))).last()

@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use addr2line::Context;
@@ -17,16 +16,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::units::Units;
 use crate::bytes::{Bytes, Mask};
-use crate::image::Image;
+use crate::image::{Image, Section};
 use crate::inflate;
 use crate::name::demangled;
+use crate::parallel;
 use crate::window::Window;
 
 /// The limit of functions inlined into each other; more are cut.
 const INLINED_MAX: usize = 64;
-
-/// Number of parsing threads.
-const WORKERS_MAX: usize = 4;
 
 /// How often referenced units are added: each time resolves one level of inlining.
 const ROUNDS_MAX: usize = 24;
@@ -65,24 +62,12 @@ pub(crate) fn find(image: &Image, addresses: &[u64], deadline: Instant) -> LineL
         found.unfinished.extend(addresses.iter().filter(|address| units.of(**address).is_empty()));
     }
     let batches = units.batches(addresses, sections.info().len());
-    // The program has ended and its CPUs are free.
-    let workers =
-        std::thread::available_parallelism().map_or(1, usize::from).min(WORKERS_MAX).min(batches.len());
-    let next = AtomicUsize::new(0);
-    let work = || {
+    let look = |addresses: &Vec<u64>| {
         let mut found = LineLookup::default();
-        while let Some(addresses) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
-            batch(&sections, &units, addresses.clone(), deadline, &mut found);
-        }
+        batch(&sections, &units, addresses.clone(), deadline, &mut found);
         found
     };
-    std::thread::scope(|scope| {
-        // Those that cannot be started are not needed.
-        let start = |_| std::thread::Builder::new().spawn_scoped(scope, work).ok();
-        let others: Vec<_> = (1..workers).filter_map(start).collect();
-        found.add(work());
-        others.into_iter().filter_map(|other| other.join().ok()).for_each(|other| found.add(other));
-    });
+    parallel::map(&batches, look).into_iter().for_each(|other| found.add(other));
     sections.set_deadline(None);
     found
 }
@@ -142,15 +127,16 @@ impl Sections {
     fn load(image: &Image, deadline: Instant) -> Sections {
         let bytes = image.bytes();
         bytes.set_deadline(Some(deadline));
-        let mut all = FxHashMap::default();
+        let mut wanted = Vec::new();
         let _ = Dwarf::<Window>::load(|id| -> Result<Window, gimli::Error> {
-            let wanted = Some(id.name()).filter(|name| !UNUSED.contains(name));
-            let section = wanted.and_then(|name| image.section(name.as_bytes()));
-            if let Some(window) = section.and_then(|section| inflate::section(image, section)) {
-                all.insert(id.name(), window);
-            }
+            let section = image.section(id.name().as_bytes());
+            wanted.extend(section.filter(|_| !UNUSED.contains(&id.name())).map(|it| (id.name(), it)));
             Ok(Window::new(bytes, 0, 0))
         });
+        // Compressed ones take time.
+        let read =
+            |(name, section): &(&'static str, &Section)| Some((*name, inflate::section(image, section)?));
+        let all = parallel::map(&wanted, read).into_iter().flatten().collect();
         Sections { all, nothing: Window::new(bytes, 0, 0) }
     }
 

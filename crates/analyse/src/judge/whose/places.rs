@@ -120,22 +120,32 @@ fn function(frame: &StackFrame) -> Function {
 /// The samples on CPUs by thread and own function, and a frame of each function.
 fn samples(profile: &Profile) -> (Sampled, BTreeMap<Function, StackFrame>) {
     let own_of = own_of_nodes(profile);
-    let (mut sampled, mut code) = (Sampled::default(), BTreeMap::new());
+    // By the own frame first: of that there are few, and it becomes text once.
+    let mut of_frames = FxHashMap::<(u32, bool, Option<u32>), (Ns, u64)>::default();
     for weight in &profile.weights {
         let in_kernel = match weight.doing {
             Activity::User => false,
             Activity::Kernel => true,
             Activity::Interrupt | Activity::Waiting(_) => continue,
         };
-        let Some(thread) = profile.threads.get(weight.thread as usize) else { continue };
-        let frame = own_of[weight.node as usize].map(|(frame, _)| shown(&profile.frames[frame as usize]));
+        let frame = own_of[weight.node as usize].map(|(frame, _)| frame);
+        let sum = of_frames.entry((weight.thread, in_kernel, frame)).or_default();
+        sum.0 += weight.ns;
+        sum.1 += weight.count;
+    }
+    let mut of_frames: Vec<_> = of_frames.into_iter().collect();
+    of_frames.sort_unstable_by_key(|(key, _)| *key);
+    let (mut sampled, mut code) = (Sampled::default(), BTreeMap::new());
+    for ((thread, in_kernel, frame), (ns, count)) in of_frames {
+        let Some(thread) = profile.threads.get(thread as usize) else { continue };
+        let frame = frame.map(|frame| shown(&profile.frames[frame as usize]));
         let of_thread = sampled.entry((thread.pid, thread.tid, in_kernel)).or_default();
         let sum = of_thread.entry(frame.as_ref().map(function)).or_default();
-        sum.ns += weight.ns;
-        sum.count += weight.count;
+        sum.ns += ns;
+        sum.count += count;
         if let Some(frame) = frame {
             let line = frame.source.as_ref().map_or(0, |(_, line)| *line);
-            *sum.lines.entry(line).or_default() += weight.ns;
+            *sum.lines.entry(line).or_default() += ns;
             code.entry(function(&frame)).or_insert(frame);
         }
     }
