@@ -16,6 +16,7 @@ mod page;
 mod path;
 mod render;
 mod run;
+mod trend;
 mod wake;
 mod what_if;
 
@@ -31,5 +32,6 @@ pub(crate) use page::PageResult;
 pub(crate) use path::{OutputPath, Paths};
 pub(crate) use render::Render;
 pub(crate) use run::{CodeArgs, RunResult};
+pub(crate) use trend::TrendResult;
 pub(crate) use wake::{SheetResult, WakeResult, junit_has_verdict};
 pub(crate) use what_if::WhatIfResult;
