@@ -52,6 +52,7 @@ mod strace_equal;
 mod support;
 mod surroundings;
 mod throttled;
+mod timings;
 mod truth;
 mod waits;
 mod wake;
