@@ -1,5 +1,6 @@
 //! `dwell report`: kept results as a page for a browser.
 
+use super::named;
 use super::results;
 use super::show::{self, Kept};
 use super::show_result;
@@ -35,7 +36,9 @@ pub(crate) fn report(args: &ReportArgs, keeper: &Keeper) -> anyhow::Result<u8> {
 }
 
 /// `dwell show`, and the page for a browser of a result that it shows.
-pub(crate) fn show(args: ShowArgs, keeper: &Keeper) -> anyhow::Result<u8> {
+pub(crate) fn show(mut args: ShowArgs, keeper: &Keeper) -> anyhow::Result<u8> {
+    // Another result may be the last one before the page is made.
+    args.recording = named::settled(&args.recording, keeper)?;
     let path = args.recording.clone();
     let html = match args.page.forms.get("html").cloned() {
         Some(html) if show::recording(&path, keeper)?.is_none() => Some(html),

@@ -4,7 +4,7 @@ use super::results;
 use crate::cli::ShowArgs;
 use crate::keep::Keeper;
 use crate::look::{OutputKind, look};
-use crate::out::OutputPath;
+use crate::out::{self, OutputPath};
 use crate::output::{self, Target};
 use anyhow::bail;
 use model::compare::commands::SCHEMA_COMPARE;
@@ -48,6 +48,9 @@ pub(super) fn show(args: &ShowArgs, keeper: &Keeper) -> anyhow::Result<u8> {
     let path = &args.recording;
     let code = &args.page.code;
     let of_stacks = code.flame || !code.lines.is_empty() || !code.annotate.is_empty();
+    let outputs = args.page.output.iter().chain(args.page.forms.values());
+    let is_file = |output: &&OutputPath| output.path().is_some();
+    out::distinct(outputs.filter(is_file), None, &[path])?;
     let [json, html] = ["json", "html"].map(|form| args.page.forms.get(form));
     let others = args.page.forms.len() > usize::from(json.is_some()) + usize::from(html.is_some());
     if of_stacks || !args.what_if.is_empty() || others || args.page.work.is_some() {

@@ -29,7 +29,7 @@ pub(crate) use ladder::LadderResult;
 pub(crate) use load::LoadResult;
 pub(crate) use outputs::{Outputs, Page};
 pub(crate) use page::PageResult;
-pub(crate) use path::{OutputPath, Paths};
+pub(crate) use path::{OutputPath, Paths, distinct};
 pub(crate) use render::Render;
 pub(crate) use run::{CodeArgs, RunResult};
 pub(crate) use trend::TrendResult;
