@@ -15,6 +15,7 @@ mod causes_files;
 mod causes_memory;
 mod causes_net;
 mod causes_reads;
+mod ci;
 mod cli;
 mod cli_signals;
 mod code;
