@@ -90,11 +90,15 @@ impl Repository {
 const PLAIN: [(&str, &str); 5] =
     [("SLOWER", "30%"), ("AT_MOST", "20s"), ("DEADLINE", "1s"), ("ONE_IN", "100ms"), ("FOR", "600ms")];
 
+/// The exit status of the job; the base, and settings beside the plain ones; the verdict of the
+/// comparison, and the answer to the deadline.
+type Case = (i32, &'static str, &'static [(&'static str, &'static str)], &'static str, &'static str);
+
 #[test]
 fn the_job_passes_fails_and_leaves_it_undecided_with_its_artefacts() {
     let repository = Repository::new();
     // The tree is the slow one.
-    let cases: [(i32, &str, &[(&str, &str)], &str, &str); 3] = [
+    let cases: [Case; 3] = [
         (0, "slow", &[], "same", "pass"),
         (1, "fast", &[("DEADLINE", "100ns")], "slower", "fail"),
         (2, "fast", &[("AT_MOST", "1ms"), ("ONE_IN", "1h")], "undecided", "undecided"),
