@@ -16,20 +16,22 @@ const NO_VERDICT: &str = "no verdict: hyperfine runs all of one command before t
                           machine in between is in every difference and in no interval. dwell compare runs \
                           them by turns, in random order";
 
+/// Columns that a name keeps: intervals go first.
+const NAME: usize = 16;
 /// Rows of a table on a terminal.
 const ROWS: usize = 40;
 
 /// The page of a file, with a newline after each line.
 pub fn one(timings: &Timings, look: Look) -> String {
     let columns = vec![
-        text("", 4, 0),
+        text("", NAME, 0),
         figure("median", 0),
         figure("95 %", 1),
         figure("range", 3),
         figure("runs", 2),
         figure("by A", 1),
     ];
-    let mut table = Table::new(look, &timings.tool, columns);
+    let mut table = Table::new(look, "commands", columns);
     let first = timings.commands.first();
     for (at, command) in timings.commands.iter().enumerate().take(look.rows(ROWS)) {
         let by = first.filter(|_| at > 0).map(|first| command.median_ns.median / first.median_ns.median);
@@ -42,7 +44,13 @@ pub fn one(timings: &Timings, look: Look) -> String {
             (Ink::Plain, by.map_or_else(String::new, |by| times(Some(by), look))),
         ]);
     }
-    joined(&[table.lines(), notes(&timings.commands, look), paragraphs(Line::new(look), NO_VERDICT, GAP)])
+    let tool = Line::new(look).add(Ink::Bold, &timings.tool).cut();
+    joined(&[
+        vec![tool],
+        table.lines(),
+        notes(&timings.commands, look),
+        paragraphs(Line::new(look), NO_VERDICT, GAP),
+    ])
 }
 
 /// The page of two files, with a newline after each line.
@@ -55,7 +63,7 @@ pub(crate) fn two_parts(diff: &TimingsDiff, look: Look) -> Vec<Vec<Line>> {
     let origin =
         |letter: &str, of: &TimingsOrigin| parts::origin(letter, &format!("{}, ", of.file), &of.tool, look);
     let columns = vec![
-        text("", 4, 0),
+        text("", NAME, 0),
         figure("A", 0),
         figure("95 %", 2),
         figure("B", 0),
