@@ -10,6 +10,7 @@ mod probed;
 mod rules;
 mod runs;
 mod sittings;
+pub mod timings;
 mod wake;
 mod why;
 

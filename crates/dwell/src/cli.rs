@@ -210,7 +210,8 @@ pub(crate) struct AttachArgs {
 )]
 pub(crate) struct ShowArgs {
     /// A recording written by `dwell run --keep` or `dwell attach --keep`, a result written by
-    /// --json of any verb, or a kept result: its ID in `dwell list`, `last`, `last-1`
+    /// --json of any verb or by hyperfine --export-json, or a kept result: its ID in `dwell list`,
+    /// `last`, `last-1`
     #[arg(value_name = "FILE|ID")]
     pub(crate) recording: PathBuf,
 
@@ -371,6 +372,9 @@ pub(crate) struct LadderArgs {
 /// their 95 % intervals, maximum latencies, and whether B's are lower (earlier), higher (later),
 /// the same, or undecided. Either file may be from another tool: cyclictest (--json, -q, -h,
 /// --histfile), jitterdebugger, rtla timerlat hist and top, rtla osnoise hist.
+///
+/// Two files of hyperfine (--export-json, of version 1 or 2), or one and a result of `dwell compare
+/// --json`: the medians of commands of the same name, without a verdict.
 ///
 /// Differences in setup are listed. Images are of ladders and latencies. The page goes to standard
 /// output.

@@ -3,6 +3,7 @@
 //!
 //! The functions return nothing: they must end, without a panic, whatever the bytes are.
 
+use analyse::compare::timings;
 use analyse::what_if::{Edit, Replayer};
 use analyse::{Analyser, wake::import};
 use model::Run;
@@ -111,7 +112,7 @@ pub fn results(json: &[u8]) {
     let Some(Ok(a)) = both.next() else { return };
     let b = both.next().and_then(Result::ok).unwrap_or_else(|| a.clone());
     let schema = |value: &Value| value.get("schema").and_then(Value::as_str).map(str::to_owned);
-    let Some(of) = schema(&a) else { return };
+    let Some(of) = schema(&a) else { return timed(&a, &b) };
     if of == SCHEMA_RUN {
         if let (Some(a), Some(b)) = (run(a), run(b)) {
             let compared = analyse::compare::runs(&a, &b);
@@ -134,6 +135,14 @@ pub fn results(json: &[u8]) {
     {
         compare(&a, &b);
     }
+}
+
+/// JSON of hyperfine.
+fn timed(a: &Value, b: &Value) {
+    let (Ok(a), Ok(b)) = (timings::hyperfine(a), timings::hyperfine(b)) else { return };
+    let compared = timings::compare(("a", &a), ("b", &b));
+    let _ = (report::json(&compared), report::html::timings_diffs(std::slice::from_ref(&compared)));
+    let _ = (report::compare::timings::one(&a, PLAIN), report::compare::timings::two(&compared, PLAIN));
 }
 
 /// Results of cyclictest, jitterdebugger and rtla.

@@ -7,6 +7,7 @@ pub mod commands;
 pub mod ladder;
 pub mod runs;
 pub mod sittings;
+pub mod timings;
 pub mod wake;
 pub mod why;
 

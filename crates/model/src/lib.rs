@@ -53,6 +53,7 @@ mod syscall_rows;
 mod thread;
 pub mod timing;
 pub mod together;
+pub mod trend;
 pub mod units;
 pub mod wait;
 pub mod waits_at_once;

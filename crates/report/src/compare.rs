@@ -1,11 +1,12 @@
 //! The comparison of two results, or of commands, as pages and pictures: one file a kind of result.
 
 pub(crate) mod commands;
-mod ladder;
+pub(crate) mod ladder;
 mod parts;
-mod runs;
-mod sittings;
-mod wake;
+pub(crate) mod runs;
+pub(crate) mod sittings;
+pub mod timings;
+pub(crate) mod wake;
 mod why;
 
 pub use commands::{

@@ -3,7 +3,7 @@
 
 use crate::Look;
 use crate::clean::clean;
-use crate::paint::{Ink, Line, joined};
+use crate::paint::{Grid, Ink, Line, joined};
 use model::coverage::Extent;
 use model::doctor::{Ability, Check, Doctor};
 use model::recording::Tier;
@@ -45,16 +45,17 @@ fn words(ability: Ability) -> (&'static str, &'static str, &'static str) {
 
 /// The page with a row for each thing, with a newline after each line.
 pub fn terminal(doctor: &Doctor, look: Look) -> String {
-    page(doctor, look, true)
+    joined(&parts(doctor, look, true))
 }
 
 /// The page for a screen: what works is only named. What does not work has its row, and all
 /// commands stand there, since they are what the page is read for.
 pub fn short(doctor: &Doctor, look: Look) -> String {
-    page(doctor, look, false)
+    joined(&parts(doctor, look, false))
 }
 
-fn page(doctor: &Doctor, look: Look, all: bool) -> String {
+/// The parts of the page; `all`: with a row for each thing.
+pub(crate) fn parts(doctor: &Doctor, look: Look, all: bool) -> Vec<Vec<Line>> {
     let user = if doctor.uid == 0 { "root".to_owned() } else { format!("user {}", doctor.uid) };
     let sees = match doctor.tier {
         Tier::Bpf => "trace every switch, wake-up and system call (BPF)",
@@ -81,8 +82,10 @@ fn page(doctor: &Doctor, look: Look, all: bool) -> String {
             let line = Line::new(look).pad_to(2).add(Ink::Plain, "yes").pad_to(7);
             lines.extend(line.add(Ink::Plain, &works.join(", ")).wrap(7));
         }
-        for check in checks().filter(listed) {
-            lines.extend(row(check, look));
+        if look.is_document() {
+            lines = vec![Line::of(look, table(verb, checks()))];
+        } else {
+            lines.extend(checks().filter(listed).flat_map(|check| row(check, look)));
         }
         parts.push(lines);
     }
@@ -94,17 +97,34 @@ fn page(doctor: &Doctor, look: Look, all: bool) -> String {
         last.push(Line::new(look).add(Ink::Dim, "-v: what each is for"));
     }
     parts.push(last);
-    joined(&parts)
+    parts
+}
+
+/// The same of all of them, in a document.
+fn table<'a>(verb: &str, checks: impl Iterator<Item = &'a Check>) -> Grid {
+    let row = |check: &Check| {
+        let (_, name, gives) = words(check.ability);
+        let (mark, ink) = mark(check);
+        let cells = [(Ink::Plain, name), (ink, mark), (Ink::Plain, gives), (Ink::Dim, &*check.why)];
+        (cells.map(|(ink, text)| (ink, clean(text, true))).to_vec(), false)
+    };
+    let heads = ["", "works", "gives", "why not"].map(|head| (head.to_owned(), false)).to_vec();
+    Grid { title: format!("for dwell {verb}"), heads, rows: checks.map(row).collect() }
+}
+
+/// Whether it works, in a word.
+fn mark(check: &Check) -> (&'static str, Ink) {
+    match check.works {
+        Extent::Full => ("yes", Ink::Plain),
+        Extent::Partial => ("part", Ink::Warn),
+        Extent::None => ("no", Ink::Warn),
+    }
 }
 
 /// What it gives, or why it does not.
 fn row(check: &Check, look: Look) -> Vec<Line> {
     let (_, name, gives) = words(check.ability);
-    let (mark, ink) = match check.works {
-        Extent::Full => ("yes", Ink::Plain),
-        Extent::Partial => ("part", Ink::Warn),
-        Extent::None => ("no", Ink::Warn),
-    };
+    let (mark, ink) = mark(check);
     let line = Line::new(look).pad_to(2).add(ink, mark).pad_to(7).add(Ink::Plain, name).pad_to(TEXT_AT);
     let line = line.add(Ink::Plain, gives);
     if (1..=BRIEF).contains(&check.why.chars().count()) {

@@ -14,17 +14,26 @@ mod lab;
 mod ladder;
 mod plain;
 mod run;
+mod sections;
 mod svg;
 mod timeline;
 mod wake;
 
+use crate::lab::Lesson;
 use document::{Document, page};
 pub use document::{is_page, results};
 use model::Ladder;
 use model::compare::commands::Comparison;
-use model::lab::LabScore;
+use model::compare::ladder::LadderComparison;
+use model::compare::runs::RunComparison;
+use model::compare::sittings::Sittings;
+use model::compare::timings::TimingsDiff;
+use model::compare::wake::WakeComparison;
+use model::doctor::Doctor;
+use model::lab::{LabRun, LabScore};
 use model::ladder::beside::Reference;
 use model::wake::Wakeups;
+use model::wake::load::LoadRun;
 pub use run::RunPage;
 use serde::Serialize;
 
@@ -82,6 +91,55 @@ pub fn ladders(ladders: &[(Ladder, Vec<Reference>)]) -> String {
 /// Scores of the lab, side by side.
 pub fn scores(scores: &[LabScore]) -> String {
     all("lab", "score of the lab", scores, lab::article)
+}
+
+/// Loads, side by side.
+pub fn loads(loads: &[LoadRun]) -> String {
+    all("load", "stress load", loads, sections::of_load)
+}
+
+/// What works on hosts, side by side.
+pub fn doctors(doctors: &[Doctor]) -> String {
+    all("doctor", "what dwell can observe", doctors, sections::of_doctor)
+}
+
+/// Pairs of the lab with what there is to learn from each, side by side.
+pub fn pairs(runs: &[(&LabRun, Lesson)]) -> String {
+    page(&Document {
+        kind: "lab",
+        title: "a pair of the lab - dwell".to_owned(),
+        articles: runs
+            .iter()
+            .enumerate()
+            .map(|(at, (run, lesson))| sections::of_pair(run, lesson, at))
+            .collect(),
+        results: runs.iter().map(|(run, _)| document::embedded(run)).collect(),
+    })
+}
+
+/// Pairs of runs beside each other.
+pub fn run_diffs(diffs: &[RunComparison]) -> String {
+    all("diff", "two runs", diffs, sections::of_runs)
+}
+
+/// Comparisons of the same commands.
+pub fn sittings(sittings: &[Sittings]) -> String {
+    all("diff", "comparisons of the same commands", sittings, sections::of_sittings)
+}
+
+/// Pairs of ladders.
+pub fn ladder_diffs(diffs: &[LadderComparison]) -> String {
+    all("diff", "two ladders", diffs, sections::of_ladders)
+}
+
+/// Pairs of measurements of latency.
+pub fn wake_diffs(diffs: &[WakeComparison]) -> String {
+    all("diff", "two measurements of latency", diffs, sections::of_wakes)
+}
+
+/// Pairs of files of another tool.
+pub fn timings_diffs(diffs: &[TimingsDiff]) -> String {
+    all("diff", "two files of timings", diffs, sections::of_timings)
 }
 
 /// Any other result: its text for a terminal, without colours.

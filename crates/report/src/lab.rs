@@ -34,6 +34,11 @@ const CHANGE_LINES: usize = 6;
 
 /// One pair: diagnosis, change, measured saving, verdict.
 pub fn pair(run: &LabRun, lesson: &Lesson, look: Look) -> String {
+    joined(&pair_parts(run, lesson, look))
+}
+
+/// The parts of that page. A document shows the change as the text that it is.
+pub(crate) fn pair_parts(run: &LabRun, lesson: &Lesson, look: Look) -> Vec<Vec<Line>> {
     let sitting = &run.sitting;
     let head =
         Line::new(look).add(Ink::Bold, &run.pair.name).add(Ink::Plain, &format!(": {}", run.pair.title));
@@ -42,7 +47,7 @@ pub fn pair(run: &LabRun, lesson: &Lesson, look: Look) -> String {
         top.extend(Line::new(look).add(Ink::Dim, &format!("{title}: {theirs}")).wrap(GAP));
     }
     let mut parts = vec![top, diagnosis(run, look)];
-    if !run.change.is_empty() && run.pair.cause.is_some() {
+    if !run.change.is_empty() && run.pair.cause.is_some() && !look.is_document() {
         parts.push(change(run, look));
     }
     parts.push(profiles(&run.profiles, look));
@@ -55,7 +60,7 @@ pub fn pair(run: &LabRun, lesson: &Lesson, look: Look) -> String {
     if let Some(cause) = &run.pair.cause {
         parts.push(next(cause, &run.pair.name, look));
     }
-    joined(&parts)
+    parts
 }
 
 /// The same on a screen: the verdict whole, what leads to it as far as there is room.

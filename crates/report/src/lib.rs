@@ -28,6 +28,7 @@ pub mod probe;
 pub mod profile;
 pub mod results;
 mod table;
+pub mod trend;
 pub mod units;
 pub mod wake;
 pub mod what_if;

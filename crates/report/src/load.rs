@@ -11,6 +11,11 @@ const MISMATCHES: usize = 5;
 
 /// The page, with a newline after each line.
 pub fn terminal(run: &LoadRun, look: Look) -> String {
+    lines(run, look).into_iter().map(|line| line.render() + "\n").collect()
+}
+
+/// The lines of the page.
+pub(crate) fn lines(run: &LoadRun, look: Look) -> Vec<Line> {
     let done = &run.result;
     let (kind, sizes) = words::load(&done.load);
     let amount = match done.unit.as_str() {
@@ -45,7 +50,7 @@ pub fn terminal(run: &LoadRun, look: Look) -> String {
     }
     lines.extend(done.failures.iter().map(|failure| Line::new(look).add(Ink::Warn, &format!("  {failure}"))));
     lines.extend(done.limits.iter().map(|limit| Line::new(look).add(Ink::Dim, &format!("  {limit}"))));
-    lines.into_iter().flat_map(|line| line.wrap(4)).map(|line| line.render() + "\n").collect()
+    lines.into_iter().flat_map(|line| line.wrap(4)).collect()
 }
 
 #[cfg(test)]

@@ -161,8 +161,10 @@ pub(crate) fn start(dwell: &str) -> String {
         ("where does a running program spend its time?", "sudo dwell attach nginx --for 10s"),
         ("", "sudo dwell attach :8080 --for 10s"),
         ("which is faster, by how much, and why?", "dwell compare './old x' './new x'"),
-        ("what changed between two results (--json)?", "dwell diff a.json b.json"),
-        ("a recording (--keep) or a result again", "dwell show run.dwell"),
+        ("the results so far: each is kept", "dwell list"),
+        ("the last one again, or a file of --keep or --json", "dwell show last"),
+        ("the same as a page for a browser", "dwell report last -o page.html"),
+        ("what changed between two of them?", "dwell diff last-1 last"),
         ("the causes that it knows, and what to change", "dwell explain"),
         ("programs that have them, to try it on", "dwell lab"),
         ("what do a cache miss, a system call, an fsync cost here?", "dwell ladder"),
@@ -237,6 +239,9 @@ mod tests {
     fn dwell_alone_fits_a_screen_and_can_be_pasted() {
         let text = start("/home/somebody/dwell");
         assert!(text.lines().count() <= 30, "{text}");
+        for typed in ["list", "show last", "report last -o page.html", "diff last-1 last"] {
+            assert!(text.contains(&format!("\n  /home/somebody/dwell {typed}\n")), "{typed}: {text}");
+        }
         assert!(text.contains("\n  sudo /home/somebody/dwell attach nginx"), "{text}");
         let text = start("dwell");
         assert!(

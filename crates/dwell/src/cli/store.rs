@@ -1,7 +1,9 @@
 //! The options of the store of results, and of the verbs that are about it.
 
 use crate::look::LookArgs;
+use crate::out::OutputPath;
 use clap::Args;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use model::units;
 use std::path::PathBuf;
 use store::results::TAG_MAX;
@@ -34,7 +36,7 @@ pub(crate) struct StoreArgs {
 /// well, and the command. The list goes to standard output.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  dwell list\n  dwell list --command make --since 7d\n  dwell list --verb compare --all\n  dwell list --tag baseline"
+    after_help = "Examples:\n  dwell list\n  dwell list --command make --since 7d\n  dwell list --verb compare --all\n  dwell list --tag baseline\n  dwell list --trend 'make -j2'"
 )]
 pub(crate) struct ListArgs {
     /// Only results of this verb (`run`, `compare`)
@@ -57,6 +59,16 @@ pub(crate) struct ListArgs {
     /// (`2026-11-25`)
     #[arg(long, value_name = "TIME", value_parser = since)]
     pub(crate) since: Option<Since>,
+
+    /// Show the wall clock of COMMAND over time, the oldest first: each result of `dwell run`, and
+    /// each side of `dwell compare` with its median and interval. Host and kernel are named where
+    /// they change. Days differ by more than changes do, so no figure changes the exit status
+    #[arg(long, value_name = "COMMAND", conflicts_with = "command")]
+    pub(crate) trend: Option<String>,
+
+    /// Write the trend as JSON to FILE (`-`: standard output)
+    #[arg(long, value_name = "FILE", requires = "trend", value_parser = OsStringValueParser::new().map(OutputPath::from))]
+    pub(crate) json: Option<OutputPath>,
 
     /// List at most so many
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20, conflicts_with = "all")]

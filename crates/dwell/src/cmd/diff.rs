@@ -5,9 +5,12 @@ use crate::cmd::named;
 use crate::cmd::results::{self, KeptResult};
 use crate::exit;
 use crate::keep::Keeper;
-use crate::out::{LadderDiffResult, Outputs, Page, Render, RunDiffResult, SittingsResult, WakeDiffResult};
+use crate::out::{
+    LadderDiffResult, Outputs, Page, Render, RunDiffResult, SittingsResult, TimingsDiffResult, WakeDiffResult,
+};
 use anyhow::bail;
 use model::compare::commands::SCHEMA_COMPARE;
+use model::compare::timings::HYPERFINE;
 use model::ladder::SCHEMA_LADDER;
 use model::run::SCHEMA_RUN;
 use serde_json::Value;
@@ -36,6 +39,7 @@ pub(crate) fn diff(mut args: DiffArgs, keeper: &Keeper) -> anyhow::Result<u8> {
             SCHEMA_LADDER => ladders(args, a, b),
             SCHEMA_RUN => runs(args, a, b),
             SCHEMA_COMPARE => sittings(args, a, b, keeper),
+            HYPERFINE => timings(args, (&of_a, a), (&of_b, b)),
             other => {
                 bail!(
                     "this version of dwell cannot compare two results of {other:?}\n\
@@ -44,6 +48,11 @@ pub(crate) fn diff(mut args: DiffArgs, keeper: &Keeper) -> anyhow::Result<u8> {
                 )
             }
         },
+        (KeptResult::Own(of_a, a), KeptResult::Own(of_b, b))
+            if [of_a.as_str(), of_b.as_str()].iter().all(|of| [HYPERFINE, SCHEMA_COMPARE].contains(of)) =>
+        {
+            timings(args, (&of_a, a), (&of_b, b))
+        }
         (a, b) => {
             bail!(
                 "{:?} is a {} and {:?} a {}: they cannot be compared\ntry: two results of the same kind",
@@ -75,6 +84,13 @@ fn sittings(args: &DiffArgs, a: Value, b: Value, keeper: &Keeper) -> anyhow::Res
     }
     let named: Vec<_> = sittings.into_iter().map(|(path, of)| (path.display().to_string(), of)).collect();
     write(args, &SittingsResult(analyse::compare::sittings(&named)))
+}
+
+/// Commands of which one side at least was timed by another tool.
+fn timings(args: &DiffArgs, a: (&str, Value), b: (&str, Value)) -> anyhow::Result<u8> {
+    let (a, b) = (results::timings(&args.a, a.0, a.1)?, results::timings(&args.b, b.0, b.1)?);
+    let [of_a, of_b] = [&args.a, &args.b].map(|path| path.display().to_string());
+    write(args, &TimingsDiffResult(analyse::compare::timings::compare((&of_a, &a), (&of_b, &b))))
 }
 
 fn wakes(args: &DiffArgs, a: KeptResult, b: KeptResult) -> anyhow::Result<u8> {

@@ -1,4 +1,6 @@
-//! `dwell list`: the results that were kept.
+//! `dwell list`: the results that were kept; with `--trend`, those of one command over time.
+
+mod trend;
 
 use super::named;
 use crate::cli::{ListArgs, Since};
@@ -12,8 +14,6 @@ use sys::clock::{rfc3339, unix_s};
 
 /// Lists; returns the exit status.
 pub(crate) fn list(args: &ListArgs, keeper: &Keeper) -> anyhow::Result<u8> {
-    let look = look(&args.look, OutputKind::Stdout);
-    let here = observe::this_host().name;
     let filter = Filter {
         verb: args.verb.clone(),
         command: args.command.clone(),
@@ -25,6 +25,11 @@ pub(crate) fn list(args: &ListArgs, keeper: &Keeper) -> anyhow::Result<u8> {
         }),
     };
     let most = if args.all { usize::MAX } else { args.number };
+    if let Some(command) = &args.trend {
+        return trend::trend(args, command, &filter, most, keeper);
+    }
+    let look = look(&args.look, OutputKind::Stdout);
+    let here = observe::this_host().name;
     keeper.at_length(|place| {
         let store = named::read(place)?;
         // Line by line: there may be a million.

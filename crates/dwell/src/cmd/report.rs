@@ -1,5 +1,6 @@
 //! `dwell report`: kept results as a page for a browser.
 
+use super::named;
 use super::results;
 use super::show::{self, Kept};
 use super::show_result;
@@ -10,14 +11,22 @@ use crate::look::LookArgs;
 use crate::out::{OutputPath, Outputs, Page, PageResult, Paths};
 use anyhow::bail;
 use model::compare::commands::SCHEMA_COMPARE;
-use model::lab::{LabScore, SCHEMA_SCORE};
+use model::compare::ladder::SCHEMA_LADDER_DIFF;
+use model::compare::runs::SCHEMA_RUN_DIFF;
+use model::compare::sittings::SCHEMA_COMPARE_DIFF;
+use model::compare::timings::SCHEMA_TIMINGS_DIFF;
+use model::compare::wake::SCHEMA_WAKE_DIFF;
+use model::doctor::SCHEMA_DOCTOR;
+use model::lab::{LabRun, LabScore, SCHEMA_LAB, SCHEMA_SCORE};
 use model::ladder::beside::Reference;
 use model::ladder::{Ladder, SCHEMA_LADDER};
 use model::run::{SCHEMA_ATTACH, SCHEMA_RUN};
+use model::wake::load::SCHEMA_LOAD;
 use model::wake::{SCHEMA_WAKE, Wakeups};
 use model::{Analysis, Diagnosis, Run};
 use report::Look;
 use report::html::{self, RunPage};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -27,7 +36,9 @@ pub(crate) fn report(args: &ReportArgs, keeper: &Keeper) -> anyhow::Result<u8> {
 }
 
 /// `dwell show`, and the page for a browser of a result that it shows.
-pub(crate) fn show(args: ShowArgs, keeper: &Keeper) -> anyhow::Result<u8> {
+pub(crate) fn show(mut args: ShowArgs, keeper: &Keeper) -> anyhow::Result<u8> {
+    // Another result may be the last one before the page is made.
+    args.recording = named::settled(&args.recording, keeper)?;
     let path = args.recording.clone();
     let html = match args.page.forms.get("html").cloned() {
         Some(html) if show::recording(&path, keeper)?.is_none() => Some(html),
@@ -156,14 +167,20 @@ fn of_kind(schema: &str, kept: &[(&Path, &Value)]) -> anyhow::Result<String> {
                 ladders.iter().enumerate().map(|(at, ladder)| (ladder.clone(), others(at))).collect();
             html::ladders(&with_others)
         }
-        SCHEMA_WAKE => {
-            let read = |path: &Path, value| results::valid::<Wakeups>(path, serde_json::from_value(value));
-            html::wakes(&all(kept, read)?)
+        SCHEMA_WAKE => html::wakes(&all(kept, json::<Wakeups>)?),
+        SCHEMA_SCORE => html::scores(&all(kept, json::<LabScore>)?),
+        SCHEMA_LOAD => html::loads(&all(kept, json)?),
+        SCHEMA_DOCTOR => html::doctors(&all(kept, json)?),
+        SCHEMA_LAB => {
+            let runs = all(kept, json::<LabRun>)?;
+            let with_lesson = |run| (run, show_result::lesson(run));
+            html::pairs(&runs.iter().map(with_lesson).collect::<Vec<_>>())
         }
-        SCHEMA_SCORE => {
-            let read = |path: &Path, value| results::valid::<LabScore>(path, serde_json::from_value(value));
-            html::scores(&all(kept, read)?)
-        }
+        SCHEMA_RUN_DIFF => html::run_diffs(&all(kept, json)?),
+        SCHEMA_COMPARE_DIFF => html::sittings(&all(kept, json)?),
+        SCHEMA_LADDER_DIFF => html::ladder_diffs(&all(kept, json)?),
+        SCHEMA_WAKE_DIFF => html::wake_diffs(&all(kept, json)?),
+        SCHEMA_TIMINGS_DIFF => html::timings_diffs(&all(kept, json)?),
         _ => {
             let [(path, value)] = kept else {
                 bail!("results of {schema:?} have no page side by side\ntry: one file")
@@ -172,6 +189,11 @@ fn of_kind(schema: &str, kept: &[(&Path, &Value)]) -> anyhow::Result<String> {
             html::plain("other", schema, &text, *value)
         }
     })
+}
+
+/// What a result is by its schema.
+fn json<T: DeserializeOwned>(path: &Path, value: Value) -> anyhow::Result<T> {
+    results::valid(path, serde_json::from_value(value))
 }
 
 /// The look of a text in a page.

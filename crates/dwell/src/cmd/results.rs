@@ -3,9 +3,11 @@
 
 use super::named;
 use crate::keep::Keeper;
+use analyse::compare::timings;
 use anyhow::{Context, anyhow, bail};
 use model::Run;
 use model::compare::commands::Comparison;
+use model::compare::timings::{HYPERFINE, Timings};
 use model::compare::wake::Comparable;
 use model::ladder::Ladder;
 use model::wake::sheet::{SCHEMA_SHEET, Sheet};
@@ -21,11 +23,11 @@ const OWN: &str = "a file written by --json";
 /// The remedy where results of other tools are accepted as well.
 const ANY: &str = "a file written by dwell ladder --json, dwell run --json, dwell compare --json or dwell \
                    wake --json, or by cyclictest (--json, -q, -h, --histfile), jitterdebugger, rtla \
-                   timerlat hist or top, rtla osnoise hist";
+                   timerlat hist or top, rtla osnoise hist, hyperfine (--export-json)";
 
 /// A kept result.
 pub(super) enum KeptResult {
-    /// Of dwell: its schema and its content.
+    /// Of dwell: its schema and its content. Of hyperfine: [`HYPERFINE`] in place of a schema.
     Own(String, Value),
     /// Of another tool that measures latency.
     Other(Box<Comparable>),
@@ -88,14 +90,32 @@ pub(super) fn kept(path: &Path, keeper: &Keeper) -> anyhow::Result<Vec<u8>> {
 
 fn own(path: &Path, bytes: &[u8], remedy: &str) -> anyhow::Result<(String, Value)> {
     let mut value: Value = serde_json::from_slice(bytes)
-        .map_err(|error| anyhow!("{path:?} is not JSON: {error}\ntry: {remedy}"))?;
+        .map_err(|error| anyhow!("{path:?} {}\ntry: {remedy}", why_no_json(bytes, &error)))?;
     // An unfinished sheet holds the sheet so far.
     if value["schema"] == SCHEMA_UNFINISHED {
         value = value["sheet"].take();
     }
     match value.get("schema").and_then(Value::as_str) {
         Some(schema) => Ok((schema.to_owned(), value)),
+        None if timings::is_hyperfine(&value) => Ok((HYPERFINE.to_owned(), value)),
         None => bail!("{path:?} is not a result of dwell: it has no \"schema\"\ntry: {remedy}"),
+    }
+}
+
+/// What a file is that cannot be read as JSON.
+fn why_no_json(bytes: &[u8], error: &serde_json::Error) -> String {
+    let text = bytes.trim_ascii_start();
+    let at = format!("line {}, column {}", error.line(), error.column());
+    if text.is_empty() {
+        "is empty".to_owned()
+    } else if bytes.starts_with(store::MAGIC) {
+        "is a recording, not a result: dwell show takes it".to_owned()
+    } else if !text.starts_with(b"{") && !text.starts_with(b"[") {
+        "is no result: neither JSON nor the text of a tool that is known".to_owned()
+    } else if error.is_eof() {
+        format!("is cut off: its JSON ends early, in {at}")
+    } else {
+        format!("is damaged: its JSON cannot be read on from {at}")
     }
 }
 
@@ -129,6 +149,7 @@ impl KeptResult {
     /// Its kind, for a message.
     pub(super) fn kind(&self) -> String {
         match self {
+            Self::Own(schema, _) if schema == HYPERFINE => schema.clone(),
             Self::Own(schema, _) => format!("{schema:?}"),
             Self::Other(comparable) => format!("result of {}", comparable.origin.tool),
         }
@@ -179,6 +200,15 @@ pub(super) fn run(path: &Path, value: Value) -> anyhow::Result<Run> {
 /// The comparison in a file with the schema of one.
 pub(super) fn comparison(path: &Path, value: Value) -> anyhow::Result<Comparison> {
     valid(path, serde_json::from_value(value))
+}
+
+/// Commands that another tool timed, from its file or from a comparison of dwell.
+pub(super) fn timings(path: &Path, schema: &str, value: Value) -> anyhow::Result<Timings> {
+    let timings = match schema {
+        HYPERFINE => timings::hyperfine(&value),
+        _ => timings::of_comparison(&comparison(path, value)?),
+    };
+    timings.map_err(|error| anyhow!("{path:?} cannot be read: {}", report::clean(&error.to_string(), false)))
 }
 
 /// What was read, or why it is not what its schema says.

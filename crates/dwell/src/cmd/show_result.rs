@@ -4,10 +4,15 @@ use super::results;
 use crate::cli::ShowArgs;
 use crate::keep::Keeper;
 use crate::look::{OutputKind, look};
-use crate::out::OutputPath;
+use crate::out::{self, OutputPath};
 use crate::output::{self, Target};
 use anyhow::bail;
 use model::compare::commands::SCHEMA_COMPARE;
+use model::compare::ladder::SCHEMA_LADDER_DIFF;
+use model::compare::runs::SCHEMA_RUN_DIFF;
+use model::compare::sittings::SCHEMA_COMPARE_DIFF;
+use model::compare::timings::{HYPERFINE, SCHEMA_TIMINGS_DIFF};
+use model::compare::wake::SCHEMA_WAKE_DIFF;
 use model::coverage::Extent;
 use model::doctor::{Doctor, SCHEMA_DOCTOR};
 use model::lab::{LabRun, LabScore, SCHEMA_LAB, SCHEMA_SCORE};
@@ -43,6 +48,9 @@ pub(super) fn show(args: &ShowArgs, keeper: &Keeper) -> anyhow::Result<u8> {
     let path = &args.recording;
     let code = &args.page.code;
     let of_stacks = code.flame || !code.lines.is_empty() || !code.annotate.is_empty();
+    let outputs = args.page.output.iter().chain(args.page.forms.values());
+    let is_file = |output: &&OutputPath| output.path().is_some();
+    out::distinct(outputs.filter(is_file), None, &[path])?;
     let [json, html] = ["json", "html"].map(|form| args.page.forms.get(form));
     let others = args.page.forms.len() > usize::from(json.is_some()) + usize::from(html.is_some());
     if of_stacks || !args.what_if.is_empty() || others || args.page.work.is_some() {
@@ -87,6 +95,7 @@ pub(super) fn page(
         SCHEMA_RUN | SCHEMA_ATTACH => of_run(results::run(path, value)?, causes, look),
         SCHEMA_LADDER => report::ladder::terminal(&results::ladder(path, value)?, &[], look),
         SCHEMA_COMPARE => report::compare::commands(&results::comparison(path, value)?, look),
+        HYPERFINE => report::compare::timings::one(&results::timings(path, schema, value)?, look),
         SCHEMA_WAKE => {
             report::wake::terminal(&results::valid::<Wakeups>(path, serde_json::from_value(value))?, look)
         }
@@ -105,18 +114,34 @@ pub(super) fn page(
             report::what_if::terminal(&results::valid::<WhatIf>(path, serde_json::from_value(value))?, look)
         }
         SCHEMA_LAB => of_pair(&results::valid(path, serde_json::from_value(value))?, look),
+        SCHEMA_RUN_DIFF => report::compare::runs(&results::valid(path, serde_json::from_value(value))?, look),
+        SCHEMA_COMPARE_DIFF => {
+            report::compare::sittings(&results::valid(path, serde_json::from_value(value))?, look)
+        }
+        SCHEMA_LADDER_DIFF => {
+            report::compare::ladders(&results::valid(path, serde_json::from_value(value))?, look)
+        }
+        SCHEMA_WAKE_DIFF => {
+            report::compare::wakes(&results::valid(path, serde_json::from_value(value))?, look)
+        }
+        SCHEMA_TIMINGS_DIFF => {
+            report::compare::timings::two(&results::valid(path, serde_json::from_value(value))?, look)
+        }
         SCHEMA_SCORE => of_score(results::valid(path, serde_json::from_value(value))?, look),
         other => bail!(
             "this version of dwell has no page for {other:?}\n\
-             try: results of dwell run, attach, compare, ladder, wake, load, doctor, lab"
+             try: results of dwell run, attach, compare, ladder, wake, load, doctor, lab, diff"
         ),
     })
 }
 
-/// With what there is to learn, of a pair that this dwell has as well.
+/// What there is to learn, of a pair that this dwell has as well.
+pub(super) fn lesson(run: &LabRun) -> Lesson {
+    Lesson { text: Pair::named(&run.pair.name).map_or("", |pair| pair.lesson) }
+}
+
 fn of_pair(run: &LabRun, look: Look) -> String {
-    let text = Pair::named(&run.pair.name).map_or("", |pair| pair.lesson);
-    report::lab::pair(run, &Lesson { text }, look)
+    report::lab::pair(run, &lesson(run), look)
 }
 
 /// One that is unfinished has its total here first.

@@ -1,13 +1,15 @@
 //! Comparisons of kept results, as results.
 
-use super::render::{Form, IN_A_PAGE, Render};
+use super::render::{Form, Render};
 use model::Ladder;
 use model::compare::ladder::LadderComparison;
 use model::compare::runs::RunComparison;
 use model::compare::sittings::Sittings;
+use model::compare::timings::TimingsDiff;
 use model::compare::wake::WakeComparison;
 use model::ladder::beside::Reference;
-use report::Look;
+use report::{Look, html};
+use std::slice;
 
 /// Two ladders. The image has B's bars with A's medians marked.
 #[derive(Debug)]
@@ -25,7 +27,7 @@ impl Render for LadderDiffResult {
     fn forms() -> &'static [Form<Self>] {
         const FORMS: &[Form<LadderDiffResult>] = &[
             Form::json(|result| report::json(&result.diff).into_bytes()),
-            Form::html(|result| html(result, &report::json(&result.diff))),
+            Form::html(|result| html::ladder_diffs(slice::from_ref(&result.diff)).into_bytes()),
             Form::svg(|result| report::ladder::svg(&result.b, &result.a).into_bytes()),
             Form::png(|result| report::ladder::png(&result.b, &result.a)),
         ];
@@ -45,7 +47,7 @@ impl Render for WakeDiffResult {
     fn forms() -> &'static [Form<Self>] {
         const FORMS: &[Form<WakeDiffResult>] = &[
             Form::json(|result| report::json(&result.0).into_bytes()),
-            Form::html(|result| html(result, &report::json(&result.0))),
+            Form::html(|result| html::wake_diffs(slice::from_ref(&result.0)).into_bytes()),
             Form::svg(|result| report::compare::wakes_svg(&result.0).into_bytes()),
             Form::png(|result| report::compare::wakes_png(&result.0)),
         ];
@@ -65,7 +67,7 @@ impl Render for RunDiffResult {
     fn forms() -> &'static [Form<Self>] {
         const FORMS: &[Form<RunDiffResult>] = &[
             Form::json(|result| report::json(&result.0).into_bytes()),
-            Form::html(|result| html(result, &report::json(&result.0))),
+            Form::html(|result| html::run_diffs(slice::from_ref(&result.0)).into_bytes()),
         ];
         FORMS
     }
@@ -83,15 +85,28 @@ impl Render for SittingsResult {
     fn forms() -> &'static [Form<Self>] {
         const FORMS: &[Form<SittingsResult>] = &[
             Form::json(|result| report::json(&result.0).into_bytes()),
-            Form::html(|result| html(result, &report::json(&result.0))),
+            Form::html(|result| html::sittings(slice::from_ref(&result.0)).into_bytes()),
         ];
         FORMS
     }
 }
 
-/// A page with the text for a terminal.
-fn html<R: Render>(result: &R, json: &str) -> Vec<u8> {
-    report::html::plain_with("diff", "dwell diff", &result.page(IN_A_PAGE), json).into_bytes()
+/// Commands that another tool timed, side by side. They have no image.
+#[derive(Debug)]
+pub(crate) struct TimingsDiffResult(pub(crate) TimingsDiff);
+
+impl Render for TimingsDiffResult {
+    fn page(&self, look: Look) -> String {
+        report::compare::timings::two(&self.0, look)
+    }
+
+    fn forms() -> &'static [Form<Self>] {
+        const FORMS: &[Form<TimingsDiffResult>] = &[
+            Form::json(|result| report::json(&result.0).into_bytes()),
+            Form::html(|result| html::timings_diffs(slice::from_ref(&result.0)).into_bytes()),
+        ];
+        FORMS
+    }
 }
 
 #[cfg(test)]
@@ -105,7 +120,7 @@ mod tests {
         }
         let options = names::<LadderDiffResult>();
         assert_eq!(options, names::<WakeDiffResult>(), "dwell diff has one set of options for all");
-        for fewer in [names::<RunDiffResult>(), names::<SittingsResult>()] {
+        for fewer in [names::<RunDiffResult>(), names::<SittingsResult>(), names::<TimingsDiffResult>()] {
             assert!(fewer.iter().all(|name| options.contains(name)), "{fewer:?}");
         }
     }

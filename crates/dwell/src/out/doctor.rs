@@ -1,6 +1,6 @@
 //! What works on this host as a result.
 
-use super::render::{Form, IN_A_PAGE, Render};
+use super::render::{Form, Render};
 use model::doctor::Doctor;
 use report::Look;
 
@@ -20,9 +20,7 @@ impl Render for DoctorResult {
     fn forms() -> &'static [Form<Self>] {
         const FORMS: &[Form<DoctorResult>] = &[
             Form::json(|result| report::json(&result.0).into_bytes()),
-            Form::html(|result| {
-                report::html::plain("doctor", "dwell doctor", &result.page(IN_A_PAGE), &result.0).into_bytes()
-            }),
+            Form::html(|result| report::html::doctors(std::slice::from_ref(&result.0)).into_bytes()),
         ];
         FORMS
     }

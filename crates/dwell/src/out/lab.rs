@@ -1,6 +1,6 @@
 //! A pair of the lab, or the score of all, as a result.
 
-use super::render::{Form, IN_A_PAGE, Render};
+use super::render::{Form, Render};
 use model::lab::{LabRun, LabScore};
 use report::Look;
 use report::lab::{self, Lesson};
@@ -36,8 +36,8 @@ impl Render for LabResult {
                 LabResult::Score(score) => report::json(score.as_ref()).into_bytes(),
             }),
             Form::html(|result| match result {
-                LabResult::One(run, _) => {
-                    report::html::plain("lab", "dwell lab", &result.page(IN_A_PAGE), run).into_bytes()
+                LabResult::One(run, lesson) => {
+                    report::html::pairs(&[(run.as_ref(), Lesson { text: lesson.text })]).into_bytes()
                 }
                 LabResult::Score(score) => {
                     report::html::scores(std::slice::from_ref(score.as_ref())).into_bytes()

@@ -1,6 +1,6 @@
 //! A load as a result.
 
-use super::render::{Form, IN_A_PAGE, Render};
+use super::render::{Form, Render};
 use model::wake::load::LoadRun;
 use report::Look;
 
@@ -16,9 +16,7 @@ impl Render for LoadResult {
     fn forms() -> &'static [Form<Self>] {
         const FORMS: &[Form<LoadResult>] = &[
             Form::json(|result| report::json(&result.0).into_bytes()),
-            Form::html(|result| {
-                report::html::plain("load", "dwell load", &result.page(IN_A_PAGE), &result.0).into_bytes()
-            }),
+            Form::html(|result| report::html::loads(std::slice::from_ref(&result.0)).into_bytes()),
         ];
         FORMS
     }

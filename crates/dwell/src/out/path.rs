@@ -39,7 +39,7 @@ impl OutputPath {
 
 /// Checks that no two outputs are the same file, by any names, and that none is `written` at the
 /// same time or an input.
-pub(super) fn distinct<'a>(
+pub(crate) fn distinct<'a>(
     outputs: impl IntoIterator<Item = &'a OutputPath>,
     written: Option<&Path>,
     read: &[&Path],

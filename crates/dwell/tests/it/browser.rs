@@ -53,28 +53,34 @@ fn renamed(path: &Path) -> PathBuf {
     renamed
 }
 
-/// Two commands that were compared: their page, as `--html` writes it.
-fn compared() -> PathBuf {
-    let page = fresh("compare.html");
-    let output = Command::new(dwell())
-        .args(["compare", "--pairs", "8", "--quiet", "true", "sleep 0.002", "--html"])
-        .arg(&page)
-        .output()
-        .expect("dwell runs");
+/// The page that `--html` writes.
+fn made(words: &[&str]) -> PathBuf {
+    let page = fresh("made.html");
+    let output = Command::new(dwell()).args(words).arg("--html").arg(&page).output().expect("dwell runs");
     assert!(output.status.success(), "{output:?}");
     page
+}
+
+/// Two commands that were compared.
+fn compared() -> PathBuf {
+    made(&["compare", "--pairs", "8", "--quiet", "true", "sleep 0.002"])
 }
 
 #[test]
 fn pages_are_read_searched_zoomed_and_sorted_and_run_nothing_of_a_program() {
     let golden = repository("crates/golden/recordings");
     let samples = repository("crates/report/tests/samples");
+    let vm = samples.join("wakes/vm.json");
+    let vm = vm.to_str().expect("a plain path");
     let pages = [
         ("run", page(&golden.join("python-pipe.dwell")), "nothing dominates"),
         ("hostile", page(&renamed(&golden.join("serial-requests.json"))), "onerror"),
         ("compare", compared(), "by 8 pairs"),
         ("wake", page(&samples.join("wakes/vm.json")), "maximum latency"),
         ("ladder", page(&samples.join("ladders/vm.json")), "tlb-miss"),
+        ("doctor", made(&["doctor"]), "for dwell wake"),
+        ("diff", made(&["diff", "--quiet", vm, vm]), "B against A"),
+        ("load", made(&["load", "cpu", "--for", "50ms", "--quiet"]), "CPU time"),
     ];
     let pages: Vec<Value> = pages
         .iter()

@@ -382,3 +382,73 @@ fn what_is_killed_while_it_keeps_a_result_harms_no_other() {
     assert!(there >= surely.len() && there <= 24, "{there} of at least {}", surely.len());
     assert!(with(&["store", "--check"]).contains("everything in it is whole"));
 }
+
+#[test]
+fn the_results_of_a_command_are_shown_over_time_and_fail_nothing() {
+    let home = Home::new();
+    for words in [
+        &["run", "-q", "--", "sh", "-c", "sleep 0.01"][..],
+        &["run", "-q", "--", "sh", "-c", "sleep 0.01", "another"],
+        &["compare", "-q", "--no-why", "--pairs", "6", "sh -c 'sleep 0.01'", "true"],
+        &["compare", "-q", "--no-why", "--pairs", "2", "--on", "memory", "sh -c 'sleep 0.01'"],
+        // Slower by far, and on another host.
+        &["run", "-q", "--", "sh", "-c", "sleep 0.05; sleep 0.05"],
+    ] {
+        home.dwell(words).output().unwrap();
+    }
+    sql(
+        &home.store(),
+        "UPDATE results SET command = (SELECT command FROM results ORDER BY seq LIMIT 1), \
+         host = 'else' || char(27) || '[31mwhere' WHERE seq = (SELECT max(seq) FROM results)",
+    );
+    let json = home.out(&["list", "--trend", "sh -c \"sleep 0.01\"", "--json", "-"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let broken = support::errors(&support::schema("dwell.trend.1.json"), &json);
+    assert!(broken.is_empty(), "{broken:#?}");
+    let results = json["results"].as_array().unwrap();
+    let verbs: Vec<_> = results.iter().map(|row| row["verb"].as_str().unwrap()).collect();
+    assert_eq!(verbs, ["run", "compare", "run"], "{json:#}");
+    assert_eq!((&json["left_out"]["other_figure"], &json["more"]), (&1.into(), &false.into()), "{json:#}");
+    assert!(results.iter().all(|row| row["median_ns"].as_u64() >= Some(10_000_000)), "{json:#}");
+    assert_eq!((&results[1]["runs"], &results[1]["side"]["place"]), (&6.into(), &0.into()), "{json:#}");
+    let interval = &results[1]["interval_ns"];
+    assert!(interval["lo"].as_u64() <= results[1]["median_ns"].as_u64(), "{json:#}");
+    assert!(results[0]["interval_ns"].is_null() && results[2]["median_ns"].as_u64() >= Some(100_000_000));
+    // The page, which says where the host is another one and why there is no verdict.
+    let page = home.out(&["list", "--trend", "sh -c 'sleep 0.01'", "--width", "80"]);
+    assert!(
+        page.contains("now host else\\x1b[31mwhere") && page.contains("no trend fails a build"),
+        "{page}"
+    );
+    assert!(page.lines().all(|line| line.chars().count() <= 80) && page.contains('┼'), "{page}");
+    let newest = home.out(&["list", "--trend", "sh -c 'sleep 0.01'", "-n", "1"]);
+    assert!(newest.contains("the newest, oldest first: 1 figure") && newest.contains("--all"), "{newest}");
+    assert!(home.out(&["list", "--trend", "sh -c 'sleep 0.02'"]).contains("kept: sh -c 'sleep 0.01'"));
+    assert!(home.refused(&["list", "--json", "-"]).contains("--trend"));
+}
+
+#[test]
+fn a_result_is_not_written_over_its_own_file() {
+    let home = Home::new();
+    home.dwell(&["load", "cpu", "--for", "50ms", "-q", "--json", "load.json"]).output().unwrap();
+    home.out(&["report", "load.json", "-o", "load.html"]);
+    fs::hard_link(home.at("load.json"), home.at("same.json")).unwrap();
+    for words in [
+        &["show", "load.json", "-o", "load.json"][..],
+        &["show", "load.json", "--json", "same.json"],
+        &["show", "load.html", "--html", "load.html"],
+        &["show", "load.html", "-o", "a.txt", "--json", "a.txt"],
+    ] {
+        let before = ["load.json", "load.html"].map(|name| fs::read(home.at(name)).unwrap());
+        let said = home.refused(words);
+        assert!(said.contains("would be overwritten") || said.contains("the same file"), "{words:?}: {said}");
+        assert_eq!(["load.json", "load.html"].map(|name| fs::read(home.at(name)).unwrap()), before);
+    }
+    // The page and the text are of the same result, whatever is kept meanwhile.
+    let shown = home.out(&["show", "last", "--html", "page.html", "-o", "page.txt", "--json", "page.json"]);
+    assert_eq!(shown, "");
+    let value = |json: &[u8]| serde_json::from_slice::<serde_json::Value>(json).unwrap();
+    let json = value(&fs::read(home.at("page.json")).unwrap());
+    assert_eq!(value(home.out(&["show", "page.html", "--json", "-"]).as_bytes()), json);
+    assert!(fs::read_to_string(home.at("page.txt")).unwrap().contains("CPU time"));
+}

@@ -2,9 +2,9 @@
 
 use super::parts::{caveat, differences, figure, ink, only, origin};
 use crate::Look;
-use crate::clean::width;
+use crate::clean::{clean, width};
 use crate::ladder::{Notes, latency, range};
-use crate::paint::{GAP, Ink, Line, joined, paragraphs};
+use crate::paint::{GAP, Grid, Ink, Line, joined, paragraphs};
 use crate::units;
 use model::compare::ladder::{Compared, LadderComparison, WORDS};
 use model::compare::{Change, Side};
@@ -19,13 +19,18 @@ const NAMED: usize = 3;
 
 /// The page, with a newline after each line.
 pub fn terminal(diff: &LadderComparison, look: Look) -> String {
+    joined(&parts(diff, look))
+}
+
+/// The parts of the page.
+pub(crate) fn parts(diff: &LadderComparison, look: Look) -> Vec<Vec<Line>> {
     let mut notes = Notes::default();
     let margin = units::share_of_one(diff.margin);
     let origins = [
         origin("A", &format!("{}, ", diff.a.host), &diff.a.started_at, look),
         origin("B", &format!("{}, ", diff.b.host), &diff.b.started_at, look),
     ];
-    let parts = [
+    vec![
         origins.concat(),
         differences(&diff.differences, look),
         summary(diff, look),
@@ -33,8 +38,7 @@ pub fn terminal(diff: &LadderComparison, look: Look) -> String {
         uncompared(diff, look),
         notes.lines(look),
         if diff.rungs.is_empty() { Vec::new() } else { caveat(WORDS, &margin, NOISE, look) },
-    ];
-    joined(&parts)
+    ]
 }
 
 /// The number of rungs by change, with the largest changes.
@@ -97,9 +101,12 @@ fn table(diff: &LadderComparison, look: Look, notes: &mut Notes) -> Vec<Line> {
             ]
         })
         .collect();
+    if look.is_document() {
+        return vec![Line::of(look, grid(diff, rows))];
+    }
     let header = ["A", if wide { "95 %" } else { "" }, "B", if wide { "95 %" } else { "" }, "B/A"];
     let header = [&header[..], &[if narrow { "" } else { "95 %" }, "B is", ""]].concat();
-    let names = diff.rungs.iter().map(|rung| width(&crate::clean(&rung.id, look.unicode))).max();
+    let names = diff.rungs.iter().map(|rung| width(&clean(&rung.id, look.unicode))).max();
     let widths: Vec<usize> = (0..header.len())
         .map(|at| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0).max(width(header[at])))
         .collect();
@@ -135,6 +142,22 @@ fn table(diff: &LadderComparison, look: Look, notes: &mut Notes) -> Vec<Line> {
         }));
     }
     lines
+}
+
+/// The same in a document.
+fn grid(diff: &LadderComparison, rows: Vec<[String; 8]>) -> Grid {
+    let row = |(rung, cells): (&Compared, [String; 8])| {
+        let words = |(at, cell): (usize, String)| (if at == 6 { ink(rung.change) } else { Ink::Plain }, cell);
+        let name = (Ink::Plain, clean(&rung.id, true));
+        (std::iter::once(name).chain(cells.into_iter().enumerate().map(words)).collect(), false)
+    };
+    let heads = ["", "A", "95 %", "B", "95 %", "B/A", "95 %", "B is", "notes"];
+    let figures = |(at, head): (usize, &str)| (head.to_owned(), (1..7).contains(&at));
+    Grid {
+        title: "rung".to_owned(),
+        heads: heads.into_iter().enumerate().map(figures).collect(),
+        rows: diff.rungs.iter().zip(rows).map(row).collect(),
+    }
 }
 
 /// The rungs without a comparison, grouped by reason.

@@ -8,6 +8,11 @@ use model::compare::runs::{RunComparison, RunOrigin};
 
 /// The page, with a newline after each line.
 pub fn terminal(diff: &RunComparison, look: Look) -> String {
+    joined(&parts(diff, look))
+}
+
+/// The parts of the page.
+pub(crate) fn parts(diff: &RunComparison, look: Look) -> Vec<Vec<Line>> {
     let mut top = side("A", &diff.a, look);
     top.extend(side("B", &diff.b, look));
     let mut parts = vec![top, differences(&diff.differences, look)];
@@ -15,7 +20,7 @@ pub fn terminal(diff: &RunComparison, look: Look) -> String {
     let verdict = "No verdict: one run of each cannot tell a difference from chance. dwell compare measures \
                    by turns and can";
     parts.push(paragraphs(Line::new(look), verdict, GAP));
-    joined(&parts)
+    parts
 }
 
 fn side(name: &str, of: &RunOrigin, look: Look) -> Vec<Line> {

@@ -13,6 +13,11 @@ use model::compare::sittings::{Sittings, SittingsRow, Spread};
 
 /// The page, with a newline after each line.
 pub fn terminal(sittings: &Sittings, look: Look) -> String {
+    joined(&parts(sittings, look))
+}
+
+/// The parts of the page.
+pub(crate) fn parts(sittings: &Sittings, look: Look) -> Vec<Vec<Line>> {
     let files = sittings.sittings.iter().enumerate().flat_map(|(at, sitting)| {
         let known = format!("{}, {}, ", sitting.file, sitting.host);
         origin(&(at + 1).to_string(), &known, &sitting.started_at, look)
@@ -27,7 +32,7 @@ pub fn terminal(sittings: &Sittings, look: Look) -> String {
     } else {
         parts.push(paragraphs(Line::new(look), TOLD, GAP));
     }
-    joined(&parts)
+    parts
 }
 
 const TOLD: &str = "The interval of a sitting holds what changes within it. What changes between sittings (how \

@@ -22,11 +22,16 @@ const NOISE: &str = "another day, load or neighbour";
 
 /// The page, with a newline after each line.
 pub fn terminal(diff: &WakeComparison, look: Look) -> String {
+    joined(&parts(diff, look))
+}
+
+/// The parts of the page.
+pub(crate) fn parts(diff: &WakeComparison, look: Look) -> Vec<Vec<Line>> {
     let mut parts: Vec<Vec<Line>> = vec![top(diff, look), summary(diff, look).wrap(GAP)];
     for case in &diff.cases {
         parts.push(table(case, look));
-        // A page with the histograms of a whole sheet would be too long.
-        if diff.cases.len() == 1 {
+        // Those of a whole sheet would be too long; a document has the picture.
+        if diff.cases.len() == 1 && !look.is_document() {
             parts.extend(histograms(case, look));
         }
         parts.push(remarks(case, look));
@@ -46,7 +51,7 @@ pub fn terminal(diff: &WakeComparison, look: Look) -> String {
         let margin = format!("{} or {}", share_of_one(diff.margin), exact(diff.margin_ns));
         parts.push(caveat(WORDS, &margin, NOISE, look));
     }
-    joined(&parts)
+    parts
 }
 
 /// The comparison as a picture: an SVG document.
@@ -233,7 +238,7 @@ fn histograms(case: &CaseDiff, look: Look) -> Vec<Vec<Line>> {
     vec![bars("A", &case.a), bars("B", &case.b)]
 }
 
-fn picture(diff: &WakeComparison) -> Picture {
+pub(crate) fn picture(diff: &WakeComparison) -> Picture {
     let mut picture = Picture::new(PAPER);
     let mut lines = vec![summary(diff, PLAIN).render()];
     lines.extend([format!("A: {}", origin(&diff.a)), format!("B: {}", origin(&diff.b))]);

@@ -6,7 +6,10 @@
 use crate::support::check_golden;
 use crate::{commands, ladder, profiles, samples, wakes};
 use dwell_report::html::{self, RunPage};
+use dwell_report::lab::Lesson;
+use model::lab::LabRun;
 use model::{Profile, Run};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 /// What a program may call itself, a file, a function or a peer.
@@ -35,7 +38,78 @@ fn pages() -> Vec<(&'static str, String)> {
         ("ladder-odd", ladders(ladder::odd())),
         ("score", html::scores(&[serde_json::from_value(score("sync-writes")).unwrap()])),
         ("plain", html::plain("load", "dwell load", "1 < 2\n", &json!({"schema": "x"}))),
+        ("load", html::loads(&[read(load("a loop is 100000 multiplications"))])),
+        ("doctor", html::doctors(&[read(doctor("the kernel has none"))])),
+        ("run-diff", html::run_diffs(&[analyse::compare::runs(&samples::ls(), &samples::server())])),
+        ("timings-diff", html::timings_diffs(&[read(timings("sleep 0.1"))])),
+        ("lab-pair", pair("sync-writes")),
     ]
+}
+
+fn read<T: DeserializeOwned>(value: Value) -> T {
+    serde_json::from_value(value).expect("a result")
+}
+
+/// A load that says this.
+fn load(said: &str) -> Value {
+    json!({
+        "schema": "dwell.load/1", "host": samples::ls().host, "started_at": "2026-01-02T03:04:05Z",
+        "result": {
+            "load": {"kind": "cpu", "threads": 2}, "ran_ns": 65_288_225, "done": 177, "unit": "loops",
+            "cpu_ns": 19_800_951, "mismatches": [], "mismatches_total": 0, "failures": [said], "limits": [said],
+        },
+        "interrupted": false,
+    })
+}
+
+/// A host on which one thing does not work, which says this.
+fn doctor(said: &str) -> Value {
+    let check = |ability: &str, works: &str, why: &str, remedy: &str| json!({"ability": ability, "works": works, "why": why, "remedy": remedy});
+    json!({
+        "schema": "dwell.doctor/1", "version": said, "binary": said, "uid": 1000, "tier": "perf",
+        "host": samples::ls().host,
+        "checks": [check("bpf", "none", said, said), check("real-time", "full", "", "")],
+    })
+}
+
+/// Two files with a command of this name.
+fn timings(name: &str) -> Value {
+    let median = json!({"median": 1e8, "lo": 0.9e8, "hi": 1.1e8});
+    let command =
+        json!({"name": name, "runs": 9, "failed": 1, "median_ns": median, "range_ns": [0.9e8, 1.3e8]});
+    let origin = json!({"file": name, "tool": "hyperfine, JSON version 2"});
+    json!({
+        "schema": "dwell.timings-diff/1", "a": origin, "b": origin,
+        "rows": [{"name": name, "a": command, "b": command, "ratio": 1.0}],
+        "only_a": [name], "only_b": [],
+    })
+}
+
+/// The page of a pair of the lab, with names and a change that are this.
+fn pair(name: &str) -> String {
+    let wall = json!([1_000_000_000, 400_000_000]);
+    let saved = json!([{"estimate": 0.6, "lo": 0.55, "hi": 0.65}]);
+    let finding = json!({
+        "cause": "sync-writes", "where": name, "action": name, "saved": "wall", "known": "bounded",
+        "share": {"lo": 0.5, "hi": 0.7}, "saving_ns": {"lo": 500_000_000, "hi": 700_000_000}, "part": null,
+        "points_to": null, "evidence": [], "assumptions": [], "verify": [], "explains": [],
+    });
+    let observed = |findings: Value| json!({"wall_ns": 1_000_000_000, "class": "io", "findings": findings});
+    let run: LabRun = read(json!({
+        "schema": "dwell.lab/1", "dwell": "0.1.0", "host": samples::ls().host,
+        "started_at": "2026-01-02T03:04:05Z",
+        "pair": {"name": name, "title": name, "cause": "sync-writes", "writing": null},
+        "change": [format!("-    {name}"), format!("+    {name}")],
+        "sitting": {
+            "commands": [["slow", name], ["fast", name]], "ways": ["slow", "fast"], "size": 10, "unit": "files",
+            "pairs": 5, "wall_ns": wall, "saved": saved, "slow": observed(json!([finding])),
+            "fast": observed(json!([])),
+            "beside": false,
+            "outcome": {"cause_first": true, "first_again": false, "held": true, "predicted": null,
+                "score": null, "rule_score": null},
+        },
+    }));
+    html::pairs(&[(&run, Lesson { text: "What it teaches." })])
 }
 
 /// Pages of what programs with such names gave.
@@ -54,6 +128,8 @@ fn hostile_pages() -> Vec<(&'static str, String)> {
     wakeups.host.name = HOSTILE.to_owned();
     let mut score = score(HOSTILE);
     score["not_held"] = json!([[HOSTILE, HOSTILE]]);
+    let hostile = changed(samples::server(), HOSTILE);
+    let run_diff = analyse::compare::runs(&hostile, &changed(samples::crawler(), HOSTILE));
     vec![
         ("hostile", run(&samples::hostile(), Some(&profiles::hostile()))),
         ("server", run(&changed(samples::server(), HOSTILE), None)),
@@ -65,6 +141,11 @@ fn hostile_pages() -> Vec<(&'static str, String)> {
         ("ladder", html::ladders(&[(ladder::odd(), ladder::machines())])),
         ("score", html::scores(&[serde_json::from_value(score).unwrap()])),
         ("plain", html::plain("load", HOSTILE, HOSTILE, &json!({"name": HOSTILE}))),
+        ("load", html::loads(&[read(load(HOSTILE))])),
+        ("doctor", html::doctors(&[read(doctor(HOSTILE))])),
+        ("run-diff", html::run_diffs(&[run_diff])),
+        ("timings-diff", html::timings_diffs(&[read(timings(HOSTILE))])),
+        ("lab-pair", pair(HOSTILE)),
     ]
 }
 

@@ -1,0 +1,89 @@
+//! The kept results of one command over time: the shape that `dwell list --trend --json` writes,
+//! `dwell.trend/1`, described by `docs/schema/dwell.trend.1.json`. Fields are added, not renamed.
+
+use crate::Ns;
+use crate::compare::commands::{CompareSettings, ComparedCommand};
+use serde::{Deserialize, Serialize};
+
+/// The name of the schema.
+pub const SCHEMA_TREND: &str = "dwell.trend/1";
+
+/// The wall clock of a command, result by result. Nothing is concluded from it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trend {
+    /// [`SCHEMA_TREND`].
+    pub schema: String,
+    /// The version of dwell that put it together.
+    pub dwell: String,
+    /// The command that was asked for.
+    pub command: String,
+    /// Each result, or each side of one, the oldest first.
+    pub results: Vec<TrendRow>,
+    /// Whether there are older results than these.
+    pub more: bool,
+    /// Results of the command that are not among them.
+    pub left_out: LeftOut,
+}
+
+/// A result, or a side of a comparison.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrendRow {
+    /// The ID of the result.
+    pub id: String,
+    /// When it was kept: RFC 3339, UTC.
+    pub at: String,
+    /// The verb: `run` or `compare`.
+    pub verb: String,
+    /// Which side of a comparison; none of a run.
+    pub side: Option<TrendSide>,
+    /// The name of the host.
+    pub host: String,
+    /// The kernel's release.
+    pub kernel: String,
+    /// Runs that the figure is of.
+    pub runs: u32,
+    /// Their median; of one run its wall clock.
+    pub median_ns: Ns,
+    /// The 95 % interval of the median. None of one run.
+    pub interval_ns: Option<TrendInterval>,
+}
+
+/// A side of a comparison.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrendSide {
+    /// Its place among the commands, from 0.
+    pub place: u32,
+    /// As it is called.
+    pub name: String,
+    /// The parameters that it was made with: names and values.
+    pub parameters: Vec<(String, String)>,
+}
+
+/// An interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct TrendInterval {
+    /// Its low end.
+    pub lo: Ns,
+    /// Its high end.
+    pub hi: Ns,
+}
+
+/// What is left out, by reason.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// Comparisons of another figure than the wall clock.
+    pub other_figure: u64,
+    /// Sides of comparisons without a run that counts.
+    pub without_runs: u64,
+    /// Results that cannot be read.
+    pub unreadable: u64,
+}
+
+/// What a trend takes of a comparison.
+#[derive(Debug, Clone, Deserialize)]
+pub struct ComparedSides {
+    /// What was asked for.
+    pub settings: CompareSettings,
+    /// The commands.
+    pub commands: Vec<ComparedCommand>,
+}

@@ -1,0 +1,105 @@
+//! Pages of results whose parts are lines and tables: a load, a pair of the lab, what a host
+//! allows, two results beside each other.
+
+use super::{blocks, escape, svg};
+use crate::Look;
+use crate::clean::clean;
+use crate::compare::{ladder, runs, sittings, timings, wake};
+use crate::lab::{Lesson, pair_parts};
+use crate::paint::{Ink, Line};
+use crate::{doctor, load};
+use model::compare::ladder::LadderComparison;
+use model::compare::runs::RunComparison;
+use model::compare::sittings::Sittings;
+use model::compare::timings::TimingsDiff;
+use model::compare::wake::WakeComparison;
+use model::doctor::Doctor;
+use model::lab::LabRun;
+use model::wake::load::LoadRun;
+
+/// The look of all of them.
+const LOOK: Look = Look::DOCUMENT;
+
+/// A load.
+pub(super) fn of_load(run: &LoadRun, number: usize) -> String {
+    let host = &run.host;
+    let place = format!("{} on {}: Linux {} {}", run.started_at, host.name, host.kernel, host.arch);
+    let place = Line::new(LOOK).add(Ink::Dim, &place);
+    article(None, &[load::lines(run, LOOK), vec![place]], "", number)
+}
+
+/// What works on a host.
+pub(super) fn of_doctor(found: &Doctor, number: usize) -> String {
+    article(None, &doctor::parts(found, LOOK, true), "", number)
+}
+
+/// A pair of the lab.
+pub(super) fn of_pair(run: &LabRun, lesson: &Lesson, number: usize) -> String {
+    let shown = !run.change.is_empty() && run.pair.cause.is_some();
+    let lines: Vec<String> = run.change.iter().map(|line| escape::markup(&clean(line, true))).collect();
+    let change = match shown {
+        true => format!("<section>\n<h2>change</h2>\n<pre>{}</pre>\n</section>\n", lines.join("\n")),
+        false => String::new(),
+    };
+    article(None, &pair_parts(run, lesson, LOOK), &change, number)
+}
+
+/// Two runs.
+pub(super) fn of_runs(diff: &RunComparison, number: usize) -> String {
+    article(Some("Two runs"), &runs::parts(diff, LOOK), "", number)
+}
+
+/// Several comparisons of the same commands.
+pub(super) fn of_sittings(found: &Sittings, number: usize) -> String {
+    article(Some("Comparisons of the same commands"), &sittings::parts(found, LOOK), "", number)
+}
+
+/// Two ladders.
+pub(super) fn of_ladders(diff: &LadderComparison, number: usize) -> String {
+    article(Some("Two ladders"), &ladder::parts(diff, LOOK), "", number)
+}
+
+/// Two measurements of latency.
+pub(super) fn of_wakes(diff: &WakeComparison, number: usize) -> String {
+    let drawn = match diff.cases.is_empty() {
+        true => String::new(),
+        false => {
+            let label = "latencies of both, case by case; their figures are in the tables";
+            format!("<section>\n{}</section>\n", svg::picture(&wake::picture(diff), label))
+        }
+    };
+    article(Some("Two measurements of wake-up latency"), &wake::parts(diff, LOOK), &drawn, number)
+}
+
+/// Commands that another tool timed.
+pub(super) fn of_timings(diff: &TimingsDiff, number: usize) -> String {
+    article(Some("Two files of timings"), &timings::two_parts(diff, LOOK), "", number)
+}
+
+/// A page: the first part is its head, whose first line is the title where there is no other one;
+/// each further part is a section, and `second` stands behind the first of them.
+fn article(title: Option<&str>, parts: &[Vec<Line>], second: &str, number: usize) -> String {
+    let mut html = format!("<article data-result=\"{number}\">\n<header>\n");
+    let mut parts = parts.iter().filter(|part| !part.is_empty());
+    let mut head = parts.next().into_iter().flatten();
+    let title = title.map(str::to_owned).or_else(|| head.next().map(blocks::line));
+    html += &format!("<h1>{}</h1>\n", title.unwrap_or_default());
+    html.extend(head.map(|line| format!("<p class=\"lead\">{}</p>\n", blocks::line(line))));
+    html += "</header>\n";
+    let mut sections: Vec<String> = parts.map(|part| section(part)).collect();
+    sections.insert(sections.len().min(1), second.to_owned());
+    html.extend(sections);
+    html + "</article>\n"
+}
+
+/// A part; a bold line at its beginning is its heading.
+fn section(part: &[Line]) -> String {
+    let is_bold = |line: &Line| line.spans().next().is_some_and(|(ink, _)| ink == Ink::Bold);
+    let (heading, lines) = match part {
+        [first, rest @ ..] if !rest.is_empty() && is_bold(first) => {
+            (format!("<h2>{}</h2>\n", blocks::line(first)), rest)
+        }
+        all => (String::new(), all),
+    };
+    format!("<section>\n{heading}{}</section>\n", blocks::lines(lines))
+}
