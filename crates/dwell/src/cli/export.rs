@@ -10,7 +10,7 @@ use std::path::PathBuf;
 /// nanosecond where the format can hold it.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  dwell export last --as markdown -o run.md\n  dwell export run.json --as csv --table waits -o waits.csv\n  dwell export run.dwell --as pprof -o run.pb.gz\n  dwell export cmp.json --as hyperfine -o cmp.hyperfine.json"
+    after_help = "Examples:\n  dwell export last --as markdown -o run.md\n  dwell export run.json --as csv --table waits -o waits.csv\n  dwell export run.dwell --as pprof -o run.pb.gz\n  dwell export run.dwell --as perfetto -o run.perfetto-trace\n  dwell export cmp.json --as hyperfine -o cmp.hyperfine.json"
 )]
 pub(crate) struct ExportArgs {
     /// A result written by --json of any verb, a recording written by --keep, a page of HTML, or a
@@ -46,6 +46,11 @@ pub(crate) enum ExportFormat {
     Hyperfine1,
     /// Functions on a CPU and waiting, for pprof; of a recording
     Pprof,
+    /// Threads over time with hand-overs and the critical path, for ui.perfetto.dev; of a recording
+    /// of dwell run
+    Perfetto,
+    /// The critical path as a trace of OpenTelemetry, in JSON; of a recording of dwell run
+    Otlp,
 }
 
 impl ExportFormat {
@@ -57,6 +62,8 @@ impl ExportFormat {
             Self::Hyperfine => "hyperfine",
             Self::Hyperfine1 => "hyperfine-1",
             Self::Pprof => "pprof",
+            Self::Perfetto => "perfetto",
+            Self::Otlp => "otlp",
         }
     }
 }

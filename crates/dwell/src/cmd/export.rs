@@ -9,7 +9,8 @@ use crate::look::LookArgs;
 use crate::out::{ExportResult, Outputs, Page, Paths};
 use crate::output;
 use crate::suggest;
-use anyhow::bail;
+use analyse::what_if::{Refused, Replayer};
+use anyhow::{Context, bail};
 use model::compare::commands::{Comparison, SCHEMA_COMPARE};
 use model::doctor::{Doctor, SCHEMA_DOCTOR};
 use model::lab::{LabRun, LabScore, SCHEMA_LAB, SCHEMA_SCORE};
@@ -35,7 +36,10 @@ pub(crate) fn export(args: &ExportArgs, keeper: &Keeper) -> anyhow::Result<u8> {
     }
     let paths = Paths::from([(name.to_owned(), args.output.clone())]);
     let outputs = Outputs::open(&paths, Page::None, None, &[&args.result])?;
-    let Exported { bytes, left_out } = exported(args, &open(&args.result, keeper)?)?;
+    let Exported { bytes, left_out } = match args.format {
+        ExportFormat::Perfetto | ExportFormat::Otlp => over_time(args, keeper)?,
+        _ => exported(args, &open(&args.result, keeper)?)?,
+    };
     let outcome = outputs.write(&ExportResult(bytes), &LookArgs::default());
     if outcome.complain() {
         return Ok(exit::DWELL_FAILED);
@@ -68,7 +72,8 @@ impl Opened {
     /// The formats that it has besides tables, and whether they need its recording.
     fn formats(&self) -> (&'static [ExportFormat], bool) {
         match self.schema() {
-            SCHEMA_RUN | SCHEMA_ATTACH => (&[ExportFormat::Pprof], true),
+            SCHEMA_RUN => (&[ExportFormat::Pprof, ExportFormat::Perfetto, ExportFormat::Otlp], true),
+            SCHEMA_ATTACH => (&[ExportFormat::Pprof], true),
             SCHEMA_COMPARE => (&[ExportFormat::Hyperfine, ExportFormat::Hyperfine1], false),
             _ => (&[], false),
         }
@@ -142,13 +147,40 @@ fn exported(args: &ExportArgs, opened: &Opened) -> anyhow::Result<Exported> {
     }
 }
 
+/// Steps of threads in a file over time: a viewer holds no more.
+const STEPS: u64 = 1_000_000;
+
+/// The formats that show threads over time: a recording is read once more, step by step.
+fn over_time(args: &ExportArgs, keeper: &Keeper) -> anyhow::Result<Exported> {
+    let path = &args.result;
+    let Some(mut reader) = show::recording(path, keeper)? else {
+        return refused(args, args.format, &open(path, keeper)?);
+    };
+    let header = reader.header().clone();
+    if header.attached.is_some() {
+        return refused(args, args.format, &open(path, keeper)?);
+    }
+    let of_recording = || format!("{path:?}");
+    let mut replayer = Replayer::new(&header, Vec::new()).with_context(of_recording)?.keeping(STEPS);
+    reader.by_ref().for_each(|event| replayer.event(&event));
+    let end = reader.end();
+    let trailer = end.trailer.ok_or(Refused::Unfinished).with_context(of_recording)?;
+    let (mut analysis, timeline) = replayer.timeline(&trailer).with_context(of_recording)?;
+    let diagnosis = analyse::diagnose(header.tier, &analysis);
+    report::tell(&mut analysis.run, &diagnosis);
+    Ok(match args.format {
+        ExportFormat::Otlp => export::otlp(&analysis.run, &timeline, header.started_at_unix_s),
+        _ => export::perfetto(&analysis.run, &timeline),
+    })
+}
+
 /// Says which formats a result has.
 fn refused(args: &ExportArgs, format: ExportFormat, opened: &Opened) -> anyhow::Result<Exported> {
     let (path, name) = (&args.result, format.name());
     let (formats, of_recording) = opened.formats();
     if formats.contains(&format) && of_recording {
         bail!(
-            "{path:?} is a result without its recording, and {name} is made of stacks\n\
+            "{path:?} is a result without its recording, of which {name} is made\n\
              try: dwell run --keep run.dwell ..., then dwell export run.dwell --as {name}"
         );
     }

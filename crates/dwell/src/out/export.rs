@@ -16,8 +16,15 @@ impl Render for ExportResult {
         const fn form(name: &'static str) -> Form<ExportResult> {
             Form::new(name, "", |result: &ExportResult| result.0.clone())
         }
-        const FORMS: &[Form<ExportResult>] =
-            &[form("csv"), form("markdown"), form("hyperfine"), form("hyperfine-1"), form("pprof")];
+        const FORMS: &[Form<ExportResult>] = &[
+            form("csv"),
+            form("markdown"),
+            form("hyperfine"),
+            form("hyperfine-1"),
+            form("pprof"),
+            form("perfetto"),
+            form("otlp"),
+        ];
         FORMS
     }
 }

@@ -61,7 +61,7 @@ pub(super) fn is_of_form(form: &str, output: &OutputPath) -> anyhow::Result<()> 
     let extension = output.path().and_then(Path::extension).and_then(|extension| extension.to_str());
     let told = extension.filter(|extension| TOLD.contains(extension));
     let own = match form {
-        "json" | "firefox" | "speedscope" | "hyperfine" | "hyperfine-1" => "json",
+        "json" | "firefox" | "speedscope" | "hyperfine" | "hyperfine-1" | "otlp" => "json",
         "junit" => "xml",
         "svg" | "png" | "csv" | "html" => form,
         _ => return Ok(()),

@@ -106,6 +106,66 @@ fn pprof_reads_what_the_threads_ledgers_say() {
     }
 }
 
+/// What the library of the format finds in an export.
+fn read(format: &str, of: &Path) -> Value {
+    let path = fresh(&format!("read.{format}"));
+    let output = export(of, &["--as", format, "-o", path.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let script = repository().join("crates/dwell/tests/readers/read.py");
+    let mut command = Command::new("python3");
+    command.env("PYTHONPATH", repository().join("target/readers")).arg(script).arg(format).arg(path);
+    let output = command.output().expect("python3 is installed");
+    assert!(output.status.success(), "the set-up of cargo xtask test: {}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+#[test]
+fn perfetto_has_each_threads_life_and_the_path() {
+    for (name, flows) in [("hand-overs", 1000), ("shell-pipeline", 5), ("python-gil", 10)] {
+        let run: Value = serde_json::from_str(&fs::read_to_string(result(name)).unwrap()).unwrap();
+        let found = read("perfetto", &recording(name));
+        assert_eq!((&found["unknown"], &found["gaps"]), (&Value::from(0), &Value::from(0)), "{name}");
+        assert_eq!(found["backwards"], 0, "{name}: who lets go on does so before the other goes on");
+        let sum = |states: &Value| -> u64 {
+            states.as_object().unwrap().values().map(|ns| ns.as_u64().unwrap()).sum()
+        };
+        assert_eq!(sum(&found["path"]), run["wall_ns"].as_u64().unwrap(), "{name}");
+        let lives = |threads: &Value, life: &dyn Fn(&Value) -> (u64, u64)| -> BTreeMap<u64, u64> {
+            threads.as_array().unwrap().iter().map(life).collect()
+        };
+        let own = lives(&run["threads"], &|thread| {
+            (thread["tid"].as_u64().unwrap(), thread["life_ns"].as_u64().unwrap())
+        });
+        let theirs = lives(&found["threads"], &|thread| (thread[0].as_u64().unwrap(), sum(&thread[1])));
+        assert_eq!(theirs, own, "{name}: to the nanosecond");
+        // Waits are the ledgers' own, by state.
+        for state in ["disk", "lock", "pipe", "network", "sleep"] {
+            let of = |threads: &Value, states: &dyn Fn(&Value) -> Option<u64>| -> u64 {
+                threads.as_array().unwrap().iter().filter_map(states).sum()
+            };
+            let own = of(&run["threads"], &|thread| thread["states"][state].as_u64());
+            assert_eq!(of(&found["threads"], &|thread| thread[1][state].as_u64()), own, "{name} {state}");
+        }
+        assert!(found["flows"].as_u64().unwrap() >= flows, "{name}: {}", found["flows"]);
+        let causes: Vec<&Value> =
+            run["findings"].as_array().unwrap().iter().map(|finding| &finding["cause"]).collect();
+        assert_eq!(found["instants"].as_array().unwrap().iter().collect::<Vec<_>>(), causes, "{name}");
+    }
+}
+
+#[test]
+fn a_trace_of_opentelemetry_is_the_path() {
+    for name in ["hand-overs", "shell-pipeline", "fsync"] {
+        let run: Value = serde_json::from_str(&fs::read_to_string(result(name)).unwrap()).unwrap();
+        let found = read("otlp", &recording(name));
+        assert_eq!(found["wall_ns"], run["wall_ns"], "{name}");
+        assert_eq!((&found["path_ns"], &found["ends_with_it"]), (&run["wall_ns"], &Value::from(true)));
+        assert!(found["spans"].as_u64().unwrap() >= 10, "{name}: {found}");
+    }
+    let names = read("otlp", &recording("fsync"))["names"].to_string();
+    assert!(names.contains("disk: "), "{names}");
+}
+
 #[test]
 fn a_comparison_has_the_json_of_both_hyperfines() {
     let page = repository().join("docs/pages/compare.html");
@@ -130,7 +190,16 @@ fn a_comparison_has_the_json_of_both_hyperfines() {
 fn what_a_result_has_not_is_refused_with_what_it_has() {
     let run = result("hand-overs");
     let said = refused(&run, &["--as", "hyperfine"]);
-    assert!(said.contains("which has no hyperfine\ntry: csv, markdown, pprof"), "{said}");
+    assert!(said.contains("which has no hyperfine\ntry: csv, markdown, pprof, perfetto, otlp"), "{said}");
+    for format in ["perfetto", "otlp"] {
+        assert!(refused(&run, &["--as", format]).contains("--keep run.dwell"), "{format}");
+        let said = refused(&recording("attach-busy"), &["--as", format]);
+        assert!(said.contains("try: csv, markdown, pprof\n"), "a window has no path: {said}");
+        let said = refused(&recording("perf-mutex"), &["--as", format]);
+        assert!(said.contains("made without BPF"), "{said}");
+        let said = refused(&recording("keep-limit"), &["--as", format]);
+        assert!(said.contains("--keep-limit"), "{said}");
+    }
     let said = refused(&run, &["--as", "pprof"]);
     assert!(said.contains("without its recording") && said.contains("--keep run.dwell"), "{said}");
     let said = refused(&repository().join("docs/pages/wake.html"), &["--as", "pprof"]);

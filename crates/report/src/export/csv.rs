@@ -1,6 +1,6 @@
 //! A table as CSV (RFC 4180), which a spreadsheet opens without running anything of it.
 
-use super::Exported;
+use super::format::Exported;
 use super::tables::{Cell, Table};
 use crate::clean::clean;
 

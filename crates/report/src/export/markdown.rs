@@ -1,6 +1,6 @@
 //! Tables in Markdown (GitHub's, with pipes). Figures are as in the JSON, so that they still sum.
 
-use super::Exported;
+use super::format::Exported;
 use super::tables::{Cell, Table};
 use crate::clean::{clean, fit};
 

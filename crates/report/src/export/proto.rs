@@ -1,4 +1,4 @@
-//! Messages of protocol buffers, written only: three kinds of fields are all that the formats here
+//! Messages of protocol buffers, written only: a few kinds of fields are all that the formats here
 //! need (`https://protobuf.dev/programming-guides/encoding/`). Fields that are 0 or empty are left
 //! out, as proto3 does.
 
@@ -7,6 +7,7 @@
 pub(crate) struct Message(Vec<u8>);
 
 const VARINT: u64 = 0;
+const FIXED: u64 = 1;
 const BYTES: u64 = 2;
 
 impl Message {
@@ -16,6 +17,20 @@ impl Message {
             self.key(field, VARINT);
             varint(&mut self.0, value);
         }
+        self
+    }
+
+    /// The same, also where it is 0.
+    pub(crate) fn always(&mut self, field: u32, value: u64) -> &mut Self {
+        self.key(field, VARINT);
+        varint(&mut self.0, value);
+        self
+    }
+
+    /// A number of eight bytes.
+    pub(crate) fn fixed(&mut self, field: u32, value: u64) -> &mut Self {
+        self.key(field, FIXED);
+        self.0.extend_from_slice(&value.to_le_bytes());
         self
     }
 
@@ -77,6 +92,9 @@ mod tests {
         let bytes = outer.finish();
         assert_eq!(bytes[..2], [0x1a, expected.len() as u8]);
         assert_eq!(bytes[2 + expected.len()..], *b"\x22\x06\x03\x8e\x02\x9e\xa7\x05\x2a\x00");
+        let mut others = Message::default();
+        others.always(1, 0).fixed(47, 1);
+        assert_eq!(others.finish(), *b"\x08\x00\xf9\x02\x01\0\0\0\0\0\0\0");
         let mut most = Message::default();
         most.number(1, u64::MAX);
         assert_eq!(most.finish().len(), 11);

@@ -1,13 +1,14 @@
-//! Results in the formats of other tools: they sum to what the result says, and no name is more than
-//! a name in any of them. Whether the tools themselves read them is a test of `dwell`.
+//! Results in the formats of other tools: they sum to what the result says, and no name is more
+//! than a name in any of them. Whether the tools themselves read them is a test of `dwell`.
 
 use crate::{commands, profiles, samples, wakes};
 use dwell_report::compare::{commands_hyperfine, commands_hyperfine_1};
 use dwell_report::export::tables::{Cell, Table, Tables};
-use dwell_report::export::{csv, markdown};
+use dwell_report::export::{csv, markdown, otlp, perfetto};
 use dwell_report::profile::{ProfileMetadata, pprof};
 use flate2::read::GzDecoder;
-use model::Run;
+use model::timeline::{HandOver, PathPiece, Slice, ThreadLine, Timeline};
+use model::{Reason, Run, State};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -69,6 +70,7 @@ fn fields(mut bytes: &[u8]) -> Vec<(u64, u64, &[u8])> {
         let key = varint(&mut bytes);
         let value = varint(&mut bytes);
         let inner = if key & 7 == 2 { bytes.split_at(value as usize) } else { (&bytes[..0], bytes) };
+        assert!([0, 2].contains(&(key & 7)), "of the kinds that are read here");
         bytes = inner.1;
         found.push((key >> 3, value, inner.0));
     }
@@ -97,7 +99,8 @@ fn unpacked(run: &Run, profile: &model::Profile) -> Vec<u8> {
 fn a_profile_for_pprof_sums_to_the_ledgers_of_the_threads() {
     let runs = samples::all().into_iter().chain([("hostile", samples::hostile())]);
     for ((name, run), (_, profile)) in runs.zip(profiles::all().into_iter().cycle()) {
-        // The threads of a profile are those of the run by chance only: then their time has no stack.
+        // The threads of a profile are those of the run by chance only: else their time has no
+        // stack.
         let mut own = profile.clone();
         for (owner, thread) in own.threads.iter_mut().zip(&run.threads) {
             (owner.pid, owner.tid) = (thread.pid, thread.tid);
@@ -202,6 +205,90 @@ fn no_name_is_more_than_a_name_in_any_format() {
         let texts: Vec<&str> = texts.map(|(_, _, text)| std::str::from_utf8(text).unwrap()).collect();
         assert!(texts.len() > 5 && !texts.iter().any(|text| text.chars().any(acts) || text.contains('\n')));
     }
+}
+
+/// Two threads of a name, and a path through both.
+fn timeline(name: &str, wall_ns: u64) -> Timeline {
+    let slice = |at_ns, ns, state, reason| Slice { at_ns, ns, state, reason };
+    let target = Reason::Text(format!("file {name}"));
+    let half = wall_ns / 2;
+    let slices = vec![
+        slice(0, half, State::User, Reason::None),
+        slice(half, wall_ns - half, State::Disk, target.clone()),
+    ];
+    let thread =
+        |tid| ThreadLine { pid: 7, tid, name: name.into(), process: name.into(), slices: slices.clone() };
+    Timeline {
+        threads: vec![thread(7), thread(8)],
+        hand_overs: vec![HandOver { from: 0, from_ns: half, to: 1, to_ns: half }],
+        path: vec![
+            PathPiece { thread: Some(0), slice: slices[0].clone() },
+            PathPiece { thread: Some(1), slice: slices[1].clone() },
+        ],
+        until_ns: None,
+    }
+}
+
+/// The fields of this number within a message.
+fn within<'a>(bytes: &'a [u8], number: u64) -> Vec<&'a [u8]> {
+    fields(bytes).into_iter().filter(|(field, _, _)| *field == number).map(|(_, _, inner)| inner).collect()
+}
+
+#[test]
+fn threads_over_time_have_names_and_nothing_more() {
+    for name in hostile() {
+        let mut run = samples::server();
+        run.command = vec![name.clone(), name.clone()];
+        let timeline = timeline(&name, run.wall_ns);
+        let bytes = perfetto(&run, &timeline).bytes;
+        assert!(fields(&bytes).iter().all(|(field, _, _)| *field == 1), "a trace has packets only");
+        // Names of events; of tracks, with those of their processes and threads.
+        let mut found: Vec<&[u8]> = Vec::new();
+        for packet in within(&bytes, 1) {
+            for names in within(packet, 12) {
+                found.extend(within(names, 2).into_iter().flat_map(|name| within(name, 2)));
+            }
+            for track in within(packet, 60) {
+                found.extend(within(track, 2));
+                found.extend(within(track, 3).into_iter().flat_map(|process| within(process, 6)));
+                found.extend(within(track, 4).into_iter().flat_map(|thread| within(thread, 5)));
+            }
+        }
+        let found: Vec<&str> = found.iter().map(|text| std::str::from_utf8(text).unwrap()).collect();
+        let named = found.iter().filter(|text| text.contains("[x](javascript:1)")).count();
+        assert!(named >= 5, "{found:?}");
+        assert!(!found.iter().any(|text| text.chars().any(acts) || text.contains('\n')), "{name:?}");
+        let text = String::from_utf8(otlp(&run, &timeline, 1_700_000_000).bytes).unwrap();
+        assert!(!text.trim_end().chars().any(|char| acts(char) || char == '\n'), "{name:?}");
+        let read: Value = serde_json::from_str(&text).unwrap();
+        let spans = read["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap();
+        let ns = |span: &Value| -> u64 {
+            let at = |field: &str| span[field].as_str().unwrap().parse::<u64>().unwrap();
+            at("endTimeUnixNano") - at("startTimeUnixNano")
+        };
+        assert_eq!(spans[1..].iter().map(ns).sum::<u64>(), run.wall_ns);
+        assert_eq!(ns(&spans[0]), run.wall_ns);
+    }
+}
+
+#[test]
+fn a_long_path_is_put_together_and_said() {
+    let run = samples::ls();
+    let mut long = timeline("x", run.wall_ns);
+    let piece = |at: u64| PathPiece {
+        thread: Some(0),
+        slice: Slice { at_ns: at, ns: 1, state: State::User, reason: Reason::Text(at.to_string()) },
+    };
+    long.path = (0..25_000).map(piece).collect();
+    let exported = otlp(&run, &long, 0);
+    let read: Value = serde_json::from_slice(&exported.bytes).unwrap();
+    let spans = read["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap();
+    assert_eq!(spans.len(), 1 + 25_000_usize.div_ceil(3));
+    assert!(
+        exported.left_out.last().unwrap().contains("25000 parts: 3 neighbours"),
+        "{:?}",
+        exported.left_out
+    );
 }
 
 /// The records of CSV, as RFC 4180 has them.
