@@ -119,7 +119,7 @@ fn browser() -> Result<()> {
 }
 
 /// Installs what reads exports in the tests: into `target/readers`, by the sums in `tests/readers`.
-/// Less than a megabyte.
+/// A download of less than a megabyte.
 fn readers() -> Result<()> {
     let place = target().join("readers");
     let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/dwell/tests/readers/requirements.txt");

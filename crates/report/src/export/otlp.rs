@@ -8,12 +8,73 @@ use crate::clean::clean;
 use crate::json::compact;
 use model::timeline::{PathPiece, Timeline};
 use model::{Ns, Run};
-use serde_json::{Value, json};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
 /// Parts of the path in a trace: what shows traces shows no more. Neighbours are put together.
 const SPANS: usize = 10_000;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct File {
+    resource_spans: [ResourceSpans; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ResourceSpans {
+    resource: Resource,
+    scope_spans: [ScopeSpans; 1],
+}
+
+#[derive(Serialize)]
+struct Resource {
+    attributes: Vec<Attribute>,
+}
+
+#[derive(Serialize)]
+struct ScopeSpans {
+    scope: Scope,
+    spans: Vec<Span>,
+}
+
+#[derive(Serialize)]
+struct Scope {
+    name: &'static str,
+    version: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Span {
+    trace_id: String,
+    span_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent_span_id: Option<String>,
+    name: String,
+    kind: u32,
+    start_time_unix_nano: String,
+    end_time_unix_nano: String,
+    attributes: Vec<Attribute>,
+}
+
+#[derive(Serialize)]
+struct Attribute {
+    key: String,
+    value: AttributeValue,
+}
+
+/// 64-bit numbers are text in this JSON.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+enum AttributeValue {
+    StringValue(String),
+    IntValue(String),
+}
+
+/// `SPAN_KIND_INTERNAL`.
+const INTERNAL: u32 = 1;
 
 /// The file. `started_at_unix_s`: when the run began.
 pub fn otlp(run: &Run, timeline: &Timeline, started_at_unix_s: u64) -> Exported {
@@ -23,29 +84,28 @@ pub fn otlp(run: &Run, timeline: &Timeline, started_at_unix_s: u64) -> Exported 
     ids.update(run.wall_ns.to_le_bytes());
     let trace = hex(&ids.finalize()[..16]);
     let start = started_at_unix_s.saturating_mul(1_000_000_000);
-    let command = clean(&run.command.join(" "), true);
-    let span = |number: u64, name: &str, at: Ns, ns: Ns, attributes: Vec<Value>| {
-        let mut span = json!({
-            "traceId": trace, "spanId": format!("{number:016x}"), "name": name, "kind": 1,
-            "startTimeUnixNano": (start + at).to_string(), "endTimeUnixNano": (start + at + ns).to_string(),
-            "attributes": attributes,
-        });
-        if number > ROOT {
-            span["parentSpanId"] = json!(format!("{ROOT:016x}"));
-        }
-        span
+    let span = |number: u64, name: String, at: Ns, ns: Ns, attributes: Vec<Attribute>| Span {
+        trace_id: trace.clone(),
+        span_id: format!("{number:016x}"),
+        parent_span_id: (number > ROOT).then(|| format!("{ROOT:016x}")),
+        name,
+        kind: INTERNAL,
+        start_time_unix_nano: start.saturating_add(at).to_string(),
+        end_time_unix_nano: start.saturating_add(at).saturating_add(ns).to_string(),
+        attributes,
     };
     let mut whole = vec![text("dwell.class", run.bound.class.name())];
     whole.extend(run.account.iter().map(|part| number(&format!("dwell.{}_ns", part.state.name()), part.ns)));
     // No key may be there twice.
     let findings = run.findings.value().into_iter().flatten().enumerate();
     whole.extend(findings.map(|(at, finding)| text(&format!("dwell.finding.{}", at + 1), &finding.place)));
-    let mut spans = vec![span(ROOT, &command, 0, run.wall_ns, whole)];
+    let command = clean(&run.command.join(" "), true);
+    let mut spans = vec![span(ROOT, command.clone(), 0, run.wall_ns, whole)];
     let at_once = timeline.path.len().div_ceil(SPANS).max(1);
     for (at, pieces) in timeline.path.chunks(at_once).enumerate() {
         let ns = pieces.iter().map(|piece| piece.slice.ns).sum();
         let (name, attributes) = part(timeline, pieces);
-        spans.push(span(ROOT + 1 + at as u64, &name, pieces[0].slice.at_ns, ns, attributes));
+        spans.push(span(ROOT + 1 + at as u64, name, pieces[0].slice.at_ns, ns, attributes));
     }
     let resource = [
         ("service.name", run.command.first().map_or("", String::as_str)),
@@ -54,10 +114,10 @@ pub fn otlp(run: &Run, timeline: &Timeline, started_at_unix_s: u64) -> Exported 
         ("host.arch", &run.host.arch),
         ("os.version", &run.host.kernel),
     ];
-    let file = json!({"resourceSpans": [{
-        "resource": {"attributes": resource.map(|(key, value)| text(key, value))},
-        "scopeSpans": [{"scope": {"name": "dwell", "version": env!("CARGO_PKG_VERSION")}, "spans": spans}],
-    }]});
+    let resource = Resource { attributes: resource.map(|(key, value)| text(key, value)).into() };
+    let scope = Scope { name: "dwell", version: env!("CARGO_PKG_VERSION") };
+    let file =
+        File { resource_spans: [ResourceSpans { resource, scope_spans: [ScopeSpans { scope, spans }] }] };
     let mut left_out = vec![
         "it has the critical path only: what threads did beside it is not in it".to_owned(),
         "the start is known to the second: spans are right to the nanosecond among themselves".to_owned(),
@@ -77,7 +137,7 @@ pub fn otlp(run: &Run, timeline: &Timeline, started_at_unix_s: u64) -> Exported 
 const ROOT: u64 = 1;
 
 /// The name and attributes of neighbours on the path.
-fn part(timeline: &Timeline, pieces: &[PathPiece]) -> (String, Vec<Value>) {
+fn part(timeline: &Timeline, pieces: &[PathPiece]) -> (String, Vec<Attribute>) {
     // One that stands for several is called by the longest.
     let Some(longest) = pieces.iter().max_by_key(|piece| piece.slice.ns) else { return Default::default() };
     let mut attributes = vec![
@@ -95,13 +155,12 @@ fn part(timeline: &Timeline, pieces: &[PathPiece]) -> (String, Vec<Value>) {
     (slice_name(&longest.slice), attributes)
 }
 
-fn text(key: &str, value: &str) -> Value {
-    json!({"key": key, "value": {"stringValue": clean(value, true)}})
+fn text(key: &str, value: &str) -> Attribute {
+    Attribute { key: key.to_owned(), value: AttributeValue::StringValue(clean(value, true)) }
 }
 
-fn number(key: &str, value: u64) -> Value {
-    // 64-bit numbers are text in this JSON.
-    json!({"key": key, "value": {"intValue": value.to_string()}})
+fn number(key: &str, value: u64) -> Attribute {
+    Attribute { key: key.to_owned(), value: AttributeValue::IntValue(value.to_string()) }
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -51,7 +51,9 @@ pub(super) fn parts(run: &Run, profile: &Profile) -> Vec<Part> {
             let (mut before, mut given) = (0_u128, 0_u128);
             for ((of, node), (doing, ns)) in found.into_iter().filter(|_| stacks_ns > 0) {
                 before += u128::from(ns);
-                let until = before * among / stacks_ns;
+                // Less precise where the sum is of more than 64 bits, which only a forged one is.
+                let bits = if stacks_ns > u128::from(Ns::MAX) { 32 } else { 0 };
+                let until = (before >> bits) * among / (stacks_ns >> bits);
                 // No more than `whole_ns`, which is of 64 bits.
                 let ns = (until - given) as Ns;
                 (given, left_ns) = (until, left_ns - ns);
@@ -78,11 +80,11 @@ fn state(doing: Activity) -> State {
 /// The states of a thread, with faults as kernel time.
 fn states(thread: &ThreadLedger) -> Vec<(State, Ns)> {
     let of = |wanted: State| thread.states.iter().filter(move |(state, _)| *state == wanted);
-    let faults: Ns = of(State::Fault).map(|(_, ns)| *ns).sum();
+    let faults = of(State::Fault).fold(0, |sum: Ns, (_, ns)| sum.saturating_add(*ns));
     let others = State::ALL.into_iter().filter(|state| *state != State::Fault);
     let sum = |state: State| -> (State, Ns) {
-        let own: Ns = of(state).map(|(_, ns)| *ns).sum();
-        (state, own + if state == State::Kernel { faults } else { 0 })
+        let own = of(state).fold(0, |sum: Ns, (_, ns)| sum.saturating_add(*ns));
+        (state, own.saturating_add(if state == State::Kernel { faults } else { 0 }))
     };
     others.map(sum).filter(|(_, ns)| *ns > 0).collect()
 }

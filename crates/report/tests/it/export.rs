@@ -230,7 +230,7 @@ fn timeline(name: &str, wall_ns: u64) -> Timeline {
 }
 
 /// The fields of this number within a message.
-fn within<'a>(bytes: &'a [u8], number: u64) -> Vec<&'a [u8]> {
+fn within(bytes: &[u8], number: u64) -> Vec<&[u8]> {
     fields(bytes).into_iter().filter(|(field, _, _)| *field == number).map(|(_, _, inner)| inner).collect()
 }
 
