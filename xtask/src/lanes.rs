@@ -50,6 +50,7 @@ const UNMEASURED_GROUPS: &[&str] = &[
     "dwell it resolver",
     "dwell it results",
     "dwell it kept",
+    "dwell it export",
     "dwell it code::foreign",
     "dwell it code::hardship",
     "dwell it ladder_memory",

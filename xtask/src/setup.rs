@@ -63,6 +63,11 @@ const NEEDS: &[Need] = &[
     },
     Need { name: "tmux", packages: &["tmux"], present: || find("tmux").is_some() },
     Need { name: "python3", packages: &["python3"], present: || find("python3").is_some() },
+    Need {
+        name: "pip",
+        packages: &["python3-pip"],
+        present: || succeeds(&mut program("python3", &["-m", "pip", "--version"])),
+    },
     Need { name: "symbols of python3", packages: &["python3-dbg"], present: symbols_of_python },
     Need { name: "hyperfine", packages: &["hyperfine"], present: || find("hyperfine").is_some() },
     Need {
@@ -89,6 +94,7 @@ pub(crate) fn run_all() -> Result<()> {
     rust()?;
     packages(|_| true)?;
     browser()?;
+    readers()?;
     tracefs()
 }
 
@@ -109,6 +115,24 @@ fn browser() -> Result<()> {
     let arguments = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
     run(program("npm", &arguments).current_dir(&place))?;
     fs::write(installed, lock)?;
+    Ok(())
+}
+
+/// Installs what reads exports in the tests: into `target/readers`, by the sums in `tests/readers`.
+/// A download of less than a megabyte.
+fn readers() -> Result<()> {
+    let place = target().join("readers");
+    let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/dwell/tests/readers/requirements.txt");
+    let wanted = fs::read_to_string(&list)?;
+    let installed = place.join("installed");
+    if fs::read_to_string(&installed).is_ok_and(|of| of == wanted) {
+        return Ok(());
+    }
+    let quiet =
+        ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore"];
+    let by_sums = ["--require-hashes", "--only-binary=:all:", "--no-deps", "--upgrade"];
+    run(program("python3", &quiet).args(by_sums).arg("--target").arg(&place).arg("-r").arg(list))?;
+    fs::write(installed, wanted)?;
     Ok(())
 }
 

@@ -26,15 +26,19 @@ mod refused;
 mod replay;
 mod result;
 mod sites;
+mod timeline;
 mod times;
 mod walls;
 
 use crate::compose;
 use crate::consumers::Consumers;
+use crate::names::Names;
 pub use edit::Edit;
 use model::join::Joiner;
 use model::recording::{Tier, Trailer};
-use model::{Event, Header, Ns, WhatIf};
+use model::timeline::Timeline;
+use model::{Analysis, Event, Header, Ns, WhatIf};
+use program::Program;
 pub use refused::Refused;
 use std::time::Duration;
 
@@ -86,11 +90,29 @@ impl Replayer {
         self.joiner.join(event, &mut |event| consumers.event(event));
     }
 
+    /// The run, and what its threads did over time.
+    ///
+    /// # Errors
+    /// As [`Replayer::finish`].
+    pub fn timeline(self, trailer: &Trailer) -> Result<(Analysis, Timeline), Refused> {
+        let (analysis, program, names) = self.analysed(trailer)?;
+        let timeline = timeline::timeline(&program, &names, analysis.run.wall_ns);
+        Ok((analysis, timeline))
+    }
+
     /// Replays it.
     ///
     /// # Errors
     /// When the recording is not whole or does not close, or an edit names nothing in it.
     pub fn finish(mut self, trailer: &Trailer) -> Result<WhatIf, Refused> {
+        let (edits, events) = (std::mem::take(&mut self.edits), self.events);
+        let (analysis, program, names) = self.analysed(trailer)?;
+        let given = result::Given { program: &program, names: &names, run: &analysis.run, edits: &edits };
+        given.result(events, trailer)
+    }
+
+    /// The run, and its threads step by step.
+    fn analysed(mut self, trailer: &Trailer) -> Result<(Analysis, Program, Names), Refused> {
         if let Some(until) = trailer.kept_until {
             let kept_ns = until.saturating_sub(self.started_at.unwrap_or(until));
             return Err(Refused::Cut(Duration::from_nanos(kept_ns)));
@@ -99,8 +121,6 @@ impl Replayer {
         self.joiner.finish(&mut |event| consumers.event(event));
         let (analysis, recorded) = compose::run(self.consumers, trailer)?;
         let (program, names) = recorded.ok_or(Refused::Unfinished)?;
-        let given =
-            result::Given { program: &program, names: &names, run: &analysis.run, edits: &self.edits };
-        given.result(self.events, trailer)
+        Ok((analysis, program, names))
     }
 }

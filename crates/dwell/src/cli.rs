@@ -2,6 +2,7 @@
 //! loads have their options in files of their own; the look of a page has them in [`crate::look`].
 
 mod compare;
+mod export;
 mod help;
 mod lab;
 mod load;
@@ -14,6 +15,7 @@ use crate::look::LookArgs;
 use crate::out::{DoctorResult, FormArgs, LadderDiffResult, LadderResult, OutputPath};
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 pub(crate) use compare::{CommandArgs, CompareArgs, IgnoredStatuses, RevisionArgs, StreamArg};
+pub(crate) use export::{ExportArgs, ExportFormat};
 pub(crate) use help::start;
 pub(crate) use lab::LabArgs;
 pub(crate) use load::{LoadArgs, load};
@@ -69,6 +71,7 @@ pub(crate) enum Verb {
     Attach(AttachArgs),
     Show(ShowArgs),
     Report(ReportArgs),
+    Export(ExportArgs),
     Ladder(LadderArgs),
     Wake(WakeArgs),
     Compare(Box<CompareArgs>),

@@ -6,6 +6,7 @@ pub(crate) mod count;
 pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod export;
 pub(crate) mod hits;
 pub(crate) mod lab;
 pub(crate) mod ladder;

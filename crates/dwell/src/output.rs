@@ -59,7 +59,12 @@ impl Target {
             }
             Ok(taken)
         };
-        put().with_context(|| format!("cannot write {path:?}"))
+        let put = put();
+        if put.is_err() && file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+            // A part would look like the whole. What cannot be taken away stays.
+            let _ = if created { fs::remove_file(&path) } else { file.set_len(0) };
+        }
+        put.with_context(|| format!("cannot write {path:?}"))
     }
 }
 

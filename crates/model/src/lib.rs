@@ -51,6 +51,7 @@ pub mod surroundings;
 mod switch;
 mod syscall_rows;
 mod thread;
+pub mod timeline;
 pub mod timing;
 pub mod together;
 pub mod trend;

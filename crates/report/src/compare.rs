@@ -10,8 +10,8 @@ pub(crate) mod wake;
 mod why;
 
 pub use commands::{
-    csv as commands_csv, hyperfine as commands_hyperfine, letters, markdown as commands_markdown,
-    terminal as commands,
+    csv as commands_csv, hyperfine as commands_hyperfine, hyperfine_1 as commands_hyperfine_1, letters,
+    markdown as commands_markdown, terminal as commands,
 };
 pub use ladder::terminal as ladders;
 pub use runs::terminal as runs;

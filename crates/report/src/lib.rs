@@ -11,6 +11,7 @@ mod command;
 pub mod compare;
 pub mod doctor;
 mod explain;
+pub mod export;
 mod findings;
 mod fit;
 pub mod hits;

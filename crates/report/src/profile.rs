@@ -1,5 +1,6 @@
 //! Which code ran and which code waited: a flame view for the terminal, the lines of one function
-//! with their source, and files for other viewers (folded stacks, Firefox Profiler, speedscope).
+//! with their source, and files for other viewers (folded stacks, Firefox Profiler, speedscope,
+//! pprof).
 //!
 //! All of it is a pure function of [`model::Profile`]. Functions, lines and their tables in
 //! [`model::Run`] are left to the analysis. One file a form; [`tree`] is the call tree by function
@@ -11,8 +12,10 @@ mod firefox;
 mod flame;
 mod folded;
 mod layout;
+mod ledger;
 mod metadata;
 mod names;
+mod pprof;
 mod source;
 mod speedscope;
 mod stack;
@@ -23,5 +26,6 @@ pub use firefox::firefox;
 pub use flame::{FlameOptions, flame};
 pub use folded::{FoldedOptions, FoldedTime, folded};
 pub use metadata::ProfileMetadata;
+pub use pprof::pprof;
 pub use source::{SourceOptions, names, source_table};
 pub use speedscope::speedscope;

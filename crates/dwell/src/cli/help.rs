@@ -35,8 +35,14 @@ const GROUPS: &[(&str, &[&str])] = &[
 ];
 
 /// Options of one verb whose name is in another group elsewhere.
-const OWN: &[(&str, &str)] =
-    &[("wake", "rate"), ("compare", "margin"), ("compare", "output"), ("report", "output"), ("lab", "only")];
+const OWN: &[(&str, &str)] = &[
+    ("wake", "rate"),
+    ("compare", "margin"),
+    ("compare", "output"),
+    ("report", "output"),
+    ("export", "output"),
+    ("lab", "only"),
+];
 
 /// Options that `-h` leaves out and `--help` has.
 const RARE: &[&str] = &[
@@ -96,6 +102,7 @@ const RARE: &[&str] = &[
 const COMMON: &[(&str, &str)] = &[
     ("run", "output"),
     ("report", "output"),
+    ("export", "output"),
     ("ladder", "beside"),
     ("run", "max_overhead"),
     ("run", "source"),

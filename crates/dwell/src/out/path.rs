@@ -61,7 +61,7 @@ pub(super) fn is_of_form(form: &str, output: &OutputPath) -> anyhow::Result<()> 
     let extension = output.path().and_then(Path::extension).and_then(|extension| extension.to_str());
     let told = extension.filter(|extension| TOLD.contains(extension));
     let own = match form {
-        "json" | "firefox" | "speedscope" | "hyperfine" => "json",
+        "json" | "firefox" | "speedscope" | "hyperfine" | "hyperfine-1" | "otlp" => "json",
         "junit" => "xml",
         "svg" | "png" | "csv" | "html" => form,
         _ => return Ok(()),
@@ -69,7 +69,9 @@ pub(super) fn is_of_form(form: &str, output: &OutputPath) -> anyhow::Result<()> 
     match told {
         Some(told) if told != own => {
             let path = output.text();
-            bail!("--{form} writes {own}, and {path:?} is called otherwise\ntry: a file that ends in .{own}")
+            bail!(
+                "{form} is written as {own}, and {path:?} is called otherwise\ntry: a file that ends in .{own}"
+            )
         }
         _ => Ok(()),
     }

@@ -26,6 +26,7 @@ mod cross_checks;
 mod degraded;
 mod disk_requests;
 mod downloads;
+mod export;
 mod files;
 mod held_writes;
 mod hits;

@@ -5,6 +5,7 @@
 mod csv;
 mod figures;
 mod hyperfine;
+mod hyperfine_1;
 mod markdown;
 mod notes;
 mod percentiles;
@@ -18,6 +19,7 @@ use crate::paint::{Line, joined};
 pub use csv::csv;
 pub use figures::letters;
 pub use hyperfine::hyperfine;
+pub use hyperfine_1::hyperfine_1;
 pub use markdown::markdown;
 use model::compare::commands::Comparison;
 

@@ -9,7 +9,9 @@
 use crate::support::{check_golden, close, errors, schema, validator};
 use analyse::compare::commands::{CommandDescription, ComparedSitting, Comparer};
 use dwell_report::Look;
-use dwell_report::compare::{commands, commands_csv, commands_hyperfine, commands_markdown};
+use dwell_report::compare::{
+    commands, commands_csv, commands_hyperfine, commands_hyperfine_1, commands_markdown,
+};
 use dwell_report::json;
 use model::compare::commands::{CompareEnd, CompareSettings, Comparison};
 use model::recording::{Ending, Host};
@@ -376,6 +378,36 @@ fn what_is_written_for_hyperfines_scripts_has_the_shape_of_its_own() {
     assert_eq!(of_theirs, [".metadata.hyperfine_version: text"]);
     let of_ours: Vec<&String> = ours.difference(&theirs).collect();
     assert_eq!(of_ours, [".metadata.dwell_version: text"]);
+}
+
+#[test]
+fn the_older_json_has_the_shape_that_hyperfine_1_writes() {
+    // hyperfine 1.15.0 -N -r 2 -n 'nap {t}' -L t 0.01,0.02 'sleep {t}'
+    let theirs = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/samples/hyperfine-1.15.0.json");
+    let theirs: Value = serde_json::from_str(&fs::read_to_string(theirs).unwrap()).unwrap();
+    let comparison = sample("compare-faster");
+    let (text, missing) = commands_hyperfine_1(&comparison);
+    assert_eq!(missing, 0);
+    let ours: Value = serde_json::from_str(&text).unwrap();
+    let [of_theirs, of_ours] = [&theirs, &ours].map(|document| {
+        let mut found = BTreeSet::new();
+        shape(document, String::new(), &mut found);
+        found
+    });
+    assert!(of_theirs.is_subset(&of_ours), "{of_theirs:?} {of_ours:?}");
+    let more: Vec<&String> = of_ours.difference(&of_theirs).collect();
+    assert_eq!(more, [".results[].memory_usage_byte[]: number"], "later ones have it");
+    // Each run of the result, to the nanosecond.
+    for (at, result) in ours["results"].as_array().unwrap().iter().enumerate() {
+        let runs = comparison.runs.iter().filter(|run| run.command as usize == at);
+        let counted = runs.filter(|run| comparison.settings.counts(run)).map(|run| run.wall_ns);
+        let times = result["times"].as_array().unwrap().iter();
+        let times: Vec<u64> = times.map(|time| (time.as_f64().unwrap() * 1e9).round() as u64).collect();
+        assert_eq!(times, counted.collect::<Vec<u64>>());
+    }
+    let (nothing, missing) = commands_hyperfine_1(&sample("compare-nothing"));
+    assert_eq!(serde_json::from_str::<Value>(&nothing).unwrap(), literal!({"results": []}));
+    assert!(missing > 0);
 }
 
 #[test]

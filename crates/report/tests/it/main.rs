@@ -1,6 +1,7 @@
 //! The tests of this crate from outside, one program: a file is a module.
 
 mod commands;
+mod export;
 mod html;
 mod junit;
 mod ladder;

@@ -104,11 +104,7 @@ pub fn hyperfine(comparison: &Comparison) -> String {
 
 fn benchmark(comparison: &Comparison, at: usize) -> Benchmark<'_> {
     let command = &comparison.commands[at];
-    let line = match &comparison.settings.shell {
-        // The shell's last argument is the command.
-        Some(_) => command.command.last().cloned().unwrap_or_default(),
-        None => joined(&command.command),
-    };
+    let line = line(comparison, at);
     let runs: Vec<&TimedRun> = counted(comparison, at).collect();
     Benchmark {
         name: Some(command.name.as_str()).filter(|name| *name != line),
@@ -120,6 +116,16 @@ fn benchmark(comparison: &Comparison, at: usize) -> Benchmark<'_> {
     }
 }
 
+/// A command as it is typed.
+pub(super) fn line(comparison: &Comparison, at: usize) -> String {
+    let words = &comparison.commands[at].command;
+    match &comparison.settings.shell {
+        // The shell's last argument is the command.
+        Some(_) => words.last().cloned().unwrap_or_default(),
+        None => joined(words),
+    }
+}
+
 fn pairs(of: &[(String, String)]) -> impl Iterator<Item = (&str, &str)> {
     of.iter().map(|(name, value)| (name.as_str(), value.as_str()))
 }
@@ -128,13 +134,16 @@ fn measurement(run: &TimedRun) -> Measurement {
     let quantity = |Metric(figure, name, unit, scale): &Metric| {
         figure.of(run).map(|value| (*name, Quantity { value: value / scale, unit }))
     };
-    let exit_code = match run.ending {
+    Measurement { values: METRICS.iter().filter_map(quantity).collect(), exit_code: exit_code(run) }
+}
+
+/// The exit status; after a signal as a shell has it.
+pub(super) fn exit_code(run: &TimedRun) -> Option<i32> {
+    match run.ending {
         Ending::Code(code) => Some(code),
-        // As a shell has it.
         Ending::Signal(signal) => Some(128 + signal),
         Ending::Window(_) => None,
-    };
-    Measurement { values: METRICS.iter().filter_map(quantity).collect(), exit_code }
+    }
 }
 
 fn summary(Metric(figure, _, unit, scale): &Metric, runs: &[&TimedRun]) -> Option<MetricSummary> {

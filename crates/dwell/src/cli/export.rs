@@ -1,0 +1,69 @@
+//! The options of `dwell export`.
+
+use crate::out::OutputPath;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// Write a kept result in the format of another tool
+///
+/// What the format cannot hold is said on standard error. Sums are those of the result, to the
+/// nanosecond where the format can hold it.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  dwell export last --as markdown -o run.md\n  dwell export run.json --as csv --table waits -o waits.csv\n  dwell export run.dwell --as pprof -o run.pb.gz\n  dwell export run.dwell --as perfetto -o run.perfetto-trace\n  dwell export cmp.json --as hyperfine -o cmp.hyperfine.json"
+)]
+pub(crate) struct ExportArgs {
+    /// A result written by --json of any verb, a recording written by --keep, a page of HTML, or a
+    /// kept result: its ID in `dwell list`, `last`, `last-1`
+    #[arg(value_name = "FILE|ID")]
+    pub(crate) result: PathBuf,
+
+    /// The format
+    #[arg(long = "as", value_name = "FORMAT", value_enum)]
+    pub(crate) format: ExportFormat,
+
+    /// The table, for csv and markdown, by its name in the JSON (`account`, `waits`, `runs`).
+    /// Without it Markdown has all tables; csv has one, and says which there are
+    #[arg(long, value_name = "NAME")]
+    pub(crate) table: Option<String>,
+
+    /// Write to FILE [default: standard output]
+    #[arg(short, long, value_name = "FILE", default_value = "-", hide_default_value = true)]
+    pub(crate) output: OutputPath,
+}
+
+/// A format of other tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// A table of any result, for spreadsheets
+    Csv,
+    /// Tables of any result
+    Markdown,
+    /// The runs of dwell compare as JSON of hyperfine 2
+    Hyperfine,
+    /// The same as JSON of hyperfine 1
+    #[value(name = "hyperfine-1")]
+    Hyperfine1,
+    /// Functions on a CPU and waiting, for pprof; of a recording
+    Pprof,
+    /// Threads over time with hand-overs and the critical path, for ui.perfetto.dev; of a recording
+    /// of dwell run
+    Perfetto,
+    /// The critical path as a trace of OpenTelemetry, in JSON; of a recording of dwell run
+    Otlp,
+}
+
+impl ExportFormat {
+    /// Its name on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::Markdown => "markdown",
+            Self::Hyperfine => "hyperfine",
+            Self::Hyperfine1 => "hyperfine-1",
+            Self::Pprof => "pprof",
+            Self::Perfetto => "perfetto",
+            Self::Otlp => "otlp",
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! `dwell export`: a kept result in the format of another tool.
+
+use super::results;
+use super::show::{self, Kept};
+use crate::cli::{ExportArgs, ExportFormat};
+use crate::exit;
+use crate::keep::Keeper;
+use crate::look::LookArgs;
+use crate::out::{ExportResult, Outputs, Page, Paths};
+use crate::output;
+use crate::suggest;
+use analyse::what_if::{Refused, Replayer};
+use anyhow::{Context, bail};
+use model::compare::commands::{Comparison, SCHEMA_COMPARE};
+use model::doctor::{Doctor, SCHEMA_DOCTOR};
+use model::lab::{LabRun, LabScore, SCHEMA_LAB, SCHEMA_SCORE};
+use model::ladder::SCHEMA_LADDER;
+use model::run::{SCHEMA_ATTACH, SCHEMA_RUN};
+use model::wake::load::{LoadRun, SCHEMA_LOAD};
+use model::wake::sheet::{SCHEMA_SHEET, Sheet};
+use model::wake::{SCHEMA_WAKE, Wakeups};
+use model::what_if::{SCHEMA_WHAT_IF, WhatIf};
+use model::{Analysis, Run};
+use report::export::tables::Tables;
+use report::export::{self, Exported};
+use report::profile::{self, ProfileMetadata};
+use report::{clean, compare};
+use serde_json::Value;
+use std::path::Path;
+
+/// Writes the result in this format; returns the exit status.
+pub(crate) fn export(args: &ExportArgs, keeper: &Keeper) -> anyhow::Result<u8> {
+    let name = args.format.name();
+    if args.table.is_some() && !matches!(args.format, ExportFormat::Csv | ExportFormat::Markdown) {
+        bail!("--table chooses a table of csv and markdown, and {name} has none\ntry: leave it out");
+    }
+    let paths = Paths::from([(name.to_owned(), args.output.clone())]);
+    let outputs = Outputs::open(&paths, Page::None, None, &[&args.result])?;
+    let Exported { bytes, left_out } = match args.format {
+        ExportFormat::Perfetto | ExportFormat::Otlp => over_time(args, keeper)?,
+        _ => exported(args, &open(&args.result, keeper)?)?,
+    };
+    let outcome = outputs.write(&ExportResult(bytes), &LookArgs::default());
+    if outcome.complain() {
+        return Ok(exit::DWELL_FAILED);
+    }
+    for what in left_out {
+        output::complain(&format!("{name}: {what}"));
+    }
+    Ok(0)
+}
+
+/// What is exported.
+enum Opened {
+    /// A run from its recording: it has stacks.
+    Recorded { analysis: Box<Analysis>, started_at_unix_s: u64 },
+    /// A comparison.
+    Comparison(Box<Comparison>),
+    /// Any other result, which has tables only.
+    Other { schema: String, tables: Tables },
+}
+
+impl Opened {
+    fn schema(&self) -> &str {
+        match self {
+            Self::Recorded { analysis, .. } => analysis.run.schema,
+            Self::Comparison(comparison) => &comparison.schema,
+            Self::Other { schema, .. } => schema,
+        }
+    }
+
+    /// The formats that it has besides tables, and whether they need its recording.
+    fn formats(&self) -> (&'static [ExportFormat], bool) {
+        match self.schema() {
+            SCHEMA_RUN => (&[ExportFormat::Pprof, ExportFormat::Perfetto, ExportFormat::Otlp], true),
+            SCHEMA_ATTACH => (&[ExportFormat::Pprof], true),
+            SCHEMA_COMPARE => (&[ExportFormat::Hyperfine, ExportFormat::Hyperfine1], false),
+            _ => (&[], false),
+        }
+    }
+
+    fn tables(&self) -> Tables {
+        match self {
+            Self::Recorded { analysis, .. } => Tables::of(&analysis.run),
+            Self::Comparison(comparison) => Tables::of(comparison),
+            Self::Other { tables, .. } => tables.clone(),
+        }
+    }
+}
+
+fn open(path: &Path, keeper: &Keeper) -> anyhow::Result<Opened> {
+    if let Some(reader) = show::recording(path, keeper)? {
+        let Kept { header, mut analysis, .. } = show::analysed(reader, path)?;
+        let diagnosis = analyse::diagnose(header.tier, &analysis);
+        report::tell(&mut analysis.run, &diagnosis);
+        let started_at_unix_s = header.started_at_unix_s;
+        return Ok(Opened::Recorded { analysis: Box::new(analysis), started_at_unix_s });
+    }
+    let (schema, value) = results::read(path, keeper)?;
+    if schema == SCHEMA_COMPARE {
+        return Ok(Opened::Comparison(Box::new(results::comparison(path, value)?)));
+    }
+    let tables = tables(path, &schema, value)?;
+    Ok(Opened::Other { schema, tables })
+}
+
+/// The tables of a result, which is what its schema says.
+fn tables(path: &Path, schema: &str, value: Value) -> anyhow::Result<Tables> {
+    match schema {
+        SCHEMA_RUN | SCHEMA_ATTACH => results::run(path, value).map(|run: Run| Tables::of(&run)),
+        SCHEMA_LADDER => results::ladder(path, value).map(|ladder| Tables::of(&ladder)),
+        SCHEMA_WAKE => Ok(Tables::of(&results::valid::<Wakeups>(path, serde_json::from_value(value))?)),
+        SCHEMA_SHEET => Ok(Tables::of(&results::valid::<Sheet>(path, serde_json::from_value(value))?)),
+        SCHEMA_LOAD => Ok(Tables::of(&results::valid::<LoadRun>(path, serde_json::from_value(value))?)),
+        SCHEMA_DOCTOR => Ok(Tables::of(&results::valid::<Doctor>(path, serde_json::from_value(value))?)),
+        SCHEMA_WHAT_IF => Ok(Tables::of(&results::valid::<WhatIf>(path, serde_json::from_value(value))?)),
+        SCHEMA_LAB => Ok(Tables::of(&results::valid::<LabRun>(path, serde_json::from_value(value))?)),
+        SCHEMA_SCORE => Ok(Tables::of(&results::valid::<LabScore>(path, serde_json::from_value(value))?)),
+        other => bail!(
+            "this version of dwell cannot export {other:?}\n\
+             try: results of dwell run, attach, compare, ladder, wake, load, doctor, lab"
+        ),
+    }
+}
+
+fn exported(args: &ExportArgs, opened: &Opened) -> anyhow::Result<Exported> {
+    match (args.format, opened) {
+        (ExportFormat::Csv, _) => csv(args, &opened.tables()),
+        (ExportFormat::Markdown, _) => markdown(args, &opened.tables()),
+        (ExportFormat::Hyperfine, Opened::Comparison(comparison)) => Ok(Exported {
+            bytes: compare::commands_hyperfine(comparison).into_bytes(),
+            left_out: left_out_of_hyperfine(comparison),
+        }),
+        (ExportFormat::Hyperfine1, Opened::Comparison(comparison)) => {
+            let (text, missing) = compare::commands_hyperfine_1(comparison);
+            let mut left_out = left_out_of_hyperfine(comparison);
+            if missing > 0 {
+                left_out.push(format!("{missing} commands have no run that counts, and are not in it"));
+            }
+            Ok(Exported { bytes: text.into_bytes(), left_out })
+        }
+        (ExportFormat::Pprof, Opened::Recorded { analysis, started_at_unix_s }) => {
+            let Analysis { run, profile, .. } = analysis.as_ref();
+            Ok(profile::pprof(run, profile, &ProfileMetadata::of(run, *started_at_unix_s)))
+        }
+        (format, opened) => refused(args, format, opened),
+    }
+}
+
+/// Steps of threads in a file over time: a viewer holds no more.
+const STEPS: u64 = 1_000_000;
+
+/// The formats that show threads over time: a recording is read once more, step by step.
+fn over_time(args: &ExportArgs, keeper: &Keeper) -> anyhow::Result<Exported> {
+    let path = &args.result;
+    let Some(mut reader) = show::recording(path, keeper)? else {
+        return refused(args, args.format, &open(path, keeper)?);
+    };
+    let header = reader.header().clone();
+    if header.attached.is_some() {
+        return refused(args, args.format, &open(path, keeper)?);
+    }
+    let of_recording = || format!("{path:?}");
+    let mut replayer = Replayer::new(&header, Vec::new()).with_context(of_recording)?.keeping(STEPS);
+    reader.by_ref().for_each(|event| replayer.event(&event));
+    let end = reader.end();
+    let trailer = end.trailer.ok_or(Refused::Unfinished).with_context(of_recording)?;
+    let (mut analysis, timeline) = replayer.timeline(&trailer).with_context(of_recording)?;
+    let diagnosis = analyse::diagnose(header.tier, &analysis);
+    report::tell(&mut analysis.run, &diagnosis);
+    Ok(match args.format {
+        ExportFormat::Otlp => export::otlp(&analysis.run, &timeline, header.started_at_unix_s),
+        _ => export::perfetto(&analysis.run, &timeline),
+    })
+}
+
+/// Says which formats a result has.
+fn refused(args: &ExportArgs, format: ExportFormat, opened: &Opened) -> anyhow::Result<Exported> {
+    let (path, name) = (&args.result, format.name());
+    let (formats, of_recording) = opened.formats();
+    if formats.contains(&format) && of_recording {
+        bail!(
+            "{path:?} is a result without its recording, of which {name} is made\n\
+             try: dwell run --keep run.dwell ..., then dwell export run.dwell --as {name}"
+        );
+    }
+    let names: Vec<&str> = [ExportFormat::Csv, ExportFormat::Markdown]
+        .iter()
+        .chain(formats)
+        .map(|format| format.name())
+        .collect();
+    bail!("{path:?} is a {:?}, which has no {name}\ntry: {}", opened.schema(), names.join(", "))
+}
+
+fn left_out_of_hyperfine(comparison: &Comparison) -> Vec<String> {
+    let mut left_out = Vec::new();
+    if !comparison.comparisons.is_empty() {
+        left_out.push("pairs, ratios and verdicts are not in it: hyperfine compares means".to_owned());
+    }
+    let counted = comparison.runs.iter().filter(|run| comparison.settings.counts(run)).count();
+    if counted < comparison.runs.len() {
+        let others = comparison.runs.len() - counted;
+        left_out.push(format!("{others} runs warmed up or failed, and are not in it"));
+    }
+    left_out
+}
+
+fn csv(args: &ExportArgs, tables: &Tables) -> anyhow::Result<Exported> {
+    match &args.table {
+        Some(name) => Ok(export::csv(named(tables, name)?)),
+        None => bail!("CSV has one table\ntry: --table NAME, one of: {}", names(tables)),
+    }
+}
+
+fn markdown(args: &ExportArgs, tables: &Tables) -> anyhow::Result<Exported> {
+    match &args.table {
+        Some(name) => Ok(export::markdown([named(tables, name)?])),
+        None => Ok(export::markdown(&tables.tables)),
+    }
+}
+
+fn named<'a>(tables: &'a Tables, name: &str) -> anyhow::Result<&'a export::tables::Table> {
+    if let Some(table) = tables.named(name) {
+        return Ok(table);
+    }
+    let near = suggest::nearest(name, tables.names().into_iter()).join(", ");
+    let meant = if near.is_empty() { names(tables) } else { clean(&near, true) };
+    bail!("the result has no table {name:?}\ntry: {meant}")
+}
+
+fn names(tables: &Tables) -> String {
+    clean(&tables.names().join(", "), true)
+}

@@ -1,0 +1,247 @@
+//! `dwell export`: kept recordings and results, read by the tools that the formats are of. What the
+//! formats must hold whatever a result has is a test of `report`.
+
+use crate::support::{dwell, scratch};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// What has no end here: everything reads files.
+const LIMIT: &str = "120";
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn recording(name: &str) -> PathBuf {
+    repository().join("crates/golden/recordings").join(name).with_extension("dwell")
+}
+
+/// The JSON of the same recording.
+fn result(name: &str) -> PathBuf {
+    recording(name).with_extension("json")
+}
+
+fn export(of: &Path, words: &[&str]) -> Output {
+    let mut command = Command::new("timeout");
+    command.args([LIMIT, dwell(), "export"]).arg(of).args(words).args(["--no-store"]);
+    command.output().expect("dwell runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn exported(of: &Path, words: &[&str]) -> String {
+    let output = export(of, words);
+    assert!(output.status.success(), "{words:?}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+fn refused(of: &Path, words: &[&str]) -> String {
+    let output = export(of, words);
+    assert_eq!(output.status.code(), Some(125), "{words:?}: {}", text(&output.stdout));
+    assert!(output.stdout.is_empty(), "nothing is written");
+    text(&output.stderr)
+}
+
+fn fresh(name: &str) -> PathBuf {
+    let path = scratch().join("export").join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let _ = fs::remove_file(&path);
+    path
+}
+
+#[test]
+fn a_table_of_each_kind_of_input_is_the_same() {
+    let recorded = exported(&recording("hand-overs"), &["--as", "csv", "--table", "account"]);
+    assert_eq!(exported(&result("hand-overs"), &["--as", "csv", "--table", "account"]), recorded);
+    let run: Value = serde_json::from_str(&fs::read_to_string(result("hand-overs")).unwrap()).unwrap();
+    let sum = |text: &str| -> u64 {
+        text.lines().skip(1).map(|line| line.split(',').nth(1).unwrap().parse::<u64>().unwrap()).sum()
+    };
+    assert_eq!(sum(&recorded), run["wall_ns"].as_u64().unwrap());
+    let page = repository().join("docs/pages/run.html");
+    let of_page = exported(&page, &["--as", "csv", "--table", "account"]);
+    assert!(of_page.starts_with("state,ns,basis,lo_ns,hi_ns\r\n") && sum(&of_page) > 0, "{of_page}");
+    // The account is the first table after the fields that are in none.
+    let all = exported(&recording("hand-overs"), &["--as", "markdown"]);
+    assert!(all.starts_with("## result\n\n| name | value | unseen |\n"), "{all}");
+    assert!(all.contains("\n## account\n") && all.contains("\n## waits.by\n"), "{all}");
+    let one = exported(&recording("hand-overs"), &["--as", "markdown", "--table", "account"]);
+    assert!(all.contains(&one), "{one}");
+}
+
+#[test]
+fn pprof_reads_what_the_threads_ledgers_say() {
+    for name in ["python-lines", "hand-overs", "attach-busy"] {
+        let path = fresh(&format!("{name}.pb.gz"));
+        let output = export(&recording(name), &["--as", "pprof", "-o", path.to_str().unwrap()]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("dwell: pprof: it has sums only"), "{}", text(&output.stderr));
+        let run: Value = serde_json::from_str(&fs::read_to_string(result(name)).unwrap()).unwrap();
+        let mut states = BTreeMap::<&str, u64>::new();
+        for thread in run["threads"].as_array().unwrap() {
+            for (state, ns) in thread["states"].as_object().unwrap() {
+                *states.entry(state).or_default() += ns.as_u64().unwrap();
+            }
+        }
+        let of = |wanted: &[&str]| -> u64 { wanted.iter().filter_map(|state| states.get(state)).sum() };
+        let blocked = ["disk", "network", "lock", "pipe", "sleep", "idle", "other-wait"];
+        for (value, ns) in [
+            ("cpu", of(&["user", "kernel", "fault", "interrupt"])),
+            ("waiting", of(&blocked)),
+            ("wall", states.values().sum()),
+        ] {
+            let index = format!("-sample_index={value}");
+            let words = ["tool", "pprof", "-top", "-unit=ns", "-nodefraction=0", &index];
+            let output = Command::new("go").args(words).arg(&path).output().expect("go is installed");
+            let said = text(&output.stdout) + &text(&output.stderr);
+            assert!(output.status.success(), "{said}");
+            let total = format!("Showing nodes accounting for {ns}ns, 100% of {ns}ns total");
+            assert!(ns == 0 || said.contains(&total), "{name} {value} {ns}: {said}");
+        }
+    }
+}
+
+/// What the library of the format finds in an export.
+fn read(format: &str, of: &Path) -> Value {
+    let path = fresh(&format!("read.{format}"));
+    let output = export(of, &["--as", format, "-o", path.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let script = repository().join("crates/dwell/tests/readers/read.py");
+    let mut command = Command::new("python3");
+    command.env("PYTHONPATH", repository().join("target/readers")).arg(script).arg(format).arg(path);
+    let output = command.output().expect("python3 is installed");
+    assert!(output.status.success(), "the set-up of cargo xtask test: {}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+#[test]
+fn perfetto_has_each_threads_life_and_the_path() {
+    for (name, flows) in [("hand-overs", 1000), ("shell-pipeline", 5), ("python-gil", 10)] {
+        let run: Value = serde_json::from_str(&fs::read_to_string(result(name)).unwrap()).unwrap();
+        let found = read("perfetto", &recording(name));
+        assert_eq!((&found["unknown"], &found["gaps"]), (&Value::from(0), &Value::from(0)), "{name}");
+        assert_eq!(found["backwards"], 0, "{name}: who lets go on does so before the other goes on");
+        let sum = |states: &Value| -> u64 {
+            states.as_object().unwrap().values().map(|ns| ns.as_u64().unwrap()).sum()
+        };
+        assert_eq!(sum(&found["path"]), run["wall_ns"].as_u64().unwrap(), "{name}");
+        let lives = |threads: &Value, life: &dyn Fn(&Value) -> (u64, u64)| -> BTreeMap<u64, u64> {
+            threads.as_array().unwrap().iter().map(life).collect()
+        };
+        let own = lives(&run["threads"], &|thread| {
+            (thread["tid"].as_u64().unwrap(), thread["life_ns"].as_u64().unwrap())
+        });
+        let theirs = lives(&found["threads"], &|thread| (thread[0].as_u64().unwrap(), sum(&thread[1])));
+        assert_eq!(theirs, own, "{name}: to the nanosecond");
+        // Waits are the ledgers' own, by state.
+        for state in ["disk", "lock", "pipe", "network", "sleep"] {
+            let of = |threads: &Value, states: &dyn Fn(&Value) -> Option<u64>| -> u64 {
+                threads.as_array().unwrap().iter().filter_map(states).sum()
+            };
+            let own = of(&run["threads"], &|thread| thread["states"][state].as_u64());
+            assert_eq!(of(&found["threads"], &|thread| thread[1][state].as_u64()), own, "{name} {state}");
+        }
+        assert!(found["flows"].as_u64().unwrap() >= flows, "{name}: {}", found["flows"]);
+        let causes: Vec<&Value> =
+            run["findings"].as_array().unwrap().iter().map(|finding| &finding["cause"]).collect();
+        assert_eq!(found["instants"].as_array().unwrap().iter().collect::<Vec<_>>(), causes, "{name}");
+    }
+}
+
+#[test]
+fn a_trace_of_opentelemetry_is_the_path() {
+    for name in ["hand-overs", "shell-pipeline", "fsync"] {
+        let run: Value = serde_json::from_str(&fs::read_to_string(result(name)).unwrap()).unwrap();
+        let found = read("otlp", &recording(name));
+        assert_eq!(found["wall_ns"], run["wall_ns"], "{name}");
+        assert_eq!((&found["path_ns"], &found["ends_with_it"]), (&run["wall_ns"], &Value::from(true)));
+        assert!(found["spans"].as_u64().unwrap() >= 10, "{name}: {found}");
+    }
+    let names = read("otlp", &recording("fsync"))["names"].to_string();
+    assert!(names.contains("disk: "), "{names}");
+}
+
+#[test]
+fn a_comparison_has_the_json_of_both_hyperfines() {
+    let page = repository().join("docs/pages/compare.html");
+    let runs = exported(&page, &["--as", "csv", "--table", "runs"]);
+    let second: Value = serde_json::from_str(&exported(&page, &["--as", "hyperfine"])).unwrap();
+    assert_eq!(second["schema_version"], 2);
+    let first: Value = serde_json::from_str(&exported(&page, &["--as", "hyperfine-1"])).unwrap();
+    let [one, two] = [&first, &second].map(|json| json["results"].as_array().unwrap());
+    assert!(one.len() > 1 && one.len() == two.len());
+    for (one, two) in one.iter().zip(two) {
+        let times = one["times"].as_array().unwrap();
+        let of_two = two["measurements"].as_array().unwrap().iter();
+        assert!(of_two.map(|run| &run["time_wall_clock"]["value"]).eq(times.iter()));
+        for time in times {
+            let ns = (time.as_f64().unwrap() * 1e9).round() as u64;
+            assert!(runs.contains(&format!(",{ns},")), "{ns} is a run of the result, to the nanosecond");
+        }
+    }
+}
+
+#[test]
+fn what_a_result_has_not_is_refused_with_what_it_has() {
+    let run = result("hand-overs");
+    let said = refused(&run, &["--as", "hyperfine"]);
+    assert!(said.contains("which has no hyperfine\ntry: csv, markdown, pprof, perfetto, otlp"), "{said}");
+    for format in ["perfetto", "otlp"] {
+        assert!(refused(&run, &["--as", format]).contains("--keep run.dwell"), "{format}");
+        let said = refused(&recording("attach-busy"), &["--as", format]);
+        assert!(said.contains("try: csv, markdown, pprof\n"), "a window has no path: {said}");
+        let said = refused(&recording("perf-mutex"), &["--as", format]);
+        assert!(said.contains("made without BPF"), "{said}");
+        let said = refused(&recording("keep-limit"), &["--as", format]);
+        assert!(said.contains("--keep-limit"), "{said}");
+    }
+    let said = refused(&run, &["--as", "pprof"]);
+    assert!(said.contains("without its recording") && said.contains("--keep run.dwell"), "{said}");
+    let said = refused(&repository().join("docs/pages/wake.html"), &["--as", "pprof"]);
+    assert!(said.contains("which has no pprof\ntry: csv, markdown"), "{said}");
+    let said = refused(&run, &["--as", "csv"]);
+    assert!(said.contains("CSV has one table") && said.contains("account, path"), "{said}");
+    let said = refused(&run, &["--as", "csv", "--table", "wait"]);
+    assert!(said.contains("no table \"wait\"\ntry: waits"), "{said}");
+    let said = refused(&recording("hand-overs"), &["--as", "pprof", "--table", "waits"]);
+    assert!(said.contains("--table chooses a table of csv and markdown"), "{said}");
+    let said = refused(&recording("hand-overs"), &["--as", "xlsx"]);
+    assert!(said.contains("invalid value 'xlsx'") && said.contains("markdown"), "{said}");
+    assert!(refused(Path::new("no-such-file"), &["--as", "csv"]).contains("no such file"));
+}
+
+#[test]
+fn no_input_is_overwritten_and_nothing_is_written_by_half() {
+    let copy = fresh("copy.json");
+    fs::copy(result("hand-overs"), &copy).unwrap();
+    let same = copy.to_str().unwrap();
+    let said = refused(&copy, &["--as", "markdown", "-o", same]);
+    assert!(said.contains("would be overwritten"), "{said}");
+    assert_eq!(fs::read(&copy).unwrap(), fs::read(result("hand-overs")).unwrap());
+    let store = fresh("store.sqlite");
+    let words = ["run", "-q", "--store", store.to_str().unwrap(), "true"];
+    assert!(Command::new(dwell()).args(words).output().unwrap().status.success());
+    let said = refused(&copy, &["--as", "markdown", "-o", store.to_str().unwrap()]);
+    assert!(said.contains("is a store of results"), "{said}");
+    let said = refused(&copy, &["--as", "markdown", "-o", "/dev/full"]);
+    assert!(said.contains("No space left on device"), "{said}");
+    // A file that there is room for in part only: 4 KiB by the limit of the process.
+    let part = fresh("part.md");
+    let script =
+        format!("ulimit -f 4; exec {} export {same} --no-store --as markdown -o {}", dwell(), part.display());
+    let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+    assert_eq!(output.status.code(), Some(125), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("File too large"), "{}", text(&output.stderr));
+    assert!(!part.exists(), "nothing of it is left");
+    // A slip in the name, and a reader that leaves.
+    let said = refused(&copy, &["--as", "csv", "--table", "waits", "-o", fresh("x.json").to_str().unwrap()]);
+    assert!(said.contains("csv is written as csv"), "{said}");
+    let script = format!("{} export {same} --no-store --as markdown | head -c 1", dwell());
+    let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty() || !text(&output.stderr).contains("Broken"));
+}

@@ -1,0 +1,21 @@
+//! Kept results in the formats of other tools: `dwell export`. One file a format; [`tables`] is
+//! what CSV and Markdown have in common.
+//!
+//! A format holds less than a result does: what it leaves out is said beside the bytes, for the
+//! user to read. Names are the program's own, so each goes through [`crate::clean`] or the escapes
+//! of the format.
+
+mod csv;
+mod format;
+mod markdown;
+mod otlp;
+mod perfetto;
+pub(crate) mod proto;
+pub mod tables;
+mod tree;
+
+pub use csv::csv;
+pub use format::Exported;
+pub use markdown::markdown;
+pub use otlp::otlp;
+pub use perfetto::perfetto;
