@@ -1,6 +1,7 @@
 //! The comparison of two results, or of commands, as pages and pictures: one file a kind of result.
 
 pub(crate) mod commands;
+mod lab;
 mod ladder;
 mod parts;
 mod runs;
@@ -12,6 +13,7 @@ pub use commands::{
     csv as commands_csv, hyperfine as commands_hyperfine, letters, markdown as commands_markdown,
     terminal as commands,
 };
+pub use lab::terminal as labs;
 pub use ladder::terminal as ladders;
 pub use runs::terminal as runs;
 pub use sittings::terminal as sittings;

@@ -5,9 +5,12 @@ use crate::cmd::named;
 use crate::cmd::results::{self, KeptResult};
 use crate::exit;
 use crate::keep::Keeper;
-use crate::out::{LadderDiffResult, Outputs, Page, Render, RunDiffResult, SittingsResult, WakeDiffResult};
+use crate::out::{
+    LabDiffResult, LadderDiffResult, Outputs, Page, Render, RunDiffResult, SittingsResult, WakeDiffResult,
+};
 use anyhow::bail;
 use model::compare::commands::SCHEMA_COMPARE;
+use model::lab::{LabRun, LabScore, SCHEMA_LAB, SCHEMA_SCORE};
 use model::ladder::SCHEMA_LADDER;
 use model::run::SCHEMA_RUN;
 use serde_json::Value;
@@ -36,11 +39,14 @@ pub(crate) fn diff(mut args: DiffArgs, keeper: &Keeper) -> anyhow::Result<u8> {
             SCHEMA_LADDER => ladders(args, a, b),
             SCHEMA_RUN => runs(args, a, b),
             SCHEMA_COMPARE => sittings(args, a, b, keeper),
+            SCHEMA_SCORE => scores(args, a, b),
+            SCHEMA_LAB => pair(args, a, b),
             other => {
                 bail!(
                     "this version of dwell cannot compare two results of {other:?}\n\
                      try: two files of dwell run --json ({SCHEMA_RUN}), of dwell ladder --json \
-                     ({SCHEMA_LADDER}), of dwell compare --json ({SCHEMA_COMPARE}), or of dwell wake --json"
+                     ({SCHEMA_LADDER}), of dwell compare --json ({SCHEMA_COMPARE}), of dwell lab --json \
+                     ({SCHEMA_LAB}, {SCHEMA_SCORE}), or of dwell wake --json"
                 )
             }
         },
@@ -75,6 +81,29 @@ fn sittings(args: &DiffArgs, a: Value, b: Value, keeper: &Keeper) -> anyhow::Res
     }
     let named: Vec<_> = sittings.into_iter().map(|(path, of)| (path.display().to_string(), of)).collect();
     write(args, &SittingsResult(analyse::compare::sittings(&named)))
+}
+
+fn scores(args: &DiffArgs, a: Value, b: Value) -> anyhow::Result<u8> {
+    let read = |path: &Path, value| results::valid::<LabScore>(path, serde_json::from_value(value));
+    let (a, b) = (read(&args.a, a)?, read(&args.b, b)?);
+    write(args, &LabDiffResult(analyse::compare::scores(&a, &b)))
+}
+
+fn pair(args: &DiffArgs, a: Value, b: Value) -> anyhow::Result<u8> {
+    let read = |path: &Path, value| results::valid::<LabRun>(path, serde_json::from_value(value));
+    let (a, b) = (read(&args.a, a)?, read(&args.b, b)?);
+    let Some(diff) = analyse::compare::one_pair(&a, &b) else {
+        let name = |of: &LabRun| report::clean(&of.pair.name, false);
+        bail!(
+            "{:?} is of the pair {} and {:?} of {}: they cannot be compared\ntry: two results of the same pair, or two \
+             scores (dwell lab --score --json FILE)",
+            args.a,
+            name(&a),
+            args.b,
+            name(&b)
+        );
+    };
+    write(args, &LabDiffResult(diff))
 }
 
 fn wakes(args: &DiffArgs, a: KeptResult, b: KeptResult) -> anyhow::Result<u8> {

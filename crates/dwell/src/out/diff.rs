@@ -2,6 +2,7 @@
 
 use super::render::{Form, IN_A_PAGE, Render};
 use model::Ladder;
+use model::compare::lab::LabComparison;
 use model::compare::ladder::LadderComparison;
 use model::compare::runs::RunComparison;
 use model::compare::sittings::Sittings;
@@ -89,6 +90,24 @@ impl Render for SittingsResult {
     }
 }
 
+/// Two scores of the lab, or one pair held twice. They have no image.
+#[derive(Debug)]
+pub(crate) struct LabDiffResult(pub(crate) LabComparison);
+
+impl Render for LabDiffResult {
+    fn page(&self, look: Look) -> String {
+        report::compare::labs(&self.0, look)
+    }
+
+    fn forms() -> &'static [Form<Self>] {
+        const FORMS: &[Form<LabDiffResult>] = &[
+            Form::json(|result| report::json(&result.0).into_bytes()),
+            Form::html(|result| html(result, &report::json(&result.0))),
+        ];
+        FORMS
+    }
+}
+
 /// A page with the text for a terminal.
 fn html<R: Render>(result: &R, json: &str) -> Vec<u8> {
     report::html::plain_with("diff", "dwell diff", &result.page(IN_A_PAGE), json).into_bytes()
@@ -105,7 +124,7 @@ mod tests {
         }
         let options = names::<LadderDiffResult>();
         assert_eq!(options, names::<WakeDiffResult>(), "dwell diff has one set of options for all");
-        for fewer in [names::<RunDiffResult>(), names::<SittingsResult>()] {
+        for fewer in [names::<RunDiffResult>(), names::<SittingsResult>(), names::<LabDiffResult>()] {
             assert!(fewer.iter().all(|name| options.contains(name)), "{fewer:?}");
         }
     }

@@ -21,7 +21,7 @@ mod what_if;
 
 pub(crate) use args::FormArgs;
 pub(crate) use compare::CompareResult;
-pub(crate) use diff::{LadderDiffResult, RunDiffResult, SittingsResult, WakeDiffResult};
+pub(crate) use diff::{LabDiffResult, LadderDiffResult, RunDiffResult, SittingsResult, WakeDiffResult};
 pub(crate) use doctor::DoctorResult;
 pub(crate) use lab::LabResult;
 pub(crate) use ladder::LadderResult;
