@@ -288,8 +288,36 @@ fn apart(run: &LabRun, look: Look) -> Vec<Line> {
     std::iter::once(heading).chain(table.lines()).collect()
 }
 
+/// What a change saves: `50 % (48–52 %)`. Where the interval reaches across zero none is shown, and
+/// where it lies below the change costs time.
 fn of(saved: EstimateInterval, look: Look) -> String {
-    format!("{} ({})", share_of_one(saved.estimate), percents(saved.lo, saved.hi, look))
+    let EstimateInterval { estimate, lo, hi } = saved;
+    match () {
+        () if is_shown(saved) => format!("{} ({})", share_of_one(estimate), percents(lo, hi, look)),
+        () if hi >= 0.0 => format!("no saving shown ({:.0} to {:.0} %)", in_hundreds(lo), in_hundreds(hi)),
+        () => format!("none: takes {} more ({})", share_of_one(-estimate), percents(-hi, -lo, look)),
+    }
+}
+
+/// Whether something is saved, as far as the comparison tells.
+fn is_shown(saved: EstimateInterval) -> bool {
+    saved.lo > 0.0
+}
+
+/// In per cent, without a sign of zero.
+fn in_hundreds(part: f64) -> f64 {
+    (part * 100.0).round() + 0.0
+}
+
+/// The mean saving of the sittings in per cent; `none shown` where no sitting shows any.
+fn mean_saved(sittings: &[Sitting]) -> String {
+    let all = || sittings.iter().filter_map(|sitting| sitting.saved.first().copied().flatten());
+    let held = all().count();
+    match held {
+        0 => "-".to_owned(),
+        _ if !all().any(is_shown) => "none shown".to_owned(),
+        _ => format!("{:.0}", in_hundreds(all().map(|saved| saved.estimate).sum::<f64>() / held as f64)),
+    }
 }
 
 /// Whether dwell was right.
@@ -364,8 +392,11 @@ fn held(outcome: &Outcome, sitting: &Sitting, look: Look) -> (Option<bool>, Stri
             let predicted = percents(lo, hi, look);
             let crosses = [lo, hi].iter().any(|end| (saved.lo..=saved.hi).contains(end));
             let doubt = if crosses { ", though its own interval reaches across" } else { "" };
-            let saved = share_of_one(saved.estimate);
-            format!("{right}: the measured saving, {saved}, {within} the predicted {predicted}{doubt}")
+            let what = match is_shown(saved) {
+                true => format!("the measured saving, {},", share_of_one(saved.estimate)),
+                false => format!("the fast way takes {} more time, which", share_of_one(-saved.estimate)),
+            };
+            format!("{right}: {what} {within} the predicted {predicted}{doubt}")
         }
         (Some(_), None, _) => "wrong: no saving was predicted".to_owned(),
         _ => "the saving could not be measured".to_owned(),
@@ -442,7 +473,7 @@ fn of_a_writing(row: &ScoreRow, writing: &Writing, look: Look) -> String {
         wall(1),
         own_first(sitting, row.pair.cause.as_deref()),
         sitting.outcome.predicted.map_or("-".to_owned(), ends),
-        sitting.saved.first().copied().flatten().map_or("-".to_owned(), |saved| percent(saved.estimate)),
+        mean_saved(std::slice::from_ref(sitting)),
     )
 }
 
@@ -493,7 +524,7 @@ fn cells(row: &ScoreRow, look: Look) -> Vec<String> {
             (Some(_), Some(_)) => format!("{}{}{}", percent(lo), look.dash(), percent(hi)),
             _ => "-".to_owned(),
         },
-        percent(mean(&|sitting| sitting.saved.first().copied().flatten().map(|saved| saved.estimate))),
+        mean_saved(sittings),
         only(of(&|sitting| sitting.outcome.held == Some(true))),
         figure(mean(&|sitting| sitting.outcome.score)),
         figure(mean(&|sitting| sitting.outcome.rule_score)),
@@ -721,6 +752,7 @@ read next
         busy.sitting.slow.host_busy = Seen::Value(0.9);
         let page = pair(&busy, &Lesson { text: "" }, LOOK);
         assert!(page.contains("undecided: the fast way takes between 40 % less and 20 % more"), "{page}");
+        assert!(page.contains("one file    400 ms  no saving shown (-20 to 40 %)\n"), "{page}");
         let mut ended = run(0.5);
         (ended.sitting.saved, ended.sitting.wall_ns) = (Vec::new(), Vec::new());
         ended.sitting.outcome.held = None;
@@ -728,6 +760,29 @@ read next
         let page = pair(&ended, &Lesson { text: "" }, LOOK);
         assert!(page.contains("a signal ended it: this is of what was held"), "{page}");
         assert!(page.contains("the saving could not be measured") && !page.contains("measured   dwell"));
+    }
+
+    #[test]
+    fn a_saving_that_is_none_is_not_written_as_one() {
+        let saved = |lo, estimate, hi| EstimateInterval { estimate, lo, hi };
+        for (of_one, says) in [
+            (saved(0.48, 0.5, 0.52), "50 % (48–52 %)"),
+            (saved(-0.22, -0.06, 0.09), "no saving shown (-22 to 9 %)"),
+            (saved(-0.004, 0.0, 0.004), "no saving shown (0 to 0 %)"),
+            (saved(-0.3, -0.2, -0.1), "none: takes 20 % more (10–30 %)"),
+        ] {
+            assert_eq!(of(of_one, LOOK), says);
+        }
+        let sitting = |of_one| Sitting { saved: vec![Some(of_one)], ..run(0.5).sitting };
+        let (some, none) = (sitting(saved(0.2, 0.3, 0.4)), sitting(saved(-0.22, -0.06, 0.09)));
+        assert_eq!(mean_saved(std::slice::from_ref(&none)), "none shown");
+        assert_eq!((mean_saved(&[some, none]), mean_saved(&[])), ("12".to_owned(), "-".to_owned()));
+        let mut slower = run(0.5);
+        slower.sitting.saved = vec![Some(saved(-0.3, -0.2, -0.1))];
+        slower.sitting.outcome.held = Some(false);
+        let page = pair(&slower, &Lesson { text: "" }, LOOK);
+        let says = "wrong: the fast way takes 20 % more time, which lies outside of the predicted 40–60 %";
+        assert!(page.contains(says), "{page}");
     }
 
     #[test]
