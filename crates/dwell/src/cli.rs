@@ -372,8 +372,9 @@ pub(crate) struct LadderArgs {
 /// the same, or undecided. Either file may be from another tool: cyclictest (--json, -q, -h,
 /// --histfile), jitterdebugger, rtla timerlat hist and top, rtla osnoise hist.
 ///
-/// Two scores of `dwell lab --score --json`, or one pair held twice (`dwell lab NAME --json`): causes
-/// found first, predictions that held, interval scores and widths, and what changed of each pair.
+/// Two scores of `dwell lab --score --json`, or one pair held twice (`dwell lab NAME --json`):
+/// causes found first, predictions that held, interval scores and widths, and what changed of each
+/// pair.
 ///
 /// Differences in setup are listed. Images are of ladders and latencies. The page goes to standard
 /// output.

@@ -1,6 +1,8 @@
 //! Pages of the lab: the list of pairs, one pair from diagnosis to verdict, and the score of all.
 
+mod cells;
 mod list;
+mod markdown;
 
 use crate::Look;
 use crate::fit::more_lines;
@@ -8,11 +10,13 @@ use crate::paint::{GAP, Ink, Line, joined};
 use crate::table::{Column, Table, figure, text};
 use crate::units::{count, duration, share_of_one};
 use model::compare::commands::EstimateInterval;
-use model::lab::{LabProfile, LabRun, LabScore, LabShare, Observed, Outcome, ScoreRow, Sitting, Writing};
+use model::lab::{LabProfile, LabRun, LabScore, LabShare, Observed, Outcome, Sitting, Writing};
 use model::run::{Class, Ends, FindingRow};
 use model::{Ns, Seen};
 
+use cells::{cells, first, in_hundreds, is_shown, totals};
 pub use list::{Listed, list};
+pub use markdown::{markdown, markdown_of_one};
 
 /// What there is to learn from a pair.
 #[derive(Debug, Clone)]
@@ -299,27 +303,6 @@ fn of(saved: EstimateInterval, look: Look) -> String {
     }
 }
 
-/// Whether something is saved, as far as the comparison tells.
-fn is_shown(saved: EstimateInterval) -> bool {
-    saved.lo > 0.0
-}
-
-/// In per cent, without a sign of zero.
-fn in_hundreds(part: f64) -> f64 {
-    (part * 100.0).round() + 0.0
-}
-
-/// The mean saving of the sittings in per cent; `none shown` where no sitting shows any.
-fn mean_saved(sittings: &[Sitting]) -> String {
-    let all = || sittings.iter().filter_map(|sitting| sitting.saved.first().copied().flatten());
-    let held = all().count();
-    match held {
-        0 => "-".to_owned(),
-        _ if !all().any(is_shown) => "none shown".to_owned(),
-        _ => format!("{:.0}", in_hundreds(all().map(|saved| saved.estimate).sum::<f64>() / held as f64)),
-    }
-}
-
 /// Whether dwell was right.
 fn verdict(run: &LabRun, look: Look) -> Vec<Line> {
     let outcome = &run.sitting.outcome;
@@ -353,20 +336,6 @@ fn verdict(run: &LabRun, look: Look) -> Vec<Line> {
         lines.extend(line(Ink::Warn, &text));
     }
     lines
-}
-
-fn first(observed: &Observed) -> &str {
-    observed.findings.first().map_or("nothing", |row| row.cause.as_str())
-}
-
-/// The first finding; where that is what others take and counts as right, the one of the program's
-/// own after it.
-fn own_first(sitting: &Sitting, cause: Option<&str>) -> String {
-    let first = first(&sitting.slow);
-    match cause {
-        Some(cause) if sitting.outcome.cause_first && first != cause => format!("{first}, then {cause}"),
-        _ => first.to_owned(),
-    }
 }
 
 fn held(outcome: &Outcome, sitting: &Sitting, look: Look) -> (Option<bool>, String) {
@@ -434,136 +403,12 @@ pub(crate) fn score_parts(score: &LabScore, look: Look) -> [Vec<Line>; 3] {
     [totals, table.lines(), rest]
 }
 
-const HEADS: [&str; 8] =
-    ["pair", "cause", "found first", "predicted, % of the wall", "measured", "held", "score", "rule's score"];
-
-/// The same as a table in Markdown.
-pub fn markdown(score: &LabScore) -> String {
-    let look = Look { width: 100, colour: false, unicode: true };
-    let mut text = format!("| {} |\n|{}\n", HEADS.join(" | "), " --- |".repeat(HEADS.len()));
-    for row in &score.rows {
-        text += &format!("| {} |\n", cells(row, look).join(" | "));
-    }
-    text += &format!("\n{}\n", totals(score).join("\n"));
-    let written = score.rows.iter().filter_map(|row| Some((row, row.pair.writing.as_ref()?)));
-    let rows: Vec<String> = written.map(|(row, writing)| of_a_writing(row, writing, look)).collect();
-    if !rows.is_empty() {
-        text += "\n| writing | theirs | here: slow, fast | found first | predicted, % | saved, % |\n";
-        text += "| --- | --- | --- | --- | --- | --- |\n";
-        text += &rows.concat();
-    }
-    text
-}
-
-/// A pair beside the figures of the writing that it comes from: its last sitting, if there is one
-/// that with no other programs beside.
-fn of_a_writing(row: &ScoreRow, writing: &Writing, look: Look) -> String {
-    let (title, name, theirs) = (&writing.title, &row.pair.name, &writing.theirs);
-    let quiet = row.sittings.iter().rev().find(|sitting| !sitting.beside);
-    let Some(sitting) = quiet.or(row.sittings.last()) else {
-        return format!("| {title}: `{name}` | {theirs} | - | - | - | - |\n");
-    };
-    let beside = if sitting.beside { " (beside busy loops)" } else { "" };
-    let wall = |at: usize| sitting.wall_ns.get(at).copied().flatten().map_or("-".to_owned(), duration);
-    let percent = |part: f64| format!("{:.0}", part * 100.0);
-    let ends = |ends: Ends| format!("{}{}{}", percent(ends.lo), look.dash(), percent(ends.hi));
-    format!(
-        "| {title}: `{name}` | {theirs} | {}, {}{beside} | {} | {} | {} |\n",
-        wall(0),
-        wall(1),
-        own_first(sitting, row.pair.cause.as_deref()),
-        sitting.outcome.predicted.map_or("-".to_owned(), ends),
-        mean_saved(std::slice::from_ref(sitting)),
-    )
-}
-
-/// A pair as a table in Markdown.
-pub fn markdown_of_one(run: &LabRun) -> String {
-    let look = Look { width: 100, colour: false, unicode: true };
-    let row = ScoreRow { pair: run.pair.clone(), sittings: vec![run.sitting.clone()] };
-    format!(
-        "| {} |\n|{}\n| {} |\n",
-        HEADS.join(" | "),
-        " --- |".repeat(HEADS.len()),
-        cells(&row, look).join(" | ")
-    )
-}
-
-/// The cells of a pair's row: means over its sittings.
-fn cells(row: &ScoreRow, look: Look) -> Vec<String> {
-    let sittings = &row.sittings;
-    let of = |held: &dyn Fn(&Sitting) -> bool| {
-        format!("{} of {}", sittings.iter().filter(|sitting| held(sitting)).count(), sittings.len())
-    };
-    let mean = |of: &dyn Fn(&Sitting) -> Option<f64>| {
-        let all: Vec<f64> = sittings.iter().filter_map(of).collect();
-        (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
-    };
-    let percent = |part: Option<f64>| part.map_or("-".to_owned(), |part| format!("{:.0}", part * 100.0));
-    let figure = |figure: Option<f64>| figure.map_or("-".to_owned(), |figure| format!("{figure:.2}"));
-    let mut others: Vec<&str> = sittings
-        .iter()
-        .filter(|sitting| !sitting.outcome.cause_first)
-        .map(|sitting| first(&sitting.slow))
-        .collect();
-    others.sort_unstable();
-    others.dedup();
-    let mut found = of(&|sitting| sitting.outcome.cause_first);
-    if !others.is_empty() {
-        found += &format!("; {}", others.join(", "));
-    }
-    let lo = mean(&|sitting| sitting.outcome.predicted.map(|ends| ends.lo));
-    let hi = mean(&|sitting| sitting.outcome.predicted.map(|ends| ends.hi));
-    let healthy = row.pair.cause.is_none();
-    let only = |text: String| if healthy { "-".to_owned() } else { text };
-    vec![
-        row.pair.name.clone(),
-        row.pair.cause.clone().unwrap_or_else(|| "none".to_owned()),
-        found,
-        match (lo, hi) {
-            (Some(_), Some(_)) => format!("{}{}{}", percent(lo), look.dash(), percent(hi)),
-            _ => "-".to_owned(),
-        },
-        mean_saved(sittings),
-        only(of(&|sitting| sitting.outcome.held == Some(true))),
-        figure(mean(&|sitting| sitting.outcome.score)),
-        figure(mean(&|sitting| sitting.outcome.rule_score)),
-    ]
-}
-
-/// All sittings together, in sentences.
-fn totals(score: &LabScore) -> Vec<String> {
-    let total = &score.total;
-    let mut lines = vec![format!(
-        "Of {} sittings the cause is the first finding in {}, and first again after the change in {}; of {} predicted \
-         savings that were measured {} held.",
-        total.sittings, total.cause_first, total.first_again, total.measured, total.held
-    )];
-    if let (Some(own), Some(rule)) = (total.score, total.rule_score) {
-        lines.push(format!(
-            "Mean interval score {own:.2}, of the rule (a third of the share to all of it) {rule:.2}; smaller is better."
-        ));
-    }
-    if total.counted > 0 {
-        lines.push(format!(
-            "Of {} counted savings {} have a high end of at most 1.5 times the low end.",
-            total.counted, total.counted_narrow
-        ));
-    }
-    if total.healthy > 0 {
-        lines.push(format!(
-            "Of {} sittings of healthy programs nothing was claimed in {}.",
-            total.healthy, total.healthy_right
-        ));
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
+    use super::cells::mean_saved;
     use super::*;
     use model::coverage::Interval;
-    use model::lab::{LabPair, LabPart, SCHEMA_LAB, SCHEMA_SCORE, ScoreTotal};
+    use model::lab::{LabPair, LabPart, SCHEMA_LAB, SCHEMA_SCORE, ScoreRow, ScoreTotal};
     use model::recording::Host;
 
     const LOOK: Look = Look { width: 100, colour: false, unicode: true };
@@ -793,7 +638,7 @@ read next
         let row = ScoreRow { pair: beside.pair.clone(), sittings: vec![beside.sitting] };
         let writing = beside.pair.writing.as_ref().expect("it has one");
         assert_eq!(
-            of_a_writing(&row, writing, LOOK),
+            markdown::of_a_writing(&row, writing, LOOK),
             "| A course: `files` | 75 times | 800 ms, 400 ms (beside busy loops) | cpu-contention, then small-files | \
              40–60 | 50 |\n"
         );
