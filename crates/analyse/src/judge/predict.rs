@@ -120,10 +120,11 @@ impl Evidence<'_> {
             (None, Goes::Parts(_)) => self.by_account(goes).ends(ALL),
             (None, _) => self.by_account(goes).ends(part),
         };
-        let ends = if self.window { ends } else { self.with_queue(ends, goes, self.on_cpu_part(goes)) };
-        let ends = self.without_overhead(ends);
+        let with = if self.window { ends } else { self.with_queue(ends, goes, self.on_cpu_part(goes)) };
+        let with_ns = with.lo - ends.lo;
+        let ends = self.without_overhead(with);
         let hi = ends.hi.min(self.beyond_cpus_ns(goes, part.1, self.cpus_allowed())).min(self.whole_ns);
-        let lo = ends.lo.saturating_sub(self.queues_elsewhere_ns(goes)).min(hi);
+        let lo = ends.lo.saturating_sub(self.queues_elsewhere_ns(goes, with_ns)).min(hi);
         let lo = match goes {
             Goes::Lock(..) => lo.min(self.beyond_cpus_ns(goes, part.1, self.cpus_free())),
             _ => lo,
