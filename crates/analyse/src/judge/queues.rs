@@ -110,7 +110,7 @@ impl Evidence<'_> {
     }
 
     /// What of the path's time on a CPU goes at least with these parts of states.
-    fn on_cpu_at(&self, sites: &[(Site, (f64, f64))]) -> Ns {
+    pub(super) fn on_cpu_at(&self, sites: &[(Site, (f64, f64))]) -> Ns {
         let of = |(site, part): &(Site, (f64, f64))| match site {
             Site::State(state) if state.on_cpu() => {
                 (self.account_ns(|one| one == *state) as f64 * part.0) as Ns
@@ -223,6 +223,31 @@ mod tests {
         };
         assert_eq!(lo(100 * MS), 700 * MS, "as much as is computed, beside one other");
         assert_eq!(lo(900 * MS), 300 * MS, "all of it");
+    }
+
+    #[test]
+    fn what_hand_overs_have_of_the_queue_is_by_their_time_on_a_cpu() {
+        let states = [(State::User, 100 * MS), (State::Kernel, 200 * MS), (State::Runqueue, 700 * MS)];
+        let mut run = run(&states);
+        run.run_queue = queue(500 * MS);
+        let of = |state, ns| (Site::State(state), [ns; 3]);
+        let clocks = sites(&run, &[of(State::Kernel, 200 * MS), of(State::Runqueue, 700 * MS)]);
+        let profile = Profile::default();
+        let evidence = Evidence::of(Tier::Bpf, &run, &profile).with(&clocks);
+        let two_sevenths = (2.0 / 7.0, 2.0 / 7.0);
+        let parts = crate::judge::predict::Parts {
+            sites: vec![(Site::State(State::Kernel), ALL), (Site::State(State::Runqueue), two_sevenths)],
+            beside_ns: 0,
+            // Two threads, partly at the same time.
+            cpu_ns: 300 * MS,
+            account_ns: Interval { lo: 400 * MS, hi: 400 * MS },
+            of_all: true,
+            kind: Kind::Waiting,
+        };
+        let saving = evidence.saving(&Goes::Parts(parts), ALL, Known::Bounded);
+        let lo = saving.value().expect("there are clocks").ns.lo;
+        // 100 ms stay, and a third of the 500 behind others.
+        assert!(lo.abs_diff(733 * MS) <= MS, "{lo}");
     }
 
     /// Half a second on a CPU beside others on both of two CPUs, and as long in their queue.
