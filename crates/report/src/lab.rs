@@ -631,6 +631,22 @@ read next
     }
 
     #[test]
+    fn a_pair_in_markdown_stands_beside_its_writing_with_its_parts() {
+        let mut run = run(0.5);
+        run.apart = vec![LabPart { what: "read\u{1b}".to_owned(), wall_ns: vec![8_000_000, 2_500_000] }];
+        let text = markdown_of_one(&run);
+        for row in [
+            "| files | small-files | 1 of 1 | 40–60 | 50 | 1 of 1 | 0.20 | 0.40 |\n",
+            "| A course: `files` | 75 times | 800 ms, 400 ms | small-files | 40–60 | 50 |\n",
+            "| read\\x1b | 8.00 ms | 2.50 ms | 3.2 |\n",
+        ] {
+            assert!(text.contains(row), "{row:?} in\n{text}");
+        }
+        (run.apart, run.pair.writing) = (Vec::new(), None);
+        assert_eq!(markdown_of_one(&run).lines().count(), 3, "a table of one row");
+    }
+
+    #[test]
     fn a_pair_of_a_writing_has_its_own_finding_after_what_others_take() {
         let mut beside = run(0.5);
         beside.sitting.beside = true;

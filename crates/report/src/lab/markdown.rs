@@ -2,8 +2,9 @@
 
 use super::cells::{cells, mean_saved, own_first, totals};
 use crate::Look;
+use crate::clean::clean;
 use crate::units::duration;
-use model::lab::{LabRun, LabScore, ScoreRow, Writing};
+use model::lab::{LabPart, LabRun, LabScore, ScoreRow, Writing};
 use model::run::Ends;
 
 const HEADS: [&str; 8] =
@@ -18,13 +19,24 @@ pub fn markdown(score: &LabScore) -> String {
     }
     text += &format!("\n{}\n", totals(score).join("\n"));
     let written = score.rows.iter().filter_map(|row| Some((row, row.pair.writing.as_ref()?)));
-    let rows: Vec<String> = written.map(|(row, writing)| of_a_writing(row, writing, look)).collect();
-    if !rows.is_empty() {
-        text += "\n| writing | theirs | here: slow, fast | found first | predicted, % | saved, % |\n";
-        text += "| --- | --- | --- | --- | --- | --- |\n";
-        text += &rows.concat();
+    text += &of_writings(&written.map(|(row, writing)| of_a_writing(row, writing, look)).collect::<String>());
+    safe(&text)
+}
+
+/// Line by line, since a result that is shown again may be anybody's file.
+fn safe(text: &str) -> String {
+    text.lines().map(|line| clean(line, true).to_string() + "\n").collect()
+}
+
+/// These rows as a table; nothing without any.
+fn of_writings(rows: &str) -> String {
+    match rows {
+        "" => String::new(),
+        rows => format!(
+            "\n| writing | theirs | here: slow, fast | found first | predicted, % | saved, % |\n\
+             | --- | --- | --- | --- | --- | --- |\n{rows}"
+        ),
     }
-    text
 }
 
 /// A pair beside the figures of the writing that it comes from: its last sitting, if there is one
@@ -49,14 +61,31 @@ pub(super) fn of_a_writing(row: &ScoreRow, writing: &Writing, look: Look) -> Str
     )
 }
 
-/// A pair as a table in Markdown.
+/// A pair as a table in Markdown, beside the figures of its writing, with the parts that were timed
+/// apart.
 pub fn markdown_of_one(run: &LabRun) -> String {
     let look = Look { width: 100, colour: false, unicode: true };
     let row = ScoreRow { pair: run.pair.clone(), sittings: vec![run.sitting.clone()] };
-    format!(
-        "| {} |\n|{}\n| {} |\n",
+    let writing = row.pair.writing.as_ref().map(|writing| of_a_writing(&row, writing, look));
+    safe(&format!(
+        "| {} |\n|{}\n| {} |\n{}{}",
         HEADS.join(" | "),
         " --- |".repeat(HEADS.len()),
-        cells(&row, look).join(" | ")
-    )
+        cells(&row, look).join(" | "),
+        of_writings(&writing.unwrap_or_default()),
+        of_parts(&run.apart)
+    ))
+}
+
+/// What parts take, the slow way and the fast one.
+fn of_parts(parts: &[LabPart]) -> String {
+    let row = |part: &LabPart| {
+        let [slow_ns, fast_ns, ..] = part.wall_ns[..] else { return String::new() };
+        let times = slow_ns as f64 / fast_ns.max(1) as f64;
+        format!("| {} | {} | {} | {times:.1} |\n", part.what, duration(slow_ns), duration(fast_ns))
+    };
+    match parts.iter().map(row).collect::<String>() {
+        rows if rows.is_empty() => rows,
+        rows => format!("\n| part | slow | fast | times |\n| --- | --- | --- | --- |\n{rows}"),
+    }
 }
