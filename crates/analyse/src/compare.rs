@@ -4,6 +4,7 @@
 //! said to be, to `rules`.
 
 pub mod commands;
+mod lab;
 mod ladder;
 mod predicted;
 mod probed;
@@ -14,6 +15,7 @@ pub mod timings;
 mod wake;
 mod why;
 
+pub use lab::{one_pair, scores};
 pub use ladder::compare as ladders;
 pub use predicted::predicted;
 pub use probed::probed;

@@ -151,7 +151,8 @@ fn score((lo, hi): (f64, f64), truth: f64) -> f64 {
 }
 
 /// All sittings together.
-pub fn total(rows: &[ScoreRow]) -> ScoreTotal {
+pub fn total<'a>(rows: impl IntoIterator<Item = &'a ScoreRow>) -> ScoreTotal {
+    let rows: Vec<&ScoreRow> = rows.into_iter().collect();
     let count = |of: &mut dyn Iterator<Item = &Sitting>| of.count() as u32;
     let of_cause = || rows.iter().filter(|row| row.pair.cause.is_some()).flat_map(|row| &row.sittings);
     let healthy = || rows.iter().filter(|row| row.pair.cause.is_none()).flat_map(|row| &row.sittings);

@@ -379,6 +379,10 @@ pub(crate) struct LadderArgs {
 /// Two files of hyperfine (--export-json, of version 1 or 2), or one and a result of `dwell compare
 /// --json`: the medians of commands of the same name, without a verdict.
 ///
+/// Two scores of `dwell lab --score --json`, or one pair held twice (`dwell lab NAME --json`):
+/// causes found first, predictions that held, interval scores and widths, and what changed of each
+/// pair.
+///
 /// Differences in setup are listed. Images are of ladders and latencies. The page goes to standard
 /// output.
 #[derive(Debug, Args)]

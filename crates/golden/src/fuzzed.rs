@@ -9,6 +9,7 @@ use analyse::{Analyser, wake::import};
 use model::Run;
 use model::compare::commands::{Comparison, SCHEMA_COMPARE};
 use model::compare::wake::Comparable;
+use model::lab::{LabScore, SCHEMA_SCORE};
 use model::ladder::{Ladder, SCHEMA_LADDER};
 use model::recording::{Ending, Trailer};
 use model::run::SCHEMA_RUN;
@@ -122,6 +123,11 @@ pub fn results(json: &[u8]) {
         if let (Some(a), Some(b)) = (read::<Comparison>(a), read::<Comparison>(b)) {
             let compared = analyse::compare::sittings(&[("a".to_owned(), a), ("b".to_owned(), b)]);
             let _ = (report::json(&compared), report::compare::sittings(&compared, PLAIN));
+        }
+    } else if of == SCHEMA_SCORE {
+        if let (Some(a), Some(b)) = (read::<LabScore>(a), read::<LabScore>(b)) {
+            let compared = analyse::compare::scores(&a, &b);
+            let _ = (report::json(&compared), report::compare::labs(&compared, PLAIN));
         }
     } else if of == SCHEMA_LADDER {
         if let (Some(a), Some(b)) = (read::<Ladder>(a), read::<Ladder>(b)) {

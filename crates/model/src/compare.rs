@@ -4,6 +4,7 @@
 //! pages have different words for it.
 
 pub mod commands;
+pub mod lab;
 pub mod ladder;
 pub mod runs;
 pub mod sittings;

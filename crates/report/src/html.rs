@@ -24,6 +24,7 @@ use document::{Document, page};
 pub use document::{is_page, results};
 use model::Ladder;
 use model::compare::commands::Comparison;
+use model::compare::lab::LabComparison;
 use model::compare::ladder::LadderComparison;
 use model::compare::runs::RunComparison;
 use model::compare::sittings::Sittings;
@@ -135,6 +136,11 @@ pub fn ladder_diffs(diffs: &[LadderComparison]) -> String {
 /// Pairs of measurements of latency.
 pub fn wake_diffs(diffs: &[WakeComparison]) -> String {
     all("diff", "two measurements of latency", diffs, sections::of_wakes)
+}
+
+/// Pairs of results of the lab.
+pub fn lab_diffs(diffs: &[LabComparison]) -> String {
+    all("diff", "two results of the lab", diffs, sections::of_labs)
 }
 
 /// Pairs of files of another tool.

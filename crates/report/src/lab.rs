@@ -1,6 +1,8 @@
 //! Pages of the lab: the list of pairs, one pair from diagnosis to verdict, and the score of all.
 
+mod cells;
 mod list;
+mod markdown;
 
 use crate::Look;
 use crate::fit::more_lines;
@@ -8,11 +10,13 @@ use crate::paint::{GAP, Ink, Line, joined};
 use crate::table::{Column, Table, figure, text};
 use crate::units::{count, duration, share_of_one};
 use model::compare::commands::EstimateInterval;
-use model::lab::{LabProfile, LabRun, LabScore, LabShare, Observed, Outcome, ScoreRow, Sitting, Writing};
+use model::lab::{LabProfile, LabRun, LabScore, LabShare, Observed, Outcome, Sitting, Writing};
 use model::run::{Class, Ends, FindingRow};
 use model::{Ns, Seen};
 
+use cells::{cells, first, in_hundreds, is_shown, totals};
 pub use list::{Listed, list};
+pub use markdown::{markdown, markdown_of_one};
 
 /// What there is to learn from a pair.
 #[derive(Debug, Clone)]
@@ -293,8 +297,15 @@ fn apart(run: &LabRun, look: Look) -> Vec<Line> {
     std::iter::once(heading).chain(table.lines()).collect()
 }
 
+/// What a change saves: `50 % (48–52 %)`. Where the interval reaches across zero none is shown, and
+/// where it lies below the change costs time.
 fn of(saved: EstimateInterval, look: Look) -> String {
-    format!("{} ({})", share_of_one(saved.estimate), percents(saved.lo, saved.hi, look))
+    let EstimateInterval { estimate, lo, hi } = saved;
+    match () {
+        () if is_shown(saved) => format!("{} ({})", share_of_one(estimate), percents(lo, hi, look)),
+        () if hi >= 0.0 => format!("no saving shown ({:.0} to {:.0} %)", in_hundreds(lo), in_hundreds(hi)),
+        () => format!("none: takes {} more ({})", share_of_one(-estimate), percents(-hi, -lo, look)),
+    }
 }
 
 /// Whether dwell was right.
@@ -332,20 +343,6 @@ fn verdict(run: &LabRun, look: Look) -> Vec<Line> {
     lines
 }
 
-fn first(observed: &Observed) -> &str {
-    observed.findings.first().map_or("nothing", |row| row.cause.as_str())
-}
-
-/// The first finding; where that is what others take and counts as right, the one of the program's
-/// own after it.
-fn own_first(sitting: &Sitting, cause: Option<&str>) -> String {
-    let first = first(&sitting.slow);
-    match cause {
-        Some(cause) if sitting.outcome.cause_first && first != cause => format!("{first}, then {cause}"),
-        _ => first.to_owned(),
-    }
-}
-
 fn held(outcome: &Outcome, sitting: &Sitting, look: Look) -> (Option<bool>, String) {
     let saved = sitting.saved.first().copied().flatten();
     let undecided = saved.filter(|saved| saved.lo <= 0.0 && saved.hi >= 0.0).map(|saved| {
@@ -369,8 +366,11 @@ fn held(outcome: &Outcome, sitting: &Sitting, look: Look) -> (Option<bool>, Stri
             let predicted = percents(lo, hi, look);
             let crosses = [lo, hi].iter().any(|end| (saved.lo..=saved.hi).contains(end));
             let doubt = if crosses { ", though its own interval reaches across" } else { "" };
-            let saved = share_of_one(saved.estimate);
-            format!("{right}: the measured saving, {saved}, {within} the predicted {predicted}{doubt}")
+            let what = match is_shown(saved) {
+                true => format!("the measured saving, {},", share_of_one(saved.estimate)),
+                false => format!("the fast way takes {} more time, which", share_of_one(-saved.estimate)),
+            };
+            format!("{right}: {what} {within} the predicted {predicted}{doubt}")
         }
         (Some(_), None, _) => "wrong: no saving was predicted".to_owned(),
         _ => "the saving could not be measured".to_owned(),
@@ -408,136 +408,12 @@ pub(crate) fn score_parts(score: &LabScore, look: Look) -> [Vec<Line>; 3] {
     [totals, table.lines(), rest]
 }
 
-const HEADS: [&str; 8] =
-    ["pair", "cause", "found first", "predicted, % of the wall", "measured", "held", "score", "rule's score"];
-
-/// The same as a table in Markdown.
-pub fn markdown(score: &LabScore) -> String {
-    let look = Look { width: 100, colour: false, unicode: true };
-    let mut text = format!("| {} |\n|{}\n", HEADS.join(" | "), " --- |".repeat(HEADS.len()));
-    for row in &score.rows {
-        text += &format!("| {} |\n", cells(row, look).join(" | "));
-    }
-    text += &format!("\n{}\n", totals(score).join("\n"));
-    let written = score.rows.iter().filter_map(|row| Some((row, row.pair.writing.as_ref()?)));
-    let rows: Vec<String> = written.map(|(row, writing)| of_a_writing(row, writing, look)).collect();
-    if !rows.is_empty() {
-        text += "\n| writing | theirs | here: slow, fast | found first | predicted, % | saved, % |\n";
-        text += "| --- | --- | --- | --- | --- | --- |\n";
-        text += &rows.concat();
-    }
-    text
-}
-
-/// A pair beside the figures of the writing that it comes from: its last sitting, if there is one
-/// that with no other programs beside.
-fn of_a_writing(row: &ScoreRow, writing: &Writing, look: Look) -> String {
-    let (title, name, theirs) = (&writing.title, &row.pair.name, &writing.theirs);
-    let quiet = row.sittings.iter().rev().find(|sitting| !sitting.beside);
-    let Some(sitting) = quiet.or(row.sittings.last()) else {
-        return format!("| {title}: `{name}` | {theirs} | - | - | - | - |\n");
-    };
-    let beside = if sitting.beside { " (beside busy loops)" } else { "" };
-    let wall = |at: usize| sitting.wall_ns.get(at).copied().flatten().map_or("-".to_owned(), duration);
-    let percent = |part: f64| format!("{:.0}", part * 100.0);
-    let ends = |ends: Ends| format!("{}{}{}", percent(ends.lo), look.dash(), percent(ends.hi));
-    format!(
-        "| {title}: `{name}` | {theirs} | {}, {}{beside} | {} | {} | {} |\n",
-        wall(0),
-        wall(1),
-        own_first(sitting, row.pair.cause.as_deref()),
-        sitting.outcome.predicted.map_or("-".to_owned(), ends),
-        sitting.saved.first().copied().flatten().map_or("-".to_owned(), |saved| percent(saved.estimate)),
-    )
-}
-
-/// A pair as a table in Markdown.
-pub fn markdown_of_one(run: &LabRun) -> String {
-    let look = Look { width: 100, colour: false, unicode: true };
-    let row = ScoreRow { pair: run.pair.clone(), sittings: vec![run.sitting.clone()] };
-    format!(
-        "| {} |\n|{}\n| {} |\n",
-        HEADS.join(" | "),
-        " --- |".repeat(HEADS.len()),
-        cells(&row, look).join(" | ")
-    )
-}
-
-/// The cells of a pair's row: means over its sittings.
-fn cells(row: &ScoreRow, look: Look) -> Vec<String> {
-    let sittings = &row.sittings;
-    let of = |held: &dyn Fn(&Sitting) -> bool| {
-        format!("{} of {}", sittings.iter().filter(|sitting| held(sitting)).count(), sittings.len())
-    };
-    let mean = |of: &dyn Fn(&Sitting) -> Option<f64>| {
-        let all: Vec<f64> = sittings.iter().filter_map(of).collect();
-        (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
-    };
-    let percent = |part: Option<f64>| part.map_or("-".to_owned(), |part| format!("{:.0}", part * 100.0));
-    let figure = |figure: Option<f64>| figure.map_or("-".to_owned(), |figure| format!("{figure:.2}"));
-    let mut others: Vec<&str> = sittings
-        .iter()
-        .filter(|sitting| !sitting.outcome.cause_first)
-        .map(|sitting| first(&sitting.slow))
-        .collect();
-    others.sort_unstable();
-    others.dedup();
-    let mut found = of(&|sitting| sitting.outcome.cause_first);
-    if !others.is_empty() {
-        found += &format!("; {}", others.join(", "));
-    }
-    let lo = mean(&|sitting| sitting.outcome.predicted.map(|ends| ends.lo));
-    let hi = mean(&|sitting| sitting.outcome.predicted.map(|ends| ends.hi));
-    let healthy = row.pair.cause.is_none();
-    let only = |text: String| if healthy { "-".to_owned() } else { text };
-    vec![
-        row.pair.name.clone(),
-        row.pair.cause.clone().unwrap_or_else(|| "none".to_owned()),
-        found,
-        match (lo, hi) {
-            (Some(_), Some(_)) => format!("{}{}{}", percent(lo), look.dash(), percent(hi)),
-            _ => "-".to_owned(),
-        },
-        percent(mean(&|sitting| sitting.saved.first().copied().flatten().map(|saved| saved.estimate))),
-        only(of(&|sitting| sitting.outcome.held == Some(true))),
-        figure(mean(&|sitting| sitting.outcome.score)),
-        figure(mean(&|sitting| sitting.outcome.rule_score)),
-    ]
-}
-
-/// All sittings together, in sentences.
-fn totals(score: &LabScore) -> Vec<String> {
-    let total = &score.total;
-    let mut lines = vec![format!(
-        "Of {} sittings the cause is the first finding in {}, and first again after the change in {}; of {} predicted \
-         savings that were measured {} held.",
-        total.sittings, total.cause_first, total.first_again, total.measured, total.held
-    )];
-    if let (Some(own), Some(rule)) = (total.score, total.rule_score) {
-        lines.push(format!(
-            "Mean interval score {own:.2}, of the rule (a third of the share to all of it) {rule:.2}; smaller is better."
-        ));
-    }
-    if total.counted > 0 {
-        lines.push(format!(
-            "Of {} counted savings {} have a high end of at most 1.5 times the low end.",
-            total.counted, total.counted_narrow
-        ));
-    }
-    if total.healthy > 0 {
-        lines.push(format!(
-            "Of {} sittings of healthy programs nothing was claimed in {}.",
-            total.healthy, total.healthy_right
-        ));
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
+    use super::cells::mean_saved;
     use super::*;
     use model::coverage::Interval;
-    use model::lab::{LabPair, LabPart, SCHEMA_LAB, SCHEMA_SCORE, ScoreTotal};
+    use model::lab::{LabPair, LabPart, SCHEMA_LAB, SCHEMA_SCORE, ScoreRow, ScoreTotal};
     use model::recording::Host;
 
     const LOOK: Look = Look { width: 100, colour: false, unicode: true };
@@ -726,6 +602,7 @@ read next
         busy.sitting.slow.host_busy = Seen::Value(0.9);
         let page = pair(&busy, &Lesson { text: "" }, LOOK);
         assert!(page.contains("undecided: the fast way takes between 40 % less and 20 % more"), "{page}");
+        assert!(page.contains("one file    400 ms  no saving shown (-20 to 40 %)\n"), "{page}");
         let mut ended = run(0.5);
         (ended.sitting.saved, ended.sitting.wall_ns) = (Vec::new(), Vec::new());
         ended.sitting.outcome.held = None;
@@ -736,6 +613,45 @@ read next
     }
 
     #[test]
+    fn a_saving_that_is_none_is_not_written_as_one() {
+        let saved = |lo, estimate, hi| EstimateInterval { estimate, lo, hi };
+        for (of_one, says) in [
+            (saved(0.48, 0.5, 0.52), "50 % (48–52 %)"),
+            (saved(-0.22, -0.06, 0.09), "no saving shown (-22 to 9 %)"),
+            (saved(-0.004, 0.0, 0.004), "no saving shown (0 to 0 %)"),
+            (saved(-0.3, -0.2, -0.1), "none: takes 20 % more (10–30 %)"),
+        ] {
+            assert_eq!(of(of_one, LOOK), says);
+        }
+        let sitting = |of_one| Sitting { saved: vec![Some(of_one)], ..run(0.5).sitting };
+        let (some, none) = (sitting(saved(0.2, 0.3, 0.4)), sitting(saved(-0.22, -0.06, 0.09)));
+        assert_eq!(mean_saved(std::slice::from_ref(&none)), "none shown");
+        assert_eq!((mean_saved(&[some, none]), mean_saved(&[])), ("12".to_owned(), "-".to_owned()));
+        let mut slower = run(0.5);
+        slower.sitting.saved = vec![Some(saved(-0.3, -0.2, -0.1))];
+        slower.sitting.outcome.held = Some(false);
+        let page = pair(&slower, &Lesson { text: "" }, LOOK);
+        let says = "wrong: the fast way takes 20 % more time, which lies outside of the predicted 40–60 %";
+        assert!(page.contains(says), "{page}");
+    }
+
+    #[test]
+    fn a_pair_in_markdown_stands_beside_its_writing_with_its_parts() {
+        let mut run = run(0.5);
+        run.apart = vec![LabPart { what: "read\u{1b}".to_owned(), wall_ns: vec![8_000_000, 2_500_000] }];
+        let text = markdown_of_one(&run);
+        for row in [
+            "| files | small-files | 1 of 1 | 40–60 | 50 | 1 of 1 | 0.20 | 0.40 |\n",
+            "| A course: `files` | 75 times | 800 ms, 400 ms | small-files | 40–60 | 50 |\n",
+            "| read\\x1b | 8.00 ms | 2.50 ms | 3.2 |\n",
+        ] {
+            assert!(text.contains(row), "{row:?} in\n{text}");
+        }
+        (run.apart, run.pair.writing) = (Vec::new(), None);
+        assert_eq!(markdown_of_one(&run).lines().count(), 3, "a table of one row");
+    }
+
+    #[test]
     fn a_pair_of_a_writing_has_its_own_finding_after_what_others_take() {
         let mut beside = run(0.5);
         beside.sitting.beside = true;
@@ -743,7 +659,7 @@ read next
         let row = ScoreRow { pair: beside.pair.clone(), sittings: vec![beside.sitting] };
         let writing = beside.pair.writing.as_ref().expect("it has one");
         assert_eq!(
-            of_a_writing(&row, writing, LOOK),
+            markdown::of_a_writing(&row, writing, LOOK),
             "| A course: `files` | 75 times | 800 ms, 400 ms (beside busy loops) | cpu-contention, then small-files | \
              40–60 | 50 |\n"
         );

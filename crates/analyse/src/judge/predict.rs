@@ -120,10 +120,11 @@ impl Evidence<'_> {
             (None, Goes::Parts(_)) => self.by_account(goes).ends(ALL),
             (None, _) => self.by_account(goes).ends(part),
         };
-        let ends = if self.window { ends } else { self.with_queue(ends, goes, self.on_cpu_part(goes)) };
-        let ends = self.without_overhead(ends);
+        let with = if self.window { ends } else { self.with_queue(ends, goes, self.on_cpu_part(goes)) };
+        let with_ns = with.lo - ends.lo;
+        let ends = self.without_overhead(with);
         let hi = ends.hi.min(self.beyond_cpus_ns(goes, part.1, self.cpus_allowed())).min(self.whole_ns);
-        let lo = ends.lo.saturating_sub(self.queues_elsewhere_ns(goes)).min(hi);
+        let lo = ends.lo.min(hi).saturating_sub(self.queues_elsewhere_ns(goes, with_ns));
         let lo = match goes {
             Goes::Lock(..) => lo.min(self.beyond_cpus_ns(goes, part.1, self.cpus_free())),
             _ => lo,
@@ -368,6 +369,8 @@ impl Evidence<'_> {
                 let all_ns = all.map_or(account_ns.hi, |times| times.path_ns.hi);
                 part(sites.iter().map(|site| self.cpu_ns_of(site)).sum(), all_ns)
             }
+            // Their CPU time is of all threads, some of it side by side.
+            Goes::Parts(parts) if parts.of_all => part(self.on_cpu_at(&parts.sites), parts.account_ns.hi),
             Goes::Parts(parts) => part(parts.cpu_ns, parts.account_ns.hi),
             Goes::Samples(_) | Goes::Lock(..) | Goes::Account(..) | Goes::Wall(_) => 0.0,
             // That CPU time is of threads that are not waited for.

@@ -11,6 +11,9 @@ use model::coverage::Interval;
 use model::prediction::Site;
 use model::{Ns, State};
 
+/// Less than this of a CPU is within what two counters of CPU time may differ by.
+const IDLE_MIN: f64 = 0.1;
+
 impl Evidence<'_> {
     /// A saving of which this part is CPU time, with the waits behind other programs that go with
     /// it. Certain is that only of waits that began since the thread had used up its turn. At most
@@ -33,7 +36,7 @@ impl Evidence<'_> {
 
     /// Time of the account in the run queue behind other programs. Where it was not seen who had
     /// the CPU, as beside many others, it is divided as what was seen.
-    fn behind_others_ns(&self) -> Option<Ns> {
+    pub(super) fn behind_others_ns(&self) -> Option<Ns> {
         self.run_queue.value().map(|_| starved::of(self).others_ns)
     }
 
@@ -46,10 +49,19 @@ impl Evidence<'_> {
     /// the fewest threads: their balance leaves no CPU with less than the whole part of an even
     /// share, and a run of a second may be there all the time. Others that had more than a CPU are
     /// two threads at least.
-    fn shortest_queue(&self) -> Option<f64> {
+    pub(super) fn shortest_queue(&self) -> Option<f64> {
         let queue = self.run_queue.value()?;
         let want = self.others_cpus()?.ceil() + queue.cpus_wanted.max(1.0);
         Some(((want / f64::from(self.cpus.max(1))).floor() - 1.0).max(0.0))
+    }
+
+    /// Threads of others that want a CPU: as many as they had CPUs, where another was idle that
+    /// they could have had; else each that they had any of was wanted all the time.
+    pub(super) fn others_wanted(&self) -> f64 {
+        let others = self.others_cpus().unwrap_or(0.0);
+        let own = self.cpu_ns() as f64 / self.wall_ns.max(1) as f64;
+        let idle = f64::from(self.cpus.max(1)) - others - own;
+        if idle < IDLE_MIN { others.ceil() } else { others }
     }
 
     /// By how much the waits behind others grow, at most, where the program no longer stands still:
@@ -77,8 +89,9 @@ impl Evidence<'_> {
 
     /// What waits that go had of the run queue behind other programs, as far as it may come again
     /// elsewhere. A thread that slept gets the CPU before one that has used up its turn; without
-    /// these sleeps what it computes has to share with others, with one on each CPU at least.
-    pub(super) fn queues_elsewhere_ns(&self, goes: &Goes) -> Ns {
+    /// these sleeps what it computes has to share with others, with one on each CPU at least. Of
+    /// hand-overs, which are waits too, these waits are known only by what goes with them: so much.
+    pub(super) fn queues_elsewhere_ns(&self, goes: &Goes, with_ns: Ns) -> Ns {
         let (Some(behind_ns), false) = (self.behind_others_ns(), self.window) else { return 0 };
         let parts = match goes {
             Goes::Parts(parts) => parts,
@@ -90,9 +103,21 @@ impl Evidence<'_> {
         let on_path_ns = self.account_ns(|state| state == State::Runqueue).min(behind_ns);
         let queued_ns: f64 =
             parts.sites.iter().map(|(site, part)| self.queued_in(site) as f64 * part.0).sum();
-        let queued_ns = (queued_ns as Ns).min(on_path_ns);
-        let left_ns = self.account_ns(State::on_cpu).saturating_sub(parts.cpu_ns);
+        let queued_ns = if parts.of_all { with_ns } else { queued_ns as Ns }.min(on_path_ns);
+        let goes_ns = if parts.of_all { self.on_cpu_at(&parts.sites) } else { parts.cpu_ns };
+        let left_ns = self.account_ns(State::on_cpu).saturating_sub(goes_ns);
         queued_ns.min(left_ns.saturating_sub(on_path_ns - queued_ns))
+    }
+
+    /// What of the path's time on a CPU goes at least with these parts of states.
+    pub(super) fn on_cpu_at(&self, sites: &[(Site, (f64, f64))]) -> Ns {
+        let of = |(site, part): &(Site, (f64, f64))| match site {
+            Site::State(state) if state.on_cpu() => {
+                (self.account_ns(|one| one == *state) as f64 * part.0) as Ns
+            }
+            _ => 0,
+        };
+        sites.iter().map(of).sum()
     }
 
     /// In a call all that is neither on a CPU nor a wait for something else.
@@ -198,6 +223,31 @@ mod tests {
         };
         assert_eq!(lo(100 * MS), 700 * MS, "as much as is computed, beside one other");
         assert_eq!(lo(900 * MS), 300 * MS, "all of it");
+    }
+
+    #[test]
+    fn what_hand_overs_have_of_the_queue_is_by_their_time_on_a_cpu() {
+        let states = [(State::User, 100 * MS), (State::Kernel, 200 * MS), (State::Runqueue, 700 * MS)];
+        let mut run = run(&states);
+        run.run_queue = queue(500 * MS);
+        let of = |state, ns| (Site::State(state), [ns; 3]);
+        let clocks = sites(&run, &[of(State::Kernel, 200 * MS), of(State::Runqueue, 700 * MS)]);
+        let profile = Profile::default();
+        let evidence = Evidence::of(Tier::Bpf, &run, &profile).with(&clocks);
+        let two_sevenths = (2.0 / 7.0, 2.0 / 7.0);
+        let parts = crate::judge::predict::Parts {
+            sites: vec![(Site::State(State::Kernel), ALL), (Site::State(State::Runqueue), two_sevenths)],
+            beside_ns: 0,
+            // Two threads, partly at the same time.
+            cpu_ns: 300 * MS,
+            account_ns: Interval { lo: 400 * MS, hi: 400 * MS },
+            of_all: true,
+            kind: Kind::Waiting,
+        };
+        let saving = evidence.saving(&Goes::Parts(parts), ALL, Known::Bounded);
+        let lo = saving.value().expect("there are clocks").ns.lo;
+        // 100 ms stay, and a third of the 500 behind others.
+        assert!(lo.abs_diff(733 * MS) <= MS, "{lo}");
     }
 
     /// Half a second on a CPU beside others on both of two CPUs, and as long in their queue.

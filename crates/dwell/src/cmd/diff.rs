@@ -6,11 +6,13 @@ use crate::cmd::results::{self, KeptResult};
 use crate::exit;
 use crate::keep::Keeper;
 use crate::out::{
-    LadderDiffResult, Outputs, Page, Render, RunDiffResult, SittingsResult, TimingsDiffResult, WakeDiffResult,
+    LabDiffResult, LadderDiffResult, Outputs, Page, Render, RunDiffResult, SittingsResult, TimingsDiffResult,
+    WakeDiffResult,
 };
 use anyhow::bail;
 use model::compare::commands::SCHEMA_COMPARE;
 use model::compare::timings::HYPERFINE;
+use model::lab::{LabRun, LabScore, SCHEMA_LAB, SCHEMA_SCORE};
 use model::ladder::SCHEMA_LADDER;
 use model::run::SCHEMA_RUN;
 use serde_json::Value;
@@ -40,11 +42,14 @@ pub(crate) fn diff(mut args: DiffArgs, keeper: &Keeper) -> anyhow::Result<u8> {
             SCHEMA_RUN => runs(args, a, b),
             SCHEMA_COMPARE => sittings(args, a, b, keeper),
             HYPERFINE => timings(args, (&of_a, a), (&of_b, b)),
+            SCHEMA_SCORE => scores(args, a, b),
+            SCHEMA_LAB => pair(args, a, b),
             other => {
                 bail!(
                     "this version of dwell cannot compare two results of {other:?}\n\
                      try: two files of dwell run --json ({SCHEMA_RUN}), of dwell ladder --json \
-                     ({SCHEMA_LADDER}), of dwell compare --json ({SCHEMA_COMPARE}), or of dwell wake --json"
+                     ({SCHEMA_LADDER}), of dwell compare --json ({SCHEMA_COMPARE}), of dwell lab --json \
+                     ({SCHEMA_LAB}, {SCHEMA_SCORE}), or of dwell wake --json"
                 )
             }
         },
@@ -91,6 +96,29 @@ fn timings(args: &DiffArgs, a: (&str, Value), b: (&str, Value)) -> anyhow::Resul
     let (a, b) = (results::timings(&args.a, a.0, a.1)?, results::timings(&args.b, b.0, b.1)?);
     let [of_a, of_b] = [&args.a, &args.b].map(|path| path.display().to_string());
     write(args, &TimingsDiffResult(analyse::compare::timings::compare((&of_a, &a), (&of_b, &b))))
+}
+
+fn scores(args: &DiffArgs, a: Value, b: Value) -> anyhow::Result<u8> {
+    let read = |path: &Path, value| results::valid::<LabScore>(path, serde_json::from_value(value));
+    let (a, b) = (read(&args.a, a)?, read(&args.b, b)?);
+    write(args, &LabDiffResult(analyse::compare::scores(&a, &b)))
+}
+
+fn pair(args: &DiffArgs, a: Value, b: Value) -> anyhow::Result<u8> {
+    let read = |path: &Path, value| results::valid::<LabRun>(path, serde_json::from_value(value));
+    let (a, b) = (read(&args.a, a)?, read(&args.b, b)?);
+    let Some(diff) = analyse::compare::one_pair(&a, &b) else {
+        let name = |of: &LabRun| report::clean(&of.pair.name, false);
+        bail!(
+            "{:?} is of the pair {} and {:?} of {}: they cannot be compared\ntry: two results of the same pair, or two \
+             scores (dwell lab --score --json FILE)",
+            args.a,
+            name(&a),
+            args.b,
+            name(&b)
+        );
+    };
+    write(args, &LabDiffResult(diff))
 }
 
 fn wakes(args: &DiffArgs, a: KeptResult, b: KeptResult) -> anyhow::Result<u8> {

@@ -11,6 +11,7 @@ use crate::look::LookArgs;
 use crate::out::{OutputPath, Outputs, Page, PageResult, Paths};
 use anyhow::bail;
 use model::compare::commands::SCHEMA_COMPARE;
+use model::compare::lab::SCHEMA_LAB_DIFF;
 use model::compare::ladder::SCHEMA_LADDER_DIFF;
 use model::compare::runs::SCHEMA_RUN_DIFF;
 use model::compare::sittings::SCHEMA_COMPARE_DIFF;
@@ -180,6 +181,7 @@ fn of_kind(schema: &str, kept: &[(&Path, &Value)]) -> anyhow::Result<String> {
         SCHEMA_COMPARE_DIFF => html::sittings(&all(kept, json)?),
         SCHEMA_LADDER_DIFF => html::ladder_diffs(&all(kept, json)?),
         SCHEMA_WAKE_DIFF => html::wake_diffs(&all(kept, json)?),
+        SCHEMA_LAB_DIFF => html::lab_diffs(&all(kept, json)?),
         SCHEMA_TIMINGS_DIFF => html::timings_diffs(&all(kept, json)?),
         _ => {
             let [(path, value)] = kept else {

@@ -8,6 +8,7 @@ use crate::out::{self, OutputPath};
 use crate::output::{self, Target};
 use anyhow::bail;
 use model::compare::commands::SCHEMA_COMPARE;
+use model::compare::lab::SCHEMA_LAB_DIFF;
 use model::compare::ladder::SCHEMA_LADDER_DIFF;
 use model::compare::runs::SCHEMA_RUN_DIFF;
 use model::compare::sittings::SCHEMA_COMPARE_DIFF;
@@ -124,6 +125,7 @@ pub(super) fn page(
         SCHEMA_WAKE_DIFF => {
             report::compare::wakes(&results::valid(path, serde_json::from_value(value))?, look)
         }
+        SCHEMA_LAB_DIFF => report::compare::labs(&results::valid(path, serde_json::from_value(value))?, look),
         SCHEMA_TIMINGS_DIFF => {
             report::compare::timings::two(&results::valid(path, serde_json::from_value(value))?, look)
         }

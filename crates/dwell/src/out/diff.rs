@@ -2,6 +2,7 @@
 
 use super::render::{Form, Render};
 use model::Ladder;
+use model::compare::lab::LabComparison;
 use model::compare::ladder::LadderComparison;
 use model::compare::runs::RunComparison;
 use model::compare::sittings::Sittings;
@@ -109,6 +110,24 @@ impl Render for TimingsDiffResult {
     }
 }
 
+/// Two scores of the lab, or one pair held twice. They have no image.
+#[derive(Debug)]
+pub(crate) struct LabDiffResult(pub(crate) LabComparison);
+
+impl Render for LabDiffResult {
+    fn page(&self, look: Look) -> String {
+        report::compare::labs(&self.0, look)
+    }
+
+    fn forms() -> &'static [Form<Self>] {
+        const FORMS: &[Form<LabDiffResult>] = &[
+            Form::json(|result| report::json(&result.0).into_bytes()),
+            Form::html(|result| html::lab_diffs(slice::from_ref(&result.0)).into_bytes()),
+        ];
+        FORMS
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,7 +139,12 @@ mod tests {
         }
         let options = names::<LadderDiffResult>();
         assert_eq!(options, names::<WakeDiffResult>(), "dwell diff has one set of options for all");
-        for fewer in [names::<RunDiffResult>(), names::<SittingsResult>(), names::<TimingsDiffResult>()] {
+        for fewer in [
+            names::<RunDiffResult>(),
+            names::<SittingsResult>(),
+            names::<TimingsDiffResult>(),
+            names::<LabDiffResult>(),
+        ] {
             assert!(fewer.iter().all(|name| options.contains(name)), "{fewer:?}");
         }
     }

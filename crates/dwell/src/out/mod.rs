@@ -23,7 +23,9 @@ mod what_if;
 
 pub(crate) use args::FormArgs;
 pub(crate) use compare::CompareResult;
-pub(crate) use diff::{LadderDiffResult, RunDiffResult, SittingsResult, TimingsDiffResult, WakeDiffResult};
+pub(crate) use diff::{
+    LabDiffResult, LadderDiffResult, RunDiffResult, SittingsResult, TimingsDiffResult, WakeDiffResult,
+};
 pub(crate) use doctor::DoctorResult;
 pub(crate) use export::ExportResult;
 pub(crate) use lab::LabResult;

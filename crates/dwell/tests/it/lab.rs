@@ -108,6 +108,22 @@ fn a_score_is_ended_and_resumed() {
     let page = String::from_utf8_lossy(&done.stdout);
     assert!(page.contains("Of 2 sittings the cause is the first finding in"), "{page}");
     assert_eq!(shown(place.path(), "again.json"), page);
+    let diff = |arguments: &[&str]| {
+        let mut command = Command::new(DWELL);
+        command.arg("diff").args(arguments).current_dir(place.path()).output().expect("dwell starts")
+    };
+    let compared = diff(&["whole.json", "again.json", "-v", "--json", "diff.json"]);
+    assert!(compared.status.success(), "{}", stderr(&compared));
+    let page = String::from_utf8_lossy(&compared.stdout);
+    assert!(page.contains("2 pairs that both held") && page.contains("mean width of what"), "{page}");
+    let compared = json(place.path(), "diff.json");
+    assert_eq!(errors(&schema("dwell.lab-diff.1.json"), &compared), Vec::<String>::new());
+    assert_eq!(compared["total"]["a"]["total"], whole["total"], "all pairs are in both");
+    for empty in ["differences", "uncompared"] {
+        assert!(compared[empty].as_array().is_some_and(Vec::is_empty), "{}", compared[empty]);
+    }
+    let refused = diff(&["whole.json", "diff.json"]);
+    assert!(stderr(&refused).contains("they cannot be compared\ntry: "), "{}", stderr(&refused));
 }
 
 #[test]

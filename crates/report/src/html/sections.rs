@@ -4,10 +4,11 @@
 use super::{blocks, escape, svg};
 use crate::Look;
 use crate::clean::clean;
-use crate::compare::{ladder, runs, sittings, timings, wake};
+use crate::compare::{lab, ladder, runs, sittings, timings, wake};
 use crate::lab::{Lesson, pair_parts};
 use crate::paint::{Ink, Line};
 use crate::{doctor, load};
+use model::compare::lab::LabComparison;
 use model::compare::ladder::LadderComparison;
 use model::compare::runs::RunComparison;
 use model::compare::sittings::Sittings;
@@ -69,6 +70,11 @@ pub(super) fn of_wakes(diff: &WakeComparison, number: usize) -> String {
         }
     };
     article(Some("Two measurements of wake-up latency"), &wake::parts(diff, LOOK), &drawn, number)
+}
+
+/// Two scores of the lab, or a pair that was held twice.
+pub(super) fn of_labs(diff: &LabComparison, number: usize) -> String {
+    article(Some("Two results of the lab"), &lab::parts(diff, LOOK), "", number)
 }
 
 /// Commands that another tool timed.

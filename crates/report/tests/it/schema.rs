@@ -165,3 +165,45 @@ fn zero_absent_and_unseen_are_told_apart() {
     assert_eq!(value["host"]["memory_bytes"]["unseen"], "cannot read /proc/meminfo");
     assert_eq!(errors(&validator(&schema("run")), &value), [""; 0]);
 }
+
+#[test]
+fn a_comparison_of_scores_is_valid_and_every_field_is_described() {
+    let total = literal!({
+        "sittings": 1, "cause_first": 1, "first_again": 0, "measured": 1, "held": 1, "healthy": 0,
+        "healthy_right": 0, "score": 0.5, "rule_score": 1.0, "counted": 0, "counted_narrow": 0,
+    });
+    let figures = literal!({
+        "total": total, "beside": 0, "predicted": {"lo": 0.1, "hi": 0.2}, "width": 0.1, "saved": null,
+        "instead": ["nothing"],
+    });
+    let origin = literal!({"host": "board", "dwell": "0.1.0", "started_at": "2026-01-02T03:04:05Z"});
+    let both = literal!({"a": figures, "b": figures});
+    let good = literal!({
+        "schema": "dwell.lab-diff/1", "a": origin, "b": origin, "total": both,
+        "differences": [{"what": "seed", "a": "7", "b": "8"}],
+        "scores": {"pairs": 9, "by": {"estimate": -0.1, "lo": -0.2, "hi": -0.0625}, "change": "better"},
+        "rows": [{
+            "name": "copy", "cause": "small-io", "a": figures, "b": figures,
+            "changes": [{"what": "found-first", "better": false}],
+        }],
+        "uncompared": [{"name": "quota", "only": "a", "why": "it takes root"}],
+    });
+    let diff: model::compare::lab::LabComparison = serde_json::from_value(good.clone()).expect("it is one");
+    let written: Value = serde_json::from_str(&json(&diff)).expect("what is written can be read");
+    assert_eq!(written, good);
+    let mut closed = schema("lab-diff");
+    close(&mut closed);
+    let validator = validator(&closed);
+    assert_eq!(errors(&validator, &good), [""; 0]);
+    for (at, broken) in [
+        ("/schema", literal!("dwell.lab-diff/2")),
+        ("/scores/change", literal!("nicer")),
+        ("/rows/0/changes/0/what", literal!("luck")),
+        ("/uncompared/0/only", literal!("c")),
+        ("/total/a/width", literal!("10 %")),
+    ] {
+        let mut value = good.clone();
+        *value.pointer_mut(at).expect(at) = broken;
+        assert!(!validator.is_valid(&value), "{at}");
+    }
+}

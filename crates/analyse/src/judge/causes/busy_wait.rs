@@ -31,8 +31,9 @@ pub(super) static CAUSE: Cause = Cause {
                  of 0, `waitpid` without `WNOHANG`, a blocking read or `epoll_wait`. Where the wait is always shorter than a \
                  wake-up, spin for a few microseconds and then sleep.",
         part: "Bounded: of the wall clock what threads that do something else waited for a CPU, between the one that waited \
-               least, as far as the program itself had it, and the one that waited most. Where they hardly waited it saves \
-               CPU time only.",
+               least, as far as the program itself had it, and the one that waited most. Which of them share a CPU is chance: where \
+               there are more of them than CPUs, also what they wait on an even share, and where as many are on one CPU as must \
+               be on the fullest. Where they hardly waited it saves CPU time only.",
         assumes: "What it looks for is done by the threads that it keeps from a CPU. A wake-up takes no longer than the thread \
                   that looks takes to see it.",
     },
@@ -143,7 +144,30 @@ fn kept_from_cpus(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Interval {
     let computes = others.filter(|thread| of(thread, State::on_cpu) >= evidence.wall_ns / COMPUTES_PART);
     let waits: Vec<Ns> = computes.map(|thread| of(thread, |state| state == State::Runqueue)).collect();
     let least_ns = waits.iter().min().copied().unwrap_or(0);
-    Interval { lo: (least_ns as f64 * behind_own) as Ns, hi: waits.iter().max().copied().unwrap_or(0) }
+    let seen =
+        Interval { lo: (least_ns as f64 * behind_own) as Ns, hi: waits.iter().max().copied().unwrap_or(0) };
+    let looking = evidence.threads.iter().filter(|thread| spins.threads.contains(&thread.tid));
+    let looks_ns: Ns = looking.map(|thread| of(thread, wants_cpu)).sum();
+    balanced(evidence, waits.len(), spins.threads.len(), looks_ns, seen)
+}
+
+/// On a CPU, or ready to be.
+fn wants_cpu(state: State) -> bool {
+    state.on_cpu() || state == State::Runqueue
+}
+
+/// The same in parts of a run whose threads are balanced otherwise: so many compute, beside so many
+/// that look for as long as this together. Who shares a CPU with how many is chance: between an
+/// even share, and as many on one CPU as there are at least on the fullest.
+fn balanced(evidence: &Evidence<'_>, compute: usize, look: usize, looks_ns: Ns, seen: Interval) -> Interval {
+    let each = (compute + look) as f64 / evidence.cpus_allowed().max(1.0);
+    if each <= 1.0 || seen.hi == 0 {
+        return seen;
+    }
+    // They look for a part of the time only.
+    let present_ns = (looks_ns as f64 / look as f64).min(evidence.whole_ns as f64);
+    let saved = |on_one: f64| ((1.0 - 1.0 / on_one) * present_ns) as Ns;
+    Interval { lo: seen.lo.min(saved(each)), hi: seen.hi.max(saved(each.ceil())) }
 }
 
 fn change(call: &CallRow) -> Sentence {
@@ -224,6 +248,19 @@ mod tests {
         let run = looks(call("sched_yield", 100_000, 700 * MS), 400 * MS);
         let diagnosis = judge(&run, &told("__x64_sys_sched_yield", 500));
         assert_eq!(saved(&diagnosis), Some((SavedTime::Wall, 400 * MS, 400 * MS)));
+    }
+
+    #[test]
+    fn which_threads_share_a_cpu_is_chance() {
+        let mut run = looks(call("sched_yield", 100_000, 700 * MS), 400 * MS);
+        run.host.cpus = 1;
+        run.threads[0].states = vec![(State::Kernel, 400 * MS), (State::Runqueue, 600 * MS)];
+        let told = told("__x64_sys_sched_yield", 500);
+        let half = (SavedTime::Wall, 400 * MS, 500 * MS);
+        assert_eq!(saved(&judge(&run, &told)), Some(half), "two on one CPU wait for a half of the time");
+        run.threads[0].states = vec![(State::Kernel, 400 * MS), (State::Sleep, 600 * MS)];
+        let seen = (SavedTime::Wall, 200 * MS, 400 * MS);
+        assert_eq!(saved(&judge(&run, &told)), Some(seen), "it looks for 400 of the 1,000 ms");
     }
 
     #[test]

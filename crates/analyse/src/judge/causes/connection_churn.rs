@@ -30,7 +30,8 @@ pub(super) static CAUSE: Cause = Cause {
         part: "Counted: what was waited for on a connection before anything was sent, and the CPU time of the calls that \
                open and close it, goes for all but as many as were open at once. What the peer does for a new connection is \
                in its first turn: at the high end up to 2 ms of it go (twice what it takes to start a process), and all of \
-               it where TLS or a login is usual behind the port; at the low end what of that the first turns last longer \
+               it where TLS or a login is usual behind the port, or where the peer is on this host, whose CPUs others keep busy: \
+               it may wait for one; at the low end what of that the first turns last longer \
                than the later ones on average, where most connections have later ones. At the high end the round trips go, too, \
                in which the window grows until it holds what a connection carries, from 14,480 bytes, doubled with \
                each (RFC 6928, RFC 5681).",
@@ -175,13 +176,22 @@ fn waits(
     let goes = peers::goes(evidence, of)?;
     let again = again as f64 / of.times.max(1) as f64;
     let greeted = of.service.as_deref().is_some_and(|service| GREETED.contains(&service));
-    let most_ns = if greeted { Ns::MAX } else { SETUP_NS * of.times };
-    let handshake_ns = opening.first_turn_ns.min(most_ns);
+    let setup_ns = if greeted { Ns::MAX } else { SETUP_NS * of.times };
     let part = |ns: Ns| peers::part(evidence, of, ns) * again;
-    let least_ns = beyond_later_ns(of, opening).min(handshake_ns);
+    let least_ns = beyond_later_ns(of, opening).min(opening.first_turn_ns).min(setup_ns);
+    let most_ns = if waits_for_cpu(evidence, of) { Ns::MAX } else { setup_ns };
+    let handshake_ns = opening.first_turn_ns.min(most_ns);
     let most_ns = opening.waited_ns + handshake_ns + slow_start_ns(of);
     let part = (part(opening.waited_ns + least_ns), part(most_ns));
     (part.1 > 0.0).then(|| (peers::share(&goes, part), evidence.saving(&goes, part, Known::Counted)))
+}
+
+/// Whether what the peer does for a new connection may wait for a CPU: it is on this host, and
+/// others keep the CPUs of it busy.
+fn waits_for_cpu(evidence: &Evidence<'_>, of: &ConnectionRow) -> bool {
+    let address = |end: &str| end.rsplit_once(':').map_or(end, |(address, _)| address).to_owned();
+    let here = address(&of.remote) == of.local || address(&of.remote) == address(&of.local);
+    here && evidence.others_wanted() >= f64::from(evidence.cpus.max(1))
 }
 
 /// The round trips in which the windows of all connections grow, until they hold what one carries
@@ -283,6 +293,21 @@ mod tests {
         };
         assert!(said("https").contains("Ns(600000)"), "{}", said("https"));
         assert!(!said("http").contains("handshake takes"), "{}", said("http"));
+    }
+
+    #[test]
+    fn a_peer_on_this_host_may_wait_for_a_cpu_that_others_keep_busy() {
+        let ends = |local: &str, busy| {
+            let mut run = of(100);
+            run.coverage.host_busy = Seen::Value(busy);
+            if let Seen::Value(rows) = &mut run.connections {
+                (rows[0].service, rows[0].local) = (Some("http".into()), local.to_owned());
+            }
+            saves(found(&judge(&run, 10_000 * MS), "connection-churn").unwrap())
+        };
+        assert_eq!(ends("192.0.2.1", 1.0), (990 * MS, 2970 * MS), "all of the first turns");
+        assert_eq!(ends("192.0.2.1", 0.5), (990 * MS, 1188 * MS), "2 ms of each");
+        assert_eq!(ends("192.0.2.9", 1.0), (990 * MS, 1188 * MS), "another host");
     }
 
     #[test]

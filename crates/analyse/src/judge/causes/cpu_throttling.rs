@@ -90,13 +90,24 @@ fn finding(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, share_ns: Interval
 /// The same in parts of a run that stands still in a period more, or in one less, at its beginning
 /// and at its end: both are chance of this run, and of the one that it is held against.
 fn a_period_at_either_end(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, ns: Interval) -> Interval {
-    let still_ns = 2 * quota.map_or(0, |quota| quota.period_ns.saturating_sub(quota.quota_ns));
+    let still_ns = 2 * standstill_ns(evidence, quota);
     let whole = evidence.whole_ns as f64;
     let part = |saved_ns: Ns, whole_ns: f64| (saved_ns as f64 * whole / whole_ns.max(1.0)) as Ns;
     Interval {
         lo: part(ns.lo.saturating_sub(still_ns), whole - still_ns.min(ns.lo) as f64),
         hi: part(ns.hi + still_ns, whole + still_ns as f64),
     }
+}
+
+/// How long it stands still in a period: by the quota, or where the group was not seen, as one that
+/// a child enters, by those that were seen.
+fn standstill_ns(evidence: &Evidence<'_>, quota: Option<&CpuQuota>) -> Ns {
+    if let Some(quota) = quota {
+        return quota.period_ns.saturating_sub(quota.quota_ns);
+    }
+    let still = evidence.path.iter().filter(|step| step.state == State::Throttled);
+    let (ns, times) = still.fold((0, 0), |sum, step| (sum.0 + step.ns, sum.1 + step.count));
+    ns.checked_div(times).unwrap_or(0)
 }
 
 /// `4.00 ms of each 20.0 ms`.
@@ -107,6 +118,7 @@ fn of_period(quota: &CpuQuota) -> Sentence {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::file_samples::step;
     use crate::judge::samples::{found, judged, run, saves, sites};
     use crate::judge::{Evidence, diagnose};
     use model::limits::Limits;
@@ -143,6 +155,18 @@ mod tests {
         let finding = found(&diagnosis, "cpu-throttling").expect("it is there");
         // Of a run of 840 ms 640, and 960 of one of 1160: it stands still for 80 ms of a period.
         assert_eq!(saves(finding), (761_904_761, 827_586_206));
+    }
+
+    #[test]
+    fn of_a_group_that_was_not_seen_a_standstill_is_as_long_as_those_that_were() {
+        let mut run = limited(&[(State::User, 200 * MS), (State::Throttled, 800 * MS)], 800 * MS);
+        run.limits = Seen::Absent;
+        let ten = model::Step { count: 10, ..step(State::Throttled, model::Reason::None, 800 * MS) };
+        run.path = vec![ten];
+        let clocks = sites(&run, &[(Site::State(State::Throttled), [800 * MS; 3])]);
+        let finding = judged(&run, &clocks);
+        let finding = found(&finding, "cpu-throttling").expect("it is there");
+        assert_eq!(saves(finding), (761_904_761, 827_586_206), "80 ms each");
     }
 
     #[test]

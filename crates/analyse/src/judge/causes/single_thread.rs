@@ -29,8 +29,10 @@ pub(super) static CAUSE: Cause = Cause {
                            it was told: then nothing is certain to go, and the finding says whom to ask.",
         change: "Run as many at a time as there are CPUs: `xargs -P`, `make -j`, `parallel`, a pool of processes.",
         part: "Bounded, after R. Graham (1969): N lives of T together, the longest of them m, take on k CPUs at least the \
-               larger of T/k and m, and at most T/k + (1 - 1/k)m, in whatever order they are begun. For the low end a CPU \
-               that other programs keep busy is half of one; and no more is certain than what the program would save if all \
+               larger of T/k and m, and at most T/k + (1 - 1/k)m, in whatever order they are begun. For the low end they share \
+               the CPUs with what other programs have: n threads of others leave k of them the part k/(n + k) of all CPUs, and a \
+               process alone may have one to itself, as where two others are on the other CPU of two; then nothing is certain. \
+               No more is certain than what the program would save if all \
                code were free, by the dependencies that were seen (S). Where it sleeps and looks whether a process has \
                ended, that is next to nothing: it is the sleeps that it waits for. Where their output is read through pipes by one process, that lived on \
                from one of them to the next, nothing is certain: assumed, from 0 on.",
@@ -98,10 +100,8 @@ fn is_list(group: &Group, wall_ns: Ns) -> bool {
 fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Finding {
     let (total_ns, processes) = (group.life_ns, group.processes());
     let (longest_ns, row) = group.longest;
-    let others = evidence.coverage.host_busy.value().map_or(0.0, |share| share * f64::from(evidence.cpus));
-    let least_ns = saved(total_ns, longest_ns, (cpus - others / 2.0).clamp(1.0, processes as f64), true);
     let goes = Interval {
-        lo: least_ns.min(held_up_ns(evidence).unwrap_or(Ns::MAX)),
+        lo: least_ns(evidence, group, cpus).min(held_up_ns(evidence).unwrap_or(Ns::MAX)),
         hi: saved(total_ns, longest_ns, cpus.min(processes as f64), false),
     };
     let share_ns = Interval { lo: total_ns.min(evidence.wall_ns), hi: total_ns.min(evidence.wall_ns) };
@@ -183,6 +183,25 @@ fn held_up_ns(evidence: &Evidence<'_>) -> Option<Ns> {
     evidence.saved_without_ns(&[&ON_CPU[..], &[State::Runqueue, State::Throttled]].concat())
 }
 
+/// What is saved at least. Beside other programs one process has a CPU to itself where the balance
+/// leaves them the others, and then does not wait for them at all; several share all CPUs with
+/// them.
+fn least_ns(evidence: &Evidence<'_>, group: &Group, cpus: f64) -> Ns {
+    let (total_ns, at_a_time) = (group.life_ns, cpus.min(group.processes() as f64));
+    let behind_ns = evidence.behind_others_ns().unwrap_or(0).min(total_ns);
+    let computes_ns = total_ns - behind_ns;
+    let alone_ns = (computes_ns as f64 * (1.0 + evidence.shortest_queue().unwrap_or(0.0))) as Ns;
+    let alone_ns = alone_ns.min(total_ns);
+    let others = evidence.others_wanted() * cpus / f64::from(evidence.cpus.max(1));
+    let gets = at_a_time * (cpus / (others + at_a_time)).min(1.0);
+    let longest_ns = group.longest.0 as f64 * computes_ns as f64 / total_ns.max(1) as f64;
+    let takes_ns = computes_ns - saved(computes_ns, longest_ns as Ns, gets.max(1.0), true);
+    // In parts of a run in which one alone waits no longer than that.
+    let run_ns = evidence.wall_ns.saturating_sub(total_ns - alone_ns).max(1);
+    let part = alone_ns.saturating_sub(takes_ns) as f64 / run_ns as f64;
+    (part * evidence.wall_ns as f64) as Ns
+}
+
 /// What of their lives is saved on so many CPUs: by the worst order, or the best.
 fn saved(total_ns: Ns, longest_ns: Ns, cpus: f64, worst: bool) -> Ns {
     let (total, longest) = (total_ns as f64, longest_ns as f64);
@@ -225,6 +244,46 @@ mod tests {
         let finding = found(&diagnosis, "single-thread").expect("it is there");
         // At most 200 + 75 ms on four CPUs, at least 200.
         assert_eq!(saves(finding), (525 * MS, 600 * MS));
+    }
+
+    #[test]
+    fn beside_others_on_each_cpu_nothing_is_certain() {
+        let beside = |busy: f64, behind_ns: Ns, cpus: u32| {
+            let mut run = list(8, 100 * MS);
+            run.host.cpus = cpus;
+            run.coverage.host_busy = Seen::Value(busy);
+            for worker in run.threads.iter_mut().skip(1) {
+                worker.states =
+                    vec![(State::User, 100 * MS - behind_ns / 8), (State::Runqueue, behind_ns / 8)];
+            }
+            run.account = vec![
+                model::run::measured(State::User, 820 * MS - behind_ns),
+                model::run::measured(State::Runqueue, behind_ns),
+            ];
+            run.run_queue = Seen::Value(model::RunQueue {
+                behind_own_ns: 0,
+                behind_others_ns: behind_ns,
+                idle_cpu_ns: 0,
+                unseen_ns: 0,
+                others: Vec::new(),
+                cpus_used: 1.0,
+                cpus_wanted: 1.0,
+                of_all: Seen::Absent,
+            });
+            saves(found(&judged(&run, &Seen::Absent), "single-thread").expect("it is there")).0
+        };
+        // Two loops, both on the other CPU, or one of them on this one: two at a time have a half
+        // of the two CPUs, as much as one that is alone on its own.
+        assert_eq!((beside(0.53, 0, 2), beside(0.7, 300 * MS, 2)), (0, 0));
+        // Of one loop two at a time have two thirds of the CPUs: 1.33 of them.
+        let one = beside(0.5, 0, 2);
+        assert!((150 * MS..180 * MS).contains(&one), "{one}");
+        // On four CPUs four at a time have a half of them, beside four loops.
+        let four = beside(0.8, 0, 4);
+        assert!((330 * MS..380 * MS).contains(&four), "{four}");
+        // Where a CPU was idle all the time others want no more than they had.
+        let idle = beside(0.02, 0, 2);
+        assert!((300 * MS..350 * MS).contains(&idle), "{idle}");
     }
 
     #[test]

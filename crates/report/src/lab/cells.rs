@@ -1,0 +1,110 @@
+//! What a row of a score says of a pair, and what all come to: for the page and for Markdown.
+
+use crate::Look;
+use model::compare::commands::EstimateInterval;
+use model::lab::{LabScore, Observed, ScoreRow, Sitting};
+
+pub(super) fn first(observed: &Observed) -> &str {
+    observed.findings.first().map_or("nothing", |row| row.cause.as_str())
+}
+
+/// The first finding; where that is what others take and counts as right, the one of the program's
+/// own after it.
+pub(super) fn own_first(sitting: &Sitting, cause: Option<&str>) -> String {
+    let first = first(&sitting.slow);
+    match cause {
+        Some(cause) if sitting.outcome.cause_first && first != cause => format!("{first}, then {cause}"),
+        _ => first.to_owned(),
+    }
+}
+
+/// Whether something is saved, as far as the comparison tells.
+pub(super) fn is_shown(saved: EstimateInterval) -> bool {
+    saved.lo > 0.0
+}
+
+/// In per cent, without a sign of zero.
+pub(super) fn in_hundreds(part: f64) -> f64 {
+    (part * 100.0).round() + 0.0
+}
+
+/// The mean saving of the sittings in per cent; `none shown` where no sitting shows any.
+pub(super) fn mean_saved(sittings: &[Sitting]) -> String {
+    let all = || sittings.iter().filter_map(|sitting| sitting.saved.first().copied().flatten());
+    let held = all().count();
+    match held {
+        0 => "-".to_owned(),
+        _ if !all().any(is_shown) => "none shown".to_owned(),
+        _ => format!("{:.0}", in_hundreds(all().map(|saved| saved.estimate).sum::<f64>() / held as f64)),
+    }
+}
+
+/// The cells of a pair's row: means over its sittings.
+pub(super) fn cells(row: &ScoreRow, look: Look) -> Vec<String> {
+    let sittings = &row.sittings;
+    let of = |held: &dyn Fn(&Sitting) -> bool| {
+        format!("{} of {}", sittings.iter().filter(|sitting| held(sitting)).count(), sittings.len())
+    };
+    let mean = |of: &dyn Fn(&Sitting) -> Option<f64>| {
+        let all: Vec<f64> = sittings.iter().filter_map(of).collect();
+        (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
+    };
+    let percent = |part: Option<f64>| part.map_or("-".to_owned(), |part| format!("{:.0}", part * 100.0));
+    let figure = |figure: Option<f64>| figure.map_or("-".to_owned(), |figure| format!("{figure:.2}"));
+    let mut others: Vec<&str> = sittings
+        .iter()
+        .filter(|sitting| !sitting.outcome.cause_first)
+        .map(|sitting| first(&sitting.slow))
+        .collect();
+    others.sort_unstable();
+    others.dedup();
+    let mut found = of(&|sitting| sitting.outcome.cause_first);
+    if !others.is_empty() {
+        found += &format!("; {}", others.join(", "));
+    }
+    let lo = mean(&|sitting| sitting.outcome.predicted.map(|ends| ends.lo));
+    let hi = mean(&|sitting| sitting.outcome.predicted.map(|ends| ends.hi));
+    let healthy = row.pair.cause.is_none();
+    let only = |text: String| if healthy { "-".to_owned() } else { text };
+    vec![
+        row.pair.name.clone(),
+        row.pair.cause.clone().unwrap_or_else(|| "none".to_owned()),
+        found,
+        match (lo, hi) {
+            (Some(_), Some(_)) => format!("{}{}{}", percent(lo), look.dash(), percent(hi)),
+            _ => "-".to_owned(),
+        },
+        mean_saved(sittings),
+        only(of(&|sitting| sitting.outcome.held == Some(true))),
+        figure(mean(&|sitting| sitting.outcome.score)),
+        figure(mean(&|sitting| sitting.outcome.rule_score)),
+    ]
+}
+
+/// All sittings together, in sentences.
+pub(super) fn totals(score: &LabScore) -> Vec<String> {
+    let total = &score.total;
+    let mut lines = vec![format!(
+        "Of {} sittings the cause is the first finding in {}, and first again after the change in {}; of {} predicted \
+         savings that were measured {} held.",
+        total.sittings, total.cause_first, total.first_again, total.measured, total.held
+    )];
+    if let (Some(own), Some(rule)) = (total.score, total.rule_score) {
+        lines.push(format!(
+            "Mean interval score {own:.2}, of the rule (a third of the share to all of it) {rule:.2}; smaller is better."
+        ));
+    }
+    if total.counted > 0 {
+        lines.push(format!(
+            "Of {} counted savings {} have a high end of at most 1.5 times the low end.",
+            total.counted, total.counted_narrow
+        ));
+    }
+    if total.healthy > 0 {
+        lines.push(format!(
+            "Of {} sittings of healthy programs nothing was claimed in {}.",
+            total.healthy, total.healthy_right
+        ));
+    }
+    lines
+}
