@@ -65,10 +65,11 @@ fn set_up(stage: &OsString) -> ExitCode {
     let mut signals = Signals::take_over().unwrap();
     let at_once = EndAtOnce::begin(remove_left).unwrap();
     let at_once = (stage == "within").then_some(at_once);
-    println!("there");
+    let mut out = std::io::stdout();
+    writeln!(out, "there").unwrap();
     let _ = std::io::stdin().read_to_end(&mut Vec::new());
     drop(at_once);
-    println!("{:?}", signals.take().unwrap().map(|signal| signal.number));
+    writeln!(out, "{:?}", signals.take().unwrap().map(|signal| signal.number)).unwrap();
     ExitCode::SUCCESS
 }
 
