@@ -46,6 +46,7 @@ const MORE: &[(&str, &[&str])] = &[
     ("what_if", &["crates/golden/recordings"]),
     ("imported", &["crates/analyse/tests/data/wake"]),
     ("results", &["crates/report/tests/samples/wakes", "crates/report/tests/samples/ladders"]),
+    ("store", &["crates/store/tests/data"]),
 ];
 
 /// What a target did in a run.

@@ -47,6 +47,7 @@ fn of_thread(thread: &ThreadMeasured, mode: WakeMode) -> Wakes {
     let mut wakes = figures(thread.histogram.clone(), thread.min_ns, thread.max_ns, thread.sum_ns);
     wakes.cpu = Some(thread.cpu);
     wakes.missed = Seen::Value(thread.missed);
+    wakes.elsewhere = Some(thread.elsewhere).filter(|wakes| *wakes > 0);
     wakes.timeline = thread.blocks.clone();
     if wakes.cycles > 0 {
         wakes.max_at_ns = Seen::Value(thread.max_at_ns);
@@ -66,6 +67,7 @@ fn together(threads: &[ThreadMeasured], mode: WakeMode) -> Wakes {
         threads.iter().map(|thread| thread.sum_ns).sum(),
     );
     wakes.missed = Seen::Value(threads.iter().map(|thread| thread.missed).sum());
+    wakes.elsewhere = Some(threads.iter().map(|thread| thread.elsewhere).sum()).filter(|wakes| *wakes > 0);
     wakes.timeline = timeline(threads.iter().map(|thread| &thread.blocks[..]));
     if let Some(worst) = worst {
         wakes.max_at_ns = Seen::Value(worst.max_at_ns);
@@ -128,6 +130,7 @@ pub(crate) fn figures(histogram: Vec<Bin>, min_ns: Ns, max_ns: Ns, sum_ns: Ns) -
         cpu: None,
         cycles,
         missed: Seen::unseen("not counted"),
+        elsewhere: None,
         min_ns: exact(min_ns),
         avg_ns: exact(sum_ns / cycles.max(1)),
         p50_ns: at(2),

@@ -5,7 +5,11 @@ use anyhow::{Context, bail};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use sys::ours;
+
+/// Files that were created and are not written yet.
+static UNWRITTEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// A file that is open for writing and still unchanged. A file that had to be created is removed
 /// again unless it is written.
@@ -21,6 +25,9 @@ impl Target {
     pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
         is_no_store(path)?;
         let (file, created) = ours::open(path).with_context(|| format!("cannot write {path:?}"))?;
+        if created {
+            UNWRITTEN.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
+        }
         Ok(Self { path: path.to_owned(), file: Some(file), created })
     }
 
@@ -31,6 +38,7 @@ impl Target {
     /// The file, truncated.
     pub(crate) fn take(mut self) -> anyhow::Result<File> {
         let file = self.file.take().context("the file was taken already")?;
+        self.is_no_more_unwritten();
         // A pipe or a device has no length.
         if file.metadata().is_ok_and(|metadata| metadata.is_file()) {
             file.set_len(0).with_context(|| format!("cannot write {:?}", self.path))?;
@@ -68,9 +76,31 @@ impl Target {
     }
 }
 
+impl Target {
+    fn is_no_more_unwritten(&self) {
+        if self.created {
+            let mut unwritten = UNWRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(at) = unwritten.iter().position(|path| *path == self.path) {
+                unwritten.swap_remove(at);
+            }
+        }
+    }
+}
+
+/// Removes the files that were created and are not written, for a process that ends at once.
+pub(crate) fn remove_unwritten() {
+    // Whoever holds it opens or writes one at this moment: there is no waiting for that.
+    if let Ok(mut unwritten) = UNWRITTEN.try_lock() {
+        for path in unwritten.drain(..) {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
 impl Drop for Target {
     fn drop(&mut self) {
         if self.created && self.file.is_some() {
+            self.is_no_more_unwritten();
             let _ = fs::remove_file(&self.path);
         }
     }

@@ -3,7 +3,7 @@
 //! Shared by the verbs that record. Outputs of the result are left to [`out`](crate::out).
 
 use crate::cli::WatchArgs;
-use crate::output::Target;
+use crate::output::{self, Target};
 use analyse::Analyser;
 use analyse::extrapolate::{Job, with_job};
 use anyhow::Context;
@@ -12,11 +12,14 @@ use observe::Sink;
 use std::fs::File;
 use std::path::PathBuf;
 use store::Writer;
+use sys::at_once::EndAtOnce;
 
 /// The analysis and the file of a recording in progress.
 pub(crate) struct Trial {
     analyser: Option<Analyser>,
     kept: RecordingFile,
+    /// While instruments are set up.
+    setting_up: Option<EndAtOnce>,
 }
 
 /// The analysis of a trial.
@@ -31,13 +34,14 @@ impl Trial {
     /// Opens the file of the recording, if any.
     pub(crate) fn prepare(args: &WatchArgs) -> anyhow::Result<Self> {
         let target = args.keep.as_deref().map(Target::open).transpose()?;
-        Ok(Self { analyser: None, kept: RecordingFile::new(target, args.keep_limit) })
+        let kept = RecordingFile::new(target, args.keep_limit);
+        Ok(Self { analyser: None, kept, setting_up: None })
     }
 
     /// Completes the recording and its analysis; `job` is the work of this run, and that of the
     /// whole job.
     pub(crate) fn analyse(self, trailer: &Trailer, job: Option<&Job>) -> anyhow::Result<Analysed> {
-        let Self { analyser, mut kept } = self;
+        let Self { analyser, mut kept, .. } = self;
         let header = kept.header.clone().context("the recording has no header")?;
         let analyser = analyser.context("the recording has no header")?;
         let mut errors = Vec::new();
@@ -56,7 +60,13 @@ impl Trial {
 }
 
 impl Sink for Trial {
+    fn sets_up(&mut self) {
+        // Without it signals are looked for when all is set up.
+        self.setting_up = EndAtOnce::begin(output::remove_unwritten).ok();
+    }
+
     fn header(&mut self, header: &Header) {
+        self.setting_up = None;
         self.analyser = Some(Analyser::new(header));
         self.kept.header = Some(header.clone());
     }

@@ -20,6 +20,8 @@ pub const READY: &str = "ready\n";
 const START: Duration = Duration::from_secs(120);
 /// The time limit for a load to end and write its result.
 const END: Duration = Duration::from_secs(30);
+/// The same where somebody waits for the end of everything.
+const END_SOON: Duration = Duration::from_millis(300);
 /// The extra time for both per GiB that is filled, and verified at the end.
 const GIB: Duration = Duration::from_secs(1);
 /// The interval of checks whether the load should end.
@@ -64,19 +66,23 @@ impl Running {
         Ok(running)
     }
 
-    /// Ends all loads, waits for their workers up to a time limit, and gives the results.
-    pub fn stop(mut self) -> Results {
+    /// Ends all loads, waits for their workers up to a time limit, and gives the results. `soon`: a
+    /// signal asked for the end, so one that has not ended shortly is killed, without a result.
+    pub fn stop(mut self, soon: bool) -> Results {
         // Stop all before waiting, so that they end at the same time.
         for process in &mut self.0 {
             process.input = None;
         }
         let longest = self.0.iter().map(|process| process.filling).max().unwrap_or_default();
-        let give_up_ns = after(END + longest);
+        let give_up_ns = after(if soon { END_SOON } else { END + longest });
         let mut results = Results { done: Vec::new(), failed: Vec::new() };
         for mut process in self.0.drain(..) {
             match process.finish(give_up_ns) {
                 Ok(done) => results.done.push(done),
-                Err(error) => results.failed.push((process.load.clone(), error.to_string())),
+                Err(error) => {
+                    process.given_up = soon;
+                    results.failed.push((process.load.clone(), error.to_string()));
+                }
             }
         }
         results
@@ -111,6 +117,8 @@ struct Process {
     output: ChildStdout,
     /// Output received and not parsed yet.
     received: Vec<u8>,
+    /// It was given up: once it is killed it ends with its workers, and nobody waits for that.
+    given_up: bool,
 }
 
 impl Process {
@@ -125,13 +133,15 @@ impl Process {
         let mut child = command.spawn()?;
         let input = child.stdin.take();
         let output = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
-        Ok(Self { load: load.clone(), filling, child, input, output, received: Vec::new() })
+        let (load, received) = (load.clone(), Vec::new());
+        Ok(Self { load, filling, child, input, output, received, given_up: false })
     }
 
     fn wait_until_ready(&mut self, ended: &dyn Fn() -> bool) -> io::Result<()> {
         let give_up_ns = after(START + self.filling);
         while !self.received.starts_with(READY.as_bytes()) {
             if ended() {
+                self.given_up = true;
                 return Err(not_started());
             }
             if !self.listen(give_up_ns)? {
@@ -158,7 +168,7 @@ impl Process {
         let left = Duration::from_nanos(give_up_ns.saturating_sub(monotonic_ns()));
         if !poll::wait(&[self.output.as_fd()], Some(left.min(POLL)))?[0] {
             if left.is_zero() {
-                return Err(io::Error::new(io::ErrorKind::TimedOut, "no answer"));
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "it did not end in time"));
             }
             return Ok(true);
         }
@@ -188,7 +198,9 @@ impl Drop for Process {
     fn drop(&mut self) {
         // Its workers end with it. If it cannot be killed, it has ended.
         let _ = self.child.kill();
-        let _ = self.child.wait();
+        if !self.given_up {
+            let _ = self.child.wait();
+        }
     }
 }
 

@@ -217,6 +217,10 @@ pub struct Wakes {
     pub cycles: u64,
     /// Missed periods. Unseen in results of tools that do not count them.
     pub missed: Seen<u64>,
+    /// Wake-ups elsewhere, while the CPU was offline or taken from dwell; left out where there
+    /// were none, or they were not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<u64>,
     /// The minimum.
     pub min_ns: Seen<Ns>,
     /// Mean.

@@ -12,6 +12,7 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::time::Duration;
 use sys::clock::monotonic_ns;
+use sys::policy::Hurry;
 use sys::signals::Signals;
 
 /// What to record, how, and for how long.
@@ -64,6 +65,7 @@ pub enum ProcessSet {
 pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)) -> Result<Recorded, Error> {
     access::numbers()?;
     let mut signals = Signals::take_over()?;
+    sink.sets_up();
     let host = host::identity(host::here());
     let who = &window.target.who;
     may_look(window)?;
@@ -85,10 +87,12 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
     let (mut session, snapshot) = Session::begin(instruments, subject, sink);
     snapshot.iter().for_each(|event| session.stream.event(event));
     let end_at = window.length_ns.map(|length| at.saturating_add(length));
+    let mut hurry = None;
     let why = loop {
         let left = end_at.map(|end| Duration::from_nanos(end.saturating_sub(monotonic_ns())));
         session.read(&[signals.as_fd()], left)?;
         if asked_to_stop(&mut signals)? {
+            hurry = Some(Hurry::begin());
             break WindowEnd::Signal;
         }
         if session.instruments.threads().all_are_gone() {
@@ -115,7 +119,7 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
     }
     let rusage = Seen::unseen("the kernel sums children that were waited for, and this process was not");
     let ending = Ending::Window(why);
-    Ok(session.finish(SessionEnd {
+    let recorded = session.finish(SessionEnd {
         ending,
         at: ended_at,
         rusage,
@@ -124,8 +128,10 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
         peaks,
         began_at_bytes: None,
         counted_until,
-        asked_to_end: false,
-    }))
+        asked_to_end: why == WindowEnd::Signal,
+    });
+    drop(hurry);
+    Ok(recorded)
 }
 
 /// Without BPF a process is inspected through /proc, which requires the same user.

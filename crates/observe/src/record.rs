@@ -34,6 +34,7 @@ pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Recorded, Error>
     access::numbers()?;
     let mut signals = Signals::take_over()?;
     let held = HeldProgram::spawn(&request.command)?;
+    sink.sets_up();
     sources::take_name();
     let began_at_bytes = began_at_bytes(held.pid());
     let host = host::identity(host::here());

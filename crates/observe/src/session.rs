@@ -37,6 +37,9 @@ const LOOKED_AT: usize = 256;
 
 /// The sink of a recording.
 pub trait Sink {
+    /// Instruments are being set up, which may take a while; until the header there is nothing to
+    /// lose.
+    fn sets_up(&mut self) {}
     /// All instruments are attached and the program is about to start.
     fn header(&mut self, header: &Header);
     /// An event was recorded.
@@ -96,7 +99,7 @@ pub(crate) struct SessionEnd {
     pub(crate) began_at_bytes: Option<u64>,
     /// When the last counter was read.
     pub(crate) counted_until: Ns,
-    /// A signal to dwell asked the program to end.
+    /// A signal to dwell asked the program, or the window, to end.
     pub(crate) asked_to_end: bool,
 }
 
@@ -117,7 +120,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Whether a signal to dwell asked the program to end, however it ended then.
+    /// Whether a signal to dwell asked the program to end, however it ended then, or the window.
     pub fn was_asked_to_end(&self) -> bool {
         self.end.asked_to_end
     }

@@ -17,6 +17,7 @@
 //! This crate reads only the time of events, and analyses nothing.
 
 mod block;
+pub mod fuzzed;
 pub mod ladder;
 mod reader;
 pub mod results;

@@ -29,6 +29,7 @@ pub use error::StoreError;
 pub use file::{Store, is_store};
 pub use find::{Filter, Found, Named};
 pub use limit::{DEFAULT_LIMIT_BYTES, Size};
+pub(crate) use pack::json;
 pub use pack::unpacked;
 pub use put::Put;
 pub use row::{NewResult, ResultRow, TAG_MAX, TEXT_MAX};

@@ -20,4 +20,4 @@ pub use ladder::{chase, fork, loops, pages, pthread, tcp, to_self};
 pub use latency::{locked, policy, posix_timer};
 pub use load::{copy, counters, worker};
 use program::origin;
-pub use program::{foreign, ours, resolve, rights, scratch, signals, spawn, starter, user};
+pub use program::{at_once, foreign, ours, resolve, rights, scratch, signals, spawn, starter, user};

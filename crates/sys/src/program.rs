@@ -2,6 +2,7 @@
 //! signals for it; and files that it can influence. [`starter`] runs programs that are timed and
 //! not traced. [`scratch`] is where dwell puts what is gone with it.
 
+pub mod at_once;
 pub mod foreign;
 pub(crate) mod origin;
 pub mod ours;

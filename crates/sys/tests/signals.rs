@@ -2,6 +2,7 @@
 
 mod one_thread;
 
+use dwell_sys::at_once::EndAtOnce;
 use dwell_sys::signals::Signals;
 use dwell_sys::spawn::{Command as Program, HeldProgram};
 use model::recording::Ending;
@@ -9,11 +10,12 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-const TESTS: [(&str, fn()); 9] = [
+const TESTS: [(&str, fn()); 11] = [
     (
         "a_signal_sent_to_dwell_alone_reaches_the_program_once",
         a_signal_sent_to_dwell_alone_reaches_the_program_once,
@@ -35,6 +37,11 @@ const TESTS: [(&str, fn()); 9] = [
         a_sigcont_to_dwell_alone_continues_the_program_too,
     ),
     ("a_program_may_refuse_to_stop", a_program_may_refuse_to_stop),
+    (
+        "while_there_is_nothing_to_lose_a_signal_ends_at_once",
+        while_there_is_nothing_to_lose_a_signal_ends_at_once,
+    ),
+    ("afterwards_a_signal_is_read_and_ends_nothing", afterwards_a_signal_is_read_and_ends_nothing),
 ];
 
 fn main() -> ExitCode {
@@ -42,8 +49,72 @@ fn main() -> ExitCode {
     if args.first().is_some_and(|first| first == "run") {
         return small_dwell(&args[1], &args[2..]);
     }
+    if args.first().is_some_and(|first| first == "set-up") {
+        return set_up(&args[1]);
+    }
     let words: Vec<&str> = args.iter().filter_map(|arg| arg.to_str()).collect();
     one_thread::run(&TESTS, &words)
+}
+
+/// What [`remove_left`] removes.
+const LEFT: &str = "LEFT";
+
+/// `set-up STAGE`: is in it, or past it, for as long as standard input is open; then prints the
+/// signal that it read.
+fn set_up(stage: &OsString) -> ExitCode {
+    let mut signals = Signals::take_over().unwrap();
+    let at_once = EndAtOnce::begin(remove_left).unwrap();
+    let at_once = (stage == "within").then_some(at_once);
+    let mut out = std::io::stdout();
+    writeln!(out, "there").unwrap();
+    let _ = std::io::stdin().read_to_end(&mut Vec::new());
+    drop(at_once);
+    writeln!(out, "{:?}", signals.take().unwrap().map(|signal| signal.number)).unwrap();
+    ExitCode::SUCCESS
+}
+
+fn remove_left() {
+    let _ = fs::remove_file(std::env::var_os(LEFT).unwrap());
+}
+
+/// Starts such a process, and sends it a signal when it is there. Gives how it ended, what it
+/// printed, and whether the file is left.
+fn signalled(stage: &str, signal: &str) -> (ExitStatus, String, bool) {
+    let directory = tempfile::tempdir().unwrap();
+    let left = directory.path().join("left");
+    fs::write(&left, "").unwrap();
+    let mut command = Command::new("env");
+    command.arg("--default-signal").arg(std::env::current_exe().unwrap()).args(["set-up", stage]);
+    command.env(LEFT, &left).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut out = child.stdout.take().unwrap();
+    let mut there = [0; 6];
+    out.read_exact(&mut there).unwrap();
+    let _ = Command::new("kill").args([signal, &child.id().to_string()]).status();
+    let status = if stage == "within" {
+        // It ends although its input stays open; what does not is ended by the lane.
+        let input = child.stdin.take();
+        let status = child.wait().unwrap();
+        drop(input);
+        status
+    } else {
+        child.wait().unwrap()
+    };
+    let mut said = String::new();
+    out.read_to_string(&mut said).unwrap();
+    (status, said, left.exists())
+}
+
+fn while_there_is_nothing_to_lose_a_signal_ends_at_once() {
+    for (signal, number) in [("-TERM", 15), ("-INT", 2), ("-HUP", 1)] {
+        let (status, said, left) = signalled("within", signal);
+        assert_eq!((status.signal(), said.as_str(), left), (Some(number), "", false), "{signal}");
+    }
+}
+
+fn afterwards_a_signal_is_read_and_ends_nothing() {
+    let (status, said, left) = signalled("past", "-TERM");
+    assert_eq!((status.code(), said.as_str(), left), (Some(0), "Some(15)\n", true));
 }
 
 /// `run REPORT PROGRAM ARG…`: runs the program and writes how it ended.

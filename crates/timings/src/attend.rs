@@ -18,7 +18,7 @@ const SECOND_NS: Ns = 1_000_000_000;
 const TOLD_AFTER_NS: Ns = 2 * SECOND_NS;
 
 /// After this time a run that was asked to end is killed.
-const PATIENCE_NS: Ns = 2 * SECOND_NS;
+const PATIENCE_NS: Ns = SECOND_NS / 2;
 
 /// How often a signal is tried while the run has no process yet.
 const RETRY_NS: Ns = 10_000_000;

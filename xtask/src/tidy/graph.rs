@@ -49,6 +49,7 @@ const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[
     ("observe", &["seeds"]),
     ("golden", &["seeds"]),
     ("dwell", &["seeds"]),
+    ("store", &["seeds"]),
 ];
 
 /// The document with the reason for each crate.

@@ -16,6 +16,7 @@ use observe::{ProcessSet, Sources, Target, Window};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use sys::foreign::Rights;
+use sys::policy::Hurry;
 use sys::rights;
 use sys::signals::Signals;
 
@@ -37,6 +38,8 @@ pub(crate) fn attach(args: AttachArgs, keeper: &mut Keeper) -> anyhow::Result<u8
     drop(line);
     // What comes now may wait: for the reader of a pipe, for a disk.
     drop(signals);
+    // Somebody waits for the end: before the right to do so is given up.
+    let _hurry = recorded.was_asked_to_end().then(Hurry::begin);
     rights::after_recording();
     let sources = Sources::of(rights, recorded.users());
     let of_run = OfRun { job: args.page.job(None), sources, recording: args.watching.keep };

@@ -37,12 +37,32 @@ struct Shown {
     sources: Sources,
 }
 
+/// Refuses options of what a recording has: there is none where executions are counted, by `how`.
+pub(super) fn counts_only(how: &str, args: &RunArgs) -> anyhow::Result<()> {
+    let (page, code) = (&args.page, &args.page.code);
+    let given = [
+        ("keep", args.watching.keep.is_some()),
+        ("flame", code.flame),
+        ("lines", !code.lines.is_empty()),
+        ("annotate", !code.annotate.is_empty()),
+        ("causes", code.causes),
+        ("work", page.work.is_some()),
+    ];
+    let given = given.into_iter().filter_map(|(name, given)| given.then_some(name));
+    let names: Vec<String> =
+        page.forms.keys().map(String::as_str).chain(given).map(|name| format!("--{name}")).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let names = names.join(" and ");
+    bail!(
+        "{how} counts executions and records nothing, so there is nothing for {names}\ntry: without {names}"
+    )
+}
+
 /// Runs the program and counts; returns the exit status. `asked` is the function, empty for all.
 pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
-    if ["json", "html"].iter().any(|form| args.page.forms.contains_key(*form)) || args.watching.keep.is_some()
-    {
-        bail!("--count-blocks makes no recording and no JSON\ntry: without --json, --html and --keep");
-    }
+    counts_only("--count-blocks", args)?;
     // An ordinary user needs none of them to trace what he starts.
     rights::give_up();
     let mut signals = Signals::take_over().context("cannot handle signals")?;

@@ -5,6 +5,7 @@
 //! in `hits/`.
 
 use crate::cli::RunArgs;
+use crate::cmd::count::counts_only;
 use crate::exit;
 use crate::look::{OutputKind, look};
 use crate::out::OutputPath;
@@ -42,10 +43,7 @@ const LINES: u32 = 2_000;
 /// Runs the program and counts; returns the exit status. `asked` is the function, empty for the
 /// table only.
 pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
-    if ["json", "html"].iter().any(|form| args.page.forms.contains_key(*form)) || args.watching.keep.is_some()
-    {
-        bail!("--hits makes no recording and no JSON\ntry: without --json, --html and --keep");
-    }
+    counts_only("--hits", args)?;
     rights::give_up();
     let mut signals = Signals::take_over().context("cannot handle signals")?;
     let user = args.user.as_deref().map(User::look_up).transpose()?;

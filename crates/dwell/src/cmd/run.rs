@@ -18,6 +18,7 @@ use observe::{Request, Sources};
 use probe::Repeated;
 use std::path::PathBuf;
 use sys::foreign::Rights;
+use sys::policy::Hurry;
 use sys::rights;
 use sys::signals::Signals;
 use sys::spawn::Command;
@@ -57,6 +58,8 @@ pub(crate) fn run(args: RunArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
     let quiet = args.quiet;
     // What comes now may wait as well.
     drop(signals);
+    // What is run again for a probe would inherit it.
+    let _hurry = (asked_to_end && asked.is_none()).then(Hurry::begin);
     if asked.is_none() {
         rights::after_recording();
     }

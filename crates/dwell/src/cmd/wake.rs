@@ -19,7 +19,9 @@ use observe::realtime::{MeasurementSettings, Realtime};
 use observe::spikes::Spikes;
 use std::io;
 use std::time::Duration;
+use sys::at_once::EndAtOnce;
 use sys::clock::{rfc3339, unix_s};
+use sys::policy::Hurry;
 use sys::signals::Signals;
 use wakes::{DmaLatency, LateWakeup, Listener, Progress};
 
@@ -50,7 +52,9 @@ pub(crate) fn wake(args: &WakeArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
     let outputs = Outputs::open(&args.forms, page, None, &[])?;
     let mut signals = Signals::take_over().context("cannot handle signals")?;
     analyse::wake::too_short(&asked).iter().for_each(|note| output::complain(note));
-    let setup = Setup { idle_states: args.idle_states, spikes: !args.no_spikes };
+    // Without it signals are looked for between the stages of the setup.
+    let at_once = EndAtOnce::begin(output::remove_unwritten).ok();
+    let setup = Setup { idle_states: args.idle_states, spikes: !args.no_spikes, at_once };
     let mut progress = WakeProgress::new(args.quiet, asked.for_ns);
     let stop = Stop::new(&mut signals);
     let measured = measure(&asked, setup, &mut progress, &|| stop.asked());
@@ -138,12 +142,14 @@ fn cpus(cpus: &Cpus) -> anyhow::Result<Vec<u32>> {
 }
 
 /// The setup of a measurement other than its threads.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct Setup {
     /// Leave idle states as they are.
     pub(super) idle_states: bool,
     /// Trace the kernel around spikes.
     pub(super) spikes: bool,
+    /// Signals end dwell at once until the threads measure: there is nothing to lose.
+    pub(super) at_once: Option<EndAtOnce>,
 }
 
 /// Whether the measurement was ended while its loads started: there are no results.
@@ -151,7 +157,7 @@ pub(super) fn ended_before_start(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::Interrupted)
 }
 
-/// Measures once.
+/// Measures once. Each stage of the setup ends where `stop` is true.
 pub(super) fn measure(
     asked: &WakeRequest,
     setup: Setup,
@@ -159,18 +165,25 @@ pub(super) fn measure(
     stop: &dyn Fn() -> bool,
 ) -> anyhow::Result<WakeMeasurements> {
     let started_at = rfc3339(unix_s());
+    let dma_latency = if setup.idle_states { DmaLatency::leave() } else { DmaLatency::hold() };
+    // Before the loads, from which this thread would get little of a CPU for it.
+    let spikes = spikes(asked, &setup);
+    if stop() {
+        return Err(io::Error::from(io::ErrorKind::Interrupted).into());
+    }
     // Before this thread moves off the measured CPUs: loads inherit its affinity.
     let running = Running::start(&asked.loads, Duration::from_nanos(asked.for_ns) + LOADS_LONGER, stop)?;
-    let dma_latency = if setup.idle_states { DmaLatency::leave() } else { DmaLatency::hold() };
-    let mut watch = SpikeListener { spikes: spikes(asked, setup), progress };
+    let real_time = !matches!(asked.policy, Policy::Other(_));
+    let mut watch = SpikeListener { spikes, progress, setting_up: setup.at_once, real_time, hurry: None };
     let realtime = Realtime::begin(&asked.cpus);
     let measured = wakes::measure(asked, &mut watch, stop).map_err(refused)?;
+    let _hurry = watch.hurry.take().or_else(|| measured.interrupted.then(Hurry::begin));
     let environment = realtime.end(MeasurementSettings {
         dma_latency_us: dma_latency.held_us.clone(),
         rt_priority_max: wakes::rt_priority_max(),
         housekeeping: measured.housekeeping,
     });
-    let stopped = running.stop();
+    let stopped = running.stop(measured.interrupted);
     let mut limits = Vec::new();
     if measured.late_lost && watch.spikes.is_ok() {
         limits.push(
@@ -205,7 +218,7 @@ pub(super) fn measure(
 }
 
 /// The tracing of spikes, or why there is none.
-fn spikes(asked: &WakeRequest, setup: Setup) -> Result<Spikes, String> {
+fn spikes(asked: &WakeRequest, setup: &Setup) -> Result<Spikes, String> {
     if !setup.spikes {
         return Err("disabled by --no-spikes".to_owned());
     }
@@ -222,10 +235,18 @@ fn spikes(asked: &WakeRequest, setup: Setup) -> Result<Spikes, String> {
 struct SpikeListener<'a> {
     spikes: Result<Spikes, String>,
     progress: &'a mut dyn Listener,
+    setting_up: Option<EndAtOnce>,
+    /// The measuring threads have a policy before which this thread never runs.
+    real_time: bool,
+    hurry: Option<Hurry>,
 }
 
 impl Listener for SpikeListener<'_> {
     fn begins(&mut self, begun_ns: Ns, threads: &[(u32, Tid)]) {
+        self.setting_up = None;
+        // So that among hundreds of processes of a load this thread sees signals and spikes in
+        // time. It does not come before real-time threads; others would be measured worse.
+        self.hurry = self.real_time.then(Hurry::begin);
         if let Ok(spikes) = &mut self.spikes {
             spikes.begin(begun_ns, threads);
         }

@@ -226,7 +226,7 @@ fn ctrl_c_ends_the_window_and_leaves_the_program_alone() {
     let mut alive = Alive::start(lives(), &["spins"]);
     for signal in ["-INT", "-TERM"] {
         let told = attach(&[&alive.name()], |dwell| {
-            std::thread::sleep(Duration::from_millis(1500));
+            window::until_it_records(dwell);
             let dwell = dwell.to_string();
             assert!(Command::new("kill").args([signal, &dwell]).status().unwrap().success());
         });

@@ -407,3 +407,17 @@ fn a_part_of_a_job_says_what_the_whole_takes() {
     }
     assert!(!place.path("started").exists());
 }
+
+#[test]
+fn where_executions_are_counted_what_a_recording_has_is_refused() {
+    let place = Place::new();
+    for how in ["--count-blocks", "--hits"] {
+        for option in [&["--folded", "f"][..], &["--speedscope", "f"], &["--json", "f"], &["--keep", "f"]] {
+            let got = place.run(&[&["run", how][..], option, &["--flame", "--", "touch", "ran"]].concat());
+            let said = format!("{how} counts executions and records nothing, so there is nothing for ");
+            assert!(got.status == 125 && got.stderr.contains(&said), "{got:?}");
+            assert!(got.stderr.contains(option[0]) && got.stderr.contains("--flame"), "{got:?}");
+            assert!(!place.path("ran").exists() && !place.path("f").exists(), "{option:?}");
+        }
+    }
+}

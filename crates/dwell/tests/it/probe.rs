@@ -355,7 +355,8 @@ fn writes_that_are_durable_by_themselves_have_no_probe_and_the_finding_says_why(
 #[test]
 fn after_ctrl_c_in_the_first_run_nothing_is_run_again() {
     let (marks, program) = (Scratch::new("marks", 0), kit::c("cpu"));
-    let script = "trap 'exit 0' INT; \"$2\" pages; echo x >> \"$1\"; sleep 60 & wait";
+    // A shell's children in the background ignore SIGINT.
+    let script = "trap 'kill $!; exit 0' INT; \"$2\" pages; echo x >> \"$1\"; sleep 60 & wait";
     let (json, errors) = (fresh("run.json"), fresh("page.txt"));
     let mut command = Command::new(dwell());
     command.args(["run", "--probe", "--json", kit::text(&json), "--", "sh", "-c", script, "sh"]);

@@ -5,7 +5,7 @@ use super::table::cpus_named;
 use super::words::{self, cause_of};
 use crate::Look;
 use crate::paint::{GAP, Ink, Line};
-use crate::units::{counted, duration, exact, share_of_one};
+use crate::units::{count, counted, duration, exact, share_of_one};
 use model::Seen;
 use model::wake::verdict::{Answer, Verdict};
 use model::wake::{Policy, WakeMode, Wakeups};
@@ -15,9 +15,9 @@ pub(crate) fn lines(wakeups: &Wakeups, look: Look) -> Vec<Line> {
     [result(wakeups, look), place_and_settings(wakeups, look)].concat()
 }
 
-/// The result and the cause of the maximum latency.
+/// The result, what is not in it, and the cause of the maximum latency.
 pub(crate) fn result(wakeups: &Wakeups, look: Look) -> Vec<Line> {
-    wrapped([answer(wakeups, look), worst(wakeups, look)])
+    wrapped([answer(wakeups, look), elsewhere(wakeups, look), worst(wakeups, look)])
 }
 
 /// The host and the settings in force.
@@ -25,14 +25,19 @@ pub(crate) fn place_and_settings(wakeups: &Wakeups, look: Look) -> Vec<Line> {
     wrapped([place(wakeups, look), settings(wakeups, look)])
 }
 
-fn wrapped(lines: [Line; 2]) -> Vec<Line> {
+fn wrapped<const N: usize>(lines: [Line; N]) -> Vec<Line> {
     lines.into_iter().filter(|line| !line.is_empty()).flat_map(|line| line.wrap(GAP)).collect()
 }
 
 /// The paragraphs of the head, the result first.
 pub(crate) fn sentences(wakeups: &Wakeups, look: Look) -> Vec<Line> {
-    let mut lines =
-        vec![answer(wakeups, look), worst(wakeups, look), place(wakeups, look), settings(wakeups, look)];
+    let mut lines = vec![
+        answer(wakeups, look),
+        elsewhere(wakeups, look),
+        worst(wakeups, look),
+        place(wakeups, look),
+        settings(wakeups, look),
+    ];
     lines.retain(|line| !line.is_empty());
     lines
 }
@@ -88,6 +93,29 @@ fn deadline(verdict: &Verdict) -> String {
         margin if margin > 0.0 => format!("{} less {}", exact(asked.deadline_ns), share_of_one(margin)),
         _ => exact(asked.deadline_ns),
     }
+}
+
+/// `CPU 1 was offline or taken from dwell for 8,970 of 14,592 wake-ups, which are in no figure`:
+/// the worst such CPU, and how many others.
+fn elsewhere(wakeups: &Wakeups, look: Look) -> Line {
+    let line = Line::new(look);
+    let away = || wakeups.threads.iter().filter_map(|thread| Some((thread.cpu?, thread.elsewhere?, thread)));
+    let Some((cpu, elsewhere, thread)) = away().max_by_key(|(_, elsewhere, _)| *elsewhere) else {
+        return line;
+    };
+    let others = match away().count() - 1 {
+        0 => String::new(),
+        others => format!(", and {} for some", counted(others as u64, "other CPU")),
+    };
+    let cycles = count(elsewhere.saturating_add(thread.cycles));
+    line.add(
+        Ink::Warn,
+        &format!(
+            "CPU {cpu} was offline or taken from dwell for {} of {cycles} wake-ups, which are in no \
+             figure{others}",
+            count(elsewhere)
+        ),
+    )
 }
 
 /// Where and when the maximum was, and its main cause.

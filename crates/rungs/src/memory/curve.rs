@@ -45,14 +45,12 @@ fn points(bench: &Bench<'_>) -> Result<Vec<SizeSamples>, Unmeasured> {
     let most = if bench.asked.quick { most.min((last * 4).max(64 << 20)) } else { most };
     let sizes = sizes(most.max(LEAST), bench.asked.quick);
     let line = line_bytes(bench.machine.caches.first());
-    let mut pages = obtain(most.max(LEAST), PageKind::Huge)?;
+    let mut pages = obtain(bench, most.max(LEAST), PageKind::Huge)?;
     let mut points = Vec::new();
     let turn = bench.with_budget(bench.budget_ns / sizes.len() as u64);
     for bytes in sizes {
-        let mut chase = chase(pages, bytes, line);
-        if bench.stopped() {
-            break;
-        }
+        let Ok(linked) = chase(bench, pages, bytes, line) else { break };
+        let mut chase = linked;
         let samples = turn.sample(|hops| {
             chase.hop(hops);
             Ok(())

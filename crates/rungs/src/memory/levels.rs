@@ -1,11 +1,12 @@
 //! `l1 l2 l3 dram`: a load that waits for the one before, out of each level, and what the level
 //! gives when it is read through.
 
-use crate::bench::Bench;
+use crate::bench::{Bench, interrupted};
 use crate::memory::order::{Random, one_cycle};
 use crate::{Rung, RungDescription, RungGroup, Samples, Unmeasured, about};
 use model::Seen;
 use model::ladder::{Cache, Machine};
+use std::io::ErrorKind;
 use sys::chase::Chase;
 use sys::clock::monotonic_ns;
 use sys::loops;
@@ -157,16 +158,27 @@ pub(crate) fn line_bytes(cache: Option<&Cache>) -> u64 {
 }
 
 /// Memory in pages as wanted.
-pub(crate) fn obtain(bytes: u64, wanted: PageKind) -> Result<Pages, Unmeasured> {
-    Pages::obtain(bytes as usize, wanted).map_err(|error| {
-        Unmeasured::Unseen(format!("{} MiB of memory could not be allocated: {error}", bytes >> 20))
+pub(crate) fn obtain(bench: &Bench<'_>, bytes: u64, wanted: PageKind) -> Result<Pages, Unmeasured> {
+    obtain_while(bytes, wanted, &|| !bench.stopped())
+}
+
+/// The same for a thread of a rung's own.
+pub(crate) fn obtain_while(
+    bytes: u64,
+    wanted: PageKind,
+    go_on: &dyn Fn() -> bool,
+) -> Result<Pages, Unmeasured> {
+    Pages::obtain_while(bytes as usize, wanted, go_on).map_err(|error| match error.kind() {
+        ErrorKind::Interrupted => interrupted(),
+        _ => Unmeasured::Unseen(format!("{} MiB of memory could not be allocated: {error}", bytes >> 20)),
     })
 }
 
 /// One random cycle through the first `bytes` of the pages, one pointer to a line.
-pub(crate) fn chase(pages: Pages, bytes: u64, line: u64) -> Chase {
-    let next = one_cycle((bytes / line) as u32, &mut Random::new());
-    Chase::link(pages, &next, |place| place * line as usize)
+pub(crate) fn chase(bench: &Bench<'_>, pages: Pages, bytes: u64, line: u64) -> Result<Chase, Unmeasured> {
+    let go_on = || !bench.stopped();
+    let next = one_cycle((bytes / line) as u32, &mut Random::new(), &go_on).ok_or_else(interrupted)?;
+    Chase::link_while(pages, &next, |place| place * line as usize, &go_on).ok_or_else(interrupted)
 }
 
 /// Chases through `bytes`, then reads them through.
@@ -174,7 +186,8 @@ fn chase_and_read(bench: &Bench<'_>, bytes: u64, line: u64) -> Result<Samples, U
     let chase_ns = bench.budget_ns - bench.budget_ns / BANDWIDTH_PART;
     // Also what is smaller lies in one huge page: many small ones miss the first TLB before they
     // miss the cache.
-    let mut chase = chase(obtain(bytes.next_multiple_of(HUGE_BYTES), PageKind::Huge)?, bytes, line);
+    let pages = obtain(bench, bytes.next_multiple_of(HUGE_BYTES), PageKind::Huge)?;
+    let mut chase = chase(bench, pages, bytes, line)?;
     let mut samples = bench.with_budget(chase_ns).sample(|hops| {
         chase.hop(hops);
         Ok(())

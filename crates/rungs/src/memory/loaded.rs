@@ -2,7 +2,9 @@
 
 use crate::bench::Bench;
 use crate::cpu::pin::{Pinned, others};
-use crate::memory::levels::{chase, dram_bytes, line_bytes, obtain, small_for_dram, small_pages, whole};
+use crate::memory::levels::{
+    chase, dram_bytes, line_bytes, obtain, obtain_while, small_for_dram, small_pages, whole,
+};
 use crate::{Rung, RungDescription, RungGroup, Samples, Unmeasured, about};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
@@ -42,7 +44,7 @@ fn measure(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     let bytes = whole(dram_bytes(bench.machine)? / 2);
     let each = (bytes.min(READ_BYTES) / readers.len() as u64).max(8 << 20) / 4096 * 4096;
     let line = line_bytes(bench.machine.caches.last());
-    let mut chase = chase(obtain(bytes, PageKind::Huge)?, bytes, line);
+    let mut chase = chase(bench, obtain(bench, bytes, PageKind::Huge)?, bytes, line)?;
     let (stop, read_bytes, reading) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
     thread::scope(|scope| {
         let _stop = StopAtEnd(&stop);
@@ -84,7 +86,7 @@ impl Drop for StopAtEnd<'_> {
 
 fn read(cpu: u32, bytes: u64, stop: &AtomicBool, read_bytes: &AtomicU64, reading: &AtomicU64) {
     let _pinned = Pinned::to(cpu);
-    let pages = obtain(bytes, PageKind::Huge);
+    let pages = obtain_while(bytes, PageKind::Huge, &|| !stop.load(Relaxed));
     reading.fetch_add(1, Relaxed);
     let Ok(pages) = pages else { return };
     while !stop.load(Relaxed) {

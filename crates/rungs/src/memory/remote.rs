@@ -2,12 +2,17 @@
 
 use crate::bench::Bench;
 use crate::cpu::pin::{Pinned, home, others};
-use crate::memory::levels::{chase, dram_bytes, line_bytes, obtain, small_for_dram, small_pages};
+use crate::memory::levels::{chase, dram_bytes, line_bytes, obtain_while, small_for_dram, small_pages};
 use crate::{Rung, RungDescription, RungGroup, Samples, Unmeasured, about};
 use host::machine::{node_distances, node_of};
 use model::ladder::Machine;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
+use std::time::Duration;
 use sys::pages::PageKind;
+
+/// How often it is looked whether the memory is filled, or not wanted any more.
+const LOOK: Duration = Duration::from_millis(2);
 
 pub(crate) fn rung() -> Rung {
     Rung {
@@ -34,14 +39,20 @@ fn measure(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
         return Err(Unmeasured::Unseen("dwell may use no CPU of another node".into()));
     };
     let bytes = dram_bytes(machine)?;
+    let stop = AtomicBool::new(false);
     // Memory belongs to the node of the CPU that first writes to it.
     let filled = thread::scope(|scope| {
         let fill = || {
             let _pinned = Pinned::to(cpu);
-            obtain(bytes, PageKind::Huge)
+            obtain_while(bytes, PageKind::Huge, &|| !stop.load(Relaxed))
         };
         let filling = thread::Builder::new().spawn_scoped(scope, fill);
-        filling.map(|filling| filling.join()).map_err(|error| crate::bench::without_thread(&error))
+        let filling = filling.map_err(|error| crate::bench::without_thread(&error))?;
+        while !filling.is_finished() {
+            stop.store(bench.stopped(), Relaxed);
+            thread::sleep(LOOK);
+        }
+        Ok(filling.join())
     })?;
     let pages = filled.map_err(|_| Unmeasured::Unseen("the memory could not be filled".into()))??;
     let there = pages.nodes().unwrap_or_default();
@@ -50,7 +61,7 @@ fn measure(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
         let share = 100 * on_node / bytes;
         return Err(Unmeasured::Unseen(format!("only {share} % of the memory came to lie on node {node}")));
     }
-    let mut chase = chase(pages, bytes, line_bytes(machine.caches.last()));
+    let mut chase = chase(bench, pages, bytes, line_bytes(machine.caches.last()))?;
     let mut samples = bench.sample(|hops| {
         chase.hop(hops);
         Ok(())

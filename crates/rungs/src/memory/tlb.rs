@@ -1,6 +1,6 @@
 //! A miss of the TLB: the same places, once in small pages and once in huge ones.
 
-use crate::bench::Bench;
+use crate::bench::{Bench, interrupted};
 use crate::memory::levels::{LINE_BYTES, most_bytes, obtain};
 use crate::memory::order::{Random, one_cycle};
 use crate::{Rung, RungDescription, RungGroup, Samples, Unmeasured, about};
@@ -39,7 +39,7 @@ fn measure(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     if bytes * 2 > most_bytes(bench.machine)? {
         return Err(Unmeasured::Unseen("it needs 128 MiB, and a quarter of what is free is less".into()));
     }
-    let huge = obtain(bytes, PageKind::Huge)?;
+    let huge = obtain(bench, bytes, PageKind::Huge)?;
     let in_huge = huge.obtained().map_or(0, |got| 100 * got.huge_bytes / bytes);
     if in_huge < 90 {
         return Err(Unmeasured::Unseen(format!(
@@ -47,9 +47,9 @@ fn measure(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
              try: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"
         )));
     }
-    let next = one_cycle(PLACES, &mut Random::new());
+    let next = one_cycle(PLACES, &mut Random::new(), &|| !bench.stopped()).ok_or_else(interrupted)?;
     let link = |pages: Pages| Chase::link(pages, &next, offset);
-    let mut small = link(obtain(bytes, PageKind::Small)?);
+    let mut small = link(obtain(bench, bytes, PageKind::Small)?);
     let mut huge = link(huge);
     bench.sample_against(|hops| Ok(timed(&mut small, hops)), |hops| Ok(timed(&mut huge, hops)))
 }

@@ -21,7 +21,7 @@ pub(super) fn packed(json: &[u8]) -> io::Result<Vec<u8>> {
 
 /// # Errors
 /// It is damaged, or too large to be a result.
-pub(super) fn json(packed: &[u8]) -> io::Result<Vec<u8>> {
+pub(crate) fn json(packed: &[u8]) -> io::Result<Vec<u8>> {
     let mut json = Vec::new();
     ZlibDecoder::new(packed).take(JSON_MAX + 1).read_to_end(&mut json)?;
     if json.len() as u64 > JSON_MAX {

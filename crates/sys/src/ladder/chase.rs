@@ -7,6 +7,9 @@
 use crate::pages::Pages;
 use std::arch::asm;
 
+/// Slots that are linked between two questions whether to go on.
+const LINKED_AT_ONCE: usize = 1 << 16;
+
 /// A circular chain of pointers within pages.
 #[derive(Debug)]
 pub struct Chase {
@@ -24,7 +27,21 @@ impl Chase {
     /// # Panics
     /// For a slot outside the pages or not aligned to a pointer, and for a next slot that does not
     /// exist.
-    pub fn link(mut pages: Pages, next: &[u32], offset: impl Fn(usize) -> usize) -> Self {
+    pub fn link(pages: Pages, next: &[u32], offset: impl Fn(usize) -> usize) -> Self {
+        Self::link_while(pages, next, offset, &|| true).expect("nothing ends it early")
+    }
+
+    /// The same while `go_on` is true, which is asked every few milliseconds: millions of slots
+    /// take seconds where others have the CPU. None if it was false.
+    ///
+    /// # Panics
+    /// As [`Chase::link`].
+    pub fn link_while(
+        mut pages: Pages,
+        next: &[u32],
+        offset: impl Fn(usize) -> usize,
+        go_on: &dyn Fn() -> bool,
+    ) -> Option<Self> {
         let base = pages.as_slice().as_ptr();
         let bytes = pages.bytes();
         let checked = |place: usize| {
@@ -36,13 +53,16 @@ impl Chase {
         };
         let memory = pages.as_mut_slice();
         for (place, to) in next.iter().enumerate() {
+            if place % LINKED_AT_ONCE == LINKED_AT_ONCE - 1 && !go_on() {
+                return None;
+            }
             let target = base.wrapping_add(checked(*to as usize)).expose_provenance();
             let from = checked(place);
             memory[from..from + size_of::<usize>()].copy_from_slice(&target.to_ne_bytes());
         }
         let first = if next.is_empty() { None } else { Some(checked(0)) };
         let at = base.wrapping_add(first.expect("a chase has a place"));
-        Self { pages, at }
+        Some(Self { pages, at })
     }
 
     /// Follows `hops` pointers, one after the other.
@@ -152,6 +172,22 @@ mod tests {
             chase.hop(hops);
             assert_eq!(place(&chase), at, "after {hops} more");
         }
+    }
+
+    #[test]
+    fn a_long_chain_is_not_linked_to_its_end_where_nobody_wants_it() {
+        let asked = std::cell::Cell::new(0);
+        let next = vec![0; 4 * LINKED_AT_ONCE];
+        let link = |most: u32| {
+            asked.set(0);
+            let pages = Pages::obtain(4096, PageKind::Small).unwrap();
+            let go_on = || asked.replace(asked.get() + 1) < most;
+            Chase::link_while(pages, &next, |_| 0, &go_on).is_some()
+        };
+        assert!(!link(1));
+        assert_eq!(asked.get(), 2, "it ends where it is told to");
+        assert!(link(4));
+        assert_eq!(asked.get(), 4);
     }
 
     #[test]

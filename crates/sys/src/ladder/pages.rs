@@ -7,11 +7,15 @@ pub mod fresh;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
+use std::ops::Range;
 use std::ptr::{self, NonNull};
 use std::slice;
 
 /// The default size of a huge page: 2 MiB on x86_64, and on aarch64 with pages of 4 KiB.
 const HUGE_BYTES: usize = 2 << 20;
+
+/// What is filled before it is asked whether to go on.
+const FILLED_AT_ONCE: usize = 16 << 20;
 
 /// The requested kind of pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,9 +72,17 @@ impl Pages {
     /// # Errors
     /// The system's error: no memory.
     pub fn obtain(bytes: usize, wanted: PageKind) -> io::Result<Self> {
+        Self::obtain_while(bytes, wanted, &|| true)
+    }
+
+    /// The same while `go_on` is true, which is asked for every [`FILLED_AT_ONCE`].
+    ///
+    /// # Errors
+    /// As [`Pages::obtain`]; [`io::ErrorKind::Interrupted`] if `go_on` was false.
+    pub fn obtain_while(bytes: usize, wanted: PageKind, go_on: &dyn Fn() -> bool) -> io::Result<Self> {
         let bytes = bytes.max(1).next_multiple_of(rustix::param::page_size());
         if wanted == PageKind::Huge
-            && let Some(pages) = Self::reserved(bytes)
+            && let Some(pages) = Self::reserved(bytes, go_on)
         {
             return Ok(pages);
         }
@@ -85,12 +97,11 @@ impl Pages {
         // A kernel without transparent huge pages refuses both: then all pages are base pages, as
         // `obtained` shows.
         let _ = advise(&pages, wanted.advice());
-        pages.fill();
-        Ok(pages)
+        if pages.fill(go_on) { Ok(pages) } else { Err(io::ErrorKind::Interrupted.into()) }
     }
 
     /// From the hugetlb pool; none where it is too small.
-    fn reserved(bytes: usize) -> Option<Self> {
+    fn reserved(bytes: usize, go_on: &dyn Fn() -> bool) -> Option<Self> {
         let rounded = bytes.next_multiple_of(HUGE_BYTES);
         // More than requested would be the figure of another size.
         if rounded != bytes {
@@ -100,19 +111,43 @@ impl Pages {
         let pages = Self { base: mapping.0, bytes, mapping };
         // A cgroup's limit is reported only here; a plain write gets SIGBUS. Linux before 5.14
         // lacks this call.
-        advise(&pages, libc::MADV_POPULATE_WRITE).ok().map(|()| pages)
+        let filled = pages.pieces().all(|piece| go_on() && pages.populate(piece).is_ok());
+        filled.then_some(pages)
     }
 
-    /// Writes to every page.
-    fn fill(&self) {
-        if advise(self, libc::MADV_POPULATE_WRITE).is_ok() {
-            return;
+    /// Writes to every page; false if it was ended early.
+    fn fill(&self, go_on: &dyn Fn() -> bool) -> bool {
+        for piece in self.pieces() {
+            if !go_on() {
+                return false;
+            }
+            if self.populate(piece.clone()).is_ok() {
+                continue;
+            }
+            for offset in piece.step_by(rustix::param::page_size()) {
+                // SAFETY: within the mapping, which is writable; volatile, so that it is not
+                // optimised away.
+                unsafe { self.base.as_ptr().add(offset).write_volatile(0) };
+            }
         }
-        for offset in (0..self.bytes).step_by(rustix::param::page_size()) {
-            // SAFETY: within the mapping, which is writable; volatile, so that it is not optimised
-            // away.
-            unsafe { self.base.as_ptr().add(offset).write_volatile(0) };
-        }
+        true
+    }
+
+    /// The parts that are filled in one go.
+    fn pieces(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        let bytes = self.bytes;
+        (0..bytes).step_by(FILLED_AT_ONCE).map(move |from| from..bytes.min(from + FILLED_AT_ONCE))
+    }
+
+    /// Has the kernel fill a piece.
+    fn populate(&self, piece: Range<usize>) -> io::Result<()> {
+        // SAFETY: a piece is within the mapping, which belongs to this value; its content, zeros,
+        // does not change.
+        let done = unsafe {
+            let from = self.base.as_ptr().add(piece.start);
+            libc::madvise(from.cast(), piece.len(), libc::MADV_POPULATE_WRITE)
+        };
+        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
     /// Length in bytes.

@@ -3,7 +3,7 @@
 
 use model::Ns;
 use model::wake::Policy;
-use rustix::process::getpriority_process;
+use rustix::process::{getpriority_process, setpriority_process};
 use std::io;
 
 /// `struct sched_attr` in its first version, which every kernel since 3.14 knows.
@@ -80,6 +80,35 @@ pub fn of(tid: u32, slack_ns: Ns) -> io::Result<Policy> {
     })
 }
 
+/// The calling thread runs before others of its policy until this is dropped: it is to end, on a
+/// machine that is busy, perhaps by its own loads. Threads and processes that it starts meanwhile
+/// would inherit it.
+#[derive(Debug)]
+pub struct Hurry {
+    /// The nice value before; none where the system refuses another one, or nothing changed.
+    before: Option<i32>,
+}
+
+impl Hurry {
+    /// The highest priority of ordinary threads: setpriority(2).
+    const HIGHEST: i32 = -20;
+
+    /// From now on. An ordinary user stays as nice as before.
+    pub fn begin() -> Self {
+        let before = getpriority_process(None).ok();
+        Self { before: before.filter(|_| setpriority_process(None, Self::HIGHEST).is_ok()) }
+    }
+}
+
+impl Drop for Hurry {
+    fn drop(&mut self) {
+        if let Some(before) = self.before {
+            // A lower priority is never refused.
+            let _ = setpriority_process(None, before);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,6 +137,20 @@ mod tests {
             (set(Policy::Other(1)), getpriority_process(None))
         });
         assert_eq!((set.map_err(|error| error.to_string()), nice), (Ok(()), Ok(5)));
+    }
+
+    #[test]
+    fn a_thread_that_hurries_is_as_nice_as_before_afterwards() {
+        let (during, after) = alone(|| {
+            rustix::process::setpriority_process(None, 5).unwrap();
+            let hurry = Hurry::begin();
+            let during = (getpriority_process(None).unwrap(), hurry.before);
+            drop(hurry);
+            (during, getpriority_process(None).unwrap())
+        });
+        // An ordinary user may not.
+        assert!([(-20, Some(5)), (5, None)].contains(&during), "{during:?}");
+        assert_eq!(after, 5);
     }
 
     #[test]

@@ -71,15 +71,13 @@ impl Signals {
         let watched = WATCHED.into_iter().filter(|signal| *signal != libc::SIGHUP || !is_ignored(*signal));
         let set = set_of(&watched.collect::<Vec<i32>>());
         let before = SignalMask(change_mask(libc::SIG_BLOCK, &set));
-        // SAFETY: the set is initialised; -1 asks for a new descriptor.
-        let fd = unsafe { libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
-        if fd < 0 {
-            let error = io::Error::last_os_error();
-            change_mask(libc::SIG_SETMASK, &before.0);
-            return Err(error);
+        match descriptor_of(&set) {
+            Ok(fd) => Ok(Self { fd, before }),
+            Err(error) => {
+                change_mask(libc::SIG_SETMASK, &before.0);
+                Err(error)
+            }
         }
-        // SAFETY: `signalfd` returned this descriptor; it has no other owner.
-        Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd) }, before })
     }
 
     /// The next pending signal, if any.
@@ -87,25 +85,7 @@ impl Signals {
     /// # Errors
     /// The error of `read`.
     pub fn take(&mut self) -> io::Result<Option<Signal>> {
-        const SIZE: usize = size_of::<libc::signalfd_siginfo>();
-        let mut info = MaybeUninit::<libc::signalfd_siginfo>::uninit();
-        // SAFETY: the buffer is valid for writes of its own size.
-        let read = unsafe { libc::read(self.fd.as_raw_fd(), info.as_mut_ptr().cast(), SIZE) };
-        if read == SIZE as isize {
-            // SAFETY: the kernel filled the whole of it, and every bit pattern is valid.
-            let info = unsafe { info.assume_init() };
-            return Ok(Some(Signal {
-                number: info.ssi_signo as i32,
-                from_kernel: info.ssi_code > 0,
-                sender: info.ssi_pid,
-            }));
-        }
-        let error = io::Error::last_os_error();
-        match error.kind() {
-            io::ErrorKind::WouldBlock => Ok(None),
-            io::ErrorKind::Interrupted => self.take(),
-            _ => Err(error),
-        }
+        next_of(&self.fd)
     }
 }
 
@@ -161,8 +141,42 @@ pub(crate) fn block_all() {
     change_mask(libc::SIG_BLOCK, &set);
 }
 
+/// A descriptor that is readable while one of these signals, which are blocked, is pending.
+pub(crate) fn descriptor_of(set: &libc::sigset_t) -> io::Result<OwnedFd> {
+    // SAFETY: the set is initialised; -1 asks for a new descriptor.
+    let fd = unsafe { libc::signalfd(-1, set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: `signalfd` returned this descriptor; it has no other owner.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// The next pending signal of such a descriptor, if any.
+pub(crate) fn next_of(fd: &OwnedFd) -> io::Result<Option<Signal>> {
+    const SIZE: usize = size_of::<libc::signalfd_siginfo>();
+    let mut info = MaybeUninit::<libc::signalfd_siginfo>::uninit();
+    // SAFETY: the buffer is valid for writes of its own size.
+    let read = unsafe { libc::read(fd.as_raw_fd(), info.as_mut_ptr().cast(), SIZE) };
+    if read == SIZE as isize {
+        // SAFETY: the kernel filled the whole of it, and every bit pattern is valid.
+        let info = unsafe { info.assume_init() };
+        return Ok(Some(Signal {
+            number: info.ssi_signo as i32,
+            from_kernel: info.ssi_code > 0,
+            sender: info.ssi_pid,
+        }));
+    }
+    let error = io::Error::last_os_error();
+    match error.kind() {
+        io::ErrorKind::WouldBlock => Ok(None),
+        io::ErrorKind::Interrupted => next_of(fd),
+        _ => Err(error),
+    }
+}
+
 /// A set of these signals.
-fn set_of(signals: &[i32]) -> libc::sigset_t {
+pub(crate) fn set_of(signals: &[i32]) -> libc::sigset_t {
     let mut set = empty_set();
     for signal in signals {
         // SAFETY: the set is initialised.
@@ -172,7 +186,7 @@ fn set_of(signals: &[i32]) -> libc::sigset_t {
 }
 
 /// Changes the calling thread's mask and returns what it was.
-fn change_mask(how: i32, set: &libc::sigset_t) -> libc::sigset_t {
+pub(crate) fn change_mask(how: i32, set: &libc::sigset_t) -> libc::sigset_t {
     let mut before = empty_set();
     // SAFETY: both sets are initialised; with a valid `how` it cannot fail.
     unsafe { libc::pthread_sigmask(how, set, &mut before) };

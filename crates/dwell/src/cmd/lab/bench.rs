@@ -236,7 +236,7 @@ impl<'a, 's> Bench<'a, 's> {
             apart = self.apart(&commands)?;
         }
         if let Some(others) = others {
-            drop(others.stop());
+            drop(others.stop(self.stop.asked()));
         }
         let is_whole = pair.cause.is_none() || !saved.is_empty() && fast.is_some();
         let described: LabPair = described(pair);

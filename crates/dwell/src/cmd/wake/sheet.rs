@@ -74,7 +74,9 @@ pub(super) fn sheet(args: &WakeArgs, keeper: &mut Keeper) -> anyhow::Result<u8> 
             ..WakeProgress::new(args.quiet, for_ns)
         };
         let asked = WakeRequest { loads: case.loads.clone(), ..unfinished.asked.clone() };
-        let setup = Setup { idle_states: unfinished.idle_states, spikes: !unfinished.no_spikes };
+        // The cases before are to be written, whatever happens.
+        let at_once = None;
+        let setup = Setup { idle_states: unfinished.idle_states, spikes: !unfinished.no_spikes, at_once };
         let measured = measure(&asked, setup, &mut progress, &|| stop.asked());
         drop(progress);
         if measured.as_ref().is_err_and(ended_before_start) {
@@ -362,7 +364,10 @@ fn rehearse(cases: &[Case], stop: &Stop<'_>) -> anyhow::Result<()> {
         if running.as_ref().is_err_and(ended_before_start) {
             break;
         }
-        let stopped = running?.stop();
+        let stopped = running?.stop(stop.asked());
+        if stop.asked() {
+            break;
+        }
         if let Some((load, why)) = stopped.failed.first() {
             bail!("case {:?}: load {}: {why}", case.name, load.kind());
         }

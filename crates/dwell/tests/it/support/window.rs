@@ -80,6 +80,24 @@ pub(crate) fn while_it_lasts(dwell: u32, mut ask: impl FnMut()) {
     }
 }
 
+/// Waits until dwell, of this process id, has set up its instruments: before, it ends at once by a
+/// signal, and a thread of its own waits for that.
+pub(crate) fn until_it_records(dwell: u32) {
+    let waits = || {
+        let threads = std::fs::read_dir(format!("/proc/{dwell}/task")).into_iter().flatten().flatten();
+        let named = |path: PathBuf| std::fs::read_to_string(path).unwrap_or_default();
+        threads.into_iter().any(|thread| named(thread.path().join("comm")).starts_with("dwell-signals"))
+    };
+    let until = Instant::now() + Duration::from_secs(60);
+    for wanted in [true, false] {
+        while waits() != wanted {
+            assert!(Instant::now() < until, "dwell does not begin to record");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+    std::thread::sleep(Duration::from_millis(200));
+}
+
 pub(crate) fn schema() -> &'static jsonschema::Validator {
     static SCHEMA: OnceLock<jsonschema::Validator> = OnceLock::new();
     SCHEMA.get_or_init(|| {

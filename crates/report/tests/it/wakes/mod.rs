@@ -103,6 +103,7 @@ pub(crate) fn figures(
         cpu,
         cycles,
         missed: Seen::Value(missed),
+        elsewhere: None,
         min_ns: first,
         avg_ns: if cycles == 0 { Seen::Absent } else { Seen::Value((sum / u128::from(cycles)) as Ns) },
         p50_ns: part(2),
