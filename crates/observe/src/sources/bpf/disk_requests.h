@@ -13,9 +13,9 @@
  * none of a file or directory (`sendfile`, io_uring), and page faults without a file have none.
  *
  * Requests are known by their address. Of two of the tree whose addresses share an entry the older
- * one no longer counts as under way. Nor does one that the kernel no longer has in flight: where its
- * completion was not traced it would seem to be under way until the kernel uses its place again,
- * which for a queue of another CPU may be never.
+ * one no longer counts as under way. Nor does one that the kernel no longer has in flight: where
+ * its completion was not traced it would seem to be under way until the kernel uses its place
+ * again, which for a queue of another CPU may be never.
  */
 #pragma once
 #include "files.h"
