@@ -205,7 +205,7 @@ fn what_cannot_be_compared_or_shown_beside_is_refused() {
         (["/no/such/file", path(2)], "cannot read"),
         (
             [path(0), path(2)],
-            "is not JSON: EOF while parsing an object at line 1 column 1\ntry: a file written by dwell ladder --json",
+            "is cut off: its JSON ends early, in line 1, column 1\ntry: a file written by dwell ladder --json",
         ),
         (
             [path(1), path(2)],
