@@ -7,6 +7,7 @@
 
 mod csv;
 mod format;
+mod hdr;
 mod markdown;
 mod otlp;
 mod perfetto;
@@ -16,6 +17,7 @@ mod tree;
 
 pub use csv::csv;
 pub use format::Exported;
+pub use hdr::{hdr_of_waits, hdr_of_wakeups};
 pub use markdown::markdown;
 pub use otlp::otlp;
 pub use perfetto::perfetto;

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 /// nanosecond where the format can hold it.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  dwell export last --as markdown -o run.md\n  dwell export run.json --as csv --table waits -o waits.csv\n  dwell export run.dwell --as pprof -o run.pb.gz\n  dwell export run.dwell --as perfetto -o run.perfetto-trace\n  dwell export cmp.json --as hyperfine -o cmp.hyperfine.json"
+    after_help = "Examples:\n  dwell export last --as markdown -o run.md\n  dwell export run.json --as csv --table waits -o waits.csv\n  dwell export run.dwell --as pprof -o run.pb.gz\n  dwell export run.dwell --as perfetto -o run.perfetto-trace\n  dwell export last --as hdr -o waits.hlog\n  dwell export cmp.json --as hyperfine -o cmp.hyperfine.json"
 )]
 pub(crate) struct ExportArgs {
     /// A result written by --json of any verb, a recording written by --keep, a page of HTML, or a
@@ -51,6 +51,8 @@ pub(crate) enum ExportFormat {
     Perfetto,
     /// The critical path as a trace of OpenTelemetry, in JSON; of a recording of dwell run
     Otlp,
+    /// Lengths of waits by reason, or latencies of dwell wake by CPU, as a log of HdrHistogram
+    Hdr,
 }
 
 impl ExportFormat {
@@ -64,6 +66,7 @@ impl ExportFormat {
             Self::Pprof => "pprof",
             Self::Perfetto => "perfetto",
             Self::Otlp => "otlp",
+            Self::Hdr => "hdr",
         }
     }
 }

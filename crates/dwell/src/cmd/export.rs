@@ -1,7 +1,7 @@
 //! `dwell export`: a kept result in the format of another tool.
 
 use super::results;
-use super::show::{self, Kept};
+use super::show::{self, AnyReader, Kept};
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::exit;
 use crate::keep::Keeper;
@@ -16,11 +16,12 @@ use model::doctor::{Doctor, SCHEMA_DOCTOR};
 use model::lab::{LabRun, LabScore, SCHEMA_LAB, SCHEMA_SCORE};
 use model::ladder::SCHEMA_LADDER;
 use model::run::{SCHEMA_ATTACH, SCHEMA_RUN};
+use model::timeline::Timeline;
 use model::wake::load::{LoadRun, SCHEMA_LOAD};
 use model::wake::sheet::{SCHEMA_SHEET, Sheet};
 use model::wake::{SCHEMA_WAKE, Wakeups};
 use model::what_if::{SCHEMA_WHAT_IF, WhatIf};
-use model::{Analysis, Run};
+use model::{Analysis, Header, Run};
 use report::export::tables::Tables;
 use report::export::{self, Exported};
 use report::profile::{self, ProfileMetadata};
@@ -38,6 +39,7 @@ pub(crate) fn export(args: &ExportArgs, keeper: &Keeper) -> anyhow::Result<u8> {
     let outputs = Outputs::open(&paths, Page::None, None, &[&args.result])?;
     let Exported { bytes, left_out } = match args.format {
         ExportFormat::Perfetto | ExportFormat::Otlp => over_time(args, keeper)?,
+        ExportFormat::Hdr => hdr(args, keeper)?,
         _ => exported(args, &open(&args.result, keeper)?)?,
     };
     let outcome = outputs.write(&ExportResult(bytes), &LookArgs::default());
@@ -72,8 +74,12 @@ impl Opened {
     /// The formats that it has besides tables, and whether they need its recording.
     fn formats(&self) -> (&'static [ExportFormat], bool) {
         match self.schema() {
-            SCHEMA_RUN => (&[ExportFormat::Pprof, ExportFormat::Perfetto, ExportFormat::Otlp], true),
-            SCHEMA_ATTACH => (&[ExportFormat::Pprof], true),
+            SCHEMA_RUN => {
+                use ExportFormat::{Hdr, Otlp, Perfetto, Pprof};
+                (&[Pprof, Perfetto, Otlp, Hdr], true)
+            }
+            SCHEMA_ATTACH => (&[ExportFormat::Pprof, ExportFormat::Hdr], true),
+            SCHEMA_WAKE => (&[ExportFormat::Hdr], false),
             SCHEMA_COMPARE => (&[ExportFormat::Hyperfine, ExportFormat::Hyperfine1], false),
             _ => (&[], false),
         }
@@ -153,25 +159,67 @@ const STEPS: u64 = 1_000_000;
 /// The formats that show threads over time: a recording is read once more, step by step.
 fn over_time(args: &ExportArgs, keeper: &Keeper) -> anyhow::Result<Exported> {
     let path = &args.result;
-    let Some(mut reader) = show::recording(path, keeper)? else {
+    let Some(reader) = show::recording(path, keeper)? else {
         return refused(args, args.format, &open(path, keeper)?);
     };
     let header = reader.header().clone();
     if header.attached.is_some() {
         return refused(args, args.format, &open(path, keeper)?);
     }
-    let of_recording = || format!("{path:?}");
-    let mut replayer = Replayer::new(&header, Vec::new()).with_context(of_recording)?.keeping(STEPS);
-    reader.by_ref().for_each(|event| replayer.event(&event));
-    let end = reader.end();
-    let trailer = end.trailer.ok_or(Refused::Unfinished).with_context(of_recording)?;
-    let (mut analysis, timeline) = replayer.timeline(&trailer).with_context(of_recording)?;
-    let diagnosis = analyse::diagnose(header.tier, &analysis);
-    report::tell(&mut analysis.run, &diagnosis);
+    let (analysis, timeline) = replayed(&header, reader).with_context(|| format!("{path:?}"))?;
     Ok(match args.format {
         ExportFormat::Otlp => export::otlp(&analysis.run, &timeline, header.started_at_unix_s),
         _ => export::perfetto(&analysis.run, &timeline),
     })
+}
+
+/// A run step by step.
+fn replayed(header: &Header, mut reader: AnyReader) -> Result<(Analysis, Timeline), Refused> {
+    let mut replayer = Replayer::new(header, Vec::new())?.keeping(STEPS);
+    reader.by_ref().for_each(|event| replayer.event(&event));
+    let trailer = reader.end().trailer.ok_or(Refused::Unfinished)?;
+    let (mut analysis, timeline) = replayer.timeline(&trailer)?;
+    let diagnosis = analyse::diagnose(header.tier, &analysis);
+    report::tell(&mut analysis.run, &diagnosis);
+    Ok((analysis, timeline))
+}
+
+/// Histograms of the waits of a run, each with its own length if there is a recording that has
+/// them, or of wake-ups.
+fn hdr(args: &ExportArgs, keeper: &Keeper) -> anyhow::Result<Exported> {
+    let path = &args.result;
+    if let Some(reader) = show::recording(path, keeper)? {
+        let header = reader.header().clone();
+        return match replayed(&header, reader) {
+            Ok((analysis, timeline)) => Ok(export::hdr_of_waits(&analysis.run, Some(&timeline))),
+            Err(Refused::Open(why)) => Err(Refused::Open(why)).with_context(|| format!("{path:?}")),
+            // Its account can be told all the same, and has octaves.
+            Err(_) => match open(path, keeper)? {
+                Opened::Recorded { analysis, .. } => of_octaves(path, &analysis.run),
+                opened => refused(args, args.format, &opened),
+            },
+        };
+    }
+    let (schema, value) = results::read(path, keeper)?;
+    match schema.as_str() {
+        SCHEMA_RUN | SCHEMA_ATTACH => of_octaves(path, &results::run(path, value)?),
+        SCHEMA_WAKE => {
+            let wakeups = results::valid::<Wakeups>(path, serde_json::from_value(value))?;
+            Ok(export::hdr_of_wakeups(&wakeups))
+        }
+        _ => refused(args, args.format, &open(path, keeper)?),
+    }
+}
+
+/// Histograms of waits whose octaves are known.
+fn of_octaves(path: &Path, run: &Run) -> anyhow::Result<Exported> {
+    if !run.waits.is_empty() && run.waits.iter().all(|row| row.histogram.is_empty()) {
+        bail!(
+            "{path:?} has no lengths of waits: they are seen with BPF only\n\
+             try: dwell run --source bpf --keep, as root"
+        );
+    }
+    Ok(export::hdr_of_waits(run, None))
 }
 
 /// Says which formats a result has.

@@ -24,6 +24,7 @@ impl Render for ExportResult {
             form("pprof"),
             form("perfetto"),
             form("otlp"),
+            form("hdr"),
         ];
         FORMS
     }

@@ -166,6 +166,73 @@ fn a_trace_of_opentelemetry_is_the_path() {
     assert!(names.contains("disk: "), "{names}");
 }
 
+/// Its library is compiled for x86_64 only; what `report` tests of the format runs everywhere.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn hdrhistogram_reads_waits_by_reason_and_wake_ups_by_cpu() {
+    let number = |value: &Value, field: &str| value[field].as_u64().expect("a number");
+    // The format has three digits.
+    let near = |value: u64, expected: u64| value.abs_diff(expected) <= expected / 1000;
+    for name in ["hand-overs", "shell-pipeline", "python-gil", "locked-sleep"] {
+        let run: Value = serde_json::from_str(&fs::read_to_string(result(name)).unwrap()).unwrap();
+        let mut expected = BTreeMap::<&str, [u64; 3]>::new();
+        for row in run["waits"].as_array().unwrap() {
+            let of = expected.entry(row["reason"].as_str().unwrap()).or_default();
+            of[0] += number(row, "calls");
+            of[1] = of[1].max(number(row, "max_ns"));
+            of[2] += number(row, "total_ns");
+        }
+        for (from, exact) in [(recording(name), true), (result(name), false)] {
+            let found = read("hdr", &from);
+            let histograms = found["histograms"].as_array().unwrap();
+            assert_eq!(histograms.len(), expected.len(), "{name}: {found}");
+            for (histogram, (reason, [count, max, total])) in histograms.iter().zip(&expected) {
+                assert_eq!(histogram["tag"], *reason, "{name}");
+                assert_eq!(number(histogram, "count"), *count, "{name} {reason}");
+                assert!(near(number(histogram, "max"), *max), "{name} {reason}: {histogram} {max}");
+                let sum = number(histogram, "sum");
+                let known = near(sum, *total) || !exact && sum >= *total && sum <= total * 2;
+                assert!(known, "{name} {reason}: {sum} {total}");
+                let took = histogram["end_ms"].as_f64().unwrap() - histogram["start_ms"].as_f64().unwrap();
+                assert!((took - number(&run, "wall_ns") as f64 / 1e6).abs() < 0.01, "{took} ms");
+            }
+            let said = text(&export(&from, &["--as", "hdr"]).stderr);
+            // A wait without an explanation has no length of its own in a timeline either.
+            let by_octave = !exact || expected.contains_key("unexplained");
+            assert_eq!(said.contains("only the octave is known"), by_octave, "{name}: {said}");
+        }
+    }
+    assert_eq!(read("hdr", &recording("hand-overs"))["start_s"], 1_795_455_310.0);
+    let page = repository().join("docs/pages/wake.html");
+    let threads = exported(&page, &["--as", "csv", "--table", "threads"]);
+    let mut rows = threads.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let head = rows.next().unwrap();
+    let at = |name: &str| head.iter().position(|column| *column == name).unwrap();
+    let found = read("hdr", &page);
+    let mut histograms = found["histograms"].as_array().unwrap().iter();
+    for row in rows {
+        let histogram = histograms.next().expect("one for each CPU");
+        assert_eq!(histogram["tag"], format!("cpu{}", row[at("cpu")]));
+        assert_eq!(number(histogram, "count"), row[at("cycles")].parse::<u64>().unwrap());
+        assert!(near(number(histogram, "max"), row[at("max_ns")].parse().unwrap()), "{histogram}");
+    }
+    assert!(histograms.next().is_none());
+}
+
+#[test]
+fn what_saw_no_lengths_of_waits_has_no_histograms_of_them() {
+    for from in [recording("perf-mutex"), result("perf-mutex")] {
+        let said = refused(&from, &["--as", "hdr"]);
+        assert!(said.contains("has no lengths of waits") && said.contains("--source bpf"), "{said}");
+    }
+    // A window, and a run of which not all was kept, have octaves.
+    for name in ["attach-python", "keep-limit"] {
+        let output = export(&recording(name), &["--as", "hdr"]);
+        assert!(output.status.success() && text(&output.stdout).contains("\nTag=sleep,0.000,"));
+        assert!(text(&output.stderr).contains("only the octave is known"), "{}", text(&output.stderr));
+    }
+}
+
 #[test]
 fn a_comparison_has_the_json_of_both_hyperfines() {
     let page = repository().join("docs/pages/compare.html");
@@ -194,7 +261,7 @@ fn what_a_result_has_not_is_refused_with_what_it_has() {
     for format in ["perfetto", "otlp"] {
         assert!(refused(&run, &["--as", format]).contains("--keep run.dwell"), "{format}");
         let said = refused(&recording("attach-busy"), &["--as", format]);
-        assert!(said.contains("try: csv, markdown, pprof\n"), "a window has no path: {said}");
+        assert!(said.contains("try: csv, markdown, pprof, hdr\n"), "a window has no path: {said}");
         let said = refused(&recording("perf-mutex"), &["--as", format]);
         assert!(said.contains("made without BPF"), "{said}");
         let said = refused(&recording("keep-limit"), &["--as", format]);

@@ -1,6 +1,6 @@
 """Reads an export with the library of its format, and prints what it holds as JSON.
 
-read.py perfetto FILE | read.py otlp FILE
+read.py perfetto FILE | read.py otlp FILE | read.py hdr FILE
 """
 
 import json
@@ -105,5 +105,27 @@ def otlp(data):
     }
 
 
+def hdr(data):
+    from hdrh.histogram import HdrHistogram
+    from hdrh.log import HistogramLogReader
+
+    log = HistogramLogReader(sys.argv[2], HdrHistogram(1, 3_600_000_000_000, 3))
+    histograms = []
+    while histogram := log.get_next_interval_histogram():
+        counts = [(of.value_iterated_to, of.count_added_in_this_iter_step)
+                  for of in histogram.get_recorded_iterator()]
+        histograms.append({
+            "tag": histogram.get_tag(),
+            "count": histogram.get_total_count(),
+            "max": histogram.get_max_value(),
+            "sum": sum(value * count for value, count in counts),
+            "start_ms": histogram.get_start_time_stamp(),
+            "end_ms": histogram.get_end_time_stamp(),
+        })
+    lines = [line for line in data.decode().splitlines() if not line.startswith(("#", '"'))]
+    assert len(lines) == len(histograms), "each line is a histogram"
+    return {"histograms": histograms, "start_s": log.get_start_time_sec()}
+
+
 with open(sys.argv[2], "rb") as file:
-    print(json.dumps({"perfetto": perfetto, "otlp": otlp}[sys.argv[1]](file.read())))
+    print(json.dumps({"perfetto": perfetto, "otlp": otlp, "hdr": hdr}[sys.argv[1]](file.read())))

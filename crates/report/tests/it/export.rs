@@ -2,11 +2,16 @@
 //! than a name in any of them. Whether the tools themselves read them is a test of `dwell`.
 
 use crate::{commands, profiles, samples, wakes};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use dwell_report::compare::{commands_hyperfine, commands_hyperfine_1};
 use dwell_report::export::tables::{Cell, Table, Tables};
-use dwell_report::export::{csv, markdown, otlp, perfetto};
+use dwell_report::export::{csv, hdr_of_waits, hdr_of_wakeups, markdown, otlp, perfetto};
 use dwell_report::profile::{ProfileMetadata, pprof};
 use flate2::read::GzDecoder;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use model::timeline::{HandOver, PathPiece, Slice, ThreadLine, Timeline};
 use model::{Reason, Run, State};
 use serde_json::Value;
@@ -322,4 +327,120 @@ fn the_tables_of_a_comparison_have_each_run() {
         tables.tables.iter().map(|table| (table.name.as_str(), table.rows.len())).collect();
     assert_eq!(counts["commands"], comparison.commands.len());
     assert_eq!(counts["comparisons.pairs"], comparison.comparisons[0].pairs.len());
+}
+
+/// The histograms of a log by tag. All lines are the format's own.
+fn histograms(log: &[u8]) -> BTreeMap<String, Histogram<u64>> {
+    let text = std::str::from_utf8(log).unwrap();
+    assert!(!text.chars().any(|char| acts(char) || char == '\r'), "{text}");
+    let interval = |line: &&str| line.starts_with("Tag=") || line.starts_with("0.000,");
+    let expected = text.lines().filter(interval).count();
+    assert!(text.lines().all(|line| interval(&line) || line.starts_with(['#', '"'])), "{text}");
+    let mut found = BTreeMap::new();
+    for entry in IntervalLogIterator::new(log) {
+        let LogEntry::Interval(of) = entry.expect("a line of the format") else { continue };
+        let bytes = STANDARD.decode(of.encoded_histogram()).unwrap();
+        let histogram: Histogram<u64> = Deserializer::new().deserialize(&mut &*bytes).unwrap();
+        assert!(near(histogram.max(), (of.max() * 1e6).round() as u64), "{} {}", histogram.max(), of.max());
+        found.insert(of.tag().map_or("", |tag| tag.as_str()).to_owned(), histogram);
+    }
+    assert_eq!(found.len(), expected, "each line is a histogram, and no tag is there twice");
+    found
+}
+
+/// Whether a value is this one to three digits.
+fn near(value: u64, expected: u64) -> bool {
+    value.abs_diff(expected) <= expected / 1000
+}
+
+#[test]
+fn a_log_of_histograms_has_each_wait_of_a_result_by_reason() {
+    let mut waits = 0;
+    for (name, mut run) in samples::all().into_iter().chain([("hostile", samples::hostile())]) {
+        // Every other one has octaves: the last is that of the longest.
+        for row in run.waits.iter_mut().step_by(2) {
+            row.histogram = vec![(16, 1), ((row.max_ns + 1).next_power_of_two(), row.calls)];
+        }
+        let mut expected = BTreeMap::<String, (u64, u64)>::new();
+        for row in run.waits.iter().filter(|row| !row.histogram.is_empty()) {
+            let (count, max) = expected.entry(row.reason.name().to_owned()).or_default();
+            *count += row.histogram.iter().map(|(_, count)| count).sum::<u64>();
+            let last = row.histogram.iter().map(|(beyond, _)| beyond - 1).max().unwrap();
+            *max = (*max).max(last.min(row.max_ns));
+        }
+        let exported = hdr_of_waits(&run, None);
+        let found = histograms(&exported.bytes);
+        assert!(found.keys().eq(expected.keys()), "{name}");
+        for (tag, (count, max)) in &expected {
+            assert_eq!(found[tag].len(), *count, "{name} {tag}");
+            assert!(near(found[tag].max(), *max), "{name} {tag}: {} {max}", found[tag].max());
+            waits += count;
+        }
+        let said = exported.left_out.join("\n");
+        assert_eq!(said.contains("only the octave is known"), !expected.is_empty(), "{name}: {said}");
+        let without = run.waits.iter().filter(|row| row.histogram.is_empty()).map(|row| row.calls);
+        let without: u64 = without.sum();
+        assert_eq!(said.contains(&format!("{without} waits have no lengths")), without > 0, "{name}: {said}");
+    }
+    assert!(waits > 100, "{waits}");
+}
+
+#[test]
+fn a_log_of_histograms_has_the_lengths_of_a_timeline() {
+    for name in hostile() {
+        let mut run = samples::server();
+        run.command = vec![name.clone(), "[StartTime: 1\n#[StartTime: 1 ".to_owned()];
+        let exported = hdr_of_waits(&run, Some(&timeline(&name, run.wall_ns)));
+        let found = histograms(&exported.bytes);
+        let blocked = run.wall_ns - run.wall_ns / 2;
+        assert_eq!(found["disk"].len(), 2, "{name:?}");
+        assert!(near(found["disk"].max(), blocked) && near(found["disk"].min(), blocked));
+        let text = String::from_utf8(exported.bytes).unwrap();
+        assert_eq!(text.matches("\n#[StartTime: ").count(), 1, "{text}");
+        // Of a result that somebody wrote.
+        run.started_at = format!("{name}\n#[StartTime: 1");
+        run.waits[0].histogram = vec![(4096, 3)];
+        let exported = hdr_of_waits(&run, None);
+        assert_eq!(histograms(&exported.bytes)[run.waits[0].reason.name()].len(), 3);
+        assert!(!String::from_utf8(exported.bytes).unwrap().contains("\n#[StartTime"));
+        assert!(exported.left_out.join("\n").contains("the result has no date"), "{:?}", exported.left_out);
+    }
+    let mut run = samples::server();
+    run.waits.truncate(1);
+    run.waits[0].max_ns = u64::MAX;
+    run.waits[0].histogram = vec![(8, 1), (u64::MAX, 2)];
+    let found = histograms(&hdr_of_waits(&run, None).bytes);
+    let histogram = found.values().next().unwrap();
+    assert_eq!((histogram.len(), histogram.min()), (3, 7));
+    run.waits[0].histogram = vec![(8, u64::MAX), (16, u64::MAX)];
+    let exported = hdr_of_waits(&run, None);
+    assert!(histograms(&exported.bytes).is_empty());
+    assert!(
+        exported.left_out.join("\n").contains("more than the format can hold"),
+        "{:?}",
+        exported.left_out
+    );
+}
+
+#[test]
+fn a_log_of_histograms_has_all_wake_ups_by_cpu() {
+    for (name, wakeups) in wakes::all() {
+        let exported = hdr_of_wakeups(&wakeups);
+        let found = histograms(&exported.bytes);
+        let measured = wakeups.threads.iter().filter(|wakes| !wakes.histogram.is_empty());
+        assert_eq!(found.len(), measured.clone().count(), "{name}");
+        for wakes in measured {
+            let histogram = &found[&format!("cpu{}", wakes.cpu.unwrap())];
+            let count: u64 = wakes.histogram.iter().map(|bin| bin.count).sum();
+            assert_eq!(histogram.len(), count, "{name}");
+            assert!(near(histogram.max(), *wakes.max_ns.value().unwrap()), "{name}");
+        }
+        // One that has them together only.
+        let mut together = wakeups.clone();
+        together.threads.clear();
+        let found = histograms(&hdr_of_wakeups(&together).bytes);
+        assert!(found.keys().all(String::is_empty), "{name}");
+        let count: u64 = wakeups.all.histogram.iter().map(|bin| bin.count).sum();
+        assert_eq!(found.values().map(Histogram::len).sum::<u64>(), count, "{name}");
+    }
 }
