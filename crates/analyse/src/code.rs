@@ -8,6 +8,7 @@ mod c_library;
 mod frames;
 mod tables;
 
+use crate::keys::StackOf;
 use frames::Expanded;
 pub(crate) use frames::{is_of_library, is_of_runtime};
 use model::profile::{Activity, Moment, Owner, Profile, Weight};
@@ -40,7 +41,11 @@ pub(crate) struct Code {
     /// Threads that have had no stack yet.
     known: FxHashMap<Tid, (Pid, Comm)>,
     weights: FxHashMap<(u32, u32, Activity), (Ns, u64)>,
-    moments: Vec<(Ns, u32, u32, Activity, Ns)>,
+    moments: Vec<(Ns, u32, u32, Activity, Ns, u32)>,
+    /// Of each thread that ended a wait of another its owner, once it has a stack; a moment refers
+    /// to it by its number here plus one, 0 for none.
+    wakers: Vec<Option<u32>>,
+    waker_of: FxHashMap<Tid, u32>,
     thinned: u32,
     stacks: u64,
 }
@@ -57,13 +62,16 @@ impl Code {
             known: FxHashMap::default(),
             weights: FxHashMap::default(),
             moments: Vec::new(),
+            wakers: Vec::new(),
+            waker_of: FxHashMap::default(),
             thinned: 1,
             stacks: 0,
         }
     }
 
-    /// Takes one event; `waited` is what the thread of a [`Event::WaitStack`] waited for.
-    pub(crate) fn event(&mut self, event: &Event, waited: Option<State>) {
+    /// Takes one event; `waited` is what the thread of a [`Event::WaitStack`] waited for, and
+    /// who of the tree ended that.
+    pub(crate) fn event(&mut self, event: &Event, waited: Option<StackOf>) {
         match event {
             Event::Place { place, .. } => self.places.push(place.clone()),
             Event::Node { caller, place, .. } => {
@@ -81,7 +89,9 @@ impl Code {
                 self.sampled(*at, *tid, Some(*node), *mode, Ns::from(*period_ns));
             }
             Event::WaitStack { at, tid, node, weight_ns, .. } => {
-                self.add(*at, *tid, *node, Activity::Waiting(waited.unwrap_or(State::OtherWait)), *weight_ns);
+                let state = waited.map_or(State::OtherWait, |waited| waited.state);
+                let by = waited.and_then(|waited| waited.by).map_or(0, |by| self.waker(by));
+                self.add(*at, *tid, *node, Activity::Waiting(state), *weight_ns, by);
             }
             Event::Start { tid, .. } => self.met(*tid, self.root, Comm::default()),
             Event::Fork { child, pid, name, .. } | Event::Alive { tid: child, pid, name, .. } => {
@@ -91,6 +101,10 @@ impl Code {
                 if let Some(owner) = self.owner_of.remove(old_tid) {
                     self.owner_of.insert(*tid, owner);
                 }
+                match self.waker_of.remove(old_tid) {
+                    Some(waker) => self.waker_of.insert(*tid, waker),
+                    None => self.waker_of.remove(tid),
+                };
                 self.known.remove(old_tid);
                 self.renamed(*tid, Some(*pid), *name);
             }
@@ -130,7 +144,18 @@ impl Code {
     /// A new thread; the one that had its TID before is gone.
     fn met(&mut self, tid: Tid, pid: Pid, name: Comm) {
         self.owner_of.remove(&tid);
+        self.waker_of.remove(&tid);
         self.known.insert(tid, (pid, name));
+    }
+
+    /// What moments refer to a thread by that ended a wait. It may have had no stack yet.
+    fn waker(&mut self, tid: Tid) -> u32 {
+        let next = self.wakers.len() as u32;
+        let waker = *self.waker_of.entry(tid).or_insert(next);
+        if waker == next {
+            self.wakers.push(self.owner_of.get(&tid).copied());
+        }
+        waker + 1
     }
 
     fn renamed(&mut self, tid: Tid, pid: Option<Pid>, name: Comm) {
@@ -155,31 +180,34 @@ impl Code {
             | SampleMode::InterruptInCall(_) => Activity::Kernel,
         };
         match (doing, node) {
-            (Activity::Interrupt, _) => self.put(at, tid, INTERRUPTED, doing, ns),
-            (_, Some(node)) => self.add(at, tid, node, doing, ns),
+            (Activity::Interrupt, _) => self.put(at, tid, INTERRUPTED, doing, ns, 0),
+            (_, Some(node)) => self.add(at, tid, node, doing, ns, 0),
             (_, None) => {}
         }
     }
 
-    fn add(&mut self, at: Ns, tid: Tid, node: u32, doing: Activity, ns: Ns) {
+    fn add(&mut self, at: Ns, tid: Tid, node: u32, doing: Activity, ns: Ns, by: u32) {
         if node > 0 && node as usize <= self.nodes.len() {
-            self.put(at, tid, node, doing, ns);
+            self.put(at, tid, node, doing, ns, by);
         }
     }
 
-    fn put(&mut self, at: Ns, tid: Tid, node: u32, doing: Activity, ns: Ns) {
+    fn put(&mut self, at: Ns, tid: Tid, node: u32, doing: Activity, ns: Ns, by: u32) {
         let next = self.owners.len() as u32;
         let owner = *self.owner_of.entry(tid).or_insert(next);
         if owner == next {
             let (pid, name) = self.known.remove(&tid).unwrap_or((tid, Comm::default()));
             self.owners.push(Owner { pid, tid, name: name.to_text() });
+            if let Some(waker) = self.waker_of.get(&tid) {
+                self.wakers[*waker as usize] = Some(owner);
+            }
         }
         let weight = self.weights.entry((node, owner, doing)).or_default();
         weight.0 += ns;
         weight.1 += 1;
         self.stacks += 1;
         if self.stacks.is_multiple_of(u64::from(self.thinned)) {
-            self.moments.push((at, node, owner, doing, ns));
+            self.moments.push((at, node, owner, doing, ns, by));
         }
         if self.moments.len() >= MOMENTS {
             self.thinned *= 2;
@@ -314,8 +342,9 @@ impl Code {
         let mut moments: Vec<_> = self
             .moments
             .iter()
-            .filter_map(|(at, of, thread, doing, ns)| {
-                Some(Moment { at_ns: *at, node: node(*of)?, thread: *thread, doing: *doing, ns: *ns })
+            .filter_map(|(at, of, thread, doing, ns, by)| {
+                let by = by.checked_sub(1).and_then(|by| self.wakers[by as usize]);
+                Some(Moment { at_ns: *at, node: node(*of)?, thread: *thread, doing: *doing, ns: *ns, by })
             })
             .collect();
         moments.sort_by_key(|moment| moment.at_ns);

@@ -62,7 +62,7 @@ impl Consumers {
         match &mut self.how {
             How::Trace(trace) => {
                 let wait = trace.event(event);
-                self.code.event(event, wait.map(|(state, _)| state));
+                self.code.event(event, wait);
             }
             How::Poll(poll) => {
                 poll.event(event);

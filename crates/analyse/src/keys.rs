@@ -99,6 +99,14 @@ pub(crate) struct Who {
     pub(crate) tid: Tid,
 }
 
+/// What the stack of a completed wait goes with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StackOf {
+    pub(crate) state: State,
+    /// The thread of the tree that ended it.
+    pub(crate) by: Option<Tid>,
+}
+
 /// A kind of wait: its state, and what is counted together.
 pub(crate) type WaitKey = (State, ReasonKey);
 

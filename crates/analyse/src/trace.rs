@@ -37,7 +37,7 @@ use crate::classify::{Evidence, becomes_ready, classify, for_a_name, is_for_seve
 use crate::code::Code;
 use crate::connections::Connections;
 use crate::for_work::{HELD_NS_MAX, is_idle};
-use crate::keys::{ReasonKey, TargetKey, WaitKey};
+use crate::keys::{ReasonKey, StackOf, TargetKey, WaitKey};
 use crate::names::Names;
 use crate::what_if::program::{Edge, Token};
 use crate::what_if::recorder::{Recorder, Waited};
@@ -127,9 +127,9 @@ impl Trace {
         self.tree.recorder.iter_mut().for_each(|recorder| recorder.keeps(steps));
     }
 
-    /// Takes one event; the kind of wait that it is about, if that wait has completed.
+    /// Takes one event; what the stack that it may have goes with, if that is of a completed wait.
     /// Events after the end of the root's last thread are ignored.
-    pub(crate) fn event(&mut self, event: &Event) -> Option<WaitKey> {
+    pub(crate) fn event(&mut self, event: &Event) -> Option<StackOf> {
         match event {
             // As a rule recorded at the end, about what was before.
             Event::Established { ends, serves, .. } => self.names.roles.told(*ends, *serves),
@@ -142,7 +142,7 @@ impl Trace {
                 self.processes.runs_command(*pid, line);
             }
             Event::WaitStack { tid, .. } if self.wall.end.is_some() => {
-                return self.ended(*tid).map(|ended| ended.wait);
+                return self.ended(*tid).map(StackOf::from);
             }
             _ => {}
         }
@@ -168,7 +168,7 @@ impl Trace {
             Event::WaitStack { tid, node, weight_ns, .. } => {
                 let ended = self.ended(*tid)?;
                 self.tree.books.waits.stack(ended.wait, ended.thread, *node, *weight_ns);
-                return Some(ended.wait);
+                return Some(ended.into());
             }
             Event::AliveStack { tid, node, .. } => {
                 if let Some(slot) = self.tree.slot(*tid) {
@@ -422,7 +422,10 @@ impl Trace {
         let Some(by) = by.filter(|by| *by != slot && counts) else { return };
         let from = self.tree.get(by).who();
         let one = HandedOver { from, to, ledger, wait: kind, waited_ns };
-        self.tree.get_mut(slot).handed = self.tree.handed.adds(one);
+        let row = self.tree.handed.adds(one);
+        let thread = self.tree.get_mut(slot);
+        thread.handed = row;
+        thread.last_wait.iter_mut().for_each(|wait| wait.handed_by = Some(from.tid));
     }
 
     /// Keeps a completed wait as a step, with where it goes on from and for how long from there.
@@ -495,8 +498,9 @@ impl Trace {
         let answer = |socket| self.names.lookups.answer(socket, begin, at);
         classified.target = for_a_name(classified.target, wait, waker, answer);
         let kind @ (state, _) = classified.key();
-        let ended =
-            self.tree.ended(slot, Ended { at, thread: 0, wait: kind, by: self.tree.waker(waker), ns });
+        let by = self.tree.waker(waker);
+        let ended = Ended { at, thread: 0, wait: kind, by, ns, handed_by: None };
+        let ended = self.tree.ended(slot, ended);
         // One that ended before the window began does not belong to it.
         if ns > 0 || self.window.is_none() {
             let holder = running.filter(|_| state == State::Lock && matches!(waker, Waker::Task { .. }));

@@ -42,7 +42,9 @@ impl Profile {
         let known = |node: u32, thread: u32| (node as usize) < nodes && (thread as usize) < threads;
         self.nodes.iter().enumerate().all(sound)
             && self.weights.iter().all(|weight| known(weight.node, weight.thread))
-            && self.moments.iter().all(|moment| known(moment.node, moment.thread))
+            && self.moments.iter().all(|moment| {
+                known(moment.node, moment.thread) && moment.by.is_none_or(|by| (by as usize) < threads)
+            })
     }
 
     /// Reads one that somebody may have changed.
@@ -141,6 +143,11 @@ pub struct Moment {
     pub doing: Activity,
     /// Time that the stack stands for: around `at_ns` on a CPU, before it when waiting.
     pub ns: Ns,
+    /// The thread of the tree that ended the wait: a position in `threads`. None where it was the
+    /// kernel, a device, a timer or somebody outside, where it has no stacks of its own, where it
+    /// was not seen, and on a CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<u32>,
 }
 
 #[cfg(test)]
@@ -176,5 +183,11 @@ mod tests {
         let of = |weight| Profile { weights: vec![weight], ..sound.clone() };
         assert!(!of(Weight { node: 2, ..weight }).is_sound(), "there is no such node");
         assert!(!of(Weight { thread: 1, ..weight }).is_sound(), "there is no such thread");
+        let woken = |by| {
+            let moment = Moment { at_ns: 9, node: 0, thread: 0, doing: Activity::User, ns: 5, by };
+            Profile { moments: vec![moment], ..sound.clone() }
+        };
+        assert!(woken(None).is_sound() && woken(Some(0)).is_sound());
+        assert!(!woken(Some(1)).is_sound(), "there is no such thread that ended the wait");
     }
 }

@@ -10,6 +10,7 @@ mod compare;
 mod document;
 mod escape;
 mod flame;
+mod hand_overs;
 mod lab;
 mod ladder;
 mod plain;

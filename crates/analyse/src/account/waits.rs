@@ -2,9 +2,9 @@
 
 use super::activity::{NOBODY, Slot};
 use super::times::Times;
-use crate::keys::{ReasonKey, WaitKey, WakerKey};
+use crate::keys::{ReasonKey, StackOf, WaitKey, WakerKey};
 use model::because::BlockRequest;
-use model::{Ns, State};
+use model::{Ns, State, Tid};
 use rustc_hash::FxHashMap;
 use stats::Histogram;
 use std::collections::BTreeMap;
@@ -89,6 +89,14 @@ pub(crate) struct Ended {
     pub(crate) by: WakerKey,
     /// How long it was.
     pub(crate) ns: Ns,
+    /// The thread of the tree that handed over to this one by ending it.
+    pub(crate) handed_by: Option<Tid>,
+}
+
+impl From<Ended> for StackOf {
+    fn from(ended: Ended) -> Self {
+        Self { state: ended.wait.0, by: ended.handed_by }
+    }
 }
 
 impl WaitEnd {

@@ -439,7 +439,10 @@ impl Tree {
             TracedState::Stopped => self.book(slot, at, State::Stopped, ReasonKey::None),
             TracedState::Blocked(_) => {
                 let kind = (State::Unexplained, ReasonKey::NoWakeUp);
-                let of = self.get(slot).ledger_of;
+                // A stack of it is not of a wait that somebody was seen to end.
+                let thread = self.get_mut(slot);
+                thread.last_wait.iter_mut().for_each(|wait| wait.handed_by = None);
+                let of = thread.ledger_of;
                 self.books.waits.record(kind, of, at.saturating_sub(since), WaitEnd::UNKNOWN);
                 self.book(slot, at, State::Unexplained, ReasonKey::NoWakeUp);
             }

@@ -5,7 +5,7 @@ use model::profile::Activity;
 use model::recording::{CodeLocation, Event, Function, Object, Runtime, SampleMode, Waker};
 use model::run::UnnamedRow;
 use model::wait::StackFrame;
-use model::{Analysis, Language, Seen, State};
+use model::{Analysis, Language, Seen, State, Tid};
 
 /// Places 0…: `main`, `work` with `add` inlined, a kernel function, a Python line, a place without
 /// a name.
@@ -227,6 +227,53 @@ fn a_waits_stack_goes_with_what_was_waited_for() {
     assert_eq!((weight.doing, weight.ns), (Activity::Waiting(State::Sleep), 2_000_000));
     // Nothing ran while somebody looked: that is not a share of nothing.
     assert!(matches!(analysis.run.functions, Seen::Unseen(_)));
+}
+
+/// Each wait with a stack: who waited, and who of the tree ended that.
+fn woken(analysis: &Analysis) -> Vec<(Tid, Option<Tid>)> {
+    let profile = &analysis.profile;
+    let tid = |thread: u32| profile.threads[thread as usize].tid;
+    let waits = profile.moments.iter().filter(|moment| matches!(moment.doing, Activity::Waiting(_)));
+    waits.map(|moment| (tid(moment.thread), moment.by.map(tid))).collect()
+}
+
+/// The root waits in a pipe until its child writes to it, and then for a timer; each wait has a
+/// stack. The child has one where `told`, after those.
+fn woken_by_the_child(told: bool) -> Story {
+    const CHILD: Tid = 200;
+    let mut story = Story::begins();
+    places(&mut story);
+    node(&mut story, 1, 0, 0);
+    let stack = |at| Event::WaitStack { at, tid: ROOT, node: 1, weight_ns: 1_000_000, call: None };
+    story.after(1).forks(ROOT, CHILD, CHILD);
+    story.leaves(ROOT, waiting_in(READ, Object::Unknown), inside(READ, 1)).comes(CHILD);
+    story.after(1000).wakes(ROOT, by_task(CHILD), none()).after(5).comes(ROOT).after(1).push(stack);
+    story.leaves(ROOT, waiting_in(NANOSLEEP, Object::Unknown), inside(NANOSLEEP, 1));
+    story.after(1000).wakes(ROOT, Waker::Timer, none()).after(5).comes(ROOT).after(1).push(stack);
+    if told {
+        let (mode, period_ns) = (SampleMode::User, 1000);
+        story.push(|at| Event::SampleStack { at, tid: CHILD, node: 1, mode, period_ns });
+    }
+    story
+}
+
+#[test]
+fn a_wait_with_a_stack_knows_the_thread_that_ended_it_and_a_timer_is_none() {
+    let analysis = woken_by_the_child(true).analysed();
+    assert_eq!(woken(&analysis), [(ROOT, Some(200)), (ROOT, None)]);
+    // A thread that has no stack is in no list of those that have.
+    let analysis = woken_by_the_child(false).analysed();
+    assert_eq!(woken(&analysis), [(ROOT, None), (ROOT, None)]);
+    assert_eq!(analysis.profile.threads.len(), 1);
+}
+
+#[test]
+fn a_number_that_is_used_again_is_another_thread() {
+    let mut story = woken_by_the_child(false);
+    story.dies(200).after(1).forks(ROOT, 200, 200).comes(200);
+    let (mode, period_ns) = (SampleMode::User, 1000);
+    story.push(|at| Event::SampleStack { at, tid: 200, node: 1, mode, period_ns });
+    assert_eq!(woken(&story.analysed()), [(ROOT, None), (ROOT, None)]);
 }
 
 #[test]

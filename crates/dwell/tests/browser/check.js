@@ -101,8 +101,12 @@ async function use(browser, page) {
   // The axis zooms, and comes back.
   const box = () => tab.getAttribute(".tall .plot", "viewBox");
   const whole = await box();
+  // The lines between threads go with it.
+  const lines = () => tab.getAttribute(".links", "viewBox");
+  const between = await lines();
   await press('button[aria-label="zoom in"]', "Enter");
   expect(await box() !== whole, "the axis does not zoom");
+  expect(await lines() !== between, "hand-overs do not zoom");
   await press('button[aria-label="show the whole run"]', "Enter");
   expect(await box() === whole, `the axis is ${await box()} and not ${whole} again`);
   // A stretch restricts, by keyboard and by mouse.
@@ -114,8 +118,10 @@ async function use(browser, page) {
   const said = await tab.textContent(".stretch");
   expect(said.includes("10.0 ms to 20.0 ms") && said.includes("tables stay those of the whole run"), `stretch: ${said}`);
   expect(await widths() !== before, "the flame graph is not of the stretch");
+  const clipped = () => tab.evaluate(() => document.querySelector(".links").style.clipPath);
+  expect((await clipped()).startsWith("inset"), `hand-overs are not of the stretch: ${await clipped()}`);
   await press("text=clear", "Enter");
-  expect(await widths() === before, "the flame graph is not whole again");
+  expect(await widths() === before && await clipped() === "", "the flame graph and hand-overs are not whole again");
   const plot = await tab.locator(".tall .plot").boundingBox();
   await tab.mouse.move(plot.x + plot.width * 0.25, plot.y + 20);
   await tab.mouse.down();

@@ -120,6 +120,7 @@
     if (!section) return;
     const wall = Number(section.dataset.wall);
     const plots = Array.from(section.querySelectorAll(".plot"));
+    const links = section.querySelector(".links");
     const ticks = section.querySelector(".ticks");
     const stretch = section.querySelector(".stretch");
     const tools = section.querySelector(".tools");
@@ -139,6 +140,11 @@
         if (chosen) plot.append(shape("rect", { class: "chosen", x: chosen[0] * 10000, y: 0,
           width: (chosen[1] - chosen[0]) * 10000, height: 100 }));
       });
+      if (links) {
+        const part = (at) => (at - from) / (to - from) * 100;
+        links.setAttribute("viewBox", `${from * 10000} 0 ${(to - from) * 10000} ${links.viewBox.baseVal.height}`);
+        links.style.clipPath = chosen ? `inset(0 ${100 - part(chosen[1])}% 0 ${part(chosen[0])}%)` : "";
+      }
       ticks.replaceChildren();
       const each = step((to - from) * wall);
       for (let at = Math.ceil(from * wall / each) * each; at < to * wall; at += each) {

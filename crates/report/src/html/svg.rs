@@ -3,7 +3,16 @@
 
 use super::escape::markup;
 use crate::picture::{Anchor, BLACK, BLUE, FAINT, GRID, INK, ORANGE, OTHERS, Picture, Shape};
+use model::Ns;
 use std::fmt::Write;
+
+/// Width of a plot over time: of any unit, since plots are stretched to the page.
+pub(super) const WIDE: u64 = 10_000;
+
+/// Where a time is on the axis.
+pub(super) fn along(at: Ns, wall_ns: Ns) -> u64 {
+    (u128::from(at.min(wall_ns)) * u128::from(WIDE) / u128::from(wall_ns.max(1))) as u64
+}
 
 /// A picture of shapes. `label` says what it shows: it is untrusted where it has names.
 pub(super) fn picture(picture: &Picture, label: &str) -> String {

@@ -2,19 +2,18 @@
 //! zooms it and restricts the rest of the page to a stretch.
 
 use super::blocks::{self, swatch};
-use super::escape;
+use super::svg::{WIDE, along};
+use super::{escape, hand_overs};
 use crate::axis::{round_step, tick_label};
 use crate::page::parts::Parts;
 use crate::page::surroundings::MetricRow;
 use crate::page::words;
 use crate::paint::{Grid, Ink};
-use crate::profile::boxes::{ThreadStrip, strips};
+use crate::profile::boxes::{Lines, ThreadStrip, lines, strips};
 use crate::units::{count, counted, duration, share};
 use model::{Ns, Profile, Run, State};
 use std::fmt::Write;
 
-/// Width of a plot: of any unit, since plots are stretched to the page.
-const WIDE: u64 = 10_000;
 const HIGH: f64 = 100.0;
 /// Parts of the wall clock of a thread's strip, and threads that have one.
 const STRIP: usize = 400;
@@ -40,11 +39,15 @@ pub(super) fn section(run: &Run, parts: &Parts, profile: Option<&Profile>) -> St
     track(&mut html, "tall", path, "", &stacked(run, &parts.states), &label);
     let (strips, threads) =
         profile.map(|profile| strips(profile, run.wall_ns, STRIP, THREADS)).unwrap_or_default();
+    let lines = profile.map(|profile| lines(profile, &strips, hand_overs::LINES)).unwrap_or_default();
+    html.push_str(if strips.is_empty() { "" } else { "<div class=\"threads\">\n" });
     for strip in &strips {
         let name = words::thread(&strip.name, strip.tid);
         let label = format!("thread {name} over time by state");
         track(&mut html, "thin", &name, "", &runs_of(strip), &label);
     }
+    html.push_str(&hand_overs::drawn(&lines, &strips, run.wall_ns));
+    html.push_str(if strips.is_empty() { "" } else { "</div>\n" });
     let busy = |metric: &&MetricRow| metric.spark.iter().any(|share| *share >= SEEN);
     for metric in parts.metrics.iter().filter(busy) {
         let label = format!("{} over time: {}", metric.label, metric.said.join(", "));
@@ -55,12 +58,20 @@ pub(super) fn section(run: &Run, parts: &Parts, profile: Option<&Profile>) -> St
     html.push_str("</div>\n<div class=\"stretch\" aria-live=\"polite\" hidden></div>\n");
     html.push_str(&blocks::lines(&parts.metrics_said));
     let quiet = parts.metrics.len() - parts.metrics.iter().filter(busy).count();
-    html.push_str(&notes(threads, profile, quiet));
+    html.push_str(&notes(threads, profile, quiet, hand_overs_said(&lines, run, profile)));
     let _ = write!(
         html,
-        "<details><summary>The {path} over time as a table</summary>\n{}</details>\n</section>\n",
+        "<details><summary>The {path} over time as a table</summary>\n{}</details>\n",
         blocks::table(&table(run, &parts.states))
     );
+    if !lines.drawn.is_empty() {
+        let _ = write!(
+            html,
+            "<details><summary>The hand-overs as a table</summary>\n{}</details>\n",
+            blocks::table(&hand_overs::table(&lines, &strips))
+        );
+    }
+    html.push_str("</section>\n");
     html
 }
 
@@ -78,11 +89,6 @@ fn track(html: &mut String, class: &str, name: &str, said: &str, shapes: &str, l
         escape::text(name),
         escape::text(label)
     );
-}
-
-/// Where a time is on the axis.
-fn along(at: Ns, wall_ns: Ns) -> u64 {
-    (u128::from(at.min(wall_ns)) * u128::from(WIDE) / u128::from(wall_ns.max(1))) as u64
 }
 
 /// A height without digits that do not show.
@@ -174,8 +180,18 @@ fn axis(wall_ns: Ns) -> String {
     )
 }
 
+/// Which hand-overs are in the picture. They need stacks, as threads do.
+fn hand_overs_said(lines: &Lines, run: &Run, profile: Option<&Profile>) -> Option<String> {
+    match profile.filter(|profile| !profile.moments.is_empty()) {
+        Some(_) => hand_overs::said(lines, run),
+        None => {
+            Some("hand-overs are counted by pair of threads, not by time: their table has them".to_owned())
+        }
+    }
+}
+
 /// What is not in the picture.
-fn notes(threads: usize, profile: Option<&Profile>, quiet: usize) -> String {
+fn notes(threads: usize, profile: Option<&Profile>, quiet: usize, hand_overs: Option<String>) -> String {
     let mut said = Vec::new();
     match profile.filter(|profile| !profile.moments.is_empty()) {
         None => {
@@ -197,7 +213,7 @@ fn notes(threads: usize, profile: Option<&Profile>, quiet: usize) -> String {
     if quiet > 0 {
         said.push(format!("{} that did next to nothing left out", counted(quiet as u64, "device")));
     }
-    said.push("hand-overs are counted by pair of threads, not by time: their table has them".to_owned());
+    said.extend(hand_overs);
     blocks::paragraph("dim", &said.join("; "))
 }
 

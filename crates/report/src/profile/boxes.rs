@@ -190,6 +190,8 @@ fn spread(moment: &Moment, wall_ns: Ns, parts: usize, mut add: impl FnMut(usize,
 /// A thread over time.
 #[derive(Debug)]
 pub(crate) struct ThreadStrip {
+    /// A position in the profile's threads.
+    pub(crate) thread: u32,
     /// Untrusted.
     pub(crate) name: String,
     pub(crate) tid: Tid,
@@ -224,9 +226,53 @@ pub(crate) fn strips(profile: &Profile, wall_ns: Ns, parts: usize, most: usize) 
         |part: &BTreeMap<State, Ns>| part.iter().max_by_key(|(_, ns)| **ns).map(|(state, _)| *state);
     let strip = |(at, of): (&usize, &Vec<BTreeMap<State, Ns>>)| {
         let owner = &profile.threads[*at];
-        ThreadStrip { name: owner.name.clone(), tid: owner.tid, parts: of.iter().map(longest).collect() }
+        let (name, tid) = (owner.name.clone(), owner.tid);
+        ThreadStrip { thread: *at as u32, name, tid, parts: of.iter().map(longest).collect() }
     };
     (order.iter().zip(&times).map(strip).collect(), all)
+}
+
+/// A wait that a thread with a strip ended for another one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HandedOver {
+    /// The strip of the thread that ended it, and of the one that had waited.
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    /// When the latter went on.
+    pub(crate) at_ns: Ns,
+    /// Waited time that it stands for, and what for.
+    pub(crate) ns: Ns,
+    pub(crate) waited_for: State,
+}
+
+/// Hand-overs to draw.
+#[derive(Debug, Default)]
+pub(crate) struct Lines {
+    /// In order of time.
+    pub(crate) drawn: Vec<HandedOver>,
+    /// How many moments are hand-overs, whether their threads have strips or not.
+    pub(crate) all: usize,
+}
+
+/// The longest hand-overs between threads that have strips: `most` of them.
+pub(crate) fn lines(profile: &Profile, strips: &[ThreadStrip], most: usize) -> Lines {
+    let rows: HashMap<u32, usize> =
+        strips.iter().enumerate().map(|(row, strip)| (strip.thread, row)).collect();
+    let (mut drawn, mut all) = (Vec::new(), 0);
+    for moment in &profile.moments {
+        let Some(by) = moment.by else { continue };
+        all += 1;
+        if let (Some(from), Some(to)) = (rows.get(&by), rows.get(&moment.thread))
+            && from != to
+        {
+            let (at_ns, ns, waited_for) = (moment.at_ns, moment.ns, state(moment.doing));
+            drawn.push(HandedOver { from: *from, to: *to, at_ns, ns, waited_for });
+        }
+    }
+    drawn.sort_by_key(|one: &HandedOver| (std::cmp::Reverse(one.ns), one.at_ns));
+    drawn.truncate(most);
+    drawn.sort_by_key(|one| one.at_ns);
+    Lines { drawn, all }
 }
 
 #[cfg(test)]
@@ -251,7 +297,7 @@ mod tests {
         };
         let disk = Activity::Waiting(State::Disk);
         let weight = |node, doing, ns| Weight { node, thread: 0, doing, ns, count: 1 };
-        let moment = |at_ns, node, doing, ns| Moment { at_ns, node, thread: 0, doing, ns };
+        let moment = |at_ns, node, doing, ns| Moment { at_ns, node, thread: 0, doing, ns, by: None };
         Profile {
             frames: vec![frame("main"), frame("read")],
             nodes: vec![Node { caller: None, frame: 0 }, Node { caller: Some(0), frame: 1 }],
@@ -285,5 +331,25 @@ mod tests {
         assert_eq!(strips[0].parts[0], Some(State::User));
         assert!(strips[0].parts[1..].iter().all(|part| *part == Some(State::Disk)), "{strips:?}");
         assert_eq!(super::strips(&profile(), 100, 10, 0).0.len(), 0);
+    }
+
+    #[test]
+    fn the_longest_hand_overs_between_threads_that_are_drawn_are_lines() {
+        let mut profile = profile();
+        let owner = |tid| Owner { pid: 1, tid, name: "worker".to_owned() };
+        profile.threads.extend([owner(2), owner(3)]);
+        let lock = Activity::Waiting(State::Lock);
+        profile.weights.push(Weight { node: 1, thread: 1, doing: lock, ns: 30, count: 1 });
+        let wait = |at_ns, ns, by| Moment { at_ns, node: 1, thread: 1, doing: lock, ns, by: Some(by) };
+        // The third thread has no strip.
+        profile.moments.extend([wait(40, 5, 0), wait(50, 9, 2), wait(70, 7, 0), wait(80, 6, 0)]);
+        let (strips, _) = strips(&profile, 100, 10, 5);
+        let told = |most| {
+            let lines = lines(&profile, &strips, most);
+            let one = |one: &HandedOver| (one.at_ns, strips[one.from].thread, strips[one.to].thread);
+            (lines.drawn.iter().map(one).collect::<Vec<_>>(), lines.all)
+        };
+        assert_eq!(told(2), (vec![(70, 0, 1), (80, 0, 1)], 4));
+        assert_eq!(told(9), (vec![(40, 0, 1), (70, 0, 1), (80, 0, 1)], 4));
     }
 }

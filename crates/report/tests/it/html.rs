@@ -33,6 +33,7 @@ fn pages() -> Vec<(&'static str, String)> {
         ("ls", run(&samples::ls(), None)),
         ("attached", run(&samples::attached(), None)),
         ("parser", run(&samples::crunch(), Some(&profiles::parser()))),
+        ("turns", run(&samples::turns(), Some(&profiles::turns("make")))),
         ("compare-few", html::comparisons(&[commands::sample("compare-few")])),
         ("wake-gap", html::wakes(&[wakes::gap()])),
         ("ladder-odd", ladders(ladder::odd())),
@@ -132,6 +133,7 @@ fn hostile_pages() -> Vec<(&'static str, String)> {
     let run_diff = analyse::compare::runs(&hostile, &changed(samples::crawler(), HOSTILE));
     vec![
         ("hostile", run(&samples::hostile(), Some(&profiles::hostile()))),
+        ("hostile-turns", run(&samples::turns(), Some(&profiles::turns(HOSTILE)))),
         ("server", run(&changed(samples::server(), HOSTILE), None)),
         ("crawler", run(&changed(samples::crawler(), HOSTILE), None)),
         ("attached", run(&changed(samples::attached(), HOSTILE), None)),

@@ -78,6 +78,12 @@ impl Build {
         self.add_frames(thread, stack.split(" | ").map(frame).collect(), doing, ms);
     }
 
+    /// So long a wait in a stack, which that thread ended.
+    pub(crate) fn add_woken(&mut self, thread: u32, stack: &str, doing: Activity, ms: u64, by: u32) {
+        self.add(thread, stack, doing, ms);
+        self.profile.moments.last_mut().expect("a wait").by = Some(by);
+    }
+
     pub(crate) fn add_frames(&mut self, thread: u32, frames: Vec<Frame>, doing: Activity, ms: u64) {
         let mut caller = None;
         for frame in frames {
@@ -99,7 +105,7 @@ impl Build {
         let (count, ns) = if waits { (1, ms * MS) } else { (ms, MS) };
         for _ in 0..count {
             self.at += ns;
-            self.profile.moments.push(Moment { at_ns: self.at, node, thread, doing, ns });
+            self.profile.moments.push(Moment { at_ns: self.at, node, thread, doing, ns, by: None });
         }
         self.profile.stacks += count;
         self.profile.weights.push(Weight { node, thread, doing, ns: ms * MS, count });
@@ -254,6 +260,22 @@ pub(crate) fn sleeper() -> Profile {
     let mut build = Build::default();
     let main = build.thread(500, 500, "sleep");
     build.add(main, "main | xnanosleep | clock_nanosleep", SLEEP, 2_000);
+    build.done()
+}
+
+/// Two threads that wait for each other in turn, the first one of this name, and a third one that
+/// only sleeps.
+pub(crate) fn turns(name: &str) -> Profile {
+    let mut build = Build::default();
+    let [make, take, timer] =
+        [(100, name), (101, "take"), (102, "timer")].map(|(tid, name)| build.thread(100, tid, name));
+    for turn in 1..5 {
+        build.add(make, "main | produce", Activity::User, turn);
+        build.add_woken(take, "start_thread | consume | read", PIPE, turn, make);
+        build.add(take, "start_thread | consume", Activity::User, 2);
+        build.add_woken(make, "main | produce | write", PIPE, 2, take);
+    }
+    build.add(timer, "start_thread | tick | nanosleep", SLEEP, 12);
     build.done()
 }
 

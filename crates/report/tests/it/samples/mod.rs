@@ -13,8 +13,8 @@ use model::network::ConnectionOrigin;
 use model::peers::{ConnectionRow, DelayedAck, Lengths, LookupRow};
 use model::recording::{Ending, Host, Tier, WindowEnd};
 use model::run::{
-    CallRow, Faults, FunctionRow, LineRow, MemoryPeak, Phases, Run, Share, ThreadLedger, WaitRow, WakerRow,
-    WindowSummary,
+    CallRow, Faults, FunctionRow, HandOvers, LineRow, MemoryPeak, Phases, Run, Share, ThreadLedger, WaitRow,
+    WakerRow, WindowSummary,
 };
 use model::wait::{StackFrame, WaitCall, WaitTarget, WakerKind};
 use model::{Diagnosis, Ns, Pid, Profile, Reason, Rival, RunQueue, Seen};
@@ -724,6 +724,22 @@ pub(crate) fn crawler() -> Run {
         LookupRow { name: Seen::unseen("too many"), ..lookup("", "A", 1, 1) },
     ]);
     crawler
+}
+
+/// Two threads that wait for each other in turn, and 20 hand-overs of which some had no stack.
+#[allow(dead_code, reason = "the example shows other ones")]
+pub(crate) fn turns() -> Run {
+    use State::*;
+    let places: &[Place] =
+        &[("make", 100, 100, User, "", 28 * MS, 8), ("make", 100, 100, Pipe, "pipe", 20 * MS, 20)];
+    let mut turns = run(&["./turns"], places, 0.01);
+    turns.threads = vec![
+        thread(100, 100, "make", &[(User, 18 * MS), (Pipe, 30 * MS)]),
+        thread(100, 101, "take", &[(User, 10 * MS), (Pipe, 38 * MS)]),
+        thread(100, 102, "timer", &[(Sleep, 48 * MS)]),
+    ];
+    turns.hand_overs = Seen::Value(HandOvers { rows: Vec::new(), other_times: 20 });
+    turns
 }
 
 /// Own code only, with functions seen: the page that symbols will give.
