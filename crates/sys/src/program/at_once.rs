@@ -15,6 +15,9 @@ use std::thread::{Builder, JoinHandle};
 /// The signals that end a measurement. One that is ignored is not pending.
 const ENDING: [i32; 4] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
 
+/// The name of the thread. It opens no file.
+pub const THREAD: &str = "dwell-signals";
+
 /// Enough to wait, to remove files, and to end.
 const STACK_BYTES: usize = 128 << 10;
 
@@ -39,10 +42,18 @@ impl EndAtOnce {
         let ending = ENDING.into_iter().filter(|signal| *signal != libc::SIGHUP || !is_ignored(*signal));
         let signals = descriptor_of(&set_of(&ending.collect::<Vec<i32>>()))?;
         let (ended, end) = pipe()?;
-        let thread = Builder::new().name("dwell-signals".into()).stack_size(STACK_BYTES);
+        make_room(&signals);
+        let thread = Builder::new().name(THREAD.into()).stack_size(STACK_BYTES);
         let thread = thread.spawn(move || wait(&signals, &ended, first))?;
         Ok(Self { end: Some(end), thread: Some(thread) })
     }
+}
+
+/// The process has room for descriptors from here on, if it may have so many. A table that threads
+/// share waits for the kernel's grace period each time it grows (`expand_fdtable` in `fs/file.c`).
+fn make_room(any: &OwnedFd) {
+    const DESCRIPTORS: i32 = 1000;
+    drop(rustix::io::fcntl_dupfd_cloexec(any, DESCRIPTORS));
 }
 
 impl Drop for EndAtOnce {

@@ -11,7 +11,8 @@ use crate::sources::arguments;
 use aya::{Ebpf, EbpfLoader, VerifierLogLevel};
 use model::Pid;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use std::fs;
+use std::fs::{self, DirEntry};
+use sys::at_once::THREAD;
 
 /// The kernel half, for this architecture.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/dwell.bpf.o"));
@@ -55,9 +56,14 @@ pub(super) fn buffered(cpus: &[u32]) -> u32 {
 
 /// The loader parses the kernel's types when constructed, as a default: 22 ms of CPU time, thrown
 /// away at once. It goes without where it cannot open them, so it is constructed while no file can
-/// be opened. This affects the whole process, so it is done only where there is no other thread.
+/// be opened. This affects the whole process, so it is done only where no other thread opens files:
+/// that which waits for signals does not.
 pub(crate) fn loader() -> EbpfLoader<'static> {
-    let alone = fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1);
+    let opens = |thread: &DirEntry| {
+        fs::read_to_string(thread.path().join("comm")).map_or(true, |name| name.trim_end() != THREAD)
+    };
+    let alone = fs::read_dir("/proc/self/task")
+        .is_ok_and(|threads| threads.flatten().filter(|thread| opens(thread)).count() == 1);
     let files = getrlimit(Resource::Nofile);
     let none = Rlimit { current: Some(0), maximum: files.maximum };
     if !alone || setrlimit(Resource::Nofile, none).is_err() {
