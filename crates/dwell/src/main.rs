@@ -27,9 +27,8 @@ use keep::Keeper;
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
-/// musl's gives each block of 128 KiB back to the kernel and takes it again.
 #[global_allocator]
-static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+static ALLOCATOR: sys::allocator::Allocator = sys::allocator::Allocator;
 
 fn main() -> ExitCode {
     let cli = match cli::parse() {

@@ -20,4 +20,6 @@ pub use ladder::{chase, fork, loops, pages, pthread, tcp, to_self};
 pub use latency::{locked, policy, posix_timer};
 pub use load::{copy, counters, worker};
 use program::origin;
-pub use program::{at_once, foreign, ours, resolve, rights, scratch, signals, spawn, starter, user};
+pub use program::{
+    allocator, at_once, foreign, ours, resolve, rights, scratch, signals, spawn, starter, user,
+};

@@ -1,7 +1,9 @@
 //! The traced program: finding it, starting it on hold, running it as another user, its end;
 //! signals for it; and files that it can influence. [`starter`] runs programs that are timed and
-//! not traced. [`scratch`] is where dwell puts what is gone with it.
+//! not traced. [`scratch`] is where dwell puts what is gone with it, [`allocator`] where its memory
+//! comes from.
 
+pub mod allocator;
 pub mod at_once;
 pub mod foreign;
 pub(crate) mod origin;
