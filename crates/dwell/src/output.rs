@@ -2,14 +2,14 @@
 //! Standard output and standard error.
 
 use anyhow::{Context, bail};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-use sys::ours;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use sys::ours::{self, Made};
 
 /// Files that were created and are not written yet.
-static UNWRITTEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+static UNWRITTEN: Mutex<Vec<Arc<Made>>> = Mutex::new(Vec::new());
 
 /// A file that is open for writing and still unchanged. A file that had to be created is removed
 /// again unless it is written.
@@ -17,18 +17,17 @@ static UNWRITTEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 pub(crate) struct Target {
     path: PathBuf,
     file: Option<File>,
-    created: bool,
+    made: Option<Arc<Made>>,
 }
 
 impl Target {
     /// Opens `path` for writing.
     pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
         is_no_store(path)?;
-        let (file, created) = ours::open(path).with_context(|| format!("cannot write {path:?}"))?;
-        if created {
-            UNWRITTEN.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
-        }
-        Ok(Self { path: path.to_owned(), file: Some(file), created })
+        let (file, made) = ours::open(path).with_context(|| format!("cannot write {path:?}"))?;
+        let made = made.map(Arc::new);
+        unwritten().extend(made.clone());
+        Ok(Self { path: path.to_owned(), file: Some(file), made })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -53,13 +52,13 @@ impl Target {
 
     /// The same; returns whether all of it was accepted: by the disk, or by the reader of a pipe.
     pub(crate) fn put(self, content: impl AsRef<[u8]>) -> anyhow::Result<bool> {
-        let (path, created) = (self.path.clone(), self.created);
+        let (path, made) = (self.path.clone(), self.made.clone());
         let mut file = self.take()?;
         let mut put = || -> io::Result<bool> {
             let taken = taken(file.write_all(content.as_ref()))?;
             if file.metadata()?.is_file() {
                 to_disk(&file)?;
-                if created {
+                if made.is_some() {
                     // Also the directory entry; if the directory cannot be opened, the kernel
                     // writes it back later.
                     let _ = store::above(&path).and_then(File::open).and_then(|above| above.sync_all());
@@ -70,7 +69,7 @@ impl Target {
         let put = put();
         if put.is_err() && file.metadata().is_ok_and(|metadata| metadata.is_file()) {
             // A part would look like the whole. What cannot be taken away stays.
-            let _ = if created { fs::remove_file(&path) } else { file.set_len(0) };
+            let _ = made.map_or_else(|| file.set_len(0), |made| made.remove());
         }
         put.with_context(|| format!("cannot write {path:?}"))
     }
@@ -78,30 +77,31 @@ impl Target {
 
 impl Target {
     fn is_no_more_unwritten(&self) {
-        if self.created {
-            let mut unwritten = UNWRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(at) = unwritten.iter().position(|path| *path == self.path) {
-                unwritten.swap_remove(at);
-            }
+        if let Some(made) = &self.made {
+            unwritten().retain(|other| !Arc::ptr_eq(other, made));
         }
     }
+}
+
+fn unwritten() -> MutexGuard<'static, Vec<Arc<Made>>> {
+    UNWRITTEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Removes the files that were created and are not written, for a process that ends at once.
 pub(crate) fn remove_unwritten() {
     // Whoever holds it opens or writes one at this moment: there is no waiting for that.
     if let Ok(mut unwritten) = UNWRITTEN.try_lock() {
-        for path in unwritten.drain(..) {
-            let _ = fs::remove_file(path);
+        for made in unwritten.drain(..) {
+            let _ = made.remove();
         }
     }
 }
 
 impl Drop for Target {
     fn drop(&mut self) {
-        if self.created && self.file.is_some() {
-            self.is_no_more_unwritten();
-            let _ = fs::remove_file(&self.path);
+        self.is_no_more_unwritten();
+        if let Some(made) = self.made.take_if(|_| self.file.is_some()) {
+            let _ = made.remove();
         }
     }
 }
@@ -172,6 +172,7 @@ fn taken(written: io::Result<()>) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn a_file_is_unchanged_until_it_is_written() {

@@ -2,10 +2,14 @@
 //! or the caller's of sudo, and none is written through what another user put there.
 
 use crate::user;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat};
 use std::env;
+use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::Path;
 
 /// Mode bits by which others than the owner write.
@@ -28,14 +32,34 @@ impl Caller {
     }
 }
 
-/// Opens a file to write to, unchanged so far; makes it where there is none. Whether it was made.
+/// A file that was made: its name, and the directory that it was made in. Whoever owns a directory
+/// above that can have put another one at its path since.
+#[derive(Debug)]
+pub struct Made {
+    above: OwnedFd,
+    name: OsString,
+}
+
+impl Made {
+    /// Takes it away again.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn remove(&self) -> io::Result<()> {
+        Ok(unlinkat(&self.above, &self.name, AtFlags::empty())?)
+    }
+}
+
+/// Opens a file to write to, unchanged so far; makes it where there is none.
 ///
 /// # Errors
 /// The system's error, or whose file or link stands there.
-pub fn open(path: &Path) -> io::Result<(File, bool)> {
+pub fn open(path: &Path) -> io::Result<(File, Option<Made>)> {
     match OpenOptions::new().write(true).open(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok((create(path)?, true)),
-        opened => Ok((checked(opened?, path)?, false)),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            create(path).map(|(file, made)| (file, Some(made)))
+        }
+        opened => Ok((checked(opened?, path)?, None)),
     }
 }
 
@@ -46,7 +70,7 @@ pub fn open(path: &Path) -> io::Result<(File, bool)> {
 pub fn emptied(path: &Path) -> io::Result<File> {
     let (file, made) = open(path)?;
     // A pipe or a device has no length.
-    if !made && file.metadata()?.is_file() {
+    if made.is_none() && file.metadata()?.is_file() {
         file.set_len(0)?;
     }
     Ok(file)
@@ -54,18 +78,21 @@ pub fn emptied(path: &Path) -> io::Result<File> {
 
 /// Makes a new file. Results name files of other users and show what programs do, so root's are for
 /// root alone, or for the caller of sudo.
-fn create(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    if !user::is_root() {
-        return options.open(path);
+fn create(path: &Path) -> io::Result<(File, Made)> {
+    let name = path.file_name().ok_or(ErrorKind::InvalidInput)?.to_owned();
+    if path.as_os_str().as_bytes().ends_with(b"/") {
+        return Err(ErrorKind::IsADirectory.into());
     }
-    let file = options.mode(0o600).open(path)?;
-    if let Some(caller) = Caller::of_sudo() {
+    let above = openat(CWD, above(path)?, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    let is_root = user::is_root();
+    let mode = Mode::from_raw_mode(if is_root { 0o600 } else { 0o666 });
+    let new = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let file = File::from(openat(&above, &name, new, mode)?);
+    if let Some(caller) = is_root.then(Caller::of_sudo).flatten() {
         // Where it cannot be, it stays root's.
         let _ = fchown(&file, Some(caller.uid), Some(caller.gid));
     }
-    Ok(file)
+    Ok((file, Made { above, name }))
 }
 
 /// A file that was there, if root may write over it: in a directory that others write to, they
@@ -127,11 +154,27 @@ mod tests {
     fn what_root_makes_is_for_root_alone() {
         let top = tempdir().unwrap();
         let path = top.path().join("new");
-        let made = create(&path).unwrap().metadata().unwrap();
+        let made = create(&path).unwrap().0.metadata().unwrap();
         if user::is_root() && Caller::of_sudo().is_none() {
             assert_eq!((made.uid(), made.mode() & 0o777), (0, 0o600));
         }
         assert_eq!(create(&path).unwrap_err().kind(), ErrorKind::AlreadyExists);
+    }
+
+    #[test]
+    fn what_was_made_is_removed_and_not_what_stands_at_its_path() {
+        let top = tempdir().unwrap();
+        let at = |name: &str| top.path().join(name);
+        fs::create_dir(at("theirs")).unwrap();
+        let (_, made) = open(&at("theirs/result")).unwrap();
+        fs::rename(at("theirs"), at("moved")).unwrap();
+        fs::create_dir(at("roots")).unwrap();
+        fs::write(at("roots/result"), "x").unwrap();
+        symlink("roots", at("theirs")).unwrap();
+        made.unwrap().remove().unwrap();
+        assert!(at("roots/result").exists() && !at("moved/result").exists());
+        assert_eq!(create(&at("none/")).unwrap_err().kind(), ErrorKind::IsADirectory);
+        assert!(!at("none").exists());
     }
 
     #[test]
