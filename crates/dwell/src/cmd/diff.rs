@@ -99,14 +99,12 @@ fn timings(args: &DiffArgs, a: (&str, Value), b: (&str, Value)) -> anyhow::Resul
 }
 
 fn scores(args: &DiffArgs, a: Value, b: Value) -> anyhow::Result<u8> {
-    let read = |path: &Path, value| results::valid::<LabScore>(path, serde_json::from_value(value));
-    let (a, b) = (read(&args.a, a)?, read(&args.b, b)?);
+    let (a, b): (LabScore, LabScore) = (results::typed(&args.a, a)?, results::typed(&args.b, b)?);
     write(args, &LabDiffResult(analyse::compare::scores(&a, &b)))
 }
 
 fn pair(args: &DiffArgs, a: Value, b: Value) -> anyhow::Result<u8> {
-    let read = |path: &Path, value| results::valid::<LabRun>(path, serde_json::from_value(value));
-    let (a, b) = (read(&args.a, a)?, read(&args.b, b)?);
+    let (a, b): (LabRun, LabRun) = (results::typed(&args.a, a)?, results::typed(&args.b, b)?);
     let Some(diff) = analyse::compare::one_pair(&a, &b) else {
         let name = |of: &LabRun| report::clean(&of.pair.name, false);
         bail!(

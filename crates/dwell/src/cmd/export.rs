@@ -115,13 +115,13 @@ fn tables(path: &Path, schema: &str, value: Value) -> anyhow::Result<Tables> {
     match schema {
         SCHEMA_RUN | SCHEMA_ATTACH => results::run(path, value).map(|run: Run| Tables::of(&run)),
         SCHEMA_LADDER => results::ladder(path, value).map(|ladder| Tables::of(&ladder)),
-        SCHEMA_WAKE => Ok(Tables::of(&results::valid::<Wakeups>(path, serde_json::from_value(value))?)),
-        SCHEMA_SHEET => Ok(Tables::of(&results::valid::<Sheet>(path, serde_json::from_value(value))?)),
-        SCHEMA_LOAD => Ok(Tables::of(&results::valid::<LoadRun>(path, serde_json::from_value(value))?)),
-        SCHEMA_DOCTOR => Ok(Tables::of(&results::valid::<Doctor>(path, serde_json::from_value(value))?)),
-        SCHEMA_WHAT_IF => Ok(Tables::of(&results::valid::<WhatIf>(path, serde_json::from_value(value))?)),
-        SCHEMA_LAB => Ok(Tables::of(&results::valid::<LabRun>(path, serde_json::from_value(value))?)),
-        SCHEMA_SCORE => Ok(Tables::of(&results::valid::<LabScore>(path, serde_json::from_value(value))?)),
+        SCHEMA_WAKE => Ok(Tables::of(&results::typed::<Wakeups>(path, value)?)),
+        SCHEMA_SHEET => Ok(Tables::of(&results::typed::<Sheet>(path, value)?)),
+        SCHEMA_LOAD => Ok(Tables::of(&results::typed::<LoadRun>(path, value)?)),
+        SCHEMA_DOCTOR => Ok(Tables::of(&results::typed::<Doctor>(path, value)?)),
+        SCHEMA_WHAT_IF => Ok(Tables::of(&results::typed::<WhatIf>(path, value)?)),
+        SCHEMA_LAB => Ok(Tables::of(&results::typed::<LabRun>(path, value)?)),
+        SCHEMA_SCORE => Ok(Tables::of(&results::typed::<LabScore>(path, value)?)),
         other => bail!(
             "this version of dwell cannot export {other:?}\n\
              try: results of dwell run, attach, compare, ladder, wake, load, doctor, lab"
@@ -204,7 +204,7 @@ fn hdr(args: &ExportArgs, keeper: &Keeper) -> anyhow::Result<Exported> {
     match schema.as_str() {
         SCHEMA_RUN | SCHEMA_ATTACH => of_octaves(path, &results::run(path, value)?),
         SCHEMA_WAKE => {
-            let wakeups = results::valid::<Wakeups>(path, serde_json::from_value(value))?;
+            let wakeups = results::typed::<Wakeups>(path, value)?;
             Ok(export::hdr_of_wakeups(&wakeups))
         }
         _ => refused(args, args.format, &open(path, keeper)?),

@@ -1,7 +1,7 @@
 //! `dwell report`: kept results as a page for a browser.
 
 use super::named;
-use super::results;
+use super::results::{self, typed};
 use super::show::{self, Kept};
 use super::show_result;
 use crate::cli::{ReportArgs, ShowArgs};
@@ -27,7 +27,6 @@ use model::wake::{SCHEMA_WAKE, Wakeups};
 use model::{Analysis, Diagnosis, Run};
 use report::Look;
 use report::html::{self, RunPage};
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -168,21 +167,21 @@ fn of_kind(schema: &str, kept: &[(&Path, &Value)]) -> anyhow::Result<String> {
                 ladders.iter().enumerate().map(|(at, ladder)| (ladder.clone(), others(at))).collect();
             html::ladders(&with_others)
         }
-        SCHEMA_WAKE => html::wakes(&all(kept, json::<Wakeups>)?),
-        SCHEMA_SCORE => html::scores(&all(kept, json::<LabScore>)?),
-        SCHEMA_LOAD => html::loads(&all(kept, json)?),
-        SCHEMA_DOCTOR => html::doctors(&all(kept, json)?),
+        SCHEMA_WAKE => html::wakes(&all(kept, typed::<Wakeups>)?),
+        SCHEMA_SCORE => html::scores(&all(kept, typed::<LabScore>)?),
+        SCHEMA_LOAD => html::loads(&all(kept, typed)?),
+        SCHEMA_DOCTOR => html::doctors(&all(kept, typed)?),
         SCHEMA_LAB => {
-            let runs = all(kept, json::<LabRun>)?;
+            let runs = all(kept, typed::<LabRun>)?;
             let with_lesson = |run| (run, show_result::lesson(run));
             html::pairs(&runs.iter().map(with_lesson).collect::<Vec<_>>())
         }
-        SCHEMA_RUN_DIFF => html::run_diffs(&all(kept, json)?),
-        SCHEMA_COMPARE_DIFF => html::sittings(&all(kept, json)?),
-        SCHEMA_LADDER_DIFF => html::ladder_diffs(&all(kept, json)?),
-        SCHEMA_WAKE_DIFF => html::wake_diffs(&all(kept, json)?),
-        SCHEMA_LAB_DIFF => html::lab_diffs(&all(kept, json)?),
-        SCHEMA_TIMINGS_DIFF => html::timings_diffs(&all(kept, json)?),
+        SCHEMA_RUN_DIFF => html::run_diffs(&all(kept, typed)?),
+        SCHEMA_COMPARE_DIFF => html::sittings(&all(kept, typed)?),
+        SCHEMA_LADDER_DIFF => html::ladder_diffs(&all(kept, typed)?),
+        SCHEMA_WAKE_DIFF => html::wake_diffs(&all(kept, typed)?),
+        SCHEMA_LAB_DIFF => html::lab_diffs(&all(kept, typed)?),
+        SCHEMA_TIMINGS_DIFF => html::timings_diffs(&all(kept, typed)?),
         _ => {
             let [(path, value)] = kept else {
                 bail!("results of {schema:?} have no page side by side\ntry: one file")
@@ -191,11 +190,6 @@ fn of_kind(schema: &str, kept: &[(&Path, &Value)]) -> anyhow::Result<String> {
             html::plain("other", schema, &text, *value)
         }
     })
-}
-
-/// What a result is by its schema.
-fn json<T: DeserializeOwned>(path: &Path, value: Value) -> anyhow::Result<T> {
-    results::valid(path, serde_json::from_value(value))
 }
 
 /// The look of a text in a page.

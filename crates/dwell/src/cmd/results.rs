@@ -12,6 +12,7 @@ use model::compare::wake::Comparable;
 use model::ladder::Ladder;
 use model::wake::sheet::{SCHEMA_SHEET, Sheet};
 use model::wake::{SCHEMA_WAKE, Wakeups};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::path::Path;
 use store::unfinished::SCHEMA_UNFINISHED;
@@ -173,25 +174,23 @@ impl KeptResult {
         match self {
             Self::Other(comparable) => Ok(*comparable),
             Self::Own(schema, value) if schema == SCHEMA_SHEET => {
-                let sheet: Sheet = valid(path, serde_json::from_value(value))?;
+                let sheet: Sheet = typed(path, value)?;
                 let none = || anyhow!("{path:?} is a sheet without any measured case");
                 analyse::wake::comparable_sheet(&sheet).with_context(none)
             }
-            Self::Own(_, value) => {
-                Ok(analyse::wake::comparable(&valid::<Wakeups>(path, serde_json::from_value(value))?))
-            }
+            Self::Own(_, value) => Ok(analyse::wake::comparable(&typed::<Wakeups>(path, value)?)),
         }
     }
 }
 
 /// The ladder in a file with the schema of a ladder.
 pub(super) fn ladder(path: &Path, value: Value) -> anyhow::Result<Ladder> {
-    valid(path, serde_json::from_value(value))
+    typed(path, value)
 }
 
 /// The run in a file with the schema of a run. Its account closes, or the file was changed.
 pub(super) fn run(path: &Path, value: Value) -> anyhow::Result<Run> {
-    let mut run: Run = valid(path, serde_json::from_value(value))?;
+    let mut run: Run = typed(path, value)?;
     run.schema = run.promise();
     run.closes().map_err(|error| anyhow!("{path:?} was changed since it was written: {error}"))?;
     Ok(run)
@@ -199,7 +198,7 @@ pub(super) fn run(path: &Path, value: Value) -> anyhow::Result<Run> {
 
 /// The comparison in a file with the schema of one.
 pub(super) fn comparison(path: &Path, value: Value) -> anyhow::Result<Comparison> {
-    valid(path, serde_json::from_value(value))
+    typed(path, value)
 }
 
 /// Commands that another tool timed, from its file or from a comparison of dwell.
@@ -211,10 +210,10 @@ pub(super) fn timings(path: &Path, schema: &str, value: Value) -> anyhow::Result
     timings.map_err(|error| anyhow!("{path:?} cannot be read: {}", report::clean(&error.to_string(), false)))
 }
 
-/// What was read, or why it is not what its schema says.
-pub(super) fn valid<T>(path: &Path, read: serde_json::Result<T>) -> anyhow::Result<T> {
+/// What a result is by its schema, or why it is not that.
+pub(super) fn typed<T: DeserializeOwned>(path: &Path, value: Value) -> anyhow::Result<T> {
     // The error may quote the file.
-    read.map_err(|error| {
+    serde_json::from_value(value).map_err(|error| {
         anyhow!("{path:?} does not match its schema: {}", report::clean(&error.to_string(), false))
     })
 }

@@ -97,39 +97,23 @@ pub(super) fn page(
         SCHEMA_LADDER => report::ladder::terminal(&results::ladder(path, value)?, &[], look),
         SCHEMA_COMPARE => report::compare::commands(&results::comparison(path, value)?, look),
         HYPERFINE => report::compare::timings::one(&results::timings(path, schema, value)?, look),
-        SCHEMA_WAKE => {
-            report::wake::terminal(&results::valid::<Wakeups>(path, serde_json::from_value(value))?, look)
-        }
+        SCHEMA_WAKE => report::wake::terminal(&results::typed::<Wakeups>(path, value)?, look),
         SCHEMA_SHEET => report::wake::sheet_terminal(
-            &results::valid::<Sheet>(path, serde_json::from_value(value))?,
+            &results::typed::<Sheet>(path, value)?,
             look,
             Some(&path.display().to_string()),
         ),
-        SCHEMA_LOAD => {
-            report::load::terminal(&results::valid::<LoadRun>(path, serde_json::from_value(value))?, look)
-        }
-        SCHEMA_DOCTOR => {
-            report::doctor::terminal(&results::valid::<Doctor>(path, serde_json::from_value(value))?, look)
-        }
-        SCHEMA_WHAT_IF => {
-            report::what_if::terminal(&results::valid::<WhatIf>(path, serde_json::from_value(value))?, look)
-        }
-        SCHEMA_LAB => of_pair(&results::valid(path, serde_json::from_value(value))?, look),
-        SCHEMA_RUN_DIFF => report::compare::runs(&results::valid(path, serde_json::from_value(value))?, look),
-        SCHEMA_COMPARE_DIFF => {
-            report::compare::sittings(&results::valid(path, serde_json::from_value(value))?, look)
-        }
-        SCHEMA_LADDER_DIFF => {
-            report::compare::ladders(&results::valid(path, serde_json::from_value(value))?, look)
-        }
-        SCHEMA_WAKE_DIFF => {
-            report::compare::wakes(&results::valid(path, serde_json::from_value(value))?, look)
-        }
-        SCHEMA_LAB_DIFF => report::compare::labs(&results::valid(path, serde_json::from_value(value))?, look),
-        SCHEMA_TIMINGS_DIFF => {
-            report::compare::timings::two(&results::valid(path, serde_json::from_value(value))?, look)
-        }
-        SCHEMA_SCORE => of_score(results::valid(path, serde_json::from_value(value))?, look),
+        SCHEMA_LOAD => report::load::terminal(&results::typed::<LoadRun>(path, value)?, look),
+        SCHEMA_DOCTOR => report::doctor::terminal(&results::typed::<Doctor>(path, value)?, look),
+        SCHEMA_WHAT_IF => report::what_if::terminal(&results::typed::<WhatIf>(path, value)?, look),
+        SCHEMA_LAB => of_pair(&results::typed(path, value)?, look),
+        SCHEMA_RUN_DIFF => report::compare::runs(&results::typed(path, value)?, look),
+        SCHEMA_COMPARE_DIFF => report::compare::sittings(&results::typed(path, value)?, look),
+        SCHEMA_LADDER_DIFF => report::compare::ladders(&results::typed(path, value)?, look),
+        SCHEMA_WAKE_DIFF => report::compare::wakes(&results::typed(path, value)?, look),
+        SCHEMA_LAB_DIFF => report::compare::labs(&results::typed(path, value)?, look),
+        SCHEMA_TIMINGS_DIFF => report::compare::timings::two(&results::typed(path, value)?, look),
+        SCHEMA_SCORE => of_score(results::typed(path, value)?, look),
         other => bail!(
             "this version of dwell has no page for {other:?}\n\
              try: results of dwell run, attach, compare, ladder, wake, load, doctor, lab, diff"
