@@ -6,7 +6,7 @@ use crate::cli::{ExportArgs, ExportFormat};
 use crate::exit;
 use crate::keep::Keeper;
 use crate::look::LookArgs;
-use crate::out::{ExportResult, Outputs, Page, Paths};
+use crate::out::{ExportResult, Outputs, Page, Paths, judged};
 use crate::output;
 use crate::suggest;
 use analyse::what_if::{Refused, Replayer};
@@ -97,8 +97,7 @@ impl Opened {
 fn open(path: &Path, keeper: &Keeper) -> anyhow::Result<Opened> {
     if let Some(reader) = show::recording(path, keeper)? {
         let Kept { header, mut analysis, .. } = show::analysed(reader, path)?;
-        let diagnosis = analyse::diagnose(header.tier, &analysis);
-        report::tell(&mut analysis.run, &diagnosis);
+        judged(header.tier, &mut analysis);
         let started_at_unix_s = header.started_at_unix_s;
         return Ok(Opened::Recorded { analysis: Box::new(analysis), started_at_unix_s });
     }
@@ -179,8 +178,7 @@ fn replayed(header: &Header, mut reader: AnyReader) -> Result<(Analysis, Timelin
     reader.by_ref().for_each(|event| replayer.event(&event));
     let trailer = reader.end().trailer.ok_or(Refused::Unfinished)?;
     let (mut analysis, timeline) = replayer.timeline(&trailer)?;
-    let diagnosis = analyse::diagnose(header.tier, &analysis);
-    report::tell(&mut analysis.run, &diagnosis);
+    judged(header.tier, &mut analysis);
     Ok((analysis, timeline))
 }
 

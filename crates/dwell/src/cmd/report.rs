@@ -8,7 +8,7 @@ use crate::cli::{ReportArgs, ShowArgs};
 use crate::exit;
 use crate::keep::Keeper;
 use crate::look::LookArgs;
-use crate::out::{OutputPath, Outputs, Page, PageResult, Paths};
+use crate::out::{OutputPath, Outputs, Page, PageResult, Paths, judged};
 use anyhow::bail;
 use model::compare::commands::SCHEMA_COMPARE;
 use model::compare::lab::SCHEMA_LAB_DIFF;
@@ -82,8 +82,7 @@ enum Content {
 fn open<'a>(path: &'a Path, keeper: &Keeper) -> anyhow::Result<Vec<Opened<'a>>> {
     if let Some(reader) = show::recording(path, keeper)? {
         let Kept { header, mut analysis, .. } = show::analysed(reader, path)?;
-        let diagnosis = analyse::diagnose(header.tier, &analysis);
-        report::tell(&mut analysis.run, &diagnosis);
+        let diagnosis = judged(header.tier, &mut analysis);
         let schema = analysis.run.promise().to_owned();
         let content =
             Content::Run { analysis: Box::new(analysis), diagnosis: Box::new(diagnosis), kept: None };

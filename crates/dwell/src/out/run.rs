@@ -3,6 +3,7 @@
 use super::render::{Form, Render};
 use crate::{annotate, suggest};
 use clap::Args;
+use model::recording::Tier;
 use model::{Analysis, Diagnosis, Header, Probed, Run, Seen};
 use observe::Sources;
 use report::Look;
@@ -45,11 +46,17 @@ pub(crate) struct RunResult {
     sources: Sources,
 }
 
+/// What an analysis means, which its run has from now on.
+pub(crate) fn judged(tier: Tier, analysis: &mut Analysis) -> Diagnosis {
+    let diagnosis = analyse::diagnose(tier, analysis);
+    report::tell(&mut analysis.run, &diagnosis);
+    diagnosis
+}
+
 impl RunResult {
     /// With what the analysis means. `sources` reads what its programs named.
     pub(crate) fn new(header: Header, mut analysis: Analysis, code: CodeArgs, sources: Sources) -> Self {
-        let diagnosis = analyse::diagnose(header.tier, &analysis);
-        report::tell(&mut analysis.run, &diagnosis);
+        let diagnosis = judged(header.tier, &mut analysis);
         Self { header, analysis, diagnosis, code, sources }
     }
 
