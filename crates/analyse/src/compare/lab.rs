@@ -4,7 +4,7 @@
 //! have. Whether B predicts better is told by the differences of the interval scores, pair by pair:
 //! the pairs differ far more among themselves than one does from run to run.
 
-use super::rules::{Pair, differences, pairs};
+use super::rules::{Pair, differences, made_by, pairs};
 use crate::lab::total;
 use model::compare::lab::{
     BothFigures, LabComparison, LabFigures, LabOrigin, LabRow, Right, RightChange, SCHEMA_LAB_DIFF,
@@ -110,17 +110,13 @@ fn origin(score: &LabScore) -> LabOrigin {
 /// What else differs. Another seed draws other sizes, and another half beside busy loops.
 fn conditions(a: &LabScore, b: &LabScore) -> Vec<Difference> {
     let ended = |of: &LabScore| of.ended_early.clone().unwrap_or_else(|| "no".to_owned());
+    let made = made_by((&a.host, &a.dwell), (&b.host, &b.dwell));
     let pairs = [
-        ("host", a.host.name.clone(), b.host.name.clone()),
-        ("architecture", a.host.arch.clone(), b.host.arch.clone()),
-        ("CPUs", a.host.cpus.to_string(), b.host.cpus.to_string()),
-        ("kernel", a.host.kernel.clone(), b.host.kernel.clone()),
-        ("dwell", a.dwell.clone(), b.dwell.clone()),
         ("rounds", a.rounds.to_string(), b.rounds.to_string()),
         ("seed", a.seed.to_string(), b.seed.to_string()),
         ("ended early", ended(a), ended(b)),
     ];
-    differences(pairs.into_iter().map(|(what, a, b)| (what.to_owned(), a, b)))
+    differences(made.into_iter().chain(pairs).map(|(what, a, b)| (what.to_owned(), a, b)))
 }
 
 fn row(a: &ScoreRow, b: &ScoreRow) -> LabRow {

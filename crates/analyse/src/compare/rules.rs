@@ -2,6 +2,7 @@
 
 use model::compare::{Change, Difference, Side};
 use model::ladder::MedianInterval;
+use model::recording::Host;
 use std::cmp::Ordering;
 
 /// A relative difference up to this counts as none: about as much as two measurements on one
@@ -55,6 +56,18 @@ pub(super) fn change(found: &MedianInterval, least: f64, most: f64, apart: Order
         Ordering::Greater if found.median > most => Change::More,
         _ => Change::Undecided,
     }
+}
+
+/// Where two results come from: the host, and the dwell that made them.
+pub(super) fn made_by(a: (&Host, &str), b: (&Host, &str)) -> [(&'static str, String, String); 5] {
+    let ((a, dwell_a), (b, dwell_b)) = (a, b);
+    [
+        ("host", a.name.clone(), b.name.clone()),
+        ("architecture", a.arch.clone(), b.arch.clone()),
+        ("CPUs", a.cpus.to_string(), b.cpus.to_string()),
+        ("kernel", a.kernel.clone(), b.kernel.clone()),
+        ("dwell", dwell_a.to_owned(), dwell_b.to_owned()),
+    ]
 }
 
 /// The pairs that differ.

@@ -1,7 +1,7 @@
 //! Several comparisons of the same commands: how far a sitting's ratio is from another's, and how
 //! that compares with the interval that each gave itself.
 
-use super::rules::differences;
+use super::rules::{differences, made_by};
 use model::compare::Difference;
 use model::compare::commands::{CommandChange, Comparison};
 use model::compare::sittings::{
@@ -45,16 +45,12 @@ fn conditions(first: &Comparison, sittings: &[(String, Comparison)]) -> Vec<Sitt
 
 fn between(a: &Comparison, b: &Comparison) -> Vec<Difference> {
     let figure = |of: &Comparison| format!("{:?}", of.settings.on).to_lowercase();
+    let made = made_by((&a.host, &a.dwell), (&b.host, &b.dwell));
     let pairs = [
-        ("host", a.host.name.clone(), b.host.name.clone()),
-        ("architecture", a.host.arch.clone(), b.host.arch.clone()),
-        ("CPUs", a.host.cpus.to_string(), b.host.cpus.to_string()),
-        ("kernel", a.host.kernel.clone(), b.host.kernel.clone()),
-        ("dwell", a.dwell.clone(), b.dwell.clone()),
         ("figure", figure(a), figure(b)),
         ("margin", a.settings.margin.to_string(), b.settings.margin.to_string()),
     ];
-    let named = pairs.into_iter().map(|(what, a, b)| (what.to_owned(), a, b));
+    let named = made.into_iter().chain(pairs).map(|(what, a, b)| (what.to_owned(), a, b));
     let lines = |of: &Comparison| -> Vec<String> {
         of.commands.iter().map(|command| command.command.join(" ")).collect()
     };
