@@ -95,7 +95,7 @@ impl Draft {
         self.rows[row].push((place, cell));
     }
 
-    fn finish(mut self) -> Table {
+    fn finish(self) -> Table {
         // A field that is an object in other rows has no column of its own.
         let objects: HashSet<&str> =
             self.columns.iter().filter_map(|name| name.rsplit_once('.')).map(|of| of.0).collect();
@@ -109,21 +109,22 @@ impl Draft {
             .zip(&kept)
             .map(|(name, cells)| *cells > 0 || !objects.contains(name.as_str()))
             .collect();
-        let place = |old: usize| keep[..old].iter().filter(|keep| **keep).count();
-        let mut rows = std::mem::take(&mut self.rows);
-        for row in &mut rows {
-            row.retain(|(at, _)| keep[*at]);
-            row.iter_mut().for_each(|(at, _)| *at = place(*at));
-        }
+        let mut left = 0..;
+        let places: Vec<Option<usize>> =
+            keep.iter().map(|keep| if *keep { left.next() } else { None }).collect();
         let columns: Vec<String> =
             self.columns.iter().zip(&keep).filter(|(_, keep)| **keep).map(|(name, _)| name.clone()).collect();
         let width = columns.len();
         let dense = |cells: Vec<(usize, Cell)>| {
             let mut row = vec![Cell::Empty; width];
-            cells.into_iter().for_each(|(place, cell)| row[place] = cell);
+            for (column, cell) in cells {
+                if let Some(place) = places[column] {
+                    row[place] = cell;
+                }
+            }
             row
         };
-        Table { name: self.name, columns, rows: rows.into_iter().map(dense).collect() }
+        Table { name: self.name, columns, rows: self.rows.into_iter().map(dense).collect() }
     }
 }
 
