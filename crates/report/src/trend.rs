@@ -162,8 +162,7 @@ fn rows(rows: &[TrendRow], look: Look) -> Vec<Line> {
         }
         lines.push(line.cut());
     }
-    if axis.is_some() {
-        let axis = Axis::of(rows, room);
+    if let Some(axis) = axis {
         let text = format!("the picture is from {} to {}", duration(axis.lo), duration(axis.hi));
         lines.push(Line::new(look).pad_to(ID + GAP).add(Ink::Dim, &text).cut());
     }
