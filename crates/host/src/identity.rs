@@ -29,28 +29,33 @@ fn memory_bytes(proc: &Path) -> Result<u64, Error> {
 /// `machine`: as the kernel writes it, from Linux 6.1 on.
 fn emulator(machine: Option<&str>, own: &str) -> Option<String> {
     let machine = machine.filter(|machine| *machine != own)?;
-    Some(format!("an emulator of {own} on {machine}"))
+    Some(format!("{} of {own} on {machine}", Host::EMULATOR))
 }
 
-/// An emulator; else a container by the marks that runtimes leave; else a hypervisor by the bit
-/// that it sets for the guest's CPU.
+/// An emulator; else a container by the marks that runtimes leave, and a hypervisor by what it
+/// calls itself or by the bit that it sets for the guest's CPU: both, where both are there.
 fn virtualisation(roots: Roots<'_>) -> Seen<String> {
     let machine = text(&roots.proc.join("sys/kernel/arch")).ok();
     if let Some(kind) = emulator(machine.as_deref(), std::env::consts::ARCH) {
         return Seen::Value(kind);
     }
     let root = roots.proc.join("1/root");
-    if root.join(".dockerenv").exists() {
-        return Seen::Value("docker".into());
+    let marks = [(".dockerenv", "docker"), ("run/.containerenv", "podman")];
+    let container = marks.iter().find(|(mark, _)| root.join(mark).exists()).map(|(_, kind)| *kind);
+    match (container, hypervisor(roots)) {
+        (Some(container), Seen::Value(machine)) => Seen::Value(format!("{container} in {machine}")),
+        (Some(container), _) => Seen::Value(container.to_owned()),
+        (None, machine) => machine,
     }
-    if root.join("run/.containerenv").exists() {
-        return Seen::Value("podman".into());
-    }
+}
+
+/// The hypervisor: by its name, as Xen's, or by its bit.
+fn hypervisor(roots: Roots<'_>) -> Seen<String> {
     if let Ok(kind) = text(&roots.sys.join("hypervisor/type")) {
-        return Seen::Value(kind);
+        return Seen::Value(format!("{} ({})", Host::VIRTUAL, kind.trim()));
     }
     match under_hypervisor(roots.proc) {
-        Ok(Some(true)) => Seen::Value("a virtual machine".into()),
+        Ok(Some(true)) => Seen::Value(Host::VIRTUAL.into()),
         Ok(Some(false)) => Seen::Absent,
         Ok(None) => Seen::unseen("this architecture's cpuinfo does not tell"),
         Err(error) => Seen::unseen(error.to_string()),
@@ -86,6 +91,7 @@ mod tests {
         let guest = Kept::new("guest");
         assert_eq!(identity(guest.roots()).virtualisation, Seen::Value("a virtual machine".into()));
         assert_eq!(under_hypervisor(guest.roots().proc), Ok(Some(true)));
+        assert!(identity(guest.roots()).is_virtual() && !identity(Kept::new("board").roots()).is_virtual());
         let board = Kept::new("board");
         assert!(matches!(identity(board.roots()).virtualisation, Seen::Unseen(_)));
         assert_eq!(identity(board.roots()).memory_bytes, Seen::Value(8_000_000 << 10));

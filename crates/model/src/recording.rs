@@ -64,8 +64,25 @@ pub struct Host {
     pub cpus: u32,
     /// Physical memory.
     pub memory_bytes: Seen<u64>,
-    /// The hypervisor or container runtime, where one is detected.
+    /// The emulator, hypervisor or container runtime, where one is detected.
     pub virtualisation: Seen<String>,
+}
+
+impl Host {
+    /// What [`Host::virtualisation`] says of a machine under a hypervisor, with or without a name.
+    pub const VIRTUAL: &str = "a virtual machine";
+    /// What it begins with where another machine's instructions are translated.
+    pub const EMULATOR: &str = "an emulator";
+
+    /// Whether a hypervisor is below, also below a container.
+    pub fn is_virtual(&self) -> bool {
+        self.virtualisation.value().is_some_and(|kind| kind.contains(Self::VIRTUAL))
+    }
+
+    /// Which emulator it is on, if any.
+    pub fn emulator(&self) -> Option<&str> {
+        self.virtualisation.value().map(String::as_str).filter(|kind| kind.starts_with(Self::EMULATOR))
+    }
 }
 
 /// The header of a recording: what is known before the program starts.

@@ -46,10 +46,10 @@ pub(super) fn of_rung(one: &MeasuredRung, samples: &Samples, all: &LadderMeasure
     if samples.baseline_ns.is_empty() && samples.clock_cost_ns > sample_ns * CLOCK {
         limits.push("the clock's own cost, which is subtracted, was a tenth of a sample or more".to_owned());
     }
-    if one.about.id == "l3" && is_virtual(all) {
+    if one.about.id == "l3" && all.host.is_virtual() {
         limits.extend(shared_with_others(&all.machine));
     }
-    if ON_DISK.contains(&one.about.id.as_str()) && is_virtual(all) {
+    if ON_DISK.contains(&one.about.id.as_str()) && all.host.is_virtual() {
         limits.push("a virtual disk: the host may have answered from its memory".to_owned());
     }
     limits
@@ -77,23 +77,17 @@ fn shared_with_others(machine: &Machine) -> Option<String> {
     })
 }
 
-fn is_virtual(all: &LadderMeasurements) -> bool {
-    matches!(&all.host.virtualisation, Seen::Value(kind) if kind.contains("virtual"))
-}
-
 /// The caveats of the whole ladder.
 pub(super) fn of_all(all: &LadderMeasurements, rungs: &[Rung]) -> Vec<String> {
     let mut limits = Vec::new();
-    if let Seen::Value(kind) = &all.host.virtualisation
-        && kind.contains("emulator")
-    {
+    if let Some(kind) = all.host.emulator() {
         limits.push(format!(
             "{kind}: it runs other instructions than these, so no figure is the machine's\n\
              try: the dwell for the machine's architecture"
         ));
     }
     let is_memory = |rung: &Rung| rung.about.group == RungGroup::Memory && rung.ns.value().is_some();
-    if is_virtual(all) && rungs.iter().any(is_memory) {
+    if all.host.is_virtual() && rungs.iter().any(is_memory) {
         limits.push(
             "a virtual machine: a TLB miss walks two page tables, and CPUs, caches and memory may be \
              shared"
