@@ -6,7 +6,7 @@
 
 use host::own;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
 /// Standard output.
@@ -56,8 +56,11 @@ impl OutputLines {
 
     /// How many lines it wrote; one that does not end with a newline counts as well. None when the
     /// file cannot be read any more.
-    pub fn after(self) -> Option<u64> {
-        let mut file = BufReader::new(self.file);
+    pub fn after(mut self) -> Option<u64> {
+        // What a process that was left behind writes from here on is not waited for.
+        let end = self.file.metadata().ok()?.len();
+        let begin = self.file.stream_position().ok()?;
+        let mut file = BufReader::new(self.file.take(end.saturating_sub(begin)));
         let (mut lines, mut last) = (0, b'\n');
         loop {
             let piece = file.fill_buf().ok()?;

@@ -386,6 +386,11 @@ fn a_part_of_a_job_says_what_the_whole_takes() {
         );
     }
     assert_eq!(fs::read_to_string(place.path("lines")).unwrap(), "one\ntwo\nthreeone\ntwo\nthree");
+    // A process that is left behind writes on, and nobody waits for it.
+    let left = "(for i in $(seq 100); do echo; sleep 0.01; done) & echo; echo";
+    let mut by_line = place.dwell(&["run", "-q", "--work", "lines", "--of", "999", "sh", "-c", left]);
+    let written = fs::File::create(place.path("lines")).unwrap();
+    assert!(by_line.stdout(written).stderr(Stdio::null()).status().unwrap().success());
     let none = place.run(&["run", "--work", "lines", "--of", "5", "touch", "started"]);
     assert_eq!(none.status, 125);
     assert!(
