@@ -424,10 +424,12 @@ impl Bpf {
 
     /// Events lost since the last call.
     pub(crate) fn newly_lost(&mut self) -> u64 {
-        let lost = cost::of_cpus(&self.ebpf).unwrap_or_default().iter().map(|cpu| cpu.lost).sum::<u64>()
+        // What cannot be read now counts with the next reading.
+        let Some(cpus) = cost::of_cpus(&self.ebpf) else { return 0 };
+        let lost = cpus.iter().map(|cpu| cpu.lost).sum::<u64>()
             + self.drain.decoder.malformed
             + self.drain.buffers.malformed;
-        let newly = lost - self.lost_before;
+        let newly = lost.saturating_sub(self.lost_before);
         self.lost_before = lost;
         newly
     }
