@@ -160,13 +160,16 @@ impl Machine {
         let name = format!(".attach_pid{}", self.own_pid);
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::WRONLY | OFlags::CLOEXEC;
         let made = openat(&*self.directory, &name, flags, Mode::RUSR | Mode::WUSR);
-        // Another tool is attaching as well.
+        // Where it is there already, another tool is attaching as well, and removes it.
+        let is_ours = made.is_ok();
         if made.is_err_and(|error| error != Errno::EXIST) {
             return Err(Refusal::InTheWay("the file that asks it to listen"));
         }
         let asked = pidfd_send_signal(process, Signal::QUIT).map_err(Refusal::from);
         let listens = asked.and_then(|()| self.await_socket(deadline));
-        let _ = unlinkat(&*self.directory, &name, AtFlags::empty());
+        if is_ours {
+            let _ = unlinkat(&*self.directory, &name, AtFlags::empty());
+        }
         listens
     }
 
