@@ -37,9 +37,12 @@ impl RealtimeCounters {
             (Ok(now), Ok(before)) => (now.get(&cpu), before.get(&cpu)),
             (Err(why), _) | (_, Err(why)) => return Seen::unseen(why),
         };
-        let Some(now) = now else { return Seen::unseen("the kernel has no counter for this CPU") };
+        // One that came online meanwhile has counts since the system started.
+        let (Some(now), Some(before)) = (now, before) else {
+            return Seen::unseen("the kernel has no counter for this CPU");
+        };
         let was = |name: &str| {
-            let line = before.into_iter().flatten().find(|(other, _)| other == name);
+            let line = before.iter().find(|(other, _)| other == name);
             line.map_or(0, |(_, count)| *count)
         };
         let mut came: Vec<(String, u64)> =
