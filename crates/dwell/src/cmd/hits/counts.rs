@@ -19,6 +19,8 @@ const WORD: usize = 8;
 const FIRST_WORD: usize = 8;
 const TEXT: u64 = 32 << 20;
 const SIZE: u64 = TEXT + (64 << 20);
+/// What is read of all files: a program may leave any number of them.
+const ALL_MOST: u64 = 512 << 20;
 
 /// A function: file, qualified name, first line.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,6 +55,7 @@ impl Counts {
     pub(super) fn read(directory: &File, root: u32) -> anyhow::Result<Self> {
         let mut counts = Self::default();
         let failed = "cannot read the counts";
+        let mut left = ALL_MOST;
         let listed = format!("/proc/self/fd/{}", directory.as_raw_fd());
         for entry in fs::read_dir(listed).context(failed)? {
             let path = PathBuf::from(entry.context(failed)?.file_name());
@@ -62,7 +65,7 @@ impl Counts {
                 continue;
             };
             match path.extension().and_then(|extension| extension.to_str()) {
-                Some("hits") if !counts.add_file(&file) => {
+                Some("hits") if !counts.add_file(&file, &mut left) => {
                     *counts.uncounted.entry("damaged count file".to_owned()).or_default() += 1;
                 }
                 Some("old") => {
@@ -89,8 +92,8 @@ impl Counts {
         self.functions.values().flat_map(BTreeMap::values).fold(0, |sum, hits| sum.saturating_add(*hits))
     }
 
-    /// Adds the counts of one process; false if they cannot be read.
-    fn add_file(&mut self, file: &File) -> bool {
+    /// Adds the counts of one process; false if they cannot be read. `left`: bytes that may be read.
+    fn add_file(&mut self, file: &File, left: &mut u64) -> bool {
         let mut head = [0; FIRST_WORD * WORD];
         if file.read_exact_at(&mut head, 0).is_err() {
             return false;
@@ -101,7 +104,7 @@ impl Counts {
             return true;
         }
         let length = word(1);
-        if word(0) != MAGIC || length > SIZE - TEXT {
+        if word(0) != MAGIC || length > SIZE - TEXT || !take(left, length) {
             return false;
         }
         let mut text = vec![0; usize::try_from(length).unwrap_or(0)];
@@ -110,6 +113,9 @@ impl Counts {
         }
         let text = String::from_utf8_lossy(&text);
         let last = last_word(&text).min(TEXT as usize / WORD);
+        if !take(left, (last * WORD) as u64) {
+            return false;
+        }
         let mut hits = vec![0; last * WORD];
         if file.read_exact_at(&mut hits, 0).is_err() {
             return false;
@@ -136,6 +142,13 @@ impl Counts {
             }
         }
     }
+}
+
+/// Takes so many bytes of those that are left; false, and none, if there are fewer.
+fn take(left: &mut u64, bytes: u64) -> bool {
+    let rest = left.checked_sub(bytes);
+    *left = rest.unwrap_or(*left);
+    rest.is_some()
 }
 
 /// Reads a count file: its text, and behind the last zero byte of it the words.
@@ -255,6 +268,13 @@ mod tests {
         assert_eq!(counts.functions[&function("g")], BTreeMap::from([(5, 33)]));
         assert_eq!(counts.versions, BTreeMap::from([("3.13.0".to_owned(), 2)]));
         assert_eq!(counts.total(), 110);
+    }
+
+    #[test]
+    fn no_more_is_read_than_is_left() {
+        let mut left = 10;
+        assert!(take(&mut left, 7) && !take(&mut left, 4) && take(&mut left, 3));
+        assert_eq!(left, 0);
     }
 
     #[test]
