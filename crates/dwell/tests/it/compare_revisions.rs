@@ -168,6 +168,36 @@ fn a_tree_that_was_removed_or_not_made_whole_is_made_again() {
 }
 
 #[test]
+fn a_tree_is_not_built_again_while_another_comparison_runs_in_it() {
+    let place = Place::new();
+    let (begun, go_on) = (place.file("begun"), place.file("go-on"));
+    let waits = format!(
+        "sh -c 'touch {}; for i in $(seq 6000); do [ -e {} ] && exit; sleep 0.01; done' {{rev}}",
+        begun.display(),
+        go_on.display()
+    );
+    let args = |build| ["-q", "--pairs", "1", "--rev", "fast", "--rev", "slow", "--build", build];
+    let within = |mut command: Command, words: &str| {
+        command.arg(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    };
+    let mut first = within(place.compare(&args(BUILD)), &waits);
+    for _ in 0..3000 {
+        if begun.exists() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert_eq!(place.builds(), 2);
+    let other = format!("{BUILD} && true");
+    let mut second = within(place.compare(&args(&other)), "./out/prog");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert_eq!((place.builds(), second.try_wait().unwrap()), (2, None));
+    fs::write(&go_on, "").unwrap();
+    assert!(first.wait().unwrap().success() && second.wait().unwrap().success());
+    assert_eq!(place.builds(), 4);
+}
+
+#[test]
 fn a_comparison_in_a_hook_leaves_the_index_of_the_commit_alone() {
     let place = Place::new();
     let args = [

@@ -433,8 +433,11 @@ mod tests {
 
     #[test]
     fn a_command_runs_in_each_revision() {
-        let tree =
-            |revision: &str, directory: &str| Tree { revision: revision.into(), directory: directory.into() };
+        let tree = |revision: &str, directory: &str| Tree {
+            revision: revision.into(),
+            directory: directory.into(),
+            lock: None,
+        };
         let trees = [tree("main", "/kept/1"), tree(".", "/here")];
         let of = |text: &str| made(&[text.to_owned()], &CommandArgs::default(), false, &trees);
         let made_ = of("target/prog in").unwrap();

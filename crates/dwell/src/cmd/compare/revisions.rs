@@ -20,12 +20,15 @@ const AS_IT_IS: &str = ".";
 const LINES: usize = 40;
 
 /// A revision and where it lies.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Tree {
     /// As on the command line.
     pub(super) revision: String,
     /// The directory that is in it what the current one is in the repository.
     pub(super) directory: String,
+    /// While it is held nobody builds another program in the directory. None of the tree as it is.
+    #[expect(dead_code, reason = "it is held, and nothing is read of it")]
+    pub(super) lock: Option<File>,
 }
 
 /// The trees of the revisions, built; none where no revision was asked for.
@@ -39,7 +42,20 @@ pub(super) fn trees(args: &RevisionArgs, quiet: bool) -> anyhow::Result<Vec<Tree
     let commits: anyhow::Result<Vec<(String, Option<String>)>> = args.revisions.iter().map(commit).collect();
     let trees =
         Trees { kept: kept(&git)?, git, build: args.build.as_deref(), line: ProgressLine::new(quiet) };
-    commits?.into_iter().map(|(revision, commit)| trees.tree(revision, commit.as_deref())).collect()
+    let commits = commits?;
+    let mut made: Vec<Tree> = Vec::new();
+    for (at, (revision, commit)) in commits.iter().enumerate() {
+        // Its lock would wait for that of the same tree.
+        let same = commits[..at].iter().position(|(_, other)| other == commit);
+        let tree = match same {
+            Some(same) => {
+                Tree { revision: revision.clone(), directory: made[same].directory.clone(), lock: None }
+            }
+            None => trees.tree(revision.clone(), commit.as_deref())?,
+        };
+        made.push(tree);
+    }
+    Ok(made)
 }
 
 /// The commit of a revision; none for the tree as it is.
@@ -75,37 +91,53 @@ struct Trees<'a> {
 impl Trees<'_> {
     /// The tree of a commit, or the one as it is, built.
     fn tree(&self, revision: String, commit: Option<&str>) -> anyhow::Result<Tree> {
-        let top = match commit {
-            Some(commit) => self.kept_tree(&revision, commit)?,
+        let (top, lock) = match commit {
+            Some(commit) => self.kept_tree(&revision, commit).map(|(top, lock)| (top, Some(lock)))?,
             None => {
                 self.build(&revision, &self.git.top)?;
-                self.git.top.clone()
+                (self.git.top.clone(), None)
             }
         };
         let directory = top.join(&self.git.prefix);
         let directory = directory.to_str().context("the path of the tree is not UTF-8")?.to_owned();
-        Ok(Tree { revision, directory })
+        Ok(Tree { revision, directory, lock })
     }
 
-    /// The tree of a commit: the one that was kept, if it was built by the same command.
-    fn kept_tree(&self, revision: &str, commit: &str) -> anyhow::Result<PathBuf> {
+    /// The tree of a commit, and its lock: the one that was kept, if it was built by the same
+    /// command. Who uses a tree shares the lock, who makes one has it alone.
+    fn kept_tree(&self, revision: &str, commit: &str) -> anyhow::Result<(PathBuf, File)> {
         let path = self.kept.join(commit);
-        // Another dwell may be building it.
         let lock = path.with_extension("lock");
-        let locked = File::create(&lock).and_then(|file| file.lock().map(|()| file));
-        let _locked = locked.with_context(|| format!("cannot lock {lock:?}"))?;
+        let cannot = || format!("cannot lock {lock:?}");
+        let file = File::create(&lock).with_context(cannot)?;
         // Beside the tree: within it, it would be a file of the repository.
         let mark = path.with_extension("built");
-        if is_ready(&path, &mark, self.build) {
-            return Ok(path);
-        }
-        remove(&mark)?;
-        self.check_out(&path, commit)?;
-        self.build(revision, &path)?;
-        if let Some(build) = self.build {
+        loop {
+            file.lock_shared().with_context(cannot)?;
+            if is_ready(&path, &mark, self.build) {
+                return Ok((path, file));
+            }
+            file.unlock().with_context(cannot)?;
+            if file.try_lock().is_err() {
+                self.line.put(|| {
+                    let revision = report::clean(revision, false);
+                    format!("waiting for another dwell compare that uses {revision}; Ctrl-C to stop")
+                });
+                file.lock().with_context(cannot)?;
+            }
+            // It may have made the same.
+            if is_ready(&path, &mark, self.build) {
+                continue;
+            }
+            remove(&mark)?;
+            self.check_out(&path, commit)?;
+            self.build(revision, &path)?;
+            let Some(build) = self.build else {
+                // Nothing says that it is ready, and nobody else takes it as it is.
+                return Ok((path, file));
+            };
             fs::write(&mark, build).with_context(|| format!("cannot write {mark:?}"))?;
         }
-        Ok(path)
     }
 
     /// Makes the files of the repository in a tree those of the commit. What else a build left
