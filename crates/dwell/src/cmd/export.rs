@@ -13,7 +13,7 @@ use analyse::what_if::{Refused, Replayer};
 use anyhow::{Context, bail};
 use model::compare::commands::{Comparison, SCHEMA_COMPARE};
 use model::doctor::{Doctor, SCHEMA_DOCTOR};
-use model::lab::{LabRun, LabScore, SCHEMA_LAB, SCHEMA_SCORE};
+use model::lab::{LabRun, SCHEMA_LAB, SCHEMA_SCORE};
 use model::ladder::SCHEMA_LADDER;
 use model::run::{SCHEMA_ATTACH, SCHEMA_RUN};
 use model::timeline::Timeline;
@@ -120,7 +120,7 @@ fn tables(path: &Path, schema: &str, value: Value) -> anyhow::Result<Tables> {
         SCHEMA_DOCTOR => Ok(Tables::of(&results::typed::<Doctor>(path, value)?)),
         SCHEMA_WHAT_IF => Ok(Tables::of(&results::typed::<WhatIf>(path, value)?)),
         SCHEMA_LAB => Ok(Tables::of(&results::typed::<LabRun>(path, value)?)),
-        SCHEMA_SCORE => Ok(Tables::of(&results::typed::<LabScore>(path, value)?)),
+        SCHEMA_SCORE => Ok(Tables::of(&results::score(path, value)?)),
         other => bail!(
             "this version of dwell cannot export {other:?}\n\
              try: results of dwell run, attach, compare, ladder, wake, load, doctor, lab"

@@ -18,7 +18,7 @@ use model::compare::sittings::SCHEMA_COMPARE_DIFF;
 use model::compare::timings::SCHEMA_TIMINGS_DIFF;
 use model::compare::wake::SCHEMA_WAKE_DIFF;
 use model::doctor::SCHEMA_DOCTOR;
-use model::lab::{LabRun, LabScore, SCHEMA_LAB, SCHEMA_SCORE};
+use model::lab::{LabRun, SCHEMA_LAB, SCHEMA_SCORE};
 use model::ladder::beside::Reference;
 use model::ladder::{Ladder, SCHEMA_LADDER};
 use model::run::{SCHEMA_ATTACH, SCHEMA_RUN};
@@ -167,7 +167,7 @@ fn of_kind(schema: &str, kept: &[(&Path, &Value)]) -> anyhow::Result<String> {
             html::ladders(&with_others)
         }
         SCHEMA_WAKE => html::wakes(&all(kept, typed::<Wakeups>)?),
-        SCHEMA_SCORE => html::scores(&all(kept, typed::<LabScore>)?),
+        SCHEMA_SCORE => html::scores(&all(kept, results::score)?),
         SCHEMA_LOAD => html::loads(&all(kept, typed)?),
         SCHEMA_DOCTOR => html::doctors(&all(kept, typed)?),
         SCHEMA_LAB => {

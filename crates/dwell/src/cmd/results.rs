@@ -9,6 +9,7 @@ use model::Run;
 use model::compare::commands::Comparison;
 use model::compare::timings::{HYPERFINE, Timings};
 use model::compare::wake::Comparable;
+use model::lab::LabScore;
 use model::ladder::Ladder;
 use model::wake::sheet::{SCHEMA_SHEET, Sheet};
 use model::wake::{SCHEMA_WAKE, Wakeups};
@@ -74,6 +75,12 @@ fn one<T>(path: &Path, mut results: Vec<T>) -> anyhow::Result<T> {
         (Some(result), true) => Ok(result),
         _ => bail!("{path:?} is a page of several results\ntry: a page of one, or {OWN}"),
     }
+}
+
+/// A score of the lab. One that was not finished has no total yet.
+pub(super) fn score(path: &Path, value: Value) -> anyhow::Result<LabScore> {
+    let score: LabScore = typed(path, value)?;
+    Ok(LabScore { total: analyse::lab::total(&score.rows), ..score })
 }
 
 /// The content of a file.

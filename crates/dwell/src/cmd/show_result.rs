@@ -16,7 +16,7 @@ use model::compare::timings::{HYPERFINE, SCHEMA_TIMINGS_DIFF};
 use model::compare::wake::SCHEMA_WAKE_DIFF;
 use model::coverage::Extent;
 use model::doctor::{Doctor, SCHEMA_DOCTOR};
-use model::lab::{LabRun, LabScore, SCHEMA_LAB, SCHEMA_SCORE};
+use model::lab::{LabRun, SCHEMA_LAB, SCHEMA_SCORE};
 use model::ladder::SCHEMA_LADDER;
 use model::recording::Tier;
 use model::run::{SCHEMA_ATTACH, SCHEMA_RUN};
@@ -113,7 +113,7 @@ pub(super) fn page(
         SCHEMA_WAKE_DIFF => report::compare::wakes(&results::typed(path, value)?, look),
         SCHEMA_LAB_DIFF => report::compare::labs(&results::typed(path, value)?, look),
         SCHEMA_TIMINGS_DIFF => report::compare::timings::two(&results::typed(path, value)?, look),
-        SCHEMA_SCORE => of_score(results::typed(path, value)?, look),
+        SCHEMA_SCORE => report::lab::score(&results::score(path, value)?, look),
         other => bail!(
             "this version of dwell has no page for {other:?}\n\
              try: results of dwell run, attach, compare, ladder, wake, load, doctor, lab, diff"
@@ -128,12 +128,6 @@ pub(super) fn lesson(run: &LabRun) -> Lesson {
 
 fn of_pair(run: &LabRun, look: Look) -> String {
     report::lab::pair(run, &lesson(run), look)
-}
-
-/// One that is unfinished has its total here first.
-fn of_score(score: LabScore, look: Look) -> String {
-    let total = analyse::lab::total(&score.rows);
-    report::lab::score(&LabScore { total, ..score }, look)
 }
 
 /// A run from its JSON, and what it means as far as that can be told without stacks.

@@ -113,7 +113,7 @@ fn hold_all(
                 0 => String::new(),
                 held => {
                     let each_ns = (monotonic_ns() - begun_ns) / held as u64;
-                    format!(", {} left", units::duration(each_ns * (total - done) as u64))
+                    format!(", {} left", units::duration(each_ns * total.saturating_sub(done) as u64))
                 }
             };
             match bench.hold(pair, &asked, &format!("{} of {total}{left}: ", done + 1)) {
@@ -164,6 +164,7 @@ impl Unfinished {
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let kept = NamedTempFile::new_in(directory.unwrap_or(Path::new("."))).and_then(|mut file| {
             file.write_all(report::json(score).as_bytes())?;
+            file.as_file().sync_all()?;
             file.persist(path).map_err(|error| error.error)
         });
         if let Err(error) = kept {
