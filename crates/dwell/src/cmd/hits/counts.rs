@@ -92,7 +92,7 @@ impl Counts {
         self.functions.values().flat_map(BTreeMap::values).fold(0, |sum, hits| sum.saturating_add(*hits))
     }
 
-    /// Adds the counts of one process; false if they cannot be read. `left`: bytes that may be read.
+    /// Adds the counts of one process; false if they cannot be read. `left`: bytes that may be.
     fn add_file(&mut self, file: &File, left: &mut u64) -> bool {
         let mut head = [0; FIRST_WORD * WORD];
         if file.read_exact_at(&mut head, 0).is_err() {
