@@ -6,8 +6,8 @@ use super::wake;
 /// By what follows the dash.
 const OF_RUN: &[(&str, &str)] = &[
     ("a", "dwell attach --cgroup /: the whole system"),
-    ("c", "nothing: the table of system calls is on the page"),
-    ("C", "nothing: the table of system calls is on the page"),
+    ("c", "-v: the table of system calls is on the page"),
+    ("C", "-v: the table of system calls is on the page"),
     ("d", "nothing: page faults, disks and the network are on the page"),
     ("e", "nothing: all system calls are traced; --json FILE has them all"),
     ("f", "nothing: child processes and threads are always followed"),
@@ -29,7 +29,7 @@ const OF_RUN: &[(&str, &str)] = &[
     ("-freq", "--rate HZ"),
     ("-pid", "dwell attach -p PID"),
     ("-repeat", "dwell compare -r N COMMAND: the command several times"),
-    ("-summary-only", "nothing: the table of system calls is on the page"),
+    ("-summary-only", "-v: the table of system calls is on the page"),
     ("-syscall-times", "nothing: the table of system calls has times"),
 ];
 

@@ -42,9 +42,19 @@ pub(super) fn waits(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -
 
 /// Waits for locks, beside what a program did on its CPUs: those of a twentieth of the whole.
 pub(super) fn locks(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -> Vec<Line> {
-    let least = run.whole_ns() / 20;
-    let matters = |wait: &WaitRow| wait.reason == State::Lock && wait.total_ns >= least.max(1);
-    table_of(run, diagnosis, look, rows, matters)
+    table_of(run, diagnosis, look, rows, |wait| is_lock_that_matters(run, wait))
+}
+
+/// The waits that [`locks`] does not have.
+pub(super) fn waits_but_locks(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -> Vec<Line> {
+    if run.waits.is_empty() {
+        return waits(run, diagnosis, look, rows);
+    }
+    table_of(run, diagnosis, look, rows, |wait| !is_lock_that_matters(run, wait))
+}
+
+fn is_lock_that_matters(run: &Run, wait: &WaitRow) -> bool {
+    wait.reason == State::Lock && wait.total_ns >= (run.whole_ns() / 20).max(1)
 }
 
 /// The table of some of the waits; nothing where there are none of these.
@@ -451,19 +461,6 @@ fn of_windows(calls: &[(&&CallRow, Estimate)], look: Look) -> String {
     clean(&format!("  {}", said.join("; ")), look.unicode)
 }
 
-/// The functions of a program that mostly waits, where it used CPUs for a twentieth of the whole
-/// and enough samples were taken.
-pub(super) fn functions_beside(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -> Vec<Line> {
-    let Seen::Value(sampled) = &run.functions else { return Vec::new() };
-    let samples: u64 = sampled.iter().map(|function| function.samples).sum();
-    let cpu = [&run.user_ns, &run.kernel_ns].into_iter().filter_map(|seen| seen.value()).sum::<Ns>();
-    let matters = samples >= SAMPLES && cpu >= run.whole_ns() / 20;
-    if matters { functions(run, diagnosis, look, rows) } else { Vec::new() }
-}
-
-/// Fewer samples than this say little beside waits.
-const SAMPLES: u64 = 20;
-
 /// The sampled functions: the program's own by their time with callees, then others by their own
 /// time on a CPU.
 pub(super) fn functions(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -> Vec<Line> {
@@ -534,11 +531,11 @@ pub(super) fn source_lines(run: &Run, diagnosis: &Diagnosis, look: Look, rows: u
     ];
     let own = |at: usize| diagnosis.whose.lines.get(at).copied().unwrap_or(false);
     let order = own_first(lines, |row| row.samples, |_| None, own);
-    if lines.iter().all(|line| line.samples == 0) {
+    let shown = rows_shown(order.len(), rows);
+    if shown == 0 || lines.iter().all(|line| line.samples == 0) {
         return Vec::new();
     }
     let mut table = Table::new(look, "lines", columns);
-    let shown = rows_shown(order.len(), rows);
     for line in order[..shown].iter().map(|at| &lines[*at]) {
         let file = line.file.rsplit('/').next().unwrap_or(&line.file);
         table.row(vec![

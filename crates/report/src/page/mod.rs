@@ -1,6 +1,6 @@
 //! The page for a terminal, top to bottom: headline, what to change, account, phases, places, the
-//! tables that matter for the program's class, threads, coverage. One file a part; each returns
-//! lines and knows nothing of the others.
+//! tables of evidence, threads, coverage. One file a part; each returns lines and knows nothing of
+//! the others.
 
 mod account;
 mod costs;
@@ -41,33 +41,15 @@ pub fn terminal(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     parts.push(phases::lines(run, &order, look));
     parts.push(places::table(run, look));
     parts.push(meanwhile::lines(run, look));
-    match run.bound.class {
-        Class::Io | Class::Idle => {
-            parts.push(evidence::waits(run, diagnosis, look, 6));
-            parts.extend(peers::tables(run, look, 2));
-            parts.push(evidence::functions_beside(run, diagnosis, look, 4));
-        }
-        Class::Kernel => {
-            parts.push(evidence::calls(run, look, 5));
-            parts.push(evidence::functions(run, diagnosis, look, 3));
-            parts.push(evidence::locks(run, diagnosis, look, 3));
-        }
-        Class::Cpu => {
-            parts.push(evidence::functions(run, diagnosis, look, 7));
-            parts.push(evidence::source_lines(run, diagnosis, look, 5));
-            parts.push(evidence::locks(run, diagnosis, look, 3));
-        }
-        Class::Mixed | Class::Starved => {
-            for kind in diagnosis.kinds.into_iter().take(2).map(|(kind, _)| kind) {
-                match kind {
-                    TimeKind::Waiting => {
-                        parts.push(evidence::waits(run, diagnosis, look, 4));
-                        parts.extend(peers::tables(run, look, 2));
-                    }
-                    TimeKind::Kernel => parts.push(evidence::calls(run, look, 4)),
-                    TimeKind::User => parts.push(evidence::functions(run, diagnosis, look, 4)),
-                }
-            }
+    for (table, rows) in tables(run.bound.class, diagnosis) {
+        match table {
+            Table::Waits => parts.push(evidence::waits(run, diagnosis, look, rows)),
+            Table::Locks => parts.push(evidence::locks(run, diagnosis, look, rows)),
+            Table::WaitsButLocks => parts.push(evidence::waits_but_locks(run, diagnosis, look, rows)),
+            Table::Peers => parts.extend(peers::tables(run, look, rows)),
+            Table::Calls => parts.push(evidence::calls(run, look, rows)),
+            Table::Functions => parts.push(evidence::functions(run, diagnosis, look, rows)),
+            Table::Lines => parts.push(evidence::source_lines(run, diagnosis, look, rows)),
         }
     }
     parts.push(faults::table(run, look, 4));
@@ -89,6 +71,46 @@ pub fn terminal(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
         }
     }
     page
+}
+
+/// A table of what threads did or waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Table {
+    Waits,
+    /// Waits for locks that matter beside what a program did on its CPUs.
+    Locks,
+    /// The other waits.
+    WaitsButLocks,
+    Peers,
+    Calls,
+    Functions,
+    Lines,
+}
+
+/// All tables, with their rows: those that say most about a program of this class first.
+fn tables(class: Class, diagnosis: &Diagnosis) -> Vec<(Table, usize)> {
+    use Table::*;
+    let mut tables = match class {
+        Class::Io | Class::Idle => vec![(Waits, 6), (Peers, 2), (Functions, 4)],
+        Class::Kernel => vec![(Calls, 5), (Functions, 3), (Locks, 3)],
+        Class::Cpu => vec![(Functions, 7), (Lines, 5), (Locks, 3)],
+        Class::Mixed | Class::Starved => {
+            let of = |kind| match kind {
+                TimeKind::Waiting => &[(Waits, 4), (Peers, 2)][..],
+                TimeKind::Kernel => &[(Calls, 4)],
+                TimeKind::User => &[(Functions, 4)],
+            };
+            diagnosis.kinds.iter().take(2).flat_map(|(kind, _)| of(*kind)).copied().collect()
+        }
+    };
+    let has = |tables: &[(Table, usize)], one| tables.iter().any(|(table, _)| *table == one);
+    let waits = if has(&tables, Locks) { WaitsButLocks } else { Waits };
+    for other in [Functions, Lines, Calls, waits, Peers] {
+        if !has(&tables, other) {
+            tables.push((other, 3));
+        }
+    }
+    tables
 }
 
 /// The page that fits a screen: at most 30 lines of 80 columns.
