@@ -31,7 +31,8 @@ pub enum State {
     Pipe,
     /// Waiting for time to pass.
     Sleep,
-    /// In a window: waiting for the next piece of work, or for a child, which has its own ledger.
+    /// Waiting for work: a client, the next piece; in a window a child, too, which has its own
+    /// ledger.
     Idle,
     /// Blocked on something else.
     OtherWait,

@@ -1,4 +1,5 @@
-//! Commands that were run by turns, in blocks of random order, and what was measured of each run.
+//! Commands that were run in alternation, in blocks of random order, and what was measured of each
+//! run.
 //!
 //! No conclusion: what follows from the runs is a [`crate::compare::commands::Comparison`].
 

@@ -236,7 +236,7 @@ fn change(run: &LabRun, look: Look) -> Vec<Line> {
     lines
 }
 
-/// All ways by turns, and what a whole job would take.
+/// All ways in alternation, and what a whole job would take.
 fn measured(sitting: &Sitting, whole_size: Option<u64>, look: Look) -> Vec<Line> {
     let fast = sitting.commands.get(1).map(|command| words(command)).unwrap_or_default();
     let slow = sitting.commands.first().map(|command| words(command)).unwrap_or_default();

@@ -23,7 +23,7 @@ const TOLD: &str = "Results of different days differ by more than changes to a p
                     does, its temperature, its kernel and libraries, and where the program lies in memory are \
                     other ones. An interval holds only what changed within its sitting, and a single run has \
                     none. So no trend fails a build: whether a change is slower is said by dwell compare --rev \
-                    OLD --rev NEW, which runs both by turns on one machine";
+                    OLD --rev NEW, which runs both in alternation on one machine";
 
 /// The page, with a newline after each line. `near`: commands that are called nearly so, for a
 /// trend without results.

@@ -1,4 +1,4 @@
-//! Runs commands by turns, in blocks of random order, and writes down what each run took.
+//! Runs commands in alternation, in blocks of random order, and writes down what each run took.
 //!
 //! ```text
 //! Plan --> Runner::begin   programs are found, the starter is forked

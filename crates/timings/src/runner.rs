@@ -1,4 +1,4 @@
-//! Running the commands by turns.
+//! Running the commands in alternation.
 
 use crate::attend::{Attended, Attention, attend};
 use crate::catch::RunOutput;

@@ -1,4 +1,4 @@
-//! Commands that were run by turns: what may be said of each, pair by pair and in the end.
+//! Commands that were run in alternation: what may be said of each, pair by pair and in the end.
 //!
 //! Each command is compared with the first, on the logarithm of the ratio of each pair. By default
 //! it may be looked at after each pair; a number of pairs that was fixed beforehand has a narrower

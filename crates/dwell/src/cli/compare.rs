@@ -13,10 +13,10 @@ use values::{ignored, stream, variable};
 
 /// Find out which of several commands is faster, by how much, and why
 ///
-/// Runs the commands by turns, in random order within each pair, and compares each with the first:
-/// faster, slower, same (within --margin), or undecided, with the ratio, its 95 % interval and the
-/// difference in time. Stops when that is decided, after 3 seconds at the earliest. Nothing is
-/// dropped as an outlier. Then a few pairs are observed as by `dwell run`: where the difference
+/// Runs the commands in alternation, in random order within each pair, and compares each with the
+/// first: faster, slower, same (within --margin), or undecided, with the ratio, its 95 % interval
+/// and the difference in time. Stops when that is decided, after 3 seconds at the earliest. Nothing
+/// is dropped as an outlier. Then a few pairs are observed as by `dwell run`: where the difference
 /// lies. One command alone is measured too.
 ///
 /// A command is one argument. It is split into words as a shell does and executed without one; -S

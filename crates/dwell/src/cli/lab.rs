@@ -62,7 +62,7 @@ pub(crate) struct LabArgs {
     #[arg(long, value_name = "MS", conflicts_with_all = ["score", "urls"], value_parser = clap::value_parser!(u64).range(..=1500))]
     pub(crate) latency: Option<u64>,
 
-    /// It sends BYTES a second on each connection [default: 1000000]. For `downloads`
+    /// Its server sends BYTES a second on each connection [default: 1000000]. For `downloads`
     #[arg(long, value_name = "BYTES", conflicts_with_all = ["score", "urls"], value_parser = clap::value_parser!(u64).range(1000..))]
     pub(crate) rate: Option<u64>,
 
@@ -70,11 +70,11 @@ pub(crate) struct LabArgs {
     #[arg(long, hide = true, conflicts_with_all = ["name", "score"], value_parser = service)]
     pub(crate) serve: Option<Service>,
 
-    /// Hold all pairs and score what was found and predicted
+    /// Run all pairs and score what was found and predicted
     #[arg(long)]
     pub(crate) score: bool,
 
-    /// Hold each pair N times
+    /// Run each pair N times
     #[arg(long, value_name = "N", requires = "score", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rounds: u32,
 

@@ -1,4 +1,4 @@
-//! `dwell compare`: commands run by turns and compared.
+//! `dwell compare`: commands run in alternation and compared.
 
 mod first;
 mod making;

@@ -1,4 +1,4 @@
-//! Commands that were run by turns, compared: the shape that `dwell compare --json` writes,
+//! Commands that were run in alternation, compared: the shape that `dwell compare --json` writes,
 //! `dwell.compare/1`, described by `docs/schema/dwell.compare.1.json`. Fields are added, not
 //! renamed.
 

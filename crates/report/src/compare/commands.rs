@@ -1,4 +1,4 @@
-//! Commands that were run by turns: the page, and the forms of other tools.
+//! Commands that were run in alternation: the page, and the forms of other tools.
 //!
 //! Commands are called by letters, in their order; the first is A, the reference.
 

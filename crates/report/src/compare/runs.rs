@@ -18,7 +18,7 @@ pub(crate) fn parts(diff: &RunComparison, look: Look) -> Vec<Vec<Line>> {
     let mut parts = vec![top, differences(&diff.differences, look)];
     parts.extend(why::parts(&diff.why, look));
     let verdict = "No verdict: one run of each cannot tell a difference from chance. dwell compare measures \
-                   by turns and can";
+                   in alternation and can";
     parts.push(paragraphs(Line::new(look), verdict, GAP));
     parts
 }

@@ -14,7 +14,7 @@ use model::ladder::MedianInterval;
 /// Why nothing is concluded.
 const NO_VERDICT: &str = "no verdict: hyperfine runs all of one command before the next, so what changed on the \
                           machine in between is in every difference and in no interval. dwell compare runs \
-                          them by turns, in random order";
+                          them in alternation, in random order";
 
 /// Columns that a name keeps: intervals go first.
 const NAME: usize = 16;

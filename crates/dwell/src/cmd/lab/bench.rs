@@ -216,7 +216,7 @@ impl<'a, 's> Bench<'a, 's> {
         let (mut saved, mut wall_ns, mut fast) = (Vec::new(), Vec::new(), None);
         let (mut pairs, mut profiles) = (0, vec![analyse::lab::profile(&run)]);
         if pair.cause.is_some() {
-            tell("both by turns with dwell compare");
+            tell("both in alternation with dwell compare");
             if let Some(comparison) = self.compared(&commands, asked.pairs)? {
                 saved = analyse::lab::saved(&comparison);
                 wall_ns = analyse::lab::walls(&comparison);
@@ -259,7 +259,7 @@ impl<'a, 's> Bench<'a, 's> {
         Ok(Some(Held { sitting, profiles, apart, ended_early }))
     }
 
-    /// The parts of these ways, each timed by itself, in runs by turns: the medians. Empty if a
+    /// The parts of these ways, each timed by itself, in alternation: the medians. Empty if a
     /// signal ended it.
     fn apart(&self, commands: &[Vec<String>]) -> anyhow::Result<Vec<LabPart>> {
         let mut times: Vec<(String, Vec<Vec<Ns>>)> = Vec::new();
