@@ -8,6 +8,7 @@ use super::program::compile;
 use super::{install, load, machine};
 use crate::shell::program as shell_program;
 use anyhow::{Context, Result, bail};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -19,6 +20,10 @@ use std::time::{Duration, Instant};
 /// What a result, and dwell, are to stay below.
 const REACH_BYTES: u64 = 1_000_000;
 const REACH_MIB: f64 = 200.0;
+/// How long dwell may take from the end of a window to its own.
+const REACH_END_S: f64 = 0.5;
+/// How long a window is open, with dwell's start.
+const WINDOW: Duration = Duration::from_millis(2500);
 
 /// What is run.
 const RUNS: &[&[&str]] = &[
@@ -39,6 +44,8 @@ struct Row {
     peak_kib: u64,
     wall_s: f64,
     beside_s: f64,
+    /// Of that what comes after the end of a window, which a signal ends.
+    end_s: Option<f64>,
     folded: u64,
 }
 
@@ -60,14 +67,14 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
         eprintln!("{}", arguments.join(" "));
         let mut command = shell_program(place.join("dwell"), &["run", "-q", "--json"]);
         command.arg(place.join("bounds.json")).arg("--").arg(place.join("many")).args(*arguments);
-        rows.push(measured(&place, &mut command, arguments.join(" "))?);
+        rows.push(measured(&place, &mut command, arguments.join(" "), None)?);
     }
     for threads in ATTACHED {
         eprintln!("attach to {threads} threads");
         let mut program = living(&place, threads)?;
-        let mut command = shell_program(place.join("dwell"), &["attach", "--for", "2s", "--json"]);
+        let mut command = shell_program(place.join("dwell"), &["attach", "--json"]);
         command.arg(place.join("bounds.json")).arg(program.id().to_string());
-        let row = measured(&place, &mut command, format!("attach to {threads} threads"));
+        let row = measured(&place, &mut command, format!("attach to {threads} threads"), Some(WINDOW));
         program.kill().and_then(|()| program.wait()).context("cannot end the program")?;
         rows.push(row?);
     }
@@ -86,8 +93,8 @@ fn living(place: &Path, threads: &str) -> Result<Child> {
     Ok(program)
 }
 
-/// Runs dwell to its end.
-fn measured(place: &Path, command: &mut Command, what: String) -> Result<Row> {
+/// Runs dwell to its end; a window is ended by a signal after so long.
+fn measured(place: &Path, command: &mut Command, what: String, window: Option<Duration>) -> Result<Row> {
     let (json, within) = (place.join("bounds.json"), place.join("bounds.files"));
     // A leftover would be taken for a result.
     let _ = fs::remove_file(&json);
@@ -95,15 +102,20 @@ fn measured(place: &Path, command: &mut Command, what: String) -> Result<Row> {
     let begun = Instant::now();
     let command = command.current_dir(&within).stdout(Stdio::null()).stderr(Stdio::null());
     let mut dwell = command.spawn().context("cannot start dwell")?;
-    let mut peak = 0;
+    let (mut peak, mut signalled) = (0, None);
     let status = loop {
         peak = peak.max(peak_kib(dwell.id()).unwrap_or(0));
+        if signalled.is_none() && window.is_some_and(|window| begun.elapsed() >= window) {
+            kill_process(Pid::from_child(&dwell), Signal::INT).context("cannot end the window")?;
+            signalled = Some(Instant::now());
+        }
         match dwell.try_wait()? {
             Some(status) => break status,
             None => sleep(Duration::from_millis(10)),
         }
     };
     let took = begun.elapsed().as_secs_f64();
+    let end_s = signalled.map(|at| at.elapsed().as_secs_f64());
     if !status.success() {
         bail!("{what}: dwell ended with {status}");
     }
@@ -117,20 +129,22 @@ fn measured(place: &Path, command: &mut Command, what: String) -> Result<Row> {
         peak_kib: peak,
         wall_s,
         beside_s: (took - wall_s).max(0.0),
+        end_s,
         folded,
     })
 }
 
 fn table(rows: &[Row]) -> String {
     let mut lines = vec![
-        "| program | JSON, bytes | rows put together | peak | wall | start and end |".to_owned(),
-        "|---|---:|---:|---:|---:|---:|".to_owned(),
+        "| program | JSON, bytes | rows put together | peak | wall | start and end | end |".to_owned(),
+        "|---|---:|---:|---:|---:|---:|---:|".to_owned(),
     ];
     for row in rows {
         let mark = |reached: bool| if reached { "" } else { " (NOT reached)" };
         let peak = mib(Some(row.peak_kib));
+        let end = row.end_s.map_or(String::new(), |end| format!("{end:.2} s{}", mark(end <= REACH_END_S)));
         lines.push(format!(
-            "| {} | {}{} | {} | {peak:.0} MiB{} | {:.1} s | {:.2} s |",
+            "| {} | {}{} | {} | {peak:.0} MiB{} | {:.1} s | {:.2} s | {end} |",
             row.what,
             row.bytes,
             mark(row.bytes <= REACH_BYTES),
@@ -154,11 +168,13 @@ mod tests {
             bytes: 1_000_001,
             peak_kib: 201 << 10,
             wall_s: 1.0,
-            beside_s: 0.25,
+            beside_s: 0.75,
+            end_s: Some(0.51),
             folded: 7,
         };
         let text = table(&[row]);
-        let last = "| files 5 | 1000001 (NOT reached) | 7 | 201 MiB (NOT reached) | 1.0 s | 0.25 s |";
+        let last = "| files 5 | 1000001 (NOT reached) | 7 | 201 MiB (NOT reached) | 1.0 s | 0.75 s | \
+                    0.51 s (NOT reached) |";
         assert!(text.ends_with(last), "{text}");
     }
 }
