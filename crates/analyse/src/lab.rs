@@ -6,7 +6,7 @@
 //! the first finding: between a third of it and all of it.
 
 use model::compare::commands::{Comparison, EstimateInterval};
-use model::lab::{LabPair, LabProfile, LabShare, Observed, Outcome, ScoreRow, ScoreTotal, Sitting};
+use model::lab::{LabPair, LabProfile, LabShare, LabSitting, Observed, Outcome, ScoreRow, ScoreTotal};
 use model::run::{Ends, FindingRow};
 use model::{Ns, Run, Seen};
 
@@ -153,7 +153,7 @@ fn score((lo, hi): (f64, f64), truth: f64) -> f64 {
 /// All sittings together.
 pub fn total<'a>(rows: impl IntoIterator<Item = &'a ScoreRow>) -> ScoreTotal {
     let rows: Vec<&ScoreRow> = rows.into_iter().collect();
-    let count = |of: &mut dyn Iterator<Item = &Sitting>| of.count() as u32;
+    let count = |of: &mut dyn Iterator<Item = &LabSitting>| of.count() as u32;
     let of_cause = || rows.iter().filter(|row| row.pair.cause.is_some()).flat_map(|row| &row.sittings);
     let healthy = || rows.iter().filter(|row| row.pair.cause.is_none()).flat_map(|row| &row.sittings);
     let counted = || {
@@ -167,7 +167,7 @@ pub fn total<'a>(rows: impl IntoIterator<Item = &'a ScoreRow>) -> ScoreTotal {
         )
     };
     let narrow =
-        |sitting: &&Sitting| sitting.outcome.predicted.is_some_and(|ends| ends.hi <= NARROW * ends.lo);
+        |sitting: &&LabSitting| sitting.outcome.predicted.is_some_and(|ends| ends.hi <= NARROW * ends.lo);
     let mean = |of: fn(&Outcome) -> Option<f64>| {
         let all: Vec<f64> = of_cause().filter_map(|sitting| of(&sitting.outcome)).collect();
         (!all.is_empty()).then(|| stats::mean(&all))
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn the_total_counts_causes_and_healthy_programs_apart() {
-        let sitting = |pair: &LabPair, slow: Observed, saved| Sitting {
+        let sitting = |pair: &LabPair, slow: Observed, saved| LabSitting {
             size: 1,
             unit: String::new(),
             beside: false,

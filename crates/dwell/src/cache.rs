@@ -1,48 +1,12 @@
-//! dwell's directory of things that can be made again, and the file of the last ladder of this host
-//! there, as it is kept without a store.
+//! dwell's directory of things that can be made again.
 
-use crate::output;
 use crate::private;
-use model::{Ladder, Seen};
 use std::env;
 use std::path::{Path, PathBuf};
-use store::ladder::{self, LadderLoadError, LadderSaveError};
-
-/// Why there is no cache directory.
-const NOWHERE: &str = "no cache directory: neither XDG_CACHE_HOME nor HOME is a directory of this user";
-
-/// Keeps a whole ladder in the file of this host, for a host without a store; a quick one does not
-/// replace a full one. An error is printed, but is no failure of the measurement.
-pub(crate) fn keep_ladder(ladder: &Ladder) {
-    if ladder.asked.quick && last_ladder().is_ok_and(|last| !last.asked.quick) {
-        return;
-    }
-    let kept = match path(&ladder.machine.cpu) {
-        Some(path) => ladder::keep(&path, ladder).map_err(|error: LadderSaveError| error.to_string()),
-        None => Err(format!("cannot keep the ladder: {NOWHERE}\ntry: --no-keep")),
-    };
-    if let Err(error) = kept {
-        output::complain(&error);
-    }
-}
-
-/// The ladder in the file of this host, if the host is as it was.
-pub(crate) fn last_ladder() -> Result<Ladder, LadderLoadError> {
-    let cpu = rungs::cpu_name();
-    let path = path(&cpu).ok_or(LadderLoadError::None)?;
-    ladder::kept(&path, &observe::this_host(), &cpu)
-}
 
 /// The default directory of unfinished sheets.
 pub(crate) fn sheets() -> Option<PathBuf> {
     Some(in_cache(private::is_own)?.join("dwell"))
-}
-
-/// The file of this host.
-fn path(cpu: &Seen<String>) -> Option<PathBuf> {
-    // A container may have no machine ID of its own; then its name is used.
-    let machine = observe::machine_id().unwrap_or_else(|| observe::this_host().name);
-    Some(sheets()?.join(ladder::file_name(&machine, cpu)))
 }
 
 /// dwell's own directory of things that can be made again, for users who check themselves who else

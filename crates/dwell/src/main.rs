@@ -11,7 +11,7 @@ mod cli;
 mod cmd;
 mod exit;
 mod keep;
-mod kept;
+mod last_ladder;
 mod look;
 mod out;
 mod output;

@@ -48,7 +48,7 @@ pub struct LabRun {
     /// Which.
     pub pair: LabPair,
     /// What was found and measured.
-    pub sitting: Sitting,
+    pub sitting: LabSitting,
     /// The difference between the slow and the fast way, as lines of a diff.
     pub change: Vec<String>,
     /// Where the slow and the fast one had their CPU time, in this order, as far as they were run.
@@ -94,7 +94,7 @@ pub struct LabShare {
 
 /// A pair under `dwell run` and `dwell compare`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Sitting {
+pub struct LabSitting {
     /// How much the programs did, and of what.
     pub size: u64,
     /// The unit of `size`, in the plural.
@@ -187,7 +187,7 @@ pub struct ScoreRow {
     /// Which.
     pub pair: LabPair,
     /// In the order in which they were held.
-    pub sittings: Vec<Sitting>,
+    pub sittings: Vec<LabSitting>,
 }
 
 /// The score of all sittings.

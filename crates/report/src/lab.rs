@@ -10,7 +10,7 @@ use crate::paint::{GAP, Ink, Line, joined};
 use crate::table::{Column, Table, figure, text};
 use crate::units::{count, duration, share_of_one};
 use model::compare::commands::EstimateInterval;
-use model::lab::{LabProfile, LabRun, LabScore, LabShare, Observed, Outcome, Sitting, Writing};
+use model::lab::{LabProfile, LabRun, LabScore, LabShare, LabSitting, Observed, Outcome, Writing};
 use model::run::{Class, Ends, FindingRow};
 use model::{Ns, Seen};
 
@@ -237,7 +237,7 @@ fn change(run: &LabRun, look: Look) -> Vec<Line> {
 }
 
 /// All ways in alternation, and what a whole job would take.
-fn measured(sitting: &Sitting, whole_size: Option<u64>, look: Look) -> Vec<Line> {
+fn measured(sitting: &LabSitting, whole_size: Option<u64>, look: Look) -> Vec<Line> {
     let fast = sitting.commands.get(1).map(|command| words(command)).unwrap_or_default();
     let slow = sitting.commands.first().map(|command| words(command)).unwrap_or_default();
     let mut lines = heading("measured", &format!("dwell compare '{slow}' '{fast}'"), look);
@@ -246,7 +246,7 @@ fn measured(sitting: &Sitting, whole_size: Option<u64>, look: Look) -> Vec<Line>
 }
 
 /// The table of that.
-fn walls(sitting: &Sitting, whole_size: Option<u64>, look: Look) -> Vec<Line> {
+fn walls(sitting: &LabSitting, whole_size: Option<u64>, look: Look) -> Vec<Line> {
     let wall = |at: usize| sitting.wall_ns.get(at).copied().flatten().map_or("-".to_owned(), duration);
     let mut columns = vec![text("", 16, 0), figure("wall", 0), figure("saves", 0)];
     columns.extend(whole_size.map(|_| figure("whole job", 0)));
@@ -343,7 +343,7 @@ fn verdict(run: &LabRun, look: Look) -> Vec<Line> {
     lines
 }
 
-fn held(outcome: &Outcome, sitting: &Sitting, look: Look) -> (Option<bool>, String) {
+fn held(outcome: &Outcome, sitting: &LabSitting, look: Look) -> (Option<bool>, String) {
     let saved = sitting.saved.first().copied().flatten();
     let undecided = saved.filter(|saved| saved.lo <= 0.0 && saved.hi >= 0.0).map(|saved| {
         let busy = sitting.slow.host_busy.value().filter(|busy| **busy >= BUSY_MIN);
@@ -475,7 +475,7 @@ mod tests {
             whole_size: None,
             ended_early: None,
             change: ["-fn many() {", "+fn one() {", "     work()"].map(str::to_owned).to_vec(),
-            sitting: Sitting {
+            sitting: LabSitting {
                 size: 1000,
                 unit: "files".to_owned(),
                 beside: false,
@@ -623,7 +623,7 @@ read next
         ] {
             assert_eq!(of(of_one, LOOK), says);
         }
-        let sitting = |of_one| Sitting { saved: vec![Some(of_one)], ..run(0.5).sitting };
+        let sitting = |of_one| LabSitting { saved: vec![Some(of_one)], ..run(0.5).sitting };
         let (some, none) = (sitting(saved(0.2, 0.3, 0.4)), sitting(saved(-0.22, -0.06, 0.09)));
         assert_eq!(mean_saved(std::slice::from_ref(&none)), "none shown");
         assert_eq!((mean_saved(&[some, none]), mean_saved(&[])), ("12".to_owned(), "-".to_owned()));

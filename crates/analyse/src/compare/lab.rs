@@ -11,7 +11,7 @@ use model::compare::lab::{
     ScoreChange, UncomparedPair,
 };
 use model::compare::{Change, Difference, EstimateInterval, Side};
-use model::lab::{LabRun, LabScore, SCHEMA_SCORE, ScoreRow, ScoreTotal, Sitting};
+use model::lab::{LabRun, LabScore, LabSitting, SCHEMA_SCORE, ScoreRow, ScoreTotal};
 use model::run::Ends;
 use stats::paired::{hodges_lehmann, signed_rank};
 
@@ -131,7 +131,7 @@ fn row(a: &ScoreRow, b: &ScoreRow) -> LabRow {
 
 fn figures(rows: &[&ScoreRow]) -> LabFigures {
     let sittings = || rows.iter().flat_map(|row| &row.sittings);
-    let mean = |of: &dyn Fn(&Sitting) -> Option<f64>| {
+    let mean = |of: &dyn Fn(&LabSitting) -> Option<f64>| {
         let all: Vec<f64> = sittings().filter_map(of).collect();
         (!all.is_empty()).then(|| stats::mean(&all))
     };
@@ -195,7 +195,7 @@ mod tests {
     use model::recording::Host;
     use model::run::Class;
 
-    fn sitting(found: bool, predicted: Option<(f64, f64)>, saved: f64, score: f64) -> Sitting {
+    fn sitting(found: bool, predicted: Option<(f64, f64)>, saved: f64, score: f64) -> LabSitting {
         let held = predicted.is_some_and(|(lo, hi)| (lo..=hi).contains(&saved));
         let slow = Observed {
             wall_ns: 1,
@@ -204,7 +204,7 @@ mod tests {
             functions: Vec::new(),
             host_busy: Seen::Absent,
         };
-        Sitting {
+        LabSitting {
             size: 10,
             unit: "files".to_owned(),
             beside: false,
@@ -235,8 +235,8 @@ mod tests {
         }
     }
 
-    fn score(rows: &[(&str, Option<&str>, Vec<Sitting>)]) -> LabScore {
-        let row = |(name, cause, sittings): &(&str, Option<&str>, Vec<Sitting>)| ScoreRow {
+    fn score(rows: &[(&str, Option<&str>, Vec<LabSitting>)]) -> LabScore {
+        let row = |(name, cause, sittings): &(&str, Option<&str>, Vec<LabSitting>)| ScoreRow {
             pair: pair(name, *cause),
             sittings: sittings.clone(),
         };
@@ -261,7 +261,7 @@ mod tests {
         }
     }
 
-    fn cause(name: &str, held: bool, score: f64) -> (&str, Option<&str>, Vec<Sitting>) {
+    fn cause(name: &str, held: bool, score: f64) -> (&str, Option<&str>, Vec<LabSitting>) {
         let saved = if held { 0.5 } else { 0.7 };
         (name, Some("small-io"), vec![sitting(true, Some((0.4, 0.6)), saved, score)])
     }

@@ -1,6 +1,6 @@
 //! Whether a saving came that a run's findings predicted.
 
-use model::compare::why::{Came, Prediction, TimeDifference};
+use model::compare::why::{Came, PredictedSaving, TimeDifference};
 use model::coverage::Interval;
 use model::finding::SavedTime;
 use model::run::FindingRow;
@@ -8,7 +8,7 @@ use model::{Run, Seen};
 
 /// Each saving that the findings of a run predict, held against what was measured: the difference
 /// of the walls, B less A. Absent where the run shows no cause, and so predicts nothing.
-pub fn predicted(run: &Run, measured: &TimeDifference) -> Seen<Vec<Prediction>> {
+pub fn predicted(run: &Run, measured: &TimeDifference) -> Seen<Vec<PredictedSaving>> {
     match &run.findings {
         Seen::Value(found) if !found.is_empty() => {
             // What saves CPU time only says nothing of the walls.
@@ -20,8 +20,8 @@ pub fn predicted(run: &Run, measured: &TimeDifference) -> Seen<Vec<Prediction>> 
     }
 }
 
-fn prediction(finding: &FindingRow, measured: &TimeDifference) -> Prediction {
-    Prediction {
+fn prediction(finding: &FindingRow, measured: &TimeDifference) -> PredictedSaving {
+    PredictedSaving {
         cause: finding.cause.clone(),
         saving_ns: finding.saving_ns.clone(),
         came: finding.saving_ns.value().map_or(Came::Undecided, |saving| came(saving, measured)),

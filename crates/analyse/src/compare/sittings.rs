@@ -5,7 +5,7 @@ use super::rules::{differences, made_by};
 use model::compare::Difference;
 use model::compare::commands::{CommandChange, Comparison};
 use model::compare::sittings::{
-    SCHEMA_COMPARE_DIFF, Sitting, SittingDifference, SittingResult, Sittings, SittingsRow, Spread,
+    SCHEMA_COMPARE_DIFF, Sitting, SittingDifference, SittingResult, SittingSpread, Sittings, SittingsRow,
 };
 
 /// Half of a 95 % interval in standard errors.
@@ -92,7 +92,7 @@ fn result(change: &CommandChange) -> SittingResult {
 }
 
 /// How the ratios are spread.
-fn spread(results: &[SittingResult]) -> Option<Spread> {
+fn spread(results: &[SittingResult]) -> Option<SittingSpread> {
     let ratios: Vec<_> = results
         .iter()
         .filter_map(|result| result.ratio)
@@ -111,7 +111,7 @@ fn spread(results: &[SittingResult]) -> Option<Spread> {
         })
         .collect();
     let within = squares.map(|squares| stats::mean(&squares).sqrt());
-    Some(Spread {
+    Some(SittingSpread {
         median: stats::median_of(estimates())?,
         lo: estimates().fold(f64::INFINITY, f64::min),
         hi: estimates().fold(0.0, f64::max),

@@ -3,7 +3,7 @@
 use crate::cli::AttachArgs;
 use crate::cmd::run::{OfRun, finish};
 use crate::keep::Keeper;
-use crate::kept;
+use crate::last_ladder;
 use crate::out::Page;
 use crate::progress::ProgressLine;
 use crate::suggest;
@@ -43,7 +43,7 @@ pub(crate) fn attach(args: AttachArgs, keeper: &mut Keeper) -> anyhow::Result<u8
     rights::after_recording();
     let sources = Sources::of(rights, recorded.users());
     let of_run = OfRun { job: args.page.job(None), sources, recording: args.watching.keep };
-    let trailer = recorded.trailer(kept::costs(keeper));
+    let trailer = recorded.trailer(last_ladder::costs(keeper));
     finish(keeper, trial, &trailer, outputs, args.page, of_run, |_| ())
 }
 

@@ -4,7 +4,7 @@ use crate::cli::LadderArgs;
 use crate::cmd::{named, results};
 use crate::exit;
 use crate::keep::Keeper;
-use crate::kept;
+use crate::last_ladder;
 use crate::look::{OutputKind, look};
 use crate::out::{LadderResult, Outputs, Page};
 use crate::output;
@@ -33,7 +33,7 @@ pub(crate) fn ladder(args: &LadderArgs, keeper: &mut Keeper) -> anyhow::Result<u
         return Ok(0);
     }
     if args.kept {
-        let ladder = kept::last(keeper).map_err(|missing| anyhow!("{missing}\ntry: dwell ladder"))?;
+        let ladder = last_ladder::last(keeper).map_err(|missing| anyhow!("{missing}\ntry: dwell ladder"))?;
         let others = others(&args.beside, keeper)?;
         let outputs = open(args)?;
         let failed = outputs.write(&LadderResult { ladder, others }, &args.look).complain();

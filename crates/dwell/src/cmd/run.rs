@@ -6,7 +6,7 @@ use crate::cli::{PageArgs, RunArgs};
 use crate::cmd::{count, hits, ladder};
 use crate::exit;
 use crate::keep::Keeper;
-use crate::kept;
+use crate::last_ladder;
 use crate::out::{Outputs, Page, RunResult};
 use crate::output;
 use crate::trial::Trial;
@@ -49,8 +49,11 @@ pub(crate) fn run(args: RunArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
     let request = Request { command, watching: args.watching.watching() };
     let recorded = observe::record(&request, &mut trial)?;
     let job = args.page.job(lines.and_then(OutputLines::after));
-    let costs =
-        if args.ladder { ladder::after_a_run(&mut signals, args.quiet, keeper) } else { kept::costs(keeper) };
+    let costs = if args.ladder {
+        ladder::after_a_run(&mut signals, args.quiet, keeper)
+    } else {
+        last_ladder::costs(keeper)
+    };
     let asked_to_end = recorded.was_asked_to_end();
     let rights = request.command.user.as_ref().map_or_else(Rights::own, Rights::of_user);
     let sources = Sources::of(rights, recorded.users());

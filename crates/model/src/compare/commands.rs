@@ -3,7 +3,7 @@
 //! renamed.
 
 pub use super::EstimateInterval;
-pub use super::why::{Prediction, Why};
+pub use super::why::{PredictedSaving, Why};
 use super::{Change, ChangeWords, Side};
 use crate::ladder::MedianInterval;
 use crate::recording::Host;
@@ -158,7 +158,7 @@ pub struct CommandChange {
     /// Why B differs, from pairs that were observed.
     pub why: Seen<Why>,
     /// Savings that a run was said to have in it, and whether they came. Empty if none was given.
-    pub predicted: Vec<Prediction>,
+    pub predicted: Vec<PredictedSaving>,
 }
 
 /// A percentile of the numbers that each run printed. No verdict and no end of the comparison rests

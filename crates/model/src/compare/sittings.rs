@@ -55,7 +55,7 @@ pub struct SittingsRow {
     /// One for each sitting.
     pub results: Vec<SittingResult>,
     /// How far the ratios of the sittings differ. None with fewer than two ratios.
-    pub spread: Option<Spread>,
+    pub spread: Option<SittingSpread>,
 }
 
 /// What a sitting said.
@@ -72,7 +72,7 @@ pub struct SittingResult {
 
 /// Ratios of several sittings.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Spread {
+pub struct SittingSpread {
     /// Their median.
     pub median: f64,
     /// The smallest.

@@ -259,7 +259,7 @@ pub struct FileDifference {
 
 /// Whether a saving that was predicted came.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Prediction {
+pub struct PredictedSaving {
     /// The cause whose finding predicted it, by its name for programs.
     pub cause: String,
     /// What its removal was said to save.

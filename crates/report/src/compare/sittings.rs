@@ -9,7 +9,7 @@ use crate::table::{Table, figure, text};
 use crate::units::{count, three_digits};
 use model::compare::EstimateInterval;
 use model::compare::commands::{WORDS, WORDS_OF_AMOUNTS};
-use model::compare::sittings::{Sittings, SittingsRow, Spread};
+use model::compare::sittings::{SittingSpread, Sittings, SittingsRow};
 
 /// The page, with a newline after each line.
 pub fn terminal(sittings: &Sittings, look: Look) -> String {
@@ -82,7 +82,7 @@ fn ends(ratio: &EstimateInterval, look: Look) -> String {
     format!("{}{}{}", fine(ratio.lo), look.dash(), fine(ratio.hi))
 }
 
-fn spread_line(spread: &Spread, look: Look) -> Vec<Line> {
+fn spread_line(spread: &SittingSpread, look: Look) -> Vec<Line> {
     let text = format!(
         "between sittings: median {}, from {} to {}",
         times(spread.median, look),

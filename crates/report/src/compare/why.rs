@@ -9,7 +9,8 @@ use crate::paint::{GAP, Ink, Line, joined, paragraphs};
 use crate::table::{Column, Table, figure, text};
 use crate::units::{count, counted, duration, duration_range, three_digits};
 use model::compare::why::{
-    Came, CountDifference, Prediction, ProcessDifference, StepDifference, TimeDifference, WaitDifference, Why,
+    Came, CountDifference, PredictedSaving, ProcessDifference, StepDifference, TimeDifference,
+    WaitDifference, Why,
 };
 use model::wait::{SyscallName, WaitTarget};
 use model::{Seen, State};
@@ -317,12 +318,12 @@ fn counts(counts: &CountDifference) -> String {
 }
 
 /// What became of the savings that a run's findings predicted, with a newline after each line.
-pub fn predictions(found: &Seen<Vec<Prediction>>, look: Look) -> String {
+pub fn predictions(found: &Seen<Vec<PredictedSaving>>, look: Look) -> String {
     joined(&[prediction_lines(found, look)])
 }
 
 /// The same as lines of a page.
-pub(super) fn prediction_lines(found: &Seen<Vec<Prediction>>, look: Look) -> Vec<Line> {
+pub(super) fn prediction_lines(found: &Seen<Vec<PredictedSaving>>, look: Look) -> Vec<Line> {
     let say = |text: &str| paragraphs(Line::new(look).add(Ink::Plain, "predicted: "), text, GAP);
     match found {
         Seen::Absent => say("nothing, since the run shows none of the causes that dwell knows"),
@@ -331,7 +332,7 @@ pub(super) fn prediction_lines(found: &Seen<Vec<Prediction>>, look: Look) -> Vec
     }
 }
 
-fn prediction(row: &Prediction, look: Look) -> String {
+fn prediction(row: &PredictedSaving, look: Look) -> String {
     let saving = match &row.saving_ns {
         Seen::Value(saving) => format!("a saving of {}", duration_range(saving.lo, saving.hi, look.dash())),
         Seen::Absent => "no saving".to_owned(),

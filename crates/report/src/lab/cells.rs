@@ -2,7 +2,7 @@
 
 use crate::Look;
 use model::compare::commands::EstimateInterval;
-use model::lab::{LabScore, Observed, ScoreRow, Sitting};
+use model::lab::{LabScore, LabSitting, Observed, ScoreRow};
 
 pub(super) fn first(observed: &Observed) -> &str {
     observed.findings.first().map_or("nothing", |row| row.cause.as_str())
@@ -10,7 +10,7 @@ pub(super) fn first(observed: &Observed) -> &str {
 
 /// The first finding; where that is what others take and counts as right, the one of the program's
 /// own after it.
-pub(super) fn own_first(sitting: &Sitting, cause: Option<&str>) -> String {
+pub(super) fn own_first(sitting: &LabSitting, cause: Option<&str>) -> String {
     let first = first(&sitting.slow);
     match cause {
         Some(cause) if sitting.outcome.cause_first && first != cause => format!("{first}, then {cause}"),
@@ -29,7 +29,7 @@ pub(super) fn in_hundreds(part: f64) -> f64 {
 }
 
 /// The mean saving of the sittings in per cent; `none shown` where no sitting shows any.
-pub(super) fn mean_saved(sittings: &[Sitting]) -> String {
+pub(super) fn mean_saved(sittings: &[LabSitting]) -> String {
     let all = || sittings.iter().filter_map(|sitting| sitting.saved.first().copied().flatten());
     let held = all().count();
     match held {
@@ -42,10 +42,10 @@ pub(super) fn mean_saved(sittings: &[Sitting]) -> String {
 /// The cells of a pair's row: means over its sittings.
 pub(super) fn cells(row: &ScoreRow, look: Look) -> Vec<String> {
     let sittings = &row.sittings;
-    let of = |held: &dyn Fn(&Sitting) -> bool| {
+    let of = |held: &dyn Fn(&LabSitting) -> bool| {
         format!("{} of {}", sittings.iter().filter(|sitting| held(sitting)).count(), sittings.len())
     };
-    let mean = |of: &dyn Fn(&Sitting) -> Option<f64>| {
+    let mean = |of: &dyn Fn(&LabSitting) -> Option<f64>| {
         let all: Vec<f64> = sittings.iter().filter_map(of).collect();
         (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
     };

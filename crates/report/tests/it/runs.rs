@@ -10,7 +10,9 @@ use dwell_report::{Look, json};
 use jsonschema::Validator;
 use model::Run;
 use model::compare::runs::RunComparison;
-use model::compare::sittings::{Sitting, SittingDifference, SittingResult, Sittings, SittingsRow, Spread};
+use model::compare::sittings::{
+    Sitting, SittingDifference, SittingResult, SittingSpread, Sittings, SittingsRow,
+};
 use model::compare::{Change, Difference, EstimateInterval};
 use model::timing::Figure;
 use serde_json::{Value, json as literal};
@@ -62,7 +64,12 @@ fn kept() -> Sittings {
                 a: "old".into(),
                 b: hostile.clone(),
                 results: vec![result(0.981, Change::Less), result(1.043, Change::More), none.clone()],
-                spread: Some(Spread { median: 1.012, lo: 0.981, hi: 1.043, between_by_within: Some(7.7) }),
+                spread: Some(SittingSpread {
+                    median: 1.012,
+                    lo: 0.981,
+                    hi: 1.043,
+                    between_by_within: Some(7.7),
+                }),
             },
             SittingsRow { a: "old".into(), b: "c".into(), results: vec![none; 3], spread: None },
         ],

@@ -12,7 +12,7 @@ use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
 use model::Ns;
 use model::compare::commands::Comparison;
-use model::lab::{LabPair, LabPart, LabProfile, Observed, Sitting, Writing};
+use model::lab::{LabPair, LabPart, LabProfile, LabSitting, Observed, Writing};
 use model::wake::load::Load;
 use pairs::server::Service;
 use pairs::{Need, Pair, Run, Served, Setting, Way};
@@ -50,7 +50,7 @@ pub(super) struct Asked {
 
 /// What came of a sitting.
 pub(super) struct Held {
-    pub(super) sitting: Sitting,
+    pub(super) sitting: LabSitting,
     /// Of the slow and the fast program, as far as they were run.
     pub(super) profiles: Vec<LabProfile>,
     /// The parts of the ways.
@@ -242,7 +242,7 @@ impl<'a, 's> Bench<'a, 's> {
         let described: LabPair = described(pair);
         let first = saved.first().copied().flatten();
         let outcome = analyse::lab::outcome(&described, asked.beside, &slow, fast.as_ref(), first);
-        let sitting = Sitting {
+        let sitting = LabSitting {
             size: asked.size,
             unit: pair.size.unit.to_owned(),
             beside: asked.beside,
