@@ -6,12 +6,13 @@ mod markdown;
 
 use crate::Look;
 use crate::fit::more_lines;
+use crate::page::words;
 use crate::paint::{GAP, Ink, Line, joined};
 use crate::table::{Column, Table, figure, text};
 use crate::units::{count, duration, share_of_one};
 use model::compare::commands::EstimateInterval;
 use model::lab::{LabProfile, LabRun, LabScore, LabShare, LabSitting, Observed, Outcome, Writing};
-use model::run::{Class, Ends, FindingRow};
+use model::run::{Ends, FindingRow};
 use model::{Ns, Seen};
 
 use cells::{cells, first, in_hundreds, is_shown, totals};
@@ -184,7 +185,7 @@ fn diagnosis(run: &LabRun, look: Look) -> Vec<Line> {
     let sitting = &run.sitting;
     let command = sitting.commands.first().map(|command| words(command)).unwrap_or_default();
     let mut lines = heading("diagnosis", &format!("dwell run -- {command}"), look);
-    let of = format!("{}, {}", duration(sitting.slow.wall_ns), class(sitting.slow.class));
+    let of = format!("{}, {}", duration(sitting.slow.wall_ns), words::class(sitting.slow.class, None));
     lines.push(Line::new(look).pad_to(GAP).add(Ink::Plain, &of));
     for (at, finding) in sitting.slow.findings.iter().take(3).enumerate() {
         let line = Line::new(look).pad_to(GAP).add(Ink::Plain, &format!("{}. ", at + 1));
@@ -208,17 +209,6 @@ fn saves(finding: &FindingRow, of: &Observed, look: Look) -> String {
         Seen::Value(_) => "saves none of the wall clock".to_owned(),
         Seen::Absent => "saves nothing by itself".to_owned(),
         Seen::Unseen(why) => format!("how much it saves is not known: {why}"),
-    }
-}
-
-fn class(class: Class) -> &'static str {
-    match class {
-        Class::Cpu => "bound by the CPU",
-        Class::Kernel => "bound by the kernel",
-        Class::Io => "bound by waiting",
-        Class::Mixed => "bound by nothing alone",
-        Class::Idle => "idle",
-        Class::Starved => "kept from the CPU by others",
     }
 }
 
@@ -452,7 +442,7 @@ mod tests {
         let of = |way: &str| ["/usr/bin/dwell", "lab", "files", "--run", way].map(str::to_owned).to_vec();
         let observed = |findings| Observed {
             wall_ns: 1_000_000_000,
-            class: Class::Kernel,
+            class: model::run::Class::Kernel,
             functions: Vec::new(),
             findings,
             host_busy: Seen::Absent,
@@ -507,7 +497,7 @@ files: many or one
 A course: 75 times
 
 diagnosis   dwell run -- dwell lab files --run many
-  1.00 s, bound by the kernel
+  1.00 s, kernel-bound
   1. many() opens 1,000 files\\x1b[2J: keep them in one
      saves 40–60 % (counted)   small-files
 

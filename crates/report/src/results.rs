@@ -6,18 +6,11 @@ use crate::page::words;
 use crate::paint::{Ink, Line};
 use crate::units::{bytes, count, counted, duration};
 use model::Ns;
-use model::run::{Bound, Class};
+use model::run::Bound;
 
 /// The class of a run in a word: `I/O-bound`.
 pub fn class(bound: &Bound) -> &'static str {
-    match bound.class {
-        Class::Cpu => "CPU-bound",
-        Class::Kernel => "kernel-bound",
-        Class::Io => words::io_label(bound.resource),
-        Class::Mixed => "mixed",
-        Class::Idle => "idle",
-        Class::Starved => "starved",
-    }
+    words::class(bound.class, Some(bound.resource))
 }
 
 /// A kept result, for a line of a list. All of it may be of others.

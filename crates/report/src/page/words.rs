@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 use model::Seen;
+use model::run::Class;
 use model::wait::{TargetKind, WaitCall, WaitTarget};
 use model::{Reason, State, Tid};
 
@@ -60,6 +61,18 @@ pub(crate) fn io_label(resource: State) -> &'static str {
         State::Disk | State::Network | State::Pipe => "I/O-bound",
         State::Lock => "lock-bound",
         _ => "wait-bound",
+    }
+}
+
+/// The class of a run in a word: `I/O-bound`; `resource` is what a program waits for that waits.
+pub(crate) fn class(class: Class, resource: Option<State>) -> &'static str {
+    match class {
+        Class::Cpu => "CPU-bound",
+        Class::Kernel => "kernel-bound",
+        Class::Io => resource.map_or("wait-bound", io_label),
+        Class::Mixed => "mixed",
+        Class::Idle => "idle",
+        Class::Starved => "starved",
     }
 }
 
