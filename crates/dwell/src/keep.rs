@@ -6,7 +6,7 @@ mod place;
 mod rows;
 
 use crate::cli::StoreArgs;
-use crate::{last_ladder, output};
+use crate::{ladder_file, output};
 use anyhow::anyhow;
 use model::Ladder;
 pub(crate) use place::Place;
@@ -60,7 +60,7 @@ impl Keeper {
             self.offer(ladder, None);
             self.ladder = Some(ladder.clone());
         } else {
-            last_ladder::keep_in_file(ladder);
+            ladder_file::keep(ladder);
         }
     }
 
@@ -80,7 +80,7 @@ impl Keeper {
             Err(error) => {
                 let why = format!("{error:#}").replace("\ntry: ", "; try: ");
                 output::complain(&output::clean_lines(&format!("the result is not kept: {why}")));
-                self.ladder.iter().for_each(last_ladder::keep_in_file);
+                self.ladder.iter().for_each(ladder_file::keep);
             }
         }
     }

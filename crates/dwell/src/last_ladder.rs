@@ -1,20 +1,17 @@
 //! The last ladder of this host, and the costs of operations from it. It is a result of the store;
-//! where there is none, it has a file in dwell's cache directory.
+//! where there is none, it has a file.
 
 use crate::keep::{Keeper, LADDER_FULL, LADDER_QUICK, this_machine};
-use crate::{cache, output};
+use crate::ladder_file;
 use model::{Costs, Ladder, Seen};
 use std::path::PathBuf;
-use store::ladder::{self, LadderLoadError, LadderSaveError};
-
-/// Why there is no cache directory.
-const NOWHERE: &str = "no cache directory: neither XDG_CACHE_HOME nor HOME is a directory of this user";
+use store::ladder::{self, LadderLoadError};
 
 /// The last ladder of this host, if the host is as it was: a full one if there is any. From the
 /// store, and from the file that had it before, or has it where there is no store.
 pub(crate) fn last(keeper: &Keeper) -> Result<Ladder, LadderLoadError> {
     let newer = |a: &Ladder, b: &Ladder| (!a.asked.quick, &a.started_at) >= (!b.asked.quick, &b.started_at);
-    match (in_store(keeper), in_file()) {
+    match (in_store(keeper), ladder_file::last()) {
         (Ok(stored), Ok(filed)) => Ok(if newer(&stored, &filed) { stored } else { filed }),
         (Ok(ladder), Err(_)) | (Err(_), Ok(ladder)) => Ok(ladder),
         (Err(why), Err(LadderLoadError::None)) | (Err(_), Err(why)) => Err(why),
@@ -57,33 +54,4 @@ pub(crate) fn costs(keeper: &Keeper) -> Seen<Costs> {
         }
         Err(missing) => Seen::unseen(format!("{missing}\ntry: dwell ladder")),
     }
-}
-
-/// Keeps a whole ladder in the file of this host, for a host without a store; a quick one does not
-/// replace a full one. An error is printed, but is no failure of the measurement.
-pub(crate) fn keep_in_file(ladder: &Ladder) {
-    if ladder.asked.quick && in_file().is_ok_and(|last| !last.asked.quick) {
-        return;
-    }
-    let kept = match path(&ladder.machine.cpu) {
-        Some(path) => ladder::keep(&path, ladder).map_err(|error: LadderSaveError| error.to_string()),
-        None => Err(format!("cannot keep the ladder: {NOWHERE}\ntry: --no-keep")),
-    };
-    if let Err(error) = kept {
-        output::complain(&error);
-    }
-}
-
-/// The ladder in the file of this host, if the host is as it was.
-fn in_file() -> Result<Ladder, LadderLoadError> {
-    let cpu = rungs::cpu_name();
-    let path = path(&cpu).ok_or(LadderLoadError::None)?;
-    ladder::kept(&path, &observe::this_host(), &cpu)
-}
-
-/// The file of this host.
-fn path(cpu: &Seen<String>) -> Option<PathBuf> {
-    // A container may have no machine ID of its own; then its name is used.
-    let machine = observe::machine_id().unwrap_or_else(|| observe::this_host().name);
-    Some(cache::sheets()?.join(ladder::file_name(&machine, cpu)))
 }

@@ -11,6 +11,7 @@ mod cli;
 mod cmd;
 mod exit;
 mod keep;
+mod ladder_file;
 mod last_ladder;
 mod look;
 mod out;
