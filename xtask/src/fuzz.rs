@@ -47,6 +47,11 @@ const MORE: &[(&str, &[&str])] = &[
     ("imported", &["crates/analyse/tests/data/wake"]),
     ("results", &["crates/report/tests/samples/wakes", "crates/report/tests/samples/ladders"]),
     ("store", &["crates/store/tests/data"]),
+    ("export_recordings", &["crates/golden/recordings", "fuzz/seeds/show"]),
+    (
+        "export_results",
+        &["crates/report/tests/samples/wakes", "crates/report/tests/samples/ladders", "fuzz/seeds/results"],
+    ),
 ];
 
 /// What a target did in a run.

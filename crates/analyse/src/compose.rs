@@ -152,7 +152,11 @@ pub(crate) fn run(
         costs: trailer.costs.clone(),
         host: header.host,
     };
-    Ok((Analysis { run: bounded(run, steps.iter().collect()), profile, addresses, prediction }, recorded))
+    let run = bounded(run, steps.iter().collect());
+    // Rows that stand for several are not those of the steps.
+    let whole = run.path.len() == steps.iter().count() && run.path.iter().all(|row| row.together.is_none());
+    let path_over_time = if whole { steps.over_time().to_vec() } else { Vec::new() };
+    Ok((Analysis { run, path_over_time, profile, addresses, prediction }, recorded))
 }
 
 /// How CPUs were used, from what any thread did.

@@ -164,18 +164,18 @@ fn compare(a: &Comparable, b: &Comparable) {
     let _ = report::compare::wakes_svg(&compared);
 }
 
-fn read<T: serde::de::DeserializeOwned>(value: Value) -> Option<T> {
+pub(crate) fn read<T: serde::de::DeserializeOwned>(value: Value) -> Option<T> {
     serde_json::from_value(value).ok()
 }
 
-fn run(value: Value) -> Option<Run> {
+pub(crate) fn run(value: Value) -> Option<Run> {
     let mut run: Run = read(value)?;
     run.schema = run.promise();
     run.closes().ok()?;
     Some(run)
 }
 
-fn comparable(value: Value) -> Option<Comparable> {
+pub(crate) fn comparable(value: Value) -> Option<Comparable> {
     if value["schema"] == SCHEMA_SHEET {
         let sheet: Sheet = read(value)?;
         let _ = (report::wake::sheet_terminal(&sheet, PLAIN, None), report::wake::sheet_svg(&sheet));

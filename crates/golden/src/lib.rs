@@ -7,6 +7,7 @@ mod account;
 mod diagnosis;
 #[cfg(test)]
 mod differences;
+pub mod exports;
 pub mod fuzzed;
 #[cfg(test)]
 mod predictions;

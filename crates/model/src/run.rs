@@ -591,6 +591,10 @@ pub struct Analysis {
     /// The result.
     #[serde(flatten)]
     pub run: Run,
+    /// Of each row of the run's path, what of it is in which slice of its phases; nothing where
+    /// rows stand for several. For views with a time axis, and not part of the result.
+    #[serde(skip)]
+    pub path_over_time: Vec<Vec<(u32, Ns)>>,
     /// Which code ran and waited.
     #[serde(default, deserialize_with = "Profile::sound")]
     pub profile: Profile,

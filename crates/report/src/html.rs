@@ -18,6 +18,7 @@ mod run;
 mod sections;
 mod svg;
 mod timeline;
+mod times;
 mod wake;
 
 use crate::lab::Lesson;

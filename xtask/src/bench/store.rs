@@ -190,7 +190,11 @@ fn verbs(place: &Path, results: u64) -> Result<Vec<String>> {
         &["list"],
         &["list", "--all"],
         &["list", "--tag", "weekly"],
+        &["list", "--verb", "wake"],
+        &["list", "--host", "elsewhere"],
+        &["list", "--since", "5s"],
         &["list", "--command", "target-77 "],
+        &["list", "--command", "of no result"],
         &["show", "last"],
         &["load", "cpu", "--for", "1ms", "-q"],
         &["rm", "last"],
@@ -209,7 +213,8 @@ fn verbs(place: &Path, results: u64) -> Result<Vec<String>> {
         }
         forget(&store)?;
         let cold = if all { f64::NAN } else { timed(&mut dwell(place, &store, words))? };
-        let reach = REACH_LISTS.iter().find(|(of, ..)| *of == results && words == &["list"]);
+        let listed = words[0] == "list" && !all;
+        let reach = REACH_LISTS.iter().find(|(of, ..)| *of == results && listed);
         let said = reach.map_or_else(String::new, |(_, warm, cold_most)| {
             let missed = [reached(median(&took), *warm), reached(cold, *cold_most)].concat();
             format!("{warm:.0} ms, cold {cold_most:.0} ms{missed}")

@@ -1,7 +1,7 @@
 //! The two ledgers of an account, from time by activity: its parts and its steps.
 
 use super::activity::{Activity, Certainty, Slot};
-use super::divide::{Divide, Total};
+use super::divide::{Divide, Portion, Total};
 use super::steps::{StepTable, StepThread, Steps};
 use crate::names::Names;
 use model::{AccountPart, Basis, Ns, State};
@@ -66,6 +66,11 @@ impl Breakdown {
             AccountPart { state: *state, ns, basis, lo_ns: lo.min(ns), hi_ns: hi.clamp(ns, all) }
         };
         self.states.iter().map(part).collect()
+    }
+
+    /// A portion of one of its activities is in this slice of time.
+    pub(super) fn in_slice(&mut self, thread: Slot, portion: Portion, slice: u32) {
+        self.steps.in_slice(thread, portion, slice);
     }
 
     /// By step, the longest first.

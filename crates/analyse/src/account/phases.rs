@@ -1,6 +1,7 @@
 //! What went on over time: a ledger by slice.
 
 use super::activity::Activities;
+use super::breakdown::Breakdown;
 use super::divide::{Divide, Total};
 use super::path::{Amount, Key};
 use super::slicing::{Slicing, coarse};
@@ -9,13 +10,15 @@ use model::Ns;
 use model::run::Phases;
 
 /// The slices until `end`, each by state. They are longer than `slicing` has them where `end` is
-/// so far behind the last event that there would be too many.
+/// so far behind the last event that there would be too many. `breakdown` is told what of its steps
+/// is in which slice.
 pub(crate) fn phases<'a>(
     slicing: Slicing,
     end: Ns,
     entries: impl Iterator<Item = (Key, Amount)>,
     activities: &'a Activities,
     divide: &'a dyn Divide,
+    breakdown: &mut Breakdown,
 ) -> Phases {
     let mut fitting = slicing;
     fitting.fit(end.saturating_sub(1));
@@ -23,9 +26,11 @@ pub(crate) fn phases<'a>(
     let mut slices = vec![Times::default(); fitting.count(end)];
     for (key, amount) in entries {
         let slice = coarse(key.slice, longer);
-        let Some(slice) = slices.get_mut(slice as usize) else { continue };
-        for portion in divide.divide(activities.get(key.activity), &Total::from(amount)) {
-            slice.add(portion.state, portion.ns);
+        let Some(times) = slices.get_mut(slice as usize) else { continue };
+        let activity = activities.get(key.activity);
+        for portion in divide.divide(activity, &Total::from(amount)) {
+            times.add(portion.state, portion.ns);
+            breakdown.in_slice(activity.thread, portion, slice);
         }
     }
     Phases { slice_ns: fitting.slice_ns(), slices: slices.iter().map(Times::rows).collect() }

@@ -4,6 +4,7 @@
 //! for many. So they are small here: names and reasons stand once, and a step refers to them.
 
 use super::activity::Slot;
+use super::divide::Portion;
 use crate::keys::ReasonKey;
 use crate::names::Names;
 use model::recording::Comm;
@@ -13,13 +14,19 @@ use model::{Ns, Pid, State, Step, Tid};
 use rustc_hash::FxHashMap;
 use serde::{Serialize, Serializer};
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// Steps as they are added up.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
     reasons: Reasons,
     sums: FxHashMap<(Slot, State, u32), (Ns, u64)>,
+    /// What of each is in which slice of time; of a path of more than [`OVER_TIME`] steps nothing.
+    slices: FxHashMap<(Slot, State, u32), BTreeMap<u32, Ns>>,
 }
+
+/// Steps of a path that is kept over time: with more, rows of the result stand for several.
+const OVER_TIME: usize = 2000;
 
 /// Reasons by number: those that read alike have the same.
 #[derive(Debug, Default)]
@@ -58,6 +65,8 @@ pub(crate) struct StepTable {
     /// Names of processes, each once.
     processes: Vec<String>,
     reasons: Vec<StepReason>,
+    /// What of each row is in which slice of time; nothing where there are too many.
+    over_time: Vec<Vec<(u32, Ns)>>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -100,9 +109,24 @@ impl Steps {
         *sum = (sum.0 + ns, sum.1 + count);
     }
 
+    /// Of a step there is so much in this slice of time.
+    pub(super) fn in_slice(&mut self, thread: Slot, portion: Portion, slice: u32) {
+        if self.sums.len() > OVER_TIME {
+            return;
+        }
+        // Files of which there are many may be one step.
+        let step = [portion.reason, portion.reason.of_many()].into_iter().find_map(|reason| {
+            let step = (thread, portion.state, *self.reasons.by_key.get(&reason)?);
+            self.sums.contains_key(&step).then_some(step)
+        });
+        if let Some(step) = step {
+            *self.slices.entry(step).or_default().entry(slice).or_default() += portion.ns;
+        }
+    }
+
     /// All of them, the longest first.
     pub(super) fn table(self, thread: impl Fn(Slot) -> StepThread) -> StepTable {
-        let Self { reasons: Reasons { all: reasons, .. }, sums } = self;
+        let Self { reasons: Reasons { all: reasons, .. }, sums, mut slices } = self;
         let mut numbers: FxHashMap<Comm, u32> = FxHashMap::default();
         let mut processes = Vec::new();
         let row = |((slot, state, reason), (ns, count)): ((Slot, State, u32), (Ns, u64))| {
@@ -122,7 +146,15 @@ impl Steps {
             let known = order(a).cmp(&order(b)).then_with(|| text(a).cmp(text(b)));
             known.then_with(|| (a.slot, a.state).cmp(&(b.slot, b.state)))
         });
-        StepTable { rows, processes, reasons }
+        let step = |row: &StepRow| (row.slot, row.state, row.reason);
+        let over_time = match slices.is_empty() {
+            true => Vec::new(),
+            false => rows
+                .iter()
+                .map(|row| slices.remove(&step(row)).unwrap_or_default().into_iter().collect())
+                .collect(),
+        };
+        StepTable { rows, processes, reasons, over_time }
     }
 }
 
@@ -180,6 +212,11 @@ impl StepTable {
             let reason = &self.reasons[row.reason as usize];
             StepRef { pid, tid, process, state, reason, ns, count, together: None }
         })
+    }
+
+    /// What of each is in which slice of time; nothing of a table that is too large.
+    pub(crate) fn over_time(&self) -> &[Vec<(u32, Ns)>] {
+        &self.over_time
     }
 
     /// What each adds to which state.

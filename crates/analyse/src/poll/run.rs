@@ -42,10 +42,11 @@ pub(super) fn close(run: Ended<'_>) -> Closed {
     let on_cpu_ns = by_thread(&totals, |activity| activity.state == State::User);
     user.on_cpu_ns = on_cpu_ns.values().sum();
     let division = Division { threads: &threads, user, by_looks, mix: |thread| thread.path_mix, on_cpu_ns };
-    let breakdown = Breakdown::new(&totals, &division, names);
+    let mut breakdown = Breakdown::new(&totals, &division, names);
+    let entries = entries.into_iter();
+    let phases = phases(books.slicing, end, entries, &books.activities, &division, &mut breakdown);
     let known = Known { user, looks: by_looks.then_some(looks), wall_ns: end - start, breakdown: &breakdown };
     let parts = breakdown.parts(|state, sum| known.of(state, sum));
-    let phases = phases(books.slicing, end, entries.into_iter(), &books.activities, &division);
     let waited = totals.iter().filter(|(activity, _)| activity.state.blocked());
     let mut path_ns = FxHashMap::default();
     for (Activity { state, reason, .. }, total) in waited {

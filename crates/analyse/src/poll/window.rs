@@ -43,7 +43,7 @@ pub(super) fn close(ended: Ended<'_>) -> Closed {
     let members = Members::new(&threads, &order, &books, tier, user);
     let told = members.told();
     let totals: Vec<_> = told.iter().flat_map(|member| member.totals.iter().copied()).collect();
-    let breakdown = Breakdown::new(&totals, &members, names);
+    let mut breakdown = Breakdown::new(&totals, &members, names);
     let known = Known::new(&breakdown, &told, &members);
     let parts = breakdown.parts(|state, sum| known.of(state, sum));
     let mut entries = FxHashMap::default();
@@ -58,12 +58,14 @@ pub(super) fn close(ended: Ended<'_>) -> Closed {
         total_ns: Some(waits_of(&all, &members)),
     };
     let in_window: Vec<_> = members.all.iter().map(Member::in_window).collect();
+    let entries = entries.into_iter();
+    let phases = phases(books.slicing, end, entries, &books.activities, &members, &mut breakdown);
     let pieces = Pieces {
         start: attached.at,
         wall_ns: end - attached.at,
         parts,
         steps: breakdown.steps(|slot| threads.get(slot as usize).map(step_thread).unwrap_or_default()),
-        phases: phases(books.slicing, end, entries.into_iter(), &books.activities, &members),
+        phases,
         covered: None,
         threads: members.all.iter().map(|member| member.row(&members)).collect(),
         waits: wait_rows(books.waits, &times, names, Seeing::Polled),

@@ -128,7 +128,9 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     let faults = faults(&tree, &living);
     let books = &tree.books;
     let totals = by_activity(entries.iter().copied(), &books.activities);
-    let breakdown = Breakdown::new(&folded(&totals), &division, &names);
+    let mut breakdown = Breakdown::new(&folded(&totals), &division, &names);
+    let phases =
+        phases(books.slicing, end, entries.iter().copied(), &books.activities, &division, &mut breakdown);
     let tree_own_ns = threads(&tree).map(|thread| thread.states.of(State::User)).sum();
     let late = Late::after(faults.map_or(0, |faults| faults.minor + faults.major), sliced::calls(trailer));
     let known = Known::new(&totals, late, tree_own_ns);
@@ -143,7 +145,7 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
         wall_ns: end - wall.start,
         parts: breakdown.parts(|state, sum| known.of(state, sum)),
         steps: breakdown.steps(|slot| step_thread(&tree, slot)),
-        phases: phases(books.slicing, end, entries.iter().copied(), &books.activities, &division),
+        phases,
         covered: Some(covered),
         threads: thread_rows(&tree, &living, &division, &idle),
         waits: wait_rows(

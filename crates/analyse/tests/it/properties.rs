@@ -173,6 +173,14 @@ fn holds(analysis: &Analysis, tree: &BTreeSet<Tid>) -> Result<(), TestCaseError>
         at += run.phases.slice_ns;
     }
     prop_assert!(at >= run.wall_ns);
+    // The path has the same by place: each slice is filled by its steps.
+    let mut filled = vec![0; run.phases.slices.len()];
+    for (slice, ns) in analysis.path_over_time.iter().flatten() {
+        filled[*slice as usize] += ns;
+    }
+    let slices = run.phases.slices.iter().map(|slice| slice.iter().map(|(_, ns)| ns).sum());
+    prop_assert_eq!(filled, slices.collect::<Vec<u64>>());
+    prop_assert_eq!(analysis.path_over_time.len(), run.path.len());
     for part in &run.account {
         prop_assert!(part.lo_ns <= part.ns && part.ns <= part.hi_ns, "{part:?}");
     }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 /// nanosecond where the format can hold it.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  dwell export last --as markdown -o run.md\n  dwell export run.json --as csv --table waits -o waits.csv\n  dwell export run.dwell --as pprof -o run.pb.gz\n  dwell export run.dwell --as perfetto -o run.perfetto-trace\n  dwell export last --as hdr -o waits.hlog\n  dwell export cmp.json --as hyperfine -o cmp.hyperfine.json"
+    after_help = "Examples:\n  dwell export last --as markdown -o run.md\n  dwell export run.json --as csv --table waits -o waits.csv\n  dwell export run.dwell --as pprof -o run.pb.gz\n  dwell export run.dwell --as perfetto -o run.perfetto-trace\n  dwell export last --as hdr -o waits.hlog\n  dwell export last --as svg -o wake.svg\n  dwell export cmp.json --as hyperfine -o cmp.hyperfine.json"
 )]
 pub(crate) struct ExportArgs {
     /// A result written by --json of any verb, a recording written by --keep, a page of HTML, or a
@@ -53,6 +53,18 @@ pub(crate) enum ExportFormat {
     Otlp,
     /// Lengths of waits by reason, or latencies of dwell wake by CPU, as a log of HdrHistogram
     Hdr,
+    /// Functions over time, for profiler.firefox.com; of a recording
+    Firefox,
+    /// The same for speedscope.app; of a recording
+    Speedscope,
+    /// Stacks with their time, for flamegraph.pl and inferno; of a recording
+    Folded,
+    /// The picture of dwell wake, a sheet or a ladder
+    Svg,
+    /// The same picture in pixels
+    Png,
+    /// The verdict of dwell wake --deadline
+    Junit,
 }
 
 impl ExportFormat {
@@ -67,6 +79,12 @@ impl ExportFormat {
             Self::Perfetto => "perfetto",
             Self::Otlp => "otlp",
             Self::Hdr => "hdr",
+            Self::Firefox => "firefox",
+            Self::Speedscope => "speedscope",
+            Self::Folded => "folded",
+            Self::Svg => "svg",
+            Self::Png => "png",
+            Self::Junit => "junit",
         }
     }
 }

@@ -6,7 +6,10 @@ use crate::cli::{ExportArgs, ExportFormat};
 use crate::exit;
 use crate::keep::Keeper;
 use crate::look::LookArgs;
-use crate::out::{ExportResult, Outputs, Page, Paths, judged};
+use crate::out::{
+    CodeArgs, ExportResult, LadderResult, Outputs, Page, Paths, RunResult, SheetResult, WakeResult, in_form,
+    judged,
+};
 use crate::output;
 use crate::suggest;
 use analyse::what_if::{Refused, Replayer};
@@ -18,13 +21,13 @@ use model::ladder::SCHEMA_LADDER;
 use model::run::{SCHEMA_ATTACH, SCHEMA_RUN};
 use model::timeline::Timeline;
 use model::wake::load::{LoadRun, SCHEMA_LOAD};
-use model::wake::sheet::{SCHEMA_SHEET, Sheet};
+use model::wake::sheet::SCHEMA_SHEET;
 use model::wake::{SCHEMA_WAKE, Wakeups};
 use model::what_if::{SCHEMA_WHAT_IF, WhatIf};
-use model::{Analysis, Header, Run};
+use model::{Analysis, Header, Run, Seen};
 use report::export::tables::Tables;
 use report::export::{self, Exported};
-use report::profile::{self, ProfileMetadata};
+use report::profile;
 use report::{clean, compare};
 use serde_json::Value;
 use std::path::Path;
@@ -55,9 +58,15 @@ pub(crate) fn export(args: &ExportArgs, keeper: &Keeper) -> anyhow::Result<u8> {
 /// What is exported.
 enum Opened {
     /// A run from its recording: it has stacks.
-    Recorded { analysis: Box<Analysis>, started_at_unix_s: u64 },
+    Recorded(Box<RunResult>),
     /// A comparison.
     Comparison(Box<Comparison>),
+    /// Latencies of wake-ups.
+    Wake(Box<WakeResult>),
+    /// Several of them.
+    Sheet(Box<SheetResult>),
+    /// A ladder.
+    Ladder(Box<LadderResult>),
     /// Any other result, which has tables only.
     Other { schema: String, tables: Tables },
 }
@@ -65,30 +74,38 @@ enum Opened {
 impl Opened {
     fn schema(&self) -> &str {
         match self {
-            Self::Recorded { analysis, .. } => analysis.run.schema,
+            Self::Recorded(result) => result.judged().0.schema,
             Self::Comparison(comparison) => &comparison.schema,
+            Self::Wake(_) => SCHEMA_WAKE,
+            Self::Sheet(_) => SCHEMA_SHEET,
+            Self::Ladder(_) => SCHEMA_LADDER,
             Self::Other { schema, .. } => schema,
         }
     }
 
     /// The formats that it has besides tables, and whether they need its recording.
     fn formats(&self) -> (&'static [ExportFormat], bool) {
+        use ExportFormat::{
+            Firefox, Folded, Hdr, Hyperfine, Hyperfine1, Junit, Otlp, Perfetto, Png, Pprof, Speedscope, Svg,
+        };
         match self.schema() {
-            SCHEMA_RUN => {
-                use ExportFormat::{Hdr, Otlp, Perfetto, Pprof};
-                (&[Pprof, Perfetto, Otlp, Hdr], true)
-            }
-            SCHEMA_ATTACH => (&[ExportFormat::Pprof, ExportFormat::Hdr], true),
-            SCHEMA_WAKE => (&[ExportFormat::Hdr], false),
-            SCHEMA_COMPARE => (&[ExportFormat::Hyperfine, ExportFormat::Hyperfine1], false),
+            SCHEMA_RUN => (&[Pprof, Perfetto, Otlp, Hdr, Firefox, Speedscope, Folded], true),
+            SCHEMA_ATTACH => (&[Pprof, Hdr, Firefox, Speedscope, Folded], true),
+            SCHEMA_WAKE => (&[Hdr, Svg, Png, Junit], false),
+            SCHEMA_SHEET => (&[Svg, Png, Junit], false),
+            SCHEMA_LADDER => (&[Svg, Png], false),
+            SCHEMA_COMPARE => (&[Hyperfine, Hyperfine1], false),
             _ => (&[], false),
         }
     }
 
     fn tables(&self) -> Tables {
         match self {
-            Self::Recorded { analysis, .. } => Tables::of(&analysis.run),
+            Self::Recorded(result) => Tables::of(result.judged().0),
             Self::Comparison(comparison) => Tables::of(comparison),
+            Self::Wake(result) => Tables::of(&result.0),
+            Self::Sheet(result) => Tables::of(&result.sheet),
+            Self::Ladder(result) => Tables::of(&result.ladder),
             Self::Other { tables, .. } => tables.clone(),
         }
     }
@@ -96,26 +113,32 @@ impl Opened {
 
 fn open(path: &Path, keeper: &Keeper) -> anyhow::Result<Opened> {
     if let Some(reader) = show::recording(path, keeper)? {
-        let Kept { header, mut analysis, .. } = show::analysed(reader, path)?;
-        judged(header.tier, &mut analysis);
-        let started_at_unix_s = header.started_at_unix_s;
-        return Ok(Opened::Recorded { analysis: Box::new(analysis), started_at_unix_s });
+        let Kept { header, analysis, sources } = show::analysed(reader, path)?;
+        let result = RunResult::new(header, analysis, CodeArgs::default(), sources);
+        return Ok(Opened::Recorded(Box::new(result)));
     }
     let (schema, value) = results::read(path, keeper)?;
-    if schema == SCHEMA_COMPARE {
-        return Ok(Opened::Comparison(Box::new(results::comparison(path, value)?)));
-    }
-    let tables = tables(path, &schema, value)?;
-    Ok(Opened::Other { schema, tables })
+    Ok(match schema.as_str() {
+        SCHEMA_COMPARE => Opened::Comparison(Box::new(results::comparison(path, value)?)),
+        SCHEMA_WAKE => Opened::Wake(Box::new(WakeResult(results::typed(path, value)?))),
+        SCHEMA_SHEET => {
+            Opened::Sheet(Box::new(SheetResult { sheet: results::typed(path, value)?, json: None }))
+        }
+        SCHEMA_LADDER => {
+            let ladder = results::ladder(path, value)?;
+            Opened::Ladder(Box::new(LadderResult { ladder, others: Vec::new() }))
+        }
+        _ => {
+            let tables = tables(path, &schema, value)?;
+            Opened::Other { schema, tables }
+        }
+    })
 }
 
-/// The tables of a result, which is what its schema says.
+/// The tables of a result that has nothing else, which is what its schema says.
 fn tables(path: &Path, schema: &str, value: Value) -> anyhow::Result<Tables> {
     match schema {
         SCHEMA_RUN | SCHEMA_ATTACH => results::run(path, value).map(|run: Run| Tables::of(&run)),
-        SCHEMA_LADDER => results::ladder(path, value).map(|ladder| Tables::of(&ladder)),
-        SCHEMA_WAKE => Ok(Tables::of(&results::typed::<Wakeups>(path, value)?)),
-        SCHEMA_SHEET => Ok(Tables::of(&results::typed::<Sheet>(path, value)?)),
         SCHEMA_LOAD => Ok(Tables::of(&results::typed::<LoadRun>(path, value)?)),
         SCHEMA_DOCTOR => Ok(Tables::of(&results::typed::<Doctor>(path, value)?)),
         SCHEMA_WHAT_IF => Ok(Tables::of(&results::typed::<WhatIf>(path, value)?)),
@@ -144,12 +167,72 @@ fn exported(args: &ExportArgs, opened: &Opened) -> anyhow::Result<Exported> {
             }
             Ok(Exported { bytes: text.into_bytes(), left_out })
         }
-        (ExportFormat::Pprof, Opened::Recorded { analysis, started_at_unix_s }) => {
-            let Analysis { run, profile, .. } = analysis.as_ref();
-            Ok(profile::pprof(run, profile, &ProfileMetadata::of(run, *started_at_unix_s)))
+        (ExportFormat::Pprof, Opened::Recorded(result)) => {
+            let (Analysis { run, profile, .. }, metadata) = result.recorded();
+            Ok(profile::pprof(run, profile, &metadata))
         }
-        (format, opened) => refused(args, format, opened),
+        (ExportFormat::Junit, Opened::Wake(result)) => {
+            has_verdict(&args.result, [&result.0])?;
+            in_form_of_verb(args, opened)
+        }
+        (ExportFormat::Junit, Opened::Sheet(result)) => {
+            has_verdict(&args.result, &result.sheet.results)?;
+            in_form_of_verb(args, opened)
+        }
+        _ => in_form_of_verb(args, opened),
     }
+}
+
+/// A form that the verb of the result writes by an option as well.
+fn in_form_of_verb(args: &ExportArgs, opened: &Opened) -> anyhow::Result<Exported> {
+    let name = args.format.name();
+    if !opened.formats().0.contains(&args.format) {
+        return refused(args, args.format, opened);
+    }
+    let bytes = match opened {
+        Opened::Recorded(result) => in_form(result.as_ref(), name),
+        Opened::Wake(result) => in_form(result.as_ref(), name),
+        Opened::Sheet(result) => in_form(result.as_ref(), name),
+        Opened::Ladder(result) => in_form(result.as_ref(), name),
+        Opened::Comparison(_) | Opened::Other { .. } => None,
+    };
+    match bytes {
+        Some(bytes) => Ok(Exported { bytes, left_out: left_out_of(args.format, opened) }),
+        None => refused(args, args.format, opened),
+    }
+}
+
+/// What such a form does not hold.
+fn left_out_of(format: ExportFormat, opened: &Opened) -> Vec<String> {
+    let what = match format {
+        ExportFormat::Folded => {
+            "it has sums of stacks: no times, no account, no path and no findings are in it"
+        }
+        ExportFormat::Firefox | ExportFormat::Speedscope => {
+            "it has stacks over time: no account, no path, no hand-overs and no findings are in it"
+        }
+        ExportFormat::Svg | ExportFormat::Png => {
+            "it is a picture: the tables and what qualifies them are not in it"
+        }
+        ExportFormat::Junit => "it has the verdict: no histograms and no spikes are in it",
+        _ => return Vec::new(),
+    };
+    let mut left_out = vec![what.to_owned()];
+    if let (ExportFormat::Firefox | ExportFormat::Speedscope, Opened::Recorded(result)) = (format, opened)
+        && result.recorded().0.profile.thinned > 1
+    {
+        let thinned = result.recorded().0.profile.thinned;
+        left_out.push(format!("of samples and waits every {thinned}th is in it"));
+    }
+    left_out
+}
+
+/// Checks that there is a verdict to write.
+fn has_verdict<'a>(path: &Path, measured: impl IntoIterator<Item = &'a Wakeups>) -> anyhow::Result<()> {
+    if measured.into_iter().all(|wakeups| matches!(wakeups.verdict, Seen::Absent)) {
+        bail!("{path:?} has no verdict, which is what JUnit's tests are of\ntry: dwell wake --deadline TIME");
+    }
+    Ok(())
 }
 
 /// Steps of threads in a file over time: a viewer holds no more.
@@ -193,7 +276,7 @@ fn hdr(args: &ExportArgs, keeper: &Keeper) -> anyhow::Result<Exported> {
             Err(Refused::Open(why)) => Err(Refused::Open(why)).with_context(|| format!("{path:?}")),
             // Its account can be told all the same, and has octaves.
             Err(_) => match open(path, keeper)? {
-                Opened::Recorded { analysis, .. } => of_octaves(path, &analysis.run),
+                Opened::Recorded(result) => of_octaves(path, result.judged().0),
                 opened => refused(args, args.format, &opened),
             },
         };

@@ -109,15 +109,33 @@ fn one(store: &Store, path: &Path, named: &Named) -> anyhow::Result<ResultRow> {
         Found::One(row) => Ok(*row),
         Found::None => bail!("no result is called {path:?} in {:?}\ntry: dwell list", store.path()),
         Found::Several(rows) => {
-            let line = |row: &ResultRow| {
-                report::clean(&format!("  {}  {:7}  {}", row.id, row.verb, row.command), true)
-            };
             let lines: Vec<_> = rows.iter().map(line).collect();
             bail!("several results begin with {path:?}:\n{}", lines.join("\n"))
         }
     }
 }
 
+/// One of several results, in a line of a terminal.
+fn line(row: &ResultRow) -> String {
+    const COMMAND: usize = 60;
+    let mut command: String = row.command.chars().take(COMMAND).collect();
+    command.push_str(if command.len() < row.command.len() { "…" } else { "" });
+    report::clean(&format!("  {}  {:7}  {command}", row.id, row.verb), true)
+}
+
 fn no_name(path: &Path) -> String {
     output::clean_lines(&format!("{path:?} is no ID of a result\ntry: dwell list, last, last-1"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_command_is_cut_where_several_results_are_named() {
+        let row = |command: &str| ResultRow { command: command.to_owned(), ..ResultRow::default() };
+        assert!(line(&row("make -j2")).ends_with("make -j2"));
+        let long = line(&row(&"x\u{1b}".repeat(2000)));
+        assert!(long.ends_with('…') && long.len() < 250 && !long.contains('\u{1b}'), "{long}");
+    }
 }

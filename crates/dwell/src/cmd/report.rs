@@ -135,6 +135,7 @@ fn run<'a>(kept: &'a Opened<'_>) -> Option<RunPage<'a>> {
             run: &analysis.run,
             diagnosis,
             profile: kept.is_none().then_some(&analysis.profile),
+            path_over_time: &analysis.path_over_time,
             kept: kept.as_deref(),
         }),
         Content::Json(_) => None,

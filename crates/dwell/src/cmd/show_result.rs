@@ -135,7 +135,8 @@ pub(super) fn judged(mut run: Run) -> (Analysis, Diagnosis) {
     run.coverage.notes.push(WITHOUT_STACKS.to_owned());
     let tier = tier(&run);
     let prediction = Seen::unseen("a result of --json does not have it");
-    let analysis = Analysis { run, profile: Profile::default(), addresses: Vec::new(), prediction };
+    let (path_over_time, addresses) = (Vec::new(), Vec::new());
+    let analysis = Analysis { run, path_over_time, profile: Profile::default(), addresses, prediction };
     let diagnosis = analyse::diagnose(tier, &analysis);
     (analysis, diagnosis)
 }

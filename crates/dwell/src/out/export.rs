@@ -25,6 +25,12 @@ impl Render for ExportResult {
             form("perfetto"),
             form("otlp"),
             form("hdr"),
+            form("firefox"),
+            form("speedscope"),
+            form("folded"),
+            form("svg"),
+            form("png"),
+            form("junit"),
         ];
         FORMS
     }

@@ -34,7 +34,7 @@ pub(crate) use load::LoadResult;
 pub(crate) use outputs::{Outputs, Page};
 pub(crate) use page::PageResult;
 pub(crate) use path::{OutputPath, Paths, distinct};
-pub(crate) use render::Render;
+pub(crate) use render::{Render, in_form};
 pub(crate) use run::{CodeArgs, RunResult, judged};
 pub(crate) use trend::TrendResult;
 pub(crate) use wake::{SheetResult, WakeResult, junit_has_verdict};

@@ -16,6 +16,11 @@ pub(crate) trait Render: Sized + 'static {
     fn forms() -> &'static [Form<Self>];
 }
 
+/// The result in the form of this name; nothing where it has none such.
+pub(crate) fn in_form<R: Render>(result: &R, name: &str) -> Option<Vec<u8>> {
+    R::forms().iter().find(|form| form.name == name).map(|form| (form.write)(result))
+}
+
 /// The look of a text in a page of HTML.
 pub(super) const IN_A_PAGE: Look = Look { width: 100, colour: false, unicode: true };
 

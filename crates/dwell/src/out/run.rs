@@ -14,7 +14,7 @@ use report::profile::{self, FlameOptions, FoldedOptions, FoldedTime, ProfileMeta
 const CODE: &str = "Code";
 
 /// Which code to show, and how.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = CODE)]
 pub(crate) struct CodeArgs {
     /// Show the call tree, on a CPU and waiting, below the report
@@ -65,6 +65,11 @@ impl RunResult {
         (&self.analysis.run, &self.diagnosis)
     }
 
+    /// The analysis, and what a file for a viewer says of its recording.
+    pub(crate) fn recorded(&self) -> (&Analysis, ProfileMetadata<'_>) {
+        (&self.analysis, self.metadata())
+    }
+
     /// Puts what a probe gave beside the finding of this index.
     pub(crate) fn set_probed(&mut self, finding: usize, probed: Seen<Probed>) {
         self.diagnosis.probed = Some((finding, probed));
@@ -73,8 +78,8 @@ impl RunResult {
 
     /// All of it, for a page.
     pub(crate) fn whole(&self) -> RunPage<'_> {
-        let Analysis { run, profile, .. } = &self.analysis;
-        RunPage { run, diagnosis: &self.diagnosis, profile: Some(profile), kept: None }
+        let Analysis { run, profile, path_over_time, .. } = &self.analysis;
+        RunPage { run, diagnosis: &self.diagnosis, profile: Some(profile), path_over_time, kept: None }
     }
 
     fn metadata(&self) -> ProfileMetadata<'_> {

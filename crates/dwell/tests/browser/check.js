@@ -58,8 +58,8 @@ async function plain(browser, page) {
   const context = await browser.newContext({ javaScriptEnabled: false, offline: true });
   const tab = await open(context, page, []);
   expect((await tab.locator("main").innerText()).includes(page.says), `${page.kind} without scripts: does not say ${page.says}`);
-  // A load has no table.
-  if (page.kind !== "load") {
+  // A load has no table, and a pair of the lab has sentences.
+  if (!["load", "lab pair"].includes(page.kind)) {
     expect(await tab.locator("table.data tbody tr").first().isVisible(), `${page.kind} without scripts: no table`);
   }
   expect(await tab.locator(".tools:visible").count() === 0, `${page.kind} without scripts: tools without a use`);
@@ -112,15 +112,41 @@ async function use(browser, page) {
   // A stretch restricts, by keyboard and by mouse.
   const widths = () => tab.locator(".flames > svg > svg").evaluateAll((boxes) => boxes.map((one) => one.getAttribute("width")).join());
   const before = await widths();
+  const tables = () => tab.locator("article table.data").evaluateAll((all) => all.map((table) => Array.from(table.rows).map((row) => row.textContent)).flat());
+  const figures = await tables();
   await tab.fill('input[aria-label="start of the stretch in milliseconds"]', "10");
   await tab.fill('input[aria-label="end of the stretch in milliseconds"]', "20");
   await tab.keyboard.press("Tab");
   const said = await tab.textContent(".stretch");
-  expect(said.includes("10.0 ms to 20.0 ms") && said.includes("tables stay those of the whole run"), `stretch: ${said}`);
+  expect(said.includes("10.0 ms to 20.0 ms"), `stretch: ${said}`);
+  const [of, others] = said.split("Of the whole run");
+  for (const name of ["account", "where the time went", "path over time", "hand-overs over time", "flame graph", "threads"]) {
+    expect(of.includes(name), `${name} is not of the stretch: ${said}`);
+  }
+  for (const name of ["waits", "system calls", "functions"]) expect(others && others.includes(name), `${name} is not said to be whole: ${said}`);
+  // Each state and each place is there with its part of the 10 ms.
+  const part = await tab.evaluate(() => {
+    const sum = (name, head) => {
+      const table = document.querySelector(`div[aria-label="${name}"] table`);
+      const column = Array.from(table.tHead.rows[0].cells).findIndex((cell) => cell.textContent.trim() === head);
+      const unit = { ns: 1e-6, us: 1e-3, ms: 1, s: 1e3 };
+      return Array.from(table.rows).slice(1).filter((row) => !row.classList.contains("outside")).map((row) => row.cells[column].textContent.trim().split(" "))
+        .reduce((sum, [value, of]) => sum + (of ? parseFloat(value) * unit[of] : 0), 0);
+    };
+    const marks = Array.from(document.querySelectorAll(".of-whole")).map((mark) => mark.nextElementSibling.getAttribute("aria-label"));
+    return { account: sum("state", "time"), path: sum("where the time went", "time"), threads: sum("threads", "critical path"), marks };
+  });
+  for (const name of ["account", "path", "threads"]) {
+    expect(Math.abs(part[name] - 10) < 0.1, `the table ${name} has ${part[name]} ms of 10`);
+  }
+  expect(part.marks.includes("waits") && !part.marks.includes("threads"), `of the whole run: ${part.marks}`);
   expect(await widths() !== before, "the flame graph is not of the stretch");
   const clipped = () => tab.evaluate(() => document.querySelector(".links").style.clipPath);
   expect((await clipped()).startsWith("inset"), `hand-overs are not of the stretch: ${await clipped()}`);
   await press("text=clear", "Enter");
+  const again = await tables();
+  const other = again.findIndex((row, at) => row !== figures[at]);
+  expect(again.length === figures.length && other < 0, `tables are not whole again: ${again[other]} for ${figures[other]}`);
   expect(await widths() === before && await clipped() === "", "the flame graph and hand-overs are not whole again");
   const plot = await tab.locator(".tall .plot").boundingBox();
   await tab.mouse.move(plot.x + plot.width * 0.25, plot.y + 20);

@@ -27,17 +27,19 @@ fn page(of: &Path) -> PathBuf {
     page
 }
 
-/// The result with all that a program names called so.
+/// The result, or that of a page, with all that a program names called so.
 fn renamed(path: &Path) -> PathBuf {
     fn rename(value: &mut Value) {
-        const NAMES: [&str; 8] =
-            ["name", "process", "function", "file", "module", "remote", "local", "server"];
+        const NAMES: [&str; 9] =
+            ["name", "process", "function", "file", "module", "remote", "local", "server", "title"];
         match value {
             Value::Object(object) => {
                 for (key, value) in object.iter_mut() {
                     match value {
                         Value::String(text) if NAMES.contains(&key.as_str()) => HOSTILE.clone_into(text),
-                        Value::Array(words) if key == "command" => words.fill(json!(HOSTILE)),
+                        Value::Array(words) if ["command", "change"].contains(&key.as_str()) => {
+                            words.fill(json!(HOSTILE));
+                        }
                         value => rename(value),
                     }
                 }
@@ -46,7 +48,9 @@ fn renamed(path: &Path) -> PathBuf {
             _ => {}
         }
     }
-    let mut value = serde_json::from_slice(&fs::read(path).expect("a golden result")).expect("JSON");
+    let text = fs::read_to_string(path).expect("a result");
+    let inside = text.split("class=\"result\">").nth(1).and_then(|rest| rest.split("</script>").next());
+    let mut value = serde_json::from_str(inside.unwrap_or(&text)).expect("JSON");
     rename(&mut value);
     let renamed = fresh("renamed.json");
     fs::write(&renamed, value.to_string()).expect("written");
@@ -72,9 +76,14 @@ fn pages_are_read_searched_zoomed_and_sorted_and_run_nothing_of_a_program() {
     let samples = repository("crates/report/tests/samples");
     let vm = samples.join("wakes/vm.json");
     let vm = vm.to_str().expect("a plain path");
+    let requests = golden.join("serial-requests.json");
+    let hostile = renamed(&requests);
+    let [plain, hostile_path] = [&requests, &hostile].map(|path| path.to_str().expect("a plain path"));
     let pages = [
         ("run", page(&golden.join("python-pipe.dwell")), "nothing dominates"),
-        ("hostile", page(&renamed(&golden.join("serial-requests.json"))), "onerror"),
+        ("hostile", page(&hostile), "onerror"),
+        ("lab pair", page(&renamed(&repository("docs/pages/lab-pair.html"))), "onerror"),
+        ("run diff", made(&["diff", "--quiet", plain, hostile_path]), "onerror"),
         ("compare", compared(), "by 8 pairs"),
         ("wake", page(&samples.join("wakes/vm.json")), "maximum latency"),
         ("ladder", page(&samples.join("ladders/vm.json")), "tlb-miss"),

@@ -261,7 +261,7 @@ fn what_a_result_has_not_is_refused_with_what_it_has() {
     for format in ["perfetto", "otlp"] {
         assert!(refused(&run, &["--as", format]).contains("--keep run.dwell"), "{format}");
         let said = refused(&recording("attach-busy"), &["--as", format]);
-        assert!(said.contains("try: csv, markdown, pprof, hdr\n"), "a window has no path: {said}");
+        assert!(said.contains("try: csv, markdown, pprof, hdr, firefox"), "a window has no path: {said}");
         let said = refused(&recording("perf-mutex"), &["--as", format]);
         assert!(said.contains("made without BPF"), "{said}");
         let said = refused(&recording("keep-limit"), &["--as", format]);
@@ -280,6 +280,42 @@ fn what_a_result_has_not_is_refused_with_what_it_has() {
     let said = refused(&recording("hand-overs"), &["--as", "xlsx"]);
     assert!(said.contains("invalid value 'xlsx'") && said.contains("markdown"), "{said}");
     assert!(refused(Path::new("no-such-file"), &["--as", "csv"]).contains("no such file"));
+}
+
+#[test]
+fn what_verbs_write_by_options_is_exported_of_what_was_kept() {
+    // The same bytes as `dwell show` writes by its options.
+    let of = recording("hand-overs");
+    for format in ["firefox", "speedscope", "folded"] {
+        let shown = fresh(format);
+        let mut command = Command::new("timeout");
+        command.args([LIMIT, dwell(), "show"]).arg(&of).arg(format!("--{format}")).arg(&shown);
+        let output = command.output().expect("dwell runs");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert!(!exported(&of, &["--as", format]).is_empty());
+        assert_eq!(exported(&of, &["--as", format]), fs::read_to_string(&shown).unwrap(), "{format}");
+        let said = refused(&result("hand-overs"), &["--as", format]);
+        assert!(said.contains("without its recording"), "{said}");
+    }
+    let samples = repository().join("crates/report/tests/samples");
+    let (wakes, ladder) = (samples.join("wakes/vm.json"), samples.join("ladders/vm.json"));
+    for of in [&wakes, &ladder] {
+        assert!(exported(of, &["--as", "svg"]).trim_start().starts_with("<svg"));
+        let png = export(of, &["--as", "png"]);
+        assert!(png.status.success() && png.stdout.starts_with(b"\x89PNG\r\n\x1a\n"));
+        assert!(text(&png.stderr).contains("png: it is a picture"), "{}", text(&png.stderr));
+    }
+    let said = refused(&ladder, &["--as", "junit"]);
+    assert!(said.contains("which has no junit\ntry: csv, markdown, svg, png"), "{said}");
+    assert!(refused(&of, &["--as", "svg"]).contains("which has no svg"));
+    let xml = exported(&wakes, &["--as", "junit"]);
+    assert!(xml.starts_with("<?xml") && xml.contains("<testsuite"), "{xml}");
+    let mut unjudged: Value = serde_json::from_slice(&fs::read(&wakes).unwrap()).unwrap();
+    unjudged["verdict"] = Value::Null;
+    let path = fresh("unjudged.json");
+    fs::write(&path, unjudged.to_string()).unwrap();
+    let said = refused(&path, &["--as", "junit"]);
+    assert!(said.contains("has no verdict") && said.contains("--deadline"), "{said}");
 }
 
 #[test]

@@ -111,8 +111,7 @@ fn table(boxes: &Boxes) -> Grid {
         ];
         (cells, false)
     };
-    let mut order: Vec<usize> = (0..boxes.boxes.len()).collect();
-    order.sort_by_key(|at| (std::cmp::Reverse(boxes.boxes[*at].total), *at));
+    let order = order(boxes);
     let rest = order.len().saturating_sub(ROWS);
     let mut rows: Vec<(Vec<(Ink, String)>, bool)> = order.into_iter().take(ROWS).map(row).collect();
     if rest > 0 {
@@ -125,11 +124,20 @@ fn table(boxes: &Boxes) -> Grid {
     Grid { title: "function".to_owned(), heads, rows }
 }
 
-/// For the script: the caller of each box, and what of its own time was when.
+/// The boxes as the table has them.
+fn order(boxes: &Boxes) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..boxes.boxes.len()).collect();
+    order.sort_by_key(|at| (std::cmp::Reverse(boxes.boxes[*at].total), *at));
+    order
+}
+
+/// For the script: the caller of each box, what of its own time was when, and the box of each row
+/// of the table.
 fn data(boxes: &Boxes, number: usize) -> String {
     let parents: Vec<i64> = boxes.boxes.iter().map(|one| one.parent.map_or(-1, |at| at as i64)).collect();
     let bins: Vec<Vec<u64>> =
         boxes.bins.iter().map(|bin| bin.iter().flat_map(|(at, ns)| [*at as u64, *ns]).collect()).collect();
-    let json = super::document::embedded(&(parents, bins));
+    let json =
+        super::document::embedded(&(parents, bins, order(boxes).into_iter().take(ROWS).collect::<Vec<_>>()));
     format!("<script type=\"application/json\" class=\"boxes\" data-of=\"{number}\">{json}</script>\n")
 }

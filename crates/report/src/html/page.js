@@ -114,8 +114,157 @@
     document.addEventListener("toggle", check, true);
   }
 
+  // Tables of a stretch of time. Returns what restricts them to `[from, to]` in nanoseconds, and to
+  // the whole run without one: it says which tables are of the stretch, and which are not. `sums`
+  // has the account of the stretch, and `boxes` the flame graph's.
+  function restriction(article, number, wall) {
+    const data = document.querySelector(`script.times[data-of="${number}"]`);
+    const times = data ? JSON.parse(data.textContent) : null;
+    const all = Array.from(article.querySelectorAll("table.data")).map((table) => ({
+      table, name: table.parentElement.getAttribute("aria-label"), body: Array.from(table.tBodies[0].rows),
+      rows: Array.from(table.querySelectorAll("tbody tr, tfoot tr")),
+      heads: Array.from(table.tHead.rows[0].cells).map((cell) => cell.textContent.trim()) }));
+    const bar = article.querySelector(".account svg.bar");
+    const parts = bar ? Array.from(bar.children) : [];
+    const label = bar ? bar.getAttribute("aria-label") : "";
+    const whole = new Map();
+    const marks = [];
+
+    function put(cell, ...text) {
+      if (!whole.has(cell)) whole.set(cell, Array.from(cell.childNodes));
+      cell.replaceChildren(...text);
+    }
+    // Rows with their figures, by the head of the column; those without `ns` are not of the stretch.
+    function fill(one, of) {
+      one.figures = one.rows.map((row, at) => of(at));
+      one.rows.forEach((row, at) => {
+        const { ns, cells } = one.figures[at];
+        Object.entries(cells || {}).forEach(([head, text]) => {
+          const column = one.heads.indexOf(head);
+          if (column > 0) put(row.cells[column], text);
+        });
+        row.classList.toggle("outside", !(ns > 0) && one.body.includes(row));
+      });
+    }
+    function order(one) {
+      const by = new Map(one.rows.map((row, at) => [row, one.figures[at].ns || 0]));
+      one.table.tHead.querySelectorAll("th").forEach((head) => head.removeAttribute("aria-sort"));
+      one.table.tBodies[0].append(...one.body.slice().sort((a, b) => by.get(b) - by.get(a)));
+      fold(one.table);
+    }
+    function clear() {
+      whole.forEach((nodes, cell) => cell.replaceChildren(...nodes));
+      whole.clear();
+      marks.splice(0).forEach((mark) => mark.remove());
+      for (const one of all.filter((one) => one.figures)) {
+        one.rows.forEach((row) => row.classList.remove("outside"));
+        one.table.tHead.querySelectorAll("th").forEach((head) => head.removeAttribute("aria-sort"));
+        one.table.tBodies[0].append(...one.body);
+        fold(one.table);
+        one.figures = null;
+      }
+      if (bar) {
+        bar.replaceChildren(...parts);
+        bar.setAttribute("aria-label", label);
+      }
+    }
+    function columns(part) {
+      const eighths = Math.floor(part * 80);
+      const text = "\u2588".repeat(Math.floor(eighths / 8)) + ["", "\u258f", "\u258e", "\u258d", "\u258c", "\u258b", "\u258a", "\u2589"][eighths % 8];
+      return make("span", { class: "blocks" }, text);
+    }
+    function account(sums, sum) {
+      let at = 0;
+      const drawn = times.states.map((state, place) => {
+        const share = (sums[state] || 0) / sum;
+        const text = `${WORDS[state] || state} ${percent(share)}`;
+        const part = parts[place].cloneNode(true);
+        part.setAttribute("x", (at * 100).toFixed(3) + "%");
+        part.setAttribute("width", (share * 100).toFixed(3) + "%");
+        part.querySelector("title").textContent = text;
+        part.querySelectorAll("text").forEach((old) => old.remove());
+        if (text.length * 0.009 <= share) {
+          const shown = shape("text", text.length * 0.024 <= share ? { x: 8, y: 23 } : { class: "wide", x: 8, y: 23 });
+          shown.textContent = text;
+          part.append(shown);
+        }
+        at += share;
+        return part;
+      });
+      bar.replaceChildren(...drawn);
+      bar.setAttribute("aria-label", "account of the stretch: " + times.states.map((state) => `${WORDS[state] || state} ${percent((sums[state] || 0) / sum)}`).join(", "));
+    }
+
+    return function (range, sums, boxes) {
+      clear();
+      if (!range || !times) return null;
+      const [from, to] = range;
+      const sum = Object.values(sums).reduce((sum, ns) => sum + ns, 0) || 1;
+      const time = (ns) => ns > 0 ? duration(ns) : "0";
+      const inside = (row, slice) => {
+        let ns = 0;
+        for (let place = 0; place < row.length; place += 2) {
+          const start = row[place] * slice, end = Math.min(start + slice, wall);
+          const part = Math.min(to, end) - Math.max(from, start);
+          if (part > 0) ns += row[place + 1] * part / (end - start);
+        }
+        return ns;
+      };
+      const within = (start, end) => ({ ns: Math.min(to, end) - Math.max(from, start) });
+      const known = {
+        state: parts.length === times.states.length && ((at) => {
+          const ns = sums[times.states[at]] || 0;
+          return { ns, cells: { share: percent(ns / sum), time: time(ns), interval: "\u2013" } };
+        }),
+        "where the time went": times.places && ((at) => {
+          const ns = inside(times.places.rows[at] || [], times.places.slice_ns);
+          return { ns, cells: { share: percent(ns / sum), part: columns(ns / sum), time: time(ns), count: "\u2013" } };
+        }),
+        "from start": times.steps.length > 0 && ((at) => within(...times.steps[at])),
+        "hand-overs over time": times.hand_overs.length > 0 && ((at) => ({ ns: times.hand_overs[at] >= from && times.hand_overs[at] <= to ? 1 : 0 })),
+        "function": boxes && ((at) => {
+          const box = boxes.order[at];
+          if (box === undefined) return { ns: 1, cells: {} };
+          const ns = boxes.totals[box];
+          return { ns, cells: { share: percent(ns / boxes.all), total: time(ns), self: time(boxes.own[box]) } };
+        }),
+        threads: Object.keys(times.threads).length > 0 && ((at) => {
+          const cells = {};
+          let most = 0;
+          one("threads").heads.slice(1).forEach((head) => {
+            const of = times.threads[head];
+            const ns = of ? inside(of.rows[at] || [], of.slice_ns) : 0;
+            cells[head] = !of ? "\u2013" : head === "critical path" || ns === 0 ? time(ns) : "~" + time(ns);
+            most = Math.max(most, ns);
+          });
+          return { ns: most, cells };
+        }),
+      };
+      const one = (name) => all.find((one) => one.name === name);
+      const done = new Set();
+      for (const [name, of] of Object.entries(known)) {
+        if (!of || !one(name)) continue;
+        fill(one(name), of);
+        // Those that are in order of time stay so.
+        if (name === "from start" || name === "hand-overs over time") fold(one(name).table);
+        else order(one(name));
+        done.add(one(name));
+      }
+      if (known.state) account(sums, sum);
+      const others = all.filter((one) => !done.has(one));
+      for (const { table } of others) {
+        const mark = make("p", { class: "dim of-whole" }, "of the whole run:");
+        table.parentElement.before(mark);
+        marks.push(mark);
+      }
+      const called = { state: "account", "from start": "path over time", "function": "flame graph" };
+      const names = (of) => [...new Set(of.map((one) => called[one.name] || one.name))].join(", ");
+      return { restricted: names([...done]), others: names(others) };
+    };
+  }
+
   // The axis of time. `shown` and `chosen` are parts of the wall clock, 0 to 1.
-  function timeline(article, result, flame) {
+  function timeline(article, number, result, flame) {
     const section = article.querySelector(".timeline");
     if (!section) return;
     const wall = Number(section.dataset.wall);
@@ -124,6 +273,7 @@
     const ticks = section.querySelector(".ticks");
     const stretch = section.querySelector(".stretch");
     const tools = section.querySelector(".tools");
+    const restrict = restriction(article, number, wall);
     let shown = [0, 1];
     let chosen = null;
 
@@ -171,20 +321,22 @@
       fields[0].value = chosen ? (chosen[0] * wall / 1e6).toFixed(3) : "";
       fields[1].value = chosen ? (chosen[1] * wall / 1e6).toFixed(3) : "";
       draw();
-      restricted();
-      if (flame) flame(chosen);
+      restricted(flame ? flame(chosen) : null);
     }
 
-    // What the result has times for: the path, and what the host did.
+    // What the page has times for: the path, threads, hand-overs, stacks, and what the host did.
     function within(step, index) {
       const from = Math.max(chosen[0] * wall, index * step);
       const to = Math.min(chosen[1] * wall, (index + 1) * step);
       return Math.max(to - from, 0) / step;
     }
-    function restricted() {
+    function restricted(boxes) {
       stretch.hidden = chosen === null;
       stretch.replaceChildren();
-      if (!chosen) return;
+      if (!chosen) {
+        restrict(null);
+        return;
+      }
       const [from, to] = chosen.map((at) => at * wall);
       const sums = {};
       result.phases.slices.forEach((slice, index) => {
@@ -206,8 +358,11 @@
       stretch.append(make("h3", {}, `${duration(from)} to ${duration(to)}: ${duration(to - from)} of ${duration(wall)}`), table);
       const host = metrics();
       if (host) stretch.append(make("p", {}, "in that time: " + host));
-      stretch.append(make("p", { class: "dim" }, "The account, the host metrics" + (flame ? " and the flame graph" : "") +
-        " are of this stretch. Waits, system calls, functions, threads and findings have no times in the result: their tables stay those of the whole run."));
+      const told = restrict([from, to], sums, boxes);
+      if (!told) return;
+      stretch.append(make("p", { class: "dim" }, "Of this stretch: the pictures; the tables " + told.restricted +
+        ". Figures with ~ are of samples, and of waits with stacks; \u2013 is not known of a stretch. Of the whole run, since the page has no times for them: findings" +
+        (told.others ? "; the tables " + told.others : "") + "."));
     }
     function mean(points) {
       let sum = 0, weight = 0;
@@ -280,7 +435,7 @@
     const section = article.querySelector(".flame");
     const data = document.querySelector(`script.boxes[data-of="${number}"]`);
     if (!section || !data) return null;
-    const [parents, bins] = JSON.parse(data.textContent);
+    const [parents, bins, order] = JSON.parse(data.textContent);
     const boxes = Array.from(section.querySelectorAll(".flames > svg > svg"));
     const names = boxes.map((box) => box.querySelector("text").textContent);
     const depth = [];
@@ -364,6 +519,7 @@
 
     // The boxes of a stretch of time: from the parts of their own time in it.
     return function (chosen) {
+      let told = null;
       top = -1;
       if (!chosen) {
         totals = whole;
@@ -374,9 +530,11 @@
           const part = Math.max(Math.min(chosen[1] * bins.length, index + 1) - Math.max(chosen[0] * bins.length, index), 0);
           for (let place = 0; part > 0 && place < bin.length; place += 2) sums[bin[place]] += bin[place + 1] * part;
         });
+        const own = sums.slice();
         for (let place = sums.length - 1; place >= 0; place--) if (parents[place] >= 0) sums[parents[place]] += sums[place];
         const all = sums.reduce((sum, ns, place) => sum + (parents[place] < 0 ? ns : 0), 0) || 1;
         const next = { root: 0 };
+        told = { order, own, totals: sums, all };
         totals = sums.map((ns) => ns / all);
         starts = [];
         sums.forEach((_, place) => {
@@ -388,13 +546,14 @@
       }
       draw();
       found(search.value);
+      return told;
     };
   }
 
   const results = Array.from(document.querySelectorAll("script.result"));
   document.querySelectorAll("article").forEach((article, number) => {
     const flame = flames(article, number);
-    if (article.querySelector(".timeline")) timeline(article, JSON.parse(results[number].textContent), flame);
+    if (article.querySelector(".timeline")) timeline(article, number, JSON.parse(results[number].textContent), flame);
   });
   tables();
   scrollers();

@@ -1,12 +1,12 @@
 //! The page of a run, or of a window of `dwell attach`.
 
 use super::svg::{self, BarPart};
-use super::{blocks, escape, flame, timeline};
+use super::{blocks, escape, flame, timeline, times};
 use crate::page::findings::Told;
 use crate::page::parts::{Parts, parts};
 use crate::page::words;
 use crate::units::{duration, share};
-use model::{Diagnosis, Profile, Run};
+use model::{Diagnosis, Ns, Profile, Run};
 use std::fmt::Write;
 
 /// A run with what there is of it.
@@ -18,6 +18,9 @@ pub struct RunPage<'a> {
     pub diagnosis: &'a Diagnosis,
     /// Its stacks, where it was made from a recording.
     pub profile: Option<&'a Profile>,
+    /// Of each row of the run's path, what of it is in which slice of its phases; nothing where
+    /// that is not known.
+    pub path_over_time: &'a [Vec<(u32, Ns)>],
     /// The result as it was kept, where `run` has something added: this is what the page holds.
     pub kept: Option<&'a Run>,
 }
@@ -53,6 +56,7 @@ pub(super) fn article(page: &RunPage<'_>, number: usize) -> String {
     for (_, lines) in &parts.tables {
         html.push_str(&blocks::lines(lines));
     }
+    html.push_str(&times::data(run, profile, page.path_over_time, &parts.states, number));
     html.push_str("</section>\n<section class=\"coverage\">\n<h2>What was observed</h2>\n");
     html.push_str(&blocks::lines(&parts.coverage));
     html.push_str("</section>\n</article>\n");

@@ -16,8 +16,8 @@ use std::fmt::Write;
 
 const HIGH: f64 = 100.0;
 /// Parts of the wall clock of a thread's strip, and threads that have one.
-const STRIP: usize = 400;
-const THREADS: usize = 24;
+pub(super) const STRIP: usize = 400;
+pub(super) const THREADS: usize = 24;
 /// A device that is never busier than this has no plot.
 const SEEN: f64 = 0.005;
 /// Rows of the path as a table.
@@ -217,13 +217,23 @@ fn notes(threads: usize, profile: Option<&Profile>, quiet: usize, hand_overs: Op
     blocks::paragraph("dim", &said.join("; "))
 }
 
+/// When each row of the table of the path begins and ends.
+pub(super) fn row_times(run: &Run) -> Vec<(Ns, Ns)> {
+    rows(run).iter().map(|slices| (slices[0].0, slices[slices.len() - 1].1)).collect()
+}
+
+/// The slices of each row of the table of the path.
+fn rows(run: &Run) -> Vec<Vec<(Ns, Ns, &Vec<(State, Ns)>)>> {
+    let all: Vec<_> = slices(run).filter(|(start, end, _)| end > start).collect();
+    all.chunks(all.len().div_ceil(ROWS).max(1)).map(<[_]>::to_vec).collect()
+}
+
 /// The path in a few steps, with each state's time.
 fn table(run: &Run, states: &[State]) -> Grid {
-    let all: Vec<_> = slices(run).filter(|(start, end, _)| end > start).collect();
     let mut heads = vec![(String::new(), false)];
     heads.extend(states.iter().map(|state| (words::state(*state).to_owned(), true)));
-    let rows = all.chunks(all.len().div_ceil(ROWS).max(1)).map(|slices| {
-        let [first, .., last] = [slices[0], slices[slices.len() - 1]];
+    let rows = rows(run).into_iter().map(|slices| {
+        let [first, last] = [slices[0], slices[slices.len() - 1]];
         let mut cells = vec![(Ink::Plain, format!("{} to {}", duration(first.0), duration(last.1)))];
         let sum = |which: &dyn Fn(State) -> bool| -> Ns {
             let all = slices.iter().flat_map(|(.., slice)| slice.iter());

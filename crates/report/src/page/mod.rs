@@ -15,11 +15,11 @@ mod meanwhile;
 pub(crate) mod parts;
 mod peers;
 mod phases;
-mod places;
+pub(crate) mod places;
 mod run_queue;
 mod short;
 pub(crate) mod surroundings;
-mod threads;
+pub(crate) mod threads;
 mod whole;
 pub(crate) mod words;
 

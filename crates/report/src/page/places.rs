@@ -34,6 +34,8 @@ struct Place {
     many: BTreeSet<(Pid, Tid)>,
     /// Threads of rows that stand for several.
     together: u64,
+    /// The rows of the path that it is.
+    steps: Vec<usize>,
 }
 
 pub(super) fn table(run: &Run, look: Look) -> Vec<Line> {
@@ -41,15 +43,7 @@ pub(super) fn table(run: &Run, look: Look) -> Vec<Line> {
     if places.is_empty() {
         return Vec::new();
     }
-    // At least one place, whatever its size: all may be small.
-    let matters = |place: &Place| u128::from(place.ns) * 200 >= u128::from(run.whole_ns());
-    let mut shown = places.iter().take_while(|place| matters(place)).count().clamp(1, ROWS);
-    if look.is_document() {
-        shown = places.len().min(look.rows(ROWS));
-    }
-    if places.len() == shown + 1 {
-        shown += 1;
-    }
+    let shown = shown(&places, run, look);
     let columns = vec![
         text("", 10, 0),
         text(look.head("state"), 11, 0),
@@ -92,6 +86,31 @@ pub(super) fn table(run: &Run, look: Look) -> Vec<Line> {
     table.lines()
 }
 
+/// Places that have a row.
+fn shown(places: &[Place], run: &Run, look: Look) -> usize {
+    // At least one place, whatever its size: all may be small.
+    let matters = |place: &Place| u128::from(place.ns) * 200 >= u128::from(run.whole_ns());
+    let mut shown = places.iter().take_while(|place| matters(place)).count().clamp(1, ROWS);
+    if look.is_document() {
+        shown = places.len().min(look.rows(ROWS));
+    }
+    if places.len() == shown + 1 { places.len() } else { shown }
+}
+
+/// The rows of the run's path that each row of the document's table is of; of its last one, where
+/// there are more places, all others.
+pub(crate) fn steps_of_rows(run: &Run) -> Vec<Vec<usize>> {
+    let places = merged(run);
+    if places.is_empty() {
+        return Vec::new();
+    }
+    let shown = shown(&places, run, Look::DOCUMENT);
+    let mut rows: Vec<Vec<usize>> = places.into_iter().map(|place| place.steps).collect();
+    let rest: Vec<usize> = rows.drain(shown..).flatten().collect();
+    rows.extend((!rest.is_empty()).then_some(rest));
+    rows
+}
+
 impl Place {
     /// The reason; of several programs that ran instead, the leading two.
     fn reason(&self) -> String {
@@ -111,7 +130,7 @@ impl Place {
 fn merged(run: &Run) -> Vec<Place> {
     let labels = Labels::new(run);
     let mut places = BTreeMap::<(String, State, bool, String), Place>::new();
-    for step in run.path.iter().filter(|step| step.ns > 0) {
+    for (at, step) in run.path.iter().enumerate().filter(|(_, step)| step.ns > 0) {
         let who = labels.of(step);
         let reason = words::reason(&step.reason);
         let merged_by = if step.state == State::Runqueue { String::new() } else { reason.clone() };
@@ -126,6 +145,7 @@ fn merged(run: &Run) -> Vec<Place> {
             count: 0,
             many: BTreeSet::new(),
             together: 0,
+            steps: Vec::new(),
         });
         match &step.reason {
             Reason::Preempted(name) | Reason::PreemptedByOwn(name) => {
@@ -135,6 +155,7 @@ fn merged(run: &Run) -> Vec<Place> {
             _ if reason < place.reason => place.reason = reason,
             _ => {}
         }
+        place.steps.push(at);
         place.ns += step.ns;
         place.count += step.count;
         match step.together {

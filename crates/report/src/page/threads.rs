@@ -38,8 +38,11 @@ struct Figure {
     of: fn(&ThreadRow) -> Ns,
 }
 
+/// The head of a thread's time on the path.
+pub(crate) const ON_PATH: &str = "critical path";
+
 const FIGURES: [Figure; 7] = [
-    Figure { head: "critical path", rank: 0, of: |row| row.on_path },
+    Figure { head: ON_PATH, rank: 0, of: |row| row.on_path },
     Figure { head: "user", rank: 0, of: |row| row.user },
     Figure { head: "kernel", rank: 0, of: |row| row.kernel },
     Figure { head: "page faults", rank: 1, of: |row| row.fault },
@@ -75,23 +78,62 @@ fn split(run: &Run) -> (Vec<OnPath<'_>>, Vec<OnPath<'_>>) {
     threads.partition(matters)
 }
 
+/// Which row of the document's table each thread is in: the last one is that of all others, if
+/// there are more threads; and the heads of the columns. Nothing where there is no table.
+pub(crate) fn row_of_each(run: &Run) -> (HashMap<(Pid, Tid), usize>, Vec<&'static str>) {
+    let (active, little) = split(run);
+    if active.iter().map(|(thread, _)| thread.threads()).sum::<u64>() < 2 {
+        return (HashMap::new(), Vec::new());
+    }
+    let apart = Look::DOCUMENT.rows(APART);
+    let rows = rows(&active, apart);
+    let shown = shown(rows.len(), Look::DOCUMENT_ROWS);
+    let mut row_of = HashMap::new();
+    for (thread, _) in active.iter().filter(|(thread, _)| thread.together.is_none()) {
+        let is_of = |row: &ThreadRow| match active.len() <= apart {
+            true => row.tid == thread.tid,
+            false => row.name == thread.name,
+        };
+        if let Some(row) = rows.iter().position(is_of) {
+            row_of.insert((thread.pid, thread.tid), row.min(shown));
+        }
+    }
+    if many(&little) {
+        row_of.extend(little.iter().map(|(thread, _)| ((thread.pid, thread.tid), shown)));
+    }
+    (row_of, figures(run, &rows).iter().map(|figure| figure.head).collect())
+}
+
+/// Rows of so many that are shown: one more than may be takes no more room than to say so.
+fn shown(rows: usize, rows_max: usize) -> usize {
+    if rows == rows_max + 1 { rows } else { rows.min(rows_max) }
+}
+
+/// Whether there are so many that hardly did anything that they are worth a line.
+fn many(little: &[OnPath<'_>]) -> bool {
+    little.iter().map(|(thread, _)| thread.threads()).sum::<u64>() > APART as u64
+}
+
+/// Empty columns are left out. A window has no path to an end: a thread's time on it is its life.
+fn figures(run: &Run, rows: &[ThreadRow]) -> Vec<&'static Figure> {
+    FIGURES
+        .iter()
+        .filter(|figure| run.window.is_none() || figure.head != ON_PATH)
+        .filter(|figure| rows.iter().any(|row| (figure.of)(row) > 0))
+        .collect()
+}
+
 pub(super) fn table(run: &Run, look: Look, rows_max: usize) -> Vec<Line> {
     let (active, little) = split(run);
     if active.iter().map(|(thread, _)| thread.threads()).sum::<u64>() < 2 {
         return Vec::new();
     }
     let rows = rows(&active, look.rows(APART));
-    // Empty columns are left out. A window has no path to an end: a thread's time on it is its
-    // life.
-    let figures: Vec<&Figure> = FIGURES
-        .iter()
-        .filter(|figure| run.window.is_none() || figure.head != FIGURES[0].head)
-        .filter(|figure| rows.iter().any(|row| (figure.of)(row) > 0))
-        .collect();
+    let figures = figures(run, &rows);
     let mut columns = vec![text("", 12, 0)];
     columns.extend(figures.iter().map(|one| figure(one.head, one.rank)));
     let mut table = Table::new(look, "threads", columns);
-    let shown = if rows.len() == rows_max + 1 { rows.len() } else { rows.len().min(rows_max) };
+    let shown = shown(rows.len(), rows_max);
     for row in &rows[..shown] {
         let name = match row.threads {
             1 if has_namesakes(row, &rows) => words::thread(row.name, row.tid),
@@ -107,8 +149,7 @@ pub(super) fn table(run: &Run, look: Look, rows_max: usize) -> Vec<Line> {
     }
     let mut rest = ThreadRow::default();
     rows[shown..].iter().for_each(|row| rest.add(row));
-    // A few that hardly did anything are not worth a line.
-    if little.iter().map(|(thread, _)| thread.threads()).sum::<u64>() > APART as u64 {
+    if many(&little) {
         little.iter().map(row_of).for_each(|row| rest.add(&row));
     }
     if rest.threads > 0 {

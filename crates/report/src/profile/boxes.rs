@@ -171,7 +171,7 @@ fn bins_of<'a>(
 
 /// What of a moment lies in which of equal parts of the wall clock: the sample of a CPU in one, a
 /// wait in all that it lasted.
-fn spread(moment: &Moment, wall_ns: Ns, parts: usize, mut add: impl FnMut(usize, Ns)) {
+pub(crate) fn spread(moment: &Moment, wall_ns: Ns, parts: usize, mut add: impl FnMut(usize, Ns)) {
     let wall = u128::from(wall_ns.max(1));
     let part = |at: Ns| ((u128::from(at) * parts as u128 / wall) as usize).min(parts - 1);
     if !matches!(moment.doing, Activity::Waiting(_)) {

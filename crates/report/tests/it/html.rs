@@ -17,7 +17,13 @@ const HOSTILE: &str =
     "</script><script>alert(1)</script><img src=x onerror=\"alert(2)\">'\u{202e}\u{7}\u{200b}";
 
 fn run(run: &Run, profile: Option<&Profile>) -> String {
-    html::runs(&[RunPage { run, diagnosis: &samples::diagnosis(run), profile, kept: None }])
+    html::runs(&[RunPage {
+        run,
+        diagnosis: &samples::diagnosis(run),
+        profile,
+        path_over_time: &[],
+        kept: None,
+    }])
 }
 
 /// The page without its style, its script and its JSON, which have tests of their own.
@@ -202,7 +208,7 @@ fn a_result_comes_out_of_its_page_as_it_was() {
     let [out] = html::results(&page)[..] else { panic!("one result") };
     assert_eq!(serde_json::from_str::<Value>(out).unwrap(), serde_json::to_value(&server).unwrap());
     let diagnosis = samples::diagnosis(&server);
-    let one = RunPage { run: &server, diagnosis: &diagnosis, profile: None, kept: None };
+    let one = RunPage { run: &server, diagnosis: &diagnosis, profile: None, path_over_time: &[], kept: None };
     assert_eq!(html::results(&html::runs(&[one, one])).len(), 2);
 }
 

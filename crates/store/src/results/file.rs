@@ -4,6 +4,7 @@ use super::error::StoreError;
 use super::pack;
 use super::schema::{APPLICATION, SCHEMA, STEPS};
 use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
@@ -21,6 +22,18 @@ const APPLICATION_AT: usize = 68;
 const LOG_PAGES: i64 = 256;
 /// Mode bits by which others than the owner write.
 const OTHERS_WRITE: u32 = 0o022;
+/// What SQLite may take in hand for a file: bytes of a row and of a statement, columns, depth of an
+/// expression, and what a store has no use for. Results are a megabyte or less.
+const LIMITS: [(Limit, i32); 8] = [
+    (Limit::SQLITE_LIMIT_LENGTH, 64 << 20),
+    (Limit::SQLITE_LIMIT_SQL_LENGTH, 64 << 10),
+    (Limit::SQLITE_LIMIT_COLUMN, 200),
+    (Limit::SQLITE_LIMIT_EXPR_DEPTH, 100),
+    (Limit::SQLITE_LIMIT_COMPOUND_SELECT, 10),
+    (Limit::SQLITE_LIMIT_ATTACHED, 0),
+    (Limit::SQLITE_LIMIT_TRIGGER_DEPTH, 1),
+    (Limit::SQLITE_LIMIT_WORKER_THREADS, 0),
+];
 /// What SQLite puts beside a file.
 const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
@@ -128,6 +141,9 @@ impl Store {
 
     /// What a file may make SQLite do is bounded: it may be of somebody else.
     fn harden(&self) -> rusqlite::Result<()> {
+        for (limit, most) in LIMITS {
+            self.db.set_limit(limit, most)?;
+        }
         self.db.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
         self.db.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
         self.db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
@@ -288,7 +304,10 @@ pub(super) fn told(path: &Path, error: &rusqlite::Error) -> StoreError {
         Some(ErrorCode::DiskFull) => StoreError::Full(at),
         Some(ErrorCode::ReadOnly) => StoreError::ReadOnly(at),
         Some(ErrorCode::NotADatabase) => StoreError::NotAStore(at),
-        Some(ErrorCode::DatabaseCorrupt) => StoreError::Damaged { path: at, said: error.to_string() },
+        // Nothing that dwell keeps is so large.
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::TooBig) => {
+            StoreError::Damaged { path: at, said: error.to_string() }
+        }
         Some(ErrorCode::CannotOpen | ErrorCode::SystemIoFailure | ErrorCode::FileLockingProtocolFailed) => {
             StoreError::Io { path: at, said: io::Error::other(error.to_string()) }
         }

@@ -3,7 +3,7 @@
 use super::error::StoreError;
 use super::file::Store;
 use super::pack;
-use super::row::ResultRow;
+use super::row::{ResultRow, TEXT_MAX, cut};
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Row, params_from_iter};
 
@@ -210,22 +210,28 @@ fn condition(filter: &Filter) -> (String, Vec<Value>) {
 
 fn of_row(row: &Row<'_>) -> rusqlite::Result<ResultRow> {
     let unsigned = |value: i64| u64::try_from(value).unwrap_or(0);
+    let text = |at: usize| -> rusqlite::Result<Option<String>> {
+        let text = row.get_ref(at)?.as_str_or_null()?;
+        // What dwell writes is no longer; the file may be of somebody else.
+        Ok(text.map(|text| cut(text, TEXT_MAX)))
+    };
+    let given = |at: usize| Ok::<_, rusqlite::Error>(text(at)?.unwrap_or_default());
     Ok(ResultRow {
         seq: row.get(0)?,
-        id: row.get(1)?,
-        verb: row.get(2)?,
-        command: row.get(3)?,
-        host: row.get(4)?,
-        kernel: row.get(5)?,
+        id: given(1)?,
+        verb: given(2)?,
+        command: given(3)?,
+        host: given(4)?,
+        kernel: given(5)?,
         at_s: unsigned(row.get(6)?),
         wall_ns: row.get::<_, Option<i64>>(7)?.map(unsigned),
-        verdict: row.get(8)?,
-        finding: row.get(9)?,
-        schema: row.get(10)?,
-        dwell: row.get(11)?,
+        verdict: text(8)?,
+        finding: text(9)?,
+        schema: given(10)?,
+        dwell: given(11)?,
         json_bytes: unsigned(row.get(12)?),
         recording_bytes: unsigned(row.get(13)?),
-        note: row.get(14)?,
+        note: text(14)?,
         tags: Vec::new(),
     })
 }

@@ -429,3 +429,26 @@ fn long_texts_are_cut() {
     let command = one(&store, "last").command;
     assert!(command.len() <= TEXT_MAX && command.ends_with("ü…"));
 }
+
+#[test]
+fn a_forged_store_makes_nobody_hold_large_values() {
+    let place = Place::new();
+    let mut store = place.open();
+    store.put(&result("run", "true", 1)).unwrap();
+    drop(store);
+    let forge = |sql: &str| Connection::open(place.path()).unwrap().execute_batch(sql).unwrap();
+    // A text of a megabyte is cut, one of 100 MB is not read at all.
+    forge("UPDATE results SET note = printf('%.*c', 1000000, 'x')");
+    let (rows, _) = read(&place.path()).unwrap().unwrap().list(&Filter::default(), 9).unwrap();
+    assert!(rows[0].note.as_ref().is_some_and(|note| note.len() <= TEXT_MAX && note.ends_with("x…")));
+    forge("UPDATE results SET note = NULL; UPDATE contents SET packed = zeroblob(100000000)");
+    let store = read(&place.path()).unwrap().unwrap();
+    let (rows, _) = store.list(&Filter::default(), 9).unwrap();
+    let told = store.json(&rows[0]).unwrap_err();
+    assert!(matches!(&told, StoreError::Damaged { said, .. } if said.contains("too big")), "{told:?}");
+    assert!(matches!(store.check(), Err(StoreError::Damaged { .. })));
+    // Nor does a statement of its schema reach further.
+    for beyond in ["ATTACH ':memory:' AS other", "SELECT length(zeroblob(100000000))"] {
+        assert!(store.db.execute_batch(beyond).is_err(), "{beyond}");
+    }
+}
