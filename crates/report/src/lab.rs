@@ -180,11 +180,20 @@ fn words(command: &[String]) -> String {
     command.iter().enumerate().map(short).collect::<Vec<_>>().join(" ")
 }
 
+/// What to type for this way.
+fn by_hand(sitting: &LabSitting, way: usize) -> String {
+    let command = sitting.by_hand.get(way).or_else(|| sitting.commands.get(way));
+    command.map(|command| words(command)).unwrap_or_default()
+}
+
 /// The slow program under `dwell run`.
 fn diagnosis(run: &LabRun, look: Look) -> Vec<Line> {
     let sitting = &run.sitting;
-    let command = sitting.commands.first().map(|command| words(command)).unwrap_or_default();
-    let mut lines = heading("diagnosis", &format!("dwell run -- {command}"), look);
+    let mut lines = heading("diagnosis", &format!("dwell run -- {}", by_hand(sitting, 0)), look);
+    if let Some(server) = &sitting.server {
+        let text = format!("its server, in another terminal first: {}", words(server));
+        lines.extend(Line::new(look).pad_to(GAP).add(Ink::Dim, &text).wrap(GAP));
+    }
     let of = format!("{}, {}", duration(sitting.slow.wall_ns), words::class(sitting.slow.class, None));
     lines.push(Line::new(look).pad_to(GAP).add(Ink::Plain, &of));
     for (at, finding) in sitting.slow.findings.iter().take(3).enumerate() {
@@ -228,8 +237,7 @@ fn change(run: &LabRun, look: Look) -> Vec<Line> {
 
 /// All ways in alternation, and what a whole job would take.
 fn measured(sitting: &LabSitting, whole_size: Option<u64>, look: Look) -> Vec<Line> {
-    let fast = sitting.commands.get(1).map(|command| words(command)).unwrap_or_default();
-    let slow = sitting.commands.first().map(|command| words(command)).unwrap_or_default();
+    let [slow, fast] = [0, 1].map(|way| by_hand(sitting, way));
     let mut lines = heading("measured", &format!("dwell compare '{slow}' '{fast}'"), look);
     lines.extend(walls(sitting, whole_size, look));
     lines
@@ -470,6 +478,8 @@ mod tests {
                 unit: "files".to_owned(),
                 beside: false,
                 commands: vec![of("many"), of("one")],
+                by_hand: Vec::new(),
+                server: None,
                 ways: vec!["many files".to_owned(), "one file".to_owned()],
                 slow: observed(vec![finding("small-files")]),
                 fast: Some(observed(Vec::new())),
@@ -525,6 +535,14 @@ read next
   dwell run -- COMMAND       whether a program of yours has it
 ";
         assert_eq!(page, expected);
+        let mut by_hand = run(0.5);
+        let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        by_hand.sitting.by_hand = vec![words("dwell lab files --run many --port 5000")];
+        by_hand.sitting.server = Some(words("dwell lab --serve requests --port 5000"));
+        let told = "diagnosis   dwell run -- dwell lab files --run many --port 5000\n  \
+                    its server, in another terminal first: dwell lab --serve requests --port 5000\n";
+        let page = pair(&by_hand, &lesson, LOOK);
+        assert!(page.contains(told), "{page}");
         let other = pair(&run(0.61), &lesson, LOOK);
         assert!(
             other.contains(
