@@ -1,5 +1,5 @@
-//! Output files: opened before the program starts, changed only when the result is written.
-//! Standard output and standard error.
+//! Output files: opened before the program starts, there or changed only when the result is
+//! written. Standard output and standard error.
 
 use anyhow::{Context, bail};
 use std::fs::File;
@@ -7,24 +7,52 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sys::ours::{self, Made};
+use sys::whole::Output;
 
 /// Files that were created and are not written yet.
 static UNWRITTEN: Mutex<Vec<Arc<Made>>> = Mutex::new(Vec::new());
 
-/// A file that is open for writing and still unchanged. A file that had to be created is removed
-/// again unless it is written.
+/// A file that is written whole or not at all: until then what stands there is unchanged, and where
+/// there is nothing, there is nothing.
 #[derive(Debug)]
 pub(crate) struct Target {
     path: PathBuf,
-    file: Option<File>,
-    made: Option<Arc<Made>>,
+    output: Output,
 }
 
 impl Target {
     /// Opens `path` for writing.
     pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
         is_no_store(path)?;
-        let (file, made) = ours::open(path).with_context(|| format!("cannot write {path:?}"))?;
+        let output = Output::open(path).with_context(|| cannot_write(path))?;
+        Ok(Self { path: path.to_owned(), output })
+    }
+
+    /// Writes all of `content`.
+    pub(crate) fn write(self, content: impl AsRef<[u8]>) -> anyhow::Result<()> {
+        self.put(content).map(drop)
+    }
+
+    /// The same; returns whether all of it was accepted: by the disk, or by the reader of a pipe.
+    pub(crate) fn put(self, content: impl AsRef<[u8]>) -> anyhow::Result<bool> {
+        taken(self.output.write(content.as_ref())).with_context(|| cannot_write(&self.path))
+    }
+}
+
+/// A file that grows while a program runs, open for writing and still unchanged. One that had to be
+/// created is removed again unless it is begun.
+#[derive(Debug)]
+pub(crate) struct Growing {
+    path: PathBuf,
+    file: Option<File>,
+    made: Option<Arc<Made>>,
+}
+
+impl Growing {
+    /// Opens `path` for writing.
+    pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
+        is_no_store(path)?;
+        let (file, made) = ours::open(path).with_context(|| cannot_write(path))?;
         let made = made.map(Arc::new);
         unwritten().extend(made.clone());
         Ok(Self { path: path.to_owned(), file: Some(file), made })
@@ -40,47 +68,29 @@ impl Target {
         self.is_no_more_unwritten();
         // A pipe or a device has no length.
         if file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-            file.set_len(0).with_context(|| format!("cannot write {:?}", self.path))?;
+            file.set_len(0).with_context(|| cannot_write(&self.path))?;
         }
         Ok(file)
     }
 
-    /// Writes all of `content`.
-    pub(crate) fn write(self, content: impl AsRef<[u8]>) -> anyhow::Result<()> {
-        self.put(content).map(drop)
-    }
-
-    /// The same; returns whether all of it was accepted: by the disk, or by the reader of a pipe.
-    pub(crate) fn put(self, content: impl AsRef<[u8]>) -> anyhow::Result<bool> {
-        let (path, made) = (self.path.clone(), self.made.clone());
-        let mut file = self.take()?;
-        let mut put = || -> io::Result<bool> {
-            let taken = taken(file.write_all(content.as_ref()))?;
-            if file.metadata()?.is_file() {
-                to_disk(&file)?;
-                if made.is_some() {
-                    // Also the directory entry; if the directory cannot be opened, the kernel
-                    // writes it back later.
-                    let _ = store::above(&path).and_then(File::open).and_then(|above| above.sync_all());
-                }
-            }
-            Ok(taken)
-        };
-        let put = put();
-        if put.is_err() && file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-            // A part would look like the whole. What cannot be taken away stays.
-            let _ = made.map_or_else(|| file.set_len(0), |made| made.remove());
-        }
-        put.with_context(|| format!("cannot write {path:?}"))
-    }
-}
-
-impl Target {
     fn is_no_more_unwritten(&self) {
         if let Some(made) = &self.made {
             unwritten().retain(|other| !Arc::ptr_eq(other, made));
         }
     }
+}
+
+impl Drop for Growing {
+    fn drop(&mut self) {
+        self.is_no_more_unwritten();
+        if let Some(made) = self.made.take_if(|_| self.file.is_some()) {
+            let _ = made.remove();
+        }
+    }
+}
+
+fn cannot_write(path: &Path) -> String {
+    format!("cannot write {path:?}")
 }
 
 fn unwritten() -> MutexGuard<'static, Vec<Arc<Made>>> {
@@ -92,15 +102,6 @@ pub(crate) fn remove_unwritten() {
     // Whoever holds it opens or writes one at this moment: there is no waiting for that.
     if let Ok(mut unwritten) = UNWRITTEN.try_lock() {
         for made in unwritten.drain(..) {
-            let _ = made.remove();
-        }
-    }
-}
-
-impl Drop for Target {
-    fn drop(&mut self) {
-        self.is_no_more_unwritten();
-        if let Some(made) = self.made.take_if(|_| self.file.is_some()) {
             let _ = made.remove();
         }
     }
@@ -151,16 +152,6 @@ pub(crate) fn clean_lines(text: &str) -> String {
     text.lines().map(|line| report::clean(line, false)).collect::<Vec<_>>().join("\n")
 }
 
-/// Writes the file back to the disk: some errors (a quota, a full network file system) come only
-/// then.
-fn to_disk(file: &File) -> io::Result<()> {
-    match file.sync_all() {
-        // Files that are not on a disk.
-        Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
-        synced => synced,
-    }
-}
-
 /// Whether it was accepted. It was not, without an error, if the reader of the pipe is gone.
 fn taken(written: io::Result<()>) -> io::Result<bool> {
     match written {
@@ -189,11 +180,13 @@ mod tests {
     fn a_file_that_is_not_written_is_not_left_behind() {
         let top = tempfile::tempdir().unwrap();
         let path = top.path().join("new");
-        let target = Target::open(&path).unwrap();
-        assert!(path.exists());
-        drop(target);
-        assert!(!path.exists());
+        drop(Target::open(&path).unwrap());
+        drop(Growing::open(&path).unwrap());
+        assert_eq!(fs::read_dir(top.path()).unwrap().count(), 0);
         Target::open(&path).unwrap().write("").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"");
+        fs::remove_file(&path).unwrap();
+        drop(Growing::open(&path).unwrap().take().unwrap());
         assert!(path.exists());
     }
 

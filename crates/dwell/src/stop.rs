@@ -4,6 +4,7 @@ use crate::exit;
 use model::Ns;
 use std::cell::{Cell, RefCell};
 use std::os::fd::AsFd;
+use std::time::Duration;
 use sys::clock::monotonic_ns;
 use sys::poll;
 use sys::signals::{Signals, stop_self};
@@ -62,10 +63,10 @@ impl<'a> Stop<'a> {
         self.stopped_ns.get()
     }
 
-    /// Waits for a signal, that of the end of a child included.
-    pub(crate) fn wait(&self) {
+    /// Waits for a signal, that of the end of a child included, for so long at most.
+    pub(crate) fn wait(&self, most: Option<Duration>) {
         // What cannot be waited for is asked for again.
-        let _ = poll::wait(&[self.signals.borrow().as_fd()], None);
+        let _ = poll::wait(&[self.signals.borrow().as_fd()], most);
     }
 
     /// The exit status for the signal, as shells have it: 128 plus its number.

@@ -3,7 +3,7 @@
 //! Shared by the verbs that record. Outputs of the result are left to [`out`](crate::out).
 
 use crate::cli::WatchArgs;
-use crate::output::{self, Target};
+use crate::output::{self, Growing};
 use analyse::Analyser;
 use analyse::extrapolate::{Job, with_job};
 use anyhow::Context;
@@ -33,7 +33,7 @@ pub(crate) struct Analysed {
 impl Trial {
     /// Opens the file of the recording, if any.
     pub(crate) fn prepare(args: &WatchArgs) -> anyhow::Result<Self> {
-        let target = args.keep.as_deref().map(Target::open).transpose()?;
+        let target = args.keep.as_deref().map(Growing::open).transpose()?;
         let kept = RecordingFile::new(target, args.keep_limit);
         Ok(Self { analyser: None, kept, setting_up: None })
     }
@@ -83,7 +83,7 @@ impl Sink for Trial {
 /// still refuse the program.
 struct RecordingFile {
     header: Option<Header>,
-    target: Option<Target>,
+    target: Option<Growing>,
     path: PathBuf,
     limit_bytes: u64,
     writer: Option<Writer<File>>,
@@ -91,7 +91,7 @@ struct RecordingFile {
 }
 
 impl RecordingFile {
-    fn new(target: Option<Target>, limit_bytes: u64) -> Self {
+    fn new(target: Option<Growing>, limit_bytes: u64) -> Self {
         let path = target.as_ref().map(|target| target.path().to_owned()).unwrap_or_default();
         Self { header: None, target, path, limit_bytes, writer: None, failed: None }
     }

@@ -28,6 +28,21 @@ pub fn memory_peak_of(proc: &Path, pid: Pid) -> Option<u64> {
     fields::kib(&text(&proc.join(format!("{pid}/status"))).ok()?, "VmHWM:")
 }
 
+/// Whether a process ignores a signal: `SigIgn`. None of one that has ended, or cannot be read.
+pub fn is_ignored_by(proc: &Path, pid: Pid, signal: i32) -> Option<bool> {
+    ignores(&text(&proc.join(format!("{pid}/status"))).ok()?, signal)
+}
+
+fn ignores(status: &str, signal: i32) -> Option<bool> {
+    let value = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+    if value("State:")?.starts_with(['Z', 'X']) {
+        return None;
+    }
+    let ignored = u64::from_str_radix(value("SigIgn:")?, 16).ok()?;
+    let bit = u32::try_from(signal).ok()?.checked_sub(1)?;
+    Some(ignored.checked_shr(bit)? & 1 == 1)
+}
+
 /// How far two readings of the same resident set can differ, in bytes: the kernel counts pages for
 /// each CPU, and adds them up in batches of 32 or twice the number of CPUs. An empty program read
 /// up to 33 pages more than the process that became it. Two batches: of memory, and of files.
@@ -94,6 +109,15 @@ mod tests {
         assert_eq!(resident_bytes(board.roots()), Ok(4820 << 10));
         let error = locked_bytes(Kept::new("guest").roots()).unwrap_err().to_string();
         assert!(error.ends_with("/self/status does not state VmLck"), "{error}");
+    }
+
+    #[test]
+    fn a_status_says_which_signals_are_ignored() {
+        let status = "Name:\tsh\nState:\tS (sleeping)\nSigIgn:\t0000000000004002\n";
+        assert_eq!([1, 2, 15].map(|signal| ignores(status, signal)), [Some(false), Some(true), Some(true)]);
+        assert_eq!(ignores(status, 0), None);
+        assert_eq!(ignores(&status.replace("S (sleeping)", "Z (zombie)"), 2), None);
+        assert_eq!(ignores("State:\tS\n", 2), None);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::sources;
 use model::recording::{AttachWindow, Ending, WindowEnd};
 use model::{Ns, Pid, Seen};
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -73,7 +74,7 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
     sources::take_name();
     let instruments = sources::attach(&window.watching, &host::cpus(host::here()), &mut listed)?;
     let Some(first) = list(who).first().copied() else {
-        return Err(Error::Gone(window.target.name.clone()));
+        return Err(gone(&window.target.name));
     };
     let at = instruments.begin();
     let subject = RecordingSubject {
@@ -129,9 +130,18 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
         began_at_bytes: None,
         counted_until,
         asked_to_end: why == WindowEnd::Signal,
+        left: None,
     });
     drop(hurry);
     Ok(recorded)
+}
+
+/// Why no process of a target is found: none is there, unless processes cannot be looked at.
+fn gone(target: &str) -> Error {
+    match File::open(host::here().proc.join("self/stat")) {
+        Err(error) => Error::Watch(error),
+        Ok(_) => Error::Gone(target.to_owned()),
+    }
 }
 
 /// Without BPF a process is inspected through /proc, which requires the same user.

@@ -36,7 +36,7 @@ mod threads;
 pub use attach::{ProcessSet, Target, Window, attach};
 pub use error::Error;
 pub use record::{Request, record};
-pub use session::{Recorded, Sink};
+pub use session::{LeftProgram, Recorded, Sink};
 pub use settings::{Choice, MaxOverhead, Rate, Watching};
 pub use source_text::Sources;
 pub use surroundings::{GivenLink, outermost_quota};

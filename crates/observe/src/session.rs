@@ -101,6 +101,17 @@ pub(crate) struct SessionEnd {
     pub(crate) counted_until: Ns,
     /// A signal to dwell asked the program, or the window, to end.
     pub(crate) asked_to_end: bool,
+    /// The program, if it goes on.
+    pub(crate) left: Option<LeftProgram>,
+}
+
+/// A program that did not end by a signal which dwell passed on to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeftProgram {
+    /// Its process.
+    pub pid: Pid,
+    /// The signal.
+    pub signal: i32,
 }
 
 /// A completed recording. What operations cost on this host, which may be measured only now,
@@ -123,6 +134,11 @@ impl Recorded {
     /// Whether a signal to dwell asked the program to end, however it ended then, or the window.
     pub fn was_asked_to_end(&self) -> bool {
         self.end.asked_to_end
+    }
+
+    /// The program, if it goes on: it ignored a signal that asked for its end, or was asked twice.
+    pub fn left(&self) -> Option<LeftProgram> {
+        self.end.left
     }
 
     /// The users of the program's processes and of the files that their code is from, as far as

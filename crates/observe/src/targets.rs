@@ -184,6 +184,11 @@ pub(crate) fn trees(roots: &[Pid]) -> Vec<Pid> {
     found.intersection(&alive).copied().collect()
 }
 
+/// The descendants of a process.
+pub fn descendants(pid: Pid) -> Vec<Pid> {
+    trees(&[pid]).into_iter().filter(|other| *other != pid).collect()
+}
+
 /// The threads of a process; none when it has exited.
 pub(crate) fn threads(pid: Pid) -> Vec<Tid> {
     let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();

@@ -21,5 +21,5 @@ pub use latency::{locked, policy, posix_timer};
 pub use load::{copy, counters, worker};
 use program::origin;
 pub use program::{
-    allocator, at_once, foreign, ours, resolve, rights, scratch, signals, spawn, starter, user,
+    allocator, at_once, foreign, ours, resolve, rights, scratch, signals, spawn, starter, user, whole,
 };

@@ -16,3 +16,4 @@ pub mod signals;
 pub mod spawn;
 pub mod starter;
 pub mod user;
+pub mod whole;

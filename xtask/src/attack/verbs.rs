@@ -2,6 +2,7 @@
 
 use super::place::{Place, Target};
 use anyhow::{Result, ensure};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// A verb, or one of its options that works in another way.
@@ -30,6 +31,9 @@ pub(super) enum Fate {
 const PROGRAM: &str = "PROGRAM";
 /// The PID of a program that was there before.
 const TARGET: &str = "TARGET";
+
+/// A Python that can count lines: 3.12 or later.
+const COUNTING_PYTHON: &str = "COUNTING_PYTHON";
 
 /// The recording that is shown.
 const KEPT: &str = "KEPT";
@@ -80,7 +84,7 @@ pub(super) const VERBS: &[Verb] = &[
         fate: Fate::EndsWithDwell,
         attaches: false,
     },
-    run("hits", &["run", "--hits", "--", "python3", "-c", PYTHON]),
+    run("hits", &["run", "--hits", "--", COUNTING_PYTHON, "-c", PYTHON]),
     Verb {
         name: "attach",
         words: &["attach", "--names", "--for", "1s", "--json", "out.json", TARGET],
@@ -130,11 +134,23 @@ impl Verb {
                 TARGET => words.extend(target.map(|target| target.pid().to_string())),
                 SHORT_PROGRAM => words.extend(bare(place)),
                 KEPT => words.push(place.path("kept")),
+                COUNTING_PYTHON => words.push(counting_python()),
                 word => words.push(word.to_owned()),
             }
         }
         words
     }
+}
+
+/// The first Python that can count lines; without one the usual, which dwell then refuses.
+fn counting_python() -> String {
+    let names = ["python3", "python3.14", "python3.13", "python3.12"];
+    let counts = |name: &&str| {
+        let asked =
+            Command::new(name).args(["-c", "import sys; sys.monitoring"]).stderr(Stdio::null()).status();
+        asked.is_ok_and(|status| status.success())
+    };
+    names.iter().find(|name| counts(name)).unwrap_or(&names[0]).to_string()
 }
 
 /// Makes the recording that is shown and compared.

@@ -12,6 +12,7 @@ use crate::output::{self, Target as File};
 use anyhow::{Context, anyhow, bail};
 use code::Function;
 use listing::{ExecutionCounts as Executions, Subject};
+use model::recording::Ending;
 use observe::Sources;
 use observe::blocks::{BlockCounts, CountTarget, count_blocks};
 use observe::function_code::{Error, image, image_for};
@@ -19,6 +20,7 @@ use report::Look;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use sys::foreign::Rights;
+use sys::policy::Hurry;
 use sys::resolve::resolve_as;
 use sys::rights;
 use sys::signals::Signals;
@@ -91,6 +93,7 @@ pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
         let counts =
             count_blocks(&command, &CountTarget::Program, limits, Some(&mut signals)).map_err(not_started)?;
         drop(signals);
+        let _hurry = asked_to_end(&counts).then(Hurry::begin);
         let text = of_program(&counts, &shown)?;
         (counts, text)
     } else {
@@ -98,6 +101,7 @@ pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
         let target = CountTarget::Function { file: file.clone(), parts };
         let counts = count_blocks(&command, &target, limits, Some(&mut signals)).map_err(not_started)?;
         drop(signals);
+        let _hurry = asked_to_end(&counts).then(Hurry::begin);
         let text = of_function(&counts, &file, &function, &shown)?;
         (counts, text)
     };
@@ -108,6 +112,13 @@ pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
         None => output::to_stderr(&text),
     }
     Ok(exit::of_program(counts.counted.ended.ending))
+}
+
+/// Whether a signal ended the program by which people and service managers end programs: then who
+/// sent it waits for dwell as well.
+fn asked_to_end(counts: &BlockCounts) -> bool {
+    const ENDING: [i32; 4] = [1, 2, 3, 15];
+    matches!(counts.counted.ended.ending, Ending::Signal(signal) if ENDING.contains(&signal))
 }
 
 /// A program that cannot be started has an exit status of its own, as without counting.

@@ -14,7 +14,7 @@ use analyse::extrapolate::{Job, Work};
 use anyhow::Context;
 use model::Trailer;
 use observe::output_lines::OutputLines;
-use observe::{Request, Sources};
+use observe::{LeftProgram, Request, Sources};
 use probe::Repeated;
 use std::path::PathBuf;
 use sys::foreign::Rights;
@@ -55,6 +55,12 @@ pub(crate) fn run(args: RunArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
         last_ladder::costs(keeper)
     };
     let asked_to_end = recorded.was_asked_to_end();
+    let left = recorded.left();
+    if let Some(LeftProgram { pid, signal }) = left {
+        output::complain(&format!(
+            "the program (PID {pid}) did not end by signal {signal} and goes on; it is recorded up to here"
+        ));
+    }
     let rights = request.command.user.as_ref().map_or_else(Rights::own, Rights::of_user);
     let sources = Sources::of(rights, recorded.users());
     let trailer = recorded.trailer(costs);
@@ -67,7 +73,7 @@ pub(crate) fn run(args: RunArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
         rights::after_recording();
     }
     let job = OfRun { job, sources, recording: args.watching.keep };
-    finish(keeper, trial, &trailer, outputs, args.page, job, |result| {
+    let status = finish(keeper, trial, &trailer, outputs, args.page, job, |result| {
         let repeated = Repeated { command: &request.command, ending: trailer.ending, asked_to_end, quiet };
         if let Some(asked) = asked {
             match Signals::take_over() {
@@ -75,6 +81,11 @@ pub(crate) fn run(args: RunArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
                 Err(error) => output::complain(&format!("no probe: cannot handle signals: {error}")),
             }
         }
+    })?;
+    // As if the program had ended by it, for whoever sent it to dwell.
+    Ok(match left {
+        Some(LeftProgram { signal, .. }) if status == 0 => exit::of_signal(signal),
+        _ => status,
     })
 }
 

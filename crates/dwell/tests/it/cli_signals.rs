@@ -106,6 +106,57 @@ fn a_program_that_handles_its_signal_gets_it_once() {
     assert_eq!(place.read("got"), "got\n");
 }
 
+/// The script, with another answer to signals.
+fn script_with(trap: &str) -> Place {
+    let place = Place::new();
+    fs::write(place.file("script"), SCRIPT.replace("trap 'echo got >> got' INT", trap)).unwrap();
+    place
+}
+
+fn is_left(place: &Place, dwell: &mut Child, status: i32, pid: &str) {
+    assert_eq!(dwell.wait().unwrap().code(), Some(status));
+    assert!(
+        place.read("page").contains("the program did not end by it, and went on"),
+        "{}",
+        place.read("page")
+    );
+    let run: serde_json::Value = serde_json::from_str(&place.read("json")).unwrap();
+    assert_eq!(run["exit"], serde_json::json!({"window": "signal"}));
+    assert!(['S', 'R'].contains(&state(pid)), "it goes on: {:?}", state(pid));
+    place.end_program();
+    until("the program to end", || ['-', 'Z'].contains(&state(pid)));
+}
+
+#[test]
+fn a_program_that_ignores_signals_is_recorded_up_to_there_and_goes_on() {
+    for (signal, status, source) in [("-TERM", 143, "auto"), ("-INT", 130, "proc")] {
+        let place = script_with("trap '' INT TERM");
+        let mut dwell =
+            place.start(&["--source", source, "--json", "json", "--keep", "kept", "sh", "script"]);
+        let pid = place.program();
+        kill(signal, &dwell.id().to_string());
+        is_left(&place, &mut dwell, status, &pid);
+        let mut show = Command::new(DWELL);
+        show.args(["show", "kept", "--json", "-"]).current_dir(place.0.path());
+        assert!(show.output().unwrap().stdout == fs::read(place.file("json")).unwrap());
+    }
+}
+
+#[test]
+fn a_program_that_handles_sigterm_has_its_time_until_it_comes_again() {
+    let place = script_with("trap 'echo got >> got' TERM");
+    let mut dwell = place.start(&["--json", "json", "sh", "script"]);
+    let pid = place.program();
+    kill("-TERM", &dwell.id().to_string());
+    place.expect("got", "got\n");
+    // Longer than one that ignores it has.
+    std::thread::sleep(Duration::from_millis(900));
+    assert!(dwell.try_wait().unwrap().is_none(), "it may be ending in order");
+    kill("-TERM", &dwell.id().to_string());
+    is_left(&place, &mut dwell, 143, &pid);
+    assert_eq!(place.read("got"), "got\ngot\n");
+}
+
 #[test]
 fn a_program_outlives_a_dwell_that_is_killed() {
     let place = Place::new();

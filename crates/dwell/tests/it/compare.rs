@@ -272,6 +272,31 @@ fn a_signal_gives_the_result_so_far_and_leaves_nothing() {
     assert!(cleaned.exists());
 }
 
+/// Ends at once where it is timed, and ignores signals where it is observed.
+const DEAF: &str = "tr '\\0' ' ' < /proc/$PPID/cmdline | grep -q ' run ' || exit 0
+trap '' INT TERM; echo $$ > pid.new; mv pid.new pid; exec sleep 100
+";
+
+#[test]
+fn a_signal_ends_an_observed_run_that_ignores_it() {
+    let top = tempfile::tempdir().unwrap();
+    fs::write(top.path().join("script"), DEAF).unwrap();
+    let mut command = compare(&["--pairs", "2", "sh script", "true"]);
+    command.current_dir(top.path()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut dwell = command.spawn().unwrap();
+    let path = top.path().join("pid");
+    for _ in 0..3_000 {
+        if path.exists() {
+            break;
+        }
+        sleep(Duration::from_millis(10));
+    }
+    let pid = fs::read_to_string(&path).expect("it is observed").trim().parse().unwrap();
+    assert!(Command::new("kill").args(["-TERM", &dwell.id().to_string()]).status().unwrap().success());
+    assert_eq!(dwell.wait().unwrap().code(), Some(143));
+    assert!(['-', 'Z'].contains(&state(pid)), "{}", state(pid));
+}
+
 /// `T` for a stopped process; `-` for one that is gone.
 fn state(pid: u32) -> char {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

@@ -513,3 +513,53 @@ fn a_file_that_may_not_grow_is_an_error_in_words() {
     let said = text(&output.stderr);
     assert!(said.contains("cannot write \"json\"") && said.contains("File too large"), "{said}");
 }
+
+// ---- what stood where a result goes
+
+/// Files without a name that a process has open.
+fn nameless(pid: u32) -> usize {
+    let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let files = entries.filter_map(|entry| fs::read_link(entry.path()).ok());
+    files.filter(|file| file.to_string_lossy().ends_with(" (deleted)")).count()
+}
+
+#[test]
+fn what_ends_before_its_result_is_there_leaves_what_stood_there() {
+    let place = Place::new();
+    ok(&mut place.dwell(&["run", "-q", "--keep", "kept", "true"]));
+    fs::write(place.at("old"), "before").unwrap();
+    fifo(&place.at("nobody-reads"));
+    let before = fs::read_dir(place.open.path()).unwrap().count();
+    let words = ["show", "kept", "--json", "new", "--html", "old", "-o", "nobody-reads"];
+    for signal in ["-TERM", "-KILL"] {
+        let mut dwell = start(&place, &words);
+        until("the outputs are open", || nameless(dwell.id()) >= 2);
+        assert!(Command::new("kill").args([signal, &dwell.id().to_string()]).status().unwrap().success());
+        assert!(dwell.wait().unwrap().signal().is_some());
+        assert_eq!(fs::read_dir(place.open.path()).unwrap().count(), before);
+        assert_eq!(read(&place.at("old")), "before");
+    }
+}
+
+/// A file, one by a link, and none.
+const ON_A_FULL_DISK: &str = r#"
+mount -t tmpfs -o size=64k none disk && cd disk && echo before > old && echo before > by-link && ln -s by-link link
+cat /dev/zero > fill 2> /dev/null
+for name in old link new; do "$0" show ../kept --json $name; echo $?; done
+cat old by-link; ls -A
+"#;
+
+#[test]
+fn a_full_disk_keeps_what_stood_there() {
+    let place = Place::new();
+    ok(&mut place.dwell(&["run", "-q", "--keep", "kept", "true"]));
+    fs::create_dir(place.at("disk")).unwrap();
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", ON_A_FULL_DISK]).arg(place.at("dwell"));
+    let output = ok(command.current_dir(place.open.path()).stdin(Stdio::null()));
+    let (said, errors) = (text(&output.stdout), text(&output.stderr));
+    let lines: Vec<&str> = said.lines().filter(|line| !line.starts_with(' ')).collect();
+    assert!(lines.ends_with(&["before", "before", "by-link", "fill", "link", "old"]), "{said}");
+    assert_eq!(lines.iter().filter(|line| **line == "125").count(), 3, "{said}");
+    assert_eq!(errors.matches("No space left on device").count(), 3, "{errors}");
+}

@@ -162,6 +162,20 @@ fn a_sandbox_without_what_dwell_needs_to_start_is_named() {
     }
 }
 
+#[test]
+fn memory_that_runs_out_is_an_error_in_words() {
+    let here = tempfile::tempdir().unwrap();
+    let mut command = Command::new("prlimit");
+    command
+        .args(["--data=8388608"])
+        .arg(crate::support::dwell())
+        .args(["run", "-q", "--json", "json", "true"]);
+    let output = command.current_dir(here.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(125), "{} {}", output.status, said(&output));
+    assert!(said(&output).contains("dwell: there is not enough memory\ntry: "), "{}", said(&output));
+    assert_eq!(fs::read_dir(here.path()).unwrap().count(), 0);
+}
+
 // ---- frozen groups
 
 #[test]

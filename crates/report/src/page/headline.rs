@@ -25,7 +25,7 @@ pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
         None => vec![command::line(&run.command, look)],
     };
     lines.extend(figures(run, look).wrap(2));
-    if let Some(ending) = ending(run.exit) {
+    if let Some(ending) = ending(run.exit, run.window.is_some()) {
         lines.extend(Line::new(look).add(Ink::Warn, &ending).wrap(2));
     }
     lines.extend(verdict(run, diagnosis, look).wrap(2));
@@ -113,8 +113,10 @@ fn figures(run: &Run, look: Look) -> Line {
 }
 
 /// How it ended, if not with status 0 or at the end of the window.
-pub(super) fn ending(exit: Ending) -> Option<String> {
+pub(super) fn ending(exit: Ending, is_window: bool) -> Option<String> {
+    const LEFT: &str = "a signal ended the recording; the program did not end by it, and went on";
     match exit {
+        Ending::Window(WindowEnd::Signal) if !is_window => Some(LEFT.to_owned()),
         Ending::Code(0) | Ending::Window(WindowEnd::For | WindowEnd::Signal) => None,
         Ending::Window(WindowEnd::TargetGone) => Some("the window ended early: the target exited".to_owned()),
         Ending::Code(code) => Some(format!("the program exited with status {code}")),
@@ -318,11 +320,15 @@ mod tests {
 
     #[test]
     fn endings_other_than_success_are_named() {
+        let ending = |exit| ending(exit, false);
         assert_eq!(ending(Ending::Code(0)), None);
         assert_eq!(ending(Ending::Code(3)).unwrap(), "the program exited with status 3");
         assert_eq!(ending(Ending::Signal(9)).unwrap(), "the program was killed by signal 9 (SIGKILL)");
         assert_eq!(ending(Ending::Signal(15)).unwrap(), "the program was killed by signal 15 (SIGTERM)");
         assert_eq!(ending(Ending::Signal(40)).unwrap(), "the program was killed by signal 40");
+        let by_signal = Ending::Window(WindowEnd::Signal);
+        assert!(ending(by_signal).unwrap().ends_with("the program did not end by it, and went on"));
+        assert_eq!(super::ending(by_signal, true), None, "it is how such a window ends");
     }
 
     #[test]

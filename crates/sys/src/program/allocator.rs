@@ -4,11 +4,53 @@
 //! which was a third of the time of a large analysis. dlmalloc keeps what is freed. For large
 //! blocks that is wrong: what an analysis needs once would stay, and a program of the lab that
 //! shows what giving back costs would do so in some runs only.
+//!
+//! Where there is no memory (`ulimit -v`, `ulimit -d`) Rust aborts with the size of the block.
+//! dwell then says what to do, and ends with its own status.
 #![allow(unsafe_code)]
 
 use dlmalloc::GlobalDlmalloc;
+use libc::c_int;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether a block could not be had.
+static EXHAUSTED: AtomicBool = AtomicBool::new(false);
+
+/// Ends the process with a sentence where Rust aborts it after a block could not be had. Other
+/// aborts have their effect.
+pub(crate) fn tell_of_exhaustion() {
+    let handler: extern "C" fn(c_int) = exhausted;
+    // SAFETY: the handler does what a signal's handler may. Programs inherit what is ignored, and
+    // not what is handled.
+    unsafe {
+        if libc::signal(libc::SIGABRT, handler as *const () as libc::sighandler_t) == libc::SIG_IGN {
+            libc::signal(libc::SIGABRT, libc::SIG_IGN);
+        }
+    }
+}
+
+extern "C" fn exhausted(_: c_int) {
+    const SAID: &[u8] = b"dwell: there is not enough memory\n\
+                          try: higher limits of addresses and data (ulimit -v, ulimit -d)\n";
+    const FAILED: c_int = 125;
+    if EXHAUSTED.load(Ordering::Relaxed) {
+        // SAFETY: writes a text as long as it says, and ends the process.
+        unsafe {
+            libc::write(libc::STDERR_FILENO, SAID.as_ptr().cast(), SAID.len());
+            libc::_exit(FAILED);
+        }
+    }
+}
+
+/// A block, or that there is none.
+fn noted(block: *mut u8) -> *mut u8 {
+    if block.is_null() {
+        EXHAUSTED.store(true, Ordering::Relaxed);
+    }
+    block
+}
 
 /// From this size on a block is the C library's, which asks the kernel for it.
 const LARGE_BYTES: usize = 1 << 20;
@@ -26,14 +68,14 @@ fn is_large(layout: Layout) -> bool {
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's contract.
-        unsafe { if is_large(layout) { System.alloc(layout) } else { GlobalDlmalloc.alloc(layout) } }
+        noted(unsafe { if is_large(layout) { System.alloc(layout) } else { GlobalDlmalloc.alloc(layout) } })
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's contract.
-        unsafe {
+        noted(unsafe {
             if is_large(layout) { System.alloc_zeroed(layout) } else { GlobalDlmalloc.alloc_zeroed(layout) }
-        }
+        })
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
@@ -48,7 +90,7 @@ unsafe impl GlobalAlloc for Allocator {
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        match (is_large(layout), size >= LARGE_BYTES) {
+        noted(match (is_large(layout), size >= LARGE_BYTES) {
             // SAFETY: the caller's contract; it was made by the same one, and stays with it.
             (true, true) => unsafe { System.realloc(block, layout, size) },
             // SAFETY: likewise.
@@ -63,7 +105,7 @@ unsafe impl GlobalAlloc for Allocator {
                 }
                 new
             },
-        }
+        })
     }
 }
 

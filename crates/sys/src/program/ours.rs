@@ -1,5 +1,6 @@
 //! Files that dwell writes and whose names the user gave: those of root's dwell are root's alone,
-//! or the caller's of sudo, and none is written through what another user put there.
+//! or the caller's of sudo, and none is written through what another user put there. Results are
+//! written whole or not at all (`whole.rs`); what grows while a program runs is [`open`]ed.
 
 use crate::user;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat};
@@ -79,20 +80,34 @@ pub fn emptied(path: &Path) -> io::Result<File> {
 /// Makes a new file. Results name files of other users and show what programs do, so root's are for
 /// root alone, or for the caller of sudo.
 fn create(path: &Path) -> io::Result<(File, Made)> {
-    let name = path.file_name().ok_or(ErrorKind::InvalidInput)?.to_owned();
+    let (above, name) = place(path)?;
+    let new = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let file = File::from(openat(&above, &name, new, new_mode())?);
+    give_to_caller(&file);
+    Ok((file, Made { above, name }))
+}
+
+/// The permissions that a new file is made with.
+pub(crate) fn new_mode() -> Mode {
+    Mode::from_raw_mode(if user::is_root() { 0o600 } else { 0o666 })
+}
+
+/// Gives a file that root's dwell made to the caller of sudo. Where it cannot be, it stays root's.
+pub(crate) fn give_to_caller(file: &File) {
+    if let Some(caller) = user::is_root().then(Caller::of_sudo).flatten() {
+        let _ = fchown(file, Some(caller.uid), Some(caller.gid));
+    }
+}
+
+/// The directory of a path, and the name in it. Whoever owns a directory above can put another one
+/// at its path later.
+pub(crate) fn place(path: &Path) -> io::Result<(OwnedFd, OsString)> {
+    let name = path.file_name().ok_or(ErrorKind::IsADirectory)?.to_owned();
     if path.as_os_str().as_bytes().ends_with(b"/") {
         return Err(ErrorKind::IsADirectory.into());
     }
-    let above = openat(CWD, above(path)?, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-    let is_root = user::is_root();
-    let mode = Mode::from_raw_mode(if is_root { 0o600 } else { 0o666 });
-    let new = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-    let file = File::from(openat(&above, &name, new, mode)?);
-    if let Some(caller) = is_root.then(Caller::of_sudo).flatten() {
-        // Where it cannot be, it stays root's.
-        let _ = fchown(&file, Some(caller.uid), Some(caller.gid));
-    }
-    Ok((file, Made { above, name }))
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok((openat(CWD, above(path)?, flags, Mode::empty())?, name))
 }
 
 /// A file that was there, if root may write over it: in a directory that others write to, they
@@ -109,10 +124,20 @@ fn checked(file: File, path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// Whether root takes what belongs to a user for its own.
+pub(crate) fn is_trusted(uid: u32, caller: Option<u32>) -> bool {
+    uid == 0 || Some(uid) == caller
+}
+
+/// Whether others could have put anything into a directory, by its owner and its mode.
+pub(crate) fn others_write(uid: u32, mode: u32, caller: Option<u32>) -> bool {
+    mode & OTHERS_WRITE != 0 || !is_trusted(uid, caller)
+}
+
 /// Why root may not write to an open file, which `name` stands for in the directory `above`.
 fn why_not(open: &Metadata, name: &Metadata, above: &Metadata, caller: Option<u32>) -> Option<String> {
-    let trusted = |uid: u32| uid == 0 || Some(uid) == caller;
-    if above.mode() & OTHERS_WRITE == 0 && trusted(above.uid()) {
+    let trusted = |uid: u32| is_trusted(uid, caller);
+    if !others_write(above.uid(), above.mode(), caller) {
         return None;
     }
     let whose = |found: &Metadata| format!("user {}, in a directory that others write to", found.uid());

@@ -35,6 +35,7 @@ extern "C" fn check() {
         // SAFETY: ends the process.
         unsafe { libc::_exit(FAILED) };
     }
+    crate::allocator::tell_of_exhaustion();
 }
 
 fn say(text: &[u8]) {

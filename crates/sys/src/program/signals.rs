@@ -105,6 +105,21 @@ impl Drop for Signals {
     }
 }
 
+/// While it lives, the signals that end programs wait.
+pub(crate) struct Held(libc::sigset_t);
+
+/// Lets the signals that end programs wait, in the calling thread.
+pub(crate) fn hold() -> Held {
+    let ending = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
+    Held(change_mask(libc::SIG_BLOCK, &set_of(&ending)))
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        change_mask(libc::SIG_SETMASK, &self.0);
+    }
+}
+
 /// Stops this process as Ctrl-Z would, and returns when it has been continued. Returns at once
 /// where the kernel does not stop it: SIGTSTP is ignored, or no shell could continue it (an
 /// orphaned process group).
@@ -118,9 +133,18 @@ pub fn stop_self() {
 
 /// Asks a process to end: SIGTERM.
 pub fn terminate(pid: u32) {
+    send(pid, libc::SIGTERM);
+}
+
+/// Ends a process at once: SIGKILL.
+pub fn kill(pid: u32) {
+    send(pid, libc::SIGKILL);
+}
+
+fn send(pid: u32, signal: i32) {
     let Some(pid) = libc::pid_t::try_from(pid).ok().filter(|pid| *pid > 0) else { return };
     // SAFETY: kill touches no memory of this process. One that has ended is no matter.
-    unsafe { libc::kill(pid, libc::SIGTERM) };
+    unsafe { libc::kill(pid, signal) };
 }
 
 /// Lets these signals act on this process again, which a dwell that had taken them over started.

@@ -39,7 +39,7 @@ pub(crate) mod wait;
 
 pub use command::Command;
 pub use filter::Flushes;
-pub use running::RunningProgram;
+pub use running::{AskedToEnd, RunningProgram};
 pub use wait::{ProgramEnd, Switches};
 
 /// Why the program did not start.

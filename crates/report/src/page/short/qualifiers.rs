@@ -13,7 +13,7 @@ const NOTES: usize = 2;
 
 pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
     let (coverage, doubts) = (&run.coverage, diagnosis.doubts);
-    let mut said: Vec<String> = headline::ending(run.exit).into_iter().collect();
+    let mut said: Vec<String> = headline::ending(run.exit, run.window.is_some()).into_iter().collect();
     if let Seen::Value(busy) = coverage.host_busy
         && doubts.host_busy
     {
