@@ -115,6 +115,18 @@ pub enum Activity {
     Waiting(State),
 }
 
+impl Activity {
+    /// The state that the time is of. A stack does not tell a fault from a call: both are `kernel`.
+    pub fn state(self) -> State {
+        match self {
+            Activity::User => State::User,
+            Activity::Kernel => State::Kernel,
+            Activity::Interrupt => State::Interrupt,
+            Activity::Waiting(state) => state,
+        }
+    }
+}
+
 /// Time of one node itself, without callees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Weight {

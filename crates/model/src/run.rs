@@ -236,6 +236,11 @@ impl Run {
         self.window.as_ref().map_or(self.wall_ns, |window| window.thread_ns)
     }
 
+    /// Time of the account in a state; 0 where it has none.
+    pub fn time_in(&self, state: State) -> Ns {
+        self.account.iter().filter(|part| part.state == state).map(|part| part.ns).sum()
+    }
+
     /// Refuses one whose account does not close: it was changed since it was written.
     ///
     /// # Errors

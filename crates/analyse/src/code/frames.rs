@@ -2,6 +2,7 @@
 //! inlined.
 
 use super::c_library;
+use crate::names::base_name;
 use model::profile::{Frame, Node, Weight};
 use model::recording::{CodeLocation, Function, JIT_MODULE, Language, Runtime, UnnamedCode};
 use model::wait::{FrameKind, StackFrame};
@@ -152,11 +153,6 @@ pub(crate) fn is_of_runtime(function: &str) -> bool {
     STARTS.iter().any(|start| function.starts_with(start))
         || c_library::is_reserved(function)
         || c_library::has(function)
-}
-
-/// The last part of a path.
-pub(super) fn base_name(path: &str) -> &str {
-    path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(path)
 }
 
 /// The tree as it grows: equal frames once, equal callees of a node once.

@@ -4,7 +4,7 @@
 
 use super::flame::idle_threads;
 use super::names::short;
-use super::tree::{Label, Shape, Tree, state};
+use super::tree::{Label, Shape, Tree};
 use crate::Look;
 use crate::units::count;
 use model::profile::{Activity, Moment, Profile};
@@ -206,7 +206,7 @@ pub(crate) fn strips(profile: &Profile, wall_ns: Ns, parts: usize, most: usize) 
     for weight in &profile.weights {
         let Some((on_cpu, all)) = sums.get_mut(weight.thread as usize) else { continue };
         *all = all.saturating_add(weight.ns);
-        if state(weight.doing).on_cpu() {
+        if weight.doing.state().on_cpu() {
             *on_cpu = on_cpu.saturating_add(weight.ns);
         }
     }
@@ -219,7 +219,7 @@ pub(crate) fn strips(profile: &Profile, wall_ns: Ns, parts: usize, most: usize) 
     let mut times: Vec<Vec<BTreeMap<State, Ns>>> = vec![vec![BTreeMap::new(); parts]; order.len()];
     for moment in &profile.moments {
         let Some(place) = places.get(&moment.thread) else { continue };
-        let state = state(moment.doing);
+        let state = moment.doing.state();
         spread(moment, wall_ns, parts, |part, ns| *times[*place][part].entry(state).or_default() += ns);
     }
     let longest =
@@ -265,7 +265,7 @@ pub(crate) fn lines(profile: &Profile, strips: &[ThreadStrip], most: usize) -> L
         if let (Some(from), Some(to)) = (rows.get(&by), rows.get(&moment.thread))
             && from != to
         {
-            let (at_ns, ns, waited_for) = (moment.at_ns, moment.ns, state(moment.doing));
+            let (at_ns, ns, waited_for) = (moment.at_ns, moment.ns, moment.doing.state());
             drawn.push(HandedOver { from: *from, to: *to, at_ns, ns, waited_for });
         }
     }

@@ -147,12 +147,13 @@ fn kept_from_cpus(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Interval {
     let seen =
         Interval { lo: (least_ns as f64 * behind_own) as Ns, hi: waits.iter().max().copied().unwrap_or(0) };
     let looking = evidence.threads.iter().filter(|thread| spins.threads.contains(&thread.tid));
-    let looks_ns: Ns = looking.map(|thread| of(thread, wants_cpu)).sum();
+    let looks_ns: Ns = looking.map(|thread| of(thread, takes_turns)).sum();
     balanced(evidence, waits.len(), spins.threads.len(), looks_ns, seen)
 }
 
-/// On a CPU, or ready to be.
-fn wants_cpu(state: State) -> bool {
+/// On a CPU or in its run queue: there it takes turns with the other threads. One whose group has
+/// used up its quota (throttled) takes none.
+fn takes_turns(state: State) -> bool {
     state.on_cpu() || state == State::Runqueue
 }
 
