@@ -12,13 +12,15 @@ use crate::what_if::program::Program;
 use crate::{code, judge, memory_peak, sliced, syscall_rows};
 use model::account::DoesNotClose;
 use model::coverage::{Check, Coverage, Extent, InstrumentOverhead, Interval, Source};
+use model::disk_requests::DiskRequests;
+use model::fault_places::FaultPlaces;
+use model::files::FileTable;
+use model::hand_overs::HandOvers;
 use model::peers::{ConnectionRow, LookupRow};
+use model::processes::{MemoryPeak, Programs};
 use model::profile::{Activity, Profile};
 use model::recording::{Cost, HostCpu, Trailer};
-use model::run::{
-    Analysis, DiskRequests, FaultPlaces, Faults, FileTable, HandOvers, MemoryPeak, Programs, Run,
-    ThreadLedger, Utilization,
-};
+use model::run::{Analysis, Faults, Run, ThreadLedger, Utilization};
 use model::waits_at_once::WaitsAtOnce;
 use model::{Account, Header, Ns, Prediction, Seen, State};
 

@@ -4,8 +4,9 @@
 use crate::grid::Grid;
 use model::profile::{Activity, Frame, Node, Weight};
 use model::recording::Language;
-use model::run::{CallRow, ResultsRow, WaitRow, WaitingThread, WakerRow};
+use model::run::{WaitRow, WaitingThread, WakerRow};
 use model::series::{DiskSeries, SeriesVerdict};
+use model::syscall_rows::{CallRow, ResultsRow};
 use model::wait::{WaitCall, WaitTarget, WakerKind};
 use model::{Ns, Profile, Reason, Run, Seen, Series, State, Step};
 

@@ -8,8 +8,8 @@ use crate::judge::spins::{self, Spins};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place, SavedTime, Saving};
 use model::recording::Tier;
-use model::run::CallRow;
 use model::sentence::Piece::{self, Count, Name, Ns as Time};
+use model::syscall_rows::CallRow;
 use model::{Ns, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
@@ -193,7 +193,7 @@ mod tests {
     use crate::judge::samples::{call, found, judged_with, run, thread};
     use model::profile::{Activity, Frame, Owner};
     use model::recording::Language;
-    use model::run::ResultsRow;
+    use model::syscall_rows::ResultsRow;
     use model::{Diagnosis, Run, RunQueue};
 
     const MS: Ns = 1_000_000;
