@@ -10,6 +10,7 @@ use crate::coverage::{Coverage, Interval};
 use crate::disk_requests::DiskRequests;
 use crate::fault_places::FaultPlaces;
 use crate::files::FileTable;
+use crate::finding::{Known, SavedTime};
 use crate::hand_overs::HandOvers;
 use crate::limits::Limits;
 use crate::loads::LoadTable;
@@ -169,6 +170,18 @@ pub struct FindingRow {
     /// What a probe gave, where one was asked for and this finding has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probed: Option<Seen<Probed>>,
+}
+
+impl FindingRow {
+    /// Whether what it saves is of the wall clock of a whole run.
+    pub fn saves_wall(&self) -> bool {
+        self.saved == SavedTime::Wall.id()
+    }
+
+    /// Whether the operations that go, and what each costs, were both seen.
+    pub fn is_counted(&self) -> bool {
+        self.known == Known::Counted.id()
+    }
 }
 
 /// Two ends of a figure.
