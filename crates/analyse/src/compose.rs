@@ -400,12 +400,7 @@ fn coverage(
         calls.remedy = "--max-overhead none (exact counts, at a higher overhead)".into();
     }
     if !sources.iter().any(|source| source.name == "code") {
-        sources.push(Source {
-            name: "code".into(),
-            seen: Extent::None,
-            why: "no stacks in this recording".into(),
-            remedy: String::new(),
-        });
+        sources.push(Source::none("code", "no stacks in this recording", ""));
     }
     if let Some(until) = trailer.kept_until {
         let after = until.saturating_sub(start);
