@@ -22,15 +22,9 @@ pub(super) fn of(place: Option<&CodeLocation>, names: Option<&Vec<Function>>) ->
         }
         Some(CodeLocation::Kernel { address }) => machine("[kernel]", *address, Language::Kernel, names),
         Some(CodeLocation::Script { language, function, file, line, first_line }) => vec![Frame {
-            function: function.clone(),
-            module: base_name(file).to_owned(),
             source: Some((file.clone(), *line)),
             first_line: *first_line,
-            language: *language,
-            inlined: false,
-            address: None,
-            broke: false,
-            unnamed: None,
+            ..Frame::new(function, base_name(file), *language)
         }],
         Some(CodeLocation::Broke { why }) => vec![broke(why)],
         None => vec![broke("not in the recording")],
@@ -39,31 +33,11 @@ pub(super) fn of(place: Option<&CodeLocation>, names: Option<&Vec<Function>>) ->
 
 /// What stands for interrupts, whose code is neither the program's nor done for it.
 pub(super) fn interrupts() -> Frame {
-    Frame {
-        function: "(interrupts)".to_owned(),
-        module: "[kernel]".to_owned(),
-        source: None,
-        first_line: 0,
-        language: Language::Kernel,
-        inlined: false,
-        address: None,
-        broke: false,
-        unnamed: None,
-    }
+    Frame::new("(interrupts)", "[kernel]", Language::Kernel)
 }
 
 fn broke(why: &str) -> Frame {
-    Frame {
-        function: why.to_owned(),
-        module: String::new(),
-        source: None,
-        first_line: 0,
-        language: Language::Native,
-        inlined: false,
-        address: None,
-        broke: true,
-        unnamed: None,
-    }
+    Frame { broke: true, ..Frame::new(why, "", Language::Native) }
 }
 
 /// Code that a program made itself: what has no name is one function for each runtime, and not one
@@ -79,16 +53,10 @@ fn jit(code: UnnamedCode, address: u64, names: Option<&Vec<Function>>) -> Vec<Fr
 }
 
 fn machine(module: &str, address: u64, language: Language, names: Option<&Vec<Function>>) -> Vec<Frame> {
-    let frame = |name: Option<String>, source, inlined| Frame {
-        function: name.unwrap_or_else(|| format!("{module}+{address:#x}")),
-        module: module.to_owned(),
-        source,
-        first_line: 0,
-        language,
-        inlined,
-        address: (!inlined).then_some(address),
-        broke: false,
-        unnamed: None,
+    let frame = |name: Option<String>, source, inlined: bool| {
+        let function = name.unwrap_or_else(|| format!("{module}+{address:#x}"));
+        let address = (!inlined).then_some(address);
+        Frame { source, inlined, address, ..Frame::new(function, module, language) }
     };
     match names {
         Some(names) if !names.is_empty() => names

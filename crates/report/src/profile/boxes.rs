@@ -284,17 +284,7 @@ mod tests {
     /// Two functions of one thread: it runs in `main` for 10 ns, and waits in what that calls for
     /// 90 ns.
     fn profile() -> Profile {
-        let frame = |name: &str| Frame {
-            function: name.to_owned(),
-            module: String::new(),
-            source: None,
-            first_line: 0,
-            language: Language::Native,
-            inlined: false,
-            address: None,
-            broke: false,
-            unnamed: None,
-        };
+        let frame = |name: &str| Frame::new(name, "", Language::Native);
         let disk = Activity::Waiting(State::Disk);
         let weight = |node, doing, ns| Weight { node, thread: 0, doing, ns, count: 1 };
         let moment = |at_ns, node, doing, ns| Moment { at_ns, node, thread: 0, doing, ns, by: None };
