@@ -416,7 +416,7 @@ mod tests {
     use model::lab::{LabPair, LabPart, SCHEMA_LAB, SCHEMA_SCORE, ScoreRow, ScoreTotal};
     use model::recording::Host;
 
-    const LOOK: Look = Look { width: 100, colour: false, unicode: true };
+    const LOOK: Look = Look::PLAIN;
 
     fn host() -> Host {
         Host {

@@ -16,9 +16,6 @@ pub(crate) trait Render: Sized + 'static {
     fn forms() -> &'static [Form<Self>];
 }
 
-/// The look of a text in a page of HTML.
-pub(super) const IN_A_PAGE: Look = Look { width: 100, colour: false, unicode: true };
-
 /// A form of a result other than the page.
 pub(crate) struct Form<R: 'static> {
     /// The name of its option: `json`.

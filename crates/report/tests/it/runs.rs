@@ -16,7 +16,7 @@ use model::timing::Figure;
 use serde_json::{Value, json as literal};
 use unicode_width::UnicodeWidthStr;
 
-const PLAIN: Look = Look { width: 100, colour: false, unicode: true };
+const PLAIN: Look = Look::PLAIN;
 
 /// A schema by its name, and the same where a field without a description is an error.
 fn validators(what: &str) -> [Validator; 2] {
