@@ -12,13 +12,15 @@ use crate::what_if::program::Program;
 use crate::{code, judge, memory_peak, sliced, syscall_rows};
 use model::account::DoesNotClose;
 use model::coverage::{Check, Coverage, Extent, InstrumentOverhead, Interval, Source};
+use model::disk_requests::DiskRequests;
+use model::fault_places::FaultPlaces;
+use model::files::FileTable;
+use model::hand_overs::HandOvers;
 use model::peers::{ConnectionRow, LookupRow};
+use model::processes::{MemoryPeak, Programs};
 use model::profile::{Activity, Profile};
 use model::recording::{Cost, HostCpu, Trailer};
-use model::run::{
-    Analysis, DiskRequests, FaultPlaces, Faults, FileTable, HandOvers, MemoryPeak, Programs, Run,
-    ThreadLedger, Utilization,
-};
+use model::run::{Analysis, Faults, Run, ThreadLedger, Utilization};
 use model::waits_at_once::WaitsAtOnce;
 use model::{Account, Header, Ns, Prediction, Seen, State};
 
@@ -216,62 +218,45 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
                 None => (Seen::Value(closed.connections), Seen::Value(closed.lookups)),
                 Some(why) => (Seen::unseen(&why), Seen::unseen(why)),
             };
-            let Closed { pieces, rivals, programs, largest, prediction, recorded, .. } = closed;
-            let (files, disk_requests) = (closed.files, closed.disk_requests);
             let fault_places = match why_none_of(header, "fault places") {
                 None => Seen::Value(closed.fault_places),
                 Some(why) => Seen::unseen(why),
             };
-            let memory_peak = memory_peak::traced(largest, header, trailer);
-            let programs = Seen::Value(programs);
-            let hand_overs = Seen::Value(closed.hand_overs);
-            let waits_at_once = Seen::Value(closed.waits_at_once);
             OfTier {
-                pieces,
+                pieces: closed.pieces,
                 beside,
-                waits_at_once,
-                hand_overs,
+                waits_at_once: Seen::Value(closed.waits_at_once),
+                hand_overs: Seen::Value(closed.hand_overs),
                 connections,
                 lookups,
-                disk_requests,
-                files,
+                disk_requests: closed.disk_requests,
+                files: closed.files,
                 fault_places,
-                memory_peak,
-                programs,
-                rivals: Some(rivals),
-                prediction,
-                recorded,
+                memory_peak: memory_peak::traced(closed.largest, header, trailer),
+                programs: Seen::Value(closed.programs),
+                rivals: Some(closed.rivals),
+                prediction: closed.prediction,
+                recorded: closed.recorded,
             }
         }
         How::Poll(poll) => {
             let closed = poll.close(trailer);
-            let beside = Beside::of_poll(&closed, header.host.cpus, stolen);
-            let why = "connections and name lookups need BPF";
-            let (connections, lookups) = (Seen::unseen(why), Seen::unseen(why));
-            let prediction = Seen::unseen("which thread held up which needs BPF");
-            let pieces = closed.pieces;
-            let disk_requests = Seen::unseen("requests to disks are counted with BPF only");
-            let fault_places = Seen::unseen("page faults are sampled with BPF only");
-            let files = Seen::unseen("what was read of each file is counted with BPF only");
-            let memory_peak = memory_peak::polled(&pieces.threads, header, trailer);
-            let programs = Seen::unseen("when processes begin and end needs BPF");
-            let hand_overs = Seen::unseen("which thread ended whose wait needs BPF");
-            let waits_at_once = Seen::unseen("which waits overlap needs BPF");
+            let of_network = "connections and name lookups need BPF";
             OfTier {
-                pieces,
-                beside,
-                waits_at_once,
-                hand_overs,
-                connections,
-                lookups,
-                disk_requests,
-                files,
-                fault_places,
-                memory_peak,
-                programs,
+                beside: Beside::of_poll(&closed, header.host.cpus, stolen),
+                waits_at_once: Seen::unseen("which waits overlap needs BPF"),
+                hand_overs: Seen::unseen("which thread ended whose wait needs BPF"),
+                connections: Seen::unseen(of_network),
+                lookups: Seen::unseen(of_network),
+                disk_requests: Seen::unseen("requests to disks are counted with BPF only"),
+                files: Seen::unseen("what was read of each file is counted with BPF only"),
+                fault_places: Seen::unseen("page faults are sampled with BPF only"),
+                memory_peak: memory_peak::polled(&closed.pieces.threads, header, trailer),
+                programs: Seen::unseen("when processes begin and end needs BPF"),
                 rivals: None,
-                prediction,
+                prediction: Seen::unseen("which thread held up which needs BPF"),
                 recorded: None,
+                pieces: closed.pieces,
             }
         }
     }
@@ -402,12 +387,7 @@ fn coverage(
         calls.remedy = "--max-overhead none (exact counts, at a higher overhead)".into();
     }
     if !sources.iter().any(|source| source.name == "code") {
-        sources.push(Source {
-            name: "code".into(),
-            seen: Extent::None,
-            why: "no stacks in this recording".into(),
-            remedy: String::new(),
-        });
+        sources.push(Source::none("code", "no stacks in this recording", ""));
     }
     if let Some(until) = trailer.kept_until {
         let after = until.saturating_sub(start);

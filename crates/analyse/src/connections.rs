@@ -1,8 +1,8 @@
 //! Connections by peer: what TCP counted of them, and how long threads of the tree waited on them.
 
-use crate::at_once::AtOnce;
 use crate::judge::causes::delayed_ack::{Delayed, Exchanges};
 use crate::lookups::Sums;
+use crate::peer_overlap::PeerOverlap;
 use crate::roles::serves_by_ports;
 use crate::services::service;
 use crate::turns::TurnsOfOne;
@@ -36,7 +36,7 @@ struct Open {
     now: u64,
     most: u64,
     /// Waits on them.
-    at_once: AtOnce,
+    at_once: PeerOverlap,
     /// Those on which something was sent that is not answered.
     unanswered: u64,
 }
@@ -129,14 +129,14 @@ impl Connections {
 
     /// A connection is no longer open: the most that there were at once to its other end, and the
     /// waits on all of them if it was the last.
-    fn forget(&mut self, ends: SocketEnds, unanswered: bool) -> (u64, AtOnce) {
+    fn forget(&mut self, ends: SocketEnds, unanswered: bool) -> (u64, PeerOverlap) {
         let remote = (ends.remote, ends.remote_port);
         let Some(open) = self.by_remote.get_mut(&remote) else { return Default::default() };
         open.now -= 1;
         open.unanswered -= u64::from(unanswered);
         match open.now {
             0 => self.by_remote.remove(&remote).map(|open| (open.most, open.at_once)).unwrap_or_default(),
-            _ => (open.most, AtOnce::default()),
+            _ => (open.most, PeerOverlap::default()),
         }
     }
 

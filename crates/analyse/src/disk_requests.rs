@@ -3,9 +3,9 @@
 use crate::file_rows::program;
 use crate::names::Names;
 use model::Seen;
-use model::disk_requests::{DiskUse, FOLLOWS_ON};
+use model::disk_requests::{DiskRequestRow, DiskRequests, DiskUse, FOLLOWS_ON};
 use model::recording::Trailer;
-use model::run::{DiskRequestRow, DiskRequests, ThreadLedger};
+use model::run::ThreadLedger;
 
 /// Bytes of a sector.
 const SECTOR: u64 = 512;

@@ -3,9 +3,11 @@
 
 use crate::calls::Arch;
 use crate::names::Names;
-use model::files::{DurableWrites, FileUse, FileUses, Transfers};
+use model::files::{
+    DurableRow, DurableWrites, FileRow, FileTable, FileUse, FileUses, TransferRow, Transfers,
+};
 use model::recording::Trailer;
-use model::run::{DurableRow, FileRow, FileTable, ThreadLedger, TransferRow};
+use model::run::ThreadLedger;
 use model::{Pid, Seen};
 
 /// All rows, those that moved most first.

@@ -137,7 +137,7 @@ fn first(of: &Observed, beside: bool) -> Option<(usize, &FindingRow)> {
 /// In parts of the wall clock.
 fn predicted(row: &FindingRow, wall_ns: Ns) -> Option<Ends> {
     match &row.saving_ns {
-        Seen::Value(saving) if row.saved == "wall" => {
+        Seen::Value(saving) if row.saves_wall() => {
             let part = |ns: Ns| ns as f64 / wall_ns.max(1) as f64;
             Some(Ends { lo: part(saving.lo), hi: part(saving.hi) })
         }
@@ -161,7 +161,7 @@ pub fn total<'a>(rows: impl IntoIterator<Item = &'a ScoreRow>) -> ScoreTotal {
             |(cause, sittings)| {
                 sittings.iter().filter(move |sitting| {
                     let found = sitting.slow.findings.iter().find(|row| row.cause == *cause);
-                    found.is_some_and(|row| row.known == "counted")
+                    found.is_some_and(FindingRow::is_counted)
                 })
             },
         )

@@ -5,7 +5,6 @@
 //! their number.
 
 mod account;
-mod at_once;
 mod bounds;
 pub mod calls;
 mod classify;
@@ -30,6 +29,7 @@ mod local_sockets;
 mod lookups;
 mod memory_peak;
 mod names;
+mod peer_overlap;
 mod poll;
 mod purpose;
 mod rivals;

@@ -2,8 +2,9 @@
 //! else from what it says of all that were waited for.
 
 use crate::trace::Largest;
+use model::processes::MemoryPeak;
 use model::recording::{Tier, Trailer};
-use model::run::{MemoryPeak, ThreadLedger};
+use model::run::ThreadLedger;
 use model::{Header, Pid, Seen};
 
 /// Of a run whose processes were seen to end: `largest` of them.

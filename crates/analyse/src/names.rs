@@ -1,5 +1,5 @@
 //! What the numbers in `keys` stand for: paths, questions and kernel functions as they become
-//! known.
+//! known; and the one rule of how a path is shortened.
 
 use crate::calls::Arch;
 use crate::files::Files;
@@ -11,6 +11,11 @@ use model::recording::{Object, WaitContext};
 use model::wait::{Reason, WaitCall, WaitTarget};
 use model::{Header, Seen};
 use rustc_hash::FxHashMap;
+
+/// The last part of a path.
+pub(crate) fn base_name(path: &str) -> &str {
+    path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(path)
+}
 
 /// All names of a recording.
 #[derive(Debug)]

@@ -1,9 +1,15 @@
 //! What a wait is for, by the functions that it is in: a lock, or the next piece of work.
 //!
 //! System calls do not tell: a thread sleeps on a futex for a lock, and also when a pool has
-//! nothing for it. Runtimes tell by where they sleep. The two lists stand side by side here; what
-//! follows from them is up to the account and `judge`.
+//! nothing for it. Runtimes tell by where they sleep: their functions are listed in [`known`]. What
+//! follows from it is up to the account and `judge`.
 
+mod known;
+
+use known::{
+    BEGINS, CONDITIONS, LOCKS, LOCKS_APART, LOOPS, NO_LOCKS, SCRIPT_LOCKS, SEMAPHORES, SLEEPS, TAKES, WORK,
+    is_in, undecorated,
+};
 use model::recording::Language;
 use model::wait::StackFrame;
 
@@ -16,344 +22,10 @@ pub(crate) enum Purpose {
     Work,
 }
 
-/// How a function is known by its name.
-#[derive(Debug, Clone, Copy)]
-enum Known {
-    /// A C function of this name, however decorated: `__pthread_mutex_lock`, `take_gil.part.0`.
-    Is(&'static str),
-    /// A qualified name with this in it.
-    Has(&'static str),
-    /// The same with both of these: a class and its method. Runtimes write them in several ways.
-    Method(&'static str, &'static str),
-    /// A function of a script, by its file.
-    Script(&'static str, &'static str),
-}
-
-use Known::{Has, Is, Method, Script};
-
-/// Functions that sleep for a lock and for nothing else.
-const LOCKS: &[Known] = &[
-    // The C library.
-    Is("pthread_mutex_lock"),
-    Is("pthread_mutex_timedlock"),
-    Is("pthread_mutex_clocklock"),
-    Is("pthread_mutex_cond_lock"),
-    Is("pthread_rwlock_rdlock"),
-    Is("pthread_rwlock_wrlock"),
-    Is("pthread_rwlock_timedrdlock"),
-    Is("pthread_rwlock_timedwrlock"),
-    Is("pthread_rwlock_clockrdlock"),
-    Is("pthread_rwlock_clockwrlock"),
-    Is("lll_lock_wait"),
-    Is("lll_lock_wait_private"),
-    Is("mtx_lock"),
-    Is("mtx_timedlock"),
-    Is("flock"),
-    Is("lockf"),
-    Is("lockf64"),
-    Is("semop"),
-    Is("semtimedop"),
-    // C++ and Rust.
-    Method("Mutex", "lock_contended"),
-    Method("RwLock", "read_contended"),
-    Method("RwLock", "write_contended"),
-    Method("RawMutex", "lock_slow"),
-    Method("RawRwLock", "_slow"),
-    Method("absl", "Mutex::Lock"),
-    Has("v8::base::Mutex::Lock"),
-    // Go: its runtime's own locks. A goroutine that waits for a `sync.Mutex` leaves its thread.
-    Has("runtime.lock2"),
-    Has("sync.(*Mutex).lockSlow"),
-    Has("sync.(*RWMutex).Lock"),
-    Has("sync.(*RWMutex).RLock"),
-    Has("sync.runtime_SemacquireMutex"),
-    Has("sync.runtime_SemacquireRWMutex"),
-    // The JVM's monitors, those of its own, and locks of java.util.concurrent.
-    Has("ObjectMonitor::enter"),
-    Has("ObjectMonitor::EnterI"),
-    Has("ObjectMonitor::ReenterI"),
-    Has("ObjectSynchronizer::enter"),
-    Has("SharedRuntime::complete_monitor_locking"),
-    Has("SharedRuntime::monitor_enter_helper"),
-    Has("InterpreterRuntime::monitorenter"),
-    Has("Mutex::lock_contended"),
-    Method("ReentrantLock", "lock"),
-    Method("ReentrantReadWriteLock", "lock"),
-    Method("StampedLock", "acquire"),
-    Method("AbstractQueuedSynchronizer", "acquireQueued"),
-    Method("AbstractQueuedSynchronizer", "acquireInterruptibly"),
-    // .NET.
-    Has("JIT_MonEnter"),
-    Has("AwareLock::Enter"),
-    // Ruby's interpreter lock.
-    Is("thread_sched_to_running"),
-    Is("thread_sched_to_running_common"),
-    Is("thread_sched_wait_running_turn"),
-    Is("gvl_acquire"),
-    // Databases.
-    Is("LWLockAcquire"),
-    Is("LWLockAcquireOrWait"),
-    Is("LWLockWaitForVar"),
-    Is("PGSemaphoreLock"),
-    Is("ProcSleep"),
-    Is("WaitOnLock"),
-    Is("LockAcquire"),
-    Is("LockAcquireExtended"),
-    Is("LockBufferForCleanup"),
-    Is("XactLockTableWait"),
-    Is("lock_wait_suspend_thread"),
-    Is("rw_lock_s_lock_spin"),
-    Is("rw_lock_x_lock_func"),
-    Is("sync_array_wait_event"),
-    Has("MDL_wait::timed_wait"),
-];
-
-/// Those of them whose threads each sleep on a futex of their own.
-const LOCKS_APART: &[Known] = &[
-    Has("AwareLock::Enter"),
-    Has("JIT_MonEnter"),
-    Has("ObjectMonitor::enter"),
-    Has("ObjectMonitor::EnterI"),
-    Has("ObjectMonitor::ReenterI"),
-    Method("AbstractQueuedSynchronizer", "acquireQueued"),
-    Method("AbstractQueuedSynchronizer", "acquireInterruptibly"),
-    Method("RawMutex", "lock_slow"),
-    Method("RawRwLock", "_slow"),
-];
-
-/// Functions that sleep for a lock, unless those that called them wait for work with it.
-const MAYBE_LOCKS: &[Known] = &[
-    Is("sem_wait"),
-    Is("sem_timedwait"),
-    Is("sem_clockwait"),
-    Is("uv_sem_wait"),
-    Is("PyThread_acquire_lock"),
-    Is("PyThread_acquire_lock_timed"),
-    Is("lock_PyThread_acquire_lock"),
-    Is("rlock_acquire"),
-];
-
-/// Functions that sleep with a lock for something else: for a notice, or the end of a thread.
-const NO_LOCKS: &[Known] = &[
-    Script("wait", "threading.py"),
-    Script("join", "threading.py"),
-    Script("_wait_for_tstate_lock", "threading.py"),
-];
-
-/// Functions that sleep for work and for nothing else: what waits in them has none.
-const WORK: &[Known] = &[
-    // Go's scheduler, its poller and its monitor.
-    Has("runtime.stopm"),
-    Has("runtime.findRunnable"),
-    Has("runtime.findrunnable"),
-    Has("runtime.stoplockedm"),
-    Has("runtime.sysmon"),
-    Has("runtime.templateThread"),
-    Has("os/signal.signal_recv"),
-    // libuv, Node and V8.
-    Is("uv__io_poll"),
-    Has("node::TaskQueue"),
-    Has("node::DelayedTaskScheduler"),
-    Has("v8::platform::DelayedTaskQueue::GetNext"),
-    // Event loops of C.
-    Is("aeApiPoll"),
-    Is("ngx_epoll_process_events"),
-    Is("ngx_poll_process_events"),
-    Is("ngx_select_process_events"),
-    Is("epoll_dispatch"),
-    Is("g_main_context_poll"),
-    Is("g_async_queue_pop"),
-    Is("g_async_queue_timeout_pop"),
-    Is("g_thread_pool_wait_for_new_task"),
-    Is("apr_pollset_poll"),
-    Method("boost::asio", "epoll_reactor::run"),
-    // Rust.
-    Method("tokio::runtime", "Context::park"),
-    Method("tokio::runtime", "Parker::park"),
-    Method("tokio::runtime", "Driver::park"),
-    Has("tokio::runtime::park::CachedParkThread::park"),
-    Has("mio::poll::Poll::poll"),
-    Has("polling::Poller::wait"),
-    Has("rayon_core::sleep::Sleep::sleep"),
-    Method("std::sync::mpsc", "::recv"),
-    Method("std::sync::mpmc", "::recv"),
-    Method("crossbeam_channel", "::recv"),
-    // Threads of the JVM.
-    Has("CompileQueue::get"),
-    Has("VMThread::wait_for_vm_operation"),
-    Has("WatcherThread::sleep"),
-    Has("worker_wait_for_task"),
-    Has("GangWorker::wait_for_task"),
-    Has("ServiceThread::service_thread_entry"),
-    Has("wait_for_completed_buffers"),
-    Has("wait_for_next_cycle"),
-    Has("G1ServiceThread::wait_for_task"),
-    Has("MonitorDeflationThread::monitor_deflation_thread_entry"),
-    Has("NotificationThread::notification_thread_entry"),
-    Has("signal_thread_entry"),
-    Has("JVM_WaitForReferencePendingList"),
-    // Pools and queues of Java.
-    Method("ForkJoinPool", "awaitWork"),
-    Method("ForkJoinPool", "idleAwaitWork"),
-    Method("ThreadPoolExecutor", "getTask"),
-    Method("BlockingQueue", "take"),
-    Method("BlockingQueue", "poll"),
-    Method("BlockingDeque", "take"),
-    Method("BlockingDeque", "poll"),
-    Method("DelayedWorkQueue", "take"),
-    Method("DelayedWorkQueue", "poll"),
-    Method("SynchronousQueue", "take"),
-    Method("SynchronousQueue", "poll"),
-    Method("LinkedTransferQueue", "take"),
-    Method("LinkedTransferQueue", "poll"),
-    Method("DelayQueue", "take"),
-    Method("ReferenceQueue", "remove"),
-    Method("TimerThread", "mainLoop"),
-    Method("java.util.concurrent.locks.LockSupport", "parkIdle"),
-    // .NET.
-    Has("FinalizerThread::WaitForFinalizerEvent"),
-    Has("LowLevelLifoSemaphore"),
-    // Python's queues and loops.
-    Script("get", "queue.py"),
-    Script("get", "queues.py"),
-    Is("queue_SimpleQueue_get_impl"),
-    Is("queue_SimpleQueue_get"),
-    Script("serve_forever", "socketserver.py"),
-    // postgres: the next command, and its processes in the background.
-    Is("SocketBackend"),
-    Is("ReadCommand"),
-    // Erlang.
-    Is("scheduler_wait"),
-];
-
-/// Functions that sleep for work and do it too: only what they sleep in themselves is for work.
-const LOOPS: &[Known] = &[
-    // A function of this name that sleeps on a condition by itself: libuv's, and many others.
-    Is("worker"),
-    Is("worker_main"),
-    Is("worker_thread"),
-    Has("node::WorkerThreadsTaskRunner"),
-    Has("v8::platform::"),
-    Is("bioProcessBackgroundJobs"),
-    Is("thread_pool_cycle"),
-    Is("ngx_thread_pool_cycle"),
-    Is("ev_run"),
-    Is("event_base_loop"),
-    Is("gomp_thread_start"),
-    Has("tokio::runtime::blocking::pool::Inner::run"),
-    Has("rayon_core::registry::WorkerThread::wait_until"),
-    Method("std::thread", "park"),
-    Script("_run_once", "base_events.py"),
-    Script("_worker", "thread.py"),
-    Script("worker", "pool.py"),
-    Is("ServerLoop"),
-    Is("WalWriterMain"),
-    Is("BackgroundWriterMain"),
-    Is("CheckpointerMain"),
-    Is("AutoVacLauncherMain"),
-    Is("PgArchiverMain"),
-    Is("pgarch_MainLoop"),
-    Is("ApplyLauncherMain"),
-    Is("SysLoggerMain"),
-    Is("WalSndLoop"),
-    Is("WalReceiverMain"),
-    Is("io_handler_thread"),
-    Is("srv_worker_thread"),
-    Is("srv_purge_coordinator_thread"),
-    Has("Per_thread_connection_handler::block_until_new_connection"),
-];
-
-/// Functions that only sleep: what for is known by those that call them.
-const SLEEPS: &[Known] = &[
-    Is("futex_wait"),
-    Is("futex_abstimed_wait"),
-    Is("futex_abstimed_wait_common"),
-    Is("futex_abstimed_wait_common64"),
-    Is("futex_abstimed_wait_cancelable64"),
-    Is("futex_abstimed_wait64"),
-    Is("internal_syscall_cancel"),
-    Is("syscall_cancel"),
-    Is("syscall_cancel_arch"),
-    Is("syscall_cancel_arch_end"),
-    Is("syscall"),
-    Is("do_futex_wait"),
-    Is("new_sem_wait_slow64"),
-    Is("pthread_cond_wait"),
-    Is("pthread_cond_timedwait"),
-    Is("pthread_cond_clockwait"),
-    Is("pthread_cond_wait_common"),
-    Is("cnd_wait"),
-    Is("cnd_timedwait"),
-    Is("sem_wait"),
-    Is("sem_timedwait"),
-    Is("epoll_wait"),
-    Is("epoll_pwait"),
-    Is("poll"),
-    Is("ppoll"),
-    Is("select"),
-    Is("pselect"),
-    Is("uv_cond_wait"),
-    Is("uv_cond_timedwait"),
-    Is("uv_sem_wait"),
-    Is("gomp_simple_barrier_wait"),
-    Is("gomp_barrier_wait"),
-    Is("gomp_barrier_wait_end"),
-    Is("do_wait"),
-    Is("WaitLatch"),
-    Is("WaitEventSetWait"),
-    Is("WaitEventSetWaitBlock"),
-    Is("clock_nanosleep"),
-    Is("nanosleep"),
-    Is("usleep"),
-    Is("pg_usleep"),
-    Is("select_epoll_poll"),
-    Is("select_epoll_poll_impl"),
-    Script("select", "selectors.py"),
-    Has("v8::base::ConditionVariable::Wait"),
-    Has("std::condition_variable::wait"),
-    Has("ConditionVariableImpl"),
-    Method("condvar", "wait"),
-    Method("Condvar", "wait"),
-    Method("std::sys", "futex_wait"),
-    Method("std::sys", "Parker::park"),
-];
-
-/// Those of them that wait until another thread says that a condition is true.
-const CONDITIONS: &[Known] = &[
-    Is("pthread_cond_wait"),
-    Is("pthread_cond_timedwait"),
-    Is("pthread_cond_clockwait"),
-    Is("cnd_wait"),
-    Is("cnd_timedwait"),
-    Is("uv_cond_wait"),
-    Is("uv_cond_timedwait"),
-    Has("v8::base::ConditionVariable::Wait"),
-    Has("std::condition_variable::wait"),
-    Method("condvar", "wait"),
-    Method("Condvar", "wait"),
-];
-
-/// Functions that threads begin with.
-const BEGINS: &[Known] = &[
-    Is("main"),
-    Is("start"),
-    Is("start_thread"),
-    Is("clone"),
-    Is("clone3"),
-    Is("libc_start_main"),
-    Is("libc_start_call_main"),
-    Is("libc_start_main_impl"),
-];
-
 /// A function that waits is among this many of the innermost frames.
 const FRAMES: usize = 16;
 /// One that takes an interpreter's lock is among this many of them.
 const INTERPRETER_FRAMES: usize = 8;
-
-/// Functions that take CPython's lock: what waits for it, and, where there are no symbols, what is
-/// exported and calls that.
-const TAKES: [&str; 4] =
-    ["take_gil", "PyEval_RestoreThread", "PyEval_AcquireThread", "_PyThreadState_Attach"];
 
 /// Whether the wait is for the next piece of work, by its stack, the innermost first.
 pub(crate) fn waits_for_work(stack: &[StackFrame]) -> bool {
@@ -363,8 +35,7 @@ pub(crate) fn waits_for_work(stack: &[StackFrame]) -> bool {
 /// Whether it sleeps on a condition that another thread will make true, by its stack. Locks made of
 /// conditions are known by the functions that take them.
 pub(crate) fn is_on_condition(stack: &[StackFrame]) -> bool {
-    let sleeps = |frame: &&StackFrame| SLEEPS.iter().any(|known| known.names(frame));
-    stack.iter().take_while(sleeps).any(|frame| CONDITIONS.iter().any(|known| known.names(frame)))
+    stack.iter().take_while(|frame| is_in(SLEEPS, frame)).any(|frame| is_in(CONDITIONS, frame))
 }
 
 /// The function that sleeps for a lock and for nothing else, where the wait is in one, by its
@@ -372,24 +43,15 @@ pub(crate) fn is_on_condition(stack: &[StackFrame]) -> bool {
 pub(crate) fn lock_function(stack: &[StackFrame]) -> Option<&str> {
     let told = told(stack).filter(|(purpose, _)| *purpose == Purpose::Lock);
     let frame = stack.iter().find(|frame| told.is_some_and(|(_, function)| frame.function == function))?;
-    LOCKS.iter().any(|known| known.names(frame)).then_some(frame.function.as_str())
+    is_in(LOCKS, frame).then_some(frame.function.as_str())
 }
-
-/// Functions of scripts' runtimes that take the locks of scripts.
-const SCRIPT_LOCKS: &[Known] = &[
-    Is("PyThread_acquire_lock"),
-    Is("PyThread_acquire_lock_timed"),
-    Is("lock_PyThread_acquire_lock"),
-    Is("rlock_acquire"),
-];
 
 /// Where a lock is taken that a wait is for, by its stack, the innermost first: the function that
 /// called the one that takes it, of a script its own. None where the wait may be for something
 /// else: a semaphore can be a notice, and locks of a script's conditions are.
 pub(crate) fn takes_lock_in(stack: &[StackFrame]) -> Option<&StackFrame> {
     let (purpose, _) = told(stack)?;
-    let is = |frame: &StackFrame, list: &[Known]| list.iter().any(|known| known.names(frame));
-    let takes = |frame: &StackFrame| is(frame, LOCKS) || is(frame, SCRIPT_LOCKS);
+    let takes = |frame: &StackFrame| is_in(LOCKS, frame) || is_in(SCRIPT_LOCKS, frame);
     let taken = stack.iter().take(FRAMES).rposition(takes).filter(|_| purpose == Purpose::Lock)?;
     let callers = &stack[taken + 1..];
     let of_script = stack.iter().take(FRAMES).find(|frame| frame.is_script());
@@ -398,14 +60,14 @@ pub(crate) fn takes_lock_in(stack: &[StackFrame]) -> Option<&StackFrame> {
 
 /// Whether it waits for a lock whose threads each sleep on a futex of their own.
 pub(crate) fn sleeps_apart(stack: &[StackFrame]) -> bool {
-    stack.iter().take(FRAMES).any(|frame| LOCKS_APART.iter().any(|known| known.names(frame)))
+    stack.iter().take(FRAMES).any(|frame| is_in(LOCKS_APART, frame))
 }
 
 /// What a wait is for, and the function that tells.
 fn told(stack: &[StackFrame]) -> Option<(Purpose, &str)> {
     let (mut sleeps_itself, mut otherwise) = (true, None);
     for frame in stack.iter().take(FRAMES) {
-        let is = |list: &[Known]| list.iter().any(|known| known.names(frame));
+        let is = |list| is_in(list, frame);
         let function = frame.function.as_str();
         if is(LOCKS) {
             return Some((Purpose::Lock, function));
@@ -413,7 +75,8 @@ fn told(stack: &[StackFrame]) -> Option<(Purpose, &str)> {
         if is(WORK) || (sleeps_itself && is(LOOPS)) {
             return Some((Purpose::Work, function));
         }
-        if is(MAYBE_LOCKS) {
+        // Unless those that called it wait for work with it.
+        if is(SEMAPHORES) || is(SCRIPT_LOCKS) {
             otherwise = Some((Purpose::Lock, function));
         }
         if is(NO_LOCKS) {
@@ -427,10 +90,9 @@ fn told(stack: &[StackFrame]) -> Option<(Purpose, &str)> {
 /// The functions that a wait was called from, the innermost first and no more than `most`: without
 /// those that only sleep, and those that any thread begins with. Of a script, its own.
 pub(crate) fn called_from(stack: &[StackFrame], most: usize) -> Vec<String> {
-    let is = |frame: &StackFrame, list: &[Known]| list.iter().any(|known| known.names(frame));
     let script = stack.iter().take(FRAMES).position(StackFrame::is_script).unwrap_or(0);
-    let callers = stack[script..].iter().skip_while(|frame| is(frame, SLEEPS));
-    let callers = callers.filter(|frame| !is(frame, BEGINS));
+    let callers = stack[script..].iter().skip_while(|frame| is_in(SLEEPS, frame));
+    let callers = callers.filter(|frame| !is_in(BEGINS, frame));
     callers.take(most).map(|frame| frame.function.clone()).collect()
 }
 
@@ -444,35 +106,11 @@ pub(crate) fn interpreter_lock(stack: &[StackFrame]) -> Option<Language> {
 /// Whether an interpreter without symbols sleeps on a condition by itself. CPython does so for its
 /// lock alone: other locks of it are semaphores, and taken by an exported function.
 fn sleeps_in_stripped_python(stack: &[StackFrame]) -> bool {
-    let sleeps = |frame: &&StackFrame| SLEEPS.iter().any(|known| known.names(frame));
-    let inner = stack.iter().take_while(sleeps);
+    let inner = stack.iter().take_while(|frame| is_in(SLEEPS, frame));
     let on_condition = inner.clone().any(|frame| undecorated(&frame.function).starts_with("pthread_cond_"));
     let caller = stack.get(inner.count()).map_or("", |frame| frame.function.as_str());
     let of_interpreter = ["python3", "libpython3"].iter().any(|module| caller.starts_with(module));
     on_condition && of_interpreter && caller.contains("+0x")
-}
-
-impl Known {
-    fn names(self, frame: &StackFrame) -> bool {
-        let name = frame.function.as_str();
-        match self {
-            Is(function) => undecorated(name) == function,
-            Has(part) => name.contains(part),
-            Method(class, method) => name.contains(class) && name.contains(method),
-            Script(function, file) => {
-                frame.is_script()
-                    && name.rsplit('.').next() == Some(function)
-                    && frame.source.as_ref().is_some_and(|(of, _)| of == file)
-            }
-        }
-    }
-}
-
-/// A C function's name without the marks of libraries and compilers.
-fn undecorated(name: &str) -> &str {
-    let name = name.trim_start_matches('_');
-    let name = name.strip_prefix("GI_").unwrap_or(name).trim_start_matches('_');
-    name.split(['.', '@']).next().unwrap_or(name)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 //! call that few windows had is not estimated: what was traced is the least that there was.
 
 use model::recording::{Sliced, SlicedCall, Trailer};
-use model::run::{CallRow, Estimate};
+use model::syscall_rows::{CallRow, Estimate};
 use model::{CallStats, Ns, Seen};
 use stats::Sums;
 
@@ -101,7 +101,7 @@ pub(crate) fn why(sliced: &Sliced) -> String {
 mod tests {
     use super::*;
     use model::Call;
-    use model::run::{ErrorRow, PathsRow, ResultsRow};
+    use model::syscall_rows::{ErrorRow, PathsRow, ResultsRow};
 
     #[test]
     fn counts_are_scaled_by_cpu_time() {

@@ -4,7 +4,7 @@
 use crate::calls::Arch;
 use crate::sliced;
 use model::recording::Trailer;
-use model::run::{CallRow, ErrorRow, PathRow, PathsRow, ResultsRow};
+use model::syscall_rows::{CallRow, ErrorRow, PathRow, PathsRow, ResultsRow};
 use model::{CallStats, Header, PathsAsked, Seen};
 use stats::Histogram;
 use std::cmp::Reverse;

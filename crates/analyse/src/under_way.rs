@@ -3,7 +3,7 @@
 //! What a wait was for is known when it ends, so it is counted then, back to when it began. The
 //! time since is kept in stretches, each with the waits in it that have ended so far; the oldest
 //! are added up. What a wait has of the time before is told by itself. (How many threads wait for
-//! one peer is counted in `at_once`.)
+//! one peer is counted in `peer_overlap`.)
 
 use model::waits_at_once::{AtOnce, WaitsAtOnce};
 use model::{Ns, State};

@@ -47,7 +47,7 @@ pub struct Case {
 }
 
 /// The page with all tables as the goldens have it.
-const PLAIN: Look = Look { width: 100, colour: false, unicode: true };
+const PLAIN: Look = Look::PLAIN;
 /// The page that fits a screen, likewise.
 const SMALL: Look = Look { width: 80, ..PLAIN };
 

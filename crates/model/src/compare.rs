@@ -3,6 +3,24 @@
 //! Each kind of result has a file below with its schema. All share the change of a figure; JSON and
 //! pages have different words for it.
 
+/// A module for `serde(with)` that has a [`Change`] in JSON in the words of a kind of result.
+macro_rules! words_in_json {
+    ($module:ident, $words:expr) => {
+        mod $module {
+            use crate::compare::Change;
+            use serde::{Deserializer, Serializer};
+
+            pub(super) fn serialize<S: Serializer>(change: &Change, to: S) -> Result<S::Ok, S::Error> {
+                $words.serialize(*change, to)
+            }
+
+            pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Change, D::Error> {
+                $words.deserialize(from)
+            }
+        }
+    };
+}
+
 pub mod commands;
 pub mod lab;
 pub mod ladder;

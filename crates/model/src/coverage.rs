@@ -28,6 +28,23 @@ pub struct Source {
     pub remedy: String,
 }
 
+impl Source {
+    /// One that gave all.
+    pub fn full(name: &str) -> Self {
+        Self { name: name.to_owned(), seen: Extent::Full, why: String::new(), remedy: String::new() }
+    }
+
+    /// One that gave a part: why not all, and what would change it.
+    pub fn partial(name: &str, why: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { name: name.to_owned(), seen: Extent::Partial, why: why.into(), remedy: remedy.into() }
+    }
+
+    /// One that gave nothing: why, and what would change it.
+    pub fn none(name: &str, why: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { seen: Extent::None, ..Self::partial(name, why, remedy) }
+    }
+}
+
 /// Two independent figures for one thing, side by side.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {

@@ -293,6 +293,13 @@ pub struct Rung {
     pub plausible: Plausible,
 }
 
+/// Nanoseconds per CPU cycle, by the rung that measures it; more than 0. None where it was not
+/// measured.
+pub fn cycle_ns(rungs: &[Rung]) -> Option<f64> {
+    let cycle = rungs.iter().find(|rung| rung.about.id == "cycle")?.ns.value()?.median;
+    (cycle > 0.0).then_some(cycle)
+}
+
 /// A point of latency against size.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Point {

@@ -81,6 +81,23 @@ pub struct Frame {
     pub unnamed: Option<UnnamedCode>,
 }
 
+impl Frame {
+    /// A function of which nothing else is known.
+    pub fn new(function: impl Into<String>, module: impl Into<String>, language: Language) -> Self {
+        Self {
+            function: function.into(),
+            module: module.into(),
+            source: None,
+            first_line: 0,
+            language,
+            inlined: false,
+            address: None,
+            broke: false,
+            unnamed: None,
+        }
+    }
+}
+
 /// A function called from somewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Node {
@@ -113,6 +130,18 @@ pub enum Activity {
     Interrupt,
     /// Blocked, in this state: `sleep`, `lock`, `disk` ….
     Waiting(State),
+}
+
+impl Activity {
+    /// The state that the time is of. A stack does not tell a fault from a call: both are `kernel`.
+    pub fn state(self) -> State {
+        match self {
+            Activity::User => State::User,
+            Activity::Kernel => State::Kernel,
+            Activity::Interrupt => State::Interrupt,
+            Activity::Waiting(state) => state,
+        }
+    }
 }
 
 /// Time of one node itself, without callees.
@@ -156,17 +185,7 @@ mod tests {
 
     #[test]
     fn stacks_that_lead_nowhere_or_round_are_unsound() {
-        let frame = Frame {
-            function: "f".into(),
-            module: "a".into(),
-            source: None,
-            first_line: 0,
-            language: Language::Native,
-            inlined: false,
-            address: None,
-            broke: false,
-            unnamed: None,
-        };
+        let frame = Frame::new("f", "a", Language::Native);
         let weight = Weight { node: 1, thread: 0, doing: Activity::User, ns: 5, count: 1 };
         let owner = Owner { pid: 1, tid: 1, name: "a".into() };
         let sound = Profile {

@@ -7,20 +7,21 @@ use crate::account::{Account, AccountPart, Basis, DoesNotClose, State, Step};
 use crate::code_location::Runtime;
 use crate::costs::Costs;
 use crate::coverage::{Coverage, Interval};
-pub use crate::disk_requests::{DiskRequestRow, DiskRequests};
-pub use crate::fault_places::{FaultPlaces, FaultRow, FaultingProcess, MappingKind};
-pub use crate::files::{DurableRow, FileRow, FileTable, TransferRow};
-pub use crate::hand_overs::{HandOverEnd, HandOverRow, HandOvers};
+use crate::disk_requests::DiskRequests;
+use crate::fault_places::FaultPlaces;
+use crate::files::FileTable;
+use crate::finding::{Known, SavedTime};
+use crate::hand_overs::HandOvers;
 use crate::limits::Limits;
 use crate::loads::LoadTable;
 use crate::peers::{ConnectionRow, LookupRow};
 use crate::prediction::Prediction;
 use crate::probe::Probed;
-pub use crate::processes::{MemoryPeak, ProgramRow, Programs};
+use crate::processes::{MemoryPeak, Programs};
 use crate::profile::Profile;
 use crate::recording::{Ending, Host};
 use crate::seen::unrecorded;
-pub use crate::syscall_rows::{CallRow, ErrorRow, Estimate, PathRow, PathsRow, ResultsRow};
+use crate::syscall_rows::CallRow;
 use crate::together::{Folded, ThreadsTogether};
 use crate::wait::{StackFrame, WaitCall, WaitTarget, WakerKind};
 use crate::waits_at_once::WaitsAtOnce;
@@ -171,6 +172,18 @@ pub struct FindingRow {
     pub probed: Option<Seen<Probed>>,
 }
 
+impl FindingRow {
+    /// Whether what it saves is of the wall clock of a whole run.
+    pub fn saves_wall(&self) -> bool {
+        self.saved == SavedTime::Wall.id()
+    }
+
+    /// Whether the operations that go, and what each costs, were both seen.
+    pub fn is_counted(&self) -> bool {
+        self.known == Known::Counted.id()
+    }
+}
+
 /// Two ends of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Ends {
@@ -234,6 +247,11 @@ impl Run {
     /// the threads that are not idle in a window.
     pub fn whole_ns(&self) -> Ns {
         self.window.as_ref().map_or(self.wall_ns, |window| window.thread_ns)
+    }
+
+    /// Time of the account in a state; 0 where it has none.
+    pub fn time_in(&self, state: State) -> Ns {
+        self.account.iter().filter(|part| part.state == state).map(|part| part.ns).sum()
     }
 
     /// Refuses one whose account does not close: it was changed since it was written.

@@ -86,6 +86,11 @@ impl State {
         self.in_kernel() || self == State::User
     }
 
+    /// Whether the thread was on a CPU, or would have been if it had been let.
+    pub fn wants_cpu(self) -> bool {
+        self.on_cpu() || matches!(self, State::Runqueue | State::Throttled)
+    }
+
     /// Whether it was on a CPU in kernel mode, for itself or for an interrupt.
     pub fn in_kernel(self) -> bool {
         matches!(self, State::Kernel | State::Fault | State::Interrupt)

@@ -2,7 +2,7 @@
 
 use host::fields;
 use model::Pid;
-use model::coverage::{Extent, Source};
+use model::coverage::Source;
 use rustix::fs::{StatVfsMountFlags, getxattr, statvfs};
 use rustix::process::{Resource, getrlimit};
 use std::fs;
@@ -216,15 +216,13 @@ pub(crate) fn looking_at(pid: Pid) -> Result<(), AccessDenial> {
 /// The coverage where some of these processes may not be inspected; none when all may.
 pub(crate) fn partly(pids: &[Pid]) -> Option<Source> {
     let closed = pids.iter().filter(|pid| looking_at(**pid).is_err()).count();
-    (closed > 0).then(|| Source {
-        name: "other users' processes".to_owned(),
-        seen: Extent::Partial,
-        why: format!(
+    (closed > 0).then(|| {
+        let why = format!(
             "{closed} of {} processes may not be inspected: their states and times are observed, not their calls or \
              what they wait for",
             pids.len()
-        ),
-        remedy: more(),
+        );
+        Source::partial("other users' processes", why, more())
     })
 }
 

@@ -219,12 +219,7 @@ mod tests {
 
     #[test]
     fn a_source_that_is_left_out_or_full_works() {
-        let partly = Source {
-            name: "sockets".into(),
-            seen: Extent::Partial,
-            why: "no tracepoint".into(),
-            remedy: String::new(),
-        };
+        let partly = Source::partial("sockets", "no tracepoint", "");
         assert_eq!(part_of(Ability::Pages, "pages", &[]).works, Extent::Full);
         let part = part_of(Ability::Sockets, "sockets", &[partly]);
         assert_eq!((part.works, part.why.as_str()), (Extent::Partial, "no tracepoint"));

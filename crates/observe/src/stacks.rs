@@ -15,7 +15,7 @@ use crate::threads::Threads;
 use ::python::record::{Stack, described};
 use code::{Mapping, Processes, RawFrame, Registers, UnreadNames};
 use faults::FaultWaits;
-use model::coverage::{Extent, Source};
+use model::coverage::Source;
 use model::recording::{CodeLocation, Runtime, SampleMode};
 use model::{Call, Event, Ns, Pid, Tid};
 use names::SymbolGaps;
@@ -237,8 +237,7 @@ impl Stacks {
             let places = self.unnamed.late;
             why.push(format!("symbolization ran out of time: {places} code locations lack lines or names"));
         }
-        let (seen, why, remedy) = (Extent::Partial, why.join("; "), remedy.to_owned());
-        (!why.is_empty()).then(|| Source { name: "code".to_owned(), seen, why, remedy })
+        (!why.is_empty()).then(|| Source::partial("code", why.join("; "), remedy))
     }
 
     /// The users who could have written what files with code say.

@@ -167,7 +167,7 @@ mod tests {
     use model::doctor::SCHEMA_DOCTOR;
     use model::recording::Host;
 
-    const LOOK: Look = Look { width: 100, colour: false, unicode: true };
+    const LOOK: Look = Look::PLAIN;
 
     fn doctor(works: Extent) -> Doctor {
         let full = works == Extent::Full;

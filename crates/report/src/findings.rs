@@ -27,7 +27,7 @@ fn piece_text(piece: &Piece, look: Look) -> String {
 }
 
 /// Text of JSON has all characters.
-const JSON: Look = Look { width: 100, colour: false, unicode: true };
+const JSON: Look = Look::PLAIN;
 
 /// Puts what a run means into it, in words.
 pub fn tell(run: &mut Run, diagnosis: &Diagnosis) {

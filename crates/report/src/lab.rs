@@ -211,7 +211,7 @@ fn diagnosis(run: &LabRun, look: Look) -> Vec<Line> {
 
 fn saves(finding: &FindingRow, of: &Observed, look: Look) -> String {
     match &finding.saving_ns {
-        Seen::Value(saving) if finding.saved == "wall" => {
+        Seen::Value(saving) if finding.saves_wall() => {
             let part = |ns: Ns| ns as f64 / of.wall_ns.max(1) as f64;
             format!("saves {} ({})", percents(part(saving.lo), part(saving.hi), look), finding.known)
         }
@@ -414,7 +414,7 @@ mod tests {
     use model::lab::{LabPair, LabPart, SCHEMA_LAB, SCHEMA_SCORE, ScoreRow, ScoreTotal};
     use model::recording::Host;
 
-    const LOOK: Look = Look { width: 100, colour: false, unicode: true };
+    const LOOK: Look = Look::PLAIN;
 
     fn host() -> Host {
         Host {

@@ -16,7 +16,7 @@ pub(crate) use figures::range;
 use figures::rate;
 use model::Seen;
 use model::ladder::beside::Reference;
-use model::ladder::{Ladder, MedianInterval, Plausibility, Rung, RungGroup};
+use model::ladder::{Ladder, MedianInterval, Plausibility, Rung, RungGroup, cycle_ns};
 
 /// The least width of the axis; a narrower page has figures only.
 const AXIS: usize = 20;
@@ -186,11 +186,8 @@ fn head(ladder: &Ladder, look: Look) -> Vec<Line> {
     if let Seen::Value(kind) = &host.virtualisation {
         line = line.add(Ink::Plain, &format!(", {kind}"));
     }
-    let cycle = ladder.rungs.iter().find(|rung| rung.about.id == "cycle").and_then(|rung| rung.ns.value());
-    if let Some(cycle) = cycle.filter(|cycle| cycle.median > 0.0) {
-        line = line
-            .add(Ink::Plain, ", ")
-            .glued(Ink::Plain, &format!("{:.2} GHz by its cycles", 1.0 / cycle.median));
+    if let Some(cycle) = cycle_ns(&ladder.rungs) {
+        line = line.add(Ink::Plain, ", ").glued(Ink::Plain, &format!("{:.2} GHz by its cycles", 1.0 / cycle));
     }
     let when = format!("{}, took {}", ladder.started_at, units::duration(ladder.took_ns));
     let mut lines = line.wrap(GAP);

@@ -53,6 +53,8 @@ pub struct Look {
 }
 
 impl Look {
+    /// Of a text that goes where nobody knows what it will be shown on: a file, a page of HTML.
+    pub const PLAIN: Look = Look { width: 100, colour: false, unicode: true };
     /// Of a document, which has no columns: paragraphs and tables stay whole, tables have all of
     /// their rows, and whoever shows them lays them out.
     const DOCUMENT: Look = Look { width: u16::MAX, colour: true, unicode: true };

@@ -107,13 +107,13 @@ mod tests {
 
     #[test]
     fn mismatches_are_counted_and_the_first_shown() {
-        let page = terminal(&run(7), Look { width: 100, colour: false, unicode: true });
+        let page = terminal(&run(7), Look::PLAIN);
         assert!(page.contains("7 mismatches"), "{page}");
         assert_eq!(
             page.matches("at 0x1000: 0x00000000000000fe instead of 0x00000000000000ff, 1 bit wrong").count(),
             5
         );
-        assert!(terminal(&run(1), Look { width: 100, colour: false, unicode: true }).contains("1 mismatch:"));
+        assert!(terminal(&run(1), Look::PLAIN).contains("1 mismatch:"));
     }
 
     #[test]

@@ -163,7 +163,7 @@ mod tests {
         }
     }
 
-    const LOOK: Look = Look { width: 100, colour: false, unicode: true };
+    const LOOK: Look = Look::PLAIN;
 
     #[test]
     fn a_result_is_a_line_below_its_heads() {

@@ -5,6 +5,7 @@
 
 pub mod allocator;
 pub mod at_once;
+mod errno;
 pub mod foreign;
 pub(crate) mod origin;
 pub mod ours;
@@ -15,5 +16,6 @@ pub mod scratch;
 pub mod signals;
 pub mod spawn;
 pub mod starter;
+pub(crate) mod usage;
 pub mod user;
 pub mod whole;

@@ -25,7 +25,7 @@ pub(crate) fn run_queue<'a>(
         unseen_ns: 0,
         others: Vec::new(),
         cpus_used: mean_threads(threads, wall_ns, State::on_cpu),
-        cpus_wanted: mean_threads(threads, wall_ns, wants_cpu),
+        cpus_wanted: mean_threads(threads, wall_ns, State::wants_cpu),
         of_all: match rivals {
             Some(rivals) => Seen::Value(of_all(rivals, threads)),
             None => Seen::unseen("who has a CPU needs BPF"),
@@ -58,10 +58,6 @@ fn of_all(rivals: &Rivals, threads: &[ThreadLedger]) -> QueueOfAll {
     let total_ns = states.filter(|(state, _)| *state == State::Runqueue).map(|(_, ns)| ns).sum();
     let leads = |pid| threads.iter().find(move |thread| thread.pid == pid && thread.tid == pid);
     rivals.of_all(total_ns, |pid| leads(pid)?.command.clone())
-}
-
-fn wants_cpu(state: State) -> bool {
-    state.on_cpu() || matches!(state, State::Runqueue | State::Throttled)
 }
 
 /// How many threads were in such a state, on average; to a hundredth.

@@ -180,7 +180,7 @@ fn rows_beyond_a_sum_of_their_table_are_in_it() {
         depth_max: 0,
     };
     let rows = (1..=1500).map(row).collect();
-    run.disk_requests = Seen::Value(model::run::DiskRequests { rows, other_requests: 7 });
+    run.disk_requests = Seen::Value(model::disk_requests::DiskRequests { rows, other_requests: 7 });
     let after = bound(run);
     let all = after.disk_requests.value().unwrap();
     assert!(all.rows.len() < 1000, "{}", all.rows.len());

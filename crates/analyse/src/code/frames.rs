@@ -2,6 +2,7 @@
 //! inlined.
 
 use super::c_library;
+use crate::names::base_name;
 use model::profile::{Frame, Node, Weight};
 use model::recording::{CodeLocation, Function, JIT_MODULE, Language, Runtime, UnnamedCode};
 use model::wait::{FrameKind, StackFrame};
@@ -21,15 +22,9 @@ pub(super) fn of(place: Option<&CodeLocation>, names: Option<&Vec<Function>>) ->
         }
         Some(CodeLocation::Kernel { address }) => machine("[kernel]", *address, Language::Kernel, names),
         Some(CodeLocation::Script { language, function, file, line, first_line }) => vec![Frame {
-            function: function.clone(),
-            module: base_name(file).to_owned(),
             source: Some((file.clone(), *line)),
             first_line: *first_line,
-            language: *language,
-            inlined: false,
-            address: None,
-            broke: false,
-            unnamed: None,
+            ..Frame::new(function, base_name(file), *language)
         }],
         Some(CodeLocation::Broke { why }) => vec![broke(why)],
         None => vec![broke("not in the recording")],
@@ -38,31 +33,11 @@ pub(super) fn of(place: Option<&CodeLocation>, names: Option<&Vec<Function>>) ->
 
 /// What stands for interrupts, whose code is neither the program's nor done for it.
 pub(super) fn interrupts() -> Frame {
-    Frame {
-        function: "(interrupts)".to_owned(),
-        module: "[kernel]".to_owned(),
-        source: None,
-        first_line: 0,
-        language: Language::Kernel,
-        inlined: false,
-        address: None,
-        broke: false,
-        unnamed: None,
-    }
+    Frame::new("(interrupts)", "[kernel]", Language::Kernel)
 }
 
 fn broke(why: &str) -> Frame {
-    Frame {
-        function: why.to_owned(),
-        module: String::new(),
-        source: None,
-        first_line: 0,
-        language: Language::Native,
-        inlined: false,
-        address: None,
-        broke: true,
-        unnamed: None,
-    }
+    Frame { broke: true, ..Frame::new(why, "", Language::Native) }
 }
 
 /// Code that a program made itself: what has no name is one function for each runtime, and not one
@@ -78,16 +53,10 @@ fn jit(code: UnnamedCode, address: u64, names: Option<&Vec<Function>>) -> Vec<Fr
 }
 
 fn machine(module: &str, address: u64, language: Language, names: Option<&Vec<Function>>) -> Vec<Frame> {
-    let frame = |name: Option<String>, source, inlined| Frame {
-        function: name.unwrap_or_else(|| format!("{module}+{address:#x}")),
-        module: module.to_owned(),
-        source,
-        first_line: 0,
-        language,
-        inlined,
-        address: (!inlined).then_some(address),
-        broke: false,
-        unnamed: None,
+    let frame = |name: Option<String>, source, inlined: bool| {
+        let function = name.unwrap_or_else(|| format!("{module}+{address:#x}"));
+        let address = (!inlined).then_some(address);
+        Frame { source, inlined, address, ..Frame::new(function, module, language) }
     };
     match names {
         Some(names) if !names.is_empty() => names
@@ -152,11 +121,6 @@ pub(crate) fn is_of_runtime(function: &str) -> bool {
     STARTS.iter().any(|start| function.starts_with(start))
         || c_library::is_reserved(function)
         || c_library::has(function)
-}
-
-/// The last part of a path.
-pub(super) fn base_name(path: &str) -> &str {
-    path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(path)
 }
 
 /// The tree as it grows: equal frames once, equal callees of a node once.

@@ -4,7 +4,7 @@ use super::rules::{self, Ends, MARGIN, Pair, difference, differences, pairs};
 use model::Seen;
 use model::compare::ladder::{Compared, LadderComparison, LadderOrigin, SCHEMA_LADDER_DIFF, Uncompared};
 use model::compare::{Change, Difference, Side};
-use model::ladder::{Ladder, LadderRequest, MedianInterval, Plausibility, Rung, RungGroup};
+use model::ladder::{Ladder, LadderRequest, MedianInterval, Plausibility, Rung, RungGroup, cycle_ns};
 use std::cmp::Ordering;
 
 /// Frequencies that differ by no more count as the same.
@@ -161,8 +161,7 @@ fn conditions(a: &Ladder, b: &Ladder) -> Vec<Difference> {
 }
 
 fn ghz(ladder: &Ladder) -> Option<f64> {
-    let cycle = ladder.rungs.iter().find(|rung| rung.about.id == "cycle")?.ns.value()?.median;
-    (cycle > 0.0).then_some(1.0 / cycle)
+    cycle_ns(&ladder.rungs).map(|cycle| 1.0 / cycle)
 }
 
 #[cfg(test)]

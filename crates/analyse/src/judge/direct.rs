@@ -3,7 +3,7 @@
 //! What is read of them comes from the disk each time, whoever has read it before.
 
 use super::Evidence;
-use model::run::{FileRow, TransferRow};
+use model::files::{FileRow, TransferRow};
 
 /// A call's bytes are so if this part of them is.
 const PART: u64 = 2;

@@ -96,7 +96,7 @@ impl DiskReads {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use model::run::{DiskRequestRow, DiskRequests};
+    use model::disk_requests::{DiskRequestRow, DiskRequests};
 
     /// Reads of 4 KiB that so many at a time jump about on `vda`.
     pub(crate) fn jumping(requests: u64, alone: u64) -> Seen<DiskRequests> {

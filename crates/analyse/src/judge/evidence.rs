@@ -1,15 +1,18 @@
 //! What judgement may read: one borrow of all that a run shows.
 
 use super::own_code::{self, Charge};
+use model::disk_requests::DiskRequests;
+use model::fault_places::FaultPlaces;
+use model::files::FileTable;
+use model::hand_overs::HandOvers;
 use model::limits::Limits;
 use model::loads::LoadTable;
 use model::peers::ConnectionRow;
 use model::peers::LookupRow;
+use model::processes::MemoryPeak;
 use model::recording::Tier;
-use model::run::{
-    Bound, CallRow, DiskRequests, FaultPlaces, Faults, FileTable, FunctionRow, HandOvers, LineRow,
-    MemoryPeak, ThreadLedger, Utilization, WaitRow,
-};
+use model::run::{Bound, Faults, FunctionRow, LineRow, ThreadLedger, Utilization, WaitRow};
+use model::syscall_rows::CallRow;
 use model::waits_at_once::WaitsAtOnce;
 use model::{
     AccountPart, Costs, Coverage, Ns, Prediction, Profile, Run, RunQueue, Seen, Series, State, Step,

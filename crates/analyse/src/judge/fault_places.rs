@@ -1,7 +1,7 @@
 //! Where a process's page faults are, in words: what a finding about them names.
 
 use super::Evidence;
-use model::run::{FaultRow, MappingKind};
+use model::fault_places::{FaultRow, MappingKind};
 use model::sentence::Piece::{Name, Share};
 use model::{Pid, Sentence, say};
 
@@ -42,8 +42,8 @@ fn at(row: &FaultRow) -> Sentence {
 mod tests {
     use super::*;
     use crate::judge::samples::run;
+    use model::fault_places::{FaultPlaces, FaultingProcess};
     use model::recording::Tier;
-    use model::run::{FaultPlaces, FaultingProcess};
     use model::{Profile, Seen, State};
 
     /// A process with so many samples in the heap and in a file.

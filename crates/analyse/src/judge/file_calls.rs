@@ -4,7 +4,8 @@ use super::Evidence;
 use super::predict::{Kind, Part, Parts};
 use model::coverage::Interval;
 use model::prediction::Site;
-use model::run::{CallRow, WaitRow};
+use model::run::WaitRow;
+use model::syscall_rows::CallRow;
 use model::wait::{SyscallName, WaitCall};
 use model::{Ns, Reason, State};
 

@@ -4,8 +4,9 @@
 use crate::grid::Grid;
 use model::profile::{Activity, Frame, Node, Weight};
 use model::recording::Language;
-use model::run::{CallRow, ResultsRow, WaitRow, WaitingThread, WakerRow};
+use model::run::{WaitRow, WaitingThread, WakerRow};
 use model::series::{DiskSeries, SeriesVerdict};
+use model::syscall_rows::{CallRow, ResultsRow};
 use model::wait::{WaitCall, WaitTarget, WakerKind};
 use model::{Ns, Profile, Reason, Run, Seen, Series, State, Step};
 
@@ -144,26 +145,16 @@ fn frame(text: &str) -> Frame {
     let (module, function) = parts.unwrap_or(("program", text));
     let (function, line) = function.split_once('@').unwrap_or((function, "0"));
     let script = module.ends_with(".py");
-    Frame {
-        function: function.into(),
-        module: match module {
-            "libc" => "libc.so.6".into(),
-            "k" => "[kernel]".into(),
-            module => module.into(),
-        },
-        source: Some((
-            format!("/src/{}", if script { module } else { "x.c" }),
-            line.parse().expect("a line"),
-        )),
-        first_line: 0,
-        language: match module {
-            "k" => Language::Kernel,
-            _ if script => Language::Python,
-            _ => Language::Native,
-        },
-        inlined: false,
-        address: None,
-        broke: false,
-        unnamed: None,
-    }
+    let language = match module {
+        "k" => Language::Kernel,
+        _ if script => Language::Python,
+        _ => Language::Native,
+    };
+    let file = format!("/src/{}", if script { module } else { "x.c" });
+    let module = match module {
+        "libc" => "libc.so.6",
+        "k" => "[kernel]",
+        module => module,
+    };
+    Frame { source: Some((file, line.parse().expect("a line"))), ..Frame::new(function, module, language) }
 }

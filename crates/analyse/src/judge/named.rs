@@ -2,6 +2,7 @@
 
 use super::Evidence;
 use super::own_code::Sum;
+use crate::names::base_name;
 use model::finding::Place;
 use model::recording::Language;
 use model::sentence::Piece::{Name, Number};
@@ -46,9 +47,4 @@ pub(super) fn how_shown(sum: &Sum<'_>) -> &'static str {
         Language::Native => "--annotate",
         _ => "--lines",
     }
-}
-
-/// The last part of a path.
-pub(super) fn base_name(path: &str) -> &str {
-    path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(path)
 }

@@ -246,17 +246,7 @@ pub(super) mod tests {
     pub(in super::super) struct Told(pub(in super::super) Profile);
 
     pub(in super::super) fn native(module: &str, function: &str) -> Frame {
-        Frame {
-            function: function.into(),
-            module: module.into(),
-            source: None,
-            first_line: 0,
-            language: Language::Native,
-            inlined: false,
-            address: Some(1),
-            broke: false,
-            unnamed: None,
-        }
+        Frame { address: Some(1), ..Frame::new(function, module, Language::Native) }
     }
 
     pub(in super::super) fn at(frame: Frame, file: &str, line: u32) -> Frame {

@@ -32,7 +32,7 @@ impl Group {
 /// All processes but those that start the others, by the name of the program that they ended with.
 pub(super) fn by_program(evidence: &Evidence<'_>) -> FxHashMap<String, Group> {
     let mut computes: FxHashMap<Pid, Ns> = FxHashMap::default();
-    let of = |(state, ns): &(State, Ns)| if wants_cpu(*state) { *ns } else { 0 };
+    let of = |(state, ns): &(State, Ns)| if state.wants_cpu() { *ns } else { 0 };
     for thread in evidence.threads {
         *computes.entry(thread.pid).or_default() += thread.states.iter().map(of).sum::<Ns>();
     }
@@ -63,8 +63,4 @@ pub(super) fn by_program(evidence: &Evidence<'_>) -> FxHashMap<String, Group> {
         }
     }
     groups
-}
-
-fn wants_cpu(state: State) -> bool {
-    state.on_cpu() || matches!(state, State::Runqueue | State::Throttled)
 }

@@ -147,7 +147,7 @@ mod tests {
     use crate::judge::samples::{run, sites};
     use model::finding::Known;
     use model::recording::Tier;
-    use model::run::CallRow;
+    use model::syscall_rows::CallRow;
     use model::wait::{WaitTarget, WakerKind};
     use model::{Profile, Reason, Run, RunQueue, Seen, Step};
 

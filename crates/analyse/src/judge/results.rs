@@ -2,7 +2,7 @@
 //! asked for before.
 
 use model::Seen;
-use model::run::CallRow;
+use model::syscall_rows::CallRow;
 
 /// Calls that moved fewer bytes are small: copying them takes a tenth of entering and leaving the
 /// kernel, or less.
@@ -56,7 +56,7 @@ pub(super) fn asked_again_max(row: &CallRow) -> u64 {
 mod tests {
     use super::*;
     use crate::judge::file_samples::{call, moving};
-    use model::run::{ErrorRow, PathsRow, ResultsRow};
+    use model::syscall_rows::{ErrorRow, PathsRow, ResultsRow};
 
     #[test]
     fn calls_below_a_kib_are_small() {

@@ -3,14 +3,14 @@
 use super::{Evidence, diagnose};
 use model::account::Basis;
 use model::coverage::Interval;
+use model::files::FileTable;
 use model::network::ConnectionOrigin;
 use model::peers::ConnectionRow;
 use model::prediction::{Prediction, Site, SiteTimes};
 use model::recording::{Ending, Host, Tier};
-use model::run::{
-    Bound, CallRow, Class, FileTable, Phases, Shares, ThreadLedger, WaitRow, WaitingThread, measured,
-};
+use model::run::{Bound, Class, Phases, Shares, ThreadLedger, WaitRow, WaitingThread, measured};
 use model::series::{LinkSeries, SeriesVerdict};
+use model::syscall_rows::CallRow;
 use model::wait::{WaitCall, WaitTarget};
 use model::{Coverage, Diagnosis, Finding, Ns, Profile, Run, Seen, Series, State, Tid};
 

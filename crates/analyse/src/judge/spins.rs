@@ -6,7 +6,8 @@ use super::own_code::{self, Charge, Key, Owner};
 use crate::code::Amount;
 use model::profile::{Activity, Frame};
 use model::recording::Language;
-use model::run::{CallRow, Share};
+use model::run::Share;
+use model::syscall_rows::CallRow;
 use model::{Ns, Seen, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -70,7 +71,7 @@ pub(super) fn calls<'a>(evidence: &Evidence<'a>) -> (Vec<(usize, &'a CallRow)>, 
     };
     look(LOOK, &|row| row.results.as_ref().map(|results| results.zeros));
     let would_block = |row: &CallRow| {
-        let of = |results: &model::run::ResultsRow| {
+        let of = |results: &model::syscall_rows::ResultsRow| {
             let errors = results.errors.iter().filter(|error| error.errno == WOULD_BLOCK);
             errors.map(|error| error.calls).sum()
         };

@@ -1,7 +1,7 @@
 //! The caveats of a ladder: what the host did meanwhile, and what kind of machine it is.
 
 use model::ladder::{
-    Conditions, LadderMeasurements, Machine, MeasuredRung, Rung, RungGroup, Samples, Unmeasured,
+    Conditions, LadderMeasurements, Machine, MeasuredRung, Rung, RungGroup, Samples, Unmeasured, cycle_ns,
 };
 use model::{Ns, Seen};
 
@@ -127,8 +127,7 @@ fn unknown(all: &LadderMeasurements, what: &str, which: fn(&Conditions) -> &Seen
 
 /// The measured frequency against the one that the kernel states.
 fn stated_frequency(all: &LadderMeasurements, rungs: &[Rung]) -> Option<String> {
-    let cycle = rungs.iter().find(|rung| rung.about.id == "cycle")?.ns.value()?.median;
-    let found = 1e3 / cycle;
+    let found = 1e3 / cycle_ns(rungs)?;
     let (stated, by) = match (&all.machine.stated_mhz, &all.machine.max_mhz) {
         (Seen::Value(stated), _) => (*stated, "now"),
         (_, Seen::Value(max)) => (*max, "at most"),

@@ -24,11 +24,14 @@ use crate::rivals::Rivals;
 use crate::what_if::program::Program;
 use crate::what_if::recorder::Recorder;
 use crate::{disk_requests, file_rows, sliced};
+use model::disk_requests::DiskRequests;
+use model::fault_places::FaultPlaces;
+use model::files::FileTable;
+use model::hand_overs::HandOvers;
 use model::peers::{ConnectionRow, LookupRow};
+use model::processes::Programs;
 use model::recording::{AttachWindow, Comm, Counters, Trailer, Waker};
-use model::run::{
-    DiskRequests, FaultPlaces, Faults, FileTable, HandOvers, Programs, ThreadLedger as ThreadRow,
-};
+use model::run::{Faults, ThreadLedger as ThreadRow};
 use model::waits_at_once::WaitsAtOnce;
 use model::{Ns, Prediction, Seen, State, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -4,8 +4,8 @@
 use crate::code::Code;
 use crate::file_rows;
 use crate::names::Names;
-use model::fault_places::FaultMapping;
-use model::run::{FaultPlaces, FaultRow, FaultingProcess, MappingKind, ThreadLedger};
+use model::fault_places::{FaultMapping, FaultPlaces, FaultRow, FaultingProcess, MappingKind};
+use model::run::ThreadLedger;
 use model::wait::StackFrame;
 use model::{Pid, Seen};
 use rustc_hash::FxHashMap;

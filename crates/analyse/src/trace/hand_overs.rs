@@ -7,7 +7,7 @@ use crate::account::{Slot, Verdicts};
 use crate::keys::{WaitKey, Who};
 use crate::lookups::Sums;
 use crate::names::Names;
-use model::run::{HandOverEnd, HandOverRow, HandOvers};
+use model::hand_overs::{HandOverEnd, HandOverRow, HandOvers};
 use model::{Ns, Seen};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;

@@ -4,8 +4,8 @@
 
 use crate::account::Times;
 use crate::account::split::{Counts, add, split};
+use model::processes::{ProgramRow, Programs};
 use model::recording::Comm;
-use model::run::{ProgramRow, Programs};
 use model::{Ns, Pid, State};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;

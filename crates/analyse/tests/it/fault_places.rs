@@ -2,9 +2,8 @@
 
 use crate::story::*;
 use model::coverage::{Extent, Source};
-use model::fault_places::FaultMapping;
+use model::fault_places::{FaultMapping, FaultRow, MappingKind};
 use model::recording::{CodeLocation, Event, Function};
-use model::run::{FaultRow, MappingKind};
 use model::{Run, Seen, Tid};
 
 const CHILD: Tid = 200;

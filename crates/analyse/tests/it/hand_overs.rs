@@ -2,8 +2,8 @@
 //! microseconds.
 
 use crate::story::*;
+use model::hand_overs::{HandOverEnd, HandOvers};
 use model::recording::{Object, SwitchOutState};
-use model::run::{HandOverEnd, HandOvers};
 use model::wait::TargetKind;
 use model::{Run, Seen, Tid};
 

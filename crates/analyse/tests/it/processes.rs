@@ -1,8 +1,8 @@
 //! Which programs processes executed, and which process was the largest, told in small stories.
 
 use crate::story::*;
+use model::processes::{MemoryPeak, ProgramRow};
 use model::recording::{Event, Rusage, Tier, Trailer};
-use model::run::{MemoryPeak, ProgramRow};
 use model::{Pid, Run, Seen};
 
 const CHILD: Pid = 200;

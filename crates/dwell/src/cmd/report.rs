@@ -186,11 +186,8 @@ fn of_kind(schema: &str, kept: &[(&Path, &Value)]) -> anyhow::Result<String> {
             let [(path, value)] = kept else {
                 bail!("results of {schema:?} have no page side by side\ntry: one file")
             };
-            let text = show_result::page(path, schema, (*value).clone(), false, IN_A_PAGE)?;
+            let text = show_result::page(path, schema, (*value).clone(), false, Look::PLAIN)?;
             html::plain("other", schema, &text, *value)
         }
     })
 }
-
-/// The look of a text in a page.
-const IN_A_PAGE: Look = Look { width: 100, colour: false, unicode: true };

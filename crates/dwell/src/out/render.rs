@@ -21,9 +21,6 @@ pub(crate) fn in_form<R: Render>(result: &R, name: &str) -> Option<Vec<u8>> {
     R::forms().iter().find(|form| form.name == name).map(|form| (form.write)(result))
 }
 
-/// The look of a text in a page of HTML.
-pub(super) const IN_A_PAGE: Look = Look { width: 100, colour: false, unicode: true };
-
 /// A form of a result other than the page.
 pub(crate) struct Form<R: 'static> {
     /// The name of its option: `json`.

@@ -1,7 +1,7 @@
 //! A measurement of latency, and a sheet of them, as results.
 
 use super::path::Paths;
-use super::render::{Form, IN_A_PAGE, Render};
+use super::render::{Form, Render};
 use anyhow::bail;
 use model::wake::Wakeups;
 use model::wake::sheet::Sheet;
@@ -54,7 +54,7 @@ impl Render for SheetResult {
         const FORMS: &[Form<SheetResult>] = &[
             Form::json(|result| report::json(&result.sheet).into_bytes()),
             Form::html(|result| {
-                report::html::plain("sheet", "dwell wake --sheet", &result.page(IN_A_PAGE), &result.sheet)
+                report::html::plain("sheet", "dwell wake --sheet", &result.page(Look::PLAIN), &result.sheet)
                     .into_bytes()
             }),
             Form::svg(|result| pages::sheet_svg(&result.sheet).into_bytes()),

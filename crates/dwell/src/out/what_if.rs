@@ -1,6 +1,6 @@
 //! A replay with edits as a result.
 
-use super::render::{Form, IN_A_PAGE, Render};
+use super::render::{Form, Render};
 use model::WhatIf;
 use report::Look;
 
@@ -17,7 +17,7 @@ impl Render for WhatIfResult {
         const FORMS: &[Form<WhatIfResult>] = &[
             Form::json(|result| report::json(&result.0).into_bytes()),
             Form::html(|result| {
-                report::html::plain("what-if", "dwell show --what-if", &result.page(IN_A_PAGE), &result.0)
+                report::html::plain("what-if", "dwell show --what-if", &result.page(Look::PLAIN), &result.0)
                     .into_bytes()
             }),
         ];

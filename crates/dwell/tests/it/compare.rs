@@ -1,7 +1,7 @@
 //! `dwell compare` from outside: real commands, its verdicts, its exit status, and what it says of
 //! command lines that cannot work.
 
-use crate::support;
+use crate::support::{self, text};
 use serde_json::Value;
 use std::fs;
 use std::io::Read;
@@ -16,10 +16,6 @@ fn compare(args: &[&str]) -> Command {
     let mut command = Command::new(support::dwell());
     command.args(["compare", "-v"]).args(args).stdin(Stdio::null());
     command
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// The result of a comparison that must succeed, valid by its schema.

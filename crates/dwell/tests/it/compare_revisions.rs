@@ -1,7 +1,7 @@
 //! `dwell compare --rev` with real repositories: what is built and kept, who may write there, and
 //! what is said where it cannot work.
 
-use crate::support;
+use crate::support::{self, text};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -93,10 +93,6 @@ impl Place {
         let below = self.file("cache/dwell/revisions");
         fs::read_dir(below).unwrap().next().unwrap().unwrap().path().join(commit.trim())
     }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 fn verdict(said: &Value) -> &str {

@@ -1,7 +1,7 @@
 //! `dwell export`: kept recordings and results, read by the tools that the formats are of. What the
 //! formats must hold whatever a result has is a test of `report`.
 
-use crate::support::{dwell, scratch};
+use crate::support::{dwell, scratch, text};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,10 +28,6 @@ fn export(of: &Path, words: &[&str]) -> Output {
     let mut command = Command::new("timeout");
     command.args([LIMIT, dwell(), "export"]).arg(of).args(words).args(["--no-store"]);
     command.output().expect("dwell runs")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 fn exported(of: &Path, words: &[&str]) -> String {

@@ -2,7 +2,7 @@
 //! run whose result cannot be kept. Other tools make what dwell cannot make itself: a lock, a newer
 //! store, a file system without locks.
 
-use crate::support;
+use crate::support::{self, text};
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
@@ -65,10 +65,6 @@ impl Home {
         assert!(!output.status.success(), "{words:?}: {}", text(&output.stdout));
         text(&output.stderr)
     }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 fn id(line: &str) -> &str {

@@ -1,13 +1,13 @@
 //! `dwell load` from outside: every load does real work, ends at its time, and leaves nothing
 //! behind however it ends.
 
-use crate::support;
+use crate::support::{self, json, text};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -28,15 +28,6 @@ fn load(args: &[&str]) -> Command {
     let mut command = Command::new(support::dwell());
     command.arg("load").args(args).stdin(Stdio::null());
     command
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn json(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|error| panic!("{error}: {}\n{}", text(&output.stdout), text(&output.stderr)))
 }
 
 /// Processes of this group that run, with their numbers.

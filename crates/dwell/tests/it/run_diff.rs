@@ -1,6 +1,6 @@
 //! `dwell diff` of runs, from results that were kept: page, JSON, and what is refused.
 
-use crate::support::{errors, fresh, schema};
+use crate::support::{errors, fresh, schema, text};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -8,10 +8,6 @@ use std::process::{Command, Output};
 fn diff(args: &[&str]) -> Output {
     let args = ["diff"].iter().chain(args);
     Command::new(env!("CARGO_BIN_EXE_dwell")).args(args).output().expect("dwell can be started")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// The kept result of a recording.

@@ -1,7 +1,7 @@
 //! What another user does to a dwell of root's, or with one that has rights of its own: each attack
 //! once. They run as root, with [`NOBODY`] on the other side.
 
-use crate::support::{Gone, fresh, luck};
+use crate::support::{Gone, fresh, luck, text};
 use serde_json::Value;
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown, symlink};
@@ -59,10 +59,6 @@ impl Place {
 
 fn mode(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 fn read(path: &Path) -> String {

@@ -1,7 +1,7 @@
 //! `dwell wake --sheet` from outside: its cases in order, what is kept of them, and that it goes on
 //! where it was killed.
 
-use crate::support;
+use crate::support::{self, text};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,10 +17,6 @@ fn wake(args: &[&str]) -> Command {
     command.arg("wake").args(args).stdin(Stdio::null());
     command.env("XDG_CACHE_HOME", support::scratch().join("no-cache"));
     command
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 fn read(path: &Path) -> Value {

@@ -1,7 +1,7 @@
 //! `dwell wake` from outside: what it counts, what it refuses, what it says of the settings in
 //! force, and for which users it works.
 
-use crate::support;
+use crate::support::{self, json, text};
 use serde_json::Value;
 use std::fs;
 use std::io::Read;
@@ -16,15 +16,6 @@ fn wake(args: &[&str]) -> Command {
     let mut command = Command::new(support::dwell());
     command.arg("wake").args(args).stdin(Stdio::null());
     command
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn json(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|error| panic!("{error}: {}\n{}", text(&output.stdout), text(&output.stderr)))
 }
 
 fn run(args: &[&str]) -> Output {

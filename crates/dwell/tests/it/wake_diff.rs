@@ -1,17 +1,13 @@
 //! `dwell diff` of wake-ups, of dwell's own and of other tools: real results in, exit status, page
 //! and JSON out.
 
-use crate::support::fresh;
+use crate::support::{fresh, text};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
 fn dwell(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_dwell")).args(args).output().expect("dwell can be started")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// A result of another tool.

@@ -1,16 +1,12 @@
 //! `dwell show --what-if`: page, JSON, what is refused, and a program that is really recorded.
 
-use crate::support::{alone, dwell, errors, fresh, schema};
+use crate::support::{alone, dwell, errors, fresh, schema, text};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 fn show(args: &[&str]) -> Output {
     Command::new(dwell()).args(["show", "-v"]).args(args).output().expect("dwell can be started")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// A kept recording.

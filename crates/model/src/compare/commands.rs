@@ -225,30 +225,6 @@ pub enum CompareEnd {
     Failed,
 }
 
-/// A verdict in JSON.
-mod words {
-    use super::{Change, WORDS};
-    use serde::{Deserializer, Serializer};
+words_in_json!(words, super::WORDS);
 
-    pub(super) fn serialize<S: Serializer>(change: &Change, to: S) -> Result<S::Ok, S::Error> {
-        WORDS.serialize(*change, to)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Change, D::Error> {
-        WORDS.deserialize(from)
-    }
-}
-
-/// The change of a percentile in JSON.
-mod words_of_amounts {
-    use super::{Change, WORDS_OF_AMOUNTS};
-    use serde::{Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(change: &Change, to: S) -> Result<S::Ok, S::Error> {
-        WORDS_OF_AMOUNTS.serialize(*change, to)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Change, D::Error> {
-        WORDS_OF_AMOUNTS.deserialize(from)
-    }
-}
+words_in_json!(words_of_amounts, super::WORDS_OF_AMOUNTS);

@@ -74,16 +74,4 @@ pub struct LadderComparison {
     pub uncompared: Vec<Uncompared>,
 }
 
-/// A change in JSON.
-mod words {
-    use super::{Change, WORDS};
-    use serde::{Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(change: &Change, to: S) -> Result<S::Ok, S::Error> {
-        WORDS.serialize(*change, to)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Change, D::Error> {
-        WORDS.deserialize(from)
-    }
-}
+words_in_json!(words, super::WORDS);

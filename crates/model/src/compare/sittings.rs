@@ -84,16 +84,4 @@ pub struct SittingSpread {
     pub between_by_within: Option<f64>,
 }
 
-/// A verdict in JSON.
-mod words {
-    use super::{Change, commands};
-    use serde::{Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(change: &Change, to: S) -> Result<S::Ok, S::Error> {
-        commands::WORDS.serialize(*change, to)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Change, D::Error> {
-        commands::WORDS.deserialize(from)
-    }
-}
+words_in_json!(words, super::commands::WORDS);

@@ -201,16 +201,4 @@ pub struct WakeComparison {
     pub uncompared: Vec<UnmatchedCase>,
 }
 
-/// A change in JSON.
-mod words {
-    use super::{Change, WORDS};
-    use serde::{Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(change: &Change, to: S) -> Result<S::Ok, S::Error> {
-        WORDS.serialize(*change, to)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Change, D::Error> {
-        WORDS.deserialize(from)
-    }
-}
+words_in_json!(words, super::WORDS);

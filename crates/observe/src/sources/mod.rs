@@ -16,7 +16,7 @@ use crate::settings::{Choice, Watching};
 use crate::threads::Threads;
 use bpf::Bpf;
 use fallback::Fallback;
-use model::coverage::{Extent, Source};
+use model::coverage::Source;
 use model::disk_requests::DiskUses;
 use model::files::FileUses;
 use model::recording::{Cost, Sliced, Tier};
@@ -102,7 +102,7 @@ fn fall_back(
 
 /// The coverage without BPF.
 fn no_calls(wall: access::AccessDenial) -> Source {
-    Source { name: "calls and wake-ups".into(), seen: Extent::None, why: wall.why, remedy: wall.remedy }
+    Source::none("calls and wake-ups", wall.why, wall.remedy)
 }
 
 /// Attaches the best available source, or the requested one, to running processes. `listed` returns

@@ -22,7 +22,7 @@ use super::perf_records::{Copied, Record, SAMPLE_TYPE, STACK_TYPE, What, decode,
 use crate::access::{more, sandboxed};
 use crate::stacks::{Of, RawStack, Stacks};
 use crate::threads::Threads;
-use model::coverage::{Extent, Source};
+use model::coverage::Source;
 use model::recording::{Calls, Comm, Object, SwitchIn, SwitchOut, SwitchOutState, WaitContext};
 use model::recording::{Event, SampleMode};
 use model::{Ns, Pid, Tid};
@@ -60,12 +60,7 @@ pub(crate) struct PerfRefusal {
 impl PerfRefusal {
     /// The same as a line of the coverage: nothing of `name` was observed.
     pub(crate) fn source(&self, name: &str) -> Source {
-        Source {
-            name: name.to_owned(),
-            seen: Extent::None,
-            why: self.to_string(),
-            remedy: self.remedy.clone(),
-        }
+        Source::none(name, self.to_string(), &*self.remedy)
     }
 }
 
@@ -209,16 +204,15 @@ impl Perf {
         if let Some((threads, said)) = &self.unwatched {
             why += &format!("; {threads} threads have no events: {said}");
         }
-        let switches = Source { name: "switches".to_owned(), seen: Extent::Partial, why, remedy: more() };
-        let (seen, why, remedy) = match &self.kernel_refused {
-            None => (Extent::Full, String::new(), String::new()),
-            Some(said) => (
-                Extent::Partial,
+        let code = match &self.kernel_refused {
+            None => Source::full("code"),
+            Some(said) => Source::partial(
+                "code",
                 format!("only the program's own code is sampled: sampling the kernel's: {said}"),
-                "sudo sysctl kernel.perf_event_paranoid=1".to_owned(),
+                "sudo sysctl kernel.perf_event_paranoid=1",
             ),
         };
-        vec![switches, Source { name: "code".to_owned(), seen, why, remedy }]
+        vec![Source::partial("switches", why, more()), code]
     }
 
     fn hand_over(&mut self, settled: Ns, threads: &mut Threads, sink: &mut dyn FnMut(&Event)) {
@@ -443,6 +437,7 @@ fn paranoia() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::coverage::Extent;
 
     fn record(at: Ns, tid: Tid, what: What) -> Record {
         Record { at, tid, cpu: 0, what }

@@ -16,7 +16,7 @@ mod parse;
 
 use super::arguments;
 use crate::access::more;
-use model::coverage::{Extent, Source};
+use model::coverage::Source;
 use model::recording::{FileKind, Object, ThreadSnapshot};
 use model::{Call, Event, Ns, Pid, Seen, Tid};
 use objects::Objects;
@@ -187,7 +187,7 @@ impl Poller {
                        local sockets' other ends are not told apart"
                 .to_owned();
         [("calls", calls), ("faults", faults), ("objects", objects)]
-            .map(|(name, why)| Source { name: name.to_owned(), seen: Extent::Partial, why, remedy: more() })
+            .map(|(name, why)| Source::partial(name, why, more()))
             .into()
     }
 

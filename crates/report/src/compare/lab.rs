@@ -222,7 +222,7 @@ mod tests {
     use model::compare::{Difference, EstimateInterval, Side};
     use model::run::Ends;
 
-    const LOOK: Look = Look { width: 100, colour: false, unicode: true };
+    const LOOK: Look = Look::PLAIN;
 
     fn figures(held: bool, (lo, hi): (f64, f64), saved: f64, score: f64) -> LabFigures {
         LabFigures {

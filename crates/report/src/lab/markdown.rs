@@ -12,7 +12,7 @@ const HEADS: [&str; 8] =
 
 /// The same as a table in Markdown.
 pub fn markdown(score: &LabScore) -> String {
-    let look = Look { width: 100, colour: false, unicode: true };
+    let look = Look::PLAIN;
     let mut text = format!("| {} |\n|{}\n", HEADS.join(" | "), " --- |".repeat(HEADS.len()));
     for row in &score.rows {
         text += &format!("| {} |\n", cells(row, look).join(" | "));
@@ -64,7 +64,7 @@ pub(super) fn of_a_writing(row: &ScoreRow, writing: &Writing, look: Look) -> Str
 /// A pair as a table in Markdown, beside the figures of its writing, with the parts that were timed
 /// apart.
 pub fn markdown_of_one(run: &LabRun) -> String {
-    let look = Look { width: 100, colour: false, unicode: true };
+    let look = Look::PLAIN;
     let row = ScoreRow { pair: run.pair.clone(), sittings: vec![run.sitting.clone()] };
     let writing = row.pair.writing.as_ref().map(|writing| of_a_writing(&row, writing, look));
     safe(&format!(

@@ -76,7 +76,7 @@ impl Axis {
 mod tests {
     use super::*;
 
-    const LOOK: Look = Look { width: 100, colour: false, unicode: true };
+    const LOOK: Look = Look::PLAIN;
 
     #[test]
     fn each_power_of_ten_is_a_tenth_of_the_axis() {

@@ -27,7 +27,7 @@ fn page(samples: &[(u64, u64)], executions: Option<&[(u64, u64)]>, look: Look) -
     listing(&::listing::listing(subject, &code, &samples, &lines, counts.as_ref()), look)
 }
 
-const LOOK: Look = Look { width: 100, colour: false, unicode: true };
+const LOOK: Look = Look::PLAIN;
 
 #[test]
 fn the_hottest_block_is_marked_and_cold_ones_are_folded() {

@@ -7,7 +7,7 @@ use crate::paint::{Ink, Line};
 use crate::units::{bytes, counted, duration, duration_range, memory, share, share_of_one, share_range};
 use model::coverage::{Check, Extent, Source};
 use model::diagnosis::Doubts;
-use model::run::MemoryPeak;
+use model::processes::MemoryPeak;
 use model::{Run, Seen};
 
 pub(super) fn lines(run: &Run, doubts: Doubts, look: Look) -> Vec<Line> {

@@ -7,7 +7,7 @@ use crate::clean::clean;
 use crate::paint::{Ink, Line};
 use crate::table::{Table, figure, text};
 use crate::units::{bytes, count};
-use model::run::{FaultRow, FaultingProcess, MappingKind};
+use model::fault_places::{FaultRow, FaultingProcess, MappingKind};
 use model::{Run, Seen, State};
 
 /// Of the time: with less of it faults are no matter.

@@ -6,7 +6,7 @@ use crate::Look;
 use crate::paint::{Ink, Line};
 use crate::table::{Table, figure, text};
 use crate::units::{count, duration};
-use model::run::{HandOverEnd, HandOverRow};
+use model::hand_overs::{HandOverEnd, HandOverRow};
 use model::wait::WaitTarget;
 use model::{Ns, Run, Seen};
 

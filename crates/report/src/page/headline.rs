@@ -59,7 +59,7 @@ fn counted_as(of: u64, one: &str, many: &str) -> String {
 /// The whole that shares of the class refer to.
 pub(super) fn of_the_whole(run: &Run) -> &'static str {
     let one = run.window.as_ref().map(|window| window.threads_active == 1);
-    match (one, time(run, State::Idle)) {
+    match (one, run.time_in(State::Idle)) {
         (None, 0) => " of the wall clock",
         (None, _) => " of the busy time",
         (Some(true), 0) => " of the thread's time",
@@ -67,11 +67,6 @@ pub(super) fn of_the_whole(run: &Run) -> &'static str {
         (Some(true), _) => " of the thread's busy time",
         (Some(false), _) => " of the threads' busy time",
     }
-}
-
-/// Time of the account in a state.
-fn time(run: &Run, state: State) -> Ns {
-    run.account.iter().filter(|part| part.state == state).map(|part| part.ns).sum()
 }
 
 fn figures(run: &Run, look: Look) -> Line {
@@ -104,7 +99,7 @@ fn figures(run: &Run, look: Look) -> Line {
         line = line.glued(Ink::Dim, &of).add(Ink::Plain, "   ");
     }
     line = line.glued(Ink::Plain, &format!("waiting {}", duration(waits)));
-    let idle_ns = time(run, State::Idle);
+    let idle_ns = run.time_in(State::Idle);
     if idle_ns > 0 {
         line = line.add(Ink::Plain, "   ").glued(Ink::Of(State::Idle), "idle ");
         line = line.glued(Ink::Plain, &duration(idle_ns));
@@ -178,7 +173,7 @@ pub(super) fn class(line: Line, run: &Run, diagnosis: &Diagnosis, look: Look) ->
             margin(line.add(Ink::Plain, resource(bound.resource)), run, diagnosis, TimeKind::Waiting)
         }
         Class::Idle => {
-            let (asleep, idle) = (time(run, State::Sleep), time(run, State::Idle));
+            let (asleep, idle) = (run.time_in(State::Sleep), run.time_in(State::Idle));
             let what = match (asleep, idle) {
                 (_, 0) => " is timed sleep",
                 (0, _) => " is waiting for work",

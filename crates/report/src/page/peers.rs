@@ -16,8 +16,7 @@ const WORTH: Ns = 50;
 /// Both tables with their notes; nothing where the program did not wait for the network, or it was
 /// not observed: then the coverage has the reason.
 pub(super) fn tables(run: &Run, look: Look, rows: usize) -> [Vec<Line>; 2] {
-    let network =
-        run.account.iter().filter(|part| part.state == State::Network).map(|part| part.ns).sum::<Ns>();
+    let network = run.time_in(State::Network);
     if network == 0 || network < run.wall_ns / WORTH {
         return Default::default();
     }

@@ -4,7 +4,7 @@
 
 use super::flame::idle_threads;
 use super::names::short;
-use super::tree::{Label, Shape, Tree, state};
+use super::tree::{Label, Shape, Tree};
 use crate::Look;
 use crate::units::count;
 use model::profile::{Activity, Moment, Profile};
@@ -206,7 +206,7 @@ pub(crate) fn strips(profile: &Profile, wall_ns: Ns, parts: usize, most: usize) 
     for weight in &profile.weights {
         let Some((on_cpu, all)) = sums.get_mut(weight.thread as usize) else { continue };
         *all = all.saturating_add(weight.ns);
-        if state(weight.doing).on_cpu() {
+        if weight.doing.state().on_cpu() {
             *on_cpu = on_cpu.saturating_add(weight.ns);
         }
     }
@@ -219,7 +219,7 @@ pub(crate) fn strips(profile: &Profile, wall_ns: Ns, parts: usize, most: usize) 
     let mut times: Vec<Vec<BTreeMap<State, Ns>>> = vec![vec![BTreeMap::new(); parts]; order.len()];
     for moment in &profile.moments {
         let Some(place) = places.get(&moment.thread) else { continue };
-        let state = state(moment.doing);
+        let state = moment.doing.state();
         spread(moment, wall_ns, parts, |part, ns| *times[*place][part].entry(state).or_default() += ns);
     }
     let longest =
@@ -265,7 +265,7 @@ pub(crate) fn lines(profile: &Profile, strips: &[ThreadStrip], most: usize) -> L
         if let (Some(from), Some(to)) = (rows.get(&by), rows.get(&moment.thread))
             && from != to
         {
-            let (at_ns, ns, waited_for) = (moment.at_ns, moment.ns, state(moment.doing));
+            let (at_ns, ns, waited_for) = (moment.at_ns, moment.ns, moment.doing.state());
             drawn.push(HandedOver { from: *from, to: *to, at_ns, ns, waited_for });
         }
     }
@@ -284,17 +284,7 @@ mod tests {
     /// Two functions of one thread: it runs in `main` for 10 ns, and waits in what that calls for
     /// 90 ns.
     fn profile() -> Profile {
-        let frame = |name: &str| Frame {
-            function: name.to_owned(),
-            module: String::new(),
-            source: None,
-            first_line: 0,
-            language: Language::Native,
-            inlined: false,
-            address: None,
-            broke: false,
-            unnamed: None,
-        };
+        let frame = |name: &str| Frame::new(name, "", Language::Native);
         let disk = Activity::Waiting(State::Disk);
         let weight = |node, doing, ns| Weight { node, thread: 0, doing, ns, count: 1 };
         let moment = |at_ns, node, doing, ns| Moment { at_ns, node, thread: 0, doing, ns, by: None };

@@ -95,7 +95,7 @@ pub(super) fn idle_threads(profile: &Profile) -> Vec<u32> {
     let mut times = vec![Time::default(); profile.threads.len()];
     for weight in &profile.weights {
         if let Some(time) = times.get_mut(weight.thread as usize) {
-            time.add(super::tree::state(weight.doing), weight.ns);
+            time.add(weight.doing.state(), weight.ns);
         }
     }
     let idle = |time: &Time| {

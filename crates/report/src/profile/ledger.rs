@@ -35,7 +35,7 @@ pub(super) fn parts(run: &Run, profile: &Profile) -> Vec<Part> {
     let mut stacks = BTreeMap::<(usize, State), BTreeMap<(u32, u32), (Activity, Ns)>>::new();
     for weight in &profile.weights {
         let Some(ledger) = of_thread.get(weight.thread as usize).copied().flatten() else { continue };
-        let of_state = stacks.entry((ledger, state(weight.doing))).or_default();
+        let of_state = stacks.entry((ledger, weight.doing.state())).or_default();
         let (_, ns) = of_state.entry((weight.thread, weight.node)).or_insert((weight.doing, 0));
         *ns = ns.saturating_add(weight.ns);
     }
@@ -65,16 +65,6 @@ pub(super) fn parts(run: &Run, profile: &Profile) -> Vec<Part> {
     }
     parts.retain(|part| part.ns > 0);
     parts
-}
-
-/// The state that a stack's time is of. A stack does not tell a fault from a call.
-fn state(doing: Activity) -> State {
-    match doing {
-        Activity::User => State::User,
-        Activity::Kernel => State::Kernel,
-        Activity::Interrupt => State::Interrupt,
-        Activity::Waiting(state) => state,
-    }
 }
 
 /// The states of a thread, with faults as kernel time.

@@ -185,17 +185,7 @@ mod tests {
     use super::*;
 
     fn native(name: &str) -> Frame {
-        Frame {
-            function: name.into(),
-            module: String::new(),
-            source: None,
-            first_line: 0,
-            language: Language::Native,
-            inlined: false,
-            address: None,
-            broke: false,
-            unnamed: None,
-        }
+        Frame::new(name, "", Language::Native)
     }
 
     #[test]

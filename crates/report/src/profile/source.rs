@@ -7,7 +7,7 @@
 //! their numbers.
 
 use super::names::plain;
-use super::tree::{Time, functions, state};
+use super::tree::{Time, functions};
 use crate::Look;
 use crate::clean::{clean, fit, width};
 use crate::paint::{Ink, Line};
@@ -183,15 +183,15 @@ fn find(profile: &Profile, function: u32, numbers: &[u32]) -> Found {
             let (file, line) = frame.source.clone().unwrap_or_default();
             let row = found.rows.entry((file.clone(), line)).or_default();
             if node == weight.node {
-                row.own.add(state(weight.doing), weight.ns);
+                row.own.add(weight.doing.state(), weight.ns);
             }
             if seen.insert((file, line)) {
-                row.with_calls.add(state(weight.doing), weight.ns);
+                row.with_calls.add(weight.doing.state(), weight.ns);
                 row.stacks = row.stacks.saturating_add(weight.count);
             }
         }
         if !seen.is_empty() {
-            found.time.add(state(weight.doing), weight.ns);
+            found.time.add(weight.doing.state(), weight.ns);
             found.stacks = found.stacks.saturating_add(weight.count);
         }
     }

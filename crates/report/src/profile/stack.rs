@@ -4,7 +4,6 @@
 //! Other viewers have functions only. So the state is a frame at the end of the stack: `[waiting:
 //! lock]` below the function that waited, `[kernel]` for kernel time without kernel functions.
 
-use super::tree::state;
 use crate::jit;
 use model::profile::{Activity, Owner, Profile};
 use model::recording::Language;
@@ -17,7 +16,7 @@ pub(super) fn ending(profile: &Profile, node: u32, doing: Activity) -> Option<St
     match doing {
         Activity::User | Activity::Interrupt => None,
         Activity::Kernel if in_kernel => None,
-        Activity::Kernel | Activity::Waiting(_) => Some(state(doing)),
+        Activity::Kernel | Activity::Waiting(_) => Some(doing.state()),
     }
 }
 

@@ -4,7 +4,7 @@
 //! lines of its caller is one child. No time is lost: the totals of the roots are the time of all
 //! weights that were kept.
 
-use model::profile::{Activity, Frame, Owner, Profile, Weight};
+use model::profile::{Frame, Owner, Profile, Weight};
 use model::recording::Language;
 use model::{Ns, State};
 use std::collections::HashMap;
@@ -52,16 +52,6 @@ impl Time {
             (!state.on_cpu(), State::User != *state, std::cmp::Reverse(*ns), *state)
         });
         parts
-    }
-}
-
-/// The state that a weight's time is.
-pub(super) fn state(doing: Activity) -> State {
-    match doing {
-        Activity::User => State::User,
-        Activity::Kernel => State::Kernel,
-        Activity::Interrupt => State::Interrupt,
-        Activity::Waiting(state) => state,
     }
 }
 
@@ -126,7 +116,7 @@ impl Tree {
             else {
                 continue;
             };
-            tree.branches[branch as usize].own.add(state(weight.doing), weight.ns);
+            tree.branches[branch as usize].own.add(weight.doing.state(), weight.ns);
             let frame = profile.nodes[weight.node as usize].frame;
             let ns = hot.entry((branch, frame)).or_default();
             *ns = ns.saturating_add(weight.ns);

@@ -6,7 +6,7 @@
 // Golden files and the schema are read here, by the tests, not by the crate.
 #![allow(clippy::disallowed_methods)]
 
-use crate::support::{check_golden, close, errors, schema, validator};
+use crate::support::{check_golden, check_lines, close, errors, schema, validator};
 use analyse::compare::commands::{CommandDescription, ComparedSitting, Comparer};
 use dwell_report::Look;
 use dwell_report::compare::{
@@ -21,7 +21,6 @@ use serde_json::{Value, json as literal};
 use stats::Random;
 use std::collections::BTreeSet;
 use std::fs;
-use unicode_width::UnicodeWidthChar;
 
 const PLAIN: Look = Look { width: 80, colour: false, unicode: true };
 const MS: f64 = 1e6;
@@ -236,15 +235,8 @@ fn no_line_is_wider_than_the_terminal_and_nothing_is_left_to_obey() {
     for width in (40..=124).step_by(7) {
         for unicode in [true, false] {
             for (name, comparison) in samples() {
-                let page = commands(&comparison, Look { width, colour: false, unicode });
-                assert!(unicode || page.is_ascii(), "{name} at {width}: not ASCII\n{page}");
-                for line in page.lines() {
-                    let wide: usize = line.chars().map(|char| char.width().unwrap_or(0)).sum();
-                    assert!(wide <= usize::from(width), "{name} at {width}: {wide} columns\n{line}");
-                    let obeyed = |char: char| char.is_control() || char == '\u{202e}';
-                    assert!(!line.contains(obeyed), "{name}: {line:?}");
-                    assert!(!line.ends_with(' '), "{name} at {width}: blanks at the end of {line:?}");
-                }
+                let look = Look { width, colour: false, unicode };
+                check_lines(name, &commands(&comparison, look), look);
             }
         }
     }

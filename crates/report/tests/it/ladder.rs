@@ -6,7 +6,7 @@
 // Samples, golden files and the schema are read here, by the tests, not by the crate.
 #![allow(clippy::disallowed_methods)]
 
-use crate::support::{beside, check_page, close, errors, schema, validator};
+use crate::support::{beside, check_lines, check_page, close, errors, schema, validator};
 use ::png as png_crate;
 use dwell_report::Look;
 use dwell_report::compare::ladders;
@@ -18,7 +18,6 @@ use model::compare::{Change, Difference, Side};
 use model::ladder::beside::{Reference, ReferenceFigure};
 use model::ladder::{Ladder, MedianInterval, Plausibility, Plausible, Rung, RungGroup, Spread};
 use serde_json::{Value, json as literal};
-use unicode_width::UnicodeWidthChar;
 
 const PLAIN: Look = Look { width: 80, colour: false, unicode: true };
 
@@ -197,17 +196,9 @@ fn pages_are_as_they_were() {
 fn no_line_is_wider_than_the_terminal_and_nothing_is_left_to_obey() {
     for width in (40..=124).step_by(3) {
         for unicode in [true, false] {
-            for (name, page) in pages(Look { width, colour: false, unicode }) {
-                assert!(unicode || page.is_ascii(), "{name} at {width}: not ASCII\n{page}");
-                for line in page.lines() {
-                    let wide: usize = line.chars().map(|char| char.width().unwrap_or(0)).sum();
-                    assert!(wide <= usize::from(width), "{name} at {width}: {wide} columns\n{line}");
-                    assert!(
-                        !line.chars().any(|char| char.is_control() || char == '\u{202e}'),
-                        "{name}: {line:?}"
-                    );
-                    assert!(!line.ends_with(' '), "{name} at {width}: blanks at the end of {line:?}");
-                }
+            let look = Look { width, colour: false, unicode };
+            for (name, page) in pages(look) {
+                check_lines(&name, &page, look);
             }
         }
     }

@@ -6,7 +6,7 @@
 #![allow(clippy::disallowed_methods)]
 
 use crate::samples;
-use crate::support::check_page;
+use crate::support::{check_lines, check_page};
 use dwell_report::Look;
 use model::coverage::Interval;
 use model::finding::{CauseName, Known, Place, SavedTime, Saving};
@@ -14,7 +14,6 @@ use model::recording::Runtime;
 use model::run::UnnamedRow;
 use model::sentence::Piece;
 use model::{Finding, Reason, Seen, say};
-use unicode_width::UnicodeWidthChar;
 
 /// The page of a run with what it means.
 fn terminal(run: &model::Run, look: Look) -> String {
@@ -29,15 +28,6 @@ fn screen(run: &model::Run, look: Look) -> String {
 }
 
 /// The page without its colours.
-fn strip_colour(page: &str) -> String {
-    let mut pieces = page.split('\x1b');
-    let mut plain = pieces.next().unwrap_or_default().to_owned();
-    for piece in pieces {
-        plain.push_str(piece.split_once('m').map_or("", |(_, text)| text));
-    }
-    plain
-}
-
 #[test]
 fn pages_are_as_they_were() {
     for (name, run) in samples::all() {
@@ -57,20 +47,8 @@ fn no_line_is_wider_than_the_terminal_and_nothing_is_left_to_obey() {
     for (name, run) in samples::all() {
         for width in (40..=124).step_by(3) {
             for (colour, unicode) in [(false, true), (true, true), (true, false), (false, false)] {
-                let page = terminal(&run, Look { width, colour, unicode });
-                let plain = if colour { strip_colour(&page) } else { page.clone() };
-                assert!(unicode || page.is_ascii(), "{name} at {width}: not ASCII\n{page}");
-                for line in plain.lines() {
-                    let wide: usize = line.chars().map(|char| char.width().unwrap_or(0)).sum();
-                    assert!(wide <= usize::from(width), "{name} at {width}: {wide} columns\n{line}");
-                    assert!(!line.chars().any(char::is_control), "{name} at {width}: {line:?}");
-                    let turns = ['\u{202e}', '\u{2066}', '\u{200f}', '\u{200b}', '\u{feff}', '\u{2028}'];
-                    assert!(!line.contains(turns), "{name} at {width}: {line:?}");
-                    assert!(
-                        colour || !line.ends_with(' '),
-                        "{name} at {width}: blanks at the end of {line:?}"
-                    );
-                }
+                let look = Look { width, colour, unicode };
+                check_lines(name, &terminal(&run, look), look);
             }
         }
     }
@@ -93,15 +71,10 @@ fn the_page_for_a_screen_fits_it_whatever_the_run() {
         check_page(&format!("{name}-screen-80"), &screen(&run, PLAIN));
         for width in [80, 81, 97, 120, 200] {
             for (colour, unicode) in [(false, true), (true, true), (true, false), (false, false)] {
-                let page = screen(&run, Look { width, colour, unicode });
-                let plain = if colour { strip_colour(&page) } else { page.clone() };
-                assert!(plain.lines().count() <= 30, "{name} at {width}\n{plain}");
-                assert!(unicode || page.is_ascii(), "{name} at {width}: not ASCII\n{page}");
-                for line in plain.lines() {
-                    let wide: usize = line.chars().map(|char| char.width().unwrap_or(0)).sum();
-                    assert!(wide <= usize::from(width), "{name} at {width}: {wide} columns\n{line}");
-                    assert!(!line.chars().any(char::is_control), "{name} at {width}: {line:?}");
-                }
+                let look = Look { width, colour, unicode };
+                let page = screen(&run, look);
+                assert!(page.lines().count() <= 30, "{name} at {width}\n{page}");
+                check_lines(name, &page, look);
             }
         }
     }

@@ -6,7 +6,7 @@
 #![allow(clippy::disallowed_methods)]
 
 use crate::profiles;
-use crate::support::check_golden;
+use crate::support::{check_golden, check_lines, strip_colour};
 use dwell_report::Look;
 use dwell_report::profile::{
     FlameOptions, FoldedOptions, FoldedTime, ProfileMetadata, SourceOptions, firefox, flame, folded,
@@ -18,7 +18,6 @@ use model::{Ns, Seen, State};
 use proptest::prelude::*;
 use serde_json::Value;
 use std::path::PathBuf;
-use unicode_width::UnicodeWidthChar;
 
 const PLAIN: Look = Look { width: 80, colour: false, unicode: true };
 
@@ -27,15 +26,6 @@ fn data(name: &str) -> PathBuf {
 }
 
 /// The page without its colours.
-fn strip_colour(page: &str) -> String {
-    let mut pieces = page.split('\x1b');
-    let mut plain = pieces.next().unwrap_or_default().to_owned();
-    for piece in pieces {
-        plain.push_str(piece.split_once('m').map_or("", |(_, text)| text));
-    }
-    plain
-}
-
 fn host() -> Host {
     Host {
         name: "build-1".into(),
@@ -66,22 +56,6 @@ fn time(profile: &Profile, part: FoldedTime) -> Ns {
     profile.weights.iter().filter(|weight| wanted(weight.doing)).map(|weight| weight.ns).sum()
 }
 
-/// Nothing on a page is wider than it, nor obeyed by a terminal.
-fn check_page(name: &str, page: &str, look: Look) {
-    let plain = if look.colour { strip_colour(page) } else { page.to_owned() };
-    assert!(look.unicode || page.is_ascii(), "{name}: not ASCII\n{page}");
-    for line in plain.lines() {
-        let wide: usize = line.chars().map(|char| char.width().unwrap_or(0)).sum();
-        assert!(wide <= usize::from(look.width), "{name} at {}: {wide} columns\n{line}", look.width);
-        assert!(!line.chars().any(char::is_control), "{name}: {line:?}");
-        assert!(
-            !line.contains(['\u{202e}', '\u{2066}', '\u{200f}', '\u{200b}', '\u{feff}', '\u{2028}']),
-            "{line:?}"
-        );
-        assert!(look.colour || !line.ends_with(' '), "{name}: blanks at the end of {line:?}");
-    }
-}
-
 #[test]
 fn flames_are_as_they_were() {
     for (name, profile) in profiles::all() {
@@ -109,7 +83,7 @@ fn a_flame_fits_its_page_and_leaves_nothing_to_obey() {
                     let look = Look { width, colour, unicode };
                     let options = FlameOptions { rows, idle: rows == 5, ..FlameOptions::new(look) };
                     let page = flame(&profile, &options);
-                    check_page(name, &page, look);
+                    check_lines(name, &page, look);
                     assert!(
                         strip_colour(&page).lines().count() <= rows + 2 + 3,
                         "{name}: {rows} rows\n{page}"
@@ -406,7 +380,7 @@ fn source_tables_fit_and_leave_nothing_to_obey() {
                 let hostile = |_: &str| Some("a\x1b[2J\u{202e}\tb\r\n".repeat(300));
                 let options = SourceOptions { look, rows: 12 };
                 let table = source_table(&profile, function, &options, hostile).expect("it has time");
-                check_page(name, &table, look);
+                check_lines(name, &table, look);
                 assert!(table.lines().count() <= 2 + 2 * 12 + 2, "{name}: {table}");
             }
         }
@@ -444,7 +418,7 @@ proptest! {
         let look = Look { width, colour: false, unicode };
         let page = flame(&profile, &FlameOptions { rows, idle: true, ..FlameOptions::new(look) });
         prop_assert_eq!(page.is_empty(), time(&profile, FoldedTime::All) == 0);
-        check_page("random", &page, look);
+        check_lines("random", &page, look);
         let text = folded(&profile, FoldedOptions { part: FoldedTime::All, threads: true });
         prop_assert_eq!(text.lines().map(|line| read_folded(line).1).sum::<Ns>(), time(&profile, FoldedTime::All));
         let value: Value = serde_json::from_str(&export(&profile, speedscope)).unwrap();

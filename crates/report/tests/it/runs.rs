@@ -4,7 +4,7 @@
 #![allow(clippy::disallowed_methods)]
 
 use crate::samples;
-use crate::support::{check_page, close, errors, schema, validator};
+use crate::support::{check_lines, check_page, close, errors, schema, validator};
 use dwell_report::compare::{runs, sittings};
 use dwell_report::{Look, json};
 use jsonschema::Validator;
@@ -16,9 +16,8 @@ use model::compare::sittings::{
 use model::compare::{Change, Difference, EstimateInterval};
 use model::timing::Figure;
 use serde_json::{Value, json as literal};
-use unicode_width::UnicodeWidthStr;
 
-const PLAIN: Look = Look { width: 100, colour: false, unicode: true };
+const PLAIN: Look = Look::PLAIN;
 
 /// A schema by its name, and the same where a field without a description is an error.
 fn validators(what: &str) -> [Validator; 2] {
@@ -97,11 +96,7 @@ fn no_line_is_wider_than_the_page_and_nothing_is_left_to_obey() {
                 all().iter().map(|(name, diff)| (name.clone(), runs(diff, look))).collect();
             pages.push(("sittings".into(), sittings(&kept(), look)));
             for (name, page) in pages {
-                for line in page.lines() {
-                    assert!(line.width() <= usize::from(width), "{name} at {width}: {line:?}");
-                    assert!(look.unicode || line.is_ascii(), "{name}: {line:?}");
-                    assert!(!line.contains(|c: char| c.is_control() || c == '\u{202e}'), "{name}: {line:?}");
-                }
+                check_lines(&name, &page, look);
             }
         }
     }

@@ -5,7 +5,7 @@
 #![allow(clippy::disallowed_methods)]
 
 use crate::samples;
-use crate::support::{close, errors, schema, validator};
+use crate::support::{check_described, close, errors, schema, validator};
 use dwell_report::json;
 use model::{Seen, State};
 use serde_json::{Value, json as literal};
@@ -115,15 +115,7 @@ fn every_field_is_described() {
 
 #[test]
 fn every_property_has_a_description() {
-    fn walk(at: &str, schema: &Value) {
-        let Some(object) = schema.as_object() else { return };
-        for (name, property) in object.get("properties").and_then(Value::as_object).into_iter().flatten() {
-            let described = property.get("description").is_some() || property.get("$ref").is_some();
-            assert!(described, "{at}/{name} has no description");
-        }
-        object.iter().for_each(|(key, value)| walk(&format!("{at}/{key}"), value));
-    }
-    walk("", &schema("run"));
+    check_described("run");
 }
 
 #[test]

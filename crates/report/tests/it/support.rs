@@ -1,11 +1,14 @@
-//! What tests of pages and of JSON share: golden files, and the schemas in `docs/schema`.
+//! What tests of pages and of JSON share: golden files, what holds for each page, and the schemas
+//! in `docs/schema`.
 
 // Golden files and schemas are read here, by the tests, not by the crate.
 #![allow(clippy::disallowed_methods)]
 
+use dwell_report::Look;
 use jsonschema::Validator;
 use serde_json::Value;
 use std::path::PathBuf;
+use unicode_width::UnicodeWidthChar;
 
 /// A file of the directory of tests.
 pub(crate) fn beside(name: &str) -> PathBuf {
@@ -25,6 +28,33 @@ pub(crate) fn check_golden(name: &str, text: &str) {
 /// The same of a page: its file is `NAME.txt`.
 pub(crate) fn check_page(name: &str, page: &str) {
     check_golden(&format!("{name}.txt"), page);
+}
+
+/// A page without its colours.
+pub(crate) fn strip_colour(page: &str) -> String {
+    let mut pieces = page.split('\x1b');
+    let mut plain = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        plain.push_str(piece.split_once('m').map_or("", |(_, text)| text));
+    }
+    plain
+}
+
+/// Characters that turn the direction of text, have no width, or end a line.
+const OBEYED: [char; 6] = ['\u{202e}', '\u{2066}', '\u{200f}', '\u{200b}', '\u{feff}', '\u{2028}'];
+
+/// No line of a page is wider than it, and nothing is left for a terminal to obey.
+pub(crate) fn check_lines(name: &str, page: &str, look: Look) {
+    let width = look.width;
+    let plain = if look.colour { strip_colour(page) } else { page.to_owned() };
+    assert!(look.unicode || page.is_ascii(), "{name} at {width}: not ASCII\n{page}");
+    for line in plain.lines() {
+        let wide: usize = line.chars().map(|char| char.width().unwrap_or(0)).sum();
+        assert!(wide <= usize::from(width), "{name} at {width}: {wide} columns\n{line}");
+        assert!(!line.chars().any(char::is_control), "{name} at {width}: {line:?}");
+        assert!(!line.contains(OBEYED), "{name} at {width}: {line:?}");
+        assert!(look.colour || !line.ends_with(' '), "{name} at {width}: blanks at the end of {line:?}");
+    }
 }
 
 /// The schema of these results: `run`, `ladder-diff`.
@@ -57,4 +87,17 @@ pub(crate) fn close(schema: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(close),
         _ => {}
     }
+}
+
+/// Every property of a schema has a description, of its own or by reference.
+pub(crate) fn check_described(what: &str) {
+    fn walk(at: &str, schema: &Value) {
+        let Some(object) = schema.as_object() else { return };
+        for (name, property) in object.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            let described = property.get("description").is_some() || property.get("$ref").is_some();
+            assert!(described, "{at}/{name} has no description");
+        }
+        object.iter().for_each(|(key, value)| walk(&format!("{at}/{key}"), value));
+    }
+    walk(what, &schema(what));
 }

@@ -6,7 +6,7 @@
 // Samples, golden files and the schemas are read here, by the tests, not by the crate.
 #![allow(clippy::disallowed_methods)]
 
-use crate::support::{beside, check_golden, close, errors, schema};
+use crate::support::{beside, check_described, check_golden, check_lines, close, errors, schema};
 use crate::wakes;
 use crate::wakes::{HOSTILE, board, diff, gap, odd, sheet, sheet_diff, vm};
 use ::png as png_crate;
@@ -23,7 +23,6 @@ use model::wake::{Policy, Wakeups};
 use model::{Ns, Seen};
 use serde_json::{Value, json as literal};
 use std::sync::LazyLock;
-use unicode_width::UnicodeWidthChar;
 
 const PLAIN: Look = Look { width: 80, colour: false, unicode: true };
 
@@ -97,17 +96,9 @@ fn on_a_screen_the_table_and_the_histogram_come_before_settings_and_caveats() {
 fn no_line_is_wider_than_the_terminal_and_nothing_is_left_to_obey() {
     for width in (40..=124).step_by(4) {
         for unicode in [true, false] {
-            for (name, page) in pages(Look { width, colour: false, unicode }) {
-                assert!(unicode || page.is_ascii(), "{name} at {width}: not ASCII\n{page}");
-                for line in page.lines() {
-                    let wide: usize = line.chars().map(|char| char.width().unwrap_or(0)).sum();
-                    assert!(wide <= usize::from(width), "{name} at {width}: {wide} columns\n{line}");
-                    assert!(
-                        !line.chars().any(|char| char.is_control() || char == '\u{202e}'),
-                        "{name}: {line:?}"
-                    );
-                    assert!(!line.ends_with(' '), "{name} at {width}: blanks at the end of {line:?}");
-                }
+            let look = Look { width, colour: false, unicode };
+            for (name, page) in pages(look) {
+                check_lines(name, &page, look);
             }
         }
     }
@@ -447,15 +438,7 @@ fn what_is_broken_is_refused() {
 
 #[test]
 fn every_property_has_a_description() {
-    fn walk(at: &str, schema: &Value) {
-        let Some(object) = schema.as_object() else { return };
-        for (name, property) in object.get("properties").and_then(Value::as_object).into_iter().flatten() {
-            let described = property.get("description").is_some() || property.get("$ref").is_some();
-            assert!(described, "{at}/{name} has no description");
-        }
-        object.iter().for_each(|(key, value)| walk(&format!("{at}/{key}"), value));
-    }
     for what in ["wake", "wake-sheet", "wake-diff"] {
-        walk(what, &schema(what));
+        check_described(what);
     }
 }

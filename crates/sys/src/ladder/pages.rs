@@ -172,9 +172,7 @@ impl Pages {
     /// # Errors
     /// When that cannot be read.
     pub fn obtained(&self) -> io::Result<Obtained> {
-        let smaps = BufReader::new(File::open("/proc/self/smaps")?);
-        let from = self.base.as_ptr().addr() as u64;
-        obtained(smaps, from, from + self.bytes as u64)
+        obtained_at(self.base, self.bytes)
     }
 
     /// Bytes by memory node, from `/proc/self/numa_maps`.
@@ -226,6 +224,13 @@ fn advise(pages: &Pages, advice: i32) -> io::Result<()> {
 fn range(line: &str) -> Option<(u64, u64)> {
     let (from, to) = line.split(' ').next()?.split_once('-')?;
     Some((u64::from_str_radix(from, 16).ok()?, u64::from_str_radix(to, 16).ok()?))
+}
+
+/// The pages obtained of so many bytes from there, from `/proc/self/smaps`.
+fn obtained_at(base: NonNull<u8>, bytes: usize) -> io::Result<Obtained> {
+    let smaps = BufReader::new(File::open("/proc/self/smaps")?);
+    let from = base.as_ptr().addr() as u64;
+    obtained(smaps, from, from + bytes as u64)
 }
 
 /// Sums over the mappings within the range; the kernel may have split ours or joined it with a

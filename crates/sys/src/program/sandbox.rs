@@ -4,6 +4,7 @@
 //! does not come this far: it needs one for thread-local storage.)
 #![allow(unsafe_code)]
 
+use super::errno::errno;
 use libc::{c_int, size_t};
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
@@ -75,11 +76,6 @@ fn try_all() -> Result<(), (&'static str, c_int)> {
 
 fn done(call: &'static str, returned: c_int) -> Result<(), (&'static str, c_int)> {
     if returned < 0 { Err((call, errno())) } else { Ok(()) }
-}
-
-fn errno() -> c_int {
-    // SAFETY: the location is valid for this thread.
-    unsafe { *libc::__errno_location() }
 }
 
 #[cfg(test)]

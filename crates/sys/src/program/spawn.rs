@@ -31,7 +31,6 @@ use std::path::{Path, PathBuf};
 
 mod child;
 mod command;
-mod errno;
 mod filter;
 pub(crate) mod image;
 mod running;

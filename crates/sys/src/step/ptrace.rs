@@ -2,6 +2,7 @@
 //! [`interrupt`]; if it has been killed, they fail with `ESRCH`.
 #![allow(unsafe_code)]
 
+use crate::program::usage::in_our_units;
 use model::recording::{Ending, Rusage};
 use std::ffi::{c_int, c_long, c_void};
 use std::io;
@@ -321,20 +322,6 @@ fn meaning(status: c_int, rusage: &libc::rusage) -> Report {
         128 => Report::Interrupted,
         _ if signal == libc::SIGTRAP | 0x80 => Report::Syscall,
         _ => Report::Signal(signal),
-    }
-}
-
-fn in_our_units(rusage: &libc::rusage) -> Rusage {
-    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
-    let count = |value: c_long| u64::try_from(value).unwrap_or(0);
-    Rusage {
-        user_ns: ns(rusage.ru_utime),
-        kernel_ns: ns(rusage.ru_stime),
-        max_rss_bytes: count(rusage.ru_maxrss) * 1024,
-        minor_faults: count(rusage.ru_minflt),
-        major_faults: count(rusage.ru_majflt),
-        read_bytes: count(rusage.ru_inblock) * 512,
-        written_bytes: count(rusage.ru_oublock) * 512,
     }
 }
 

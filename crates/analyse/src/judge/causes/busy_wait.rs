@@ -8,8 +8,8 @@ use crate::judge::spins::{self, Spins};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place, SavedTime, Saving};
 use model::recording::Tier;
-use model::run::CallRow;
 use model::sentence::Piece::{self, Count, Name, Ns as Time};
+use model::syscall_rows::CallRow;
 use model::{Ns, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
@@ -149,12 +149,13 @@ fn kept_from_cpus(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Interval {
     let seen =
         Interval { lo: (least_ns as f64 * behind_own) as Ns, hi: waits.iter().max().copied().unwrap_or(0) };
     let looking = evidence.threads.iter().filter(|thread| spins.threads.contains(&thread.tid));
-    let looks_ns: Ns = looking.map(|thread| of(thread, wants_cpu)).sum();
+    let looks_ns: Ns = looking.map(|thread| of(thread, takes_turns)).sum();
     balanced(evidence, waits.len(), spins.threads.len(), looks_ns, seen)
 }
 
-/// On a CPU, or ready to be.
-fn wants_cpu(state: State) -> bool {
+/// On a CPU or in its run queue: there it takes turns with the other threads. One whose group has
+/// used up its quota (throttled) takes none.
+fn takes_turns(state: State) -> bool {
     state.on_cpu() || state == State::Runqueue
 }
 
@@ -194,7 +195,7 @@ mod tests {
     use crate::judge::samples::{call, found, judged_with, run, thread};
     use model::profile::{Activity, Frame, Owner};
     use model::recording::Language;
-    use model::run::ResultsRow;
+    use model::syscall_rows::ResultsRow;
     use model::{Diagnosis, Run, RunQueue};
 
     const MS: Ns = 1_000_000;

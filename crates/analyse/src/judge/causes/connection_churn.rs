@@ -246,7 +246,7 @@ mod tests {
     use crate::judge::samples::{connection, found, judged, ruled_out, run, saves, sites, wait, waiting};
     use model::peers::Turns;
     use model::prediction::Site;
-    use model::run::CallRow;
+    use model::syscall_rows::CallRow;
     use model::wait::WaitTarget;
     use model::{Run, State};
 

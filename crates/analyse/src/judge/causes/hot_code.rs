@@ -3,10 +3,11 @@
 use super::{Cause, Manual, Outcome};
 use crate::code::Amount;
 use crate::judge::Evidence;
-use crate::judge::named::{base_name, called, how_shown, place};
+use crate::judge::named::{called, how_shown, place};
 use crate::judge::own_code::{self, Owner, Sum, Within};
 use crate::judge::predict::{Goes, faster};
 use crate::judge::spins;
+use crate::names::base_name;
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known};
 use model::profile::Activity;

@@ -9,8 +9,8 @@ use crate::judge::predict::{Goes, Kind};
 use crate::judge::results::{asked_again, asked_again_max, moved, not_there};
 use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
-use model::run::{CallRow, PathRow};
 use model::sentence::Piece::{Count, Name, Ns as Time, Number};
+use model::syscall_rows::{CallRow, PathRow};
 use model::{Ns, Seen, State, say};
 use std::cmp::Reverse;
 
@@ -323,7 +323,7 @@ mod tests {
     use crate::judge::file_samples::{call, moving};
     use crate::judge::samples::{found, judged, run, saves, sites};
     use model::prediction::Site;
-    use model::run::PathsRow;
+    use model::syscall_rows::PathsRow;
     use model::{Diagnosis, Reason, State};
 
     const MS: Ns = 1_000_000;

@@ -7,10 +7,11 @@ use crate::judge::direct::is_direct;
 use crate::judge::file_calls::{Gone, OF_EACH, OPENS, part_of_all};
 use crate::judge::predict::{Goes, Kind};
 use model::coverage::Interval;
+use model::files::{FileRow, FileTable};
 use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
-use model::run::{CallRow, FileRow, FileTable};
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
+use model::syscall_rows::CallRow;
 use model::wait::WaitTarget;
 use model::{Ns, Seen, Sentence, State, say};
 
@@ -286,8 +287,9 @@ mod tests {
     use super::*;
     use crate::judge::file_samples::{call, step, wait};
     use crate::judge::samples::{found, judged, ruled_out, run, saves, sites};
+    use model::files::TransferRow;
     use model::prediction::Site;
-    use model::run::{Estimate, TransferRow};
+    use model::syscall_rows::Estimate;
     use model::wait::WakerKind;
     use model::{Diagnosis, Reason, Run};
 

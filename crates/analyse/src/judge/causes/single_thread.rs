@@ -6,8 +6,8 @@ use crate::judge::predict::{ALL, Goes, ON_CPU};
 use crate::judge::processes::{self, Group};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place};
+use model::hand_overs::HandOverEnd;
 use model::recording::Tier;
-use model::run::HandOverEnd;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number};
 use model::wait::TargetKind;
 use model::{Ns, Pid, Seen, State, say};
@@ -218,9 +218,10 @@ mod tests {
     use super::*;
     use crate::judge::samples::{found, judged, run, saves, sites, thread};
     use model::Run;
+    use model::hand_overs::{HandOverRow, HandOvers};
     use model::peers::Lengths;
     use model::prediction::Site;
-    use model::run::{HandOverRow, HandOvers, Utilization};
+    use model::run::Utilization;
     use model::wait::{WaitCall, WaitTarget};
 
     const MS: Ns = 1_000_000;

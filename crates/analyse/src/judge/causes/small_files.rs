@@ -8,8 +8,8 @@ use crate::judge::predict::{Goes, Kind};
 use crate::judge::results::{asked_again, moved};
 use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
-use model::run::CallRow;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
+use model::syscall_rows::CallRow;
 use model::{Ns, Seen, say};
 
 pub(super) static CAUSE: Cause = Cause {
@@ -159,7 +159,7 @@ mod tests {
     use crate::judge::file_samples::{call, moving, step};
     use crate::judge::samples::{found, judged, run, saves, sites};
     use model::prediction::Site;
-    use model::run::{PathsRow, ResultsRow};
+    use model::syscall_rows::{PathsRow, ResultsRow};
     use model::wait::SyscallName;
     use model::{Diagnosis, Reason, Run, State};
 

@@ -9,8 +9,9 @@ use crate::judge::predict::{Goes, Kind};
 use crate::judge::results::{Moved, SMALL, moved};
 use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
-use model::run::{CallRow, WaitRow};
+use model::run::WaitRow;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time};
+use model::syscall_rows::CallRow;
 use model::{Ns, Seen, State, say};
 
 pub(super) static CAUSE: Cause = Cause {

@@ -9,10 +9,12 @@ use crate::judge::held_writes::HeldWrites;
 use crate::judge::predict::{Goes, Kind, Part};
 use crate::judge::results::moved;
 use model::coverage::Interval;
+use model::files::{DurableRow, FileRow};
 use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
-use model::run::{CallRow, DurableRow, FileRow, WaitRow};
+use model::run::WaitRow;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time};
+use model::syscall_rows::CallRow;
 use model::wait::WaitTarget;
 use model::{Ns, Seen, Sentence, State, say};
 

@@ -6,6 +6,7 @@
 
 use crate::code::{is_of_library, is_of_runtime};
 use crate::judge::own_code::{is_named, runs_others};
+use crate::names::base_name;
 use model::Profile;
 use model::profile::Frame;
 use model::recording::Language;
@@ -241,10 +242,6 @@ fn is_vendored(file: &str) -> bool {
 /// Whether any program begins with it.
 fn is_begin(function: &str) -> bool {
     ["_start", "start_thread", "clone", "clone3"].contains(&function)
-}
-
-fn base_name(path: &str) -> &str {
-    path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(path)
 }
 
 #[cfg(test)]

@@ -17,80 +17,101 @@ struct Column {
     wanted: bool,
 }
 
+/// What the lines of a histogram say: a figure for each column.
+#[derive(Debug, Default)]
+struct Figures {
+    columns: Vec<Column>,
+    /// Rows of the histogram by their index.
+    rows: Vec<(u64, Vec<u64>)>,
+    /// Lines below it by their name: `over`, `min`.
+    summaries: Vec<(String, Vec<Option<f64>>)>,
+    /// What rtla says of events that it missed.
+    notes: Vec<String>,
+}
+
+impl Figures {
+    /// Those of each CPU: what stands behind `ALL:` is of all together, and left out.
+    fn read(text: &str) -> Result<Self, Error> {
+        let Self { mut columns, mut rows, mut summaries, mut notes } = Self::default();
+        // Behind the figures of the CPUs: the sums of all CPUs.
+        let mut over = false;
+        for (at, line) in text.lines().enumerate() {
+            let wrong = |why: String| Error::Line { line: at + 1, why };
+            let mut words = line.split_whitespace();
+            let Some(first) = words.next() else { continue };
+            if first.starts_with('#') || (over && first != "Index") {
+                continue;
+            }
+            if line.contains("events missed") {
+                notes.push(format!("rtla: {}", line.trim()));
+                continue;
+            }
+            if first == "ALL:" {
+                over = true;
+                continue;
+            }
+            if first == "Index" {
+                // Rows above it have the columns of another histogram.
+                if !columns.is_empty() {
+                    return Err(wrong("a second line begins with Index: a file is of one run".to_owned()));
+                }
+                columns = words.map(column).collect::<Result<_, _>>().map_err(wrong)?;
+                continue;
+            }
+            let name = first.strip_suffix(':');
+            if columns.is_empty() || (name.is_none() && first.parse::<u64>().is_err()) {
+                continue;
+            }
+            let words: Vec<&str> = words.collect();
+            if words.len() != columns.len() {
+                return Err(wrong(format!("{} figures in {} columns", words.len(), columns.len())));
+            }
+            match (name, first.parse()) {
+                (Some(name), _) => {
+                    let values = words.into_iter().map(fraction).collect::<Result<_, _>>().map_err(wrong)?;
+                    summaries.push((name.to_owned(), values));
+                }
+                (None, Ok(index)) => {
+                    let values = words.into_iter().map(value).map(|seen| Ok(seen?.unwrap_or_default()));
+                    rows.push((index, values.collect::<Result<_, _>>().map_err(wrong)?));
+                }
+                (None, Err(_)) => {}
+            }
+        }
+        if columns.is_empty() {
+            return Err(Error::Whole(
+                "no line begins with Index: rtla ran with --no-header or --no-index".to_owned(),
+            ));
+        }
+        Ok(Self { columns, rows, summaries, notes })
+    }
+
+    /// A figure of a column by the name of its line.
+    fn summary(&self, name: &str, at: usize) -> Option<f64> {
+        self.summaries.iter().find(|(one, _)| one == name).and_then(|(_, values)| values[at])
+    }
+}
+
 /// A histogram.
 pub(super) fn histogram(text: &str) -> Result<Comparable, Error> {
     let noise = text.contains("# RTLA osnoise");
     let unit_ns = unit(text, "# Time unit is nanoseconds");
-    let mut columns: Vec<Column> = Vec::new();
-    // Each line by its first word: rows of the histogram by their index.
-    let mut rows: Vec<(u64, Vec<u64>)> = Vec::new();
-    let mut summaries: Vec<(String, Vec<Option<f64>>)> = Vec::new();
+    let figures = Figures::read(text)?;
+    let Figures { columns, rows, .. } = &figures;
     let mut limits = limits(unit_ns);
-    // Behind the figures of the CPUs: the sums of all CPUs.
-    let mut over = false;
-    for (at, line) in text.lines().enumerate() {
-        let wrong = |why: String| Error::Line { line: at + 1, why };
-        let mut words = line.split_whitespace();
-        let Some(first) = words.next() else { continue };
-        if first.starts_with('#') || (over && first != "Index") {
-            continue;
-        }
-        if line.contains("events missed") {
-            limits.push(format!("rtla: {}", line.trim()));
-            continue;
-        }
-        if first == "ALL:" {
-            over = true;
-            continue;
-        }
-        if first == "Index" {
-            // Rows above it have the columns of another histogram.
-            if !columns.is_empty() {
-                return Err(wrong("a second line begins with Index: a file is of one run".to_owned()));
-            }
-            columns = words.map(column).collect::<Result<_, _>>().map_err(wrong)?;
-            continue;
-        }
-        let name = first.strip_suffix(':');
-        if columns.is_empty() || (name.is_none() && first.parse::<u64>().is_err()) {
-            continue;
-        }
-        let words: Vec<&str> = words.collect();
-        if words.len() != columns.len() {
-            return Err(wrong(format!("{} figures in {} columns", words.len(), columns.len())));
-        }
-        match (name, first.parse()) {
-            (Some(name), _) => {
-                let values = words.into_iter().map(fraction).collect::<Result<_, _>>().map_err(wrong)?;
-                summaries.push((name.to_owned(), values));
-            }
-            (None, Ok(index)) => {
-                let values = words.into_iter().map(value).map(|seen| Ok(seen?.unwrap_or_default()));
-                rows.push((index, values.collect::<Result<_, _>>().map_err(wrong)?));
-            }
-            (None, Err(_)) => {}
-        }
-    }
-    if columns.is_empty() {
-        return Err(Error::Whole(
-            "no line begins with Index: rtla ran with --no-header or --no-index".to_owned(),
-        ));
-    }
+    limits.extend(figures.notes.iter().cloned());
     // Rows of zeros are left out, so the bucket size is taken as the greatest common divisor of all
     // indices: never too small, perhaps too large.
     let width = rows.iter().fold(0, |width, (index, _)| divisor(width, *index)).max(1);
     let cap = rows.iter().map(|(index, _)| index.saturating_add(width)).max().unwrap_or(0);
-    let summary = |name: &str, at: usize| {
-        summaries.iter().find(|(one, _)| one == name).and_then(|(_, values)| values[at])
-    };
-    let ns = |name: &str, at: usize| summary(name, at).map(|value| value * unit_ns as f64);
+    let ns = |name: &str, at: usize| figures.summary(name, at).map(|value| value * unit_ns as f64);
     let mut threads = Vec::new();
     for (at, column) in columns.iter().enumerate().filter(|(_, column)| column.wanted) {
         let bins: Vec<_> =
             rows.iter().filter_map(|(index, values)| bin(*index, width, unit_ns, values[at])).collect();
         threads.push(Thread {
             cpu: Some(column.cpu),
-            cycles: counted(&bins).saturating_add(summary("over", at).unwrap_or(0.0) as u64),
+            cycles: counted(&bins).saturating_add(figures.summary("over", at).unwrap_or(0.0) as u64),
             bins,
             min_ns: ns("min", at).map(|ns| ns as Ns),
             avg_ns: ns("avg", at),

@@ -1,7 +1,7 @@
 //! The paths that processes asked for again most often, from the table of the kernel half
 //! (`asked.h`). How many calls asked again is counted with the calls (`cost.rs`).
 
-use super::wire;
+use super::{maps, wire};
 use aya::Ebpf;
 use aya::maps::HashMap;
 use model::{Call, CallStats, PathAgain};
@@ -49,14 +49,7 @@ fn path(counts: &wire::AskedCounts) -> String {
 
 /// Resets the counts: they are not part of a window that begins.
 pub(super) fn forget(ebpf: &mut Ebpf) {
-    let Some(Ok(mut map)) = ebpf.map_mut("asked").map(HashMap::<_, u64, CountsWords>::try_from) else {
-        return;
-    };
-    let keys: Vec<_> = map.keys().filter_map(Result::ok).collect();
-    for key in keys {
-        // If it fails, there are a few too many.
-        let _ = map.remove(&key);
-    }
+    maps::clear::<u64, CountsWords>(ebpf, "asked");
 }
 
 #[cfg(test)]

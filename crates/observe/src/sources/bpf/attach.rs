@@ -98,7 +98,7 @@ pub(super) fn everything(ebpf: &mut Ebpf, types: &Types) -> Result<AttachedProgr
         let link = done.remove(name).ok_or(BpfRefusal::Missing(name))??;
         links.extend(link.map(|link| (*name, link)));
     }
-    let mut sources = vec![full("switches"), full("calls"), sockets(&mut done)];
+    let mut sources = vec![Source::full("switches"), Source::full("calls"), sockets(&mut done)];
     let (disks, swaps) = files(ebpf, btf, &mut done);
     sources.extend(disks);
     sources.push(network(&mut done));
@@ -117,8 +117,8 @@ fn refused(done: &mut Outcomes, names: &[&'static str]) -> Vec<BpfRefusal> {
 
 fn sockets(done: &mut Outcomes) -> Source {
     match refused(done, WANTED).first() {
-        None => full("sockets"),
-        Some(why) => partial(
+        None => Source::full("sockets"),
+        Some(why) => Source::partial(
             "sockets",
             why.to_string(),
             "Linux 6.3 or newer: it reports which socket became ready, and the sender",
@@ -128,7 +128,7 @@ fn sockets(done: &mut Outcomes) -> Source {
 
 fn network(done: &mut Outcomes) -> Source {
     let refused = refused(done, NETWORK);
-    let Some(why) = refused.first() else { return full("network") };
+    let Some(why) = refused.first() else { return Source::full("network") };
     let remedy = "a kernel with the tracepoints of its network (CONFIG_NET)";
     let seen = if refused.len() == NETWORK.len() { Extent::None } else { Extent::Partial };
     Source { seen, ..partial("network", why.to_string(), remedy) }
@@ -138,30 +138,22 @@ fn network(done: &mut Outcomes) -> Source {
 /// attached, and whether a fault without a file is from swap.
 fn files(ebpf: &mut Ebpf, btf: &Btf, done: &mut Outcomes) -> (Vec<Source>, bool) {
     let requests = match refused(done, &[REQUESTS, &[MAKER]].concat()).first() {
-        None => full("disks"),
-        Some(why) => partial("disks", why.to_string(), "a kernel with the block layer's tracepoints"),
+        None => Source::full("disks"),
+        Some(why) => Source::partial("disks", why.to_string(), "a kernel with the block layer's tracepoints"),
     };
     let exact = refused(done, &PAGES[..1]).is_empty();
     let pages = match exact || attach(ebpf, &PAGES[1..], btf).iter().all(Result::is_ok) {
         _ if exact => None,
-        true => Some(partial(
+        true => Some(Source::partial(
             "pages",
-            "the file is not known for page faults that wait for a read in progress".into(),
+            "the file is not known for page faults that wait for a read in progress",
             "Linux 6.13 or newer: it reports the file of each page fault",
         )),
-        false => Some(partial("pages", "the kernel does not report the files of page faults".into(), "")),
+        false => Some(Source::partial("pages", "the kernel does not report the files of page faults", "")),
     };
     // A page fault without a file is from swap only where the file of each fault is reported.
     let swaps = exact && mounts::swaps(host::here());
     (iter::once(requests).chain(pages).collect(), swaps)
-}
-
-pub(super) fn full(name: &str) -> Source {
-    Source { name: name.into(), seen: Extent::Full, why: String::new(), remedy: String::new() }
-}
-
-fn partial(name: &str, why: String, remedy: &str) -> Source {
-    Source { name: name.into(), seen: Extent::Partial, why, remedy: remedy.into() }
 }
 
 /// Loads and attaches these programs of tracepoints.

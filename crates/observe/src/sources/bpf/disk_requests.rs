@@ -1,7 +1,6 @@
 //! What each process asked of each disk, from the table of the kernel half (`disk_requests.h`).
 
-use super::cost;
-use super::wire;
+use super::{cost, maps, wire};
 use aya::Ebpf;
 use aya::maps::HashMap;
 use model::Seen;
@@ -68,15 +67,7 @@ fn octaves(counts: &[u32]) -> Vec<(u8, u64)> {
 /// counted.
 pub(super) fn forget(ebpf: &mut Ebpf) -> u64 {
     let counted = counted(ebpf).unwrap_or(0);
-    let Some(Ok(mut map)) = ebpf.map_mut("disk_uses").map(HashMap::<_, KeyWords, CountsWords>::try_from)
-    else {
-        return counted;
-    };
-    let keys: Vec<_> = map.keys().filter_map(Result::ok).collect();
-    for key in keys {
-        // If it fails, there are a few requests too many.
-        let _ = map.remove(&key);
-    }
+    maps::clear::<KeyWords, CountsWords>(ebpf, "disk_uses");
     counted
 }
 

@@ -4,7 +4,6 @@
 //! faults are what a program does, fewer are taken: what they cost stays within a part of the bound
 //! of all overhead (`--max-overhead`).
 
-use super::attach::full;
 use super::refusal::BpfRefusal;
 use crate::settings::MaxOverhead;
 use aya::Ebpf;
@@ -13,7 +12,7 @@ use aya::programs::perf_event::{
     PerfEventConfig, PerfEventLinkId, PerfEventScope, SamplePolicy, SoftwareEvent,
 };
 use model::Ns;
-use model::coverage::{Extent, Source};
+use model::coverage::Source;
 
 /// One of so many, the most first. Primes: what comes again after a round number of faults is not
 /// always, or never, taken.
@@ -97,15 +96,10 @@ impl FaultSamples {
     ) -> (Option<Self>, Source) {
         let rate = Rate::new(bound);
         match loaded.and_then(|()| attach(ebpf, cpus, rate.each())) {
-            Ok(links) => (Some(Self { cpus: cpus.to_vec(), links, rate }), full(NAME)),
+            Ok(links) => (Some(Self { cpus: cpus.to_vec(), links, rate }), Source::full(NAME)),
             Err(why) => {
-                let source = Source {
-                    name: NAME.into(),
-                    seen: Extent::None,
-                    why: why.to_string(),
-                    remedy: "Linux 5.17 or newer: there a program can look up a mapping".into(),
-                };
-                (None, source)
+                let remedy = "Linux 5.17 or newer: there a program can look up a mapping";
+                (None, Source::none(NAME, why.to_string(), remedy))
             }
         }
     }

@@ -1,8 +1,8 @@
 //! What each process read and wrote of each file, from the table of the kernel half (`files.h`).
 
-use super::cost;
 use super::decode::objects::{REGULAR, file_kind};
 use super::wire::{self, FILE_DIRECT, FILE_DSYNC, FILE_SYNC, POINT_BYTES};
+use super::{cost, maps};
 use aya::Ebpf;
 use aya::maps::HashMap;
 use model::coverage::{Extent, Source};
@@ -125,14 +125,7 @@ fn transfers(sum: &wire::Transfers) -> Transfers {
 /// counted.
 pub(super) fn forget(ebpf: &mut Ebpf) -> u64 {
     let counted = bytes_counted(ebpf).unwrap_or(0);
-    let Some(Ok(mut map)) = ebpf.map_mut("files").map(HashMap::<_, KeyWords, CountsWords>::try_from) else {
-        return counted;
-    };
-    let keys: Vec<_> = map.keys().filter_map(Result::ok).collect();
-    for key in keys {
-        // If it fails, there are a few bytes too many.
-        let _ = map.remove(&key);
-    }
+    maps::clear::<KeyWords, CountsWords>(ebpf, "files");
     counted
 }
 

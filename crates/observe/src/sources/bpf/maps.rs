@@ -1,8 +1,8 @@
 //! Typed access to the maps of a loaded object.
 
 use super::refusal::BpfRefusal;
-use aya::Ebpf;
-use aya::maps::{Map, MapData, RingBuf};
+use aya::maps::{HashMap, Map, MapData, RingBuf};
+use aya::{Ebpf, Pod};
 use sys::shared::SharedWords;
 
 /// A ring buffer of the loaded object.
@@ -15,4 +15,14 @@ pub(super) fn ring(ebpf: &mut Ebpf, name: &'static str) -> Result<RingBuf<MapDat
 pub(crate) fn map(ebpf: &Ebpf, name: &'static str, words: usize) -> Result<SharedWords, BpfRefusal> {
     let Some(Map::Array(map)) = ebpf.map(name) else { return Err(BpfRefusal::Missing(name)) };
     SharedWords::map(map.fd(), words).map_err(|error| BpfRefusal::Map { name, error })
+}
+
+/// Empties a map of counts: what was counted so far is not part of a window that begins. Where an
+/// entry stays, its counts are a little too high.
+pub(super) fn clear<K: Pod, V: Pod>(ebpf: &mut Ebpf, name: &str) {
+    let Some(Ok(mut map)) = ebpf.map_mut(name).map(HashMap::<_, K, V>::try_from) else { return };
+    let keys: Vec<K> = map.keys().filter_map(Result::ok).collect();
+    for key in keys {
+        let _ = map.remove(&key);
+    }
 }

@@ -58,8 +58,8 @@ use crate::settings::Watching;
 use crate::stacks::{self, Stacks};
 use crate::threads::Threads;
 use alive::LookHere;
+use attach::AttachedPrograms;
 pub(crate) use attach::attach;
-use attach::{AttachedPrograms, full};
 use aya::Ebpf;
 use aya::maps::{Array, HashMap};
 use clock::Clock;
@@ -71,7 +71,7 @@ use load::THREADS_MAX;
 pub(crate) use load::loader;
 use mappings::Mappings;
 pub(crate) use maps::map;
-use model::coverage::{Extent, Source};
+use model::coverage::Source;
 use model::disk_requests::DiskUses;
 use model::files::FileUses;
 use model::recording::{Cost, Sliced};
@@ -191,25 +191,18 @@ impl Bpf {
             attach::everything(&mut ebpf, types)?;
         let clock = sample.and_then(|()| Clock::start(&mut ebpf, cpus, watching.rate));
         sources.push(match &clock {
-            Ok(_) => full("faults"),
-            Err(why) => Source {
-                name: "faults".into(),
-                seen: Extent::None,
-                why: why.to_string(),
-                remedy: PERF_REMEDY.into(),
-            },
+            Ok(_) => Source::full("faults"),
+            Err(why) => Source::none("faults", why.to_string(), PERF_REMEDY),
         });
         let (faults, places) = FaultSamples::start(fault, &mut ebpf, cpus, watching.max_overhead);
         sources.push(places);
         let mappings = Mappings::start(cpus);
         sources.push(match &mappings {
-            Ok(_) => full("code"),
-            Err(why) => Source {
-                name: "code".into(),
-                seen: Extent::Partial,
-                why: format!("executable mappings of the program are unknown: perf events: {why}"),
-                remedy: PERF_REMEDY.into(),
-            },
+            Ok(_) => Source::full("code"),
+            Err(why) => {
+                let why = format!("executable mappings of the program are unknown: perf events: {why}");
+                Source::partial("code", why, PERF_REMEDY)
+            }
         });
         let stack_ring = maps::ring(&mut ebpf, "stacks")?;
         let waits = WaitPeriod::new(monotonic_ns());
@@ -407,13 +400,11 @@ impl Bpf {
 
     fn network_shortfall(&self) -> Option<Source> {
         let (connections, questions) = (network::lost(&self.ebpf), self.drain.decoder.lookups.unfollowed);
-        (connections + questions > 0).then(|| Source {
-            name: "network".into(),
-            seen: Extent::Partial,
-            why: format!(
+        (connections + questions > 0).then(|| {
+            let why = format!(
                 "{connections} connections found no room, {questions} name lookups could not be traced"
-            ),
-            remedy: String::new(),
+            );
+            Source::partial("network", why, "")
         })
     }
 

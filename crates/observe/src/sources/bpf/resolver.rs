@@ -11,7 +11,7 @@ use aya::programs::{ProgramError, UProbe};
 use code::Image;
 use listing::{Flow, disassemble};
 use model::Pid;
-use model::coverage::{Extent, Source};
+use model::coverage::Source;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -65,11 +65,9 @@ pub(super) fn attach(ebpf: &mut Ebpf, pids: &[Pid]) -> Option<Source> {
         .into_iter()
         .map(|(library, why)| format!("lookups through {}: {why}", library.display()))
         .collect();
-    (!why.is_empty()).then(|| Source {
-        name: "names".into(),
-        seen: Extent::Partial,
-        why: why.join("; "),
-        remedy: "queries to name servers over UDP are traced nevertheless".into(),
+    (!why.is_empty()).then(|| {
+        let remedy = "queries to name servers over UDP are traced nevertheless";
+        Source::partial("names", why.join("; "), remedy)
     })
 }
 

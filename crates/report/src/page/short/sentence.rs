@@ -40,7 +40,7 @@ pub(super) fn line(run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
         Class::Mixed | Class::Starved => headline::class(line, run, diagnosis, look),
         Class::Idle => {
             let line = headline::class(line, run, diagnosis, look);
-            let asleep = account_ns(run, State::Sleep);
+            let asleep = run.time_in(State::Sleep);
             match of_row(run, diagnosis, State::Sleep, asleep).filter(|_| asleep > 0) {
                 Some(said) => line.add(Ink::Plain, ": ").add(Ink::Plain, &said),
                 None => line,
@@ -61,10 +61,6 @@ pub(super) fn line(run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
     }
 }
 
-fn account_ns(run: &Run, state: State) -> Ns {
-    run.account.iter().filter(|part| part.state == state).map(|part| part.ns).sum()
-}
-
 /// The share, of what in a window.
 fn part(line: Line, share: &str, run: &Run) -> Line {
     let line = line.glued(Ink::Bold, share);
@@ -73,7 +69,7 @@ fn part(line: Line, share: &str, run: &Run) -> Line {
 
 /// `: mostly in work (busy.py:12)`.
 fn in_code(line: Line, run: &Run, diagnosis: &Diagnosis, state: State) -> Line {
-    let of_state = account_ns(run, state);
+    let of_state = run.time_in(state);
     let places = diagnosis.whose.places.iter().filter(|place| place.state == state);
     let leading = places.clone().find(|place| place.code.is_some());
     let Some((CodePlace { ns, .. }, code)) = leading.and_then(|place| Some((place, place.code.as_ref()?)))
@@ -91,7 +87,7 @@ fn in_code(line: Line, run: &Run, diagnosis: &Diagnosis, state: State) -> Line {
 /// `waiting for the network 67 %: 24 requests to 127.0.0.1:5000, one after another`.
 fn waiting(line: Line, run: &Run, diagnosis: &Diagnosis) -> Line {
     let resource = run.bound.resource;
-    let ns = account_ns(run, resource);
+    let ns = run.time_in(resource);
     let line = line.add(Ink::Bold, "waiting ").add(Ink::Bold, what_for(resource)).add(Ink::Bold, " ");
     let line = part(line, &share(ns, run.whole_ns()), run);
     let all = share_of_one(run.bound.shares.waiting);

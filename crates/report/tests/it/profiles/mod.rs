@@ -54,17 +54,14 @@ pub(crate) fn frame(text: &str) -> Frame {
         _ => (Language::Native, "program"),
     };
     let first_line = source.as_ref().map_or(0, |(_, line): &(String, u32)| line / 10 * 10);
-    Frame {
-        function: name.into(),
-        module: module.into(),
-        source,
+    let frame = Frame {
         first_line,
-        language,
         inlined: kind == "i",
         address: (kind.is_empty()).then_some(0x1000 + name.len() as u64),
         broke: kind == "!",
-        unnamed: None,
-    }
+        ..Frame::new(name, module, language)
+    };
+    Frame { source, ..frame }
 }
 
 impl Build {

@@ -9,13 +9,15 @@ use analyse::judge::starved::Contention;
 use analyse::judge::{Evidence, diagnose};
 use model::account::{Account, AccountPart, Basis, State, Step};
 use model::coverage::{Check, Coverage, Extent, InstrumentOverhead, Interval, Source};
+use model::hand_overs::HandOvers;
 use model::network::ConnectionOrigin;
 use model::peers::{ConnectionRow, DelayedAck, Lengths, LookupRow};
+use model::processes::MemoryPeak;
 use model::recording::{Ending, Host, Tier, WindowEnd};
 use model::run::{
-    CallRow, Faults, FunctionRow, HandOvers, LineRow, MemoryPeak, Phases, Run, Share, ThreadLedger, WaitRow,
-    WakerRow, WindowSummary,
+    Faults, FunctionRow, LineRow, Phases, Run, Share, ThreadLedger, WaitRow, WakerRow, WindowSummary,
 };
+use model::syscall_rows::CallRow;
 use model::wait::{StackFrame, WaitCall, WaitTarget, WakerKind};
 use model::{Diagnosis, Ns, Pid, Profile, Reason, Rival, RunQueue, Seen};
 use std::collections::BTreeMap;

@@ -1,8 +1,7 @@
 //! Memory that is not present yet: the first touch of each page faults.
 
-use super::{HUGE_BYTES, Obtained, PageKind, obtained};
-use std::fs::File;
-use std::io::{self, BufReader};
+use super::{HUGE_BYTES, Obtained, PageKind, obtained_at};
+use std::io;
 use std::ptr::NonNull;
 
 /// A private mapping of untouched pages.
@@ -53,9 +52,7 @@ impl Fresh {
     /// # Errors
     /// When that cannot be read.
     pub fn obtained(&self) -> io::Result<Obtained> {
-        let smaps = BufReader::new(File::open("/proc/self/smaps")?);
-        let from = self.base.as_ptr().addr() as u64;
-        obtained(smaps, from, from + self.bytes as u64)
+        obtained_at(self.base, self.bytes)
     }
 }
 

@@ -2,10 +2,10 @@
 //! another thread of dwell may have held the allocator's lock at the fork.
 #![allow(unsafe_code)]
 
-use super::errno::errno;
 use super::filter::CallFilter;
 use super::image::ExecImage;
 use crate::origin::InheritedSignals;
+use crate::program::errno::errno;
 use crate::user::User;
 use rustix::io::Errno;
 use rustix::process::Pid;

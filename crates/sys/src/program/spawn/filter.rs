@@ -4,7 +4,7 @@
 //! Which filter a run gets, and what follows, is left to others.
 #![allow(unsafe_code)]
 
-use super::errno::errno;
+use crate::program::errno::errno;
 use libc::{c_int, sock_filter, sock_fprog};
 use std::mem::offset_of;
 

@@ -1,6 +1,7 @@
 //! Waiting for one child, and decoding its wait status.
 #![allow(unsafe_code)]
 
+use crate::program::usage::{count, in_our_units};
 use model::recording::{Ending, Rusage};
 use rustix::process::Pid;
 use std::io;
@@ -95,24 +96,6 @@ fn meaning(status: i32, rusage: &libc::rusage) -> Change {
         };
         let switches = Switches { voluntary: count(rusage.ru_nvcsw), involuntary: count(rusage.ru_nivcsw) };
         Change::Ended(ProgramEnd { ending, rusage: in_our_units(rusage) }, switches)
-    }
-}
-
-fn count(value: libc::c_long) -> u64 {
-    u64::try_from(value).unwrap_or(0)
-}
-
-fn in_our_units(rusage: &libc::rusage) -> Rusage {
-    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
-    Rusage {
-        user_ns: ns(rusage.ru_utime),
-        kernel_ns: ns(rusage.ru_stime),
-        // The kernel counts memory in KiB and transfers in blocks of 512 bytes.
-        max_rss_bytes: count(rusage.ru_maxrss) * 1024,
-        minor_faults: count(rusage.ru_minflt),
-        major_faults: count(rusage.ru_majflt),
-        read_bytes: count(rusage.ru_inblock) * 512,
-        written_bytes: count(rusage.ru_oublock) * 512,
     }
 }
 

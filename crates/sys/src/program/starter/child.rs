@@ -4,6 +4,7 @@
 use super::figures::{Figures, Step};
 use crate::clock::monotonic_ns;
 use crate::origin::InheritedSignals;
+use crate::program::errno::errno;
 use crate::spawn::image::ExecImage;
 use rustix::process::Pid;
 use std::ffi::{c_char, c_int};
@@ -78,9 +79,4 @@ fn execve(path: *const c_char, argv: *const *const c_char, envp: *const *const c
     // `ExecImage`.
     unsafe { libc::execve(path, argv, envp) };
     errno()
-}
-
-fn errno() -> c_int {
-    // SAFETY: the location is valid for this thread.
-    unsafe { *libc::__errno_location() }
 }

@@ -3,8 +3,8 @@
 use super::*;
 use crate::judge::file_samples::{call, disk, series, step, wait};
 use crate::judge::samples::{found, judged, run, saves, sites};
+use model::files::{FileTable, TransferRow};
 use model::prediction::Site;
-use model::run::{FileTable, TransferRow};
 use model::wait::WakerKind;
 use model::{Diagnosis, Reason, Run};
 

@@ -1,4 +1,5 @@
-//! How many waits are under way at once: from their two ends, as each one ends.
+//! How many waits for one peer are under way at once: from their two ends, as each one ends. (Those
+//! of the whole tree are counted in `under_way`.)
 
 use model::Ns;
 use std::collections::VecDeque;
@@ -10,7 +11,7 @@ const STRETCHES: usize = 16;
 
 /// Waits that ended, in the order of their ends.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct AtOnce {
+pub(crate) struct PeerOverlap {
     last: VecDeque<Wait>,
     most: u64,
     /// Time with a wait under way: in one piece each, the last ones.
@@ -27,7 +28,7 @@ struct Wait {
     at_once: u64,
 }
 
-impl AtOnce {
+impl PeerOverlap {
     /// One has ended.
     pub(crate) fn waited(&mut self, from: Ns, to: Ns) {
         self.stretch(from, to);
@@ -76,7 +77,7 @@ mod tests {
     use super::*;
 
     fn of(waits: &[(Ns, Ns)]) -> (u64, Ns) {
-        let mut all = AtOnce::default();
+        let mut all = PeerOverlap::default();
         waits.iter().for_each(|(from, to)| all.waited(*from, *to));
         (all.most(), all.any_ns())
     }

@@ -4,7 +4,7 @@
 use libc::c_int;
 
 /// Of this thread.
-pub(super) fn errno() -> c_int {
+pub(crate) fn errno() -> c_int {
     // SAFETY: the location is valid for this thread.
     unsafe { *libc::__errno_location() }
 }
