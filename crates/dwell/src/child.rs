@@ -10,8 +10,8 @@ use std::time::Duration;
 const TICK: Duration = Duration::from_secs(1);
 
 /// Waits for a child; gives its exit status, none if a signal ended it. Its output is read and
-/// thrown away. A signal to dwell ends it.
-pub(crate) fn wait(stop: &Stop<'_>, mut child: Child) -> anyhow::Result<Option<i32>> {
+/// thrown away. A signal to dwell ends it. `tick` is called while it runs, each second at least.
+pub(crate) fn wait(stop: &Stop<'_>, mut child: Child, tick: &dyn Fn()) -> anyhow::Result<Option<i32>> {
     if let Some(mut output) = child.stdout.take() {
         let read = move || io::copy(&mut output, &mut io::sink());
         std::thread::Builder::new().spawn(read).context("cannot start a thread")?;
@@ -25,6 +25,7 @@ pub(crate) fn wait(stop: &Stop<'_>, mut child: Child) -> anyhow::Result<Option<i
             told = true;
             sys::signals::terminate(child.id());
         }
+        tick();
         stop.wait(TICK);
     }
 }
