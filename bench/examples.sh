@@ -39,7 +39,11 @@ dd if=/dev/urandom of=large bs=1M count=256 status=none
 dd if=/dev/zero of=text bs=1M count=64 status=none
 sync
 
-printf '# Examples\n\nReal programs, as `bench/examples.sh` printed them. The bar and the strip are coloured on a\nterminal.\n\n'
+# What the pages depend on beside the programs.
+priority=$(nice)
+[ "$priority" = 0 ] && priority= || priority=", at a niceness of $priority"
+text="Real programs, as \`bench/examples.sh\` printed them on $(date -u +%F)$priority, with $("$dwell" --version). The bar and the strip are coloured on a terminal."
+printf '# Examples\n\n%s\n\n' "$(echo "$text" | fold -s -w 100 | sed 's/ $//')"
 page 'A recursive long listing' 'Bound by the kernel: a `statx` and two attribute calls for each file. `-l` asks for them.' '' ls -lR /usr
 page 'The same with all tables' 'What the page that fits a screen leaves out.' '-v' ls -lR /usr
 page 'The short one' 'The same files without `-l`: no call per file is left.' '' ls -R /usr

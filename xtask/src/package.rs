@@ -19,8 +19,15 @@ const COMPLETIONS: [(&str, &str); 3] = [
 /// Whose the packages are.
 const DEVELOPERS: &str = "The dwell developers";
 
-/// Files of the repository that go into each package.
-const TEXTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
+/// Files of the repository that go into each package, and their names there.
+const TEXTS: [(&str, &str); 5] = [
+    ("README.md", "README.md"),
+    ("CHANGELOG.md", "CHANGELOG.md"),
+    ("LICENSE-APACHE", "LICENSE-APACHE"),
+    ("LICENSE-MIT", "LICENSE-MIT"),
+    // The font in the binary asks for it.
+    ("crates/report/fonts/LICENSE", "LICENSE-FONT"),
+];
 
 /// A built binary, and what it is for.
 pub(crate) struct Built<'a> {
@@ -67,8 +74,8 @@ fn one(built: &Built<'_>, runs: &Path, directory: &Path) -> Result<Vec<PathBuf>>
     let stripped = tree.join("dwell");
     let debug = directory.join(format!("{top}.debug"));
     strip(&built.binary, &stripped, &debug)?;
-    for text in TEXTS {
-        fs::copy(root().join(text), tree.join(text)).with_context(|| format!("cannot copy {text}"))?;
+    for (text, name) in TEXTS {
+        fs::copy(root().join(text), tree.join(name)).with_context(|| format!("cannot copy {text}"))?;
     }
     documents(runs, &tree)?;
     readable(&tree)?;
@@ -147,11 +154,11 @@ fn deb(arch: &str, tree: &Path, directory: &Path) -> Result<PathBuf> {
         let page = page?.path();
         put(&page, &format!("usr/share/man/man1/{}", name(&page)))?;
     }
-    for text in TEXTS {
+    for (_, text) in TEXTS {
         put(&tree.join(text), &format!("usr/share/doc/dwell/{text}"))?;
     }
     let licences = "dwell is licensed under either of Apache-2.0 (LICENSE-APACHE) or MIT (LICENSE-MIT), in this \
-                    directory, at your option.\n";
+                    directory, at your option. The font of its pictures is under LICENSE-FONT.\n";
     fs::write(place.join("usr/share/doc/dwell/copyright"), licences)?;
     fs::create_dir_all(place.join("DEBIAN"))?;
     fs::write(place.join("DEBIAN/control"), control(of_debian, &maintainer(env::var("DEBEMAIL").ok())))?;

@@ -2,6 +2,8 @@
 
 use crate::look::{LookArgs, OutputKind, look};
 use crate::output;
+use model::Ns;
+use report::units;
 use std::cell::Cell;
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
@@ -67,7 +69,20 @@ pub(crate) fn left(elapsed: Duration, part: f64) -> String {
         return String::new();
     }
     let left = elapsed.mul_f64((1.0 / part.min(1.0) - 1.0).max(0.0));
-    format!(", about {} left", report::units::duration((left.as_secs() + 1) * 1_000_000_000))
+    format!(", about {} left", units::duration((left.as_secs() + 1) * 1_000_000_000))
+}
+
+/// For how long something has run, and how much longer it runs at most if that is known, for the
+/// end of a line. Nothing of a first second.
+pub(crate) fn running(so_far_ns: Ns, most_ns: Option<Ns>) -> String {
+    const SECOND_NS: Ns = 1_000_000_000;
+    if so_far_ns < SECOND_NS {
+        return String::new();
+    }
+    let left = most_ns.and_then(|most| most.checked_sub(so_far_ns)).map_or_else(String::new, |left| {
+        format!(", {} left at most", units::duration(left.next_multiple_of(SECOND_NS)))
+    });
+    format!(": {}{left}", units::duration(so_far_ns / SECOND_NS * SECOND_NS))
 }
 
 #[cfg(test)]
@@ -80,6 +95,16 @@ mod tests {
         assert_eq!(left(Duration::from_secs(10), 0.01), "");
         assert_eq!(left(Duration::from_millis(900), 0.5), "");
         assert_eq!(left(Duration::from_secs(10), 1.0), ", about 1.00 s left");
+    }
+
+    #[test]
+    fn what_runs_says_for_how_long_and_its_limit_if_there_is_one() {
+        let ms = |ms: Ns| ms * 1_000_000;
+        assert_eq!(running(ms(999), Some(ms(5_000))), "");
+        assert_eq!(running(ms(2_300), Some(ms(5_000))), ": 2.00 s, 3.00 s left at most");
+        assert_eq!(running(ms(2_300), None), ": 2.00 s");
+        // It takes longer than was thought: nothing is known any more.
+        assert_eq!(running(ms(6_000), Some(ms(5_000))), ": 6.00 s");
     }
 
     #[test]

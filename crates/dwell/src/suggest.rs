@@ -22,9 +22,23 @@ pub(crate) fn nearest<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) -> 
     near.into_iter().take(SUGGESTED).map(|(_, name)| name).collect()
 }
 
+/// The commands with these names, then the one that lists all.
+pub(crate) fn or_all(command: &str, near: &[&str], all: &str) -> String {
+    let each: String = near.iter().map(|name| format!("{command} {name}, ")).collect();
+    if each.is_empty() { all.to_owned() } else { format!("{each}or {all}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn near_names_are_commands_before_the_one_that_lists_all() {
+        let all = "dwell lab (lists all 45)";
+        assert_eq!(or_all("dwell lab", &[], all), all);
+        let said = or_all("dwell lab", &["small-files", "small-reads"], all);
+        assert_eq!(said, format!("dwell lab small-files, dwell lab small-reads, or {all}"));
+    }
 
     #[test]
     fn typing_errors_and_parts_are_near_and_other_names_are_not() {

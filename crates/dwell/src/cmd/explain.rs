@@ -16,10 +16,11 @@ pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<u8> {
         None => report::list_causes(&names, look),
         Some(id) => match Cause::named(id) {
             Some(cause) => report::explain(cause.name, &cause.manual.paragraphs(), look),
-            None => match suggest::nearest(id, names.iter().map(|name| name.id)).first() {
-                Some(near) => bail!("there is no cause {id:?}\ntry: dwell explain {near}"),
-                None => bail!("there is no cause {id:?}\ntry: dwell explain (lists all {})", names.len()),
-            },
+            None => {
+                let all = format!("dwell explain (lists all {})", names.len());
+                let near = suggest::nearest(id, names.iter().map(|name| name.id));
+                bail!("there is no cause {id:?}\ntry: {}", suggest::or_all("dwell explain", &near, &all))
+            }
         },
     };
     output::to_stdout(&text)?;

@@ -157,7 +157,7 @@ fn run(pair: &Pair, way: &str, args: &LabArgs) -> anyhow::Result<u8> {
     }
     let mut program = Command::new(env::current_exe().context("cannot find dwell itself")?);
     program.args(env::args_os().skip(1)).env(bench::IN_PLACE, "1").current_dir(place.path());
-    let status = child::wait(&stop, program.spawn().context("cannot start the program")?)?;
+    let status = child::wait(&stop, program.spawn().context("cannot start the program")?, None)?;
     drop(place);
     pairs::group::remove_left();
     Ok(match (stop.status(), status) {
@@ -200,7 +200,7 @@ fn one(pair: &'static Pair, args: &LabArgs, keeper: &mut Keeper) -> anyhow::Resu
         urls: args.urls.clone(),
         server: Served { latency_ms: args.latency, rate: args.rate },
     };
-    let held = bench.hold(pair, &asked, "");
+    let held = bench.hold(pair, &asked, None);
     drop(bench);
     drop(line);
     let held = match (held?, stop.status()) {

@@ -37,6 +37,10 @@ pub(super) fn picture(picture: &Picture, label: &str) -> String {
                 let (class, points) = (class(*colour), points.join(" "));
                 writeln!(svg, "<polyline class=\"l {class}\" stroke-width=\"{width}\" points=\"{points}\"/>")
             }
+            Shape::Dot { x, y, radius, colour } => {
+                let class = class(*colour);
+                writeln!(svg, "<circle class=\"f {class}\" cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"/>")
+            }
             Shape::Text { x, y, anchor, bold, colour, text } => {
                 let anchor = match anchor {
                     Anchor::Start => "",

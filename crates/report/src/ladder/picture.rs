@@ -8,6 +8,7 @@ use crate::picture::{
     Anchor, BLACK, BLUE, CHAR, FAINT, GRID, INK, MARGIN, ORANGE, OTHERS, Picture, ROW, Shape, folded,
 };
 use crate::units;
+use crate::wake::plots::caveats;
 use model::Seen;
 use model::ladder::beside::Reference;
 use model::ladder::{Curve, Ladder, Plausibility, Rung};
@@ -18,7 +19,12 @@ const DECADE: i32 = 78;
 /// Right of the axis: the figure and its interval.
 const FIGURES: i32 = 330;
 const CURVE_HEIGHT: i32 = 300;
-const BAR: i32 = 12;
+/// How far the marks of references reach up from a row's baseline.
+const MARK: i32 = 12;
+/// The radius of a median's dot.
+const DOT: i32 = 4;
+/// The ends of the axis in nanoseconds.
+const AXIS_NS: [f64; 2] = [0.1, 1e9];
 
 const LABELS: [&str; 11] =
     ["0.1 ns", "1 ns", "10 ns", "100 ns", "1 us", "10 us", "100 us", "1 ms", "10 ms", "100 ms", "1 s"];
@@ -47,6 +53,22 @@ fn along(ns: f64) -> i32 {
     ((ns.log10() + 1.0).clamp(0.0, 10.0) * f64::from(DECADE)).round() as i32
 }
 
+/// Whether the figures are as published ones, in a sentence.
+fn verdict(ladder: &Ladder) -> String {
+    let rungs = ladder.rungs.iter().filter(|rung| rung.ns.value().is_some());
+    let (doubtful, measured): (Vec<&Rung>, Vec<&Rung>) =
+        rungs.partition(|rung| rung.plausible.verdict == Plausibility::Doubtful);
+    let measured = doubtful.len() + measured.len();
+    let of = units::counted(measured as u64, "rung");
+    match &doubtful[..] {
+        [] => format!("{of} measured, none of them doubtful"),
+        doubtful => {
+            let names: Vec<&str> = doubtful.iter().map(|rung| rung.about.id.as_str()).collect();
+            format!("{of} measured, {} of them doubtful: {}", doubtful.len(), names.join(", "))
+        }
+    }
+}
+
 /// The colour of a reference.
 fn colour_of(at: usize, other: &Reference) -> u32 {
     if other.textbook { BLACK } else { OTHERS[at % OTHERS.len()] }
@@ -58,13 +80,14 @@ impl Picture {
         if !rungs.is_empty() {
             let shown = beside::shown(ladder, others);
             self.bars(&rungs, &shown);
-            self.legend(&shown);
+            self.legend(&rungs, &shown);
         }
         if let Seen::Value(curve) = &ladder.curve
             && curve.points.len() > 1
         {
             self.curve(curve);
         }
+        caveats(self, &ladder.limits);
         self.height += MARGIN;
     }
 
@@ -83,11 +106,17 @@ impl Picture {
             ladder.started_at
         );
         self.text(MARGIN, self.height, Anchor::Start, false, FAINT, &line);
+        self.row(false, FAINT, &verdict(ladder));
         self.height += ROW;
     }
 
     fn bars(&mut self, rungs: &[&Rung], others: &[&Reference]) {
         let look = Look { width: 120, colour: false, unicode: false };
+        self.height += ROW;
+        self.text(AXIS_X, self.height, Anchor::Start, false, FAINT, "time of one operation (logarithmic)");
+        let x = AXIS_X + DECADE * 10 + 2 * CHAR;
+        self.text(x + 9 * CHAR, self.height, Anchor::End, false, FAINT, "median");
+        self.text(x + 10 * CHAR, self.height, Anchor::Start, false, FAINT, "95 % interval, bandwidth");
         self.height += ROW;
         let labels_y = self.height;
         let top = labels_y + 6;
@@ -127,13 +156,13 @@ impl Picture {
         let colour = if doubtful { ORANGE } else { BLUE };
         let name = crate::clean::fit(&clean(&rung.about.id, false), 21, false);
         self.text(MARGIN + CHAR, y, Anchor::Start, false, INK, &name);
-        let width = along(ns.median).max(1);
-        self.shapes.push(Shape::Rect { x: AXIS_X, y: y - BAR + 1, width, height: BAR, colour });
+        let middle = y - DOT;
+        self.line(vec![(AXIS_X, middle), (AXIS_X + DECADE * 10, middle)], GRID, 1);
         if let Seen::Value(spread) = &rung.spread_ns {
-            let (lo, hi) = (AXIS_X + along(spread.p10), AXIS_X + along(spread.p90));
-            let middle = y - BAR / 2 + 1;
-            self.shapes.push(Shape::Line { points: vec![(lo, middle), (hi, middle)], colour: INK, width: 2 });
+            let end = |ns: f64| (AXIS_X + along(ns), (AXIS_NS[0]..=AXIS_NS[1]).contains(&ns));
+            self.whisker(end(spread.p10), end(spread.p90), middle);
         }
+        self.shapes.push(Shape::Dot { x: AXIS_X + along(ns.median), y: middle, radius: DOT, colour });
         let x = AXIS_X + DECADE * 10 + 2 * CHAR;
         self.text(x + 9 * CHAR, y, Anchor::End, true, INK, &latency(ns.median));
         let note = if doubtful { " doubtful" } else { "" };
@@ -149,7 +178,7 @@ impl Picture {
             let Some(figure) = beside::figure(other, &rung.about.id) else { continue };
             let colour = colour_of(at, other);
             let (lo, hi) = (AXIS_X + along(figure.lo_ns), AXIS_X + along(figure.hi_ns));
-            let (top, bottom) = (y - BAR - 2, y + 4);
+            let (top, bottom) = (y - MARK - 2, y + 4);
             for x in [lo, hi] {
                 self.shapes.push(Shape::Line { points: vec![(x, top), (x, bottom)], colour, width: 3 });
             }
@@ -159,13 +188,24 @@ impl Picture {
         }
     }
 
-    /// The legend of the marks, with their sources.
-    fn legend(&mut self, others: &[&Reference]) {
+    /// What a dot and a whisker are, and the legend of the marks, with their sources.
+    fn legend(&mut self, rungs: &[&Rung], others: &[&Reference]) {
+        self.height += ROW;
+        let (x, y) = (MARGIN + CHAR, self.height + ROW);
+        self.height = y;
+        self.whisker((x - CHAR, true), (x + CHAR, true), y - DOT);
+        self.shapes.push(Shape::Dot { x, y: y - DOT, radius: DOT, colour: BLUE });
+        let doubtful = rungs.iter().any(|rung| rung.plausible.verdict == Plausibility::Doubtful);
+        let orange = if doubtful { " (orange: doubtful)" } else { "" };
+        let below = rungs.iter().any(|rung| rung.spread_ns.value().is_some_and(|ns| ns.p10 < AXIS_NS[0]));
+        let open = if below { "; without a stroke at its left end it begins below the axis" } else { "" };
+        let said = format!("dot: the median{orange}; whisker: from 10 % to 90 % of the samples{open}");
+        self.text(x + 2 * CHAR, y, Anchor::Start, false, INK, &said);
         for (at, other) in others.iter().enumerate() {
             self.height += ROW;
             let (y, colour) = (self.height, colour_of(at, other));
             let x = MARGIN + CHAR;
-            self.shapes.push(Shape::Line { points: vec![(x, y - BAR), (x, y + 2)], colour, width: 3 });
+            self.shapes.push(Shape::Line { points: vec![(x, y - MARK), (x, y + 2)], colour, width: 3 });
             for (row, line) in folded(&format!("{}: {}", other.name, other.source), 3).iter().enumerate() {
                 self.height += if row > 0 { ROW } else { 0 };
                 self.text(x + 2 * CHAR, self.height, Anchor::Start, false, INK, line);
@@ -216,6 +256,8 @@ impl Picture {
         }
         let points = curve.points.iter().map(|point| (x(point.bytes), y(point.ns.median))).collect();
         self.shapes.push(Shape::Line { points, colour: BLUE, width: 2 });
+        self.text(left - CHAR, top - MARK, Anchor::End, false, FAINT, "latency");
+        self.text(right + 5 * CHAR, bottom + ROW, Anchor::Start, false, FAINT, "working set size");
         self.height = bottom + ROW;
     }
 }

@@ -42,6 +42,13 @@ pub(crate) enum Shape {
         colour: u32,
         width: u32,
     },
+    /// A filled circle.
+    Dot {
+        x: i32,
+        y: i32,
+        radius: i32,
+        colour: u32,
+    },
     /// `y` is the baseline. The text is clean and ASCII.
     Text {
         x: i32,
@@ -71,6 +78,15 @@ impl Picture {
     pub(crate) fn text(&mut self, x: i32, y: i32, anchor: Anchor, bold: bool, colour: u32, text: &str) {
         let text = crate::clean::fit(&clean(text, false), TEXT_MOST, false);
         self.shapes.push(Shape::Text { x, y, anchor, bold, colour, text });
+    }
+
+    /// A whisker from `lo` to `hi` along `y`, with a stroke at each end that is on the axis.
+    pub(crate) fn whisker(&mut self, (lo, lo_is_on): (i32, bool), (hi, hi_is_on): (i32, bool), y: i32) {
+        const HALF: i32 = 4;
+        self.line(vec![(lo, y), (hi, y)], INK, 1);
+        for (x, _) in [(lo, lo_is_on), (hi, hi_is_on)].into_iter().filter(|(_, is_on)| *is_on) {
+            self.line(vec![(x, y - HALF), (x, y + HALF)], INK, 1);
+        }
     }
 
     pub(crate) fn line(&mut self, points: Vec<(i32, i32)>, colour: u32, width: u32) {

@@ -9,7 +9,7 @@ pub(crate) fn draw(picture: &Picture) -> String {
     let (width, height) = (picture.width, picture.height);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-         viewBox=\"0 0 {width} {height}\" font-family=\"monospace\" font-size=\"13\">\n\
+         viewBox=\"0 0 {width} {height}\" font-family=\"DejaVu Sans Mono, monospace\" font-size=\"13\">\n\
          <rect width=\"{width}\" height=\"{height}\" fill=\"#{PAPER:06x}\"/>\n"
     );
     for shape in &picture.shapes {
@@ -28,6 +28,9 @@ pub(crate) fn draw(picture: &Picture) -> String {
                     svg,
                     "<polyline points=\"{points}\" fill=\"none\" stroke=\"#{colour:06x}\" stroke-width=\"{width}\"/>"
                 )
+            }
+            Shape::Dot { x, y, radius, colour } => {
+                writeln!(svg, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" fill=\"#{colour:06x}\"/>")
             }
             Shape::Text { x, y, anchor, bold, colour, text } => {
                 let anchor = match anchor {

@@ -97,9 +97,10 @@ fn pixels(share: f64, long: i32) -> i32 {
     (share.clamp(0.0, 1.0) * f64::from(long)).round() as i32
 }
 
-/// Writes a plot's title; gives the top of the plot.
-fn title(picture: &mut Picture, text: &str) -> i32 {
+/// Writes a plot's title, and before it what its vertical axis is of; gives the top of the plot.
+fn title(picture: &mut Picture, text: &str, vertical: &str) -> i32 {
     picture.height += 2 * ROW;
+    picture.text(LEFT - CHAR, picture.height, Anchor::End, false, FAINT, vertical);
     picture.text(LEFT, picture.height, Anchor::Start, true, INK, text);
     picture.height + ROW / 2
 }
@@ -112,6 +113,11 @@ fn horizontal(picture: &mut Picture, y: i32, label: &str) {
 fn vertical(picture: &mut Picture, x: i32, top: i32, bottom: i32, label: &str) {
     picture.line(vec![(x, top), (x, bottom)], GRID, 1);
     picture.text(x, bottom + ROW - 4, Anchor::Middle, false, FAINT, label);
+}
+
+/// What the horizontal axis of a plot is of, right of its labels.
+fn of_horizontal(picture: &mut Picture, bottom: i32, text: &str) {
+    picture.text(RIGHT + 7 * CHAR, bottom + ROW - 4, Anchor::Start, false, FAINT, text);
 }
 
 /// A dashed line.
@@ -144,7 +150,8 @@ fn histogram(
     info: &PlotInfo,
 ) -> i32 {
     let (edges, step) = axis.edges(bins, (WIDE / COLUMN) as usize);
-    let top = title(picture, &format!("{}s by latency, in steps of {step}", info.cycle));
+    let cycles = format!("{}s", info.cycle);
+    let top = title(picture, &format!("{cycles} by latency, in steps of {step}"), &cycles);
     let bottom = top + HISTOGRAM;
     let of: Vec<Vec<f64>> = series.iter().map(|one| counts(one.series.bins, &edges)).collect();
     let most = of.iter().flatten().copied().fold(1.0, f64::max);
@@ -161,6 +168,7 @@ fn histogram(
     for (ns, label) in axis.ticks(10) {
         vertical(picture, LEFT + pixels(axis.share(ns), WIDE), top, bottom, &label);
     }
+    of_horizontal(picture, bottom, "latency");
     picture.line(vec![(LEFT, bottom), (RIGHT, bottom)], FAINT, 1);
     if let Some((_, share)) = deadline(info, axis) {
         let x = LEFT + pixels(share, WIDE);
@@ -234,7 +242,7 @@ fn swatch(picture: &mut Picture, x: i32, y: i32, colour: u32) {
 fn percentiles(picture: &mut Picture, series: &[Coloured<'_>], axis: Axis, info: &PlotInfo) {
     let most = series.iter().map(|one| one.series.cycles()).max().unwrap_or(0).max(10);
     let nines = (most as f64).log10().ceil();
-    let top = title(picture, "latency by percentile");
+    let top = title(picture, "latency by percentile", "latency");
     let bottom = top + PERCENTILES;
     let y = |ns: f64| bottom - pixels(axis.share(ns), PERCENTILES);
     for (ns, label) in axis.ticks(7) {
@@ -251,6 +259,7 @@ fn percentiles(picture: &mut Picture, series: &[Coloured<'_>], axis: Axis, info:
         };
         vertical(picture, LEFT + pixels(f64::from(at) / nines, WIDE), top, bottom, &label);
     }
+    of_horizontal(picture, bottom, "percentile");
     if let Some((_, share)) = deadline(info, axis) {
         let y = bottom - pixels(share, PERCENTILES);
         dashed(picture, (LEFT, y), (RIGHT, y));
@@ -287,7 +296,7 @@ fn timeline(picture: &mut Picture, series: &[Coloured<'_>], info: &PlotInfo) {
     let parts = (WIDE / STEP) as usize;
     let blocks = series.iter().map(|one| one.series.blocks.len()).max().unwrap_or(0);
     let each = (long / parts as u64).max(long / blocks.max(1) as u64);
-    let top = title(picture, &format!("maximum latency over time, per {}", duration(each)));
+    let top = title(picture, &format!("maximum latency over time, per {}", duration(each)), "latency");
     let bottom = top + TIMELINE;
     for (ns, label) in axis.ticks(5) {
         horizontal(picture, bottom - pixels(axis.share(ns), TIMELINE), &label);
@@ -297,6 +306,7 @@ fn timeline(picture: &mut Picture, series: &[Coloured<'_>], info: &PlotInfo) {
         let x = LEFT + pixels(at as f64 / long as f64, WIDE);
         vertical(picture, x, top, bottom, &if at == 0 { "0".to_owned() } else { exact(at) });
     }
+    of_horizontal(picture, bottom, "time");
     if let Some((_, share)) = deadline(info, axis) {
         let y = bottom - pixels(share, TIMELINE);
         dashed(picture, (LEFT, y), (RIGHT, y));

@@ -7,6 +7,7 @@ use super::sitting::Sitting;
 use crate::child;
 use crate::cli::{IgnoredStatuses, StreamArg};
 use crate::cmd::results;
+use crate::progress;
 use anyhow::{Context, bail};
 use model::compare::commands::{CompareEnd, Comparison};
 use model::compare::why::{SignedInterval, TimeDifference};
@@ -15,6 +16,7 @@ use model::{Ns, Run, Seen};
 use stats::Random;
 use std::fs::File;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 use sys::clock::monotonic_ns;
 use sys::ours;
 use sys::scratch::{Kind, Scratch};
@@ -120,11 +122,18 @@ fn observe_all(sitting: &Sitting<'_, '_>, asked: &[usize]) -> anyhow::Result<Obs
         shuffle(&mut order, &mut random);
         for at in order {
             let command = &sitting.made.commands[at];
-            sitting.line.put(|| {
+            let (run_ns, done) = (monotonic_ns(), runs.iter().map(Vec::len).sum::<usize>());
+            let least = PAIRS_MIN.max(pair + 1) * (asked.len() + 1);
+            let show = || {
                 let name = report::clean(&command.name, false);
-                format!("observing pair {} of {PAIRS_MIN} or more, {name}; Ctrl-C to stop", pair + 1)
-            });
-            let run = observe(sitting, command, &directory)?;
+                let so_far = progress::running(monotonic_ns() - run_ns, None);
+                let elapsed = Duration::from_nanos(run_ns - begun_ns);
+                let left = progress::left(elapsed, done as f64 / least as f64);
+                let of = if pair < PAIRS_MIN { format!(" of {PAIRS_MIN} or more") } else { String::new() };
+                format!("observing pair {}{of}, {name}{so_far}{left}; Ctrl-C to stop", pair + 1)
+            };
+            sitting.line.put(show);
+            let run = observe(sitting, command, &directory, &|| sitting.line.update(show))?;
             if sitting.stop.asked() {
                 // What is there stays: whole pairs only.
                 return Ok(runs);
@@ -148,17 +157,18 @@ fn observe(
     sitting: &Sitting<'_, '_>,
     command: &MadeCommand,
     directory: &Scratch,
+    tick: &dyn Fn(),
 ) -> anyhow::Result<Option<Run>> {
     let json = directory.path().join("run.json");
     let mut run = Command::new(std::env::current_exe().context("cannot find dwell itself")?);
     run.args(["run", "--no-store", "--quiet", "--json"]).arg(&json).arg("--").args(&command.words);
     run.envs(command.env.iter().map(|(name, value)| (name, value)));
     redirect(sitting, &mut run)?;
-    beside(sitting, command.prepare.as_deref(), "--prepare")?;
+    beside(sitting, command.prepare.as_deref(), "--prepare", tick)?;
     let _ = std::fs::remove_file(&json);
     let stopped_ns = sitting.stop.stopped_ns();
-    let status = child::wait(sitting.stop, run.spawn().context("cannot start dwell run")?)?;
-    beside(sitting, command.conclude.as_deref(), "--conclude")?;
+    let status = child::wait(sitting.stop, run.spawn().context("cannot start dwell run")?, Some(tick))?;
+    beside(sitting, command.conclude.as_deref(), "--conclude", tick)?;
     let counts = match (&sitting.args.parts.ignore_failure, status) {
         (_, Some(0)) | (Some(IgnoredStatuses::All), Some(_)) => true,
         (Some(IgnoredStatuses::These(codes)), Some(status)) => codes.contains(&status),
@@ -204,11 +214,17 @@ fn redirect(sitting: &Sitting<'_, '_>, run: &mut Command) -> anyhow::Result<()> 
 }
 
 /// Runs what is to run before or after.
-fn beside(sitting: &Sitting<'_, '_>, words: Option<&[String]>, option: &str) -> anyhow::Result<()> {
+fn beside(
+    sitting: &Sitting<'_, '_>,
+    words: Option<&[String]>,
+    option: &str,
+    tick: &dyn Fn(),
+) -> anyhow::Result<()> {
     let Some((program, arguments)) = words.and_then(<[String]>::split_first) else { return Ok(()) };
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    match child::wait(sitting.stop, command.spawn().with_context(|| format!("cannot start {option}"))?)? {
+    let started = command.spawn().with_context(|| format!("cannot start {option}"))?;
+    match child::wait(sitting.stop, started, Some(tick))? {
         Some(0) => Ok(()),
         _ if sitting.stop.asked() => Ok(()),
         _ => bail!("{option} failed before or after an observed run"),

@@ -6,18 +6,23 @@ mod git;
 use crate::cli::RevisionArgs;
 use crate::output;
 use crate::private;
-use crate::progress::ProgressLine;
+use crate::progress::{self, ProgressLine};
 use anyhow::{Context, bail};
 use git::Git;
-use std::fs::{self, File};
-use std::io::ErrorKind;
+use std::cell::Cell;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// The name of the tree as it is.
 const AS_IT_IS: &str = ".";
 /// Lines of a failed build that are shown.
 const LINES: usize = 40;
+/// How often the time of a build is shown.
+const TICK: Duration = Duration::from_secs(1);
 
 /// A revision and where it lies.
 #[derive(Debug)]
@@ -40,8 +45,14 @@ pub(super) fn trees(args: &RevisionArgs, quiet: bool) -> anyhow::Result<Vec<Tree
     // All of them are looked up before the first is built.
     let commit = |revision: &String| Ok((revision.clone(), commit(&git, revision)?));
     let commits: anyhow::Result<Vec<(String, Option<String>)>> = args.revisions.iter().map(commit).collect();
-    let trees =
-        Trees { kept: kept(&git)?, git, build: args.build.as_deref(), line: ProgressLine::new(quiet) };
+    let trees = Trees {
+        kept: kept(&git)?,
+        git,
+        build: args.build.as_deref(),
+        line: ProgressLine::new(quiet),
+        many: args.revisions.len(),
+        longest: Cell::new(None),
+    };
     let commits = commits?;
     let mut made: Vec<Tree> = Vec::new();
     for (at, (revision, commit)) in commits.iter().enumerate() {
@@ -51,7 +62,7 @@ pub(super) fn trees(args: &RevisionArgs, quiet: bool) -> anyhow::Result<Vec<Tree
             Some(same) => {
                 Tree { revision: revision.clone(), directory: made[same].directory.clone(), lock: None }
             }
-            None => trees.tree(revision.clone(), commit.as_deref())?,
+            None => trees.tree(at, revision.clone(), commit.as_deref())?,
         };
         made.push(tree);
     }
@@ -86,15 +97,20 @@ struct Trees<'a> {
     kept: PathBuf,
     build: Option<&'a str>,
     line: ProgressLine,
+    /// How many revisions there are.
+    many: usize,
+    /// How long the longest build took so far.
+    longest: Cell<Option<Duration>>,
 }
 
 impl Trees<'_> {
     /// The tree of a commit, or the one as it is, built.
-    fn tree(&self, revision: String, commit: Option<&str>) -> anyhow::Result<Tree> {
+    fn tree(&self, at: usize, revision: String, commit: Option<&str>) -> anyhow::Result<Tree> {
+        let name = format!("{} of {}, {}", at + 1, self.many, report::clean(&revision, false));
         let (top, lock) = match commit {
-            Some(commit) => self.kept_tree(&revision, commit).map(|(top, lock)| (top, Some(lock)))?,
+            Some(commit) => self.kept_tree(&name, &revision, commit).map(|(top, lock)| (top, Some(lock)))?,
             None => {
-                self.build(&revision, &self.git.top)?;
+                self.build(&name, &revision, &self.git.top)?;
                 (self.git.top.clone(), None)
             }
         };
@@ -104,8 +120,9 @@ impl Trees<'_> {
     }
 
     /// The tree of a commit, and its lock: the one that was kept, if it was built by the same
-    /// command. Who uses a tree shares the lock, who makes one has it alone.
-    fn kept_tree(&self, revision: &str, commit: &str) -> anyhow::Result<(PathBuf, File)> {
+    /// command. Who uses a tree shares the lock, who makes one has it alone. `name` is the revision
+    /// in the progress.
+    fn kept_tree(&self, name: &str, revision: &str, commit: &str) -> anyhow::Result<(PathBuf, File)> {
         let path = self.kept.join(commit);
         let lock = path.with_extension("lock");
         let cannot = || format!("cannot lock {lock:?}");
@@ -118,26 +135,33 @@ impl Trees<'_> {
                 return Ok((path, file));
             }
             file.unlock().with_context(cannot)?;
-            if file.try_lock().is_err() {
-                self.line.put(|| {
-                    let revision = report::clean(revision, false);
-                    format!("waiting for another dwell compare that uses {revision}; Ctrl-C to stop")
-                });
-                file.lock().with_context(cannot)?;
-            }
+            self.lock(name, &file).with_context(cannot)?;
             // It may have made the same.
             if is_ready(&path, &mark, self.build) {
                 continue;
             }
             remove(&mark)?;
+            self.line.put(|| format!("checking out {name}; Ctrl-C to stop"));
             self.check_out(&path, commit)?;
-            self.build(revision, &path)?;
+            self.build(name, revision, &path)?;
             let Some(build) = self.build else {
                 // Nothing says that it is ready, and nobody else takes it as it is.
                 return Ok((path, file));
             };
             fs::write(&mark, build).with_context(|| format!("cannot write {mark:?}"))?;
         }
+    }
+
+    /// Takes the lock of a tree: another dwell may build it, or run in it.
+    fn lock(&self, name: &str, file: &File) -> io::Result<()> {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) => {
+                self.line.put(|| format!("waiting for another dwell that uses {name}; Ctrl-C to stop"));
+            }
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        file.lock()
     }
 
     /// Makes the files of the repository in a tree those of the commit. What else a build left
@@ -161,15 +185,16 @@ impl Trees<'_> {
     }
 
     /// Builds a tree, if that was asked for.
-    fn build(&self, revision: &str, top: &Path) -> anyhow::Result<()> {
+    fn build(&self, name: &str, revision: &str, top: &Path) -> anyhow::Result<()> {
         let Some(build) = self.build else { return Ok(()) };
-        self.line.put(|| format!("building {}; Ctrl-C to stop", report::clean(revision, false)));
         let mut shell = Command::new("sh");
         shell.args(["-c", build]).current_dir(top).stdin(Stdio::null());
-        let made = git::without_own_variables(&mut shell).output();
+        let begun = Instant::now();
+        let made = self.watched(name, begun, git::without_own_variables(&mut shell));
         let made = made.context("cannot run sh to build a revision")?;
+        self.longest.set(self.longest.get().max(Some(begun.elapsed())));
+        self.line.put(String::new);
         if !made.status.success() {
-            self.line.put(String::new);
             show(&made);
             bail!(
                 "the build of {revision:?} failed in {top:?} ({})\ntry: cd {top:?} && {build}",
@@ -177,6 +202,29 @@ impl Trees<'_> {
             );
         }
         Ok(())
+    }
+}
+
+impl Trees<'_> {
+    /// Runs a build, and shows for how long it has run; how much longer, if one before tells it.
+    fn watched(&self, name: &str, begun: Instant, shell: &mut Command) -> io::Result<Output> {
+        let waiting = thread::current();
+        thread::scope(|scope| {
+            let builder = thread::Builder::new().spawn_scoped(scope, || {
+                let made = shell.output();
+                waiting.unpark();
+                made
+            })?;
+            while !builder.is_finished() {
+                let part = self.longest.get().map_or(0.0, |all| begun.elapsed().div_duration_f64(all));
+                // One that takes longer than those before says nothing of its end.
+                let left = if part < 1.0 { progress::left(begun.elapsed(), part) } else { String::new() };
+                let so_far = progress::running(begun.elapsed().as_nanos() as u64, None);
+                self.line.put(|| format!("building {name}{so_far}{left}; Ctrl-C to stop"));
+                thread::park_timeout(TICK);
+            }
+            builder.join().unwrap_or_else(|_| Err(io::Error::other("the thread that waits for it failed")))
+        })
     }
 }
 

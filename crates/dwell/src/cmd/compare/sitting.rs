@@ -52,9 +52,6 @@ pub(super) fn against(ratio: EstimateInterval, slower: f64) -> Option<u8> {
     }
 }
 
-/// Before the progress of runs that do not count.
-const WARMS_UP: &str = "warm-up, ";
-
 /// The blocks that do not count.
 struct WarmUp {
     /// The first, with its outputs.
@@ -123,7 +120,7 @@ impl Sitting<'_, '_> {
         }));
         let mut comparer = Comparer::new(settings, commands);
         comparer.add(&warm.runs);
-        let (ended, empty, lingering) = self.blocks(runner, &mut comparer, pace)?;
+        let (ended, empty, lingering) = self.blocks(runner, &mut comparer, pace, pair_ns)?;
         limits.extend(lingering);
         limits.extend(self.was_stopped());
         if let Some(failing) = self.failing(&comparer) {
@@ -170,11 +167,19 @@ impl Sitting<'_, '_> {
     /// The blocks that do not count.
     fn warm_up(&self, runner: &mut Runner, blocks: u32) -> anyhow::Result<Option<WarmUp>> {
         let stopped_ns = self.stop.stopped_ns();
-        let Some(first) = self.first_block(runner)? else { return Ok(None) };
+        let before = |at: u32| match blocks {
+            1 => "warm-up, ".to_owned(),
+            _ => format!("warm-up {at} of {blocks}, "),
+        };
+        let Some(first) = self.first_block(runner, &before(1))? else { return Ok(None) };
         let pair_ns = length_ns(&first).saturating_sub(self.stop.stopped_ns() - stopped_ns);
         let mut runs = first.runs.clone();
-        for _ in 1..blocks {
-            let block = runner.block(&mut |progress| self.tell(progress, WARMS_UP)).map_err(failed)?;
+        for at in 1..blocks {
+            let left_ns = pair_ns.saturating_mul(Ns::from(blocks - at)).next_multiple_of(SECOND_NS);
+            let before = format!("{}about {} left", before(at + 1), units::duration(left_ns));
+            self.line.update(|| format!("{before}; Ctrl-C to stop"));
+            let before = format!("{before}, ");
+            let block = runner.block(&mut |progress| self.tell(progress, &before)).map_err(failed)?;
             if block.end != BlockEnd::Complete {
                 return Ok(None);
             }
@@ -188,8 +193,8 @@ impl Sitting<'_, '_> {
 
     /// The block whose outputs are caught. A command that fails in it, or prints no number, ends
     /// everything.
-    fn first_block(&self, runner: &mut Runner) -> anyhow::Result<Option<Block>> {
-        let block = runner.block(&mut |progress| self.tell(progress, WARMS_UP)).map_err(failed)?;
+    fn first_block(&self, runner: &mut Runner, before: &str) -> anyhow::Result<Option<Block>> {
+        let block = runner.block(&mut |progress| self.tell(progress, before)).map_err(failed)?;
         match block.end {
             BlockEnd::Stopped => Ok(None),
             BlockEnd::Failed => Err(self.first_failed(&block, block.runs.len().saturating_sub(1))),
@@ -215,12 +220,13 @@ impl Sitting<'_, '_> {
         anyhow!("{name:?} {why} in its first run, and nothing more was run\ntry: {remedy}")
     }
 
-    /// The blocks that count.
+    /// The blocks that count. `first_ns`: how long the one before them took.
     fn blocks(
         &self,
         runner: &mut Runner,
         comparer: &mut Comparer,
         pace: Pace,
+        first_ns: Ns,
     ) -> anyhow::Result<(CompareEnd, Empty, Vec<String>)> {
         let begun_ns = self.now_ns();
         let mut empty = Empty { walls: Vec::new(), spent_ns: 0, failed: None };
@@ -236,7 +242,7 @@ impl Sitting<'_, '_> {
                 break CompareEnd::Signal;
             }
             empty.run_if_due(runner, elapsed_ns, &mut |progress| self.tell(progress, ""));
-            let pair_ns = elapsed_ns / Ns::from(pairs.max(1));
+            let pair_ns = elapsed_ns.checked_div(Ns::from(pairs)).unwrap_or(first_ns);
             self.line.update(|| self.standing(comparer, pairs, pace.left_ns(pairs, elapsed_ns, pair_ns)));
             let before = format!("pair {}, ", pairs + 1);
             let block = runner.block(&mut |progress| self.tell(progress, &before)).map_err(failed)?;

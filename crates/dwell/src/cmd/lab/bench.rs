@@ -7,8 +7,9 @@ use crate::child;
 use crate::cmd::results;
 use crate::output;
 use crate::private;
-use crate::progress::ProgressLine;
+use crate::progress::{self, ProgressLine};
 use crate::stop::Stop;
+use crate::suggest;
 use anyhow::{Context, anyhow, bail};
 use model::Ns;
 use model::compare::commands::Comparison;
@@ -24,6 +25,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+use sys::clock::monotonic_ns;
 
 /// A variable of the environment: the program works in the current directory, which is of the lab.
 pub(super) const IN_PLACE: &str = "DWELL_LAB_IN_PLACE";
@@ -87,8 +89,11 @@ impl Drop for Server {
 
 /// The pair of that name.
 pub(super) fn named(name: &str) -> anyhow::Result<&'static Pair> {
-    Pair::named(name)
-        .ok_or_else(|| anyhow!("the lab has no {name:?}\ntry: dwell lab (lists all {})", pairs::ALL.len()))
+    Pair::named(name).ok_or_else(|| {
+        let all = format!("dwell lab (lists all {})", pairs::ALL.len());
+        let near = suggest::nearest(name, pairs::ALL.iter().map(|pair| pair.name));
+        anyhow!("the lab has no {name:?}\ntry: {}", suggest::or_all("dwell lab", &near, &all))
+    })
 }
 
 /// As the results name it.
@@ -194,12 +199,13 @@ impl<'a, 's> Bench<'a, 's> {
     }
 
     /// Holds a pair. None if it was ended before there was a result; what was held by then, if it
-    /// was ended later. `before` goes before the progress.
+    /// was ended later. `before` makes what goes before the progress of a pair
+    /// of several.
     pub(super) fn hold(
         &self,
         pair: &'static Pair,
         asked: &Asked,
-        before: &str,
+        before: Option<&dyn Fn() -> String>,
     ) -> anyhow::Result<Option<Held>> {
         if let Some(why) = missing(pair) {
             bail!("{} cannot be run here: {why}", pair.name);
@@ -232,26 +238,38 @@ impl<'a, 's> Bench<'a, 's> {
             }
         }
         let commands: Vec<_> = ways.iter().map(|way| self.command(pair, way, &setting)).collect();
-        let tell = |what: &str| self.line.put(|| format!("{before}{}: {what}", pair.name));
+        // What is done now, and for how long; of one pair alone also how long at most.
+        let show = |what: &str, begun_ns: Ns, most_ns: Option<Ns>| {
+            let running = progress::running(monotonic_ns() - begun_ns, most_ns.filter(|_| before.is_none()));
+            let before = before.map_or_else(String::new, |before| before());
+            format!("{before}{}: {what}{running}; Ctrl-C to stop", pair.name)
+        };
+        let tell = |what: &'static str, most_ns: Option<Ns>| {
+            let begun_ns = monotonic_ns();
+            self.line.put(|| show(what, begun_ns, most_ns));
+            move || self.line.update(|| show(what, begun_ns, most_ns))
+        };
         let others = if asked.beside { Some(self.busy_loops()?) } else { None };
 
-        tell("the slow program under dwell run");
-        let Some((slow, run)) = self.observed(&commands[0])? else { return Ok(None) };
-        if before.is_empty() {
+        let tick = tell("the slow program under dwell run", None);
+        let Some((slow, run)) = self.observed(&commands[0], &tick)? else { return Ok(None) };
+        if before.is_none() {
             say_unseen(pair, &run);
         }
         let (mut saved, mut wall_ns, mut fast) = (Vec::new(), Vec::new(), None);
         let (mut pairs, mut profiles) = (0, vec![analyse::lab::profile(&run)]);
         if pair.cause.is_some() {
-            tell("both in alternation with dwell compare");
-            if let Some(comparison) = self.compared(&commands, asked.pairs)? {
+            // A warm-up and the pairs, if no way is slower than the first was.
+            let runs = (Ns::from(asked.pairs) + 1) * commands.len() as Ns;
+            let tick = tell("both under dwell compare", Some(run.wall_ns.saturating_mul(runs)));
+            if let Some(comparison) = self.compared(&commands, asked.pairs, &tick)? {
                 saved = analyse::lab::saved(&comparison);
                 wall_ns = analyse::lab::walls(&comparison);
                 pairs = comparison.comparisons.first().map_or(0, |change| change.pairs.len() as u32);
             }
             if !self.stop.asked() {
-                tell("the fast program under dwell run");
-                if let Some((of_fast, run)) = self.observed(&commands[1])? {
+                let tick = tell("the fast program under dwell run", Some(run.wall_ns));
+                if let Some((of_fast, run)) = self.observed(&commands[1], &tick)? {
                     profiles.push(analyse::lab::profile(&run));
                     fast = Some(of_fast);
                 }
@@ -259,8 +277,9 @@ impl<'a, 's> Bench<'a, 's> {
         }
         let mut apart = Vec::new();
         if asked.apart && pair.has_parts() && !self.stop.asked() {
-            tell("the parts of both");
-            apart = self.apart(&commands)?;
+            let runs = Ns::from(APART_RUNS) * commands.len() as Ns;
+            let tick = tell("the parts of both", Some(run.wall_ns.saturating_mul(runs)));
+            apart = self.apart(&commands, &tick)?;
         }
         if let Some(others) = others {
             drop(others.stop(self.stop.asked()));
@@ -290,7 +309,7 @@ impl<'a, 's> Bench<'a, 's> {
 
     /// The parts of these ways, each timed by itself, in alternation: the medians. Empty if a
     /// signal ended it.
-    fn apart(&self, commands: &[Vec<String>]) -> anyhow::Result<Vec<LabPart>> {
+    fn apart(&self, commands: &[Vec<String>], tick: &dyn Fn()) -> anyhow::Result<Vec<LabPart>> {
         let mut times: Vec<(String, Vec<Vec<Ns>>)> = Vec::new();
         let path = self.results.path().join("parts");
         for _ in 0..APART_RUNS {
@@ -300,7 +319,7 @@ impl<'a, 's> Bench<'a, 's> {
                 program.args(&words[1..]).arg("--apart").current_dir(self.directory.path());
                 program.env(IN_PLACE, "1").stdin(Stdio::null()).stdout(file);
                 let program = program.spawn().context("cannot start the program")?;
-                let status = child::wait(self.stop, program)?;
+                let status = child::wait(self.stop, program, Some(tick))?;
                 if self.stop.asked() {
                     return Ok(Vec::new());
                 }
@@ -365,18 +384,23 @@ impl<'a, 's> Bench<'a, 's> {
     }
 
     /// The program under `dwell run`.
-    fn observed(&self, words: &[String]) -> anyhow::Result<Option<(Observed, model::Run)>> {
+    fn observed(&self, words: &[String], tick: &dyn Fn()) -> anyhow::Result<Option<(Observed, model::Run)>> {
         let json = self.results.path().join("run.json");
         let run = ["run", "--quiet", "--json"].map(OsStr::new);
         let words = words.iter().map(OsStr::new);
         let arguments = run.into_iter().chain([json.as_os_str(), OsStr::new("--")]).chain(words);
-        let Some(value) = self.dwell(arguments, &json)? else { return Ok(None) };
+        let Some(value) = self.dwell(arguments, &json, tick)? else { return Ok(None) };
         let run = results::run(&json, value)?;
         Ok(Some((analyse::lab::observed(&run), run)))
     }
 
     /// The programs under `dwell compare`.
-    fn compared(&self, commands: &[Vec<String>], pairs: u32) -> anyhow::Result<Option<Comparison>> {
+    fn compared(
+        &self,
+        commands: &[Vec<String>],
+        pairs: u32,
+        tick: &dyn Fn(),
+    ) -> anyhow::Result<Option<Comparison>> {
         let json = self.results.path().join("compare.json");
         let pairs = pairs.to_string();
         let compare = ["compare", "--quiet", "--no-why", "--pairs", &pairs, "--json"].map(OsStr::new);
@@ -385,7 +409,7 @@ impl<'a, 's> Bench<'a, 's> {
         let lines = commands.iter().map(line).collect::<anyhow::Result<Vec<_>>>()?;
         let lines = lines.iter().map(OsStr::new);
         let arguments = compare.into_iter().chain([json.as_os_str(), OsStr::new("--")]).chain(lines);
-        let value = match self.dwell(arguments, &json)? {
+        let value = match self.dwell(arguments, &json, tick)? {
             Some(value) => value,
             // The pairs before the signal count.
             None => match fs::read(&json).ok().and_then(|text| serde_json::from_slice(&text).ok()) {
@@ -401,6 +425,7 @@ impl<'a, 's> Bench<'a, 's> {
         &self,
         arguments: impl Iterator<Item = &'b OsStr>,
         json: &Path,
+        tick: &dyn Fn(),
     ) -> anyhow::Result<Option<serde_json::Value>> {
         let mut dwell = Command::new(&self.exe);
         dwell.args(arguments).current_dir(self.directory.path()).env(IN_PLACE, "1");
@@ -408,7 +433,7 @@ impl<'a, 's> Bench<'a, 's> {
         dwell.env("DWELL_STORE", "off");
         dwell.stdin(Stdio::null()).stdout(Stdio::null());
         let _ = fs::remove_file(json);
-        let status = child::wait(self.stop, dwell.spawn().context("cannot start dwell")?)?;
+        let status = child::wait(self.stop, dwell.spawn().context("cannot start dwell")?, Some(tick))?;
         if self.stop.asked() {
             return Ok(None);
         }

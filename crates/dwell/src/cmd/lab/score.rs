@@ -23,6 +23,7 @@ use tempfile::NamedTempFile;
 
 /// Pairs of runs in each comparison, where nothing is said.
 const PAIRS: u32 = 6;
+const SECOND_NS: u64 = 1_000_000_000;
 
 /// Scores; returns the exit status.
 pub(super) fn score(args: &LabArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
@@ -109,14 +110,18 @@ fn hold_all(
                 urls: Vec::new(),
                 server: Served::default(),
             };
-            let left = match done - had {
-                0 => String::new(),
-                held => {
-                    let each_ns = (monotonic_ns() - begun_ns) / held as u64;
-                    format!(", {} left", units::duration(each_ns * total.saturating_sub(done) as u64))
-                }
+            let pair_ns = monotonic_ns();
+            let before = || {
+                // If the others are like those that were held.
+                let each_ns = (pair_ns - begun_ns).checked_div((done - had) as u64).unwrap_or(0);
+                let all_ns = each_ns * total.saturating_sub(done) as u64;
+                let left = match all_ns.saturating_sub(monotonic_ns() - pair_ns) {
+                    0 => String::new(),
+                    ns => format!(", about {} left", units::duration(ns.next_multiple_of(SECOND_NS))),
+                };
+                format!("{} of {total}{left}: ", done + 1)
             };
-            match bench.hold(pair, &asked, &format!("{} of {total}{left}: ", done + 1)) {
+            match bench.hold(pair, &asked, Some(&before)) {
                 Ok(Some(Held { sitting, ended_early: None, .. })) => {
                     score.rows[at].sittings.push(sitting);
                     unfinished.keep(score);

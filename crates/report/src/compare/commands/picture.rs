@@ -137,8 +137,10 @@ pub(crate) fn narrowing(comparison: &Comparison, change: &CommandChange) -> Opti
     let top = title(
         &mut picture,
         &format!(
-            "ratio {letter} by A with its interval, by pairs: from {} to {} pairs",
-            first.pairs, last.pairs
+            "ratio {letter} by A (orange) with its {} % interval (blue), by pairs: from {} to {} pairs",
+            ((1.0 - comparison.settings.alpha) * 100.0).round(),
+            first.pairs,
+            last.pairs
         ),
     );
     let y = |value: f64| top + HIGH - pixels(axis.share(value), HIGH);

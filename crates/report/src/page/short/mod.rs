@@ -67,8 +67,27 @@ fn first(mut lines: Vec<Line>, most: usize, look: Look) -> Vec<Line> {
     if lines.len() > most {
         lines.truncate(most);
         if let Some(last) = lines.pop() {
-            lines.push(last.cut_to(look.columns() - 2).add(Ink::Dim, look.rest()));
+            let room = look.columns() - 2;
+            // One that is cut ends in dots already.
+            let is_cut = last.width() > room;
+            lines.push(if is_cut { last.cut_to(room) } else { last.add(Ink::Dim, look.rest()) });
         }
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_of_a_paragraph_is_marked_once() {
+        let look = Look { width: 40, colour: false, unicode: true };
+        let line = |text: &str| Line::new(look).add(Ink::Plain, text);
+        let cut = |text: &str| first(vec![line(text), line("more")], 1, look)[0].render();
+        assert_eq!(cut("twelve bytes"), "twelve bytes…");
+        let long = "as long as the page, all but a character";
+        assert_eq!(cut(long), format!("{}…", &long[..37]));
+        assert_eq!(first(vec![line("all of it")], 1, look)[0].render(), "all of it");
+    }
 }

@@ -84,6 +84,8 @@ fn reason(place: &CodePlace) -> String {
     };
     match place.other_reasons {
         0 => reason,
+        // Who had the CPU.
+        others if reason.is_empty() => format!("not seen, and {} more", count(others)),
         others => format!("{reason}, and {} more", count(others)),
     }
 }
