@@ -42,6 +42,8 @@ sync
 # What the pages depend on beside the programs.
 priority=$(nice)
 [ "$priority" = 0 ] && priority= || priority=", at a niceness of $priority"
+group=$(sed 's/.* nice //' /proc/self/autogroup 2>/dev/null || echo 0)
+[ "$group" = 0 ] || priority="$priority in a session at $group"
 text="Real programs, as \`bench/examples.sh\` printed them on $(date -u +%F)$priority, with $("$dwell" --version). The bar and the strip are coloured on a terminal."
 printf '# Examples\n\n%s\n\n' "$(echo "$text" | fold -s -w 100 | sed 's/ $//')"
 page 'A recursive long listing' 'Bound by the kernel: a `statx` and two attribute calls for each file. `-l` asks for them.' '' ls -lR /usr

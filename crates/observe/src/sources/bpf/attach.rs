@@ -131,7 +131,7 @@ fn network(done: &mut Outcomes) -> Source {
     let Some(why) = refused.first() else { return Source::full("network") };
     let remedy = "a kernel with the tracepoints of its network (CONFIG_NET)";
     let seen = if refused.len() == NETWORK.len() { Extent::None } else { Extent::Partial };
-    Source { seen, ..partial("network", why.to_string(), remedy) }
+    Source { seen, ..Source::partial("network", why.to_string(), remedy) }
 }
 
 /// The programs for block requests and for files of page faults. Returns what could not be
