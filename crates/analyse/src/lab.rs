@@ -289,6 +289,8 @@ mod tests {
             unit: String::new(),
             beside: false,
             commands: Vec::new(),
+            by_hand: Vec::new(),
+            server: None,
             ways: Vec::new(),
             outcome: outcome(pair, false, &slow, None, saved),
             slow,

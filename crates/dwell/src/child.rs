@@ -4,10 +4,6 @@ use crate::stop::Stop;
 use anyhow::Context;
 use std::io;
 use std::process::Child;
-use std::time::Duration;
-
-/// How often a child is looked after where no signal says that it ended.
-const TICK: Duration = Duration::from_secs(1);
 
 /// Waits for a child; gives its exit status, none if a signal ended it. Its output is read and
 /// thrown away. A signal to dwell ends it.
@@ -18,13 +14,15 @@ pub(crate) fn wait(stop: &Stop<'_>, mut child: Child) -> anyhow::Result<Option<i
     }
     let mut told = false;
     loop {
-        if let Some(status) = child.try_wait().context("cannot wait for a program")? {
-            return Ok(status.code());
-        }
+        // Signals first: that of an end after the look at the child is still pending then, and ends
+        // the wait. A wait with a time limit would stand in the account of whoever observes this.
         if stop.asked() && !told {
             told = true;
             sys::signals::terminate(child.id());
         }
-        stop.wait(TICK);
+        if let Some(status) = child.try_wait().context("cannot wait for a program")? {
+            return Ok(status.code());
+        }
+        stop.wait();
     }
 }

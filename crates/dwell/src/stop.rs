@@ -4,7 +4,6 @@ use crate::exit;
 use model::Ns;
 use std::cell::{Cell, RefCell};
 use std::os::fd::AsFd;
-use std::time::Duration;
 use sys::clock::monotonic_ns;
 use sys::poll;
 use sys::signals::{Signals, stop_self};
@@ -63,10 +62,10 @@ impl<'a> Stop<'a> {
         self.stopped_ns.get()
     }
 
-    /// Waits for a signal, that of the end of a child included, until `timeout`.
-    pub(crate) fn wait(&self, timeout: Duration) {
+    /// Waits for a signal, that of the end of a child included.
+    pub(crate) fn wait(&self) {
         // What cannot be waited for is asked for again.
-        let _ = poll::wait(&[self.signals.borrow().as_fd()], Some(timeout));
+        let _ = poll::wait(&[self.signals.borrow().as_fd()], None);
     }
 
     /// The exit status for the signal, as shells have it: 128 plus its number.

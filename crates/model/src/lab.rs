@@ -103,6 +103,13 @@ pub struct Sitting {
     pub beside: bool,
     /// The commands, the slow one first.
     pub commands: Vec<Vec<String>>,
+    /// Commands that do the same by themselves, in any directory, as long as `server` runs; empty
+    /// in results of earlier versions.
+    #[serde(default)]
+    pub by_hand: Vec<Vec<String>>,
+    /// The command that is the server which they need; none where they need none.
+    #[serde(default)]
+    pub server: Option<Vec<String>>,
     /// What each does.
     pub ways: Vec<String>,
     /// The slow one under `dwell run`.

@@ -12,7 +12,7 @@ mod names;
 
 use crate::{Served, local};
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::process;
 use std::thread;
 use std::time::Duration;
@@ -53,22 +53,28 @@ impl Service {
     }
 }
 
-/// Serves until standard input ends; names after the chosen latency. `say` gets the line that tells
-/// address and port.
+/// Serves until standard input ends; names after the chosen latency. At this address and port, or
+/// where there is room; `say` gets the line that tells where.
 ///
 /// # Errors
-/// If there is no port, or no link.
-pub fn serve(service: Service, how: Served, say: impl FnOnce(&str) -> io::Result<()>) -> io::Result<()> {
+/// If there is no such port, or no link.
+pub fn serve(
+    service: Service,
+    how: Served,
+    at: Option<SocketAddrV4>,
+    say: impl FnOnce(&str) -> io::Result<()>,
+) -> io::Result<()> {
+    let port = at.map_or(0, |at| at.port());
     match service {
-        Service::Requests => requests(Ipv4Addr::LOCALHOST, say),
-        Service::Anywhere => requests(Ipv4Addr::UNSPECIFIED, say),
-        Service::Link => link::serve(say),
-        Service::Names => names::serve(how.latency_ms, say),
+        Service::Requests => requests(Ipv4Addr::LOCALHOST, port, say),
+        Service::Anywhere => requests(Ipv4Addr::UNSPECIFIED, port, say),
+        Service::Link => link::serve(at, say),
+        Service::Names => names::serve(how.latency_ms, at, say),
     }
 }
 
-fn requests(at: Ipv4Addr, say: impl FnOnce(&str) -> io::Result<()>) -> io::Result<()> {
-    let listener = TcpListener::bind((at, 0))?;
+fn requests(at: Ipv4Addr, port: u16, say: impl FnOnce(&str) -> io::Result<()>) -> io::Result<()> {
+    let listener = TcpListener::bind((at, port))?;
     until_input_ends();
     let told_at = listener.local_addr()?;
     local::serve(told_at.port(), plain)?;

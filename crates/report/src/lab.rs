@@ -179,11 +179,20 @@ fn words(command: &[String]) -> String {
     command.iter().enumerate().map(short).collect::<Vec<_>>().join(" ")
 }
 
+/// What to type for this way.
+fn by_hand(sitting: &Sitting, way: usize) -> String {
+    let command = sitting.by_hand.get(way).or_else(|| sitting.commands.get(way));
+    command.map(|command| words(command)).unwrap_or_default()
+}
+
 /// The slow program under `dwell run`.
 fn diagnosis(run: &LabRun, look: Look) -> Vec<Line> {
     let sitting = &run.sitting;
-    let command = sitting.commands.first().map(|command| words(command)).unwrap_or_default();
-    let mut lines = heading("diagnosis", &format!("dwell run -- {command}"), look);
+    let mut lines = heading("diagnosis", &format!("dwell run -- {}", by_hand(sitting, 0)), look);
+    if let Some(server) = &sitting.server {
+        let text = format!("its server, in another terminal first: {}", words(server));
+        lines.extend(Line::new(look).pad_to(GAP).add(Ink::Dim, &text).wrap(GAP));
+    }
     let of = format!("{}, {}", duration(sitting.slow.wall_ns), class(sitting.slow.class));
     lines.push(Line::new(look).pad_to(GAP).add(Ink::Plain, &of));
     for (at, finding) in sitting.slow.findings.iter().take(3).enumerate() {
@@ -238,8 +247,7 @@ fn change(run: &LabRun, look: Look) -> Vec<Line> {
 
 /// All ways by turns, and what a whole job would take.
 fn measured(sitting: &Sitting, whole_size: Option<u64>, look: Look) -> Vec<Line> {
-    let fast = sitting.commands.get(1).map(|command| words(command)).unwrap_or_default();
-    let slow = sitting.commands.first().map(|command| words(command)).unwrap_or_default();
+    let [slow, fast] = [0, 1].map(|way| by_hand(sitting, way));
     let mut lines = heading("measured", &format!("dwell compare '{slow}' '{fast}'"), look);
     lines.extend(walls(sitting, whole_size, look));
     lines
@@ -480,6 +488,8 @@ mod tests {
                 unit: "files".to_owned(),
                 beside: false,
                 commands: vec![of("many"), of("one")],
+                by_hand: Vec::new(),
+                server: None,
                 ways: vec!["many files".to_owned(), "one file".to_owned()],
                 slow: observed(vec![finding("small-files")]),
                 fast: Some(observed(Vec::new())),

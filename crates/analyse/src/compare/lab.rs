@@ -209,6 +209,8 @@ mod tests {
             unit: "files".to_owned(),
             beside: false,
             commands: Vec::new(),
+            by_hand: Vec::new(),
+            server: None,
             ways: Vec::new(),
             slow,
             fast: None,

@@ -8,7 +8,7 @@
 
 use super::Evidence;
 use super::causes::Cause;
-use model::finding::{CauseName, Finding, Known, SavedTime};
+use model::finding::{CauseName, Finding, Known, Place, SavedTime};
 use model::sentence::Piece::NsBetween;
 use model::{Ns, Sentence, say};
 use std::cmp::Reverse;
@@ -42,7 +42,7 @@ pub(super) fn ranked(
         (saves_cpu_only(evidence, finding), Reverse(lo), is_assumed(finding), Reverse(hi))
     };
     worth.sort_by_key(order);
-    (explained(worth), ruled_out)
+    (explained(evidence, worth), ruled_out)
 }
 
 /// Whether the run itself gets no shorter.
@@ -70,26 +70,46 @@ fn is_worth(evidence: &Evidence<'_>, finding: &Finding) -> bool {
     }
 }
 
-/// Those that no other one explains, with the names of those that they explain. What saves less
-/// than half of what another one does is not the reason of that.
-fn explained(mut findings: Vec<Finding>) -> Vec<Finding> {
-    let all: Vec<(CauseName, Ns)> =
-        findings.iter().map(|finding| (finding.cause, saves(finding).1)).collect();
-    let explains = |(name, ns): (CauseName, Ns), (other, other_ns): (CauseName, Ns)| {
-        let ids = Cause::named(name.id).map_or(&[][..], |cause| cause.explains);
-        ids.contains(&other.id) && ns.saturating_mul(2) >= other_ns
+/// Those that no other one explains, with the names of those that they explain, also by way of
+/// another one. What saves less than half of what another one does is not the reason of that.
+fn explained(evidence: &Evidence<'_>, mut findings: Vec<Finding>) -> Vec<Finding> {
+    let explains = |by: &Finding, other: &Finding| {
+        let listed = Cause::named(by.cause.id).map_or(&[][..], |cause| cause.explains);
+        (listed.contains(&other.cause.id) || is_of_file_read_again(evidence, by, other))
+            && saves(by).1.saturating_mul(2) >= saves(other).1
     };
-    for (finding, own) in findings.iter_mut().zip(&all) {
-        let explained = all.iter().filter(|other| explains(*own, **other)).map(|(name, _)| *name);
-        finding.explains = explained.collect();
-        finding.explains.dedup();
+    let of_each = |by: &Finding| -> Vec<usize> {
+        (0..findings.len()).filter(|other| explains(by, &findings[*other])).collect()
+    };
+    let explained: Vec<Vec<usize>> = findings.iter().map(of_each).collect();
+    let names: Vec<CauseName> = findings.iter().map(|finding| finding.cause).collect();
+    for (at, finding) in findings.iter_mut().enumerate() {
+        let mut left = explained[at].clone();
+        while let Some(other) = left.pop() {
+            if names[other] != finding.cause && !finding.explains.contains(&names[other]) {
+                finding.explains.push(names[other]);
+                left.extend(&explained[other]);
+            }
+        }
+        finding.explains.sort_unstable();
     }
-    let mut own = all.iter();
-    findings.retain(|_| {
-        let own = *own.next().expect("one for each");
-        !all.iter().any(|other| explains(*other, own))
-    });
+    let mut at = 0..;
+    findings.retain(|_| at.next().is_some_and(|at| !explained.iter().any(|others| others.contains(&at))));
     findings
+}
+
+/// Whether one is that a file is read again and again, and the other that this file is asked for
+/// again and again: who keeps what it has read need not open it either.
+fn is_of_file_read_again(evidence: &Evidence<'_>, by: &Finding, other: &Finding) -> bool {
+    let (Place::File(file), Place::Call(call)) = (by.place, other.place) else { return false };
+    if other.cause.id != "metadata-calls" {
+        return false;
+    }
+    let file = evidence.files.value().and_then(|files| files.rows.get(file));
+    let call = evidence.syscalls.value().and_then(|rows| rows.get(call));
+    let paths = call.and_then(|row| row.results.value()).and_then(|results| results.paths.as_ref());
+    let most = paths.and_then(|paths| paths.most.first());
+    file.zip(most).is_some_and(|(file, most)| !most.path.is_empty() && file.path.ends_with(&*most.path))
 }
 
 #[cfg(test)]
@@ -97,7 +117,7 @@ mod tests {
     use super::*;
     use crate::judge::samples::run;
     use model::coverage::Interval;
-    use model::finding::{Known, Place, Saving};
+    use model::finding::{Known, Saving};
     use model::recording::Tier;
     use model::{Seen, State};
 
@@ -133,6 +153,28 @@ mod tests {
         let others = |lo| [saving("a", lo, 100 * MS), saving("b", 0, 900 * MS)];
         assert_eq!(order(others(50 * MS)), ["a", "b"]);
         assert_eq!(order(others(49 * MS)), ["b", "a"]);
+    }
+
+    #[test]
+    fn what_another_one_explains_is_named_with_that_one_also_by_way_of_a_third() {
+        let run = run(&[(State::User, 1000 * MS)]);
+        let profile = model::Profile::default();
+        let evidence = Evidence::of(Tier::Bpf, &run, &profile);
+        let of = |ids: [&'static str; 3], spawning_hi| {
+            let his = [spawning_hi, 200 * MS, 150 * MS];
+            let found = ids.iter().zip(his).map(|(id, hi)| saving(id, 60 * MS, hi)).collect();
+            let rows = ranked(&evidence, found).0.into_iter();
+            let row = |finding: Finding| {
+                let explains = finding.explains.iter().map(|name| name.id).collect::<Vec<_>>();
+                (finding.cause.id, explains.join(" "))
+            };
+            rows.map(row).collect::<Vec<_>>()
+        };
+        let ids = ["process-spawning", "page-faults", "allocation"];
+        let by_way = [("process-spawning", "allocation page-faults".to_owned())];
+        assert_eq!(of(ids, 500 * MS), by_way);
+        let apart = [("page-faults", "allocation".to_owned()), ("process-spawning", String::new())];
+        assert_eq!(of(ids, 90 * MS), apart, "what saves less than half is not the reason");
     }
 
     #[test]

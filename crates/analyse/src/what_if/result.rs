@@ -60,11 +60,15 @@ impl Given<'_> {
         let (unedited_ns, path_before, _) = replayed(&Lengths::Recorded, cpus_recorded, false)?;
         let (edited_ns, path_after, path) = replayed(&lengths, cpus, true)?;
         let chance_ns = chance::half_interval_ns(program, &path).round() as Ns;
-        let behind_dwell_ns = behind_dwell(program, &path);
+        // What waited behind dwell is no longer in the replay without others.
+        let without_dwell_ns = edited_ns.saturating_sub(behind_dwell(program, &path));
         drop(path);
         // On another number of CPUs others need not be on the same ones.
         let others = if cpus == cpus_recorded { Others::Go } else { Others::Elsewhere };
-        let least_ns = replay(program, &lengths, Machine { cpus, others }).end + rest_ns;
+        let least = replay(program, &lengths, Machine { cpus, others });
+        let least_path = super::path::path(program, &lengths, &least, |_, _| false);
+        let least_ns = (least.end + rest_ns).saturating_sub(behind_dwell(program, &least_path));
+        drop((least, least_path));
         let host = Host { cpus: run.host.cpus.max(cpus), others: run.coverage.host_busy.value().copied() };
         let [before, after] = [(&Lengths::Recorded, &path_before), (&lengths, &path_after)]
             .map(|(lengths, path)| Computing::new(program, lengths, path));
@@ -75,9 +79,9 @@ impl Given<'_> {
             recorded_ns: run.wall_ns,
             unedited_ns,
             edited_ns,
-            least_ns,
+            least_ns: least_ns.min(without_dwell_ns),
             most_ns,
-            dwell_ns: instruments_ns + behind_dwell_ns,
+            dwell_ns: instruments_ns,
             chance_ns,
         };
         let scheduling_ns = self.scheduling(cpus_recorded, cpus, edited_ns, rest_ns);

@@ -128,7 +128,9 @@ pub(super) fn all_of(like: &SiteName, program: &Program, names: &Names) -> Vec<(
         let name = match like {
             SiteName::Program(_) if by_tree => None,
             SiteName::Program(_) => {
-                Some(format!("program:{}", program.programs[executes as usize].to_text()))
+                let name = program.programs[executes as usize].to_text();
+                // Before its first `execve` a process has none, and no edit can name it.
+                (!name.is_empty()).then(|| format!("program:{name}"))
             }
             _ => name_like(like, program.kind(kind), by_tree, names),
         };

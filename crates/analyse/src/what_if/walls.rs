@@ -9,11 +9,11 @@ pub(super) struct Walls {
     pub(super) recorded_ns: Ns,
     pub(super) unedited_ns: Ns,
     pub(super) edited_ns: Ns,
-    /// That with the least that others may have of the CPUs.
+    /// That with the least that others, and dwell, may have of the CPUs.
     pub(super) least_ns: Ns,
     /// That with the most.
     pub(super) most_ns: Ns,
-    /// What dwell cost the program at most.
+    /// What dwell cost the program at most, while that was on a CPU.
     pub(super) dwell_ns: Ns,
     /// Half of the interval of what differs by chance.
     pub(super) chance_ns: Ns,

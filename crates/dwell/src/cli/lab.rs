@@ -45,11 +45,11 @@ pub(crate) struct LabArgs {
     pub(crate) apart: bool,
 
     /// The port of the server that the program talks to
-    #[arg(long, value_name = "PORT", requires = "run", default_value_t = 0)]
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub(crate) port: u16,
 
     /// Its address
-    #[arg(long, value_name = "ADDRESS", requires = "run", hide = true, default_value_t = Ipv4Addr::LOCALHOST)]
+    #[arg(long, value_name = "ADDRESS", requires = "port", hide = true, default_value_t = Ipv4Addr::LOCALHOST)]
     pub(crate) host: Ipv4Addr,
 
     /// Download this (http:// or https://), in place of what the lab's own server has; may be given
@@ -66,8 +66,8 @@ pub(crate) struct LabArgs {
     #[arg(long, value_name = "BYTES", conflicts_with_all = ["score", "urls"], value_parser = clap::value_parser!(u64).range(1000..))]
     pub(crate) rate: Option<u64>,
 
-    /// Be such a server, until standard input ends
-    #[arg(long, hide = true, conflicts_with_all = ["name", "score"], value_parser = service)]
+    /// Be such a server, until standard input ends: `requests`, `link` or `names`
+    #[arg(long, value_name = "WHAT", conflicts_with_all = ["name", "score"], value_parser = service)]
     pub(crate) serve: Option<Service>,
 
     /// Hold all pairs and score what was found and predicted

@@ -25,6 +25,7 @@ use pairs::{Need, Pair, Served, Setting, server};
 use place::Place;
 use report::lab::{Lesson, Listed};
 use similar::TextDiff;
+use std::net::SocketAddrV4;
 use std::process::Command;
 use std::{env, io};
 use sys::clock::{rfc3339, unix_s};
@@ -44,8 +45,12 @@ const PAIRS: u32 = 10;
 pub(crate) fn lab(args: &LabArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
     if let Some(service) = args.serve {
         let how = Served { latency_ms: args.latency, rate: args.rate };
-        server::serve(service, how, |at| output::to_stdout(at).map_err(std::io::Error::other))?;
+        let at = (args.port > 0).then(|| SocketAddrV4::new(args.host, args.port));
+        server::serve(service, how, at, |at| output::to_stdout(at).map_err(std::io::Error::other))?;
         return Ok(0);
+    }
+    if args.port > 0 && args.run.is_none() {
+        bail!("--port is for --run and --serve\ntry: dwell lab {}", args.name.as_deref().unwrap_or("NAME"));
     }
     if args.score {
         return score::score(args, keeper);
@@ -114,7 +119,7 @@ fn run(pair: &Pair, way: &str, args: &LabArgs) -> anyhow::Result<u8> {
         server: Served { latency_ms: args.latency, rate: args.rate },
     };
     if pair.service().is_some() && setting.port == 0 && setting.urls.is_empty() {
-        bail!("{} needs a server\ntry: dwell lab {0}, which has one; or --port PORT", pair.name);
+        bail!("{} needs a server\ntry: dwell lab {0}, which has one and says how to start it", pair.name);
     }
     if env::var_os(bench::IN_PLACE).is_some() {
         sys::signals::unblock();

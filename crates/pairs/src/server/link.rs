@@ -7,22 +7,24 @@
 use super::Service;
 use std::env;
 use std::io::{self, BufRead, BufReader};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::process::{self, Command, Stdio};
 
 pub(super) const PROGRAMS: &[&str] = &["ip", "tc", "unshare", "nsenter"];
 /// What it carries, for `tc`.
 const RATE: &str = "50mbit";
 
-pub(super) fn serve(say: impl FnOnce(&str) -> io::Result<()>) -> io::Result<()> {
+pub(super) fn serve(at: Option<SocketAddrV4>, say: impl FnOnce(&str) -> io::Result<()>) -> io::Result<()> {
     let mut command = Command::new("unshare");
     command.arg("--net").arg(env::current_exe()?).args(["lab", "--serve", Service::Anywhere.name()]);
+    command.args(at.iter().flat_map(|at| ["--port".to_owned(), at.port().to_string()]));
     // Its input ends with this process, however that ends.
     let mut far = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     let mut line = String::new();
     BufReader::new(far.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?).read_line(&mut line)?;
     let made = match line.trim().parse::<SocketAddr>() {
-        Ok(far_end) => make(far.id()).and_then(|address| say(&format!("{address}:{}\n", far_end.port()))),
+        Ok(far_end) => make(far.id(), at.map(|at| *at.ip()))
+            .and_then(|address| say(&format!("{address}:{}\n", far_end.port()))),
         // Why is on standard error.
         Err(_) => Err(io::Error::other("no network namespace can be made here: unshare --net failed")),
     };
@@ -34,10 +36,11 @@ pub(super) fn serve(say: impl FnOnce(&str) -> io::Result<()>) -> io::Result<()> 
     made
 }
 
-/// The link to the namespace of `far`, and the address of its far end.
-fn make(far: u32) -> io::Result<Ipv4Addr> {
+/// The link to the namespace of `far`, and the address of its far end: `address`, or a free one.
+fn make(far: u32, address: Option<Ipv4Addr>) -> io::Result<Ipv4Addr> {
     // Four addresses of those for measurements (RFC 2544), by the number of this process.
-    let four = u32::from(Ipv4Addr::new(198, 18, 0, 0)) + process::id() % (1 << 15) * 4;
+    let own = u32::from(Ipv4Addr::new(198, 18, 0, 0)) + process::id() % (1 << 15) * 4;
+    let four = address.map_or(own, |address| u32::from(address) & !3);
     let (near_address, far_address) = (Ipv4Addr::from(four + 1), Ipv4Addr::from(four + 2));
     let (near, other) = (format!("dwlab{}", process::id()), "far");
     let there = format!("nsenter --net=/proc/{far}/ns/net");

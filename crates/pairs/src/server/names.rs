@@ -6,7 +6,7 @@
 
 use super::{told, until_input_ends};
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
 use std::process;
 use std::sync::Arc;
 use std::thread;
@@ -23,11 +23,19 @@ const HEAD: usize = 12;
 const PTR_IN: [u8; 4] = [0, 12, 0, 1];
 const HOUR_S: u32 = 3600;
 
-pub(super) fn serve(latency_ms: Option<u64>, say: impl FnOnce(&str) -> io::Result<()>) -> io::Result<()> {
-    let socket = Arc::new(UdpSocket::bind(SocketAddr::from((own_address(), PORT))).or_else(|_| {
-        // Without privileges.
-        UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))
-    })?);
+pub(super) fn serve(
+    latency_ms: Option<u64>,
+    at: Option<SocketAddrV4>,
+    say: impl FnOnce(&str) -> io::Result<()>,
+) -> io::Result<()> {
+    let socket = match at {
+        Some(at) => UdpSocket::bind(at),
+        None => UdpSocket::bind(SocketAddr::from((own_address(), PORT))).or_else(|_| {
+            // Without privileges.
+            UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))
+        }),
+    };
+    let socket = Arc::new(socket?);
     let delay = latency_ms.map_or(DELAY, |ms| Duration::from_millis(ms.min(DELAY_MS_MAX)));
     until_input_ends();
     told(socket.local_addr()?, say)?;

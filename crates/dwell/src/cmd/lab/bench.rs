@@ -123,6 +123,33 @@ fn in_path(name: &str) -> bool {
     env::split_paths(&paths).any(|directory| directory.join(name).is_file())
 }
 
+/// The words that do the work one way, by themselves.
+fn by_hand(pair: &Pair, way: &Way, setting: &Setting) -> Vec<String> {
+    let mut words = ["dwell", "lab", pair.name, "--run", way.name, "--size"].map(str::to_owned).to_vec();
+    words.push(setting.size.to_string());
+    words.extend(options(setting));
+    words.extend(setting.urls.iter().flat_map(|url| ["--url".to_owned(), url.clone()]));
+    words
+}
+
+/// The words that are the server of these programs.
+fn server_by_hand(pair: &Pair, setting: &Setting) -> Option<Vec<String>> {
+    let service = pair.service().filter(|_| setting.port > 0)?;
+    let words = ["dwell", "lab", "--serve", service.name()].map(str::to_owned);
+    Some(words.into_iter().chain(options(setting)).collect())
+}
+
+/// Where the server is, and how it is to be.
+fn options(setting: &Setting) -> impl Iterator<Item = String> {
+    let port = (setting.port > 0).then(|| setting.port.to_string());
+    let host = (setting.host != Ipv4Addr::LOCALHOST).then(|| setting.host.to_string());
+    let [latency, rate] =
+        [setting.server.latency_ms, setting.server.rate].map(|value| value.map(|value| value.to_string()));
+    [("--port", port), ("--host", host), ("--latency", latency), ("--rate", rate)]
+        .into_iter()
+        .flat_map(|(option, value)| value.into_iter().flat_map(move |value| [option.to_owned(), value]))
+}
+
 /// Says why the cause of a pair cannot be found, where the run could not be looked at for it.
 fn say_unseen(pair: &Pair, run: &model::Run) {
     let mut rows = run.not_looked_for.value().into_iter().flatten();
@@ -248,6 +275,8 @@ impl<'a, 's> Bench<'a, 's> {
             beside: asked.beside,
             ways: ways.iter().map(|way| way.what.to_owned()).collect(),
             commands,
+            by_hand: ways.iter().map(|way| by_hand(pair, way, &setting)).collect(),
+            server: server_by_hand(pair, &setting),
             slow,
             fast,
             saved,
@@ -303,21 +332,8 @@ impl<'a, 's> Bench<'a, 's> {
         if let Run::Foreign(source) = way.run {
             return source.words(way.name, setting);
         }
-        let mut words = vec![self.exe.to_string_lossy().into_owned()];
-        words.extend(["lab", pair.name, "--run", way.name].map(str::to_owned));
-        words.extend(["--size".to_owned(), setting.size.to_string()]);
-        if setting.port > 0 {
-            words.extend(["--port".to_owned(), setting.port.to_string()]);
-        }
-        if setting.host != Ipv4Addr::LOCALHOST {
-            words.extend(["--host".to_owned(), setting.host.to_string()]);
-        }
-        for (option, value) in [("--latency", setting.server.latency_ms), ("--rate", setting.server.rate)] {
-            words.extend(value.into_iter().flat_map(|value| [option.to_owned(), value.to_string()]));
-        }
-        for url in &setting.urls {
-            words.extend(["--url".to_owned(), url.clone()]);
-        }
+        let mut words = by_hand(pair, way, setting);
+        words[0] = self.exe.to_string_lossy().into_owned();
         words
     }
 
