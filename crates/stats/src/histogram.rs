@@ -40,8 +40,9 @@ impl Histogram {
     }
 
     /// Counts `count` values of a bucket at once. `max` is not touched: see
-    /// [`Histogram::know_max`].
+    /// [`Histogram::know_max`]. An index beyond the last bucket, as a file may have, is the last.
     pub fn add(&mut self, index: usize, count: u64) {
+        let index = index.min(BUCKETS - 1);
         if self.counts.is_empty() {
             self.first = index;
         }
@@ -130,6 +131,14 @@ mod tests {
         let mut histogram = Histogram::default();
         [1, 2, 3, 8, 15, 16, 1000].into_iter().for_each(|value| histogram.record(value));
         assert_eq!(histogram.octaves(), [(2, 1), (4, 2), (16, 2), (32, 1), (1024, 1)]);
+    }
+
+    #[test]
+    fn a_bucket_that_there_is_not_is_the_last_one() {
+        let mut histogram = Histogram::default();
+        histogram.add(60_000, 2);
+        histogram.know_max(u64::MAX);
+        assert_eq!((histogram.total(), histogram.quantile(0.5) >= bounds(BUCKETS - 1).0), (2, true));
     }
 
     proptest! {

@@ -3,6 +3,7 @@
 use crate::cli::ExplainArgs;
 use crate::look::{OutputKind, look};
 use crate::output;
+use crate::suggest;
 use analyse::judge::causes::{ALL, Cause};
 use anyhow::bail;
 
@@ -15,7 +16,10 @@ pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<u8> {
         None => report::list_causes(&names, look),
         Some(id) => match Cause::named(id) {
             Some(cause) => report::explain(cause.name, &cause.manual.paragraphs(), look),
-            None => bail!("there is no cause {id:?}\ntry: dwell explain (lists all {})", names.len()),
+            None => match suggest::nearest(id, names.iter().map(|name| name.id)).first() {
+                Some(near) => bail!("there is no cause {id:?}\ntry: dwell explain {near}"),
+                None => bail!("there is no cause {id:?}\ntry: dwell explain (lists all {})", names.len()),
+            },
         },
     };
     output::to_stdout(&text)?;

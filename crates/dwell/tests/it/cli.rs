@@ -122,6 +122,21 @@ fn a_wrong_command_line_is_125_and_help_is_0() {
     }
 }
 
+/// The oldest ones that there are, of which much is not known.
+#[test]
+fn a_recording_of_the_first_format_is_shown_with_what_could_not_be_looked_for() {
+    let place = Place::new();
+    for name in ["format-1", "format-1-stacks"] {
+        let path = format!("{}/../store/tests/data/{name}.dwell", env!("CARGO_MANIFEST_DIR"));
+        let shown = place.run(&["show", "--causes", &path]);
+        assert_eq!(shown.status, 0, "{name}: {shown:?}");
+        assert!(shown.stdout.contains("\ncould not be looked for\n"), "{name}: {shown:?}");
+    }
+    let near = place.run(&["explain", "allocaton"]);
+    assert_eq!(near.status, 125);
+    assert!(near.stderr.ends_with("try: dwell explain allocation\n"), "{near:?}");
+}
+
 #[test]
 fn a_cause_is_explained_and_an_unknown_one_is_an_error_that_says_how_to_list_them() {
     let all = run(&["explain"]);
