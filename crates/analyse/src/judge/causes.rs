@@ -29,6 +29,8 @@ mod sleep_polling;
 mod small_files;
 mod small_io;
 mod sync_writes;
+#[cfg(test)]
+mod thresholds;
 
 use super::evidence::Evidence;
 use model::finding::{CauseName, Finding};

@@ -20,20 +20,22 @@ pub(super) static CAUSE: Cause = Cause {
                would block), and does not sleep in between.",
         why: "It has a CPU all the time. Where all CPUs are busy it keeps one from the thread that it waits for; else it uses \
               power, and what other programs could use.",
-        rule: "A call that only looks returned a thousand times or more: `sched_yield`; or `poll`, `select`, `epoll_wait`, \
-               `waitpid` of which nine tenths or more returned 0; or a read of which as many failed with `EAGAIN`; in 20 us or \
-               less on average, since one that was given time takes longer. Functions whose time in the kernel is mostly \
-               these calls have a twentieth of all samples or more, and some thread does little else. A loop that looks at \
-               memory without any call is not told from other work: that is hot code.",
+        rule: "A call that only looks returned a thousand times or more: `sched_yield`; or `poll`, `select`, \
+               `epoll_wait`, `waitpid` of which nine tenths or more returned 0; or a read of which as many failed \
+               with `EAGAIN`; in 20 us or less on average, since one that was given time takes longer. Functions \
+               whose time in the kernel is mostly these calls have a twentieth of all samples or more, 30 at least, \
+               since fewer tell no share; and some thread does little else. A loop that looks at memory without any \
+               call is not told from other work: that is hot code.",
         else_it_could_be: "A loop that works off something each time, with a look in between: then the looks are a small part of \
                            its time.",
         change: "Sleep until it has happened: a condition variable or a futex in place of `sched_yield`, a time limit in place \
                  of 0, `waitpid` without `WNOHANG`, a blocking read or `epoll_wait`. Where the wait is always shorter than a \
                  wake-up, spin for a few microseconds and then sleep.",
-        part: "Bounded: of the wall clock what threads that do something else waited for a CPU, between the one that waited \
-               least, as far as the program itself had it, and the one that waited most. Which of them share a CPU is chance: where \
-               there are more of them than CPUs, also what they wait on an even share, and where as many are on one CPU as must \
-               be on the fullest. Where they hardly waited it saves CPU time only.",
+        part: "Bounded by how long the threads that do something else waited for a CPU: at least what the one that \
+               waited least did while the program itself had it, at most what the one that waited most did. Which \
+               threads share a CPU is chance. So where there are more of them than CPUs, the interval also holds what \
+               each would wait with an even share of all CPUs, and what it would wait on the fullest one. Where they \
+               hardly waited, CPU time is saved and no wall clock.",
         assumes: "What it looks for is done by the threads that it keeps from a CPU. A wake-up takes no longer than the thread \
                   that looks takes to see it.",
     },

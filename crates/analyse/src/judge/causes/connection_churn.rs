@@ -27,14 +27,14 @@ pub(super) static CAUSE: Cause = Cause {
                            become one.",
         change: "Keep connections open and use them again: HTTP keep-alive (a session or client object in place of a \
                  function), a pool for databases, one process for many requests.",
-        part: "Counted: what was waited for on a connection before anything was sent, and the CPU time of the calls that \
-               open and close it, goes for all but as many as were open at once. What the peer does for a new connection is \
-               in its first turn: at the high end up to 2 ms of it go (twice what it takes to start a process), and all of \
-               it where TLS or a login is usual behind the port, or where the peer is on this host, whose CPUs others keep busy: \
-               it may wait for one; at the low end what of that the first turns last longer \
-               than the later ones on average, where most connections have later ones. At the high end the round trips go, too, \
-               in which the window grows until it holds what a connection carries, from 14,480 bytes, doubled with \
-               each (RFC 6928, RFC 5681).",
+        part: "Counted: what was waited for on a connection before anything was sent, and the CPU time of the calls \
+               that open and close it, goes for all but as many as were open at once. What the peer does for a new \
+               connection is in its first turn, a request and its answer. At the low end so much of that goes as \
+               first turns last longer than later ones on average, where most connections have later ones. At the \
+               high end up to 2 ms of each first turn go (twice what it takes to start a process); all of it where \
+               TLS or a login is usual behind the port, and where the peer is on this host and others keep its CPUs \
+               busy, since it may wait for one. At the high end the round trips go, too, in which the window grows \
+               until it holds what a connection carries, from 14,480 bytes, doubled with each (RFC 6928, RFC 5681).",
         assumes: "The peer keeps connections open.",
     },
     explains: &["dns-lookups"],

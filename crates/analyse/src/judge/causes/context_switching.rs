@@ -29,13 +29,14 @@ pub(super) static CAUSE: Cause = Cause {
                            together.",
         change: "Hand over more at a time: buffer the items and write them together, let one thread do both steps, or give \
                  each a queue that it empties before it sleeps.",
-        part: "Of N hand-overs those that k items share go, N - N/k. Bounded: with k from 10 to all of them, between nine \
-               tenths and all but one. With a hand-over goes what it has of the path: in the kernel the calls that send and \
-               receive, with entering and leaving them, by samples; in the run queue the time until an idle CPU has woken up \
-               and that behind threads of the program, at the high end also that of which nobody knows who had the CPU. The \
-               program's own code stays, and so does what other programs had of the CPUs. What the other side did meanwhile \
-               was the rest of its own calls, which go as well: so the low end is S, not A. Where CPUs were short, no more is \
-               saved than what goes of the CPU time leaves of them.",
+        part: "Of N hand-overs those that k items share go, N - N/k. Bounded: with k from 10 to all of them, between \
+               nine tenths and all but one. With a hand-over goes what it has of the path: in the kernel the calls \
+               that send and receive, with entering and leaving them, by samples; in the run queue the time until an \
+               idle CPU has woken up and that behind threads of the program, at the high end also that of which \
+               nobody knows who had the CPU. The program's own code stays, and so does what other programs had of the \
+               CPUs. What the other side did meanwhile was the rest of its own calls, which go as well: so the low \
+               end is what the run would be shorter by, not only what it took while nothing else was under way. Where \
+               CPUs were short, no more is saved than what goes of the CPU time leaves of them.",
         assumes: "Ten items or more may wait for each other. The threads have the CPUs that they had: where dwell, which reads \
                   an event for each hand-over, keeps one of two CPUs busy, they share the other, and a hand-over there is \
                   faster than one to another CPU (5 us in place of 18). The program then runs faster under dwell than \

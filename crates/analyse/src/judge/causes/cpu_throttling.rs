@@ -25,10 +25,10 @@ pub(super) static CAUSE: Cause = Cause {
         change: "Raise the quota of the group that the finding names (`cpu.max`, `cpu.cfs_quota_us`, a container's CPU \
                  limit), or remove it and give the group a weight (`cpu.weight`, CPU requests). A longer period lets short \
                  bursts pass. Or use as many threads as the quota has CPUs (`GOMAXPROCS`, `-j`).",
-        part: "All of the throttled time goes. Counted: its beginning and its end were both seen; but where in its period a \
-               run begins, and where in one it ends, is chance: the next one may stand still for a period more or less at either \
-               end. Beside others, what it \
-               computes may have to share its CPU with what they have on each, where now it gets one at once.",
+        part: "All of the throttled time goes. Counted: its beginning and its end were both seen; but where in its \
+               period a run begins, and where in one it ends, is chance: the next one may stand still for a period \
+               more or less at either end. Where other programs keep the CPUs busy, the program with a quota gets one \
+               at once after each standstill; without it, it has to share one with them, so that less is certain.",
         assumes: "Without the quota a CPU is free for the program.",
     },
     explains: &[],

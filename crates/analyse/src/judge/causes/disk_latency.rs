@@ -36,10 +36,10 @@ pub(super) static CAUSE: Cause = Cause {
         change: "Ask for several pieces at once (`io_uring`, `posix_fadvise` with `POSIX_FADV_WILLNEED`, several threads), read \
                  larger pieces in the order in which they lie, or keep them in memory. With `O_DIRECT` the kernel does not \
                  read ahead: that is up to the program, or it opens the file without.",
-        part: "With two requests at once half of the waits go (of requests that were alone), with all bytes in memory all of \
-               what the calls take. Bounded: any \
-               disk with a queue serves two at once in little more than the time of one. Where the host's kept ladder has a \
-               disk that serves less than twice as many reads with 32 at once, only so much is certain to go.",
+        part: "Bounded: at least half of the waits for requests that were alone go, since any disk with a queue \
+               serves two at once in little more than the time of one; at most all that the calls take, with all \
+               bytes in memory. Where the host's kept ladder has a disk that serves less than twice as many reads \
+               with 32 at once, only so much is certain to go.",
         assumes: "What is read next does not depend on the bytes read before.",
     },
     explains: &[],

@@ -25,18 +25,20 @@ pub(super) static CAUSE: Cause = Cause {
                distant cache, before what needs it can go on.",
         why: "A load from the first cache takes a nanosecond, one from memory a hundred: as long as some hundred instructions. \
               The CPU loads ahead of a program only what it can foresee: arrays that are read in order.",
-        rule: "Where a sample strikes does not tell it: in a chase through 16 KiB, which the first cache holds, as in one through \
-               64 MiB, 95 % of the samples stand behind the load. The address of the load does. At each sample of the program's own \
-               code it is taken from the registers and the instruction. A function has it if: it has a tenth of the CPU time or more, \
-               since with less no single function is worth a change; half of its samples or more stand at loads whose \
-               address is known and does not step through an array; 100 addresses or more are known, so that an order would \
-               show; from each to the next it is not the same way, which is so if the most frequent eighth of all lengths has \
-               less than a quarter of them (by chance an eighth and some); and the memory that they are spread over is larger \
-               than the largest cache of one CPU alone. That size is told by pairs of addresses in the same line: of n addresses in a \
-               set of K lines, n(n-1)/2K pairs. The low end of its interval counts. Where too few addresses are known for \
-               that, pages are counted in the same way: from 4,096 on each load needs its translation as well, since no CPU keeps \
-               more than some 3,000 for pages of 4 KiB, and lines of so many pages fill half a cache at least. Where a ladder of the host is kept, a load from so much \
-               memory must take half as long again as one from half of that cache, or more: less is not worth a change.",
+        rule: "By the addresses of loads. Where samples stand does not tell it: 95 % of them are behind the load in a \
+               chase through 16 KiB, which the first cache holds, as in one through 64 MiB. So at each sample of the \
+               program's own code the address of the load is taken from the registers and the instruction. A function \
+               is named if all of this holds: it has a tenth of the CPU time or more, since with less no single \
+               function is worth a change; half of its samples or more stand at loads whose address is known and does \
+               not step through an array; 100 addresses or more are known, so that an order would show; the steps \
+               from each to the next differ, which is so if the most frequent eighth of their lengths has less than a \
+               quarter of them (by chance an eighth and some); and the memory that they are spread over is larger \
+               than the largest cache of one CPU alone. That size is told by pairs of addresses in the same line: of \
+               n addresses in a set of K lines, n(n-1)/2K pairs. The low end of its interval counts. Where too few \
+               addresses are known for that, pages are counted in the same way: from 4,096 on each load needs its \
+               translation as well, since no CPU keeps more than some 3,000 for pages of 4 KiB, and lines of so many \
+               pages fill half a cache at least. Where a ladder of the host is kept, a load from so much memory must \
+               take half as long again as one from half of that cache, or more: less is not worth a change.",
         else_it_could_be: "Translation of addresses, where the set has more pages than the TLB: the same changes help, and huge pages. \
                            A line that other CPUs write is waited for as well, but such lines are few.",
         change: "Make what is used together lie together: arrays in place of lists and trees, smaller records, indexes in place of \

@@ -83,8 +83,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         let rows: Vec<&CallRow> = failing.iter().map(|(_, row)| *row).collect();
         finding(evidence, *place, most, &rows)
     });
+    // Who asks again for what was listed is told both with one finding.
+    let place = again.as_ref().map(|again| again.place);
+    let listing = listing(evidence).filter(|listing| Some(listing.place) != place);
     Outcome::of(
-        missing.into_iter().chain(listing(evidence)).chain(again),
+        missing.into_iter().chain(listing).chain(again),
         say!(Count(missed, "look-up"), " of ", Number(all), " found nothing"),
     )
 }
@@ -164,7 +167,14 @@ fn again(evidence: &Evidence<'_>, failing: &[(usize, &CallRow)]) -> Option<Findi
             .and(say!(" asks ", Count(asked_again(most), "time"), " for a path that it has asked for before"))
             .and(named.map(of_path).unwrap_or_default())
             .and(say!("; this takes ", Time(total_ns))),
-        change: say!("keep the file open, or what was found out of it"),
+        change: if of_listed.is_empty() {
+            say!("keep the file open, or what was found out of it")
+        } else {
+            say!(
+                "keep what was found out of it; where names and kinds are enough, leave that out: \
+                 ls without -l, find -type, os.scandir, d_type"
+            )
+        },
         share_ns: evidence.has(&names, &goes),
         saving: evidence.saving(&Goes::Parts(goes), part, Known::Counted),
         evidence: rows
@@ -402,6 +412,8 @@ mod tests {
             let list = moving("getdents64", listed_bytes, &[(4096, 400)]);
             run.syscalls = Seen::Value(vec![ask, list]);
             let diagnosis = judged(&run, &sites(&run, &[(Site::Call("lstat".into()), [100 * MS; 3])]));
+            let times = diagnosis.findings.iter().filter(|finding| finding.cause == CAUSE.name).count();
+            assert_eq!(times, 1, "it is not claimed twice of one call");
             let finding = found(&diagnosis, "metadata-calls").expect("it is there");
             (saves(finding), finding.evidence.len())
         };

@@ -28,14 +28,15 @@ pub(super) static CAUSE: Cause = Cause {
                            several of them write, as a script that asks a compiler what it can do, it may begin the next by what \
                            it was told: then nothing is certain to go, and the finding says whom to ask.",
         change: "Run as many at a time as there are CPUs: `xargs -P`, `make -j`, `parallel`, a pool of processes.",
-        part: "Bounded, after R. Graham (1969): N lives of T together, the longest of them m, take on k CPUs at least the \
-               larger of T/k and m, and at most T/k + (1 - 1/k)m, in whatever order they are begun. For the low end they share \
-               the CPUs with what other programs have: n threads of others leave k of them the part k/(n + k) of all CPUs, and a \
-               process alone may have one to itself, as where two others are on the other CPU of two; then nothing is certain. \
-               No more is certain than what the program would save if all \
-               code were free, by the dependencies that were seen (S). Where it sleeps and looks whether a process has \
-               ended, that is next to nothing: it is the sleeps that it waits for. Where their output is read through pipes by one process, that lived on \
-               from one of them to the next, nothing is certain: assumed, from 0 on.",
+        part: "Bounded, after R. Graham (1969): N lives of T together, the longest of them m, take on k CPUs at least \
+               the larger of T/k and m, and at most T/k + (1 - 1/k)m, in whatever order they are begun. For the low \
+               end they share the CPUs with what other programs have: n threads of others leave k of them the part \
+               k/(n + k) of all CPUs, and a process alone may have one to itself, as where two others are on the \
+               other CPU of two; then nothing is certain. No more is certain than what the program would save if all \
+               code were free, by the dependencies that were seen. Where it sleeps and looks whether a process has \
+               ended, that is next to nothing: it is the sleeps that it waits for. Where their output is read through \
+               pipes by one process, that lived on from one of them to the next, nothing is certain: assumed, from 0 \
+               on.",
         assumes: "The processes do not need each other's results, and memory and disks serve several at once as fast as one.",
     },
     explains: &[],

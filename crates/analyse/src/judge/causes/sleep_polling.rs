@@ -19,17 +19,20 @@ pub(super) static CAUSE: Cause = Cause {
         what: "The program sleeps for a while, looks whether something has happened, and sleeps again.",
         why: "It goes on at the end of a sleep, not when what it waits for has happened: half a sleep later on average, each \
               time.",
-        rule: "A thread sleeps 5 times or more, and others of the program work meanwhile for half of the time that it sleeps. A \
-               hundredth is enough where every other sleep or more comes with a look whether a child has ended: a `wait4` that does \
-               not wait, or a `kill`. With less the sleeps are a pace, whatever others do. Where others sleep for half of what \
-               these sleeps have of the path, they may be what it waits for.",
+        rule: "A thread sleeps 5 times or more, and others of the program work meanwhile for half of the time that it \
+               sleeps. A hundredth is enough where every other sleep or more comes with a look whether a child has \
+               ended: a `wait4` that does not wait, or a `kill`. With less the sleeps are a pace, whatever others do. \
+               It is ruled out where other threads sleep as well, without anything else under way, for more than half \
+               as long as these sleeps hold the program up: then those sleeps may be what it waits for.",
         else_it_could_be: "A pace that is wanted: a limit of requests per second, a display that is drawn anew while others work.",
         change: "Wait for the event itself: `waitpid` without `WNOHANG`, `join`, a condition variable, a queue's blocking `get`, a \
                  pipe or an eventfd, `inotify` for a file, `pidfd_open` and `poll` for a process. Where that is not possible, sleep \
                  for less.",
-        part: "All time of the path in these sleeps while nothing else of the program was under way, A. Counted; but when in a sleep \
-               its event comes is chance, so four of five other runs have up to 1.28 times the root of A·p/6 more or less (the \
-               standard deviation of what is left of sleeps of length p). Where others slept as well, that much less is certain.",
+        part: "Counted: all time of these sleeps that holds the program up while nothing else of it is under way. \
+               Where in a sleep its event comes is chance, so another run may have more or less of that: with A of it \
+               in sleeps of length p, four of five runs differ by no more than 1.28 times the root of A·p/6 (the \
+               standard deviation of what is left of these sleeps). Where others slept as well, that much less is \
+               certain.",
         assumes: "What the program sleeps for is what the others do.",
     },
     explains: &[],

@@ -20,9 +20,11 @@ pub(super) static CAUSE: Cause = Cause {
         what: "The program reads or writes few bytes with each system call: a byte, a field, a line at a time.",
         why: "Entering the kernel, finding the file and leaving again take the same for one byte as for a page. With a \
               buffer of 64 KiB one call does the work of thousands.",
-        rule: "Calls that move less than 1 KiB, 100 or more beyond those that a buffer of 64 KiB needs: copying so little takes a \
-               tenth of what entering and leaving the kernel does. Of reads two for each file that is opened are left, its bytes and its \
-               end; of writes one. As many are left as waited for what another has to give, and of writes as many as somebody waited for.",
+        rule: "Calls that move less than 1 KiB, 100 or more beyond those that a buffer of 64 KiB needs: copying so \
+               little takes a tenth of what entering and leaving the kernel does. Not counted are two reads (the \
+               bytes and the end) and one write for each file that is opened, calls that waited for what another \
+               program gives or takes, and of writes as many as there were waits to read something, since each may \
+               have been for that.",
         else_it_could_be: "Questions and answers on a pipe or a socket, each of which needs the one before. A device that \
                            gives its data in small pieces.",
         change: "Use a buffer: `fread` and `fwrite`, `BufReader` and `BufWriter`, `bufio`, `open(…, buffering=65536)`; read \

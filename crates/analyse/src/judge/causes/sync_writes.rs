@@ -24,11 +24,12 @@ pub(super) static CAUSE: Cause = Cause {
                that it opened with `O_SYNC`, `O_DSYNC` or `O_DIRECT`.",
         why: "Each such call waits until the disk has confirmed everything before it: a flush of the disk's cache, and mostly \
               a commit of the file system's journal. That takes as long for one record as for a thousand.",
-        rule: "Such calls returned 10 times or more, and what they wait for is on the path. Fewer are one confirmation \
-               at the end of a piece of work, which is what these calls are for. Of writes those count that waited and whose file \
-               was opened with `O_SYNC` or `O_DSYNC`: all of these are counted. Where that is not known or not so, writes \
-               count if at least every other one waits for the disk, and not to let it catch up, which a timer ends. No more than 256 KiB are written for each: \
-               that takes any disk less than its confirmation.",
+        rule: "Such calls returned 10 times or more, and what they wait for is on the path. Fewer are one \
+               confirmation at the end of a piece of work, which is what these calls are for. Of writes to a file \
+               that was opened with `O_SYNC` or `O_DSYNC` each one that waited counts. Others, and those whose file \
+               is not known, count if at least every other one waits for the disk; waits that a timer ends do not \
+               count, since there the kernel lets the disk catch up. No more than 256 KiB are written for each: that \
+               takes any disk less than its confirmation.",
         else_it_could_be: "Another program that syncs to the same disk makes each call longer: the disk's own figures \
                            on the page are of all programs.",
         change: "Confirm several records with one call: one transaction around many statements, group commit, a flush by \
