@@ -545,6 +545,14 @@ read next
   dwell run -- COMMAND       whether a program of yours has it
 ";
         assert_eq!(page, expected);
+        let mut by_hand = run(0.5);
+        let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        by_hand.sitting.by_hand = vec![words("dwell lab files --run many --port 5000")];
+        by_hand.sitting.server = Some(words("dwell lab --serve requests --port 5000"));
+        let told = "diagnosis   dwell run -- dwell lab files --run many --port 5000\n  \
+                    its server, in another terminal first: dwell lab --serve requests --port 5000\n";
+        let page = pair(&by_hand, &lesson, LOOK);
+        assert!(page.contains(told), "{page}");
         let other = pair(&run(0.61), &lesson, LOOK);
         assert!(
             other.contains(

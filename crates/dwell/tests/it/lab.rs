@@ -368,6 +368,48 @@ fn every_cause_has_a_pair_and_a_test() {
     }
 }
 
+/// The table of these tests, `docs/results/causes.md`, has each cause, with tests that there are.
+#[test]
+fn the_table_of_tests_names_each_cause_and_tests_that_there_are() {
+    let table = include_str!("../../../../docs/results/causes.md");
+    let rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| `")).collect();
+    let listed = Command::new(DWELL).arg("explain").output().unwrap();
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    for id in listed.lines().filter_map(|line| line.split_whitespace().next()) {
+        let row = rows.iter().find(|row| row.starts_with(&format!("| `{id}` |")));
+        let cell = row.and_then(|row| row.split('|').nth(2)).unwrap_or_default();
+        let names: Vec<&str> = cell.split('`').skip(1).step_by(2).collect();
+        assert!(!names.is_empty(), "{id} has no row with a test");
+        for name in names {
+            let written = format!("fn {name}()");
+            assert!(TESTS_OF_CAUSES.iter().any(|tests| tests.contains(&written)), "{id}: no {name}");
+        }
+    }
+}
+
+#[test]
+fn a_program_is_run_by_hand_with_the_server_that_its_page_names() {
+    let place = place();
+    let at = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port");
+    let port = at.port().to_string();
+    let mut command = Command::new(DWELL);
+    let mut server = command
+        .args(["lab", "--serve", "requests", "--port", &port])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a server");
+    let mut told = String::new();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut told).unwrap();
+    assert_eq!(told.trim(), at.to_string());
+    let done = lab(place.path(), &["parts", "--run", "one", "--size", "3", "--port", &port]);
+    assert!(done.status.success(), "{}", stderr(&done));
+    drop(server.stdin.take());
+    assert!(server.wait().unwrap().success(), "the server ends with its input");
+    let done = lab(place.path(), &["parts", "--port", &port]);
+    assert!(stderr(&done).contains("--port is for --run and --serve\ntry: "), "{}", stderr(&done));
+}
+
 #[test]
 fn urls_that_fail_are_said_by_name_and_the_others_come() {
     let place = place();
