@@ -67,6 +67,7 @@ fn what_cannot_be_replayed_says_what_would_help() {
         (cut.to_owned(), "disk=0", "ends before the program did"),
         (fsync.clone(), "fsink=0", "try: fsync ("),
         (fsync.clone(), "tcp 192.0.2.1:5432=1ms", "no peer of that name"),
+        (fsync.clone(), "program:sh=0", "try: program:calls ("),
         (fsync.clone(), "fsync", "it takes NAME=VALUE"),
         (fsync.clone(), "fsync=soon", "\"soon\" is no value for \"fsync\""),
     ] {
