@@ -27,8 +27,8 @@ pub(crate) fn wait(
     let (mut told, mut killed) = (None::<Instant>, false);
     loop {
         // Signals first: that of an end after the look at the child is still pending then, and ends
-        // the wait. Where no progress is shown a limit of time would only be in the account of whoever
-        // observes this.
+        // the wait. Where no progress is shown, a limit of time would only be in the account of
+        // whoever observes this.
         if stop.asked() && told.is_none() {
             told = Some(Instant::now());
             sys::signals::terminate(child.id());

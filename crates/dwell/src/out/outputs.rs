@@ -29,14 +29,14 @@ pub(crate) struct Outputs<R: Render> {
 enum Destination {
     Stdout,
     Stderr,
-    File(Target),
+    File(Box<Target>),
 }
 
 impl Destination {
     fn open(path: &OutputPath) -> anyhow::Result<Self> {
         match path {
             OutputPath::Stdout => Ok(Self::Stdout),
-            OutputPath::File(path) => Target::open(path).map(Self::File),
+            OutputPath::File(path) => Target::open(path).map(|target| Self::File(Box::new(target))),
         }
     }
 
