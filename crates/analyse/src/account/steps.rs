@@ -109,7 +109,8 @@ impl Steps {
         *sum = (sum.0 + ns, sum.1 + count);
     }
 
-    /// Of a step there is so much in this slice of time.
+    /// Of a step there is so much in this slice of time. What the division of a slice has and that
+    /// of the whole run has not is of no step.
     pub(super) fn in_slice(&mut self, thread: Slot, portion: Portion, slice: u32) {
         if self.sums.len() > OVER_TIME {
             return;

@@ -173,13 +173,16 @@ fn holds(analysis: &Analysis, tree: &BTreeSet<Tid>) -> Result<(), TestCaseError>
         at += run.phases.slice_ns;
     }
     prop_assert!(at >= run.wall_ns);
-    // The path has the same by place: each slice is filled by its steps.
+    // The path has the same by place, but for what the division of a slice alone finds: estimates of
+    // system call entries are limited by the time that there is, of a slice and of the whole run.
     let mut filled = vec![0; run.phases.slices.len()];
     for (slice, ns) in analysis.path_over_time.iter().flatten() {
         filled[*slice as usize] += ns;
     }
-    let slices = run.phases.slices.iter().map(|slice| slice.iter().map(|(_, ns)| ns).sum());
-    prop_assert_eq!(filled, slices.collect::<Vec<u64>>());
+    for (filled, slice) in filled.into_iter().zip(&run.phases.slices) {
+        let all: u64 = slice.iter().map(|(_, ns)| ns).sum();
+        prop_assert!(filled <= all, "{filled} of {all}");
+    }
     prop_assert_eq!(analysis.path_over_time.len(), run.path.len());
     for part in &run.account {
         prop_assert!(part.lo_ns <= part.ns && part.ns <= part.hi_ns, "{part:?}");
