@@ -35,10 +35,12 @@ pub(super) fn of(ladder: &Ladder, others: &[Reference]) -> Picture {
     let mut picture = Picture::new(width);
     picture.head(ladder);
     picture.all(ladder, others);
+    caveats(&mut picture, &ladder.limits);
+    picture.height += MARGIN;
     picture
 }
 
-/// The same without its head.
+/// The same without its head and its caveats.
 pub(super) fn plots(ladder: &Ladder, others: &[Reference]) -> Picture {
     let mut picture = Picture::new(AXIS_X + DECADE * 10 + FIGURES + MARGIN);
     picture.all(ladder, others);
@@ -87,7 +89,6 @@ impl Picture {
         {
             self.curve(curve);
         }
-        caveats(self, &ladder.limits);
         self.height += MARGIN;
     }
 
@@ -256,7 +257,6 @@ impl Picture {
         }
         let points = curve.points.iter().map(|point| (x(point.bytes), y(point.ns.median))).collect();
         self.shapes.push(Shape::Line { points, colour: BLUE, width: 2 });
-        self.text(left - CHAR, top - MARK, Anchor::End, false, FAINT, "latency");
         self.text(right + 5 * CHAR, bottom + ROW, Anchor::Start, false, FAINT, "working set size");
         self.height = bottom + ROW;
     }
