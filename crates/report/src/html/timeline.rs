@@ -96,8 +96,10 @@ fn height(share: f64) -> f64 {
     (share * HIGH * 10.0).round() / 10.0
 }
 
-/// The start of each slice, its end, and its time by state.
-fn slices(run: &Run) -> impl Iterator<Item = (Ns, Ns, &Vec<(State, Ns)>)> {
+/// The start of a slice, its end, and its time by state.
+type Slice<'a> = (Ns, Ns, &'a Vec<(State, Ns)>);
+
+fn slices(run: &Run) -> impl Iterator<Item = Slice<'_>> {
     let long = run.phases.slice_ns;
     run.phases.slices.iter().enumerate().map(move |(at, slice)| {
         let start = long.saturating_mul(at as Ns).min(run.wall_ns);
@@ -223,7 +225,7 @@ pub(super) fn row_times(run: &Run) -> Vec<(Ns, Ns)> {
 }
 
 /// The slices of each row of the table of the path.
-fn rows(run: &Run) -> Vec<Vec<(Ns, Ns, &Vec<(State, Ns)>)>> {
+fn rows(run: &Run) -> Vec<Vec<Slice<'_>>> {
     let all: Vec<_> = slices(run).filter(|(start, end, _)| end > start).collect();
     all.chunks(all.len().div_ceil(ROWS).max(1)).map(<[_]>::to_vec).collect()
 }
