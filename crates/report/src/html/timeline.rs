@@ -96,8 +96,10 @@ fn height(share: f64) -> f64 {
     (share * HIGH * 10.0).round() / 10.0
 }
 
-/// The start of each slice, its end, and its time by state.
-fn slices(run: &Run) -> impl Iterator<Item = (Ns, Ns, &Vec<(State, Ns)>)> {
+/// The start of a slice, its end, and its time by state.
+type Slice<'a> = (Ns, Ns, &'a Vec<(State, Ns)>);
+
+fn slices(run: &Run) -> impl Iterator<Item = Slice<'_>> {
     let long = run.phases.slice_ns;
     run.phases.slices.iter().enumerate().map(move |(at, slice)| {
         let start = long.saturating_mul(at as Ns).min(run.wall_ns);
