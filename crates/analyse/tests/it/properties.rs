@@ -173,8 +173,8 @@ fn holds(analysis: &Analysis, tree: &BTreeSet<Tid>) -> Result<(), TestCaseError>
         at += run.phases.slice_ns;
     }
     prop_assert!(at >= run.wall_ns);
-    // The path has the same by place, but for what the division of a slice alone finds: estimates of
-    // system call entries are limited by the time that there is, of a slice and of the whole run.
+    // The path has the same by place, but for what the division of a slice alone finds: estimates
+    // of system call entries are limited by the time that there is, of a slice and of the whole.
     let mut filled = vec![0; run.phases.slices.len()];
     for (slice, ns) in analysis.path_over_time.iter().flatten() {
         filled[*slice as usize] += ns;

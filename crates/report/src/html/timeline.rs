@@ -224,9 +224,6 @@ pub(super) fn row_times(run: &Run) -> Vec<(Ns, Ns)> {
     rows(run).iter().map(|slices| (slices[0].0, slices[slices.len() - 1].1)).collect()
 }
 
-/// From when to when, and each state's time.
-type Slice<'a> = (Ns, Ns, &'a Vec<(State, Ns)>);
-
 /// The slices of each row of the table of the path.
 fn rows(run: &Run) -> Vec<Vec<Slice<'_>>> {
     let all: Vec<_> = slices(run).filter(|(start, end, _)| end > start).collect();
