@@ -141,12 +141,12 @@ impl Beside {
         let new = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let made = |name: &OsStr| Ok(File::from(openat(&self.above, name, new, mode(self.old.as_ref()))?));
         let (mut file, name) = self.any_name(made)?;
-        let written = owned(&file, self.old.as_ref())
-            .and_then(|()| file.write_all(content))
-            .and_then(|()| to_disk(&file));
+        let alike = owned(&file, self.old.as_ref());
+        let is_alike = alike.is_ok();
+        let written = alike.and_then(|()| file.write_all(content)).and_then(|()| to_disk(&file));
         if let Err(error) = written {
             let _ = unlinkat(&self.above, &name, AtFlags::empty());
-            return Err(error);
+            return if is_alike || !may_not(&error) { Err(error) } else { self.over(content) };
         }
         self.replace(&name, content)
     }
@@ -173,18 +173,19 @@ impl Beside {
             let _ = unlinkat(&self.above, name, AtFlags::empty());
             // Something is mounted there: a file of a container, as a rule.
             if error.kind() == ErrorKind::ResourceBusy {
-                let file = openat(
-                    &self.above,
-                    &self.name,
-                    OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW,
-                    Mode::empty(),
-                )?;
-                return over(file.into(), content);
+                return self.over(content);
             }
             return Err(error);
         }
         self.sync();
         Ok(())
+    }
+
+    /// Writes over the file of the target's name after all.
+    fn over(&self, content: &[u8]) -> io::Result<()> {
+        self.may_replace()?;
+        let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        over(openat(&self.above, &self.name, flags, Mode::empty())?.into(), content)
     }
 
     /// Whether what stands there by now may go.
