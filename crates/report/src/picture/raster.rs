@@ -1,5 +1,5 @@
-//! A picture as PNG: anti-aliased, at two pixels a unit, with the font in `fonts/`. It needs no font
-//! of the system, and is the same on all machines.
+//! A picture as PNG: anti-aliased, at two pixels a unit, with the font in `fonts/`. It needs no
+//! font of the system, and is the same on all machines.
 //!
 //! It is drawn in bands that are written one after another, so that a long picture takes no more
 //! memory than a short one.
