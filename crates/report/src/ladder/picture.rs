@@ -160,7 +160,7 @@ impl Picture {
         let middle = y - DOT;
         self.line(vec![(AXIS_X, middle), (AXIS_X + DECADE * 10, middle)], GRID, 1);
         if let Seen::Value(spread) = &rung.spread_ns {
-            let end = |ns: f64| (AXIS_X + along(ns), ns >= AXIS_NS[0] && ns <= AXIS_NS[1]);
+            let end = |ns: f64| (AXIS_X + along(ns), (AXIS_NS[0]..=AXIS_NS[1]).contains(&ns));
             self.whisker(end(spread.p10), end(spread.p90), middle);
         }
         self.shapes.push(Shape::Dot { x: AXIS_X + along(ns.median), y: middle, radius: DOT, colour });
