@@ -173,14 +173,14 @@ fn holds(analysis: &Analysis, tree: &BTreeSet<Tid>) -> Result<(), TestCaseError>
         at += run.phases.slice_ns;
     }
     prop_assert!(at >= run.wall_ns);
-    // The path has the same by place: each slice is filled by its steps.
-    let mut filled = vec![0; run.phases.slices.len()];
+    // By place no slice has more than its time; less where a small part divides otherwise in it than
+    // in all of the run.
+    let mut filled = vec![0_u64; run.phases.slices.len()];
     for (slice, ns) in analysis.path_over_time.iter().flatten() {
-        filled[*slice as usize] += ns;
+        filled[*slice as usize] += *ns;
     }
-    let slices = run.phases.slices.iter().map(|slice| slice.iter().map(|(_, ns)| ns).sum());
-    prop_assert_eq!(filled, slices.collect::<Vec<u64>>());
-    prop_assert_eq!(analysis.path_over_time.len(), run.path.len());
+    let slices = run.phases.slices.iter().map(|slice| slice.iter().map(|(_, ns)| ns).sum::<u64>());
+    prop_assert!(filled.iter().zip(slices).all(|(filled, slice)| *filled <= slice));
     for part in &run.account {
         prop_assert!(part.lo_ns <= part.ns && part.ns <= part.hi_ns, "{part:?}");
     }
