@@ -13,7 +13,9 @@ const PART: u128 = 10;
 /// A line for the thread of the program's own process that has most of such waits.
 pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
     let root = run.threads.first().map(|thread| thread.pid);
-    let of_root = run.threads.iter().filter(|thread| Some(thread.pid) == root);
+    // A row of many is no thread.
+    let single = run.threads.iter().filter(|thread| thread.together.is_none());
+    let of_root = single.filter(|thread| Some(thread.pid) == root);
     let waits = of_root.filter_map(|thread| Some((thread, thread.timed_waits?)));
     let Some((thread, waits)) = waits.max_by_key(|(_, waits)| waits.others_running_ns()) else {
         return Vec::new();
