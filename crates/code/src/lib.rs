@@ -21,7 +21,7 @@ mod kallsyms;
 mod loads;
 mod maps;
 mod name;
-mod parallel;
+pub mod parallel;
 mod processes;
 mod registers;
 mod rule;

@@ -1,4 +1,4 @@
-//! Work on several CPUs: names are looked up when the program has ended and its CPUs are free.
+//! Work on several CPUs, when the program has ended, or a window, and CPUs are free.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,7 +9,7 @@ const WORKERS_MAX: usize = 4;
 ///
 /// # Panics
 /// When a task does.
-pub(crate) fn map<I: Sync, T: Send>(items: &[I], task: impl Fn(&I) -> T + Sync) -> Vec<T> {
+pub fn map<I: Sync, T: Send>(items: &[I], task: impl Fn(&I) -> T + Sync) -> Vec<T> {
     let workers =
         std::thread::available_parallelism().map_or(1, usize::from).min(WORKERS_MAX).min(items.len());
     let next = AtomicUsize::new(0);
