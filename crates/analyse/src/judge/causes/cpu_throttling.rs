@@ -28,7 +28,8 @@ pub(super) static CAUSE: Cause = Cause {
         part: "All of the throttled time goes. Counted: its beginning and its end were both seen; but where in its \
                period a run begins, and where in one it ends, is chance: the next one may stand still for a period \
                more or less at either end. Where other programs keep the CPUs busy, the program with a quota gets one \
-               at once after each standstill; without it, it has to share one with them, so that less is certain.",
+               at once after each standstill; without it, it has to share one with them, so that less is certain. \
+               Or their balance leaves it a CPU of its own: at most its time behind them goes too.",
         assumes: "Without the quota a CPU is free for the program.",
     },
     explains: &[],
@@ -88,14 +89,17 @@ fn finding(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, share_ns: Interval
 }
 
 /// The same in parts of a run that stands still in a period more, or in one less, at its beginning
-/// and at its end: both are chance of this run, and of the one that it is held against.
+/// and at its end: both are chance of this run, and of the one that it is held against. At most what
+/// it waits behind other programs goes too: who runs on and on may get a CPU of its own, who stands
+/// still and comes back is put where they are.
 fn a_period_at_either_end(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, ns: Interval) -> Interval {
     let still_ns = 2 * standstill_ns(evidence, quota);
+    let behind_ns = evidence.behind_others_ns().unwrap_or(0);
     let whole = evidence.whole_ns as f64;
     let part = |saved_ns: Ns, whole_ns: f64| (saved_ns as f64 * whole / whole_ns.max(1.0)) as Ns;
     Interval {
         lo: part(ns.lo.saturating_sub(still_ns), whole - still_ns.min(ns.lo) as f64),
-        hi: part(ns.hi + still_ns, whole + still_ns as f64),
+        hi: part(ns.hi + behind_ns + still_ns, whole + still_ns as f64),
     }
 }
 
@@ -167,6 +171,26 @@ mod tests {
         let finding = judged(&run, &clocks);
         let finding = found(&finding, "cpu-throttling").expect("it is there");
         assert_eq!(saves(finding), (761_904_761, 827_586_206), "80 ms each");
+    }
+
+    #[test]
+    fn behind_other_programs_the_wait_for_them_may_go_too() {
+        let states = [(State::User, 200 * MS), (State::Throttled, 700 * MS), (State::Runqueue, 100 * MS)];
+        let mut run = limited(&states, 700 * MS);
+        run.run_queue = Seen::Value(model::RunQueue {
+            behind_own_ns: 0,
+            behind_others_ns: 100 * MS,
+            idle_cpu_ns: 0,
+            unseen_ns: 0,
+            others: Vec::new(),
+            cpus_used: 1.0,
+            cpus_wanted: 1.0,
+            of_all: Seen::Absent,
+        });
+        let clocks = sites(&run, &[(Site::State(State::Throttled), [700 * MS; 3])]);
+        let diagnosis = judged(&run, &clocks);
+        let (_, hi) = saves(found(&diagnosis, "cpu-throttling").expect("it is there"));
+        assert_eq!(hi, (700 + 100 + 160) * MS * 1000 / 1160);
     }
 
     #[test]
