@@ -89,9 +89,9 @@ fn finding(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, share_ns: Interval
 }
 
 /// The same in parts of a run that stands still in a period more, or in one less, at its beginning
-/// and at its end: both are chance of this run, and of the one that it is held against. At most what
-/// it waits behind other programs goes too: who runs on and on may get a CPU of its own, who stands
-/// still and comes back is put where they are.
+/// and at its end: both are chance of this run, and of the one that it is held against. At most
+/// what it waits behind other programs goes too: who runs on and on may get a CPU of its own, who
+/// stands still and comes back is put where they are.
 fn a_period_at_either_end(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, ns: Interval) -> Interval {
     let still_ns = 2 * standstill_ns(evidence, quota);
     let behind_ns = evidence.behind_others_ns().unwrap_or(0);
