@@ -146,12 +146,13 @@ pub(super) fn parse(line: &str) -> Option<LinkCounters> {
     let fields = numbers(fields.split_ascii_whitespace());
     let [received, packets_in, errors_in, drops_in, _, _, _, _, sent, packets_out, errors_out, drops_out] =
         *fields.first_chunk()?;
-    (packets_in + packets_out > 0).then(|| LinkCounters {
+    (packets_in > 0 || packets_out > 0).then(|| LinkCounters {
         name: name.trim().to_owned(),
         bytes: (received, sent),
         packets: (packets_in, packets_out),
-        errors: errors_in + errors_out,
-        drops: drops_in + drops_out,
+        // Drivers may count what is no count, with any bits set.
+        errors: errors_in.saturating_add(errors_out),
+        drops: drops_in.saturating_add(drops_out),
         speed_bits: Seen::unseen("the run ended before it was asked"),
         speed_given: false,
         full_duplex: Seen::unseen("the run ended before it was asked"),
@@ -256,6 +257,13 @@ bond0.12: 100     2    0    0    0     0          0         0      200       3  
         assert!(matches!(&speed, Seen::Unseen(why) if why.ends_with("--link veth9=10M")), "{speed:?}");
         // Nothing moved since.
         assert_eq!(links.look().unwrap(), []);
+    }
+
+    #[test]
+    fn counts_that_are_none_are_no_overflow() {
+        let all = u64::MAX;
+        let link = parse(&format!("eth0: 1 {all} {all} {all} 0 0 0 0 1 1 1 1 0 0 0 0")).unwrap();
+        assert_eq!((link.packets, link.errors, link.drops), ((all, 1), all, all));
     }
 
     #[test]
