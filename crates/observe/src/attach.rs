@@ -2,7 +2,7 @@
 
 use crate::access::{self, AccessDenial};
 use crate::error::Error;
-use crate::session::{Recorded, RecordingSubject, Session, SessionEnd, Sink};
+use crate::session::{Recorded, RecordingSubject, Running, Session, SessionEnd, Sink};
 use crate::settings::{Choice, Watching};
 use crate::sources;
 use model::recording::{AttachWindow, Ending, WindowEnd};
@@ -106,15 +106,7 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
         }
         progress(now - at);
     };
-    let ended_at = session.instruments.end();
-    session.snapshot(ended_at);
-    // Before the rest is drained: that may take a while, and the target keeps running.
-    let counters = session.counters();
-    let counted_until = monotonic_ns();
-    let peaks = session.peaks();
-    let host_cpu = session.host_cpu();
-    session.instruments.drain_until(ended_at, &mut |event| session.stream.event(event));
-    session.emit_losses();
+    let Running { at, counters, counted_until, peaks, host_cpu } = session.end_while_running();
     if window.jvm_names {
         session.instruments.asks_jvms();
     }
@@ -122,7 +114,7 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
     let ending = Ending::Window(why);
     let recorded = session.finish(SessionEnd {
         ending,
-        at: ended_at,
+        at,
         rusage,
         host_cpu,
         counters,

@@ -1,7 +1,7 @@
 //! Recording one run, from before its first instruction to after its last.
 
 use crate::error::Error;
-use crate::session::{LeftProgram, Recorded, RecordingSubject, Session, SessionEnd, Sink};
+use crate::session::{LeftProgram, Recorded, RecordingSubject, Running, Session, SessionEnd, Sink};
 use crate::settings::Watching;
 use crate::{access, likely, sources};
 use model::recording::{Ending, Tier, WindowEnd};
@@ -94,14 +94,7 @@ fn left(
     signal: i32,
     began_at_bytes: Option<u64>,
 ) -> Recorded {
-    let at = session.instruments.end();
-    session.snapshot(at);
-    let counters = session.counters();
-    let counted_until = monotonic_ns();
-    let peaks = session.peaks();
-    let host_cpu = session.host_cpu();
-    session.instruments.drain_until(at, &mut |event| session.stream.event(event));
-    session.emit_losses();
+    let Running { at, counters, counted_until, peaks, host_cpu } = session.end_while_running();
     session.finish(SessionEnd {
         ending: Ending::Window(WindowEnd::Signal),
         at,

@@ -105,6 +105,15 @@ pub(crate) struct SessionEnd {
     pub(crate) left: Option<LeftProgram>,
 }
 
+/// Programs at the end of a recording that they outlive.
+pub(crate) struct Running {
+    pub(crate) at: Ns,
+    pub(crate) counters: Vec<(Tid, Counters)>,
+    pub(crate) counted_until: Ns,
+    pub(crate) peaks: Vec<(Pid, u64)>,
+    pub(crate) host_cpu: Seen<HostCpu>,
+}
+
 /// A program that did not end by a signal which dwell passed on to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeftProgram {
@@ -284,6 +293,19 @@ impl<'a> Session<'a> {
     /// The largest resident sets of living processes.
     pub(crate) fn peaks(&self) -> Vec<(Pid, u64)> {
         self.instruments.threads().peaks(host::here().proc)
+    }
+
+    /// Ends the recording of programs that go on: what is known of them at its end.
+    pub(crate) fn end_while_running(&mut self) -> Running {
+        let at = self.instruments.end();
+        self.snapshot(at);
+        // Before the rest is drained: that may take a while, and they keep running.
+        let counters = self.counters();
+        let counted_until = monotonic_ns();
+        let (peaks, host_cpu) = (self.peaks(), self.host_cpu());
+        self.instruments.drain_until(at, &mut |event| self.stream.event(event));
+        self.emit_losses();
+        Running { at, counters, counted_until, peaks, host_cpu }
     }
 
     /// Emits the names of code and closes the recording.
