@@ -16,7 +16,7 @@ use report::units;
 use stats::Random;
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use sys::clock::{monotonic_ns, rfc3339, unix_s};
 use sys::signals::Signals;
 use tempfile::NamedTempFile;
@@ -166,8 +166,7 @@ impl Unfinished {
     /// Replaces it, whole.
     fn keep(&self, score: &LabScore) {
         let Some(path) = &self.0 else { return };
-        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let kept = NamedTempFile::new_in(directory.unwrap_or(Path::new("."))).and_then(|mut file| {
+        let kept = store::above(path).and_then(NamedTempFile::new_in).and_then(|mut file| {
             file.write_all(report::json(score).as_bytes())?;
             file.as_file().sync_all()?;
             file.persist(path).map_err(|error| error.error)
