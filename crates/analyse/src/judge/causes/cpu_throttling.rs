@@ -29,7 +29,8 @@ pub(super) static CAUSE: Cause = Cause {
                period a run begins, and where in one it ends, is chance: the next one may stand still for a period \
                more or less at either end. Where other programs keep the CPUs busy, the program with a quota gets one \
                at once after each standstill; without it, it has to share one with them, so that less is certain. \
-               Or their balance leaves it a CPU of its own: at most its time behind them goes too.",
+               Or their balance leaves it a CPU of its own: at most its time behind them goes too, and the saving is \
+               bounded where that is 1 % of the run or more.",
         assumes: "Without the quota a CPU is free for the program.",
     },
     explains: &[],
@@ -79,13 +80,20 @@ fn finding(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, share_ns: Interval
         share_ns,
         saving: evidence
             .limited_by(&free)
-            .saving(&goes, ALL, Known::Counted)
+            .saving(&goes, ALL, known(evidence))
             .map(|saving| Saving { ns: a_period_at_either_end(evidence, quota, saving.ns), ..saving }),
         evidence: periods.into_iter().collect(),
         assumes: vec![say!("without the quota a CPU is free")],
         verify: vec![say!("nr_throttled in cpu.stat of ").and(group()).and(say!(" no longer grows"))],
         explains: Vec::new(),
     }
+}
+
+/// Counted, unless it waits behind other programs too: how much of that goes is a question of whom
+/// the scheduler puts where, and only its bounds are known.
+fn known(evidence: &Evidence<'_>) -> Known {
+    let behind_ns = evidence.behind_others_ns().unwrap_or(0);
+    if 100 * behind_ns >= evidence.whole_ns { Known::Bounded } else { Known::Counted }
 }
 
 /// The same in parts of a run that stands still in a period more, or in one less, at its beginning
@@ -189,8 +197,9 @@ mod tests {
         });
         let clocks = sites(&run, &[(Site::State(State::Throttled), [700 * MS; 3])]);
         let diagnosis = judged(&run, &clocks);
-        let (_, hi) = saves(found(&diagnosis, "cpu-throttling").expect("it is there"));
-        assert_eq!(hi, (700 + 100 + 160) * MS * 1000 / 1160);
+        let finding = found(&diagnosis, "cpu-throttling").expect("it is there");
+        assert_eq!(saves(finding).1, (700 + 100 + 160) * MS * 1000 / 1160);
+        assert_eq!(finding.saving.value().expect("it was worked out").known, Known::Bounded);
     }
 
     #[test]
