@@ -99,7 +99,7 @@ impl Controller {
     /// If it fails, calls stay traced or untraced: the event reports the actual state.
     fn switch(&mut self, turn: Turn, ebpf: &mut Ebpf, seen: Seen) -> Option<Event> {
         if turn == Turn::OnTimed {
-            self.tracing.time();
+            self.tracing.time(ebpf, cost::ran(ebpf, seen).calls);
         }
         let calls = self.tracing.set(ebpf, turn != Turn::Off);
         if turn != Turn::Off {
@@ -107,7 +107,8 @@ impl Controller {
             self.noted = Some(Noted { at, ran, counts, edge: Edge::Begin { calls } });
             return None;
         }
-        if let Some(cost) = self.tracing.cost(ebpf) {
+        let traced = cost::ran(ebpf, seen).calls;
+        if let Some(cost) = self.tracing.cost(ebpf, traced) {
             self.slices.cost_is(cost);
         }
         Some(Event::Tracing { at: monotonic_ns(), calls })

@@ -140,7 +140,7 @@ pub(super) fn of_instruments(calls: &[CallStats], seen: Seen) -> Vec<Cost> {
         Ok(None) | Err(_) => (500, 30_000),
     };
     [
-        ("calls", calls, (90, 230)),
+        ("calls", calls, (90, 290)),
         ("switches", seen.switches, (80, 350)),
         ("wakes", seen.wakes, (60, 250)),
         ("samples", seen.samples, samples_ns),

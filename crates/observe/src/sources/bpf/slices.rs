@@ -30,8 +30,7 @@ const ENOUGH_NS: f64 = 0.95 * SLICE_NS as f64;
 const SLICE_NS_MAX: Ns = 50_000_000;
 /// The time between two checks whether a window has ended.
 const LOOK_NS: Ns = 1_000_000;
-/// The cost of tracing one call: near the upper end of the range of [`super::Bpf::cost`], so that
-/// the bound holds where calls are expensive.
+/// The cost of tracing one call until it is known: within the range of [`super::cost`].
 const CALL_NS: Ns = 200;
 
 /// The action to take now.
@@ -203,7 +202,7 @@ impl Slices {
                     self.state = WindowState::On { since, next: now + LOOK_NS, from, busy_ns: busy_then };
                     return None;
                 }
-                let share = (window.calls * CALL_NS) as f64 / window.traced_ns.max(1) as f64;
+                let share = window.calls as f64 * each / window.traced_ns.max(1) as f64;
                 let mean = pauses.mean_ns(window.wall_ns, share, ran, busy_ns);
                 let pause = pauses.draw(mean, window.without_tracing_ns(each) as Ns);
                 let timed = std::mem::take(&mut self.timing);

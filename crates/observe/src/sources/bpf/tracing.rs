@@ -18,6 +18,10 @@ const PROGRAMS: [&str; 2] = ["sys_enter", "sys_exit"];
 /// less the two clock reads that timing adds. The range is that of different machines.
 const AROUND_NS: (f64, f64) = (20.0, 70.0);
 
+/// The run time of both, as the kernel times them, for a call of a thread that is not in the tree:
+/// mostly the clock read that timing adds. The kernel sums up all threads.
+const OUTSIDE_NS: (f64, f64) = (40.0, 100.0);
+
 /// How much of their own run time other windows may have than the one that was timed: beside other
 /// programs caches are cold.
 const OTHERS: (f64, f64) = (0.85, 1.5);
@@ -25,34 +29,45 @@ const OTHERS: (f64, f64) = (0.85, 1.5);
 /// Their links.
 pub(super) struct Tracing {
     links: Vec<(&'static str, BtfTracePointLinkId)>,
-    /// Present while the kernel times them.
-    timed: Option<OwnedFd>,
+    timing: Option<Timing>,
+}
+
+/// The kernel times programs.
+struct Timing {
+    /// It does so until this is closed.
+    _on: OwnedFd,
+    /// Both programs' runs, and the tree's calls, when it began.
+    runs: Runs,
+    calls: u64,
+}
+
+/// Runs of both programs: how many pairs, and their time.
+#[derive(Debug, Clone, Copy)]
+struct Runs {
+    pairs: u64,
+    ns: f64,
 }
 
 impl Tracing {
     /// Takes their links out of all links.
     pub(super) fn new(links: Vec<Link>) -> Self {
         let links = links.into_iter().filter(|(name, _)| PROGRAMS.contains(name)).collect();
-        Self { links, timed: None }
+        Self { links, timing: None }
     }
 
-    /// Has the kernel time programs from now on, where it can.
-    pub(super) fn time(&mut self) {
-        self.timed = enable_stats(Stats::RunTime).ok();
+    /// Has the kernel time programs from now on, where it can. `calls` of the tree were traced so
+    /// far.
+    pub(super) fn time(&mut self, ebpf: &mut Ebpf, calls: u64) {
+        let on = enable_stats(Stats::RunTime).ok();
+        self.timing = on.and_then(|on| Some(Timing { _on: on, runs: runs(ebpf)?, calls }));
     }
 
     /// The cost of a call while they were timed; ends timing. None when they were not timed.
-    pub(super) fn cost(&mut self, ebpf: &mut Ebpf) -> Option<CallCost> {
-        self.timed.take()?;
-        let each = |ebpf: &mut Ebpf, name| {
-            let info = program(ebpf, name)?.info().ok()?;
-            let times = info.run_count();
-            (times > 0).then(|| info.run_time().as_nanos() as f64 / times as f64)
-        };
-        let ns = each(ebpf, PROGRAMS[0])? + each(ebpf, PROGRAMS[1])?;
-        let (lo, hi) = AROUND_NS;
-        let (less, more) = OTHERS;
-        Some(CallCost { ns: ns + (lo + hi) / 2.0, lo_ns: ns * less + lo, hi_ns: ns * more + hi })
+    pub(super) fn cost(&mut self, ebpf: &mut Ebpf, calls: u64) -> Option<CallCost> {
+        let timing = self.timing.take()?;
+        let now = runs(ebpf)?;
+        let all = Runs { pairs: now.pairs - timing.runs.pairs, ns: now.ns - timing.runs.ns };
+        of_a_call(all, calls - timing.calls)
     }
 
     /// Attaches or detaches them. Returns whether calls are traced afterwards.
@@ -78,6 +93,32 @@ impl Tracing {
     }
 }
 
+/// The cost of one of the tree's calls, of which there were `calls`, from the runs for all threads.
+fn of_a_call(all: Runs, calls: u64) -> Option<CallCost> {
+    let others = all.pairs.saturating_sub(calls) as f64;
+    let each = |outside: f64| (all.ns - others * outside) / calls as f64;
+    let (outside_lo, outside_hi) = OUTSIDE_NS;
+    let (around_lo, around_hi) = AROUND_NS;
+    let (less, more) = OTHERS;
+    let middle = each(f64::midpoint(outside_lo, outside_hi));
+    // With few calls among many of others, or none, nothing is known.
+    (calls > 0 && each(outside_hi) > 0.0).then(|| CallCost {
+        ns: middle + f64::midpoint(around_lo, around_hi),
+        lo_ns: each(outside_hi) * less + around_lo,
+        hi_ns: each(outside_lo) * more + around_hi,
+    })
+}
+
+/// Runs of both so far.
+fn runs(ebpf: &mut Ebpf) -> Option<Runs> {
+    let mut each = PROGRAMS.map(|name| {
+        let info = program(ebpf, name)?.info().ok()?;
+        Some((info.run_count(), info.run_time().as_nanos() as f64))
+    });
+    let [(enters, enters_ns), (exits, exits_ns)] = [each[0].take()?, each[1].take()?];
+    Some(Runs { pairs: enters.max(exits), ns: enters_ns + exits_ns })
+}
+
 fn program<'a>(ebpf: &'a mut Ebpf, name: &str) -> Option<&'a mut BtfTracePoint> {
     ebpf.program_mut(name)?.try_into().ok()
 }
@@ -86,4 +127,20 @@ fn program<'a>(ebpf: &'a mut Ebpf, name: &str) -> Option<&'a mut BtfTracePoint> 
 fn tell(ebpf: &mut Ebpf, off: bool) -> bool {
     let settings = ebpf.map_mut("settings").and_then(|map| Array::<_, u64>::try_from(map).ok());
     settings.is_some_and(|mut settings| settings.set(Setting::CallsOff as u32, u64::from(off), 0).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_of_other_programs_do_not_make_those_of_the_tree_cheap() {
+        let alone = of_a_call(Runs { pairs: 1000, ns: 240e3 }, 1000).expect("it was timed");
+        assert_eq!((alone.ns, alone.lo_ns, alone.hi_ns), (285.0, 224.0, 430.0));
+        let beside = of_a_call(Runs { pairs: 4000, ns: 240e3 + 3000.0 * 70.0 }, 1000).expect("it was timed");
+        assert_eq!(beside.ns, alone.ns);
+        assert!(beside.lo_ns < alone.lo_ns && beside.hi_ns > alone.hi_ns, "{beside:?}");
+        assert_eq!(of_a_call(Runs { pairs: 1000, ns: 70e3 }, 10), None, "mostly others'");
+        assert_eq!(of_a_call(Runs { pairs: 1000, ns: 70e3 }, 0), None);
+    }
 }
