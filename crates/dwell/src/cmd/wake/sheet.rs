@@ -9,7 +9,7 @@ use crate::cache;
 use crate::cli::{WakeArgs, load};
 use crate::exit;
 use crate::keep::Keeper;
-use crate::out::{OutputPath, Outputs, Page, Paths, SheetResult, junit_has_verdict};
+use crate::out::{OutputPath, Outputs, Paths, SheetResult, junit_has_verdict};
 use crate::output::{self, clean_lines};
 use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
@@ -50,8 +50,7 @@ pub(super) fn sheet(args: &WakeArgs, keeper: &mut Keeper) -> anyhow::Result<u8> 
         unfinished.outputs.iter().map(|(form, path)| (form.clone(), path.clone().into())).collect();
     junit_has_verdict(&paths, unfinished.asked.deadline.is_some(), remedy)?;
     let mut signals = Signals::take_over().context("cannot handle signals")?;
-    let page = if args.quiet { Page::None } else { Page::Stdout };
-    let outputs = Outputs::open(&paths, page, Some(kept.path()), own_cases(args).as_slice())?;
+    let outputs = Outputs::open(&paths, args.outputs.page(), Some(kept.path()), own_cases(args).as_slice())?;
     enough_room(&unfinished, kept.path())?;
     let stop = Stop::new(&mut signals);
     let to_come = unfinished.sheet.cases[unfinished.sheet.results.len()..].to_vec();
@@ -59,7 +58,7 @@ pub(super) fn sheet(args: &WakeArgs, keeper: &mut Keeper) -> anyhow::Result<u8> 
     analyse::wake::too_short(&unfinished.asked).iter().for_each(|note| output::complain(note));
     let mut held = kept.hold(&unfinished)?;
     let path = held.path().to_owned();
-    if !args.quiet {
+    if !args.outputs.quiet {
         output::to_stderr(&format!("each case is kept when done; {}\n", to_resume(&path)));
     }
     let mut ended_early: Option<Wakeups> = None;
@@ -71,7 +70,7 @@ pub(super) fn sheet(args: &WakeArgs, keeper: &mut Keeper) -> anyhow::Result<u8> 
         let mut progress = WakeProgress {
             before: position(&unfinished.sheet, case),
             after_ns: for_ns * (to_come.len() - at - 1) as u64,
-            ..WakeProgress::new(args.quiet, for_ns)
+            ..WakeProgress::new(args.outputs.quiet, for_ns)
         };
         let asked = WakeRequest { loads: case.loads.clone(), ..unfinished.asked.clone() };
         // The cases before are to be written, whatever happens.
@@ -101,7 +100,7 @@ pub(super) fn sheet(args: &WakeArgs, keeper: &mut Keeper) -> anyhow::Result<u8> 
     let result = SheetResult { sheet, json };
     let ended_by = stop.status();
     drop(signals);
-    let outcome = outputs.write(&result, &args.look);
+    let outcome = outputs.write(&result, &args.outputs.look);
     let failed = outcome.complain();
     if done == result.sheet.cases.len() {
         keeper.offer(&result, None);
@@ -204,7 +203,7 @@ fn given(args: &WakeArgs) -> anyhow::Result<BTreeMap<String, OsString>> {
         };
         Ok((form.clone(), text))
     };
-    args.forms.iter().map(whole).collect()
+    args.outputs.forms.iter().map(whole).collect()
 }
 
 fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
@@ -306,7 +305,7 @@ fn newest(here: &Here) -> anyhow::Result<(LockedSheet, Unfinished)> {
 
 /// The path of a new unfinished sheet: next to its result, or in the cache directory.
 fn new_path(args: &WakeArgs) -> anyhow::Result<PathBuf> {
-    let result = args.forms.get("json").and_then(OutputPath::path).filter(|path| {
+    let result = args.outputs.forms.get("json").and_then(OutputPath::path).filter(|path| {
         // There is no directory for it next to a device or a pipe.
         !path.exists() || path.is_file()
     });
