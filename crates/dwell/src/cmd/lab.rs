@@ -5,8 +5,11 @@
 //! `analyse::lab`.
 
 mod bench;
+mod pair;
 mod place;
 mod score;
+mod served;
+mod words;
 
 use crate::child;
 use crate::cli::LabArgs;
@@ -19,8 +22,9 @@ use crate::output;
 use crate::progress::ProgressLine;
 use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
-use bench::{Asked, Bench, described, named};
+use bench::{Asked, Bench};
 use model::lab::{LabRun, SCHEMA_LAB};
+use pair::{described, missing, named};
 use pairs::{Need, Pair, Served, Setting, server};
 use place::Place;
 use report::lab::{Lesson, Listed};
@@ -132,7 +136,7 @@ fn run(pair: &Pair, way: &str, args: &LabArgs) -> anyhow::Result<u8> {
         way.run(&setting).map_err(room).with_context(|| format!("{} {}", pair.name, way.name))?;
         return Ok(0);
     }
-    if let Some(why) = bench::missing(pair) {
+    if let Some(why) = missing(pair) {
         bail!("{} cannot be run here: {why}", pair.name);
     }
     // What it makes goes with its directory, however it ends.

@@ -1,6 +1,7 @@
 //! All pairs, several times each: which sizes, in which order, and how it goes on after Ctrl-C.
 
-use super::bench::{Asked, Bench, Held, described, missing, named};
+use super::bench::{Asked, Bench, Held};
+use super::pair::{described, missing, named};
 use crate::cli::LabArgs;
 use crate::cmd::results;
 use crate::exit;
