@@ -12,7 +12,7 @@ mod store;
 mod wake;
 
 use crate::look::LookArgs;
-use crate::out::{DoctorResult, FormArgs, LadderDiffResult, LadderResult, OutputPath};
+use crate::out::{DoctorResult, FormArgs, LadderDiffResult, LadderResult, OutputArgs, OutputPath};
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 pub(crate) use compare::{CommandArgs, CompareArgs, IgnoredStatuses, RevisionArgs, StreamArg};
 pub(crate) use export::{ExportArgs, ExportFormat};
@@ -348,14 +348,7 @@ pub(crate) struct LadderArgs {
     pub(crate) no_keep: bool,
 
     #[command(flatten)]
-    pub(crate) forms: FormArgs<LadderResult>,
-
-    /// Print no page and no progress (write files only)
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-
-    #[command(flatten)]
-    pub(crate) look: LookArgs,
+    pub(crate) outputs: OutputArgs<LadderResult>,
 }
 
 /// Compare two kept results, or more than two comparisons

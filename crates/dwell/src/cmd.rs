@@ -14,6 +14,7 @@ pub(crate) mod list;
 pub(crate) mod load;
 mod named;
 pub(crate) mod note;
+mod recordings;
 pub(crate) mod report;
 mod results;
 pub(crate) mod rm;

@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     let done = panic::catch_unwind(AssertUnwindSafe(|| match cli.verb {
         Verb::Run(args) => cmd::run::run(args, kept),
         Verb::Attach(args) => cmd::attach::attach(args, kept),
-        Verb::Show(args) => cmd::report::show(args, kept),
+        Verb::Show(args) => cmd::show::show(args, kept),
         Verb::Report(args) => cmd::report::report(&args, kept),
         Verb::Export(args) => cmd::export::export(&args, kept),
         Verb::Ladder(args) => cmd::ladder::ladder(&args, kept),

@@ -23,7 +23,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("loads", &["host", "sys", "model"]),
     ("timings", &["host", "sys", "model", "stats"]),
     ("probes", &["host", "sys", "model", "stats"]),
-    ("work", &["sys", "model"]),
+    ("work", &[]),
     ("pairs", &[]),
     ("store", &["model"]),
     ("analyse", &["model", "stats"]),
@@ -34,7 +34,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "dwell",
         &[
             "model", "stats", "host", "sys", "observe", "rungs", "wakes", "loads", "timings", "probes",
-            "pairs", "work", "store", "analyse", "report", "code", "listing",
+            "pairs", "store", "analyse", "report", "code", "listing",
         ],
     ),
     ("xtask", &["stats"]),

@@ -3,8 +3,7 @@
 
 mod values;
 
-use crate::look::LookArgs;
-use crate::out::{CompareResult, FormArgs};
+use crate::out::{CompareResult, OutputArgs};
 use clap::Args;
 use model::units;
 use std::path::PathBuf;
@@ -98,14 +97,7 @@ pub(crate) struct CompareArgs {
     pub(crate) revisions: RevisionArgs,
 
     #[command(flatten)]
-    pub(crate) forms: FormArgs<CompareResult>,
-
-    /// Print no page and no progress (write files only)
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-
-    #[command(flatten)]
-    pub(crate) look: LookArgs,
+    pub(crate) outputs: OutputArgs<CompareResult>,
 }
 
 /// How commands are made and run, by hyperfine's letters.

@@ -1,7 +1,6 @@
 //! The options of `dwell lab`.
 
-use crate::look::LookArgs;
-use crate::out::{FormArgs, LabResult};
+use crate::out::{LabResult, OutputArgs};
 use clap::Args;
 use pairs::server::Service;
 use std::net::Ipv4Addr;
@@ -99,14 +98,7 @@ pub(crate) struct LabArgs {
     pub(crate) dir: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) forms: FormArgs<LabResult>,
-
-    /// Print no page and no progress (write files only)
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-
-    #[command(flatten)]
-    pub(crate) look: LookArgs,
+    pub(crate) outputs: OutputArgs<LabResult>,
 }
 
 fn service(name: &str) -> Result<Service, String> {

@@ -1,7 +1,6 @@
 //! The arguments of `dwell load`, and a load as an argument.
 
-use crate::look::LookArgs;
-use crate::out::{FormArgs, LoadResult};
+use crate::out::{LoadResult, OutputArgs};
 use clap::Args;
 use model::units;
 use model::wake::load::Load;
@@ -36,14 +35,7 @@ pub(crate) struct LoadArgs {
     pub(crate) length_ns: u64,
 
     #[command(flatten)]
-    pub(crate) forms: FormArgs<LoadResult>,
-
-    /// Print no page and no progress (write files only)
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-
-    #[command(flatten)]
-    pub(crate) look: LookArgs,
+    pub(crate) outputs: OutputArgs<LoadResult>,
 
     /// Report when all workers are running, and exit on EOF of standard input: how dwell runs its
     /// own loads

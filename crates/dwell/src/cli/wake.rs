@@ -1,8 +1,7 @@
 //! The options of `dwell wake`.
 
 use super::load::load;
-use crate::look::LookArgs;
-use crate::out::{FormArgs, WakeResult};
+use crate::out::{OutputArgs, WakeResult};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use model::units::{self, UnitError};
@@ -119,14 +118,7 @@ pub(crate) struct WakeArgs {
     pub(crate) idle_states: bool,
 
     #[command(flatten)]
-    pub(crate) forms: FormArgs<WakeResult>,
-
-    /// Print no page and no progress (write files only)
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-
-    #[command(flatten)]
-    pub(crate) look: LookArgs,
+    pub(crate) outputs: OutputArgs<WakeResult>,
 }
 
 /// Which bare numbers were read in which unit: `--for 5` as seconds, `--deadline 100` as

@@ -12,7 +12,7 @@ use super::results;
 use crate::cli::{CompareArgs, IgnoredStatuses, StreamArg};
 use crate::exit;
 use crate::keep::Keeper;
-use crate::out::{CompareResult, Outputs, Page};
+use crate::out::CompareResult;
 use crate::output;
 use crate::progress::ProgressLine;
 use crate::stop::Stop;
@@ -40,7 +40,7 @@ pub(crate) fn compare(args: &CompareArgs, keeper: &mut Keeper) -> anyhow::Result
     if let StreamArg::File(path) = &args.parts.output {
         output::is_no_store(path)?;
     }
-    let trees = revisions::trees(&args.revisions, args.quiet)?;
+    let trees = revisions::trees(&args.revisions, args.outputs.quiet)?;
     let made = making::made(&args.commands, &args.parts, args.floor, &trees)?;
     let metric = args.metric.as_deref().map(Metric::new).transpose().map_err(|error| anyhow!(error))?;
     let settings = settings(args, &made);
@@ -49,14 +49,13 @@ pub(crate) fn compare(args: &CompareArgs, keeper: &mut Keeper) -> anyhow::Result
     say_if_too_few(args, &settings, made.commands.len());
     let mut signals = Signals::take_over().context("cannot handle signals")?;
     let watch = signals.as_fd().try_clone_to_owned().context("cannot handle signals")?;
-    let page = if args.quiet { Page::None } else { Page::Stdout };
     let read: Vec<_> = args.predicted.as_deref().into_iter().collect();
-    let outputs = Outputs::open(&args.forms, page, None, &read)?;
+    let outputs = args.outputs.open(&read)?;
     let plan = Plan { watch: Some(watch), ..plan(args, &made, metric, settings.seed) };
     let mut runner = Runner::begin(plan).map_err(sitting::failed)?;
 
     let stop = Stop::new(&mut signals);
-    let line = ProgressLine::new(args.quiet);
+    let line = ProgressLine::new(args.outputs.quiet);
     let sitting = Sitting { args, made: &made, stop: &stop, line: &line };
     let compared = sitting.hold(&mut runner, settings);
     let cleaned = sitting.clean_up(&mut runner);
@@ -75,7 +74,7 @@ pub(crate) fn compare(args: &CompareArgs, keeper: &mut Keeper) -> anyhow::Result
     }
     drop(line);
     let result = CompareResult(comparison);
-    let failed = outputs.write(&result, &args.look).complain();
+    let failed = outputs.write(&result, &args.outputs.look).complain();
     keeper.offer(&result, None);
     if failed {
         return Ok(exit::DWELL_FAILED);

@@ -1,7 +1,7 @@
 //! `dwell export`: a kept result in the format of another tool.
 
+use super::recordings::{self, AnyReader, Kept};
 use super::results;
-use super::show::{self, AnyReader, Kept};
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::exit;
 use crate::keep::Keeper;
@@ -112,8 +112,8 @@ impl Opened {
 }
 
 fn open(path: &Path, keeper: &Keeper) -> anyhow::Result<Opened> {
-    if let Some(reader) = show::recording(path, keeper)? {
-        let Kept { header, analysis, sources } = show::analysed(reader, path)?;
+    if let Some(reader) = recordings::open(path, keeper)? {
+        let Kept { header, analysis, sources } = recordings::analysed(reader, path)?;
         let result = RunResult::new(header, analysis, CodeArgs::default(), sources);
         return Ok(Opened::Recorded(Box::new(result)));
     }
@@ -241,7 +241,7 @@ const STEPS: u64 = 1_000_000;
 /// The formats that show threads over time: a recording is read once more, step by step.
 fn over_time(args: &ExportArgs, keeper: &Keeper) -> anyhow::Result<Exported> {
     let path = &args.result;
-    let Some(reader) = show::recording(path, keeper)? else {
+    let Some(reader) = recordings::open(path, keeper)? else {
         return refused(args, args.format, &open(path, keeper)?);
     };
     let header = reader.header().clone();
@@ -269,7 +269,7 @@ fn replayed(header: &Header, mut reader: AnyReader) -> Result<(Analysis, Timelin
 /// them, or of wake-ups.
 fn hdr(args: &ExportArgs, keeper: &Keeper) -> anyhow::Result<Exported> {
     let path = &args.result;
-    if let Some(reader) = show::recording(path, keeper)? {
+    if let Some(reader) = recordings::open(path, keeper)? {
         let header = reader.header().clone();
         return match replayed(&header, reader) {
             Ok((analysis, timeline)) => Ok(export::hdr_of_waits(&analysis.run, Some(&timeline))),

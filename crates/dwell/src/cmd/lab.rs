@@ -5,8 +5,11 @@
 //! `analyse::lab`.
 
 mod bench;
+mod pair;
 mod place;
 mod score;
+mod served;
+mod words;
 
 use crate::child;
 use crate::cli::LabArgs;
@@ -14,13 +17,14 @@ use crate::cmd::compare::ALPHA;
 use crate::exit;
 use crate::keep::Keeper;
 use crate::look::{OutputKind, look};
-use crate::out::{LabResult, Outputs, Page};
+use crate::out::LabResult;
 use crate::output;
 use crate::progress::ProgressLine;
 use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
-use bench::{Asked, Bench, described, named};
+use bench::{Asked, Bench};
 use model::lab::{LabRun, SCHEMA_LAB};
+use pair::{described, missing, named};
 use pairs::{Need, Pair, Served, Setting, server};
 use place::Place;
 use report::lab::{Lesson, Listed};
@@ -67,7 +71,7 @@ pub(crate) fn lab(args: &LabArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
     }
     let Some(name) = &args.name else {
         let rows: Vec<Listed> = pairs::ALL.iter().map(|pair| listed(pair)).collect();
-        output::to_stdout(report::lab::list(&rows, look(&args.look, OutputKind::Stdout)))?;
+        output::to_stdout(report::lab::list(&rows, look(&args.outputs.look, OutputKind::Stdout)))?;
         return Ok(0);
     };
     let pair = named(name)?;
@@ -132,7 +136,7 @@ fn run(pair: &Pair, way: &str, args: &LabArgs) -> anyhow::Result<u8> {
         way.run(&setting).map_err(room).with_context(|| format!("{} {}", pair.name, way.name))?;
         return Ok(0);
     }
-    if let Some(why) = bench::missing(pair) {
+    if let Some(why) = missing(pair) {
         bail!("{} cannot be run here: {why}", pair.name);
     }
     // What it makes goes with its directory, however it ends.
@@ -185,11 +189,10 @@ fn size(pair: &Pair, args: &LabArgs) -> u64 {
 /// Holds one pair once.
 fn one(pair: &'static Pair, args: &LabArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
     let mut signals = Signals::take_over().context("cannot handle signals")?;
-    let page = if args.quiet { Page::None } else { Page::Stdout };
-    let outputs = Outputs::open(&args.forms, page, None, &[])?;
+    let outputs = args.outputs.open(&[])?;
     let (host, started_at) = (observe::this_host(), rfc3339(unix_s()));
     let stop = Stop::new(&mut signals);
-    let line = ProgressLine::new(args.quiet);
+    let line = ProgressLine::new(args.outputs.quiet);
     let bench = Bench::new(args.dir.as_deref(), &stop, &line)?;
     let asked = Asked {
         size: size(pair, args),
@@ -222,7 +225,7 @@ fn one(pair: &'static Pair, args: &LabArgs, keeper: &mut Keeper) -> anyhow::Resu
     };
     let lesson = Lesson { text: pair.lesson };
     let result = LabResult::One(Box::new(run), lesson);
-    let failed = outputs.write(&result, &args.look).complain();
+    let failed = outputs.write(&result, &args.outputs.look).complain();
     keeper.offer(&result, None);
     Ok(if failed { exit::DWELL_FAILED } else { stop.status().unwrap_or(0) })
 }

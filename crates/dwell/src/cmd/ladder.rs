@@ -6,7 +6,7 @@ use crate::exit;
 use crate::keep::Keeper;
 use crate::last_ladder;
 use crate::look::{OutputKind, look};
-use crate::out::{LadderResult, Outputs, Page};
+use crate::out::{LadderResult, Outputs};
 use crate::output;
 use crate::progress::{self, ProgressLine};
 use crate::stop::Stop;
@@ -29,14 +29,17 @@ pub(crate) fn ladder(args: &LadderArgs, keeper: &mut Keeper) -> anyhow::Result<u
         hosts: args.host.clone(),
     };
     if args.list {
-        output::to_stdout(report::ladder::list(&rungs::list(&asked), look(&args.look, OutputKind::Stdout)))?;
+        output::to_stdout(report::ladder::list(
+            &rungs::list(&asked),
+            look(&args.outputs.look, OutputKind::Stdout),
+        ))?;
         return Ok(0);
     }
     if args.kept {
         let ladder = last_ladder::last(keeper).map_err(|missing| anyhow!("{missing}\ntry: dwell ladder"))?;
         let others = others(&args.beside, keeper)?;
         let outputs = open(args)?;
-        let failed = outputs.write(&LadderResult { ladder, others }, &args.look).complain();
+        let failed = outputs.write(&LadderResult { ladder, others }, &args.outputs.look).complain();
         return Ok(if failed { exit::DWELL_FAILED } else { 0 });
     }
     // First: the check makes a directory, and a signal must not leave it.
@@ -44,7 +47,7 @@ pub(crate) fn ladder(args: &LadderArgs, keeper: &mut Keeper) -> anyhow::Result<u
     check(&asked)?;
     let others = others(&args.beside, keeper)?;
     let outputs = open(args)?;
-    let measured = measure(&asked, &mut signals, args.quiet);
+    let measured = measure(&asked, &mut signals, args.outputs.quiet);
     drop(signals);
     match (args.no_keep, measured.whole) {
         (true, _) => {}
@@ -52,7 +55,7 @@ pub(crate) fn ladder(args: &LadderArgs, keeper: &mut Keeper) -> anyhow::Result<u
         (false, false) => keeper.offer(&measured.ladder, None),
     }
     let result = LadderResult { ladder: measured.ladder, others };
-    if outputs.write(&result, &args.look).complain() {
+    if outputs.write(&result, &args.outputs.look).complain() {
         return Ok(exit::DWELL_FAILED);
     }
     // The results so far were written; the exit status says that a signal cut them short.
@@ -112,8 +115,7 @@ fn nothing(ladder: &Ladder) -> bool {
 /// Opens the outputs. The files of --beside are inputs and must not be overwritten.
 fn open(args: &LadderArgs) -> anyhow::Result<Outputs<LadderResult>> {
     let read: Vec<&Path> = args.beside.iter().filter(|name| !is_machine(name)).map(Path::new).collect();
-    let page = if args.quiet { Page::None } else { Page::Stdout };
-    Outputs::open(&args.forms, page, None, &read)
+    args.outputs.open(&read)
 }
 
 fn is_machine(name: &str) -> bool {

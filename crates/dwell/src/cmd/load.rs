@@ -2,7 +2,7 @@
 
 use crate::cli::LoadArgs;
 use crate::keep::Keeper;
-use crate::out::{LoadResult, Outputs, Page};
+use crate::out::LoadResult;
 use crate::output;
 use crate::progress::ProgressLine;
 use crate::{cli, exit, stop};
@@ -25,8 +25,7 @@ pub(crate) fn load(args: &LoadArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
         output::to_stdout(list())?;
         return Ok(0);
     };
-    let page = if args.quiet { Page::None } else { Page::Stdout };
-    let outputs = Outputs::open(&args.forms, page, None, &[])?;
+    let outputs = args.outputs.open(&[])?;
     let host = observe::this_host();
     let started_at = rfc3339(unix_s());
     let length = Duration::from_nanos(args.length_ns);
@@ -34,7 +33,7 @@ pub(crate) fn load(args: &LoadArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
         sys::worker::end_with_parent().context("cannot set the parent-death signal")?;
         (loads::run(load, length, &mut ParentProcess), None)
     } else {
-        let mut terminal = Terminal::new(length, ProgressLine::new(args.quiet))?;
+        let mut terminal = Terminal::new(length, ProgressLine::new(args.outputs.quiet))?;
         (loads::run(load, length, &mut terminal), terminal.ended_by)
     };
     let ended = ended_by.map(exit::of_signal);
@@ -51,7 +50,7 @@ pub(crate) fn load(args: &LoadArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
     };
     let has_page = outputs.has_page();
     let result = LoadResult(run);
-    let failed = outputs.write(&result, &args.look).complain();
+    let failed = outputs.write(&result, &args.outputs.look).complain();
     // One beside a measurement belongs to that.
     if !args.supervised {
         keeper.offer(&result, None);

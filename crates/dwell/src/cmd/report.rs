@@ -1,10 +1,9 @@
 //! `dwell report`: kept results as a page for a browser.
 
-use super::named;
+use super::recordings::{self, Kept};
 use super::results::{self, typed};
-use super::show::{self, Kept};
 use super::show_result;
-use crate::cli::{ReportArgs, ShowArgs};
+use crate::cli::ReportArgs;
 use crate::exit;
 use crate::keep::Keeper;
 use crate::look::LookArgs;
@@ -35,23 +34,8 @@ pub(crate) fn report(args: &ReportArgs, keeper: &Keeper) -> anyhow::Result<u8> {
     write(&args.files, &args.output, keeper)
 }
 
-/// `dwell show`, and the page for a browser of a result that it shows.
-pub(crate) fn show(mut args: ShowArgs, keeper: &Keeper) -> anyhow::Result<u8> {
-    // Another result may be the last one before the page is made.
-    args.recording = named::settled(&args.recording, keeper)?;
-    let path = args.recording.clone();
-    let html = match args.page.forms.get("html").cloned() {
-        Some(html) if show::recording(&path, keeper)?.is_none() => Some(html),
-        _ => None,
-    };
-    match (show::show(args, keeper)?, html) {
-        (0, Some(html)) => write(&[path], &html, keeper),
-        (status, _) => Ok(status),
-    }
-}
-
-/// Writes the page of these files.
-fn write(files: &[PathBuf], output: &OutputPath, keeper: &Keeper) -> anyhow::Result<u8> {
+/// Writes the page of these files; returns the exit status.
+pub(super) fn write(files: &[PathBuf], output: &OutputPath, keeper: &Keeper) -> anyhow::Result<u8> {
     let read: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
     let outputs = Outputs::open(&Paths::new(), Page::To(output), None, &read)?;
     let mut kept = Vec::new();
@@ -80,8 +64,8 @@ enum Content {
 }
 
 fn open<'a>(path: &'a Path, keeper: &Keeper) -> anyhow::Result<Vec<Opened<'a>>> {
-    if let Some(reader) = show::recording(path, keeper)? {
-        let Kept { header, mut analysis, .. } = show::analysed(reader, path)?;
+    if let Some(reader) = recordings::open(path, keeper)? {
+        let Kept { header, mut analysis, .. } = recordings::analysed(reader, path)?;
         let diagnosis = judged(header.tier, &mut analysis);
         let schema = analysis.run.promise().to_owned();
         let content =

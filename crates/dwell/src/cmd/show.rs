@@ -1,174 +1,36 @@
-//! `dwell show`: a kept recording, analysed again.
+//! `dwell show`: a kept recording, analysed again, or a kept result.
 
-use super::{named, show_result, what_if};
+use super::recordings::{self, AnyReader, Kept};
+use super::{named, report, show_result, what_if};
 use crate::cli::ShowArgs;
 use crate::exit;
 use crate::keep::Keeper;
 use crate::out::{Page, RunResult};
-use crate::output;
-use crate::progress::{self, ProgressLine};
-use crate::suggest;
-use analyse::Analyser;
 use analyse::extrapolate::with_job;
-use anyhow::{Context, anyhow};
-use model::recording::{Ending, WindowEnd};
-use model::{Analysis, Event, Header, Ns, Trailer};
-use observe::Sources;
-use std::io::Read;
-use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
-use std::process::ExitStatus;
-use std::time::Instant;
-use store::Reader;
-use sys::foreign::Rights;
 
-/// The ending of a program whose end was not recorded; no program can exit with this status.
-const NO_ENDING: Ending = Ending::Code(-1);
-
-/// How many events are analysed between looks at the clock.
-const EVENTS_A_LOOK: usize = 4096;
-
-/// Shows the recording; returns the exit status.
-pub(crate) fn show(args: ShowArgs, keeper: &Keeper) -> anyhow::Result<u8> {
-    let Some(reader) = recording(&args.recording, keeper)? else {
-        return show_result::show(&args, keeper);
-    };
-    if !args.what_if.is_empty() {
-        return what_if::what_if(&args, reader);
+/// Shows it; returns the exit status.
+pub(crate) fn show(mut args: ShowArgs, keeper: &Keeper) -> anyhow::Result<u8> {
+    // Another result may be the last one before all is written.
+    args.recording = named::settled(&args.recording, keeper)?;
+    match recordings::open(&args.recording, keeper)? {
+        Some(reader) if args.what_if.is_empty() => recording(args, reader),
+        Some(reader) => what_if::what_if(&args, reader),
+        None => {
+            show_result::show(&args, keeper)?;
+            match args.page.forms.get("html") {
+                Some(html) => report::write(&[args.recording], html, keeper),
+                None => Ok(0),
+            }
+        }
     }
+}
+
+fn recording(args: ShowArgs, reader: AnyReader) -> anyhow::Result<u8> {
     let outputs = args.page.open(Page::Stdout, None, &[&args.recording])?;
-    let Kept { header, analysis, sources } = analysed(reader, &args.recording)?;
+    let Kept { header, analysis, sources } = recordings::analysed(reader, &args.recording)?;
     let (analysis, unanswered) = with_job(analysis, args.page.job(None).as_ref());
     let result = RunResult::new(header, analysis, args.page.code, sources);
     let mut outcome = outputs.write(&result, &args.page.look);
     outcome.errors.extend(unanswered.map(anyhow::Error::from));
     Ok(if outcome.complain() { exit::DWELL_FAILED } else { 0 })
-}
-
-/// What recordings are read from: a file, or a packed one of the store.
-pub(super) type AnyReader = Reader<Box<dyn Read + Send>>;
-
-/// The recording of this name, which may be a path or a result of the store; none where the name is
-/// that of a result without one.
-///
-/// # Errors
-/// There is nothing of this name, or it cannot be read.
-pub(super) fn recording(path: &Path, keeper: &Keeper) -> anyhow::Result<Option<AnyReader>> {
-    Ok(match named::find(path, keeper)? {
-        Some(row) if row.recording_bytes > 0 => Some(named::recording(&row, keeper)?),
-        Some(_) => None,
-        None if !path.exists() => return Err(missing(path)),
-        None if show_result::is_result(path) => None,
-        None => Some(Reader::open(path)?.boxed()),
-    })
-}
-
-/// A kept recording, analysed.
-pub(super) struct Kept {
-    pub(super) header: Header,
-    pub(super) analysis: Analysis,
-    pub(super) sources: Sources,
-}
-
-/// Analyses the recording at this path.
-pub(super) fn analysed(mut reader: AnyReader, path: &Path) -> anyhow::Result<Kept> {
-    let header = reader.header().clone();
-    let mut analyser = Analyser::new(&header);
-    let mut seen = LastSeen::default();
-    let line = ProgressLine::new(false);
-    let begun = Instant::now();
-    for count in 1_usize.. {
-        let Some(event) = reader.next() else { break };
-        seen.event(&header, &event);
-        analyser.event(&event);
-        if count.is_multiple_of(EVENTS_A_LOOK)
-            && let Some(part) = reader.part()
-        {
-            let left = progress::left(begun.elapsed(), part);
-            if !left.is_empty() {
-                line.update(|| format!("analysing: {:.0} %{left}; Ctrl-C to stop", part * 100.0));
-            }
-        }
-    }
-    drop(line);
-    let owner = reader.owner();
-    let end = reader.end();
-    let trailer = end.trailer.unwrap_or_else(|| seen.trailer());
-    let sources = sources(&trailer, owner);
-    let mut analysis = match &end.result {
-        // Events beyond the limit were analysed during the recording, and are not kept.
-        Some(result) if trailer.kept_until.is_some() => stored(result, path)?,
-        _ => analyser.finish(&trailer).with_context(|| {
-            format!("cannot show {path:?}: it was changed since it was written, or dwell has a mistake")
-        })?,
-    };
-    if let Some(notice) = end.notice {
-        let notice = format!("{notice}; the report covers what could be read");
-        output::complain(&format!("{}: {notice}", path.display()));
-        analysis.run.coverage.notes.push(notice);
-    }
-    Ok(Kept { header, analysis, sources })
-}
-
-/// Says that there is no such file, and which are called nearly so.
-fn missing(path: &Path) -> anyhow::Error {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let above = store::above(path).map(Path::to_owned).unwrap_or_default();
-    let entries = std::fs::read_dir(&above).into_iter().flatten().flatten();
-    let names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    let near = suggest::nearest(&name, names.iter().map(String::as_str));
-    let try_these = match near.as_slice() {
-        [] => "a file of dwell run --keep, or of --json".to_owned(),
-        near => report::clean(&near.join(", "), true),
-    };
-    anyhow!("cannot read {path:?}: there is no such file\ntry: {try_these}")
-}
-
-/// Reads what the recording names: that is up to the users of the programs, and to whoever could
-/// write the file.
-fn sources(trailer: &Trailer, owner: Option<u32>) -> Sources {
-    /// Of a user who may read only what everybody may, where the recording does not say whose the
-    /// programs were.
-    const NOBODY: u32 = 65_534;
-    let users = trailer.users.clone().unwrap_or_else(|| vec![NOBODY]);
-    Sources::of(Rights::own(), &users.into_iter().chain(owner).collect())
-}
-
-/// The result stored in place of events that were not kept.
-fn stored(result: &str, path: &Path) -> anyhow::Result<Analysis> {
-    let mut analysis: Analysis =
-        serde_json::from_str(result).with_context(|| format!("cannot read the result stored in {path:?}"))?;
-    let changed = || format!("the result stored in {path:?} was changed since it was written");
-    analysis.run.closes().with_context(changed)?;
-    analysis.run.schema = analysis.run.promise();
-    Ok(analysis)
-}
-
-/// The last event, for a trailer that was never written.
-#[derive(Default)]
-struct LastSeen {
-    at: Ns,
-    ending: Option<Ending>,
-    attached: bool,
-}
-
-impl LastSeen {
-    fn event(&mut self, header: &Header, event: &Event) {
-        self.at = event.at().unwrap_or(self.at);
-        self.attached = header.attached.is_some();
-        if let Event::Exit { tid, status, .. } = event
-            && *tid == header.root
-        {
-            let status = ExitStatus::from_raw(*status);
-            self.ending = status.code().map(Ending::Code).or(status.signal().map(Ending::Signal));
-        }
-    }
-
-    fn trailer(&self) -> Trailer {
-        const WHY: &str = "the recording ends before the program did";
-        // The window ended when dwell was killed.
-        let window = self.attached.then_some(Ending::Window(WindowEnd::Signal));
-        let ending = self.ending.or(window).unwrap_or(NO_ENDING);
-        Trailer::unwritten(ending, self.at, WHY)
-    }
 }

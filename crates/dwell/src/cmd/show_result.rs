@@ -44,8 +44,8 @@ pub(super) fn is_result(path: &Path) -> bool {
     read.is_ok() && (first[0] == b'{' || first[0] == b'<' || first[0].is_ascii_whitespace())
 }
 
-/// Shows the result; returns the exit status. A page for a browser is left to `dwell report`.
-pub(super) fn show(args: &ShowArgs, keeper: &Keeper) -> anyhow::Result<u8> {
+/// Shows the result. A page for a browser is left to `dwell report`.
+pub(super) fn show(args: &ShowArgs, keeper: &Keeper) -> anyhow::Result<()> {
     let path = &args.recording;
     let code = &args.page.code;
     let of_stacks = code.flame || !code.lines.is_empty() || !code.annotate.is_empty();
@@ -65,7 +65,7 @@ pub(super) fn show(args: &ShowArgs, keeper: &Keeper) -> anyhow::Result<u8> {
         match to {
             OutputPath::File(to) => Target::open(to)?.write(text)?,
             // Standard output has room for one of them.
-            OutputPath::Stdout => return output::to_stdout(text).map(|()| 0),
+            OutputPath::Stdout => return output::to_stdout(text),
         }
     }
     let look = match &args.page.output {
@@ -82,7 +82,7 @@ pub(super) fn show(args: &ShowArgs, keeper: &Keeper) -> anyhow::Result<u8> {
         (_, Some(OutputPath::Stdout)) => {}
         (Some(OutputPath::Stdout) | None, _) => output::to_stdout(text)?,
     }
-    Ok(0)
+    Ok(())
 }
 
 pub(super) fn page(

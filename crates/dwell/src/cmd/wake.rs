@@ -6,7 +6,7 @@ mod sheet;
 use crate::cli::{Cpus, WakeArgs, bare_numbers};
 use crate::exit;
 use crate::keep::Keeper;
-use crate::out::{Outputs, Page, WakeResult, junit_has_verdict};
+use crate::out::{WakeResult, junit_has_verdict};
 use crate::output;
 use crate::progress::ProgressLine;
 use crate::stop::Stop;
@@ -37,7 +37,7 @@ const JUDGED: &str = "--deadline TIME, or without --junit";
 
 /// Measures and reports; returns the exit status.
 pub(crate) fn wake(args: &WakeArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
-    if !args.quiet {
+    if !args.outputs.quiet {
         let words: Vec<String> =
             std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
         bare_numbers(&words).iter().for_each(|note| output::complain(note));
@@ -47,15 +47,14 @@ pub(crate) fn wake(args: &WakeArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
     }
     let asked = asked(args)?;
     wakes::check(&asked, &wakes::usable_cpus(), wakes::resolution_ns()).map_err(refused)?;
-    junit_has_verdict(&args.forms, asked.deadline.is_some(), JUDGED)?;
-    let page = if args.quiet { Page::None } else { Page::Stdout };
-    let outputs = Outputs::open(&args.forms, page, None, &[])?;
+    junit_has_verdict(&args.outputs.forms, asked.deadline.is_some(), JUDGED)?;
+    let outputs = args.outputs.open(&[])?;
     let mut signals = Signals::take_over().context("cannot handle signals")?;
     analyse::wake::too_short(&asked).iter().for_each(|note| output::complain(note));
     // Without it signals are looked for between the stages of the setup.
     let at_once = EndAtOnce::begin(output::remove_unwritten).ok();
     let setup = Setup { idle_states: args.idle_states, spikes: !args.no_spikes, at_once };
-    let mut progress = WakeProgress::new(args.quiet, asked.for_ns);
+    let mut progress = WakeProgress::new(args.outputs.quiet, asked.for_ns);
     let stop = Stop::new(&mut signals);
     let measured = measure(&asked, setup, &mut progress, &|| stop.asked());
     drop(progress);
@@ -67,7 +66,7 @@ pub(crate) fn wake(args: &WakeArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
         (measured, _) => measured?,
     };
     let result = WakeResult(analyse::wake::wakeups(&measured));
-    let failed = outputs.write(&result, &args.look).complain();
+    let failed = outputs.write(&result, &args.outputs.look).complain();
     keeper.offer(&result, None);
     if failed {
         return Ok(exit::DWELL_FAILED);

@@ -1,11 +1,41 @@
-//! The options of the forms, made from the forms of a result.
+//! The options of the outputs of a result: its forms, made from [`Render::forms`], and its page.
 
+use super::outputs::{Outputs, Page};
 use super::path::{OutputPath, Paths};
 use super::render::Render;
+use crate::look::LookArgs;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 use std::marker::PhantomData;
 use std::ops::Deref;
+use std::path::Path;
+
+/// Where the result of a measurement goes, and how its page looks. The last options of each verb
+/// that measures something else than one program.
+#[derive(Debug, Args)]
+pub(crate) struct OutputArgs<R: Render> {
+    #[command(flatten)]
+    pub(crate) forms: FormArgs<R>,
+
+    /// Print no page and no progress (write files only)
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
+}
+
+impl<R: Render> OutputArgs<R> {
+    /// Where the page goes.
+    pub(crate) fn page(&self) -> Page<'static> {
+        if self.quiet { Page::None } else { Page::Stdout }
+    }
+
+    /// Opens the outputs. `read` are the input files: none of them may be an output.
+    pub(crate) fn open(&self, read: &[&Path]) -> anyhow::Result<Outputs<R>> {
+        Outputs::open(&self.forms, self.page(), None, read)
+    }
+}
 
 /// The paths on the command line for the forms of `R`.
 #[derive(Debug)]

@@ -21,7 +21,7 @@ mod trend;
 mod wake;
 mod what_if;
 
-pub(crate) use args::FormArgs;
+pub(crate) use args::{FormArgs, OutputArgs};
 pub(crate) use compare::CompareResult;
 pub(crate) use diff::{
     LabDiffResult, LadderDiffResult, RunDiffResult, SittingsResult, TimingsDiffResult, WakeDiffResult,

@@ -9,40 +9,30 @@
 //! It needs no privileges for the user's own programs; `/proc/PID/syscall` may be refused where the
 //! rest is not.
 
+mod files;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzed;
 mod objects;
+mod pace;
 mod parse;
 
 use super::arguments;
 use crate::access::more;
+use files::{TaskFile, TaskFiles};
 use model::coverage::Source;
 use model::recording::{FileKind, Object, ThreadSnapshot};
 use model::{Call, Event, Ns, Pid, Seen, Tid};
 use objects::Objects;
+use pace::Pace;
 use parse::InCall;
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, File};
+use std::fs;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use sys::clock::{monotonic_ns, thread_cpu_ns};
 
 /// The unit of times in `stat`: `USER_HZ` is 100 on all supported architectures.
 const TICK_NS: Ns = 10_000_000;
-/// The interval between two snapshots, at first.
-const PERIOD_NS_MIN: Ns = 1_000_000;
-/// The longest interval between two snapshots.
-const PERIOD_NS_MAX: Ns = 50_000_000;
-/// The shortest interval holds for this time, within [`COST_SHARE_FIRST`]: most commands are short.
-const EAGER_NS: Ns = 1_000_000_000;
-/// Snapshots may take one part in this many of a CPU.
-const COST_SHARE: Ns = 50;
-/// The same in the first second.
-const COST_SHARE_FIRST: Ns = 4;
-/// Up to this many threads, their files stay open, four or five each, which halves the cost of a
-/// snapshot.
-const KEEP_OPEN_THREADS: usize = 100;
 /// The time after which a process's pipes are read again.
 const PIPES_EVERY_NS: Ns = 20_000_000;
 /// The limit of processes whose pipes are read in one snapshot.
@@ -58,16 +48,11 @@ pub(crate) struct Poller {
     roots: Vec<Pid>,
     own: Pid,
     processes: HashMap<Pid, KnownProcess>,
-    tasks: HashMap<Tid, ThreadFiles>,
-    /// Whether files are kept open.
-    keeps_open: bool,
+    files: TaskFiles,
     objects: Objects,
     refused: Refusals,
-    first_at: Option<Ns>,
     scanned_at: Option<Ns>,
-    period_ns: Ns,
-    due: Ns,
-    random: u64,
+    pace: Pace,
 }
 
 /// A known process of the tree.
@@ -78,19 +63,6 @@ struct KnownProcess {
     pipes: Vec<(u64, bool)>,
     pipes_at: Option<Ns>,
 }
-
-/// One thread's open files.
-#[derive(Debug, Default)]
-struct ThreadFiles {
-    open: [Option<File>; FILES.len()],
-}
-
-const FILES: [&str; 5] = ["stat", "schedstat", "syscall", "wchan", "children"];
-const STAT: usize = 0;
-const SCHEDSTAT: usize = 1;
-const SYSCALL: usize = 2;
-const WCHAN: usize = 3;
-const CHILDREN: usize = 4;
 
 /// Files that could not be read, with the system's errors.
 #[derive(Debug, Default)]
@@ -114,26 +86,22 @@ impl Poller {
             roots: roots.to_vec(),
             own: std::process::id(),
             processes: HashMap::new(),
-            tasks: HashMap::new(),
-            keeps_open: true,
+            files: TaskFiles::new(proc_root),
             objects: Objects::default(),
             refused: Refusals::default(),
-            first_at: None,
             scanned_at: None,
-            period_ns: PERIOD_NS_MIN,
-            due: 0,
-            random: 0x9e37_79b9_7f4a_7c15 ^ u64::from(roots.first().copied().unwrap_or_default()),
+            pace: Pace::new(u64::from(roots.first().copied().unwrap_or_default())),
         }
     }
 
     /// The current nominal interval between snapshots.
     pub(crate) fn period(&self) -> Ns {
-        self.period_ns
+        self.pace.period()
     }
 
     /// When the next snapshot is due, `CLOCK_MONOTONIC`.
     pub(crate) fn due(&self) -> Ns {
-        self.due
+        self.pace.due()
     }
 
     /// A snapshot of all threads of the tree; none when the roots have exited.
@@ -159,7 +127,7 @@ impl Poller {
         self.tree(at, &mut threads);
         self.add_pipes(at, &mut threads);
         let took = thread_cpu_ns().saturating_sub(cpu_before);
-        self.adapt(at, took);
+        self.pace.adapt(at, took);
         Event::Look { at, threads }
     }
 
@@ -205,7 +173,7 @@ impl Poller {
         queue = self.processes.keys().filter(|pid| !visited.contains(pid)).copied().collect();
         self.walk(&mut queue, &mut visited, threads, at);
         let seen: HashSet<Tid> = threads.iter().map(|thread| thread.tid).collect();
-        self.tasks.retain(|tid, _| seen.contains(tid));
+        self.files.retain(&seen);
         self.processes.retain(|pid, _| seen.contains(pid));
     }
 
@@ -264,7 +232,7 @@ impl Poller {
     fn thread(&mut self, pid: Pid, tid: Tid, stat: parse::Stat, at: Ns) -> ThreadSnapshot {
         let mut buffer = [0; 256];
         let waits = matches!(stat.state, b'S' | b'D');
-        let times = match self.read(pid, tid, SCHEDSTAT, &mut buffer) {
+        let times = match self.files.read(pid, tid, TaskFile::Schedstat, &mut buffer) {
             Ok(text) => parse::schedstat(text).ok_or_else(|| "unreadable".to_owned()),
             Err(error) => Err(refuse(&mut self.refused.schedstat, &error)),
         };
@@ -273,7 +241,7 @@ impl Poller {
             Err(why) => (Seen::Unseen(why.clone()), Seen::Unseen(why)),
         };
         let (call, on) = if waits { self.call(pid, tid, at) } else { (Seen::Absent, Object::Unknown) };
-        let wchan = match waits.then(|| self.read(pid, tid, WCHAN, &mut buffer)) {
+        let wchan = match waits.then(|| self.files.read(pid, tid, TaskFile::Wchan, &mut buffer)) {
             None | Some(Ok(b"0" | b"")) => Seen::Absent,
             Some(Ok(text)) => Seen::Value(String::from_utf8_lossy(text).trim_end().to_owned()),
             Some(Err(error)) => Seen::Unseen(refuse(&mut self.refused.wchan, &error)),
@@ -300,7 +268,7 @@ impl Poller {
     /// The call in which a thread waits, and the kind of its first argument.
     fn call(&mut self, pid: Pid, tid: Tid, at: Ns) -> (Seen<Call>, Object) {
         let mut buffer = [0; 256];
-        let text = match self.read(pid, tid, SYSCALL, &mut buffer) {
+        let text = match self.files.read(pid, tid, TaskFile::Syscall, &mut buffer) {
             Ok(text) => text,
             Err(error) => return (Seen::Unseen(refuse(&mut self.refused.syscall, &error)), Object::Unknown),
         };
@@ -322,13 +290,13 @@ impl Poller {
 
     fn stat(&mut self, pid: Pid, tid: Tid) -> Option<parse::Stat> {
         let mut buffer = [0; 1024];
-        self.read(pid, tid, STAT, &mut buffer).ok().and_then(parse::stat)
+        self.files.read(pid, tid, TaskFile::Stat, &mut buffer).ok().and_then(parse::stat)
     }
 
     fn children(&mut self, pid: Pid, tid: Tid, queue: &mut Vec<Pid>) {
         // Room for some 600 children; for more, reading continues.
         let mut buffer = [0; 4096];
-        match self.read(pid, tid, CHILDREN, &mut buffer) {
+        match self.files.read(pid, tid, TaskFile::Children, &mut buffer) {
             Ok(text) if text.len() == 4096 => {
                 let path = self.proc_root.join(format!("{pid}/task/{tid}/children"));
                 queue.extend(parse::ids(&fs::read(path).unwrap_or_default()));
@@ -363,32 +331,6 @@ impl Poller {
         found
     }
 
-    /// Reads one of a thread's files into `buffer`.
-    fn read<'b>(&mut self, pid: Pid, tid: Tid, file: usize, buffer: &'b mut [u8]) -> io::Result<&'b [u8]> {
-        if let Some(open) = self.tasks.get(&tid).and_then(|task| task.open[file].as_ref()) {
-            let len = open.read_at(buffer, 0)?;
-            return Ok(&buffer[..len]);
-        }
-        let path = self.proc_root.join(format!("{pid}/task/{tid}/{}", FILES[file]));
-        let open = match File::open(&path) {
-            // The limit of open files is reached, which is not about the thread: from now on none
-            // is kept open.
-            Err(error) if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => {
-                self.keeps_open = false;
-                self.tasks.values_mut().for_each(|task| *task = ThreadFiles::default());
-                File::open(&path)?
-            }
-            opened => opened?,
-        };
-        let len = open.read_at(buffer, 0)?;
-        let keep = self.keeps_open && self.tasks.len() <= KEEP_OPEN_THREADS;
-        let task = self.tasks.entry(tid).or_default();
-        if keep {
-            task.open[file] = Some(open);
-        }
-        Ok(&buffer[..len])
-    }
-
     /// While a thread waits on a pipe, lists which processes have which pipes.
     fn add_pipes(&mut self, at: Ns, threads: &mut [ThreadSnapshot]) {
         let on_pipe =
@@ -407,21 +349,6 @@ impl Poller {
             }
             leader.pipes.clone_from(&process.pipes);
         }
-    }
-
-    /// Schedules the next snapshot, from the cost of this one.
-    fn adapt(&mut self, at: Ns, took: Ns) {
-        let first = *self.first_at.get_or_insert(at);
-        let share = if at - first < EAGER_NS { COST_SHARE_FIRST } else { COST_SHARE };
-        // One step at a time, so that one slow snapshot does not delay the next ones much.
-        let wanted = (took * share).clamp(PERIOD_NS_MIN, PERIOD_NS_MAX);
-        self.period_ns = wanted.clamp(self.period_ns / 2, self.period_ns * 2);
-        // xorshift64
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        let quarter = self.period_ns / 4;
-        self.due = at + self.period_ns - quarter + self.random % (2 * quarter).max(1);
     }
 }
 
@@ -551,27 +478,6 @@ mod tests {
         let Event::Look { threads, .. } = looker.look_on() else { unreachable!() };
         assert!(threads.iter().any(|thread| thread.pid == one.0.id()));
         assert_eq!(looker.roots, [one.0.id()]);
-    }
-
-    #[test]
-    fn looks_cost_a_fiftieth_of_a_cpu_after_the_first_second() {
-        let mut looker = Poller::start(&[1]);
-        // Expensive ones: at most a quarter at first, a fiftieth later.
-        for at in 0..100 {
-            looker.adapt(at, 1_000_000);
-        }
-        assert_eq!(looker.period(), 4_000_000);
-        for at in 0..100 {
-            looker.adapt(EAGER_NS + 1 + at, 1_000_000);
-        }
-        assert_eq!(looker.period(), PERIOD_NS_MAX);
-        // Cheap ones: at the shortest interval.
-        for at in 0..100 {
-            looker.adapt(EAGER_NS + 1 + at, 10_000);
-        }
-        assert_eq!(looker.period(), PERIOD_NS_MIN);
-        let distance = looker.due() - (EAGER_NS + 100);
-        assert!((750_000..=1_250_000).contains(&distance), "{distance}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Page faults by process, mapping and line: where faults take a part of the time.
 
-use super::evidence::{dim, rows_shown};
+use super::rows::{dim, rows_shown};
 use super::time_in;
 use crate::Look;
 use crate::clean::clean;

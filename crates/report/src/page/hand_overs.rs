@@ -1,6 +1,6 @@
 //! Who of the program wakes whom, and how soon that runs: where hand-overs come thick and fast.
 
-use super::evidence::{dim, rows_shown};
+use super::rows::{dim, rows_shown};
 use super::words;
 use crate::Look;
 use crate::paint::{Ink, Line};

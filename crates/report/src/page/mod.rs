@@ -1,13 +1,14 @@
 //! The page for a terminal, top to bottom: headline, what to change, account, phases, places, the
-//! tables of evidence, threads, coverage. One file a part; each returns lines and knows nothing of
+//! tables, threads, coverage. One file a part; each returns lines and knows nothing of
 //! the others.
 
 mod account;
+mod calls;
 mod costs;
 mod coverage;
-mod evidence;
 mod faults;
 pub(crate) mod findings;
+mod functions;
 mod hand_overs;
 mod headline;
 mod limits;
@@ -16,10 +17,14 @@ pub(crate) mod parts;
 mod peers;
 mod phases;
 pub(crate) mod places;
+mod rows;
 mod run_queue;
+mod samples;
 mod short;
+mod source_lines;
 pub(crate) mod surroundings;
 pub(crate) mod threads;
+mod waits;
 mod whole;
 pub(crate) mod words;
 
@@ -43,13 +48,13 @@ pub fn terminal(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     parts.push(meanwhile::lines(run, look));
     for (table, rows) in tables(run.bound.class, diagnosis) {
         match table {
-            Table::Waits => parts.push(evidence::waits(run, diagnosis, look, rows)),
-            Table::Locks => parts.push(evidence::locks(run, diagnosis, look, rows)),
-            Table::WaitsButLocks => parts.push(evidence::waits_but_locks(run, diagnosis, look, rows)),
+            Table::Waits => parts.push(waits::table(run, diagnosis, look, rows)),
+            Table::Locks => parts.push(waits::locks(run, diagnosis, look, rows)),
+            Table::WaitsButLocks => parts.push(waits::but_locks(run, diagnosis, look, rows)),
             Table::Peers => parts.extend(peers::tables(run, look, rows)),
-            Table::Calls => parts.push(evidence::calls(run, look, rows)),
-            Table::Functions => parts.push(evidence::functions(run, diagnosis, look, rows)),
-            Table::Lines => parts.push(evidence::source_lines(run, diagnosis, look, rows)),
+            Table::Calls => parts.push(calls::table(run, look, rows)),
+            Table::Functions => parts.push(functions::table(run, diagnosis, look, rows)),
+            Table::Lines => parts.push(source_lines::table(run, diagnosis, look, rows)),
         }
     }
     parts.push(faults::table(run, look, 4));

@@ -4,8 +4,8 @@
 use super::findings::{self, Told};
 use super::surroundings::{self, MetricRow};
 use super::{
-    account, by_size, costs, coverage, evidence, faults, hand_overs, headline, meanwhile, peers, places,
-    run_queue, threads, whole,
+    account, by_size, calls, costs, coverage, faults, functions, hand_overs, headline, meanwhile, peers,
+    places, run_queue, source_lines, threads, waits, whole,
 };
 use crate::Look;
 use crate::paint::Line;
@@ -47,10 +47,10 @@ pub(crate) fn parts(run: &Run, diagnosis: &Diagnosis) -> Parts {
     threads.extend(threads::idle(run, look));
     let (metrics, metrics_said) = surroundings::whole(run, diagnosis, look);
     let tables = vec![
-        ("waits", evidence::waits(run, diagnosis, look, rows)),
-        ("system calls", evidence::calls(run, look, rows)),
-        ("functions", evidence::functions(run, diagnosis, look, rows)),
-        ("lines", evidence::source_lines(run, diagnosis, look, rows)),
+        ("waits", waits::table(run, diagnosis, look, rows)),
+        ("system calls", calls::table(run, look, rows)),
+        ("functions", functions::table(run, diagnosis, look, rows)),
+        ("lines", source_lines::table(run, diagnosis, look, rows)),
         ("threads", threads),
         ("connections", connections),
         ("name lookups", lookups),

@@ -1,7 +1,7 @@
 //! The program's peers: connections by remote address, and name lookups. Shown where it waited for
 //! the network.
 
-use super::evidence::{dim, rows_shown};
+use super::rows::{dim, rows_shown};
 use crate::Look;
 use crate::paint::{Ink, Line};
 use crate::table::{Table, figure, text};

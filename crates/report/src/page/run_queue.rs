@@ -1,6 +1,6 @@
 //! Behind whom threads of the program waited for a CPU, where that is a good part of the account.
 
-use super::evidence::{dim, rows_shown};
+use super::rows::{dim, rows_shown};
 use crate::Look;
 use crate::paint::{Ink, Line};
 use crate::table::{Table, figure, text};

@@ -1,7 +1,10 @@
 //! Where a pair is held: a directory that is removed, the server of those that need one, busy loops
 //! beside them, and dwell itself, which observes and compares.
 
+use super::pair::{described, missing};
 use super::place::Place;
+use super::served::Server;
+use super::words::{by_hand, server_by_hand};
 use crate::cache;
 use crate::child;
 use crate::cmd::results;
@@ -9,21 +12,18 @@ use crate::output;
 use crate::private;
 use crate::progress::{self, ProgressLine};
 use crate::stop::Stop;
-use crate::suggest;
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, bail};
 use model::Ns;
-use model::compare::commands::Comparison;
-use model::lab::{LabPair, LabPart, LabProfile, LabSitting, Observed, Writing};
+use model::compare::commands::{Comparison, EstimateInterval};
+use model::lab::{LabPart, LabProfile, LabSitting, Observed};
 use model::wake::load::Load;
-use pairs::server::Service;
-use pairs::{Need, Pair, Run, Served, Setting, Way};
+use pairs::{Pair, Run, Served, Setting, Way};
 use std::env;
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 use sys::clock::monotonic_ns;
 
@@ -74,85 +74,39 @@ pub(super) struct Bench<'a, 's> {
     line: &'a ProgressLine,
 }
 
-/// A server for one pair. It ends with its standard input, and so with dwell.
-struct Server {
-    child: Child,
-    at: SocketAddrV4,
+/// What was measured of a pair; what a signal came before is empty.
+struct Measured {
+    slow: Observed,
+    fast: Option<Observed>,
+    saved: Vec<Option<EstimateInterval>>,
+    wall_ns: Vec<Option<Ns>>,
+    pairs: u32,
+    profiles: Vec<LabProfile>,
+    apart: Vec<LabPart>,
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        drop(self.child.stdin.take());
-        let _ = self.child.wait();
+/// The line that shows what is done with a pair.
+struct Shown<'a> {
+    pair: &'static str,
+    line: &'a ProgressLine,
+    /// What goes before, of a pair of several.
+    before: Option<&'a dyn Fn() -> String>,
+}
+
+impl Shown<'_> {
+    /// Shows what is done from now on; what is given back is called meanwhile. `most_ns`: how long
+    /// it takes at most, which is shown of one pair alone.
+    fn begin(&self, what: &'static str, most_ns: Option<Ns>) -> impl Fn() {
+        let begun_ns = monotonic_ns();
+        let most_ns = most_ns.filter(|_| self.before.is_none());
+        let show = move || {
+            let running = progress::running(monotonic_ns() - begun_ns, most_ns);
+            let before = self.before.map_or_else(String::new, |before| before());
+            format!("{before}{}: {what}{running}; Ctrl-C to stop", self.pair)
+        };
+        self.line.put(show);
+        move || self.line.update(show)
     }
-}
-
-/// The pair of that name.
-pub(super) fn named(name: &str) -> anyhow::Result<&'static Pair> {
-    Pair::named(name).ok_or_else(|| {
-        let all = format!("dwell lab (lists all {})", pairs::ALL.len());
-        let near = suggest::nearest(name, pairs::ALL.iter().map(|pair| pair.name));
-        anyhow!("the lab has no {name:?}\ntry: {}", suggest::or_all("dwell lab", &near, &all))
-    })
-}
-
-/// As the results name it.
-pub(super) fn described(pair: &Pair) -> LabPair {
-    LabPair {
-        name: pair.name.to_owned(),
-        title: pair.title.to_owned(),
-        cause: pair.cause.map(str::to_owned),
-        writing: pair
-            .writing
-            .map(|writing| Writing { title: writing.title.to_owned(), theirs: writing.theirs.to_owned() }),
-    }
-}
-
-/// Why a pair cannot be held here. None if it can.
-pub(super) fn missing(pair: &Pair) -> Option<String> {
-    let servers = pair.service().map_or(&[][..], Service::programs);
-    let servers = servers.iter().copied().map(Need::Program);
-    let languages = pair.ways.iter().filter_map(|way| match way.run {
-        Run::Foreign(source) => Some(Need::Program(source.language.needs())),
-        Run::Native(_) => None,
-    });
-    pair.needs.iter().copied().chain(servers).chain(languages).find_map(|need| match need {
-        Need::Program(name) if !in_path(name) => Some(format!("there is no {name} in $PATH")),
-        Need::Root if !sys::user::is_root() => Some("it needs root".to_owned()),
-        _ => None,
-    })
-}
-
-fn in_path(name: &str) -> bool {
-    let paths = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&paths).any(|directory| directory.join(name).is_file())
-}
-
-/// The words that do the work one way, by themselves.
-fn by_hand(pair: &Pair, way: &Way, setting: &Setting) -> Vec<String> {
-    let mut words = ["dwell", "lab", pair.name, "--run", way.name, "--size"].map(str::to_owned).to_vec();
-    words.push(setting.size.to_string());
-    words.extend(options(setting));
-    words.extend(setting.urls.iter().flat_map(|url| ["--url".to_owned(), url.clone()]));
-    words
-}
-
-/// The words that are the server of these programs.
-fn server_by_hand(pair: &Pair, setting: &Setting) -> Option<Vec<String>> {
-    let service = pair.service().filter(|_| setting.port > 0)?;
-    let words = ["dwell", "lab", "--serve", service.name()].map(str::to_owned);
-    Some(words.into_iter().chain(options(setting)).collect())
-}
-
-/// Where the server is, and how it is to be.
-fn options(setting: &Setting) -> impl Iterator<Item = String> {
-    let port = (setting.port > 0).then(|| setting.port.to_string());
-    let host = (setting.host != Ipv4Addr::LOCALHOST).then(|| setting.host.to_string());
-    let [latency, rate] =
-        [setting.server.latency_ms, setting.server.rate].map(|value| value.map(|value| value.to_string()));
-    [("--port", port), ("--host", host), ("--latency", latency), ("--rate", rate)]
-        .into_iter()
-        .flat_map(|(option, value)| value.into_iter().flat_map(move |value| [option.to_owned(), value]))
 }
 
 /// Says why the cause of a pair cannot be found, where the run could not be looked at for it.
@@ -199,8 +153,7 @@ impl<'a, 's> Bench<'a, 's> {
     }
 
     /// Holds a pair. None if it was ended before there was a result; what was held by then, if it
-    /// was ended later. `before` makes what goes before the progress of a pair
-    /// of several.
+    /// was ended later. `before` makes what goes before the progress of a pair of several.
     pub(super) fn hold(
         &self,
         pair: &'static Pair,
@@ -210,13 +163,7 @@ impl<'a, 's> Bench<'a, 's> {
         if let Some(why) = missing(pair) {
             bail!("{} cannot be run here: {why}", pair.name);
         }
-        let server = match pair.service() {
-            Some(service) if asked.urls.is_empty() => Some(
-                self.server(service, asked.server)
-                    .with_context(|| format!("{} cannot be run here", pair.name))?,
-            ),
-            _ => None,
-        };
+        let server = self.server(pair, asked)?;
         let at = server.as_ref().map_or(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0), |server| server.at);
         let setting = Setting {
             size: asked.size,
@@ -230,64 +177,18 @@ impl<'a, 's> Bench<'a, 's> {
             Some(_) => &pair.ways[..pair.ways.len().min(2)],
             None => &pair.ways[..1],
         };
-        for way in ways {
-            if let Run::Foreign(source) = way.run {
-                source
-                    .prepare(self.directory.path())
-                    .with_context(|| format!("cannot prepare {}", pair.name))?;
-            }
-        }
+        self.prepare(pair, ways)?;
         let commands: Vec<_> = ways.iter().map(|way| self.command(pair, way, &setting)).collect();
-        // What is done now, and for how long; of one pair alone also how long at most.
-        let show = |what: &str, begun_ns: Ns, most_ns: Option<Ns>| {
-            let running = progress::running(monotonic_ns() - begun_ns, most_ns.filter(|_| before.is_none()));
-            let before = before.map_or_else(String::new, |before| before());
-            format!("{before}{}: {what}{running}; Ctrl-C to stop", pair.name)
-        };
-        let tell = |what: &'static str, most_ns: Option<Ns>| {
-            let begun_ns = monotonic_ns();
-            self.line.put(|| show(what, begun_ns, most_ns));
-            move || self.line.update(|| show(what, begun_ns, most_ns))
-        };
         let others = if asked.beside { Some(self.busy_loops()?) } else { None };
-
-        let tick = tell("the slow program under dwell run", None);
-        let Some((slow, run)) = self.observed(&commands[0], &tick)? else { return Ok(None) };
-        if before.is_none() {
-            say_unseen(pair, &run);
-        }
-        let (mut saved, mut wall_ns, mut fast) = (Vec::new(), Vec::new(), None);
-        let (mut pairs, mut profiles) = (0, vec![analyse::lab::profile(&run)]);
-        if pair.cause.is_some() {
-            // A warm-up and the pairs, if no way is slower than the first was.
-            let runs = (Ns::from(asked.pairs) + 1) * commands.len() as Ns;
-            let tick = tell("both under dwell compare", Some(run.wall_ns.saturating_mul(runs)));
-            if let Some(comparison) = self.compared(&commands, asked.pairs, &tick)? {
-                saved = analyse::lab::saved(&comparison);
-                wall_ns = analyse::lab::walls(&comparison);
-                pairs = comparison.comparisons.first().map_or(0, |change| change.pairs.len() as u32);
-            }
-            if !self.stop.asked() {
-                let tick = tell("the fast program under dwell run", Some(run.wall_ns));
-                if let Some((of_fast, run)) = self.observed(&commands[1], &tick)? {
-                    profiles.push(analyse::lab::profile(&run));
-                    fast = Some(of_fast);
-                }
-            }
-        }
-        let mut apart = Vec::new();
-        if asked.apart && pair.has_parts() && !self.stop.asked() {
-            let runs = Ns::from(APART_RUNS) * commands.len() as Ns;
-            let tick = tell("the parts of both", Some(run.wall_ns.saturating_mul(runs)));
-            apart = self.apart(&commands, &tick)?;
-        }
+        let shown = Shown { pair: pair.name, line: self.line, before };
+        let Some(measured) = self.measure(pair, asked, &commands, &shown)? else { return Ok(None) };
         if let Some(others) = others {
             drop(others.stop(self.stop.asked()));
         }
+        let Measured { slow, fast, saved, wall_ns, pairs, profiles, apart } = measured;
         let is_whole = pair.cause.is_none() || !saved.is_empty() && fast.is_some();
-        let described: LabPair = described(pair);
         let first = saved.first().copied().flatten();
-        let outcome = analyse::lab::outcome(&described, asked.beside, &slow, fast.as_ref(), first);
+        let outcome = analyse::lab::outcome(&described(pair), asked.beside, &slow, fast.as_ref(), first);
         let sitting = LabSitting {
             size: asked.size,
             unit: pair.size.unit.to_owned(),
@@ -305,6 +206,72 @@ impl<'a, 's> Bench<'a, 's> {
         };
         let ended_early = (!is_whole).then(|| "a signal ended it".to_owned());
         Ok(Some(Held { sitting, profiles, apart, ended_early }))
+    }
+
+    /// Runs the programs, observes and compares them. None if a signal ended the first run.
+    fn measure(
+        &self,
+        pair: &Pair,
+        asked: &Asked,
+        commands: &[Vec<String>],
+        shown: &Shown<'_>,
+    ) -> anyhow::Result<Option<Measured>> {
+        let tick = shown.begin("the slow program under dwell run", None);
+        let Some((slow, run)) = self.observed(&commands[0], &tick)? else { return Ok(None) };
+        if shown.before.is_none() {
+            say_unseen(pair, &run);
+        }
+        let mut measured = Measured {
+            slow,
+            fast: None,
+            saved: Vec::new(),
+            wall_ns: Vec::new(),
+            pairs: 0,
+            profiles: vec![analyse::lab::profile(&run)],
+            apart: Vec::new(),
+        };
+        // If no way is slower than the first was.
+        let most_ns = |runs: Ns| Some(run.wall_ns.saturating_mul(runs * commands.len() as Ns));
+        if pair.cause.is_some() {
+            // A warm-up and the pairs.
+            let tick = shown.begin("both under dwell compare", most_ns(Ns::from(asked.pairs) + 1));
+            if let Some(comparison) = self.compared(commands, asked.pairs, &tick)? {
+                measured.saved = analyse::lab::saved(&comparison);
+                measured.wall_ns = analyse::lab::walls(&comparison);
+                measured.pairs = comparison.comparisons.first().map_or(0, |change| change.pairs.len() as u32);
+            }
+            if !self.stop.asked() {
+                let tick = shown.begin("the fast program under dwell run", Some(run.wall_ns));
+                if let Some((fast, run)) = self.observed(&commands[1], &tick)? {
+                    measured.profiles.push(analyse::lab::profile(&run));
+                    measured.fast = Some(fast);
+                }
+            }
+        }
+        if asked.apart && pair.has_parts() && !self.stop.asked() {
+            let tick = shown.begin("the parts of both", most_ns(APART_RUNS.into()));
+            measured.apart = self.apart(commands, &tick)?;
+        }
+        Ok(Some(measured))
+    }
+
+    /// The server of a pair that needs one, unless the user has another.
+    fn server(&self, pair: &Pair, asked: &Asked) -> anyhow::Result<Option<Server>> {
+        let Some(service) = pair.service().filter(|_| asked.urls.is_empty()) else { return Ok(None) };
+        let server = Server::start(&self.exe, service, asked.server, self.directory.path());
+        server.map(Some).with_context(|| format!("{} cannot be run here", pair.name))
+    }
+
+    /// Builds the programs of other languages.
+    fn prepare(&self, pair: &Pair, ways: &[Way]) -> anyhow::Result<()> {
+        for way in ways {
+            if let Run::Foreign(source) = way.run {
+                source
+                    .prepare(self.directory.path())
+                    .with_context(|| format!("cannot prepare {}", pair.name))?;
+            }
+        }
+        Ok(())
     }
 
     /// The parts of these ways, each timed by itself, in alternation: the medians. Empty if a
@@ -354,26 +321,6 @@ impl<'a, 's> Bench<'a, 's> {
         let mut words = by_hand(pair, way, setting);
         words[0] = self.exe.to_string_lossy().into_owned();
         words
-    }
-
-    fn server(&self, service: Service, how: Served) -> anyhow::Result<Server> {
-        let mut command = Command::new(&self.exe);
-        command.args(["lab", "--serve", service.name()]);
-        if let Some(ms) = how.latency_ms {
-            command.args(["--latency", &ms.to_string()]);
-        }
-        command.current_dir(self.directory.path());
-        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().context("cannot start the server")?;
-        let output = child.stdout.take().context("the server has no output")?;
-        let mut server = Server { child, at: SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0) };
-        let mut text = String::new();
-        BufReader::new(output).read_line(&mut text).context("the server says nothing")?;
-        if text.is_empty() {
-            bail!("its server did not start");
-        }
-        server.at = text.trim().parse().context("the server says no address")?;
-        Ok(server)
     }
 
     /// A loop on each CPU.

@@ -1,11 +1,12 @@
 //! All pairs, several times each: which sizes, in which order, and how it goes on after Ctrl-C.
 
-use super::bench::{Asked, Bench, Held, described, missing, named};
+use super::bench::{Asked, Bench, Held};
+use super::pair::{described, missing, named};
 use crate::cli::LabArgs;
 use crate::cmd::results;
 use crate::exit;
 use crate::keep::Keeper;
-use crate::out::{LabResult, OutputPath, Outputs, Page};
+use crate::out::{LabResult, OutputPath};
 use crate::output;
 use crate::progress::ProgressLine;
 use crate::stop::Stop;
@@ -38,18 +39,17 @@ pub(super) fn score(args: &LabArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
         None => new(args)?,
     };
     let mut signals = Signals::take_over().context("cannot handle signals")?;
-    let page = if args.quiet { Page::None } else { Page::Stdout };
-    let outputs = Outputs::open(&args.forms, page, None, &[])?;
+    let outputs = args.outputs.open(&[])?;
     let stop = Stop::new(&mut signals);
-    let line = ProgressLine::new(args.quiet);
+    let line = ProgressLine::new(args.outputs.quiet);
     let bench = Bench::new(args.dir.as_deref(), &stop, &line)?;
-    let unfinished = Unfinished::beside(args.forms.get("json"));
+    let unfinished = Unfinished::beside(args.outputs.forms.get("json"));
     hold_all(&mut score, &bench, args.pairs.unwrap_or(PAIRS), &stop, &unfinished)?;
     drop(bench);
     drop(line);
     score.total = analyse::lab::total(&score.rows);
     let result = LabResult::Score(Box::new(score));
-    let failed = outputs.write(&result, &args.look).complain();
+    let failed = outputs.write(&result, &args.outputs.look).complain();
     keeper.offer(&result, None);
     if !failed {
         unfinished.remove();

@@ -3,39 +3,33 @@
 //!
 //! A case that was cut short is measured again: its results are on the page, but not kept.
 
+mod file;
+
 use super::super::results;
 use super::{JUDGED, Setup, WakeProgress, asked, cases, ended_before_start, measure, refused, status};
-use crate::cache;
-use crate::cli::{WakeArgs, load};
+use crate::cli::{VERSION, WakeArgs, load};
 use crate::exit;
 use crate::keep::Keeper;
-use crate::out::{OutputPath, Outputs, Page, Paths, SheetResult, junit_has_verdict};
+use crate::out::{Outputs, Paths, SheetResult, junit_has_verdict};
 use crate::output::{self, clean_lines};
 use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
+use file::{SheetFile, given, new_path, resumed};
 use loads::Running;
-use model::recording::Host;
 use model::wake::sheet::{Case, SCHEMA_SHEET, Sheet};
 use model::wake::verdict::Answer;
 use model::wake::{WakeRequest, Wakeups};
 use model::{Ns, Seen};
-use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
-use std::{fs, process};
-use store::unfinished::{LockedSheet, ResumeError, Resumer, SCHEMA_UNFINISHED, Unfinished};
-use sys::clock::{rfc3339, unix_s};
+use std::path::Path;
+use std::process;
+use std::time::Duration;
+use store::unfinished::{LockedSheet, SCHEMA_UNFINISHED, Unfinished};
 use sys::signals::Signals;
 
 /// The default duration of each case.
 const LENGTH_NS: Ns = 3600 * 1_000_000_000;
-const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The most space for the result of one thread: its histogram and its timeline.
 const THREAD_BYTES: u64 = 512 << 10;
-/// The suffix of unfinished sheets.
-const SUFFIX: &str = ".unfinished";
 
 /// Measures the remaining cases and reports all; returns the exit status.
 pub(super) fn sheet(args: &WakeArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
@@ -50,8 +44,7 @@ pub(super) fn sheet(args: &WakeArgs, keeper: &mut Keeper) -> anyhow::Result<u8> 
         unfinished.outputs.iter().map(|(form, path)| (form.clone(), path.clone().into())).collect();
     junit_has_verdict(&paths, unfinished.asked.deadline.is_some(), remedy)?;
     let mut signals = Signals::take_over().context("cannot handle signals")?;
-    let page = if args.quiet { Page::None } else { Page::Stdout };
-    let outputs = Outputs::open(&paths, page, Some(kept.path()), own_cases(args).as_slice())?;
+    let outputs = Outputs::open(&paths, args.outputs.page(), Some(kept.path()), own_cases(args).as_slice())?;
     enough_room(&unfinished, kept.path())?;
     let stop = Stop::new(&mut signals);
     let to_come = unfinished.sheet.cases[unfinished.sheet.results.len()..].to_vec();
@@ -59,49 +52,18 @@ pub(super) fn sheet(args: &WakeArgs, keeper: &mut Keeper) -> anyhow::Result<u8> 
     analyse::wake::too_short(&unfinished.asked).iter().for_each(|note| output::complain(note));
     let mut held = kept.hold(&unfinished)?;
     let path = held.path().to_owned();
-    if !args.quiet {
+    if !args.outputs.quiet {
         output::to_stderr(&format!("each case is kept when done; {}\n", to_resume(&path)));
     }
-    let mut ended_early: Option<Wakeups> = None;
-    for (at, case) in to_come.iter().enumerate() {
-        if stop.asked() {
-            break;
-        }
-        let for_ns = unfinished.sheet.for_ns;
-        let mut progress = WakeProgress {
-            before: position(&unfinished.sheet, case),
-            after_ns: for_ns * (to_come.len() - at - 1) as u64,
-            ..WakeProgress::new(args.quiet, for_ns)
-        };
-        let asked = WakeRequest { loads: case.loads.clone(), ..unfinished.asked.clone() };
-        // The cases before are to be written, whatever happens.
-        let at_once = None;
-        let setup = Setup { idle_states: unfinished.idle_states, spikes: !unfinished.no_spikes, at_once };
-        let measured = measure(&asked, setup, &mut progress, &|| stop.asked());
-        drop(progress);
-        if measured.as_ref().is_err_and(ended_before_start) {
-            break;
-        }
-        let measured = measured.with_context(|| format!("case {:?} ({})", case.name, to_resume(&path)))?;
-        let wakeups = analyse::wake::wakeups(&measured);
-        if wakeups.interrupted {
-            ended_early = Some(wakeups);
-            break;
-        }
-        unfinished.sheet.results.push(wakeups);
-        // The results are still reported at the end.
-        if let Err(error) = held.keep(&unfinished) {
-            output::complain(&error.to_string());
-        }
-    }
+    let cut_short = measure_cases(&mut unfinished, &to_come, &mut held, args.outputs.quiet, &stop)?;
     let Unfinished { mut sheet, .. } = unfinished;
     let json = paths.get("json").map(|json| json.text().to_string_lossy().into_owned());
     let done = sheet.results.len();
-    sheet.results.extend(ended_early);
+    sheet.results.extend(cut_short);
     let result = SheetResult { sheet, json };
     let ended_by = stop.status();
     drop(signals);
-    let outcome = outputs.write(&result, &args.look);
+    let outcome = outputs.write(&result, &args.outputs.look);
     let failed = outcome.complain();
     if done == result.sheet.cases.len() {
         keeper.offer(&result, None);
@@ -125,6 +87,47 @@ pub(super) fn sheet(args: &WakeArgs, keeper: &mut Keeper) -> anyhow::Result<u8> 
         return Ok(status);
     }
     Ok(worst(&sheet.results))
+}
+
+/// Measures these cases, and keeps each. Gives the one that was cut short, if it has a result.
+fn measure_cases(
+    unfinished: &mut Unfinished,
+    to_come: &[Case],
+    held: &mut LockedSheet,
+    quiet: bool,
+    stop: &Stop<'_>,
+) -> anyhow::Result<Option<Wakeups>> {
+    for (at, case) in to_come.iter().enumerate() {
+        if stop.asked() {
+            break;
+        }
+        let for_ns = unfinished.sheet.for_ns;
+        let mut progress = WakeProgress {
+            before: position(&unfinished.sheet, case),
+            after_ns: for_ns * (to_come.len() - at - 1) as u64,
+            ..WakeProgress::new(quiet, for_ns)
+        };
+        let asked = WakeRequest { loads: case.loads.clone(), ..unfinished.asked.clone() };
+        // The cases before are to be written, whatever happens.
+        let at_once = None;
+        let setup = Setup { idle_states: unfinished.idle_states, spikes: !unfinished.no_spikes, at_once };
+        let measured = measure(&asked, setup, &mut progress, &|| stop.asked());
+        drop(progress);
+        if measured.as_ref().is_err_and(ended_before_start) {
+            break;
+        }
+        let case = || format!("case {:?} ({})", case.name, to_resume(held.path()));
+        let wakeups = analyse::wake::wakeups(&measured.with_context(case)?);
+        if wakeups.interrupted {
+            return Ok(Some(wakeups));
+        }
+        unfinished.sheet.results.push(wakeups);
+        // The results are still reported at the end.
+        if let Err(error) = held.keep(unfinished) {
+            output::complain(&error.to_string());
+        }
+    }
+    Ok(None)
 }
 
 /// The exit status of the worst verdict.
@@ -192,146 +195,6 @@ fn begun(args: &WakeArgs) -> anyhow::Result<Unfinished> {
         },
         asked,
     })
-}
-
-/// The outputs on the command line, as absolute paths: the sheet may be resumed in another
-/// directory.
-fn given(args: &WakeArgs) -> anyhow::Result<BTreeMap<String, OsString>> {
-    let whole = |(form, path): (&String, &OutputPath)| {
-        let text = match path {
-            OutputPath::Stdout => path.text(),
-            OutputPath::File(path) => absolute(path)?.into_os_string(),
-        };
-        Ok((form.clone(), text))
-    };
-    args.forms.iter().map(whole).collect()
-}
-
-fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
-    std::path::absolute(path).with_context(|| format!("cannot make {path:?} absolute"))
-}
-
-/// The file of an unfinished sheet.
-enum SheetFile {
-    /// To be created.
-    New(PathBuf),
-    /// Locked by this process.
-    Old(LockedSheet),
-}
-
-impl SheetFile {
-    fn path(&self) -> &Path {
-        match self {
-            SheetFile::New(path) => path,
-            SheetFile::Old(held) => held.path(),
-        }
-    }
-
-    /// Writes the sheet so far; the file stays locked.
-    fn hold(self, unfinished: &Unfinished) -> anyhow::Result<LockedSheet> {
-        match self {
-            SheetFile::New(path) => Ok(LockedSheet::begin(&path, unfinished)?),
-            SheetFile::Old(mut held) => {
-                held.keep(unfinished)?;
-                Ok(held)
-            }
-        }
-    }
-}
-
-/// The sheet at `path`, or the newest. Its result goes to its own outputs and to those on the
-/// command line.
-fn resumed(path: &Path, args: &WakeArgs) -> anyhow::Result<(Unfinished, SheetFile)> {
-    let here = Here::now();
-    let (held, mut unfinished) = if path.as_os_str().is_empty() {
-        newest(&here)?
-    } else {
-        LockedSheet::resume(&absolute(path)?, here.resumer()).map_err(cannot)?
-    };
-    unfinished.outputs.extend(given(args)?);
-    unfinished.process = process::id();
-    Ok((unfinished, SheetFile::Old(held)))
-}
-
-/// This host, user and version.
-struct Here {
-    host: Host,
-    uid: u32,
-}
-
-impl Here {
-    fn now() -> Self {
-        Self { host: observe::this_host(), uid: sys::user::effective_uid() }
-    }
-
-    fn resumer(&self) -> Resumer<'_> {
-        Resumer { host: &self.host, recorder: VERSION, uid: self.uid }
-    }
-}
-
-fn cannot(error: ResumeError) -> anyhow::Error {
-    // Some errors quote the file.
-    anyhow!("{}", clean_lines(&error.to_string()))
-}
-
-/// The newest unfinished sheet of this user and this host.
-fn newest(here: &Here) -> anyhow::Result<(LockedSheet, Unfinished)> {
-    let dirs = [Some(absolute(Path::new("."))?), cache::sheets()];
-    let mut found: Vec<(SystemTime, PathBuf)> = Vec::new();
-    for entry in dirs.iter().flatten().filter_map(|dir| fs::read_dir(dir).ok()).flatten().flatten() {
-        let path = entry.path();
-        let changed = entry.metadata().ok().filter(|found| {
-            found.is_file() && found.uid() == here.uid && path.to_string_lossy().ends_with(SUFFIX)
-        });
-        found.extend(changed.and_then(|found| Some((found.modified().ok()?, path))));
-    }
-    found.sort_unstable();
-    for (_, path) in found.into_iter().rev() {
-        match LockedSheet::resume(&path, here.resumer()) {
-            Err(
-                ResumeError::Other(_)
-                | ResumeError::Unreadable { .. }
-                | ResumeError::Elsewhere { what: "name", .. },
-            ) => {}
-            resumed => return resumed.map_err(cannot),
-        }
-    }
-    let dirs: Vec<String> = dirs.iter().flatten().map(|dir| format!("{dir:?}")).collect();
-    bail!(
-        "no unfinished sheet of this host in {}\n\
-         try: in the directory of its --json, or dwell wake --resume FILE",
-        dirs.join(" or ")
-    )
-}
-
-/// The path of a new unfinished sheet: next to its result, or in the cache directory.
-fn new_path(args: &WakeArgs) -> anyhow::Result<PathBuf> {
-    let result = args.forms.get("json").and_then(OutputPath::path).filter(|path| {
-        // There is no directory for it next to a device or a pipe.
-        !path.exists() || path.is_file()
-    });
-    let path = match result {
-        Some(result) => {
-            let mut name = absolute(result)?.into_os_string();
-            name.push(SUFFIX);
-            PathBuf::from(name)
-        }
-        None => {
-            let dir = cache::sheets().context("no cache directory to keep the sheet in\ntry: --json FILE")?;
-            let now = rfc3339(unix_s()).replace(['-', ':'], "");
-            dir.join(format!("sheet-{now}-{}{SUFFIX}", process::id()))
-        }
-    };
-    if path.exists() {
-        if let Err(busy @ ResumeError::Busy { .. }) = LockedSheet::resume(&path, Here::now().resumer()) {
-            return Err(cannot(busy));
-        }
-        bail!(
-            "{path:?} is an unfinished sheet\n\
-             try: dwell wake --resume {path:?}, or another file for --json"
-        );
-    }
-    Ok(path)
 }
 
 /// Checks the free space for the sheet, twice: there are two copies while the file is replaced.

@@ -1,6 +1,6 @@
 //! What bounds the program, in the sentence that one would say to a colleague.
 
-use super::super::{evidence, headline, words};
+use super::super::{headline, waits, words};
 use crate::Look;
 use crate::paint::{Ink, Line};
 use crate::units::{counted, duration_precise, share, share_of_one};
@@ -137,7 +137,7 @@ fn waits_for(row: &WaitRow, has_code: bool) -> String {
     let target = match words::target(&row.on) {
         Some(words) => words.to_owned(),
         None if has_code && row.reason == State::Lock => row.on.kind().name().to_owned(),
-        None => evidence::target_of(row),
+        None => waits::target_of(row),
     };
     let call = match &row.call {
         WaitCall::Syscall(name) => name.to_string(),

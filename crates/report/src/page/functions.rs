@@ -1,0 +1,70 @@
+//! The functions that were sampled on a CPU.
+
+use super::rows::{dim, no_data, rows_shown};
+use super::samples::{interval, own_first, single_samples};
+use crate::Look;
+use crate::jit;
+use crate::paint::{Ink, Line};
+use crate::table::{Table, figure, text};
+use crate::units::{count, share_of_one};
+use model::recording::JIT_MODULE;
+use model::run::FunctionRow;
+use model::{Diagnosis, Run, Seen};
+
+/// The table: the program's own by their time with callees, then others by their own
+/// time on a CPU.
+pub(super) fn table(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -> Vec<Line> {
+    let all = match &run.functions {
+        Seen::Value(functions) if !functions.is_empty() => functions,
+        Seen::Value(_) | Seen::Absent => {
+            return vec![Line::new(look).add(Ink::Bold, "functions").add(Ink::Plain, "  no samples")];
+        }
+        Seen::Unseen(why) => return no_data("functions", why, look),
+    };
+    let columns = vec![
+        text("", 16, 0),
+        text("in", 10, 1),
+        text("mode", 6, 2),
+        figure("total", 0),
+        figure("self", 0),
+        figure("samples", 3),
+    ];
+    let mut table = Table::new(look, "functions", columns);
+    let own = |at: usize| diagnosis.whose.functions.get(at).copied().unwrap_or(false);
+    let order = own_first(all, |row| row.samples, |row| row.total, own);
+    let shown = rows_shown(order.len(), rows);
+    let functions: Vec<&FunctionRow> = order.iter().map(|at| &all[*at]).collect();
+    for function in &functions[..shown] {
+        table.row(vec![
+            (Ink::Plain, name(function)),
+            (Ink::Plain, function.module.clone()),
+            (Ink::Plain, function.mode.clone()),
+            (Ink::Plain, function.total.map(|total| share_of_one(total.value)).unwrap_or_default()),
+            (Ink::Plain, interval(&function.share, look)),
+            (Ink::Plain, count(function.samples)),
+        ]);
+    }
+    let samples: u64 = functions[shown..].iter().map(|function| function.samples).sum();
+    let single = single_samples(all, |row| row.samples, &order);
+    let more = functions.len() - shown + single;
+    if more > 0 {
+        let more = format!("{} {} more", look.rest(), count(more as u64));
+        let none = String::new;
+        table.rest(dim([more, none(), none(), none(), none(), count(samples + single as u64)]));
+    }
+    let mut lines = table.lines();
+    let unnamed = functions[..shown].iter().filter_map(|function| function.unnamed.as_ref());
+    let others_named = all.iter().any(|row| row.module == JIT_MODULE && row.unnamed.is_none());
+    let remedies = unnamed.filter_map(|row| jit::remedy(row, run.window.is_some(), others_named));
+    let told = |remedy: String| {
+        let line = Line::new(look).add(Ink::Plain, "  ").add(Ink::Dim, "for names: ");
+        line.add(Ink::Plain, &remedy).wrap(4)
+    };
+    lines.extend(remedies.flat_map(told));
+    lines
+}
+
+/// What a row of the functions is called.
+fn name(function: &FunctionRow) -> String {
+    function.unnamed.as_ref().map_or_else(|| function.name.clone(), |row| jit::unnamed(row.runtime))
+}

@@ -1,0 +1,47 @@
+//! The source lines that were sampled on a CPU.
+
+use super::rows::{dim, rows_shown};
+use super::samples::{interval, own_first, single_samples};
+use crate::Look;
+use crate::paint::{Ink, Line};
+use crate::table::{Table, figure, text};
+use crate::units::{count, share_of_one};
+use model::{Diagnosis, Run, Seen};
+
+/// The table, in the order of the functions; nothing where no code has lines.
+pub(super) fn table(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -> Vec<Line> {
+    let Seen::Value(lines) = &run.lines else { return Vec::new() };
+    let columns = vec![
+        text("", 16, 0),
+        text("function", 10, 1),
+        figure("total", 0),
+        figure("self", 0),
+        figure("samples", 3),
+    ];
+    let own = |at: usize| diagnosis.whose.lines.get(at).copied().unwrap_or(false);
+    let order = own_first(lines, |row| row.samples, |_| None, own);
+    let shown = rows_shown(order.len(), rows);
+    if shown == 0 || lines.iter().all(|line| line.samples == 0) {
+        return Vec::new();
+    }
+    let mut table = Table::new(look, "lines", columns);
+    for line in order[..shown].iter().map(|at| &lines[*at]) {
+        let file = line.file.rsplit('/').next().unwrap_or(&line.file);
+        table.row(vec![
+            (Ink::Plain, format!("{file}:{}", line.line)),
+            (Ink::Plain, line.function.clone()),
+            (Ink::Plain, line.total.map(|total| share_of_one(total.value)).unwrap_or_default()),
+            (Ink::Plain, interval(&line.share, look)),
+            (Ink::Plain, count(line.samples)),
+        ]);
+    }
+    let samples: u64 = order[shown..].iter().map(|at| lines[*at].samples).sum();
+    let single = single_samples(lines, |row| row.samples, &order);
+    let more = order.len() - shown + single;
+    if more > 0 {
+        let more = format!("{} {} more", look.rest(), count(more as u64));
+        let none = String::new;
+        table.rest(dim([more, none(), none(), none(), count(samples + single as u64)]));
+    }
+    table.lines()
+}
