@@ -82,6 +82,8 @@ pub struct Starved {
     pub throttled_ns: Ns,
     /// A hypervisor: an estimate from what it took of the whole host.
     pub stolen_ns: Ns,
+    /// One of these, or an unseen quota: nothing tells which, but its own threads had a CPU each.
+    pub unknown_ns: Ns,
 }
 
 /// Work of the kernel for a program.

@@ -14,7 +14,7 @@ pub struct ControlGroup {
     pub path: Seen<String>,
     /// The CPU quota; absent where neither it nor a group above has one.
     pub cpu: Seen<CpuQuota>,
-    /// The memory limit, likewise.
+    /// The memory limit, likewise; or that of another process of the program, where it is tighter.
     pub memory: Seen<MemoryLimit>,
     /// CPUs that its main thread may run on (`Cpus_allowed`).
     pub cpus_allowed: Seen<u32>,
@@ -40,7 +40,7 @@ pub struct CpuQuota {
 /// The memory limit of a group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryLimit {
-    /// The group that has it: the program's own, or one above.
+    /// The group that has it: the program's own, that of another of its processes, or one above.
     pub group: String,
     /// The limit (`memory.max`, or `memory.high` where that is lower).
     pub limit_bytes: u64,

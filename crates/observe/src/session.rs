@@ -210,7 +210,7 @@ impl<'a> Session<'a> {
         let mut surroundings = Surroundings::new(host::here(), subject.first, subject.links);
         let begin = Moment::now();
         let mut snapshot = vec![surroundings.look(begin.at, begin.dwell_ns)];
-        snapshot.extend(surroundings.group(begin.at));
+        snapshot.extend(surroundings.group(begin.at, &[]));
         let stream = Stream { sink };
         let session = Self {
             instruments,
@@ -261,7 +261,8 @@ impl<'a> Session<'a> {
     pub(crate) fn snapshot(&mut self, at: Ns) {
         self.look_at_users();
         self.stream.event(&self.surroundings.look(at, process_cpu_ns()));
-        for group in self.surroundings.group(at) {
+        let living = self.instruments.threads().living();
+        for group in self.surroundings.group(at, &living) {
             self.stream.event(&group);
         }
     }

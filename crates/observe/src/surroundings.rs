@@ -72,9 +72,10 @@ impl Surroundings {
         Event::Surroundings { at: now, surroundings: Box::new(surroundings) }
     }
 
-    /// The program's control group, where it is not as it was before.
-    pub(crate) fn group(&mut self, now: Ns) -> impl Iterator<Item = Event> + use<> {
-        let group = self.group.look(now);
+    /// The program's control group, where it is not as it was before. `living` are its processes,
+    /// in order.
+    pub(crate) fn group(&mut self, now: Ns, living: &[Pid]) -> impl Iterator<Item = Event> + use<> {
+        let group = self.group.look(now, living);
         group.into_iter().chain(self.group.refaults(now))
     }
 

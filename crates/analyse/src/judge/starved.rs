@@ -1,7 +1,8 @@
 //! Time in which a program was ready to run and was not let: whose doing that was.
 //!
 //! Behind its own threads it is work that has used up the CPUs. The rest is other programs, the
-//! quota of a control group, and what a hypervisor took.
+//! quota of a control group, and what a hypervisor took; or it is not known which of these, but
+//! that it was not its own doing: without BPF, in a run that is too short for the host's counters.
 
 use super::Evidence;
 use model::diagnosis::Starved;
@@ -18,12 +19,14 @@ pub(super) struct Held {
     pub(super) stolen_ns: Ns,
     /// Until an idle CPU had woken up: nobody had it.
     pub(super) waking_ns: Ns,
+    /// Not its own doing; whose else is not known.
+    pub(super) unknown_ns: Ns,
 }
 
 impl Held {
     /// What is not its own doing.
     pub(super) fn starved_ns(self) -> Ns {
-        self.others_ns + self.throttled_ns + self.stolen_ns
+        self.others_ns + self.throttled_ns + self.stolen_ns + self.unknown_ns
     }
 }
 
@@ -43,8 +46,9 @@ pub struct Contention<'a> {
 impl Contention<'_> {
     /// Divides the time without a CPU. Where it was not seen who had it, it is divided as what was
     /// seen, or else by the CPU time of the tree and of others; but not to its own threads where
-    /// there were CPUs for all of them. Steal is known of the whole host; the program has its
-    /// share.
+    /// there were CPUs for all of them. Where nothing at all says who had the CPUs, it is known of
+    /// those only that it was not they; what may have been an idle CPU that woke up, after a wait,
+    /// is nobody's. Steal is known of the whole host; the program has its share.
     pub(super) fn held(&self, parts: &[AccountPart]) -> Held {
         let ns = |of: &dyn Fn(State) -> bool| -> Ns {
             parts.iter().filter(|part| of(part.state)).map(|part| part.ns).sum()
@@ -61,7 +65,9 @@ impl Contention<'_> {
             _ => 0,
         };
         let crowded = seen_own > 0.0 || queue.cpus_wanted > f64::from(self.cpus);
+        let nobody_seen = own + others <= 0.0 && !crowded;
         Held {
+            unknown_ns: if nobody_seen { queue.unseen_ns.saturating_sub(ns(&State::blocked)) } else { 0 },
             own_ns: queue.behind_own_ns + if crowded { unseen(own) } else { 0 },
             others_ns: queue.behind_others_ns + unseen(others),
             throttled_ns: ns(&|state| state == State::Throttled),
@@ -92,8 +98,9 @@ pub(super) fn of(evidence: &Evidence<'_>) -> Held {
 
 /// Whose doing it was, of a program that is starved.
 pub(super) fn starved(evidence: &Evidence<'_>, held: Held) -> Option<Starved> {
-    let Held { others_ns, throttled_ns, stolen_ns, .. } = held;
-    (evidence.bound.class == Class::Starved).then_some(Starved { others_ns, throttled_ns, stolen_ns })
+    let Held { others_ns, throttled_ns, stolen_ns, unknown_ns, .. } = held;
+    let starved = Starved { others_ns, throttled_ns, stolen_ns, unknown_ns };
+    (evidence.bound.class == Class::Starved).then_some(starved)
 }
 
 /// Time behind its own threads, where that is worth a word.
@@ -134,7 +141,7 @@ mod tests {
     }
 
     fn of(own_ns: Ns, others_ns: Ns, stolen_ns: Ns) -> Held {
-        Held { own_ns, others_ns, throttled_ns: 100, stolen_ns, waking_ns: 0 }
+        Held { own_ns, others_ns, throttled_ns: 100, stolen_ns, waking_ns: 0, unknown_ns: 0 }
     }
 
     #[test]
@@ -156,6 +163,19 @@ mod tests {
         let coverage = coverage(Seen::Value(0.75), Seen::Absent);
         let contention = Contention { queue: &queue, coverage: &coverage, cpus: 4, wall_ns: 1000 };
         assert_eq!((contention.held(&[]).own_ns, contention.held(&[]).others_ns), (0, 75));
+    }
+
+    #[test]
+    fn where_nobody_was_seen_it_was_not_a_program_with_a_cpu_for_each_thread() {
+        let queue = RunQueue { cpus_wanted: 3.0, ..queue([0, 0, 100]) };
+        let coverage = coverage(Seen::unseen("the run is too short"), Seen::Absent);
+        let of = |cpus, parts: &[AccountPart]| {
+            Contention { queue: &queue, coverage: &coverage, cpus, wall_ns: 1000 }.held(parts)
+        };
+        assert_eq!(of(4, &[]), Held { unknown_ns: 100, ..Held::default() });
+        // Each wait may have ended with an idle CPU that woke up.
+        assert_eq!(of(4, &[measured(State::Disk, 30)]).unknown_ns, 70);
+        assert_eq!(of(2, &[]).unknown_ns, 0, "they want more than there are");
     }
 
     #[test]

@@ -3,13 +3,19 @@
 //! Which of several limits counts is decided here, since only that one's counters are read each
 //! time: the tightest. What a group's files say is up to [`controllers`]; whether a limit was a
 //! cause of anything, to `analyse`.
+//!
+//! The program's group is that of its first process. Where another one is in a group with less
+//! memory ([`others`]), that limit counts: what does not fit is read again, whoever started it. A
+//! CPU quota of other processes does not: it would be taken for what all of the program may use.
 
 mod controllers;
+mod others;
 
 use controllers::{Hierarchy, Limited};
 use host::Roots;
 use model::limits::ControlGroup;
 use model::{CpuList, Event, Ns, Pid, Seen};
+use others::Others;
 use std::path::PathBuf;
 
 /// Limits are searched for anew at every so many looks: they are seldom changed.
@@ -44,6 +50,7 @@ pub(super) struct Group {
     looks: u32,
     cpu: Seen<Limited>,
     memory: Seen<Limited>,
+    others: Others,
     told: Option<ControlGroup>,
     refaulted_bytes: Option<u64>,
 }
@@ -57,34 +64,39 @@ impl Group {
             looks: 0,
             cpu: Seen::Absent,
             memory: Seen::Absent,
+            others: Others::new(roots, pid),
             told: None,
             refaulted_bytes: None,
         }
     }
 
-    /// The group and its counters, unless they are as they were told before.
-    pub(super) fn look(&mut self, at: Ns) -> Option<Event> {
-        let moved = self.find();
-        if moved || self.looks.is_multiple_of(ANEW) {
+    /// The group and its counters, unless they are as they were told before. `living` are the
+    /// processes of the program, in order.
+    pub(super) fn look(&mut self, at: Ns, living: &[Pid]) -> Option<Event> {
+        let (moved, alive) = self.find();
+        // The group of a program that has ended may be removed, and those above it are not its own.
+        if moved || alive && self.looks.is_multiple_of(ANEW) {
             self.cpu = self.limited("cpu");
             self.memory = self.limited("memory");
         }
-        if moved {
+        let other = self.others.look(living, self.memory.value(), self.looks.is_multiple_of(ANEW));
+        if moved || other {
             self.refaulted_bytes = None;
         }
         self.looks += 1;
         let before = self.told.as_ref();
+        let memory = self.others.tightest().map_or_else(|| self.memory.as_ref(), Seen::Value);
         let group = ControlGroup {
             path: self.path(),
             cpu: self.cpu.as_ref().and_then(|of| host::seen(of.quota())),
-            memory: self.memory.as_ref().and_then(|of| host::seen(of.memory())),
+            memory: memory.and_then(|of| host::seen(of.memory())),
             cpus_allowed: self.cpus_allowed(),
         };
         // A group that is removed with its last process keeps what it had.
         let group = match before {
             Some(before) if !moved => ControlGroup {
                 cpu: or_before(group.cpu, &before.cpu),
-                memory: or_before(group.memory, &before.memory),
+                memory: if other { group.memory } else { or_before(group.memory, &before.memory) },
                 cpus_allowed: or_before(group.cpus_allowed, &before.cpus_allowed),
                 path: group.path,
             },
@@ -99,19 +111,21 @@ impl Group {
     /// Refaults of the group with the memory limit, unless they are as they were told before. After
     /// [`Self::look`]. None where the kernel does not count them.
     pub(super) fn refaults(&mut self, at: Ns) -> Option<Event> {
-        let bytes = self.memory.value()?.refaulted_bytes().ok()?;
+        let limited = self.others.tightest().or_else(|| self.memory.value())?;
+        let bytes = limited.refaulted_bytes().ok()?;
         (self.refaulted_bytes.replace(bytes) != Some(bytes)).then_some(Event::Refaults { at, bytes })
     }
 
-    /// Reads in which groups the program is; gives whether they are others than before.
-    fn find(&mut self) -> bool {
+    /// Reads in which groups the program is; gives whether they are others than before, and whether
+    /// it is still there.
+    fn find(&mut self) -> (bool, bool) {
         let now = host::text(&self.process.join("cgroup")).map_err(|error| error.to_string());
         let gone = now.as_ref().map_or(true, |text| is_of_a_dead_one(text));
         let changed = now != self.groups && (self.looks == 0 || !gone);
         if changed {
             self.groups = now;
         }
-        changed
+        (changed, !gone)
     }
 
     fn hierarchy(&self, controller: &str) -> Result<Hierarchy, String> {

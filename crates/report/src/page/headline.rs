@@ -212,17 +212,20 @@ pub(super) fn class(line: Line, run: &Run, diagnosis: &Diagnosis, look: Look) ->
 
 /// Who had the CPUs instead, most first.
 fn starved(line: Line, run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
-    let Some(Starved { others_ns, throttled_ns, stolen_ns }) = diagnosis.starved else { return line };
+    let Some(Starved { others_ns, throttled_ns, stolen_ns, unknown_ns }) = diagnosis.starved else {
+        return line;
+    };
     let whole = run.whole_ns();
     let mut line = line
         .add(Ink::Plain, "ready to run for ")
-        .glued(Ink::Plain, &share(others_ns + throttled_ns + stolen_ns, whole))
+        .glued(Ink::Plain, &share(others_ns + throttled_ns + stolen_ns + unknown_ns, whole))
         .add(Ink::Plain, of_the_whole(run))
         .add(Ink::Plain, " and not let");
-    let mut whose: [(Ns, &str, WhoseDetail); 3] = [
+    let mut whose: [(Ns, &str, WhoseDetail); 4] = [
         (others_ns, "other programs ran", rival),
         (throttled_ns, "its CPU quota was used up", quota),
         (stolen_ns, "a hypervisor ran", |line, _, _| line.add(Ink::Dim, " (estimated)")),
+        (unknown_ns, "it was not seen who ran for", |line, _, _| line),
     ];
     whose.sort_by_key(|(ns, ..)| std::cmp::Reverse(*ns));
     let named = whose.iter().filter(|(ns, ..)| u128::from(*ns) * 100 >= u128::from(whole));

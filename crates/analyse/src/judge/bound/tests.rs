@@ -124,3 +124,24 @@ fn a_program_that_others_do_not_let_run_is_starved() {
     let less = [(State::Throttled, 49), (State::User, 51)];
     assert_eq!(class_of(&less, false), (Class::Cpu, State::User));
 }
+
+#[test]
+fn a_short_run_in_which_nobody_was_seen_is_starved_if_it_had_a_cpu_for_each_thread() {
+    let parts = [(State::Kernel, 15), (State::User, 7), (State::Disk, 5), (State::Runqueue, 73)];
+    let account = Account::new(100, parts.map(|(state, ns)| measured(state, ns)).into(), parts).unwrap();
+    let class = |cpus_wanted| {
+        let queue = RunQueue {
+            behind_own_ns: 0,
+            behind_others_ns: 0,
+            idle_cpu_ns: 0,
+            unseen_ns: 73,
+            others: Vec::new(),
+            cpus_used: 0.2,
+            cpus_wanted,
+            of_all: model::Seen::Absent,
+        };
+        let coverage = samples::coverage();
+        bound(&account, Contention { queue: &queue, coverage: &coverage, cpus: 2, wall_ns: 100 }).class
+    };
+    assert_eq!((class(0.9), class(2.1)), (Class::Starved, Class::Mixed));
+}

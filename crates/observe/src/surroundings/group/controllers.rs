@@ -157,7 +157,13 @@ impl Limited {
         Ok(self.quota_and_period()?.map(|(quota, period)| quota as f64 / period.max(1) as f64))
     }
 
-    fn memory_limit(&self) -> Result<Option<u64>, String> {
+    /// Whether both are the same group.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.directory == other.directory
+    }
+
+    /// In bytes; none where there is no limit.
+    pub(super) fn memory_limit(&self) -> Result<Option<u64>, String> {
         Ok(match self.version {
             Version::Two => self.number("memory.max")?.into_iter().chain(self.number("memory.high")?).min(),
             Version::One => self.number("memory.limit_in_bytes")?.filter(|bytes| *bytes < NO_LIMIT_BYTES),

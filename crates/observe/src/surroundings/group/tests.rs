@@ -6,7 +6,11 @@ use crate::surroundings::tests::Kernel;
 const STATUS: &str = "Name:\tsh\nCpus_allowed:\t3\nCpus_allowed_list:\t0-1,3\n";
 
 fn look(group: &mut Group) -> Option<ControlGroup> {
-    group.look(7).map(|event| match event {
+    look_at(group, &[])
+}
+
+fn look_at(group: &mut Group, living: &[Pid]) -> Option<ControlGroup> {
+    group.look(7, living).map(|event| match event {
         Event::Group { at: 7, group } => *group,
         other => panic!("{other:?}"),
     })
@@ -62,7 +66,7 @@ fn what_comes_back_into_the_memory_of_the_group_is_told_when_it_differs() {
     let kernel = version_2();
     let mut group = Group::new(kernel.roots(), 5);
     let mut told = || {
-        group.look(7);
+        group.look(7, &[]);
         group.refaults(7).map(|event| match event {
             Event::Refaults { at: 7, bytes } => bytes / page,
             other => panic!("{other:?}"),
@@ -85,8 +89,50 @@ fn what_comes_back_into_the_memory_of_the_group_is_told_when_it_differs() {
         ),
     ]);
     let mut group = Group::new(first.roots(), 5);
-    group.look(7);
+    group.look(7, &[]);
     assert_eq!(group.refaults(7), Some(Event::Refaults { at: 7, bytes: 3 * page }));
+}
+
+#[test]
+fn a_child_in_a_group_with_less_memory_has_the_limit_that_counts() {
+    let kernel = version_2();
+    let small = |file: &str, text: &str| kernel.write(&format!("sys/fs/cgroup/small/{file}"), text);
+    small("memory.max", "4096\n");
+    small("memory.current", "4000\n");
+    small("memory.events", "high 0\nmax 9\n");
+    small("memory.stat", "workingset_refault_anon 0\nworkingset_refault_file 3\n");
+    small("cpu.max", "1000 100000\n");
+    let mut group = Group::new(kernel.roots(), 5);
+    let living: Vec<Pid> = (5..30).collect();
+    living[1..].iter().for_each(|pid| kernel.write(&format!("proc/{pid}/cgroup"), "0::/box/inner\n"));
+    let of = |told: Option<ControlGroup>| told.map(|told| told.memory.value().unwrap().group.clone());
+    assert_eq!(of(look_at(&mut group, &living)).as_deref(), Some("/box/inner"));
+    // 24 others, eight at a time: in the third look this one is seen.
+    kernel.write("proc/29/cgroup", "0::/small\n");
+    assert_eq!(look_at(&mut group, &living), None);
+    let told = look_at(&mut group, &living).expect("it is another group");
+    assert_eq!(told.memory.value().map(|of| (of.group.as_str(), of.reached)), Some(("/small", 9)));
+    assert_eq!(told.path, Seen::Value("/box/inner".to_owned()), "that of the first process");
+    assert_eq!(told.cpu.value().map(|of| of.group.as_str()), Some("/box"));
+    assert_eq!(
+        group.refaults(7),
+        Some(Event::Refaults { at: 7, bytes: 3 * rustix::param::page_size() as u64 })
+    );
+    // It ends, and its group is removed; what was counted stays. Then there is another one.
+    ["memory.max", "memory.current", "memory.events", "memory.stat"]
+        .iter()
+        .for_each(|file| kernel.remove(&format!("sys/fs/cgroup/small/{file}")));
+    kernel.remove("proc/29/cgroup");
+    assert_eq!(look_at(&mut group, &living[..24]), None);
+    assert_eq!(group.refaults(7), None);
+    for (file, text) in
+        [("memory.max", "8192\n"), ("memory.current", "1\n"), ("memory.events", "high 0\nmax 0\n")]
+    {
+        kernel.write(&format!("sys/fs/cgroup/next/{file}"), text);
+    }
+    kernel.write("proc/6/cgroup", "0::/next\n");
+    let told: Vec<String> = (0..3).filter_map(|_| of(look_at(&mut group, &living[..24]))).collect();
+    assert_eq!(told, ["/next"]);
 }
 
 #[test]
@@ -98,6 +144,10 @@ fn a_program_that_has_ended_keeps_its_group() {
     kernel.remove("sys/fs/cgroup/box/inner/memory.current");
     kernel.remove("proc/5/status");
     assert_eq!(look(&mut group), None);
+    // It goes with its group, or leaves it before; as often as limits are searched for anew.
+    std::fs::remove_dir_all(kernel.roots().sys.join("fs/cgroup/box")).unwrap();
+    kernel.write("proc/5/cgroup", "0::/\n");
+    assert!((0..=ANEW).all(|_| look(&mut group).is_none()));
 }
 
 #[test]
