@@ -381,6 +381,46 @@ fn a_program_that_is_killed_or_cannot_start_leaves_nothing() {
 }
 
 #[test]
+fn the_end_of_threads_is_taken_also_while_one_waits_for_the_first() {
+    // Of two signals at once the first ends all threads, while the tracer acts on the second.
+    let program = Program::new(
+        "#include <pthread.h>
+         #include <signal.h>
+         #include <stdlib.h>
+         #include <unistd.h>
+         volatile int sink;
+         __attribute__((noinline)) void meet(void) { sink++; usleep(100); sink++; }
+         void *thread(void *unused) { for (;;) meet(); return unused; }
+         int main(int count, char **words) {
+             pthread_t one;
+             pid_t own = getpid();
+             alarm(60);
+             for (int i = 0; i < atoi(words[2]); i++) pthread_create(&one, 0, thread, 0);
+             if (!fork()) {
+                 usleep(atoi(words[1]));
+                 kill(own, SIGHUP);
+                 return kill(own, SIGTERM);
+             }
+             for (;;) usleep(1000);
+         }",
+    );
+    let (_done, waits) = std::sync::mpsc::channel::<()>();
+    std::thread::spawn(move || {
+        if waits.recv_timeout(Duration::from_secs(120)) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            std::process::abort();
+        }
+    });
+    let meet = Scope::Function(program.function("meet"));
+    for turn in 0..20 {
+        let threads = if turn % 2 == 0 { "1" } else { "3" };
+        let after_us = (3_000 + turn * 371).to_string();
+        let counted = program.counted(&meet, Limits::default(), &[&after_us, threads]);
+        let ending = counted.ending.unwrap();
+        assert!([Ending::Signal(1), Ending::Signal(15)].contains(&ending), "{ending:?}");
+    }
+}
+
+#[test]
 fn a_trap_of_the_programs_own_stays_its_own() {
     let program = Program::fixed(
         "#include <signal.h>
