@@ -4,10 +4,12 @@
 //! [`sys::step`] describes what stepping can and cannot follow. The result has its cost; it slows a
 //! program thousands of times, so such a run must not be timed.
 
+use crate::session::LeftProgram;
+use crate::targets::tree_ignores;
 use std::path::PathBuf;
 use sys::signals::Signals;
 use sys::spawn::{Command, HeldProgram};
-use sys::step::{self, FunctionRanges, Limits, Scope, StepCounts, StopReason};
+use sys::step::{self, Attention, FunctionRanges, Limits, Scope, StepCounts, StopReason};
 
 /// What to count.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +32,8 @@ pub struct BlockCounts {
     pub counted: StepCounts,
     /// The file as named in the maps; none for whole programs, and where it was never mapped.
     pub file: Option<String>,
+    /// The program, if it goes on: it ignored a signal that asked for its end, or was asked twice.
+    pub left: Option<LeftProgram>,
 }
 
 impl BlockCounts {
@@ -46,7 +50,7 @@ impl BlockCounts {
 }
 
 /// Runs the command and counts until it ends or a limit is reached; after a limit it runs
-/// uncounted. Returns when it has ended.
+/// uncounted. Returns when it has ended, or goes on in spite of a signal that asked for its end.
 ///
 /// # Errors
 /// It cannot be started or traced; or the function's file or its parts do not exist.
@@ -66,11 +70,16 @@ pub fn count_blocks(
             Scope::Function(FunctionRanges { file, entry, parts: parts.clone() })
         }
     };
-    let counted = step::count(HeldProgram::spawn(command)?, &scope, limits, signals)?;
+    let held = HeldProgram::spawn(command)?;
+    let pid = held.pid();
+    let ignores = move |signal| tree_ignores(pid, signal);
+    let attention = signals.map(|signals| Attention { signals, ignores: &ignores });
+    let counted = step::count(held, &scope, limits, attention)?;
+    let left = counted.left_by.map(|signal| LeftProgram { pid, signal });
     // The same file under another path: the only one that was counted.
     let file = match scope {
         Scope::Function(_) => counted.modules.keys().next().cloned(),
         Scope::Program => None,
     };
-    Ok(BlockCounts { counted, file })
+    Ok(BlockCounts { counted, file, left })
 }

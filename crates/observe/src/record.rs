@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::session::{LeftProgram, Recorded, RecordingSubject, Running, Session, SessionEnd, Sink};
 use crate::settings::Watching;
+use crate::targets::all_ignore;
 use crate::{access, likely, sources};
 use model::recording::{Ending, Tier, WindowEnd};
 use model::{Ns, Pid, Seen};
@@ -10,7 +11,7 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 use sys::clock::monotonic_ns;
 use sys::signals::Signals;
-use sys::spawn::{self, AskedToEnd, HeldProgram, ProgramEnd, RunningProgram};
+use sys::spawn::{self, HeldProgram, Patience, ProgramEnd, RunningProgram};
 
 /// A program to run, and how to record it.
 #[derive(Debug, Clone)]
@@ -23,9 +24,6 @@ pub struct Request {
 
 /// The limit of time for the last events to arrive after the program was reaped.
 const AFTERMATH: Duration = Duration::from_millis(200);
-
-/// The time that a program has for a signal which asks for its end, if it does not handle it.
-const PATIENCE_NS: Ns = 700_000_000;
 
 /// Runs the program and records it, to its end, or until it goes on in spite of a signal that asked
 /// for its end ([`Recorded::left`]).
@@ -148,43 +146,6 @@ fn until_its_end(
     }
 }
 
-/// How long a program is waited for that was asked to end. One that handles the signal has all the
-/// time that it needs: it may be ending in order, or have another use for Ctrl-C.
-#[derive(Default)]
-struct Patience {
-    /// When it was asked, and whether the signal was ignored then.
-    asked: Option<(Ns, bool)>,
-    /// The same, once that was looked at again.
-    looked_again: Option<Ns>,
-}
-
-impl Patience {
-    /// Whether it is over: the signal has no effect, or a process has asked for the second time.
-    fn is_over(&mut self, asked: &AskedToEnd, now: Ns, ignored: impl Fn() -> bool) -> bool {
-        let known = self.asked.filter(|(at, _)| *at == asked.at);
-        let (_, at_first) = known.unwrap_or_else(|| *self.asked.insert((asked.at, ignored())));
-        if now < asked.at + PATIENCE_NS {
-            return false;
-        }
-        if asked.times > 1 {
-            return true;
-        }
-        // Some begin to ignore it while they end, so it counts only if they did from the beginning.
-        let again = self.looked_again != Some(asked.at);
-        self.looked_again = Some(asked.at);
-        at_first && again && ignored()
-    }
-}
-
-/// Whether all of these processes ignore a signal.
-fn all_ignore(processes: &[Pid], signal: i32) -> bool {
-    let known: Vec<bool> = processes
-        .iter()
-        .filter_map(|pid| host::own::is_ignored_by(host::here().proc, *pid, signal))
-        .collect();
-    !known.is_empty() && known.iter().all(|ignored| *ignored)
-}
-
 /// Reads the events still pending when the program has been reaped: above all its last switch,
 /// which ends the wall.
 fn aftermath(session: &mut Session<'_>) {
@@ -198,50 +159,5 @@ fn aftermath(session: &mut Session<'_>) {
             return;
         }
         std::thread::sleep(Duration::from_micros(200));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const TERM: i32 = 15;
-
-    fn asked(at: Ns, times: u32) -> AskedToEnd {
-        AskedToEnd { signal: TERM, at, times }
-    }
-
-    #[test]
-    fn a_program_is_left_if_it_ignored_the_signal_all_the_time() {
-        for (at_first, later, is_left) in
-            [(true, true, true), (false, true, false), (true, false, false), (false, false, false)]
-        {
-            let mut patience = Patience::default();
-            assert!(!patience.is_over(&asked(5, 1), 6, || at_first));
-            assert!(!patience.is_over(&asked(5, 1), PATIENCE_NS, || true), "it has some time");
-            assert_eq!(patience.is_over(&asked(5, 1), 5 + PATIENCE_NS, || later), is_left);
-            // Whatever it does later: it was asked once.
-            assert!(!patience.is_over(&asked(5, 1), 9 * PATIENCE_NS, || true));
-        }
-    }
-
-    #[test]
-    fn a_program_is_left_if_a_process_asks_again() {
-        let mut patience = Patience::default();
-        assert!(!patience.is_over(&asked(5, 1), 3 * PATIENCE_NS, || false));
-        let again = asked(3 * PATIENCE_NS, 2);
-        assert!(!patience.is_over(&again, 3 * PATIENCE_NS, || false));
-        assert!(patience.is_over(&again, 4 * PATIENCE_NS, || false));
-    }
-
-    #[test]
-    fn a_key_of_the_terminal_is_the_programs_own_matter_unless_it_is_ignored() {
-        let mut patience = Patience::default();
-        for at in [1, PATIENCE_NS, 5 * PATIENCE_NS] {
-            assert!(!patience.is_over(&asked(at, 0), at, || false));
-            assert!(!patience.is_over(&asked(at, 0), at + PATIENCE_NS, || false));
-        }
-        assert!(!patience.is_over(&asked(9 * PATIENCE_NS, 0), 9 * PATIENCE_NS, || true));
-        assert!(patience.is_over(&asked(9 * PATIENCE_NS, 0), 10 * PATIENCE_NS, || true));
     }
 }

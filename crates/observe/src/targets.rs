@@ -189,6 +189,20 @@ pub fn descendants(pid: Pid) -> Vec<Pid> {
     trees(&[pid]).into_iter().filter(|other| *other != pid).collect()
 }
 
+/// Whether all of these processes ignore a signal.
+pub(crate) fn all_ignore(processes: &[Pid], signal: i32) -> bool {
+    let known: Vec<bool> = processes
+        .iter()
+        .filter_map(|pid| host::own::is_ignored_by(host::here().proc, *pid, signal))
+        .collect();
+    !known.is_empty() && known.iter().all(|ignored| *ignored)
+}
+
+/// Whether a process and all its descendants ignore a signal.
+pub fn tree_ignores(root: Pid, signal: i32) -> bool {
+    all_ignore(&trees(&[root]), signal)
+}
+
 /// The threads of a process; none when it has exited.
 pub(crate) fn threads(pid: Pid) -> Vec<Tid> {
     let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();

@@ -18,20 +18,22 @@
 //! Counted are the root process and its threads. Children run at full speed, uncounted. A traced
 //! program is killed if dwell dies, since breakpoints would remain in it. One with rights of its
 //! own (set-user-ID) is let go as soon as it is executed. After a limit the program is detached,
-//! and runs to its end as if never traced. A function entered other than at its first
+//! and runs to its end as if never traced; so it is where it does not end by a signal that asks for
+//! its end, and then dwell does not wait for it either. A function entered other than at its first
 //! instruction or by the return of a callee (an exception caught in it, `longjmp`, a coroutine) is
 //! not counted from there to its end.
 //!
 //! Counts are by file and offset; others name the addresses.
 
-use crate::signals::Signals;
-use crate::spawn::{self, HeldProgram, ProgramEnd};
+use crate::spawn::{self, HeldProgram, RunningProgram};
+use model::recording::Ending;
 use std::collections::BTreeMap;
 use std::io;
 use std::thread;
 use std::time::Instant;
 
 mod identity;
+mod kick;
 mod limits;
 mod machine;
 mod memory;
@@ -41,11 +43,13 @@ mod tally;
 mod tracer;
 mod watch;
 
+use kick::Interruptible;
 pub use limits::{Limits, StopReason};
 use ptrace::Report;
 pub use scope::{FunctionRanges, Scope};
 use tracer::Tracer;
-use watch::Nudge;
+pub use watch::Attention;
+use watch::{Asked, Watched};
 
 /// The counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,8 +69,10 @@ pub struct StepCounts {
     pub found: bool,
     /// Child processes, which were not counted.
     pub children: u64,
-    /// How the program ended.
-    pub ended: ProgramEnd,
+    /// How the program ended; none if it goes on.
+    pub ending: Option<Ending>,
+    /// The signal by which it did not end, if it goes on.
+    pub left_by: Option<i32>,
 }
 
 /// Why counting failed.
@@ -100,10 +106,11 @@ fn system(what: &'static str) -> impl FnOnce(io::Error) -> Error {
     move |source| Error::System { what, source }
 }
 
-/// Releases the held program, counts, and returns when it has ended.
+/// Releases the held program, counts, and returns when it has ended, or is left because it did not
+/// end by a signal.
 ///
 /// Call it on the thread that made `held`. Signals to dwell while it counts are forwarded as by
-/// [`spawn::RunningProgram::attend`], where `signals` are given.
+/// [`spawn::RunningProgram::attend`], where they are given.
 ///
 /// # Errors
 /// The program cannot be executed or traced. It is killed then.
@@ -111,7 +118,7 @@ pub fn count(
     held: HeldProgram,
     scope: &Scope,
     limits: Limits,
-    signals: Option<&mut Signals>,
+    attention: Option<Attention<'_>>,
 ) -> Result<StepCounts, Error> {
     let number = held.pid();
     let pid = number as libc::pid_t;
@@ -120,22 +127,21 @@ pub fn count(
     let made = ptrace::CLONES | ptrace::FORKS | ptrace::VFORKS;
     let options = ptrace::SYSCALLS_MARKED | made | ptrace::EXECS | ptrace::DIE_WITH_TRACER;
     ptrace::seize(pid, options).map_err(|source| Error::Refused { pid: number, source })?;
-    if let Some(error) = execute(held, pid)? {
-        return Err(error.into());
-    }
+    let running = execute(held, pid)??;
     let (over, over_writer) = io::pipe().map_err(system("pipe"))?;
-    let nudge = Nudge::default();
+    let interruptible = Interruptible::begin().map_err(system("sigaction"))?;
+    let asked = Asked::default();
     let started = Instant::now();
-    let mut tracer = Tracer::new(pid, scope, limits.steps, &nudge);
+    let mut tracer = Tracer::new(pid, scope, limits.steps, &asked);
     let ended = thread::scope(|threads| {
-        let watching = || watch::watch(pid, &over, signals, limits.time, &nudge);
+        let watched = Watched { running: &running, tracer: interruptible.thread(), asked: &asked };
+        let watching = move || watch::watch(watched, &over, attention, limits.time);
         let watched = thread::Builder::new().spawn_scoped(threads, watching);
         let ended = watched.and_then(|_| tracer.trace());
         drop(over_writer);
         if ended.is_err() {
             // Never leave it stopped with breakpoints in it.
-            ptrace::kill(pid, libc::SIGKILL);
-            let _ = ptrace::wait(pid);
+            ptrace::kill_and_reap(pid);
         }
         ended
     })
@@ -149,13 +155,14 @@ pub fn count(
         steps: tracer.tally.steps,
         unlisted: tracer.tally.unlisted,
         modules: tracer.tally.finish(),
-        ended,
+        ending: ended.map(|ended| ended.ending),
+        left_by: asked.leave().filter(|_| ended.is_none()),
     })
 }
 
 /// Lets the held child execute the program, up to the ptrace stop there. `release` runs in a
 /// thread: it waits for the child, and the child may wait for us to deliver a signal.
-fn execute(held: HeldProgram, pid: libc::pid_t) -> Result<Option<spawn::Error>, Error> {
+fn execute(held: HeldProgram, pid: libc::pid_t) -> Result<Result<RunningProgram, spawn::Error>, Error> {
     let released = thread::scope(|threads| {
         // Without the thread the child is dropped, and ends.
         let release = thread::Builder::new().spawn_scoped(threads, move || held.release())?;
@@ -171,8 +178,7 @@ fn execute(held: HeldProgram, pid: libc::pid_t) -> Result<Option<spawn::Error>, 
         Ok(release.join())
     });
     match released.map_err(system("ptrace"))? {
-        Ok(Ok(_running)) => Ok(None),
-        Ok(Err(error)) => Ok(Some(error)),
+        Ok(executed) => Ok(executed),
         Err(panic) => std::panic::resume_unwind(panic),
     }
 }

@@ -134,7 +134,7 @@ const LOOP: &str = "
 fn a_loop_with_known_trip_counts_is_counted_exactly() {
     let program = Program::new(LOOP).on_one_cpu();
     let (executions, counted) = program.of("loop");
-    assert_eq!(counted.ended.ending, Ending::Code(0));
+    assert_eq!(counted.ending.unwrap(), Ending::Code(0));
     assert_eq!((counted.stopped, counted.found), (StopReason::Ended, true));
     let spread = spread(&executions);
     assert_eq!(spread.keys().copied().collect::<Vec<_>>(), [1, 7, 334, 666, 1000], "{executions:#?}");
@@ -154,7 +154,7 @@ fn recursion_is_counted_at_every_depth() {
 fn a_whole_program_gives_the_same_counts_as_its_functions() {
     let program = Program::fixed(LOOP).on_one_cpu();
     let whole = program.counted(&Scope::Program, Limits::default(), &[]);
-    assert_eq!(whole.ended.ending, Ending::Code(0));
+    assert_eq!(whole.ending.unwrap(), Ending::Code(0));
     for name in ["loop", "fib", "called"] {
         let code = program.function(name);
         assert_eq!(executions(&whole, &code), program.of(name).0, "{name}");
@@ -175,7 +175,7 @@ fn the_first_instruction_the_last_one_and_string_instructions_count_once() {
                 "mov $60, %eax\n xor %edi, %edi\n syscall\n");"#;
     let program = Program::with(source, &["-nostdlib", "-static"]);
     let counted = program.counted(&Scope::Program, Limits::default(), &[]);
-    assert_eq!(counted.ended.ending, Ending::Code(0));
+    assert_eq!(counted.ending.unwrap(), Ending::Code(0));
     assert_eq!(counted.steps, 2 + 200 + 3 + 1 + 2 + 3);
 }
 
@@ -207,7 +207,7 @@ fn threads_that_meet_in_a_function_are_all_counted() {
          }",
     )
     .of("meet");
-    assert_eq!(counted.ended.ending, Ending::Code(0));
+    assert_eq!(counted.ending.unwrap(), Ending::Code(0));
     assert_eq!(spread(&executions).keys().copied().collect::<Vec<_>>(), [600], "{executions:?}");
 }
 
@@ -232,7 +232,7 @@ fn handlers_of_signals_do_not_disturb_the_counts() {
         }";
     let program = Program::fixed(source).on_one_cpu();
     let (executions, counted) = program.of("work");
-    assert_eq!(counted.ended.ending, Ending::Code(0), "handled while it was stepped");
+    assert_eq!(counted.ending.unwrap(), Ending::Code(0), "handled while it was stepped");
     assert_eq!(spread(&executions).into_keys().collect::<Vec<_>>(), [1, 2000], "{executions:?}");
     let whole = program.counted(&Scope::Program, Limits::default(), &[]);
     assert_eq!(dwell_executions(&whole, &program, "work"), executions);
@@ -268,11 +268,11 @@ fn children_run_uncounted_and_unharmed() {
          }",
     );
     let (executions, counted) = program.of("both");
-    assert_eq!(counted.ended.ending, Ending::Code(3 + 4 + 5));
+    assert_eq!(counted.ending.unwrap(), Ending::Code(3 + 4 + 5));
     assert_eq!(spread(&executions).into_keys().collect::<Vec<_>>(), [11], "{executions:?}");
     assert_eq!(counted.children, 4);
     let whole = program.counted(&Scope::Program, Limits::default(), &[]);
-    assert_eq!(whole.ended.ending, Ending::Code(3 + 4 + 5));
+    assert_eq!(whole.ending.unwrap(), Ending::Code(3 + 4 + 5));
     assert_eq!((dwell_executions(&whole, &program, "both"), whole.children), (executions, 4));
 }
 
@@ -305,7 +305,7 @@ fn a_function_of_a_library_is_found_once_it_is_loaded() {
     let libc = files.find(|path| path.contains("libc.so")).expect("cat has the shared C library");
     let code = function(Path::new(libc), "div");
     let counted = program.counted(&Scope::Function(code.clone()), Limits::default(), &[]);
-    assert_eq!((counted.ended.ending, counted.found), (Ending::Code(12), true));
+    assert_eq!((counted.ending.unwrap(), counted.found), (Ending::Code(12), true));
     assert_eq!(executions(&counted, &code)[&0], 12);
 }
 
@@ -314,7 +314,7 @@ fn a_file_that_is_never_loaded_is_said_to_be_missing() {
     let code = FunctionRanges { file: "/nowhere/lib.so".into(), entry: 0x1000, parts: Vec::new() };
     let counted =
         Program::new("int main() { return 6; }").counted(&Scope::Function(code), Limits::default(), &[]);
-    assert_eq!((counted.found, counted.steps, counted.ended.ending), (false, 0, Ending::Code(6)));
+    assert_eq!((counted.found, counted.steps, counted.ending.unwrap()), (false, 0, Ending::Code(6)));
 }
 
 #[test]
@@ -337,7 +337,7 @@ fn after_the_limit_of_steps_the_program_goes_on_as_if_nothing_were() {
     for scope in function.chain([Scope::Program]) {
         let counted = program.counted(&scope, limits, &[]);
         assert_eq!(
-            (counted.ended.ending, counted.stopped),
+            (counted.ending.unwrap(), counted.stopped),
             (Ending::Code(0), StopReason::Steps),
             "{scope:?}"
         );
@@ -356,7 +356,11 @@ fn after_the_limit_of_time_a_sleeping_program_is_let_go_too() {
     let limits = Limits { steps: None, time: Some(Duration::from_millis(200)) };
     for scope in [Scope::Function(program.function("nap")), Scope::Program] {
         let counted = program.counted(&scope, limits, &[]);
-        assert_eq!((counted.ended.ending, counted.stopped), (Ending::Code(4), StopReason::Time), "{scope:?}");
+        assert_eq!(
+            (counted.ending.unwrap(), counted.stopped),
+            (Ending::Code(4), StopReason::Time),
+            "{scope:?}"
+        );
         assert!(counted.steps > 0);
     }
 }
@@ -366,7 +370,7 @@ fn a_program_that_is_killed_or_cannot_start_leaves_nothing() {
     // The loader's steps are among them.
     let program = Program::new("#include <signal.h>\nint main() { raise(SIGKILL); }").on_one_cpu();
     let counted = program.counted(&Scope::Program, Limits::default(), &[]);
-    assert_eq!(counted.ended.ending, Ending::Signal(9));
+    assert_eq!(counted.ending.unwrap(), Ending::Signal(9));
     let broken = program.dir.path().join("broken");
     fs::write(&broken, "#!/no/such/interpreter\n").unwrap();
     fs::set_permissions(&broken, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
@@ -374,6 +378,46 @@ fn a_program_that_is_killed_or_cannot_start_leaves_nothing() {
     let error =
         count(HeldProgram::spawn(&command).unwrap(), &Scope::Program, Limits::default(), None).unwrap_err();
     assert!(error.to_string().contains("interpreter"), "{error}");
+}
+
+#[test]
+fn the_end_of_threads_is_taken_also_while_one_waits_for_the_first() {
+    // Of two signals at once the first ends all threads, while the tracer acts on the second.
+    let program = Program::new(
+        "#include <pthread.h>
+         #include <signal.h>
+         #include <stdlib.h>
+         #include <unistd.h>
+         volatile int sink;
+         __attribute__((noinline)) void meet(void) { sink++; usleep(100); sink++; }
+         void *thread(void *unused) { for (;;) meet(); return unused; }
+         int main(int count, char **words) {
+             pthread_t one;
+             pid_t own = getpid();
+             alarm(60);
+             for (int i = 0; i < atoi(words[2]); i++) pthread_create(&one, 0, thread, 0);
+             if (!fork()) {
+                 usleep(atoi(words[1]));
+                 kill(own, SIGHUP);
+                 return kill(own, SIGTERM);
+             }
+             for (;;) usleep(1000);
+         }",
+    );
+    let (_done, waits) = std::sync::mpsc::channel::<()>();
+    std::thread::spawn(move || {
+        if waits.recv_timeout(Duration::from_secs(120)) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            std::process::abort();
+        }
+    });
+    let meet = Scope::Function(program.function("meet"));
+    for turn in 0..20 {
+        let threads = if turn % 2 == 0 { "1" } else { "3" };
+        let after_us = (3_000 + turn * 371).to_string();
+        let counted = program.counted(&meet, Limits::default(), &[&after_us, threads]);
+        let ending = counted.ending.unwrap();
+        assert!([Ending::Signal(1), Ending::Signal(15)].contains(&ending), "{ending:?}");
+    }
 }
 
 #[test]
@@ -387,9 +431,9 @@ fn a_trap_of_the_programs_own_stays_its_own() {
     )
     .on_one_cpu();
     let (executions, counted) = program.of("work");
-    assert_eq!(counted.ended.ending, Ending::Code(11));
+    assert_eq!(counted.ending.unwrap(), Ending::Code(11));
     assert_eq!(spread(&executions).into_keys().collect::<Vec<_>>(), [1]);
-    assert_eq!(program.counted(&Scope::Program, Limits::default(), &[]).ended.ending, Ending::Code(11));
+    assert_eq!(program.counted(&Scope::Program, Limits::default(), &[]).ending.unwrap(), Ending::Code(11));
 }
 
 /// Children made by one thread while another executes the program again, which then waits for all
@@ -433,7 +477,7 @@ fn children_whose_maker_is_executed_over_are_not_harmed() {
     let scope = Scope::Function(program.function("counted"));
     for _ in 0..3 {
         let counted = program.counted(&scope, Limits::default(), &["6"]);
-        assert_eq!(counted.ended.ending, Ending::Code(0));
+        assert_eq!(counted.ending.unwrap(), Ending::Code(0));
     }
 }
 
@@ -474,6 +518,6 @@ fn a_thread_that_executes_the_program_while_another_is_stepped_is_not_harmed() {
     let scope = Scope::Function(program.function("counted"));
     for _ in 0..4 {
         let counted = program.counted(&scope, Limits::default(), &["6"]);
-        assert_eq!(counted.ended.ending, Ending::Code(7));
+        assert_eq!(counted.ending.unwrap(), Ending::Code(7));
     }
 }

@@ -13,12 +13,13 @@ use anyhow::{Context, anyhow, bail};
 use code::Function;
 use listing::{ExecutionCounts as Executions, Subject};
 use model::recording::Ending;
-use observe::Sources;
 use observe::blocks::{BlockCounts, CountTarget, count_blocks};
 use observe::function_code::{Error, image, image_for};
+use observe::{LeftProgram, Sources};
 use report::Look;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use sys::at_once::EndAtOnce;
 use sys::foreign::Rights;
 use sys::policy::Hurry;
 use sys::resolve::resolve_as;
@@ -94,14 +95,19 @@ pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
             count_blocks(&command, &CountTarget::Program, limits, Some(&mut signals)).map_err(not_started)?;
         drop(signals);
         let _hurry = asked_to_end(&counts).then(Hurry::begin);
+        say_left(counts.left);
         let text = of_program(&counts, &shown)?;
         (counts, text)
     } else {
+        // Debug information may be large, and until the program starts there is nothing to lose.
+        let at_once = EndAtOnce::begin(output::remove_unwritten).ok();
         let (function, parts) = find(&file, name)?;
+        drop(at_once);
         let target = CountTarget::Function { file: file.clone(), parts };
         let counts = count_blocks(&command, &target, limits, Some(&mut signals)).map_err(not_started)?;
         drop(signals);
         let _hurry = asked_to_end(&counts).then(Hurry::begin);
+        say_left(counts.left);
         let text = of_function(&counts, &file, &function, &shown)?;
         (counts, text)
     };
@@ -111,14 +117,29 @@ pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
         None if page == OutputKind::Stdout => output::to_stdout(&text)?,
         None => output::to_stderr(&text),
     }
-    Ok(exit::of_program(counts.counted.ended.ending))
+    Ok(match (counts.counted.ending, counts.left) {
+        (Some(ending), _) => exit::of_program(ending),
+        // As if the program had ended by it, for whoever sent it to dwell.
+        (None, Some(left)) => exit::of_signal(left.signal),
+        (None, None) => exit::DWELL_FAILED,
+    })
 }
 
-/// Whether a signal ended the program by which people and service managers end programs: then who
-/// sent it waits for dwell as well.
+/// Says that the program goes on, if it does.
+pub(super) fn say_left(left: Option<LeftProgram>) {
+    if let Some(LeftProgram { pid, signal }) = left {
+        output::complain(&format!(
+            "the program (PID {pid}) did not end by signal {signal} and goes on; it is counted up to here"
+        ));
+    }
+}
+
+/// Whether a signal ended the program by which people and service managers end programs, or was to
+/// end it: then who sent it waits for dwell as well.
 fn asked_to_end(counts: &BlockCounts) -> bool {
     const ENDING: [i32; 4] = [1, 2, 3, 15];
-    matches!(counts.counted.ended.ending, Ending::Signal(signal) if ENDING.contains(&signal))
+    counts.left.is_some()
+        || matches!(counts.counted.ending, Some(Ending::Signal(signal)) if ENDING.contains(&signal))
 }
 
 /// A program that cannot be started has an exit status of its own, as without counting.
@@ -273,6 +294,7 @@ fn overhead(counts: &BlockCounts, look: Look) -> String {
         StopReason::Steps | StopReason::Time => {
             text.push_str("; stopped at the limit: counts are incomplete")
         }
+        StopReason::Signal => text.push_str("; stopped by a signal, and the program went on: counts are incomplete"),
         StopReason::Entrusted => text.push_str(
             "; stopped at a program with rights of its own (set-user-ID, or capabilities): counts are incomplete",
         ),

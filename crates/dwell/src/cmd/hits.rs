@@ -5,7 +5,7 @@
 //! in `hits/`.
 
 use crate::cli::RunArgs;
-use crate::cmd::count::counts_only;
+use crate::cmd::count::{counts_only, say_left};
 use crate::exit;
 use crate::look::{OutputKind, look};
 use crate::out::OutputPath;
@@ -14,7 +14,9 @@ use anyhow::{Context, bail};
 use counts::{Counts, Function};
 use exchange::Exchange;
 use model::Ns;
-use observe::Sources;
+use model::recording::{Ending, WindowEnd};
+use observe::targets::tree_ignores;
+use observe::{LeftProgram, Sources};
 use report::Look;
 use report::hits::{FunctionLine, HitFunction, HotLine};
 use report::units::{count, counted, duration};
@@ -26,10 +28,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use sys::clock::monotonic_ns;
 use sys::foreign::Rights;
+use sys::policy::Hurry;
 use sys::poll;
 use sys::rights;
 use sys::signals::Signals;
-use sys::spawn::{Command, HeldProgram, ProgramEnd};
+use sys::spawn::{Command, HeldProgram, Patience};
 use sys::user::User;
 
 mod counts;
@@ -71,16 +74,21 @@ pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
     // Only now: what its owner makes of it is not written to any more.
     command.user.as_ref().map_or(Ok(()), |user| exchange.give(user))?;
     let begun_ns = monotonic_ns();
-    let ended = wait(held, &mut signals)?;
+    let end = wait(held, &mut signals)?;
     let elapsed_ns = monotonic_ns() - begun_ns;
     drop(signals);
+    let _hurry = end.asked.then(Hurry::begin);
+    say_left(end.left);
 
     let counts = Counts::read(exchange.opened(), root)?;
     let sources = Sources::of(rights, &BTreeSet::new());
     if let Some(why) = &counts.refused {
         bail!("{}\n{NEWER}", report::clean(why, look.unicode));
     }
-    let status = exit::of_program(ended.ending);
+    let status = match (end.ending, end.left) {
+        (_, Some(left)) => exit::of_signal(left.signal),
+        (ending, None) => exit::of_program(ending),
+    };
     if counts.versions.is_empty() {
         // The program may have succeeded, but there are no counts.
         let (why, remedy) = nothing(&counts);
@@ -94,7 +102,7 @@ pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
         text.push('\n');
     }
     text += &table(&counts, &sources, look);
-    text += &overhead(&counts, elapsed_ns, look);
+    text += &overhead(&counts, elapsed_ns, end.left.is_some(), look);
     match target {
         Some(target) => target.write(&text)?,
         None if page == OutputKind::Stdout => output::to_stdout(&text)?,
@@ -155,15 +163,37 @@ fn python_path(directory: &Path, user: Option<&User>) -> anyhow::Result<OsString
     Ok(path)
 }
 
-/// Starts the held program and waits for its end, passing on signals.
-fn wait(held: HeldProgram, signals: &mut Signals) -> anyhow::Result<ProgramEnd> {
+/// How the counting ended.
+struct CountingEnd {
+    /// That of the program, or of the window in which it was counted.
+    ending: Ending,
+    /// The program, if it goes on in spite of a signal.
+    left: Option<LeftProgram>,
+    /// A signal asked for the end.
+    asked: bool,
+}
+
+/// Starts the held program and waits for its end, passing on signals; or until it goes on in spite
+/// of one that asked for its end.
+fn wait(held: HeldProgram, signals: &mut Signals) -> anyhow::Result<CountingEnd> {
     let mut running = held.release().map_err(observe::Error::Start)?;
+    let pid = running.pid();
+    let mut patience = Patience::default();
     loop {
-        let ready = poll::wait(&[signals.as_fd(), running.as_fd()], None).context("cannot wait")?;
+        let asked = running.asked_to_end();
+        let most = asked.and_then(|asked| patience.left(&asked, monotonic_ns()));
+        let ready = poll::wait(&[signals.as_fd(), running.as_fd()], most).context("cannot wait")?;
         if ready.contains(&true)
             && let Some(ended) = running.attend(signals).context("cannot wait for the program")?
         {
-            return Ok(ended);
+            let asked = running.was_asked_to_end();
+            return Ok(CountingEnd { ending: ended.ending, left: None, asked });
+        }
+        if let Some(asked) = running.asked_to_end()
+            && patience.is_over(&asked, monotonic_ns(), || tree_ignores(pid, asked.signal))
+        {
+            let left = Some(LeftProgram { pid, signal: asked.signal });
+            return Ok(CountingEnd { ending: Ending::Window(WindowEnd::Signal), left, asked: true });
         }
     }
 }
@@ -245,7 +275,7 @@ fn table(counts: &Counts, sources: &Sources, look: Look) -> String {
 }
 
 /// The overhead of counting, and what was not counted.
-fn overhead(counts: &Counts, elapsed_ns: Ns, look: Look) -> String {
+fn overhead(counts: &Counts, elapsed_ns: Ns, goes_on: bool, look: Look) -> String {
     let total = counts.total();
     let versions: Vec<&str> = counts.versions.keys().map(String::as_str).collect();
     let processes = counts.versions.values().sum::<u64>();
@@ -257,6 +287,9 @@ fn overhead(counts: &Counts, elapsed_ns: Ns, look: Look) -> String {
         duration(elapsed_ns)
     );
     text += "; counting makes Python code 2 to 20 times slower: times are not meaningful";
+    if goes_on {
+        text += "; stopped by a signal, and the program went on: counts are incomplete";
+    }
     if counts.lost > 0 {
         text += &format!("; {} lost: the table is full", counted(counts.lost, "hit"));
     }

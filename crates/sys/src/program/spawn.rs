@@ -33,12 +33,14 @@ mod child;
 mod command;
 mod filter;
 pub(crate) mod image;
+pub(crate) mod patience;
 mod running;
 pub(crate) mod wait;
 
 pub use command::Command;
 pub use filter::Flushes;
-pub use running::{AskedToEnd, RunningProgram};
+pub use patience::{AskedToEnd, Patience};
+pub use running::RunningProgram;
 pub use wait::{ProgramEnd, Switches};
 
 /// Why the program did not start.

@@ -21,6 +21,8 @@ pub enum StopReason {
     Steps,
     /// The limit of time was reached.
     Time,
+    /// The program did not end by a signal that dwell passed on to it, and goes on.
+    Signal,
     /// The process executed a program with rights of its own, such as a set-user-ID program.
     Entrusted,
     /// The program reached an instruction that cannot be stepped: a load-exclusive of aarch64,

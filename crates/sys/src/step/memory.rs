@@ -67,12 +67,6 @@ pub(super) fn hide_trap_flag(_: Tid) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether dwell sent the signal that a thread is about to get.
-pub(super) fn is_ours(tid: Tid) -> io::Result<bool> {
-    let (code, sender) = ptrace::signal_origin(tid)?;
-    Ok(code == 0 && sender.unsigned_abs() == std::process::id())
-}
-
 /// Whether the program got rights by its execution that its caller does not have: those of the
 /// file's owner or group (set-user-ID), or capabilities. Then the kernel tells the C library so, by
 /// `AT_SECURE` of getauxval(3). What cannot be asked is taken to have.

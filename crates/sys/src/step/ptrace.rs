@@ -257,23 +257,57 @@ pub(super) mod registers {
     }
 }
 
-/// Waits for the next report of `tid`, or with -1 of any thread that the calling thread traces or
-/// forked. Reaps those that have ended.
+/// Waits for the next report of `tid`. Reaps it if it has ended.
 pub(super) fn wait(tid: Tid) -> io::Result<(Tid, Report)> {
+    loop {
+        match wait4(tid, 0) {
+            Ok(Some(report)) => return Ok(report),
+            Ok(None) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Waits for the next report of any thread that the calling thread traces or forked; none if it was
+/// interrupted. Reaps those that have ended.
+pub(super) fn wait_for_any() -> io::Result<Option<(Tid, Report)>> {
+    match wait4(-1, 0) {
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(None),
+        other => other,
+    }
+}
+
+/// Kills a process and takes the end of all its threads: that of the first is not reported before.
+pub(super) fn kill_and_reap(pid: Tid) {
+    kill(pid, libc::SIGKILL);
+    loop {
+        match wait_for_any() {
+            Ok(Some((tid, Report::Ended { .. }))) if tid == pid => return,
+            Ok(_) => {}
+            Err(_) => return,
+        }
+    }
+}
+
+/// What is reported already, of any such thread.
+pub(super) fn take_of_any() -> io::Result<Option<(Tid, Report)>> {
+    match wait4(-1, libc::WNOHANG) {
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(None),
+        other => other,
+    }
+}
+
+fn wait4(tid: Tid, options: c_int) -> io::Result<Option<(Tid, Report)>> {
     let mut status = 0;
     let mut rusage = MaybeUninit::<libc::rusage>::zeroed();
-    loop {
-        let options = libc::__WALL | libc::__WNOTHREAD;
-        // SAFETY: both places are valid for writes.
-        let waited = unsafe { libc::wait4(tid, &mut status, options, rusage.as_mut_ptr()) };
-        if waited > 0 {
-            // SAFETY: zeros are a valid `rusage` in case none is written.
-            return Ok((waited, meaning(status, &unsafe { rusage.assume_init() })));
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
+    let options = options | libc::__WALL | libc::__WNOTHREAD;
+    // SAFETY: both places are valid for writes.
+    match unsafe { libc::wait4(tid, &mut status, options, rusage.as_mut_ptr()) } {
+        0 => Ok(None),
+        -1 => Err(io::Error::last_os_error()),
+        // SAFETY: zeros are a valid `rusage` in case none is written.
+        waited => Ok(Some((waited, meaning(status, &unsafe { rusage.assume_init() })))),
     }
 }
 

@@ -3,22 +3,24 @@
 use super::identity::FileIdentity;
 use super::limits::StopReason;
 use super::machine::{BREAKPOINT, BREAKPOINT_MOVES, InstructionKind};
-use super::memory::{
-    exchange, has_rights_of_its_own, hide_trap_flag, is_handled, is_ours, read_code, return_address,
-};
+use super::memory::{exchange, has_rights_of_its_own, hide_trap_flag, is_handled, read_code, return_address};
 use super::ptrace::{self, CloneKind, Report, Tid, registers};
 use super::scope::{FunctionRanges, Scope};
 use super::tally::{self, Tally};
-use super::watch::Nudge;
+use super::watch::Asked;
 use crate::spawn::ProgramEnd;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
-use std::time::Instant;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 mod leave;
 mod lift;
 mod made;
+
+/// How long to wait before looking again whether all have been let go.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 /// One thread.
 #[derive(Debug, Clone, Copy, Default)]
@@ -63,7 +65,7 @@ pub(super) struct Tracer<'a> {
     /// The function's file; none where it cannot be read.
     file: Option<FileIdentity>,
     steps_max: u64,
-    nudge: &'a Nudge,
+    asked: &'a Asked,
     pub(super) tally: Tally,
     phase: CountingPhase,
     threads: HashMap<Tid, TracedThread>,
@@ -82,12 +84,14 @@ pub(super) struct Tracer<'a> {
     lifted: Option<Lifted>,
     stopped: StopReason,
     let_go_at: Option<Instant>,
+    /// The breakpoints are out of the program's memory, after counting.
+    cleared: bool,
     children: u64,
     found: bool,
 }
 
 impl<'a> Tracer<'a> {
-    pub(super) fn new(pid: Tid, scope: &'a Scope, steps_max: Option<u64>, nudge: &'a Nudge) -> Self {
+    pub(super) fn new(pid: Tid, scope: &'a Scope, steps_max: Option<u64>, asked: &'a Asked) -> Self {
         let code = match scope {
             Scope::Program => None,
             Scope::Function(code) => Some(code),
@@ -97,7 +101,7 @@ impl<'a> Tracer<'a> {
             code,
             file: code.and_then(|code| FileIdentity::of(&code.file)),
             steps_max: steps_max.unwrap_or(u64::MAX),
-            nudge,
+            asked,
             tally: Tally::default(),
             phase: CountingPhase::Counting,
             threads: HashMap::new(),
@@ -110,6 +114,7 @@ impl<'a> Tracer<'a> {
             lifted: None,
             stopped: StopReason::Ended,
             let_go_at: None,
+            cleared: false,
             children: 0,
             found: code.is_none(),
         }
@@ -131,18 +136,22 @@ impl<'a> Tracer<'a> {
         self.children
     }
 
-    /// From the program's stop at its `execve` to its end.
-    pub(super) fn trace(&mut self) -> io::Result<ProgramEnd> {
+    /// From the program's stop at its `execve` to its end; none if it goes on and is to be left.
+    pub(super) fn trace(&mut self) -> io::Result<Option<ProgramEnd>> {
         self.begin(self.pid)?;
         loop {
-            // While a breakpoint is removed, only the thread that steps over it may run.
-            let (tid, report) = match self.waiting.pop_front_if(|_| self.lifted.is_none()) {
-                Some(report) => report,
-                None => ptrace::wait(-1)?,
+            if self.asked.hear() {
+                self.attend();
+            }
+            let Some((tid, report)) = self.next()? else {
+                if self.asked.leave().is_some() && self.has_let_go() {
+                    return Ok(None);
+                }
+                continue;
             };
             match self.take(tid, report) {
                 Ok(None) => {}
-                Ok(Some(ended)) => return Ok(ended),
+                Ok(Some(ended)) => return Ok(Some(ended)),
                 // Killed after its report: its end is reported next.
                 Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {
                     if let Some(thread) = self.threads.get_mut(&tid) {
@@ -154,9 +163,37 @@ impl<'a> Tracer<'a> {
         }
     }
 
+    /// The next report; none if there is something to attend to.
+    fn next(&mut self) -> io::Result<Option<(Tid, Report)>> {
+        // While a breakpoint is removed, only the thread that steps over it may run.
+        if let Some(report) = self.waiting.pop_front_if(|_| self.lifted.is_none()) {
+            return Ok(Some(report));
+        }
+        if self.asked.leave().is_none() {
+            return ptrace::wait_for_any();
+        }
+        // The last to be let go gives no report.
+        let report = ptrace::take_of_any()?;
+        if report.is_none() && !self.has_let_go() {
+            sleep(LOOK_AGAIN);
+        }
+        Ok(report)
+    }
+
+    /// Does what the watching thread asked for.
+    fn attend(&mut self) {
+        if self.asked.time_is_over() {
+            self.let_go(StopReason::Time);
+        }
+        if self.asked.leave().is_some() {
+            self.let_go(StopReason::Signal);
+        }
+    }
+
     fn take(&mut self, tid: Tid, report: Report) -> io::Result<Option<ProgramEnd>> {
         if let Report::Ended { ending, rusage } = report {
             self.threads.remove(&tid);
+            self.expected.remove(&tid);
             self.put_back(tid)?;
             return Ok((tid == self.pid).then_some(ProgramEnd { ending, rusage }));
         }
@@ -180,6 +217,9 @@ impl<'a> Tracer<'a> {
             self.put_back(tid)?;
         }
         if self.phase == CountingPhase::LettingGo {
+            if report == Report::Executed && !self.thread(tid).borrowed {
+                self.forget_old_program(tid)?;
+            }
             self.leave(tid, report)?;
             return Ok(None);
         }
@@ -222,6 +262,19 @@ impl<'a> Tracer<'a> {
 
     /// A new program in the process: one thread, new memory.
     fn begin(&mut self, tid: Tid) -> io::Result<()> {
+        self.forget_old_program(tid)?;
+        if has_rights_of_its_own(self.pid) {
+            // Whoever chose the program must not choose where such a one stops.
+            self.let_go(StopReason::Entrusted);
+        } else if self.code.is_some() {
+            self.phase = CountingPhase::Seeking;
+            self.seek(tid)?;
+        }
+        self.go_on(tid, 0)
+    }
+
+    /// Of the program that was executed over nothing is left but one thread.
+    fn forget_old_program(&mut self, tid: Tid) -> io::Result<()> {
         self.release_strays()?;
         self.threads.clear();
         self.waiting.clear();
@@ -232,14 +285,7 @@ impl<'a> Tracer<'a> {
         self.tally.new_memory();
         *self.thread(tid) =
             TracedThread { stopped: true, inside: self.code.is_none(), ..TracedThread::default() };
-        if has_rights_of_its_own(self.pid) {
-            // Whoever chose the program must not choose where such a one stops.
-            self.let_go(StopReason::Entrusted);
-        } else if self.code.is_some() {
-            self.phase = CountingPhase::Seeking;
-            self.seek(tid)?;
-        }
-        self.go_on(tid, 0)
+        Ok(())
     }
 
     /// Searches the maps for the function's file, and inserts the first breakpoint.
@@ -346,10 +392,6 @@ impl<'a> Tracer<'a> {
 
     /// Delivers a signal. When a handler takes it, the interrupted instruction is repeated.
     fn signal(&mut self, tid: Tid, signal: i32) -> io::Result<()> {
-        if signal == libc::SIGSTOP && self.nudge.sent() && is_ours(tid)? {
-            self.let_go(StopReason::Time);
-            return self.go_on(tid, 0);
-        }
         let thread = *self.thread(tid);
         if thread.inside
             && let Some((last, _)) = thread.last
@@ -373,6 +415,7 @@ impl<'a> Tracer<'a> {
     fn go_on(&mut self, tid: Tid, signal: i32) -> io::Result<()> {
         let thread = *self.thread(tid);
         if self.phase == CountingPhase::LettingGo {
+            self.clear_once(tid);
             self.threads.remove(&tid);
             return ptrace::detach(tid, signal);
         }

@@ -1,78 +1,128 @@
 //! The time limit, and signals for the program or for both, in a separate thread: stepping waits
 //! for the program only. It ends with the stepping.
 
-use super::ptrace;
+use super::kick::kick;
+use super::ptrace::Tid;
+use crate::clock::monotonic_ns;
 use crate::poll;
 use crate::signals::{self, Signals};
+use crate::spawn::patience::ENDING;
+use crate::spawn::{AskedToEnd, Patience, RunningProgram};
 use std::io::PipeReader;
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
-/// The SIGSTOP that ends counting at the time limit: sent once at most.
+/// How long a kick may remain unheard: it was too early, and is repeated.
+const KICK_AGAIN: Duration = Duration::from_millis(10);
+
+/// Signals to dwell, and what the program makes of them.
+pub struct Attention<'a> {
+    /// The signals.
+    pub signals: &'a mut Signals,
+    /// Whether the program and all its descendants ignore a signal.
+    pub ignores: &'a (dyn Fn(i32) -> bool + Sync),
+}
+
+/// What the watching thread asks of the stepping one.
 #[derive(Debug, Default)]
-pub(super) struct Nudge(AtomicU8);
+pub(super) struct Asked {
+    /// The time is over: the program is to go on uncounted.
+    time: AtomicBool,
+    /// The signal by which the program did not end: it is to be left. 0 for none.
+    leave: AtomicI32,
+    /// Something was asked that is not heard yet.
+    news: AtomicBool,
+}
 
-impl Nudge {
-    const SENT: u8 = 1;
-    const PREVENTED: u8 = 2;
-
-    fn become_first(&self, state: u8) -> bool {
-        self.0.compare_exchange(0, state, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+impl Asked {
+    /// Whether there is something new: before each step.
+    pub(super) fn hear(&self) -> bool {
+        self.news.load(Ordering::Acquire) && self.news.swap(false, Ordering::AcqRel)
     }
 
-    /// Whether it was sent.
-    pub(super) fn sent(&self) -> bool {
-        self.0.load(Ordering::Relaxed) == Self::SENT
+    /// Whether the time is over.
+    pub(super) fn time_is_over(&self) -> bool {
+        self.time.load(Ordering::Acquire)
     }
 
-    /// Prevents it from being sent; false when it was sent already.
-    pub(super) fn prevent(&self) -> bool {
-        self.become_first(Self::PREVENTED)
+    /// The signal by which the program did not end.
+    pub(super) fn leave(&self) -> Option<i32> {
+        Some(self.leave.load(Ordering::Acquire)).filter(|signal| *signal != 0)
+    }
+
+    fn is_unheard(&self) -> bool {
+        self.news.load(Ordering::Acquire)
+    }
+
+    fn tell(&self, tracer: Tid) {
+        self.news.store(true, Ordering::Release);
+        kick(tracer);
     }
 }
 
-/// Runs until `over` is hung up. After `time` it stops the program by a SIGSTOP that its tracer
-/// recognizes by its sender and does not deliver.
+/// The program and the thread that steps it.
+#[derive(Clone, Copy)]
+pub(super) struct Watched<'a> {
+    pub(super) running: &'a RunningProgram,
+    pub(super) tracer: Tid,
+    pub(super) asked: &'a Asked,
+}
+
+/// Runs until `over` is hung up.
 pub(super) fn watch(
-    pid: libc::pid_t,
+    watched: Watched<'_>,
     over: &PipeReader,
-    mut signals: Option<&mut Signals>,
+    mut attention: Option<Attention<'_>>,
     time: Option<Duration>,
-    nudge: &Nudge,
 ) {
-    let until = time.and_then(|time| Instant::now().checked_add(time));
-    let mut due = until.is_some();
+    let Watched { tracer, asked, .. } = watched;
+    let mut until = time.and_then(|time| Instant::now().checked_add(time));
+    let mut ending: Option<AskedToEnd> = None;
+    let mut patience = Patience::default();
     loop {
-        let left = until.filter(|_| due).map(|until| until.saturating_duration_since(Instant::now()));
-        if left == Some(Duration::ZERO) {
-            due = false;
-            if nudge.become_first(Nudge::SENT) {
-                ptrace::kill(pid, libc::SIGSTOP);
-            }
-            continue;
+        if until.is_some_and(|until| until <= Instant::now()) {
+            until = None;
+            asked.time.store(true, Ordering::Release);
+            asked.tell(tracer);
         }
+        if let (Some(ending), Some(attention), None) = (&ending, &attention, asked.leave())
+            && patience.is_over(ending, monotonic_ns(), || (attention.ignores)(ending.signal))
+        {
+            asked.leave.store(ending.signal, Ordering::Release);
+            asked.tell(tracer);
+        }
+        let time = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let patient = ending.filter(|_| asked.leave().is_none());
+        let patient = patient.and_then(|ending| patience.left(&ending, monotonic_ns()));
+        let again = asked.is_unheard().then_some(KICK_AGAIN);
+        let most = [time, patient, again].into_iter().flatten().min();
         let mut fds = vec![over.as_fd()];
-        fds.extend(signals.as_deref().map(AsFd::as_fd));
-        match poll::wait(&fds, left) {
+        fds.extend(attention.as_ref().map(|attention| attention.signals.as_fd()));
+        match poll::wait(&fds, most) {
             Ok(ready) if ready.first() == Some(&true) => return,
             Ok(_) => {}
             Err(_) => return,
         }
-        if let Some(signals) = signals.as_deref_mut() {
-            pass_on(pid, signals);
+        if let Some(attention) = &mut attention {
+            pass_on(watched.running, attention.signals, &mut ending);
+        }
+        if asked.is_unheard() {
+            kick(tracer);
         }
     }
 }
 
-/// As in `spawn::RunningProgram::attend`.
-fn pass_on(pid: libc::pid_t, signals: &mut Signals) {
+/// As [`RunningProgram::attend`] does.
+fn pass_on(running: &RunningProgram, signals: &mut Signals, ending: &mut Option<AskedToEnd>) {
     while let Ok(Some(signal)) = signals.take() {
-        if matches!(signal.number, libc::SIGCHLD | libc::SIGCONT) {
-            continue;
+        match signal.number {
+            libc::SIGCHLD => continue,
+            libc::SIGCONT => running.pass_on_continuing(),
+            _ => running.pass_on(&signal),
         }
-        if !signal.from_kernel && signal.sender != pid.unsigned_abs() {
-            ptrace::kill(pid, signal.number);
+        if ENDING.contains(&signal.number) {
+            *ending = Some(AskedToEnd::after(*ending, &signal, monotonic_ns()));
         }
         if matches!(signal.number, libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU) {
             signals::stop_self();

@@ -1,9 +1,9 @@
 //! The program while it runs: signals that are meant for it, and its end.
 
+use super::patience::{AskedToEnd, ENDING};
 use super::wait::{self, Change, ProgramEnd, number};
 use crate::clock::monotonic_ns;
 use crate::signals::{self, Signals};
-use model::Ns;
 use rustix::process::Pid;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -27,9 +27,6 @@ pub struct RunningProgram {
     /// It is in a session of its own: signals of dwell's terminal do not reach it.
     apart: bool,
 }
-
-/// Signals by which people and service managers end programs.
-const ENDING: [i32; 4] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
 
 impl RunningProgram {
     /// A child that executes the program.
@@ -102,6 +99,14 @@ impl RunningProgram {
         Ok(self.ended)
     }
 
+    /// Continues the whole group of a program in a session of its own: what dwell stopped there, no
+    /// shell continues.
+    pub(crate) fn pass_on_continuing(&self) {
+        if self.apart && self.ended.is_none() {
+            wait::kill_group(self.pid, libc::SIGCONT);
+        }
+    }
+
     /// Waits until the program has ended.
     ///
     /// # Errors
@@ -115,7 +120,7 @@ impl RunningProgram {
 
     /// Forwards a signal to the program, unless it has it already (from the terminal) or sent it
     /// itself.
-    fn pass_on(&self, signal: &signals::Signal) {
+    pub(crate) fn pass_on(&self, signal: &signals::Signal) {
         if self.apart && signal.from_kernel && self.ended.is_none() {
             // To its whole group, as the terminal does. No shell could continue that group, so the
             // kernel would not stop it for Ctrl-Z.
@@ -156,57 +161,9 @@ impl RunningProgram {
     }
 }
 
-/// A signal to dwell that asks for the end. The program has it too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AskedToEnd {
-    /// Its number.
-    pub signal: i32,
-    /// When dwell got it, by the monotonic clock.
-    pub at: Ns,
-    /// How often a process asked for the end so far: timeout(1) sends its signal twice, at once,
-    /// which is once. What a key of the terminal sends is not counted: programs have uses for it.
-    pub times: u32,
-}
-
-impl AskedToEnd {
-    /// Two that come within this time are one.
-    const ONCE_NS: Ns = 500_000_000;
-
-    fn after(before: Option<Self>, signal: &signals::Signal, at: Ns) -> Self {
-        let times = before.map_or(0, |before| before.times);
-        let again = before.is_none_or(|before| before.times == 0 || at - before.at >= Self::ONCE_NS);
-        let counts = !signal.from_kernel && again;
-        // One that is the same as before has come when that came.
-        let at = before.filter(|_| !counts && times > 0).map_or(at, |before| before.at);
-        Self { signal: signal.number, at, times: times + u32::from(counts) }
-    }
-}
-
 impl AsFd for RunningProgram {
     /// Its pidfd: readable when the program has ended.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.pidfd.as_fd()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn who_asks_twice_within_half_a_second_has_asked_once() {
-        let sent = |from_kernel| signals::Signal { number: libc::SIGTERM, from_kernel, sender: 7 };
-        let times = |moments: &[(Ns, bool)]| {
-            let mut asked = None;
-            for (at, from_kernel) in moments {
-                asked = Some(AskedToEnd::after(asked, &sent(*from_kernel), *at));
-            }
-            asked.map(|asked| (asked.times, asked.at))
-        };
-        assert_eq!(times(&[(1_000, false)]), Some((1, 1_000)));
-        assert_eq!(times(&[(1_000, false), (2_000, false)]), Some((1, 1_000)));
-        assert_eq!(times(&[(1_000, false), (600_000_000, false)]), Some((2, 600_000_000)));
-        assert_eq!(times(&[(1_000, true), (900_000_000, true)]), Some((0, 900_000_000)), "Ctrl-C");
-        assert_eq!(times(&[(1_000, true), (2_000, false)]), Some((1, 2_000)));
     }
 }

@@ -23,9 +23,14 @@ impl Tracer<'_> {
         };
         let running: Vec<Tid> = self.threads.iter().filter_map(may_run).collect();
         for other in running {
-            if self.hold(other)? {
+            // It may have stopped by itself while another one was held.
+            if self.threads.get(&other).is_some_and(|thread| !thread.stopped) && self.hold(other)? {
                 self.deferred.push_back((other, 0));
             }
+        }
+        // Whoever has that number now, the breakpoint was in memory that is gone.
+        if self.waiting.iter().any(|(from, report)| self.is_new_program(*from, *report)) {
+            return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
         if let Some(before) = self.breakpoints.get(&address) {
             exchange(tid, address, before)?;
@@ -42,15 +47,7 @@ impl Tracer<'_> {
             Err(error) if error.raw_os_error() == Some(libc::ESRCH) => return Ok(false),
             Err(error) => return Err(error),
         }
-        let report = match ptrace::wait(tid) {
-            Ok((_, report)) => report,
-            // It has executed a program meanwhile, and has the number of the first thread now.
-            Err(error) if error.raw_os_error() == Some(libc::ECHILD) => {
-                self.threads.remove(&tid);
-                return Ok(false);
-            }
-            Err(error) => return Err(error),
-        };
+        let Some(report) = self.report_of(tid)? else { return Ok(false) };
         if report == Report::Interrupted {
             self.thread(tid).stopped = true;
             return Ok(true);
@@ -67,6 +64,34 @@ impl Tracer<'_> {
         }
         self.waiting.push_back((tid, report));
         Ok(false)
+    }
+
+    /// The next report of a thread; none if it is of a program that was executed over. What others
+    /// report meanwhile is kept, and must be taken: the end of the first thread is not reported
+    /// before that of all others is.
+    fn report_of(&mut self, tid: Tid) -> io::Result<Option<Report>> {
+        loop {
+            let Some((from, report)) = ptrace::wait_for_any()? else { continue };
+            if from == tid {
+                return Ok(Some(report));
+            }
+            self.waiting.push_back((from, report));
+            if self.is_new_program(from, report) {
+                // It has the number of the first thread now, or is gone.
+                self.threads.remove(&tid);
+                return Ok(None);
+            }
+            if !matches!(report, Report::Ended { .. })
+                && let Some(thread) = self.threads.get_mut(&from)
+            {
+                thread.stopped = true;
+            }
+        }
+    }
+
+    /// Whether a report says that the program executed another one, and has lost its other threads.
+    fn is_new_program(&self, from: Tid, report: Report) -> bool {
+        report == Report::Executed && self.threads.get(&from).is_none_or(|thread| !thread.borrowed)
     }
 
     /// The thread that stepped over a breakpoint has stopped or ended: the others may resume.
