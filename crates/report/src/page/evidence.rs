@@ -9,7 +9,7 @@ use crate::table::{Column, Table, figure, text};
 use crate::units::{count, counted, duration, share_of_one};
 use model::diagnosis::Ended;
 use model::recording::JIT_MODULE;
-use model::run::{FunctionRow, Share, WaitRow, WaitingThread, WakerRow};
+use model::run::{FunctionRow, LineRow, Share, WaitRow, WaitingThread, WakerRow};
 use model::syscall_rows::{CallRow, Estimate};
 use model::wait::{StackFrame, SyscallName, TargetKind, WaitCall, WakerKind};
 use model::{Diagnosis, Ns, Run, Seen, State};
@@ -20,6 +20,8 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy)]
 struct Wait<'a> {
     row: &'a WaitRow,
+    /// Its position in the run's waits.
+    place: usize,
     ended: Ended,
     /// The frame of its stack that is the program's own.
     own: Option<usize>,
@@ -66,14 +68,10 @@ fn table_of(
     rows: usize,
     which: impl Fn(&WaitRow) -> bool,
 ) -> Vec<Line> {
-    let ended = diagnosis.ended.iter().copied().chain(std::iter::repeat(Ended::Woken));
-    let owns = diagnosis.whose.waits.iter().copied().chain(std::iter::repeat(None));
-    let waits = run.waits.iter().zip(ended).zip(owns).map(|((row, ended), own)| Wait { row, ended, own });
-    let mut waits: Vec<Wait> = waits.filter(|wait| which(wait.row)).collect();
+    let waits = sorted(run, diagnosis, which);
     if waits.is_empty() {
         return Vec::new();
     }
-    waits.sort_by_key(|wait| (Reverse(wait.path_ns), Reverse(wait.total_ns)));
     let kinds = kinds(&waits, rows);
     let shown = rows_shown(kinds.len(), rows);
     let with_code = kinds[..shown].iter().any(|kind| at(&kind[0]).is_some());
@@ -156,6 +154,31 @@ fn table_of(
     lines
 }
 
+/// Some of the waits, those on the path first.
+fn sorted<'a>(run: &'a Run, diagnosis: &Diagnosis, which: impl Fn(&WaitRow) -> bool) -> Vec<Wait<'a>> {
+    let ended = diagnosis.ended.iter().copied().chain(std::iter::repeat(Ended::Woken));
+    let owns = diagnosis.whose.waits.iter().copied().chain(std::iter::repeat(None));
+    let all = run.waits.iter().enumerate().zip(ended).zip(owns);
+    let all = all.map(|(((place, row), ended), own)| Wait { row, place, ended, own });
+    let mut waits: Vec<Wait> = all.filter(|wait| which(wait.row)).collect();
+    waits.sort_by_key(|wait| (Reverse(wait.path_ns), Reverse(wait.total_ns)));
+    waits
+}
+
+/// The run's waits that each row of the document's table is of; of its last one, where there are
+/// more, all others.
+pub(crate) fn waits_of_rows(run: &Run, diagnosis: &Diagnosis) -> Vec<Vec<usize>> {
+    let waits = sorted(run, diagnosis, |_| true);
+    let rows = Look::DOCUMENT_ROWS;
+    let kinds = kinds(&waits, rows);
+    let shown = rows_shown(kinds.len(), rows);
+    let mut rows: Vec<Vec<usize>> =
+        kinds.iter().map(|kind| kind.iter().map(|wait| wait.place).collect()).collect();
+    let rest: Vec<usize> = rows.drain(shown..).flatten().collect();
+    rows.extend((!rest.is_empty()).then_some(rest));
+    rows
+}
+
 /// The line, or else the function, of the program's own code that waited.
 fn at(wait: &Wait) -> Option<String> {
     let frame = wait.stack.value()?.get(wait.own?)?;
@@ -167,7 +190,7 @@ fn at(wait: &Wait) -> Option<String> {
 
 /// The target of a row of waits.
 pub(super) fn target_of(row: &WaitRow) -> String {
-    target(&[Wait { row, ended: Ended::Woken, own: None }])
+    target(&[Wait { row, place: 0, ended: Ended::Woken, own: None }])
 }
 
 /// How many there are, with those that other rows stand for.
@@ -481,8 +504,7 @@ pub(super) fn functions(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usiz
         figure("samples", 3),
     ];
     let mut table = Table::new(look, "functions", columns);
-    let own = |at: usize| diagnosis.whose.functions.get(at).copied().unwrap_or(false);
-    let order = own_first(all, |row| row.samples, |row| row.total, own);
+    let order = order_of_functions(all, diagnosis);
     let shown = rows_shown(order.len(), rows);
     let functions: Vec<&FunctionRow> = order.iter().map(|at| &all[*at]).collect();
     for function in &functions[..shown] {
@@ -515,6 +537,34 @@ pub(super) fn functions(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usiz
     lines
 }
 
+fn order_of_functions(all: &[FunctionRow], diagnosis: &Diagnosis) -> Vec<usize> {
+    let own = |at: usize| diagnosis.whose.functions.get(at).copied().unwrap_or(false);
+    own_first(all, |row| row.samples, |row| row.total, own)
+}
+
+fn order_of_lines(all: &[LineRow], diagnosis: &Diagnosis) -> Vec<usize> {
+    let own = |at: usize| diagnosis.whose.lines.get(at).copied().unwrap_or(false);
+    own_first(all, |row| row.samples, |_| None, own)
+}
+
+/// The functions of the run that the rows of the document's table are, and its lines. What further
+/// rows are summed up in is not among them.
+pub(crate) fn code_of_rows<'a>(
+    run: &'a Run,
+    diagnosis: &Diagnosis,
+) -> (Vec<&'a FunctionRow>, Vec<&'a LineRow>) {
+    let few = |mut order: Vec<usize>| {
+        order.truncate(rows_shown(order.len(), Look::DOCUMENT_ROWS));
+        order
+    };
+    let functions = run.functions.value().map_or(&[][..], |all| all);
+    let lines = run.lines.value().map_or(&[][..], |all| all);
+    (
+        few(order_of_functions(functions, diagnosis)).into_iter().map(|at| &functions[at]).collect(),
+        few(order_of_lines(lines, diagnosis)).into_iter().map(|at| &lines[at]).collect(),
+    )
+}
+
 /// What a row of the functions is called.
 fn name(function: &FunctionRow) -> String {
     function.unnamed.as_ref().map_or_else(|| function.name.clone(), |row| jit::unnamed(row.runtime))
@@ -530,8 +580,7 @@ pub(super) fn source_lines(run: &Run, diagnosis: &Diagnosis, look: Look, rows: u
         figure("self", 0),
         figure("samples", 3),
     ];
-    let own = |at: usize| diagnosis.whose.lines.get(at).copied().unwrap_or(false);
-    let order = own_first(lines, |row| row.samples, |_| None, own);
+    let order = order_of_lines(lines, diagnosis);
     let shown = rows_shown(order.len(), rows);
     if shown == 0 || lines.iter().all(|line| line.samples == 0) {
         return Vec::new();

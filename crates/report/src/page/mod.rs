@@ -5,7 +5,7 @@
 mod account;
 mod costs;
 mod coverage;
-mod evidence;
+pub(crate) mod evidence;
 mod faults;
 pub(crate) mod findings;
 mod hand_overs;
