@@ -4,13 +4,13 @@
 //! printed.
 
 use crate::bpf_build;
-use crate::shell::{find, output, program, run, succeeds, target};
-use anyhow::{Result, bail};
+use crate::shell::{cargo, find, output, program, run, succeeds, target};
+use anyhow::{Context, Result, bail};
 use object::Object;
 use rustix::process::geteuid;
-use std::fs;
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{env, fs};
 
 /// A requirement, and the Debian or Ubuntu packages that provide it, best first.
 struct Need {
@@ -46,6 +46,11 @@ const NEEDS: &[Need] = &[
         name: "javac",
         packages: &["default-jdk-headless"],
         present: || find("javac").is_some() && find("java").is_some(),
+    },
+    Need {
+        name: "HdrHistogram for Java",
+        packages: &["libhdrhistogram-java"],
+        present: || exists("/usr/share/java/hdrhistogram.jar"),
     },
     Need { name: "npm", packages: &["npm"], present: || find("npm").is_some() },
     Need { name: "chromium", packages: &["chromium"], present: || exists("/usr/bin/chromium") },
@@ -118,8 +123,11 @@ fn browser() -> Result<()> {
     Ok(())
 }
 
+/// Versions of hyperfine, one for each version of its JSON, whose scripts read exports.
+const HYPERFINES: &[&str] = &["1.20.0", "2.0.0"];
+
 /// Installs what reads exports in the tests: into `target/readers`, by the sums in `tests/readers`.
-/// A download of less than a megabyte.
+/// A download of 18 megabytes, all but one of them numpy, which hyperfine's scripts need.
 fn readers() -> Result<()> {
     let place = target().join("readers");
     let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/dwell/tests/readers/requirements.txt");
@@ -132,7 +140,30 @@ fn readers() -> Result<()> {
         ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore"];
     let by_sums = ["--require-hashes", "--only-binary=:all:", "--no-deps", "--upgrade"];
     run(program("python3", &quiet).args(by_sums).arg("--target").arg(&place).arg("-r").arg(list))?;
+    HYPERFINES.iter().try_for_each(|version| scripts_of_hyperfine(version, &place))?;
     fs::write(installed, wanted)?;
+    Ok(())
+}
+
+/// Copies the scripts that the crate of hyperfine has: nothing of it is built. Cargo unpacks a crate
+/// to tell what it is, after its sum.
+fn scripts_of_hyperfine(version: &str, place: &Path) -> Result<()> {
+    let name = format!("hyperfine@{version}");
+    let mut info = cargo(&["info", "--quiet", "--registry", "crates-io", &name]);
+    run(info.current_dir("/").stdout(Stdio::null()))?;
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| env::home_dir().map(|home| home.join(".cargo")));
+    let sources = home.context("there is no home of cargo")?.join("registry/src");
+    let unpacked = format!("hyperfine-{version}");
+    let scripts = |index: fs::DirEntry| index.path().join(&unpacked).join("scripts");
+    let mut scripts = fs::read_dir(sources)?.map_while(Result::ok).map(scripts);
+    let scripts = scripts.find(|path| path.is_dir()).with_context(|| format!("{name} has no scripts"))?;
+    let to = place.join(unpacked);
+    fs::create_dir_all(&to)?;
+    for script in fs::read_dir(scripts)? {
+        let script = script?;
+        fs::copy(script.path(), to.join(script.file_name()))?;
+    }
     Ok(())
 }
 

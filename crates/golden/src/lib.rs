@@ -111,6 +111,14 @@ impl Case {
         report::screen(&self.analysis.run, &self.diagnosis(), look)
     }
 
+    /// The page for a browser.
+    pub fn html(&self) -> String {
+        let Analysis { run, profile, path_over_time, .. } = &self.analysis;
+        let diagnosis = self.diagnosis();
+        let (diagnosis, profile) = (&diagnosis, Some(profile));
+        report::html::runs(&[report::html::RunPage { run, diagnosis, profile, path_over_time, kept: None }])
+    }
+
     /// The forms of code and colour, with the lines of `function`.
     pub fn code_forms(&self, function: &str) -> Vec<(&'static str, String)> {
         let (run, tree) = (&self.analysis.run, &self.analysis.profile);

@@ -5,6 +5,7 @@
 use analyse::judge::causes::{self, Cause};
 use dwell_golden::Case;
 use report::Look;
+use serde_json::Value;
 use similar::TextDiff;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,6 +14,30 @@ use std::path::{Path, PathBuf};
 /// Recordings with stacks, whose forms of code are compared as well, each with a function whose
 /// lines are shown.
 const CODE: &[(&str, &str)] = &[("stacks-c", "spin"), ("python-lines", "work"), ("attach-busy", "spin")];
+/// Recordings whose pages are looked at over time: of each tier, of windows, of waits for each reason.
+const OVER_TIME: &[&str] = &[
+    "attach-busy",
+    "attach-perf",
+    "cold-reads",
+    "condvar",
+    "fsync",
+    "links",
+    "locked-sleep",
+    "looks",
+    "mutex",
+    "pages-again",
+    "perf-mutex",
+    "proc-mutex",
+    "python-asyncio",
+    "python-gil",
+    "python-lines",
+    "serial-requests",
+    "shell-pipeline",
+    "sleeps",
+    "stacks-c",
+    "tcp-loopback",
+    "unix-sockets",
+];
 /// Lines of a diff that are shown of one file.
 const DIFF_LINES: usize = 30;
 
@@ -79,6 +104,63 @@ fn every_recording_gives_what_it_gave() {
         differ.join("\n\n")
     );
     assert_eq!(files(), expected, "each file is of a recording");
+}
+
+/// The sums of the rows of a table over time, each row slice, time, slice, time ….
+fn sums(table: &Value) -> Vec<u64> {
+    let rows = table["rows"].as_array().expect("rows");
+    let sum = |row: &Value| -> u64 {
+        let numbers = row.as_array().expect("a row");
+        numbers.chunks(2).map(|pair| pair[1].as_u64().expect("a time")).sum()
+    };
+    rows.iter().map(sum).collect()
+}
+
+/// What a page restricts to a stretch of time is, of the whole run, no more than the whole run has;
+/// and waits, functions and lines have times.
+#[test]
+fn what_pages_have_over_time_is_what_runs_have() {
+    let (mut with_times, mut known_ns, mut whole_ns) = (0, 0, 0);
+    let (mut with_functions, mut with_lines) = (0, 0);
+    for name in OVER_TIME {
+        let case = Case::read(&directory().join(format!("{name}.dwell"))).expect("a recording");
+        let page = case.html();
+        let data = page.split("class=\"times\" data-of=\"0\">").nth(1);
+        let data = data.and_then(|rest| rest.split("</script>").next()).expect("times");
+        let times: Value = serde_json::from_str(data).expect("JSON");
+        let [out] = report::html::results(&page)[..] else { panic!("{name}: one result") };
+        let run: Value = serde_json::from_str(out).expect("JSON");
+        if times["waits"].is_object() {
+            let sums = sums(&times["waits"]);
+            let whole = run["waits"].as_array().expect("waits").iter();
+            let whole: u64 = whole.map(|row| row["path_ns"].as_u64().expect("a time")).sum();
+            let sum: u64 = sums.iter().sum();
+            // Slices of a window are rounded.
+            assert!(sum <= whole + whole / 1000, "{name}: waits on the path {sum} of {whole} ns");
+            with_times += sums.iter().filter(|ns| **ns > 0).count();
+            (known_ns, whole_ns) = (known_ns + sum, whole_ns + whole);
+        }
+        for (of, with) in [("functions", &mut with_functions), ("lines", &mut with_lines)] {
+            if times[of].is_null() {
+                continue;
+            }
+            *with += 1;
+            let (total, all) = (sums(&times[of]["total"]), sums(&times[of]["all"])[0]);
+            assert!(total.iter().all(|ns| *ns <= all), "{name}: {of} {total:?} of {all}");
+            if times[of]["own"].is_object() {
+                let own = sums(&times[of]["own"]);
+                assert!(own.iter().sum::<u64>() <= all, "{name}: {of} themselves {own:?} of {all}");
+                assert!(own.iter().zip(&total).all(|(own, total)| own <= total), "{name}: {of}");
+            }
+        }
+    }
+    // Small files of which there are many are one place of the path, and have none.
+    assert!(with_times >= 20, "{with_times} rows of waits have times");
+    assert!(known_ns > whole_ns / 10 * 9, "{known_ns} ns of {whole_ns} on the path have times");
+    assert!(
+        with_functions >= 8 && with_lines >= 5,
+        "{with_functions} with functions, {with_lines} with lines"
+    );
 }
 
 #[test]

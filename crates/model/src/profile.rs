@@ -3,7 +3,7 @@
 //! Made by the analysis from the stacks of a recording, with every name that is known. Tables of
 //! functions and lines, the flame view and the files for other viewers are views of it.
 
-use crate::code_location::{Language, UnnamedCode};
+use crate::code_location::{Language, Runtime, UnnamedCode};
 use crate::state::State;
 use crate::{Ns, Pid, Tid};
 use serde::de::Error;
@@ -95,6 +95,60 @@ impl Frame {
             broke: false,
             unnamed: None,
         }
+    }
+}
+
+/// What tells functions apart in a table: name, module, whether it is of the kernel, and of unnamed
+/// code its runtime.
+pub type FunctionKey<'a> = (&'a str, &'a str, bool, Option<Runtime>);
+
+/// What tells lines apart: file, line, function, language.
+pub type LineKey<'a> = (&'a str, u32, &'a str, Language);
+
+impl Frame {
+    /// Which function it is; none where it stands for what could not be unwound.
+    pub fn function_key(&self) -> Option<FunctionKey<'_>> {
+        let kernel = self.language == Language::Kernel;
+        (!self.broke).then(|| (&*self.function, &*self.module, kernel, self.unnamed.map(|code| code.runtime)))
+    }
+
+    /// Which line it is, where that is known.
+    pub fn line_key(&self) -> Option<LineKey<'_>> {
+        let (file, line) = self.source.as_ref().filter(|(_, line)| *line > 0)?;
+        Some((file, *line, &self.function, self.language))
+    }
+
+    /// The frame whose line a stack counts for, the innermost first: the innermost of a script where
+    /// it has one, else the innermost of machine code with debug information. So a line has with its
+    /// own time that of code without lines of its own that it called: the allocator, the kernel, the
+    /// interpreter. Code of a JIT is no such code: what called it is the runtime, and its time
+    /// belongs to no line of that.
+    pub fn of_line<'a>(stack: &[&'a Self]) -> Option<&'a Self> {
+        let scripted =
+            |frame: &&&Self| !matches!(frame.language, Language::Native | Language::Kernel | Language::Jit);
+        let has_line = |frame: &&&Self| frame.line_key().is_some();
+        let of_script = stack.iter().filter(scripted).find(has_line);
+        let up_to_jit =
+            || stack.iter().take_while(|frame| frame.language != Language::Jit || has_line(frame));
+        let of_machine = || up_to_jit().filter(|frame| !frame.is_entry()).find(has_line);
+        of_script.or_else(of_machine).copied()
+    }
+
+    /// The C library's own way into a program or a thread. Where that has lines and the program has
+    /// none, all of the program's time would be charged to them.
+    fn is_entry(&self) -> bool {
+        const ENTRIES: [&str; 9] = [
+            "_start",
+            "__libc_start_main",
+            "__libc_start_main_impl",
+            "__libc_start_main_stage2",
+            "__libc_start_call_main",
+            "start_thread",
+            "clone",
+            "clone3",
+            "__clone3",
+        ];
+        ENTRIES.contains(&self.function.as_str())
     }
 }
 

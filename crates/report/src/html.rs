@@ -37,6 +37,7 @@ use model::lab::{LabRun, LabScore};
 use model::ladder::beside::Reference;
 use model::wake::Wakeups;
 use model::wake::load::LoadRun;
+use model::wake::sheet::Sheet;
 pub use run::RunPage;
 use serde::Serialize;
 
@@ -75,6 +76,11 @@ pub fn comparisons(comparisons: &[Comparison]) -> String {
 /// Measurements of wake-up latency, side by side.
 pub fn wakes(wakes: &[Wakeups]) -> String {
     all("wake", "wake-up latency", wakes, wake::article)
+}
+
+/// Sheets of wake-ups, side by side.
+pub fn sheets(sheets: &[Sheet]) -> String {
+    all("sheet", "wake-up latency", sheets, sections::of_sheet)
 }
 
 /// Ladders, side by side, each with its own references.

@@ -18,7 +18,7 @@ mod names;
 mod pprof;
 mod source;
 mod speedscope;
-mod stack;
+pub(crate) mod stack;
 mod strip;
 mod tree;
 

@@ -16,6 +16,7 @@ use crate::Look;
 use crate::paint::{GAP, Ink, Line, joined, paragraphs};
 pub use junit::{junit, sheet_junit};
 use model::wake::Wakeups;
+pub(crate) use sheet::{parts as sheet_parts, plots as sheet_plots};
 pub use sheet::{png as sheet_png, svg as sheet_svg, terminal as sheet_terminal};
 
 /// The page, with a newline after each line.

@@ -97,8 +97,12 @@ pub fn read(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
 
 fn whole(file: &File, most_bytes: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    file.take(most_bytes + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most_bytes {
+    let found = file.metadata()?;
+    let known_to_be_more = found.is_file() && found.len() > most_bytes;
+    if !known_to_be_more {
+        file.take(most_bytes + 1).read_to_end(&mut bytes)?;
+    }
+    if known_to_be_more || bytes.len() as u64 > most_bytes {
         let more = format!("it holds more than {} MiB", most_bytes >> 20);
         return Err(io::Error::new(ErrorKind::FileTooLarge, more));
     }

@@ -1,5 +1,6 @@
 //! `cargo xtask bench store`: what keeping results costs a run, how long the verbs of the store
-//! take with many results in it, and what is left of it when its writers are killed.
+//! take with many results in it, and what is left of it when its writers are killed; with `--beside
+//! FILE` every second writer is that other dwell, of another version.
 //!
 //! Results are made by copying a real one within the store; only the newest are real. What is
 //! called cold is read after the kernel has forgotten the file.
@@ -29,6 +30,7 @@ const KILLED_WITHIN: f64 = 3.0;
 
 struct Options {
     dwell: Option<PathBuf>,
+    beside: Option<PathBuf>,
     kills: usize,
     runs: usize,
     results: Vec<u64>,
@@ -52,7 +54,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
         println!("{}", verbs(&place, *results)?.join("\n"));
     }
     if options.kills > 0 {
-        println!("\n{}", kills(&place, options.kills)?);
+        println!("\n{}", kills(&place, options.kills, options.beside.as_deref())?);
     }
     println!("\n{}", machine(&before));
     Ok(())
@@ -60,18 +62,21 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
 
 fn read(arguments: &[&str]) -> Result<Options> {
     let results = REACH_LISTS.iter().map(|(results, ..)| *results).collect();
-    let mut options = Options { dwell: None, kills: KILLS, runs: RUNS, results };
+    let mut options = Options { dwell: None, beside: None, kills: KILLS, runs: RUNS, results };
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         let value = words.next().with_context(|| format!("{word} has no value"))?;
         let number = || value.parse::<u64>().with_context(|| format!("{value} is no number"));
         match *word {
             "--dwell" => options.dwell = Some(value.into()),
+            "--beside" => options.beside = Some(value.into()),
             "--kills" => options.kills = number()? as usize,
             "--runs" => options.runs = number()? as usize,
             "--results" if *value == "0" => options.results = Vec::new(),
             "--results" => options.results = vec![number()?],
-            _ => bail!("bench store knows --dwell FILE, --kills N, --runs N and --results N only"),
+            _ => bail!(
+                "bench store knows --dwell FILE, --beside FILE, --kills N, --runs N and --results N only"
+            ),
         }
     }
     Ok(options)
@@ -79,7 +84,12 @@ fn read(arguments: &[&str]) -> Result<Options> {
 
 /// dwell with a store.
 fn dwell(place: &Path, store: &Path, words: &[&str]) -> Command {
-    let mut command = shell_program(place.join("dwell"), words);
+    this(&place.join("dwell"), store, words)
+}
+
+/// The same of this dwell.
+fn this(dwell: &Path, store: &Path, words: &[&str]) -> Command {
+    let mut command = shell_program(dwell, words);
     command.arg("--store").arg(store).env_remove("DWELL_STORE");
     command.stdin(Stdio::null()).stdout(Stdio::null());
     command
@@ -235,7 +245,7 @@ fn verbs(place: &Path, results: u64) -> Result<Vec<String>> {
 
 /// Kills writers at random moments: what was kept before is whole, what ended well is there, and
 /// nothing is there twice.
-fn kills(place: &Path, kills: usize) -> Result<String> {
+fn kills(place: &Path, kills: usize, beside: Option<&Path>) -> Result<String> {
     let store = fresh(place)?;
     let mut random = 0x2545_f491_4f6c_dd1d_u64;
     let mut chance = |most: u64| {
@@ -252,8 +262,11 @@ fn kills(place: &Path, kills: usize) -> Result<String> {
     while killed < kills {
         round += 1;
         let mut writers: Vec<Child> = Vec::new();
-        for _ in 0..AT_ONCE {
-            let mut writer = dwell(place, &store, words);
+        for number in 0..AT_ONCE {
+            let mut writer = match beside.filter(|_| number % 2 == 1) {
+                Some(beside) => this(beside, &store, words),
+                None => dwell(place, &store, words),
+            };
             writers.push(writer.spawn().context("cannot start dwell")?);
         }
         for writer in &mut writers {
@@ -270,8 +283,9 @@ fn kills(place: &Path, kills: usize) -> Result<String> {
         }
     }
     let there = check(place, &store, ended, killed)?;
+    let which = beside.map_or_else(String::new, |of| format!(", every second one {}", of.display()));
     Ok(format!(
-        "{killed} writers killed at random moments, {AT_ONCE} at once: {ended} ended well, {there} results are there, \
+        "{killed} writers killed at random moments, {AT_ONCE} at once{which}: {ended} ended well, {there} results are there, \
          all whole"
     ))
 }

@@ -81,15 +81,12 @@ pub(crate) fn short_of(profile: &Profile, on_cpu_ns: Ns) -> Option<String> {
 
 /// Functions by their own time on a CPU, largest first. All unnamed code of a JIT is one row.
 pub(crate) fn functions(profile: &Profile) -> Vec<FunctionRow> {
-    let key = |frame: &Frame| {
-        let runtime = frame.unnamed.map(|code| code.runtime);
-        (!frame.broke).then(|| (frame.function.clone(), frame.module.clone(), mode(frame), runtime))
-    };
-    let (sums, all) = sums(profile, |stack| stack.first().and_then(|frame| key(frame)), |frame| key(frame));
-    let rows = sums.into_iter().map(|((name, module, mode, runtime), sum)| FunctionRow {
-        name,
-        module,
-        mode: mode.to_owned(),
+    let (sums, all) =
+        sums(profile, |stack| stack.first().copied().and_then(Frame::function_key), Frame::function_key);
+    let rows = sums.into_iter().map(|((name, module, kernel, runtime), sum)| FunctionRow {
+        name: name.to_owned(),
+        module: module.to_owned(),
+        mode: if kernel { "kernel" } else { "user" }.to_owned(),
         share: sum.own.share(all),
         samples: sum.own.samples,
         total: Some(sum.total.share(all)),
@@ -110,31 +107,13 @@ fn pids(profile: &Profile, runtime: Runtime) -> Vec<Pid> {
     pids.into_iter().collect()
 }
 
-/// Source lines by time on a CPU, largest first. A stack counts for one line: the innermost of a
-/// script where it has one, else the innermost of machine code with debug information. So a line
-/// has with its own time that of code without lines of its own that it called: the allocator, the
-/// kernel, the interpreter. Code of a JIT is no such code: what called it is the runtime, and its
-/// time belongs to no line of that.
+/// Source lines by time on a CPU, largest first.
 pub(crate) fn lines(profile: &Profile) -> Vec<LineRow> {
-    let scripted =
-        |frame: &&&Frame| !matches!(frame.language, Language::Native | Language::Kernel | Language::Jit);
-    let has_line = |frame: &&&Frame| frame.source.as_ref().is_some_and(|(_, line)| *line > 0);
-    let key = |frame: &Frame| {
-        let (file, line) = frame.source.clone().filter(|(_, line)| *line > 0)?;
-        Some((file, line, frame.function.clone(), frame.language))
-    };
-    let innermost = |stack: &[&Frame]| {
-        let of_script = stack.iter().filter(scripted).find(has_line);
-        let up_to_jit =
-            || stack.iter().take_while(|frame| frame.language != Language::Jit || has_line(frame));
-        let of_machine = || up_to_jit().filter(|frame| !is_entry(frame)).find(has_line);
-        of_script.or_else(of_machine).and_then(|frame| key(frame))
-    };
-    let (sums, all) = sums(profile, innermost, |frame| key(frame));
+    let (sums, all) = sums(profile, |stack| Frame::of_line(stack).and_then(Frame::line_key), Frame::line_key);
     let rows = sums.into_iter().map(|((file, line, function, language), sum)| LineRow {
-        file,
+        file: file.to_owned(),
         line,
-        function,
+        function: function.to_owned(),
         language: name_of(language).to_owned(),
         share: sum.own.share(all),
         samples: sum.own.samples,
@@ -147,29 +126,12 @@ pub(crate) fn lines(profile: &Profile) -> Vec<LineRow> {
     )
 }
 
-/// The C library's own way into a program or a thread. Where that has lines and the program has
-/// none, all of the program's time would be charged to them.
-fn is_entry(frame: &Frame) -> bool {
-    const ENTRIES: [&str; 9] = [
-        "_start",
-        "__libc_start_main",
-        "__libc_start_main_impl",
-        "__libc_start_main_stage2",
-        "__libc_start_call_main",
-        "start_thread",
-        "clone",
-        "clone3",
-        "__clone3",
-    ];
-    ENTRIES.contains(&frame.function.as_str())
-}
-
 /// Adds every on-CPU stack up under the key of its own place, and once under each key that it leads
 /// through.
-fn sums<K: Hash + Eq + Clone>(
-    profile: &Profile,
-    own: impl Fn(&[&Frame]) -> Option<K>,
-    each: impl Fn(&Frame) -> Option<K>,
+fn sums<'a, K: Hash + Eq + Copy>(
+    profile: &'a Profile,
+    own: impl Fn(&[&'a Frame]) -> Option<K>,
+    each: impl Fn(&'a Frame) -> Option<K>,
 ) -> (FxHashMap<K, Sum>, Amount) {
     let keys: Vec<Option<K>> = profile.frames.iter().map(each).collect();
     let mut sums: FxHashMap<K, Sum> = FxHashMap::default();
@@ -188,7 +150,7 @@ fn sums<K: Hash + Eq + Clone>(
             if let Some(key) = &keys[node.frame as usize]
                 && met.insert(key)
             {
-                sums.entry(key.clone()).or_default().total.merge(amount);
+                sums.entry(*key).or_default().total.merge(amount);
             }
             at = node.caller;
         }
@@ -221,10 +183,6 @@ fn largest_first<R, O: Ord>(
     });
     rows.truncate(ROWS);
     rows
-}
-
-fn mode(frame: &Frame) -> &'static str {
-    if frame.language == Language::Kernel { "kernel" } else { "user" }
 }
 
 fn name_of(language: Language) -> &'static str {

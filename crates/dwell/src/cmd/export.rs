@@ -1,5 +1,6 @@
 //! `dwell export`: a kept result in the format of another tool.
 
+use super::named;
 use super::recordings::{self, AnyReader, Kept};
 use super::results;
 use crate::cli::{ExportArgs, ExportFormat};
@@ -33,7 +34,10 @@ use serde_json::Value;
 use std::path::Path;
 
 /// Writes the result in this format; returns the exit status.
-pub(crate) fn export(args: &ExportArgs, keeper: &Keeper) -> anyhow::Result<u8> {
+pub(crate) fn export(mut args: ExportArgs, keeper: &Keeper) -> anyhow::Result<u8> {
+    // Another result may be the last one before the content is read.
+    args.result = named::settled(&args.result, keeper)?;
+    let args = &args;
     let name = args.format.name();
     if args.table.is_some() && !matches!(args.format, ExportFormat::Csv | ExportFormat::Markdown) {
         bail!("--table chooses a table of csv and markdown, and {name} has none\ntry: leave it out");

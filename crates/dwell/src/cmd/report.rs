@@ -22,6 +22,7 @@ use model::ladder::beside::Reference;
 use model::ladder::{Ladder, SCHEMA_LADDER};
 use model::run::{SCHEMA_ATTACH, SCHEMA_RUN};
 use model::wake::load::SCHEMA_LOAD;
+use model::wake::sheet::{SCHEMA_SHEET, Sheet};
 use model::wake::{SCHEMA_WAKE, Wakeups};
 use model::{Analysis, Diagnosis, Run};
 use report::Look;
@@ -31,7 +32,9 @@ use std::path::{Path, PathBuf};
 
 /// Writes the page; returns the exit status.
 pub(crate) fn report(args: &ReportArgs, keeper: &Keeper) -> anyhow::Result<u8> {
-    write(&args.files, &args.output, keeper)
+    // Another result may be the last one before the content is read.
+    let files = args.files.iter().map(|file| named::settled(file, keeper)).collect::<Result<Vec<_>, _>>()?;
+    write(&files, &args.output, keeper)
 }
 
 /// Writes the page of these files; returns the exit status.
@@ -152,6 +155,7 @@ fn of_kind(schema: &str, kept: &[(&Path, &Value)]) -> anyhow::Result<String> {
             html::ladders(&with_others)
         }
         SCHEMA_WAKE => html::wakes(&all(kept, typed::<Wakeups>)?),
+        SCHEMA_SHEET => html::sheets(&all(kept, typed::<Sheet>)?),
         SCHEMA_SCORE => html::scores(&all(kept, results::score)?),
         SCHEMA_LOAD => html::loads(&all(kept, typed)?),
         SCHEMA_DOCTOR => html::doctors(&all(kept, typed)?),

@@ -53,10 +53,7 @@ impl Render for SheetResult {
     fn forms() -> &'static [Form<Self>] {
         const FORMS: &[Form<SheetResult>] = &[
             Form::json(|result| report::json(&result.sheet).into_bytes()),
-            Form::html(|result| {
-                report::html::plain("sheet", "dwell wake --sheet", &result.page(Look::PLAIN), &result.sheet)
-                    .into_bytes()
-            }),
+            Form::html(|result| report::html::sheets(std::slice::from_ref(&result.sheet)).into_bytes()),
             Form::svg(|result| pages::sheet_svg(&result.sheet).into_bytes()),
             Form::png(|result| pages::sheet_png(&result.sheet)),
             Form::new(JUNIT, JUNIT_HELP, |result| pages::sheet_junit(&result.sheet).into_bytes()),

@@ -120,10 +120,11 @@ async function use(browser, page) {
   const said = await tab.textContent(".stretch");
   expect(said.includes("10.0 ms to 20.0 ms"), `stretch: ${said}`);
   const [of, others] = said.split("Of the whole run");
-  for (const name of ["account", "where the time went", "path over time", "hand-overs over time", "flame graph", "threads"]) {
+  for (const name of ["account", "where the time went", "path over time", "hand-overs over time", "flame graph", "threads", "waits", "functions"]) {
     expect(of.includes(name), `${name} is not of the stretch: ${said}`);
   }
-  for (const name of ["waits", "system calls", "functions"]) expect(others && others.includes(name), `${name} is not said to be whole: ${said}`);
+  for (const name of ["findings", "system calls", "sums and no times"]) expect(others && others.includes(name), `${name} is not said to be whole: ${said}`);
+  expect(said.includes("may sum to less than the stretch"), `sums: ${said}`);
   // Each state and each place is there with its part of the 10 ms.
   const part = await tab.evaluate(() => {
     const sum = (name, head) => {
@@ -134,12 +135,23 @@ async function use(browser, page) {
         .reduce((sum, [value, of]) => sum + (of ? parseFloat(value) * unit[of] : 0), 0);
     };
     const marks = Array.from(document.querySelectorAll(".of-whole")).map((mark) => mark.nextElementSibling.getAttribute("aria-label"));
-    return { account: sum("state", "time"), path: sum("where the time went", "time"), threads: sum("threads", "critical path"), marks };
+    const shares = (head) => {
+      const table = document.querySelector('div[aria-label="functions"] table');
+      const column = Array.from(table.tHead.rows[0].cells).findIndex((cell) => cell.textContent.trim() === head);
+      return Array.from(table.tBodies[0].rows).filter((row) => !row.classList.contains("outside")).map((row) => row.cells[column].textContent.trim());
+    };
+    return { account: sum("state", "time"), path: sum("where the time went", "time"), threads: sum("threads", "critical path"),
+      waits: sum("waits", "critical path"), totals: shares("total"), own: shares("self"), marks };
   });
   for (const name of ["account", "path", "threads"]) {
     expect(Math.abs(part[name] - 10) < 0.1, `the table ${name} has ${part[name]} ms of 10`);
   }
-  expect(part.marks.includes("waits") && !part.marks.includes("threads"), `of the whole run: ${part.marks}`);
+  expect(part.waits <= 10.1, `waits on the path of 10 ms: ${part.waits} ms`);
+  // Functions have shares of what ran in the stretch: at most all of it.
+  const own = part.own.reduce((sum, share) => sum + (parseFloat(share.replace("~", "")) || 0), 0);
+  expect(part.totals.length > 0 && part.totals.every((share) => share.startsWith("~")), `functions: ${part.totals}`);
+  expect(own <= 100 + part.own.length / 2, `functions have ${own} % of the stretch themselves: ${part.own}`);
+  expect(part.marks.includes("system calls") && !part.marks.includes("waits") && !part.marks.includes("functions"), `of the whole run: ${part.marks}`);
   expect(await widths() !== before, "the flame graph is not of the stretch");
   const clipped = () => tab.evaluate(() => document.querySelector(".links").style.clipPath);
   expect((await clipped()).startsWith("inset"), `hand-overs are not of the stretch: ${await clipped()}`);
@@ -155,6 +167,14 @@ async function use(browser, page) {
   await tab.mouse.up();
   expect(await tab.locator(".stretch").isVisible(), "dragging chooses no stretch");
   await accessible(tab, "a stretch");
+  // What is said of it fits a phone.
+  await tab.setViewportSize({ width: 360, height: 900 });
+  const over = await tab.evaluate(() => {
+    const box = document.querySelector(".stretch");
+    return [box.scrollWidth - box.clientWidth, document.documentElement.scrollWidth - window.innerWidth];
+  });
+  expect(over.every((pixels) => pixels <= 0), `a stretch on a phone is ${over} pixels too wide`);
+  await tab.setViewportSize({ width: 1280, height: 900 });
   // The flame graph is searched, walked and zoomed.
   await tab.focus('input[aria-label="search the flame graph"]');
   await tab.keyboard.type("py_");

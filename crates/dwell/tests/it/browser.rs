@@ -86,6 +86,7 @@ fn pages_are_read_searched_zoomed_and_sorted_and_run_nothing_of_a_program() {
         ("run diff", made(&["diff", "--quiet", plain, hostile_path]), "onerror"),
         ("compare", compared(), "by 8 pairs"),
         ("wake", page(&samples.join("wakes/vm.json")), "maximum latency"),
+        ("sheet", page(&repository("docs/pages/sheet.html")), "maximum latency"),
         ("ladder", page(&samples.join("ladders/vm.json")), "tlb-miss"),
         ("doctor", made(&["doctor"]), "for dwell wake"),
         ("diff", made(&["diff", "--quiet", vm, vm]), "B against A"),
@@ -152,6 +153,60 @@ fn a_page_gives_its_results_back() {
     );
 }
 
+/// Each page of the documentation is named there with its size, and has a result in it.
+#[test]
+fn the_documentation_has_a_page_of_each_kind() {
+    let pages = repository("docs/pages");
+    let table = fs::read_to_string(pages.join("README.md")).expect("the list of pages");
+    let mut names: Vec<String> = fs::read_dir(&pages)
+        .expect("the pages")
+        .map(|entry| entry.expect("an entry").file_name().into_string().expect("a plain name"))
+        .filter(|name| name.ends_with(".html"))
+        .collect();
+    names.sort_unstable();
+    for kind in ["run", "compare", "wake", "sheet", "ladder", "lab", "lab-pair", "diff", "load", "doctor"] {
+        assert!(names.contains(&format!("{kind}.html")), "no page of a {kind}");
+    }
+    for name in names {
+        let file = pages.join(&name);
+        let bytes = fs::metadata(&file).expect("a page").len().to_string();
+        let thousands = format!("{},{}", &bytes[..bytes.len() - 3], &bytes[bytes.len() - 3..]);
+        let row = table.lines().find(|line| line.contains(&format!("({name})")));
+        assert!(
+            row.is_some_and(|row| row.contains(&format!("| {thousands} |"))),
+            "{name}: {thousands} bytes"
+        );
+        let (status, text, errors) = said(&[Path::new("show"), &file]);
+        assert!(status == Some(0) && errors.is_empty() && !text.is_empty(), "{name}: {errors}");
+    }
+}
+
+/// A page that dwell wrote on the day on which it began to write pages: its script is another one,
+/// and fields that results have today are missing.
+#[test]
+fn a_page_of_an_older_dwell_is_shown_and_made_anew() {
+    let old = repository("crates/report/tests/samples/first-page.html");
+    let (status, text, errors) = said(&[Path::new("show"), &old]);
+    assert_eq!((status, errors.as_str()), (Some(0), ""));
+    assert!(text.starts_with("$ ls /nowhere\nwall 1.677 ms"), "{text}");
+    let anew = fs::read_to_string(page(&old)).unwrap();
+    assert!(anew.contains("may sum to less than the stretch"), "the script is of this dwell");
+    // Its figures are those of the old one.
+    assert_eq!(said(&[Path::new("show"), &page(&old)]).1, text);
+    let csv = |of: &Path| {
+        said(
+            &["export", "--as", "csv", "--table", "account"]
+                .map(Path::new)
+                .into_iter()
+                .chain([of])
+                .collect::<Vec<_>>(),
+        )
+    };
+    let (status, account, _) = csv(&old);
+    assert!(status == Some(0) && account.starts_with("state,ns,basis"), "{account}");
+    assert_eq!(csv(&page(&old)).1, account);
+}
+
 #[test]
 fn what_has_no_page_is_said() {
     let golden = repository("crates/golden/recordings");
@@ -162,12 +217,21 @@ fn what_has_no_page_is_said() {
     fs::write(&cut, &fs::read(&page).unwrap()[..60_000]).unwrap();
     let other = fresh("other.html");
     fs::write(&other, "<!DOCTYPE html><title>another page</title>").unwrap();
+    let empty = fresh("empty.html");
+    fs::write(&empty, "").unwrap();
+    // 2 GiB of holes behind the head of a page.
+    let huge = fresh("huge.html");
+    fs::write(&huge, &fs::read(&page).unwrap()[..1000]).unwrap();
+    fs::OpenOptions::new().write(true).open(&huge).unwrap().set_len(2 << 30).unwrap();
     let ladder = repository("crates/report/tests/samples/ladders/vm.json");
     let target = fresh("target.html");
     for (arguments, expected) in [
         (vec![report, Path::new("/no/such/file")], "there is no such file"),
         (vec![report, &cut], "a page without a result of dwell"),
         (vec![report, &other], "a page without a result of dwell"),
+        (vec![report, &empty], "cannot read"),
+        (vec![report, &huge], "it holds more than 256 MiB"),
+        (vec![Path::new("show"), &huge], "it holds more than 256 MiB"),
         (vec![report, &json, &ladder, out, &target], "they have no common page"),
         (vec![report, &page, out, &page], "would be overwritten"),
     ] {
@@ -175,6 +239,7 @@ fn what_has_no_page_is_said() {
         assert!(status == Some(125) && errors.contains(expected), "{arguments:?}: {errors}");
         assert_eq!(text, "", "{arguments:?}");
     }
+    let _ = fs::remove_file(huge);
     assert!(!target.exists(), "nothing is left half written");
     assert!(fs::read(&page).unwrap().len() > 60_000, "the input is as it was");
 }

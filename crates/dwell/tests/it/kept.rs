@@ -275,6 +275,29 @@ fn a_store_that_cannot_be_used_costs_one_line() {
     }
 }
 
+#[test]
+fn a_full_disk_loses_no_result_and_has_none_by_half() {
+    let home = Home::new();
+    // A disk of a megabyte, full after two results; then there is room again.
+    let script = "mount -t tmpfs -o size=1m none \"$HOME\" && cd \"$HOME\" && mkdir kept || exit 90\n\
+                  keep() { \"$0\" --store kept/x.sqlite run -q -- sh -c 'exit 7'; [ $? = 7 ] || exit 91; }\n\
+                  all() { \"$0\" --store kept/x.sqlite list --all && \"$0\" --store kept/x.sqlite store --check; }\n\
+                  keep; keep; cat /dev/zero > kept/full 2> /dev/null; keep; keep; all || exit 92\n\
+                  rm kept/full; keep; all || exit 93";
+    let output = home.within(&["unshare", "-m", "sh", "-c", script], &[]).output().unwrap();
+    let (shown, said) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{shown}{said}");
+    let kept = |shown: &str| shown.lines().filter(|line| line.contains("'exit 7'")).count();
+    let (full, room) = shown.split_once("everything in it is whole").expect("it was checked twice");
+    assert_eq!((kept(full), kept(room)), (2, 3), "{shown}");
+    assert!(room.contains("everything in it is whole"), "{shown}");
+    let refused: Vec<&str> = said.lines().collect();
+    assert!(
+        refused.len() == 2 && refused.iter().all(|line| line.contains("the result is not kept")),
+        "{said}"
+    );
+}
+
 /// A store whose tables are no tables.
 fn damaged(path: &Path) -> Vec<u8> {
     let mut content = fs::read(path).unwrap();

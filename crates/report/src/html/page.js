@@ -115,8 +115,8 @@
   }
 
   // Tables of a stretch of time. Returns what restricts them to `[from, to]` in nanoseconds, and to
-  // the whole run without one: it says which tables are of the stretch, and which are not. `sums`
-  // has the account of the stretch, and `boxes` the flame graph's.
+  // the whole run without one: it says which tables are of the stretch, and which are not and why.
+  // `sums` has the account of the stretch, and `boxes` the flame graph's.
   function restriction(article, number, wall) {
     const data = document.querySelector(`script.times[data-of="${number}"]`);
     const times = data ? JSON.parse(data.textContent) : null;
@@ -211,6 +211,19 @@
         return ns;
       };
       const within = (start, end) => ({ ns: Math.min(to, end) - Math.max(from, start) });
+      // Time of rows on a CPU by samples, as shares of all that ran in the stretch.
+      const code = (name) => {
+        const of = times[name];
+        if (!of) return null;
+        const all = inside(of.all.rows[0], of.all.slice_ns);
+        const share = (ns) => ns > 0 && all > 0 ? "~" + percent(ns / all) : "0 %";
+        return (at) => {
+          if (at >= of.total.rows.length) return { ns: 0, cells: { total: "\u2013", self: "\u2013", samples: "\u2013" } };
+          const ns = inside(of.total.rows[at], of.total.slice_ns);
+          const own = of.own ? inside(of.own.rows[at], of.own.slice_ns) : 0;
+          return { ns, cells: { total: share(ns), self: share(own), samples: "\u2013" } };
+        };
+      };
       const known = {
         state: parts.length === times.states.length && ((at) => {
           const ns = sums[times.states[at]] || 0;
@@ -220,6 +233,15 @@
           const ns = inside(times.places.rows[at] || [], times.places.slice_ns);
           return { ns, cells: { share: percent(ns / sum), part: columns(ns / sum), time: time(ns), count: "\u2013" } };
         }),
+        waits: times.waits && ((at) => {
+          const unknown = times.waits_unknown.includes(at);
+          const ns = inside(times.waits.rows[at] || [], times.waits.slice_ns);
+          const on_path = unknown ? "\u2013" : time(ns);
+          const cells = { count: "\u2013", total: "\u2013", p50: "\u2013", p99: "\u2013", max: "\u2013", "critical path": on_path, active: on_path };
+          return { ns: unknown ? Number.MIN_VALUE : ns, cells };
+        }),
+        functions: code("functions"),
+        lines: code("lines"),
         "from start": times.steps.length > 0 && ((at) => within(...times.steps[at])),
         "hand-overs over time": times.hand_overs.length > 0 && ((at) => ({ ns: times.hand_overs[at] >= from && times.hand_overs[at] <= to ? 1 : 0 })),
         "function": boxes && ((at) => {
@@ -245,8 +267,8 @@
       for (const [name, of] of Object.entries(known)) {
         if (!of || !one(name)) continue;
         fill(one(name), of);
-        // Those that are in order of time stay so.
-        if (name === "from start" || name === "hand-overs over time") fold(one(name).table);
+        // Those that are in order of time stay so, and those with the program's own code first.
+        if (["from start", "hand-overs over time", "functions", "lines"].includes(name)) fold(one(name).table);
         else order(one(name));
         done.add(one(name));
       }
@@ -259,7 +281,10 @@
       }
       const called = { state: "account", "from start": "path over time", "function": "flame graph" };
       const names = (of) => [...new Set(of.map((one) => called[one.name] || one.name))].join(", ");
-      return { restricted: names([...done]), others: names(others) };
+      // What others would need.
+      const timed = (one) => Object.keys(known).includes(one.name);
+      return { restricted: names([...done]), slice: times.places ? times.places.slice_ns : null,
+        sums: names(others.filter((one) => !timed(one))), unknown: names(others.filter(timed)) };
     };
   }
 
@@ -360,9 +385,16 @@
       if (host) stretch.append(make("p", {}, "in that time: " + host));
       const told = restrict([from, to], sums, boxes);
       if (!told) return;
-      stretch.append(make("p", { class: "dim" }, "Of this stretch: the pictures; the tables " + told.restricted +
-        ". Figures with ~ are of samples, and of waits with stacks; \u2013 is not known of a stretch. Of the whole run, since the page has no times for them: findings" +
-        (told.others ? "; the tables " + told.others : "") + "."));
+      const said = (text) => stretch.append(make("p", { class: "dim" }, text));
+      said("Of this stretch: the pictures; the tables " + told.restricted +
+        ", where waits are those of the critical path. Figures with ~ are of samples, and of waits with stacks; \u2013 is not known of a stretch.");
+      if (told.slice !== null) {
+        said("Places, waits and threads may sum to less than the stretch: their times are kept in slices of " + duration(told.slice) +
+          ", and what is in a slice but is no place of the whole run is left out.");
+      }
+      said("Of the whole run: findings, which rest on all of it, and sentences beside tables" +
+        (told.sums ? "; the tables " + told.sums + ", of which there are sums and no times" : "") +
+        (told.unknown ? "; the tables " + told.unknown + ", whose times are in a recording (--keep) only, and only while no rows were put together" : "") + ".");
     }
     function mean(points) {
       let sum = 0, weight = 0;

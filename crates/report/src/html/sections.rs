@@ -1,5 +1,5 @@
-//! Pages of results whose parts are lines and tables: a load, a pair of the lab, what a host
-//! allows, two results beside each other.
+//! Pages of results whose parts are lines and tables: a load, a sheet of wake-ups, a pair of the
+//! lab, what a host allows, two results beside each other.
 
 use super::{blocks, escape, svg};
 use crate::Look;
@@ -7,6 +7,7 @@ use crate::clean::clean;
 use crate::compare::{lab, ladder, runs, sittings, timings, wake};
 use crate::lab::{Lesson, pair_parts};
 use crate::paint::{Ink, Line};
+use crate::wake::{sheet_parts, sheet_plots};
 use crate::{doctor, load};
 use model::compare::lab::LabComparison;
 use model::compare::ladder::LadderComparison;
@@ -17,6 +18,7 @@ use model::compare::wake::WakeComparison;
 use model::doctor::Doctor;
 use model::lab::LabRun;
 use model::wake::load::LoadRun;
+use model::wake::sheet::Sheet;
 
 /// The look of all of them.
 const LOOK: Look = Look::DOCUMENT;
@@ -43,6 +45,19 @@ pub(super) fn of_pair(run: &LabRun, lesson: &Lesson, number: usize) -> String {
         false => String::new(),
     };
     article(None, &pair_parts(run, lesson, LOOK), &change, number)
+}
+
+/// Cases of wake-up latency, measured one after another.
+pub(super) fn of_sheet(sheet: &Sheet, number: usize) -> String {
+    let drawn = match sheet.results.iter().all(|wakeups| wakeups.all.cycles == 0) {
+        true => String::new(),
+        false => {
+            let label = "histograms of latency, latency by percentile, and the maximum over time, one line for each \
+                         case; their figures are in the table";
+            format!("<section>\n{}</section>\n", svg::picture(&sheet_plots(sheet), label))
+        }
+    };
+    article(None, &sheet_parts(sheet), &drawn, number)
 }
 
 /// Two runs.

@@ -1,15 +1,22 @@
 //! What the script needs to restrict tables to a stretch of time: of each row what was when.
 
+use super::run::RunPage;
 use super::{document, hand_overs, timeline};
+use crate::page::functions::functions_of_rows;
+use crate::page::source_lines::lines_of_rows;
+use crate::page::waits::waits_of_rows;
 use crate::page::{places, threads};
 use crate::profile::boxes::{lines, spread, strips};
-use model::profile::Activity;
-use model::{Ns, Profile, Run, State};
+use crate::profile::stack::walk;
+use model::profile::{Activity, Frame};
+use model::{Diagnosis, Ns, Profile, Reason, Run, State};
 use serde::Serialize;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Numbers of one table over time: with more, slices are joined.
 const ENTRIES: usize = 10_000;
+/// The same of functions and of lines, which have two tables each.
+const OF_CODE: usize = 4_000;
 /// Equal parts of the wall clock that threads are told apart by.
 const PARTS: usize = 120;
 
@@ -26,6 +33,21 @@ struct Times {
     places: Option<OverTime>,
     /// The threads, a table for each column that is known, by its head.
     threads: BTreeMap<&'static str, OverTime>,
+    /// The waits on the path; none as with the places.
+    waits: Option<OverTime>,
+    /// Rows of waits of which the path does not tell when they were.
+    waits_unknown: Vec<usize>,
+    /// The functions and the lines that ran; none without stacks.
+    functions: Option<CodeOverTime>,
+    lines: Option<CodeOverTime>,
+}
+
+/// Time on a CPU by samples: of each row with what it called and its own, and of all code.
+#[derive(Serialize)]
+struct CodeOverTime {
+    total: OverTime,
+    own: Option<OverTime>,
+    all: OverTime,
 }
 
 /// The rows of a table over time.
@@ -42,8 +64,18 @@ type Row = BTreeMap<u64, Ns>;
 
 impl OverTime {
     /// None where there is nothing.
-    fn new(mut slice_ns: f64, mut rows: Vec<Row>) -> Option<Self> {
-        while rows.iter().map(Row::len).sum::<usize>() > ENTRIES.max(rows.len()) {
+    fn new(slice_ns: f64, rows: Vec<Row>) -> Option<Self> {
+        Self::of(slice_ns, rows, ENTRIES)
+    }
+
+    /// The same of at most so many numbers.
+    fn of(slice_ns: f64, rows: Vec<Row>, most: usize) -> Option<Self> {
+        let known = rows.iter().any(|row| !row.is_empty());
+        known.then(|| Self::joined(slice_ns, rows, most))
+    }
+
+    fn joined(mut slice_ns: f64, mut rows: Vec<Row>, most: usize) -> Self {
+        while rows.iter().map(Row::len).sum::<usize>() > most.max(rows.len()) {
             slice_ns *= 2.0;
             for row in &mut rows {
                 let mut longer = Row::new();
@@ -52,19 +84,13 @@ impl OverTime {
             }
         }
         let flat = |row: &Row| row.iter().flat_map(|(slice, ns)| [*slice, *ns]).collect();
-        let known = rows.iter().any(|row| !row.is_empty());
-        known.then(|| Self { slice_ns, rows: rows.iter().map(flat).collect() })
+        Self { slice_ns, rows: rows.iter().map(flat).collect() }
     }
 }
 
 /// The data of a run with a picture over time; nothing of another one.
-pub(super) fn data(
-    run: &Run,
-    profile: Option<&Profile>,
-    path_over_time: &[Vec<(u32, Ns)>],
-    states: &[State],
-    number: usize,
-) -> String {
+pub(super) fn data(page: &RunPage<'_>, states: &[State], number: usize) -> String {
+    let RunPage { run, diagnosis, profile, path_over_time, .. } = *page;
     if run.wall_ns == 0 || run.phases.slices.is_empty() {
         return String::new();
     }
@@ -72,12 +98,18 @@ pub(super) fn data(
         let (strips, _) = strips(profile, run.wall_ns, timeline::STRIP, timeline::THREADS);
         lines(profile, &strips, hand_overs::LINES).drawn
     });
+    let (waits, waits_unknown) = waits(run, diagnosis, path_over_time);
+    let [functions, lines] = code(run, diagnosis, profile);
     let times = Times {
         states: states.iter().map(|state| state.name()).collect(),
         steps: timeline::row_times(run),
         hand_overs: drawn.unwrap_or_default().iter().map(|one| one.at_ns).collect(),
         places: places(run, path_over_time),
         threads: threads(run, profile, path_over_time),
+        waits,
+        waits_unknown,
+        functions,
+        lines,
     };
     let json = document::embedded(&times);
     format!("<script type=\"application/json\" class=\"times\" data-of=\"{number}\">{json}</script>\n")
@@ -96,6 +128,99 @@ fn places(run: &Run, path_over_time: &[Vec<(u32, Ns)>]) -> Option<OverTime> {
     };
     let rows = places::steps_of_rows(run).into_iter().map(row).collect();
     OverTime::new(run.phases.slice_ns as f64, rows)
+}
+
+/// The time of waits on the path, by the path's own rows of the same wait. A row whose time is not
+/// that of those rows (several rows that read the same, or are told apart by their threads only) is
+/// among the unknown ones.
+fn waits(
+    run: &Run,
+    diagnosis: &Diagnosis,
+    path_over_time: &[Vec<(u32, Ns)>],
+) -> (Option<OverTime>, Vec<usize>) {
+    if path_over_time.len() != run.path.len() {
+        return (None, Vec::new());
+    }
+    let rows = waits_of_rows(run, diagnosis);
+    let mut row_of: HashMap<(State, String), BTreeSet<usize>> = HashMap::new();
+    for (row, waits) in rows.iter().enumerate() {
+        for wait in waits.iter().map(|at| &run.waits[*at]) {
+            let reads = Reason::Wait(wait.call.clone(), wait.on.clone()).to_string();
+            row_of.entry((wait.reason, reads)).or_default().insert(row);
+        }
+    }
+    let mut over_time = vec![Row::new(); rows.len()];
+    let mut sums = vec![0; rows.len()];
+    for (step, slices) in run.path.iter().zip(path_over_time).filter(|(step, _)| step.state.blocked()) {
+        let of = row_of.get(&(step.state, step.reason.to_string()));
+        let Some(row) = of.filter(|rows| rows.len() == 1).and_then(|rows| rows.first()) else { continue };
+        sums[*row] += step.ns;
+        slices.iter().for_each(|(slice, ns)| *over_time[*row].entry(u64::from(*slice)).or_default() += ns);
+    }
+    let on_path = |row: usize| -> Ns { rows[row].iter().map(|at| run.waits[*at].path_ns).sum() };
+    let unknown: Vec<usize> = (0..rows.len()).filter(|row| sums[*row] != on_path(*row)).collect();
+    unknown.iter().for_each(|row| over_time[*row].clear());
+    // A run that never waited on its path has none of them in any stretch.
+    (Some(OverTime::joined(run.phases.slice_ns as f64, over_time, ENTRIES)), unknown)
+}
+
+/// Functions and lines by their samples.
+fn code(run: &Run, diagnosis: &Diagnosis, profile: Option<&Profile>) -> [Option<CodeOverTime>; 2] {
+    let Some(profile) = profile else { return [None, None] };
+    let (functions, lines) = (functions_of_rows(run, diagnosis), lines_of_rows(run, diagnosis));
+    let functions: HashMap<_, usize> = functions
+        .iter()
+        .enumerate()
+        .map(|(row, one)| {
+            let runtime = one.unnamed.as_ref().map(|unnamed| unnamed.runtime);
+            ((&*one.name, &*one.module, one.mode == "kernel", runtime), row)
+        })
+        .collect();
+    let lines: HashMap<_, usize> =
+        lines.iter().enumerate().map(|(row, one)| ((&*one.file, one.line, &*one.function), row)).collect();
+    let function = |frame: &Frame| functions.get(&frame.function_key()?).copied();
+    let line = |frame: &Frame| {
+        let (file, line, function, _) = frame.line_key()?;
+        lines.get(&(file, line, function)).copied()
+    };
+    let of_stack = |stack: &[&Frame]| stack.first().and_then(|frame| function(frame));
+    [
+        over_time(run, profile, functions.len(), of_stack, function),
+        over_time(run, profile, lines.len(), |stack| Frame::of_line(stack).and_then(line), line),
+    ]
+}
+
+/// So many rows by the row that a stack's own time is of, and by those that its frames are of.
+fn over_time(
+    run: &Run,
+    profile: &Profile,
+    rows: usize,
+    own: impl Fn(&[&Frame]) -> Option<usize>,
+    each: impl Fn(&Frame) -> Option<usize>,
+) -> Option<CodeOverTime> {
+    let row_of: Vec<Option<usize>> = profile.frames.iter().map(each).collect();
+    let (mut totals, mut owns, mut all) = (vec![Row::new(); rows], vec![Row::new(); rows], Row::new());
+    let mut known: HashMap<u32, (Option<usize>, BTreeSet<usize>)> = HashMap::new();
+    for moment in profile.moments.iter().filter(|moment| !matches!(moment.doing, Activity::Waiting(_))) {
+        let (own, total) = known.entry(moment.node).or_insert_with(|| {
+            let known = |at| profile.nodes.get(at as usize).map(|node| node.frame as usize);
+            let frames: Vec<usize> = walk(profile, moment.node).filter_map(known).collect();
+            let stack: Vec<&Frame> = frames.iter().map(|at| &profile.frames[*at]).collect();
+            (own(&stack), frames.iter().filter_map(|at| row_of[*at]).collect())
+        });
+        spread(moment, run.wall_ns, PARTS, |part, ns| {
+            let add = |row: &mut Row| *row.entry(part as u64).or_default() += ns;
+            add(&mut all);
+            own.iter().for_each(|at| add(&mut owns[*at]));
+            total.iter().for_each(|at| add(&mut totals[*at]));
+        });
+    }
+    let part_ns = run.wall_ns as f64 / PARTS as f64;
+    Some(CodeOverTime {
+        total: OverTime::of(part_ns, totals, OF_CODE)?,
+        own: OverTime::of(part_ns, owns, OF_CODE),
+        all: OverTime::of(part_ns, vec![all], OF_CODE)?,
+    })
 }
 
 /// Of threads: their time on the path, and what is known of them by samples and by waits with

@@ -30,8 +30,7 @@ pub(super) fn table(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -
         figure("samples", 3),
     ];
     let mut table = Table::new(look, "functions", columns);
-    let own = |at: usize| diagnosis.whose.functions.get(at).copied().unwrap_or(false);
-    let order = own_first(all, |row| row.samples, |row| row.total, own);
+    let order = order(all, diagnosis);
     let shown = rows_shown(order.len(), rows);
     let functions: Vec<&FunctionRow> = order.iter().map(|at| &all[*at]).collect();
     for function in &functions[..shown] {
@@ -62,6 +61,20 @@ pub(super) fn table(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -
     };
     lines.extend(remedies.flat_map(told));
     lines
+}
+
+fn order(all: &[FunctionRow], diagnosis: &Diagnosis) -> Vec<usize> {
+    let own = |at: usize| diagnosis.whose.functions.get(at).copied().unwrap_or(false);
+    own_first(all, |row| row.samples, |row| row.total, own)
+}
+
+/// The functions of the run that the rows of the document's table are. What further rows are summed
+/// up in is not among them.
+pub(crate) fn functions_of_rows<'a>(run: &'a Run, diagnosis: &Diagnosis) -> Vec<&'a FunctionRow> {
+    let all = run.functions.value().map_or(&[][..], |all| all);
+    let order = order(all, diagnosis);
+    let shown = rows_shown(order.len(), Look::DOCUMENT_ROWS);
+    order.into_iter().take(shown).map(|at| &all[at]).collect()
 }
 
 /// What a row of the functions is called.

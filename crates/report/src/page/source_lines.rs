@@ -6,6 +6,7 @@ use crate::Look;
 use crate::paint::{Ink, Line};
 use crate::table::{Table, figure, text};
 use crate::units::{count, share_of_one};
+use model::run::LineRow;
 use model::{Diagnosis, Run, Seen};
 
 /// The table, in the order of the functions; nothing where no code has lines.
@@ -18,8 +19,7 @@ pub(super) fn table(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -
         figure("self", 0),
         figure("samples", 3),
     ];
-    let own = |at: usize| diagnosis.whose.lines.get(at).copied().unwrap_or(false);
-    let order = own_first(lines, |row| row.samples, |_| None, own);
+    let order = order(lines, diagnosis);
     let shown = rows_shown(order.len(), rows);
     if shown == 0 || lines.iter().all(|line| line.samples == 0) {
         return Vec::new();
@@ -44,4 +44,19 @@ pub(super) fn table(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -
         table.rest(dim([more, none(), none(), none(), count(samples + single as u64)]));
     }
     table.lines()
+}
+
+fn order(all: &[LineRow], diagnosis: &Diagnosis) -> Vec<usize> {
+    let own = |at: usize| diagnosis.whose.lines.get(at).copied().unwrap_or(false);
+    own_first(all, |row| row.samples, |_| None, own)
+}
+
+/// The lines of the run that the rows of the document's table are, as [`functions_of_rows`].
+///
+/// [`functions_of_rows`]: super::functions::functions_of_rows
+pub(crate) fn lines_of_rows<'a>(run: &'a Run, diagnosis: &Diagnosis) -> Vec<&'a LineRow> {
+    let all = run.lines.value().map_or(&[][..], |all| all);
+    let order = order(all, diagnosis);
+    let shown = rows_shown(order.len(), Look::DOCUMENT_ROWS);
+    order.into_iter().take(shown).map(|at| &all[at]).collect()
 }

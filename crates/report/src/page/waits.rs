@@ -86,6 +86,20 @@ fn some(
     lines
 }
 
+/// The run's waits that each row of the document's table is of; of its last one, where there are
+/// more, all others.
+pub(crate) fn waits_of_rows(run: &Run, diagnosis: &Diagnosis) -> Vec<Vec<usize>> {
+    let waits = groups::waits(run, diagnosis, |_| true);
+    let rows = Look::DOCUMENT_ROWS;
+    let groups = groups(&waits, rows);
+    let shown = rows_shown(groups.len(), rows);
+    let mut rows: Vec<Vec<usize>> =
+        groups.iter().map(|group| group.iter().map(|wait| wait.place).collect()).collect();
+    let rest: Vec<usize> = rows.drain(shown..).flatten().collect();
+    rows.extend((!rest.is_empty()).then_some(rest));
+    rows
+}
+
 fn row(group: &[Wait], groups: &[Vec<Wait>], with_code: bool) -> Vec<(Ink, String)> {
     let wait = group[0];
     let call = match &wait.call {

@@ -7,7 +7,7 @@
 
 use super::ledger::{Part, parts};
 use super::metadata::ProfileMetadata;
-use super::stack::{ending, ending_name, function_name};
+use super::stack::{ending, ending_name, function_name, walk};
 use crate::clean::clean;
 use crate::export::Exported;
 use crate::export::proto::Message;
@@ -166,10 +166,9 @@ impl<'a> Writer<'a> {
                 if ending(self.profile, node, doing).is_some() {
                     stack.push(self.location(Place::State(part.state, true)));
                 }
-                let mut at = Some(node);
-                while let Some(node) = at.and_then(|node| self.profile.nodes.get(node as usize)) {
+                for node in walk(self.profile, node) {
+                    let Some(node) = self.profile.nodes.get(node as usize) else { break };
                     stack.push(self.location(Place::Frame(node.frame)));
-                    at = node.caller;
                 }
             }
             _ => stack.push(self.location(Place::State(part.state, false))),

@@ -47,3 +47,11 @@ pub(super) fn function_name(profile: &Profile, frame: u32) -> String {
         name => name.into(),
     }
 }
+
+/// A node and those that it was called by, the innermost first.
+pub(crate) fn walk(profile: &Profile, node: u32) -> impl Iterator<Item = u32> {
+    std::iter::successors(Some(node), |node| {
+        // A caller precedes its callee; any other is not valid.
+        profile.nodes.get(*node as usize)?.caller.filter(|caller| caller < node)
+    })
+}

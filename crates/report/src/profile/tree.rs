@@ -4,6 +4,7 @@
 //! lines of its caller is one child. No time is lost: the totals of the roots are the time of all
 //! weights that were kept.
 
+use super::stack::walk;
 use model::profile::{Frame, Owner, Profile, Weight};
 use model::recording::Language;
 use model::{Ns, State};
@@ -303,18 +304,13 @@ fn scripts(
     thread: Option<u32>,
     placed: &HashMap<(Option<u32>, u32), u32>,
 ) -> Vec<(u32, u32)> {
-    let caller = |node: &u32| {
-        let caller = profile.nodes.get(*node as usize)?.caller;
-        caller.filter(|caller| caller < node)
-    };
-    let nodes = std::iter::successors(Some(node), caller);
     let of = |node: u32| {
         let frame = profile.nodes.get(node as usize)?.frame;
         let script = profile.frames.get(frame as usize)?.language == Language::Python;
         script.then_some(())?;
         Some((*placed.get(&(thread, node))?, frame))
     };
-    nodes.filter_map(of).collect()
+    walk(profile, node).filter_map(of).collect()
 }
 
 /// Of equals the first frame stays, so that the picture is the same each time.

@@ -33,6 +33,24 @@ pub fn terminal(sheet: &Sheet, look: Look, json: Option<&str>) -> String {
     joined(&parts)
 }
 
+/// The parts for a document; the first is its head, and a bold line is a heading. Timelines are left
+/// to the picture.
+pub(crate) fn parts(sheet: &Sheet) -> Vec<Vec<Line>> {
+    let look = Look::DOCUMENT;
+    let loads = measured(sheet).flat_map(|(case, wakeups)| rates(case, wakeups, look)).collect();
+    let spikes = measured(sheet).map(|(case, wakeups)| largest_spike(case, wakeups, look)).collect();
+    let mut parts = vec![sentences(sheet, look), [cases(sheet, look), open(sheet, look)].concat()];
+    for (heading, lines) in
+        [("Loads", loads), ("Spikes", spikes), ("What qualifies it", limits(sheet, look, None))]
+    {
+        let lines: Vec<Line> = lines.into_iter().filter(|line| !line.is_empty()).collect();
+        if !lines.is_empty() {
+            parts.push([vec![Line::new(look).add(Ink::Bold, heading)], lines].concat());
+        }
+    }
+    parts
+}
+
 /// The sheet as a picture: an SVG document.
 pub fn svg(sheet: &Sheet) -> String {
     crate::picture::svg(&picture(sheet))
@@ -264,12 +282,23 @@ fn picture(sheet: &Sheet) -> Picture {
     let mut picture = Picture::new(PAPER);
     let lines: Vec<String> = sentences(sheet, PLAIN).iter().map(Line::render).collect();
     head(&mut picture, &lines);
+    add_plots(&mut picture, sheet);
+    picture
+}
+
+/// The plots alone.
+pub(crate) fn plots(sheet: &Sheet) -> Picture {
+    let mut picture = Picture::new(PAPER);
+    add_plots(&mut picture, sheet);
+    picture
+}
+
+fn add_plots(picture: &mut Picture, sheet: &Sheet) {
     let series: Vec<Series<'_>> = sheet.cases.iter().zip(&sheet.results).map(line).collect();
     let deadline = sheet.results.first().and_then(|wakeups| wakeups.settings.asked.deadline);
     let info = PlotInfo { cycle: "wake-up", deadline_ns: deadline.map(|deadline| deadline.deadline_ns) };
-    draw(&mut picture, &series, &info);
+    draw(picture, &series, &info);
     picture.height += MARGIN;
-    picture
 }
 
 /// The series of a case.

@@ -42,6 +42,7 @@ fn pages() -> Vec<(&'static str, String)> {
         ("turns", run(&samples::turns(), Some(&profiles::turns("make")))),
         ("compare-few", html::comparisons(&[commands::sample("compare-few")])),
         ("wake-gap", html::wakes(&[wakes::gap()])),
+        ("sheet", html::sheets(&[wakes::sheet(2)])),
         ("ladder-odd", ladders(ladder::odd())),
         ("score", html::scores(&[serde_json::from_value(score("sync-writes")).unwrap()])),
         ("plain", html::plain("load", "dwell load", "1 < 2\n", &json!({"schema": "x"}))),
@@ -133,6 +134,9 @@ fn hostile_pages() -> Vec<(&'static str, String)> {
     let mut wakeups = wakes::odd();
     wakeups.limits.push(HOSTILE.to_owned());
     wakeups.host.name = HOSTILE.to_owned();
+    let mut sheet = wakes::sheet(2);
+    sheet.cases.iter_mut().for_each(|case| case.name = HOSTILE.to_owned());
+    sheet.results.iter_mut().for_each(|wakeups| wakeups.limits.push(HOSTILE.to_owned()));
     let mut score = score(HOSTILE);
     score["not_held"] = json!([[HOSTILE, HOSTILE]]);
     let hostile = changed(samples::server(), HOSTILE);
@@ -146,6 +150,7 @@ fn hostile_pages() -> Vec<(&'static str, String)> {
         ("long", run(&changed(samples::server(), &long), None)),
         ("compare", html::comparisons(&[comparison])),
         ("wake", html::wakes(&[wakeups])),
+        ("sheet", html::sheets(&[sheet])),
         ("ladder", html::ladders(&[(ladder::odd(), ladder::machines())])),
         ("score", html::scores(&[serde_json::from_value(score).unwrap()])),
         ("plain", html::plain("load", HOSTILE, HOSTILE, &json!({"name": HOSTILE}))),

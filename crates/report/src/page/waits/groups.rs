@@ -13,6 +13,8 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy)]
 pub(super) struct Wait<'a> {
     pub(super) row: &'a WaitRow,
+    /// Its position in the run's waits.
+    pub(super) place: usize,
     pub(super) ended: Ended,
     /// The frame of its stack that is the program's own.
     pub(super) own: Option<usize>,
@@ -34,8 +36,9 @@ pub(super) fn waits<'a>(
 ) -> Vec<Wait<'a>> {
     let ended = diagnosis.ended.iter().copied().chain(std::iter::repeat(Ended::Woken));
     let owns = diagnosis.whose.waits.iter().copied().chain(std::iter::repeat(None));
-    let waits = run.waits.iter().zip(ended).zip(owns).map(|((row, ended), own)| Wait { row, ended, own });
-    let mut waits: Vec<Wait> = waits.filter(|wait| which(wait.row)).collect();
+    let all = run.waits.iter().enumerate().zip(ended).zip(owns);
+    let all = all.map(|(((place, row), ended), own)| Wait { row, place, ended, own });
+    let mut waits: Vec<Wait> = all.filter(|wait| which(wait.row)).collect();
     waits.sort_by_key(|wait| (Reverse(wait.path_ns), Reverse(wait.total_ns)));
     waits
 }
@@ -92,7 +95,7 @@ pub(super) fn rows_of(groups: &[Vec<Wait>]) -> u64 {
 
 /// The target of a row of waits.
 pub(in crate::page) fn target_of(row: &WaitRow) -> String {
-    target(&[Wait { row, ended: Ended::Woken, own: None }])
+    target(&[Wait { row, place: 0, ended: Ended::Woken, own: None }])
 }
 
 /// The target of a row of one or several waits.
