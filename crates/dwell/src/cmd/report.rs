@@ -2,7 +2,7 @@
 
 use super::recordings::{self, Kept};
 use super::results::{self, typed};
-use super::show_result;
+use super::{named, show_result};
 use crate::cli::ReportArgs;
 use crate::exit;
 use crate::keep::Keeper;
