@@ -6,7 +6,6 @@ use model::fault_places::{FaultMapping, FaultRow, MappingKind};
 use model::recording::{CodeLocation, Event, Function};
 use model::{Run, Seen, Tid};
 
-const CHILD: Tid = 200;
 const MIB: u64 = 1 << 20;
 
 fn source(seen: Extent) -> Source {

@@ -7,7 +7,6 @@ use model::recording::{Object, SwitchOutState};
 use model::wait::TargetKind;
 use model::{Run, Seen, Tid};
 
-const CHILD: Tid = 200;
 const US: u64 = 1000;
 
 fn hand_overs(run: &Run) -> &HandOvers {

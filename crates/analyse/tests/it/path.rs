@@ -7,8 +7,6 @@ use model::recording::{
 };
 use model::{Reason, Run, Seen, State, WaitTarget};
 
-const CHILD: u32 = 200;
-
 #[test]
 fn a_sleep_is_counted_once() {
     let mut story = Story::begins();

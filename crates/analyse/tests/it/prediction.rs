@@ -7,12 +7,11 @@ use crate::story::*;
 use model::account::Basis;
 use model::coverage::Interval;
 use model::prediction::{Prediction, Site, SiteTimes};
-use model::recording::{Comm, Event, FileKind, Object, SampleMode, Waker};
+use model::recording::{Event, FileKind, Object, SampleMode, Waker};
 use model::{Analysis, Ns, Reason, Seen, State, Tid, WaitTarget};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 
-const CHILD: Tid = 200;
 const FSYNC: u16 = 74;
 const FUTEX: u16 = 202;
 const US: Ns = 1000;
@@ -183,19 +182,7 @@ fn a_peer_outside_has_its_waits_and_one_inside_only_the_way() {
 #[test]
 fn all_processes_of_one_program_are_one_site() {
     let mut story = Story::begins();
-    for child in [CHILD, CHILD + 1] {
-        story.forks(ROOT, child, child).comes(child);
-        story.leaves(ROOT, waiting_in(WAIT4, Object::Unknown), none());
-        story.after(10).push(|at| Event::Exec {
-            at,
-            entered: at - US,
-            tid: child,
-            pid: child,
-            old_tid: child,
-            name: Comm::from("cc1"),
-        });
-        story.after(60).exits(child, none()).wakes(ROOT, by_task(child), none()).dies(child).comes(ROOT);
-    }
+    story.runs_two("cc1");
     let analysis = story.ended();
     assert_eq!(us_of(&analysis, &Site::Program("cc1".into())), [120, 120, 120]);
     assert_eq!(us_of(&analysis, &Site::Program("root".into()))[1], 20 + 1, "before they execute, and exit");

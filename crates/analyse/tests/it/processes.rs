@@ -3,9 +3,8 @@
 use crate::story::*;
 use model::processes::{MemoryPeak, ProgramRow};
 use model::recording::{Event, Rusage, Tier, Trailer};
-use model::{Pid, Run, Seen};
+use model::{Run, Seen};
 
-const CHILD: Pid = 200;
 const MIB: u64 = 1 << 20;
 
 /// The root works, has a child that executes a program and works, and works again; the child had

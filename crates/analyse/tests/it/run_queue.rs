@@ -6,7 +6,6 @@ use model::recording::{Comm, Event, SwitchOutState};
 use model::run::Class;
 use model::{Reason, Rival, Seen, State};
 
-const CHILD: u32 = 200;
 const US: u64 = 1000;
 
 /// Something that is not of the tree had the CPU for this long, until now.

@@ -10,7 +10,6 @@ use model::run::WaitRow;
 use model::wait::{StackFrame, TargetKind, WaitTarget, WakerKind};
 use model::{Run, Seen, State};
 
-const CHILD: u32 = 200;
 const POLL: u16 = 7;
 const FUTEX: u16 = 202;
 const IO_URING_ENTER: u16 = 426;

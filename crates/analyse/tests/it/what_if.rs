@@ -15,7 +15,6 @@ use model::{Ns, Seen, State, Tid, WhatIf};
 
 mod machine;
 
-const CHILD: Tid = 200;
 const FSYNC: u16 = 74;
 const FUTEX: u16 = 202;
 const EXIT: u16 = 60;
@@ -408,19 +407,7 @@ fn a_function_has_its_part_of_the_stretches_that_its_samples_fell_in() {
 #[test]
 fn all_processes_of_one_program_are_one_site() {
     let mut story = Story::begins();
-    for child in [CHILD, CHILD + 1] {
-        story.forks(ROOT, child, child).comes(child);
-        story.leaves(ROOT, waiting_in(WAIT4, Object::Unknown), none());
-        story.after(10).push(|at| Event::Exec {
-            at,
-            entered: at - US,
-            tid: child,
-            pid: child,
-            old_tid: child,
-            name: Comm::from("cc1"),
-        });
-        story.after(60).exits(child, none()).wakes(ROOT, by_task(child), none()).dies(child).comes(ROOT);
-    }
+    story.runs_two("cc1");
     ends(&mut story);
     assert_eq!(saved_us(&story, &["program:cc1=0"]), (120, 120));
     let nearest = refused(&story, &["program:cc=0"]);

@@ -6,7 +6,7 @@
 
 use crate::support::{
     BLOCKED, CPU, Claims, Gone, MS, Told, dwell, fresh, hold, hold_coarse, hold_with, luck, redirect, run,
-    run_as, scratch,
+    run_as, scratch, utf8,
 };
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -14,10 +14,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("plain characters")
-}
 
 fn rows<'a>(told: &'a Told, of: &str) -> &'a [Value] {
     told.run[of].as_array().map_or(&[], Vec::as_slice)
@@ -77,8 +73,8 @@ fn a_tracee_is_stopped_for_as_long_as_its_tracer_keeps_it() {
 fn strace_traces_as_without_dwell() {
     let dir = scratch().join(format!("traced-{}", std::process::id()));
     std::fs::create_dir_all(dir.join("within")).expect("a directory in the scratch directory");
-    let list = ["strace", "-f", "-o", "/dev/null", "ls", "-la", text(&dir)];
-    let alone = Command::new("ls").args(["-la", text(&dir)]).output().expect("ls starts");
+    let list = ["strace", "-f", "-o", "/dev/null", "ls", "-la", utf8(&dir)];
+    let alone = Command::new("ls").args(["-la", utf8(&dir)]).output().expect("ls starts");
     hold(&list, |told, claims| {
         claims.equal("what ls says", told.out.as_bytes(), &alone.stdout);
         claims.equal("exit status", told.code, Some(0));
@@ -131,7 +127,7 @@ impl Entrusted {
     }
 
     fn luck(&self) -> String {
-        text(&self.0.join("luck")).to_owned()
+        utf8(&self.0.join("luck")).to_owned()
     }
 
     /// Runs it under dwell, both as an ordinary user, or dwell as root and the program as that
@@ -252,7 +248,7 @@ fn perf_events_that_cannot_follow_a_program_are_refused_when_asked_for() {
 fn a_program_that_closes_every_descriptor_goes_on_and_is_followed() {
     let said = fresh("closes.txt");
     let run = || {
-        let mut told = run(&[luck(), "closes", text(&said)]);
+        let mut told = run(&[luck(), "closes", utf8(&said)]);
         told.out = std::fs::read_to_string(&said).unwrap_or_default();
         told
     };
@@ -276,7 +272,7 @@ fn a_number_that_is_used_again_is_what_it_is_now() {
     for file in &files {
         std::fs::write(file, vec![7; 1 << 20]).expect("a file in the scratch directory");
     }
-    hold(&[luck(), "numbers", text(&files[0]), text(&files[1])], |told, claims| {
+    hold(&[luck(), "numbers", utf8(&files[0]), utf8(&files[1])], |told, claims| {
         let truth = told.truth("numbers");
         let rounds = truth.count("rounds");
         for (kind, what) in [("pipe", "pipe"), ("unix", "socket")] {
@@ -293,7 +289,7 @@ fn a_number_that_is_used_again_is_what_it_is_now() {
         }
         for (index, file) in files.iter().enumerate() {
             let asked = |row: &Value| row["call"] == "read" && row["on"]["kind"] == "file";
-            let (ns, times) = waits(told, |row| asked(row) && row["on"]["name"] == text(file));
+            let (ns, times) = waits(told, |row| asked(row) && row["on"]["name"] == utf8(file));
             let all = truth.ns(&format!("file_{index}"));
             claims.that(
                 times >= rounds / 2,
@@ -416,7 +412,7 @@ fn who_runs_instead_is_named_also_from_outside_of_the_namespace() {
     std::os::unix::fs::symlink("/bin/sh", &spins).expect("a link in the scratch directory");
     let run = || {
         let mut spinner = Command::new("taskset");
-        let spinner = spinner.args(["-c", "0", text(&spins), "-c", "while :; do :; done"]).spawn();
+        let spinner = spinner.args(["-c", "0", utf8(&spins), "-c", "while :; do :; done"]).spawn();
         let _gone = Gone(spinner.expect("taskset starts"));
         run_inside(&["taskset", "-c", "0", luck(), "who"])
     };
@@ -521,9 +517,9 @@ fn three_hundred_processes_at_one_time_are_all_there() {
 fn a_program_with_a_long_name_is_called_by_it() {
     let long = scratch().join("n".repeat(200));
     std::fs::copy(luck(), &long).expect("a copy in the scratch directory");
-    hold(&[text(&long), "after"], |told, claims| {
+    hold(&[utf8(&long), "after"], |told, claims| {
         let truth = told.truth("after");
-        claims.equal("command", told.run["command"][0].as_str(), Some(text(&long)));
+        claims.equal("command", told.run["command"][0].as_str(), Some(utf8(&long)));
         claims.waited("asleep", told.parts(&["sleep"]), truth.ns("slept"), told.parts(&["runqueue"]));
         // The kernel keeps 15 characters.
         claims.equal("threads of that name", threads_named(told, &"n".repeat(15)).len(), 1);

@@ -3,7 +3,7 @@
 //! honestly not available. The programs are those of `programs/cpu.c`, and shells.
 
 use crate::support::quota::Quota;
-use crate::support::{Claims, Told, fresh, hold_coarse, kit};
+use crate::support::{Claims, Told, fresh, hold_coarse, kit, utf8};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -38,8 +38,7 @@ fn run(launcher: &[&str], command: &[&str]) -> Told {
     let dir = place();
     let json = dir.join(fresh("run.json").file_name().expect("a name"));
     let dwell = dir.join("dwell");
-    let words =
-        launcher.iter().copied().chain([kit::text(&dwell), "run", "-v", "--json", kit::text(&json), "--"]);
+    let words = launcher.iter().copied().chain([utf8(&dwell), "run", "-v", "--json", utf8(&json), "--"]);
     let words: Vec<&str> = words.chain(command.iter().copied()).collect();
     let output = Command::new(words[0]).args(&words[1..]).current_dir(dir).stdin(Stdio::null()).output();
     let output = output.expect("the launcher starts");

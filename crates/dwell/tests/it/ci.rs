@@ -79,7 +79,7 @@ impl Repository {
 
     fn json(&self, name: &str) -> Value {
         let path = self.tree().join("perf").join(format!("{name}.json"));
-        let value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+        let value = support::read_json(&path);
         let errors = support::errors(&support::schema(&format!("dwell.{name}.1.json")), &value);
         assert!(errors.is_empty(), "{errors:#?}");
         value

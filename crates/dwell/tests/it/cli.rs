@@ -1,6 +1,7 @@
 //! The command line from outside: what goes where, what is left behind, and with which status it
 //! ends.
 
+use crate::support::read_json;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -302,9 +303,7 @@ fn what_was_beyond_the_limit_is_in_the_report_all_the_same() {
     assert_eq!(got.status, 0);
     let shown = place.run(&["show", "--json", "shown.json", "kept"]);
     assert_eq!((shown.status, shown.stderr.as_str()), (0, ""));
-    let json = |name: &str| -> serde_json::Value {
-        serde_json::from_str(&fs::read_to_string(place.path(name)).unwrap()).unwrap()
-    };
+    let json = |name: &str| read_json(&place.path(name));
     assert_eq!(json("shown.json"), json("run.json"));
     assert_eq!(shown.stdout, got.stderr);
 }
@@ -375,8 +374,7 @@ fn a_part_of_a_job_says_what_the_whole_takes() {
     let got = place.run(&["run", "--work", "10", "--of", "10M", "--json", "run.json", "sh", "-c", script]);
     assert_eq!(got.status, 0);
     assert!(got.stderr.contains("whole job"), "{}", got.stderr);
-    let run: serde_json::Value =
-        serde_json::from_str(&std::fs::read_to_string(place.path("run.json")).unwrap()).unwrap();
+    let run = read_json(&place.path("run.json"));
     let (wall, whole) = (run["wall_ns"].as_u64().unwrap(), &run["extrapolation"]);
     assert_eq!(whole["wall_ns"], wall * 1_000_000);
     let states: u64 =
@@ -393,8 +391,7 @@ fn a_part_of_a_job_says_what_the_whole_takes() {
         assert!(
             by_line.stdout(written.try_clone().unwrap()).stderr(Stdio::null()).status().unwrap().success()
         );
-        let run: serde_json::Value =
-            serde_json::from_str(&fs::read_to_string(place.path("run.json")).unwrap()).unwrap();
+        let run = read_json(&place.path("run.json"));
         assert_eq!(
             [&run["extrapolation"]["done"], &run["extrapolation"]["unit"]],
             ["3".parse::<u64>().unwrap().into(), serde_json::Value::from("lines")].each_ref()

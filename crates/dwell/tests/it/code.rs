@@ -13,14 +13,14 @@ mod outputs;
 mod peer;
 mod waiting;
 
-use crate::support::kit;
-use crate::support::kit::{CC, build, c, hold_code, line_of, text};
+use crate::support::kit::{self, CC, build, c, hold_code, line_of};
+use crate::support::utf8;
 use std::path::Path;
 
 #[test]
 fn known_shares_come_out_of_functions_without_frame_pointers() {
     let program = c("shares");
-    hold_code(&[], &[text(&program)], |told, code, claims| {
+    hold_code(&[], &[utf8(&program)], |told, code, claims| {
         let truth = told.truth("shares");
         for name in ["add_up", "multiply", "divide"] {
             let (row, want) = (code.function(name), truth.ns(name) as f64 / truth.ns("all") as f64);
@@ -42,7 +42,7 @@ fn known_shares_come_out_of_functions_without_frame_pointers() {
 #[test]
 fn lines_are_those_of_the_loops() {
     let program = c("shares");
-    hold_code(&["--lines", "add_up"], &[text(&program)], |told, code, claims| {
+    hold_code(&["--lines", "add_up"], &[utf8(&program)], |told, code, claims| {
         for name in ["add_up", "multiply", "divide"] {
             let line = line_of("shares.c", &format!("line of {name}"));
             let mut share = 0.0;
@@ -76,7 +76,7 @@ fn allocates(name: &str) -> bool {
 #[test]
 fn a_list_of_allocated_nodes_is_the_allocators_and_the_clearing_of_pages() {
     let program = bench("nodes.c");
-    hold_code(&["--rate", "2999"], &[text(&program), "1000000", "10"], |_, code, claims| {
+    hold_code(&["--rate", "2999"], &[utf8(&program), "1000000", "10"], |_, code, claims| {
         let main = code.share(|s| s.leaf() == "main");
         let (top, _) = code.functions().first().cloned().unwrap_or_default();
         claims.that(allocates(&top), format!("the top function is {top}"));
@@ -96,7 +96,7 @@ fn a_list_of_allocated_nodes_is_the_allocators_and_the_clearing_of_pages() {
 #[test]
 fn a_list_from_one_block_is_mains_and_the_clearing_of_pages() {
     let program = bench("bump.c");
-    hold_code(&["--rate", "2999"], &[text(&program), "1000000", "10"], |_, code, claims| {
+    hold_code(&["--rate", "2999"], &[utf8(&program), "1000000", "10"], |_, code, claims| {
         let (top, row) = code.functions().first().cloned().unwrap_or_default();
         claims.that(top == "main" || row.mode == "kernel", format!("the top function is {top}"));
         let own = code.share(|s| ["main", "bump"].contains(&s.leaf()));
@@ -116,7 +116,7 @@ fn a_list_from_one_block_is_mains_and_the_clearing_of_pages() {
 #[test]
 fn code_of_the_kernel_in_every_program_has_a_name() {
     let program = c("clocks");
-    hold_code(&[], &[text(&program)], |_, code, claims| {
+    hold_code(&[], &[utf8(&program)], |_, code, claims| {
         let row = code.functions().into_iter().find(|(_, row)| row.module == "[vdso]");
         let (name, row) = row.unwrap_or_default();
         claims.that(name.contains("clock_gettime"), format!("the vDSO's function is {name:?}"));

@@ -26,8 +26,7 @@ fn json(args: &[&str]) -> Value {
 }
 
 fn parsed(output: &Output) -> Value {
-    let value: Value = serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|error| panic!("{error}: {}\n{}", text(&output.stdout), text(&output.stderr)));
+    let value = support::json(output);
     let errors = support::errors(&support::schema("dwell.compare.1.json"), &value);
     assert!(errors.is_empty(), "{errors:#?}");
     value
@@ -190,7 +189,7 @@ fn a_command_that_fails_run_after_run_ends_the_comparison() {
     let failed = "failed in each of its last 7 runs (it ended with exit status 1), and nothing more was run";
     assert!(error.contains(failed) && error.contains("try: --prepare"), "{error}");
     assert!(page.contains("a command that fails run after run ended it early"), "{page}");
-    let said: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    let said: Value = support::read_json(&file);
     assert_eq!((&said["ended"], &said["commands"][1]["failed"]), (&"failed".into(), &7.into()), "{said}");
     let why = said["comparisons"][0]["why"]["unseen"].as_str().unwrap();
     assert_eq!(why, "a command fails run after run");
@@ -394,7 +393,7 @@ fn every_form_is_written() {
     // The first pair is in the rows, and does not count.
     assert_eq!(fs::read_to_string(csv).unwrap().lines().count(), 1 + 2 * 3);
     assert!(fs::read_to_string(markdown).unwrap().contains("| B | `sleep 0.001` |"));
-    let value: Value = serde_json::from_str(&fs::read_to_string(hyperfine).unwrap()).unwrap();
+    let value: Value = support::read_json(hyperfine.as_ref());
     assert_eq!(value["results"][1]["measurements"].as_array().unwrap().len(), 2);
 }
 

@@ -2,7 +2,7 @@
 //! verdict, and a score can be ended and resumed. Whether dwell is right about the programs is what
 //! the score itself measures, and no test.
 
-use crate::support::{errors, schema};
+use crate::support::{errors, read_json, schema};
 use serde_json::Value;
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};
@@ -32,11 +32,6 @@ fn shown(place: &Path, name: &str) -> String {
     String::from_utf8_lossy(&done.stdout).into_owned()
 }
 
-fn json(place: &Path, name: &str) -> Value {
-    let text = fs::read_to_string(place.join(name)).expect("a result");
-    serde_json::from_str(&text).expect("JSON")
-}
-
 fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
@@ -63,7 +58,7 @@ fn a_pair_goes_from_diagnosis_to_verdict_and_leaves_nothing_behind() {
         assert!(page.contains(part), "{part:?} in {page}");
     }
     assert_eq!(shown(place.path(), "one.json"), page);
-    let result = json(place.path(), "one.json");
+    let result = read_json(&place.path().join("one.json"));
     assert_eq!(errors(&schema("dwell.lab.1.json"), &result), Vec::<String>::new());
     let sitting = &result["sitting"];
     assert_eq!(
@@ -84,7 +79,7 @@ fn a_score_is_ended_and_resumed() {
         ["--score", "--only", "list-nodes,computes", "--rounds", "2", "--seed", "7", "--json", "whole.json"];
     let done = lab(place.path(), &begin);
     assert!(done.status.success(), "{}", stderr(&done));
-    let whole = json(place.path(), "whole.json");
+    let whole = read_json(&place.path().join("whole.json"));
     assert_eq!(errors(&schema("dwell.lab-score.1.json"), &whole), Vec::<String>::new());
     assert_eq!((&whole["total"]["sittings"], &whole["total"]["healthy"]), (&2.into(), &2.into()));
     let sizes = |score: &Value| -> Vec<u64> {
@@ -102,7 +97,7 @@ fn a_score_is_ended_and_resumed() {
     fs::write(place.path().join("cut.json"), cut.to_string()).unwrap();
     let done = lab(place.path(), &["--score", "-v", "--resume", "cut.json", "--json", "again.json"]);
     assert!(done.status.success(), "{}", stderr(&done));
-    let again = json(place.path(), "again.json");
+    let again = read_json(&place.path().join("again.json"));
     assert_eq!(sizes(&again), sizes(&whole), "the seed draws the sizes that were missing");
     assert_eq!(again["rows"][0]["sittings"][0], whole["rows"][0]["sittings"][0], "what was held is kept");
     let page = String::from_utf8_lossy(&done.stdout);
@@ -116,7 +111,7 @@ fn a_score_is_ended_and_resumed() {
     assert!(compared.status.success(), "{}", stderr(&compared));
     let page = String::from_utf8_lossy(&compared.stdout);
     assert!(page.contains("2 pairs that both held") && page.contains("mean width of what"), "{page}");
-    let compared = json(place.path(), "diff.json");
+    let compared = read_json(&place.path().join("diff.json"));
     assert_eq!(errors(&schema("dwell.lab-diff.1.json"), &compared), Vec::<String>::new());
     assert_eq!(compared["total"]["a"]["total"], whole["total"], "all pairs are in both");
     for empty in ["differences", "uncompared"] {
@@ -158,7 +153,7 @@ fn ctrl_c_ends_it_with_the_score_so_far_and_nothing_left() {
     assert!(killed.success());
     let done = child.wait_with_output().unwrap();
     assert_eq!(done.status.code(), Some(130));
-    let score = json(place.path(), "s.json");
+    let score = read_json(&place.path().join("s.json"));
     assert_eq!(score["ended_early"], "a signal ended it");
     assert_eq!(names(place.path()), ["s.json"]);
 }
@@ -188,7 +183,7 @@ fn ctrl_c_in_the_comparison_leaves_what_was_found_by_then() {
     for part in ["diagnosis   dwell run", "a signal ended it: this is of what was held by then"] {
         assert!(page.contains(part), "{part:?} in {page}");
     }
-    let result = json(place.path(), "one.json");
+    let result = read_json(&place.path().join("one.json"));
     assert_eq!(errors(&schema("dwell.lab.1.json"), &result), Vec::<String>::new());
     assert_eq!(result["ended_early"], "a signal ended it");
     assert_eq!(names(place.path()), ["one.json"]);

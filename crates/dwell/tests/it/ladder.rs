@@ -1,7 +1,7 @@
 //! `dwell ladder` from outside: what it prints, what it promises, and that Ctrl-C shows what there
 //! is.
 
-use crate::support;
+use crate::support::{self, read_json, schema, text};
 use serde_json::Value;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
@@ -22,16 +22,6 @@ fn run(args: &[&str]) -> Output {
     ladder(args).output().unwrap()
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-fn schema(what: &str) -> jsonschema::Validator {
-    let path = format!("{}/../../docs/schema/dwell.{what}.1.json", env!("CARGO_MANIFEST_DIR"));
-    let schema = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    jsonschema::validator_for(&schema).unwrap()
-}
-
 fn median(ladder: &Value, id: &str) -> f64 {
     let rungs = ladder["rungs"].as_array().unwrap();
     let rung = rungs.iter().find(|rung| rung["id"] == id).unwrap_or_else(|| panic!("no {id} in {rungs:#?}"));
@@ -44,7 +34,7 @@ fn a_whole_ladder_is_what_the_schema_says_and_levels_are_in_their_order() {
     let output = run(&["--quick", "--no-keep", "--json", "-"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let ladder: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let errors: Vec<String> = schema("ladder")
+    let errors: Vec<String> = schema("dwell.ladder.1.json")
         .iter_errors(&ladder)
         .map(|error| format!("{}: {error}", error.instance_path()))
         .collect();
@@ -152,11 +142,11 @@ fn two_ladders_of_this_machine_are_compared_rung_by_rung() {
     assert!(output.status.success() && output.stderr.is_empty(), "{}", text(&output.stderr));
     assert!(page.contains("B against A: ") && !page.contains("differs: host"), "{page}");
     assert!(std::fs::read(&png).unwrap().starts_with(b"\x89PNG"));
-    let found: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
-    let errors: Vec<String> = schema("ladder-diff").iter_errors(&found).map(|one| one.to_string()).collect();
+    let found: Value = read_json(&json);
+    let errors: Vec<String> =
+        schema("dwell.ladder-diff.1.json").iter_errors(&found).map(|one| one.to_string()).collect();
     assert!(errors.is_empty(), "{errors:#?}");
-    let kept = |path| serde_json::from_str::<Value>(&std::fs::read_to_string(path).unwrap()).unwrap();
-    let (of_a, of_b) = (median(&kept(&a), "cycle"), median(&kept(&b), "cycle"));
+    let (of_a, of_b) = (median(&read_json(&a), "cycle"), median(&read_json(&b), "cycle"));
     let rungs = found["rungs"].as_array().unwrap();
     let cycle = rungs.iter().find(|rung| rung["id"] == "cycle").unwrap();
     let ratio = cycle["ratio"]["median"].as_f64().unwrap();

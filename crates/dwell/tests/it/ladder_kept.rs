@@ -1,7 +1,7 @@
 //! The last ladder of a host from outside: when it is kept, when it is believed, and what a run
 //! makes of it.
 
-use crate::support;
+use crate::support::{self, text};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,6 @@ fn dwell(cache: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(support::dwell());
     command.env("XDG_CACHE_HOME", cache).args(args).stdin(Stdio::null());
     command.output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
 }
 
 /// The ladders kept below a cache directory; and nothing else may be there.
@@ -43,7 +39,7 @@ fn measured() -> &'static (PathBuf, String) {
 /// A cache of its own with that ladder, changed.
 fn changed(change: impl Fn(&mut Value)) -> PathBuf {
     let path = kept(&measured().0).pop().unwrap();
-    let mut ladder: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let mut ladder: Value = support::read_json(&path);
     change(&mut ladder);
     let cache = support::fresh("cache");
     fs::create_dir_all(cache.join("dwell")).unwrap();
@@ -57,7 +53,7 @@ fn run(cache: &Path, options: &[&str], program: &[&str]) -> (Value, String) {
     let output =
         dwell(cache, &[&["run", "--json", json.to_str().unwrap()], options, &["--"], program].concat());
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let run: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    let run: Value = support::read_json(&json);
     (run["costs"].clone(), text(&output.stderr))
 }
 

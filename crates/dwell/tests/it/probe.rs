@@ -4,7 +4,7 @@
 //! machine; that it saves most of what the cause has is not, so that is what is claimed.
 
 use crate::support::quota::Quota;
-use crate::support::{self, Claims, Told, dwell, fresh, hold_coarse, kit, work};
+use crate::support::{self, Claims, Told, dwell, fresh, hold_coarse, kit, utf8, work};
 use serde_json::Value;
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -51,7 +51,7 @@ fn told(output: &Output, json: &Path) -> Told {
 /// Runs `launcher dwell run --probe… -- command` with this standard input.
 fn probed(launcher: &[&str], option: &str, command: &[&str], input: Stdio) -> Told {
     let json = fresh("run.json");
-    let words = launcher.iter().copied().chain([dwell(), "run", option, "--json", kit::text(&json), "--"]);
+    let words = launcher.iter().copied().chain([dwell(), "run", option, "--json", utf8(&json), "--"]);
     let words: Vec<&str> = words.chain(command.iter().copied()).collect();
     let output = Command::new(words[0]).args(&words[1..]).stdin(input).output().expect("it starts");
     told(&output, &json)
@@ -74,7 +74,7 @@ impl Scratch {
     }
 
     fn path(&self) -> &str {
-        kit::text(&self.0)
+        utf8(&self.0)
     }
 }
 
@@ -179,7 +179,7 @@ fn an_allocator_keeps_its_memory() {
     // What it maps by itself no allocator keeps: that is measured, and said.
     let program = kit::c("cpu");
     hold_coarse(
-        || plainly("--probe", &[kit::text(&program), "pages", "500"]),
+        || plainly("--probe", &[utf8(&program), "pages", "500"]),
         |told, claims| {
             let held = finding(told, "page-faults").map(|finding| finding["probed"]["held"].clone());
             claims.equal("held", held, Some("less".into()));
@@ -259,7 +259,7 @@ fn a_file_is_read_from_the_same_place_again() {
         probed(
             &["timeout", "-k", "5", "120"],
             "--probe",
-            &["sh", "-c", reads, "sh", output.path(), kit::text(&program)],
+            &["sh", "-c", reads, "sh", output.path(), utf8(&program)],
             file.into(),
         )
     };
@@ -359,8 +359,8 @@ fn after_ctrl_c_in_the_first_run_nothing_is_run_again() {
     let script = "trap 'kill $!; exit 0' INT; \"$2\" pages; echo x >> \"$1\"; sleep 60 & wait";
     let (json, errors) = (fresh("run.json"), fresh("page.txt"));
     let mut command = Command::new(dwell());
-    command.args(["run", "--probe", "--json", kit::text(&json), "--", "sh", "-c", script, "sh"]);
-    command.args([marks.path(), kit::text(&program)]).stdin(Stdio::null()).process_group(0);
+    command.args(["run", "--probe", "--json", utf8(&json), "--", "sh", "-c", script, "sh"]);
+    command.args([marks.path(), utf8(&program)]).stdin(Stdio::null()).process_group(0);
     command.stderr(File::create(&errors).expect("a file in the scratch directory"));
     let mut child = command.spawn().expect("dwell starts");
     let (runs, until) =
@@ -389,8 +389,8 @@ fn ctrl_c_ends_the_repeats_and_not_the_report() {
         fs::write(&marks.0, "").expect("the disk has room");
         let errors = fresh("page.txt");
         let mut command = Command::new(dwell());
-        command.args(["run", "--probe", "--json", kit::text(&json), "--", "sh", "-c", script, "sh"]);
-        command.args([marks.path(), kit::text(&program)]).stdin(Stdio::null()).process_group(0);
+        command.args(["run", "--probe", "--json", utf8(&json), "--", "sh", "-c", script, "sh"]);
+        command.args([marks.path(), utf8(&program)]).stdin(Stdio::null()).process_group(0);
         command.stderr(File::create(&errors).expect("a file in the scratch directory"));
         let mut child = command.spawn().expect("dwell starts");
         let until = Instant::now() + Duration::from_secs(30);

@@ -5,16 +5,10 @@ use crate::support;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-fn schema() -> jsonschema::Validator {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/dwell.run.1.json");
-    let schema = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    jsonschema::validator_for(&schema).unwrap()
-}
-
 #[test]
 fn real_output_of_every_source_is_what_the_schema_says() {
     let _alone = support::alone();
-    let schema = schema();
+    let schema = support::schema("dwell.run.1.json");
     let programs: [&[&str]; 4] = [
         &["true"],
         &["sh", "-c", "ls -lR /usr/share | gzip | wc -c"],

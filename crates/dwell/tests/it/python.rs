@@ -4,8 +4,8 @@
 //! The scripts stand in `programs/`. Their interpreter is that of `python3`, and where more are
 //! installed beside it (`~/.pyenv/versions`), each of them.
 
-use crate::support;
-use crate::support::kit::{Stack, coded, hold_code, line_of, python, source, text};
+use crate::support::kit::{Stack, coded, hold_code, line_of, python, source};
+use crate::support::{self, utf8};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -19,7 +19,7 @@ fn pythons() -> Vec<String> {
     let others = versions.map(|entry| entry.path().join("bin/python3"));
     for path in std::iter::once(system).chain(others).filter(|path| path.exists()) {
         let real = std::fs::canonicalize(&path).unwrap_or(path);
-        let real = text(&real).to_owned();
+        let real = utf8(&real).to_owned();
         if std::fs::canonicalize(&found[0]).is_ok_and(|first| first != Path::new(&real))
             && !found.contains(&real)
         {
@@ -39,7 +39,7 @@ fn minor(python: &str) -> u32 {
 /// Two functions of a script have the shares that it says, and its lines are named.
 fn shares(python: &str, seconds: &str) {
     let script = source("shares.py");
-    hold_code(&["--lines", "adds"], &[python, text(&script), seconds], |told, code, claims| {
+    hold_code(&["--lines", "adds"], &[python, utf8(&script), seconds], |told, code, claims| {
         let truth = told.truth("shares.py");
         let (adds, joins) = (code.function("adds"), code.function("joins"));
         let all = truth.ns("adds") + truth.ns("joins");
@@ -88,7 +88,7 @@ fn every_interpreter_here_is_read_or_says_why_not() {
             shares(python, "0.5");
             continue;
         }
-        hold_code(&[], &[python, text(&source("native.py"))], |told, _, claims| {
+        hold_code(&[], &[python, utf8(&source("native.py"))], |told, _, claims| {
             let sources = told.run["coverage"]["sources"].as_array().into_iter().flatten();
             let code = sources.into_iter().find(|source| source["name"] == "code");
             let why = code.and_then(|code| code["why"].as_str()).unwrap_or_default();
@@ -100,7 +100,7 @@ fn every_interpreter_here_is_read_or_says_why_not() {
 #[test]
 fn a_blocked_script_names_the_functions_that_wait() {
     let script = source("waits.py");
-    hold_code(&[], &[&python(), text(&script)], |told, code, claims| {
+    hold_code(&[], &[&python(), utf8(&script)], |told, code, claims| {
         let truth = told.truth("waits.py");
         for (reason, function, how_long) in
             [("sleep", "waits_for_the_clock", "slept"), ("lock", "waits_for_the_lock", "locked")]
@@ -131,7 +131,7 @@ fn a_blocked_script_names_the_functions_that_wait() {
 #[test]
 fn frames_of_c_stand_where_they_were_called() {
     let script = source("native.py");
-    hold_code(&[], &[&python(), text(&script)], |_, code, claims| {
+    hold_code(&[], &[&python(), utf8(&script)], |_, code, claims| {
         let key = code.share(|s| s.through(&["key"]));
         claims.that(key > 0.5, format!("the key function is {key:.3}"));
         // From the script to C (`sorted` is `list.sort` inside) and back to the script.
@@ -155,7 +155,7 @@ fn frames_of_c_stand_where_they_were_called() {
 #[test]
 fn a_grid_that_reallocates_is_the_line_that_allocates() {
     let script = source("grid.py");
-    hold_code(&["--lines", "evolve"], &[&python(), text(&script)], |told, code, claims| {
+    hold_code(&["--lines", "evolve"], &[&python(), utf8(&script)], |told, code, claims| {
         let line = line_of("grid.py", "line of the allocation");
         let top = code.lines().into_iter().next();
         let (file, at, row) = top.map(|l| (l.0, l.1, l.4)).unwrap_or_default();
@@ -193,7 +193,7 @@ fn a_script_that_runs_fifty_milliseconds_is_not_missed() {
 #[test]
 fn frames_of_less_common_kinds_are_whole() {
     let script = source("forms.py");
-    hold_code(&[], &[&python(), text(&script)], |_, code, claims| {
+    hold_code(&[], &[&python(), utf8(&script)], |_, code, claims| {
         let cpu = |names: &[&str]| code.cpu(|s| s.through(names)) / 1_000_000;
         for (what, names) in [
             ("the generator", &["<module>", "consumes", "produces", "spin"][..]),

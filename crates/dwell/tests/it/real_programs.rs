@@ -3,15 +3,11 @@
 //! What these programs do is known from what they are, not from a clock of their own: each claim is
 //! one that a person who knows the program would make before looking.
 
-use crate::support::{BLOCKED, CPU, Claims, MS, Told, alone, fresh, hold, hold_with, run, run_into};
+use crate::support::{BLOCKED, CPU, Claims, MS, Told, alone, fresh, hold, hold_with, run, run_into, utf8};
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("plain characters")
-}
 
 /// Share of the wall, in percent.
 fn percent(told: &Told, ns: u64) -> f64 {
@@ -100,7 +96,7 @@ fn a_listing_to_a_file_is_the_same_listing() {
 #[test]
 fn a_copy_of_a_large_file_is_the_kernels_work_or_the_disks() {
     let (from, to) = (text_file(192), fresh("copy"));
-    hold(&["cp", text(&from), text(&to)], |told, claims| {
+    hold(&["cp", utf8(&from), utf8(&to)], |told, claims| {
         let (kernel, user) = (told.parts(&["kernel", "fault", "disk"]), told.parts(&["user"]));
         at_least(claims, told, "the kernel and the disk", kernel, 85.0);
         claims.that(percent(told, user) < 10.0, format!("user is {:.1} %", percent(told, user)));
@@ -118,7 +114,7 @@ fn a_copy_of_a_large_file_is_the_kernels_work_or_the_disks() {
 #[test]
 fn a_compression_in_a_pipeline_is_the_compressors_user_time() {
     let (from, to) = (text_file(12), fresh("gz"));
-    let script = format!("gzip -c {} | cat > {}", text(&from), text(&to));
+    let script = format!("gzip -c {} | cat > {}", utf8(&from), utf8(&to));
     hold(&["sh", "-c", &script], |told, claims| {
         at_least(claims, told, "gzip's own code", by_name(told, "gzip", &["user"]), 80.0);
         claims.class(told, &["cpu"]);
@@ -140,7 +136,7 @@ fn source(name: &str) -> PathBuf {
 #[test]
 fn a_build_is_the_compilers_work_and_not_the_drivers() {
     let (from, to) = (source("words.c"), fresh("words"));
-    hold(&["cc", "-O3", text(&from), "-o", text(&to), "-lm"], |told, claims| {
+    hold(&["cc", "-O3", utf8(&from), "-o", utf8(&to), "-lm"], |told, claims| {
         at_least(claims, told, "cc1 on a CPU", by_name(told, "cc1", CPU), 50.0);
         claims.class(told, &["cpu", "mixed", "kernel"]);
         // The driver waits for each of its children, which is their time and not its own.
@@ -198,7 +194,7 @@ fn a_threaded_program_with_a_lock_is_the_work_under_the_lock() {
     let mut cc = Command::new("cc");
     let status = cc.arg("-O1").arg(source("queue.c")).arg("-o").arg(&program).arg("-pthread").status();
     assert!(status.is_ok_and(|status| status.success()), "cc cannot compile queue.c");
-    hold(&[text(&program)], |told, claims| {
+    hold(&[utf8(&program)], |told, claims| {
         // 30 items of 4 ms, one at a time: that is the path, whichever thread does it.
         // It asks for its own CPU time all along, which is the kernel's work.
         claims

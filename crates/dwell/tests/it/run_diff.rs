@@ -1,6 +1,6 @@
 //! `dwell diff` of runs, from results that were kept: page, JSON, and what is refused.
 
-use crate::support::{errors, fresh, schema, text};
+use crate::support::{errors, fresh, read_json, schema, text, utf8};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -15,10 +15,6 @@ fn kept(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden/recordings").join(format!("{name}.json"))
 }
 
-fn utf8(path: &Path) -> &str {
-    path.to_str().expect("the path is UTF-8")
-}
-
 fn sum(rows: &Value) -> i64 {
     rows.as_array().expect("rows").iter().map(|row| row["ns"].as_i64().expect("a difference")).sum()
 }
@@ -30,7 +26,7 @@ fn the_rows_of_two_runs_sum_to_the_difference_of_their_walls() {
     let found: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
     assert_eq!(errors(&schema("dwell.run-diff.1.json"), &found), [""; 0]);
     let wall = |path: &Path| {
-        let run: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+        let run: Value = read_json(path);
         run["wall_ns"].as_i64().unwrap()
     };
     let expected = wall(&b) - wall(&a);
@@ -47,7 +43,7 @@ fn the_rows_of_two_runs_sum_to_the_difference_of_their_walls() {
 fn what_does_not_close_or_fit_is_refused() {
     let (a, b) = (kept("fsync"), kept("page-faults"));
     let changed = fresh("changed.json");
-    let mut run: Value = serde_json::from_slice(&std::fs::read(&a).unwrap()).unwrap();
+    let mut run: Value = read_json(&a);
     run["wall_ns"] = 12.into();
     std::fs::write(&changed, run.to_string()).unwrap();
     for (args, said) in [

@@ -1,8 +1,7 @@
 //! Odd surroundings: limits that the host sets, other users' files at the names of results, groups
 //! that are frozen. dwell says so, gives the result without that part, and says nothing false.
 
-use crate::support::Gone;
-use serde_json::Value;
+use crate::support::{Gone, read_json};
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{PermissionsExt, lchown, symlink};
 use std::path::{Path, PathBuf};
@@ -21,11 +20,6 @@ fn dwell(words: &[&str], directory: &TempDir) -> Command {
 
 fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn json(path: &Path) -> Value {
-    let text = fs::read(path).expect("the result is there");
-    serde_json::from_slice(&text).expect("it is JSON")
 }
 
 /// A directory that everybody may write to, as `/tmp` is.
@@ -80,7 +74,7 @@ fn few_open_files_are_the_reason_that_is_told() {
         command.args(["run", "-q", "--json", "json", "true"]).current_dir(here.path());
         let output = command.output().unwrap();
         assert!(output.status.success(), "{}", said(&output));
-        let run = json(&here.path().join("json"));
+        let run = read_json(&here.path().join("json"));
         let calls = &run["coverage"]["sources"][0];
         let why = calls["why"].as_str().unwrap_or_default();
         assert!(why.contains(&format!("only {most} files may be open")), "{calls}");
@@ -133,7 +127,7 @@ fn where_no_thread_can_be_started_the_program_is_run_all_the_same() {
         let output = command.output().unwrap();
         assert_eq!(output.status.code(), Some(7), "{}", said(&output));
         assert!(!said(&output).contains("panicked"), "{}", said(&output));
-        assert!(json(&here.path().join("json"))["wall_ns"].as_u64() > Some(0));
+        assert!(read_json(&here.path().join("json"))["wall_ns"].as_u64() > Some(0));
         fs::remove_file(here.path().join("json")).unwrap();
     }
 }
@@ -194,7 +188,7 @@ fn a_program_in_a_frozen_group_is_stopped() {
         let words = ["attach", "--source", source, "--for", "300ms", "-q", "--json", "json", &pid];
         let output = dwell(&words, &here).output().unwrap();
         assert!(output.status.success(), "{}", said(&output));
-        let run = json(&here.path().join("json"));
+        let run = read_json(&here.path().join("json"));
         let account = run["account"].as_array().unwrap();
         let of = |state: &str| {
             let rows = account.iter().filter(|row| row["state"] == state);

@@ -1,7 +1,7 @@
 //! `dwell wake --sheet` from outside: its cases in order, what is kept of them, and that it goes on
 //! where it was killed.
 
-use crate::support::{self, text};
+use crate::support::{self, read_json, text};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,10 +17,6 @@ fn wake(args: &[&str]) -> Command {
     command.arg("wake").args(args).stdin(Stdio::null());
     command.env("XDG_CACHE_HOME", support::scratch().join("no-cache"));
     command
-}
-
-fn read(path: &Path) -> Value {
-    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
 /// A place of its own with a sheet of three short cases.
@@ -58,7 +54,7 @@ impl Place {
         let child = self.begin("1s").stderr(Stdio::piped()).spawn().unwrap();
         let kept = self.dir.join("result.unfinished");
         let until = Instant::now() + Duration::from_secs(60);
-        while !kept.exists() || read(&kept)["sheet"]["results"].as_array().unwrap().len() < cases {
+        while !kept.exists() || read_json(&kept)["sheet"]["results"].as_array().unwrap().len() < cases {
             assert!(Instant::now() < until, "{cases} cases are kept");
             sleep(Duration::from_millis(10));
         }
@@ -106,7 +102,7 @@ fn all_cases_are_measured_in_order_each_under_its_loads() {
     let place = Place::new("sheet");
     let output: Output = place.begin("1s").output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let sheet = read(&place.dir.join("result"));
+    let sheet = read_json(&place.dir.join("result"));
     let errors = support::errors(&support::schema("dwell.wake-sheet.1.json"), &sheet);
     assert!(errors.is_empty(), "{errors:#?}");
     assert_eq!(names(&sheet), ["idle", "cpu", "sched"]);
@@ -133,7 +129,7 @@ fn a_sheet_that_was_killed_goes_on_where_it_was() {
     refused(&mut place.begin("1s"), &busy);
     child.kill().unwrap();
     child.wait().unwrap();
-    let before = results(&read(Path::new(&kept))["sheet"]);
+    let before = results(&read_json(Path::new(&kept))["sheet"]);
     assert!((1..3).contains(&before.len()), "{before:?}");
     // Nobody begins another one over it by mistake.
     refused(&mut place.begin("1s"), "is an unfinished sheet\ntry: dwell wake --resume");
@@ -149,7 +145,7 @@ fn a_sheet_that_was_killed_goes_on_where_it_was() {
     let said = format!("each case is kept when done; to resume: dwell wake --resume {kept:?}\n");
     assert_eq!(text(&output.stderr), said);
     assert!(place.dir.join("drawn").metadata().unwrap().len() > 1000);
-    let sheet = read(&place.dir.join("result"));
+    let sheet = read_json(&place.dir.join("result"));
     assert_eq!(names(&sheet), ["idle", "cpu", "sched"]);
     assert_eq!(results(&sheet)[..before.len()], before, "what had been measured is not measured again");
     assert_eq!(sheet["results"][2]["settings"]["asked"]["interval_ns"], 2_000_000);
@@ -175,7 +171,7 @@ fn what_went_nowhere_is_kept_and_the_newest_is_found() {
     assert_eq!(kept(), 1);
     let (status, error) = with(&["--resume", "--json", "result"]);
     assert!(status == Some(0) && error.contains("cache/dwell/sheet-"), "{error}");
-    assert_eq!((names(&read(&place.dir.join("result"))), kept()), (vec!["idle".to_owned()], 0));
+    assert_eq!((names(&read_json(&place.dir.join("result"))), kept()), (vec!["idle".to_owned()], 0));
 }
 
 #[test]
@@ -188,10 +184,10 @@ fn a_sheet_ended_by_a_signal_shows_what_there_is_and_says_how_to_go_on() {
     let error = text(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{error}");
     assert!(error.contains("of 3 cases were completed; to resume: dwell wake --resume"), "{error}");
-    let shown = read(&place.dir.join("result"));
+    let shown = read_json(&place.dir.join("result"));
     assert!((1..=3).contains(&shown["results"].as_array().unwrap().len()));
     // Of a case that was ended nothing is kept.
-    let kept = read(&place.dir.join("result.unfinished"));
+    let kept = read_json(&place.dir.join("result.unfinished"));
     assert!(kept["sheet"]["results"].as_array().unwrap().iter().all(|result| result["interrupted"] == false));
 }
 
@@ -225,7 +221,7 @@ fn what_was_begun_elsewhere_is_not_gone_on_with() {
     child.kill().unwrap();
     child.wait().unwrap();
     let kept = place.path("result.unfinished");
-    let mut changed = read(Path::new(&kept));
+    let mut changed = read_json(Path::new(&kept));
     changed["host"]["kernel"] = json!("2.6.32\u{1b}[31m");
     fs::write(&kept, changed.to_string()).unwrap();
     refused(&mut wake(&["--resume", &kept]), "another kernel (2.6.32");
@@ -234,7 +230,7 @@ fn what_was_begun_elsewhere_is_not_gone_on_with() {
     refused(&mut wake(&["--resume", &kept]), "is of another user (65534)");
     std::os::unix::fs::chown(&kept, Some(0), None).unwrap();
     // It is still there, and what was measured can be had.
-    assert_eq!(read(Path::new(&kept)), changed);
+    assert_eq!(read_json(Path::new(&kept)), changed);
     let diff = Command::new(support::dwell()).args(["diff", &kept, &kept]).output().unwrap();
     assert!(diff.status.success() && text(&diff.stdout).contains("idle"), "{}", text(&diff.stderr));
 }

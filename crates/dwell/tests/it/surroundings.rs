@@ -259,7 +259,7 @@ fn a_kept_recording_has_the_same_series() {
     let show = Command::new(support::dwell()).args(["show", "--json"]).arg(&again).arg(&kept).output();
     let show = show.expect("dwell starts");
     assert!(show.status.success(), "{}", String::from_utf8_lossy(&show.stderr));
-    let shown: Value = serde_json::from_slice(&std::fs::read(&again).expect("it was written")).expect("JSON");
+    let shown: Value = support::read_json(&again);
     assert_eq!(shown["series"], told.run["series"]);
     assert!(
         told.run["series"]["memory"][0]["available_bytes"][0].as_u64() > Some(0),

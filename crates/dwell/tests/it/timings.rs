@@ -56,7 +56,7 @@ fn what_hyperfine_writes_is_shown_without_a_verdict() {
     assert!(lines[4].contains('×'), "{shown}");
     assert!(shown.contains("no verdict: hyperfine runs all of one command"), "{shown}");
     // The median is that which it says itself.
-    let own: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let own: Value = support::read_json(&path);
     let html = fresh("page.html");
     let made = dwell("report", &[&path], &["-o", html.to_str().unwrap()]);
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));

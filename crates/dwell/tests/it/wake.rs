@@ -144,9 +144,7 @@ fn isolated() -> String {
 
 #[test]
 fn what_is_said_is_what_the_schema_says() {
-    let path = format!("{}/../../docs/schema/dwell.wake.1.json", env!("CARGO_MANIFEST_DIR"));
-    let schema = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
+    let validator = support::schema("dwell.wake.1.json");
     for args in [
         &["--for", "200ms"][..],
         &["--for", "100ms", "--policy", "other", "--sleeper", "timerfd", "--idle-states"],

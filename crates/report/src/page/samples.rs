@@ -1,5 +1,5 @@
-//! What the tables of sampled code share: which rows are worth a line, in which order, and a share as
-//! text.
+//! What the tables of sampled code share: which rows are worth a line, in which order, and a share
+//! as text.
 
 use crate::Look;
 use crate::units::share_of_one;

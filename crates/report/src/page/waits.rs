@@ -1,4 +1,5 @@
-//! The table of waits: what threads waited for, and below it the disks and the stacks of the longest.
+//! The table of waits: what threads waited for, and below it the disks and the stacks of the
+//! longest.
 
 mod disks;
 mod groups;

@@ -1,32 +1,17 @@
 //! Runs made by hand, of which all is known.
 
 use super::*;
+use crate::judge::samples;
 use model::account::Basis;
 use model::network::Endpoint;
-use model::recording::{Ending, Host};
-use model::run::{Bound, Class, FunctionRow, LineRow, Phases, Share, Shares, WaitRow};
+use model::run::{FunctionRow, LineRow, Share, WaitRow};
 use model::wait::{WaitCall, WaitTarget};
-use model::{AccountPart, Coverage, Ns, Reason, State, Step};
+use model::{AccountPart, Ns, Reason, State, Step};
 
 const MS: Ns = 1_000_000;
 
 /// A place of the path.
 type Place = (&'static str, State, Reason, Ns);
-
-fn coverage() -> Coverage {
-    Coverage {
-        sources: Vec::new(),
-        lost_events: Seen::Value(0),
-        unexplained_ns: 0,
-        overhead_ns: Seen::Absent,
-        overhead_by: Vec::new(),
-        reader_cpu_ns: Seen::Absent,
-        host_busy: Seen::Absent,
-        steal_ns: Seen::Absent,
-        checks: Vec::new(),
-        notes: Vec::new(),
-    }
-}
 
 /// A run of `command` whose path has these places; its account is their sum.
 fn run(command: &str, places: Vec<Place>) -> Run {
@@ -50,58 +35,16 @@ fn run(command: &str, places: Vec<Place>) -> Run {
         count: 1,
     });
     Run {
-        schema: model::run::SCHEMA_RUN,
         command: vec![command.to_owned()],
-        exit: Ending::Code(0),
-        started_at: String::new(),
-        host: Host {
-            name: "host".into(),
-            kernel: "6.12".into(),
-            arch: "x86_64".into(),
-            cpus: 2,
-            memory_bytes: Seen::Absent,
-            virtualisation: Seen::Absent,
-        },
         wall_ns,
         user_ns,
         kernel_ns,
-        bound: Bound {
-            class: Class::Mixed,
-            resource: State::User,
-            margin_points: 0.0,
-            shares: Shares { waiting: 0.0, kernel: 0.0, user: 0.0 },
-        },
         account,
         path: path.collect(),
-        phases: Phases { slice_ns: wall_ns, slices: Vec::new() },
-        window: None,
-        utilization: Seen::Absent,
         threads: Vec::new(),
-        waits: Vec::new(),
-        connections: Seen::Value(Vec::new()),
         lookups: Seen::Absent,
-        syscalls: Seen::Value(Vec::new()),
-        disk_requests: Seen::Absent,
         files: Seen::Absent,
-        faults: Seen::Absent,
-        fault_places: Seen::Absent,
-        memory_peak: Seen::Absent,
-        waits_at_once: Seen::Absent,
-        hand_overs: Seen::Absent,
-        loads: Seen::Absent,
-        programs: Seen::Absent,
-        functions: Seen::Value(Vec::new()),
-        lines: Seen::Value(Vec::new()),
-        series: Seen::Absent,
-        findings: Seen::Absent,
-        ruled_out: Seen::Absent,
-        not_looked_for: Seen::Absent,
-        extrapolation: None,
-        folded: Vec::new(),
-        run_queue: Seen::Absent,
-        limits: Seen::Absent,
-        costs: Seen::Absent,
-        coverage: coverage(),
+        ..samples::run(&[])
     }
 }
 

@@ -11,6 +11,8 @@ use model::recording::{
 use model::{Analysis, Ns, Pid, Run, Seen, State, Tid, WhatIf};
 
 pub(crate) const ROOT: Pid = 100;
+/// A thread or process that the root starts.
+pub(crate) const CHILD: Tid = 200;
 const US: Ns = 1000;
 
 /// Calls by their number in the x86_64 table.
@@ -119,6 +121,24 @@ impl Story {
 
     pub(crate) fn forks(&mut self, tid: Tid, child: Tid, pid: Pid) -> &mut Self {
         self.push(|at| Event::Fork { at, tid, child, pid, name: Comm::from("child"), calls: none() })
+    }
+
+    /// The root starts two processes, one after the other, and waits for each. They execute a
+    /// program of this name 10 us after they have begun, and end 60 us later.
+    pub(crate) fn runs_two(&mut self, name: &str) {
+        for child in [CHILD, CHILD + 1] {
+            self.forks(ROOT, child, child).comes(child);
+            self.leaves(ROOT, waiting_in(WAIT4, Object::Unknown), none());
+            self.after(10).push(|at| Event::Exec {
+                at,
+                entered: at - US,
+                tid: child,
+                pid: child,
+                old_tid: child,
+                name: Comm::from(name),
+            });
+            self.after(60).exits(child, none()).wakes(ROOT, by_task(child), none()).dies(child).comes(ROOT);
+        }
     }
 
     pub(crate) fn exits(&mut self, tid: Tid, calls: Calls) -> &mut Self {

@@ -1,14 +1,14 @@
 //! Languages other than C: their names, their inlined functions, and how their stacks are followed.
 
-use crate::support::fresh;
-use crate::support::kit::{build, done, hold_code, line_of, source, text};
+use crate::support::kit::{build, done, hold_code, line_of, source};
+use crate::support::{fresh, utf8};
 use std::process::Command;
 
 #[test]
 fn cpp_has_its_names_back_also_below_exceptions() {
     let program =
         build(&["c++", "-O2", "-g", "-fomit-frame-pointer"], &[&source("templates.cpp")], &[], "templates");
-    hold_code(&[], &[text(&program)], |_, code, claims| {
+    hold_code(&[], &[utf8(&program)], |_, code, claims| {
         // 250, 150 and 200 ms.
         for (name, want) in [("shop::Shelf<long>::count", 0.417), ("shop::Shelf<double>::count", 0.25)] {
             let (full, row) =
@@ -45,7 +45,7 @@ fn rust_has_generic_and_inlined_functions_with_lines() {
     let compiler =
         ["rustc", "--edition", "2021", "-C", "opt-level=3", "-C", "debuginfo=2", "--crate-name", "inlined"];
     let program = build(&compiler, &[&source("inlined.rs")], &[], "inlined");
-    hold_code(&[], &[text(&program)], |_, code, claims| {
+    hold_code(&[], &[utf8(&program)], |_, code, claims| {
         let stack = |s: &crate::support::kit::Stack| {
             let at = |name: &str| s.frames.iter().position(|frame| frame.contains(name));
             (at("inlined::main"), at("Worker>::work"), at("sum_up"), at("scatter_[i]"))
@@ -80,9 +80,9 @@ fn rust_has_generic_and_inlined_functions_with_lines() {
 fn go_has_its_goroutines() {
     let program = fresh("routines");
     let mut go = Command::new("go");
-    go.args(["build", "-o", text(&program), text(&source("routines.go"))]).env("GO111MODULE", "off");
+    go.args(["build", "-o", utf8(&program), utf8(&source("routines.go"))]).env("GO111MODULE", "off");
     done(go.env("GOCACHE", crate::support::scratch().join("go")));
-    hold_code(&[], &[text(&program)], |_, code, claims| {
+    hold_code(&[], &[utf8(&program)], |_, code, claims| {
         let main = code.share(|s| s.chain(&["main.main", "main.work", "main.dig"]));
         let toil = code.share(|s| s.through(&["main.crew.toil", "main.work", "main.dig"]));
         let dig = code.function("main.dig").share;
@@ -108,7 +108,7 @@ fn a_jit_that_writes_a_perf_map_has_its_names() {
     // In a directory of its own, where Node.js leaves its logs.
     let dir = fresh("node");
     std::fs::create_dir_all(&dir).expect("a directory in the scratch directory");
-    let command = ["env", "-C", text(&dir), "node", "--perf-basic-prof", text(&script)];
+    let command = ["env", "-C", utf8(&dir), "node", "--perf-basic-prof", utf8(&script)];
     hold_code(&[], &command, |told, code, claims| {
         let of = |name: &str| {
             let row =

@@ -1,11 +1,12 @@
 //! Stacks that cannot be followed to their end say so, and those that only look so can be.
 
-use crate::support::kit::{CC, build, c, hold_code, source, text};
+use crate::support::kit::{CC, build, c, hold_code, source};
+use crate::support::utf8;
 
 #[test]
 fn a_stack_that_cannot_be_followed_says_where_it_broke() {
     let program = build(CC, &[&source("lost.c"), &source("lost.s")], &[], "lost");
-    hold_code(&[], &[text(&program)], |told, code, claims| {
+    hold_code(&[], &[utf8(&program)], |told, code, claims| {
         let lost = code.function("spins_lost").share;
         claims.that(lost > 0.9, format!("spins_lost is {lost:.3}"));
         let cut = code.share(|s| {
@@ -22,7 +23,7 @@ fn a_stack_that_cannot_be_followed_says_where_it_broke() {
 #[test]
 fn a_whole_stack_is_not_said_to_be_cut() {
     let program = c("shares");
-    hold_code(&[], &[text(&program)], |told, code, claims| {
+    hold_code(&[], &[utf8(&program)], |told, code, claims| {
         // The dynamic linker's first function, and the kernel's work before there is one and after
         // there is any.
         let cut: Vec<_> = code.stacks.iter().filter(|s| s.is_cut()).map(|s| s.frames.join(";")).collect();
@@ -34,7 +35,7 @@ fn a_whole_stack_is_not_said_to_be_cut() {
 #[test]
 fn a_recursion_deeper_than_any_copy_says_that_the_copy_ended() {
     let program = c("deep");
-    hold_code(&[], &[text(&program)], |told, code, claims| {
+    hold_code(&[], &[utf8(&program)], |told, code, claims| {
         let bottom = code.share(|s| s.chain(&["descend", "descend", "descend", "bottom"]));
         claims.that(bottom > 0.9, format!("the recursion is {bottom:.3}"));
         let said = code.share(|s| {
@@ -48,7 +49,7 @@ fn a_recursion_deeper_than_any_copy_says_that_the_copy_ended() {
 #[test]
 fn a_recursion_of_a_hundred_is_whole() {
     let program = c("deep");
-    hold_code(&[], &[text(&program), "100"], |_, code, claims| {
+    hold_code(&[], &[utf8(&program), "100"], |_, code, claims| {
         let whole = code.share(|s| {
             let levels = s.frames.iter().filter(|frame| *frame == "descend").count();
             levels == 101 && s.through(&["main", "descend", "bottom"]) && !s.is_cut()
@@ -60,7 +61,7 @@ fn a_recursion_of_a_hundred_is_whole() {
 #[test]
 fn a_stack_with_pages_that_were_never_touched_is_whole() {
     let program = c("room");
-    hold_code(&[], &[text(&program)], |_, code, claims| {
+    hold_code(&[], &[utf8(&program)], |_, code, claims| {
         let whole = code.share(|s| s.chain(&["main", "has_room", "works"]));
         claims.that(
             whole > 0.9,
@@ -74,7 +75,7 @@ fn a_32_bit_program_is_run_and_what_is_not_known_of_it_is_said() {
     let freestanding = ["-m32", "-O1", "-ffreestanding", "-fno-pie", "-no-pie", "-nostdlib", "-static"];
     let program =
         build(&["cc"], &[&source("old.c")], &[&freestanding[..], &["-fno-stack-protector"]].concat(), "old");
-    hold_code(&[], &[text(&program)], |told, code, claims| {
+    hold_code(&[], &[utf8(&program)], |told, code, claims| {
         claims.equal("status", told.code, Some(0));
         let own = code.share(|s| s.frames.iter().any(|f| f.starts_with("old") || f == "works"));
         claims.that(own > 0.9, format!("code of the program is {own:.3}"));

@@ -1,8 +1,8 @@
 //! Code that runtimes make while a program runs: named where a map can be had, else one row.
 
-use crate::support::kit::{Code, done, hold_code, source, text};
+use crate::support::kit::{Code, done, hold_code, source};
 use crate::support::window::{self, Alive};
-use crate::support::{self, Told, fresh};
+use crate::support::{self, Told, fresh, utf8};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::Command;
@@ -10,7 +10,7 @@ use std::process::Command;
 /// The directory of the compiled `Hot`.
 fn hot() -> PathBuf {
     let classes = fresh("classes");
-    done(Command::new("javac").args(["-d", text(&classes), text(&source("Hot.java"))]));
+    done(Command::new("javac").args(["-d", utf8(&classes), utf8(&source("Hot.java"))]));
     classes
 }
 
@@ -31,7 +31,7 @@ fn named(code: &Code, name: &str) -> f64 {
 
 #[test]
 fn node_without_a_map_is_one_row_with_its_whole_share_and_no_line_of_libuv() {
-    hold_code(&[], &["node", text(&source("hot.js"))], |told, code, claims| {
+    hold_code(&[], &["node", utf8(&source("hot.js"))], |told, code, claims| {
         let rows = unnamed(&told.run);
         let whole = matches!(&rows[..], [(runtime, share)] if runtime == "node" && *share > 0.5);
         claims.that(whole, format!("unnamed: {rows:?}"));
@@ -48,7 +48,7 @@ fn node_without_a_map_is_one_row_with_its_whole_share_and_no_line_of_libuv() {
 fn java_has_its_names_from_the_map_that_it_writes_at_its_end() {
     let classes = hot();
     let options = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+PreserveFramePointer", "-XX:+DumpPerfMapAtExit"];
-    let command = [&["java"][..], &options, &["-cp", text(&classes), "Hot", "1500"]].concat();
+    let command = [&["java"][..], &options, &["-cp", utf8(&classes), "Hot", "1500"]].concat();
     hold_code(&[], &command, |told, code, claims| {
         let scatter = named(code, "Hot.scatter") + named(code, "Hot.main");
         claims.that(scatter > 0.4, format!("Hot is {scatter:.3}"));
@@ -70,7 +70,7 @@ fn attached(alive: &Alive, more: &[&str]) -> Told {
 fn a_java_that_runs_is_asked_for_its_names_only_where_that_is_wanted() {
     let _alone = support::alone();
     let classes = hot();
-    let alive = Alive::start("java", &["-XX:+PreserveFramePointer", "-cp", text(&classes), "Hot", "0"]);
+    let alive = Alive::start("java", &["-XX:+PreserveFramePointer", "-cp", utf8(&classes), "Hot", "0"]);
     let map = PathBuf::from(format!("/tmp/perf-{}.map", alive.pid()));
     // Of an earlier process with this PID.
     let _ = std::fs::remove_file(&map);

@@ -1,8 +1,8 @@
 //! Where names come from: stripped files, separate debug files, files that are gone, replaced or in
 //! another mount namespace.
 
-use crate::support::kit::{CC, Code, build, built, c, done, hold_code, hold_code_with, source, text};
-use crate::support::{Claims, Told, fresh};
+use crate::support::kit::{CC, Code, build, built, c, done, hold_code, hold_code_with, source};
+use crate::support::{Claims, Told, fresh, utf8};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -30,8 +30,8 @@ fn names_shares(told: &Told, code: &Code, claims: &mut Claims) {
 fn a_stripped_library_has_its_dynamic_symbols_and_else_its_addresses() {
     let library = build(CC, &[&source("plugin.c")], &["-shared", "-fPIC", "-s"], "libplugin.so");
     let dir = built();
-    let program = build(CC, &[&source("plugged.c"), &library], &["-Wl,-rpath", text(&dir)], "plugged");
-    hold_code(&[], &[text(&program)], |_, code, claims| {
+    let program = build(CC, &[&source("plugged.c"), &library], &["-Wl,-rpath", utf8(&dir)], "plugged");
+    hold_code(&[], &[utf8(&program)], |_, code, claims| {
         let exported = code.function("exported_work");
         claims.equal("module", exported.module.as_str(), "libplugin.so");
         claims.that(
@@ -53,7 +53,7 @@ fn a_stripped_library_has_its_dynamic_symbols_and_else_its_addresses() {
 fn a_stripped_program_is_not_blamed_on_the_line_that_called_its_main() {
     let program = copy(&c("shares"), "stripped");
     done(Command::new("strip").arg(&program));
-    hold_code(&[], &[text(&program)], |_, code, claims| {
+    hold_code(&[], &[utf8(&program)], |_, code, claims| {
         let name = program.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let own = code.share(|s| s.leaf().starts_with(&format!("{name}+0x")));
         claims.that(own > 0.9, format!("code of the program is {own:.3}"));
@@ -74,8 +74,8 @@ fn a_separate_debug_file_is_found_by_its_link() {
     let debug = program.with_extension("debug");
     done(Command::new("objcopy").arg("--only-keep-debug").args([&program, &debug]));
     done(Command::new("strip").arg(&program));
-    done(Command::new("objcopy").arg(format!("--add-gnu-debuglink={}", text(&debug))).arg(&program));
-    hold_code(&[], &[text(&program)], names_shares);
+    done(Command::new("objcopy").arg(format!("--add-gnu-debuglink={}", utf8(&debug))).arg(&program));
+    hold_code(&[], &[utf8(&program)], names_shares);
     for path in [program, debug] {
         std::fs::remove_file(path).expect("the files can be removed");
     }
@@ -92,7 +92,7 @@ fn a_separate_debug_file_is_found_by_its_build_id() {
     std::fs::create_dir_all(&dir).expect("root may write debug files");
     done(Command::new("objcopy").arg("--only-keep-debug").args([&program, &debug]));
     done(Command::new("strip").arg(&program));
-    hold_code(&[], &[text(&program)], names_shares);
+    hold_code(&[], &[utf8(&program)], names_shares);
     for path in [&program, &debug] {
         std::fs::remove_file(path).expect("the files can be removed");
     }
@@ -105,9 +105,9 @@ fn a_program_that_is_deleted_or_replaced_while_it_runs_keeps_its_names() {
     for replaced in [false, true] {
         let path = fresh("passing");
         let take =
-            if replaced { format!("cp {} $0.new && mv $0.new $0", text(&other)) } else { "rm $0".into() };
-        let script = format!("cp {} $0 && {{ $0 & sleep 0.3; {take}; wait; }}", text(&program));
-        hold_code(&[], &["sh", "-c", &script, text(&path)], names_shares);
+            if replaced { format!("cp {} $0.new && mv $0.new $0", utf8(&other)) } else { "rm $0".into() };
+        let script = format!("cp {} $0 && {{ $0 & sleep 0.3; {take}; wait; }}", utf8(&program));
+        hold_code(&[], &["sh", "-c", &script, utf8(&path)], names_shares);
         let _ = std::fs::remove_file(path);
     }
 }
@@ -117,14 +117,14 @@ fn a_program_in_another_mount_namespace_is_found_there() {
     let program = c("shares");
     let mount = fresh("mount");
     std::fs::create_dir_all(&mount).expect("a directory in the scratch directory");
-    let script = format!("mount -t tmpfs none $0 && cp {} $0/inside && exec $0/inside", text(&program));
-    hold_code(&[], &["unshare", "-m", "sh", "-c", &script, text(&mount)], names_shares);
+    let script = format!("mount -t tmpfs none $0 && cp {} $0/inside && exec $0/inside", utf8(&program));
+    hold_code(&[], &["unshare", "-m", "sh", "-c", &script, utf8(&mount)], names_shares);
     // A path that leads to another program outside.
     let (path, decoy) = (fresh("bound"), c("waits"));
-    let script = format!("mount --bind {} $0 && exec $0", text(&program));
+    let script = format!("mount --bind {} $0 && exec $0", utf8(&program));
     let bound = || {
         std::fs::copy(&decoy, &path).expect("the program can be copied");
-        crate::support::kit::coded(&[], &["unshare", "-m", "sh", "-c", &script, text(&path)])
+        crate::support::kit::coded(&[], &["unshare", "-m", "sh", "-c", &script, utf8(&path)])
     };
     hold_code_with(bound, names_shares);
     std::fs::remove_dir(mount).expect("the directory is empty outside");

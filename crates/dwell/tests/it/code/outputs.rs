@@ -1,8 +1,8 @@
 //! The same stacks in every form, kept or not, at the rate that was asked for, and from every
 //! source that has them.
 
-use crate::support::kit::{Code, c, coded_by, done, folded, hold_code, text};
-use crate::support::{self, alone, fresh};
+use crate::support::kit::{Code, c, coded_by, done, folded, hold_code};
+use crate::support::{self, alone, fresh, utf8};
 use serde_json::Value;
 use std::process::Command;
 
@@ -61,15 +61,15 @@ fn all_forms_have_the_same_time_and_a_kept_recording_gives_them_again() {
         names
             .iter()
             .zip(files)
-            .flat_map(|(name, file)| [format!("--{name}"), text(file).to_owned()])
+            .flat_map(|(name, file)| [format!("--{name}"), utf8(file).to_owned()])
             .collect()
     };
     let (live, kept, recording) = (files("live"), files("kept"), fresh("kept.dwell"));
     let mut run = Command::new(support::dwell());
-    run.args(["run", "-q", "--keep", text(&recording)]).args(options(&live)).args(["--", text(&program)]);
+    run.args(["run", "-q", "--keep", utf8(&recording)]).args(options(&live)).args(["--", utf8(&program)]);
     done(&mut run);
     let mut show = Command::new(support::dwell());
-    show.args(["show", text(&recording), "-o", "/dev/null"]).args(options(&kept));
+    show.args(["show", utf8(&recording), "-o", "/dev/null"]).args(options(&kept));
     done(&mut show);
     std::fs::remove_file(recording).expect("the recording can be removed");
     let (live, kept) = (live.map(|path| read(&path)), kept.map(|path| read(&path)));
@@ -134,7 +134,7 @@ fn knows_shares_in_one_of_three(run: impl Fn() -> (support::Told, Code)) {
 #[test]
 fn perf_events_alone_have_functions_and_lines() {
     let program = c("shares");
-    let run = || crate::support::kit::coded(&["--source", "perf"], &[text(&program)]);
+    let run = || crate::support::kit::coded(&["--source", "perf"], &[utf8(&program)]);
     knows_shares_in_one_of_three(run);
 }
 
@@ -143,7 +143,7 @@ fn an_ordinary_user_has_functions_and_lines_too() {
     use std::os::unix::fs::PermissionsExt;
     let dir = std::env::temp_dir().join(format!("dwell-code-{}", std::process::id()));
     std::fs::create_dir_all(&dir).expect("a directory");
-    for (from, to) in [(support::dwell(), "dwell"), (text(&c("shares")), "shares")] {
+    for (from, to) in [(support::dwell(), "dwell"), (utf8(&c("shares")), "shares")] {
         std::fs::copy(from, dir.join(to)).expect("a copy");
         std::fs::set_permissions(dir.join(to), PermissionsExt::from_mode(0o755)).expect("a mode");
     }
@@ -153,7 +153,7 @@ fn an_ordinary_user_has_functions_and_lines_too() {
         let mut launcher = Command::new("setpriv");
         launcher.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(dir.join("dwell"));
         launcher
-            .args(["run", "-v", "--json", text(&json), "--folded", text(&folded), "--"])
+            .args(["run", "-v", "--json", utf8(&json), "--folded", utf8(&folded), "--"])
             .arg(dir.join("shares"));
         let output = launcher.current_dir("/").output().expect("setpriv starts");
         let page = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -1,7 +1,7 @@
 //! dwell's functions beside those of `perf record -g`, each on a run of its own.
 
-use crate::support::fresh;
-use crate::support::kit::{Code, Stack, bare, done, hold_code, source, text};
+use crate::support::kit::{Code, Stack, bare, done, hold_code, source};
+use crate::support::{fresh, utf8};
 use std::collections::BTreeMap;
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use std::process::Command;
 fn perf(command: &[&str]) -> (BTreeMap<String, f64>, f64) {
     let data = fresh("perf.data");
     let mut record = Command::new("perf");
-    record.args(["record", "--quiet", "-F", "999", "-g", "-o", text(&data), "--"]).args(command);
+    record.args(["record", "--quiet", "-F", "999", "-g", "-o", utf8(&data), "--"]).args(command);
     done(&mut record);
     let mut report = Command::new("perf");
     report.args([
@@ -24,7 +24,7 @@ fn perf(command: &[&str]) -> (BTreeMap<String, f64>, f64) {
         "-t",
         "|",
     ]);
-    let output = report.args(["-i", text(&data)]).output().expect("perf starts");
+    let output = report.args(["-i", utf8(&data)]).output().expect("perf starts");
     let _ = std::fs::remove_file(data);
     let mut samples = BTreeMap::new();
     for line in String::from_utf8_lossy(&output.stdout).lines().filter(|line| !line.starts_with('#')) {
@@ -98,5 +98,5 @@ fn agree(command: &[&str], scripted: &[&str]) {
 fn the_top_functions_of_an_interpreter_are_where_perf_has_them() {
     let python = crate::support::kit::python();
     let script = source("shares.py");
-    agree(&[&python, text(&script), "2.2"], &["adds", "joins", "outer", "main", "<module>"]);
+    agree(&[&python, utf8(&script), "2.2"], &["adds", "joins", "outer", "main", "<module>"]);
 }

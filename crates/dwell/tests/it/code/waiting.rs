@@ -1,11 +1,12 @@
 //! The stack behind every wait.
 
-use crate::support::kit::{c, hold_code, text};
+use crate::support::kit::{c, hold_code};
+use crate::support::utf8;
 
 #[test]
 fn a_wait_names_the_function_that_waits() {
     let program = c("waits");
-    hold_code(&[], &[text(&program)], |told, code, claims| {
+    hold_code(&[], &[utf8(&program)], |told, code, claims| {
         let truth = told.truth("waits");
         let kinds = [
             ("sleep", "waits_for_the_clock", "slept"),
@@ -36,7 +37,7 @@ fn a_wait_names_the_function_that_waits() {
 #[test]
 fn a_lock_names_who_let_it_go_and_where() {
     let program = c("waits");
-    hold_code(&[], &[text(&program), "locks"], |told, _, claims| {
+    hold_code(&[], &[utf8(&program), "locks"], |told, _, claims| {
         let truth = told.truth("waits");
         let rows = told.run["waits"].as_array().into_iter().flatten().filter(|row| row["reason"] == "lock");
         let wakers: Vec<_> = rows.filter_map(|row| row["by"].as_array()).flatten().collect();
@@ -79,7 +80,7 @@ fn a_lock_names_who_let_it_go_and_where() {
 fn many_short_waits_have_stacks_that_add_up() {
     let program = c("waits");
     // On one CPU: between two, most of the time is a hypervisor's wake-ups.
-    hold_code(&[], &["taskset", "-c", "0", text(&program), "20000"], |told, code, claims| {
+    hold_code(&[], &["taskset", "-c", "0", utf8(&program), "20000"], |told, code, claims| {
         let waits = told.run["waits"].as_array().into_iter().flatten();
         let pipes = waits.filter(|row| row["reason"] == "pipe" && row["call"] == "read");
         let blocked: u64 = pipes.filter_map(|row| row["total_ns"].as_u64()).sum();

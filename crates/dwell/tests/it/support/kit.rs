@@ -1,7 +1,7 @@
 //! Programs built for a test, run under dwell with their stacks written down, and a reader of
 //! folded stacks that knows nothing of how dwell writes them.
 
-use crate::support::{self, Claims, Told, fresh, hold_with, scratch};
+use crate::support::{self, Claims, Told, fresh, hold_with, scratch, utf8};
 use serde_json::Value;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -13,11 +13,6 @@ pub(crate) const CC: &[&str] = &["cc", "-O2", "-g", "-fomit-frame-pointer"];
 /// A file among the tests' programs.
 pub(crate) fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name)
-}
-
-/// Plain characters.
-pub(crate) fn text(path: &Path) -> &str {
-    path.to_str().expect("a path of plain characters")
 }
 
 /// Runs a command that must succeed.
@@ -40,7 +35,7 @@ pub(crate) fn build(compiler: &[&str], sources: &[&Path], more: &[&str], to: &st
     let (new, path) = (fresh(to), built().join(to));
     // Under a name of its own first: another test may run the same program.
     let mut command = Command::new(compiler[0]);
-    done(command.args(&compiler[1..]).args(["-o", text(&new)]).args(sources).args(more));
+    done(command.args(&compiler[1..]).args(["-o", utf8(&new)]).args(sources).args(more));
     std::fs::rename(&new, &path).expect("the program can be renamed");
     path
 }
@@ -254,11 +249,11 @@ pub(crate) fn coded_by(launcher: &mut Command, options: &[&str], command: &[&str
         "none",
         "--flame",
         "--json",
-        text(&json),
+        utf8(&json),
         "--folded",
-        text(&folded),
+        utf8(&folded),
         "-o",
-        text(&page),
+        utf8(&page),
     ]);
     launcher.args(options).arg("--").args(command);
     let file = std::fs::File::create(&out).expect("a file in the scratch directory");

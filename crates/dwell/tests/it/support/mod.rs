@@ -36,10 +36,21 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
+/// A path of plain characters, as text.
+pub(crate) fn utf8(path: &Path) -> &str {
+    path.to_str().expect("a path of plain characters")
+}
+
 /// The JSON that it wrote to standard output.
 pub(crate) fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}\n{}", text(&output.stdout), text(&output.stderr)))
+}
+
+/// The JSON in a file.
+pub(crate) fn read_json(path: &Path) -> Value {
+    let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{path:?}: {error}"));
+    serde_json::from_slice(&bytes).unwrap_or_else(|error| panic!("{path:?}: {error}: {}", text(&bytes)))
 }
 
 /// A directory for what tests leave: on a disk, not in memory.
@@ -546,10 +557,8 @@ pub(crate) fn holds(program: &str, args: &[&str], claim: impl Fn(&Told, &Truth, 
 
 /// The validator of `docs/schema/NAME`, which may refer to that of wake-ups.
 pub(crate) fn schema(name: &str) -> jsonschema::Validator {
-    let read = |name: &str| -> Value {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema").join(name);
-        serde_json::from_slice(&std::fs::read(path).expect("the schema can be read")).expect("it is JSON")
-    };
+    let schemas = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema");
+    let read = |name: &str| read_json(&schemas.join(name));
     let schema = read(name);
     jsonschema::draft202012::meta::validate(&schema).expect("the schema is one of draft 2020-12");
     let registry = jsonschema::Registry::new().add("urn:dwell:wake:1", read("dwell.wake.1.json"));

@@ -100,11 +100,7 @@ pub(crate) fn until_it_records(dwell: u32) {
 
 pub(crate) fn schema() -> &'static jsonschema::Validator {
     static SCHEMA: OnceLock<jsonschema::Validator> = OnceLock::new();
-    SCHEMA.get_or_init(|| {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/dwell.run.1.json");
-        let schema = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-        jsonschema::validator_for(&schema).unwrap()
-    })
+    SCHEMA.get_or_init(|| super::schema("dwell.run.1.json"))
 }
 
 /// What dwell says of this window, once `meanwhile` (given dwell's process) and dwell are done.
