@@ -231,11 +231,24 @@ fn list(directory: &Path, files: &mut BTreeSet<String>) {
 }
 
 /// BPF programs that no process holds, by number; none if bpftool(8) is missing or cannot see them.
+/// Other dwells of this machine hold theirs.
 pub(super) fn unheld_programs() -> Option<BTreeSet<u64>> {
     let output = Command::new("bpftool").args(["-j", "prog", "show"]).output().ok()?;
     let programs: Vec<serde_json::Value> = serde_json::from_slice(&output.stdout).ok()?;
-    let unheld = programs.iter().filter(|program| program["pids"].as_array().is_none_or(Vec::is_empty));
-    Some(unheld.filter_map(|program| program["id"].as_u64()).collect())
+    let held = held_programs();
+    let ids = programs.iter().filter_map(|program| program["id"].as_u64());
+    Some(ids.filter(|id| !held.contains(id)).collect())
+}
+
+/// BPF programs that processes have descriptors of, or of their links.
+fn held_programs() -> BTreeSet<u64> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let descriptors = processes
+        .flat_map(|process| fs::read_dir(process.path().join("fdinfo")).into_iter().flatten().flatten());
+    let texts = descriptors.filter_map(|descriptor| fs::read_to_string(descriptor.path()).ok());
+    texts
+        .filter_map(|text| text.lines().find_map(|line| line.strip_prefix("prog_id:")?.trim().parse().ok()))
+        .collect()
 }
 
 impl Started {

@@ -1,7 +1,7 @@
 //! The verbs that are attacked, each with little work.
 
 use super::place::{Place, Target};
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -43,6 +43,17 @@ const SHELL: &str = "echo > started; i=0; while [ $i -lt 40 ]; do sleep 0.02; i=
 const PYTHON: &str = "import time\nopen('started', 'w')\nfor i in range(40):\n    time.sleep(0.02)\n\
                       open('finished', 'w')\n";
 
+/// What is stepped: a shell takes 100,000 steps to start, this one a tenth of that.
+const STEPPED: &str = "STEPPED";
+const STEPPED_SOURCE: &str = "
+#include <fcntl.h>
+#include <unistd.h>
+int main(void) {
+    close(open(\"started\", O_CREAT | O_WRONLY, 0600));
+    usleep(800000);
+    return close(open(\"finished\", O_CREAT | O_WRONLY, 0600));
+}";
+
 /// The short program of [`CASES`], which writes where it is told to.
 const SHORT: &str = "echo > \"$0/started\"; i=0; while [ $i -lt 8 ]; do sleep 0.02; i=$((i+1)); done; \
                      echo > \"$0/finished\"";
@@ -73,14 +84,7 @@ pub(super) const VERBS: &[Verb] = &[
     run("run-proc", &["run", "--source", "proc", "--json", "out.json", "--", PROGRAM]),
     Verb {
         name: "count-blocks",
-        words: &[
-            "run",
-            "--count-blocks",
-            "--",
-            "/bin/sh",
-            "-c",
-            "echo > started; sleep 0.8; echo > finished",
-        ],
+        words: &["run", "--count-blocks", "--", STEPPED],
         fate: Fate::EndsWithDwell,
         attaches: false,
     },
@@ -133,6 +137,7 @@ impl Verb {
                 PROGRAM => words.extend(["sh", "-c", SHELL].map(str::to_owned)),
                 TARGET => words.extend(target.map(|target| target.pid().to_string())),
                 SHORT_PROGRAM => words.extend(bare(place)),
+                STEPPED => words.push(place.path("stepped")),
                 KEPT => words.push(place.path("kept")),
                 COUNTING_PYTHON => words.push(counting_python()),
                 word => words.push(word.to_owned()),
@@ -153,8 +158,13 @@ fn counting_python() -> String {
     names.iter().find(|name| counts(name)).unwrap_or(&names[0]).to_string()
 }
 
-/// Makes the recording that is shown and compared.
+/// Makes the recording that is shown and compared, and the program that is stepped.
 pub(super) fn prepare(place: &Place) -> Result<()> {
+    let source = place.path("stepped.c");
+    std::fs::write(&source, STEPPED_SOURCE)?;
+    let mut cc = Command::new("cc");
+    cc.args(["-O1", "-static", "-o", &place.path("stepped"), &source]);
+    ensure!(cc.status().context("cannot start cc")?.success(), "cc cannot compile what is stepped");
     let made = Verb {
         name: "keep",
         words: &[

@@ -157,6 +157,71 @@ fn a_program_that_handles_sigterm_has_its_time_until_it_comes_again() {
     assert_eq!(place.read("got"), "got\ngot\n");
 }
 
+/// Ignores what asks for its end. One thread calls `meet` again and again, one sleeps until it is
+/// told to end; the file `finished` says that neither came to harm. Ends by itself.
+const COUNTED: &str = r#"
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+static volatile int over, met;
+__attribute__((noinline)) void meet(void) { met++; usleep(2000); met++; }
+static void *meets(void *unused) { while (!over) meet(); return unused; }
+int main(void) {
+    char word[4];
+    pthread_t thread;
+    alarm(60);
+    signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    mkfifo("door", 0600);
+    int door = open("door", O_RDWR);
+    FILE *pid = fopen("pid.new", "w");
+    fprintf(pid, "%d\n", getpid());
+    fclose(pid);
+    if (pthread_create(&thread, 0, meets, 0) || rename("pid.new", "pid")) return 1;
+    if (read(door, word, 4) < 3) return 2;
+    over = 1;
+    pthread_join(thread, 0);
+    return fclose(fopen("finished", "w"));
+}
+"#;
+
+#[test]
+fn a_counted_program_that_ignores_signals_is_counted_up_to_there_and_goes_on() {
+    let place = Place::new();
+    fs::write(place.file("counted.c"), COUNTED).unwrap();
+    let mut cc = Command::new("cc");
+    cc.args(["-O1", "-pthread", "-static", "-o", "counted", "counted.c"]).current_dir(place.0.path());
+    assert!(cc.status().unwrap().success());
+    for (how, signal, status) in [
+        ("--count-blocks=meet", "-TERM", 143),
+        ("--count-blocks", "-INT", 130),
+        ("--count-blocks", "-KILL", -1),
+    ] {
+        for name in ["pid", "door", "page", "finished"] {
+            let _ = fs::remove_file(place.file(name));
+        }
+        let mut dwell = place.start(&[how, "./counted"]);
+        let pid = place.program();
+        kill(signal, &dwell.id().to_string());
+        until("dwell to end", || dwell.try_wait().unwrap().is_some());
+        if signal == "-KILL" {
+            // As dwell said: with breakpoints in it, it could not go on.
+            until("the program to end", || ['-', 'Z'].contains(&state(&pid)));
+            continue;
+        }
+        assert_eq!(dwell.wait().unwrap().code(), Some(status));
+        let page = place.read("page");
+        assert!(page.contains("counted exactly: ") && page.contains("instructions stepped"), "{page}");
+        assert!(page.trim_end().ends_with("and the program went on: counts are incomplete"), "{page}");
+        assert!(['S', 'R'].contains(&state(&pid)), "it goes on: {:?}", state(&pid));
+        place.end_program();
+        until("the program to finish", || place.file("finished").exists());
+    }
+}
+
 #[test]
 fn a_program_outlives_a_dwell_that_is_killed() {
     let place = Place::new();

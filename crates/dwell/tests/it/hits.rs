@@ -11,6 +11,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 /// Loops of 1000 with a branch of a third, 7 calls, a generator, comprehensions, recursion, four
 /// threads of 250, exceptions, loops within a line.
@@ -306,6 +307,54 @@ if how == 'raise':
             assert_eq!((said.status, said.of_line("pass")), (status, hits), "{python}: {how}\n{}", said.page);
         }
         assert!(place.is_clean());
+    }
+}
+
+#[test]
+fn a_program_that_ignores_signals_is_counted_up_to_there_and_goes_on() {
+    const SCRIPT: &str = "import os, signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+def work():
+    return 1
+for i in range(100):
+    work()
+os.close(os.open('begun', os.O_CREAT))
+for i in range(600):
+    if os.path.exists('end'):
+        os.close(os.open('finished', os.O_CREAT))
+        break
+    time.sleep(0.1)
+";
+    let until = |what: &str, holds: &mut dyn FnMut() -> bool| {
+        let patience = Instant::now() + Duration::from_secs(30);
+        while !holds() {
+            assert!(Instant::now() < patience, "waited in vain for {what}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    let Some(python) = pythons(true).into_iter().next() else { return };
+    for signal in ["-TERM", "-KILL"] {
+        let place = Place::new();
+        place.write("stubborn.py", SCRIPT);
+        let mut command = Command::new("env");
+        command.args(["--default-signal=TERM", env!("CARGO_BIN_EXE_dwell")]);
+        command.args(["run", "-o", "page", "--width", "120", "--hits=work", "--"]).arg(&python);
+        command.arg("stubborn.py").current_dir(place.0.path()).env("TMPDIR", place.0.path());
+        let mut dwell = command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        until("the program", &mut || place.path("begun").exists());
+        assert!(Command::new("kill").args([signal, &dwell.id().to_string()]).status().unwrap().success());
+        until("dwell to end", &mut || dwell.try_wait().unwrap().is_some());
+        if signal == "-TERM" {
+            let said = Said::of(dwell.wait_with_output().unwrap(), &place.path("page"));
+            assert_eq!((said.status, said.of_line("return 1")), (143, 100), "{}", said.page);
+            assert!(said.page.contains("the program went on"), "{}", said.page);
+        } else {
+            assert!(!place.is_clean(), "SIGKILL leaves it to the next start");
+            place.run("--hits", &[python.to_str().unwrap(), "-c", ""]);
+        }
+        assert!(place.is_clean());
+        place.write("end", "");
+        until("the program to finish", &mut || place.path("finished").exists());
     }
 }
 

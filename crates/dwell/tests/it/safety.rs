@@ -481,6 +481,29 @@ fn a_signal_ends_the_wait_for_who_reads_the_result() {
 }
 
 #[test]
+fn after_the_recording_root_has_its_rights_over_files_only() {
+    // CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER, SETGID, SETUID, SYSLOG.
+    const OVER_FILES: u64 = 0b1100_1111 | 1 << 34;
+    let place = Place::new();
+    fifo(&place.at("full"));
+    let held = File::options().read(true).write(true).open(place.at("full")).unwrap();
+    let capacity = rustix::pipe::fcntl_getpipe_size(&held).unwrap();
+    rustix::io::write(&held, &vec![b'x'; capacity]).unwrap();
+    let dwell = start(&place, &["run", "-q", "--json", "full", "true"]);
+    let status = format!("/proc/{}/status", dwell.id());
+    let sets = || -> Vec<u64> {
+        let text = fs::read_to_string(&status).unwrap_or_default();
+        let of =
+            |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next());
+        let set = |name| of(name).and_then(|hex| u64::from_str_radix(hex, 16).ok()).unwrap_or(u64::MAX);
+        ["CapEff:", "CapPrm:", "CapBnd:", "CapInh:", "CapAmb:"].map(set).to_vec()
+    };
+    until("rights are given up", || sets().iter().all(|set| set & !OVER_FILES == 0));
+    assert_ne!(sets()[0], 0, "it writes to files of others");
+    ended_by_sigterm(dwell);
+}
+
+#[test]
 fn a_hang_up_that_is_ignored_ends_nothing() {
     let place = Place::new();
     let mut command = Command::new("env");
