@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 /// Recordings with stacks, whose forms of code are compared as well, each with a function whose
 /// lines are shown.
 const CODE: &[(&str, &str)] = &[("stacks-c", "spin"), ("python-lines", "work"), ("attach-busy", "spin")];
-/// Recordings whose pages are looked at over time: of each tier, of windows, of waits for each reason.
+/// Recordings whose pages are looked at over time: of each tier, of windows, of waits for each
+/// reason.
 const OVER_TIME: &[&str] = &[
     "attach-busy",
     "attach-perf",
