@@ -145,8 +145,8 @@ fn readers() -> Result<()> {
     Ok(())
 }
 
-/// Copies the scripts that the crate of hyperfine has: nothing of it is built. Cargo unpacks a crate
-/// to tell what it is, after its sum.
+/// Copies the scripts that the crate of hyperfine has: nothing of it is built. Cargo unpacks a
+/// crate to tell what it is, after its sum.
 fn scripts_of_hyperfine(version: &str, place: &Path) -> Result<()> {
     let name = format!("hyperfine@{version}");
     let mut info = cargo(&["info", "--quiet", "--registry", "crates-io", &name]);

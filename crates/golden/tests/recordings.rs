@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 /// Recordings with stacks, whose forms of code are compared as well, each with a function whose
 /// lines are shown.
 const CODE: &[(&str, &str)] = &[("stacks-c", "spin"), ("python-lines", "work"), ("attach-busy", "spin")];
-/// Recordings whose pages are looked at over time: of each tier, of windows, of waits for each reason.
+/// Recordings whose pages are looked at over time: of each tier, of windows, of waits for each
+/// reason.
 const OVER_TIME: &[&str] = &[
     "attach-busy",
     "attach-perf",
@@ -156,7 +157,7 @@ fn what_pages_have_over_time_is_what_runs_have() {
     }
     // Small files of which there are many are one place of the path, and have none.
     assert!(with_times >= 20, "{with_times} rows of waits have times");
-    assert!(known_ns > whole_ns / 10 * 9, "{known_ns} ns of {whole_ns} on the path have times");
+    assert!(known_ns > whole_ns / 5 * 4, "{known_ns} ns of {whole_ns} on the path have times");
     assert!(
         with_functions >= 8 && with_lines >= 5,
         "{with_functions} with functions, {with_lines} with lines"

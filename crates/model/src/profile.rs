@@ -118,11 +118,11 @@ impl Frame {
         Some((file, *line, &self.function, self.language))
     }
 
-    /// The frame whose line a stack counts for, the innermost first: the innermost of a script where
-    /// it has one, else the innermost of machine code with debug information. So a line has with its
-    /// own time that of code without lines of its own that it called: the allocator, the kernel, the
-    /// interpreter. Code of a JIT is no such code: what called it is the runtime, and its time
-    /// belongs to no line of that.
+    /// The frame whose line a stack counts for, the innermost first: the innermost of a script
+    /// where it has one, else the innermost of machine code with debug information. So a line has
+    /// with its own time that of code without lines of its own that it called: the allocator, the
+    /// kernel, the interpreter. Code of a JIT is no such code: what called it is the runtime, and
+    /// its time belongs to no line of that.
     pub fn of_line<'a>(stack: &[&'a Self]) -> Option<&'a Self> {
         let scripted =
             |frame: &&&Self| !matches!(frame.language, Language::Native | Language::Kernel | Language::Jit);

@@ -56,7 +56,7 @@ pub(super) fn article(page: &RunPage<'_>, number: usize) -> String {
     for (_, lines) in &parts.tables {
         html.push_str(&blocks::lines(lines));
     }
-    html.push_str(&times::data(page, &parts.states, number));
+    html.push_str(&times::data((run, diagnosis), profile, page.path_over_time, &parts.states, number));
     html.push_str("</section>\n<section class=\"coverage\">\n<h2>What was observed</h2>\n");
     html.push_str(&blocks::lines(&parts.coverage));
     html.push_str("</section>\n</article>\n");

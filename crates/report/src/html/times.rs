@@ -1,6 +1,5 @@
 //! What the script needs to restrict tables to a stretch of time: of each row what was when.
 
-use super::run::RunPage;
 use super::{document, hand_overs, timeline};
 use crate::page::functions::functions_of_rows;
 use crate::page::source_lines::lines_of_rows;
@@ -89,8 +88,13 @@ impl OverTime {
 }
 
 /// The data of a run with a picture over time; nothing of another one.
-pub(super) fn data(page: &RunPage<'_>, states: &[State], number: usize) -> String {
-    let RunPage { run, diagnosis, profile, path_over_time, .. } = *page;
+pub(super) fn data(
+    (run, diagnosis): (&Run, &Diagnosis),
+    profile: Option<&Profile>,
+    path_over_time: &[Vec<(u32, Ns)>],
+    states: &[State],
+    number: usize,
+) -> String {
     if run.wall_ns == 0 || run.phases.slices.is_empty() {
         return String::new();
     }

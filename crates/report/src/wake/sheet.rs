@@ -33,8 +33,8 @@ pub fn terminal(sheet: &Sheet, look: Look, json: Option<&str>) -> String {
     joined(&parts)
 }
 
-/// The parts for a document; the first is its head, and a bold line is a heading. Timelines are left
-/// to the picture.
+/// The parts for a document; the first is its head, and a bold line is a heading. Timelines are
+/// left to the picture.
 pub(crate) fn parts(sheet: &Sheet) -> Vec<Vec<Line>> {
     let look = Look::DOCUMENT;
     let loads = measured(sheet).flat_map(|(case, wakeups)| rates(case, wakeups, look)).collect();
