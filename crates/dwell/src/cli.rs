@@ -173,8 +173,8 @@ pub(crate) struct AttachArgs {
     #[arg(long, value_name = "UNIT", conflicts_with_all = ["targets", "container", "cgroup"])]
     pub(crate) service: Option<String>,
 
-    /// All processes of the container with this ID, or its first digits (3 or more; Docker, Podman,
-    /// Kubernetes)
+    /// All processes of the container with this ID. Its first digits (3 or more) are enough; of
+    /// Docker, Podman, Kubernetes
     #[arg(long, value_name = "ID", conflicts_with_all = ["targets", "cgroup"])]
     pub(crate) container: Option<String>,
 
@@ -234,14 +234,15 @@ pub(crate) struct ShowArgs {
 ///
 /// One file of HTML with the words and figures of the terminal, pictures over time, a flame graph,
 /// tables that sort and filter, and the results themselves, which `dwell show` takes out again. It
-/// opens without a network. Several files of one kind stand side by side.
+/// opens without a network. Several results of one kind stand side by side.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  dwell report run.dwell -o page.html\n  dwell report before.json after.json -o both.html\n  dwell show page.html"
+    after_help = "Examples:\n  dwell report last -o page.html\n  dwell report run.dwell -o page.html\n  dwell report before.json after.json -o both.html\n  dwell report last-1 last -o both.html\n  dwell show page.html"
 )]
 pub(crate) struct ReportArgs {
-    /// Recordings written by --keep, results written by --json, or pages
-    #[arg(value_name = "FILE", required = true)]
+    /// Recordings written by --keep, results written by --json of any verb, pages, or kept results:
+    /// their IDs in `dwell list`, `last`, `last-1`
+    #[arg(value_name = "FILE|ID", required = true)]
     pub(crate) files: Vec<PathBuf>,
 
     /// Write the page to FILE [default: standard output]
@@ -328,8 +329,8 @@ pub(crate) struct LadderArgs {
     pub(crate) host: Vec<String>,
 
     /// Show other machines beside this one, instead of textbook figures: a reference machine with
-    /// published figures (xeon-6962p, epyc-9654, epyc-9224, graviton2, graviton4, imx8m-plus), or a
-    /// file written by --json
+    /// published figures (xeon-6962p, epyc-9654, epyc-9224, graviton2, graviton4, imx8m-plus), a
+    /// file written by --json, or a kept ladder: its ID in `dwell list`, `last`, `last-1`
     #[arg(long, value_name = "NAME|FILE", value_delimiter = ',')]
     pub(crate) beside: Vec<String>,
 
@@ -360,6 +361,8 @@ pub(crate) struct LadderArgs {
 
 /// Compare two kept results, or more than two comparisons
 ///
+/// Each is a file, or a kept result by its ID in `dwell list`, `last`, `last-1`.
+///
 /// Two runs written by `dwell run --json`: by how much the wall clocks differ, and where the
 /// difference lies: by state and place, where it sums to that, then by system call, function, line,
 /// wait, peer and file. Without a verdict: one run has no spread.
@@ -387,10 +390,10 @@ pub(crate) struct LadderArgs {
 /// output.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  dwell diff before.json after.json\n  dwell diff monday.json tuesday.json friday.json\n  dwell diff --png both.png mine.json yours.json\n  dwell diff cyclictest-2019.txt today.json"
+    after_help = "Examples:\n  dwell diff last-1 last\n  dwell diff before.json after.json\n  dwell diff monday.json tuesday.json friday.json\n  dwell diff --png both.png mine.json yours.json\n  dwell diff cyclictest-2019.txt today.json"
 )]
 pub(crate) struct DiffArgs {
-    /// The baseline: a file, or a kept result (its ID in `dwell list`, `last`, `last-1`)
+    /// The baseline. A file, or a kept result: its ID in `dwell list`, `last`, `last-1`
     #[arg(value_name = "A")]
     pub(crate) a: PathBuf,
 
@@ -433,8 +436,8 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_name = "HZ", value_parser = sampling_rate)]
     pub(crate) rate: Option<NonZeroU32>,
 
-    /// Trace syscalls in windows where the overhead of tracing all of them would exceed this share
-    /// of the program's CPU time; `none` traces every syscall
+    /// Bound on the overhead. Where tracing all syscalls would take more than this share of the
+    /// program's CPU time, they are traced in windows; `none` traces every syscall
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = max_overhead)]
     pub(crate) max_overhead: MaxOverhead,
 
@@ -550,32 +553,42 @@ mod tests {
         Cli::command().debug_assert();
     }
 
-    /// Examples of the documents: what a reader types must be a command line.
+    /// Examples of the documents: what a reader types must be a command line. That of
+    /// docs/ci.md is a script, which `it/ci.rs` runs.
     #[test]
     fn the_examples_of_the_documents_are_command_lines() {
-        let documents = ["README.md", "docs/guide.md", "docs/examples.md"];
+        let documents = ["README.md", "docs/guide.md", "docs/examples.md", "docs/exports.md"];
         let mut seen = 0;
         for document in documents {
             let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(document);
             let text = std::fs::read_to_string(&path).unwrap();
-            let mut shell = false;
+            // The word after the three marks; none outside of a block.
+            let mut block: Option<&str> = None;
             for line in text.lines() {
-                if line.starts_with("```") {
-                    shell = line == "```sh";
+                if let Some(kind) = line.strip_prefix("```") {
+                    block = if block.is_some() { None } else { Some(kind) };
                     continue;
                 }
-                let line = line.strip_prefix("sudo ").unwrap_or(line);
-                if !shell || !line.starts_with("dwell ") {
+                // A line to type, or what was typed above its output.
+                let typed = match block {
+                    Some("sh") => Some(line),
+                    Some("") => line.strip_prefix("$ ").or_else(|| line.strip_prefix("# ")),
+                    _ => None,
+                };
+                let Some(typed) = typed.map(|typed| typed.strip_prefix("sudo ").unwrap_or(typed)) else {
+                    continue;
+                };
+                if !typed.starts_with("dwell ") {
                     continue;
                 }
-                let typed = line.split(" # ").next().unwrap_or(line).split(" > ").next().unwrap_or(line);
+                let typed = typed.split(" # ").next().unwrap_or(typed).split(" > ").next().unwrap_or(typed);
                 let words = shlex::split(typed).unwrap_or_else(|| panic!("{document}: {line}"));
                 let parsed = command().try_get_matches_from(words);
                 assert!(parsed.is_ok(), "{document}: {line}: {}", parsed.unwrap_err());
                 seen += 1;
             }
         }
-        assert!(seen >= 50, "{seen}");
+        assert!(seen >= 110, "{seen}");
     }
 
     #[test]

@@ -36,7 +36,8 @@ pub(crate) struct CompareArgs {
     #[arg(value_name = "COMMAND", required = true)]
     pub(crate) commands: Vec<String>,
 
-    /// Run exactly N pairs after the first, which does not count [default: until it is decided]
+    /// Run exactly N pairs. The first, which comes before them, does not count [default: until it
+    /// is decided]
     #[arg(short = 'r', long, visible_alias = "runs", value_name = "N", conflicts_with_all = ["min_pairs", "max_pairs"],
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) pairs: Option<u32>,
@@ -57,7 +58,7 @@ pub(crate) struct CompareArgs {
     #[arg(short, long, value_name = "N", default_value_t = 1)]
     pub(crate) warmup: u32,
 
-    /// Differences up to this share count as none: `same`
+    /// Largest difference of `same`. Differences up to this share count as none
     #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = units::share)]
     pub(crate) margin: f64,
 
@@ -70,8 +71,8 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "REGEX")]
     pub(crate) metric: Option<String>,
 
-    /// Exit with 1 if a command is slower than the first by more than PERCENT, with 0 if it is not,
-    /// with 2 if that is undecided
+    /// Exit with 1 if a command is slower. That is, than the first by more than PERCENT; with 0 if
+    /// it is not, with 2 if that is undecided
     #[arg(long, value_name = "PERCENT", value_parser = units::share)]
     pub(crate) fail_if_slower: Option<f64>,
 
@@ -79,12 +80,13 @@ pub(crate) struct CompareArgs {
     #[arg(long)]
     pub(crate) floor: bool,
 
-    /// Do not observe pairs to find out where the difference lies
+    /// Leave out where the difference lies. No pairs are observed for it
     #[arg(long)]
     pub(crate) no_why: bool,
 
-    /// Say whether the savings that this result of `dwell run --json` predicts came
-    #[arg(long, value_name = "FILE")]
+    /// Say whether the savings that this result of `dwell run` predicts came. Written by --json, or
+    /// kept: its ID in `dwell list`, `last`, `last-1`
+    #[arg(long, value_name = "FILE|ID")]
     pub(crate) predicted: Option<PathBuf>,
 
     /// Make the random order of N, to repeat it [default: another one each time]
@@ -116,7 +118,7 @@ pub(crate) struct CommandArgs {
     #[arg(short, long, value_name = "CMD")]
     pub(crate) setup: Option<String>,
 
-    /// Run CMD in a shell before each run; may be given once for each command
+    /// Run CMD in a shell before a run. Before each, and may be given once for each command
     #[arg(short, long, value_name = "CMD")]
     pub(crate) prepare: Vec<String>,
 
@@ -136,12 +138,12 @@ pub(crate) struct CommandArgs {
     #[arg(short = 'D', long, value_name = "DELTA", requires = "parameter_scan")]
     pub(crate) parameter_step_size: Option<String>,
 
-    /// Run each command with each of the VALUES, separated by commas, in place of {VAR}; may be
-    /// repeated for all combinations
+    /// Each of VALUES in place of {VAR}. They are separated by commas, and each command runs with
+    /// each of them; may be repeated for all combinations
     #[arg(short = 'L', long, value_names = ["VAR", "VALUES"], num_args = 2, allow_hyphen_values = true)]
     pub(crate) parameter_list: Vec<String>,
 
-    /// Run commands in `sh`, for pipes, redirections and variables
+    /// Run commands in `sh`. For pipes, redirections and variables
     #[arg(short = 'S', conflicts_with_all = ["shell", "no_shell"])]
     pub(crate) default_shell: bool,
 

@@ -2,6 +2,7 @@
 //! options left out), `--help` (everything), completions and manual pages; options grouped by what
 //! they are about.
 
+use clap::builder::Resettable;
 use clap::{Arg, Command};
 
 /// The widest short help of an option.
@@ -135,7 +136,8 @@ fn in_shape(verb: &str, arg: Arg) -> Arg {
     let group = GROUPS.iter().find(|(_, ids)| ids.contains(&id.as_str())).filter(|_| !own);
     let mut arg = arg;
     if arg.is_positional() {
-        arg = arg.help_heading("Arguments");
+        // Without a heading of its own it stands first.
+        arg = arg.help_heading(Resettable::Reset);
     } else if let Some((heading, _)) = group {
         arg = arg.help_heading(*heading);
     }
@@ -202,16 +204,29 @@ mod tests {
 
     #[test]
     fn the_short_help_of_each_verb_fits_a_screen_and_has_examples() {
-        for verb in cli::command().get_subcommands() {
+        // Built, verbs have the options of every verb, as in the help that is printed.
+        let mut command = cli::command();
+        command.build();
+        let mut seen = 0;
+        for verb in command.get_subcommands() {
             let name = verb.get_name();
-            let short = verb.clone().term_width(100).render_help().to_string();
-            let lines = short.lines().count();
-            assert!(lines <= 40, "{name} -h has {lines} lines:\n{short}");
-            if !["completions", "man", "help"].contains(&name) {
-                assert!(short.contains("Examples:\n"), "{name}:\n{short}");
+            for columns in [80, 100] {
+                let short = verb.clone().term_width(columns).render_help().to_string();
+                let lines = short.lines().count();
+                assert!(lines <= 40, "{name} -h has {lines} lines of {columns} columns:\n{short}");
+                assert!(short.lines().all(|line| line.chars().count() <= columns), "{short}");
+                let examples = short.split_once("Examples:\n").map(|(_, examples)| examples);
+                let Some(examples) = examples else {
+                    assert_eq!(name, "help", "{short}");
+                    continue;
+                };
+                // A command that is broken into two lines cannot be pasted.
+                let typed = examples.split("\n\n").next().unwrap_or_default();
+                assert!(typed.lines().all(|line| line.contains("dwell ")), "{name}:\n{short}");
+                seen += 1;
             }
-            assert!(short.lines().all(|line| line.chars().count() <= 100), "{short}");
         }
+        assert!(seen >= 2 * 20, "{seen}");
     }
 
     #[test]

@@ -28,7 +28,7 @@ const PRIORITY: u32 = 80;
 /// early; the exit status is then that of the results so far.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  sudo dwell wake\n  sudo dwell wake --for 3h --deadline 125us --margin 20% --load sched\n  sudo dwell wake --cpus 2-3 --rate 8kHz --policy fifo:95 --json board.json\n  sudo dwell wake --sheet --for 1h --deadline 125us --one-in 19m --json sheet.json\n  sudo dwell wake --resume\n  dwell wake --policy other --sleeper timerfd\n  dwell wake --mode gap --cpus isolated"
+    after_help = "Examples:\n  sudo dwell wake\n  sudo dwell wake --for 3h --deadline 125us --margin 20% --load sched\n  sudo dwell wake --cpus 2-3 --rate 8kHz --policy fifo:95 --json board.json\n  sudo dwell wake --sheet --for 1h --deadline 125us --one-in 19m --json s.json\n  sudo dwell wake --resume\n  dwell wake --policy other --sleeper timerfd\n  dwell wake --mode gap --cpus isolated"
 )]
 pub(crate) struct WakeArgs {
     /// CPUs to measure, with one thread each: `0-3,6`, `all` (those that dwell may use), or
@@ -41,11 +41,11 @@ pub(crate) struct WakeArgs {
     #[arg(long, value_name = "TIME", value_parser = units::microseconds_ns)]
     pub(crate) interval: Option<u64>,
 
-    /// Wake-ups per second, in place of --interval: `5kHz`, `1000`
+    /// Wake-ups per second, in place of --interval. `5kHz`, `1000`
     #[arg(long, value_name = "HZ", conflicts_with = "interval", value_parser = interval_of_rate)]
     pub(crate) rate: Option<u64>,
 
-    /// Duration [default: 10s, or 1h for each case of a sheet]
+    /// Duration [default: 10s; 1h for a case of a sheet]
     #[arg(long = "for", value_name = "TIME", value_parser = units::seconds_ns)]
     pub(crate) length_ns: Option<u64>,
 
@@ -92,7 +92,7 @@ pub(crate) struct WakeArgs {
     #[arg(long, value_name = "TIME", value_parser = units::microseconds_ns)]
     pub(crate) deadline: Option<u64>,
 
-    /// Share of the deadline to keep as reserve: no latency may exceed the rest of it
+    /// Share of the deadline kept as reserve. No latency may exceed the rest of it
     #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = units::share, requires = "deadline")]
     pub(crate) margin: f64,
 
@@ -100,7 +100,7 @@ pub(crate) struct WakeArgs {
     #[arg(long, value_name = "PERCENT", default_value = "95%", value_parser = units::share, requires = "deadline")]
     pub(crate) confidence: f64,
 
-    /// Required bound on misses per CPU: fewer than one in DURATION. At 95 % confidence the run
+    /// Required bound on misses per CPU. Fewer than one in DURATION; at 95 % confidence the run
     /// must last three times that with no miss (rule of three)
     #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = units::duration_ns, requires = "deadline")]
     pub(crate) one_in: u64,

@@ -17,17 +17,17 @@ const CODE: &str = "Code";
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = CODE)]
 pub(crate) struct CodeArgs {
-    /// Show the call tree, on a CPU and waiting, below the report
+    /// Show the call tree, running and waiting. It stands below the report
     #[arg(long)]
     pub(crate) flame: bool,
 
-    /// Show the causes that were found with what they rest on, those that were looked for and not
-    /// found, and those that could not be looked for, below the report
+    /// Show the causes with what they rest on. Those that were looked for and not found, and those
+    /// that could not be looked for, stand there too, below the report
     #[arg(long)]
     pub(crate) causes: bool,
 
-    /// Show the source lines of a function with their shares of time, below the report: of
-    /// FUNCTION, or of the one with the most time at FILE or FILE:LINE (`slow.py:13`)
+    /// Show the lines of a function with times. Below the report, and with their shares of time:
+    /// of FUNCTION, or of the one with the most time at FILE or FILE:LINE (`slow.py:13`)
     #[arg(long, value_name = "FUNCTION|FILE[:LINE]")]
     pub(crate) lines: Vec<String>,
 

@@ -11,7 +11,7 @@ use report::wake as pages;
 /// The option that writes the verdict.
 const JUNIT: &str = "junit";
 const JUNIT_HELP: &str =
-    "Write the verdict as JUnit XML to FILE: one test per case and CPU; undecided is an error";
+    "Write the verdict as JUnit XML to FILE. One test per case and CPU; undecided is an error";
 
 /// One measurement.
 #[derive(Debug)]
