@@ -54,13 +54,40 @@ fn rests_on(ability: Ability) -> Option<Ability> {
     }
 }
 
+/// Capabilities by bit, from capabilities(7).
+const CAP_IPC_LOCK: u32 = 14;
+const CAP_SYS_PTRACE: u32 = 19;
+const CAP_SYS_ADMIN: u32 = 21;
+const CAP_SYSLOG: u32 = 34;
+
+/// Options of a container for BPF and perf events.
+const FOR_BPF: &str =
+    "--cap-add=BPF --cap-add=PERFMON --cap-add=SYS_PTRACE --security-opt=seccomp=unconfined";
+
 /// What would change it. Commands have the path of this dwell, and none runs the user's program as
 /// root.
+///
+/// Tried on Linux 6.18, locked down to integrity, each in a place where the ability is refused and
+/// then with the remedy: `setcap`; `sudo dwell …`, as root; options of a container, by its default
+/// capabilities and a filter of system calls, without and with what the option adds (`--device`: in
+/// a mount namespace); `ulimit -n`; the sysctls but `kptr_restrict=1`; cgroup2 in a mount namespace;
+/// huge pages; `psi=1`, with a kernel that has it off by default; `preempt=` on the command line;
+/// a C library of another user. Of `apt-get install` it was tried that the packages have the
+/// programs. Not tried, since that takes another kernel or machine: versions of Linux and options
+/// of its configuration, debugfs (a kernel that is locked down refuses its file), lockdown itself,
+/// hardware counters, and Docker itself.
 fn remedy(ability: Ability, standing: &Standing) -> String {
     let binary = &standing.binary;
-    let ordinary = standing.uid != 0 && !standing.filtered;
-    let container =
-        |options: &str| format!("start the container with {options}, or use {binary} outside of it");
+    let root = standing.uid == 0;
+    let inside = standing.filtered || standing.own_users;
+    let ordinary = !root && !inside;
+    let has = |capability: u32| standing.capabilities >> capability & 1 == 1;
+    // Where dwell is root, there may be no sudo.
+    let sudo = if root { "" } else { "sudo " };
+    let container = |options: &str| match standing.own_users {
+        true => format!("use {binary} outside of the container: its user namespace has no such rights"),
+        false => format!("start the container with {options}, or use {binary} outside of it"),
+    };
     match ability {
         Ability::Bpf if !standing.btf => {
             "a kernel built with CONFIG_DEBUG_INFO_BTF=y, as distributions have it since 2020".to_owned()
@@ -68,60 +95,93 @@ fn remedy(ability: Ability, standing: &Standing) -> String {
         Ability::Bpf if ordinary && !standing.capable => {
             format!("sudo setcap cap_bpf,cap_perfmon+ep {binary}")
         }
+        Ability::Bpf | Ability::BpfClock | Ability::PerfEvents | Ability::KernelSamples
+            if inside || root && !standing.capable =>
+        {
+            container(FOR_BPF)
+        }
+        // Each program, map and perf event is one.
+        Ability::Bpf | Ability::BpfClock | Ability::Mappings if standing.few_files => {
+            "ulimit -n 1024".to_owned()
+        }
         Ability::Bpf if ordinary => {
             format!("sudo {binary} run --user \"$USER\" …, or sudo {binary} attach …")
         }
-        Ability::Bpf | Ability::PerfEvents if standing.filtered || !standing.capable => container(
-            "--cap-add=BPF --cap-add=PERFMON --cap-add=SYS_PTRACE --security-opt=seccomp=unconfined",
-        ),
         Ability::Bpf => "Linux 5.15 or newer, not locked down (/sys/kernel/security/lockdown)".to_owned(),
+        // Buffers of perf events are locked memory, which all processes of a user share.
+        Ability::Mappings if inside => container("--cap-add=IPC_LOCK --security-opt=seccomp=unconfined"),
+        Ability::Mappings if !has(CAP_IPC_LOCK) && ordinary => {
+            format!("sudo setcap cap_bpf,cap_perfmon,cap_ipc_lock+ep {binary}")
+        }
+        Ability::Mappings if !has(CAP_IPC_LOCK) => container("--cap-add=IPC_LOCK"),
+        Ability::BpfClock | Ability::Mappings => "a kernel with CONFIG_PERF_EVENTS=y".to_owned(),
         Ability::PerfEvents if standing.paranoid.is_none() => "a kernel with CONFIG_PERF_EVENTS=y".to_owned(),
-        Ability::PerfEvents => "sudo sysctl kernel.perf_event_paranoid=2".to_owned(),
-        Ability::KernelSamples => "sudo sysctl kernel.perf_event_paranoid=1".to_owned(),
-        Ability::BpfClock | Ability::Mappings => "sudo sysctl kernel.perf_event_paranoid=0".to_owned(),
+        Ability::PerfEvents => format!("{sudo}sysctl kernel.perf_event_paranoid=2"),
+        Ability::KernelSamples => format!("{sudo}sysctl kernel.perf_event_paranoid=1"),
         Ability::Sockets => "Linux 6.3 or newer".to_owned(),
         Ability::Disks => "a kernel with the block layer's tracepoints".to_owned(),
         Ability::Network => "a kernel with CONFIG_NET=y".to_owned(),
         Ability::Pages => "Linux 6.13 or newer".to_owned(),
-        // The kernel resolves the descriptor that names a probe's file only for root.
+        // The kernel takes uprobes only of who has CAP_SYS_ADMIN.
         Ability::Uprobes if ordinary => {
             format!("sudo {binary} run --user \"$USER\" --names …: capabilities of the file are not enough")
+        }
+        Ability::Uprobes if inside || !has(CAP_SYS_ADMIN) => {
+            container("--cap-add=SYS_ADMIN --security-opt=seccomp=unconfined")
         }
         Ability::Uprobes => {
             "a kernel with CONFIG_UPROBES=y, and a C library that only root can change".to_owned()
         }
-        Ability::KernelNames if standing.uid != 0 => "sudo sysctl kernel.kptr_restrict=0 \
-                                                      kernel.perf_event_paranoid=1"
+        Ability::KernelNames if inside || root && !has(CAP_SYSLOG) => container("--cap-add=SYSLOG"),
+        Ability::KernelNames if ordinary => "sudo sysctl kernel.kptr_restrict=0 \
+                                             kernel.perf_event_paranoid=1"
             .to_owned(),
         Ability::KernelNames => {
             "sysctl kernel.kptr_restrict=1; and a kernel with CONFIG_KALLSYMS=y".to_owned()
         }
         Ability::OtherUsers if ordinary => format!("sudo {binary} attach …"),
-        Ability::OtherUsers => container("--cap-add=SYS_PTRACE --pid=host"),
+        Ability::OtherUsers if inside || !has(CAP_SYS_PTRACE) => container("--cap-add=SYS_PTRACE --pid=host"),
+        Ability::OtherUsers => {
+            "none is known: CAP_SYS_PTRACE is there, and the kernel protects process 1 all the same"
+                .to_owned()
+        }
         Ability::Pressure => {
             "boot with psi=1 on the kernel's command line; and a kernel with CONFIG_PSI=y".to_owned()
         }
-        Ability::Cgroup => "sudo mount -t cgroup2 none /sys/fs/cgroup".to_owned(),
+        Ability::Cgroup => format!("{sudo}mount -t cgroup2 none /sys/fs/cgroup"),
         Ability::HardwareCounters => {
             "a machine, or a virtual machine, that has performance counters".to_owned()
         }
         Ability::RealTime | Ability::LockedMemory | Ability::IdleStates if ordinary => {
             format!("sudo {binary} wake …")
         }
-        Ability::RealTime => container("--cap-add=SYS_NICE --ulimit rtprio=99"),
-        Ability::LockedMemory => container("--cap-add=IPC_LOCK --ulimit memlock=-1"),
+        Ability::RealTime => container("--cap-add=SYS_NICE"),
+        Ability::LockedMemory => container("--cap-add=IPC_LOCK"),
         Ability::IdleStates => container("--device /dev/cpu_dma_latency"),
+        Ability::Preemption if !standing.debugfs && root => {
+            "mount -t debugfs none /sys/kernel/debug".to_owned()
+        }
+        Ability::Preemption if !standing.debugfs => {
+            format!("sudo mount -t debugfs none /sys/kernel/debug, and sudo {binary} wake …")
+        }
         Ability::Preemption if ordinary => format!("sudo {binary} wake …"),
-        Ability::Preemption => "mount -t debugfs none /sys/kernel/debug".to_owned(),
+        Ability::Preemption => {
+            "boot with preempt=none, voluntary, lazy or full on the kernel's command line, which says it too"
+                .to_owned()
+        }
+        Ability::HugePages if root => "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled".to_owned(),
         Ability::HugePages => {
             "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled".to_owned()
         }
-        Ability::Links if standing.uid != 0 => {
+        // Of an ordinary user they may be installed, and not in PATH.
+        Ability::Links if ordinary && standing.link_programs => format!("sudo {binary} lab …"),
+        Ability::Links if ordinary => {
             format!("sudo {binary} lab …; and: sudo apt-get install iproute2 util-linux")
         }
-        Ability::Links => "apt-get install iproute2 util-linux; in a container: --cap-add=NET_ADMIN \
-                           --cap-add=SYS_ADMIN"
-            .to_owned(),
+        Ability::Links if !standing.link_programs => {
+            format!("{sudo}apt-get install iproute2 util-linux")
+        }
+        Ability::Links => container("--cap-add=NET_ADMIN --cap-add=SYS_ADMIN"),
     }
 }
 
@@ -135,7 +195,12 @@ mod tests {
             binary: "/opt/dwell".into(),
             uid,
             capable: uid == 0,
+            capabilities: if uid == 0 { u64::MAX } else { 0 },
+            own_users: false,
             filtered: false,
+            few_files: false,
+            debugfs: true,
+            link_programs: true,
             paranoid: Some(2),
             btf: true,
         }
@@ -167,8 +232,14 @@ mod tests {
     #[test]
     fn what_works_has_no_remedy_and_what_does_not_has_one() {
         for uid in [0, 1000] {
-            for filtered in [false, true] {
-                let standing = Standing { filtered, ..standing(uid) };
+            let it = || standing(uid);
+            for standing in [
+                it(),
+                Standing { filtered: true, ..it() },
+                Standing { own_users: true, ..it() },
+                Standing { capable: false, capabilities: 0, ..it() },
+                Standing { few_files: true, debugfs: false, link_programs: false, ..it() },
+            ] {
                 for check in concluded(&standing, &Ability::ALL).checks {
                     assert!(!check.remedy.is_empty(), "{check:?}");
                     // A bare name may not be in PATH, and may be another dwell.
@@ -177,7 +248,7 @@ mod tests {
                     let mut words = check.remedy.split_whitespace();
                     let runs = words.any(|word| word == "run");
                     assert!(!runs || check.remedy.contains("--user \"$USER\""), "{check:?}");
-                    assert!(uid != 0 || !check.remedy.contains("sudo /opt"), "{check:?}: root is root");
+                    assert!(uid != 0 || !check.remedy.contains("sudo "), "{check:?}: root is root");
                 }
                 assert!(concluded(&standing, &[]).checks.iter().all(|check| check.remedy.is_empty()));
             }
@@ -191,6 +262,32 @@ mod tests {
         assert!(bpf(&Standing { capable: true, ..standing(1000) }).starts_with("sudo /opt/dwell run --user"));
         assert!(bpf(&Standing { filtered: true, ..standing(0) }).contains("--cap-add=BPF"));
         assert!(bpf(&Standing { btf: false, ..standing(0) }).contains("BTF"));
+        // No option of a container gives its root rights over the host where it has users of its own.
+        let rootless = bpf(&Standing { own_users: true, ..standing(0) });
+        assert!(rootless.starts_with("use /opt/dwell outside of the container"), "{rootless}");
+        assert_eq!(bpf(&Standing { few_files: true, ..standing(0) }), "ulimit -n 1024");
+        let one = |ability, standing: &Standing| {
+            let checks = concluded(standing, &[ability]).checks;
+            checks.into_iter().find(|check| !check.remedy.is_empty()).expect("it is refused").remedy
+        };
+        // A capability that root lacks is one of its container; that it has is not what is missing.
+        let bare = Standing { capabilities: 0, ..standing(0) };
+        for (ability, option) in [
+            (Ability::Mappings, "--cap-add=IPC_LOCK"),
+            (Ability::Uprobes, "--cap-add=SYS_ADMIN"),
+            (Ability::KernelNames, "--cap-add=SYSLOG"),
+            (Ability::OtherUsers, "--cap-add=SYS_PTRACE"),
+        ] {
+            assert!(one(ability, &bare).contains(option), "{ability:?}");
+            assert!(!one(ability, &standing(0)).contains("--cap-add"), "{ability:?}");
+        }
+        assert_eq!(
+            one(Ability::Mappings, &Standing { capable: true, ..standing(1000) }),
+            "sudo setcap cap_bpf,cap_perfmon,cap_ipc_lock+ep /opt/dwell"
+        );
+        let hidden = Standing { debugfs: false, ..standing(0) };
+        assert_eq!(one(Ability::Preemption, &hidden), "mount -t debugfs none /sys/kernel/debug");
+        assert!(one(Ability::Preemption, &standing(0)).contains("preempt="));
         assert!(bpf(&standing(0)).contains("lockdown"));
         let capable = Standing { capable: true, ..standing(1000) };
         let names = concluded(&capable, &[Ability::Uprobes]).checks;

@@ -106,8 +106,18 @@ pub struct Standing {
     pub uid: u32,
     /// Whether it has `CAP_BPF` and `CAP_PERFMON`, or `CAP_SYS_ADMIN`.
     pub capable: bool,
+    /// The capabilities in effect: bit n is the capability with the number n.
+    pub capabilities: u64,
+    /// Whether it is in a user namespace of its own, where capabilities are of no use for the host.
+    pub own_users: bool,
     /// Whether a filter of system calls is in force.
     pub filtered: bool,
+    /// Whether so few files may be open that BPF programs do not fit.
+    pub few_files: bool,
+    /// Whether debugfs is mounted.
+    pub debugfs: bool,
+    /// Whether the programs are in `PATH` that make a network of its own.
+    pub link_programs: bool,
     /// `kernel.perf_event_paranoid`, where the kernel has it.
     pub paranoid: Option<i32>,
     /// Whether the kernel describes its types.

@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 
 /// The inode of the initial PID namespace: PROC_PID_INIT_INO, the same on every host.
 const FIRST_PID_NAMESPACE: u64 = 0xeffffffc;
+/// That of the initial user namespace: PROC_USER_INIT_INO.
+const FIRST_USER_NAMESPACE: u64 = 0xeffffffd;
 
 /// Capabilities by bit, from capabilities(7).
 const CAP_SYS_ADMIN: u32 = 21;
@@ -92,7 +94,18 @@ pub(crate) fn sandboxed() -> Option<String> {
 
 /// Whether this process has the capabilities that BPF and perf events need.
 pub(crate) fn capable() -> bool {
-    may_trace(effective_capabilities(Path::new("/proc")))
+    may_trace(capabilities())
+}
+
+/// The capabilities in effect, by bit.
+pub(crate) fn capabilities() -> u64 {
+    effective_capabilities(Path::new("/proc"))
+}
+
+/// Whether this is another user namespace than the host's: its root has all capabilities, and none
+/// of them counts for BPF, perf events or devices.
+pub(crate) fn own_users() -> bool {
+    fs::metadata("/proc/self/ns/user").is_ok_and(|metadata| metadata.ino() != FIRST_USER_NAMESPACE)
 }
 
 fn may_trace(capabilities: u64) -> bool {

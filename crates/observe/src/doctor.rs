@@ -15,6 +15,7 @@ use model::coverage::{Extent, Source};
 use model::doctor::{Ability, Attempt, Standing};
 use model::wake::Policy;
 use std::fs::{self, OpenOptions};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -34,9 +35,22 @@ pub fn standing() -> Standing {
         binary: access::this_binary(),
         uid: sys::user::effective_uid(),
         capable: access::capable(),
+        capabilities: access::capabilities(),
+        own_users: access::own_users(),
         filtered: access::sandboxed().is_some(),
+        few_files: access::few_files().is_some(),
+        debugfs: is_mounted(Path::new("/sys/kernel/debug")),
+        link_programs: missing_link_programs().is_empty(),
         paranoid: perf_event::paranoid(),
         btf: Path::new("/sys/kernel/btf/vmlinux").exists(),
+    }
+}
+
+/// Whether debugfs is mounted here. Only root may read it.
+fn is_mounted(debugfs: &Path) -> bool {
+    match fs::read_dir(debugfs) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(error) => error.kind() == ErrorKind::PermissionDenied,
     }
 }
 
@@ -166,7 +180,8 @@ fn idle_states(device: &Path) -> Result<(), String> {
 
 fn preemption() -> Result<(), String> {
     match realtime::preemption() {
-        Seen::Unseen(why) => Err(why.rsplit_once("; ").map_or(why.as_str(), |(why, _)| why).to_owned()),
+        // A remedy after it is for one who is not asked here; another reason stays.
+        Seen::Unseen(why) => Err(why.split("; try: ").next().unwrap_or_default().to_owned()),
         Seen::Value(_) | Seen::Absent => Ok(()),
     }
 }
@@ -180,10 +195,14 @@ fn huge_pages() -> Result<(), String> {
     }
 }
 
-fn links() -> Result<(), String> {
+fn missing_link_programs() -> Vec<&'static str> {
     let paths = std::env::var_os("PATH").unwrap_or_default();
     let there = |name: &&str| std::env::split_paths(&paths).any(|directory| directory.join(name).is_file());
-    let missing: Vec<_> = LINK_PROGRAMS.iter().filter(|name| !there(name)).copied().collect();
+    LINK_PROGRAMS.iter().filter(|name| !there(name)).copied().collect()
+}
+
+fn links() -> Result<(), String> {
+    let missing = missing_link_programs();
     if !missing.is_empty() {
         return Err(format!("not in PATH: {}", missing.join(", ")));
     }
@@ -215,6 +234,7 @@ mod tests {
         let nowhere = Path::new("/nonexistent");
         assert!(pressure(Roots { proc: nowhere, sys: nowhere }).unwrap_err().contains("/nonexistent"));
         assert!(idle_states(nowhere).unwrap_err().starts_with("/nonexistent: "));
+        assert!(!is_mounted(nowhere) && is_mounted(Path::new("/proc")));
     }
 
     #[test]

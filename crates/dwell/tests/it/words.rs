@@ -3,6 +3,7 @@
 
 use crate::support;
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -139,6 +140,75 @@ fn the_doctor_of_an_ordinary_user_has_the_command_that_gives_more() {
     assert_eq!(status, Some(0), "{errors}");
     let remedy = format!("sudo setcap cap_bpf,cap_perfmon+ep {}", support::dwell());
     assert!(page.starts_with("Here, as user 65534") && page.contains(&remedy), "{page}");
+}
+
+/// The capabilities of Docker's containers by default, as setpriv(1) names them.
+const OF_CONTAINERS: &str = "+chown,+dac_override,+fowner,+fsetid,+kill,+setgid,+setuid,+setpcap,\
+                             +net_bind_service,+net_raw,+sys_chroot,+mknod,+audit_write,+setfcap";
+
+/// What the doctor says by ability where it is started like this: whether it works, and the remedy.
+fn doctor(launcher: &[&str]) -> BTreeMap<String, (bool, String)> {
+    let mut command = Command::new(launcher[0]);
+    let output = command.args(&launcher[1..]).stdin(Stdio::null()).output().expect("it starts");
+    let (_, json, errors) = parts(&output);
+    let told: Value = serde_json::from_str(&json).unwrap_or_else(|error| panic!("{error}: {errors}"));
+    let text = |of: &Value| of.as_str().unwrap().to_owned();
+    let checks = told["checks"].as_array().unwrap().iter();
+    checks.map(|one| (text(&one["ability"]), (one["works"] == "full", text(&one["remedy"])))).collect()
+}
+
+#[test]
+fn a_container_with_the_options_that_the_doctor_names_can_do_what_it_could_not() {
+    let started = |more: &str| {
+        let set = format!("-all,{OF_CONTAINERS}{more}");
+        let line = ["setpriv", "--bounding-set", &set, "--inh-caps", "-all", support::dwell()];
+        doctor(&[&line[..], &["doctor", "--json", "-"]].concat())
+    };
+    // What this host refuses root altogether is not up to a container.
+    let outside = doctor(&[support::dwell(), "doctor", "--json", "-"]);
+    let (mut options, mut refused) = (BTreeSet::new(), BTreeSet::new());
+    // What rests on BPF says what it needs itself where there is BPF.
+    for round in 0.. {
+        assert!(round < 4, "always more options: {options:?}");
+        let told = started(&options.iter().map(String::as_str).collect::<String>());
+        let lacking: BTreeMap<_, _> =
+            told.into_iter().filter(|(ability, (works, _))| !works && outside[ability].0).collect();
+        let named = lacking.values().flat_map(|(_, remedy)| remedy.split([' ', ',']));
+        let named = named.filter_map(|word| word.strip_prefix("--cap-add="));
+        let more: BTreeSet<_> = named.map(|name| format!(",+{}", name.to_lowercase())).collect();
+        if more.is_subset(&options) {
+            assert!(lacking.is_empty(), "with {options:?}: {lacking:#?}");
+            break;
+        }
+        options.extend(more);
+        refused.extend(lacking.into_keys());
+    }
+    for ability in ["bpf", "uprobes", "kernel-samples"] {
+        assert!(refused.contains(ability) || !outside[ability].0, "{ability}: {refused:?}");
+    }
+    // The root of a user namespace has all of them, for nothing.
+    let alone = ["unshare", "--user", "--map-root-user", support::dwell(), "doctor", "--json", "-"];
+    let (works, remedy) = &doctor(&alone)["bpf"];
+    assert!(!works && remedy.starts_with("use ") && !remedy.contains("--cap-add"), "{remedy}");
+}
+
+#[test]
+fn a_command_that_the_doctor_names_does_what_it_says() {
+    let started = |commands: &str| {
+        let script = format!(
+            "mount -t tmpfs none /sys/fs/cgroup && ulimit -S -n 64 {commands} && exec {} doctor --json -",
+            support::dwell()
+        );
+        doctor(&["unshare", "--mount", "sh", "-c", &script])
+    };
+    let before = started("");
+    let of = |ability: &str| {
+        let (works, remedy) = &before[ability];
+        assert!(!works && !remedy.is_empty(), "{ability}: {before:?}");
+        remedy
+    };
+    let after = started(&format!("&& {} && {}", of("bpf"), of("cgroup")));
+    assert!(after["bpf"].0 && after["cgroup"].0, "{after:?}");
 }
 
 #[test]
