@@ -70,7 +70,7 @@ const FOR_BPF: &str =
 /// Tried on Linux 6.18, locked down to integrity, each in a place where the ability is refused and
 /// then with the remedy: `setcap`; `sudo dwell …`, as root; options of a container, by its default
 /// capabilities and a filter of system calls, without and with what the option adds (`--device`: in
-/// a mount namespace); `ulimit -n`; the sysctls but `kptr_restrict=1`; cgroup2 in a mount namespace;
+/// a mount namespace); `ulimit -n`; the sysctls but `kptr_restrict=1`; cgroup2, mounted in one;
 /// huge pages; `psi=1`, with a kernel that has it off by default; `preempt=` on the command line;
 /// a C library of another user. Of `apt-get install` it was tried that the packages have the
 /// programs. Not tried, since that takes another kernel or machine: versions of Linux and options
@@ -262,7 +262,7 @@ mod tests {
         assert!(bpf(&Standing { capable: true, ..standing(1000) }).starts_with("sudo /opt/dwell run --user"));
         assert!(bpf(&Standing { filtered: true, ..standing(0) }).contains("--cap-add=BPF"));
         assert!(bpf(&Standing { btf: false, ..standing(0) }).contains("BTF"));
-        // No option of a container gives its root rights over the host where it has users of its own.
+        // No option gives a container's root rights over the host where it has users of its own.
         let rootless = bpf(&Standing { own_users: true, ..standing(0) });
         assert!(rootless.starts_with("use /opt/dwell outside of the container"), "{rootless}");
         assert_eq!(bpf(&Standing { few_files: true, ..standing(0) }), "ulimit -n 1024");

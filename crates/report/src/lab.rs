@@ -9,7 +9,7 @@ use crate::fit::more_lines;
 use crate::page::words;
 use crate::paint::{GAP, Ink, Line, joined};
 use crate::table::{Column, Table, figure, text};
-use crate::units::{count, duration, share_of_one};
+use crate::units::{count, duration, percents, share_of_one};
 use model::compare::commands::EstimateInterval;
 use model::lab::{LabProfile, LabRun, LabScore, LabShare, LabSitting, Observed, Outcome, Writing};
 use model::run::{Ends, FindingRow};
@@ -213,7 +213,7 @@ fn saves(finding: &FindingRow, of: &Observed, look: Look) -> String {
     match &finding.saving_ns {
         Seen::Value(saving) if finding.saves_wall() => {
             let part = |ns: Ns| ns as f64 / of.wall_ns.max(1) as f64;
-            format!("saves {} ({})", percents(part(saving.lo), part(saving.hi), look), finding.known)
+            format!("saves {} ({})", shares(part(saving.lo), part(saving.hi), look), finding.known)
         }
         Seen::Value(_) => "saves none of the wall clock".to_owned(),
         Seen::Absent => "saves nothing by itself".to_owned(),
@@ -221,8 +221,8 @@ fn saves(finding: &FindingRow, of: &Observed, look: Look) -> String {
     }
 }
 
-fn percents(lo: f64, hi: f64, look: Look) -> String {
-    format!("{:.0}{}{:.0} %", lo * 100.0, look.dash(), hi * 100.0)
+fn shares(lo: f64, hi: f64, look: Look) -> String {
+    format!("{} %", percents(lo, hi, look.dash()))
 }
 
 /// What makes it fast.
@@ -300,9 +300,9 @@ fn apart(run: &LabRun, look: Look) -> Vec<Line> {
 fn of(saved: EstimateInterval, look: Look) -> String {
     let EstimateInterval { estimate, lo, hi } = saved;
     match () {
-        () if is_shown(saved) => format!("{} ({})", share_of_one(estimate), percents(lo, hi, look)),
+        () if is_shown(saved) => format!("{} ({})", share_of_one(estimate), shares(lo, hi, look)),
         () if hi >= 0.0 => format!("no saving shown ({:.0} to {:.0} %)", in_hundreds(lo), in_hundreds(hi)),
-        () => format!("none: takes {} more ({})", share_of_one(-estimate), percents(-hi, -lo, look)),
+        () => format!("none: takes {} more ({})", share_of_one(-estimate), shares(-hi, -lo, look)),
     }
 }
 
@@ -361,7 +361,7 @@ fn held(outcome: &Outcome, sitting: &LabSitting, look: Look) -> (Option<bool>, S
     let text = match (outcome.held, outcome.predicted, saved) {
         (Some(held), Some(Ends { lo, hi }), Some(saved)) => {
             let (within, right) = if held { ("lies in", "right") } else { ("lies outside of", "wrong") };
-            let predicted = percents(lo, hi, look);
+            let predicted = shares(lo, hi, look);
             let crosses = [lo, hi].iter().any(|end| (saved.lo..=saved.hi).contains(end));
             let doubt = if crosses { ", though its own interval reaches across" } else { "" };
             let what = match is_shown(saved) {

@@ -127,6 +127,15 @@ pub fn share_range(lo: u64, hi: u64, whole: u64, dash: &str) -> String {
     if lo == hi { format!("{hi} %") } else { format!("{lo}{dash}{hi} %") }
 }
 
+/// An interval of fractions in per cent, without the unit: `40-60`; one figure where both ends show
+/// the same. Fractions may be of any size and sign.
+pub fn percents(lo: f64, hi: f64, dash: &str) -> String {
+    // Zero has no sign.
+    let text = |part: f64| format!("{:.0}", (part * 100.0).round() + 0.0);
+    let (lo, hi) = (text(lo), text(hi));
+    if lo == hi { hi } else { format!("{lo}{dash}{hi}") }
+}
+
 fn percent(part: u64, whole: u64) -> String {
     let (part, whole) = (u128::from(part), u128::from(whole));
     match part * 100 {
@@ -281,6 +290,9 @@ mod tests {
         assert_eq!(share_range(6, 11, 100, "-"), "6-11 %");
         assert_eq!(share_range(0, 1, 1_000, "-"), "0-<1 %");
         assert_eq!(share_range(60, 61, 1_000, "-"), "6 %");
+        assert_eq!(percents(0.401, 0.6, "-"), "40-60");
+        assert_eq!(percents(0.468, 0.472, "-"), "47");
+        assert_eq!(percents(-0.001, 0.001, "-"), "0");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::Look;
 use crate::clean::{clean, width};
 use crate::paint::{GAP, Ink, Line, joined, paragraphs};
 use crate::table::{Column, Table, figure, text};
-use crate::units::count;
+use crate::units::{count, percents};
 use model::compare::Change;
 use model::compare::lab::{
     BothFigures, LabComparison, LabFigures, LabOrigin, LabRow, Right, RightChange, ScoreChange, WORDS,
@@ -139,9 +139,7 @@ fn rows(rows: &[LabRow], look: Look) -> Vec<Line> {
     for row in rows {
         let BothFigures { a, b } = &row.figures;
         let predicted = |of: &LabFigures| {
-            of.predicted.map_or("-".to_owned(), |ends| {
-                format!("{}{}{}", percent(Some(ends.lo)), look.dash(), percent(Some(ends.hi)))
-            })
+            of.predicted.map_or("-".to_owned(), |ends| percents(ends.lo, ends.hi, look.dash()))
         };
         let score = |of: &LabFigures| of.total.score.map_or("-".to_owned(), |score| format!("{score:.2}"));
         let cells = [

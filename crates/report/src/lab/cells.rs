@@ -1,6 +1,7 @@
 //! What a row of a score says of a pair, and what all come to: for the page and for Markdown.
 
 use crate::Look;
+use crate::units::percents;
 use model::compare::commands::EstimateInterval;
 use model::lab::{LabScore, LabSitting, Observed, ScoreRow};
 
@@ -49,7 +50,6 @@ pub(super) fn cells(row: &ScoreRow, look: Look) -> Vec<String> {
         let all: Vec<f64> = sittings.iter().filter_map(of).collect();
         (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
     };
-    let percent = |part: Option<f64>| part.map_or("-".to_owned(), |part| format!("{:.0}", part * 100.0));
     let figure = |figure: Option<f64>| figure.map_or("-".to_owned(), |figure| format!("{figure:.2}"));
     let mut others: Vec<&str> = sittings
         .iter()
@@ -71,7 +71,7 @@ pub(super) fn cells(row: &ScoreRow, look: Look) -> Vec<String> {
         row.pair.cause.clone().unwrap_or_else(|| "none".to_owned()),
         found,
         match (lo, hi) {
-            (Some(_), Some(_)) => format!("{}{}{}", percent(lo), look.dash(), percent(hi)),
+            (Some(lo), Some(hi)) => percents(lo, hi, look.dash()),
             _ => "-".to_owned(),
         },
         mean_saved(sittings),

@@ -3,7 +3,7 @@
 use super::cells::{cells, mean_saved, own_first, totals};
 use crate::Look;
 use crate::clean::clean;
-use crate::units::duration;
+use crate::units::{duration, percents};
 use model::lab::{LabPart, LabRun, LabScore, ScoreRow, Writing};
 use model::run::Ends;
 
@@ -49,8 +49,7 @@ pub(super) fn of_a_writing(row: &ScoreRow, writing: &Writing, look: Look) -> Str
     };
     let beside = if sitting.beside { " (beside busy loops)" } else { "" };
     let wall = |at: usize| sitting.wall_ns.get(at).copied().flatten().map_or("-".to_owned(), duration);
-    let percent = |part: f64| format!("{:.0}", part * 100.0);
-    let ends = |ends: Ends| format!("{}{}{}", percent(ends.lo), look.dash(), percent(ends.hi));
+    let ends = |ends: Ends| percents(ends.lo, ends.hi, look.dash());
     format!(
         "| {title}: `{name}` | {theirs} | {}, {}{beside} | {} | {} | {} |\n",
         wall(0),

@@ -32,18 +32,21 @@ impl Axis {
         (share * (self.columns * 8) as f64).round() as usize
     }
 
-    /// Labels at the powers of ten, as many as fit side by side.
+    /// Labels at the powers of ten: of each, or of every second one and so on, until they fit side by
+    /// side. Steps that differ would be misread.
     pub(super) fn labels(&self, mut line: Line) -> Line {
         let begin = line.width();
         let end = self.columns + LABELS.last().map_or(0, |label| width(label));
-        let mut free = 0;
-        for (power, label) in LABELS.iter().enumerate() {
-            let at = self.columns * power / (LABELS.len() - 1);
-            if at < free || at + width(label) > end {
-                continue;
+        let at = |power: usize| self.columns * power / (LABELS.len() - 1);
+        let fits = |step: &usize| {
+            let mut before = (0..LABELS.len() - step).step_by(*step);
+            before.all(|power| at(power) + width(LABELS[power]) < at(power + step))
+        };
+        let step = (1..LABELS.len()).find(fits).unwrap_or(LABELS.len());
+        for (power, label) in LABELS.iter().enumerate().step_by(step) {
+            if at(power) + width(label) <= end {
+                line = line.pad_to(begin + at(power)).add(Ink::Dim, label);
             }
-            line = line.pad_to(begin + at).add(Ink::Dim, label);
-            free = at + width(label) + 1;
         }
         line
     }
@@ -107,6 +110,7 @@ mod tests {
             text(72),
             "0.1ns  1ns    10ns   100ns  1us    10us   100us  1ms    10ms   100ms  1s".to_owned()
         );
+        assert_eq!(text(48), "0.1ns    10ns     1us      100us    10ms      1s".to_owned());
         assert!(text(24).starts_with("0.1ns"));
         assert!((22..80).all(|columns| width(&text(columns)) <= columns));
     }

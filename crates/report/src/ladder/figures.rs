@@ -26,6 +26,8 @@ pub(crate) fn range(interval: &MedianInterval, look: Look) -> String {
     let (lo, hi) = (latency(interval.lo), latency(interval.hi));
     match (lo.rsplit_once(' '), hi.rsplit_once(' ')) {
         _ if lo == hi => hi,
+        // A dash before a sign would read as one more sign.
+        _ if interval.lo < 0.0 => format!("{lo} to {hi}"),
         (Some((figure, lo_unit)), Some((_, hi_unit))) if lo_unit == hi_unit => {
             format!("{figure}{}{hi}", look.dash())
         }

@@ -201,7 +201,10 @@ impl Picture {
         let below = rungs.iter().any(|rung| rung.spread_ns.value().is_some_and(|ns| ns.p10 < AXIS_NS[0]));
         let open = if below { "; without a stroke at its left end it begins below the axis" } else { "" };
         let said = format!("dot: the median{orange}; whisker: from 10 % to 90 % of the samples{open}");
-        self.text(x + 2 * CHAR, y, Anchor::Start, false, INK, &said);
+        for (row, line) in folded(&said, 3).iter().enumerate() {
+            self.height += if row > 0 { ROW } else { 0 };
+            self.text(x + 2 * CHAR, self.height, Anchor::Start, false, INK, line);
+        }
         for (at, other) in others.iter().enumerate() {
             self.height += ROW;
             let (y, colour) = (self.height, colour_of(at, other));
@@ -217,7 +220,15 @@ impl Picture {
     /// Latency against size, both logarithmic.
     fn curve(&mut self, curve: &Curve) {
         self.height += 2 * ROW;
-        self.text(MARGIN, self.height, Anchor::Start, true, INK, "latency of a load, by working set size");
+        let title = "latency of a load, by working set size";
+        self.text(MARGIN, self.height, Anchor::Start, true, INK, title);
+        if !curve.edges.is_empty() {
+            let beside = MARGIN + (title.len() as i32 + 2) * CHAR;
+            let unknown = curve.edges.iter().any(|edge| edge.level.is_none());
+            let unknown = if unknown { "; ?: of no level that is known" } else { "" };
+            let said = format!("orange: where a level ends{unknown}");
+            self.text(beside, self.height, Anchor::Start, false, ORANGE, &said);
+        }
         let top = self.height + ROW;
         let bottom = top + CURVE_HEIGHT;
         let (left, right) = (AXIS_X, AXIS_X + DECADE * 10);

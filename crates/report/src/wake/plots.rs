@@ -97,12 +97,14 @@ fn pixels(share: f64, long: i32) -> i32 {
     (share.clamp(0.0, 1.0) * f64::from(long)).round() as i32
 }
 
-/// Writes a plot's title, and before it what its vertical axis is of; gives the top of the plot.
+/// Writes a plot's title, and below it, above the labels of its vertical axis, what that is of;
+/// gives the top of the plot.
 fn title(picture: &mut Picture, text: &str, vertical: &str) -> i32 {
     picture.height += 2 * ROW;
+    picture.text(MARGIN, picture.height, Anchor::Start, true, INK, text);
+    picture.height += ROW;
     picture.text(LEFT - CHAR, picture.height, Anchor::End, false, FAINT, vertical);
-    picture.text(LEFT, picture.height, Anchor::Start, true, INK, text);
-    picture.height + ROW / 2
+    picture.height + ROW * 2 / 3
 }
 
 fn horizontal(picture: &mut Picture, y: i32, label: &str) {

@@ -304,9 +304,13 @@ fn add_plots(picture: &mut Picture, sheet: &Sheet) {
 /// The series of a case.
 fn line<'a>((case, wakeups): (&Case, &'a Wakeups)) -> Series<'a> {
     let max = wakeups.all.max_ns.value().map_or_else(String::new, |ns| format!(": max {}", duration(*ns)));
+    let verdict = match &wakeups.verdict {
+        Seen::Value(given) => format!("{}; ", verdict::word(given.answer).0),
+        Seen::Absent | Seen::Unseen(_) => String::new(),
+    };
     Series {
         name: format!("{}{max}", case.name),
-        note: words::loads_short(&case.loads),
+        note: format!("{verdict}{}", words::loads_short(&case.loads)),
         bins: &wakeups.all.histogram,
         blocks: &wakeups.all.timeline,
         took_ns: wakeups.took_ns,

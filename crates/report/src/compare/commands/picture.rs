@@ -4,6 +4,7 @@
 use super::figures::{amount, letters, ratio, values};
 use crate::picture::{Anchor, BLUE, CHAR, FAINT, GRID, INK, MARGIN, ORANGE, OTHERS, Picture, ROW, Shape};
 use model::compare::commands::{CommandChange, Comparison};
+use model::timing::Figure;
 use stats::paired::{Sequence, hodges_lehmann, signed_rank};
 
 /// Where plots begin, and their sizes.
@@ -36,6 +37,20 @@ impl Axis {
         let (lo, hi) = (*sorted.get(far)?, *sorted.get(sorted.len() - 1 - far)?);
         let room = ((hi - lo) * 0.06).max(hi.abs() * 0.002).max(f64::MIN_POSITIVE);
         Some(Self { lo: lo - room, hi: hi + room })
+    }
+
+    /// `; at the edge: 2 beyond it, up to 143 ms`: values that are drawn at an edge, not where they
+    /// are.
+    fn beyond(self, on: Figure, values: impl Iterator<Item = f64>) -> String {
+        let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
+        let far = |value: &&f64| **value < self.lo || **value > self.hi;
+        let count = values.iter().filter(far).count();
+        let most = values.iter().filter(far).copied().fold(f64::NEG_INFINITY, f64::max);
+        match count {
+            0 => String::new(),
+            _ if most > self.hi => format!("; at the edge: {count} beyond it, up to {}", amount(on, most)),
+            _ => format!("; at the edge: {count} beyond it"),
+        }
     }
 
     fn share(self, value: f64) -> f64 {
@@ -79,7 +94,8 @@ pub(crate) fn pairs(comparison: &Comparison, change: &CommandChange) -> Option<P
     let on = comparison.settings.on;
     let mut picture = Picture::new(RIGHT + MARGIN);
     let letter = letters(change.b as usize);
-    let top = title(&mut picture, &format!("pairs in their order: A blue, {letter} orange"));
+    let beyond = axis.beyond(on, change.pairs.iter().flat_map(|pair| [pair.a, pair.b]));
+    let top = title(&mut picture, &format!("pairs in their order: A blue, {letter} orange{beyond}"));
     let y = |value: f64| top + HIGH - pixels(axis.share(value), HIGH);
     for tick in axis.ticks() {
         horizontal(&mut picture, y(tick), &amount(on, tick));
@@ -101,7 +117,8 @@ pub(crate) fn distributions(comparison: &Comparison) -> Option<Picture> {
     let axis = Axis::of(all.iter().flatten().copied())?;
     let on = comparison.settings.on;
     let mut picture = Picture::new(RIGHT + MARGIN);
-    let top = title(&mut picture, "runs of each command; a stroke is the median");
+    let beyond = axis.beyond(on, all.iter().flatten().copied());
+    let top = title(&mut picture, &format!("runs of each command; a stroke is the median{beyond}"));
     let bottom = top + STRIP * all.len() as i32;
     for tick in axis.ticks() {
         let x = LEFT + pixels(axis.share(tick), WIDE);
