@@ -126,6 +126,9 @@ pub struct DelayedAck {
     pub of_waits: u64,
     /// Their sum.
     pub total_ns: Ns,
+    /// Of the other waits that followed more than one write: what a delay can be of each, summed.
+    #[serde(default)]
+    pub other_ns: Ns,
     /// Mean payload of a write.
     pub write_bytes_mean: u64,
 }

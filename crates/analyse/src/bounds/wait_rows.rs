@@ -193,6 +193,7 @@ fn acks(a: DelayedAck, b: DelayedAck) -> DelayedAck {
         waits: a.waits + b.waits,
         of_waits,
         total_ns: a.total_ns + b.total_ns,
+        other_ns: a.other_ns + b.other_ns,
         write_bytes_mean: u64::try_from(mean).unwrap_or(u64::MAX),
     }
 }

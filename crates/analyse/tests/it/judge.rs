@@ -58,6 +58,7 @@ fn connection(delayed_us: Option<u64>) -> ConnectionRow {
             waits: 8,
             of_waits: 9,
             total_ns: us * US,
+            other_ns: 0,
             write_bytes_mean: 38,
         }),
         turns: None,

@@ -11,7 +11,7 @@
 mod controllers;
 mod others;
 
-use controllers::{Hierarchy, Limited};
+use controllers::{Hierarchy, Limited, is_of_a_dead_one};
 use host::Roots;
 use model::limits::ControlGroup;
 use model::{CpuList, Event, Ns, Pid, Seen};
@@ -155,11 +155,6 @@ impl Group {
         };
         host::seen(read())
     }
-}
-
-/// A process that has ended is in the root of each hierarchy, or its group is removed.
-fn is_of_a_dead_one(groups: &str) -> bool {
-    groups.ends_with(" (deleted)") || groups.lines().all(|line| line.ends_with(":/"))
 }
 
 fn or_before<T: Clone>(now: Seen<T>, before: &Seen<T>) -> Seen<T> {

@@ -31,6 +31,12 @@ pub(super) struct Limited {
     directory: PathBuf,
 }
 
+/// Whether a `/proc/PID/cgroup` is of a process that has ended: it is in the root of each hierarchy,
+/// or its group is removed.
+pub(super) fn is_of_a_dead_one(groups: &str) -> bool {
+    groups.ends_with(" (deleted)") || groups.lines().all(|line| line.ends_with(":/"))
+}
+
 impl Hierarchy {
     /// That of a controller, by a `/proc/PID/cgroup`.
     pub(super) fn of(sys: &Path, groups: &str, controller: &str) -> Result<Self, String> {

@@ -4,8 +4,7 @@
 //! A few processes are looked at each time, one after the other, so that a program with thousands
 //! costs no more.
 
-use super::controllers::{Hierarchy, Limited};
-use super::is_of_a_dead_one;
+use super::controllers::{Hierarchy, Limited, is_of_a_dead_one};
 use host::Roots;
 use model::Pid;
 use std::collections::BTreeSet;

@@ -682,7 +682,13 @@ pub(crate) fn crawler() -> Run {
     let delayed = ConnectionRow {
         began: ConnectionOrigin::Found,
         local: "192.0.2.10".into(),
-        delayed_ack: Some(DelayedAck { waits: 20, of_waits: 21, total_ns: 820 * MS, write_bytes_mean: 38 }),
+        delayed_ack: Some(DelayedAck {
+            waits: 20,
+            of_waits: 21,
+            total_ns: 820 * MS,
+            other_ns: 0,
+            write_bytes_mean: 38,
+        }),
         ..connection("[2001:db8:85a3:8d3:1319:8a2e:370:7348]:6379", Some("redis"), 1)
     };
     let failed = ConnectionRow {
