@@ -32,8 +32,8 @@ impl Axis {
         (share * (self.columns * 8) as f64).round() as usize
     }
 
-    /// Labels at the powers of ten: of each, or of every second one and so on, until they fit side by
-    /// side. Steps that differ would be misread.
+    /// Labels at the powers of ten: of each, or of every second one and so on, until they fit side
+    /// by side. Steps that differ would be misread.
     pub(super) fn labels(&self, mut line: Line) -> Line {
         let begin = line.width();
         let end = self.columns + LABELS.last().map_or(0, |label| width(label));

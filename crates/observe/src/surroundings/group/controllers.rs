@@ -31,8 +31,8 @@ pub(super) struct Limited {
     directory: PathBuf,
 }
 
-/// Whether a `/proc/PID/cgroup` is of a process that has ended: it is in the root of each hierarchy,
-/// or its group is removed.
+/// Whether a `/proc/PID/cgroup` is of a process that has ended: it is in the root of each
+/// hierarchy, or its group is removed.
 pub(super) fn is_of_a_dead_one(groups: &str) -> bool {
     groups.ends_with(" (deleted)") || groups.lines().all(|line| line.ends_with(":/"))
 }

@@ -679,16 +679,12 @@ pub(crate) fn crawler() -> Run {
         opening: None,
         dialogue: None,
     };
+    let (waits, of_waits, total_ns, other_ns, write_bytes_mean) = (20, 21, 820 * MS, 0, 38);
+    let twenty_late = DelayedAck { waits, of_waits, total_ns, other_ns, write_bytes_mean };
     let delayed = ConnectionRow {
         began: ConnectionOrigin::Found,
         local: "192.0.2.10".into(),
-        delayed_ack: Some(DelayedAck {
-            waits: 20,
-            of_waits: 21,
-            total_ns: 820 * MS,
-            other_ns: 0,
-            write_bytes_mean: 38,
-        }),
+        delayed_ack: Some(twenty_late),
         ..connection("[2001:db8:85a3:8d3:1319:8a2e:370:7348]:6379", Some("redis"), 1)
     };
     let failed = ConnectionRow {
