@@ -85,10 +85,15 @@ fn saving(what_if: &WhatIf, look: Look) -> Line {
             longer.add(Ink::Plain, " longer")
         }
         (lo, ns, hi) => {
-            let by = if ns < 0 { "longer" } else { "less" };
-            let line = line.add(Ink::Plain, "takes ").glued(Ink::Bold, &duration(ns.unsigned_abs()));
+            let line = line.add(Ink::Plain, "takes ");
+            let line = match ns {
+                0 => line.add(Ink::Plain, "as long"),
+                _ => line
+                    .glued(Ink::Bold, &duration(ns.unsigned_abs()))
+                    .add(Ink::Plain, if ns < 0 { " longer" } else { " less" }),
+            };
             let ends = format!(
-                " {by}: from {} longer to {} less",
+                ": from {} longer to {} less",
                 duration(lo.min(0).unsigned_abs()),
                 duration(hi.max(0).unsigned_abs())
             );

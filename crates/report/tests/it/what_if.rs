@@ -137,6 +137,10 @@ fn a_saving_that_may_be_none_says_so() {
     what_if.saving = SavingEstimate { ns: 0, lo_ns: 0, hi_ns: 0 };
     let page = terminal(&what_if, Look { width: 100, colour: false, unicode: false });
     assert!(page.contains("saves nothing\n"), "{page}");
+    what_if.saving.hi_ns = 7 * MS as i64;
+    what_if.saving.lo_ns = -2 * MS as i64;
+    let page = terminal(&what_if, Look { width: 100, colour: false, unicode: false });
+    assert!(page.contains("takes as long: from 2.00 ms longer to 7.00 ms less"), "{page}");
 }
 
 #[test]
