@@ -1,13 +1,15 @@
 //! Pages in a browser: Chromium opens them from the disk, without a network, and
-//! `tests/browser/check.js` does what people do with them, and runs axe-core over them.
+//! `tests/browser/check.js` does what people do with them, and runs axe-core over them. And
+//! speedscope, which is a page too, opens what is exported for it.
 //!
-//! `cargo xtask test` installs the browser, and the driver and axe-core below `target/browser`.
+//! `cargo xtask test` installs the browser, and the driver, axe-core and speedscope below
+//! `target/browser`.
 
 use crate::support::{dwell, fresh, scratch};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 /// What a program may call itself, its functions, its files and its peers.
 const HOSTILE: &str =
@@ -101,19 +103,68 @@ fn pages_are_read_searched_zoomed_and_sorted_and_run_nothing_of_a_program() {
         .collect();
     let list = fresh("pages.json");
     fs::write(&list, json!(pages).to_string()).expect("written");
-    let mut modules = scratch().ancestors().map(|above| above.join("browser/node_modules"));
-    let modules = modules.find(|path| path.exists()).expect("cargo xtask test installs the driver");
-    let output = Command::new("timeout")
-        .args(["-k", "5", "300", "node"])
-        .arg(repository("crates/dwell/tests/browser/check.js"))
-        .arg("/usr/bin/chromium")
-        .arg(&list)
-        .env("NODE_PATH", &modules)
-        .output()
-        .expect("node runs");
+    let output = in_browser("check.js", &[&list]);
     let said = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}{errors}");
+}
+
+/// Runs a script of `tests/browser`.
+fn in_browser(script: &str, arguments: &[&Path]) -> Output {
+    let mut modules = scratch().ancestors().map(|above| above.join("browser/node_modules"));
+    let modules = modules.find(|path| path.exists()).expect("cargo xtask test installs the driver");
+    Command::new("timeout")
+        .args(["-k", "5", "300", "node"])
+        .arg(repository("crates/dwell/tests/browser").join(script))
+        .arg("/usr/bin/chromium")
+        .args(arguments)
+        .env("NODE_PATH", &modules)
+        .output()
+        .expect("node runs")
+}
+
+/// A duration as speedscope shows it, `76.00ms (75%)`, in nanoseconds.
+fn shown_ns(text: &str) -> f64 {
+    let time = text.split(' ').next().unwrap_or_default();
+    let end = time.find(|letter: char| letter.is_alphabetic()).expect("a unit");
+    let (figure, unit) = time.split_at(end);
+    let unit_ns = match unit {
+        "ns" => 1.0,
+        "\u{b5}s" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        _ => panic!("{text}"),
+    };
+    figure.parse::<f64>().expect("a figure") * unit_ns
+}
+
+#[test]
+fn speedscope_opens_an_export_and_has_all_of_its_time() {
+    let recording = repository("crates/golden/recordings/python-pipe.dwell");
+    let [file, script] = ["profile.json", "profile.js"].map(|name| scratch().join(name));
+    let (export, out) = (Path::new("export"), Path::new("-o"));
+    let format = [Path::new("--as"), Path::new("speedscope")];
+    assert_eq!(said(&[export, &recording, format[0], format[1], out, &file]).0, Some(0));
+    let written: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    let profiles = written["profiles"].as_array().expect("profiles");
+    let weights = profiles[0]["weights"].as_array().expect("weights");
+    let whole_ns: f64 = weights.iter().map(|weight| weight.as_f64().expect("a number")).sum();
+
+    let output = in_browser("speedscope.js", &[&file, &script]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    let shown: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(shown["errors"], json!([]));
+    assert_eq!(shown["title"], json!(format!("{} - speedscope", written["name"].as_str().expect("a name"))));
+    assert_eq!(shown["chosen"], json!(format!("all threads (1/{})", profiles.len())));
+    let rows = shown["rows"].as_array().expect("rows");
+    let own_ns: f64 = rows.iter().map(|row| shown_ns(row[1].as_str().expect("text"))).sum();
+    // It shows four figures or more of each.
+    assert!((own_ns / whole_ns - 1.0).abs() < 1e-3, "{own_ns} ns of {whole_ns}");
+    assert!(
+        rows.iter().any(|row| row[2].as_str().is_some_and(|name| name.starts_with("[waiting: "))),
+        "{text}"
+    );
 }
 
 /// What dwell says and writes: its exit status, standard output and standard error.
