@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 /// Signals of each kind.
 const SIGNALS: usize = 6;
-/// What is sent: all but SIGUSR1, which is the program's affair, end dwell, in order or at once; and
-/// how soon they have to.
+/// What is sent: all but SIGUSR1, which is the program's affair, end dwell, in order or at once;
+/// and how soon they have to.
 const SENT: [Signal; 7] =
     [Signal::INT, Signal::TERM, Signal::QUIT, Signal::HUP, Signal::USR1, Signal::ALARM, Signal::XCPU];
 const SOON: Duration = Duration::from_secs(1);
