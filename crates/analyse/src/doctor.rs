@@ -2,7 +2,9 @@
 //! ability that is missing the command that would change it.
 
 use model::coverage::Extent;
-use model::doctor::{Ability, Attempt, Check, Doctor, SCHEMA_DOCTOR, Standing};
+use model::doctor::{
+    Ability, Attempt, CONTAINER_OPTIONS, Capabilities, Check, Doctor, SCHEMA_DOCTOR, Standing,
+};
 use model::recording::{Host, Tier};
 
 /// The result of `dwell doctor`.
@@ -54,34 +56,25 @@ fn rests_on(ability: Ability) -> Option<Ability> {
     }
 }
 
-/// Capabilities by bit, from capabilities(7).
-const CAP_IPC_LOCK: u32 = 14;
-const CAP_SYS_PTRACE: u32 = 19;
-const CAP_SYS_ADMIN: u32 = 21;
-const CAP_SYSLOG: u32 = 34;
-
-/// Options of a container for BPF and perf events.
-const FOR_BPF: &str =
-    "--cap-add=BPF --cap-add=PERFMON --cap-add=SYS_PTRACE --security-opt=seccomp=unconfined";
-
 /// What would change it. Commands have the path of this dwell, and none runs the user's program as
 /// root.
 ///
 /// Tried on Linux 6.18, locked down to integrity, each in a place where the ability is refused and
-/// then with the remedy: `setcap`; `sudo dwell …`, as root; options of a container, by its default
-/// capabilities and a filter of system calls, without and with what the option adds (`--device`: in
-/// a mount namespace); `ulimit -n`; the sysctls but `kptr_restrict=1`; cgroup2, mounted in one;
-/// huge pages; `psi=1`, with a kernel that has it off by default; `preempt=` on the command line;
-/// a C library of another user. Of `apt-get install` it was tried that the packages have the
-/// programs. Not tried, since that takes another kernel or machine: versions of Linux and options
-/// of its configuration, debugfs (a kernel that is locked down refuses its file), lockdown itself,
-/// hardware counters, and Docker itself.
+/// then with the remedy: `setcap`; `sudo dwell …`, as root, without sudo; capabilities of a
+/// container, by its default ones, without and with what the option adds (`--device`: in a mount
+/// namespace); `ulimit -n`; `perf_event_paranoid=1`; cgroup2, mounted in a mount namespace; huge
+/// pages; `preempt=` on a command line that is put in place of the kernel's; a C library of another
+/// user. Of filters of system calls, that they refuse, and that it works without one.
+///
+/// Not tried: Docker, sudo and `apt-get` themselves; the other sysctls; `psi=1`, but that this host
+/// boots with it; and what takes another kernel or machine: versions of Linux, options of its
+/// configuration, debugfs (a kernel that is locked down refuses its file), lockdown, counters.
 fn remedy(ability: Ability, standing: &Standing) -> String {
     let binary = &standing.binary;
     let root = standing.uid == 0;
     let inside = standing.filtered || standing.own_users;
     let ordinary = !root && !inside;
-    let has = |capability: u32| standing.capabilities >> capability & 1 == 1;
+    let has = |capability: u32| standing.capabilities.has(capability);
     // Where dwell is root, there may be no sudo.
     let sudo = if root { "" } else { "sudo " };
     let container = |options: &str| match standing.own_users {
@@ -92,13 +85,13 @@ fn remedy(ability: Ability, standing: &Standing) -> String {
         Ability::Bpf if !standing.btf => {
             "a kernel built with CONFIG_DEBUG_INFO_BTF=y, as distributions have it since 2020".to_owned()
         }
-        Ability::Bpf if ordinary && !standing.capable => {
+        Ability::Bpf if ordinary && !standing.capabilities.may_trace() => {
             format!("sudo setcap cap_bpf,cap_perfmon+ep {binary}")
         }
         Ability::Bpf | Ability::BpfClock | Ability::PerfEvents | Ability::KernelSamples
-            if inside || root && !standing.capable =>
+            if inside || root && !standing.capabilities.may_trace() =>
         {
-            container(FOR_BPF)
+            container(CONTAINER_OPTIONS)
         }
         // Each program, map and perf event is one.
         Ability::Bpf | Ability::BpfClock | Ability::Mappings if standing.few_files => {
@@ -110,10 +103,10 @@ fn remedy(ability: Ability, standing: &Standing) -> String {
         Ability::Bpf => "Linux 5.15 or newer, not locked down (/sys/kernel/security/lockdown)".to_owned(),
         // Buffers of perf events are locked memory, which all processes of a user share.
         Ability::Mappings if inside => container("--cap-add=IPC_LOCK --security-opt=seccomp=unconfined"),
-        Ability::Mappings if !has(CAP_IPC_LOCK) && ordinary => {
+        Ability::Mappings if !has(Capabilities::IPC_LOCK) && ordinary => {
             format!("sudo setcap cap_bpf,cap_perfmon,cap_ipc_lock+ep {binary}")
         }
-        Ability::Mappings if !has(CAP_IPC_LOCK) => container("--cap-add=IPC_LOCK"),
+        Ability::Mappings if !has(Capabilities::IPC_LOCK) => container("--cap-add=IPC_LOCK"),
         Ability::BpfClock | Ability::Mappings => "a kernel with CONFIG_PERF_EVENTS=y".to_owned(),
         Ability::PerfEvents if standing.paranoid.is_none() => "a kernel with CONFIG_PERF_EVENTS=y".to_owned(),
         Ability::PerfEvents => format!("{sudo}sysctl kernel.perf_event_paranoid=2"),
@@ -126,13 +119,13 @@ fn remedy(ability: Ability, standing: &Standing) -> String {
         Ability::Uprobes if ordinary => {
             format!("sudo {binary} run --user \"$USER\" --names …: capabilities of the file are not enough")
         }
-        Ability::Uprobes if inside || !has(CAP_SYS_ADMIN) => {
+        Ability::Uprobes if inside || !has(Capabilities::SYS_ADMIN) => {
             container("--cap-add=SYS_ADMIN --security-opt=seccomp=unconfined")
         }
         Ability::Uprobes => {
             "a kernel with CONFIG_UPROBES=y, and a C library that only root can change".to_owned()
         }
-        Ability::KernelNames if inside || root && !has(CAP_SYSLOG) => container("--cap-add=SYSLOG"),
+        Ability::KernelNames if inside || root && !has(Capabilities::SYSLOG) => container("--cap-add=SYSLOG"),
         Ability::KernelNames if ordinary => "sudo sysctl kernel.kptr_restrict=0 \
                                              kernel.perf_event_paranoid=1"
             .to_owned(),
@@ -140,7 +133,9 @@ fn remedy(ability: Ability, standing: &Standing) -> String {
             "sysctl kernel.kptr_restrict=1; and a kernel with CONFIG_KALLSYMS=y".to_owned()
         }
         Ability::OtherUsers if ordinary => format!("sudo {binary} attach …"),
-        Ability::OtherUsers if inside || !has(CAP_SYS_PTRACE) => container("--cap-add=SYS_PTRACE --pid=host"),
+        Ability::OtherUsers if inside || !has(Capabilities::SYS_PTRACE) => {
+            container("--cap-add=SYS_PTRACE --pid=host")
+        }
         Ability::OtherUsers => {
             "none is known: CAP_SYS_PTRACE is there, and the kernel protects process 1 all the same"
                 .to_owned()
@@ -194,8 +189,7 @@ mod tests {
         Standing {
             binary: "/opt/dwell".into(),
             uid,
-            capable: uid == 0,
-            capabilities: if uid == 0 { u64::MAX } else { 0 },
+            capabilities: Capabilities(if uid == 0 { u64::MAX } else { 0 }),
             own_users: false,
             filtered: false,
             few_files: false,
@@ -237,7 +231,7 @@ mod tests {
                 it(),
                 Standing { filtered: true, ..it() },
                 Standing { own_users: true, ..it() },
-                Standing { capable: false, capabilities: 0, ..it() },
+                Standing { capabilities: Capabilities(0), ..it() },
                 Standing { few_files: true, debugfs: false, link_programs: false, ..it() },
             ] {
                 for check in concluded(&standing, &Ability::ALL).checks {
@@ -259,7 +253,9 @@ mod tests {
     fn the_remedy_fits_the_reason() {
         let bpf = |standing: &Standing| concluded(standing, &[Ability::Bpf]).checks[0].remedy.clone();
         assert_eq!(bpf(&standing(1000)), "sudo setcap cap_bpf,cap_perfmon+ep /opt/dwell");
-        assert!(bpf(&Standing { capable: true, ..standing(1000) }).starts_with("sudo /opt/dwell run --user"));
+        let enough = Capabilities(1 << Capabilities::BPF | 1 << Capabilities::PERFMON);
+        let capable = Standing { capabilities: enough, ..standing(1000) };
+        assert!(bpf(&capable).starts_with("sudo /opt/dwell run --user"));
         assert!(bpf(&Standing { filtered: true, ..standing(0) }).contains("--cap-add=BPF"));
         assert!(bpf(&Standing { btf: false, ..standing(0) }).contains("BTF"));
         // No option gives a container's root rights over the host where it has users of its own.
@@ -271,7 +267,7 @@ mod tests {
             checks.into_iter().find(|check| !check.remedy.is_empty()).expect("it is refused").remedy
         };
         // A capability that root lacks is one of its container; that it has is not what is missing.
-        let bare = Standing { capabilities: 0, ..standing(0) };
+        let bare = Standing { capabilities: Capabilities(0), ..standing(0) };
         for (ability, option) in [
             (Ability::Mappings, "--cap-add=IPC_LOCK"),
             (Ability::Uprobes, "--cap-add=SYS_ADMIN"),
@@ -282,14 +278,13 @@ mod tests {
             assert!(!one(ability, &standing(0)).contains("--cap-add"), "{ability:?}");
         }
         assert_eq!(
-            one(Ability::Mappings, &Standing { capable: true, ..standing(1000) }),
+            one(Ability::Mappings, &capable),
             "sudo setcap cap_bpf,cap_perfmon,cap_ipc_lock+ep /opt/dwell"
         );
         let hidden = Standing { debugfs: false, ..standing(0) };
         assert_eq!(one(Ability::Preemption, &hidden), "mount -t debugfs none /sys/kernel/debug");
         assert!(one(Ability::Preemption, &standing(0)).contains("preempt="));
         assert!(bpf(&standing(0)).contains("lockdown"));
-        let capable = Standing { capable: true, ..standing(1000) };
         let names = concluded(&capable, &[Ability::Uprobes]).checks;
         let names = names.iter().find(|check| !check.remedy.is_empty()).expect("it is refused");
         assert!(names.remedy.starts_with("sudo /opt/dwell run --user \"$USER\" --names"), "{names:?}");

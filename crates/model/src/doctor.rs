@@ -97,6 +97,39 @@ pub struct Attempt {
     pub why: String,
 }
 
+/// Capabilities in effect: bit n is the one with the number n in capabilities(7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Capabilities(pub u64);
+
+impl Capabilities {
+    /// Locked memory without a limit.
+    pub const IPC_LOCK: u32 = 14;
+    /// Inspecting other users' processes.
+    pub const SYS_PTRACE: u32 = 19;
+    /// Nearly all of root.
+    pub const SYS_ADMIN: u32 = 21;
+    /// Addresses of the kernel.
+    pub const SYSLOG: u32 = 34;
+    /// Perf events, and what BPF programs read.
+    pub const PERFMON: u32 = 38;
+    /// BPF programs and maps.
+    pub const BPF: u32 = 39;
+
+    /// Whether this one is among them.
+    pub fn has(self, number: u32) -> bool {
+        self.0 >> number & 1 == 1
+    }
+
+    /// Whether these are enough for BPF and perf events.
+    pub fn may_trace(self) -> bool {
+        self.has(Self::SYS_ADMIN) || self.has(Self::BPF) && self.has(Self::PERFMON)
+    }
+}
+
+/// Options with which a container is started so that dwell may use BPF and perf events in it.
+pub const CONTAINER_OPTIONS: &str =
+    "--cap-add=BPF --cap-add=PERFMON --cap-add=SYS_PTRACE --security-opt=seccomp=unconfined";
+
 /// Who dwell is on the host, for the command that would change something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
@@ -104,10 +137,8 @@ pub struct Standing {
     pub binary: String,
     /// The user in effect.
     pub uid: u32,
-    /// Whether it has `CAP_BPF` and `CAP_PERFMON`, or `CAP_SYS_ADMIN`.
-    pub capable: bool,
-    /// The capabilities in effect: bit n is the capability with the number n.
-    pub capabilities: u64,
+    /// Those in effect.
+    pub capabilities: Capabilities,
     /// Whether it is in a user namespace of its own, where capabilities are of no use for the host.
     pub own_users: bool,
     /// Whether a filter of system calls is in force.

@@ -3,6 +3,7 @@
 use host::fields;
 use model::Pid;
 use model::coverage::Source;
+use model::doctor::{CONTAINER_OPTIONS, Capabilities};
 use rustix::fs::{StatVfsMountFlags, getxattr, statvfs};
 use rustix::process::{Resource, getrlimit};
 use std::fs;
@@ -14,15 +15,6 @@ use std::path::{Path, PathBuf};
 const FIRST_PID_NAMESPACE: u64 = 0xeffffffc;
 /// That of the initial user namespace: PROC_USER_INIT_INO.
 const FIRST_USER_NAMESPACE: u64 = 0xeffffffd;
-
-/// Capabilities by bit, from capabilities(7).
-const CAP_SYS_ADMIN: u32 = 21;
-const CAP_PERFMON: u32 = 38;
-const CAP_BPF: u32 = 39;
-
-/// Starting a container so that dwell may do more in it.
-const CONTAINER_OPTIONS: &str =
-    "--cap-add=BPF --cap-add=PERFMON --cap-add=SYS_PTRACE --security-opt=seccomp=unconfined";
 
 /// The absolute path of dwell's file, as a shell takes it: for commands that can be pasted, whether
 /// or not it is in PATH.
@@ -92,13 +84,8 @@ pub(crate) fn sandboxed() -> Option<String> {
     filtered(&own_status()).then(|| in_container(&this_binary()))
 }
 
-/// Whether this process has the capabilities that BPF and perf events need.
-pub(crate) fn capable() -> bool {
-    may_trace(capabilities())
-}
-
-/// The capabilities in effect, by bit.
-pub(crate) fn capabilities() -> u64 {
+/// Those of this process in effect.
+pub(crate) fn capabilities() -> Capabilities {
     effective_capabilities(Path::new("/proc"))
 }
 
@@ -106,11 +93,6 @@ pub(crate) fn capabilities() -> u64 {
 /// of them counts for BPF, perf events or devices.
 pub(crate) fn own_users() -> bool {
     fs::metadata("/proc/self/ns/user").is_ok_and(|metadata| metadata.ino() != FIRST_USER_NAMESPACE)
-}
-
-fn may_trace(capabilities: u64) -> bool {
-    let has = |bit: u32| capabilities >> bit & 1 == 1;
-    has(CAP_SYS_ADMIN) || has(CAP_BPF) && has(CAP_PERFMON)
 }
 
 /// proc(5): `Seccomp` is 2 where a filter decides which system calls a process may make.
@@ -128,7 +110,7 @@ fn own_status() -> String {
 /// # Errors
 /// The capability that is missing.
 pub fn bpf() -> Result<(), AccessDenial> {
-    bpf_for(effective_capabilities(Path::new("/proc")), Path::new("/sys"))
+    bpf_for(capabilities(), Path::new("/sys"))
 }
 
 /// Whether `/proc` is of dwell's PID namespace. In a new PID namespace with the `/proc` of the old
@@ -185,8 +167,8 @@ fn effective_ids(proc: &Path, pid: Pid) -> Option<(u32, u32)> {
     Some((second("Uid:")?, second("Gid:")?))
 }
 
-fn bpf_for(capabilities: u64, sys: &Path) -> Result<(), AccessDenial> {
-    if !may_trace(capabilities) {
+fn bpf_for(capabilities: Capabilities, sys: &Path) -> Result<(), AccessDenial> {
+    if !capabilities.may_trace() {
         return Err(AccessDenial {
             why: "bpf(2) needs CAP_BPF and CAP_PERFMON, which this process does not have".to_owned(),
             remedy: more(),
@@ -240,10 +222,10 @@ pub(crate) fn partly(pids: &[Pid]) -> Option<Source> {
 }
 
 /// proc(5): `CapEff` in `status`, hexadecimal. None when it cannot be read.
-fn effective_capabilities(proc: &Path) -> u64 {
+fn effective_capabilities(proc: &Path) -> Capabilities {
     let status = fs::read_to_string(proc.join("self/status")).unwrap_or_default();
     let bits = fields::value(&status, "CapEff:").and_then(|text| u64::from_str_radix(text, 16).ok());
-    bits.unwrap_or(0)
+    Capabilities(bits.unwrap_or(0))
 }
 
 #[cfg(test)]
@@ -253,9 +235,10 @@ mod tests {
     #[test]
     fn either_all_of_root_or_the_two_capabilities_will_do() {
         let sys = Path::new("/sys");
-        assert!(bpf_for(1 << CAP_SYS_ADMIN, sys).is_ok());
-        assert!(bpf_for(1 << CAP_BPF | 1 << CAP_PERFMON, sys).is_ok());
-        assert!(bpf_for(1 << CAP_BPF, sys).unwrap_err().why.contains("CAP_PERFMON"));
+        let bpf_with = |bits| bpf_for(Capabilities(bits), sys);
+        assert!(bpf_with(1 << Capabilities::SYS_ADMIN).is_ok());
+        assert!(bpf_with(1 << Capabilities::BPF | 1 << Capabilities::PERFMON).is_ok());
+        assert!(bpf_with(1 << Capabilities::BPF).unwrap_err().why.contains("CAP_PERFMON"));
     }
 
     #[test]
@@ -289,7 +272,7 @@ mod tests {
 
     #[test]
     fn a_kernel_without_types_is_told_from_a_missing_capability() {
-        let wall = bpf_for(u64::MAX, Path::new("/nonexistent")).unwrap_err();
+        let wall = bpf_for(Capabilities(u64::MAX), Path::new("/nonexistent")).unwrap_err();
         assert!(wall.why.contains("vmlinux"), "{wall:?}");
     }
 }

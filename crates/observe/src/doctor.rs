@@ -34,7 +34,6 @@ pub fn standing() -> Standing {
     Standing {
         binary: access::this_binary(),
         uid: sys::user::effective_uid(),
-        capable: access::capable(),
         capabilities: access::capabilities(),
         own_users: access::own_users(),
         filtered: access::sandboxed().is_some(),
