@@ -107,8 +107,7 @@ impl Controller {
             self.noted = Some(Noted { at, ran, counts, edge: Edge::Begin { calls } });
             return None;
         }
-        let traced = cost::ran(ebpf, seen).calls;
-        if let Some(cost) = self.tracing.cost(ebpf, traced) {
+        if let Some(cost) = self.tracing.cost(ebpf, |ebpf| cost::ran(ebpf, seen).calls) {
             self.slices.cost_is(cost);
         }
         Some(Event::Tracing { at: monotonic_ns(), calls })

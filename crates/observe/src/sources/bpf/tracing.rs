@@ -63,11 +63,13 @@ impl Tracing {
     }
 
     /// The cost of a call while they were timed; ends timing. None when they were not timed.
-    pub(super) fn cost(&mut self, ebpf: &mut Ebpf, calls: u64) -> Option<CallCost> {
+    /// `calls` gives those of the tree that were traced so far.
+    pub(super) fn cost(&mut self, ebpf: &mut Ebpf, calls: impl FnOnce(&Ebpf) -> u64) -> Option<CallCost> {
         let timing = self.timing.take()?;
         let now = runs(ebpf)?;
         let all = Runs { pairs: now.pairs - timing.runs.pairs, ns: now.ns - timing.runs.ns };
-        of_a_call(all, calls - timing.calls)
+        // Counters that cannot be read give no calls.
+        of_a_call(all, calls(ebpf).saturating_sub(timing.calls))
     }
 
     /// Attaches or detaches them. Returns whether calls are traced afterwards.
@@ -111,12 +113,11 @@ fn of_a_call(all: Runs, calls: u64) -> Option<CallCost> {
 
 /// Runs of both so far.
 fn runs(ebpf: &mut Ebpf) -> Option<Runs> {
-    let mut each = PROGRAMS.map(|name| {
+    PROGRAMS.iter().try_fold(Runs { pairs: 0, ns: 0.0 }, |sum, name| {
         let info = program(ebpf, name)?.info().ok()?;
-        Some((info.run_count(), info.run_time().as_nanos() as f64))
-    });
-    let [(enters, enters_ns), (exits, exits_ns)] = [each[0].take()?, each[1].take()?];
-    Some(Runs { pairs: enters.max(exits), ns: enters_ns + exits_ns })
+        let ns = sum.ns + info.run_time().as_nanos() as f64;
+        Some(Runs { pairs: sum.pairs.max(info.run_count()), ns })
+    })
 }
 
 fn program<'a>(ebpf: &'a mut Ebpf, name: &str) -> Option<&'a mut BtfTracePoint> {
