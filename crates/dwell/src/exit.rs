@@ -3,6 +3,7 @@
 use crate::{cli, output};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use model::recording::Ending;
+use observe::LeftProgram;
 use std::env;
 use std::ffi::OsStr;
 use std::process::ExitCode;
@@ -23,6 +24,12 @@ pub(crate) fn of_program(ending: Ending) -> u8 {
 /// The exit status after a signal.
 pub(crate) fn of_signal(signal: i32) -> u8 {
     u8::try_from(128 + signal).unwrap_or(DWELL_FAILED)
+}
+
+/// The exit status where the program goes on in spite of a signal: as if it had ended by it, for
+/// whoever sent it to dwell. `otherwise` where it has ended.
+pub(crate) fn of_left(left: Option<LeftProgram>, otherwise: u8) -> u8 {
+    left.map_or(otherwise, |left| of_signal(left.signal))
 }
 
 /// Prints the error; returns its exit status.

@@ -2,6 +2,7 @@
 //! written. Standard output and standard error.
 
 use anyhow::{Context, bail};
+use observe::LeftProgram;
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -145,6 +146,15 @@ pub(crate) fn put_to_stderr(content: impl AsRef<[u8]>) -> bool {
 /// Prints a warning or an error to standard error.
 pub(crate) fn complain(text: &str) {
     to_stderr(&format!("dwell: {text}\n"));
+}
+
+/// Says that the program goes on, if it does; it was `done` up to here.
+pub(crate) fn complain_of_left(left: Option<LeftProgram>, done: &str) {
+    if let Some(LeftProgram { pid, signal }) = left {
+        complain(&format!(
+            "the program (PID {pid}) did not end by signal {signal} and goes on; it is {done} up to here"
+        ));
+    }
 }
 
 /// Text that may quote untrusted text, cleaned line by line.

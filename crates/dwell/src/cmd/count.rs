@@ -13,9 +13,9 @@ use anyhow::{Context, anyhow, bail};
 use code::Function;
 use listing::{ExecutionCounts as Executions, Subject};
 use model::recording::Ending;
+use observe::Sources;
 use observe::blocks::{BlockCounts, CountTarget, count_blocks};
 use observe::function_code::{Error, image, image_for};
-use observe::{LeftProgram, Sources};
 use report::Look;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ use sys::policy::Hurry;
 use sys::resolve::resolve_as;
 use sys::rights;
 use sys::signals::Signals;
-use sys::spawn::Command;
+use sys::spawn::{Command, ENDING};
 use sys::step;
 use sys::step::{Limits, StopReason};
 use sys::user::User;
@@ -90,26 +90,21 @@ pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
     if !args.quiet {
         output::complain("if dwell is killed while it counts, so is the program");
     }
-    let (counts, text) = if name.is_empty() {
-        let counts =
-            count_blocks(&command, &CountTarget::Program, limits, Some(&mut signals)).map_err(not_started)?;
-        drop(signals);
-        let _hurry = asked_to_end(&counts).then(Hurry::begin);
-        say_left(counts.left);
-        let text = of_program(&counts, &shown)?;
-        (counts, text)
+    let (function, counted) = if name.is_empty() {
+        (None, CountTarget::Program)
     } else {
         // Debug information may be large, and until the program starts there is nothing to lose.
-        let at_once = EndAtOnce::begin(output::remove_unwritten).ok();
+        let _at_once = EndAtOnce::begin(output::remove_unwritten).ok();
         let (function, parts) = find(&file, name)?;
-        drop(at_once);
-        let target = CountTarget::Function { file: file.clone(), parts };
-        let counts = count_blocks(&command, &target, limits, Some(&mut signals)).map_err(not_started)?;
-        drop(signals);
-        let _hurry = asked_to_end(&counts).then(Hurry::begin);
-        say_left(counts.left);
-        let text = of_function(&counts, &file, &function, &shown)?;
-        (counts, text)
+        (Some(function), CountTarget::Function { file: file.clone(), parts })
+    };
+    let counts = count_blocks(&command, &counted, limits, Some(&mut signals)).map_err(not_started)?;
+    drop(signals);
+    let _hurry = asked_to_end(&counts).then(Hurry::begin);
+    output::complain_of_left(counts.left, "counted");
+    let text = match &function {
+        None => of_program(&counts, &shown)?,
+        Some(function) => of_function(&counts, &file, function, &shown)?,
     };
     let text = text + &overhead(&counts, shown.look);
     match target {
@@ -117,27 +112,16 @@ pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
         None if page == OutputKind::Stdout => output::to_stdout(&text)?,
         None => output::to_stderr(&text),
     }
-    Ok(match (counts.counted.ending, counts.left) {
-        (Some(ending), _) => exit::of_program(ending),
-        // As if the program had ended by it, for whoever sent it to dwell.
-        (None, Some(left)) => exit::of_signal(left.signal),
-        (None, None) => exit::DWELL_FAILED,
-    })
+    let left = || exit::of_left(counts.left, exit::DWELL_FAILED);
+    Ok(counts.counted.ending.map_or_else(left, exit::of_program))
 }
 
-/// Says that the program goes on, if it does.
-pub(super) fn say_left(left: Option<LeftProgram>) {
-    if let Some(LeftProgram { pid, signal }) = left {
-        output::complain(&format!(
-            "the program (PID {pid}) did not end by signal {signal} and goes on; it is counted up to here"
-        ));
-    }
-}
+/// What the last line says of a program that goes on.
+pub(super) const LEFT: &str = "; stopped by a signal, and the program went on: counts are incomplete";
 
 /// Whether a signal ended the program by which people and service managers end programs, or was to
 /// end it: then who sent it waits for dwell as well.
 fn asked_to_end(counts: &BlockCounts) -> bool {
-    const ENDING: [i32; 4] = [1, 2, 3, 15];
     counts.left.is_some()
         || matches!(counts.counted.ending, Some(Ending::Signal(signal)) if ENDING.contains(&signal))
 }
@@ -294,7 +278,7 @@ fn overhead(counts: &BlockCounts, look: Look) -> String {
         StopReason::Steps | StopReason::Time => {
             text.push_str("; stopped at the limit: counts are incomplete")
         }
-        StopReason::Signal => text.push_str("; stopped by a signal, and the program went on: counts are incomplete"),
+        StopReason::Signal => text.push_str(LEFT),
         StopReason::Entrusted => text.push_str(
             "; stopped at a program with rights of its own (set-user-ID, or capabilities): counts are incomplete",
         ),

@@ -5,7 +5,7 @@
 //! in `hits/`.
 
 use crate::cli::RunArgs;
-use crate::cmd::count::{counts_only, say_left};
+use crate::cmd::count::{LEFT, counts_only};
 use crate::exit;
 use crate::look::{OutputKind, look};
 use crate::out::OutputPath;
@@ -78,17 +78,14 @@ pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
     let elapsed_ns = monotonic_ns() - begun_ns;
     drop(signals);
     let _hurry = end.asked.then(Hurry::begin);
-    say_left(end.left);
+    output::complain_of_left(end.left, "counted");
 
     let counts = Counts::read(exchange.opened(), root)?;
     let sources = Sources::of(rights, &BTreeSet::new());
     if let Some(why) = &counts.refused {
         bail!("{}\n{NEWER}", report::clean(why, look.unicode));
     }
-    let status = match (end.ending, end.left) {
-        (_, Some(left)) => exit::of_signal(left.signal),
-        (ending, None) => exit::of_program(ending),
-    };
+    let status = exit::of_left(end.left, exit::of_program(end.ending));
     if counts.versions.is_empty() {
         // The program may have succeeded, but there are no counts.
         let (why, remedy) = nothing(&counts);
@@ -288,7 +285,7 @@ fn overhead(counts: &Counts, elapsed_ns: Ns, goes_on: bool, look: Look) -> Strin
     );
     text += "; counting makes Python code 2 to 20 times slower: times are not meaningful";
     if goes_on {
-        text += "; stopped by a signal, and the program went on: counts are incomplete";
+        text += LEFT;
     }
     if counts.lost > 0 {
         text += &format!("; {} lost: the table is full", counted(counts.lost, "hit"));

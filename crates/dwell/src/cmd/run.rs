@@ -14,7 +14,7 @@ use analyse::extrapolate::{Job, Work};
 use anyhow::Context;
 use model::Trailer;
 use observe::output_lines::OutputLines;
-use observe::{LeftProgram, Request, Sources};
+use observe::{Request, Sources};
 use probe::Repeated;
 use std::path::PathBuf;
 use sys::foreign::Rights;
@@ -56,11 +56,7 @@ pub(crate) fn run(args: RunArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
     };
     let asked_to_end = recorded.was_asked_to_end();
     let left = recorded.left();
-    if let Some(LeftProgram { pid, signal }) = left {
-        output::complain(&format!(
-            "the program (PID {pid}) did not end by signal {signal} and goes on; it is recorded up to here"
-        ));
-    }
+    output::complain_of_left(left, "recorded");
     let rights = request.command.user.as_ref().map_or_else(Rights::own, Rights::of_user);
     let sources = Sources::of(rights, recorded.users());
     let trailer = recorded.trailer(costs);
@@ -82,11 +78,7 @@ pub(crate) fn run(args: RunArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
             }
         }
     })?;
-    // As if the program had ended by it, for whoever sent it to dwell.
-    Ok(match left {
-        Some(LeftProgram { signal, .. }) if status == 0 => exit::of_signal(signal),
-        _ => status,
-    })
+    Ok(if status == 0 { exit::of_left(left, 0) } else { status })
 }
 
 /// What is known of a run besides its recording.

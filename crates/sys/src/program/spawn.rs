@@ -39,7 +39,7 @@ pub(crate) mod wait;
 
 pub use command::Command;
 pub use filter::Flushes;
-pub use patience::{AskedToEnd, Patience};
+pub use patience::{AskedToEnd, ENDING, Patience};
 pub use running::RunningProgram;
 pub use wait::{ProgramEnd, Switches};
 

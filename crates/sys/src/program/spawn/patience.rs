@@ -5,7 +5,7 @@ use model::Ns;
 use std::time::Duration;
 
 /// Signals by which people and service managers end programs.
-pub(crate) const ENDING: [i32; 4] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
+pub const ENDING: [i32; 4] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
 
 /// The time that a program has for a signal which asks for its end, if it does not handle it.
 const PATIENCE_NS: Ns = 700_000_000;
