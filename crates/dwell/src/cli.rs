@@ -173,8 +173,8 @@ pub(crate) struct AttachArgs {
     #[arg(long, value_name = "UNIT", conflicts_with_all = ["targets", "container", "cgroup"])]
     pub(crate) service: Option<String>,
 
-    /// All processes of the container with this ID. Its first digits (3 or more) are enough; of
-    /// Docker, Podman, Kubernetes
+    /// All processes of the container with this ID. Its first digits (3 or more) are enough;
+    /// containers of Docker, Podman, Kubernetes
     #[arg(long, value_name = "ID", conflicts_with_all = ["targets", "cgroup"])]
     pub(crate) container: Option<String>,
 

@@ -70,8 +70,8 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "REGEX")]
     pub(crate) metric: Option<String>,
 
-    /// Exit with 1 if a command is slower. That is, than the first by more than PERCENT; with 0 if
-    /// it is not, with 2 if that is undecided
+    /// Exit with 1 if one is slower by over PERCENT. Slower than the first; exit with 0 if none is,
+    /// with 2 if that is undecided
     #[arg(long, value_name = "PERCENT", value_parser = units::share)]
     pub(crate) fail_if_slower: Option<f64>,
 
@@ -110,7 +110,7 @@ pub(crate) struct CommandArgs {
     #[arg(short, long, value_name = "CMD")]
     pub(crate) setup: Option<String>,
 
-    /// Run CMD in a shell before a run. Before each, and may be given once for each command
+    /// Run CMD in a shell before each run. May be given once for each command
     #[arg(short, long, value_name = "CMD")]
     pub(crate) prepare: Vec<String>,
 
@@ -130,8 +130,8 @@ pub(crate) struct CommandArgs {
     #[arg(short = 'D', long, value_name = "DELTA", requires = "parameter_scan")]
     pub(crate) parameter_step_size: Option<String>,
 
-    /// Each of VALUES in place of {VAR}. They are separated by commas, and each command runs with
-    /// each of them; may be repeated for all combinations
+    /// Run with each of VALUES in place of {VAR}. Each command runs with each of them; separated by
+    /// commas; may be repeated for all combinations
     #[arg(short = 'L', long, value_names = ["VAR", "VALUES"], num_args = 2, allow_hyphen_values = true)]
     pub(crate) parameter_list: Vec<String>,
 
