@@ -77,12 +77,10 @@ impl Running {
         let give_up_ns = after(if soon { END_SOON } else { END + longest });
         let mut results = Results { done: Vec::new(), failed: Vec::new() };
         for mut process in self.0.drain(..) {
+            process.given_up = soon;
             match process.finish(give_up_ns) {
                 Ok(done) => results.done.push(done),
-                Err(error) => {
-                    process.given_up = soon;
-                    results.failed.push((process.load.clone(), error.to_string()));
-                }
+                Err(error) => results.failed.push((process.load.clone(), error.to_string())),
             }
         }
         results
@@ -117,7 +115,7 @@ struct Process {
     output: ChildStdout,
     /// Output received and not parsed yet.
     received: Vec<u8>,
-    /// It was given up: once it is killed it ends with its workers, and nobody waits for that.
+    /// Nobody waits for its end: once it is killed it ends with its workers.
     given_up: bool,
 }
 
@@ -156,7 +154,9 @@ impl Process {
         while self.listen(give_up_ns)? {}
         match serde_json::from_slice::<LoadRun>(&self.received) {
             Ok(run) => {
-                self.child.wait()?;
+                if !self.given_up {
+                    self.child.wait()?;
+                }
                 Ok(run.result)
             }
             Err(_) => Err(self.why()),
