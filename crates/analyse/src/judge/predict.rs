@@ -66,7 +66,7 @@ pub(super) enum Kind {
 pub(super) type Part = (f64, f64);
 
 /// What is counted is known to a quarter; of a wider part it is the structure that says which end.
-const COUNTED_LEAST: f64 = 0.75;
+pub(super) const COUNTED_LEAST: f64 = 0.75;
 
 /// All of it.
 pub(super) const ALL: Part = (1.0, 1.0);

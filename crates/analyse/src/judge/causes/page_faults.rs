@@ -5,7 +5,7 @@ use crate::code::Amount;
 use crate::judge::Evidence;
 use crate::judge::fault_places;
 use crate::judge::own_code::{self, Key, Owner};
-use crate::judge::predict::Goes;
+use crate::judge::predict::{COUNTED_LEAST, Goes};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place, Saving};
 use model::prediction::Site;
@@ -40,7 +40,8 @@ pub(super) static CAUSE: Cause = Cause {
                without the memory. The interval is that of the samples that know the time \
                in faults. At most 200 ns a fault are added, since entering and leaving it is charged to the code that \
                touches the page; or the own time of functions that have more time in faults than in themselves, since to \
-               fill what is thrown away may be what they are for.",
+               fill what is thrown away may be what they are for. Where these are more than a quarter of the high end it is \
+               bounded, not counted.",
         assumes: "The memory can be kept: the process then has its largest size all the time.",
     },
     explains: &["allocation"],
@@ -174,7 +175,11 @@ fn finding(
         saving: evidence.saving(&Goes::Sites(sites, share_ns), part, Known::Counted).map(|saving| {
             let filling_ns = (filling_ns(evidence) as f64 * part.1) as Ns;
             let hi = saving.ns.hi + (most.faults * ENTRY_NS).min(own_ns).max(filling_ns);
-            Saving { ns: Interval { hi: hi.min(evidence.whole_ns), ..saving.ns }, ..saving }
+            let hi = hi.min(evidence.whole_ns);
+            // Which of the program's own code goes with the pages nobody counted.
+            let counted = saving.ns.hi as f64 >= COUNTED_LEAST * hi as f64;
+            let known = if counted { saving.known } else { saving.known.max(Known::Bounded) };
+            Saving { ns: Interval { hi, ..saving.ns }, known, ..saving }
         }),
         evidence: calls
             .iter()
@@ -291,12 +296,16 @@ mod tests {
                 .stack(in_faults, Activity::Kernel, &[kernel, native("program", "fill")])
                 .stack(others, Activity::User, &[native("program", "other")]);
             let diagnosis = judged_with(&run, &told.0, &clocks);
-            saves(found(&diagnosis, "page-faults").expect("it is there")).1
+            let finding = found(&diagnosis, "page-faults").expect("it is there");
+            (saves(finding).1, finding.saving.value().expect("it is known").known)
         };
-        let filling = hi(1000, 1000, 1000);
+        let (filling, known) = hi(1000, 1000, 1000);
         assert!(filling > 750 * MS && filling < 765 * MS, "{filling}");
-        let less = hi(1000, 750, 1000);
+        assert_eq!(known, Known::Bounded, "a third of it was not counted");
+        let (less, known) = hi(1000, 750, 1000);
         assert!(less > 625 * MS && less < 645 * MS, "{less}");
-        assert_eq!(hi(1000, 500, 1000), 500 * MS + 2560 * ENTRY_NS, "it does something else as well");
+        assert_eq!(known, Known::Counted);
+        let all = (500 * MS + 2560 * ENTRY_NS, Known::Counted);
+        assert_eq!(hi(1000, 500, 1000), all, "it does something else as well");
     }
 }

@@ -28,7 +28,8 @@ pub(super) static CAUSE: Cause = Cause {
         change: "Wait for the event itself: `waitpid` without `WNOHANG`, `join`, a condition variable, a queue's blocking `get`, a \
                  pipe or an eventfd, `inotify` for a file, `pidfd_open` and `poll` for a process. Where that is not possible, sleep \
                  for less.",
-        part: "Counted: all time of these sleeps that holds the program up while nothing else of it is under way. \
+        part: "Bounded: of each sleep what is left of it once its event has come, and when that was is not seen; at most \
+               all time of these sleeps that holds the program up while nothing else of it is under way. \
                Where in a sleep its event comes is chance, so another run may have more or less of that: with A of it \
                in sleeps of length p, four of five runs differ by no more than 1.28 times the root of A·p/6 (the \
                standard deviation of what is left of these sleeps). Where others slept as well, that much less is \
@@ -136,7 +137,7 @@ fn finding(evidence: &Evidence<'_>, place: usize, wait: &WaitRow, share: f64, ch
             .and(say!("; ", Time(wait.path_ns), " of it with nothing else under way")),
         change,
         share_ns: Interval { lo: wait.path_ns, hi: wait.path_ns },
-        saving: evidence.saving(&Goes::Wall(alone_ns), ALL, Known::Counted),
+        saving: evidence.saving(&Goes::Wall(alone_ns), ALL, Known::Bounded),
         evidence: vec![
             say!(Count(wait.calls, "sleep"), ", ", Time(wait.total_ns), " in all"),
             say!("others of the program are at work for ", Share(share), " of that"),
