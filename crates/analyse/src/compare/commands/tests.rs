@@ -131,6 +131,34 @@ fn the_same_is_found_to_be_within_the_margin() {
 }
 
 #[test]
+fn a_difference_that_changes_meanwhile_is_no_verdict() {
+    // B takes three quarters of A's time, and then as long as A.
+    let changing = |first: u32, blocks: u32| {
+        let mut random = Random::new(5);
+        let mut comparer = Comparer::new(CompareSettings { margin: 0.2, ..settings(None) }, 2);
+        for block in 0..=blocks {
+            let ratio = if block <= first { 0.75 } else { 1.0 };
+            let mut took = |ms: f64| ms * MS * (1.0 + 0.01 * normal(&mut random));
+            let runs =
+                [run(0, block, block % 2, took(10.0)), run(1, block, 1 - block % 2, took(10.0 * ratio))];
+            comparer.add(&runs);
+        }
+        let standing = comparer.standing()[0];
+        (standing, comparer.conclude(sitting(2)).comparisons.remove(0))
+    };
+    let (standing, change) = changing(30, 400);
+    assert_eq!((standing.0, standing.1), (None, Change::Undecided));
+    assert_eq!(
+        (change.verdict, change.ratio, change.difference, change.needs),
+        (Change::Undecided, None, None, None)
+    );
+    let [why] = &*change.no_verdict else { panic!("{:?}", change.no_verdict) };
+    assert!(why.contains("changed while it was measured"), "{why}");
+    let (_, steady) = changing(400, 400);
+    assert_eq!((steady.verdict, &*steady.no_verdict), (Change::Less, &[] as &[String]));
+}
+
+#[test]
 fn a_small_difference_is_undecided_and_says_what_it_would_take() {
     let comparer = compared(&[10.0, 10.1], 0.03, settings(None), 10);
     assert!(!comparer.is_decided());

@@ -12,6 +12,9 @@ const ALL_OR_NONE: f64 = 20.0;
 /// The confidence of what is no verdict: noise and order.
 const ALPHA_BESIDE: f64 = 0.05;
 
+/// The ends of an interval are found so exactly, on the logarithmic scale.
+const ENDS_WITHIN: f64 = 1e-4;
+
 /// What is compared of each run.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Measure {
@@ -84,7 +87,13 @@ impl Watch {
 
     /// What the pairs allow to say: of a fixed number of pairs by their interval.
     pub(super) fn judged(&self, ratio: Option<EstimateInterval>) -> Change {
-        if self.fixed { self.verdict_of(ratio) } else { self.verdict() }
+        if self.fixed {
+            self.verdict_of(ratio)
+        } else if self.moved() {
+            Change::Undecided
+        } else {
+            self.verdict()
+        }
     }
 
     /// What the pairs so far allow to say, however often it is asked.
@@ -115,8 +124,25 @@ impl Watch {
         }
     }
 
-    /// B by A. None while an end is open.
+    /// B by A. None while an end is open, and where the pairs contradict each ratio.
     pub(super) fn ratio(&self) -> Option<EstimateInterval> {
+        if self.moved() { None } else { self.interval_of_ratio() }
+    }
+
+    /// Whether the difference changed while it was measured, by more than the pairs allow to say:
+    /// those at first rule out what those later have. Looked at after each pair, the interval is
+    /// then of no use: it leaves the estimate out, or goes beyond the margin of a verdict that was
+    /// reached from both sides, at two times.
+    fn moved(&self) -> bool {
+        let Some(ratio) = self.interval_of_ratio().filter(|_| !self.fixed) else { return false };
+        let (lo, hi) = (ratio.lo.ln(), ratio.hi.ln());
+        let estimate = ratio.estimate.ln();
+        let left_out = estimate < lo - ENDS_WITHIN || estimate > hi + ENDS_WITHIN;
+        let beyond = lo < -self.margin - ENDS_WITHIN || hi > self.margin + ENDS_WITHIN;
+        left_out || (beyond && self.verdict() == Change::Same)
+    }
+
+    fn interval_of_ratio(&self) -> Option<EstimateInterval> {
         let differences: Vec<f64> = self.sequence.values().collect();
         let estimate = hodges_lehmann(&differences)?;
         let (lo, hi) =
@@ -160,6 +186,13 @@ impl Watch {
                 "{a} runs of the first command do not count and {b} of the other: those that are left may \
                  be the short ones"
             ));
+        }
+        if self.moved() {
+            reasons.push(
+                "the difference changed while it was measured: the first pairs rule out what the later \
+                 ones have; measure again while the host is quiet, or with --warmup 20"
+                    .to_owned(),
+            );
         }
         reasons
     }
