@@ -27,7 +27,7 @@ use model::hand_overs::HandOverRow;
 use model::peers::{ConnectionRow, LookupRow};
 use model::run::{FunctionRow, LineRow, Run, ThreadLedger, WaitRow};
 use model::syscall_rows::CallRow;
-use model::together::Folded;
+use model::together::{Folded, TABLES_SHORTENED};
 use model::{Seen, Step};
 use serde::Serialize;
 
@@ -68,12 +68,12 @@ pub(crate) fn bounded(mut run: Run, path: Vec<StepRef<'_>>) -> Run {
 /// What was done, in words.
 fn note(folded: &[Folded]) -> Option<String> {
     let said = |folded: &Folded| match folded.into {
-        0 => format!("{} of {} are left out", folded.rows, folded.table),
-        into => format!("{} of {} are put together in {into}", folded.rows, folded.table),
+        0 => format!("{} rows of {} are left out", folded.rows, folded.table),
+        into => format!("{} rows of {} are put together in {into}", folded.rows, folded.table),
     };
     let said: Vec<String> = folded.iter().map(said).collect();
-    let why = "rows beyond 2,000 of a table, or 1 MB of the result";
-    (!said.is_empty()).then(|| format!("{why}: {}", said.join("; ")))
+    let why = "to 2,000 rows each and 1 MB of JSON in all";
+    (!said.is_empty()).then(|| format!("{TABLES_SHORTENED} {why}: {}", said.join("; ")))
 }
 
 /// The most that each of these may have, so that all together have no more than `all`: what it

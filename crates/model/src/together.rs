@@ -23,6 +23,9 @@ pub struct ThreadsTogether {
     pub processes: u64,
 }
 
+/// How the note begins that says in words what was done so that tables stay small.
+pub const TABLES_SHORTENED: &str = "tables are shortened";
+
 /// What was done so that a table stays small.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Folded {

@@ -177,10 +177,10 @@ fn notes(by_looks: bool, looks: u64, wall_ns: Ns) -> Vec<String> {
     let every_ms = wall_ns as f64 / 1e6 / looks.max(1) as f64;
     let basis = match by_looks {
         true => "the account is",
-        false => "switches are traced; wait targets are",
+        false => "what was waited for is",
     };
     vec![
         format!("{basis} based on {looks} snapshots of /proc, one every {every_ms:.1} ms"),
-        "the path after a wait is inferred from the states of the other threads".to_owned(),
+        "who ended a wait is inferred from the states of the other threads".to_owned(),
     ]
 }

@@ -82,7 +82,7 @@ fn pages_are_read_searched_zoomed_and_sorted_and_run_nothing_of_a_program() {
     let hostile = renamed(&requests);
     let [plain, hostile_path] = [&requests, &hostile].map(|path| path.to_str().expect("a plain path"));
     let pages = [
-        ("run", page(&golden.join("python-pipe.dwell")), "nothing dominates"),
+        ("run", page(&golden.join("python-pipe.dwell")), "no known cause"),
         ("hostile", page(&hostile), "onerror"),
         ("lab pair", page(&renamed(&repository("docs/pages/lab-pair.html"))), "onerror"),
         ("run diff", made(&["diff", "--quiet", plain, hostile_path]), "onerror"),

@@ -26,6 +26,7 @@ const TIME_LIMIT: &str = "time limit";
 const TIME_LIMIT_OR_TIMER: &str = "time limit or timer";
 const ADDRESS_SPACE: &str = "address space";
 const PYTHON_LOCK: &str = "Python's interpreter lock";
+const INSIDE: &str = "? (in ";
 const FOR: &str = " for ";
 const OTHER_NAMES: &str = "other names";
 const PYTHON: &str = " [python]";
@@ -60,6 +61,8 @@ impl WaitTarget {
             | WaitTarget::Child(name)
             | WaitTarget::External(name)
             | WaitTarget::Other(_, name) => name.clone(),
+            // Where a file has its name, which is not known, no function may stand as if it were it.
+            WaitTarget::KernelFunction(TargetKind::File, function) => value(&format!("{INSIDE}{function})")),
             WaitTarget::Task(name) | WaitTarget::KernelFunction(_, name) => value(name),
             WaitTarget::Swap => value(SWAP),
             WaitTarget::Futex(address) => address.as_ref().map(|address| format!("{address:#x}")),
@@ -94,6 +97,9 @@ impl WaitTarget {
             (TargetKind::Tcp, Some(text)) if let Some(end) = Endpoint::read(text) => WaitTarget::Tcp(end),
             (TargetKind::Udp, Some(text)) if let Some(end) = Endpoint::read(text) => WaitTarget::Udp(end),
             (TargetKind::Tcp | TargetKind::Udp, _) => WaitTarget::Other(kind, name.clone()),
+            (TargetKind::File, Some(text)) if let Some(function) = inside(text) => {
+                WaitTarget::KernelFunction(kind, function.to_owned())
+            }
             (TargetKind::File, _) => WaitTarget::File(name.clone()),
             (TargetKind::Device, _) => WaitTarget::Device(name.clone()),
             (TargetKind::Timer, _) => WaitTarget::Timer(name.clone()),
@@ -106,6 +112,11 @@ impl WaitTarget {
             (kind, Some(_)) => WaitTarget::Other(kind, name.clone()),
         }
     }
+}
+
+/// The kernel function that stands for the name of a file.
+fn inside(text: &str) -> Option<&str> {
+    text.strip_prefix(INSIDE)?.strip_suffix(')')
 }
 
 fn address(text: &str) -> Option<u64> {

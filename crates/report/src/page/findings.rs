@@ -88,14 +88,14 @@ pub(super) fn nothing(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line>
     let text = if looked == of {
         format!(" none of the {of} causes that dwell knows is worth a change (--causes)")
     } else {
-        let text = format!(" nothing among {looked} causes; {} could not be looked for", of - looked);
+        let text = format!(" none of {looked} is worth a change; {} could not be looked for", of - looked);
         let of_code = diagnosis.unavailable.iter().find(|(cause, _)| cause.id == OF_CODE);
         match of_code.filter(|_| run.bound.class == Class::Cpu) {
             Some((cause, why)) => format!("{text} (--causes); {}, since {why}", cause.id),
             None => format!("{text} (--causes)"),
         }
     };
-    Line::new(look).add(Ink::Bold, "nothing dominates:").add(Ink::Plain, &text).wrap(2)
+    Line::new(look).add(Ink::Bold, "no known cause:").add(Ink::Plain, &text).wrap(2)
 }
 
 /// ` 1. fdatasync of /var/db takes 3.1 s …: sync once for many records` and what that saves.

@@ -220,7 +220,7 @@ fn starved(line: Line, run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
         .add(Ink::Plain, "ready to run for ")
         .glued(Ink::Plain, &share(others_ns + throttled_ns + stolen_ns + unknown_ns, whole))
         .add(Ink::Plain, of_the_whole(run))
-        .add(Ink::Plain, " and not let");
+        .add(Ink::Plain, ", but had no CPU");
     let mut whose: [(Ns, &str, WhoseDetail); 4] = [
         (others_ns, "other programs ran", rival),
         (throttled_ns, "its CPU quota was used up", quota),

@@ -22,6 +22,7 @@ pub(crate) fn reason(reason: &Reason) -> String {
             (WaitCall::Syscall(name), Some(words)) => return format!("{name}, {words}"),
             (WaitCall::Unseen, Some(words)) => words,
             (WaitCall::Fault, Some(words)) => return format!("page fault, {words}"),
+            (WaitCall::Fault, None) => return format!("page fault, {on}"),
             (_, None) => return reason.to_string(),
         },
         Reason::None
@@ -110,6 +111,10 @@ mod tests {
                 "mmap, address space lock",
             ),
             (Reason::Wait(WaitCall::Fault, WaitTarget::AddressSpace), "page fault, address space lock"),
+            (
+                Reason::Wait(WaitCall::Fault, WaitTarget::File(Seen::Value("/a".into()))),
+                "page fault, file /a",
+            ),
         ] {
             assert_eq!(reason(&said), words);
         }

@@ -6,6 +6,7 @@ use super::first;
 use crate::Look;
 use crate::paint::{Ink, Line};
 use crate::units::{counted, duration, share, share_of_one};
+use model::together::TABLES_SHORTENED;
 use model::{Diagnosis, Run, Seen};
 
 /// Notes that are shown; the others are counted.
@@ -38,8 +39,12 @@ pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
     if !mismatches.is_empty() {
         said.push(format!("the kernel's counters disagree: {} (-v)", mismatches.join(", ")));
     }
-    said.extend(coverage.notes.iter().take(NOTES).cloned());
-    let more = coverage.notes.len().saturating_sub(NOTES);
+    // That long tables are cut qualifies no figure of this page: such a note is only counted.
+    let notes = coverage.notes.iter().filter(|note| !note.starts_with(TABLES_SHORTENED)).take(NOTES);
+    let shown = said.len();
+    said.extend(notes.cloned());
+    let shown = said.len() - shown;
+    let more = coverage.notes.len().saturating_sub(shown);
     if more > 0 {
         said.push(format!("{} (-v)", counted(more as u64, "more note")));
     }

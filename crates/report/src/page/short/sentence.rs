@@ -7,7 +7,7 @@ use crate::units::{counted, duration_precise, share, share_of_one};
 use model::run::{Class, WaitRow};
 use model::wait::{StackFrame, TargetKind, WaitCall};
 use model::whose::CodePlace;
-use model::{Diagnosis, Ns, Run, State};
+use model::{Diagnosis, Ns, Run, Seen, State};
 
 /// The cause that says that requests wait for each other.
 const SERIAL: &str = "serial-requests";
@@ -137,7 +137,11 @@ fn waits_for(row: &WaitRow, has_code: bool) -> String {
     let target = match words::target(&row.on) {
         Some(words) => words.to_owned(),
         None if has_code && row.reason == State::Lock => row.on.kind().name().to_owned(),
-        None => waits::target_of(row),
+        None => match (row.on.kind(), row.on.name()) {
+            (TargetKind::File, Seen::Unseen(_)) if row.calls > 1 => "files without a known name".to_owned(),
+            (TargetKind::File, Seen::Unseen(_)) => "a file without a known name".to_owned(),
+            _ => waits::target_of(row),
+        },
     };
     let call = match &row.call {
         WaitCall::Syscall(name) => name.to_string(),
