@@ -212,6 +212,7 @@ mod tests {
             assumptions: Vec::new(),
             verify: Vec::new(),
             explains: Vec::new(),
+            shared: None,
             probed: None,
         }
     }

@@ -28,6 +28,9 @@ fn one(text: &mut String, finding: &FindingRow) {
         Seen::Absent => writeln!(text, "  saving none"),
         Seen::Unseen(why) => writeln!(text, "  saving unseen: {why}"),
     };
+    if let Some(shared) = finding.shared {
+        let _ = writeln!(text, "  shared {} or more with finding {}", shared.ns, shared.finding);
+    }
     let _ = writeln!(text, "  action {}", finding.action);
     let rows = [("seen", &finding.evidence), ("assumes", &finding.assumptions), ("verify", &finding.verify)];
     for (what, rows) in rows.into_iter().chain([("explains", &finding.explains)]) {

@@ -6,7 +6,8 @@
 
 use crate::coverage::Interval;
 use crate::sentence::Sentence;
-use crate::{Seen, State};
+use crate::{Ns, Seen, State};
+use serde::{Deserialize, Serialize};
 
 /// The name of a cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -53,6 +54,20 @@ pub struct Saving {
     pub part: (f64, f64),
     /// How that part is known.
     pub known: Known,
+    /// Of the low end, at least so much is waits for a CPU that other programs had.
+    pub queued_ns: Ns,
+    /// What of the low end a finding above this one saves as well, where that is worth a word.
+    pub shared: Option<Shared>,
+}
+
+/// Time that the change of another finding saves as well. Both together save less than the sum of
+/// what each saves alone, by that at least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shared {
+    /// The other one: its index among the findings, which is lower.
+    pub finding: usize,
+    /// So much, at least.
+    pub ns: Ns,
 }
 
 /// Time that is saved.

@@ -10,7 +10,7 @@ use crate::coverage::{Coverage, Interval};
 use crate::disk_requests::DiskRequests;
 use crate::fault_places::FaultPlaces;
 use crate::files::FileTable;
-use crate::finding::{Known, SavedTime};
+use crate::finding::{Known, SavedTime, Shared};
 use crate::hand_overs::HandOvers;
 use crate::limits::Limits;
 use crate::loads::LoadTable;
@@ -167,6 +167,9 @@ pub struct FindingRow {
     pub verify: Vec<String>,
     /// Causes that are consequences of this one.
     pub explains: Vec<String>,
+    /// What of the low end of `saving_ns` the change of a finding above this one saves as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared: Option<Shared>,
     /// What a probe gave, where one was asked for and this finding has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probed: Option<Seen<Probed>>,

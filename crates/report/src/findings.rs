@@ -71,6 +71,7 @@ fn row(finding: &Finding, whole_ns: Ns) -> FindingRow {
         assumptions: texts(&finding.assumes),
         verify: texts(&finding.verify),
         explains: finding.explains.iter().map(|cause| cause.id.to_owned()).collect(),
+        shared: saving.and_then(|saving| saving.shared),
         probed: None,
     }
 }

@@ -442,6 +442,7 @@ mod tests {
             assumptions: Vec::new(),
             verify: Vec::new(),
             explains: Vec::new(),
+            shared: None,
             probed: None,
         }
     }

@@ -57,7 +57,14 @@ mod tests {
 
     fn saving(lo: Ns, hi: Ns) -> Seen<Saving> {
         let ns = Interval { lo: lo * MS, hi: hi * MS };
-        Seen::Value(Saving { ns, of: SavedTime::Wall, part: (0.0, 1.0), known: Known::Counted })
+        Seen::Value(Saving {
+            ns,
+            of: SavedTime::Wall,
+            part: (0.0, 1.0),
+            known: Known::Counted,
+            queued_ns: 0,
+            shared: None,
+        })
     }
 
     fn of(walls_ms: &[(Ns, Ns)], saving: &Seen<Saving>) -> Probed {

@@ -124,7 +124,8 @@ impl Evidence<'_> {
         let with_ns = with.lo - ends.lo;
         let ends = self.without_overhead(with);
         let hi = ends.hi.min(self.beyond_cpus_ns(goes, part.1, self.cpus_allowed())).min(self.whole_ns);
-        let lo = ends.lo.min(hi).saturating_sub(self.queues_elsewhere_ns(goes, with_ns));
+        let elsewhere_ns = self.queues_elsewhere_ns(goes, with_ns);
+        let lo = ends.lo.min(hi).saturating_sub(elsewhere_ns);
         let lo = match goes {
             Goes::Lock(..) => lo.min(self.beyond_cpus_ns(goes, part.1, self.cpus_free())),
             _ => lo,
@@ -135,7 +136,8 @@ impl Evidence<'_> {
             Kind::Waiting => SavedTime::Waiting,
         };
         let known = if part.0 < COUNTED_LEAST * part.1 { known.max(Known::Bounded) } else { known };
-        Seen::Value(Saving { ns: Interval { lo, hi }, of, part, known })
+        let queued_ns = self.queued_least_ns(goes, lo, with_ns.saturating_sub(elsewhere_ns));
+        Seen::Value(Saving { ns: Interval { lo, hi }, of, part, known, queued_ns, shared: None })
     }
 
     /// A site's times, where it has a clock.
@@ -428,6 +430,7 @@ pub(super) fn together(one: Seen<Saving>, other: Seen<Saving>) -> Seen<Saving> {
     match (one, other) {
         (Seen::Value(one), Seen::Value(other)) => Seen::Value(Saving {
             ns: Interval { lo: one.ns.lo + other.ns.lo, hi: one.ns.hi + other.ns.hi },
+            queued_ns: one.queued_ns + other.queued_ns,
             ..if one.ns.hi >= other.ns.hi { one } else { other }
         }),
         (Seen::Value(one), _) | (_, Seen::Value(one)) => Seen::Value(one),

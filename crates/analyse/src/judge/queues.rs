@@ -109,6 +109,28 @@ impl Evidence<'_> {
         queued_ns.min(left_ns.saturating_sub(on_path_ns - queued_ns))
     }
 
+    /// Of a saving's low end, what can only be waits for a CPU that others had: of calls all that
+    /// is neither on a CPU nor a wait for something else, else what goes `with` the CPU time. Where
+    /// the path also waited behind its own threads, it may have been for those.
+    pub(super) fn queued_least_ns(&self, goes: &Goes, lo: Ns, with_ns: Ns) -> Ns {
+        let (Some(behind_ns), false) = (self.behind_others_ns(), self.window) else { return 0 };
+        let sites: Vec<&Site> = match goes {
+            Goes::Sites(sites, _) => sites.iter().collect(),
+            Goes::Parts(parts) => parts.sites.iter().map(|(site, _)| site).collect(),
+            _ => Vec::new(),
+        };
+        let is_call = |site: &&Site| matches!(site, Site::Call(_));
+        let queued_ns = match goes {
+            Goes::Sites(..) if of_queue(goes) => lo,
+            _ if !sites.is_empty() && sites.iter().all(is_call) => {
+                lo.saturating_sub(sites.iter().map(|site| self.used_in(site)).sum()).max(with_ns)
+            }
+            _ => with_ns,
+        };
+        let of_path_ns = self.account_ns(|state| state == State::Runqueue);
+        queued_ns.min(lo).min(of_path_ns).saturating_sub(of_path_ns.saturating_sub(behind_ns))
+    }
+
     /// What of the path's time on a CPU goes at least with these parts of states.
     pub(super) fn on_cpu_at(&self, sites: &[(Site, (f64, f64))]) -> Ns {
         let of = |(site, part): &(Site, (f64, f64))| match site {
@@ -124,10 +146,17 @@ impl Evidence<'_> {
     fn queued_in(&self, site: &Site) -> Ns {
         let Site::Call(call) = site else { return 0 };
         let rows = self.syscalls.value().map_or(&[][..], Vec::as_slice);
-        let waits = self.waits.iter().filter(|wait| wait.call.syscall() == Some(call));
-        let waited_ns: Ns = waits.map(|wait| wait.total_ns).sum();
         let rows = rows.iter().filter(|row| row.name == *call);
-        rows.map(|row| row.total_ns.saturating_sub(row.cpu_ns)).sum::<Ns>().saturating_sub(waited_ns)
+        rows.map(|row| row.total_ns).sum::<Ns>().saturating_sub(self.used_in(site))
+    }
+
+    /// Time of all threads in a call, on a CPU or in waits for something else.
+    fn used_in(&self, site: &Site) -> Ns {
+        let Site::Call(call) = site else { return 0 };
+        let rows = self.syscalls.value().map_or(&[][..], Vec::as_slice);
+        let rows = rows.iter().filter(|row| row.name == *call);
+        let waits = self.waits.iter().filter(|wait| wait.call.syscall() == Some(call));
+        rows.map(|row| row.cpu_ns).sum::<Ns>() + waits.map(|wait| wait.total_ns).sum::<Ns>()
     }
 }
 
@@ -248,6 +277,39 @@ mod tests {
         let lo = saving.value().expect("there are clocks").ns.lo;
         // 100 ms stay, and a third of the 500 behind others.
         assert!(lo.abs_diff(733 * MS) <= MS, "{lo}");
+    }
+
+    #[test]
+    fn what_a_saving_has_of_the_queue_is_what_cannot_be_anything_else() {
+        let mut run = run(&[(State::Disk, 300 * MS), (State::Runqueue, 700 * MS)]);
+        run.syscalls = Seen::Value(vec![CallRow {
+            total_ns: 900 * MS,
+            cpu_ns: 50 * MS,
+            ..call("fdatasync", 1000, 0, 0)
+        }]);
+        let file = WaitTarget::File(Seen::Absent);
+        run.waits = vec![wait(State::Disk, "fdatasync", file, 1000, 250 * MS, WakerKind::Device)];
+        let calls = Goes::Sites(vec![Site::Call("fdatasync".into())], Interval::default());
+        let queue = Goes::Sites(vec![Site::State(State::Runqueue)], Interval::default());
+        let of = |behind_ns: Ns, goes: &Goes, lo: Ns, with_ns: Ns| {
+            let run = Run { run_queue: queue_of(behind_ns, &run), ..run.clone() };
+            let profile = Profile::default();
+            Evidence::of(Tier::Bpf, &run, &profile).queued_least_ns(goes, lo, with_ns)
+        };
+        assert_eq!(of(700 * MS, &calls, 800 * MS, 0), 500 * MS, "all but 50 ms on a CPU and 250 of waits");
+        assert_eq!(of(600 * MS, &calls, 800 * MS, 0), 400 * MS, "100 ms may be behind its own threads");
+        assert_eq!(of(700 * MS, &calls, 300 * MS, 0), 0, "it may be all of these");
+        assert_eq!(of(700 * MS, &calls, 350 * MS, 60 * MS), 60 * MS);
+        assert_eq!(of(700 * MS, &queue, 650 * MS, 0), 650 * MS);
+        let lock = Goes::Account(Interval::default(), Kind::Waiting);
+        assert_eq!(of(700 * MS, &lock, 650 * MS, 0), 0, "waits for something else");
+    }
+
+    /// Of the path's waits for a CPU so long behind others, and the rest behind its own threads.
+    fn queue_of(behind_ns: Ns, run: &Run) -> Seen<RunQueue> {
+        let queued_ns: Ns =
+            run.account.iter().filter(|part| part.state == State::Runqueue).map(|part| part.ns).sum();
+        queue(behind_ns).map(|queue| RunQueue { behind_own_ns: queued_ns - behind_ns, ..queue })
     }
 
     /// Half a second on a CPU beside others on both of two CPUs, and as long in their queue.

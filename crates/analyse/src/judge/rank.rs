@@ -8,9 +8,9 @@
 
 use super::Evidence;
 use super::causes::Cause;
-use model::finding::{CauseName, Finding, Known, Place, SavedTime};
+use model::finding::{CauseName, Finding, Known, Place, SavedTime, Shared};
 use model::sentence::Piece::NsBetween;
-use model::{Ns, Sentence, say};
+use model::{Ns, Seen, Sentence, say};
 use std::cmp::Reverse;
 
 /// Less than this part of the whole is not worth a change.
@@ -42,7 +42,34 @@ pub(super) fn ranked(
         (saves_cpu_only(evidence, finding), Reverse(lo), is_assumed(finding), Reverse(hi))
     };
     worth.sort_by_key(order);
-    (explained(evidence, worth), ruled_out)
+    let mut findings = explained(evidence, worth);
+    share(evidence, &mut findings);
+    (findings, ruled_out)
+}
+
+/// Says of each finding which one above it saves most of the same time. A saving is that of one
+/// change alone, and so two of them may be of the same time: where they are larger together than
+/// all that there is, or their waits behind other programs larger than these all are. What is no
+/// twentieth is not worth a word.
+fn share(evidence: &Evidence<'_>, findings: &mut [Finding]) {
+    let behind_ns = evidence.behind_others_ns().unwrap_or(0);
+    let beyond = |one: Ns, other: Ns, all: Ns| (one + other).saturating_sub(all);
+    for at in 1..findings.len() {
+        let (above, rest) = findings.split_at_mut(at);
+        if saves_cpu_only(evidence, &rest[0]) {
+            continue;
+        }
+        let Seen::Value(saving) = &mut rest[0].saving else { continue };
+        let with = |(finding, other): (usize, &Finding)| {
+            let other = other.saving.value().filter(|other| other.of == saving.of)?;
+            let of_all_ns = beyond(other.ns.lo, saving.ns.lo, evidence.whole_ns);
+            let queued_ns = beyond(other.queued_ns, saving.queued_ns, behind_ns);
+            let ns = of_all_ns.max(queued_ns).min(other.ns.lo).min(saving.ns.lo);
+            Some(Shared { finding, ns })
+        };
+        let most = above.iter().enumerate().filter_map(with).max_by_key(|shared| shared.ns);
+        saving.shared = most.filter(|shared| shared.ns > 0 && shared.ns >= evidence.whole_ns / WORTH_PART);
+    }
 }
 
 /// Whether the run itself gets no shorter.
@@ -119,13 +146,19 @@ mod tests {
     use model::coverage::Interval;
     use model::finding::{Known, Saving};
     use model::recording::Tier;
-    use model::{Seen, State};
+    use model::{RunQueue, State};
 
     const MS: Ns = 1_000_000;
 
     fn saving(id: &'static str, lo: Ns, hi: Ns) -> Finding {
-        let saving =
-            Saving { ns: Interval { lo, hi }, of: SavedTime::Wall, part: (0.0, 1.0), known: Known::Assumed };
+        let saving = Saving {
+            ns: Interval { lo, hi },
+            of: SavedTime::Wall,
+            part: (0.0, 1.0),
+            known: Known::Assumed,
+            queued_ns: 0,
+            shared: None,
+        };
         Finding {
             cause: CauseName { id, title: "" },
             place: Place::State(State::User),
@@ -175,6 +208,41 @@ mod tests {
         assert_eq!(of(ids, 500 * MS), by_way);
         let apart = [("page-faults", "allocation".to_owned()), ("process-spawning", String::new())];
         assert_eq!(of(ids, 90 * MS), apart, "what saves less than half is not the reason");
+    }
+
+    #[test]
+    fn two_savings_of_the_same_time_say_so_and_stay_what_each_is_alone() {
+        let mut run = run(&[(State::User, 300 * MS), (State::Runqueue, 700 * MS)]);
+        run.run_queue = Seen::Value(RunQueue {
+            behind_own_ns: 0,
+            behind_others_ns: 700 * MS,
+            idle_cpu_ns: 0,
+            unseen_ns: 0,
+            others: Vec::new(),
+            cpus_used: 0.3,
+            cpus_wanted: 1.0,
+            of_all: Seen::Absent,
+        });
+        let profile = model::Profile::default();
+        let evidence = Evidence::of(Tier::Bpf, &run, &profile);
+        let of = |findings: &[(Ns, Ns)]| {
+            let one = |(lo, queued_ns): &(Ns, Ns)| {
+                let finding = saving("a", *lo, *lo);
+                let queued_ns = *queued_ns;
+                Finding { saving: finding.saving.map(|saving| Saving { queued_ns, ..saving }), ..finding }
+            };
+            let rows = ranked(&evidence, findings.iter().map(one).collect()).0;
+            let row = |finding: &Finding| finding.saving.value().map(|saving| (saving.ns.lo, saving.shared));
+            rows.iter().filter_map(row).collect::<Vec<_>>()
+        };
+        let shared = |finding, ns| Some(Shared { finding, ns });
+        let all = of(&[(800 * MS, 0), (700 * MS, 700 * MS)]);
+        assert_eq!(all, [(800 * MS, None), (700 * MS, shared(0, 500 * MS))], "a second is all there is");
+        let all = of(&[(800 * MS, 650 * MS), (700 * MS, 700 * MS)]);
+        assert_eq!(all, [(800 * MS, None), (700 * MS, shared(0, 650 * MS))], "both have that of the queue");
+        let all = of(&[(700 * MS, 700 * MS), (200 * MS, 150 * MS), (100 * MS, 0)]);
+        assert_eq!(all[1..], [(200 * MS, shared(0, 150 * MS)), (100 * MS, None)]);
+        assert_eq!(of(&[(700 * MS, 700 * MS), (300 * MS, 49 * MS)])[1].1, None, "too little for a word");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::findings::text;
 use crate::paint::{Ink, Line, joined};
 use crate::probe;
 use crate::units::{duration, duration_range, share_range};
-use model::finding::{SavedTime, Saving};
+use model::finding::{SavedTime, Saving, Shared};
 use model::run::Class;
 use model::{Diagnosis, Finding, Run, Seen};
 
@@ -131,11 +131,20 @@ fn saves(finding: &Finding, run: &Run, look: Look) -> String {
                 return format!("saves {ns} of CPU time and none of the wall clock ({})", saving.known.id());
             }
             let share = share_range(lo, hi, whole_ns, look.dash());
-            format!("saves {ns} of {}{} ({share}, {})", duration(whole_ns), of(saving), saving.known.id())
+            let known = saving.known.id();
+            format!("saves {ns} of {}{} ({share}, {known}){}", duration(whole_ns), of(saving), shared(saving))
         }
         Seen::Absent => "saves nothing by itself".to_owned(),
         Seen::Unseen(why) => format!("how much it saves is not known: {why}"),
     }
+}
+
+/// `; 2.1 s or more of that is also in 1`: the two are of the same time.
+fn shared(saving: &Saving) -> String {
+    let of = |shared: Shared| {
+        format!("; {} or more of that is also in {}", duration(shared.ns), shared.finding + 1)
+    };
+    saving.shared.map(of).unwrap_or_default()
 }
 
 /// What a probe of this finding gave.

@@ -9,7 +9,7 @@ use crate::samples;
 use crate::support::{check_lines, check_page};
 use dwell_report::Look;
 use model::coverage::Interval;
-use model::finding::{CauseName, Known, Place, SavedTime, Saving};
+use model::finding::{CauseName, Known, Place, SavedTime, Saving, Shared};
 use model::recording::Runtime;
 use model::run::UnnamedRow;
 use model::sentence::Piece;
@@ -282,13 +282,27 @@ fn a_finding_is_said_with_what_can_be_done_about_it() {
         verify: Vec::new(),
         explains: vec![CauseName { id: "disk-latency", title: "slow disk" }],
     };
-    let saving = Saving { ns: share_ns, of: SavedTime::Wall, part: (1.0, 1.0), known: Known::Counted };
+    let saving = Saving {
+        ns: share_ns,
+        of: SavedTime::Wall,
+        part: (1.0, 1.0),
+        known: Known::Counted,
+        queued_ns: 0,
+        shared: None,
+    };
     diagnosis.findings = vec![finding("sync-writes", Seen::Value(saving))];
     let wide = Look { width: 120, ..PLAIN };
     let told = dwell_report::terminal(&run, &diagnosis, wide);
     let line = " 1. fsync\\x1b[31m is called 12 times: sync once for many records";
     assert!(told.lines().any(|found| found == line), "{told}");
     assert!(told.contains("(50 %, counted)   sync-writes, the reason of disk-latency"), "{told}");
+    assert!(!told.contains("or more of that"), "{told}");
+    let shared = Some(Shared { finding: 0, ns: 500_000_000 });
+    diagnosis.findings.push(finding("cpu-contention", Seen::Value(Saving { shared, ..saving })));
+    for told in [dwell_report::terminal, dwell_report::causes].map(|page| page(&run, &diagnosis, wide)) {
+        let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("(50 %, counted); 500 ms or more of that is also in 1"), "{told}");
+    }
     diagnosis.findings = (0..5).map(|_| finding("sync-writes", Seen::unseen("why"))).collect();
     let told = dwell_report::terminal(&run, &diagnosis, wide);
     assert!(told.contains(" 3. fsync") && !told.contains(" 4. fsync"), "{told}");

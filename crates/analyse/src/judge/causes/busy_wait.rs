@@ -107,7 +107,14 @@ fn finding(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Finding {
     let saving = match delays {
         _ if evidence.window => evidence.saving(&Goes::Account(spent_ns, Kind::Cpu), ALL, Known::Bounded),
         true => evidence.saving(&Goes::WallAndCpu(kept_ns, spent_ns.hi), ALL, Known::Bounded),
-        false => Seen::Value(Saving { ns: spent_ns, of: SavedTime::Cpu, part: ALL, known: Known::Bounded }),
+        false => Seen::Value(Saving {
+            ns: spent_ns,
+            of: SavedTime::Cpu,
+            part: ALL,
+            known: Known::Bounded,
+            queued_ns: 0,
+            shared: None,
+        }),
     };
     let on_cpu_ns = evidence.account_ns(State::on_cpu) as f64;
     Finding {
