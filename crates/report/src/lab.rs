@@ -28,6 +28,8 @@ pub struct Lesson {
 
 /// From this part of all CPUs on it is worth a word that others keep them busy.
 const BUSY_MIN: f64 = 0.1;
+/// What other programs take: beside them it is right as the first finding.
+const OF_OTHERS: &str = "cpu-contention";
 /// Rows of a profile that are shown of each program.
 const PROFILE_ROWS: usize = 6;
 /// Of a smaller share nothing is shown.
@@ -51,7 +53,7 @@ pub(crate) fn pair_parts(run: &LabRun, lesson: &Lesson, look: Look) -> Vec<Vec<L
     if let Some(Writing { title, theirs }) = &run.pair.writing {
         top.extend(Line::new(look).add(Ink::Dim, &format!("{title}: {theirs}")).wrap(GAP));
     }
-    let mut parts = vec![top, diagnosis(run, look)];
+    let mut parts = vec![top, diagnosis(run, None, look)];
     if !run.change.is_empty() && run.pair.cause.is_some() && !look.is_document() {
         parts.push(change(run, look));
     }
@@ -72,7 +74,8 @@ pub(crate) fn pair_parts(run: &LabRun, lesson: &Lesson, look: Look) -> Vec<Vec<L
 pub fn short_pair(run: &LabRun, look: Look) -> String {
     let title = format!(": {}", run.pair.title);
     let head = Line::new(look).add(Ink::Bold, &run.pair.name).add(Ink::Plain, &title);
-    let mut parts = vec![vec![head.cut()], cut(diagnosis(run, look), DIAGNOSIS_LINES, look)];
+    let mut parts =
+        vec![vec![head.cut()], cut(diagnosis(run, run.pair.cause.as_deref(), look), DIAGNOSIS_LINES, look)];
     let has_cause = run.pair.cause.is_some();
     if !run.change.is_empty() && has_cause && run.apart.is_empty() {
         parts.push(cut(change(run, look), CHANGE_LINES, look));
@@ -186,8 +189,9 @@ fn by_hand(sitting: &LabSitting, way: usize) -> String {
     command.map(|command| words(command)).unwrap_or_default()
 }
 
-/// The slow program under `dwell run`.
-fn diagnosis(run: &LabRun, look: Look) -> Vec<Line> {
+/// The slow program under `dwell run`. If there is room for one cause only, findings of others are a
+/// line and what they save: that of the pair is judged below.
+fn diagnosis(run: &LabRun, only: Option<&str>, look: Look) -> Vec<Line> {
     let sitting = &run.sitting;
     let mut lines = heading("diagnosis", &format!("dwell run -- {}", by_hand(sitting, 0)), look);
     if let Some(server) = &sitting.server {
@@ -199,7 +203,10 @@ fn diagnosis(run: &LabRun, look: Look) -> Vec<Line> {
     for (at, finding) in sitting.slow.findings.iter().take(3).enumerate() {
         let line = Line::new(look).pad_to(GAP).add(Ink::Plain, &format!("{}. ", at + 1));
         let line = line.add(Ink::Plain, &format!("{}: {}", finding.place, finding.action));
-        lines.extend(line.wrap(GAP + 3));
+        match only {
+            Some(only) if finding.cause != only => lines.push(line.cut()),
+            _ => lines.extend(line.wrap(GAP + 3)),
+        }
         let line = Line::new(look).pad_to(GAP + 3).add(Ink::Plain, &saves(finding, &sitting.slow, look));
         lines.push(line.add(Ink::Dim, &format!("   {}", finding.cause)));
     }
@@ -324,11 +331,15 @@ fn verdict(run: &LabRun, look: Look) -> Vec<Line> {
         return lines;
     };
     lines.extend(match outcome.cause_first {
-        true => line(Ink::Plain, &format!("right: the first finding is {cause}, which the program has")),
-        false => line(
-            Ink::Warn,
-            &format!("wrong: the program has {cause}, and the first finding is {}", first(&run.sitting.slow)),
-        ),
+        true => {
+            let others =
+                if first(&run.sitting.slow) == cause { "" } else { "after what other programs take, " };
+            line(Ink::Plain, &format!("right: {others}the first finding is {cause}, which the program has"))
+        }
+        false => {
+            let found = found_instead(&run.sitting.slow);
+            line(Ink::Warn, &format!("wrong: the program has {cause}, and {found}"))
+        }
     });
     lines.extend(match held(outcome, &run.sitting, look) {
         (Some(true), text) => line(Ink::Plain, &text),
@@ -339,6 +350,17 @@ fn verdict(run: &LabRun, look: Look) -> Vec<Line> {
         lines.extend(line(Ink::Warn, &text));
     }
     lines
+}
+
+/// What was found where the cause of the pair was not first; with what other programs take, what is
+/// after it too.
+fn found_instead(slow: &Observed) -> String {
+    let causes: Vec<&str> = slow.findings.iter().map(|row| &*row.cause).collect();
+    match causes[..] {
+        [] => "nothing is found".to_owned(),
+        [OF_OTHERS, own, ..] => format!("the first findings are {OF_OTHERS} and {own}"),
+        [first, ..] => format!("the first finding is {first}"),
+    }
 }
 
 fn held(outcome: &Outcome, sitting: &LabSitting, look: Look) -> (Option<bool>, String) {
@@ -619,6 +641,56 @@ read next
         let page = pair(&ended, &Lesson { text: "" }, LOOK);
         assert!(page.contains("a signal ended it: this is of what was held"), "{page}");
         assert!(page.contains("the saving could not be measured") && !page.contains("measured   dwell"));
+    }
+
+    #[test]
+    fn a_verdict_names_what_stands_before_the_cause() {
+        let said = |causes: &[&str], cause_first| {
+            let mut run = run(0.5);
+            run.sitting.slow.findings = causes.iter().map(|cause| finding(cause)).collect();
+            run.sitting.outcome.cause_first = cause_first;
+            pair(&run, &Lesson { text: "" }, LOOK)
+        };
+        let has = "which the program has\n";
+        for (causes, right, says) in [
+            (&["small-files"][..], true, format!("  right: the first finding is small-files, {has}")),
+            (
+                &["cpu-contention", "small-files"],
+                true,
+                format!("  right: after what other programs take, the first finding is small-files, {has}"),
+            ),
+            (&[], false, "  wrong: the program has small-files, and nothing is found\n".to_owned()),
+            (
+                &["hot-code", "small-files"],
+                false,
+                "has small-files, and the first finding is hot-code\n".to_owned(),
+            ),
+            (
+                &["cpu-contention", "hot-code"],
+                false,
+                "has small-files, and the first findings are cpu-contention and hot-code\n".to_owned(),
+            ),
+        ] {
+            let page = said(causes, right);
+            assert!(page.contains(&says), "{says:?} in\n{page}");
+        }
+    }
+
+    #[test]
+    fn on_a_screen_the_finding_of_the_pair_is_whole_whatever_else_is_found() {
+        let mut run = run(0.5);
+        let long = "end what others do, or give them less of each CPU that the program waits for";
+        let mut others = finding("cpu-contention");
+        others.action = format!("{long}, {long}, {long}, {long}");
+        let mut own = finding("small-files");
+        own.action = format!("{long}, {long}");
+        run.sitting.slow.findings = vec![others, own];
+        let page = short_pair(&run, LOOK);
+        let saves = "     saves 40–60 % (counted)   small-files\n";
+        assert!(page.contains(saves) && page.contains("(counted)   cpu-contention\n"), "{page}");
+        assert!(!page.contains(" more line"), "{page}");
+        let whole = pair(&run, &Lesson { text: "" }, LOOK);
+        assert!(whole.split_whitespace().filter(|word| *word == "others").count() == 6, "{whole}");
     }
 
     #[test]
