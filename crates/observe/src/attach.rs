@@ -72,8 +72,11 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
     may_look(window)?;
     let mut listed = || list(who);
     sources::take_name();
+    let before = list(who);
     let instruments = sources::attach(&window.watching, &host::cpus(host::here()), &mut listed)?;
-    let Some(first) = list(who).first().copied() else {
+    // Where the instruments took the last descriptors it cannot be listed, and is there.
+    let is_there = |pid: &&Pid| host::here().proc.join(pid.to_string()).exists();
+    let Some(first) = list(who).first().or_else(|| before.iter().find(is_there)).copied() else {
         return Err(gone(&window.target.name));
     };
     let at = instruments.begin();
