@@ -38,6 +38,7 @@ const GROUPS: &[(&str, &[&str])] = &[
 /// Options of one verb whose name is in another group elsewhere.
 const OWN: &[(&str, &str)] = &[
     ("wake", "rate"),
+    ("lab", "rate"),
     ("compare", "margin"),
     ("compare", "output"),
     ("report", "output"),

@@ -267,6 +267,40 @@ fn a_signal_gives_the_result_so_far_and_leaves_nothing() {
     assert!(cleaned.exists());
 }
 
+/// Ends with a status of its own after Ctrl-C, as many programs do.
+const ORDERLY: &str = "trap 'exit 7' INT; touch there; for i in $(seq 300); do sleep 0.1; done\n";
+
+#[test]
+fn ctrl_c_of_a_terminal_in_the_first_run_is_no_failure_of_the_command() {
+    let top = tempfile::tempdir().unwrap();
+    fs::write(top.path().join("script"), ORDERLY).unwrap();
+    // A process group of its own: a terminal sends Ctrl-C to all of it.
+    let mut command = Command::new("env");
+    command.args([
+        "--default-signal=INT",
+        support::dwell(),
+        "compare",
+        "--no-why",
+        "sh script",
+        "sh ./script",
+    ]);
+    command.current_dir(top.path()).process_group(0).stdin(Stdio::null());
+    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let there = top.path().join("there");
+    for _ in 0..3_000 {
+        if there.exists() {
+            break;
+        }
+        sleep(Duration::from_millis(10));
+    }
+    assert!(there.exists(), "the command does not run");
+    let group = format!("-{}", child.id());
+    assert!(Command::new("kill").args(["-INT", "--", &group]).status().unwrap().success());
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(130), "{}", text(&ended.stderr));
+    assert!(!text(&ended.stderr).contains("in its first run"), "{}", text(&ended.stderr));
+}
+
 /// Ends at once where it is timed, and ignores signals where it is observed.
 const DEAF: &str = "tr '\\0' ' ' < /proc/$PPID/cmdline | grep -q ' run ' || exit 0
 trap '' INT TERM; echo $$ > pid.new; mv pid.new pid; exec sleep 100

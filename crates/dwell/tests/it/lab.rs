@@ -230,10 +230,11 @@ fn every_program_does_its_work_each_way_and_leaves_nothing_behind() {
     }
 }
 
-/// Dwell in that directory, whose file system is one of so many bytes.
-fn in_room(bytes: &str, arguments: &str) -> Output {
+/// Dwell in a directory whose file system is one of so many bytes; with words of its environment.
+fn in_room(bytes: &str, environment: &str, arguments: &str) -> Output {
     let script = format!(
-        "mount -t tmpfs -o size={bytes} none /mnt && cd /mnt && exec timeout -k 5 120 {DWELL} lab {arguments}"
+        "mount -t tmpfs -o size={bytes} none /mnt && cd /mnt && exec env {environment} timeout -k 5 120 {DWELL} lab \
+         {arguments}"
     );
     let mut command = Command::new("unshare");
     command.args(["--mount", "sh", "-c", &script]).stdin(Stdio::null()).output().expect("unshare is there")
@@ -242,11 +243,19 @@ fn in_room(bytes: &str, arguments: &str) -> Output {
 #[test]
 fn without_room_on_the_disk_it_is_said_what_to_do() {
     for arguments in ["small-files", "small-files --run many"] {
-        let done = in_room("64k", arguments);
+        let done = in_room("64k", "", arguments);
         assert_eq!(done.status.code(), Some(125), "{arguments}: {}", stderr(&done));
         let says = "No space left on device (os error 28)\ntry: another directory, with 256 MiB of room";
         assert!(stderr(&done).contains(says), "{arguments}: {}", stderr(&done));
     }
+    // There is room for the programs, and none for what dwell writes.
+    let work = place();
+    let arguments = format!("computes --size 20 --dir {}", work.path().display());
+    let done = in_room("4k", "TMPDIR=/mnt", &arguments);
+    assert_eq!(done.status.code(), Some(125), "{}", stderr(&done));
+    let says = "there is no room in \"/mnt\" for what dwell writes meanwhile\ntry: TMPDIR=DIR dwell lab";
+    assert!(stderr(&done).contains(says), "{}", stderr(&done));
+    assert_eq!(names(work.path()), Vec::<String>::new());
 }
 
 #[test]

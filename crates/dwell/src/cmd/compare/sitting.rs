@@ -197,6 +197,8 @@ impl Sitting<'_, '_> {
         let block = runner.block(&mut |progress| self.tell(progress, before)).map_err(failed)?;
         match block.end {
             BlockEnd::Stopped => Ok(None),
+            // A terminal sends Ctrl-C to the command too, which may end with a status of its own.
+            BlockEnd::Failed if self.stop.asked() => Ok(None),
             BlockEnd::Failed => Err(self.first_failed(&block, block.runs.len().saturating_sub(1))),
             BlockEnd::Complete => match block.runs.iter().position(|run| run.printed.is_empty()) {
                 Some(at) if self.args.metric.is_some() => Err(self.first_failed(&block, at)),

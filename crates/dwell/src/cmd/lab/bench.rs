@@ -32,6 +32,8 @@ pub(super) const IN_PLACE: &str = "DWELL_LAB_IN_PLACE";
 /// No pair takes longer.
 const LONGEST: Duration = Duration::from_secs(600);
 
+/// A result has a megabyte at most (`analyse::bounds`).
+const RESULT_BYTES_MAX: usize = 1 << 20;
 /// Runs of each way whose parts are timed: an odd number, so that one is the median.
 const APART_RUNS: u32 = 5;
 
@@ -216,7 +218,7 @@ impl<'a, 's> Bench<'a, 's> {
         commands: &[Vec<String>],
         shown: &Shown<'_>,
     ) -> anyhow::Result<Option<Measured>> {
-        let tick = shown.begin("the slow program under dwell run", None);
+        let tick = shown.begin("dwell run, slow", None);
         let Some((slow, run)) = self.observed(&commands[0], &tick)? else { return Ok(None) };
         if shown.before.is_none() {
             say_unseen(pair, &run);
@@ -234,14 +236,14 @@ impl<'a, 's> Bench<'a, 's> {
         let most_ns = |runs: Ns| Some(run.wall_ns.saturating_mul(runs * commands.len() as Ns));
         if pair.cause.is_some() {
             // A warm-up and the pairs.
-            let tick = shown.begin("both under dwell compare", most_ns(Ns::from(asked.pairs) + 1));
+            let tick = shown.begin("dwell compare", most_ns(Ns::from(asked.pairs) + 1));
             if let Some(comparison) = self.compared(commands, asked.pairs, &tick)? {
                 measured.saved = analyse::lab::saved(&comparison);
                 measured.wall_ns = analyse::lab::walls(&comparison);
                 measured.pairs = comparison.comparisons.first().map_or(0, |change| change.pairs.len() as u32);
             }
             if !self.stop.asked() {
-                let tick = shown.begin("the fast program under dwell run", Some(run.wall_ns));
+                let tick = shown.begin("dwell run, fast", Some(run.wall_ns));
                 if let Some((fast, run)) = self.observed(&commands[1], &tick)? {
                     measured.profiles.push(analyse::lab::profile(&run));
                     measured.fast = Some(fast);
@@ -386,6 +388,10 @@ impl<'a, 's> Bench<'a, 's> {
         }
         match status {
             Some(0) => {}
+            Some(_) if !self.has_room_for_results() => bail!(
+                "there is no room in {:?} for what dwell writes meanwhile\ntry: TMPDIR=DIR dwell lab",
+                env::temp_dir()
+            ),
             status => bail!(
                 "a program of the lab failed ({})",
                 status.map_or("killed".to_owned(), |status| status.to_string())
@@ -393,5 +399,13 @@ impl<'a, 's> Bench<'a, 's> {
         }
         let text = fs::read(json).with_context(|| format!("cannot read {json:?}"))?;
         Ok(Some(serde_json::from_slice(&text).context("dwell wrote no JSON")?))
+    }
+
+    /// Whether a result of the greatest length could be written.
+    fn has_room_for_results(&self) -> bool {
+        let path = self.results.path().join("room");
+        let written = fs::write(&path, vec![0; RESULT_BYTES_MAX]);
+        let _ = fs::remove_file(path);
+        written.is_ok()
     }
 }
