@@ -1,8 +1,8 @@
-//! The listing of one function as text: its code with samples or counts.
+//! The listing of one function: its code with samples or counts.
 
 use anyhow::bail;
 use code::Function;
-use listing::{AddressSamples, ExecutionCounts, Subject};
+use listing::{AddressSamples, ExecutionCounts, Listing, Subject};
 use model::run::Address;
 use observe::Sources;
 use observe::function_code::{FunctionCode, most_sampled};
@@ -35,7 +35,8 @@ pub(crate) fn sampled(
         program_samples: addresses.iter().map(|at| at.samples).sum(),
     };
     let counted = Counted { subject, samples: &samples, executions: None };
-    text(Path::new(module), &function, counted, sources, look)
+    let listed = listing(Path::new(module), &function, counted, sources)?;
+    Ok(report::listing::listing(&listed, look))
 }
 
 /// What was counted of a function.
@@ -50,18 +51,16 @@ pub(crate) struct Counted<'a> {
 ///
 /// # Errors
 /// The file cannot be read, or has no such code.
-pub(crate) fn text(
+pub(crate) fn listing(
     path: &Path,
     function: &Function,
     counted: Counted<'_>,
     sources: &Sources,
-    look: Look,
-) -> anyhow::Result<String> {
+) -> anyhow::Result<Listing> {
     let Counted { subject, samples, executions: counts } = counted;
     let code = FunctionCode::read(path, function, sources)?;
     let within = |address: &u64| function.ranges().any(|part| part.contains(address));
     let samples =
         samples.iter().filter(|(address, _)| within(address)).map(|(at, sample)| (*at, *sample)).collect();
-    let listed = listing::listing(subject, &code.instructions, &samples, &code.lines, counts);
-    Ok(report::listing::listing(&listed, look))
+    Ok(listing::listing(subject, &code.instructions, &samples, &code.lines, counts))
 }

@@ -122,7 +122,7 @@ impl Keeper {
 
 /// Says what had to go, or could not be kept.
 fn said(put: &Put) {
-    let limit = |size: &Size| report::units::bytes(size.limit_bytes);
+    let limit = |size: &Size| report::units::limit(size.limit_bytes);
     if let Some(removed) = &put.removed {
         output::complain(&format!(
             "the store is full: {} without tags, the oldest, had to go ({}); try: dwell store --limit SIZE",

@@ -57,7 +57,7 @@ fn main() -> ExitCode {
         Verb::Note(args) => cmd::note::note(&args, kept),
         Verb::Rm(args) => cmd::rm::rm(&args, kept),
         Verb::Store(args) => cmd::store::store(&args, kept),
-        Verb::Doctor(args) => cmd::doctor::doctor(&args),
+        Verb::Doctor(args) => cmd::doctor::doctor(&args, kept),
         Verb::Completions(args) => cmd::shell::completions(&args),
         Verb::Man(args) => cmd::shell::man(&args),
     }));

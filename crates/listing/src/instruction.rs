@@ -1,7 +1,10 @@
 //! Instructions and their successors. Decoding is left to `disassemble`.
 
+use serde::{Deserialize, Serialize};
+
 /// The control flow after an instruction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "flow", rename_all = "kebab-case")]
 pub enum Flow {
     /// Continues with the next one. System calls are plain too.
     Plain,
@@ -44,7 +47,7 @@ impl Flow {
 }
 
 /// One instruction.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Instruction {
     /// Its address in the file.
     pub address: u64,
@@ -53,6 +56,7 @@ pub struct Instruction {
     /// In Intel's or Arm's notation; `.byte 0x06` for other bytes.
     pub text: String,
     /// Its control flow.
+    #[serde(flatten)]
     pub kind: Flow,
 }
 

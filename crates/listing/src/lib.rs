@@ -5,12 +5,16 @@
 
 mod aarch64;
 mod block;
+mod counted;
 mod disassemble;
 mod instruction;
 mod listing;
 mod x86_64;
 
 pub use block::{Block, blocks};
+pub use counted::{
+    CountedBlocks, CountedFunction, FunctionSum, OtherFunctions, SCHEMA_BLOCKS, Stopped, UnnamedSum,
+};
 pub use disassemble::disassemble;
 pub use instruction::{Flow, Instruction};
 pub use listing::{

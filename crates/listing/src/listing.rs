@@ -1,9 +1,12 @@
 //! The listing of a function: shares of samples with their intervals, exact execution counts,
 //! source lines.
+//!
+//! Its JSON is that of exact counts (`counted`), which have no samples: these are left out of it.
 
 use crate::block::blocks;
 use crate::instruction::{Flow, Instruction};
 use model::Ns;
+use serde::{Deserialize, Serialize};
 use stats::{Proportion, wilson_of};
 use std::collections::BTreeMap;
 
@@ -11,15 +14,17 @@ use std::collections::BTreeMap;
 const FEW: u64 = 100;
 
 /// The subject of a listing.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
     /// The function. Untrusted until escaped.
     pub name: String,
     /// The file that has it.
     pub module: String,
     /// CPU time of the whole program, for the function's share. 0 where it was not sampled.
+    #[serde(skip)]
     pub program_ns: Ns,
     /// Samples of the whole program.
+    #[serde(skip)]
     pub program_samples: u64,
 }
 
@@ -42,7 +47,7 @@ pub struct ExecutionCounts {
 }
 
 /// A line of the source.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceLine {
     /// Its file.
     pub file: String,
@@ -53,7 +58,8 @@ pub struct SourceLine {
 }
 
 /// Caveats of a listing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Note {
     /// Skid: samples are taken by interrupts and have the address of the next instruction, so the
     /// time of a slow instruction is charged to the one after it. Shares of blocks are little
@@ -73,13 +79,16 @@ pub enum Note {
 }
 
 /// One instruction.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Listed {
     /// The instruction.
+    #[serde(flatten)]
     pub instruction: Instruction,
     /// Its samples.
+    #[serde(skip)]
     pub sample: AddressSamples,
     /// Their share of the function's time.
+    #[serde(skip, default = "unknown")]
     pub share: Proportion,
     /// Number of executions, where counted.
     pub executions: Option<u64>,
@@ -88,7 +97,7 @@ pub struct Listed {
 }
 
 /// One basic block.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ListedBlock {
     /// Address of its first instruction.
     pub start: u64,
@@ -97,8 +106,10 @@ pub struct ListedBlock {
     /// Blocks that may come next, by their starts.
     pub successors: Vec<u64>,
     /// The samples in it.
+    #[serde(skip)]
     pub sample: AddressSamples,
     /// Their share of the function's time.
+    #[serde(skip, default = "unknown")]
     pub share: Proportion,
     /// Number of executions, where counted.
     pub executions: Option<u64>,
@@ -107,13 +118,15 @@ pub struct ListedBlock {
 }
 
 /// A function with samples, counts and source lines.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Listing {
     /// Its subject.
     pub subject: Subject,
     /// The function's samples, including those between instructions.
+    #[serde(skip)]
     pub sample: AddressSamples,
     /// Their share of the program's time on a CPU; none where that is not known.
+    #[serde(skip)]
     pub share: Option<Proportion>,
     /// By address.
     pub blocks: Vec<ListedBlock>,
@@ -126,6 +139,11 @@ pub struct Listing {
     pub lines: Vec<SourceLine>,
     /// Its caveats.
     pub notes: Vec<Note>,
+}
+
+/// The share where there are no samples.
+fn unknown() -> Proportion {
+    stats::wilson(0, 0)
 }
 
 /// Makes the listing of a function. `samples` and `counts` are by address; each of `lines` holds
@@ -207,7 +225,7 @@ fn sum<'a>(samples: impl Iterator<Item = &'a AddressSamples>) -> AddressSamples 
 
 fn proportion(part: Ns, whole: Ns, worth: f64) -> Proportion {
     if whole == 0 || worth <= 0.0 {
-        return stats::wilson(0, 0);
+        return unknown();
     }
     wilson_of(part.min(whole) as f64 / whole as f64, worth)
 }

@@ -26,6 +26,7 @@ pub mod fault_places;
 pub mod files;
 pub mod finding;
 pub mod hand_overs;
+pub mod hits;
 pub mod join;
 pub mod lab;
 pub mod ladder;

@@ -5,53 +5,60 @@ use crate::Look;
 use crate::clean::{clean, width};
 use crate::paint::{GAP, Ink, Line};
 use crate::table::{Table, figure, text};
-use crate::units::{count, counted, share};
+use crate::units::{count, counted, duration, share};
+use model::hits::{HitFunction, Hits, HotLine, OtherLines};
 
 /// Columns of a tab in source text.
 const TAB: &str = "    ";
 /// Columns of a line's share in a function.
 const SHARE: usize = 5;
 
-/// A line that was hit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HotLine {
-    /// The file as the program names it.
-    pub file: String,
-    /// From 1.
-    pub line: u32,
-    /// Its function.
-    pub function: String,
-    /// Executions.
-    pub hits: u64,
-    /// Its text, where the file could be read.
-    pub source: Option<String>,
+/// What the last line says of a program that goes on.
+pub(crate) const LEFT: &str = "; stopped by a signal, and the program went on: counts are incomplete";
+
+/// The page: functions that were asked for, the lines with the most hits, and what counting did.
+pub fn terminal(hits: &Hits, look: Look) -> String {
+    let mut page = String::new();
+    for of_name in &hits.functions {
+        page += &function(of_name, look);
+        page.push('\n');
+    }
+    page += &hottest(&hits.lines, hits.other, look);
+    if hits.import_hits > 0 {
+        page += &format!("  and {} in Python's import system\n", counted(hits.import_hits, "hit"));
+    }
+    page + &overhead(hits, look)
 }
 
-/// A function with all its lines.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HitFunction {
-    /// Its name.
-    pub name: String,
-    /// The file as the program names it.
-    pub file: String,
-    /// Line numbers without gaps.
-    pub lines: Vec<FunctionLine>,
+/// The overhead of counting, and what was not counted.
+fn overhead(hits: &Hits, look: Look) -> String {
+    let versions: Vec<&str> = hits.versions.keys().map(String::as_str).collect();
+    let processes = hits.versions.values().fold(0_u64, |sum, some| sum.saturating_add(*some));
+    let mut text = format!(
+        "counted exactly: {} in {} of Python {}, in {}",
+        counted(hits.hits, "hit"),
+        if processes == 1 { "1 process".to_owned() } else { format!("{} processes", count(processes)) },
+        versions.join(", "),
+        duration(hits.elapsed_ns)
+    );
+    text += "; counting makes Python code 2 to 20 times slower: times are not meaningful";
+    if hits.went_on {
+        text += LEFT;
+    }
+    if hits.lost > 0 {
+        text += &format!("; {} lost: the table is full", counted(hits.lost, "hit"));
+    }
+    if hits.disturbed {
+        text += "; with this Python, lines of signal handlers and finalizers may be missing";
+    }
+    for (why, processes) in &hits.uncounted {
+        text += &format!("; not counted: {} ({why})", count(*processes));
+    }
+    clean(&text, look.unicode) + "\n"
 }
 
-/// A line of a function.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FunctionLine {
-    /// From 1.
-    pub line: u32,
-    /// Executions; none where the line has no code of its own.
-    pub hits: Option<u64>,
-    /// Its text, where the file could be read.
-    pub source: Option<String>,
-}
-
-/// The table of the lines with the most hits, in the order of `lines`. `more` is the rest: the
-/// number of lines, and of their hits.
-pub fn hottest(lines: &[HotLine], more: (u64, u64), look: Look) -> String {
+/// The table of the lines with the most hits, in the order of `lines`.
+fn hottest(lines: &[HotLine], other: OtherLines, look: Look) -> String {
     let columns = vec![text("", 12, 0), text("function", 10, 3), figure("hits", 0), text("source", 16, 2)];
     let mut table = Table::new(look, "lines", columns);
     for line in lines {
@@ -63,11 +70,11 @@ pub fn hottest(lines: &[HotLine], more: (u64, u64), look: Look) -> String {
             (Ink::Dim, line.source.as_deref().unwrap_or_default().trim().to_owned()),
         ]);
     }
-    if more.0 > 0 {
+    if other.lines > 0 {
         table.rest(vec![
-            (Ink::Dim, format!("{} {} more", look.rest(), count(more.0))),
+            (Ink::Dim, format!("{} {} more", look.rest(), count(other.lines))),
             (Ink::Dim, String::new()),
-            (Ink::Dim, count(more.1)),
+            (Ink::Dim, count(other.hits)),
             (Ink::Dim, String::new()),
         ]);
     }
@@ -75,8 +82,10 @@ pub fn hottest(lines: &[HotLine], more: (u64, u64), look: Look) -> String {
 }
 
 /// A function as its source, with the hits of each line and their share of all hits.
-pub fn function(function: &HitFunction, look: Look) -> String {
-    let total: u64 = function.lines.iter().filter_map(|line| line.hits).sum();
+fn function(function: &HitFunction, look: Look) -> String {
+    let hits = function.lines.iter().filter_map(|line| line.hits);
+    // A kept result may have any figures.
+    let total = hits.fold(0_u64, u64::saturating_add);
     let most = function.lines.iter().filter_map(|line| line.hits).max().unwrap_or(0);
     let figures = width(&count(most)).max("hits".len());
     let numbers = function.lines.last().map_or(0, |line| line.line.to_string().len()).max("line".len());
@@ -117,6 +126,7 @@ fn rendered(lines: &[Line]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::hits::FunctionLine;
 
     const LOOK: Look = Look { width: 70, colour: false, unicode: true };
 
@@ -129,7 +139,7 @@ mod tests {
             hits: 1_234_567,
             source: Some("\tcells = \u{202e}[0] * n\n".into()),
         };
-        let text = hottest(&[line], (3, 21), LOOK);
+        let text = hottest(&[line], OtherLines { lines: 3, hits: 21 }, LOOK);
         let expected = [
             "function               hits  source",
             "  grid.py:12  Grid.\\x1b[2Jgrow  1,234,567  cells = \\u{202e}[0] * n",

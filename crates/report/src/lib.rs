@@ -6,6 +6,7 @@
 //! program (commands, threads, files) are untrusted: see [`clean`].
 
 mod axis;
+pub mod blocks;
 mod clean;
 mod command;
 pub mod compare;

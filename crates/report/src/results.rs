@@ -4,7 +4,7 @@ use crate::Look;
 use crate::clean::{clean, fit};
 use crate::page::words;
 use crate::paint::{Ink, Line};
-use crate::units::{bytes, count, counted, duration};
+use crate::units::{bytes, count, counted, duration, limit};
 use model::Ns;
 use model::run::Bound;
 
@@ -127,7 +127,7 @@ pub fn store(facts: &StoreFacts, look: Look) -> String {
             format!(
                 "{} of at most {}; recordings {}",
                 bytes(facts.used_bytes),
-                bytes(facts.limit_bytes),
+                limit(facts.limit_bytes),
                 bytes(facts.recordings_bytes)
             ),
         ),

@@ -171,6 +171,13 @@ pub fn bytes(value: u64) -> String {
     format!("{scaled:.decimals$} {unit}")
 }
 
+/// A size that somebody chose: `1 GB`, `500 MB`; another one as [`bytes`].
+pub fn limit(value: u64) -> String {
+    let units = [(1_000_000_000_000, "TB"), (1_000_000_000, "GB"), (1_000_000, "MB")];
+    let whole = units.into_iter().find(|(unit, _)| value >= *unit && value % unit == 0);
+    whole.map_or_else(|| bytes(value), |(unit, name)| format!("{} {name}", value / unit))
+}
+
 /// The memory of a host, as far as it is known.
 pub fn memory(size: &Seen<u64>) -> String {
     size.value().map_or_else(|| "unknown memory".to_owned(), |size| bytes(*size))
@@ -199,6 +206,12 @@ pub fn three_digits(figure: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_size_that_was_chosen_is_shown_as_it_was_chosen() {
+        let shown = [1_000_000_000, 1_500_000_000, 5 << 30, 300_000, 0].map(limit);
+        assert_eq!(shown, ["1 GB", "1500 MB", "5.00 GiB", "293 KiB", "0 B"]);
+    }
 
     #[test]
     fn chosen_durations_are_shown_as_chosen() {

@@ -141,9 +141,9 @@ pub(crate) struct RmArgs {
 ///
 /// Of results that are too much for the limit, the oldest without tags go.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  dwell store\n  dwell store --limit 5Gi\n  dwell store --check")]
+#[command(after_help = "Examples:\n  dwell store\n  dwell store --limit 5GB\n  dwell store --check")]
 pub(crate) struct StoreVerbArgs {
-    /// Set how large it may be [default: 1Gi]; what is too much goes now
+    /// Set how large it may be [default: 1GB]; what is too much goes now
     #[arg(long, value_name = "SIZE", value_parser = units::bytes)]
     pub(crate) limit: Option<u64>,
 

@@ -6,20 +6,23 @@
 use crate::annotate::{self, Counted};
 use crate::cli::RunArgs;
 use crate::exit;
-use crate::look::{OutputKind, look};
-use crate::out::OutputPath;
-use crate::output::{self, Target as File};
+use crate::keep::Keeper;
+use crate::out::{BlocksResult, Outputs, Page, Render};
+use crate::output;
 use anyhow::{Context, anyhow, bail};
 use code::Function;
-use listing::{ExecutionCounts as Executions, Subject};
+use listing::{
+    CountedBlocks, CountedFunction, ExecutionCounts as Executions, FunctionSum, Listing, OtherFunctions,
+    SCHEMA_BLOCKS, Stopped, Subject, UnnamedSum,
+};
 use model::recording::Ending;
 use observe::Sources;
 use observe::blocks::{BlockCounts, CountTarget, count_blocks};
 use observe::function_code::{Error, image, image_for};
-use report::Look;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use sys::at_once::EndAtOnce;
+use sys::clock::{rfc3339, unix_s};
 use sys::foreign::Rights;
 use sys::policy::Hurry;
 use sys::resolve::resolve_as;
@@ -34,12 +37,6 @@ use sys::user::User;
 const LISTED: usize = 3;
 const TABLE: usize = 15;
 
-/// How listings look, and who reads their sources.
-struct Shown {
-    look: Look,
-    sources: Sources,
-}
-
 /// Refuses options of what a recording has: there is none where executions are counted, by `how`.
 pub(super) fn counts_only(how: &str, args: &RunArgs) -> anyhow::Result<()> {
     let (page, code) = (&args.page, &args.page.code);
@@ -52,8 +49,8 @@ pub(super) fn counts_only(how: &str, args: &RunArgs) -> anyhow::Result<()> {
         ("work", page.work.is_some()),
     ];
     let given = given.into_iter().filter_map(|(name, given)| given.then_some(name));
-    let names: Vec<String> =
-        page.forms.keys().map(String::as_str).chain(given).map(|name| format!("--{name}")).collect();
+    let forms = page.forms.keys().map(String::as_str).filter(|name| !["json", "html"].contains(name));
+    let names: Vec<String> = forms.chain(given).map(|name| format!("--{name}")).collect();
     if names.is_empty() {
         return Ok(());
     }
@@ -63,8 +60,19 @@ pub(super) fn counts_only(how: &str, args: &RunArgs) -> anyhow::Result<()> {
     )
 }
 
+/// Opens the outputs of a run that only counts.
+pub(super) fn outputs<R: Render>(args: &RunArgs) -> anyhow::Result<Outputs<R>> {
+    let page = if args.quiet { Page::None } else { Page::Stderr };
+    Outputs::open(&args.page.forms, args.page.output.as_ref().map_or(page, Page::To), None, &[])
+}
+
+/// The command as a result has it.
+pub(super) fn words(args: &RunArgs) -> Vec<String> {
+    args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
 /// Runs the program and counts; returns the exit status. `asked` is the function, empty for all.
-pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
+pub(crate) fn run(args: &RunArgs, asked: &str, keeper: &mut Keeper) -> anyhow::Result<u8> {
     counts_only("--count-blocks", args)?;
     // An ordinary user needs none of them to trace what he starts.
     rights::give_up();
@@ -80,13 +88,9 @@ pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
             (asked, found.map_err(|error| observe::Error::Start(error.into()))?)
         }
     };
-    let (page, target) = match &args.page.output {
-        Some(OutputPath::Stdout) => (OutputKind::Stdout, None),
-        Some(OutputPath::File(path)) => (OutputKind::File, Some(File::open(path)?)),
-        None => (OutputKind::Stderr, None),
-    };
+    let outputs = outputs::<BlocksResult>(args)?;
     let rights = command.user.as_ref().map_or_else(Rights::own, Rights::of_user);
-    let shown = Shown { look: look(&args.page.look, page), sources: Sources::of(rights, &BTreeSet::new()) };
+    let sources = Sources::of(rights, &BTreeSet::new());
     if !args.quiet {
         output::complain("if dwell is killed while it counts, so is the program");
     }
@@ -98,26 +102,52 @@ pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
         let (function, parts) = find(&file, name)?;
         (Some(function), CountTarget::Function { file: file.clone(), parts })
     };
+    let started_at = rfc3339(unix_s());
     let counts = count_blocks(&command, &counted, limits, Some(&mut signals)).map_err(not_started)?;
     drop(signals);
     let _hurry = asked_to_end(&counts).then(Hurry::begin);
     output::complain_of_left(counts.left, "counted");
-    let text = match &function {
-        None => of_program(&counts, &shown)?,
-        Some(function) => of_function(&counts, &file, function, &shown)?,
+    let found = match &function {
+        None => of_program(&counts, &sources)?,
+        Some(function) => of_function(&counts, &file, function, &sources)?,
     };
-    let text = text + &overhead(&counts, shown.look);
-    match target {
-        Some(target) => target.write(&text)?,
-        None if page == OutputKind::Stdout => output::to_stdout(&text)?,
-        None => output::to_stderr(&text),
-    }
+    let result = BlocksResult(CountedBlocks {
+        schema: SCHEMA_BLOCKS.to_owned(),
+        host: observe::this_host(),
+        started_at,
+        command: words(args),
+        function: function.is_some().then(|| CountedFunction {
+            asked: asked.to_owned(),
+            file: file.to_string_lossy().into_owned(),
+            loaded: counts.counted.found,
+        }),
+        functions: found.functions,
+        other: found.other,
+        unnamed: found.unnamed,
+        listings: found.listings,
+        steps: counts.counted.steps,
+        elapsed_ns: counts.counted.elapsed_ns,
+        children: counts.counted.children,
+        stopped: stopped(counts.counted.stopped),
+    });
+    let failed = outputs.write(&result, &args.page.look).complain();
+    keeper.offer(&result, None);
     let left = || exit::of_left(counts.left, exit::DWELL_FAILED);
-    Ok(counts.counted.ending.map_or_else(left, exit::of_program))
+    Ok(match counts.counted.ending.map_or_else(left, exit::of_program) {
+        0 if failed => exit::DWELL_FAILED,
+        status => status,
+    })
 }
 
-/// What the last line says of a program that goes on.
-pub(super) const LEFT: &str = "; stopped by a signal, and the program went on: counts are incomplete";
+fn stopped(by: StopReason) -> Stopped {
+    match by {
+        StopReason::Ended => Stopped::Ended,
+        StopReason::Steps | StopReason::Time => Stopped::Limit,
+        StopReason::Signal => Stopped::Signal,
+        StopReason::Entrusted => Stopped::Entrusted,
+        StopReason::Unsteppable => Stopped::Unsteppable,
+    }
+}
 
 /// Whether a signal ended the program by which people and service managers end programs, or was to
 /// end it: then who sent it waits for dwell as well.
@@ -167,30 +197,36 @@ fn find(path: &Path, name: &str) -> anyhow::Result<(Function, Vec<std::ops::Rang
     Ok((function, parts))
 }
 
+/// What was counted, by function.
+#[derive(Default)]
+struct Found {
+    functions: Vec<FunctionSum>,
+    other: OtherFunctions,
+    unnamed: Vec<UnnamedSum>,
+    listings: Vec<Listing>,
+}
+
 fn of_function(
     counts: &BlockCounts,
     path: &Path,
     function: &Function,
-    shown: &Shown,
-) -> anyhow::Result<String> {
+    sources: &Sources,
+) -> anyhow::Result<Found> {
     if !counts.counted.found {
-        return Ok(format!(
-            "the program never loaded {}\n",
-            report::clean(&path.to_string_lossy(), shown.look.unicode)
-        ));
+        return Ok(Found::default());
     }
     let executions = counts.file.as_ref().and_then(|file| counts.counted.modules.get(file));
-    listed(counts, path, function, executions.unwrap_or(&BTreeMap::new()), shown)
+    let listed = listed(counts, path, function, executions.unwrap_or(&BTreeMap::new()), sources)?;
+    Ok(Found { listings: vec![listed], ..Found::default() })
 }
 
 /// The functions with the most executed instructions, and the blocks of the first [`LISTED`].
-fn of_program(counts: &BlockCounts, shown: &Shown) -> anyhow::Result<String> {
-    let look = shown.look;
+fn of_program(counts: &BlockCounts, sources: &Sources) -> anyhow::Result<Found> {
     let mut functions: Vec<(u64, &str, Function)> = Vec::new();
     let mut unnamed: Vec<(u64, &str)> = Vec::new();
     for (module, executions) in &counts.counted.modules {
         let all: u64 = executions.values().sum();
-        let Ok(image) = image_for(Path::new(module), &shown.sources) else {
+        let Ok(image) = image_for(Path::new(module), sources) else {
             unnamed.push((all, module));
             continue;
         };
@@ -210,29 +246,26 @@ fn of_program(counts: &BlockCounts, shown: &Shown) -> anyhow::Result<String> {
         functions.extend(sums.into_values().map(|(sum, function)| (sum, module.as_str(), function)));
     }
     functions.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.2.symbol.cmp(&b.2.symbol)));
-    let mut text = String::from("   instructions  function\n");
-    for (sum, module, function) in functions.iter().take(TABLE) {
-        let module = module.rsplit('/').next().unwrap_or(module);
-        let name = report::clean(&format!("{} in {module}", function.name), look.unicode);
-        text.push_str(&format!("{:>15}  {name}\n", report::units::count(*sum)));
-    }
-    let rest: u64 = functions.iter().skip(TABLE).map(|(sum, _, _)| sum).sum();
-    text.push_str(&format!(
-        "{:>15}  {} other functions\n",
-        report::units::count(rest),
-        functions.len().saturating_sub(TABLE)
-    ));
-    for (sum, module) in unnamed.iter().filter(|(sum, _)| *sum > 0) {
-        let module = if module.is_empty() { "memory without a file" } else { module };
-        let code = report::clean(&format!("code without symbols in {module}"), look.unicode);
-        text.push_str(&format!("{:>15}  {code}\n", report::units::count(*sum)));
-    }
-    for (_, module, function) in functions.iter().take(LISTED) {
-        text.push('\n');
-        let executions = &counts.counted.modules[*module];
-        text.push_str(&listed(counts, Path::new(module), function, executions, shown)?);
-    }
-    Ok(text)
+    let sum = |(instructions, module, function): &(u64, &str, Function)| FunctionSum {
+        name: function.name.clone(),
+        module: (*module).to_owned(),
+        instructions: *instructions,
+    };
+    let listing = |(_, module, function): &(u64, &str, Function)| {
+        listed(counts, Path::new(module), function, &counts.counted.modules[*module], sources)
+    };
+    let unnamed = unnamed.into_iter().filter(|(sum, _)| *sum > 0);
+    Ok(Found {
+        functions: functions.iter().take(TABLE).map(sum).collect(),
+        other: OtherFunctions {
+            functions: functions.len().saturating_sub(TABLE) as u64,
+            instructions: functions.iter().skip(TABLE).map(|(sum, _, _)| sum).sum(),
+        },
+        unnamed: unnamed
+            .map(|(instructions, module)| UnnamedSum { module: module.to_owned(), instructions })
+            .collect(),
+        listings: functions.iter().take(LISTED).map(listing).collect::<anyhow::Result<_>>()?,
+    })
 }
 
 fn listed(
@@ -240,9 +273,9 @@ fn listed(
     path: &Path,
     function: &Function,
     executions: &BTreeMap<u64, u64>,
-    shown: &Shown,
-) -> anyhow::Result<String> {
-    let image = image_for(path, &shown.sources)?;
+    sources: &Sources,
+) -> anyhow::Result<Listing> {
+    let image = image_for(path, sources)?;
     let executions =
         executions.iter().filter_map(|(offset, times)| Some((image.address_of(*offset)?, *times))).collect();
     let executions = Executions { executions, partial: !counts.complete() };
@@ -253,40 +286,5 @@ fn listed(
         program_samples: 0,
     };
     let counted = Counted { subject, samples: &BTreeMap::new(), executions: Some(&executions) };
-    annotate::text(path, function, counted, &shown.sources, shown.look)
-}
-
-/// The overhead of counting, and what was not counted.
-fn overhead(counts: &BlockCounts, look: Look) -> String {
-    let counted = &counts.counted;
-    let mut text = format!(
-        "counted exactly: {} instructions stepped in {}",
-        report::units::count(counted.steps),
-        report::units::duration(counted.elapsed_ns)
-    );
-    if let Some(rate) = counts.steps_per_s() {
-        text.push_str(&format!(
-            " ({} per second; times are not meaningful)",
-            report::units::count(rate as u64)
-        ));
-    }
-    if counted.children > 0 {
-        text.push_str(&format!("; {} child processes not counted", counted.children));
-    }
-    match counted.stopped {
-        StopReason::Ended => {}
-        StopReason::Steps | StopReason::Time => {
-            text.push_str("; stopped at the limit: counts are incomplete")
-        }
-        StopReason::Signal => text.push_str(LEFT),
-        StopReason::Entrusted => text.push_str(
-            "; stopped at a program with rights of its own (set-user-ID, or capabilities): counts are incomplete",
-        ),
-        StopReason::Unsteppable => {
-            text.push_str(
-                "; stopped at an instruction that cannot be stepped (load-exclusive): counts are incomplete",
-            );
-        }
-    }
-    report::clean(&text, look.unicode) + "\n"
+    annotate::listing(path, function, counted, sources)
 }

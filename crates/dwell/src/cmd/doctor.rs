@@ -2,14 +2,17 @@
 
 use crate::cli::{DoctorArgs, VERSION};
 use crate::exit;
+use crate::keep::Keeper;
 use crate::out::{DoctorResult, Outputs, Page};
 
 /// Tries everything and says what came of it; returns the exit status: that something does not work
 /// is no failure.
-pub(crate) fn doctor(args: &DoctorArgs) -> anyhow::Result<u8> {
+pub(crate) fn doctor(args: &DoctorArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
     let outputs = Outputs::open(&args.forms, Page::Stdout, None, &[])?;
     let (standing, attempts) = (observe::doctor::standing(), observe::doctor::attempts());
     let doctor = analyse::doctor::doctor(VERSION, observe::this_host(), &standing, &attempts);
-    let failed = outputs.write(&DoctorResult(doctor), &args.look).complain();
+    let result = DoctorResult(doctor);
+    let failed = outputs.write(&result, &args.look).complain();
+    keeper.offer(&result, None);
     Ok(if failed { exit::DWELL_FAILED } else { 0 })
 }

@@ -5,28 +5,25 @@
 //! in `hits/`.
 
 use crate::cli::RunArgs;
-use crate::cmd::count::{LEFT, counts_only};
+use crate::cmd::count::{counts_only, outputs, words};
 use crate::exit;
-use crate::look::{OutputKind, look};
-use crate::out::OutputPath;
-use crate::output::{self, Target};
+use crate::keep::Keeper;
+use crate::out::HitsResult;
+use crate::output;
 use anyhow::{Context, bail};
 use counts::{Counts, Function};
 use exchange::Exchange;
-use model::Ns;
+use model::hits::{FunctionLine, HitFunction, Hits, HotLine, OtherLines, SCHEMA_HITS};
 use model::recording::{Ending, WindowEnd};
 use observe::targets::tree_ignores;
 use observe::{LeftProgram, Sources};
-use report::Look;
-use report::hits::{FunctionLine, HitFunction, HotLine};
-use report::units::{count, counted, duration};
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use sys::clock::monotonic_ns;
+use sys::clock::{monotonic_ns, rfc3339, unix_s};
 use sys::foreign::Rights;
 use sys::policy::Hurry;
 use sys::poll;
@@ -38,14 +35,16 @@ use sys::user::User;
 mod counts;
 mod exchange;
 
-/// Lines in the table, functions of one name that are shown whole, and lines of each.
+/// Lines in the table, functions of one name that are shown whole, lines of each, and the
+/// characters of a line: no page has more of one.
 const TABLE: usize = 20;
 const FUNCTIONS: usize = 5;
 const LINES: u32 = 2_000;
+const COLUMNS: usize = 400;
 
 /// Runs the program and counts; returns the exit status. `asked` is the function, empty for the
 /// table only.
-pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
+pub(crate) fn run(args: &RunArgs, asked: &str, keeper: &mut Keeper) -> anyhow::Result<u8> {
     counts_only("--hits", args)?;
     rights::give_up();
     let mut signals = Signals::take_over().context("cannot handle signals")?;
@@ -54,12 +53,7 @@ pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
     if let Some(option) = isolating(program, arguments) {
         bail!("{option} keeps Python from loading the counting module\ntry: without {option}");
     }
-    let (page, target) = match &args.page.output {
-        Some(OutputPath::Stdout) => (OutputKind::Stdout, None),
-        Some(OutputPath::File(path)) => (OutputKind::File, Some(Target::open(path)?)),
-        None => (OutputKind::Stderr, None),
-    };
-    let look = look(&args.page.look, page);
+    let outputs = outputs::<HitsResult>(args)?;
     let exchange = Exchange::make()?;
     let rights = user.as_ref().map_or_else(Rights::own, Rights::of_user);
     let command = Command { program: program.clone(), args: arguments.to_vec(), user };
@@ -73,7 +67,7 @@ pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
     exchange.write("root", &root.to_string())?;
     // Only now: what its owner makes of it is not written to any more.
     command.user.as_ref().map_or(Ok(()), |user| exchange.give(user))?;
-    let begun_ns = monotonic_ns();
+    let (started_at, begun_ns) = (rfc3339(unix_s()), monotonic_ns());
     let end = wait(held, &mut signals)?;
     let elapsed_ns = monotonic_ns() - begun_ns;
     drop(signals);
@@ -83,34 +77,44 @@ pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
     let counts = Counts::read(exchange.opened(), root)?;
     let sources = Sources::of(rights, &BTreeSet::new());
     if let Some(why) = &counts.refused {
-        bail!("{}\n{NEWER}", report::clean(why, look.unicode));
+        bail!("{}\n{NEWER}", report::clean(why, false));
     }
     let status = exit::of_left(end.left, exit::of_program(end.ending));
     if counts.versions.is_empty() {
         // The program may have succeeded, but there are no counts.
         let (why, remedy) = nothing(&counts);
-        output::complain(&format!("nothing was counted: {}\n{remedy}", report::clean(&why, look.unicode)));
+        output::complain(&format!("nothing was counted: {}\n{remedy}", report::clean(&why, false)));
         return Ok(if status == 0 { exit::DWELL_FAILED } else { status });
     }
-    let mut text = String::new();
-    let found = functions(&counts, asked);
-    for (function, lines) in &found {
-        text += &report::hits::function(&whole(function, lines, &sources), look);
-        text.push('\n');
-    }
-    text += &table(&counts, &sources, look);
-    text += &overhead(&counts, elapsed_ns, end.left.is_some(), look);
-    match target {
-        Some(target) => target.write(&text)?,
-        None if page == OutputKind::Stdout => output::to_stdout(&text)?,
-        None if args.quiet => {}
-        None => output::to_stderr(&text),
-    }
-    if !asked.is_empty() && found.is_empty() {
+    let table = table(&counts, &sources);
+    let result = HitsResult(Hits {
+        schema: SCHEMA_HITS.to_owned(),
+        host: observe::this_host(),
+        started_at,
+        command: words(args),
+        function: (!asked.is_empty()).then(|| asked.to_owned()),
+        functions: functions(&counts, asked)
+            .into_iter()
+            .map(|(function, lines)| whole(function, lines, &sources))
+            .collect(),
+        lines: table.lines,
+        other: table.other,
+        import_hits: table.import_hits,
+        hits: counts.total(),
+        versions: counts.versions,
+        elapsed_ns,
+        went_on: end.left.is_some(),
+        lost: counts.lost,
+        disturbed: counts.disturbed,
+        uncounted: counts.uncounted,
+    });
+    let mut failed = outputs.write(&result, &args.page.look).complain();
+    keeper.offer(&result, None);
+    if !asked.is_empty() && result.0.functions.is_empty() {
         output::complain(&format!("no function called {asked:?} was executed\ntry: a name from the table"));
-        return Ok(if status == 0 { exit::DWELL_FAILED } else { status });
+        failed = true;
     }
-    Ok(status)
+    Ok(if status == 0 && failed { exit::DWELL_FAILED } else { status })
 }
 
 const NEWER: &str = "try: a newer Python (3.12 or later), as in: dwell run --hits python3.13 script.py";
@@ -230,14 +234,26 @@ fn whole(function: &Function, hits: &BTreeMap<u32, u64>, sources: &Sources) -> H
             line,
             // The line of the `def` is part of the function, but the surrounding code executes it.
             hits: hits.get(&line).copied().filter(|hits| *hits > 0 || line > function.first_line),
-            source: source.next().map(str::to_owned),
+            source: source.next().map(text_of),
         })
         .collect();
     HitFunction { name: function.name.clone(), file: function.file.clone(), lines }
 }
 
+/// A line of a source, as much of it as a page may show.
+fn text_of(line: &str) -> String {
+    line.chars().take(COLUMNS).collect()
+}
+
+/// The lines with the most hits, and the rest.
+struct Table {
+    lines: Vec<HotLine>,
+    other: OtherLines,
+    import_hits: u64,
+}
+
 /// The lines with the most hits. Python's start-up and import system are only summed up.
-fn table(counts: &Counts, sources: &Sources, look: Look) -> String {
+fn table(counts: &Counts, sources: &Sources) -> Table {
     let mut lines: Vec<(u64, &Function, u32)> = Vec::new();
     for (function, of_function) in &counts.functions {
         let hit = of_function.iter().filter(|(_, hits)| **hits > 0);
@@ -248,55 +264,25 @@ fn table(counts: &Counts, sources: &Sources, look: Look) -> String {
     own.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
     let shown = if own.len() == TABLE + 1 { own.len() } else { own.len().min(TABLE) };
     let mut texts: BTreeMap<&str, Option<String>> = BTreeMap::new();
-    let hot: Vec<HotLine> = own[..shown]
-        .iter()
-        .map(|(hits, function, line)| {
-            let text = texts.entry(&function.file).or_insert_with(|| sources.text(&function.file));
-            let nth = (*line as usize).saturating_sub(1);
-            HotLine {
-                file: function.file.clone(),
-                line: *line,
-                function: function.name.clone(),
-                hits: *hits,
-                source: text.as_deref().and_then(|text| text.lines().nth(nth)).map(str::to_owned),
-            }
-        })
-        .collect();
-    let sum = |lines: &[(u64, &Function, u32)]| lines.iter().map(|line| line.0).sum::<u64>();
-    let more = ((own.len() - shown) as u64, sum(&own[shown..]));
-    let mut text = report::hits::hottest(&hot, more, look);
-    if !frozen.is_empty() {
-        text += &format!("  and {} in Python's import system\n", counted(sum(&frozen), "hit"));
+    let hot = own[..shown].iter().map(|(hits, function, line)| {
+        let text = texts.entry(&function.file).or_insert_with(|| sources.text(&function.file));
+        let nth = (*line as usize).saturating_sub(1);
+        HotLine {
+            file: function.file.clone(),
+            line: *line,
+            function: function.name.clone(),
+            hits: *hits,
+            source: text.as_deref().and_then(|text| text.lines().nth(nth)).map(str::trim).map(text_of),
+        }
+    });
+    // The files are the program's: sums may be of any figures.
+    let sum =
+        |lines: &[(u64, &Function, u32)]| lines.iter().fold(0_u64, |sum, line| sum.saturating_add(line.0));
+    Table {
+        lines: hot.collect(),
+        other: OtherLines { lines: (own.len() - shown) as u64, hits: sum(&own[shown..]) },
+        import_hits: sum(&frozen),
     }
-    text
-}
-
-/// The overhead of counting, and what was not counted.
-fn overhead(counts: &Counts, elapsed_ns: Ns, goes_on: bool, look: Look) -> String {
-    let total = counts.total();
-    let versions: Vec<&str> = counts.versions.keys().map(String::as_str).collect();
-    let processes = counts.versions.values().sum::<u64>();
-    let mut text = format!(
-        "counted exactly: {} in {} of Python {}, in {}",
-        counted(total, "hit"),
-        if processes == 1 { "1 process".to_owned() } else { format!("{} processes", count(processes)) },
-        versions.join(", "),
-        duration(elapsed_ns)
-    );
-    text += "; counting makes Python code 2 to 20 times slower: times are not meaningful";
-    if goes_on {
-        text += LEFT;
-    }
-    if counts.lost > 0 {
-        text += &format!("; {} lost: the table is full", counted(counts.lost, "hit"));
-    }
-    if counts.disturbed {
-        text += "; with this Python, lines of signal handlers and finalizers may be missing";
-    }
-    for (why, processes) in &counts.uncounted {
-        text += &format!("; not counted: {} ({why})", count(*processes));
-    }
-    report::clean(&text, look.unicode) + "\n"
 }
 
 #[cfg(test)]

@@ -28,10 +28,10 @@ use sys::user::User;
 pub(crate) fn run(args: RunArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
     // These two open their outputs themselves: opened twice, a new file would be removed as unused.
     if let Some(function) = &args.count_blocks {
-        return count::run(&args, function);
+        return count::run(&args, function, keeper);
     }
     if let Some(function) = &args.hits {
-        return hits::run(&args, function);
+        return hits::run(&args, function, keeper);
     }
     let asked = probe::Asked::of(args.probe)?;
     let user = args.user.as_deref().map(User::look_up).transpose()?;

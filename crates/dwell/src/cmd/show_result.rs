@@ -7,6 +7,7 @@ use crate::look::{OutputKind, look};
 use crate::out::{self, OutputPath};
 use crate::output::{self, Target};
 use anyhow::bail;
+use listing::{CountedBlocks, SCHEMA_BLOCKS};
 use model::compare::commands::SCHEMA_COMPARE;
 use model::compare::lab::SCHEMA_LAB_DIFF;
 use model::compare::ladder::SCHEMA_LADDER_DIFF;
@@ -16,6 +17,7 @@ use model::compare::timings::{HYPERFINE, SCHEMA_TIMINGS_DIFF};
 use model::compare::wake::SCHEMA_WAKE_DIFF;
 use model::coverage::Extent;
 use model::doctor::{Doctor, SCHEMA_DOCTOR};
+use model::hits::{Hits, SCHEMA_HITS};
 use model::lab::{LabRun, SCHEMA_LAB, SCHEMA_SCORE};
 use model::ladder::SCHEMA_LADDER;
 use model::recording::Tier;
@@ -105,6 +107,8 @@ pub(super) fn page(
         ),
         SCHEMA_LOAD => report::load::terminal(&results::typed::<LoadRun>(path, value)?, look),
         SCHEMA_DOCTOR => report::doctor::terminal(&results::typed::<Doctor>(path, value)?, look),
+        SCHEMA_HITS => report::hits::terminal(&results::typed::<Hits>(path, value)?, look),
+        SCHEMA_BLOCKS => report::blocks::terminal(&results::typed::<CountedBlocks>(path, value)?, look),
         SCHEMA_WHAT_IF => report::what_if::terminal(&results::typed::<WhatIf>(path, value)?, look),
         SCHEMA_LAB => of_pair(&results::typed(path, value)?, look),
         SCHEMA_RUN_DIFF => report::compare::runs(&results::typed(path, value)?, look),

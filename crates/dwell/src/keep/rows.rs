@@ -1,7 +1,10 @@
 //! What the store has of each result beside its JSON: what a list shows, and what is asked for.
 
 use crate::cli::VERSION;
-use crate::out::{CompareResult, LabResult, LoadResult, RunResult, SheetResult, WakeResult};
+use crate::out::{
+    BlocksResult, CompareResult, DoctorResult, HitsResult, LabResult, LoadResult, RunResult, SheetResult,
+    WakeResult,
+};
 use model::compare::Change;
 use model::recording::Host;
 use model::wake::verdict::Answer;
@@ -56,6 +59,44 @@ impl ToKeep for RunResult {
             verdict: Some(report::results::class(&run.bound).to_owned()),
             finding: first.map(|finding| finding.cause.clone()),
             ..row(verb, &run.host, run.schema, report::json(run))
+        })
+    }
+}
+
+/// A counted command, with the option that says what was counted. It has no wall clock: one that
+/// was counted is not to be taken for another.
+fn counted(option: &str, function: Option<&str>, command: &[String]) -> String {
+    let of = function.map(|function| format!("={}", typed([&function.to_owned()])));
+    format!("{option}{} {}", of.unwrap_or_default(), typed(command))
+}
+
+impl ToKeep for HitsResult {
+    fn to_keep(&self) -> Option<NewResult> {
+        let hits = &self.0;
+        Some(NewResult {
+            command: counted("--hits", hits.function.as_deref(), &hits.command),
+            ..row("run", &hits.host, &hits.schema, report::json(hits))
+        })
+    }
+}
+
+impl ToKeep for BlocksResult {
+    fn to_keep(&self) -> Option<NewResult> {
+        let counts = &self.0;
+        let function = counts.function.as_ref().map(|function| function.asked.as_str());
+        Some(NewResult {
+            command: counted("--count-blocks", function, &counts.command),
+            ..row("run", &counts.host, &counts.schema, report::json(counts))
+        })
+    }
+}
+
+impl ToKeep for DoctorResult {
+    fn to_keep(&self) -> Option<NewResult> {
+        let doctor = &self.0;
+        Some(NewResult {
+            verdict: Some(doctor.tier.name().to_owned()),
+            ..row("doctor", &doctor.host, &doctor.schema, report::json(doctor))
         })
     }
 }

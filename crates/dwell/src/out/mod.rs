@@ -6,6 +6,7 @@
 
 mod args;
 mod compare;
+mod counts;
 mod diff;
 mod doctor;
 mod export;
@@ -23,6 +24,7 @@ mod what_if;
 
 pub(crate) use args::{FormArgs, OutputArgs};
 pub(crate) use compare::CompareResult;
+pub(crate) use counts::{BlocksResult, HitsResult};
 pub(crate) use diff::{
     LabDiffResult, LadderDiffResult, RunDiffResult, SittingsResult, TimingsDiffResult, WakeDiffResult,
 };

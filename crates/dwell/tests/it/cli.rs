@@ -429,7 +429,7 @@ fn a_part_of_a_job_says_what_the_whole_takes() {
 fn where_executions_are_counted_what_a_recording_has_is_refused() {
     let place = Place::new();
     for how in ["--count-blocks", "--hits"] {
-        for option in [&["--folded", "f"][..], &["--speedscope", "f"], &["--json", "f"], &["--keep", "f"]] {
+        for option in [&["--folded", "f"][..], &["--speedscope", "f"], &["--keep", "f"]] {
             let got = place.run(&[&["run", how][..], option, &["--flame", "--", "touch", "ran"]].concat());
             let said = format!("{how} counts executions and records nothing, so there is nothing for ");
             assert!(got.status == 125 && got.stderr.contains(&said), "{got:?}");

@@ -178,6 +178,31 @@ fn each_line_has_the_hits_that_settrace_counts() {
 }
 
 #[test]
+fn hits_are_kept_and_shown_again_from_their_json() {
+    let Some(python) = pythons(true).pop() else { return };
+    let place = Place::new();
+    place.write("truth.py", TRUTH);
+    let dwell = |words: &[&str]| {
+        let mut dwell = Command::new(env!("CARGO_BIN_EXE_dwell"));
+        let said = place.output(dwell.args(words), "", &[("DWELL_STORE", "kept.sqlite")]);
+        assert!(said.status.success(), "{words:?}: {said:?}");
+        String::from_utf8(said.stdout).unwrap()
+    };
+    let python = python.to_str().unwrap();
+    dwell(&["run", "--hits=seven", "-o", "page", "--json", "hits.json", "--", python, "truth.py"]);
+    assert_eq!(dwell(&["show", "last"]), fs::read_to_string(place.path("page")).unwrap());
+    assert!(dwell(&["list", "--width", "120"]).contains("--hits=seven "));
+    let json = fs::read(place.path("hits.json")).unwrap();
+    assert_eq!(dwell(&["show", "last", "--json", "-"]).as_bytes(), json);
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    let broken = crate::support::errors(&crate::support::schema("dwell.hits.1.json"), &json);
+    assert!(broken.is_empty(), "{broken:#?}");
+    let hits =
+        json["functions"][0]["lines"].as_array().unwrap().iter().filter_map(|line| line["hits"].as_u64());
+    assert_eq!(hits.sum::<u64>(), 7, "{json:#}");
+}
+
+#[test]
 fn known_truths_hold() {
     for python in pythons(true) {
         let python = python.to_str().unwrap();

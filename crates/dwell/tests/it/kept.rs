@@ -137,6 +137,43 @@ fn what_verbs_find_is_kept_and_found_again() {
     assert!(home.out(&["store", "--check"]).contains("everything in it is whole"));
 }
 
+/// Of a function, since a whole program is stepped for long. `hits.rs` has Pythons that can be
+/// counted.
+#[test]
+fn exact_counts_and_what_works_here_are_kept_like_others() {
+    let home = Home::new();
+    fs::write(
+        home.at("f.c"),
+        "int f(int n) { int s = 0; while (n--) s += n; return s; } int main(void) { return f(9) - 36; }",
+    )
+    .unwrap();
+    support::kit::done(Command::new("cc").args(["-O0", "-o", "f", "f.c"]).current_dir(home.0.path()));
+    home.out(&["run", "--count-blocks=f", "-o", "f.txt", "--json", "f.json", "--", "./f"]);
+    home.out(&["doctor", "-v"]);
+    let lines = home.list(&[]);
+    assert!(lines.len() == 2 && lines[0].contains("doctor"), "{lines:#?}");
+    assert!(lines[1].contains(" run ") && lines[1].ends_with("--count-blocks=f ./f"), "{lines:#?}");
+    let page = fs::read_to_string(home.at("f.txt")).unwrap();
+    assert!(page.contains("f in ./f: ") || page.contains("/f: "), "{page}");
+    assert_eq!(home.out(&["show", "last-1"]), page);
+    assert!(home.out(&["show", "last"]).contains("For dwell wake"));
+    let json: serde_json::Value = serde_json::from_slice(&fs::read(home.at("f.json")).unwrap()).unwrap();
+    let broken = support::errors(&support::schema("dwell.blocks.1.json"), &json);
+    assert!(broken.is_empty(), "{broken:#?}");
+    assert_eq!(json["listings"][0]["executed"], json["steps"], "{json:#}");
+    let shown: serde_json::Value =
+        serde_json::from_str(&home.out(&["show", "last-1", "--json", "-"])).unwrap();
+    assert_eq!(shown, json);
+    home.out(&["report", "last-1", "-o", "f.html"]);
+    assert_eq!(home.out(&["show", "f.html"]), page);
+    assert!(home.refused(&["diff", "last-1", "last-1"]).contains("cannot compare two results"));
+    home.out(&["tag", "last", "host"]);
+    home.out(&["rm", "last-1"]);
+    assert_eq!(home.list(&[]).len(), 1);
+    let _ = home.dwell(&["--no-store", "doctor"]).output().unwrap();
+    assert!(home.list(&[]).len() == 1 && home.list(&["--tag", "host"]).len() == 1);
+}
+
 #[test]
 fn tags_notes_and_names_that_are_none() {
     let home = Home::new();

@@ -8,7 +8,7 @@ use std::fs;
 use std::time::SystemTime;
 
 /// The limit of a store for which no other was set.
-pub const DEFAULT_LIMIT_BYTES: u64 = 1 << 30;
+pub const DEFAULT_LIMIT_BYTES: u64 = 1_000_000_000;
 
 /// The setting of another one.
 const LIMIT: &str = "limit_bytes";
