@@ -40,6 +40,11 @@ pub(crate) fn command() -> Command {
     help::shaped(Cli::command())
 }
 
+/// The names of all verbs.
+pub(crate) fn verbs() -> Vec<String> {
+    Cli::command().get_subcommands().map(|verb| verb.get_name().to_owned()).collect()
+}
+
 /// The command line.
 ///
 /// # Errors

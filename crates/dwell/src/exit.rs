@@ -1,6 +1,6 @@
 //! Exit statuses: the program's own if it ran, and those of timeout(1) if not.
 
-use crate::{cli, output};
+use crate::{cli, output, suggest};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use model::recording::Ending;
 use observe::LeftProgram;
@@ -78,7 +78,9 @@ fn meant(error: &clap::Error, words: &[String]) -> Option<String> {
         ErrorKind::InvalidSubcommand => {
             let word = given(ContextKind::InvalidSubcommand)?;
             let at = words.iter().position(|other| other == word)?;
-            resolve(OsStr::new(word)).ok()?;
+            if resolve(OsStr::new(word)).is_err() {
+                return no_verb(word, &words[at + 1..]);
+            }
             let command: Vec<&str> = words[at..].iter().map(String::as_str).collect();
             let command = shlex::try_join(command).ok()?;
             Some(format!(
@@ -88,6 +90,9 @@ fn meant(error: &clap::Error, words: &[String]) -> Option<String> {
         ErrorKind::UnknownArgument => {
             let option = given(ContextKind::InvalidArg)?;
             let verb = words.get(1)?;
+            if verb.starts_with('-') {
+                return before_the_verb(words);
+            }
             let ours = cli::of_other_tools(verb, option)?;
             Some(format!(
                 "dwell {verb} has no option {option}, as other tools have; here it is\n  {ours}\n\
@@ -96,6 +101,27 @@ fn meant(error: &clap::Error, words: &[String]) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// What was meant by a word that is no verb and no program, with what follows it.
+fn no_verb(word: &str, rest: &[String]) -> Option<String> {
+    if word == "version" {
+        return Some("there is no command \"version\"\ntry: dwell --version".to_owned());
+    }
+    let names = cli::verbs();
+    let near = *suggest::nearest(word, names.iter().map(String::as_str)).first()?;
+    let all = [near].into_iter().chain(rest.iter().map(String::as_str));
+    let meant = shlex::try_join(all).ok()?;
+    Some(format!("there is no command {word:?}\ntry: dwell {meant}"))
+}
+
+/// The same words with the options after the verb, where they belong.
+fn before_the_verb(words: &[String]) -> Option<String> {
+    let names = cli::verbs();
+    let at = words.iter().position(|word| names.contains(word))?;
+    let all = [&words[at]].into_iter().chain(&words[1..at]).chain(&words[at + 1..]);
+    let meant = shlex::try_join(all.map(String::as_str)).ok()?;
+    Some(format!("options stand after the command\ntry: dwell {meant}"))
 }
 
 #[cfg(test)]
@@ -115,6 +141,9 @@ mod tests {
         let said = meant_by("dwell wake -D 10s").unwrap();
         assert!(said.contains("no option -D") && said.contains("--for TIME"), "{said}");
         assert!(meant_by("dwell run -f true").unwrap().contains("child processes"));
+        assert!(meant_by("dwell rnu ls -l").unwrap().ends_with("try: dwell run ls -l"));
+        assert!(meant_by("dwell version").unwrap().ends_with("try: dwell --version"));
+        assert!(meant_by("dwell -v run true").unwrap().ends_with("try: dwell run -v true"));
         assert_eq!(meant_by("dwell no-such-program-anywhere"), None);
         assert_eq!(meant_by("dwell wake --nope"), None);
     }

@@ -14,7 +14,9 @@ pub(crate) fn nearest<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) -> 
     let likeness = |name: &str| {
         let name = name.to_lowercase();
         let part = lower.chars().count() >= 3 && name.contains(&lower);
-        strsim::jaro_winkler(&lower, &name).max(if part { LIKE } else { 0.0 })
+        // In a short name one letter is more than a quarter of it.
+        let slip = lower.chars().count() >= 3 && strsim::osa_distance(&lower, &name) <= 1;
+        strsim::jaro_winkler(&lower, &name).max(if part || slip { LIKE } else { 0.0 })
     };
     let mut near: Vec<(f64, &str)> = names.into_iter().map(|name| (likeness(name), name)).collect();
     near.retain(|(likeness, _)| *likeness >= LIKE);
@@ -42,11 +44,12 @@ mod tests {
 
     #[test]
     fn typing_errors_and_parts_are_near_and_other_names_are_not() {
-        let names = ["parse_header", "parse_body", "main", "malloc", "nginx"];
+        let names = ["parse_header", "parse_body", "main", "malloc", "nginx", "run"];
         let near = |wrong| nearest(wrong, names.into_iter());
         assert_eq!(near("pasre_header")[0], "parse_header");
         assert_eq!(near("header"), ["parse_header"]);
         assert_eq!(near("ngnix"), ["nginx"]);
+        assert_eq!(near("rnu"), ["run"]);
         assert!(near("zzz").is_empty() && near("").is_empty());
     }
 }

@@ -189,8 +189,8 @@ fn by_hand(sitting: &LabSitting, way: usize) -> String {
     command.map(|command| words(command)).unwrap_or_default()
 }
 
-/// The slow program under `dwell run`. If there is room for one cause only, findings of others are a
-/// line and what they save: that of the pair is judged below.
+/// The slow program under `dwell run`. If there is room for one cause only, findings of others are
+/// a line and what they save: that of the pair is judged below.
 fn diagnosis(run: &LabRun, only: Option<&str>, look: Look) -> Vec<Line> {
     let sitting = &run.sitting;
     let mut lines = heading("diagnosis", &format!("dwell run -- {}", by_hand(sitting, 0)), look);

@@ -174,7 +174,7 @@ pub fn bytes(value: u64) -> String {
 /// A size that somebody chose: `1 GB`, `500 MB`; another one as [`bytes`].
 pub fn limit(value: u64) -> String {
     let units = [(1_000_000_000_000, "TB"), (1_000_000_000, "GB"), (1_000_000, "MB")];
-    let whole = units.into_iter().find(|(unit, _)| value >= *unit && value % unit == 0);
+    let whole = units.into_iter().find(|(unit, _)| value >= *unit && value.is_multiple_of(*unit));
     whole.map_or_else(|| bytes(value), |(unit, name)| format!("{} {name}", value / unit))
 }
 

@@ -92,7 +92,7 @@ fn of_thousands_of_children_the_small_ones_are_put_together_and_counted() {
     let (gone, into) = folded(run, "threads");
     assert_eq!(gone + threads.len() as u64 - into, CHILDREN + 1);
     let notes = run["coverage"]["notes"].to_string();
-    assert!(notes.contains(&format!("{gone} of threads are put together")), "{notes}");
+    assert!(notes.contains(&format!("{gone} rows of threads are put together")), "{notes}");
     fs::remove_file(program).expect("it can be removed");
 }
 

@@ -62,7 +62,9 @@ fn the_difference_lies_in_the_sleep() {
     let said = json(&["--pairs", "8", "sleep 0.05", "sleep 0.02"]);
     let why = &said["comparisons"][0]["why"];
     assert!(why["pairs"].as_u64().unwrap() >= 3, "{why}");
-    let largest = &why["states"][0];
+    // Beside others the queue for a CPU may differ by more.
+    let own = |state: &&serde_json::Value| state["state"] != "runqueue";
+    let largest = why["states"].as_array().unwrap().iter().find(own).unwrap();
     assert_eq!(largest["state"], "sleep", "{why}");
 }
 

@@ -61,7 +61,7 @@ impl WaitTarget {
             | WaitTarget::Child(name)
             | WaitTarget::External(name)
             | WaitTarget::Other(_, name) => name.clone(),
-            // Where a file has its name, which is not known, no function may stand as if it were it.
+            // No function may stand where the name of a file stands, as if it were that.
             WaitTarget::KernelFunction(TargetKind::File, function) => value(&format!("{INSIDE}{function})")),
             WaitTarget::Task(name) | WaitTarget::KernelFunction(_, name) => value(name),
             WaitTarget::Swap => value(SWAP),
