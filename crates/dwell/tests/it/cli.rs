@@ -117,6 +117,9 @@ fn a_wrong_command_line_is_125_and_help_is_0() {
         assert_eq!((got.status, got.stdout.as_str()), (125, ""), "{args:?}");
         assert!(got.stderr.contains("--help"), "{args:?}: {got:?}");
     }
+    let help = run(&["--help"]).stdout;
+    assert_eq!(help, run(&["-h"]).stdout);
+    assert!(help.lines().count() <= 40 && help.contains("\nExamples:\n"), "{help}");
     for args in [&["--help"][..], &["run", "--help"], &["--version"]] {
         let got = run(args);
         assert_eq!((got.status, got.stderr.as_str()), (0, ""), "{args:?}");
