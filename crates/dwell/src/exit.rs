@@ -51,7 +51,7 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     }
     if error.kind() == ErrorKind::DisplayHelp && words.get(1).is_some_and(|word| word == "--help") {
         // What dwell itself has to say fits a screen: there is no longer form of it.
-        let printed = output::to_stdout(&cli::command().render_help().to_string());
+        let printed = output::to_stdout(cli::command().render_help().to_string());
         return ExitCode::from(if printed.is_ok() { 0 } else { DWELL_FAILED });
     }
     if let Some(meant) = meant(error, &words) {
