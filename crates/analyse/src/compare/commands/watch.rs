@@ -126,7 +126,7 @@ impl Watch {
 
     /// B by A. None while an end is open, and where the pairs contradict each ratio.
     pub(super) fn ratio(&self) -> Option<EstimateInterval> {
-        if self.moved() { None } else { self.interval_of_ratio() }
+        self.interval_of_ratio().filter(|ratio| !self.contradicts(ratio))
     }
 
     /// Whether the difference changed while it was measured, by more than the pairs allow to say:
@@ -134,7 +134,13 @@ impl Watch {
     /// then of no use: it leaves the estimate out, or goes beyond the margin of a verdict that was
     /// reached from both sides, at two times.
     fn moved(&self) -> bool {
-        let Some(ratio) = self.interval_of_ratio().filter(|_| !self.fixed) else { return false };
+        self.interval_of_ratio().is_some_and(|ratio| self.contradicts(&ratio))
+    }
+
+    fn contradicts(&self, ratio: &EstimateInterval) -> bool {
+        if self.fixed {
+            return false;
+        }
         let (lo, hi) = (ratio.lo.ln(), ratio.hi.ln());
         let estimate = ratio.estimate.ln();
         let left_out = estimate < lo - ENDS_WITHIN || estimate > hi + ENDS_WITHIN;
