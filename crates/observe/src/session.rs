@@ -17,6 +17,7 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 use sys::clock::{monotonic_ns, process_cpu_ns, unix_s};
 use sys::foreign::Rights;
+use sys::policy::Background;
 use sys::poll;
 
 /// The pause between drains at first, so that an interpreter is recognized before it has run long.
@@ -72,6 +73,8 @@ pub(crate) struct Session<'a> {
     young_until: Ns,
     /// Users of the processes that were there at a look.
     users: BTreeSet<u32>,
+    /// dwell takes no CPU from the program while another thread of it could run there.
+    _background: Background,
 }
 
 /// The sink of events.
@@ -220,6 +223,7 @@ impl<'a> Session<'a> {
             pause: BUSY,
             young_until: 0,
             users: BTreeSet::new(),
+            _background: Background::begin(),
         };
         (session, snapshot)
     }

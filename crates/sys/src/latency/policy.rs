@@ -46,16 +46,12 @@ pub fn set(policy: Policy) -> io::Result<()> {
             (attr.runtime_ns, attr.deadline_ns, attr.period_ns) = (runtime_ns, deadline_ns, period_ns);
         }
     }
-    // SAFETY: 0 is the calling thread; the struct is as long as it says and is only read.
-    match unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attr, 0) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    apply(&attr)
 }
 
 /// The current policy of a thread of this process (0: the calling one). `slack_ns` is its timer
-/// slack, which only the thread itself can read. `SCHED_BATCH` and `SCHED_IDLE` are an error:
-/// nothing here sets them.
+/// slack, which only the thread itself can read. `SCHED_BATCH` and `SCHED_IDLE` are an error,
+/// since nothing that is measured has them.
 ///
 /// # Errors
 /// `ESRCH`: there is no such thread. `Unsupported`: a policy that [`Policy`] cannot name.
@@ -109,6 +105,51 @@ impl Drop for Hurry {
     }
 }
 
+/// The calling thread leaves its CPU to others until this is dropped: it preempts no thread when it
+/// wakes up (`SCHED_BATCH`), and one that wakes up on its CPU preempts it, because that one has the
+/// shorter slice (sched_setattr(2), `sched_runtime`; since Linux 6.12, before which it is ignored).
+/// It has its share of the CPUs as before. Threads that it starts meanwhile inherit it.
+#[derive(Debug)]
+pub struct Background {
+    /// Whether there is something to take back.
+    set: bool,
+}
+
+impl Background {
+    /// The longest slice that the kernel takes: `kernel/sched/syscalls.c`.
+    const SLICE_NS: u64 = 100_000_000;
+
+    /// From now on. A thread that was given another policy than `SCHED_OTHER` keeps it.
+    pub fn begin() -> Self {
+        let ordinary = matches!(of(0, 0), Ok(Policy::Other(_)));
+        Self { set: ordinary && ordinary_slices(SCHED_BATCH, Self::SLICE_NS).is_ok() }
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        if self.set {
+            // Neither is a right that could be refused.
+            let _ = ordinary_slices(SCHED_OTHER, 0);
+        }
+    }
+}
+
+/// An ordinary policy with slices of this length, 0 for the kernel's own, as nice as before.
+fn ordinary_slices(policy: u32, runtime_ns: u64) -> io::Result<()> {
+    let nice = getpriority_process(None)?;
+    apply(&SchedAttr { size: SIZE, policy, nice, runtime_ns, ..SchedAttr::default() })
+}
+
+/// sched_setattr(2) of the calling thread.
+fn apply(attr: &SchedAttr) -> io::Result<()> {
+    // SAFETY: 0 is the calling thread; the struct is as long as it says and is only read.
+    match unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const *attr, 0) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,6 +192,32 @@ mod tests {
         // An ordinary user may not.
         assert!([(-20, Some(5)), (5, None)].contains(&during), "{during:?}");
         assert_eq!(after, 5);
+    }
+
+    #[test]
+    fn a_thread_in_the_background_is_an_ordinary_one_again_afterwards() {
+        let (during, nice, after) = alone(|| {
+            rustix::process::setpriority_process(None, 5).unwrap();
+            let background = Background::begin();
+            let during = (of(0, 1).unwrap_err().to_string(), getpriority_process(None).unwrap());
+            drop(background);
+            (during, getpriority_process(None).unwrap(), of(0, 1).unwrap())
+        });
+        assert_eq!((during.0.as_str(), during.1), ("SCHED_BATCH", 5));
+        assert_eq!((nice, after), (5, Policy::Other(1)));
+    }
+
+    #[test]
+    fn a_policy_that_somebody_chose_is_kept_in_the_background() {
+        let (during, after) = alone(|| {
+            let idle = SchedAttr { size: SIZE, policy: SCHED_IDLE, ..SchedAttr::default() };
+            apply(&idle).unwrap();
+            let background = Background::begin();
+            let during = of(0, 1).unwrap_err().to_string();
+            drop(background);
+            (during, of(0, 1).unwrap_err().to_string())
+        });
+        assert_eq!((during.as_str(), after.as_str()), ("SCHED_IDLE", "SCHED_IDLE"));
     }
 
     #[test]

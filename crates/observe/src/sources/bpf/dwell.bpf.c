@@ -580,7 +580,7 @@ int sk_data_ready(u64 *ctx)
 	if (!cpu || !cpu->softirq)
 		return 0;
 	struct ends ends = {};
-	read_ends(sk, &ends);
+	load_ends(sk, &ends);
 	cpu->ready = ends.family == 2 || ends.family == 10;
 	cpu->ends = ends;
 	return 0;
@@ -598,7 +598,7 @@ int sock_send_length(u64 *ctx)
 	struct sock *sk = (void *)ctx[0];
 	u64 now = bpf_ktime_get_ns();
 	struct ends_record record = { .head = HEAD(K_SEND, 0, TID(thread, task), now), .cpu = bpf_get_smp_processor_id() };
-	read_ends(sk, &record.ends);
+	load_ends(sk, &record.ends);
 	if (record.ends.family != 2 && record.ends.family != 10)
 		return 0;
 	settle(thread, now);

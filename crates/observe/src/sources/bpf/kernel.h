@@ -128,7 +128,7 @@ struct tcp_sock {
 	struct minmax rtt_min;
 	u8 nonagle : 4;
 };
-struct sk_buff { unsigned char *head, *data; u32 len, data_len; u16 protocol, network_header; };
+struct sk_buff { struct sock *sk; unsigned char *head, *data; u32 len, data_len; u16 protocol, network_header; };
 
 struct cfs_bandwidth { u64 throttled_time; };
 struct task_group { struct cfs_bandwidth cfs_bandwidth; struct task_group *parent; };

@@ -286,6 +286,12 @@ int net_dev_queue(u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct cpu *cpu = this_cpu();
+	/* Most packets are of TCP. A socket that is not whole yet has something else where the
+	 * protocol would be, but none of those asks. */
+	struct sk_buff *queued = (void *)ctx[0];
+	struct sock *sk = queued->sk;
+	if (sk && sk->sk_protocol == IPPROTO_TCP)
+		return 0;
 	/* Packets forwarded or sent in a softirq are not of the running thread. */
 	if (!cpu || cpu->softirq || !place_of_running(cpu, task))
 		return 0;

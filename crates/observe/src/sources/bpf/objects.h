@@ -88,6 +88,26 @@ INLINE void read_ends(struct sock *sk, struct ends *ends)
 	}
 }
 
+/* The same of a socket that the verifier knows, a tracepoint's argument: loads, which cost a tenth
+ * of the helper's reads and are made for each packet. */
+INLINE void load_ends(struct sock *sk, struct ends *ends)
+{
+	struct sock_common *common = &sk->__sk_common;
+	u16 family = common->skc_family, port = common->skc_dport;
+	if (family == 10) {
+		read_ends(sk, ends);
+		return;
+	}
+	ends->family = family;
+	ends->protocol = sk->sk_protocol;
+	ends->local_port = common->skc_num;
+	ends->remote_port = port >> 8 | (u16)(port << 8);
+	ends->local[10] = ends->local[11] = ends->remote[10] = ends->remote[11] = 0xff;
+	u32 local = common->skc_rcv_saddr, remote = common->skc_daddr;
+	__builtin_memcpy(ends->local + 12, &local, 4);
+	__builtin_memcpy(ends->remote + 12, &remote, 4);
+}
+
 /* The name that a local socket is bound to; its length, 0 without one. */
 INLINE u32 read_name(struct unix_sock *sk, char *to)
 {
