@@ -16,6 +16,7 @@ mod error;
 pub mod function_code;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzed;
+mod giving_way;
 mod jvm;
 mod likely;
 mod local_sockets;

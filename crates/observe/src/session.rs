@@ -2,6 +2,7 @@
 //!
 //! `record` and `attach` start or find the target, and decide when the recording ends.
 
+use crate::giving_way::GivingWay;
 use crate::mounts;
 use crate::sources::Instruments;
 use crate::surroundings::{GivenLink, Surroundings};
@@ -17,7 +18,6 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 use sys::clock::{monotonic_ns, process_cpu_ns, unix_s};
 use sys::foreign::Rights;
-use sys::policy::Background;
 use sys::poll;
 
 /// The pause between drains at first, so that an interpreter is recognized before it has run long.
@@ -73,8 +73,7 @@ pub(crate) struct Session<'a> {
     young_until: Ns,
     /// Users of the processes that were there at a look.
     users: BTreeSet<u32>,
-    /// dwell takes no CPU from the program while another thread of it could run there.
-    _background: Background,
+    giving_way: GivingWay,
 }
 
 /// The sink of events.
@@ -223,7 +222,7 @@ impl<'a> Session<'a> {
             pause: BUSY,
             young_until: 0,
             users: BTreeSet::new(),
-            _background: Background::begin(),
+            giving_way: GivingWay::default(),
         };
         (session, snapshot)
     }
@@ -242,13 +241,17 @@ impl<'a> Session<'a> {
         most: Option<Duration>,
     ) -> std::io::Result<Vec<bool>> {
         let pause = self.surroundings.pause(self.instruments.pause(self.pause), monotonic_ns());
-        let ready = poll::wait(descriptors, Some(most.map_or(pause, |most| most.min(pause))))?;
-        let records = self.instruments.drain(&mut |event| self.stream.event(event));
+        let pause = most.map_or(pause, |most| most.min(pause));
+        let due_at = monotonic_ns() + pause.as_nanos() as Ns;
+        let ready = poll::wait(descriptors, Some(pause))?;
+        let late_ns = monotonic_ns().saturating_sub(due_at);
+        let many = self.instruments.drain(&mut |event| self.stream.event(event)) > MANY;
         self.emit_losses();
-        self.pause = match records {
+        self.giving_way.after(late_ns, many);
+        self.pause = match many {
             _ if monotonic_ns() < self.young_until => YOUNG,
-            records if records > MANY => BUSY,
-            _ => QUIET,
+            true => BUSY,
+            false => QUIET,
         };
         Ok(ready)
     }
