@@ -225,7 +225,7 @@ mod tests {
         chown(at("theirs"), Some(NOBODY), None).unwrap();
         std::os::unix::fs::lchown(at("link"), Some(NOBODY), None).unwrap();
         let said = |name: &str, caller| {
-            let (open, name) = (stat(&at(name)).unwrap(), lstat(&at(name)).unwrap());
+            let (open, name) = (stat(at(name)).unwrap(), lstat(at(name)).unwrap());
             why_not(&open, &name, &stat(top.path()).unwrap(), caller)
         };
         for name in ["link", "theirs", "name", "own-link", "own"] {
