@@ -21,6 +21,7 @@ mod progress;
 
 mod stop;
 mod suggest;
+mod to_reader;
 mod trial;
 
 use cli::Verb;

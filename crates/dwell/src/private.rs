@@ -5,6 +5,7 @@ use anyhow::{Context, bail};
 use std::fs::{self, DirBuilder, Metadata};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use sys::ours::Caller;
 
 /// Bits of a mode.
 const STICKY: u32 = 0o1000;
@@ -66,6 +67,17 @@ pub(crate) fn existing(own: Own, path: &Path, variable: &str) -> anyhow::Result<
 /// then `variable` may name a better one.
 pub(crate) fn above(path: &Path, variable: &str) -> anyhow::Result<PathBuf> {
     above_of(Own::of_process(), path, variable)
+}
+
+/// The same where also the user who called root with sudo may: what that user puts there is what
+/// was asked for.
+///
+/// # Errors
+/// As [`above`].
+pub(crate) fn above_of_caller(path: &Path, variable: &str) -> anyhow::Result<PathBuf> {
+    let caller = Caller::of_sudo().filter(|_| sys::user::is_root());
+    let own = caller.map_or_else(Own::of_process, |Caller { uid, gid }| Own { uid, gid });
+    above_of(own, path, variable)
 }
 
 fn above_of(own: Own, path: &Path, variable: &str) -> anyhow::Result<PathBuf> {

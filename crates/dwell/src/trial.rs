@@ -4,12 +4,12 @@
 
 use crate::cli::WatchArgs;
 use crate::output::{self, Growing};
+use crate::to_reader::ToReader;
 use analyse::Analyser;
 use analyse::extrapolate::{Job, with_job};
 use anyhow::Context;
 use model::{Analysis, Event, Header, Trailer};
 use observe::Sink;
-use std::fs::File;
 use std::path::PathBuf;
 use store::Writer;
 use sys::at_once::EndAtOnce;
@@ -86,7 +86,7 @@ struct RecordingFile {
     target: Option<Growing>,
     path: PathBuf,
     limit_bytes: u64,
-    writer: Option<Writer<File>>,
+    writer: Option<Writer<ToReader>>,
     failed: Option<anyhow::Error>,
 }
 
@@ -111,7 +111,7 @@ impl RecordingFile {
     fn start(&mut self) {
         let (Some(_), Some(header)) = (&self.target, &self.header) else { return };
         let Some(target) = self.target.take() else { return };
-        match target.take() {
+        match target.take().and_then(|file| Ok(ToReader::new(file)?)) {
             Ok(file) => self.writer = Some(Writer::new(file, &self.path, header, self.limit_bytes)),
             Err(error) => self.failed = Some(error),
         }

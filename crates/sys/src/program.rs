@@ -18,4 +18,5 @@ pub mod spawn;
 pub mod starter;
 pub(crate) mod usage;
 pub mod user;
+mod walk;
 pub mod whole;

@@ -47,10 +47,11 @@ pub(crate) fn compare(args: &CompareArgs, keeper: &mut Keeper) -> anyhow::Result
     let predicted = args.predicted.as_deref().map(|path| predicted(path, settings.on, keeper)).transpose()?;
     made.notes.iter().for_each(|note| output::complain(&output::clean_lines(note)));
     say_if_too_few(args, &settings, made.commands.len());
+    let read: Vec<_> = args.predicted.as_deref().into_iter().collect();
+    // Opening waits for the reader of a pipe: a signal ends that.
+    let outputs = args.outputs.open(&read)?;
     let mut signals = Signals::take_over().context("cannot handle signals")?;
     let watch = signals.as_fd().try_clone_to_owned().context("cannot handle signals")?;
-    let read: Vec<_> = args.predicted.as_deref().into_iter().collect();
-    let outputs = args.outputs.open(&read)?;
     let plan = Plan { watch: Some(watch), ..plan(args, &made, metric, settings.seed) };
     let mut runner = Runner::begin(plan).map_err(sitting::failed)?;
 
@@ -73,13 +74,16 @@ pub(crate) fn compare(args: &CompareArgs, keeper: &mut Keeper) -> anyhow::Result
         observed::predict(&mut comparison, &run);
     }
     drop(line);
+    let ended_by = stop.status();
+    // Writing may wait: for the reader of a pipe, for a disk.
+    drop(signals);
     let result = CompareResult(comparison);
     let failed = outputs.write(&result, &args.outputs.look).complain();
     keeper.offer(&result, None);
     if failed {
         return Ok(exit::DWELL_FAILED);
     }
-    Ok(stop.status().unwrap_or_else(|| status(&result.0, args.fail_if_slower)))
+    Ok(ended_by.unwrap_or_else(|| status(&result.0, args.fail_if_slower)))
 }
 
 /// The exit status of the comparison.

@@ -76,6 +76,8 @@ pub(crate) fn run(args: &RunArgs, asked: &str, keeper: &mut Keeper) -> anyhow::R
     counts_only("--count-blocks", args)?;
     // An ordinary user needs none of them to trace what he starts.
     rights::give_up();
+    // Opening waits for the reader of a pipe: a signal ends that.
+    let outputs = outputs::<BlocksResult>(args)?;
     let mut signals = Signals::take_over().context("cannot handle signals")?;
     let user = args.user.as_deref().map(User::look_up).transpose()?;
     let (program, arguments) = args.command.split_first().context("no program")?;
@@ -88,7 +90,6 @@ pub(crate) fn run(args: &RunArgs, asked: &str, keeper: &mut Keeper) -> anyhow::R
             (asked, found.map_err(|error| observe::Error::Start(error.into()))?)
         }
     };
-    let outputs = outputs::<BlocksResult>(args)?;
     let rights = command.user.as_ref().map_or_else(Rights::own, Rights::of_user);
     let sources = Sources::of(rights, &BTreeSet::new());
     if !args.quiet {

@@ -47,13 +47,14 @@ const COLUMNS: usize = 400;
 pub(crate) fn run(args: &RunArgs, asked: &str, keeper: &mut Keeper) -> anyhow::Result<u8> {
     counts_only("--hits", args)?;
     rights::give_up();
+    // Opening waits for the reader of a pipe: a signal ends that.
+    let outputs = outputs::<HitsResult>(args)?;
     let mut signals = Signals::take_over().context("cannot handle signals")?;
     let user = args.user.as_deref().map(User::look_up).transpose()?;
     let (program, arguments) = args.command.split_first().context("no program")?;
     if let Some(option) = isolating(program, arguments) {
         bail!("{option} keeps Python from loading the counting module\ntry: without {option}");
     }
-    let outputs = outputs::<HitsResult>(args)?;
     let exchange = Exchange::make()?;
     let rights = user.as_ref().map_or_else(Rights::own, Rights::of_user);
     let command = Command { program: program.clone(), args: arguments.to_vec(), user };

@@ -143,7 +143,7 @@ fn run(pair: &Pair, way: &str, args: &LabArgs) -> anyhow::Result<u8> {
     let mut signals = Signals::take_over().context("cannot handle signals")?;
     let stop = Stop::new(&mut signals);
     let here = env::current_dir().context("there is no current directory")?;
-    let place = Place::new(&here)?;
+    let place = Place::new(&here, "the current directory")?;
     if let pairs::Run::Foreign(source) = way.run {
         source
             .prepare(place.path())
@@ -188,8 +188,9 @@ fn size(pair: &Pair, args: &LabArgs) -> u64 {
 
 /// Holds one pair once.
 fn one(pair: &'static Pair, args: &LabArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
-    let mut signals = Signals::take_over().context("cannot handle signals")?;
+    // Opening waits for the reader of a pipe: a signal ends that.
     let outputs = args.outputs.open(&[])?;
+    let mut signals = Signals::take_over().context("cannot handle signals")?;
     let (host, started_at) = (observe::this_host(), rfc3339(unix_s()));
     let stop = Stop::new(&mut signals);
     let line = ProgressLine::new(args.outputs.quiet);
@@ -206,7 +207,10 @@ fn one(pair: &'static Pair, args: &LabArgs, keeper: &mut Keeper) -> anyhow::Resu
     let held = bench.hold(pair, &asked, None);
     drop(bench);
     drop(line);
-    let held = match (held?, stop.status()) {
+    let ended_by = stop.status();
+    // Writing may wait: for the reader of a pipe, for a disk.
+    drop(signals);
+    let held = match (held?, ended_by) {
         (Some(held), _) => held,
         (None, status) => return Ok(status.unwrap_or(exit::DWELL_FAILED)),
     };
@@ -227,7 +231,7 @@ fn one(pair: &'static Pair, args: &LabArgs, keeper: &mut Keeper) -> anyhow::Resu
     let result = LabResult::One(Box::new(run), lesson);
     let failed = outputs.write(&result, &args.outputs.look).complain();
     keeper.offer(&result, None);
-    Ok(if failed { exit::DWELL_FAILED } else { stop.status().unwrap_or(0) })
+    Ok(if failed { exit::DWELL_FAILED } else { ended_by.unwrap_or(0) })
 }
 
 /// What makes the slow way fast, as lines of a diff.

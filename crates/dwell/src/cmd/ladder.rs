@@ -42,11 +42,12 @@ pub(crate) fn ladder(args: &LadderArgs, keeper: &mut Keeper) -> anyhow::Result<u
         let failed = outputs.write(&LadderResult { ladder, others }, &args.outputs.look).complain();
         return Ok(if failed { exit::DWELL_FAILED } else { 0 });
     }
-    // First: the check makes a directory, and a signal must not leave it.
+    let others = others(&args.beside, keeper)?;
+    // Opening waits for the reader of a pipe: a signal ends that.
+    let outputs = open(args)?;
+    // Before the check, which makes a directory: a signal must not leave it.
     let mut signals = Signals::take_over().context("cannot handle signals")?;
     check(&asked)?;
-    let others = others(&args.beside, keeper)?;
-    let outputs = open(args)?;
     let measured = measure(&asked, &mut signals, args.outputs.quiet);
     drop(signals);
     match (args.no_keep, measured.whole) {

@@ -4,6 +4,9 @@
 use crate::cli::{self, CompletionsArgs, ManArgs};
 use crate::output;
 use anyhow::{Context, bail};
+use std::os::unix::fs::MetadataExt;
+use sys::ours::Caller;
+use sys::user;
 
 /// Prints the completions for a shell; returns the exit status.
 pub(crate) fn completions(args: &CompletionsArgs) -> anyhow::Result<u8> {
@@ -17,6 +20,14 @@ pub(crate) fn completions(args: &CompletionsArgs) -> anyhow::Result<u8> {
 pub(crate) fn man(args: &ManArgs) -> anyhow::Result<u8> {
     if !args.dir.is_dir() {
         bail!("{:?} is not a directory\ntry: mkdir -p {}", args.dir, args.dir.display());
+    }
+    let owner = args.dir.metadata().with_context(|| format!("cannot use {:?}", args.dir))?.uid();
+    let caller = Caller::of_sudo().map(|caller| caller.uid);
+    if user::is_root() && owner != 0 && Some(owner) != caller {
+        bail!(
+            "{:?} belongs to the user {owner}, whose links would be followed\ntry: a directory of root's",
+            args.dir
+        );
     }
     clap_mangen::generate_to(cli::command(), &args.dir)
         .with_context(|| format!("cannot write manual pages into {:?}", args.dir))?;

@@ -355,6 +355,52 @@ fn no_result_is_written_through_a_link_of_another_user() {
 }
 
 #[test]
+fn no_manual_page_is_written_through_a_link_of_another_user() {
+    let place = Place::new();
+    let (theirs, victim) = (place.theirs("theirs"), place.at("victim"));
+    fs::write(&victim, SECRET).unwrap();
+    symlink(&victim, theirs.join("dwell-run.1")).unwrap();
+    let output = place.dwell(&["man"]).arg(&theirs).output().unwrap();
+    assert_eq!(output.status.code(), Some(125), "{}", text(&output.stderr));
+    assert_eq!(read(&victim), SECRET);
+}
+
+#[test]
+fn no_result_is_written_to_where_a_link_of_another_user_leads() {
+    let place = Place::new();
+    let (theirs, roots) = (place.theirs("theirs"), place.closed.path().join("roots"));
+    fs::create_dir(&roots).unwrap();
+    symlink(&roots, theirs.join("results")).unwrap();
+    lchown(theirs.join("results"), Some(NOBODY), None).unwrap();
+    for (name, option) in [("report", "--json"), ("report", "--keep"), ("new", "-o")] {
+        fs::write(roots.join("report"), SECRET).unwrap();
+        let mut dwell = place.dwell(&["run", "-q", option]);
+        let output = dwell.arg(theirs.join("results").join(name)).arg("true").output().unwrap();
+        let said = text(&output.stderr);
+        assert!(said.contains("is a link of user 65534"), "{option}: {said}");
+        assert_eq!(read(&roots.join("report")), SECRET, "{option}");
+        assert!(!roots.join("new").exists(), "{option}");
+    }
+}
+
+#[test]
+fn no_program_of_the_lab_is_made_where_another_user_could_put_his_own() {
+    let place = Place::new();
+    let theirs = place.theirs("theirs");
+    let lab = || {
+        let mut dwell = place.dwell(&["lab", "heat-grid", "--run", "swapped", "--size", "1"]);
+        dwell.current_dir(&theirs);
+        dwell
+    };
+    let output = lab().output().unwrap();
+    let said = text(&output.stderr);
+    assert!(!output.status.success() && said.contains("it belongs to the user 65534"), "{said}");
+    assert!(said.contains("try: the current directory set to"), "{said}");
+    // The caller of sudo may be that user.
+    ok(lab().env("SUDO_UID", NOBODY.to_string()).env("SUDO_GID", NOBODY.to_string()));
+}
+
+#[test]
 fn what_lies_in_a_cache_of_another_users_is_not_believed() {
     let place = Place::new();
     let cache = place.at("cache");
@@ -478,6 +524,34 @@ fn a_signal_ends_the_wait_for_who_reads_the_result() {
     until("the program has run", || place.at("ran").exists());
     std::thread::sleep(std::time::Duration::from_secs(2));
     assert_eq!(ended_by_sigterm(dwell).signal(), Some(TERM));
+}
+
+#[test]
+fn a_signal_ends_the_wait_for_who_opens_a_pipe() {
+    const TERM: i32 = 15;
+    let place = Place::new();
+    fs::write(place.at("sheet"), r#"{"name": "s", "cases": [{"name": "idle"}]}"#).unwrap();
+    let verbs = [
+        "ladder --quick --json",
+        "compare true true --json",
+        "run --count-blocks -q --json PIPE true",
+        "run --hits -q --json PIPE true",
+        "lab small-files --json",
+        "lab --score --json",
+        "wake --sheet sheet --for 1s --json",
+    ];
+    fifo(&place.at("pipe"));
+    let begun = verbs.map(|verb| {
+        let pipe = place.at("pipe").to_str().unwrap().to_owned();
+        let verb = if verb.contains("PIPE") { verb.replace("PIPE", &pipe) } else { format!("{verb} {pipe}") };
+        (start(&place, &verb.split(' ').collect::<Vec<_>>()), verb)
+    });
+    for (dwell, verb) in begun {
+        // The kernel's name of waiting for the other end.
+        let at = format!("/proc/{}/wchan", dwell.id());
+        until(&verb, || read(Path::new(&at)) == "wait_for_partner");
+        assert_eq!(ended_by_sigterm(dwell).signal(), Some(TERM), "{verb}");
+    }
 }
 
 #[test]

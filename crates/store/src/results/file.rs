@@ -317,6 +317,15 @@ pub(super) fn told(path: &Path, error: &rusqlite::Error) -> StoreError {
 
 /// Whether a store belongs to the user `owner`, and nobody else can change it.
 fn of_owner(path: &Path, owner: u32) -> Result<(), StoreError> {
+    // SQLite opens these as they are: a pipe would be waited for.
+    for end in BESIDE {
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(end);
+        let beside = PathBuf::from(beside);
+        if beside.symlink_metadata().is_ok_and(|found| !found.is_file()) {
+            return Err(StoreError::Foreign { path: beside, why: "it is no regular file".to_owned() });
+        }
+    }
     let found = path.symlink_metadata().map_err(|said| StoreError::Io { path: path.to_owned(), said })?;
     let why = if !found.is_file() {
         "it is no regular file".to_owned()

@@ -3,7 +3,7 @@
 use super::error::StoreError;
 use super::file::Store;
 use super::pack;
-use super::row::{ResultRow, TEXT_MAX, cut};
+use super::row::{ResultRow, TEXT_MAX, cut, plain_id};
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Row, params_from_iter};
 
@@ -218,7 +218,7 @@ fn of_row(row: &Row<'_>) -> rusqlite::Result<ResultRow> {
     let given = |at: usize| Ok::<_, rusqlite::Error>(text(at)?.unwrap_or_default());
     Ok(ResultRow {
         seq: row.get(0)?,
-        id: given(1)?,
+        id: plain_id(&given(1)?),
         verb: given(2)?,
         command: given(3)?,
         host: given(4)?,

@@ -5,7 +5,7 @@ use super::error::StoreError;
 use super::file::Store;
 use super::limit::Size;
 use super::pack;
-use super::row::{NewResult, TEXT_MAX, cut};
+use super::row::{NewResult, TEXT_MAX, cut, plain_id};
 use rusqlite::{ErrorCode, params};
 use std::fs::DirBuilder;
 use std::io;
@@ -138,7 +138,7 @@ impl Store {
 
     /// The file of a result's recording.
     pub fn recording(&self, id: &str) -> PathBuf {
-        self.recordings().join(format!("{id}.dwell.gz"))
+        self.recordings().join(format!("{}.dwell.gz", plain_id(id)))
     }
 
     /// The directory of recordings.

@@ -75,6 +75,12 @@ pub struct ResultRow {
     pub tags: Vec<String>,
 }
 
+/// The name of a result as dwell gives it: a store that somebody else made may have a path there,
+/// or what a terminal obeys.
+pub(super) fn plain_id(id: &str) -> String {
+    id.chars().filter(char::is_ascii_alphanumeric).collect()
+}
+
 /// Text that is at most so many bytes long: what is left out is marked.
 pub(super) fn cut(text: &str, most: usize) -> String {
     if text.len() <= most {

@@ -207,6 +207,36 @@ fn it_is_for_its_user_alone() {
 }
 
 #[test]
+fn what_stands_beside_a_store_is_not_waited_for_and_leads_nowhere() {
+    let place = Place::new();
+    drop(place.open());
+    for end in ["-journal", "-wal", "-shm"] {
+        let beside = place.0.path().join(format!("results.sqlite{end}"));
+        let _ = fs::remove_file(&beside);
+        let made = std::process::Command::new("mkfifo").arg(&beside).status().unwrap();
+        assert!(made.success());
+        // Opening it in the usual way would wait for a writer for ever.
+        let said = Store::open_to_read(&place.path(), owner(), soon()).unwrap_err().to_string();
+        assert!(said.contains(end) && said.contains("no regular file"), "{said}");
+        assert!(open(&place.path()).is_err());
+        fs::remove_file(&beside).unwrap();
+    }
+    // The names of results come from a store that may be of others.
+    place.open().put(&result("run", "ls", 1)).unwrap();
+    Connection::open(place.path())
+        .unwrap()
+        .execute("UPDATE results SET id = 'ab\u{1b}[31m/../c'", [])
+        .unwrap();
+    let store = place.open();
+    assert_eq!(one(&store, "last").id, "ab31mc");
+    let recordings = store.recordings();
+    for id in ["../../elsewhere", "/elsewhere", "..", "12ab34cd"] {
+        assert_eq!(store.recording(id).parent(), Some(recordings.as_path()), "{id}");
+    }
+    assert!(store.recording("12ab34cd").ends_with("12ab34cd.dwell.gz"));
+}
+
+#[test]
 fn a_newer_store_is_read_and_never_written() {
     let place = Place::new();
     let mut store = place.open();

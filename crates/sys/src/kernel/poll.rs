@@ -24,6 +24,20 @@ pub fn wait(fds: &[BorrowedFd<'_>], timeout: Option<Duration>) -> io::Result<Vec
     }
 }
 
+/// Waits until `fd` can be written to (or is hung up, or failed), for so long at most; whether it
+/// can be.
+///
+/// # Errors
+/// As [`wait`].
+pub fn has_room(fd: BorrowedFd<'_>, most: Duration) -> io::Result<bool> {
+    let mut polled = [PollFd::from_borrowed_fd(fd, PollFlags::OUT)];
+    match rustix::event::poll(&mut polled, Timespec::try_from(most).ok().as_ref()) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::INTR) => Ok(false),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,15 +2,17 @@
 //! or the caller's of sudo, and none is written through what another user put there. Results are
 //! written whole or not at all (`whole.rs`); what grows while a program runs is [`open`]ed.
 
+use crate::program::walk;
 use crate::user;
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, statat, unlinkat};
+use rustix::io::{Errno, retry_on_intr};
 use std::env;
-use std::ffi::OsString;
-use std::fs::{File, Metadata, OpenOptions};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, fchown};
+use std::os::unix::fs::fchown;
 use std::path::Path;
 
 /// Mode bits by which others than the owner write.
@@ -56,11 +58,11 @@ impl Made {
 /// # Errors
 /// The system's error, or whose file or link stands there.
 pub fn open(path: &Path) -> io::Result<(File, Option<Made>)> {
-    match OpenOptions::new().write(true).open(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            create(path).map(|(file, made)| (file, Some(made)))
-        }
-        opened => Ok((checked(opened?, path)?, None)),
+    let (above, name) = place(path)?;
+    let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+    match retry_on_intr(|| openat(&above, &name, flags, Mode::empty())) {
+        Err(Errno::NOENT) => create(above, name).map(|(file, made)| (file, Some(made))),
+        opened => Ok((checked(opened?.into(), &above, &name)?, None)),
     }
 }
 
@@ -79,8 +81,7 @@ pub fn emptied(path: &Path) -> io::Result<File> {
 
 /// Makes a new file. Results name files of other users and show what programs do, so root's are for
 /// root alone, or for the caller of sudo.
-fn create(path: &Path) -> io::Result<(File, Made)> {
-    let (above, name) = place(path)?;
+fn create(above: OwnedFd, name: OsString) -> io::Result<(File, Made)> {
     let new = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let file = File::from(openat(&above, &name, new, new_mode())?);
     give_to_caller(&file);
@@ -106,18 +107,17 @@ pub(crate) fn place(path: &Path) -> io::Result<(OwnedFd, OsString)> {
     if path.as_os_str().as_bytes().ends_with(b"/") {
         return Err(ErrorKind::IsADirectory.into());
     }
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    Ok((openat(CWD, above(path)?, flags, Mode::empty())?, name))
+    Ok((walk::directory(above(path)?)?, name))
 }
 
 /// A file that was there, if root may write over it: in a directory that others write to, they
 /// could have put a link to one of root's there, or a file of their own.
-fn checked(file: File, path: &Path) -> io::Result<File> {
+fn checked(file: File, above: &OwnedFd, name: &OsStr) -> io::Result<File> {
     // Also a pipe, whose owner would read what root writes, and a device behind a link.
     if user::is_root() {
-        let above = above(path)?.metadata()?;
+        let found = statat(above, name, AtFlags::SYMLINK_NOFOLLOW)?;
         let caller = Caller::of_sudo().map(|caller| caller.uid);
-        if let Some(why) = why_not(&file.metadata()?, &path.symlink_metadata()?, &above, caller) {
+        if let Some(why) = why_not(&fstat(&file)?, &found, &fstat(above)?, caller) {
             return Err(io::Error::new(ErrorKind::PermissionDenied, why));
         }
     }
@@ -135,21 +135,22 @@ pub(crate) fn others_write(uid: u32, mode: u32, caller: Option<u32>) -> bool {
 }
 
 /// Why root may not write to an open file, which `name` stands for in the directory `above`.
-fn why_not(open: &Metadata, name: &Metadata, above: &Metadata, caller: Option<u32>) -> Option<String> {
+fn why_not(open: &Stat, name: &Stat, above: &Stat, caller: Option<u32>) -> Option<String> {
     let trusted = |uid: u32| is_trusted(uid, caller);
-    if !others_write(above.uid(), above.mode(), caller) {
+    if !others_write(above.st_uid, above.st_mode, caller) {
         return None;
     }
-    let whose = |found: &Metadata| format!("user {}, in a directory that others write to", found.uid());
-    if !trusted(name.uid()) {
-        let what = if name.is_symlink() { "a link" } else { what(name) };
+    let whose = |found: &Stat| format!("user {}, in a directory that others write to", found.st_uid);
+    if !trusted(name.st_uid) {
+        let what = what(name);
         return Some(format!("it is {what} of {}", whose(name)));
     }
-    let same = (name.dev(), name.ino()) == (open.dev(), open.ino());
-    if !name.is_symlink() && !same {
+    let is_link = FileType::from_raw_mode(name.st_mode) == FileType::Symlink;
+    let same = (name.st_dev, name.st_ino) == (open.st_dev, open.st_ino);
+    if !is_link && !same {
         return Some("it has been replaced by another file".to_owned());
     }
-    if open.nlink() > 1 && same {
+    if open.st_nlink > 1 && same {
         return Some("it has other names, and others write to its directory".to_owned());
     }
     None
@@ -162,15 +163,20 @@ fn above(path: &Path) -> io::Result<&Path> {
 }
 
 /// What stands at a name, in words.
-fn what(name: &Metadata) -> &'static str {
-    if name.is_file() { "a file" } else { "a pipe or a device" }
+fn what(name: &Stat) -> &'static str {
+    match FileType::from_raw_mode(name.st_mode) {
+        FileType::Symlink => "a link",
+        FileType::RegularFile => "a file",
+        _ => "a pipe or a device",
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::{lstat, stat};
     use std::fs::{self, Permissions};
-    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
     use tempfile::tempdir;
 
     const NOBODY: u32 = 65_534;
@@ -179,11 +185,12 @@ mod tests {
     fn what_root_makes_is_for_root_alone() {
         let top = tempdir().unwrap();
         let path = top.path().join("new");
-        let made = create(&path).unwrap().0.metadata().unwrap();
+        let new = |path: &Path| place(path).and_then(|(above, name)| create(above, name));
+        let made = new(&path).unwrap().0.metadata().unwrap();
         if user::is_root() && Caller::of_sudo().is_none() {
             assert_eq!((made.uid(), made.mode() & 0o777), (0, 0o600));
         }
-        assert_eq!(create(&path).unwrap_err().kind(), ErrorKind::AlreadyExists);
+        assert_eq!(new(&path).unwrap_err().kind(), ErrorKind::AlreadyExists);
     }
 
     #[test]
@@ -198,7 +205,7 @@ mod tests {
         symlink("roots", at("theirs")).unwrap();
         made.unwrap().remove().unwrap();
         assert!(at("roots/result").exists() && !at("moved/result").exists());
-        assert_eq!(create(&at("none/")).unwrap_err().kind(), ErrorKind::IsADirectory);
+        assert_eq!(place(&at("none/")).unwrap_err().kind(), ErrorKind::IsADirectory);
         assert!(!at("none").exists());
     }
 
@@ -218,8 +225,8 @@ mod tests {
         chown(at("theirs"), Some(NOBODY), None).unwrap();
         std::os::unix::fs::lchown(at("link"), Some(NOBODY), None).unwrap();
         let said = |name: &str, caller| {
-            let (open, name) = (at(name).metadata().unwrap(), at(name).symlink_metadata().unwrap());
-            why_not(&open, &name, &top.path().metadata().unwrap(), caller)
+            let (open, name) = (stat(at(name)).unwrap(), lstat(at(name)).unwrap());
+            why_not(&open, &name, &stat(top.path()).unwrap(), caller)
         };
         for name in ["link", "theirs", "name", "own-link", "own"] {
             assert_eq!(said(name, None), None, "{name}: the directory is root's alone");

@@ -11,6 +11,7 @@ use crate::origin::{empty_set, is_ignored, set_ignored};
 use std::io;
 use std::mem::{MaybeUninit, size_of};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The signals that are taken: SIGHUP unless it is ignored. The others keep their effect on dwell.
 const WATCHED: [i32; 11] = [
@@ -26,6 +27,12 @@ const WATCHED: [i32; 11] = [
     libc::SIGCONT,
     libc::SIGCHLD,
 ];
+
+/// Those that end programs.
+const ENDING: [i32; 4] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
+
+/// Whether [`Signals::take`] gave one of those.
+static ASKED: AtomicBool = AtomicBool::new(false);
 
 /// One signal that arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +92,11 @@ impl Signals {
     /// # Errors
     /// The error of `read`.
     pub fn take(&mut self) -> io::Result<Option<Signal>> {
-        next_of(&self.fd)
+        let next = next_of(&self.fd)?;
+        if next.is_some_and(|signal| ENDING.contains(&signal.number)) {
+            ASKED.store(true, Ordering::Relaxed);
+        }
+        Ok(next)
     }
 }
 
@@ -105,13 +116,22 @@ impl Drop for Signals {
     }
 }
 
+/// Whether one of the signals that end programs was taken since this process began, or waits to be.
+pub fn asked_to_end() -> bool {
+    let mut pending = empty_set();
+    // SAFETY: the set is initialised, and valid for writes.
+    unsafe { libc::sigpending(&mut pending) };
+    // SAFETY: the set is initialised.
+    let waits = |signal: &i32| unsafe { libc::sigismember(&pending, *signal) == 1 };
+    ASKED.load(Ordering::Relaxed) || ENDING.iter().any(waits)
+}
+
 /// While it lives, the signals that end programs wait.
 pub(crate) struct Held(libc::sigset_t);
 
 /// Lets the signals that end programs wait, in the calling thread.
 pub(crate) fn hold() -> Held {
-    let ending = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
-    Held(change_mask(libc::SIG_BLOCK, &set_of(&ending)))
+    Held(change_mask(libc::SIG_BLOCK, &set_of(&ENDING)))
 }
 
 impl Drop for Held {

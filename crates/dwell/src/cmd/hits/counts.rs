@@ -22,6 +22,16 @@ const SIZE: u64 = TEXT + (64 << 20);
 /// What is read of all files: a program may leave any number of them.
 const ALL_MOST: u64 = 512 << 20;
 
+/// What all functions and their lines may take in memory, in bytes: 150,000 functions.
+const ROOM: u64 = 96 << 20;
+/// What a function and a line take beside its text.
+const FUNCTION_ROOM: u64 = 640;
+const LINE_ROOM: u64 = 40;
+/// Different reasons why processes could not count, and versions of Python.
+const REASONS: usize = 50;
+/// Characters of a version.
+const VERSION: usize = 40;
+
 /// A function: file, qualified name, first line.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Function {
@@ -55,7 +65,7 @@ impl Counts {
     pub(super) fn read(directory: &File, root: u32) -> anyhow::Result<Self> {
         let mut counts = Self::default();
         let failed = "cannot read the counts";
-        let mut left = ALL_MOST;
+        let (mut left, mut room) = (ALL_MOST, ROOM);
         let listed = format!("/proc/self/fd/{}", directory.as_raw_fd());
         for entry in fs::read_dir(listed).context(failed)? {
             let path = PathBuf::from(entry.context(failed)?.file_name());
@@ -65,8 +75,8 @@ impl Counts {
                 continue;
             };
             match path.extension().and_then(|extension| extension.to_str()) {
-                Some("hits") if !counts.add_file(&file, &mut left) => {
-                    *counts.uncounted.entry("damaged count file".to_owned()).or_default() += 1;
+                Some("hits") if !counts.add_file(&file, &mut left, &mut room) => {
+                    counts.not_counted("damaged count file".to_owned());
                 }
                 Some("old") => {
                     let (version, python) = note(&file);
@@ -75,11 +85,11 @@ impl Counts {
                     if path.file_stem().is_some_and(|stem| *stem == *root.to_string()) {
                         counts.refused = Some(why.clone());
                     }
-                    *counts.uncounted.entry(why).or_default() += 1;
+                    counts.not_counted(why);
                 }
                 Some("failed") => {
                     let (what, python) = note(&file);
-                    *counts.uncounted.entry(format!("{python}: {what}")).or_default() += 1;
+                    counts.not_counted(format!("{python}: {what}"));
                 }
                 _ => {}
             }
@@ -87,13 +97,21 @@ impl Counts {
         Ok(counts)
     }
 
+    /// Adds a process that could not count.
+    fn not_counted(&mut self, why: String) {
+        let is_new = self.uncounted.len() >= REASONS && !self.uncounted.contains_key(&why);
+        let why = if is_new { "other reasons".to_owned() } else { why };
+        *self.uncounted.entry(why).or_default() += 1;
+    }
+
     /// All hits.
     pub(super) fn total(&self) -> u64 {
         self.functions.values().flat_map(BTreeMap::values).fold(0, |sum, hits| sum.saturating_add(*hits))
     }
 
-    /// Adds the counts of one process; false if they cannot be read. `left`: bytes that may be.
-    fn add_file(&mut self, file: &File, left: &mut u64) -> bool {
+    /// Adds the counts of one process; false if they cannot be read. `left`: bytes that may be;
+    /// `room`: bytes that all counts may still take.
+    fn add_file(&mut self, file: &File, left: &mut u64, room: &mut u64) -> bool {
         let mut head = [0; FIRST_WORD * WORD];
         if file.read_exact_at(&mut head, 0).is_err() {
             return false;
@@ -120,25 +138,38 @@ impl Counts {
         if file.read_exact_at(&mut hits, 0).is_err() {
             return false;
         }
-        self.add(&text, &words(&hits).collect::<Vec<u64>>());
+        self.add(&text, &words(&hits).collect::<Vec<u64>>(), room);
         self.lost = self.lost.saturating_add(word(2));
         self.disturbed |= word(3) == 0;
         true
     }
 
-    /// Adds the counts of one process: the text of its file, and its words.
-    fn add(&mut self, text: &str, words: &[u64]) {
+    /// Adds the counts of one process: the text of its file, and its words. For what there is no
+    /// room, its hits are lost.
+    fn add(&mut self, text: &str, words: &[u64], room: &mut u64) {
         let mut records = text.lines();
         let version = records.next().and_then(|head| head.split('\t').next()).unwrap_or_default();
-        *self.versions.entry(unescaped(version)).or_default() += 1;
+        let version: String = unescaped(version).chars().take(VERSION).collect();
+        if self.versions.len() < REASONS || self.versions.contains_key(&version) {
+            *self.versions.entry(version).or_default() += 1;
+        }
         for record in records {
             let Some((function, first_word, numbers)) = parsed(record) else { continue };
-            let lines = self.functions.entry(function).or_default();
+            let takes = FUNCTION_ROOM + (function.file.len() + function.name.len()) as u64;
+            let is_known = self.functions.contains_key(&function);
+            let mut lines =
+                (is_known || take(room, takes)).then(|| self.functions.entry(function).or_default());
             for (index, line) in numbers.split(',').enumerate() {
                 let Ok(line) = line.parse() else { continue };
                 let hits = first_word.checked_add(index).and_then(|word| words.get(word));
-                let sum: &mut u64 = lines.entry(line).or_default();
-                *sum = sum.saturating_add(hits.copied().unwrap_or(0));
+                let hits = hits.copied().unwrap_or(0);
+                let mut fits =
+                    |lines: &BTreeMap<u32, u64>| lines.contains_key(&line) || take(room, LINE_ROOM);
+                let sum = match &mut lines {
+                    Some(lines) if fits(lines) => lines.entry(line).or_default(),
+                    _ => &mut self.lost,
+                };
+                *sum = sum.saturating_add(hits);
             }
         }
     }
@@ -158,7 +189,7 @@ pub(crate) fn fuzzed(file: &[u8]) {
     let text = String::from_utf8_lossy(&file[..at]);
     let _ = last_word(&text);
     let mut counts = Counts::default();
-    counts.add(&text, &words(&file[at..]).collect::<Vec<u64>>());
+    counts.add(&text, &words(&file[at..]).collect::<Vec<u64>>(), &mut { ROOM });
     let _ = counts.total();
 }
 
@@ -262,8 +293,8 @@ mod tests {
     fn the_processes_are_added_up() {
         let mut counts = Counts::default();
         let text = "3.13.0\t/p\n/a b.py\tf\t3\t8\t3,4\n/a b.py\tg\t3\t10\t5\n/a b.py\tf\t3\t11\t9\n";
-        counts.add(text, &[0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4]);
-        counts.add(text, &[0, 0, 0, 0, 0, 0, 0, 0, 10, 20, 30, 40]);
+        counts.add(text, &[0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4], &mut { ROOM });
+        counts.add(text, &[0, 0, 0, 0, 0, 0, 0, 0, 10, 20, 30, 40], &mut { ROOM });
         assert_eq!(counts.functions[&function("f")], BTreeMap::from([(3, 11), (4, 22), (9, 44)]));
         assert_eq!(counts.functions[&function("g")], BTreeMap::from([(5, 33)]));
         assert_eq!(counts.versions, BTreeMap::from([("3.13.0".to_owned(), 2)]));
@@ -278,12 +309,33 @@ mod tests {
     }
 
     #[test]
+    fn what_takes_too_much_memory_is_lost_and_counted() {
+        let mut counts = Counts::default();
+        let text = "3.13.0\t/p\n/a b.py\tf\t3\t8\t3,4\n/a b.py\tg\t3\t10\t5\n";
+        let words = [0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 4];
+        // Room for one function and its first line.
+        let mut room = FUNCTION_ROOM + 8 + LINE_ROOM;
+        counts.add(text, &words, &mut room);
+        assert_eq!(counts.functions, BTreeMap::from([(function("f"), BTreeMap::from([(3, 1)]))]));
+        // What is known takes none.
+        counts.add(text, &words, &mut room);
+        assert_eq!((counts.functions[&function("f")][&3], counts.lost), (2, 12));
+        for process in 0..200 {
+            counts.not_counted(format!("reason {process}"));
+            counts.add(&format!("version {process}\n"), &[], &mut room);
+        }
+        assert_eq!(counts.uncounted.len(), REASONS + 1);
+        assert_eq!((counts.uncounted["other reasons"], counts.versions.len()), (150, REASONS));
+    }
+
+    #[test]
     fn an_untrusted_file_does_no_harm() {
         let mut counts = Counts::default();
-        counts.add("", &[]);
+        counts.add("", &[], &mut { ROOM });
         counts.add(
             "v\nx\ny\tz\nf\tg\t-1\t8\t1\nf\tg\t1\t1\t1\nf\tg\t1\t18446744073709551615\t1,2,x,,\n",
             &[7; 9],
+            &mut { ROOM },
         );
         assert_eq!(counts.total(), 0);
         let top = tempfile::tempdir().unwrap();

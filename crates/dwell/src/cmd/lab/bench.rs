@@ -150,8 +150,8 @@ impl<'a, 's> Bench<'a, 's> {
         let within = directory.unwrap_or(Path::new("."));
         let within =
             fs::canonicalize(within).with_context(|| format!("cannot use {within:?}\ntry: --dir DIR"))?;
-        let results = Place::new(&env::temp_dir())?;
-        Ok(Self { exe, directory: Place::new(&within)?, results, _lock: lock(), stop, line })
+        let results = Place::new(&env::temp_dir(), "TMPDIR")?;
+        Ok(Self { exe, directory: Place::new(&within, "--dir")?, results, _lock: lock(), stop, line })
     }
 
     /// Holds a pair. None if it was ended before there was a result; what was held by then, if it

@@ -1,5 +1,7 @@
-//! Directories of the lab.
+//! Directories of the lab. Programs are made and executed there, so nobody else may be able to put
+//! another directory in the place of one.
 
+use crate::private;
 use anyhow::Context;
 use std::path::Path;
 use sys::scratch::{Kind, Scratch};
@@ -8,8 +10,9 @@ use sys::scratch::{Kind, Scratch};
 pub(super) struct Place(Scratch);
 
 impl Place {
-    /// A new one in `within`.
-    pub(super) fn new(within: &Path) -> anyhow::Result<Self> {
+    /// A new one in `within`; what chose that is named in a remedy.
+    pub(super) fn new(within: &Path, chosen_by: &str) -> anyhow::Result<Self> {
+        let within = &private::above_of_caller(within, chosen_by)?;
         let made = Scratch::new(within, Kind::Lab);
         Ok(Self(made.with_context(|| format!("cannot make a directory in {within:?}\ntry: --dir DIR"))?))
     }

@@ -38,8 +38,9 @@ pub(super) fn score(args: &LabArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
         }
         None => new(args)?,
     };
-    let mut signals = Signals::take_over().context("cannot handle signals")?;
+    // Opening waits for the reader of a pipe: a signal ends that.
     let outputs = args.outputs.open(&[])?;
+    let mut signals = Signals::take_over().context("cannot handle signals")?;
     let stop = Stop::new(&mut signals);
     let line = ProgressLine::new(args.outputs.quiet);
     let bench = Bench::new(args.dir.as_deref(), &stop, &line)?;
@@ -47,6 +48,9 @@ pub(super) fn score(args: &LabArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
     hold_all(&mut score, &bench, args.pairs.unwrap_or(PAIRS), &stop, &unfinished)?;
     drop(bench);
     drop(line);
+    let ended_by = stop.status();
+    // Writing may wait: for the reader of a pipe, for a disk.
+    drop(signals);
     score.total = analyse::lab::total(&score.rows);
     let result = LabResult::Score(Box::new(score));
     let failed = outputs.write(&result, &args.outputs.look).complain();
@@ -54,7 +58,7 @@ pub(super) fn score(args: &LabArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
     if !failed {
         unfinished.remove();
     }
-    Ok(if failed { exit::DWELL_FAILED } else { stop.status().unwrap_or(0) })
+    Ok(if failed { exit::DWELL_FAILED } else { ended_by.unwrap_or(0) })
 }
 
 /// A score without sittings.

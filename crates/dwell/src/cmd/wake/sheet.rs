@@ -43,8 +43,9 @@ pub(super) fn sheet(args: &WakeArgs, keeper: &mut Keeper) -> anyhow::Result<u8> 
     let paths: Paths =
         unfinished.outputs.iter().map(|(form, path)| (form.clone(), path.clone().into())).collect();
     junit_has_verdict(&paths, unfinished.asked.deadline.is_some(), remedy)?;
-    let mut signals = Signals::take_over().context("cannot handle signals")?;
+    // Opening waits for the reader of a pipe: a signal ends that.
     let outputs = Outputs::open(&paths, args.outputs.page(), Some(kept.path()), own_cases(args).as_slice())?;
+    let mut signals = Signals::take_over().context("cannot handle signals")?;
     enough_room(&unfinished, kept.path())?;
     let stop = Stop::new(&mut signals);
     let to_come = unfinished.sheet.cases[unfinished.sheet.results.len()..].to_vec();
