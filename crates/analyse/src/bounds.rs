@@ -65,6 +65,13 @@ pub(crate) fn bounded(mut run: Run, path: Vec<StepRef<'_>>) -> Run {
     run
 }
 
+/// A command with its arguments for a result of any kind: few of them, or the first and how many
+/// more there are.
+pub fn bounded_command(mut arguments: Vec<String>) -> Vec<String> {
+    texts::command(&mut arguments);
+    arguments
+}
+
 /// What was done, in words.
 fn note(folded: &[Folded]) -> Option<String> {
     let said = |folded: &Folded| match folded.into {

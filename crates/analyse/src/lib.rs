@@ -44,6 +44,7 @@ mod under_way;
 pub mod wake;
 pub mod what_if;
 
+pub use bounds::bounded_command;
 use consumers::Consumers;
 use model::account::DoesNotClose;
 use model::join::Joiner;

@@ -45,6 +45,22 @@ pub(crate) fn verbs() -> Vec<String> {
     Cli::command().get_subcommands().map(|verb| verb.get_name().to_owned()).collect()
 }
 
+/// Whether an option of `dwell run` is followed by a value; none where it has no such option.
+pub(crate) fn takes(name: &str) -> Option<bool> {
+    let mut command = Cli::command();
+    command.build();
+    let run = command.find_subcommand("run")?;
+    let option = run.get_arguments().find(|option| option.get_long() == Some(name))?;
+    Some(option.get_action().takes_values() && !option.is_require_equals_set())
+}
+
+/// The first example of a verb's help.
+pub(crate) fn example(verb: &str) -> Option<String> {
+    let examples = Cli::command().find_subcommand(verb)?.get_after_help()?.to_string();
+    let first = examples.split_once("Examples:\n")?.1.lines().next()?;
+    Some(first.trim().to_owned())
+}
+
 /// The command line.
 ///
 /// # Errors
@@ -60,7 +76,7 @@ pub(crate) fn parse() -> Result<Cli, clap::Error> {
     version = LONG_VERSION,
     subcommand_required = true,
     arg_required_else_help = true,
-    after_help = "Examples:\n  dwell run -- make -j2\n  sudo dwell attach nginx --for 10s\n  dwell compare './old x' './new x'\n  dwell doctor\n\nOptions of a verb: dwell VERB -h (one screen), dwell VERB --help (all)"
+    after_help = "Examples:\n  dwell run -- make -j2\n  sudo dwell attach nginx --for 10s\n  dwell compare './old x' './new x'\n  dwell doctor\n\nOptions of a verb: dwell VERB --help (one screen), dwell help VERB (all)"
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]

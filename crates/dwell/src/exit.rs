@@ -49,8 +49,8 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
         output::to_stderr(&cli::start(&called()));
         return ExitCode::from(DWELL_FAILED);
     }
-    if error.kind() == ErrorKind::DisplayHelp && words.get(1).is_some_and(|word| word == "--help") {
-        // What dwell itself has to say fits a screen: there is no longer form of it.
+    if error.kind() == ErrorKind::DisplayHelp && words.len() == 2 {
+        // What dwell itself has to say fits a screen: `dwell help` has no longer form of it.
         // A failure to print has nowhere to go.
         let _ = output::to_stdout(cli::command().render_help().to_string());
         return ExitCode::SUCCESS;
@@ -102,7 +102,18 @@ fn meant(error: &clap::Error, words: &[String]) -> Option<String> {
             let ours = cli::of_other_tools(verb, option)?;
             Some(format!(
                 "dwell {verb} has no option {option}, as other tools have; here it is\n  {ours}\n\
-                 For all options: dwell {verb} --help"
+                 For all options: dwell help {verb}"
+            ))
+        }
+        ErrorKind::MissingRequiredArgument => {
+            let verb = words.get(1)?;
+            let missing = match error.get(ContextKind::InvalidArg)? {
+                ContextValue::Strings(missing) => missing.join(" "),
+                _ => return None,
+            };
+            let example = cli::example(verb)?;
+            Some(format!(
+                "dwell {verb} needs {missing}\ntry: {example}\nFor its options: dwell {verb} --help"
             ))
         }
         _ => None,
@@ -150,6 +161,10 @@ mod tests {
         assert!(meant_by("dwell rnu ls -l").unwrap().ends_with("try: dwell run ls -l"));
         assert!(meant_by("dwell version").unwrap().ends_with("try: dwell --version"));
         assert!(meant_by("dwell -v run true").unwrap().ends_with("try: dwell run -v true"));
+        let said = meant_by("dwell run").unwrap();
+        assert!(said.starts_with("dwell run needs <CMD>...\ntry: dwell run ls -lR /usr\n"), "{said}");
+        let said = meant_by("dwell diff a.json").unwrap();
+        assert!(said.starts_with("dwell diff needs <B>\ntry: dwell diff "), "{said}");
         assert_eq!(meant_by("dwell no-such-program-anywhere"), None);
         assert_eq!(meant_by("dwell wake --nope"), None);
     }

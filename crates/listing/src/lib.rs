@@ -5,6 +5,7 @@
 
 mod aarch64;
 mod block;
+mod bounded;
 mod counted;
 mod disassemble;
 mod instruction;
@@ -18,5 +19,6 @@ pub use counted::{
 pub use disassemble::disassemble;
 pub use instruction::{Flow, Instruction};
 pub use listing::{
-    AddressSamples, ExecutionCounts, Listed, ListedBlock, Listing, Note, SourceLine, Subject, listing,
+    AddressSamples, ExecutionCounts, Listed, ListedBlock, Listing, Note, OtherBlocks, SourceLine, Subject,
+    listing,
 };

@@ -117,6 +117,17 @@ pub struct ListedBlock {
     pub rows: Vec<Listed>,
 }
 
+/// Blocks that are only summed up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OtherBlocks {
+    /// How many.
+    pub blocks: u64,
+    /// Their instructions.
+    pub instructions: u64,
+    /// Executions of these, all together.
+    pub executed: u64,
+}
+
 /// A function with samples, counts and source lines.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Listing {
@@ -130,6 +141,9 @@ pub struct Listing {
     pub share: Option<Proportion>,
     /// By address.
     pub blocks: Vec<ListedBlock>,
+    /// The blocks of the function that are not in `blocks`.
+    #[serde(default)]
+    pub others: OtherBlocks,
     /// An index into `blocks`: the block with most time or, without samples, most executed
     /// instructions.
     pub hottest: Option<usize>,
@@ -212,6 +226,7 @@ pub fn listing(
             .map(|_| listed.iter().flat_map(|block| &block.rows).filter_map(|row| row.executions).sum()),
         notes: notes(total, total.count.saturating_sub(found.count), instructions, counts),
         blocks: listed,
+        others: OtherBlocks::default(),
         lines: used.lines,
     }
 }

@@ -34,6 +34,7 @@ pub fn listing(listing: &Listing, look: Look) -> String {
         page.block(block, listing.hottest == Some(index), begun.take(), &mut lines);
     }
     lines.extend(page.fold(&mut folded));
+    lines.extend(page.others());
     if !listing.notes.is_empty() {
         lines.push(Line::new(look));
     }
@@ -212,6 +213,23 @@ impl<'a> Page<'a> {
         // Indentation matters, and tabs would be escaped.
         let text = source.text.as_deref().unwrap_or("").replace('\t', "    ");
         line.add(Ink::Plain, "  ").add(Ink::Of(State::Network), text.trim_end()).cut()
+    }
+
+    /// One line for the blocks that a result has no room for.
+    fn others(&self) -> Option<Line> {
+        let others = self.listing.others;
+        if others.blocks == 0 {
+            return None;
+        }
+        let text = format!(
+            "{} {} more with {}, {} executed",
+            self.look.rest(),
+            counted(others.blocks, "block"),
+            counted(others.instructions, "instruction"),
+            count(others.executed)
+        );
+        let line = Line::new(self.look).pad_to(self.code_column() - GAP - self.address);
+        Some(line.add(Ink::Dim, &text).cut())
     }
 
     /// One line for blocks without samples or executions.

@@ -98,7 +98,7 @@ fn seen<T>(value: &mut Seen<T>, with: impl FnOnce(&mut T)) {
 }
 
 /// All of the arguments where they are few, else the first, and how many more there were.
-fn command(arguments: &mut Vec<String>) {
+pub(super) fn command(arguments: &mut Vec<String>) {
     arguments.iter_mut().for_each(text);
     let mut sum = 0;
     let fitting = arguments.iter().take_while(|argument| {

@@ -1,9 +1,9 @@
-//! How help looks: one definition for `-h` (a screen: the first sentence of each option, rare
-//! options left out), `--help` (everything), completions and manual pages; options grouped by what
-//! they are about.
+//! How help looks: one definition for `-h` and `--help` (a screen: the first sentence of each
+//! option, rare options left out), `dwell help VERB` (everything), completions and manual pages;
+//! options grouped by what they are about.
 
 use clap::builder::Resettable;
-use clap::{Arg, Command};
+use clap::{Arg, ArgAction, Command};
 
 /// The widest short help of an option.
 const SHORT: usize = 66;
@@ -46,7 +46,7 @@ const OWN: &[(&str, &str)] = &[
     ("lab", "only"),
 ];
 
-/// Options that `-h` leaves out and `--help` has.
+/// Options that `--help` leaves out and `dwell help VERB` has.
 const RARE: &[&str] = &[
     "keep_limit",
     "link",
@@ -113,15 +113,21 @@ const COMMON: &[(&str, &str)] = &[
 /// The command with its help in shape.
 pub(super) fn shaped(command: Command) -> Command {
     let verbs: Vec<String> = command.get_subcommands().map(|verb| verb.get_name().to_owned()).collect();
-    verbs.iter().fold(command, |command, name| {
+    verbs.iter().fold(screenful(command), |command, name| {
         command.mut_subcommand(name, |verb| {
-            let verb = verb.mut_args(|arg| in_shape(name, arg));
-            let more = format!("All options, and more of each: dwell {name} --help");
+            let verb = screenful(verb.mut_args(|arg| in_shape(name, arg)));
+            let more = format!("All options, and more of each: dwell help {name}");
             let examples = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
             let short = if examples.is_empty() { more } else { format!("{}\n\n{more}", few(&examples)) };
             verb.after_long_help(examples).after_help(short)
         })
     })
+}
+
+/// The command with a `--help` that fits a screen, as `-h` does.
+fn screenful(command: Command) -> Command {
+    let help = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort).help("Print help");
+    command.disable_help_flag(true).arg(help)
 }
 
 /// The first examples, as many as fit a screen with the options.
@@ -195,7 +201,7 @@ pub(crate) fn start(dwell: &str) -> String {
         }
         text.push('\n');
     }
-    text + "\ndwell VERB -h shows the options of a verb on one screen, dwell VERB --help all of them.\n"
+    text + "\ndwell VERB --help shows the options of a verb on one screen, dwell help VERB all of them.\n"
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ pub(crate) struct WakeArgs {
     pub(crate) mode: ModeArg,
 
     /// Run a stress load during the measurement: `sched`, `memory`, `disk`, `network`, `cpu`,
-    /// `irq`, with parameters as in `sched:groups=10,message=128` (see dwell load --help); may be
+    /// `irq`, with parameters as in `sched:groups=10,message=128` (see dwell help load); may be
     /// repeated
     #[arg(long, value_name = "LOAD", value_parser = load)]
     pub(crate) load: Vec<Load>,

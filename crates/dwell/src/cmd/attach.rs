@@ -127,7 +127,11 @@ fn by_pid(pid: Pid) -> anyhow::Result<(Pid, String)> {
     if pid == std::process::id() {
         bail!("process {pid} is dwell itself");
     }
-    let process = targets::process(pid).with_context(|| format!("no process {pid}"))?;
+    let process = targets::process(pid).with_context(|| {
+        format!(
+            "no process has the PID {pid}\ntry: ps -e; or a name, a script's name such as server.py, or :PORT"
+        )
+    })?;
     Ok((pid, format!("{} (PID {pid})", process.name)))
 }
 

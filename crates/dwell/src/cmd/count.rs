@@ -68,7 +68,7 @@ pub(super) fn outputs<R: Render>(args: &RunArgs) -> anyhow::Result<Outputs<R>> {
 
 /// The command as a result has it.
 pub(super) fn words(args: &RunArgs) -> Vec<String> {
-    args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+    analyse::bounded_command(args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect())
 }
 
 /// Runs the program and counts; returns the exit status. `asked` is the function, empty for all.
@@ -112,7 +112,7 @@ pub(crate) fn run(args: &RunArgs, asked: &str, keeper: &mut Keeper) -> anyhow::R
         None => of_program(&counts, &sources)?,
         Some(function) => of_function(&counts, &file, function, &sources)?,
     };
-    let result = BlocksResult(CountedBlocks {
+    let result = CountedBlocks {
         schema: SCHEMA_BLOCKS.to_owned(),
         host: observe::this_host(),
         started_at,
@@ -130,7 +130,8 @@ pub(crate) fn run(args: &RunArgs, asked: &str, keeper: &mut Keeper) -> anyhow::R
         elapsed_ns: counts.counted.elapsed_ns,
         children: counts.counted.children,
         stopped: stopped(counts.counted.stopped),
-    });
+    };
+    let result = BlocksResult(result.bounded());
     let failed = outputs.write(&result, &args.page.look).complain();
     keeper.offer(&result, None);
     let left = || exit::of_left(counts.left, exit::DWELL_FAILED);

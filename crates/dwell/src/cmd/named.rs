@@ -4,7 +4,8 @@
 
 use crate::keep::{Keeper, Place};
 use crate::output;
-use anyhow::{Context, bail};
+use crate::suggest;
+use anyhow::{Context, anyhow, bail};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use store::Reader;
@@ -113,6 +114,20 @@ fn one(store: &Store, path: &Path, named: &Named) -> anyhow::Result<ResultRow> {
             bail!("several results begin with {path:?}:\n{}", lines.join("\n"))
         }
     }
+}
+
+/// Says that there is no such file, and which are called nearly so; else what is expected.
+pub(super) fn missing(path: &Path, expected: &str) -> anyhow::Error {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let above = store::above(path).map(Path::to_owned).unwrap_or_default();
+    let entries = std::fs::read_dir(&above).into_iter().flatten().flatten();
+    let names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let near = suggest::nearest(&name, names.iter().map(String::as_str));
+    let try_these = match near.as_slice() {
+        [] => expected.to_owned(),
+        near => report::clean(&near.join(", "), true),
+    };
+    anyhow!("cannot read {path:?}: there is no such file\ntry: {try_these}")
 }
 
 /// One of several results, in a line of a terminal.

@@ -4,9 +4,8 @@ use super::{named, show_result};
 use crate::keep::Keeper;
 use crate::output;
 use crate::progress::{self, ProgressLine};
-use crate::suggest;
 use analyse::Analyser;
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use model::recording::{Ending, WindowEnd};
 use model::{Analysis, Event, Header, Ns, Trailer};
 use observe::Sources;
@@ -36,7 +35,9 @@ pub(super) fn open(path: &Path, keeper: &Keeper) -> anyhow::Result<Option<AnyRea
     Ok(match named::find(path, keeper)? {
         Some(row) if row.recording_bytes > 0 => Some(named::recording(&row, keeper)?),
         Some(_) => None,
-        None if !path.exists() => return Err(missing(path)),
+        None if !path.exists() => {
+            return Err(named::missing(path, "a file of dwell run --keep, or of --json"));
+        }
         None if show_result::is_result(path) => None,
         None => Some(Reader::open(path)?.boxed()),
     })
@@ -87,20 +88,6 @@ pub(super) fn analysed(mut reader: AnyReader, path: &Path) -> anyhow::Result<Kep
         analysis.run.coverage.notes.push(notice);
     }
     Ok(Kept { header, analysis, sources })
-}
-
-/// Says that there is no such file, and which are called nearly so.
-fn missing(path: &Path) -> anyhow::Error {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let above = store::above(path).map(Path::to_owned).unwrap_or_default();
-    let entries = std::fs::read_dir(&above).into_iter().flatten().flatten();
-    let names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    let near = suggest::nearest(&name, names.iter().map(String::as_str));
-    let try_these = match near.as_slice() {
-        [] => "a file of dwell run --keep, or of --json".to_owned(),
-        near => report::clean(&near.join(", "), true),
-    };
-    anyhow!("cannot read {path:?}: there is no such file\ntry: {try_these}")
 }
 
 /// Reads what the recording names: that is up to the users of the programs, and to whoever could

@@ -85,6 +85,9 @@ pub(super) fn score(path: &Path, value: Value) -> anyhow::Result<LabScore> {
 
 /// The content of a file.
 pub(super) fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
+    if !path.exists() {
+        return Err(named::missing(path, "a file written by --json, or an ID in dwell list"));
+    }
     store::read(path, BYTES_MAX).with_context(|| format!("cannot read {path:?}"))
 }
 

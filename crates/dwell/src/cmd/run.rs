@@ -1,5 +1,6 @@
 //! `dwell run`: a program, recorded and accounted for.
 
+mod misplaced;
 mod probe;
 
 use crate::cli::{PageArgs, RunArgs};
@@ -16,6 +17,8 @@ use model::Trailer;
 use observe::output_lines::OutputLines;
 use observe::{Request, Sources};
 use probe::Repeated;
+use std::env;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use sys::foreign::Rights;
 use sys::policy::Hurry;
@@ -78,6 +81,10 @@ pub(crate) fn run(args: RunArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
             }
         }
     })?;
+    let typed: Vec<OsString> = env::args_os().collect();
+    if !quiet && let Some(meant) = misplaced::meant(&args.command, &typed, status != 0) {
+        output::complain(&output::clean_lines(&meant));
+    }
     Ok(if status == 0 { exit::of_left(left, 0) } else { status })
 }
 

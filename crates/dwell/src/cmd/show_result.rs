@@ -77,7 +77,10 @@ pub(super) fn show(args: &ShowArgs, keeper: &Keeper) -> anyhow::Result<()> {
     let mut text = String::new();
     for (at, (schema, value)) in results::all(path, keeper)?.into_iter().enumerate() {
         text += if at > 0 { "\n" } else { "" };
-        text += &page(path, &schema, value, code.causes, look)?;
+        text += &match args.page.look.verbose {
+            true => page(path, &schema, value, code.causes, look)?,
+            false => screen(path, &schema, value, code.causes, look)?,
+        };
     }
     match (&args.page.output, html) {
         (Some(OutputPath::File(to)), _) => Target::open(to)?.write(text)?,
@@ -87,6 +90,21 @@ pub(super) fn show(args: &ShowArgs, keeper: &Keeper) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The page that fits a screen, as the verb that measured shows it.
+fn screen(path: &Path, schema: &str, value: Value, causes: bool, look: Look) -> anyhow::Result<String> {
+    Ok(match schema {
+        SCHEMA_RUN | SCHEMA_ATTACH => of_run(results::run(path, value)?, report::screen, causes, look),
+        SCHEMA_LADDER => report::ladder::screen(&results::ladder(path, value)?, &[], look),
+        SCHEMA_WAKE => report::wake::screen(&results::typed::<Wakeups>(path, value)?, look),
+        SCHEMA_DOCTOR => report::doctor::short(&results::typed::<Doctor>(path, value)?, look),
+        SCHEMA_LAB => report::lab::short_pair(&results::typed(path, value)?, look),
+        // What was asked for is shown whole.
+        SCHEMA_HITS | SCHEMA_BLOCKS => page(path, schema, value, causes, look)?,
+        _ => report::fit(&page(path, schema, value, causes, look)?, look),
+    })
+}
+
+/// The page with all tables.
 pub(super) fn page(
     path: &Path,
     schema: &str,
@@ -95,7 +113,7 @@ pub(super) fn page(
     look: Look,
 ) -> anyhow::Result<String> {
     Ok(match schema {
-        SCHEMA_RUN | SCHEMA_ATTACH => of_run(results::run(path, value)?, causes, look),
+        SCHEMA_RUN | SCHEMA_ATTACH => of_run(results::run(path, value)?, report::terminal, causes, look),
         SCHEMA_LADDER => report::ladder::terminal(&results::ladder(path, value)?, &[], look),
         SCHEMA_COMPARE => report::compare::commands(&results::comparison(path, value)?, look),
         HYPERFINE => report::compare::timings::one(&results::timings(path, schema, value)?, look),
@@ -136,7 +154,8 @@ fn of_pair(run: &LabRun, look: Look) -> String {
 
 /// A run from its JSON, and what it means as far as that can be told without stacks.
 pub(super) fn judged(mut run: Run) -> (Analysis, Diagnosis) {
-    run.coverage.notes.push(WITHOUT_STACKS.to_owned());
+    // First: a page that fits a screen has room for few.
+    run.coverage.notes.insert(0, WITHOUT_STACKS.to_owned());
     let tier = tier(&run);
     let prediction = Seen::unseen("a result of --json does not have it");
     let (path_over_time, addresses) = (Vec::new(), Vec::new());
@@ -145,9 +164,9 @@ pub(super) fn judged(mut run: Run) -> (Analysis, Diagnosis) {
     (analysis, diagnosis)
 }
 
-fn of_run(run: Run, causes: bool, look: Look) -> String {
+fn of_run(run: Run, page: fn(&Run, &Diagnosis, Look) -> String, causes: bool, look: Look) -> String {
     let (analysis, diagnosis) = judged(run);
-    let mut text = report::terminal(&analysis.run, &diagnosis, look);
+    let mut text = page(&analysis.run, &diagnosis, look);
     if causes {
         text.push('\n');
         text.push_str(&report::causes(&analysis.run, &diagnosis, look));

@@ -117,10 +117,17 @@ fn a_wrong_command_line_is_125_and_help_is_0() {
         assert_eq!((got.status, got.stdout.as_str()), (125, ""), "{args:?}");
         assert!(got.stderr.contains("--help"), "{args:?}: {got:?}");
     }
-    let help = run(&["--help"]).stdout;
-    assert_eq!(help, run(&["-h"]).stdout);
-    assert!(help.lines().count() <= 40 && help.contains("\nExamples:\n"), "{help}");
-    for args in [&["--help"][..], &["run", "--help"], &["--version"]] {
+    for verb in [&[][..], &["run"], &["wake"]] {
+        let help = run(&[verb, &["--help"]].concat()).stdout;
+        assert_eq!(help, run(&[verb, &["-h"]].concat()).stdout);
+        assert!(help.lines().count() <= 40 && help.contains("\nExamples:\n"), "{help}");
+    }
+    assert_eq!(run(&["help"]).stdout, run(&["-h"]).stdout);
+    // All of it, with what is rare and what the statuses mean.
+    let whole = run(&["help", "run"]).stdout;
+    assert!(whole.contains("--keep-limit") && whole.contains("127 if it is not found"), "{whole}");
+    assert!(!run(&["run", "--help"]).stdout.contains("--keep-limit"));
+    for args in [&["--help"][..], &["run", "--help"], &["help"], &["--version"]] {
         let got = run(args);
         assert_eq!((got.status, got.stderr.as_str()), (0, ""), "{args:?}");
     }

@@ -214,7 +214,8 @@ fn what_cannot_be_compared_or_shown_beside_is_refused() {
     let error = text(&run(&["--only", "cycle", "--beside", "pdp-11"]).stderr);
     assert!(error.contains("no reference machine and no file is called \"pdp-11\""), "{error}");
     // What is said to be there is in the help as well.
-    let help = text(&run(&["--help"]).stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    let help = Command::new(support::dwell()).args(["help", "ladder"]).output().unwrap();
+    let help = text(&help.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     let names = error.split("one of ").nth(1).unwrap().split(", or a file").next().unwrap();
     assert!(help.contains(names), "{names} are not in {help}");
     let error = text(&run(&["--only", "cycle", "--beside", path(2)]).stderr);

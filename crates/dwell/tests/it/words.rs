@@ -74,6 +74,23 @@ fn a_target_that_is_none_is_told_what_would_be_one() {
     assert!(errors.contains("not a port") && errors.contains("try: :8080"), "{errors}");
     let (status, _, errors) = said(&["attach", "no-such-program.py"]);
     assert!(status == Some(125) && errors.contains("none runs a script of this name"), "{errors}");
+    // The largest PID is 4,194,304.
+    let (status, _, errors) = said(&["attach", "-p", "4194305"]);
+    assert!(status == Some(125) && errors.contains("\ntry: ps -e"), "{errors}");
+}
+
+#[test]
+fn what_is_missing_is_told_with_a_line_to_type() {
+    for (line, wanted) in [
+        (&["run"][..], "\ntry: dwell run ls -lR /usr\n"),
+        (&["attach"], "\ntry: sudo dwell attach 1234 --for 10s\n"),
+        (&["show"], "\ntry: dwell show run.dwell\n"),
+        (&["diff", "a.json"], "\ntry: dwell diff last-1 last\n"),
+        (&["diff", "no-such.json", "no-such.json"], "\ntry: a file written by --json, or an ID"),
+    ] {
+        let (status, _, errors) = said(line);
+        assert!(status == Some(125) && errors.contains(wanted), "{line:?}: {errors}");
+    }
 }
 
 #[test]
@@ -220,6 +237,9 @@ fn a_result_is_shown_again_and_a_file_that_is_not_there_is_told_its_neighbour() 
     let (status, page, errors) = said(&["show", &path]);
     assert_eq!(status, Some(0), "{errors}");
     assert!(page.contains("sleep 0.1") && page.contains("has no stacks"), "{page}");
+    assert!(page.lines().count() <= 30 && page.contains("-v: all tables"), "{page}");
+    let (_, whole, _) = said(&["show", "-v", &path]);
+    assert!(whole.lines().count() > page.lines().count() && !whole.contains("-v: all tables"), "{whole}");
     let (status, _, errors) = said(&["show", &path, "--flame"]);
     assert!(status == Some(125) && errors.contains("--keep"), "{errors}");
     let (status, _, errors) = said(&["show", &path.replace("kept-run", "kept-rnu")]);

@@ -8,7 +8,7 @@ use crate::probe;
 use crate::units::{duration, duration_range, share_range};
 use model::finding::{SavedTime, Saving, Shared};
 use model::run::Class;
-use model::{Diagnosis, Finding, Run, Seen};
+use model::{Diagnosis, Finding, Ns, Run, Seen};
 
 /// On the first screen.
 const FIRST: usize = 3;
@@ -27,7 +27,7 @@ pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
     }
     let mut lines = vec![Line::new(look).add(Ink::Bold, "what to change")];
     for (at, finding) in diagnosis.findings.iter().take(FIRST).enumerate() {
-        lines.extend(one(at + 1, finding, run, look));
+        lines.extend(one(at, finding, run, diagnosis, look));
         lines.extend(probed(at, diagnosis, look));
     }
     let more = diagnosis.findings.len().saturating_sub(FIRST);
@@ -52,7 +52,7 @@ pub(super) fn short(run: &Run, diagnosis: &Diagnosis, look: Look, most: usize, c
             false => line,
         };
         lines.extend(cut(line.wrap(INDENT), look));
-        let line = Line::new(look).pad_to(INDENT).add(Ink::Plain, &saves(finding, run, look));
+        let line = Line::new(look).pad_to(INDENT).add(Ink::Plain, &saves(at, finding, run, diagnosis, look));
         let more = format!("dwell explain {}", finding.cause.id);
         lines.extend(line.add(Ink::Plain, "   ").glued(Ink::Dim, &more).wrap(INDENT));
         lines.extend(probed(at, diagnosis, look));
@@ -99,11 +99,11 @@ pub(super) fn nothing(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line>
 }
 
 /// ` 1. fdatasync of /var/db takes 3.1 s …: sync once for many records` and what that saves.
-fn one(number: usize, finding: &Finding, run: &Run, look: Look) -> Vec<Line> {
-    let line = Line::new(look).add(Ink::Plain, &format!(" {number}. "));
+fn one(at: usize, finding: &Finding, run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
+    let line = Line::new(look).add(Ink::Plain, &format!(" {}. ", at + 1));
     let line = line.add(Ink::Bold, &text(&finding.what, look)).add(Ink::Plain, ": ");
     let mut lines = line.add(Ink::Plain, &text(&finding.change, look)).wrap(INDENT);
-    let line = Line::new(look).pad_to(INDENT).add(Ink::Plain, &saves(finding, run, look));
+    let line = Line::new(look).pad_to(INDENT).add(Ink::Plain, &saves(at, finding, run, diagnosis, look));
     let line = line.add(Ink::Dim, &format!("   {}", finding.cause.id));
     let explains: Vec<&str> = finding.explains.iter().map(|cause| cause.id).collect();
     let line = match &explains[..] {
@@ -115,7 +115,7 @@ fn one(number: usize, finding: &Finding, run: &Run, look: Look) -> Vec<Line> {
 }
 
 /// `saves 2.8-3.1 s of 4.0 s (70-77 %, counted)`.
-fn saves(finding: &Finding, run: &Run, look: Look) -> String {
+fn saves(at: usize, finding: &Finding, run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     let whole_ns = run.whole_ns();
     let of = |saving: &Saving| match saving.of {
         SavedTime::Wall => String::new(),
@@ -131,12 +131,24 @@ fn saves(finding: &Finding, run: &Run, look: Look) -> String {
                 return format!("saves {ns} of CPU time and none of the wall clock ({})", saving.known.id());
             }
             let share = share_range(lo, hi, whole_ns, look.dash());
-            let known = saving.known.id();
-            format!("saves {ns} of {}{} ({share}, {known}){}", duration(whole_ns), of(saving), shared(saving))
+            let (whole, known) = (duration(whole_ns), saving.known.id());
+            let of_what = format!("{ns} of {whole}{} ({share}, {known})", of(saving));
+            let tested = diagnosis.probed.as_ref().is_some_and(|(of, _)| *of == at);
+            if says_little(saving, whole_ns) && !tested {
+                let then =
+                    if run.window.is_none() { "; dwell compare of both versions measures it" } else { "" };
+                return format!("saves {of_what}: how much, this run cannot tell{then}{}", shared(saving));
+            }
+            format!("saves {of_what}{}", shared(saving))
         }
         Seen::Absent => "saves nothing by itself".to_owned(),
         Seen::Unseen(why) => format!("how much it saves is not known: {why}"),
     }
+}
+
+/// Whether a saving may as well be nothing as half of the whole and more.
+fn says_little(saving: &Saving, whole_ns: Ns) -> bool {
+    saving.ns.lo < whole_ns / 50 && saving.ns.hi >= whole_ns / 2
 }
 
 /// `; 2.1 s or more of that is also in 1`: the two are of the same time.
@@ -164,7 +176,7 @@ pub(crate) fn all(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
         parts.push(vec![Line::new(look).add(Ink::Bold, "causes found")]);
     }
     for (at, finding) in diagnosis.findings.iter().enumerate() {
-        let mut lines = one(at + 1, finding, run, look);
+        let mut lines = one(at, finding, run, diagnosis, look);
         lines.extend(probed(at, diagnosis, look));
         for (head, text) in rests_on(at, finding, run, diagnosis, look) {
             lines.extend(paragraph(head, &text, look));
@@ -228,7 +240,7 @@ pub(super) fn told(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Told> {
     let one = |(at, finding): (usize, &Finding)| Told {
         what: text(&finding.what, look),
         change: text(&finding.change, look),
-        saves: saves(finding, run, look),
+        saves: saves(at, finding, run, diagnosis, look),
         part: part_of(finding, run),
         cause: finding.cause.id,
         explains: finding.explains.iter().map(|cause| cause.id).collect(),

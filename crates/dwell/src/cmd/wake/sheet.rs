@@ -169,11 +169,8 @@ fn begun(args: &WakeArgs) -> anyhow::Result<Unfinished> {
             let bytes = results::bytes(path)?;
             cases::read(&String::from_utf8_lossy(&bytes), &load).map_err(|wrong| {
                 // An error in a load has its own remedy.
-                let remedy = if wrong.contains("\ntry: ") {
-                    ""
-                } else {
-                    "\ntry: the format shown by dwell wake --help"
-                };
+                let remedy =
+                    if wrong.contains("\ntry: ") { "" } else { "\ntry: the format shown by dwell help wake" };
                 anyhow!("{path:?} is not a sheet: {}{remedy}", clean_lines(&wrong))
             })?
         }
