@@ -6,8 +6,10 @@
 //! the first finding: between a third of it and all of it.
 
 use model::compare::commands::{Comparison, EstimateInterval};
-use model::lab::{LabPair, LabProfile, LabShare, LabSitting, Observed, Outcome, ScoreRow, ScoreTotal};
-use model::run::{Ends, FindingRow};
+use model::lab::{
+    LabPair, LabProfile, LabShare, LabSitting, Observed, Outcome, ScoreRow, ScoreTotal, Unfound, UnfoundKind,
+};
+use model::run::{Ends, FindingRow, RuledOutRow};
 use model::{Ns, Run, Seen};
 
 /// An interval is meant to hold in at least 1 - alpha of the cases.
@@ -33,6 +35,20 @@ pub fn observed(run: &Run) -> Observed {
         findings,
         host_busy: run.coverage.host_busy.clone(),
     }
+}
+
+/// Why a cause is no finding of a run; none where it is one, and where another finding explains it.
+/// `judged`: it should be, by what was judged of this work before it was run.
+pub fn unfound(run: &Run, cause: &str, judged: bool) -> Option<Unfound> {
+    if run.findings.value().is_some_and(|rows| rows.iter().any(|row| row.cause == cause)) {
+        return None;
+    }
+    let of = |rows: &Seen<Vec<RuledOutRow>>| {
+        rows.value()?.iter().find(|row| row.cause == cause).map(|row| row.why.clone())
+    };
+    let ruled_out = if judged { UnfoundKind::RuledOut } else { UnfoundKind::Unjudged };
+    let kinds = [(&run.not_looked_for, UnfoundKind::Unseen), (&run.ruled_out, ruled_out)];
+    kinds.into_iter().find_map(|(rows, kind)| Some(Unfound { kind, why: of(rows)? }))
 }
 
 /// Where a run had its CPU time.
@@ -81,13 +97,15 @@ pub fn walls(comparison: &Comparison) -> Vec<Option<Ns>> {
     comparison.commands.iter().map(|command| command.figure.map(|figure| figure.median as Ns)).collect()
 }
 
-/// Whether dwell was right: `saved` is what the fast way saves.
+/// Whether dwell was right: `saved` is what the fast way saves, `unfound` why the cause of the pair
+/// is no finding of the slow one.
 pub fn outcome(
     pair: &LabPair,
     beside: bool,
     slow: &Observed,
     fast: Option<&Observed>,
     saved: Option<EstimateInterval>,
+    unfound: Option<Unfound>,
 ) -> Outcome {
     let beside = |of: &Observed| beside || of.host_busy.value().is_some_and(|busy| *busy >= BUSY_MIN);
     let Some(cause) = &pair.cause else {
@@ -101,6 +119,7 @@ pub fn outcome(
             held: None,
             score: None,
             rule_score: None,
+            unfound: None,
         };
     };
     // What others take may itself be the cause of a pair.
@@ -116,7 +135,9 @@ pub fn outcome(
     };
     let own = slow.findings.iter().find(|row| row.cause == *cause);
     let predicted = own.and_then(|row| predicted(row, slow.wall_ns));
-    let truth = saved.map(|saved| saved.estimate);
+    // A prediction that could not be made, or need not be, is none that failed.
+    let is_judged = unfound.as_ref().is_none_or(Unfound::is_miss);
+    let truth = saved.filter(|_| is_judged).map(|saved| saved.estimate);
     let (lo, hi) = predicted.map_or((0.0, 0.0), |ends| (ends.lo, ends.hi));
     let share = slow.findings.first().map_or(0.0, |row| row.share.hi);
     Outcome {
@@ -126,6 +147,7 @@ pub fn outcome(
         held: truth.map(|truth| predicted.is_some() && (lo..=hi).contains(&truth)),
         score: truth.map(|truth| score((lo, hi), truth)),
         rule_score: truth.map(|truth| score((share / 3.0, share), truth)),
+        unfound,
     }
 }
 
@@ -154,7 +176,8 @@ fn score((lo, hi): (f64, f64), truth: f64) -> f64 {
 pub fn total<'a>(rows: impl IntoIterator<Item = &'a ScoreRow>) -> ScoreTotal {
     let rows: Vec<&ScoreRow> = rows.into_iter().collect();
     let count = |of: &mut dyn Iterator<Item = &LabSitting>| of.count() as u32;
-    let of_cause = || rows.iter().filter(|row| row.pair.cause.is_some()).flat_map(|row| &row.sittings);
+    let of_any = || rows.iter().filter(|row| row.pair.cause.is_some()).flat_map(|row| &row.sittings);
+    let of_cause = || of_any().filter(|sitting| sitting.outcome.is_judged());
     let healthy = || rows.iter().filter(|row| row.pair.cause.is_none()).flat_map(|row| &row.sittings);
     let counted = || {
         rows.iter().filter_map(|row| Some((row.pair.cause.as_ref()?, &row.sittings))).flat_map(
@@ -184,6 +207,7 @@ pub fn total<'a>(rows: impl IntoIterator<Item = &'a ScoreRow>) -> ScoreTotal {
         rule_score: mean(|outcome| outcome.rule_score),
         counted: count(&mut counted()),
         counted_narrow: count(&mut counted().filter(narrow)),
+        unseen: count(&mut of_any().filter(|sitting| !sitting.outcome.is_judged())),
     }
 }
 
@@ -221,6 +245,17 @@ mod tests {
         let host_busy = Seen::Value(0.09);
         let functions = vec!["a.c f".to_owned(); findings.len()];
         Observed { wall_ns: 1000, class: Class::Io, findings: findings.to_vec(), functions, host_busy }
+    }
+
+    /// Where nothing says why a cause is no finding.
+    fn outcome(
+        pair: &LabPair,
+        beside: bool,
+        slow: &Observed,
+        fast: Option<&Observed>,
+        saved: Option<EstimateInterval>,
+    ) -> Outcome {
+        super::outcome(pair, beside, slow, fast, saved, None)
     }
 
     fn measured(estimate: f64) -> Option<EstimateInterval> {
@@ -284,8 +319,41 @@ mod tests {
     }
 
     #[test]
-    fn the_total_counts_causes_and_healthy_programs_apart() {
-        let sitting = |pair: &LabPair, slow: Observed, saved| LabSitting {
+    fn what_could_not_be_looked_for_or_was_not_judged_is_neither_right_nor_wrong() {
+        let sick = pair(Some("sync-writes"));
+        let of = |kind| {
+            let unfound = Unfound { kind, why: "not observed".to_owned() };
+            super::outcome(&sick, false, &with(&[]), None, measured(0.5), Some(unfound))
+        };
+        let missed = of(UnfoundKind::RuledOut);
+        assert!(missed.is_judged() && missed.held == Some(false) && missed.score.is_some());
+        for kind in [UnfoundKind::Unseen, UnfoundKind::Unjudged] {
+            let open = of(kind);
+            assert!(!open.is_judged() && !open.cause_first && open.held.is_none(), "{kind:?}");
+            assert_eq!((open.score, open.rule_score), (None, None), "{kind:?}");
+        }
+        let sittings = [UnfoundKind::Unseen, UnfoundKind::RuledOut]
+            .map(|kind| LabSitting { outcome: of(kind), ..sitting(&sick, with(&[]), None) });
+        let total = total(&[ScoreRow { pair: sick, sittings: sittings.into() }]);
+        assert_eq!((total.sittings, total.unseen, total.measured), (1, 1, 1));
+    }
+
+    #[test]
+    fn why_a_cause_is_no_finding_is_taken_from_the_run() {
+        let why = |cause: &str, why: &str| RuledOutRow { cause: cause.to_owned(), why: why.to_owned() };
+        let mut run = crate::judge::samples::run(&[(model::State::User, 1000)]);
+        run.findings = Seen::Value(vec![row("small-io", 400, 500)]);
+        run.ruled_out = Seen::Value(vec![why("small-files", "few files")]);
+        run.not_looked_for = Seen::Value(vec![why("sync-writes", "not observed")]);
+        let of = |cause, judged| unfound(&run, cause, judged).map(|unfound| (unfound.kind, unfound.why));
+        assert_eq!(of("small-io", true), None);
+        assert_eq!(of("sync-writes", true), Some((UnfoundKind::Unseen, "not observed".to_owned())));
+        assert_eq!(of("small-files", true), Some((UnfoundKind::RuledOut, "few files".to_owned())));
+        assert_eq!(of("small-files", false), Some((UnfoundKind::Unjudged, "few files".to_owned())));
+    }
+
+    fn sitting(pair: &LabPair, slow: Observed, saved: Option<EstimateInterval>) -> LabSitting {
+        LabSitting {
             size: 1,
             unit: String::new(),
             beside: false,
@@ -299,7 +367,11 @@ mod tests {
             saved: vec![saved],
             wall_ns: Vec::new(),
             pairs: 1,
-        };
+        }
+    }
+
+    #[test]
+    fn the_total_counts_causes_and_healthy_programs_apart() {
         let sick = pair(Some("small-io"));
         let narrow = sitting(&sick, with(&[row("small-io", 400, 500)]), measured(0.45));
         let wide = sitting(&sick, with(&[row("small-io", 100, 500)]), measured(0.9));

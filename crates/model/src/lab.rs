@@ -144,7 +144,7 @@ pub struct Observed {
 }
 
 /// Whether dwell was right.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The first finding is the cause that the program has. Beside other programs that keep the
     /// CPUs busy, that is the first after `cpu-contention`. Of a healthy program: nothing is
@@ -161,6 +161,46 @@ pub struct Outcome {
     pub score: Option<f64>,
     /// The score of the rule that always says between a third of the finding's share and all of it.
     pub rule_score: Option<f64>,
+    /// Why the cause that the program has is no finding, where the run says so; none in results of
+    /// earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfound: Option<Unfound>,
+}
+
+impl Outcome {
+    /// Whether it is right or wrong of dwell that the cause was found or not.
+    pub fn is_judged(&self) -> bool {
+        self.unfound.as_ref().is_none_or(Unfound::is_miss)
+    }
+}
+
+/// Why the cause of a pair is no finding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unfound {
+    /// What follows for dwell.
+    pub kind: UnfoundKind,
+    /// The reason, as the run has it.
+    pub why: String,
+}
+
+impl Unfound {
+    /// Whether it should have been found.
+    pub fn is_miss(&self) -> bool {
+        self.kind == UnfoundKind::RuledOut
+    }
+}
+
+/// What follows where the cause of a pair is no finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnfoundKind {
+    /// Its signs could not be observed: nothing is right or wrong.
+    Unseen,
+    /// Its signs are not there, in work that nobody has judged to have the cause: less than the
+    /// least of the pair, or with a server or files of the user's choice.
+    Unjudged,
+    /// Its signs are not there, and should be.
+    RuledOut,
 }
 
 /// Many sittings.
@@ -200,7 +240,7 @@ pub struct ScoreRow {
 /// The score of all sittings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScoreTotal {
-    /// Sittings of programs that have a cause.
+    /// Sittings of programs that have a cause, but for those in `unseen`.
     pub sittings: u32,
     /// Those whose cause was the first finding.
     pub cause_first: u32,
@@ -222,4 +262,7 @@ pub struct ScoreTotal {
     pub counted: u32,
     /// Those of them whose high end is at most one and a half times the low end.
     pub counted_narrow: u32,
+    /// Sittings of programs whose cause dwell could not look for.
+    #[serde(default)]
+    pub unseen: u32,
 }

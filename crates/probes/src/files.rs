@@ -17,7 +17,12 @@ pub(crate) fn check(files: &[PathBuf]) -> Result<(), String> {
     let mut bytes = 0_u64;
     for path in files {
         let size = foreign::open(path).and_then(|file| file.metadata()).map(|metadata| metadata.len());
-        bytes = bytes.saturating_add(size.map_err(|error| format!("cannot read {path:?}: {error}"))?);
+        bytes = bytes.saturating_add(size.map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => format!(
+                "{path:?}, which the first run read, is gone: this probe is for files that stay between two runs"
+            ),
+            _ => format!("cannot read {path:?}: {error}"),
+        })?);
     }
     let free = host::memory::free_bytes(host::here()).map_err(|error| error.to_string())?;
     if bytes > free / FREE_PART {

@@ -11,11 +11,13 @@ use crate::paint::{GAP, Ink, Line, joined};
 use crate::table::{Column, Table, figure, text};
 use crate::units::{count, duration, percents, share_of_one};
 use model::compare::commands::EstimateInterval;
-use model::lab::{LabProfile, LabRun, LabScore, LabShare, LabSitting, Observed, Outcome, Writing};
+use model::lab::{
+    LabProfile, LabRun, LabScore, LabShare, LabSitting, Observed, Outcome, Unfound, UnfoundKind, Writing,
+};
 use model::run::{Ends, FindingRow};
 use model::{Ns, Seen};
 
-use cells::{cells, first, in_hundreds, is_shown, totals};
+use cells::{cells, first, has_sittings, in_hundreds, is_shown, remarks, totals};
 pub use list::{Listed, list};
 pub use markdown::{markdown, markdown_of_one};
 
@@ -336,10 +338,7 @@ fn verdict(run: &LabRun, look: Look) -> Vec<Line> {
                 if first(&run.sitting.slow) == cause { "" } else { "after what other programs take, " };
             line(Ink::Plain, &format!("right: {others}the first finding is {cause}, which the program has"))
         }
-        false => {
-            let found = found_instead(&run.sitting.slow);
-            line(Ink::Warn, &format!("wrong: the program has {cause}, and {found}"))
-        }
+        false => line(Ink::Warn, &not_first(cause, &run.sitting)),
     });
     lines.extend(match held(outcome, &run.sitting, look) {
         (Some(true), text) => line(Ink::Plain, &text),
@@ -350,6 +349,27 @@ fn verdict(run: &LabRun, look: Look) -> Vec<Line> {
         lines.extend(line(Ink::Warn, &text));
     }
     lines
+}
+
+/// What that the cause of the pair is not the first finding says of dwell.
+fn not_first(cause: &str, sitting: &LabSitting) -> String {
+    let found = found_instead(&sitting.slow);
+    let Some(Unfound { kind, why }) = &sitting.outcome.unfound else {
+        return format!("wrong: the program has {cause}, and {found}");
+    };
+    match kind {
+        UnfoundKind::Unseen => format!(
+            "undecided: the program has {cause}, and dwell could not look for it: {why}; dwell doctor says what would \
+             change that"
+        ),
+        UnfoundKind::Unjudged => format!(
+            "undecided: {found}; {cause} is ruled out, since {why}. It was judged of the pair's own size and \
+             server, and not of these"
+        ),
+        UnfoundKind::RuledOut => {
+            format!("wrong: the program has {cause}, and {found}; {cause} is ruled out, since {why}")
+        }
+    }
 }
 
 /// What was found where the cause of the pair was not first; with what other programs take, what is
@@ -393,6 +413,7 @@ fn held(outcome: &Outcome, sitting: &LabSitting, look: Look) -> (Option<bool>, S
             format!("{right}: {what} {within} the predicted {predicted}{doubt}")
         }
         (Some(_), None, _) => "wrong: no saving was predicted".to_owned(),
+        (None, None, Some(_)) if !outcome.is_judged() => "no saving was predicted".to_owned(),
         _ => "the saving could not be measured".to_owned(),
     };
     (outcome.held, text)
@@ -422,10 +443,10 @@ pub(crate) fn score_parts(score: &LabScore, look: Look) -> [Vec<Line>; 3] {
     // What the table comes to is first: on a screen the last rows of the table are cut.
     let totals =
         totals(score).iter().flat_map(|text| Line::new(look).add(Ink::Plain, text).wrap(0)).collect();
-    let early = score.ended_early.iter().map(|why| format!("ended early: {why}"));
-    let rest = score.not_held.iter().map(|(name, why)| format!("{name} was not held: {why}")).chain(early);
-    let rest = rest.flat_map(|text| Line::new(look).add(Ink::Warn, &text).wrap(GAP)).collect();
-    [totals, table.lines(), rest]
+    let rest = remarks(score);
+    let rest = rest.iter().flat_map(|text| Line::new(look).add(Ink::Warn, text).wrap(GAP)).collect();
+    let table = if has_sittings(score) { table.lines() } else { Vec::new() };
+    [totals, table, rest]
 }
 
 #[cfg(test)]
@@ -516,6 +537,7 @@ mod tests {
                     held: Some(held),
                     score: Some(0.2),
                     rule_score: Some(0.4),
+                    unfound: None,
                 },
             },
         }
@@ -744,6 +766,80 @@ read next
             "| A course: `files` | 75 times | 800 ms, 400 ms (beside busy loops) | cpu-contention, then small-files | \
              40–60 | 50 |\n"
         );
+    }
+
+    #[test]
+    fn what_could_not_be_looked_for_or_was_not_judged_is_undecided_with_the_reason() {
+        let mut run = run(0.5);
+        run.sitting.slow.findings.clear();
+        let mut of = |kind| {
+            let unfound = Some(Unfound { kind, why: "few files\u{1b}".to_owned() });
+            let held = (kind == UnfoundKind::RuledOut).then_some(false);
+            let outcome = &mut run.sitting.outcome;
+            (outcome.cause_first, outcome.predicted, outcome.held, outcome.unfound) =
+                (false, None, held, unfound);
+            let page = pair(&run, &Lesson { text: "" }, LOOK);
+            let verdict = page.split("verdict\n").nth(1).and_then(|rest| rest.split("\n\n").next());
+            let words: Vec<&str> = verdict.expect("a verdict").split_whitespace().collect();
+            words.join(" ")
+        };
+        assert_eq!(
+            of(UnfoundKind::Unseen),
+            "undecided: the program has small-files, and dwell could not look for it: few files\\x1b; dwell doctor says \
+             what would change that no saving was predicted"
+        );
+        assert_eq!(
+            of(UnfoundKind::Unjudged),
+            "undecided: nothing is found; small-files is ruled out, since few files\\x1b. It was judged of the pair's own \
+             size and server, and not of these no saving was predicted"
+        );
+        assert_eq!(
+            of(UnfoundKind::RuledOut),
+            "wrong: the program has small-files, and nothing is found; small-files is ruled out, since few files\\x1b \
+             wrong: no saving was predicted"
+        );
+    }
+
+    #[test]
+    fn what_could_not_be_looked_for_counts_apart_and_without_a_sitting_there_is_no_table() {
+        let one = run(0.5);
+        let unseen = Unfound { kind: UnfoundKind::Unseen, why: "not observed with perf".to_owned() };
+        let mut other = one.sitting.clone();
+        (other.outcome.cause_first, other.outcome.held, other.outcome.unfound) = (false, None, Some(unseen));
+        let of = |sittings: Vec<LabSitting>, total| LabScore {
+            schema: SCHEMA_SCORE.to_owned(),
+            dwell: "0".to_owned(),
+            host: host(),
+            started_at: String::new(),
+            rounds: 2,
+            seed: 7,
+            rows: vec![ScoreRow { pair: one.pair.clone(), sittings }],
+            not_held: vec![("grid".to_owned(), "there is no python3 in $PATH".to_owned())],
+            total,
+            ended_early: None,
+        };
+        let total = ScoreTotal { sittings: 1, cause_first: 1, unseen: 1, ..ScoreTotal::default() };
+        let both = of(vec![one.sitting.clone(), other.clone()], total);
+        for page in [score(&both, LOOK), markdown(&both)] {
+            for part in [
+                "1 of 1; 1 not looked for",
+                "In 1 sitting more dwell could not look for the cause.",
+                "files: dwell could not look for small-files: not observed with perf",
+                "grid was not held: there is no python3 in $PATH",
+            ] {
+                assert!(page.contains(part), "{part:?} in\n{page}");
+            }
+        }
+        let none = of(vec![other], ScoreTotal { unseen: 1, ..ScoreTotal::default() });
+        assert!(score(&none, LOOK).contains("could not look"), "{}", score(&none, LOOK));
+        assert!(!score(&none, LOOK).contains("Of 0 sittings"), "{}", score(&none, LOOK));
+        for page in [
+            score(&of(Vec::new(), ScoreTotal::default()), LOOK),
+            markdown(&of(Vec::new(), ScoreTotal::default())),
+        ] {
+            assert!(page.starts_with("Nothing was held, so there is no score.\n"), "{page}");
+            assert!(page.contains("grid was not held") && !page.contains("found first"), "{page}");
+        }
     }
 
     #[test]

@@ -138,7 +138,7 @@ fn figures(rows: &[&ScoreRow]) -> LabFigures {
     let lo = mean(&|sitting| sitting.outcome.predicted.map(|ends| ends.lo));
     let hi = mean(&|sitting| sitting.outcome.predicted.map(|ends| ends.hi));
     let predicted = lo.zip(hi).map(|(lo, hi)| Ends { lo, hi });
-    let wrong = sittings().filter(|sitting| !sitting.outcome.cause_first);
+    let wrong = sittings().filter(|sitting| sitting.outcome.is_judged() && !sitting.outcome.cause_first);
     let mut instead: Vec<String> = wrong
         .map(|sitting| sitting.slow.findings.first().map_or("nothing", |row| &row.cause).to_owned())
         .collect();
@@ -224,6 +224,7 @@ mod tests {
                 held: Some(held),
                 score: Some(score),
                 rule_score: Some(1.0),
+                unfound: None,
             },
         }
     }

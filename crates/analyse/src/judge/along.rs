@@ -127,30 +127,12 @@ fn is_at_door(profile: &Profile, weight: &Weight) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::file_samples::{call, profile_of, step};
+    use crate::judge::file_samples::{call, profile_of_both as profile, step};
     use crate::judge::samples::run;
     use model::Seen;
     use model::recording::Tier;
 
     const MS: Ns = 1_000_000;
-
-    /// Samples on a CPU of these stacks, in the program's own mode and in the kernel.
-    fn profile(user: &[(&[&str], u64)], kernel: &[(&[&str], u64)]) -> Profile {
-        let mut profile = profile_of(Activity::User, user);
-        let other = profile_of(Activity::Kernel, kernel);
-        let (nodes, frames) = (profile.nodes.len() as u32, profile.frames.len() as u32);
-        profile.frames.extend(other.frames);
-        profile.nodes.extend(other.nodes.into_iter().map(|mut node| {
-            node.frame += frames;
-            node.caller = node.caller.map(|caller| caller + nodes);
-            node
-        }));
-        profile.weights.extend(other.weights.into_iter().map(|mut weight| {
-            weight.node += nodes;
-            weight
-        }));
-        profile
-    }
 
     /// What goes along with 500 of 1,000 looks for files, in a program with as many other calls.
     fn along(along: Along, profile: &Profile) -> Ns {

@@ -140,6 +140,23 @@ impl Evidence<'_> {
         Seen::Value(Saving { ns: Interval { lo, hi }, of, part, known, queued_ns, shared: None })
     }
 
+    /// Two savings of time that the places do not share, with the part of the larger. Each was bounded
+    /// by all that there is, and so is their sum.
+    pub(super) fn together(&self, one: Seen<Saving>, other: Seen<Saving>) -> Seen<Saving> {
+        match (one, other) {
+            (Seen::Value(one), Seen::Value(other)) => {
+                let hi = (one.ns.hi + other.ns.hi).min(self.whole_ns);
+                Seen::Value(Saving {
+                    ns: Interval { lo: (one.ns.lo + other.ns.lo).min(hi), hi },
+                    queued_ns: one.queued_ns + other.queued_ns,
+                    ..if one.ns.hi >= other.ns.hi { one } else { other }
+                })
+            }
+            (Seen::Value(one), _) | (_, Seen::Value(one)) => Seen::Value(one),
+            (why, _) => why,
+        }
+    }
+
     /// A site's times, where it has a clock.
     pub(super) fn site(&self, site: &Site) -> Option<&SiteTimes> {
         self.prediction?.sites.iter().find(|times| times.site == *site)
@@ -425,19 +442,6 @@ pub(super) fn makespan(total_ns: Ns, longest_ns: Ns, at_a_time: f64) -> Interval
     Interval { lo: even.max(longest) as Ns, hi: (even + (1.0 - 1.0 / k) * longest) as Ns }
 }
 
-/// Two savings of time that the places do not share, with the part of the larger.
-pub(super) fn together(one: Seen<Saving>, other: Seen<Saving>) -> Seen<Saving> {
-    match (one, other) {
-        (Seen::Value(one), Seen::Value(other)) => Seen::Value(Saving {
-            ns: Interval { lo: one.ns.lo + other.ns.lo, hi: one.ns.hi + other.ns.hi },
-            queued_ns: one.queued_ns + other.queued_ns,
-            ..if one.ns.hi >= other.ns.hi { one } else { other }
-        }),
-        (Seen::Value(one), _) | (_, Seen::Value(one)) => Seen::Value(one),
-        (why, _) => why,
-    }
-}
-
 /// What some waits in a state have of the path, where only their sum over all threads is known: at
 /// least what no other wait in that state can have, and no more than all of them have.
 pub(super) fn on_path(evidence: &Evidence<'_>, state: State, waited_ns: Ns) -> Interval {
@@ -458,6 +462,25 @@ mod tests {
     use model::{Profile, Reason, Step};
 
     const MS: Ns = 1_000_000;
+
+    #[test]
+    fn two_savings_together_are_no_more_than_there_is() {
+        let run = run(&[(State::Network, 1000 * MS)]);
+        let profile = Profile::default();
+        let evidence = Evidence::of(Tier::Bpf, &run, &profile);
+        let saving = |lo, hi| {
+            let goes = Goes::Account(Interval { lo: lo * MS, hi: hi * MS }, Kind::Waiting);
+            evidence.saving(&goes, ALL, Known::Counted)
+        };
+        let of = |one, other| {
+            let both = evidence.together(one, other);
+            both.value().map(|saving| (saving.ns.lo / MS, saving.ns.hi / MS))
+        };
+        assert_eq!(of(saving(200, 300), saving(100, 400)), Some((300, 700)));
+        assert_eq!(of(saving(700, 900), saving(100, 400)), Some((800, 1000)));
+        assert_eq!(of(saving(700, 900), saving(600, 900)), Some((1000, 1000)));
+        assert_eq!(of(Seen::unseen("no clock"), saving(100, 400)), Some((100, 400)));
+    }
 
     /// What it may save that waits for the disk go, of which a clock has 10 ms and the account 800.
     fn saves(slept_ns: Ns) -> (Ns, Ns) {

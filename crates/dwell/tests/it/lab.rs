@@ -258,18 +258,31 @@ fn without_room_on_the_disk_it_is_said_what_to_do() {
     assert_eq!(names(work.path()), Vec::<String>::new());
 }
 
+/// With an empty `$PATH`.
+fn lab_without_programs(place: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(DWELL);
+    command.arg("lab").args(arguments).env("PATH", "/none").current_dir(place);
+    command.stdin(Stdio::null()).output().expect("dwell starts")
+}
+
 #[test]
 fn a_pair_whose_programs_are_missing_says_so() {
     let place = place();
     let python = "heat-grid-python cannot be run here: there is no python3 in $PATH";
+    let score = lab_without_programs(place.path(), &["--score", "--only", "heat-grid-python,link-copy"]);
+    let page = String::from_utf8_lossy(&score.stdout);
+    for says in
+        ["Nothing was held, so there is no score.", "heat-grid-python was not held: there is no python3 in"]
+    {
+        assert!(score.status.success() && page.contains(says), "{says:?} in {page}");
+    }
+    assert!(!page.contains("found first"), "a table without rows: {page}");
     for (arguments, says) in [
         (&["heat-grid-python"][..], python),
         (&["heat-grid-python", "--run", "new"], python),
         (&["link-copy"], "link-copy cannot be run here: there is no ip in $PATH"),
     ] {
-        let mut command = Command::new(DWELL);
-        command.arg("lab").args(arguments).env("PATH", "/none").current_dir(place.path());
-        let done = command.stdin(Stdio::null()).output().expect("dwell starts");
+        let done = lab_without_programs(place.path(), arguments);
         assert_eq!(done.status.code(), Some(125));
         assert!(stderr(&done).contains(says), "{}", stderr(&done));
     }
@@ -438,6 +451,20 @@ fn urls_that_fail_are_said_by_name_and_the_others_come() {
         assert!(error.contains("/none: the server says 404 Not Found"), "{error}");
         assert!(error.contains("http://127.0.0.1:1/: Connection refused"), "{error}");
     }
+    // Fewer than those that the pair was judged with: what is not found is not wrong.
+    let few = url("3000?latency_ms=20");
+    let done = lab(
+        place.path(),
+        &["downloads", "--url", &few, "--url", &few, "--url", &few, "--pairs", "6", "--json", "few.json"],
+    );
+    assert!(done.status.success(), "{}", stderr(&done));
+    let result = read_json(&place.path().join("few.json"));
+    assert_eq!(errors(&schema("dwell.lab.1.json"), &result), Vec::<String>::new());
+    let outcome = &result["sitting"]["outcome"];
+    assert_eq!(outcome["unfound"]["kind"], "unjudged", "{outcome}");
+    let why = outcome["unfound"]["why"].as_str().unwrap();
+    assert!(outcome["held"].is_null() && why.starts_with("no peer has many requests"), "{outcome}");
+    assert!(!String::from_utf8_lossy(&done.stdout).contains("wrong:"), "{}", stderr(&done));
     drop(server.stdin.take());
     assert!(server.wait().unwrap().success(), "the server ends with its input");
     let other = lab(place.path(), &["computes", "--url", &whole]);

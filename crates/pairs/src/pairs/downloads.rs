@@ -23,7 +23,8 @@ pub(super) static PAIR: Pair = Pair {
              Here a server takes 60 ms to answer and sends 1 MB a second on each connection. One by one these add up; \
              six at a time they overlap, until the link is full: then more at a time is no faster \
              (dwell lab link-copy). Another distance: --latency MS --rate BYTES. With your own files: \
-             dwell lab downloads --url URL --url URL.",
+             dwell lab downloads --url URL --url URL. Of fewer than eight dwell claims nothing, since they may be the steps of \
+             one session, which need each other's answers; nor of more than 64 KiB each, which a link may bound.",
     writing: Some(Writing {
         title: "Understanding latency, a course on optimising Python",
         theirs: "ten files took 3.225 s one after another, and 0.285 s with 6 threads",

@@ -17,7 +17,7 @@ pub(super) static PAIR: Pair = Pair {
     needs: &[],
     lesson: "Allocators give large blocks back to the kernel when they are freed. The next one is new memory: at the first \
              touch of each page the program traps into the kernel, which finds a page and clears it. Nothing in the \
-             source shows that, and it is charged to the line that writes. A buffer that is kept costs nothing.",
+             source shows that, and it is charged to the line that writes. A buffer that is kept is paid for once.",
     writing: None,
 };
 

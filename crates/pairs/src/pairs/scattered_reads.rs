@@ -19,9 +19,11 @@ pub(super) static PAIR: Pair = Pair {
     ],
     source: include_str!("scattered_reads.rs"),
     needs: &[],
-    lesson: "A disk takes as long to answer a question for a page as for many at the same time: it has a queue, and works on \
-             all that are in it. Who asks for the next page only when the one before is there has one in the queue. Several \
-             threads, io_uring, or a hint of what is needed next (posix_fadvise, WILLNEED) fill it.",
+    lesson: "Most disks take about as long to answer a question for a page as for many at the same time: they have a \
+             queue, and work on all that are in it. Who asks for the next page only when the one before is there has \
+             one in the queue. Several threads, io_uring, or a hint of what is needed next (posix_fadvise, WILLNEED) \
+             fill it. What files in memory would save is tried by dwell run --probe=warm-files, of programs whose files \
+             stay; this one makes its own anew.",
     writing: None,
 };
 

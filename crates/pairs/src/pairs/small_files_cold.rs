@@ -7,7 +7,7 @@ use std::io::{self, Read, Write};
 
 pub(super) static PAIR: Pair = Pair {
     name: "small-files-cold",
-    title: "the same, read from the disk and not from memory",
+    title: "10 MB as 1,000 files or as one, read from the disk and not from memory",
     cause: Some("small-files"),
     size: Size { unit: "files", usual: 1_000, least: 1_000, most: 2_000 },
     ways: &[

@@ -16,9 +16,9 @@ pub(super) static PAIR: Pair = Pair {
     ],
     source: include_str!("small_writes.rs"),
     needs: &[],
-    lesson: "A system call takes the same for sixteen bytes as for a page: into the kernel, to the file, into its page cache, \
-             and back. A buffer in the program makes one call of thousands; what is lost with it is only that others see each \
-             record at once.",
+    lesson: "A system call takes about the same for sixteen bytes as for a page: into the kernel, to the file, into its page cache, \
+             and back. A buffer in the program makes one call of thousands. What it costs: others see a record later, and \
+             records in it are lost if the program crashes.",
     writing: None,
 };
 

@@ -3,7 +3,7 @@
 use crate::Look;
 use crate::units::percents;
 use model::compare::commands::EstimateInterval;
-use model::lab::{LabScore, LabSitting, Observed, ScoreRow};
+use model::lab::{LabScore, LabSitting, Observed, ScoreRow, UnfoundKind};
 
 pub(super) fn first(observed: &Observed) -> &str {
     observed.findings.first().map_or("nothing", |row| row.cause.as_str())
@@ -43,24 +43,28 @@ pub(super) fn mean_saved(sittings: &[LabSitting]) -> String {
 /// The cells of a pair's row: means over its sittings.
 pub(super) fn cells(row: &ScoreRow, look: Look) -> Vec<String> {
     let sittings = &row.sittings;
-    let of = |held: &dyn Fn(&LabSitting) -> bool| {
-        format!("{} of {}", sittings.iter().filter(|sitting| held(sitting)).count(), sittings.len())
+    let judged = || sittings.iter().filter(|sitting| sitting.outcome.is_judged());
+    let of = |held: &dyn Fn(&LabSitting) -> bool| match judged().count() {
+        0 => "-".to_owned(),
+        all => format!("{} of {all}", judged().filter(|sitting| held(sitting)).count()),
     };
     let mean = |of: &dyn Fn(&LabSitting) -> Option<f64>| {
         let all: Vec<f64> = sittings.iter().filter_map(of).collect();
         (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
     };
     let figure = |figure: Option<f64>| figure.map_or("-".to_owned(), |figure| format!("{figure:.2}"));
-    let mut others: Vec<&str> = sittings
-        .iter()
-        .filter(|sitting| !sitting.outcome.cause_first)
-        .map(|sitting| first(&sitting.slow))
-        .collect();
+    let mut others: Vec<&str> =
+        judged().filter(|sitting| !sitting.outcome.cause_first).map(|sitting| first(&sitting.slow)).collect();
     others.sort_unstable();
     others.dedup();
     let mut found = of(&|sitting| sitting.outcome.cause_first);
     if !others.is_empty() {
         found += &format!("; {}", others.join(", "));
+    }
+    match sittings.len() - judged().count() {
+        0 => {}
+        unseen if unseen == sittings.len() => found = "could not look".to_owned(),
+        unseen => found += &format!("; {unseen} not looked for"),
     }
     let lo = mean(&|sitting| sitting.outcome.predicted.map(|ends| ends.lo));
     let hi = mean(&|sitting| sitting.outcome.predicted.map(|ends| ends.hi));
@@ -83,12 +87,22 @@ pub(super) fn cells(row: &ScoreRow, look: Look) -> Vec<String> {
 
 /// All sittings together, in sentences.
 pub(super) fn totals(score: &LabScore) -> Vec<String> {
+    if !has_sittings(score) {
+        return vec!["Nothing was held, so there is no score.".to_owned()];
+    }
     let total = &score.total;
-    let mut lines = vec![format!(
-        "Of {} sittings the cause is the first finding in {}, and first again after the change in {}; of {} predicted \
-         savings that were measured {} held.",
-        total.sittings, total.cause_first, total.first_again, total.measured, total.held
-    )];
+    let mut lines = Vec::new();
+    if total.sittings > 0 {
+        lines.push(format!(
+            "Of {} sittings the cause is the first finding in {}, and first again after the change in {}; of {} \
+             predicted savings that were measured {} held.",
+            total.sittings, total.cause_first, total.first_again, total.measured, total.held
+        ));
+    }
+    if total.unseen > 0 {
+        let sittings = if total.unseen == 1 { "sitting" } else { "sittings" };
+        lines.push(format!("In {} {sittings} more dwell could not look for the cause.", total.unseen));
+    }
     if let (Some(own), Some(rule)) = (total.score, total.rule_score) {
         lines.push(format!(
             "Mean interval score {own:.2}, of the rule (a third of the share to all of it) {rule:.2}; smaller is better."
@@ -107,4 +121,23 @@ pub(super) fn totals(score: &LabScore) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// Whether any pair was held. What was killed has no totals yet.
+pub(super) fn has_sittings(score: &LabScore) -> bool {
+    let total = &score.total;
+    total.sittings + total.healthy + total.unseen > 0 || score.rows.iter().any(|row| !row.sittings.is_empty())
+}
+
+/// What the table does not have: pairs that were not held or not looked at, and an early end.
+pub(super) fn remarks(score: &LabScore) -> Vec<String> {
+    let unseen = score.rows.iter().filter_map(|row| {
+        let mut reasons = row.sittings.iter().filter_map(|sitting| sitting.outcome.unfound.as_ref());
+        let why = reasons.find(|unfound| unfound.kind == UnfoundKind::Unseen)?;
+        let cause = row.pair.cause.as_deref().unwrap_or_default();
+        Some(format!("{}: dwell could not look for {cause}: {}", row.pair.name, why.why))
+    });
+    let not_held = score.not_held.iter().map(|(name, why)| format!("{name} was not held: {why}"));
+    let early = score.ended_early.iter().map(|why| format!("ended early: {why}"));
+    unseen.chain(not_held).chain(early).collect()
 }

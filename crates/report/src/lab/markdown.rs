@@ -1,6 +1,6 @@
 //! A score, or a pair, as tables in Markdown: pairs of writings beside the figures of these.
 
-use super::cells::{cells, mean_saved, own_first, totals};
+use super::cells::{cells, has_sittings, mean_saved, own_first, remarks, totals};
 use crate::Look;
 use crate::clean::clean;
 use crate::units::{duration, percents};
@@ -13,12 +13,24 @@ const HEADS: [&str; 8] =
 /// The same as a table in Markdown.
 pub fn markdown(score: &LabScore) -> String {
     let look = Look::PLAIN;
-    let mut text = format!("| {} |\n|{}\n", HEADS.join(" | "), " --- |".repeat(HEADS.len()));
-    for row in &score.rows {
-        text += &format!("| {} |\n", cells(row, look).join(" | "));
+    let mut text = String::new();
+    if has_sittings(score) {
+        text += &format!("| {} |\n|{}\n", HEADS.join(" | "), " --- |".repeat(HEADS.len()));
+        for row in &score.rows {
+            text += &format!("| {} |\n", cells(row, look).join(" | "));
+        }
+        text += "\n";
     }
-    text += &format!("\n{}\n", totals(score).join("\n"));
-    let written = score.rows.iter().filter_map(|row| Some((row, row.pair.writing.as_ref()?)));
+    text += &format!("{}\n", totals(score).join("\n"));
+    let remarks: Vec<String> = remarks(score).iter().map(|remark| format!("- {remark}\n")).collect();
+    if !remarks.is_empty() {
+        text += &format!("\n{}", remarks.concat());
+    }
+    let written = score
+        .rows
+        .iter()
+        .filter(|_| has_sittings(score))
+        .filter_map(|row| Some((row, row.pair.writing.as_ref()?)));
     text += &of_writings(&written.map(|(row, writing)| of_a_writing(row, writing, look)).collect::<String>());
     safe(&text)
 }

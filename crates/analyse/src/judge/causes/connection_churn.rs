@@ -2,7 +2,7 @@
 
 use super::{Cause, Manual, Outcome, peers};
 use crate::judge::Evidence;
-use crate::judge::predict::{Goes, together};
+use crate::judge::predict::Goes;
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place, Saving};
 use model::network::ConnectionOrigin;
@@ -110,8 +110,9 @@ fn finding(
     let (waits, calls) = (waits(evidence, of, opening, again), calls(evidence, again));
     let (share_ns, saving) = match (waits, calls) {
         (Some(waits), Some(calls)) => {
-            let share = Interval { lo: waits.0.lo + calls.0.lo, hi: waits.0.hi + calls.0.hi };
-            (share, together(waits.1, calls.1))
+            let hi = (waits.0.hi + calls.0.hi).min(evidence.whole_ns);
+            let share = Interval { lo: (waits.0.lo + calls.0.lo).min(hi), hi };
+            (share, evidence.together(waits.1, calls.1))
         }
         (Some(one), None) | (None, Some(one)) => one,
         (None, None) => return None,
@@ -237,7 +238,9 @@ fn calls(evidence: &Evidence<'_>, again: u64) -> Option<(Interval, Seen<Saving>)
         let share = Interval { lo: 0, hi: (goes_ns as Ns).min(evidence.whole_ns) };
         Some((share, evidence.saving(&Goes::Sites(vec![site], share), (part, part), Known::Counted)))
     });
-    each.reduce(|(a, one), (b, other)| (Interval { lo: a.lo + b.lo, hi: a.hi + b.hi }, together(one, other)))
+    each.reduce(|(a, one), (b, other)| {
+        (Interval { lo: a.lo + b.lo, hi: a.hi + b.hi }, evidence.together(one, other))
+    })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use super::{Cause, Manual, Outcome, peers};
 use crate::judge::Evidence;
-use crate::judge::predict::{ALL, Goes, on_path, together};
+use crate::judge::predict::{ALL, Goes, on_path};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place};
 use model::network::Connection;
@@ -86,7 +86,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, found: &Dela
         )),
         change: say!("write each request with one call, or set TCP_NODELAY"),
         share_ns: on_path(evidence, State::Network, found.total_ns),
-        saving: together(
+        saving: evidence.together(
             evidence.saving(&goes, part, Known::Counted),
             evidence.saving(&Goes::Wall(writes(evidence, found.waits)), ALL, Known::Counted),
         ),

@@ -2,7 +2,7 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
-use crate::judge::predict::{ALL, Goes, Kind, together};
+use crate::judge::predict::{ALL, Goes, Kind};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place};
 use model::peers::LookupRow;
@@ -108,7 +108,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, most: &LookupRow, again: &Again,
             .and(say!(" ", Count(most.times, "time"), ") took ", Time(again.ns))),
         change: say!("keep the address or the connection, or ask through a cache on this host"),
         share_ns: super::peers::share(goes, part),
-        saving: together(waits, evidence.saving(&library, ALL, Known::Counted)),
+        saving: evidence.together(waits, evidence.saving(&library, ALL, Known::Counted)),
         evidence: vec![say!(
             Name(most.server.clone()),
             " took ",
@@ -156,7 +156,7 @@ mod tests {
         let ns = times * 10 * MS;
         let server = Endpoint::read("192.0.2.53:53").unwrap();
         let on = WaitTarget::Answer(Question { server, name: Some("a.test".into()) });
-        let mut run = run(&[(State::Network, ns), (State::User, 10 * MS)]);
+        let mut run = run(&[(State::Network, ns), (State::User, 60 * MS)]);
         run.waits = vec![wait(State::Network, on, &[waiting(100, ns)])];
         run.waits[0].path_ns = ns;
         run.lookups = Seen::Value(vec![LookupRow {

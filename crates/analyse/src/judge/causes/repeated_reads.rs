@@ -36,8 +36,9 @@ pub(super) static CAUSE: Cause = Cause {
         part: "Of the calls' time on the file what is not its first pass goes: of B bytes read of a file of S bytes, \
                1 - S/B. At least of their CPU time alone: they wait for the disk in the first pass, as a rule; with `O_DIRECT` in \
                each, so that waits go in the same part. Counted. \
-               At most what opens and closes the file each time goes too. \
-               The program's own work on the bytes would go along, and is not claimed.",
+               At most what opens and closes the file each time goes too, and the own time of functions that mostly \
+               read it (up to as much as the calls take, none from twice as much on): what is made of the same bytes is the \
+               same. The program's other work on the bytes would go along, and is not claimed.",
         assumes: "The bytes are the same each time. What is made of them fits into memory.",
     },
     explains: &["small-io", "disk-latency", "disk-throughput"],
@@ -200,7 +201,9 @@ fn finding(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -
     let total_ns: Ns = calls.iter().map(|of| of.row.total_ns).sum();
     let cpu_ns: Ns = calls.iter().map(|of| of.row.cpu_ns).sum();
     let kind = if cpu_ns * 2 > total_ns { Kind::Cpu } else { Kind::Waiting };
-    let goes = evidence.without(&gone, Along::Wrappers, kind);
+    // What is made of bytes that come again was made of them before: whoever mostly reads them does
+    // that beside it, and need not do it again. Code that computes more than it reads is left.
+    let goes = evidence.without(&gone, Along::Makers, kind);
     let names: Vec<_> = calls.iter().map(|of| &of.row.name).collect();
     let all = evidence.has(&names, &goes);
     let of_files = calls.iter().map(|of| of.share(of.files_ns) * of.row.total_ns as f64).sum::<f64>();
@@ -285,8 +288,8 @@ fn figures(again: &Again<'_>) -> Sentence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::file_samples::{call, step, wait};
-    use crate::judge::samples::{found, judged, ruled_out, run, saves, sites};
+    use crate::judge::file_samples::{call, profile_of_both, step, wait};
+    use crate::judge::samples::{found, judged, judged_with, ruled_out, run, saves, sites};
     use model::files::TransferRow;
     use model::prediction::Site;
     use model::syscall_rows::Estimate;
@@ -360,6 +363,23 @@ mod tests {
         assert_eq!(of_calls(89), (792 * MS, 792 * MS), "not opened for each");
         assert_eq!(of_calls(99), (792 * MS, 792 * MS + 20 * MS));
         assert_eq!(of_calls(198), (792 * MS, 792 * MS + 10 * MS), "half of them open others");
+    }
+
+    #[test]
+    fn what_the_reading_function_does_beside_it_goes_at_most_unless_it_is_mostly_that() {
+        let run = of(vec![file("/a", 5 * MIB, 500 * MIB, 800 * MS)]);
+        let sites = sites(&run, &[(Site::Call("read".into()), [800 * MS; 3])]);
+        let saves_with = |own_samples, in_calls| {
+            let user: &[(&[&str], u64)] = &[(&["main", "ask"], own_samples), (&["main", "other"], 1000)];
+            let kernel: &[(&[&str], u64)] =
+                &[(&["main", "ask", "libc:read", "k:do_syscall_64", "k:__do_sys_read"], in_calls)];
+            let diagnosis = judged_with(&run, &profile_of_both(user, kernel), &sites);
+            saves(found(&diagnosis, "repeated-reads").expect("it is there"))
+        };
+        let (lo, hi) = saves_with(1000, 4000);
+        assert_eq!(lo, 792 * MS, "nobody sees from outside what it is for");
+        assert!((880 * MS..910 * MS).contains(&hi), "and half of 200 ms of the program's own: {hi}");
+        assert_eq!(saves_with(10_000, 4000), (792 * MS, 792 * MS), "it computes more than it reads");
     }
 
     #[test]

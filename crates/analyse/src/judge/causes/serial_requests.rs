@@ -8,7 +8,7 @@ use model::peers::{ConnectionRow, Turns};
 use model::recording::Tier;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number, Share};
 use model::series::SeriesVerdict;
-use model::{Ns, say};
+use model::{Ns, Sentence, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName { id: "serial-requests", title: "requests one after the other" },
@@ -59,12 +59,30 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             let turns = of.turns.as_ref().filter(|turns| is_serial(of, turns))?;
             Some(finding(evidence, row, of, turns, &peers::goes(evidence, of)?))
         });
-        let most = rows.iter().filter_map(|of| of.turns).map(|turns| turns.times).max().unwrap_or(0);
-        Outcome::of(
-            findings,
-            say!("no peer has many requests, one after the other: at most ", Count(most, "turn")),
-        )
+        Outcome::of(findings, why_not(rows))
     })
+}
+
+/// Why there is none: of the peer with the most turns.
+fn why_not(rows: &[ConnectionRow]) -> Sentence {
+    let turns = rows.iter().filter_map(|of| Some((of, of.turns.as_ref()?)));
+    let Some((of, turns)) = turns.max_by_key(|(_, turns)| turns.times) else {
+        return say!("no peer has many requests, one after the other: at most ", Count(0, "turn"));
+    };
+    let each_bytes = of.sent_bytes.max(of.received_bytes) / turns.times.max(1);
+    match peers::asks(of) && is_many(of, turns) && each_bytes >= peers::REQUEST_BYTES_MAX {
+        true => say!("the ", Count(turns.times, "request"), " to ").and(peers::name(of)).and(say!(
+            " move ",
+            Bytes(each_bytes),
+            " each: transfers, which would share a link if more were under way at a time"
+        )),
+        false => say!("no peer has many requests, one after the other: at most ", Count(turns.times, "turn")),
+    }
+}
+
+/// Whether there are more than the steps of a session.
+fn is_many(of: &ConnectionRow, turns: &Turns) -> bool {
+    turns.times >= TURNS_MIN || turns.times.min(of.times) >= CONNECTIONS_MIN
 }
 
 fn limited_link<'a>(evidence: &Evidence<'a>) -> Option<&'a str> {
@@ -79,7 +97,7 @@ fn limited_link<'a>(evidence: &Evidence<'a>) -> Option<&'a str> {
 
 fn is_serial(of: &ConnectionRow, turns: &Turns) -> bool {
     let small = |bytes: u64| bytes < turns.times * peers::REQUEST_BYTES_MAX;
-    (turns.times >= TURNS_MIN || turns.times.min(of.times) >= CONNECTIONS_MIN)
+    is_many(of, turns)
         && turns.at_once_ns <= turns.total_ns / AT_ONCE_PART
         && small(of.sent_bytes)
         && small(of.received_bytes)
@@ -262,6 +280,20 @@ mod tests {
         };
         run.series = Seen::Value(crate::judge::samples::series(vec![at_limit]));
         assert!(ruled_out(&judge(&run, ns), "serial-requests"));
+    }
+
+    #[test]
+    fn large_ones_are_named_as_transfers() {
+        let (mut run, ns) = of(100);
+        change(&mut run, |row| row.received_bytes = 100 << 16);
+        let said = |run: &Run| {
+            let diagnosis = judge(run, ns);
+            let of = diagnosis.ruled_out.into_iter().find(|(cause, _)| cause.id == "serial-requests");
+            of.expect("it is ruled out").1.0
+        };
+        assert!(said(&run).contains(&Bytes(1 << 16)), "{:?}", said(&run));
+        change(&mut run, |row| row.turns.as_mut().unwrap().times = 7);
+        assert!(said(&run).contains(&Count(7, "turn")), "few are few, whatever they move");
     }
 
     #[test]

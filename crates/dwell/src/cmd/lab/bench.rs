@@ -15,7 +15,7 @@ use crate::stop::Stop;
 use anyhow::{Context, bail};
 use model::Ns;
 use model::compare::commands::{Comparison, EstimateInterval};
-use model::lab::{LabPart, LabProfile, LabSitting, Observed};
+use model::lab::{LabPart, LabProfile, LabSitting, Observed, Unfound};
 use model::wake::load::Load;
 use pairs::{Pair, Run, Served, Setting, Way};
 use std::env;
@@ -52,6 +52,13 @@ pub(super) struct Asked {
     pub(super) server: Served,
 }
 
+impl Asked {
+    /// Whether the cause of the pair was judged to be in what is asked for.
+    fn is_judged(&self, pair: &Pair) -> bool {
+        self.size >= pair.size.least && self.urls.is_empty() && self.server == Served::default()
+    }
+}
+
 /// What came of a sitting.
 pub(super) struct Held {
     pub(super) sitting: LabSitting,
@@ -79,6 +86,8 @@ pub(super) struct Bench<'a, 's> {
 /// What was measured of a pair; what a signal came before is empty.
 struct Measured {
     slow: Observed,
+    /// Why the cause of the pair is no finding of it.
+    unfound: Option<Unfound>,
     fast: Option<Observed>,
     saved: Vec<Option<EstimateInterval>>,
     wall_ns: Vec<Option<Ns>>,
@@ -187,10 +196,11 @@ impl<'a, 's> Bench<'a, 's> {
         if let Some(others) = others {
             drop(others.stop(self.stop.asked()));
         }
-        let Measured { slow, fast, saved, wall_ns, pairs, profiles, apart } = measured;
+        let Measured { slow, unfound, fast, saved, wall_ns, pairs, profiles, apart } = measured;
         let is_whole = pair.cause.is_none() || !saved.is_empty() && fast.is_some();
         let first = saved.first().copied().flatten();
-        let outcome = analyse::lab::outcome(&described(pair), asked.beside, &slow, fast.as_ref(), first);
+        let outcome =
+            analyse::lab::outcome(&described(pair), asked.beside, &slow, fast.as_ref(), first, unfound);
         let sitting = LabSitting {
             size: asked.size,
             unit: pair.size.unit.to_owned(),
@@ -223,8 +233,10 @@ impl<'a, 's> Bench<'a, 's> {
         if shown.before.is_none() {
             say_unseen(pair, &run);
         }
+        let unfound = pair.cause.and_then(|cause| analyse::lab::unfound(&run, cause, asked.is_judged(pair)));
         let mut measured = Measured {
             slow,
+            unfound,
             fast: None,
             saved: Vec::new(),
             wall_ns: Vec::new(),
