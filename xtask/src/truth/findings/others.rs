@@ -80,12 +80,6 @@ pub(super) const JUDGED: &[Judged] = &[
         "an npm that starts for each script, though the script is `true`; and one after the other",
     ),
     judged(
-        Npm,
-        "npm-ci",
-        &["small-files", "hot-code", "allocation"],
-        "unpacks thousands of small files, in JavaScript",
-    ),
-    judged(
         GoProxy,
         "hey",
         &["cpu-contention"],
@@ -95,12 +89,6 @@ pub(super) const JUDGED: &[Judged] = &[
     judged(GoProxy, "bbolt", &["sync-writes"], "a transaction for each key"),
     judged(GoProxy, "age", &["hot-code"], "one cipher in one thread"),
     judged(GoProxy, "shfmt", &["hot-code", "allocation"], "a tree of small nodes is made and printed"),
-    judged(
-        GoProxy,
-        "scc",
-        &["small-files", "metadata-calls", "hot-code", "single-thread"],
-        "thousands of sources are opened, read and counted; a shell starts it four times, one after the other",
-    ),
     judged(
         Maven,
         "google-java-format",

@@ -84,20 +84,4 @@ pub(super) const PROGRAMS: &[Program] = &[
         why: "parses and prints a large script",
         ..PLAIN
     },
-    Program {
-        name: "scc",
-        needs: &[&GO],
-        prepare: &[
-            fetch!("scc", "github.com/boyter/scc/v3@v3.4.0"),
-            "{inputs}/go/scc --no-cocomo /usr/include /usr/share/perl /usr/lib/python3 > warm",
-        ],
-        watch: Watch::Run(&[
-            "sh",
-            "-c",
-            "for i in 1 2 3 4; do {inputs}/go/scc --no-cocomo /usr/include /usr/share/perl /usr/lib/python3; done",
-        ]),
-        class: &[Class::Cpu, Class::Kernel, Class::Mixed],
-        why: "goroutines that open and read cached sources, and count their lines",
-        ..PLAIN
-    },
 ];

@@ -7,8 +7,8 @@ use super::packages::FROM_MAVEN;
 const FETCH: &str = "test -e {inputs}/jars/done || (mvn -q -B -f {sources}/others/pom.xml \
      dependency:copy-dependencies -DoutputDirectory={inputs}/jars; touch {inputs}/jars/done)";
 
-/// A class of 2,000 methods, badly laid out.
-const JAVA: &str = "(echo 'class Big {'; i=0; while [ $i -lt 2000 ]; do echo \"int f$i(int a,String b){if(a>$i){return \
+/// A class of 500 methods, badly laid out.
+const JAVA: &str = "(echo 'class Big {'; i=0; while [ $i -lt 500 ]; do echo \"int f$i(int a,String b){if(a>$i){return \
      b.length()+f$i(a-1,b+\\\"x\\\");}else{for(int i=0;i<a;i++){a+=i*$i;}return a;}}\"; i=$((i + 1)); done; \
      echo '}') > Big.java";
 
@@ -75,7 +75,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         prepare: &[
             FETCH,
             "rm -rf db; (echo \"connect 'jdbc:derby:db;create=true';\"; \
-             echo 'create table t (id int primary key, name varchar(20));'; i=0; while [ $i -lt 6000 ]; do \
+             echo 'create table t (id int primary key, name varchar(20));'; i=0; while [ $i -lt 2000 ]; do \
              echo \"insert into t values ($i, 'name $i');\"; i=$((i + 1)); done; echo 'exit;') > inserts.sql",
         ],
         watch: Watch::Run(&[

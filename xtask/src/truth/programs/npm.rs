@@ -1,4 +1,4 @@
-//! Programs and libraries from npm, in the versions that are named here, and npm itself.
+//! Programs and libraries from npm, in the versions that are named here.
 
 use super::super::needs::{NODE, NPM};
 use super::super::program::{Class, PLAIN, Program, Watch};
@@ -116,27 +116,6 @@ pub(super) const PROGRAMS: &[Program] = &[
         ]),
         class: &[Class::Cpu],
         why: "each of twelve scripts is an npm that starts, and a shell",
-        ..PLAIN
-    },
-    Program {
-        name: "npm-ci",
-        needs: &[&NODE, &NPM],
-        prepare: &["rm -rf node_modules; printf '{\"name\": \"t\", \"version\": \"1.0.0\", \
-             \"dependencies\": {\"eslint\": \"9.14.0\", \"webpack\": \"5.96.1\"}}' > package.json; \
-             npm install --silent --ignore-scripts --no-audit --no-fund --cache {inputs}/npm-cache; \
-             rm -rf node_modules"],
-        watch: Watch::Run(&[
-            "npm",
-            "ci",
-            "--offline",
-            "--ignore-scripts",
-            "--no-audit",
-            "--no-fund",
-            "--cache",
-            "{inputs}/npm-cache",
-        ]),
-        class: &[Class::Cpu, Class::Mixed],
-        why: "unpacks two hundred packages in one thread of JavaScript; libuv's pool writes the files",
         ..PLAIN
     },
 ];

@@ -25,14 +25,11 @@ pub(super) const PROGRAMS: &[Program] = &[
         name: "black",
         needs: &[&PYTHON],
         prepare: &[FETCH, SOURCES],
+        // Files that are named: a repository ignores what is in this directory.
         watch: Watch::Run(&[
-            "env",
-            "BLACK_CACHE_DIR={dir}/cache",
-            "{inputs}/pypi/bin/black",
-            "-q",
-            "--line-length",
-            "60",
-            "{dir}/src",
+            "sh",
+            "-c",
+            "BLACK_CACHE_DIR={dir}/cache exec {inputs}/pypi/bin/black -q --line-length 60 {dir}/src/*/*.py",
         ]),
         class: &[Class::Cpu],
         why: "a process for each CPU parses and formats files, and the first waits for them",

@@ -2,6 +2,8 @@
 module.exports = [
   {
     files: ["**/*.js"],
+    // Comments in the sources name rules of plugins that are not here.
+    linterOptions: { noInlineConfig: true },
     languageOptions: { sourceType: "commonjs" },
     rules: {
       complexity: "warn",
