@@ -95,7 +95,6 @@ pub(super) const JUDGED: &[Judged] = &[
         &["hot-code", "allocation"],
         "Java that is compiled while it computes",
     ),
-    judged(Maven, "checkstyle", &["hot-code", "allocation"], "Java that is compiled while it computes"),
     judged(Maven, "derby-ij", &["sync-writes"], "a transaction for each row; the start of Java is less"),
     judged(Maven, "h2-over-tcp", &["serial-requests"], "a question, its answer, the next question"),
     judged(Debian, "make-j1", &["single-thread"], "compilers one after another, with a CPU idle"),

@@ -51,31 +51,12 @@ pub(super) const PROGRAMS: &[Program] = &[
         ..PLAIN
     },
     Program {
-        name: "checkstyle",
-        needs: &[&JAVAC, &MVN],
-        prepare: &[FETCH, JAVA],
-        watch: Watch::Run(&[
-            "java",
-            "-cp",
-            "{inputs}/jars/*",
-            "com.puppycrawl.tools.checkstyle.Main",
-            "-c",
-            "/google_checks.xml",
-            "-o",
-            "{dir}/report",
-            "{dir}/Big.java",
-        ]),
-        class: &[Class::Cpu],
-        why: "parses one file and goes through its tree for each check, beside the threads that compile it",
-        ..PLAIN
-    },
-    Program {
         name: "derby-ij",
         needs: &[&JAVAC, &MVN],
         prepare: &[
             FETCH,
             "rm -rf db; (echo \"connect 'jdbc:derby:db;create=true';\"; \
-             echo 'create table t (id int primary key, name varchar(20));'; i=0; while [ $i -lt 2000 ]; do \
+             echo 'create table t (id int primary key, name varchar(20));'; i=0; while [ $i -lt 6000 ]; do \
              echo \"insert into t values ($i, 'name $i');\"; i=$((i + 1)); done; echo 'exit;') > inserts.sql",
         ],
         watch: Watch::Run(&[

@@ -80,7 +80,8 @@ pub(super) const PROGRAMS: &[Program] = &[
             "dot",
             "{sources}/others/timers.spec.js",
         ]),
-        class: &[Class::Idle],
+        // Judged without `io`: the start of node is more than a tenth.
+        class: &[Class::Idle, Class::Io],
         why: "a hundred tests that wait 15 ms each, one after the other",
         ..PLAIN
     },
