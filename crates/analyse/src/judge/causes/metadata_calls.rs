@@ -377,8 +377,8 @@ mod tests {
         }
     }
 
-    /// As of `black`, a program in Python that imports 250 modules: 1,321 questions, most of them for
-    /// directories along its path, which it lists.
+    /// As of `black`, a program in Python that imports 250 modules: 1,321 questions, most of them
+    /// for directories along its path, which it lists.
     #[test]
     fn questions_for_a_path_again_are_not_those_of_a_listing() {
         let is = |again: u64, again_failed: u64| {
