@@ -124,7 +124,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         needs: &[&PYTHON],
         prepare: &[FETCH, "cp {sources}/others/tasks.py tasks.py"],
         watch: Watch::Run(&["{inputs}/pypi/bin/inv", "check"]),
-        // Judged without `io`; time that passes is waiting, and Python starts for more than a tenth.
+        // Judged without `io`; time that passes is waiting, and Python starts for over a tenth.
         class: &[Class::Idle, Class::Mixed, Class::Io],
         why: "looks every 10 ms whether its command has ended, which it has by then",
         ..PLAIN
