@@ -73,7 +73,7 @@ cargo xtask VERB
   fuzz [--for 60s] [--in-all 60s] [--markdown] [--kept] [TARGET…]
                                      libFuzzer on every decoder of what others can forge, this long each,
                                      or all of them together; --kept prints the sums of all runs so far
-  truth [--markdown] [--busy] [--kept] [--dwell FILE] [PROGRAM…]
+  truth [--markdown] [--busy] [--kept] [--findings] [--dwell FILE] [PROGRAM…]
                                      accounts and classes of real programs against perf sched and
                                      other oracles, quiet or beside a busy loop on each CPU (root);
                                      --kept shows what was measured before

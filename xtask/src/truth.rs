@@ -47,6 +47,8 @@ struct Options {
     busy: bool,
     /// Only shows the rows that were kept before.
     kept: bool,
+    /// Only shows what was found first in programs of others, of the rows that were kept before.
+    findings: bool,
     dwell: Option<PathBuf>,
     programs: Vec<&'static Program>,
 }
@@ -59,6 +61,11 @@ struct Options {
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     let options = options(arguments)?;
     let base = target().join("truth");
+    if options.findings {
+        let row = |busy, name| kept::read(&base, busy, name).and_then(|((_, verdict), _)| verdict.ok());
+        print!("{}", findings::table(row));
+        return Ok(());
+    }
     if options.kept {
         return show(&options, &base);
     }
@@ -119,6 +126,7 @@ fn options(arguments: &[&str]) -> Result<Options> {
             "--markdown" => options.markdown = true,
             "--busy" => options.busy = true,
             "--kept" => options.kept = true,
+            "--findings" => options.findings = true,
             "--dwell" => {
                 // Programs are run in directories of their own.
                 let path = Path::new(words.next().context("--dwell wants the path of a binary")?);
@@ -151,6 +159,7 @@ mod tests {
         let chosen = options(&["--markdown", first, "--dwell", "x"]).unwrap();
         assert_eq!((chosen.programs.len(), chosen.markdown, chosen.busy), (1, true, false));
         assert!(options(&["--kept"]).unwrap().kept && !chosen.kept);
+        assert!(options(&["--findings"]).unwrap().findings && !chosen.findings);
         assert!(chosen.dwell.is_some_and(|path| path.is_absolute()));
         assert!(options(&["no-such"]).is_err() && options(&["--dwell"]).is_err());
     }

@@ -1,8 +1,11 @@
 //! Which first finding of dwell is right for a program: judged beforehand, from what the program
 //! does. To claim nothing is right for each; what is not in its list is a wrong claim.
 
+mod others;
+
 use super::said::Said;
-use super::verdict::Check;
+use super::verdict::{Check, Verdict};
+use std::fmt::Write;
 
 /// Programs by name, with the causes that may be found first.
 const JUDGED: &[(&str, &[&str])] = &[
@@ -70,8 +73,38 @@ const JUDGED: &[(&str, &[&str])] = &[
     ("poll-timed-futex", &["hot-code", "single-thread", "sleep-polling"]),
 ];
 
+/// All judgements, those of [`others`] as well.
+fn judged() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+    JUDGED.iter().copied().chain(others::JUDGED.iter().map(|judged| (judged.name, judged.right)))
+}
+
 /// Beside other programs that have the CPUs, that is right for each.
 const BESIDE_OTHERS: &str = "cpu-contention";
+
+/// What the check of a first finding is called.
+const FINDS: &str = "finds";
+
+/// The programs of others by registry, with what was judged and what was found first when each was
+/// alone and beside busy loops: a table in Markdown. `found` gives the row of a program that was
+/// kept of either.
+pub(crate) fn table(found: impl Fn(bool, &'static str) -> Option<Verdict>) -> String {
+    let mut text = String::from(
+        "| from | program | may be found first | why | alone | beside busy loops |\n\
+         | --- | --- | --- | --- | --- | --- |\n",
+    );
+    for judged in others::JUDGED {
+        let first = |busy| {
+            let verdict = found(busy, judged.name)?;
+            let check = verdict.checks.into_iter().find(|check| check.what == FINDS)?;
+            Some(if check.agrees { check.dwell } else { format!("**{}**", check.dwell) })
+        };
+        let first = |busy| first(busy).unwrap_or_else(|| "not run".to_owned());
+        let right = if judged.right.is_empty() { "nothing".to_owned() } else { judged.right.join(", ") };
+        let (from, name, why) = (judged.from.name(), judged.name, judged.why);
+        let _ = writeln!(text, "| {from} | {name} | {right} | {why} | {} | {} |", first(false), first(true));
+    }
+    text
+}
 
 /// Of the wall clock, that the trace may have behind others, from which it is beside them.
 const BESIDE_PERCENT: f64 = 5.0;
@@ -80,12 +113,12 @@ const BESIDE_PERCENT: f64 = 5.0;
 /// for causes. `behind_percent`: what the trace may have behind other programs.
 pub(crate) fn check(program: &str, said: &Said, behind_percent: f64) -> Option<Check> {
     let busy = behind_percent >= BESIDE_PERCENT;
-    let (_, right) = JUDGED.iter().find(|(name, _)| *name == program)?;
+    let (_, right) = judged().find(|(name, _)| *name == program)?;
     let first = said.findings.as_ref()?.first().map(String::as_str);
     let agrees = first.is_none_or(|first| right.contains(&first) || busy && first == BESIDE_OTHERS);
     let right: Vec<&str> = right.iter().copied().chain(["nothing"]).collect();
     Some(Check {
-        what: "finds".to_owned(),
+        what: FINDS.to_owned(),
         dwell: first.unwrap_or("nothing").to_owned(),
         oracle: right.join(" or "),
         agrees,
@@ -96,6 +129,7 @@ pub(crate) fn check(program: &str, said: &Said, behind_percent: f64) -> Option<C
 mod tests {
     use super::*;
     use crate::truth::programs::all;
+    use std::collections::BTreeSet;
 
     fn said(findings: &[&str]) -> Said {
         let findings = findings.iter().map(|id| (*id).to_owned()).collect();
@@ -113,10 +147,32 @@ mod tests {
     }
 
     #[test]
+    fn the_table_has_what_was_found_and_marks_what_was_not_judged() {
+        let found = |busy: bool, name: &'static str| {
+            let first = if busy { "hot-code" } else { "sync-writes" };
+            let checks = vec![check(name, &said(&[first]), 0.0)?];
+            let class = "io".to_owned();
+            (name == "bbolt").then_some(Verdict {
+                program: name,
+                class,
+                right: vec![],
+                checks,
+                notes: vec![],
+            })
+        };
+        let table = table(found);
+        assert!(table.contains("| Go proxy | bbolt | sync-writes |"), "{table}");
+        assert!(table.contains("| sync-writes | **hot-code** |\n"), "{table}");
+        assert!(table.contains("| npm | mocha | nothing |") && table.contains("| not run | not run |\n"));
+    }
+
+    #[test]
     fn each_program_that_is_judged_is_one_of_the_lane_and_twenty_are() {
         assert!(JUDGED.len() >= 20);
-        for (name, _) in JUDGED {
-            assert!(all().any(|program| program.name == *name), "{name}");
+        let names: BTreeSet<_> = judged().map(|(name, _)| name).collect();
+        assert_eq!(names.len(), judged().count(), "one is judged twice");
+        for name in names {
+            assert!(all().any(|program| program.name == name), "{name}");
         }
     }
 }

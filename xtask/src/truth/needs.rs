@@ -55,6 +55,11 @@ needs! {
     REDIS: "redis-server", ["redis-server"];
     NGINX: "nginx", ["nginx", "nginx-light"];
     SETPRIV: "setpriv", ["util-linux"];
+    BZIP2: "bzip2", ["bzip2"];
+    ZIP: "zip", ["zip"];
+    PV: "pv", ["pv"];
+    IPERF3: "iperf3", ["iperf3"];
+    SSH_KEYGEN: "ssh-keygen", ["openssh-client"];
 }
 
 pub(crate) const POSTGRES: Need = Need {

@@ -2,16 +2,22 @@
 //! the program is known to do; the reason stands beside it.
 
 mod builds;
+mod clients;
 mod databases;
 mod edges;
+mod go_proxy;
 mod maps;
+mod maven;
+mod npm;
 mod packages;
 mod polling;
+mod pypi;
 mod python;
 mod runtimes;
 mod shell;
 mod storage;
 mod text;
+mod tools;
 mod web;
 
 use super::program::Program;
@@ -28,6 +34,12 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Program> {
         runtimes::PROGRAMS,
         python::PROGRAMS,
         packages::PROGRAMS,
+        pypi::PROGRAMS,
+        npm::PROGRAMS,
+        go_proxy::PROGRAMS,
+        maven::PROGRAMS,
+        tools::PROGRAMS,
+        clients::PROGRAMS,
         polling::PROGRAMS,
         maps::PROGRAMS,
         edges::PROGRAMS,

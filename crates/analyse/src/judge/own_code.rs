@@ -125,6 +125,7 @@ impl<'a> Sum<'a> {
 fn owner(profile: &Profile, struck: u32) -> (Owner<'_>, Within<'_>) {
     let (mut within, mut library, mut interpreter) = (Within::Itself, None, None);
     let mut owner = Owner::Nobody;
+    let mut calls = false;
     let mut at = Some(outermost_allocator(profile, struck).unwrap_or(struck));
     while let Some(node) = at.map(|at| profile.nodes[at as usize]) {
         let frame = &profile.frames[node.frame as usize];
@@ -142,7 +143,10 @@ fn owner(profile: &Profile, struck: u32) -> (Owner<'_>, Within<'_>) {
             }
             break;
         }
-        if is_anyones(frame) || is_linked(frame, callers(profile, at).next()) {
+        // What calls `main` does nothing of its own; where nothing was called it is the program's.
+        let starts = calls && frame.function == "_start";
+        calls = true;
+        if starts || is_anyones(frame) || is_linked(frame, callers(profile, at).next()) {
             if is_named(frame) {
                 library.get_or_insert(frame);
             }
@@ -299,6 +303,19 @@ pub(super) mod tests {
             "Allocator(Makes)",
         );
         is(&[native("libc.so.6", "strcmp"), native("sort", "sort+0x77")], "sort+0x77", "Library(\"strcmp\")");
+    }
+
+    /// As of node, whose `main` jumps to `node::Start`.
+    #[test]
+    fn the_start_of_a_program_is_its_own_only_where_it_calls_nothing() {
+        let start = native("node", "_start");
+        let compile = native("node", "v8::internal::Compiler::Compile");
+        let name = "v8::internal::Compiler::Compile";
+        is(&[compile, native("node", "node::Start"), start.clone()], name, &format!("Library({name:?})"));
+        is(&[native("node", "step"), start.clone()], "step", "Itself");
+        let call = Frame::new("ksys_write", "[kernel]", Language::Kernel);
+        is(&[call, start.clone()], "_start", "Itself");
+        is(&[start], "_start", "Itself");
     }
 
     #[test]

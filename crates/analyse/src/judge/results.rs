@@ -7,6 +7,8 @@ use model::syscall_rows::CallRow;
 /// Calls that moved fewer bytes are small: copying them takes a tenth of entering and leaving the
 /// kernel, or less.
 pub(super) const SMALL: u64 = 1024;
+/// `EAGAIN`.
+const WOULD_BLOCK: u16 = 11;
 
 /// What the calls of a row moved.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -32,6 +34,13 @@ pub(super) fn not_there(row: &CallRow) -> u64 {
     let is_missing = |name: &str| matches!(name, "ENOENT" | "ENOTDIR");
     let missing = results.errors.iter().filter(|error| error.name.as_deref().is_some_and(is_missing));
     missing.map(|error| error.calls).sum()
+}
+
+/// Calls that would have had to wait for something, and were not to (`EAGAIN`).
+pub(super) fn would_block(row: &CallRow) -> u64 {
+    let Some(results) = row.results.value() else { return 0 };
+    let errors = results.errors.iter().filter(|error| error.errno == WOULD_BLOCK);
+    errors.map(|error| error.calls).sum()
 }
 
 /// Calls that were answered for a path that the same process had given to the same call before: as

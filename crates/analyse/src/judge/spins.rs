@@ -4,6 +4,7 @@
 use super::Evidence;
 use super::own_code::{self, Charge, Key, Owner};
 use crate::code::Amount;
+use crate::judge::results::would_block;
 use model::profile::{Activity, Frame};
 use model::recording::Language;
 use model::run::Share;
@@ -17,8 +18,6 @@ const CALLS_MIN: u64 = 1000;
 const IN_VAIN_TENTHS: u64 = 9;
 /// A call that was given time to wait takes longer on average.
 const MEAN_NS_MAX: Ns = 20_000;
-/// `EAGAIN`.
-const WOULD_BLOCK: u16 = 11;
 
 /// Calls that let others run and come back at once.
 const YIELD: &[&str] = &["sched_yield"];
@@ -70,14 +69,7 @@ pub(super) fn calls<'a>(evidence: &Evidence<'a>) -> (Vec<(usize, &'a CallRow)>, 
         }
     };
     look(LOOK, &|row| row.results.as_ref().map(|results| results.zeros));
-    let would_block = |row: &CallRow| {
-        let of = |results: &model::syscall_rows::ResultsRow| {
-            let errors = results.errors.iter().filter(|error| error.errno == WOULD_BLOCK);
-            errors.map(|error| error.calls).sum()
-        };
-        row.results.as_ref().map(of)
-    };
-    look(TRY, &would_block);
+    look(TRY, &|row| row.results.as_ref().map(|_| would_block(row)));
     found.sort_by_key(|(at, row)| (std::cmp::Reverse(row.calls), *at));
     (found, unseen)
 }

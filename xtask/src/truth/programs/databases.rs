@@ -6,7 +6,7 @@ use super::super::program::{
 };
 
 /// A cluster in a directory that its user owns: the server refuses to be root's.
-const CLUSTER: &[&str] = &[
+pub(super) const CLUSTER: &[&str] = &[
     "rm -rf {temp}/pg; mkdir {temp}/pg; chown postgres {temp}/pg",
     "cd {temp}/pg; setpriv --reuid=postgres --regid=postgres --clear-groups \
      {pg}/initdb -D {temp}/pg/data --no-sync --auth=trust > /dev/null",
@@ -15,7 +15,7 @@ const CLUSTER: &[&str] = &[
 /// The first line of this file is the PID of the server.
 const POSTMASTER_PID: Option<&str> = Some("{temp}/pg/data/postmaster.pid");
 
-const POSTMASTER: Server = Server {
+pub(super) const POSTMASTER: Server = Server {
     command: &[
         // A change of user forgets what was asked for at the parent's end.
         "setpriv",
@@ -78,7 +78,7 @@ const WAITING_SESSION: Watch = Watch::Attach(Attach {
     ..ALONE
 });
 
-const REDIS_SERVER: Server = Server {
+pub(super) const REDIS_SERVER: Server = Server {
     command: &["redis-server", "--port", "{port}", "--bind", "127.0.0.1", "--save", "", "--dir", "{dir}"],
     ready: Ready::Port,
 };

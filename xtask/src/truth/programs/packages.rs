@@ -13,7 +13,7 @@ const FROM_NPM: &str = "test -e {inputs}/npm/node_modules/typescript || \
 
 const FROM_GO: &str = "test -x {inputs}/go/hey || GOBIN={inputs}/go go install github.com/rakyll/hey@v0.1.4";
 
-const FROM_MAVEN: &str = "test -e {inputs}/maven/h2-2.2.224.jar || mvn -q -B dependency:copy \
+pub(super) const FROM_MAVEN: &str = "test -e {inputs}/maven/h2-2.2.224.jar || mvn -q -B dependency:copy \
      -Dartifact=com.h2database:h2:2.2.224 -DoutputDirectory={inputs}/maven";
 
 /// Functions for the compiler to check.
