@@ -36,6 +36,7 @@ pub fn ladder(measured: &LadderMeasurements) -> Ladder {
         took_ns: measured.took_ns,
         asked: measured.asked.clone(),
         limits: limits::of_all(measured, &rungs),
+        rungs_disturbed: measured.rungs.iter().filter(|one| limits::is_disturbed(one)).count() as u32,
         rungs,
         curve: measured.curve.as_ref().map(|sizes| curve(sizes, measured)),
     }

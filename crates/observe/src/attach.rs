@@ -133,7 +133,10 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
 
 /// Why no process of a target is found: none is there, unless processes cannot be looked at.
 fn gone(target: &str) -> Error {
-    match File::open(host::here().proc.join("self/stat")) {
+    /// As many files as listing has open at a time.
+    const OPEN: usize = 3;
+    let stat = host::here().proc.join("self/stat");
+    match (0..OPEN).map(|_| File::open(&stat)).collect::<Result<Vec<_>, _>>() {
         Err(error) => Error::Watch(error),
         Ok(_) => Error::Gone(target.to_owned()),
     }

@@ -18,7 +18,7 @@ use model::run::{Ends, FindingRow};
 use model::{Ns, Seen};
 
 use cells::{cells, first, has_sittings, in_hundreds, is_shown, remarks, totals};
-pub use list::{Listed, list};
+pub use list::{Listed, list, short_list};
 pub use markdown::{markdown, markdown_of_one};
 
 /// What there is to learn from a pair.

@@ -192,6 +192,14 @@ fn head(ladder: &Ladder, look: Look) -> Vec<Line> {
     let when = format!("{}, took {}", ladder.started_at, units::duration(ladder.took_ns));
     let mut lines = line.wrap(GAP);
     lines.extend(Line::new(look).add(Ink::Dim, &when).wrap(GAP));
+    if ladder.rungs_disturbed > 0 {
+        let measured = ladder.rungs.iter().filter(|rung| rung.samples > 0).count();
+        let busy = format!(
+            "! a busy host: during {} of {measured} rungs others had the CPU for more than a tenth of the time",
+            ladder.rungs_disturbed
+        );
+        lines.extend(Line::new(look).add(Ink::Warn, &busy).wrap(GAP));
+    }
     lines
 }
 

@@ -154,7 +154,7 @@ fn states(what_if: &WhatIf, look: Look) -> Vec<Line> {
     for state in states.into_iter().filter(matters) {
         let (before_ns, after_ns) = (of(before, state), of(after, state));
         table.row(vec![
-            (Ink::Of(state), state.name().to_owned()),
+            (Ink::Of(state), words::state(state).to_owned()),
             (Ink::Plain, duration(before_ns)),
             (Ink::Dim, share(before_ns, what_if.replay.unedited_ns)),
             (Ink::Plain, duration(after_ns)),
@@ -177,7 +177,7 @@ fn places(what_if: &WhatIf, look: Look) -> Vec<Line> {
     for (process, state, reason, ns) in &merged[..shown] {
         table.row(vec![
             (Ink::Plain, if process.is_empty() { look.dash().to_owned() } else { process.clone() }),
-            (Ink::Of(*state), state.name().to_owned()),
+            (Ink::Of(*state), words::state(*state).to_owned()),
             (Ink::Plain, reason.clone()),
             (Ink::Plain, share(*ns, wall_ns)),
             (Ink::Plain, duration(*ns)),

@@ -27,12 +27,10 @@ const ON_DISK: [&str; 5] = ["fsync", "direct-read", "direct-read-32", "sequentia
 pub(super) fn of_rung(one: &MeasuredRung, samples: &Samples, all: &LadderMeasurements) -> Vec<String> {
     let mut limits = Vec::new();
     let conditions = &one.conditions;
-    let share = |ns: u64| taken(ns as f64 / conditions.took_ns.max(1) as f64);
-    let steal = conditions.steal_ns.value().filter(|steal| **steal >= TICKS_NS);
-    if let Some(most) = steal.and_then(|steal| share(*steal)) {
+    if let Some(most) = stolen(conditions) {
         limits.push(format!("the hypervisor gave {most} of a CPU to others (steal)"));
     }
-    if let Some(most) = conditions.waited_ns.value().and_then(|waited| share(*waited)) {
+    if let Some(most) = waited(conditions) {
         limits.push(format!("other tasks had its CPU for {most} of the time"));
     }
     if let [before, after] = conditions.cycle_ns[..]
@@ -53,6 +51,22 @@ pub(super) fn of_rung(one: &MeasuredRung, samples: &Samples, all: &LadderMeasure
         limits.push("a virtual disk: the host may have answered from its memory".to_owned());
     }
     limits
+}
+
+/// Whether others had the CPU for much of a rung's time.
+pub(super) fn is_disturbed(one: &MeasuredRung) -> bool {
+    stolen(&one.conditions).or(waited(&one.conditions)).is_some()
+}
+
+/// How much of a CPU the hypervisor gave to others, if much.
+fn stolen(conditions: &Conditions) -> Option<&'static str> {
+    let steal_ns = conditions.steal_ns.value().filter(|steal_ns| **steal_ns >= TICKS_NS)?;
+    taken(*steal_ns as f64 / conditions.took_ns.max(1) as f64)
+}
+
+/// For how much of the time other tasks had the CPU, if for much.
+fn waited(conditions: &Conditions) -> Option<&'static str> {
+    taken(*conditions.waited_ns.value()? as f64 / conditions.took_ns.max(1) as f64)
 }
 
 /// A share of the time in two coarse steps, so that several rungs share one caveat.

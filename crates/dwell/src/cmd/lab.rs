@@ -71,7 +71,9 @@ pub(crate) fn lab(args: &LabArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
     }
     let Some(name) = &args.name else {
         let rows: Vec<Listed> = pairs::ALL.iter().map(|pair| listed(pair)).collect();
-        output::to_stdout(report::lab::list(&rows, look(&args.outputs.look, OutputKind::Stdout)))?;
+        let look = look(&args.outputs.look, OutputKind::Stdout);
+        let list = if args.outputs.look.verbose { report::lab::list } else { report::lab::short_list };
+        output::to_stdout(list(&rows, look))?;
         return Ok(0);
     };
     let pair = named(name)?;

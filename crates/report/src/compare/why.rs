@@ -288,7 +288,7 @@ fn dim(text: String) -> (Ink, String) {
 }
 
 fn of_state(state: State) -> (Ink, String) {
-    (Ink::Of(state), state.name().to_owned())
+    (Ink::Of(state), words::state(state).to_owned())
 }
 
 /// `old, in B new`.

@@ -47,6 +47,45 @@ pub fn list(pairs: &[Listed], look: Look) -> String {
     ])
 }
 
+/// The list that fits a screen: what the writings show, and the names of all others.
+pub fn short_list(pairs: &[Listed], look: Look) -> String {
+    let wide = pairs.iter().map(|pair| width(pair.name)).max().unwrap_or(0) + 2 * GAP;
+    let of = |what: &dyn Fn(&&Listed) -> bool| pairs.iter().filter(what).collect::<Vec<_>>();
+    let name = |line: Line, pair: &Listed, column: usize| {
+        line.pad_to(column + GAP).add(Ink::Bold, pair.name).pad_to(column + wide)
+    };
+    let writings = of(&|pair| pair.writing);
+    let writings = writings.into_iter().map(|pair| {
+        let line = name(Line::new(look), pair, 0);
+        line.add(Ink::Plain, pair.title).cut()
+    });
+    let causes = of(&|pair| !pair.writing && pair.cause.is_some());
+    let cause = |line: Line, pair: &Listed, column: usize| {
+        name(line, pair, column).add(Ink::Plain, pair.cause.unwrap_or_default())
+    };
+    let widest = causes.iter().filter_map(|pair| pair.cause).map(width).max().unwrap_or(0);
+    let columns = (usize::from(look.width) / (wide + widest)).clamp(1, 2);
+    let rows = causes.len().div_ceil(columns);
+    let causes = (0..rows).map(|row| {
+        let of_row = (0..columns).filter_map(|at| Some((at, causes.get(at * rows + row)?)));
+        of_row.fold(Line::new(look), |line, (at, pair)| cause(line, pair, at * (wide + widest)))
+    });
+    let healthy = of(&|pair| pair.cause.is_none());
+    let healthy: Vec<&str> = healthy.into_iter().map(|pair| pair.name).collect();
+    let healthy = Line::new(look).pad_to(GAP).add(Ink::Bold, &healthy.join(" ")).wrap(GAP);
+    let headed = |title: &str, lines: Vec<Line>| {
+        let heading = (!lines.is_empty()).then(|| Line::new(look).add(Ink::Bold, title));
+        heading.into_iter().chain(lines).collect::<Vec<_>>()
+    };
+    let next = "next: dwell lab NAME; dwell lab -v: what each shows; dwell lab --score: all of them, scored";
+    joined(&[
+        headed("from writings on latency", writings.collect()),
+        headed("one for each other cause", causes.collect()),
+        headed("healthy, so that nothing may be claimed", healthy),
+        Line::new(look).add(Ink::Dim, next).wrap(0),
+    ])
+}
+
 /// `4 million rounds each` of 4,000 times `thousand rounds each`.
 fn amount(size: u64, unit: &str) -> String {
     let scaled = [("thousand ", 1_000), ("million ", 1_000_000)];
@@ -95,6 +134,23 @@ healthy, so that nothing may be claimed
   parses          words of a text counted: 600,000 lines
 
 next: dwell lab NAME, or dwell lab --score for all of them
+";
+        assert_eq!(page, expected);
+        let mut pairs = pairs;
+        pairs[1].writing = true;
+        let page = short_list(&pairs, Look { width: 60, colour: false, unicode: true });
+        let expected = "\
+from writings on latency
+  python-threads  four threads
+
+one for each other cause
+  polls           sleep-polling
+
+healthy, so that nothing may be claimed
+  parses
+
+next: dwell lab NAME; dwell lab -v: what each shows; dwell
+lab --score: all of them, scored
 ";
         assert_eq!(page, expected);
     }

@@ -46,6 +46,7 @@ fn ladder(began: &str) -> Ladder {
         rungs: Vec::new(),
         curve: Seen::Absent,
         limits: Vec::new(),
+        rungs_disturbed: 0,
     }
 }
 
