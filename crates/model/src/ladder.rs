@@ -353,8 +353,8 @@ pub struct Ladder {
     pub curve: Seen<Curve>,
     /// What qualifies all of it.
     pub limits: Vec<String>,
-    /// Rungs in whose time others had the CPU for more than a tenth: other tasks, or the hypervisor.
-    /// 0 in results of earlier versions.
+    /// Rungs in whose time others had the CPU for more than a tenth: other tasks, or the
+    /// hypervisor. 0 in results of earlier versions.
     #[serde(default)]
     pub rungs_disturbed: u32,
 }

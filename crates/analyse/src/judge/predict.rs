@@ -140,8 +140,8 @@ impl Evidence<'_> {
         Seen::Value(Saving { ns: Interval { lo, hi }, of, part, known, queued_ns, shared: None })
     }
 
-    /// Two savings of time that the places do not share, with the part of the larger. Each was bounded
-    /// by all that there is, and so is their sum.
+    /// Two savings of time that the places do not share, with the part of the larger. Each was
+    /// bounded by all that there is, and so is their sum.
     pub(super) fn together(&self, one: Seen<Saving>, other: Seen<Saving>) -> Seen<Saving> {
         match (one, other) {
             (Seen::Value(one), Seen::Value(other)) => {
