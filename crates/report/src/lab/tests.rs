@@ -103,12 +103,12 @@ A course: 75 times
 diagnosis   dwell run -- dwell lab files --run many
   1.00 s, kernel-bound
   1. many() opens 1,000 files\\x1b[2J: keep them in one
- saves 40–60 % (counted)   small-files
+     saves 40–60 % (counted)   small-files
 
 change
   -fn many() {
   +fn one() {
-   work()
+       work()
 
 measured   dwell compare 'dwell lab files --run many' 'dwell lab files --run one'
 10 pairs        wall           saves
@@ -134,7 +134,7 @@ read next
     by_hand.sitting.by_hand = vec![words("dwell lab files --run many --port 5000")];
     by_hand.sitting.server = Some(words("dwell lab --serve requests --port 5000"));
     let told = "diagnosis   dwell run -- dwell lab files --run many --port 5000\n  \
-                its server, in another terminal first: dwell lab --serve requests --port 5000\n";
+                    its server, in another terminal first: dwell lab --serve requests --port 5000\n";
     let page = pair(&by_hand, &lesson, LOOK);
     assert!(page.contains(told), "{page}");
     let other = pair(&run(0.61), &lesson, LOOK);
@@ -312,7 +312,7 @@ fn a_pair_of_a_writing_has_its_own_finding_after_what_others_take() {
     assert_eq!(
         markdown::of_a_writing(&row, writing, LOOK),
         "| A course: `files` | 75 times | 800 ms, 400 ms (beside busy loops) | cpu-contention, then small-files | \
-         40–60 | 50 |\n"
+             40–60 | 50 |\n"
     );
 }
 
@@ -334,17 +334,17 @@ fn what_could_not_be_looked_for_or_was_not_judged_is_undecided_with_the_reason()
     assert_eq!(
         of(UnfoundKind::Unseen),
         "undecided: the program has small-files, and dwell could not look for it: few files\\x1b; dwell doctor says \
-         what would change that no saving was predicted"
+             what would change that no saving was predicted"
     );
     assert_eq!(
         of(UnfoundKind::Unjudged),
         "undecided: nothing is found; small-files is ruled out, since few files\\x1b. It was judged of the pair's own \
-         size and server, and not of these no saving was predicted"
+             size and server, and not of these no saving was predicted"
     );
     assert_eq!(
         of(UnfoundKind::RuledOut),
         "wrong: the program has small-files, and nothing is found; small-files is ruled out, since few files\\x1b \
-         wrong: no saving was predicted"
+             wrong: no saving was predicted"
     );
 }
 
