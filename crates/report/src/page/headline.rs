@@ -144,7 +144,7 @@ fn verdict(run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
     let line = class(line, run, diagnosis, look);
     let line = behind_own(line, run, diagnosis);
     // Other time runnable or stopped belongs to no class, so the headline names it.
-    let Some(held_up_ns) = diagnosis.held_up_ns else { return line };
+    let Some(held_up_ns) = diagnosis.held_up_ns.filter(|_| !is_stopped(run)) else { return line };
     line.add(Ink::Warn, "; ")
         .glued(Ink::Warn, &share(held_up_ns, run.whole_ns()))
         .add(Ink::Warn, " is waiting for a CPU, or stopped")
@@ -155,6 +155,12 @@ pub(super) fn class(line: Line, run: &Run, diagnosis: &Diagnosis, look: Look) ->
     let bound = &run.bound;
     let shares = bound.shares;
     let lead = |line: Line, label: &str| line.add(Ink::Bold, label).add(Ink::Plain, ": ");
+    if is_stopped(run) {
+        return lead(line, "stopped")
+            .glued(Ink::Plain, &share(run.time_in(State::Stopped), run.whole_ns()))
+            .add(Ink::Plain, of_the_whole(run))
+            .add(Ink::Plain, ", by a signal, a debugger or a frozen control group");
+    }
     match bound.class {
         Class::Cpu => {
             let line = lead(line, "CPU-bound").glued(Ink::Plain, &share_of_one(shares.user));
@@ -208,6 +214,11 @@ pub(super) fn class(line: Line, run: &Run, diagnosis: &Diagnosis, look: Look) ->
             }
         }
     }
+}
+
+/// Whether it was stopped for half of the time or more. Such time belongs to no class.
+pub(super) fn is_stopped(run: &Run) -> bool {
+    run.time_in(State::Stopped) * 2 >= run.whole_ns()
 }
 
 /// Who had the CPUs instead, most first.

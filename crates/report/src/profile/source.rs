@@ -61,7 +61,8 @@ pub fn source_table(
     source: impl Fn(&str) -> Option<String>,
 ) -> Option<String> {
     let numbers = functions(&profile.frames);
-    let (function, others) = match hottest(profile, &at_place(profile, name, &numbers), &numbers) {
+    let (at_place, missed) = at_place(profile, name, &numbers);
+    let (function, others) = match hottest(profile, &at_place, &numbers) {
         Some(function) => (function, 0),
         None => {
             let all = matching(profile, name, &numbers);
@@ -75,6 +76,10 @@ pub fn source_table(
     let columns = usize::from(options.look.width).clamp(40, 240);
     let table = Table { profile, found: &found, look: options.look, columns };
     let mut lines = table.head(others);
+    if let Some(line) = missed {
+        let text = format!("no stack is on line {line}: this is the function that begins last before it");
+        lines.insert(1, Line::new(options.look).add(Ink::Dim, &text).cut());
+    }
     lines.extend(table.body(options.rows.max(1), source));
     let mut page = String::new();
     for line in lines {
@@ -85,9 +90,9 @@ pub fn source_table(
 }
 
 /// The functions that have code of a source file, or of one of its lines, on a stack: `FILE` or
-/// `FILE:LINE`, where FILE is the end of a path. Of a file's line that no stack is on, the function
-/// that begins last before it.
-fn at_place(profile: &Profile, place: &str, numbers: &[u32]) -> BTreeSet<u32> {
+/// `FILE:LINE`, where FILE is the end of a path. Of a line that no stack is on, which is then the
+/// second value, the function that begins last before it.
+fn at_place(profile: &Profile, place: &str, numbers: &[u32]) -> (BTreeSet<u32>, Option<u32>) {
     let (file, line) = match place.rsplit_once(':').map(|(file, line)| (file, line.parse::<u32>())) {
         Some((file, Ok(line))) if line > 0 => (file, Some(line)),
         _ => (place, None),
@@ -102,13 +107,16 @@ fn at_place(profile: &Profile, place: &str, numbers: &[u32]) -> BTreeSet<u32> {
             of_file(path).then_some((*number, *at, frame.first_line))
         })
     };
-    let Some(line) = line else { return here().map(|(number, ..)| number).collect() };
+    let Some(line) = line else { return (here().map(|(number, ..)| number).collect(), None) };
     let exact: BTreeSet<u32> = here().filter(|(_, at, _)| *at == line).map(|(number, ..)| number).collect();
     if !exact.is_empty() {
-        return exact;
+        return (exact, None);
     }
     let begins = here().map(|(.., first)| first).filter(|first| (1..=line).contains(first)).max();
-    here().filter(|(.., first)| Some(*first) == begins).map(|(number, ..)| number).collect()
+    let before: BTreeSet<u32> =
+        here().filter(|(.., first)| Some(*first) == begins).map(|(number, ..)| number).collect();
+    let missed = (!before.is_empty()).then_some(line);
+    (before, missed)
 }
 
 /// The functions on stacks that are called nearly so, and their source files, for a name that is

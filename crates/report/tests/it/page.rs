@@ -197,6 +197,19 @@ fn waiting_that_leads_below_one_half_is_said_to() {
 }
 
 #[test]
+fn a_program_that_was_stopped_is_said_to_be_that_and_of_no_class() {
+    let mut run = samples::crunch();
+    run.bound.class = model::run::Class::Mixed;
+    let runqueue = run.account.iter_mut().find(|row| row.state == model::State::Runqueue).unwrap();
+    (runqueue.state, runqueue.ns) = (model::State::Stopped, 9_917_000_000);
+    run.wall_ns = run.account.iter().map(|row| row.ns).sum();
+    let page = unwrapped(&run);
+    let said = "stopped: 50 % of the wall clock, by a signal, a debugger or a frozen control group";
+    assert!(page.contains(said) && !page.contains("none leads"), "{page}");
+    assert!(!page.contains("waiting for a CPU, or stopped"), "{page}");
+}
+
+#[test]
 fn time_runnable_without_a_cpu_is_in_the_headline() {
     let page = unwrapped(&samples::crunch());
     assert!(page.contains("; 12 % is waiting for a CPU, or stopped"), "{page}");

@@ -353,8 +353,12 @@ fn a_place_is_the_function_that_has_code_there() {
     for place in ["grid.py:36", "me/grid.py:34", "/home/me/grid.py:36"] {
         assert_eq!(table(place).as_ref(), Some(&step), "{place}");
     }
-    // A line that no stack is on is of the function that begins before it.
-    assert_eq!(table("grid.py:31").as_ref(), Some(&step));
+    // A line that no stack is on is of the function that begins before it, and that is said.
+    let before = table("grid.py:31").unwrap();
+    let (head, rest) = before.split_once('\n').unwrap();
+    let (said, rest) = rest.split_once('\n').unwrap();
+    assert_eq!(format!("{head}\n{rest}"), step);
+    assert_eq!(said, "no stack is on line 31: this is the function that begins last before it");
     // Of a whole file, the function with the most time.
     assert!(table("grid.py").is_some());
     for place in ["other.py", "rid.py:36", "grid.py:1", ":36"] {

@@ -53,7 +53,7 @@ pub(super) fn line(run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
             .glued(Ink::Plain, &share(ns, run.whole_ns())),
         None => line,
     };
-    match diagnosis.held_up_ns {
+    match diagnosis.held_up_ns.filter(|_| !headline::is_stopped(run)) {
         Some(ns) => line
             .add(Ink::Warn, "; waiting for a CPU, or stopped, ")
             .glued(Ink::Warn, &share(ns, run.whole_ns())),
