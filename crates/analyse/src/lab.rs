@@ -191,6 +191,8 @@ pub fn total<'a>(rows: impl IntoIterator<Item = &'a ScoreRow>) -> ScoreTotal {
     };
     let narrow =
         |sitting: &&LabSitting| sitting.outcome.predicted.is_some_and(|ends| ends.hi <= NARROW * ends.lo);
+    let is_shown =
+        |sitting: &&LabSitting| sitting.saved.first().copied().flatten().is_some_and(|saved| saved.lo > 0.0);
     let mean = |of: fn(&Outcome) -> Option<f64>| {
         let all: Vec<f64> = of_cause().filter_map(|sitting| of(&sitting.outcome)).collect();
         (!all.is_empty()).then(|| stats::mean(&all))
@@ -208,6 +210,10 @@ pub fn total<'a>(rows: impl IntoIterator<Item = &'a ScoreRow>) -> ScoreTotal {
         counted: count(&mut counted()),
         counted_narrow: count(&mut counted().filter(narrow)),
         unseen: count(&mut of_any().filter(|sitting| !sitting.outcome.is_judged())),
+        saving_shown: count(&mut of_cause().filter(is_shown)),
+        saving_shown_first: count(
+            &mut of_cause().filter(is_shown).filter(|sitting| sitting.outcome.cause_first),
+        ),
     }
 }
 
@@ -384,5 +390,22 @@ mod tests {
         assert_eq!((total.healthy, total.healthy_right), (1, 1));
         assert_eq!((total.counted, total.counted_narrow), (2, 1));
         assert!((total.score.unwrap() - (0.1 + 0.4 + 4.0) / 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn sittings_whose_change_saves_something_are_counted_apart() {
+        let sick = pair(Some("small-io"));
+        let of = |cause, saved| sitting(&sick, with(&[row(cause, 0, 500)]), saved);
+        let spread = EstimateInterval { estimate: 0.1, lo: -0.1, hi: 0.3 };
+        let sittings = vec![
+            of("small-io", measured(0.4)),
+            of("hot-code", measured(0.3)),
+            of("hot-code", Some(spread)),
+            of("small-io", measured(0.0)),
+            of("small-io", None),
+        ];
+        let total = total(&[ScoreRow { pair: sick.clone(), sittings }]);
+        assert_eq!((total.sittings, total.cause_first), (5, 3));
+        assert_eq!((total.saving_shown, total.saving_shown_first), (2, 1));
     }
 }

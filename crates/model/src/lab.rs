@@ -265,4 +265,10 @@ pub struct ScoreTotal {
     /// Sittings of programs whose cause dwell could not look for.
     #[serde(default)]
     pub unseen: u32,
+    /// Sittings whose change was shown to save something: the measured interval is above 0.
+    #[serde(default)]
+    pub saving_shown: u32,
+    /// Those of them whose cause was the first finding.
+    #[serde(default)]
+    pub saving_shown_first: u32,
 }

@@ -279,7 +279,8 @@ fn children_that_live_already_are_of_the_tree() {
 #[test]
 fn who_is_not_there_is_said_plainly() {
     let (message, code) = refused(&["4194999", "--for", "1s"]);
-    assert_eq!((message.as_str(), code), ("dwell: no process 4194999\n", Some(125)));
+    let said = "dwell: no process has the PID 4194999\ntry: ps -e; or a name, a script's name such as server.py, or :PORT\n";
+    assert_eq!((message.as_str(), code), (said, Some(125)));
     let (message, code) = refused(&["--service", "no-such-unit-of-ours", "--for", "1s"]);
     assert!(message.contains("is not running") && code == Some(125), "{message}");
     let (message, code) = refused(&["--container", "0123456789ab", "--for", "1s"]);

@@ -27,7 +27,8 @@ fn lab(place: &Path, arguments: &[&str]) -> Output {
 
 /// The page of a result again.
 fn shown(place: &Path, name: &str) -> String {
-    let done = Command::new(DWELL).args(["show", name]).current_dir(place).output().expect("dwell starts");
+    let done =
+        Command::new(DWELL).args(["show", "-v", name]).current_dir(place).output().expect("dwell starts");
     assert!(done.status.success(), "{}", stderr(&done));
     String::from_utf8_lossy(&done.stdout).into_owned()
 }

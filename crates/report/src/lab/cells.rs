@@ -99,6 +99,12 @@ pub(super) fn totals(score: &LabScore) -> Vec<String> {
             total.sittings, total.cause_first, total.first_again, total.measured, total.held
         ));
     }
+    if total.saving_shown > 0 {
+        lines.push(format!(
+            "Of {} whose change was shown to save anything it is the first in {}.",
+            total.saving_shown, total.saving_shown_first
+        ));
+    }
     if total.unseen > 0 {
         let sittings = if total.unseen == 1 { "sitting" } else { "sittings" };
         lines.push(format!("In {} {sittings} more dwell could not look for the cause.", total.unseen));

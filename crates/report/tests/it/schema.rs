@@ -163,7 +163,7 @@ fn a_comparison_of_scores_is_valid_and_every_field_is_described() {
     let total = literal!({
         "sittings": 1, "cause_first": 1, "first_again": 0, "measured": 1, "held": 1, "healthy": 0,
         "healthy_right": 0, "score": 0.5, "rule_score": 1.0, "counted": 0, "counted_narrow": 0,
-        "unseen": 0,
+        "unseen": 0, "saving_shown": 1, "saving_shown_first": 1,
     });
     let figures = literal!({
         "total": total, "beside": 0, "predicted": {"lo": 0.1, "hi": 0.2}, "width": 0.1, "saved": null,
