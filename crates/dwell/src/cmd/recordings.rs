@@ -35,7 +35,8 @@ pub(super) fn open(path: &Path, keeper: &Keeper) -> anyhow::Result<Option<AnyRea
     Ok(match named::find(path, keeper)? {
         Some(row) if row.recording_bytes > 0 => Some(named::recording(&row, keeper)?),
         Some(_) => None,
-        None if !path.exists() => {
+        // One that may not be looked at is not missing: opening it says why.
+        None if matches!(path.try_exists(), Ok(false)) => {
             return Err(named::missing(path, "a file of dwell run --keep, or of --json"));
         }
         None if show_result::is_result(path) => None,

@@ -15,6 +15,7 @@ use model::wake::sheet::{SCHEMA_SHEET, Sheet};
 use model::wake::{SCHEMA_WAKE, Wakeups};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use std::io::ErrorKind;
 use std::path::Path;
 use store::unfinished::SCHEMA_UNFINISHED;
 
@@ -85,10 +86,10 @@ pub(super) fn score(path: &Path, value: Value) -> anyhow::Result<LabScore> {
 
 /// The content of a file.
 pub(super) fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
-    if !path.exists() {
-        return Err(named::missing(path, "a file written by --json, or an ID in dwell list"));
-    }
-    store::read(path, BYTES_MAX).with_context(|| format!("cannot read {path:?}"))
+    store::read(path, BYTES_MAX).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => named::missing(path, "a file written by --json, or an ID in dwell list"),
+        _ => anyhow!(error).context(format!("cannot read {path:?}")),
+    })
 }
 
 /// The content of a kept result, or of a file.

@@ -80,6 +80,19 @@ fn a_target_that_is_none_is_told_what_would_be_one() {
 }
 
 #[test]
+fn a_file_that_cannot_be_reached_is_not_said_to_be_missing() {
+    let here = tempfile::tempdir().unwrap();
+    let round = here.path().join("round.json");
+    std::os::unix::fs::symlink("round.json", &round).unwrap();
+    let round = round.to_str().unwrap();
+    for line in [&["show", round][..], &["diff", round, round]] {
+        let (status, _, errors) = said(line);
+        assert!(status == Some(125) && errors.contains("(os error 40)"), "{errors}");
+        assert!(!errors.contains("no such file"), "{errors}");
+    }
+}
+
+#[test]
 fn what_is_missing_is_told_with_a_line_to_type() {
     for (line, wanted) in [
         (&["run"][..], "\ntry: dwell run ls -lR /usr\n"),

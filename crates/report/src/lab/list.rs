@@ -34,9 +34,7 @@ pub fn list(pairs: &[Listed], look: Look) -> String {
             let line = line.add(Ink::Plain, &format!("{}: ", pair.title));
             line.add(Ink::Dim, &format!("{cause}{}", amount(pair.size, pair.unit))).wrap(wide)
         };
-        let lines: Vec<Line> = pairs.iter().filter(|pair| of(pair)).flat_map(of_pair).collect();
-        let heading = (!lines.is_empty()).then(|| Line::new(look).add(Ink::Bold, title));
-        heading.into_iter().chain(lines).collect()
+        headed(title, pairs.iter().filter(|pair| of(pair)).flat_map(of_pair).collect(), look)
     };
     let next = Line::new(look).add(Ink::Dim, "next: dwell lab NAME, or dwell lab --score for all of them");
     joined(&[
@@ -73,17 +71,19 @@ pub fn short_list(pairs: &[Listed], look: Look) -> String {
     let healthy = of(&|pair| pair.cause.is_none());
     let healthy: Vec<&str> = healthy.into_iter().map(|pair| pair.name).collect();
     let healthy = Line::new(look).pad_to(GAP).add(Ink::Bold, &healthy.join(" ")).wrap(GAP);
-    let headed = |title: &str, lines: Vec<Line>| {
-        let heading = (!lines.is_empty()).then(|| Line::new(look).add(Ink::Bold, title));
-        heading.into_iter().chain(lines).collect::<Vec<_>>()
-    };
     let next = "next: dwell lab NAME; dwell lab -v: what each shows; dwell lab --score: all of them, scored";
     joined(&[
-        headed("from writings on latency", writings.collect()),
-        headed("one for each other cause", causes.collect()),
-        headed("healthy, so that nothing may be claimed", healthy),
+        headed("from writings on latency", writings.collect(), look),
+        headed("one for each other cause", causes.collect(), look),
+        headed("healthy, so that nothing may be claimed", healthy, look),
         Line::new(look).add(Ink::Dim, next).wrap(0),
     ])
+}
+
+/// Lines under a heading; nothing where there are none.
+fn headed(title: &str, lines: Vec<Line>, look: Look) -> Vec<Line> {
+    let heading = (!lines.is_empty()).then(|| Line::new(look).add(Ink::Bold, title));
+    heading.into_iter().chain(lines).collect()
 }
 
 /// `4 million rounds each` of 4,000 times `thousand rounds each`.
