@@ -39,8 +39,9 @@ struct Times {
 impl Times {
     /// The part of its own time that is for the calls: all of it, up to as much as it has in them;
     /// none from twice as much on, since it does something else as well; in between less and less.
-    fn part_of_calls(&self) -> f64 {
-        (2.0 * self.in_calls.ns / self.own.ns.max(1.0) - 1.0).clamp(0.0, 1.0)
+    /// What it has in them may be so many times more.
+    fn part_of_calls(&self, times: f64) -> f64 {
+        (2.0 * times * self.in_calls.ns / self.own.ns.max(1.0) - 1.0).clamp(0.0, 1.0)
     }
 }
 
@@ -102,9 +103,10 @@ impl Evidence<'_> {
             }
         }
         let mut around = Amount::default();
+        let more = self.against_user(|state| state == State::Kernel);
         for (key, times) in &functions {
             let makes = key.is_some() && times.in_calls.samples >= SAMPLES_MIN && along == Along::Makers;
-            let maker = times.own.part(if makes { times.part_of_calls() } else { 0.0 });
+            let maker = times.own.part(if makes { times.part_of_calls(more) } else { 0.0 });
             around.merge(if maker.ns > times.wrappers.ns { maker } else { times.wrappers });
         }
         let user_ns = self.account_ns(|state| state == State::User) as f64;
@@ -182,5 +184,21 @@ mod tests {
         assert_eq!(of(Along::Makers, 2000), wrappers);
         let between = of(Along::Makers, 3000);
         assert!(wrappers < between && between < all, "{wrappers} {between} {all}");
+    }
+
+    #[test]
+    fn samples_charge_what_enters_the_kernel_to_who_makes_the_calls() {
+        let profile = profile(&[(LOOKS, 1000), (NAMES, 3000), (WORK, 6000)], &[(IN_CALL, 2000)]);
+        let makers = |lo_ns: Ns, hi_ns: Ns| {
+            let mut run = run(&[(State::User, 1000 * MS), (State::Kernel, 200 * MS)]);
+            run.syscalls = Seen::Value(vec![call("newfstatat", 1000, 1000, 200 * MS)]);
+            (run.account[0].lo_ns, run.account[1].hi_ns) = (lo_ns, hi_ns);
+            let row = run.syscalls.value().expect("there are rows")[0].clone();
+            Evidence::of(Tier::Bpf, &run, &profile).along_ns(&[Gone::of(&row, 1000)], Along::Makers)
+        };
+        let as_sampled = makers(1000 * MS, 200 * MS);
+        assert!((100 * MS..120 * MS).contains(&as_sampled), "only the wrappers: {as_sampled}");
+        let at_most = makers(800 * MS, 400 * MS);
+        assert!((400 * MS..430 * MS).contains(&at_most), "half of it may be the kernel's: {at_most}");
     }
 }

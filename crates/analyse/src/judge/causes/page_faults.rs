@@ -3,6 +3,7 @@
 use super::{Cause, Manual, Outcome};
 use crate::code::Amount;
 use crate::judge::Evidence;
+use crate::judge::allocators;
 use crate::judge::fault_places;
 use crate::judge::own_code::{self, Key, Owner};
 use crate::judge::predict::{COUNTED_LEAST, Goes};
@@ -39,8 +40,8 @@ pub(super) static CAUSE: Cause = Cause {
                calls that give memory back and take it go with them. At most all faults of the process go, where it could do \
                without the memory. The interval is that of the samples that know the time \
                in faults. At most 200 ns a fault are added, since entering and leaving it is charged to the code that \
-               touches the page; or the own time of functions that have more time in faults than in themselves, since to \
-               fill what is thrown away may be what they are for. Where these are more than a quarter of the high end it is \
+               touches the page; or what takes objects apart (destructors), and the own time of functions that have more time \
+               in faults than in themselves, since to fill what is thrown away may be what they are for. Where these are more than a quarter of the high end it is \
                bounded, not counted.",
         assumes: "The memory can be kept: the process then has its largest size all the time.",
     },
@@ -173,8 +174,8 @@ fn finding(
         },
         share_ns,
         saving: evidence.saving(&Goes::Sites(sites, share_ns), part, Known::Counted).map(|saving| {
-            let filling_ns = (filling_ns(evidence) as f64 * part.1) as Ns;
-            let hi = saving.ns.hi + (most.faults * ENTRY_NS).min(own_ns).max(filling_ns);
+            let handling_ns = (handling_ns(evidence) as f64 * part.1) as Ns;
+            let hi = saving.ns.hi + (most.faults * ENTRY_NS).min(own_ns).max(handling_ns);
             let hi = hi.min(evidence.whole_ns);
             // Which of the program's own code goes with the pages nobody counted.
             let counted = saving.ns.hi as f64 >= COUNTED_LEAST * hi as f64;
@@ -195,19 +196,24 @@ fn finding(
     }
 }
 
-/// Up to so much of the program's own time goes with the pages: that of functions by whether they
-/// do little but touch new pages. All of it up to as much as they have in faults, none from twice
-/// as much on, in between less and less.
-fn filling_ns(evidence: &Evidence<'_>) -> Ns {
+/// Up to so much of the program's own time goes with the pages: what takes apart the objects in
+/// them, and functions by whether they do little but touch new pages. All of it up to as much as
+/// they have in faults, none from twice as much on, in between less and less.
+fn handling_ns(evidence: &Evidence<'_>) -> Ns {
     let profile = evidence.profile;
     let in_fault = |weight: &Weight| {
         let kernel = own_code::frames(profile, weight).take_while(|frame| frame.language == Language::Kernel);
         kernel.into_iter().any(|frame| FAULTS.iter().any(|part| frame.function.contains(part)))
     };
     let (mut functions, mut all) = (FxHashMap::<Key<'_>, (Amount, Amount)>::default(), Amount::default());
+    let mut goes = Amount::default();
     for charge in evidence.charges() {
         if charge.doing == Activity::User {
             all.add(charge.weight);
+            if own_code::frames(profile, charge.weight).any(allocators::takes_apart) {
+                goes.add(charge.weight);
+                continue;
+            }
         }
         let Owner::Function(frame) = charge.owner else { continue };
         let (own, faults) = functions.entry((&*frame.function, &*frame.module)).or_default();
@@ -217,15 +223,15 @@ fn filling_ns(evidence: &Evidence<'_>) -> Ns {
             _ => {}
         }
     }
-    let mut filling = Amount::default();
+    let more = evidence.against_user(|state| state == State::Fault);
     for (own, faults) in functions.into_values().filter(|(_, faults)| faults.samples >= SAMPLES_MIN) {
-        filling.merge(own.part((2.0 * faults.ns / own.ns.max(1.0) - 1.0).clamp(0.0, 1.0)));
+        goes.merge(own.part((2.0 * more * faults.ns / own.ns.max(1.0) - 1.0).clamp(0.0, 1.0)));
     }
-    if filling.samples == 0 {
+    if goes.samples == 0 {
         return 0;
     }
     let own_ns = evidence.account_ns(|state| state == State::User) as f64;
-    (own_ns * filling.share(all).hi) as Ns
+    (own_ns * goes.share(all).hi) as Ns
 }
 
 #[cfg(test)]
@@ -307,5 +313,20 @@ mod tests {
         assert_eq!(known, Known::Counted);
         let all = (500 * MS + 2560 * ENTRY_NS, Known::Counted);
         assert_eq!(hi(1000, 500, 1000), all, "it does something else as well");
+    }
+
+    #[test]
+    fn what_takes_the_objects_apart_may_go_with_their_pages() {
+        let run = faults(2560, 100);
+        let clocks = sites(&run, &[(Site::State(State::Fault), [500 * MS; 3])]);
+        let hi = |function: &str| {
+            let told = Told::default()
+                .stack(1000, Activity::User, &[native("python3", function), native("program", "other")])
+                .stack(1000, Activity::User, &[native("program", "other")]);
+            saves(found(&judged_with(&run, &told.0, &clocks), "page-faults").expect("it is there")).1
+        };
+        let apart = hi("list_dealloc");
+        assert!(apart > 750 * MS && apart < 770 * MS, "{apart}");
+        assert_eq!(hi("list_sort"), 500 * MS + 2560 * ENTRY_NS);
     }
 }
