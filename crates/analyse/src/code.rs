@@ -6,6 +6,7 @@
 
 mod c_library;
 mod frames;
+mod rust_library;
 mod tables;
 
 use crate::keys::StackOf;

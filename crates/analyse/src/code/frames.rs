@@ -1,7 +1,7 @@
 //! Places in code as frames with names: one machine address may be in several functions that were
 //! inlined.
 
-use super::c_library;
+use super::{c_library, rust_library};
 use crate::names::base_name;
 use model::profile::{Frame, Node, Weight};
 use model::recording::{CodeLocation, Function, JIT_MODULE, Language, Runtime, UnnamedCode};
@@ -121,6 +121,7 @@ pub(crate) fn is_of_runtime(function: &str) -> bool {
     STARTS.iter().any(|start| function.starts_with(start))
         || c_library::is_reserved(function)
         || c_library::has(function)
+        || rust_library::has(function)
 }
 
 /// The tree as it grows: equal frames once, equal callees of a node once.

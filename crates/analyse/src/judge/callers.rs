@@ -50,15 +50,15 @@ impl Evidence<'_> {
 #[derive(Debug)]
 pub(super) struct InCalls<'a> {
     profile: &'a Profile,
-    /// Each by the kernel's function and the wrapper's.
-    calls: Vec<(String, &'a str)>,
+    /// Each by its name and what it has in common with the wrapper's.
+    calls: Vec<(&'a str, &'a str)>,
     /// Of the stacks that were asked for, by their innermost node: many threads have the same.
     known: RefCell<FxHashMap<u32, bool>>,
 }
 
 impl<'a> InCalls<'a> {
     pub(super) fn new(profile: &'a Profile, calls: &[&'a SyscallName]) -> Self {
-        let calls = calls.iter().map(|call| (format!("sys_{}", call.name), stem(&call.name))).collect();
+        let calls = calls.iter().map(|call| (&*call.name, stem(&call.name))).collect();
         Self { profile, calls, known: RefCell::default() }
     }
 
@@ -104,8 +104,8 @@ fn is_user(frame: &&Frame) -> bool {
     frame.language != Language::Kernel
 }
 
-/// Whether a stack is in one of these calls, each by the kernel's function and its wrapper's.
-fn is_in(profile: &Profile, node: u32, calls: &[(String, &str)]) -> bool {
+/// Whether a stack is in one of these calls, each by the kernel's function or its wrapper's.
+fn is_in(profile: &Profile, node: u32, calls: &[(&str, &str)]) -> bool {
     for frame in outwards(profile, node) {
         if frame.language != Language::Kernel {
             if is_door(frame) {
@@ -114,11 +114,29 @@ fn is_in(profile: &Profile, node: u32, calls: &[(String, &str)]) -> bool {
             let wrapper = stem(&frame.function);
             return calls.iter().any(|(_, stem)| *stem == wrapper);
         }
-        if calls.iter().any(|(begins, _)| frame.function.contains(begins)) {
+        if calls.iter().any(|(call, _)| begins(&frame.function, call)) {
             return true;
         }
     }
     false
+}
+
+/// Whether the kernel begins a call with this function, or what it calls first, as
+/// `__x64_sys_newstat` and `ksys_read`. Some calls have another name there (`SYSCALL_DEFINE` in
+/// `fs/stat.c`, `kernel/sys.c`, `fs/namespace.c`, `fs/read_write.c`).
+pub(super) fn begins(function: &str, call: &str) -> bool {
+    let Some((_, name)) = function.rsplit_once("sys_") else { return false };
+    let name = name.split('.').next().unwrap_or(name);
+    let of = match call {
+        "stat" => "newstat",
+        "lstat" => "newlstat",
+        "fstat" => "newfstat",
+        "uname" => "newuname",
+        "umount2" => "umount",
+        "sendfile" => "sendfile64",
+        _ => call,
+    };
+    name == of
 }
 
 /// What the name of a call and that of its wrapper have in common: `newfstatat` and `__fstatat64`.
@@ -197,6 +215,27 @@ mod tests {
         let entering = ["main@3", "libc:__fstatat64", "k:entry_SYSCALL_64_after_hwframe"];
         assert_eq!(caller(&[(&entering, 9)], "newfstatat"), " in main (x.c:3)");
         assert_eq!(caller(&[(&entering, 9)], "openat"), "");
+    }
+
+    #[test]
+    fn a_call_is_known_by_the_function_that_the_kernel_begins_it_with() {
+        for (function, call) in [
+            ("__x64_sys_newstat", "stat"),
+            ("__do_sys_newfstatat", "newfstatat"),
+            ("__arm64_sys_newfstat", "fstat"),
+            ("ksys_read", "read"),
+            ("__se_sys_openat.constprop.0", "openat"),
+            ("__x64_sys_sendfile64", "sendfile"),
+        ] {
+            assert!(begins(function, call), "{function} of {call}");
+        }
+        for (function, call) in
+            [("__x64_sys_readlink", "read"), ("__x64_sys_newstat", "newfstatat"), ("vfs_read", "read")]
+        {
+            assert!(!begins(function, call), "{function} of {call}");
+        }
+        let musl = ["main", "load@7", "stat", "fstatat_kstat", "k:do_syscall_64", "k:__do_sys_newstat"];
+        assert_eq!(caller(&[(&musl, 9)], "stat"), " in load (x.c:7)");
     }
 
     #[test]

@@ -201,7 +201,7 @@ fn callers<'a>(profile: &'a Profile, from: Option<u32>) -> impl Iterator<Item = 
 /// Whether this is the one function with which a C library enters the kernel, whatever the call: in
 /// musl the wrappers jump to it and leave no frame of their own.
 pub(super) fn is_door(frame: &Frame) -> bool {
-    const STARTS: &[&str] = &["__syscall", "__cp_", "sccp"];
+    const STARTS: &[&str] = &["__syscall", "__cp_", "sccp", "fstatat_kstat", "fstatat_statx"];
     frame.language == Language::Native && STARTS.iter().any(|start| frame.function.starts_with(start))
 }
 

@@ -2,6 +2,7 @@
 //! little else.
 
 use super::Evidence;
+use super::callers::begins;
 use super::own_code::{self, Charge, Key, Owner};
 use crate::code::Amount;
 use crate::judge::results::would_block;
@@ -118,7 +119,6 @@ fn key<'a>(charge: &Charge<'a>) -> Option<Key<'a>> {
 
 /// Functions of the program that are mostly in the kernel, for these calls more than for others.
 fn functions<'a>(evidence: &Evidence<'a>, calls: &[(usize, &CallRow)]) -> FxHashSet<Key<'a>> {
-    let entries: Vec<String> = calls.iter().map(|(_, row)| format!("_sys_{}", row.name.name)).collect();
     // In these calls, in others, in the kernel, in all.
     let mut sums: FxHashMap<Key<'a>, [f64; 4]> = FxHashMap::default();
     for charge in evidence.charges() {
@@ -130,7 +130,9 @@ fn functions<'a>(evidence: &Evidence<'a>, calls: &[(usize, &CallRow)]) -> FxHash
             *in_kernel += ns;
             let mut frames = own_code::frames(evidence.profile, charge.weight);
             match frames.find(|frame| is_entry(frame)) {
-                Some(entry) if entries.iter().any(|of| entry.function.ends_with(of)) => *these += ns,
+                Some(entry) if calls.iter().any(|(_, row)| begins(&entry.function, &row.name.name)) => {
+                    *these += ns;
+                }
                 Some(_) => *others += ns,
                 None => {}
             }

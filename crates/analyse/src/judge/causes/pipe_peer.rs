@@ -29,7 +29,8 @@ pub(super) static CAUSE: Cause = Cause {
                            something in turn.",
         change: "Look at the other end: `dwell attach` on its process, or `dwell run` on both of them together. Let it write \
                  larger pieces, and earlier.",
-        part: "With the other end s times faster 1 - 1/s of the waits go. The factor is assumed: from 1.5 to all of it.",
+        part: "With the other end s times faster 1 - 1/s of the waits go. The factor is assumed: from 1.5 to all of it, \
+               with the calls that wait, and the waits for a CPU after them: the other end may also be asked less often.",
         assumes: "The other end can be made faster by half at least, and its speed does not depend on this one's.",
     },
     explains: &["small-io"],
@@ -116,15 +117,28 @@ fn end(on: &WaitTarget) -> model::Sentence {
 /// The waits, with the time until their thread had a CPU.
 fn goes(evidence: &Evidence<'_>, most: &WaitRow, path_ns: Ns, times: u64) -> (Goes, Part) {
     let least = faster(FASTER_MIN);
-    if let WaitTarget::Unix(Seen::Value(_)) = most.on {
-        let site = Site::Peer(most.on.clone());
-        return (Goes::Sites(vec![site], Interval { lo: path_ns, hi: path_ns }), (least, 1.0));
-    }
     let call = most.call.syscall().expect("it is in a call");
+    let queued_ns = evidence.queued_after(times);
+    if let WaitTarget::Unix(Seen::Value(_)) = most.on {
+        let part = (least, 1.0);
+        let account_ns = Interval { lo: (least * path_ns as f64) as Ns, hi: path_ns };
+        let sites = vec![(Site::Peer(most.on.clone()), part)];
+        let parts = Parts { sites, beside_ns: 0, cpu_ns: 0, account_ns, kind: Kind::Waiting, of_all: false };
+        return (Goes::Parts(parts.and_beside(queued_ns + own_ns(evidence, most, path_ns))), part);
+    }
     let of_call = (path_ns as f64 / evidence.path_ns_in(call).max(path_ns).max(1) as f64).min(1.0);
     let part = (least * of_call, of_call);
     let parts = Parts { cpu_ns: 0, ..evidence.parts_of(&[(call, part)], Kind::Waiting) };
-    (Goes::Parts(parts.and_beside(evidence.queued_after(times))), part)
+    (Goes::Parts(parts.and_beside(queued_ns)), part)
+}
+
+/// What the calls take that wait so, but for the waiting: of all such calls by what they wait.
+fn own_ns(evidence: &Evidence<'_>, most: &WaitRow, path_ns: Ns) -> Ns {
+    let call = most.call.syscall().expect("it is in a call");
+    let waits = evidence.waits.iter().filter(|wait| wait.call == most.call);
+    let waited_ns = waits.map(|wait| wait.path_ns).sum::<Ns>().max(path_ns);
+    let own_ns = evidence.path_ns_in(call).saturating_sub(waited_ns);
+    (own_ns as f64 * path_ns as f64 / waited_ns.max(1) as f64) as Ns
 }
 
 #[cfg(test)]
@@ -155,6 +169,22 @@ mod tests {
         let finding = found(&diagnosis, "pipe-peer").expect("it is there");
         assert_eq!(saves(finding), (300 * MS, 900 * MS));
         assert!(finding.what.0.contains(&Name("other".into())), "it names the other end: {:?}", finding.what);
+    }
+
+    #[test]
+    fn who_asks_less_often_spares_the_calls_too() {
+        let on = WaitTarget::Unix(Seen::Value("/run/peer".into()));
+        let mut run = run(&[(State::User, 100 * MS), (State::Kernel, 50 * MS), (State::Pipe, 800 * MS)]);
+        run.account.push(model::run::measured(State::Runqueue, 50 * MS));
+        run.waits = vec![wait(State::Pipe, "recvfrom", on.clone(), 100, 800 * MS, WakerKind::Outside)];
+        run.syscalls = Seen::Value(vec![call("recvfrom", 100, 0, 850 * MS)]);
+        run.path = vec![
+            step(State::Kernel, Reason::Syscall("recvfrom".into()), 50 * MS),
+            step(State::Pipe, Reason::Syscall("recvfrom".into()), 800 * MS),
+        ];
+        let diagnosis = judged(&run, &sites(&run, &[(Site::Peer(on), [800 * MS; 3])]));
+        let (lo, hi) = saves(found(&diagnosis, "pipe-peer").expect("it is there"));
+        assert_eq!((lo / MS, hi / MS), (266, 900), "a third of the waits, or all with their calls");
     }
 
     #[test]
