@@ -39,10 +39,16 @@ struct Times {
 impl Times {
     /// The part of its own time that is for the calls: all of it, up to as much as it has in them;
     /// none from twice as much on, since it does something else as well; in between less and less.
-    /// What it has in them may be so many times more.
-    fn part_of_calls(&self, times: f64) -> f64 {
-        (2.0 * times * self.in_calls.ns / self.own.ns.max(1.0) - 1.0).clamp(0.0, 1.0)
+    /// So much of its own time may be the calls'.
+    fn part_of_calls(&self, late_ns: f64) -> f64 {
+        part_along(self.own.ns - late_ns, self.in_calls.ns + late_ns)
     }
+}
+
+/// The part of a function's own time that is for what it has the kernel do: all of it, up to as much
+/// as the kernel has; none from twice as much on; in between less and less.
+pub(super) fn part_along(own_ns: f64, in_kernel_ns: f64) -> f64 {
+    (2.0 * in_kernel_ns / own_ns.max(1.0) - 1.0).clamp(0.0, 1.0)
 }
 
 impl Evidence<'_> {
@@ -56,7 +62,8 @@ impl Evidence<'_> {
 
     /// Up to so much of the path goes along with these calls.
     pub(super) fn along_ns(&self, gone: &[Gone<'_>], along: Along) -> Ns {
-        self.part_of_all_calls(gone, self.entering_ns()) + self.code_ns(gone, along)
+        let entering_ns = self.entering_ns() as f64 * self.part_of_all_calls(gone);
+        entering_ns as Ns + self.code_ns(gone, along)
     }
 
     /// In which the kernel is entered and left.
@@ -66,11 +73,11 @@ impl Evidence<'_> {
     }
 
     /// Their share of time that is the same for each call, as far as samples tell.
-    fn part_of_all_calls(&self, gone: &[Gone<'_>], ns: Ns) -> Ns {
+    fn part_of_all_calls(&self, gone: &[Gone<'_>]) -> f64 {
         let rows = self.syscalls.value().map_or(&[][..], Vec::as_slice);
         let all: u64 = rows.iter().map(|row| row.calls).sum();
         let calls: u64 = gone.iter().map(|gone| gone.calls).sum();
-        (ns as f64 * (calls as f64 / all.max(1) as f64).min(1.0)) as Ns
+        (calls as f64 / all.max(1) as f64).min(1.0)
     }
 
     /// Their share of the program's own time around them.
@@ -78,7 +85,7 @@ impl Evidence<'_> {
         let names: Vec<_> = gone.iter().map(|gone| &gone.row.name).collect();
         let calls = InCalls::new(self.profile, &names);
         let (mut functions, mut all) = (FxHashMap::<Option<Key<'_>>, Times>::default(), Amount::default());
-        let mut doors = Amount::default();
+        let (mut doors, mut kernel) = (Amount::default(), Amount::default());
         for charge in self.charges() {
             let key = match charge.owner {
                 Owner::Function(frame) => Some((&*frame.function, &*frame.module)),
@@ -98,26 +105,31 @@ impl Evidence<'_> {
                         times.wrappers.add(charge.weight);
                     }
                 }
-                Activity::Kernel if in_calls => times.in_calls.add(charge.weight),
+                Activity::Kernel => {
+                    kernel.add(charge.weight);
+                    if in_calls {
+                        times.in_calls.add(charge.weight);
+                    }
+                }
                 _ => {}
             }
         }
         let mut around = Amount::default();
-        let more = self.against_user(|state| state == State::Kernel);
+        let late = self.charged_late() * all.ns / kernel.ns.max(1.0);
         for (key, times) in &functions {
             let makes = key.is_some() && times.in_calls.samples >= SAMPLES_MIN && along == Along::Makers;
-            let maker = times.own.part(if makes { times.part_of_calls(more) } else { 0.0 });
+            let maker =
+                times.own.part(if makes { times.part_of_calls(late * times.in_calls.ns) } else { 0.0 });
             around.merge(if maker.ns > times.wrappers.ns { maker } else { times.wrappers });
         }
-        let user_ns = self.account_ns(|state| state == State::User) as f64;
-        let doors_ns = if doors.samples > 0 { user_ns * doors.share(all).hi } else { 0.0 };
-        let doors_ns = self.part_of_all_calls(gone, doors_ns as Ns);
-        if around.samples == 0 {
-            return doors_ns;
-        }
         let made: u64 = gone.iter().map(|gone| gone.row.calls).sum();
-        let goes: u64 = gone.iter().map(|gone| gone.calls).sum();
-        (user_ns * around.share(all).hi * goes as f64 / made.max(1) as f64) as Ns + doors_ns
+        let less: u64 = gone.iter().map(|gone| gone.calls).sum();
+        let mut goes = around.part(less as f64 / made.max(1) as f64);
+        goes.merge(doors.part(self.part_of_all_calls(gone)));
+        if goes.samples == 0 {
+            return 0;
+        }
+        (self.account_ns(|state| state == State::User) as f64 * goes.share(all).hi) as Ns
     }
 }
 

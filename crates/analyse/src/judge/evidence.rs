@@ -162,17 +162,12 @@ impl<'a> Evidence<'a> {
         ns > 0 && u128::from(ns) * WORTH_PART >= u128::from(self.whole_ns)
     }
 
-    /// How many times as much time code may have had in such states, compared to its own, as samples
-    /// tell: by the ends of the account's intervals, which allow for what is charged to the code
-    /// that enters the kernel.
-    pub(super) fn against_user(&self, of_kind: impl Fn(State) -> bool) -> f64 {
-        let user = |state| state == State::User;
-        let sum = |is: &dyn Fn(State) -> bool, of: fn(&AccountPart) -> Ns| -> f64 {
-            self.account.iter().filter(|part| is(part.state)).map(|part| of(part) as f64).sum()
-        };
-        let more = sum(&of_kind, |part| part.hi_ns) / sum(&of_kind, |part| part.ns).max(1.0);
-        let less = sum(&user, |part| part.lo_ns).max(1.0) / sum(&user, |part| part.ns).max(1.0);
-        more.max(1.0) / less.min(1.0)
+    /// The part of the program's own time that may be the kernel's: as it is entered and left,
+    /// samples charge that to the code that enters it. The low end of the account allows for it.
+    pub(super) fn charged_late(&self) -> f64 {
+        let user = self.account.iter().filter(|part| part.state == State::User);
+        let (ns, lo_ns) = user.fold((0, 0), |sum, part| (sum.0 + part.ns, sum.1 + part.lo_ns));
+        ns.saturating_sub(lo_ns) as f64 / ns.max(1) as f64
     }
 
     /// Time of the account in states of a kind.

@@ -4,6 +4,7 @@ use super::{Cause, Manual, Outcome};
 use crate::code::Amount;
 use crate::judge::Evidence;
 use crate::judge::allocators;
+use crate::judge::along::part_along;
 use crate::judge::fault_places;
 use crate::judge::own_code::{self, Key, Owner};
 use crate::judge::predict::{COUNTED_LEAST, Goes};
@@ -223,9 +224,11 @@ fn handling_ns(evidence: &Evidence<'_>) -> Ns {
             _ => {}
         }
     }
-    let more = evidence.against_user(|state| state == State::Fault);
+    let in_faults_ns: f64 = functions.values().map(|(_, faults)| faults.ns).sum();
+    let late = evidence.charged_late() * all.ns / in_faults_ns.max(1.0);
     for (own, faults) in functions.into_values().filter(|(_, faults)| faults.samples >= SAMPLES_MIN) {
-        goes.merge(own.part((2.0 * more * faults.ns / own.ns.max(1.0) - 1.0).clamp(0.0, 1.0)));
+        let late_ns = late * faults.ns;
+        goes.merge(own.part(part_along(own.ns - late_ns, faults.ns + late_ns)));
     }
     if goes.samples == 0 {
         return 0;
