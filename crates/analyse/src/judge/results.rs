@@ -27,6 +27,13 @@ pub(super) fn moved(row: &CallRow) -> Seen<Moved> {
     })
 }
 
+/// The part of a row's calls that were traced: the rest was estimated by tracing windows. Of
+/// windows with too few of one call to estimate it, and enough of another, only what was traced of
+/// both can be compared.
+pub(super) fn traced_part(row: &CallRow) -> f64 {
+    row.estimate.map_or(1.0, |estimate| estimate.seen as f64 / estimate.calls.max(1) as f64)
+}
+
 /// Calls that failed since there is nothing of that name; all that failed, where errors were not
 /// told apart.
 pub(super) fn not_there(row: &CallRow) -> u64 {

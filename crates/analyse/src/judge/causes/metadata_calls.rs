@@ -6,7 +6,7 @@ use crate::judge::Evidence;
 use crate::judge::along::Along;
 use crate::judge::file_calls::{ASKS, Gone, LISTS, OPENS, part_of_all};
 use crate::judge::predict::{Goes, Kind};
-use crate::judge::results::{asked_again, asked_again_max, moved, not_there};
+use crate::judge::results::{asked_again, asked_again_max, moved, not_there, traced_part};
 use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number};
@@ -201,15 +201,16 @@ fn questions_of_listed<'a>(
     evidence: &Evidence<'a>,
     count: fn(&CallRow) -> u64,
 ) -> Option<Vec<(usize, &'a CallRow)>> {
+    let traced = |row: &CallRow, of: fn(&CallRow) -> u64| (of(row) as f64 * traced_part(row)).round() as u64;
     let sum = |names: &[&str], of: fn(&CallRow) -> u64| -> u64 {
-        evidence.calls_named(names).iter().map(|(_, row)| of(row)).sum()
+        evidence.calls_named(names).iter().map(|(_, row)| traced(row, of)).sum()
     };
     let names_max = sum(LISTS, |row| moved(row).value().map_or(0, |moved| moved.bytes)) / ENTRY_BYTES_MIN;
     let asks = evidence.calls_named(ASKS).into_iter().filter(|(_, row)| row.errors * 2 < row.calls);
     let asks = asks.chain(evidence.calls_named(ATTRIBUTES)).filter(|(_, row)| count(row) >= ASKED_MIN);
     let mut asks: Vec<(usize, &CallRow)> = asks.collect();
     asks.sort_by_key(|(place, row)| (Reverse(row.total_ns), *place));
-    let asked = asks.iter().map(|(_, row)| count(row)).max()?;
+    let asked = asks.iter().map(|(_, row)| traced(row, count)).max()?;
     let opened = sum(OPENS, |row| row.calls - row.errors.min(row.calls));
     (asked <= names_max && asked * LISTED_PART >= names_max && asked >= opened * 2).then_some(asks)
 }
@@ -328,7 +329,7 @@ mod tests {
     use crate::judge::file_samples::{call, moving};
     use crate::judge::samples::{found, judged, run, saves, sites};
     use model::prediction::Site;
-    use model::syscall_rows::PathsRow;
+    use model::syscall_rows::{Estimate, PathsRow};
     use model::{Diagnosis, Reason, State};
 
     const MS: Ns = 1_000_000;
@@ -375,6 +376,20 @@ mod tests {
         ] {
             assert_eq!(saved(asked, bytes, opened), None, "{why}");
         }
+    }
+
+    #[test]
+    fn what_was_estimated_is_not_held_against_what_was_not() {
+        let is_found = |estimate: Option<Estimate>| {
+            let mut run = run(&[(State::User, 60 * MS), (State::Kernel, 140 * MS)]);
+            // 40,000 bytes of 100 calls were traced: 1,666 names at most.
+            let list = CallRow { estimate, ..moving("getdents64", 240_000, &[(4096, 600)]) };
+            run.syscalls = Seen::Value(vec![call("statx", 1000, 0, 100 * MS), list]);
+            let clocks = sites(&run, &[(Site::Call("statx".into()), [100 * MS; 3])]);
+            found(&judged(&run, &clocks), "metadata-calls").is_some()
+        };
+        assert!(is_found(Some(Estimate { seen: 100, calls: 600, lo: 500, hi: Some(700) })));
+        assert!(!is_found(None), "a tenth of what was listed");
     }
 
     /// As of `black`, a program in Python that imports 250 modules: 1,321 questions, most of them

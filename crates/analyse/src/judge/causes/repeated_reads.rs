@@ -6,6 +6,7 @@ use crate::judge::along::Along;
 use crate::judge::direct::is_direct;
 use crate::judge::file_calls::{Gone, OF_EACH, OPENS, part_of_all};
 use crate::judge::predict::{Goes, Kind};
+use crate::judge::results::traced_part;
 use model::coverage::Interval;
 use model::files::{FileRow, FileTable};
 use model::finding::{CauseName, Finding, Known, Place};
@@ -140,7 +141,7 @@ impl<'a> OfCall<'a> {
 fn of_calls<'a>(evidence: &Evidence<'a>, again: &[Again<'_>]) -> Vec<OfCall<'a>> {
     let rows = evidence.syscalls.value().map_or(&[][..], Vec::as_slice);
     let of_row = |row: &'a CallRow| {
-        let seen = row.estimate.map_or(1.0, |estimate| estimate.seen as f64 / estimate.calls.max(1) as f64);
+        let seen = traced_part(row);
         let mut sum = OfCall {
             row,
             all_ns: (row.cpu_ns + waits_ns(evidence, row)) as f64,
