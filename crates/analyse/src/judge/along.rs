@@ -45,8 +45,8 @@ impl Times {
     }
 }
 
-/// The part of a function's own time that is for what it has the kernel do: all of it, up to as much
-/// as the kernel has; none from twice as much on; in between less and less.
+/// The part of a function's own time that is for what it has the kernel do: all of it, up to as
+/// much as the kernel has; none from twice as much on; in between less and less.
 pub(super) fn part_along(own_ns: f64, in_kernel_ns: f64) -> f64 {
     (2.0 * in_kernel_ns / own_ns.max(1.0) - 1.0).clamp(0.0, 1.0)
 }
