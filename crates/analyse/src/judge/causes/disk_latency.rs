@@ -38,7 +38,7 @@ pub(super) static CAUSE: Cause = Cause {
                  read ahead: that is up to the program, or it opens the file without.",
         part: "Bounded: at least half of the waits for requests that were alone go, since any disk with a queue \
                serves two at once in little more than the time of one; at most all that the calls take, with all \
-               bytes in memory. Where the host's kept ladder has a disk that serves less than twice as many reads \
+               bytes in memory: a request that ends before its thread slept is the kernel's time. Where the host's kept ladder has a disk that serves less than twice as many reads \
                with 32 at once, only so much is certain to go.",
         assumes: "What is read next does not depend on the bytes read before.",
     },
@@ -204,7 +204,8 @@ fn finding(
     let (place, most) = *waits.iter().max_by_key(|(_, wait)| wait.path_ns).expect("there are some");
     let call = most.call.syscall();
     let half = faster(at_once(evidence)) * reads.map_or(1.0, DiskReads::alone_share);
-    let goes = goes(evidence, waits, path_ns, half);
+    let made = reads.map_or(0, |reads| reads.requests);
+    let goes = goes(evidence, waits, path_ns, half, made);
     let caller = evidence.caller_waiting(most);
     let direct = is_direct(evidence, most);
     let past_cache = if direct { say!(" past the page cache (O_DIRECT)") } else { Sentence::default() };
@@ -283,7 +284,7 @@ fn is_direct(evidence: &Evidence<'_>, most: &WaitRow) -> bool {
 
 /// Where nearly each call waits, the calls go where the bytes are in memory; else the waits. The
 /// time until their threads had a CPU goes along.
-fn goes(evidence: &Evidence<'_>, waits: &[(usize, &WaitRow)], path_ns: Ns, half: f64) -> Parts {
+fn goes(evidence: &Evidence<'_>, waits: &[(usize, &WaitRow)], path_ns: Ns, half: f64, made: u64) -> Parts {
     let queued_ns = evidence.queued_after(waits.iter().map(|(_, wait)| wait.calls).sum());
     let names: Vec<_> = waits.iter().filter_map(|(_, wait)| wait.call.syscall()).collect();
     let of_call = |name| waits.iter().filter(move |(_, wait)| wait.call.syscall() == Some(name));
@@ -293,7 +294,7 @@ fn goes(evidence: &Evidence<'_>, waits: &[(usize, &WaitRow)], path_ns: Ns, half:
         let own: u64 = of_call(name).map(|(_, wait)| wait.calls).sum();
         let calls: u64 = evidence.calls_named(&[&name.name]).iter().map(|(_, row)| row.calls).sum();
         let in_call_ns = evidence.path_ns_in(name);
-        if own * 2 >= calls && own_ns * 2 >= path_ns && in_call_ns > 0 {
+        if own.max(made) * 2 >= calls && own_ns * 2 >= path_ns && in_call_ns > 0 {
             let waited = (own_ns as f64 / in_call_ns as f64).min(1.0);
             return evidence.parts_of(&[(name, (half * waited, 1.0))], Kind::Waiting).and_beside(queued_ns);
         }
@@ -361,6 +362,19 @@ mod tests {
     fn where_most_reads_find_their_bytes_in_memory_only_waits_go() {
         let diagnosis = diagnosis(&of(10_000, 1000, 4096));
         assert_eq!(saves(found(&diagnosis, "disk-latency").expect("it is there")), (300 * MS, 600 * MS));
+    }
+
+    #[test]
+    fn requests_that_end_before_their_thread_slept_are_calls_too() {
+        let mut run = of(1000, 142, 4096);
+        let hi = |run: &Run| saves(found(&diagnosis(run), "disk-latency").expect("it is there")).1;
+        assert_eq!(hi(&run), 600 * MS);
+        run.disk_requests = jumping(1000, 1000);
+        run.waits[0].device = Seen::Value("vda".into());
+        if let Seen::Value(all) = &mut run.disk_requests {
+            all.rows[0].device = Seen::Value("vda".into());
+        }
+        assert_eq!(hi(&run), 800 * MS, "each read made one");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::predict::{ALL, Goes};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, Known, Place, Saving};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::run::{TimedWaits, WaitRow};
@@ -33,7 +33,8 @@ pub(super) static CAUSE: Cause = Cause {
                Where in a sleep its event comes is chance, so another run may have more or less of that: with A of it \
                in sleeps of length p, four of five runs differ by no more than 1.28 times the root of A·p/6 (the \
                standard deviation of what is left of these sleeps). Where others slept as well, that much less is \
-               certain.",
+               certain. Beside other programs at most what waits behind them goes too: what begins without a sleep \
+               before it runs on.",
         assumes: "What the program sleeps for is what the others do.",
     },
     explains: &[],
@@ -137,7 +138,9 @@ fn finding(evidence: &Evidence<'_>, place: usize, wait: &WaitRow, share: f64, ch
             .and(say!("; ", Time(wait.path_ns), " of it with nothing else under way")),
         change,
         share_ns: Interval { lo: wait.path_ns, hi: wait.path_ns },
-        saving: evidence.saving(&Goes::Wall(alone_ns), ALL, Known::Bounded),
+        saving: evidence
+            .saving(&Goes::Wall(alone_ns), ALL, Known::Bounded)
+            .map(|saving| Saving { ns: behind_others_too(evidence, saving.ns), ..saving }),
         evidence: vec![
             say!(Count(wait.calls, "sleep"), ", ", Time(wait.total_ns), " in all"),
             say!("others of the program are at work for ", Share(share), " of that"),
@@ -162,6 +165,13 @@ fn alone(evidence: &Evidence<'_>, wait: &WaitRow) -> Interval {
     Interval { lo: lo.min(saved.lo), hi: (wait.path_ns + chance_ns).min(saved.hi) }
 }
 
+/// At most what the program waits behind other programs goes too: what begins as soon as it can runs
+/// on, and what begins after a sleep is put where others are.
+fn behind_others_too(evidence: &Evidence<'_>, ns: Interval) -> Interval {
+    let behind_ns = evidence.behind_others_ns().unwrap_or(0);
+    Interval { hi: (ns.hi + behind_ns).min(evidence.whole_ns).max(ns.lo), ..ns }
+}
+
 /// Time of sleeps that neither is on the path nor stands there as what others did meanwhile.
 fn beside(evidence: &Evidence<'_>) -> Ns {
     let sleeps = evidence.waits.iter().filter(|wait| wait.reason == State::Sleep);
@@ -183,6 +193,27 @@ mod tests {
 
     /// 1.2816 times the root of 400 ms times 50 ms by 6.
     const CHANCE_NS: Ns = 73_993_210;
+
+    #[test]
+    fn who_does_not_sleep_need_not_queue_behind_others_again() {
+        let hi = |behind_ns: Ns| {
+            let mut run = of(10, 800 * MS);
+            run.run_queue = Seen::Value(model::RunQueue {
+                behind_own_ns: 0,
+                behind_others_ns: behind_ns,
+                idle_cpu_ns: 0,
+                unseen_ns: 0,
+                others: Vec::new(),
+                cpus_used: 1.0,
+                cpus_wanted: 1.0,
+                of_all: Seen::Absent,
+            });
+            let clocks = sites(&run, &[(Site::State(State::Sleep), [200 * MS; 3])]);
+            saves(found(&judged(&run, &clocks), "sleep-polling").expect("it is there"))
+        };
+        let (alone, beside) = (hi(0), hi(300 * MS));
+        assert_eq!((beside.0, beside.1), (alone.0, alone.1 + 300 * MS));
+    }
 
     /// A second of sleeps; for so much of it others work, and the rest is on the path.
     fn of(sleeps: u64, others_ns: Ns) -> Run {
