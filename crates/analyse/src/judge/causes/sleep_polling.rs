@@ -165,8 +165,8 @@ fn alone(evidence: &Evidence<'_>, wait: &WaitRow) -> Interval {
     Interval { lo: lo.min(saved.lo), hi: (wait.path_ns + chance_ns).min(saved.hi) }
 }
 
-/// At most what the program waits behind other programs goes too: what begins as soon as it can runs
-/// on, and what begins after a sleep is put where others are.
+/// At most what the program waits behind other programs goes too: what begins as soon as it can
+/// runs on, and what begins after a sleep is put where others are.
 fn behind_others_too(evidence: &Evidence<'_>, ns: Interval) -> Interval {
     let behind_ns = evidence.behind_others_ns().unwrap_or(0);
     Interval { hi: (ns.hi + behind_ns).min(evidence.whole_ns).max(ns.lo), ..ns }
