@@ -2,7 +2,7 @@
 //! little else.
 
 use super::Evidence;
-use super::callers::begins;
+use super::callers::{InCalls, begins};
 use super::own_code::{self, Charge, Key, Owner};
 use crate::code::Amount;
 use crate::judge::results::would_block;
@@ -119,6 +119,8 @@ fn key<'a>(charge: &Charge<'a>) -> Option<Key<'a>> {
 
 /// Functions of the program that are mostly in the kernel, for these calls more than for others.
 fn functions<'a>(evidence: &Evidence<'a>, calls: &[(usize, &CallRow)]) -> FxHashSet<Key<'a>> {
+    let names: Vec<_> = calls.iter().map(|(_, row)| &row.name).collect();
+    let wrappers = InCalls::new(evidence.profile, &names);
     // In these calls, in others, in the kernel, in all.
     let mut sums: FxHashMap<Key<'a>, [f64; 4]> = FxHashMap::default();
     for charge in evidence.charges() {
@@ -126,16 +128,21 @@ fn functions<'a>(evidence: &Evidence<'a>, calls: &[(usize, &CallRow)]) -> FxHash
         let [these, others, in_kernel, all] = sums.entry(key).or_default();
         let ns = charge.weight.ns as f64;
         *all += ns;
-        if charge.doing == Activity::Kernel {
-            *in_kernel += ns;
-            let mut frames = own_code::frames(evidence.profile, charge.weight);
-            match frames.find(|frame| is_entry(frame)) {
-                Some(entry) if calls.iter().any(|(_, row)| begins(&entry.function, &row.name.name)) => {
-                    *these += ns;
+        match charge.doing {
+            Activity::Kernel => {
+                *in_kernel += ns;
+                let mut frames = own_code::frames(evidence.profile, charge.weight);
+                match frames.find(|frame| is_entry(frame)) {
+                    Some(entry) if calls.iter().any(|(_, row)| begins(&entry.function, &row.name.name)) => {
+                        *these += ns;
+                    }
+                    Some(_) => *others += ns,
+                    None => {}
                 }
-                Some(_) => *others += ns,
-                None => {}
             }
+            // As the kernel is entered and left, samples strike the wrapper.
+            Activity::User if wrappers.holds(charge.weight) => *in_kernel += ns,
+            _ => {}
         }
     }
     let spins = |[these, others, in_kernel, all]: &[f64; 4]| {

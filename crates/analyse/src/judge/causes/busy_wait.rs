@@ -254,6 +254,23 @@ mod tests {
     }
 
     #[test]
+    fn samples_in_the_wrapper_of_a_short_call_are_the_calls() {
+        let is_found = |wrapper: &'static str| {
+            let kernel = Frame { language: Language::Kernel, ..native("[kernel]", "__x64_sys_poll") };
+            let look = native("program", "look");
+            let mut told = Told::default()
+                .stack(200, Activity::Kernel, &[kernel, native("libc.so.6", "poll"), look.clone()])
+                .stack(300, Activity::User, &[native("libc.so.6", wrapper), look])
+                .stack(500, Activity::User, &[native("program", "work")]);
+            told.0.threads.push(Owner { pid: 100, tid: 101, name: "work".into() });
+            told.0.weights[2].thread = 1;
+            found(&judge(&looks(poll(100_000, 100_000), 400 * MS), &told), "busy-wait").is_some()
+        };
+        assert!(is_found("__poll"));
+        assert!(!is_found("memcpy"), "it does something else as well");
+    }
+
+    #[test]
     fn who_is_kept_from_a_cpu_gains_what_it_waited() {
         let run = looks(call("sched_yield", 100_000, 700 * MS), 400 * MS);
         let diagnosis = judge(&run, &told("__x64_sys_sched_yield", 500));
