@@ -65,7 +65,8 @@ fn random_chase(bytes: usize) -> Chase {
 #[test]
 fn more_work_takes_longer_in_proportion() {
     let bits: Vec<u8> = (0..400_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 31) as u8).collect();
-    let bytes = vec![1_u8; 4 << 20];
+    // More than a first cache and less than a second one: of 4 MiB not all were in a cache of 2.
+    let bytes = vec![1_u8; 256 << 10];
     let mut near = random_chase(16 << 10);
     type Work<'a> = Box<dyn FnMut(u64) + 'a>;
     let works: [(&str, u64, Work); 6] = [
@@ -73,7 +74,7 @@ fn more_work_takes_longer_in_proportion() {
         ("adds", 50_000, Box::new(|n| assert!(loops::adds(n) >= n))),
         ("multiplications", 20_000, Box::new(|n| assert!(loops::multiplications(n) >= n))),
         ("branches", 100_000, Box::new(|n| loops::branches(&bits[..n as usize]))),
-        ("reading", 1 << 20, Box::new(|n| loops::read(&bytes[..n as usize]))),
+        ("reading", 64 << 10, Box::new(|n| loops::read(&bytes[..n as usize]))),
         ("chasing", 50_000, Box::new(move |n| near.hop(n))),
     ];
     for (what, n, work) in works {
