@@ -36,19 +36,12 @@ struct Times {
     in_calls: Amount,
 }
 
-impl Times {
-    /// The part of its own time that is for the calls: all of it, up to as much as it has in them;
-    /// none from twice as much on, since it does something else as well; in between less and less.
-    /// So much of its own time may be the calls'.
-    fn part_of_calls(&self, late_ns: f64) -> f64 {
-        part_along(self.own.ns - late_ns, self.in_calls.ns + late_ns)
-    }
-}
-
 /// The part of a function's own time that is for what it has the kernel do: all of it, up to as
-/// much as the kernel has; none from twice as much on; in between less and less.
-pub(super) fn part_along(own_ns: f64, in_kernel_ns: f64) -> f64 {
-    (2.0 * in_kernel_ns / own_ns.max(1.0) - 1.0).clamp(0.0, 1.0)
+/// much as the kernel has; none from twice as much on, since it does something else as well; in
+/// between less and less. For each ns in the kernel so much of its own time may be the kernel's.
+pub(super) fn part_along(own: Amount, in_kernel: Amount, late: f64) -> f64 {
+    let late_ns = late * in_kernel.ns;
+    (2.0 * (in_kernel.ns + late_ns) / (own.ns - late_ns).max(1.0) - 1.0).clamp(0.0, 1.0)
 }
 
 impl Evidence<'_> {
@@ -118,8 +111,8 @@ impl Evidence<'_> {
         let late = self.charged_late() * all.ns / kernel.ns.max(1.0);
         for (key, times) in &functions {
             let makes = key.is_some() && times.in_calls.samples >= SAMPLES_MIN && along == Along::Makers;
-            let maker =
-                times.own.part(if makes { times.part_of_calls(late * times.in_calls.ns) } else { 0.0 });
+            let part = if makes { part_along(times.own, times.in_calls, late) } else { 0.0 };
+            let maker = times.own.part(part);
             around.merge(if maker.ns > times.wrappers.ns { maker } else { times.wrappers });
         }
         let made: u64 = gone.iter().map(|gone| gone.row.calls).sum();

@@ -12,7 +12,7 @@ use model::run::{Bound, Class, Phases, Shares, ThreadLedger, WaitRow, WaitingThr
 use model::series::{LinkSeries, SeriesVerdict};
 use model::syscall_rows::CallRow;
 use model::wait::{WaitCall, WaitTarget};
-use model::{Coverage, Diagnosis, Finding, Ns, Profile, Run, Seen, Series, State, Tid};
+use model::{Coverage, Diagnosis, Finding, Ns, Profile, Run, RunQueue, Seen, Series, State, Tid};
 
 /// A coverage of which nothing is known.
 pub(super) fn coverage() -> Coverage {
@@ -88,6 +88,20 @@ pub(crate) fn run(states: &[(State, Ns)]) -> Run {
         costs: Seen::Absent,
         coverage: coverage(),
     }
+}
+
+/// Waits for a CPU, so long behind other programs.
+pub(super) fn behind_others(behind_others_ns: Ns) -> Seen<RunQueue> {
+    Seen::Value(RunQueue {
+        behind_own_ns: 0,
+        behind_others_ns,
+        idle_cpu_ns: 0,
+        unseen_ns: 0,
+        others: Vec::new(),
+        cpus_used: 1.0,
+        cpus_wanted: 1.0,
+        of_all: Seen::Absent,
+    })
 }
 
 /// A thread with this time by state.

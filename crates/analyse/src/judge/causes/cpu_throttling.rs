@@ -131,7 +131,7 @@ fn of_period(quota: &CpuQuota) -> Sentence {
 mod tests {
     use super::*;
     use crate::judge::file_samples::step;
-    use crate::judge::samples::{found, judged, run, saves, sites};
+    use crate::judge::samples::{behind_others, found, judged, run, saves, sites};
     use crate::judge::{Evidence, diagnose};
     use model::limits::Limits;
     use model::{Profile, Run};
@@ -185,16 +185,7 @@ mod tests {
     fn behind_other_programs_the_wait_for_them_may_go_too() {
         let states = [(State::User, 200 * MS), (State::Throttled, 700 * MS), (State::Runqueue, 100 * MS)];
         let mut run = limited(&states, 700 * MS);
-        run.run_queue = Seen::Value(model::RunQueue {
-            behind_own_ns: 0,
-            behind_others_ns: 100 * MS,
-            idle_cpu_ns: 0,
-            unseen_ns: 0,
-            others: Vec::new(),
-            cpus_used: 1.0,
-            cpus_wanted: 1.0,
-            of_all: Seen::Absent,
-        });
+        run.run_queue = behind_others(100 * MS);
         let clocks = sites(&run, &[(Site::State(State::Throttled), [700 * MS; 3])]);
         let diagnosis = judged(&run, &clocks);
         let finding = found(&diagnosis, "cpu-throttling").expect("it is there");

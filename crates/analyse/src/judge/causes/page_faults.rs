@@ -227,8 +227,7 @@ fn handling_ns(evidence: &Evidence<'_>) -> Ns {
     let in_faults_ns: f64 = functions.values().map(|(_, faults)| faults.ns).sum();
     let late = evidence.charged_late() * all.ns / in_faults_ns.max(1.0);
     for (own, faults) in functions.into_values().filter(|(_, faults)| faults.samples >= SAMPLES_MIN) {
-        let late_ns = late * faults.ns;
-        goes.merge(own.part(part_along(own.ns - late_ns, faults.ns + late_ns)));
+        goes.merge(own.part(part_along(own, faults, late)));
     }
     if goes.samples == 0 {
         return 0;

@@ -216,7 +216,7 @@ fn saved(total_ns: Ns, longest_ns: Ns, cpus: f64, worst: bool) -> Ns {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::samples::{found, judged, run, saves, sites, thread};
+    use crate::judge::samples::{behind_others, found, judged, run, saves, sites, thread};
     use model::Run;
     use model::hand_overs::{HandOverRow, HandOvers};
     use model::peers::Lengths;
@@ -262,16 +262,7 @@ mod tests {
                 model::run::measured(State::User, 820 * MS - behind_ns),
                 model::run::measured(State::Runqueue, behind_ns),
             ];
-            run.run_queue = Seen::Value(model::RunQueue {
-                behind_own_ns: 0,
-                behind_others_ns: behind_ns,
-                idle_cpu_ns: 0,
-                unseen_ns: 0,
-                others: Vec::new(),
-                cpus_used: 1.0,
-                cpus_wanted: 1.0,
-                of_all: Seen::Absent,
-            });
+            run.run_queue = behind_others(behind_ns);
             saves(found(&judged(&run, &Seen::Absent), "single-thread").expect("it is there")).0
         };
         // Two loops, both on the other CPU, or one of them on this one: two at a time have a half

@@ -185,7 +185,7 @@ fn beside(evidence: &Evidence<'_>) -> Ns {
 mod tests {
     use super::*;
     use crate::judge::file_samples::{call, wait};
-    use crate::judge::samples::{found, judged, run, saves, sites, thread};
+    use crate::judge::samples::{behind_others, found, judged, run, saves, sites, thread};
     use model::wait::{WaitTarget, WakerKind};
     use model::{Diagnosis, Run, Seen};
 
@@ -198,16 +198,7 @@ mod tests {
     fn who_does_not_sleep_need_not_queue_behind_others_again() {
         let hi = |behind_ns: Ns| {
             let mut run = of(10, 800 * MS);
-            run.run_queue = Seen::Value(model::RunQueue {
-                behind_own_ns: 0,
-                behind_others_ns: behind_ns,
-                idle_cpu_ns: 0,
-                unseen_ns: 0,
-                others: Vec::new(),
-                cpus_used: 1.0,
-                cpus_wanted: 1.0,
-                of_all: Seen::Absent,
-            });
+            run.run_queue = behind_others(behind_ns);
             let clocks = sites(&run, &[(Site::State(State::Sleep), [200 * MS; 3])]);
             saves(found(&judged(&run, &clocks), "sleep-polling").expect("it is there"))
         };
