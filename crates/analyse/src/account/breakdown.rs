@@ -27,7 +27,7 @@ pub(crate) struct Sum {
 impl Breakdown {
     /// Of these activities, divided.
     pub(crate) fn new(totals: &[(Activity, Total)], divide: &dyn Divide, names: &Names) -> Self {
-        let mut all = Self::default();
+        let mut all = Self { states: BTreeMap::new(), steps: Steps::of_activities(totals.len()) };
         for (activity, total) in totals {
             for portion in divide.divide(*activity, total) {
                 let sum = all.states.entry(portion.state).or_default();

@@ -64,7 +64,8 @@ pub(crate) fn by_activity(
 ) -> Vec<(Activity, Total)> {
     let mut entries: Vec<(ActivityId, Amount)> =
         entries.map(|(key, amount)| (key.activity, amount)).collect();
-    entries.sort_unstable_by_key(|(id, _)| *id);
+    // One path has them in this order.
+    entries.sort_by_key(|(id, _)| *id);
     let total = |alike: &[(ActivityId, Amount)]| {
         let mut total = Total::default();
         alike.iter().for_each(|(_, amount)| total.add((*amount).into()));

@@ -61,13 +61,13 @@ type Slices = BTreeMap<u32, Vec<(ActivityId, Amount)>>;
 ///
 /// The path has a wait's placeholders spread over all of it; the others may have worked in a part
 /// only. So each slice of the wait gets what they did there, within what they did in all.
-pub(crate) fn resolved(entries: FxHashMap<Key, Amount>, books: &Books) -> FxHashMap<Key, Amount> {
+pub(crate) fn resolved(entries: Vec<(Key, Amount)>, books: &Books) -> Vec<(Key, Amount)> {
     let reason = |key: &Key| books.activities.get(key.activity).reason;
     let passed = |key: &Key| match reason(key) {
         ReasonKey::Meanwhile(wait) => Some(wait),
         _ => None,
     };
-    let waits: BTreeSet<ActivityId> = entries.keys().filter_map(passed).collect();
+    let waits: BTreeSet<ActivityId> = entries.iter().filter_map(|(key, _)| passed(key)).collect();
     if waits.is_empty() {
         return entries;
     }
@@ -83,7 +83,7 @@ pub(crate) fn resolved(entries: FxHashMap<Key, Amount>, books: &Books) -> FxHash
     for (wait, let_pass) in let_pass {
         let_pass.resolve(wait, &slices, books, &mut resolved);
     }
-    resolved
+    resolved.into_iter().collect()
 }
 
 /// What one thread let pass in waits of one kind.
@@ -221,7 +221,7 @@ mod tests {
 
     const SLEEPER: Slot = 3;
 
-    fn slept(books: &mut Books, progress: Progress, ns: Ns) -> FxHashMap<Key, Amount> {
+    fn slept(books: &mut Books, progress: Progress, ns: Ns) -> Vec<(Key, Amount)> {
         let mut path = Path::default();
         let sleep = books.activities.id(Activity::seen(SLEEPER, State::Sleep, ReasonKey::None));
         let activity = placeholder(SLEEPER, progress, sleep);
@@ -229,7 +229,7 @@ mod tests {
         path.entries(books.slicing)
     }
 
-    fn by_thread(entries: &FxHashMap<Key, Amount>, books: &Books) -> BTreeMap<(Slot, State), Ns> {
+    fn by_thread(entries: &[(Key, Amount)], books: &Books) -> BTreeMap<(Slot, State), Ns> {
         let mut sums = BTreeMap::new();
         for (key, amount) in entries {
             let activity = books.activities.get(key.activity);
@@ -280,9 +280,11 @@ mod tests {
         let entries = resolved(path.entries(books.slicing), &books);
         let sums = by_thread(&entries, &books);
         assert_eq!(sums, BTreeMap::from([((1, State::User), 250), ((SLEEPER, State::Sleep), 750)]));
-        let early = |key: &&Key| books.activities.get(key.activity).thread == 1;
-        let last = entries.keys().filter(early).map(|key| key.slice).max().unwrap();
-        assert!(last <= entries.keys().map(|key| key.slice).max().unwrap() / 4, "{entries:?}");
+        let early = |key: &Key| books.activities.get(key.activity).thread == 1;
+        let last = |which: &dyn Fn(&Key) -> bool| {
+            entries.iter().filter(|(key, _)| which(key)).map(|(key, _)| key.slice).max().unwrap()
+        };
+        assert!(last(&early) <= last(&|_| true) / 4, "{entries:?}");
     }
 
     #[test]

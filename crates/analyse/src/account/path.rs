@@ -10,7 +10,6 @@ use super::activity::ActivityId;
 use super::slicing::{Slicing, coarse};
 use super::split::KINDS;
 use model::Ns;
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::rc::Rc;
 
@@ -170,21 +169,27 @@ impl Path {
         self.frozen = Some(Rc::new(Chunk { older, entries, shift: self.shift }));
     }
 
-    /// All of it, each key once, in the given slicing.
-    pub(crate) fn entries(&self, slicing: Slicing) -> FxHashMap<Key, Amount> {
-        let mut all = FxHashMap::default();
+    /// All of it, each key once and in their order, in the given slicing.
+    pub(crate) fn entries(&self, slicing: Slicing) -> Vec<(Key, Amount)> {
+        let chunks = || std::iter::successors(self.frozen.as_deref(), |chunk| chunk.older.as_deref());
+        let frozen: usize = chunks().map(|chunk| chunk.entries.len()).sum();
+        let mut all: Vec<Entry> = Vec::with_capacity(self.fresh.len() + frozen);
         let mut put = |entries: &[Entry], shift: u32| {
-            for (key, amount) in entries {
-                let key = Key { activity: key.activity, slice: coarse(key.slice, slicing.shift() - shift) };
-                all.entry(key).or_insert_with(Amount::default).add(*amount);
-            }
+            let coarser = slicing.shift() - shift;
+            let of = |key: &Key| Key { activity: key.activity, slice: coarse(key.slice, coarser) };
+            all.extend(entries.iter().map(|(key, amount)| (of(key), *amount)));
         };
         put(&self.fresh, self.shift);
-        let mut next = self.frozen.as_deref();
-        while let Some(chunk) = next {
-            put(&chunk.entries, chunk.shift);
-            next = chunk.older.as_deref();
-        }
+        chunks().for_each(|chunk| put(&chunk.entries, chunk.shift));
+        // Chunks are in order, which a stable sort finds.
+        all.sort_by_key(|(key, _)| *key);
+        all.dedup_by(|(key, amount), (before, sum)| {
+            let alike = key == before;
+            if alike {
+                sum.add(*amount);
+            }
+            alike
+        });
         all
     }
 }
@@ -220,7 +225,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn sum(path: &Path, slicing: Slicing) -> Ns {
-        path.entries(slicing).values().map(|amount| amount.ns).sum()
+        path.entries(slicing).iter().map(|(_, amount)| amount.ns).sum()
     }
 
     #[test]
@@ -233,7 +238,7 @@ mod tests {
         woken.add(slicing, 60, 100, &[], 2, true);
         waker.add(slicing, 60, 100, &[], 0, false);
         assert_eq!(sum(&waker, slicing), 100);
-        let entries = woken.entries(slicing);
+        let entries: std::collections::BTreeMap<Key, Amount> = woken.entries(slicing).into_iter().collect();
         assert_eq!(entries[&Key { activity: 0, slice: 0 }], Amount { ns: 40, count: 1, samples: [0; KINDS] });
         assert_eq!(entries[&Key { activity: 1, slice: 0 }], Amount { ns: 20, count: 3, samples: [0; KINDS] });
         assert_eq!(entries[&Key { activity: 2, slice: 0 }], Amount { ns: 40, count: 1, samples: [0; KINDS] });

@@ -96,6 +96,12 @@ pub(crate) struct StepRef<'a> {
 }
 
 impl Steps {
+    /// For steps of so many activities.
+    pub(super) fn of_activities(activities: usize) -> Self {
+        let sums = FxHashMap::with_capacity_and_hasher(activities, rustc_hash::FxBuildHasher);
+        Self { sums, ..Self::default() }
+    }
+
     pub(super) fn add(
         &mut self,
         thread: Slot,
@@ -138,15 +144,20 @@ impl Steps {
             });
             StepRow { slot, pid, tid, process, reason, state, ns, count }
         };
-        let mut rows: Vec<StepRow> = sums.into_iter().map(row).collect();
+        let rows: Vec<StepRow> = sums.into_iter().map(row).collect();
         // Slot and state tell apart what is the same in all that is shown: the order is that of
         // the recording, not that of the table of sums.
-        let order = |row: &StepRow| (Reverse(row.ns), row.pid, row.tid);
+        let order = |row: &StepRow| (row.pid, row.tid);
         let text = |row: &StepRow| &reasons[row.reason as usize].text;
-        rows.sort_unstable_by(|a, b| {
-            let known = order(a).cmp(&order(b)).then_with(|| text(a).cmp(text(b)));
-            known.then_with(|| (a.slot, a.state).cmp(&(b.slot, b.state)))
+        // Most have times that differ: few rows are looked at.
+        let mut by_time: Vec<(Reverse<Ns>, u32)> =
+            (0..).zip(&rows).map(|(at, row)| (Reverse(row.ns), at)).collect();
+        by_time.sort_unstable_by(|(a_ns, a), (b_ns, b)| {
+            let (a, b) = (&rows[*a as usize], &rows[*b as usize]);
+            let known = a_ns.cmp(b_ns).then_with(|| order(a).cmp(&order(b)));
+            known.then_with(|| text(a).cmp(text(b))).then_with(|| (a.slot, a.state).cmp(&(b.slot, b.state)))
         });
+        let rows: Vec<StepRow> = by_time.into_iter().map(|(_, at)| rows[at as usize]).collect();
         let step = |row: &StepRow| (row.slot, row.state, row.reason);
         let over_time = match slices.is_empty() {
             true => Vec::new(),

@@ -54,16 +54,16 @@ pub(super) fn fold<R: Row>(rows: &mut Vec<R>, limit: Limit) -> Option<Together> 
     let mut groups = Groups::new(rest);
     let mut level = 0;
     let (groups, mut made) = loop {
-        groups.merge(rows, level);
-        level += 1;
+        let is_last = level + 1 == R::LEVELS;
         // Of too many the rows need not be made.
-        if groups.first.len() <= left.rows || level == R::LEVELS {
-            let groups = groups.members(rows, level - 1);
+        if groups.merge(rows, level, if is_last { usize::MAX } else { left.rows }) {
+            let groups = groups.members(rows, level);
             let made = made(rows, &groups);
-            if level == R::LEVELS || fits(&made, left) {
+            if is_last || fits(&made, left) {
                 break (groups, made);
             }
         }
+        level += 1;
     };
     let alone = groups.iter().filter(|group| group.len() == 1).count();
     let together = ((rest.len() - alone) as u64, (groups.len() - alone) as u64);
@@ -125,19 +125,24 @@ impl<'a> Groups<'a> {
         Self { places, of: (0..places.len() as u32).collect(), first: places.to_vec() }
     }
 
-    /// Those together that have the same in common.
-    fn merge<R: Row>(&mut self, rows: &[R], level: usize) {
+    /// Those together that have the same in common, where that makes no more than `most` groups:
+    /// else all stay as they are, which is soon known of a large table. Says whether it did.
+    fn merge<R: Row>(&mut self, rows: &[R], level: usize, most: usize) -> bool {
         let mut by_key: FxHashMap<R::Key, u32> = FxHashMap::default();
         let mut first = Vec::new();
-        let mut merged = |place: &usize| {
-            *by_key.entry(rows[*place].key(level)).or_insert_with(|| {
+        let mut into = Vec::new();
+        for place in &self.first {
+            into.push(*by_key.entry(rows[*place].key(level)).or_insert_with(|| {
                 first.push(*place);
                 first.len() as u32 - 1
-            })
-        };
-        let into: Vec<u32> = self.first.iter().map(&mut merged).collect();
+            }));
+            if first.len() > most {
+                return false;
+            }
+        }
         self.of.iter_mut().for_each(|group| *group = into[*group as usize]);
         self.first = first;
+        true
     }
 
     /// The rows of each, in the order of the table; the groups in an order that does not depend on

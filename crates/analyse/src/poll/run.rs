@@ -38,7 +38,7 @@ pub(super) fn close(run: Ended<'_>) -> Closed {
     let order = tree.close(end);
     let Tree { threads, books, .. } = tree;
     let entries = path.ledger.entries(books.slicing);
-    let totals = by_activity(entries.iter().map(|(key, amount)| (*key, *amount)), &books.activities);
+    let totals = by_activity(entries.iter().copied(), &books.activities);
     let on_cpu_ns = by_thread(&totals, |activity| activity.state == State::User);
     user.on_cpu_ns = on_cpu_ns.values().sum();
     let division = Division { threads: &threads, user, by_looks, mix: |thread| thread.path_mix, on_cpu_ns };

@@ -46,11 +46,8 @@ pub(super) fn close(ended: Ended<'_>) -> Closed {
     let mut breakdown = Breakdown::new(&totals, &members, names);
     let known = Known::new(&breakdown, &told, &members);
     let parts = breakdown.parts(|state, sum| known.of(state, sum));
-    let mut entries = FxHashMap::default();
-    for member in &told {
-        // An activity is a thread's own.
-        entries.extend(member.thread.ledger.entries(books.slicing));
-    }
+    // An activity is a thread's own.
+    let entries = told.iter().flat_map(|member| member.thread.ledger.entries(books.slicing));
     let all: Vec<_> = members.all.iter().flat_map(|member| member.totals.iter().copied()).collect();
     let times = WaitTimes {
         path_ns: waits_of(&totals, &members),
@@ -58,7 +55,6 @@ pub(super) fn close(ended: Ended<'_>) -> Closed {
         total_ns: Some(waits_of(&all, &members)),
     };
     let in_window: Vec<_> = members.all.iter().map(Member::in_window).collect();
-    let entries = entries.into_iter();
     let phases = phases(books.slicing, end, entries, &books.activities, &members, &mut breakdown);
     let pieces = Pieces {
         start: attached.at,

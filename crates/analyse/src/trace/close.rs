@@ -124,7 +124,7 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     let predictor = tree.predictor.take();
     let entries = match window {
         Some(_) => ledgers(&mut tree, &idle),
-        None => resolved(last_path(&wall, &tree), &tree.books).into_iter().collect(),
+        None => resolved(last_path(&wall, &tree), &tree.books),
     };
     let division = division(&tree);
     let living: Living = trailer.living.iter().copied().collect();
@@ -300,7 +300,7 @@ impl Ended {
 }
 
 /// The path of the thread that the program ended with.
-fn last_path(wall: &Wall, tree: &Tree) -> FxHashMap<Key, Amount> {
+fn last_path(wall: &Wall, tree: &Tree) -> Vec<(Key, Amount)> {
     let last = tree.threads.get(wall.last.unwrap_or(0) as usize);
     last.map(|thread| thread.path.entries(tree.books.slicing)).unwrap_or_default()
 }
@@ -408,7 +408,7 @@ fn thread_rows(tree: &Tree, living: &Living, division: &Division, idle: &FxHashS
 /// What of each kind of wait counts in the account.
 fn wait_times(totals: &[(Activity, Total)]) -> WaitTimes {
     let mut path_ns = FxHashMap::default();
-    for (activity, total) in totals {
+    for (activity, total) in totals.iter().filter(|(activity, _)| !activity.state.on_cpu()) {
         *path_ns.entry(((activity.state, activity.reason), activity.thread)).or_insert(0) += total.ns;
     }
     WaitTimes { path_ns, total_ns: None }
