@@ -90,6 +90,22 @@ impl Evidence<'_> {
         self.path.iter().filter(|step| is_in(&step.reason)).map(|step| step.ns).sum()
     }
 
+    /// What a call has of the path beside its waits, for the part of them that is so much time.
+    pub(super) fn beside_waits_ns(&self, call: &SyscallName, path_ns: Ns) -> Ns {
+        let beside_ns = self.path_ns_in(call).saturating_sub(self.waited_in(call).max(path_ns));
+        (beside_ns as f64 * self.part_of_waits(call, path_ns)) as Ns
+    }
+
+    /// The part of the path's waits in a call that so much time is.
+    pub(super) fn part_of_waits(&self, call: &SyscallName, path_ns: Ns) -> f64 {
+        path_ns as f64 / self.waited_in(call).max(path_ns).max(1) as f64
+    }
+
+    fn waited_in(&self, call: &SyscallName) -> Ns {
+        let waits = self.waits.iter().filter(|wait| wait.call.syscall() == Some(call));
+        waits.map(|wait| wait.path_ns).sum()
+    }
+
     /// What these calls have of the path: by their clocks, which know of calls that were not
     /// traced, else by the account; with what may go beside them.
     pub(super) fn has(&self, calls: &[&SyscallName], goes: &Parts) -> Interval {

@@ -26,8 +26,8 @@ pub(super) static CAUSE: Cause = Cause {
                            is too small for its distance. Where the link's limit is not known these look alike.",
         change: "Send less: compress, ask only for what is needed, keep what came (a cache, a delta). Or use a faster link, \
                  a nearer copy, or the link's speed where the limit is a shaper's.",
-        part: "Assumed: from a third of the bytes gone (made 1.5 times fewer) to all of them. Text compresses to a third or \
-               less, media not at all.",
+        part: "Assumed: from a third of the bytes gone (made 1.5 times fewer) to all of them, at most with the calls that \
+               wait for them and the code around these. Text compresses to a third or less, media not at all.",
         assumes: "The data can be made 1.5 times less, or the link as much faster, at least.",
     },
     explains: &["serial-requests"],
@@ -61,12 +61,14 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                 say!("no link carries ").and(peers::name(of)).and(say!(" at a steady rate")),
             );
         };
-        let Some(goes) = peers::goes(evidence, of) else {
+        let part: Part = (faster(FEWER_MIN), 1.0);
+        let (Some(waits), Some(goes)) =
+            (peers::goes(evidence, of), peers::goes_with_calls(evidence, of, part))
+        else {
             return Outcome::RuledOut(
                 say!("waits for ").and(peers::name(of)).and(say!(" are no hundredth of the run")),
             );
         };
-        let part: Part = (faster(FEWER_MIN), 1.0);
         Outcome::Found(vec![Finding {
             cause: CAUSE.name,
             place: Place::Connection(row),
@@ -77,7 +79,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             change: say!(
                 "send less (compress, ask for less, keep what came), or use a faster link or a nearer copy"
             ),
-            share_ns: peers::share(&goes, (1.0, 1.0)),
+            share_ns: peers::share(&waits, (1.0, 1.0)),
             saving: evidence.saving(&goes, part, Known::Assumed),
             evidence: vec![say!("threads waited ", Time(of.waited_ns), " for it"), full.evidence()],
             assumes: vec![say!("the data can be made 1.5 times less, or the link as much faster")],
@@ -157,12 +159,13 @@ impl Full<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::file_samples::{call, step};
     use crate::judge::samples::{
         connection, found, judged, link, ruled_out, run, saves, series, sites, wait, waiting,
     };
     use model::prediction::Site;
-    use model::wait::WaitTarget;
-    use model::{Ns, Run, State};
+    use model::wait::{WaitCall, WaitTarget};
+    use model::{Ns, Reason, Run, State};
 
     const MS: Ns = 1_000_000;
 
@@ -193,6 +196,24 @@ mod tests {
         assert_eq!((lo / MS, hi), (333, 1000 * MS));
         let waves = [10.0, 20.0, 10.0, 20.0, 10.0, 20.0, 10.0, 20.0, 10.0, 20.0];
         assert!(ruled_out(&judge(&of(1_875_000, waves)), "network-throughput"));
+    }
+
+    #[test]
+    fn bytes_that_do_not_come_are_not_taken_from_the_kernel_either() {
+        let mut run = of(1_250_000, [10.0; 10]);
+        run.account[0].ns = 900 * MS;
+        run.account.push(model::run::measured(State::Kernel, 60 * MS));
+        run.account.push(model::run::measured(State::User, 40 * MS));
+        run.waits[0].call = WaitCall::Syscall("recvfrom".into());
+        run.waits[0].path_ns = 900 * MS;
+        run.syscalls = Seen::Value(vec![call("recvfrom", 100, 0, 960 * MS)]);
+        run.path = vec![
+            step(State::Network, Reason::Syscall("recvfrom".into()), 900 * MS),
+            step(State::Kernel, Reason::Syscall("recvfrom".into()), 60 * MS),
+        ];
+        let diagnosis = judged(&run, &sites(&run, &[(Site::Peer(peer()), [900 * MS; 3])]));
+        let (lo, hi) = saves(found(&diagnosis, "network-throughput").unwrap());
+        assert_eq!((lo / MS, hi / MS), (300, 960), "a third of the waits, or all with their calls");
     }
 
     #[test]

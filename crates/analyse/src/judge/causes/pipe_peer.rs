@@ -124,21 +124,12 @@ fn goes(evidence: &Evidence<'_>, most: &WaitRow, path_ns: Ns, times: u64) -> (Go
         let account_ns = Interval { lo: (least * path_ns as f64) as Ns, hi: path_ns };
         let sites = vec![(Site::Peer(most.on.clone()), part)];
         let parts = Parts { sites, beside_ns: 0, cpu_ns: 0, account_ns, kind: Kind::Waiting, of_all: false };
-        return (Goes::Parts(parts.and_beside(queued_ns + own_ns(evidence, most, path_ns))), part);
+        return (Goes::Parts(parts.and_beside(queued_ns + evidence.beside_waits_ns(call, path_ns))), part);
     }
     let of_call = (path_ns as f64 / evidence.path_ns_in(call).max(path_ns).max(1) as f64).min(1.0);
     let part = (least * of_call, of_call);
     let parts = Parts { cpu_ns: 0, ..evidence.parts_of(&[(call, part)], Kind::Waiting) };
     (Goes::Parts(parts.and_beside(queued_ns)), part)
-}
-
-/// What the calls take that wait so, but for the waiting: of all such calls by what they wait.
-fn own_ns(evidence: &Evidence<'_>, most: &WaitRow, path_ns: Ns) -> Ns {
-    let call = most.call.syscall().expect("it is in a call");
-    let waits = evidence.waits.iter().filter(|wait| wait.call == most.call);
-    let waited_ns = waits.map(|wait| wait.path_ns).sum::<Ns>().max(path_ns);
-    let own_ns = evidence.path_ns_in(call).saturating_sub(waited_ns);
-    (own_ns as f64 * path_ns as f64 / waited_ns.max(1) as f64) as Ns
 }
 
 #[cfg(test)]
