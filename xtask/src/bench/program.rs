@@ -127,6 +127,20 @@ pub(crate) const PROGRAMS: &[Program] = &[
     },
     Program {
         set: Set::Cost,
+        name: "find-again",
+        what: "the same, 30 times in one shell",
+        timed: Timed::Program,
+        sizes: Sizes { usual: 30, quick: 5, slow_tool: 1 },
+        reach: SLIGHT,
+        command: &[
+            "sh",
+            "-c",
+            "i=0; while [ $i -lt $0 ]; do find /usr -name '*.so' >/dev/null; i=$((i + 1)); done",
+            "{n}",
+        ],
+    },
+    Program {
+        set: Set::Cost,
         name: "web-server",
         what: "a web server of Python, a request",
         timed: Timed::Itself,

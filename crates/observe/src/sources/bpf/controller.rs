@@ -98,8 +98,8 @@ impl Controller {
 
     /// If it fails, calls stay traced or untraced: the event reports the actual state.
     fn switch(&mut self, turn: Turn, ebpf: &mut Ebpf, seen: Seen) -> Option<Event> {
-        if turn == Turn::OnTimed {
-            self.tracing.time(ebpf, cost::ran(ebpf, seen).calls);
+        if turn == Turn::OnTimed && !self.tracing.time(ebpf, cost::ran(ebpf, seen).calls) {
+            self.slices.cannot_be_timed();
         }
         let calls = self.tracing.set(ebpf, turn != Turn::Off);
         if turn != Turn::Off {
@@ -107,8 +107,9 @@ impl Controller {
             self.noted = Some(Noted { at, ran, counts, edge: Edge::Begin { calls } });
             return None;
         }
-        if let Some(cost) = self.tracing.cost(ebpf, |ebpf| cost::ran(ebpf, seen).calls) {
-            self.slices.cost_is(cost);
+        if self.tracing.is_timed() {
+            let cost = self.tracing.cost(ebpf, |ebpf| cost::ran(ebpf, seen).calls);
+            self.slices.timed(cost);
         }
         Some(Event::Tracing { at: monotonic_ns(), calls })
     }

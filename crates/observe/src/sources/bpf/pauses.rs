@@ -5,6 +5,9 @@
 //! same chance, which follows from the overhead so far and not from what the piece has. So each
 //! traced piece stands for the same number of others, and a sum over them has no bias: not by calls
 //! that come in step with the windows, nor by bursts, which make the pause after them long.
+//!
+//! How well a count is known goes by the square root of the windows, and what they cost goes by
+//! their number. So a long run need not have as many for each second as a short one.
 
 use super::runs::InstrumentRuns;
 use model::Ns;
@@ -17,6 +20,11 @@ const MEAN_NS_MAX: f64 = 500e6;
 const MEANS_MAX: f64 = 5.0;
 /// The share of the bound for tracing calls: attaching and detaching have the rest.
 const USED: f64 = 0.7;
+/// So many windows may cost all of it: a count that is as uneven among them as it is large is known
+/// to a tenth then. More windows cost as much less as they are more,
+const WINDOWS_FULL: f64 = 100.0;
+/// down to this part, with which changes of a program are noticed.
+const PART_MIN: f64 = 0.2;
 
 /// Decides how long calls are not traced.
 #[derive(Debug)]
@@ -42,12 +50,18 @@ impl Pauses {
     }
 
     /// The mean length of pauses between windows of `window_ns` in which tracing costs this share
-    /// of the CPU time.
-    pub(super) fn mean_ns(&self, window_ns: Ns, share: f64, ran: InstrumentRuns, busy_ns: Ns) -> f64 {
+    /// of the CPU time, after so many windows.
+    pub(super) fn mean_ns(
+        &self,
+        (window_ns, share): (Ns, f64),
+        windows: u64,
+        ran: InstrumentRuns,
+        busy_ns: Ns,
+    ) -> f64 {
         let fixed = ran.fixed_ns() as f64 / busy_ns.max(1) as f64;
         // Where the other instruments alone exceed the bound, calls still get a tenth of it: an
         // empty table would be useless.
-        let allowed = (self.most - fixed).max(self.most / 10.0) * USED;
+        let allowed = (self.most - fixed).max(self.most / 10.0) * USED * part(windows);
         let mean = window_ns as f64 * (share / allowed.max(1e-6) - 1.0);
         mean.clamp(0.0, MEAN_NS_MAX)
     }
@@ -62,6 +76,11 @@ impl Pauses {
         let windows = (self.random.uniform().ln() / skipped.ln()).floor();
         (windows * window).min(MEANS_MAX * (mean_ns + window)) as Ns
     }
+}
+
+/// The part of the bound that windows have when there were so many.
+fn part(windows: u64) -> f64 {
+    (WINDOWS_FULL / windows.max(1) as f64).clamp(PART_MIN, 1.0)
 }
 
 #[cfg(test)]
@@ -86,8 +105,20 @@ mod tests {
     fn what_costs_more_has_longer_pauses_up_to_a_limit() {
         let pauses = Pauses::new(0.05);
         let (ran, busy) = (InstrumentRuns::default(), 1_000_000_000);
-        assert_eq!(pauses.mean_ns(5_000_000, 0.4, ran, busy).round(), 52_142_857.0);
-        assert_eq!(pauses.mean_ns(5_000_000, 0.03, ran, busy), 0.0);
-        assert_eq!(pauses.mean_ns(50_000_000, 0.9, ran, busy), 500e6);
+        assert_eq!(pauses.mean_ns((5_000_000, 0.4), 0, ran, busy).round(), 52_142_857.0);
+        assert_eq!(pauses.mean_ns((5_000_000, 0.03), 0, ran, busy), 0.0);
+        assert_eq!(pauses.mean_ns((50_000_000, 0.9), 0, ran, busy), 500e6);
+    }
+
+    #[test]
+    fn many_windows_cost_less_of_the_time_than_few_and_never_none() {
+        let pauses = Pauses::new(0.05);
+        let busy = 1_000_000_000;
+        let cost = |windows| {
+            let mean = pauses.mean_ns((3_000_000, 0.4), windows, InstrumentRuns::default(), busy);
+            0.4 * 3e6 / (3e6 + mean)
+        };
+        let per_cent = [0, 100, 200, 500, 5000].map(|windows| (cost(windows) * 1e4).round() / 100.0);
+        assert_eq!(per_cent, [3.5, 3.5, 1.75, 0.7, 0.7]);
     }
 }

@@ -8,7 +8,8 @@
 //!
 //! Tracing takes time within a window, in which the program does less. That is subtracted, so its
 //! cost must be known: in the first window, which is used for nothing else, the kernel times the
-//! two programs. And a window is longer by it, so that all have as much of the program.
+//! two programs; and in the next ones where that has too few calls, or where they take longer than
+//! anywhere so far. And a window is longer by it, so that all have as much of the program.
 //!
 //! Switches and wake-ups are always traced: the account is made of them.
 
@@ -32,6 +33,13 @@ const SLICE_NS_MAX: Ns = 50_000_000;
 const LOOK_NS: Ns = 1_000_000;
 /// The cost of tracing one call until it is known: within the range of [`super::cost`].
 const CALL_NS: Ns = 200;
+/// The same with that range, where the kernel does not time it.
+const UNTIMED: CallCost = CallCost { ns: CALL_NS as f64, lo_ns: 90.0, hi_ns: 300.0 };
+/// A cost that is taken at once: twice what it is anywhere. Something else had the CPU in between
+/// where it is more.
+const LIKELY_NS: f64 = 600.0;
+/// Windows in which it is timed, at most. Then the lowest of them is taken.
+const TIMED_MAX: u32 = 4;
 
 /// The action to take now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,8 +92,12 @@ pub(super) struct Slices {
     state: WindowState,
     /// The kernel times the programs in this window.
     timing: bool,
+    /// In so many so far.
+    timed: u32,
+    /// The lowest that it gave.
+    lowest: Option<CallCost>,
     since: Ns,
-    /// Known from the end of the first window on.
+    /// Known from the end of the last of these on.
     cost: Option<CallCost>,
     slices: u64,
     /// CPU time in windows, with and without tracing.
@@ -113,6 +125,8 @@ impl Slices {
             },
             state: WindowState::Exact,
             timing: false,
+            timed: 0,
+            lowest: None,
             since: 0,
             cost: None,
             slices: 0,
@@ -136,9 +150,18 @@ impl Slices {
         }
     }
 
-    /// The cost that the kernel measured in the first window.
-    pub(super) fn cost_is(&mut self, cost: CallCost) {
-        self.cost = Some(cost);
+    /// The cost that the kernel measured in a window; none where it had too few calls to tell.
+    pub(super) fn timed(&mut self, cost: Option<CallCost>) {
+        let all = self.lowest.into_iter().chain(cost);
+        self.lowest = all.min_by(|one, other| one.ns.total_cmp(&other.ns));
+        if self.timed >= TIMED_MAX || self.lowest.is_some_and(|cost| cost.ns <= LIKELY_NS) {
+            self.cost = Some(self.lowest.unwrap_or(UNTIMED));
+        }
+    }
+
+    /// The kernel does not time it.
+    pub(super) fn cannot_be_timed(&mut self) {
+        self.cost = Some(UNTIMED);
     }
 
     /// Whether a window has begun, or is about to.
@@ -175,7 +198,7 @@ impl Slices {
                 (self.since, self.busy_before_ns) = (now, busy_ns);
                 pauses.seed(now);
                 let share = cost as f64 / busy_ns.max(1) as f64;
-                self.skipped_ns = pauses.mean_ns(SLICE_NS, share, ran, busy_ns);
+                self.skipped_ns = pauses.mean_ns((SLICE_NS, share), 0, ran, busy_ns);
                 // The window after it only finds out what tracing costs: no need for chance.
                 self.state = WindowState::Off { until: now + self.skipped_ns as Ns };
                 Some(Turn::Off)
@@ -186,9 +209,8 @@ impl Slices {
                 if self.cost.is_some() {
                     return Some(Turn::On);
                 }
-                // If the kernel does not time them, this is the range of other machines.
-                self.cost = Some(CallCost { ns: CALL_NS as f64, lo_ns: 90.0, hi_ns: 300.0 });
                 self.timing = true;
+                self.timed += 1;
                 Some(Turn::OnTimed)
             }
             WindowState::On { since, next, from, busy_ns: busy_then } if now >= next => {
@@ -203,7 +225,7 @@ impl Slices {
                     return None;
                 }
                 let share = window.calls as f64 * each / window.traced_ns.max(1) as f64;
-                let mean = pauses.mean_ns(window.wall_ns, share, ran, busy_ns);
+                let mean = pauses.mean_ns((window.wall_ns, share), self.slices, ran, busy_ns);
                 let pause = pauses.draw(mean, window.without_tracing_ns(each) as Ns);
                 let timed = std::mem::take(&mut self.timing);
                 self.add(window, counts(), timed);

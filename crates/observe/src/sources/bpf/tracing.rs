@@ -22,6 +22,10 @@ const AROUND_NS: (f64, f64) = (20.0, 70.0);
 /// mostly the clock read that timing adds. The kernel sums up all threads.
 const OUTSIDE_NS: (f64, f64) = (40.0, 100.0);
 
+/// With fewer calls the first ones, which find nothing in caches, are too large a part of the cost:
+/// of 16 calls each took 2.2 us, of 281 0.44.
+const CALLS_MIN: u64 = 300;
+
 /// How much of their own run time other windows may have than the one that was timed: beside other
 /// programs caches are cold.
 const OTHERS: (f64, f64) = (0.85, 1.5);
@@ -55,15 +59,21 @@ impl Tracing {
         Self { links, timing: None }
     }
 
-    /// Has the kernel time programs from now on, where it can. `calls` of the tree were traced so
-    /// far.
-    pub(super) fn time(&mut self, ebpf: &mut Ebpf, calls: u64) {
+    /// Has the kernel time programs from now on; says whether it can. `calls` of the tree were
+    /// traced so far.
+    pub(super) fn time(&mut self, ebpf: &mut Ebpf, calls: u64) -> bool {
         let on = enable_stats(Stats::RunTime).ok();
         self.timing = on.and_then(|on| Some(Timing { _on: on, runs: runs(ebpf)?, calls }));
+        self.is_timed()
     }
 
-    /// The cost of a call while they were timed; ends timing. None when they were not timed.
-    /// `calls` gives those of the tree that were traced so far.
+    /// Whether programs are being timed.
+    pub(super) fn is_timed(&self) -> bool {
+        self.timing.is_some()
+    }
+
+    /// The cost of a call while they were timed; ends timing. None when they were not timed, or had
+    /// too few calls. `calls` gives those of the tree that were traced so far.
     pub(super) fn cost(&mut self, ebpf: &mut Ebpf, calls: impl FnOnce(&Ebpf) -> u64) -> Option<CallCost> {
         let timing = self.timing.take()?;
         let now = runs(ebpf)?;
@@ -103,8 +113,8 @@ fn of_a_call(all: Runs, calls: u64) -> Option<CallCost> {
     let (around_lo, around_hi) = AROUND_NS;
     let (less, more) = OTHERS;
     let middle = each(f64::midpoint(outside_lo, outside_hi));
-    // With few calls among many of others, or none, nothing is known.
-    (calls > 0 && each(outside_hi) > 0.0).then(|| CallCost {
+    // With few calls, or among many of others, nothing is known.
+    (calls >= CALLS_MIN && each(outside_hi) > 0.0).then(|| CallCost {
         ns: middle + f64::midpoint(around_lo, around_hi),
         lo_ns: each(outside_hi) * less + around_lo,
         hi_ns: each(outside_lo) * more + around_hi,
@@ -141,7 +151,8 @@ mod tests {
         let beside = of_a_call(Runs { pairs: 4000, ns: 240e3 + 3000.0 * 70.0 }, 1000).expect("it was timed");
         assert_eq!(beside.ns, alone.ns);
         assert!(beside.lo_ns < alone.lo_ns && beside.hi_ns > alone.hi_ns, "{beside:?}");
-        assert_eq!(of_a_call(Runs { pairs: 1000, ns: 70e3 }, 10), None, "mostly others'");
+        assert_eq!(of_a_call(Runs { pairs: 10_000, ns: 700e3 }, 400), None, "mostly others'");
         assert_eq!(of_a_call(Runs { pairs: 1000, ns: 70e3 }, 0), None);
+        assert_eq!(of_a_call(Runs { pairs: 279, ns: 52e3 }, 16), None, "2,167 ns each, of cold caches");
     }
 }

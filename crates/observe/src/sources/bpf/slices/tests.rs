@@ -41,7 +41,7 @@ fn many_short_ones_are_seen_in_slices_and_the_sums_add_up() {
     assert_eq!(slices.turn(off, ran(50_000), off, || counts(50_000)), None);
     let off = off + 4 * MS;
     assert_eq!(slices.turn(off, ran(58_000), off, || counts(58_000)), Some(Turn::Off));
-    slices.cost_is(CallCost { ns: 200.0, lo_ns: 100.0, hi_ns: 300.0 });
+    slices.timed(Some(CallCost { ns: 200.0, lo_ns: 100.0, hi_ns: 300.0 }));
     // The next window stands for the first pause, for the one that was timed, and for a pause of
     // its own, after 7 ms of which 3.6 are tracing.
     let skipped = slices.skipped_ns / 1e6;
@@ -66,11 +66,38 @@ fn many_short_ones_are_seen_in_slices_and_the_sums_add_up() {
     assert!(near(call.filled, y) && near(call.squares, y * y) && near(call.cross, x * y), "{call:?}");
 }
 
+/// `find` has 10 ms without a call, in a directory of thousands of files: what a call costs cannot
+/// be told there, and all windows would be made by it.
+#[test]
+fn the_cost_is_timed_again_where_a_window_had_few_calls_or_was_disturbed() {
+    let cost = |ns| CallCost { ns, lo_ns: ns, hi_ns: ns };
+    let known = |told: &[Option<CallCost>]| {
+        let mut slices = Slices::new(MaxOverhead::Share(0.05));
+        slices.turn(20 * MS, ran(40_000), 20 * MS, || counts(40_000));
+        for told in told {
+            let at = slices.next().unwrap();
+            assert_eq!(slices.turn(at, ran(40_000), at, Vec::new), Some(Turn::OnTimed), "{told:?}");
+            slices.begun(at, ran(40_000), at, &[]);
+            let end = slices.next().unwrap();
+            assert_eq!(slices.turn(end, ran(40_000), end, Vec::new), Some(Turn::Off));
+            slices.timed(*told);
+        }
+        assert_eq!(slices.slices, 0, "windows that are timed tell nothing");
+        slices.cost
+    };
+    assert_eq!(known(&[Some(cost(250.0))]), Some(cost(250.0)));
+    assert_eq!(known(&[None]), None);
+    assert_eq!(known(&[None, Some(cost(900.0))]), None);
+    assert_eq!(known(&[None, Some(cost(900.0)), Some(cost(250.0))]), Some(cost(250.0)));
+    assert_eq!(known(&[Some(cost(900.0)), Some(cost(800.0)), None, None]), Some(cost(800.0)));
+    assert_eq!(known(&[None; 4]), Some(UNTIMED));
+}
+
 #[test]
 fn a_slice_in_which_there_was_no_time_for_its_calls_says_nothing() {
     let mut slices = Slices::new(MaxOverhead::Share(0.05));
     assert_eq!(slices.turn(0, ran(1_000_000), 10 * MS, || counts(1_000_000)), Some(Turn::Off));
-    slices.cost_is(CallCost { ns: 100.0, lo_ns: 90.0, hi_ns: 300.0 });
+    slices.timed(Some(CallCost { ns: 100.0, lo_ns: 90.0, hi_ns: 300.0 }));
     let mut now = 1_000 * MS;
     assert_eq!(slices.turn(now, ran(1_000_000), 20 * MS, Vec::new), Some(Turn::On));
     slices.begun(now, ran(1_000_000), 20 * MS, &counts(1_000_000));
@@ -89,7 +116,7 @@ fn a_slice_in_which_there_was_no_time_for_its_calls_says_nothing() {
 fn simulated(calls: impl Fn(f64) -> u64, whole_ms: f64, seed: Ns) -> Sliced {
     const COST: f64 = 200e-6;
     let mut slices = Slices::new(MaxOverhead::Share(0.05));
-    slices.cost_is(CallCost { ns: 200.0, lo_ns: 200.0, hi_ns: 200.0 });
+    slices.timed(Some(CallCost { ns: 200.0, lo_ns: 200.0, hi_ns: 200.0 }));
     let (mut own, mut now, mut traced, mut is_on) = (0.0, seed as f64 / 1e6, 0, true);
     let start = now;
     while own < whole_ms {
@@ -148,7 +175,7 @@ fn bursts_and_steady_calls_are_estimated_without_bias() {
 #[test]
 fn a_slice_that_has_not_begun_when_the_recording_ends_counts_for_nothing() {
     let mut slices = Slices::new(MaxOverhead::Share(0.05));
-    slices.cost_is(CallCost { ns: 100.0, lo_ns: 90.0, hi_ns: 300.0 });
+    slices.timed(Some(CallCost { ns: 100.0, lo_ns: 90.0, hi_ns: 300.0 }));
     slices.turn(20 * MS, ran(40_000), 20 * MS, || counts(40_000));
     let on = slices.next().unwrap();
     assert_eq!(slices.turn(on, ran(40_000), on, Vec::new), Some(Turn::On));
@@ -170,6 +197,7 @@ fn when_it_becomes_quiet_there_is_no_pause() {
     let end = on(&mut slices);
     // The first window, which is timed, ends in any case.
     assert_eq!(slices.turn(end, ran(40_010), end, || counts(40_010)), Some(Turn::Off));
+    slices.timed(Some(CallCost { ns: 100.0, lo_ns: 90.0, hi_ns: 300.0 }));
     let end = on(&mut slices);
     assert_eq!(slices.turn(end, ran(40_010), end, || counts(40_010)), None);
     assert_eq!(slices.next(), Some(end + SLICE_NS));
