@@ -8,6 +8,8 @@ dist=$(realpath "$1")
 root=${2:-}
 if [ -z "$root" ]; then
 	root=$(mktemp -d)
+	# As a root directory it is one that others may enter.
+	chmod 755 "$root"
 	trap 'rm -rf --one-file-system "$root"' EXIT
 	debootstrap --variant=minbase bookworm "$root" > "$root.log" 2>&1
 fi
