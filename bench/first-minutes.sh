@@ -8,7 +8,7 @@ dist=$(realpath "$1")
 root=${2:-}
 if [ -z "$root" ]; then
 	root=$(mktemp -d)
-	# As a root directory it is one that others may enter.
+	# mktemp lets only root in, and an ordinary user is to work there too.
 	chmod 755 "$root"
 	trap 'rm -rf --one-file-system "$root"' EXIT
 	debootstrap --variant=minbase bookworm "$root" > "$root.log" 2>&1

@@ -451,7 +451,7 @@ pub(crate) struct WatchArgs {
     pub(crate) rate: Option<NonZeroU32>,
 
     /// Bound on the overhead. Where tracing all syscalls would take more than this share of the
-    /// program's CPU time, they are traced in windows, in a long run for less of it; `none` traces
+    /// program's CPU time, they are traced in windows, which take less of a long run; `none` traces
     /// every syscall
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = max_overhead)]
     pub(crate) max_overhead: MaxOverhead,

@@ -173,7 +173,7 @@ mod tests {
     use super::*;
     use crate::judge::file_samples::{call, wait};
     use crate::judge::predict::ALL;
-    use crate::judge::samples::{run, sites};
+    use crate::judge::samples::{behind_others, run, sites};
     use model::finding::Known;
     use model::recording::Tier;
     use model::syscall_rows::CallRow;
@@ -184,16 +184,7 @@ mod tests {
 
     /// It waited so long behind others.
     fn queue(behind_others_ns: Ns) -> Seen<RunQueue> {
-        Seen::Value(RunQueue {
-            behind_own_ns: 0,
-            behind_others_ns,
-            idle_cpu_ns: 0,
-            unseen_ns: 0,
-            others: Vec::new(),
-            cpus_used: 0.5,
-            cpus_wanted: 0.8,
-            of_all: Seen::Absent,
-        })
+        behind_others(behind_others_ns).map(|queue| RunQueue { cpus_used: 0.5, cpus_wanted: 0.8, ..queue })
     }
 
     #[test]

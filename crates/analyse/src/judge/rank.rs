@@ -142,7 +142,7 @@ fn is_of_file_read_again(evidence: &Evidence<'_>, by: &Finding, other: &Finding)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::samples::run;
+    use crate::judge::samples::{behind_others, run};
     use model::coverage::Interval;
     use model::finding::{Known, Saving};
     use model::recording::Tier;
@@ -213,16 +213,7 @@ mod tests {
     #[test]
     fn two_savings_of_the_same_time_say_so_and_stay_what_each_is_alone() {
         let mut run = run(&[(State::User, 300 * MS), (State::Runqueue, 700 * MS)]);
-        run.run_queue = Seen::Value(RunQueue {
-            behind_own_ns: 0,
-            behind_others_ns: 700 * MS,
-            idle_cpu_ns: 0,
-            unseen_ns: 0,
-            others: Vec::new(),
-            cpus_used: 0.3,
-            cpus_wanted: 1.0,
-            of_all: Seen::Absent,
-        });
+        run.run_queue = behind_others(700 * MS).map(|queue| RunQueue { cpus_used: 0.3, ..queue });
         let profile = model::Profile::default();
         let evidence = Evidence::of(Tier::Bpf, &run, &profile);
         let of = |findings: &[(Ns, Ns)]| {

@@ -38,8 +38,9 @@ pub(super) static CAUSE: Cause = Cause {
                  read ahead: that is up to the program, or it opens the file without.",
         part: "Bounded: at least half of the waits for requests that were alone go, since any disk with a queue \
                serves two at once in little more than the time of one; at most all that the calls take, with all \
-               bytes in memory: a request that ends before its thread slept is the kernel's time. Where the host's kept ladder has a disk that serves less than twice as many reads \
-               with 32 at once, only so much is certain to go.",
+               bytes in memory: a request that ends before its thread slept is the kernel's time. Where the host's kept \
+               ladder has a disk that serves less than twice as many reads with 32 at once, only so much is certain to \
+               go.",
         assumes: "What is read next does not depend on the bytes read before.",
     },
     explains: &[],

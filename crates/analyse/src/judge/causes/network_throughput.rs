@@ -61,14 +61,14 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                 say!("no link carries ").and(peers::name(of)).and(say!(" at a steady rate")),
             );
         };
-        let part: Part = (faster(FEWER_MIN), 1.0);
-        let (Some(waits), Some(goes)) =
-            (peers::goes(evidence, of), peers::goes_with_calls(evidence, of, part))
-        else {
+        let Some(waits) = peers::goes(evidence, of) else {
             return Outcome::RuledOut(
                 say!("waits for ").and(peers::name(of)).and(say!(" are no hundredth of the run")),
             );
         };
+        let part: Part = (faster(FEWER_MIN), 1.0);
+        let share_ns = peers::share(&waits, (1.0, 1.0));
+        let goes = peers::with_calls(evidence, of, waits, part);
         Outcome::Found(vec![Finding {
             cause: CAUSE.name,
             place: Place::Connection(row),
@@ -79,7 +79,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             change: say!(
                 "send less (compress, ask for less, keep what came), or use a faster link or a nearer copy"
             ),
-            share_ns: peers::share(&waits, (1.0, 1.0)),
+            share_ns,
             saving: evidence.saving(&goes, part, Known::Assumed),
             evidence: vec![say!("threads waited ", Time(of.waited_ns), " for it"), full.evidence()],
             assumes: vec![say!("the data can be made 1.5 times less, or the link as much faster")],

@@ -53,11 +53,10 @@ pub(super) fn goes(evidence: &Evidence<'_>, row: &ConnectionRow) -> Option<Goes>
     }
 }
 
-/// The waits; at most with the calls that wait so, and with what the program does only to make
+/// These waits; at most with the calls that wait so, and with what the program does only to make
 /// them: bytes that do not come are not taken either. `part`: of the waits.
-pub(super) fn goes_with_calls(evidence: &Evidence<'_>, row: &ConnectionRow, part: Part) -> Option<Goes> {
-    let goes = goes(evidence, row)?;
-    let Goes::Sites(sites, _) = &goes else { return Some(goes) };
+pub(super) fn with_calls(evidence: &Evidence<'_>, row: &ConnectionRow, waits: Goes, part: Part) -> Goes {
+    let Goes::Sites(sites, _) = &waits else { return waits };
     let mut waited = FxHashMap::<&SyscallName, Ns>::default();
     for wait in evidence.waits.iter().filter(|wait| Some(&wait.on) == target(row).as_ref()) {
         if let Some(call) = wait.call.syscall() {
@@ -73,9 +72,9 @@ pub(super) fn goes_with_calls(evidence: &Evidence<'_>, row: &ConnectionRow, part
     let beside_ns: Ns = waited.iter().map(|(call, ns)| evidence.beside_waits_ns(call, *ns)).sum();
     let cpu_ns = beside_ns + evidence.along_ns(&gone, Along::Makers);
     let sites = sites.iter().map(|site| (site.clone(), part)).collect();
-    let account_ns = share(&goes, part);
+    let account_ns = share(&waits, part);
     let parts = Parts { sites, beside_ns: 0, cpu_ns, account_ns, kind: Kind::Waiting, of_all: false };
-    Some(Goes::Parts(parts.and_beside(cpu_ns)))
+    Goes::Parts(parts.and_beside(cpu_ns))
 }
 
 /// The part of these waits that so much time is. A server of the tree waits as well, for requests:

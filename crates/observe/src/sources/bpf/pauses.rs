@@ -53,7 +53,8 @@ impl Pauses {
     /// of the CPU time, after so many windows.
     pub(super) fn mean_ns(
         &self,
-        (window_ns, share): (Ns, f64),
+        window_ns: Ns,
+        share: f64,
         windows: u64,
         ran: InstrumentRuns,
         busy_ns: Ns,
@@ -105,9 +106,9 @@ mod tests {
     fn what_costs_more_has_longer_pauses_up_to_a_limit() {
         let pauses = Pauses::new(0.05);
         let (ran, busy) = (InstrumentRuns::default(), 1_000_000_000);
-        assert_eq!(pauses.mean_ns((5_000_000, 0.4), 0, ran, busy).round(), 52_142_857.0);
-        assert_eq!(pauses.mean_ns((5_000_000, 0.03), 0, ran, busy), 0.0);
-        assert_eq!(pauses.mean_ns((50_000_000, 0.9), 0, ran, busy), 500e6);
+        assert_eq!(pauses.mean_ns(5_000_000, 0.4, 0, ran, busy).round(), 52_142_857.0);
+        assert_eq!(pauses.mean_ns(5_000_000, 0.03, 0, ran, busy), 0.0);
+        assert_eq!(pauses.mean_ns(50_000_000, 0.9, 0, ran, busy), 500e6);
     }
 
     #[test]
@@ -115,7 +116,7 @@ mod tests {
         let pauses = Pauses::new(0.05);
         let busy = 1_000_000_000;
         let cost = |windows| {
-            let mean = pauses.mean_ns((3_000_000, 0.4), windows, InstrumentRuns::default(), busy);
+            let mean = pauses.mean_ns(3_000_000, 0.4, windows, InstrumentRuns::default(), busy);
             0.4 * 3e6 / (3e6 + mean)
         };
         let per_cent = [0, 100, 200, 500, 5000].map(|windows| (cost(windows) * 1e4).round() / 100.0);

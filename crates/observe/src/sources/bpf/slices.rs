@@ -8,8 +8,9 @@
 //!
 //! Tracing takes time within a window, in which the program does less. That is subtracted, so its
 //! cost must be known: in the first window, which is used for nothing else, the kernel times the
-//! two programs; and in the next ones where that has too few calls, or where they take longer than
-//! anywhere so far. And a window is longer by it, so that all have as much of the program.
+//! two programs; and in the next ones where that had too few calls, or where a call took far longer
+//! than on any machine that was measured. And a window is longer by it, so that all have as much of
+//! the program.
 //!
 //! Switches and wake-ups are always traced: the account is made of them.
 
@@ -35,8 +36,8 @@ const LOOK_NS: Ns = 1_000_000;
 const CALL_NS: Ns = 200;
 /// The same with that range, where the kernel does not time it.
 const UNTIMED: CallCost = CallCost { ns: CALL_NS as f64, lo_ns: 90.0, hi_ns: 300.0 };
-/// A cost that is taken at once: twice what it is anywhere. Something else had the CPU in between
-/// where it is more.
+/// The highest cost that is taken at once: twice the highest of the machines that were measured.
+/// Where it is more, something else had the CPU in between.
 const LIKELY_NS: f64 = 600.0;
 /// Windows in which it is timed, at most. Then the lowest of them is taken.
 const TIMED_MAX: u32 = 4;
@@ -198,7 +199,7 @@ impl Slices {
                 (self.since, self.busy_before_ns) = (now, busy_ns);
                 pauses.seed(now);
                 let share = cost as f64 / busy_ns.max(1) as f64;
-                self.skipped_ns = pauses.mean_ns((SLICE_NS, share), 0, ran, busy_ns);
+                self.skipped_ns = pauses.mean_ns(SLICE_NS, share, 0, ran, busy_ns);
                 // The window after it only finds out what tracing costs: no need for chance.
                 self.state = WindowState::Off { until: now + self.skipped_ns as Ns };
                 Some(Turn::Off)
@@ -225,7 +226,7 @@ impl Slices {
                     return None;
                 }
                 let share = window.calls as f64 * each / window.traced_ns.max(1) as f64;
-                let mean = pauses.mean_ns((window.wall_ns, share), self.slices, ran, busy_ns);
+                let mean = pauses.mean_ns(window.wall_ns, share, self.slices, ran, busy_ns);
                 let pause = pauses.draw(mean, window.without_tracing_ns(each) as Ns);
                 let timed = std::mem::take(&mut self.timing);
                 self.add(window, counts(), timed);
