@@ -48,7 +48,7 @@ fn closes(run: &Value) {
 
 #[test]
 fn many_calls_are_estimated_from_slices_and_few_are_counted() {
-    const READS: u64 = 12_000_000;
+    const READS: u64 = 25_000_000;
     let program = compiled("read_byte");
     // An interval of 95 % may miss; on a machine that does other work windows are few, and then
     // there is none.

@@ -86,11 +86,11 @@ impl Controller {
         if self.noted.is_some() || self.slices.next().is_some_and(|next| now < next) {
             return None;
         }
-        let ran = cost::ran(ebpf, seen);
         if self.slices.in_slice() {
-            self.noted = Some(Noted { at: now, ran, counts: cost::calls(ebpf), edge: Edge::End });
+            self.noted = Some(self.note(now, ebpf, seen, Edge::End));
             return None;
         }
+        let ran = cost::ran(ebpf, seen);
         // While all calls are traced this is computed each time: an approximation suffices.
         let turn = self.slices.turn(now, ran, threads.busy_until(now), || cost::calls(ebpf))?;
         self.switch(turn, ebpf, seen)
@@ -98,20 +98,19 @@ impl Controller {
 
     /// If it fails, calls stay traced or untraced: the event reports the actual state.
     fn switch(&mut self, turn: Turn, ebpf: &mut Ebpf, seen: Seen) -> Option<Event> {
-        if turn == Turn::OnTimed && !self.tracing.time(ebpf, cost::ran(ebpf, seen).calls) {
-            self.slices.cannot_be_timed();
-        }
-        let calls = self.tracing.set(ebpf, turn != Turn::Off);
-        if turn != Turn::Off {
-            let (at, ran, counts) = (monotonic_ns(), cost::ran(ebpf, seen), cost::calls(ebpf));
-            self.noted = Some(Noted { at, ran, counts, edge: Edge::Begin { calls } });
+        let calls = self.tracing.set(ebpf, turn == Turn::On);
+        let at = monotonic_ns();
+        if turn == Turn::On {
+            self.noted = Some(self.note(at, ebpf, seen, Edge::Begin { calls }));
             return None;
         }
-        if self.tracing.is_timed() {
-            let cost = self.tracing.cost(ebpf, |ebpf| cost::ran(ebpf, seen).calls);
-            self.slices.timed(cost);
-        }
-        Some(Event::Tracing { at: monotonic_ns(), calls })
+        Some(Event::Tracing { at, calls })
+    }
+
+    /// The counts at this moment, which is now.
+    fn note(&self, at: Ns, ebpf: &mut Ebpf, seen: Seen, edge: Edge) -> Noted {
+        let timed = self.tracing.timed(ebpf);
+        Noted { at, ran: InstrumentRuns { timed, ..cost::ran(ebpf, seen) }, counts: cost::calls(ebpf), edge }
     }
 
     /// The sums for the estimate of all calls, where they were traced in windows. `busy_ns` is the

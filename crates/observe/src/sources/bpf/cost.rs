@@ -125,7 +125,7 @@ fn add_results(sum: &mut CallResults, call: Call, stats: &wire::Stats) {
 pub(super) fn ran(ebpf: &Ebpf, seen: Seen) -> InstrumentRuns {
     let calls = of_cpus(ebpf).unwrap_or_default().iter().map(|cpu| cpu.calls).sum();
     let Seen { switches, wakes, samples, faults } = seen;
-    InstrumentRuns { calls, switches, wakes, samples, faults }
+    InstrumentRuns { calls, switches, wakes, samples, faults, timed: None }
 }
 
 /// The overhead of each instrument.

@@ -6,16 +6,14 @@
 //! stands for as much time as is skipped on average to come to it. Counts are kept as sums, from
 //! which `analyse` estimates the totals.
 //!
-//! Tracing takes time within a window, in which the program does less. That is subtracted, so its
-//! cost must be known: in the first window, which is used for nothing else, the kernel times the
-//! two programs; and in the next ones where that had too few calls, or where a call took far longer
-//! than on any machine that was measured. And a window is longer by it, so that all have as much of
-//! the program.
+//! Tracing takes time within a window, in which the program does less. That is subtracted: the
+//! kernel times the two programs in each window. And a window is longer by it, so that all have as
+//! much of the program.
 //!
 //! Switches and wake-ups are always traced: the account is made of them.
 
 use super::pauses::Pauses;
-use super::runs::InstrumentRuns;
+use super::runs::{InstrumentRuns, Overhead};
 use crate::settings::MaxOverhead;
 use model::recording::{Sliced, SlicedCall};
 use model::{Call, CallStats, Ns};
@@ -32,15 +30,8 @@ const ENOUGH_NS: f64 = 0.95 * SLICE_NS as f64;
 const SLICE_NS_MAX: Ns = 50_000_000;
 /// The time between two checks whether a window has ended.
 const LOOK_NS: Ns = 1_000_000;
-/// The cost of tracing one call until it is known: within the range of [`super::cost`].
+/// The cost of tracing one call before the first window: within the range of [`super::cost`].
 const CALL_NS: Ns = 200;
-/// The same with that range, where the kernel does not time it.
-const UNTIMED: CallCost = CallCost { ns: CALL_NS as f64, lo_ns: 90.0, hi_ns: 300.0 };
-/// The highest cost that is taken at once: twice the highest of the machines that were measured.
-/// Where it is more, something else had the CPU in between.
-const LIKELY_NS: f64 = 600.0;
-/// Windows in which it is timed, at most. Then the lowest of them is taken.
-const TIMED_MAX: u32 = 4;
 
 /// The action to take now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,16 +40,6 @@ pub(super) enum Turn {
     Off,
     /// Attach them.
     On,
-    /// Attach them, and let the kernel time them until they are detached.
-    OnTimed,
-}
-
-/// The overhead of tracing one call, in nanoseconds: estimate, low and high.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct CallCost {
-    pub(super) ns: f64,
-    pub(super) lo_ns: f64,
-    pub(super) hi_ns: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -91,15 +72,7 @@ pub(super) struct Slices {
     /// None where there is no bound.
     pauses: Option<Pauses>,
     state: WindowState,
-    /// The kernel times the programs in this window.
-    timing: bool,
-    /// In so many so far.
-    timed: u32,
-    /// The lowest that it gave.
-    lowest: Option<CallCost>,
     since: Ns,
-    /// Known from the end of the last of these on.
-    cost: Option<CallCost>,
     slices: u64,
     /// CPU time in windows, with and without tracing.
     with_tracing_ns: Ns,
@@ -125,11 +98,7 @@ impl Slices {
                 MaxOverhead::Unbounded => None,
             },
             state: WindowState::Exact,
-            timing: false,
-            timed: 0,
-            lowest: None,
             since: 0,
-            cost: None,
             slices: 0,
             with_tracing_ns: 0,
             own_ns: 0.0,
@@ -149,20 +118,6 @@ impl Slices {
             WindowState::Off { until } => Some(until),
             WindowState::On { next, .. } => Some(next),
         }
-    }
-
-    /// The cost that the kernel measured in a window; none where it had too few calls to tell.
-    pub(super) fn timed(&mut self, cost: Option<CallCost>) {
-        let all = self.lowest.into_iter().chain(cost);
-        self.lowest = all.min_by(|one, other| one.ns.total_cmp(&other.ns));
-        if self.timed >= TIMED_MAX || self.lowest.is_some_and(|cost| cost.ns <= LIKELY_NS) {
-            self.cost = Some(self.lowest.unwrap_or(UNTIMED));
-        }
-    }
-
-    /// The kernel does not time it.
-    pub(super) fn cannot_be_timed(&mut self) {
-        self.cost = Some(UNTIMED);
     }
 
     /// Whether a window has begun, or is about to.
@@ -200,38 +155,32 @@ impl Slices {
                 pauses.seed(now);
                 let share = cost as f64 / busy_ns.max(1) as f64;
                 self.skipped_ns = pauses.mean_ns(SLICE_NS, share, 0, ran, busy_ns);
-                // The window after it only finds out what tracing costs: no need for chance.
-                self.state = WindowState::Off { until: now + self.skipped_ns as Ns };
+                let pause = pauses.draw(self.skipped_ns, SLICE_NS);
+                self.state = WindowState::Off { until: now + pause };
                 Some(Turn::Off)
             }
             WindowState::Off { until } if now >= until => {
                 // Until `begun` gives the start.
                 self.state = WindowState::On { since: now, next: Ns::MAX, from: ran, busy_ns };
-                if self.cost.is_some() {
-                    return Some(Turn::On);
-                }
-                self.timing = true;
-                self.timed += 1;
-                Some(Turn::OnTimed)
+                Some(Turn::On)
             }
             WindowState::On { since, next, from, busy_ns: busy_then } if now >= next => {
                 let window = Window {
                     wall_ns: now.saturating_sub(since),
                     traced_ns: busy_ns.saturating_sub(busy_then),
-                    calls: ran.calls - from.calls,
+                    overhead: ran.overhead_since(from),
                 };
-                let each = self.cost.map_or(CALL_NS as f64, |cost| cost.ns);
-                if window.own_ns(each) < ENOUGH_NS && window.wall_ns < SLICE_NS_MAX {
+                let Overhead { ns, .. } = window.overhead;
+                if window.own_ns(ns) < ENOUGH_NS && window.wall_ns < SLICE_NS_MAX {
                     self.state = WindowState::On { since, next: now + LOOK_NS, from, busy_ns: busy_then };
                     return None;
                 }
-                let share = window.calls as f64 * each / window.traced_ns.max(1) as f64;
+                let share = ns / window.traced_ns.max(1) as f64;
                 let mean = pauses.mean_ns(window.wall_ns, share, self.slices, ran, busy_ns);
-                let pause = pauses.draw(mean, window.without_tracing_ns(each) as Ns);
-                let timed = std::mem::take(&mut self.timing);
-                self.add(window, counts(), timed);
+                let pause = pauses.draw(mean, window.without_tracing_ns() as Ns);
+                self.add(window, counts());
                 self.skipped_ns += mean;
-                if pause == 0 && !timed {
+                if pause == 0 {
                     // Another window, without a pause.
                     self.begins(now, ran, busy_ns);
                     return None;
@@ -256,26 +205,25 @@ impl Slices {
         self.state = WindowState::On { since: now, next: now + SLICE_NS, from: ran, busy_ns };
     }
 
-    /// A window has ended. One in which tracing was timed was slower than others, and tells
-    /// nothing; the next one stands for it too.
-    fn add(&mut self, window: Window, counts: Vec<CallStats>, timed: bool) {
-        let Window { traced_ns, calls, .. } = window;
-        // If tracing alone would have taken longer, the readings are wrong.
-        let valid = |cost: &CallCost| !timed && (calls as f64 * cost.lo_ns) < traced_ns as f64;
-        let Some(cost) = self.cost.filter(valid) else {
-            self.skipped_ns += window.without_tracing_ns(CALL_NS as f64);
+    /// A window has ended.
+    fn add(&mut self, window: Window, counts: Vec<CallStats>) {
+        let Window { traced_ns, overhead, .. } = window;
+        if overhead.lo_ns >= traced_ns as f64 {
+            // If tracing alone would have taken longer, the readings are wrong.
+            self.skipped_ns += window.wall_ns as f64;
             return;
-        };
-        let own = |each: f64| window.own_ns(each);
-        let stands_for = std::mem::take(&mut self.skipped_ns) / window.without_tracing_ns(cost.ns).max(1.0);
-        let x = stands_for * own(cost.ns) / 1e6;
+        }
+        let own = window.own_ns(overhead.ns);
+        let stands_for = std::mem::take(&mut self.skipped_ns) / window.without_tracing_ns().max(1.0);
+        let x = stands_for * own / 1e6;
         self.slices += 1;
         self.with_tracing_ns += traced_ns;
-        self.own_ns += own(cost.ns);
+        self.own_ns += own;
         if x > 0.0 {
             self.stand += 1;
-            let costs = [cost.ns, cost.lo_ns, cost.hi_ns];
-            self.stand_for_ns.iter_mut().zip(costs).for_each(|(sum, each)| *sum += stands_for * own(each));
+            let costs = [overhead.ns, overhead.lo_ns, overhead.hi_ns];
+            let sums = self.stand_for_ns.iter_mut().zip(costs);
+            sums.for_each(|(sum, cost)| *sum += stands_for * window.own_ns(cost));
             self.stand_for_squares += x * x;
         }
         let all_x = self.stand_for_ns[0] / 1e6;
@@ -334,20 +282,20 @@ struct Window {
     wall_ns: Ns,
     /// The tree's CPU time in it.
     traced_ns: Ns,
-    /// Calls that were traced.
-    calls: u64,
+    /// What tracing took of it.
+    overhead: Overhead,
 }
 
 impl Window {
-    /// The tree's CPU time without the overhead of tracing, at this cost of a call.
-    fn own_ns(self, each: f64) -> f64 {
+    /// The tree's CPU time without tracing, which took so much.
+    fn own_ns(self, overhead_ns: f64) -> f64 {
         let traced = self.traced_ns as f64;
-        (traced - self.calls as f64 * each).max(traced / 10.0).max(1.0)
+        (traced - overhead_ns).max(traced / 10.0).max(1.0)
     }
 
     /// How long it would have been.
-    fn without_tracing_ns(self, each: f64) -> f64 {
-        self.wall_ns as f64 * self.own_ns(each) / self.traced_ns.max(1) as f64
+    fn without_tracing_ns(self) -> f64 {
+        self.wall_ns as f64 * self.own_ns(self.overhead.ns) / self.traced_ns.max(1) as f64
     }
 }
 
