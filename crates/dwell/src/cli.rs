@@ -453,7 +453,7 @@ pub(crate) struct WatchArgs {
     /// Bound on the overhead. Where tracing all syscalls would take more than this share of the
     /// program's CPU time, they are traced in windows, which take less of a long run; `none` traces
     /// every syscall
-    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = max_overhead)]
+    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = max_overhead)]
     pub(crate) max_overhead: MaxOverhead,
 
     /// Override the capacity of a network link, e.g. `eth0=10M`; append `,half` for half duplex

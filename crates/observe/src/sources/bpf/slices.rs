@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 const FREE_NS: Ns = 5_000_000;
 /// The length of a window, in CPU time of the tree without the overhead of tracing. Attaching and
 /// detaching takes some milliseconds, of the reader and (two interrupts) of all CPUs.
-const SLICE_NS: Ns = 3_000_000;
+const SLICE_NS: Ns = 2_000_000;
 /// A window that has so much of it ends when it is next looked at.
 const ENOUGH_NS: f64 = 0.95 * SLICE_NS as f64;
 /// The longest window, for a tree that does little.
