@@ -78,8 +78,11 @@ pub(crate) fn calls(trailer: &Trailer) -> u64 {
         let call = sliced.calls.iter().find(|call| call.call == stats.call);
         let estimate = call.and_then(|call| estimate(call, stats.calls, sliced));
         let by_time = || {
+            // Before windows all were traced.
+            let before = call.map_or(0, |call| call.before);
             let all_ns = u128::from(sliced.traced_ns + sliced.untraced_ns);
-            (u128::from(stats.calls) * all_ns / u128::from(sliced.traced_ns.max(1))) as u64
+            let since = u128::from(stats.calls.saturating_sub(before));
+            before + (since * all_ns / u128::from(sliced.traced_ns.max(1))) as u64
         };
         estimate.and_then(|estimate| estimate.hi).unwrap_or_else(by_time)
     };
@@ -91,7 +94,7 @@ pub(crate) fn why(sliced: &Sliced) -> String {
     let all = sliced.traced_ns + sliced.untraced_ns;
     let share = 100.0 * sliced.traced_ns as f64 / all.max(1) as f64;
     format!(
-        "syscalls were traced {share:.0} % of the CPU time ({} windows) to stay within --max-overhead; \
+        "syscalls were traced {share:.1} % of the CPU time ({} windows) to stay within --max-overhead; \
          figures are scaled up, or the least there was",
         sliced.slices
     )
@@ -168,7 +171,7 @@ mod tests {
         assert_eq!((paths.sample, paths.again, paths.again_failed), (7, 50_000, 50));
         let estimate = row.estimate.unwrap();
         assert_eq!((estimate.seen, estimate.lo, estimate.hi), (140_000, 428_000, Some(860_000)));
-        assert!(why(&sliced).contains("10 % of the CPU time (16 windows)"), "{}", why(&sliced));
+        assert!(why(&sliced).contains("10.0 % of the CPU time (16 windows)"), "{}", why(&sliced));
 
         // A few windows, and windows whose pauses followed from what the last had.
         sliced.random = false;

@@ -450,9 +450,8 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_name = "HZ", value_parser = sampling_rate)]
     pub(crate) rate: Option<NonZeroU32>,
 
-    /// Bound on the overhead. Where tracing all syscalls would take more than this share of the
-    /// program's CPU time, they are traced in windows, which take less of a long run; `none` traces
-    /// every syscall
+    /// Bound on the overhead of tracing syscalls. Where all of them would take more than this share
+    /// of the program's CPU time, they are traced in windows; `none` traces every syscall
     #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = max_overhead)]
     pub(crate) max_overhead: MaxOverhead,
 
@@ -516,7 +515,7 @@ fn max_overhead(text: &str) -> Result<MaxOverhead, String> {
         return Ok(MaxOverhead::Unbounded);
     }
     let percent = units::percent(text).or_else(|| text.parse().ok());
-    match percent.ok_or_else(|| "not a percentage; try: 5% or none".to_owned())? {
+    match percent.ok_or_else(|| "not a percentage; try: 2% or none".to_owned())? {
         percent if percent > 0.0 && percent <= 100.0 => Ok(MaxOverhead::Share(percent / 100.0)),
         _ => Err("more than 0% and at most 100%; for exact counts at any cost: none".to_owned()),
     }
@@ -654,7 +653,7 @@ mod tests {
         for wrong in ["200", "200%", "0", "-1", "NaN", "1e9"] {
             assert!(max_overhead(wrong).unwrap_err().contains("at most 100%"), "{wrong:?}");
         }
-        assert!(max_overhead("much").unwrap_err().contains("try: 5%"));
+        assert!(max_overhead("much").unwrap_err().contains("try: 2%"));
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub(crate) enum Tool {
     Bare,
     /// The same again: its ratio to `Bare` is what the machine's noise alone makes.
     BareAgain,
-    /// As it comes: exact until its cost passes 5 %, calls in slices of time from then on.
+    /// As it comes: exact until its cost passes the bound, calls in windows from then on.
     Dwell,
     /// Every call counted.
     DwellExact,

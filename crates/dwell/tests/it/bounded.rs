@@ -1,4 +1,4 @@
-//! What tracing calls may cost: exact below the bound, slices of time above it, and said so. On
+//! What tracing calls may cost: exact below the bound, windows above it, and said so. On
 //! programs that do little but call.
 
 use crate::support;

@@ -69,7 +69,11 @@ impl Controller {
         let busy_ns = threads.busy_until(at);
         match edge {
             Edge::Begin { calls } => {
-                self.slices.begun(at, ran, busy_ns, &counts);
+                if calls {
+                    self.slices.begun(at, ran, busy_ns, &counts);
+                } else {
+                    self.slices.failed(at);
+                }
                 Some(Event::Tracing { at, calls })
             }
             Edge::End if last => None,
@@ -87,6 +91,9 @@ impl Controller {
             return None;
         }
         if self.slices.in_slice() {
+            if !self.slices.may_have_ended(now, threads.busy_until(now)) {
+                return None;
+            }
             self.noted = Some(self.note(now, ebpf, seen, Edge::End));
             return None;
         }
@@ -111,6 +118,11 @@ impl Controller {
     fn note(&self, at: Ns, ebpf: &mut Ebpf, seen: Seen, edge: Edge) -> Noted {
         let timed = self.tracing.timed(ebpf);
         Noted { at, ran: InstrumentRuns { timed, ..cost::ran(ebpf, seen) }, counts: cost::calls(ebpf), edge }
+    }
+
+    /// Windows so far, and the calls that were traced before them; none where all calls were.
+    pub(super) fn windows(&self) -> Option<(u64, u64)> {
+        self.slices.windows()
     }
 
     /// The sums for the estimate of all calls, where they were traced in windows. `busy_ns` is the

@@ -2,13 +2,13 @@
 //! overhead.
 
 use super::decode::Seen;
-use super::runs::InstrumentRuns;
+use super::runs::{CALL_NS, InstrumentRuns, TIMED_CALL_NS};
 use super::wire::{self, DENSE};
 use crate::sources::arguments;
 use aya::Ebpf;
 use aya::maps::{PerCpuArray, PerCpuValues};
 use model::recording::Cost;
-use model::{Call, CallResults, CallStats, PathsAsked};
+use model::{Call, CallResults, CallStats, Ns, PathsAsked};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use zerocopy::{transmute, transmute_ref};
@@ -128,9 +128,14 @@ pub(super) fn ran(ebpf: &Ebpf, seen: Seen) -> InstrumentRuns {
     InstrumentRuns { calls, switches, wakes, samples, faults, timed: None }
 }
 
-/// The overhead of each instrument.
-pub(super) fn of_instruments(calls: &[CallStats], seen: Seen) -> Vec<Cost> {
-    let calls = calls.iter().map(|call| call.calls).sum();
+/// What attaching and detaching takes of a CPU of the tree: some 40 interrupts.
+const WINDOW_NS: (Ns, Ns) = (50_000, 300_000);
+
+/// The overhead of each instrument. `windows` of tracing: how many, and the calls before them.
+pub(super) fn of_instruments(calls: &[CallStats], windows: Option<(u64, u64)>, seen: Seen) -> Vec<Cost> {
+    let calls: u64 = calls.iter().map(|call| call.calls).sum();
+    let (windows, before) = windows.unwrap_or((0, calls));
+    let range = |(lo, _, hi): (f64, f64, f64)| (lo as Ns, hi as Ns);
     // From the empty instrument to its most expensive path, as measured by `xtask bench`; most of
     // the difference is a virtual machine's clock read.
     let samples_ns = match host::under_hypervisor(host::here().proc) {
@@ -140,7 +145,9 @@ pub(super) fn of_instruments(calls: &[CallStats], seen: Seen) -> Vec<Cost> {
         Ok(None) | Err(_) => (500, 30_000),
     };
     [
-        ("calls", calls, (90, 290)),
+        ("calls", before, range(CALL_NS)),
+        ("calls in windows", calls.saturating_sub(before), range(TIMED_CALL_NS)),
+        ("windows", windows, WINDOW_NS),
         ("switches", seen.switches, (80, 350)),
         ("wakes", seen.wakes, (60, 250)),
         ("samples", seen.samples, samples_ns),

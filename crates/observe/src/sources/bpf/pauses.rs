@@ -13,13 +13,14 @@ use super::runs::InstrumentRuns;
 use model::Ns;
 use stats::Random;
 
+/// What attaching and detaching takes: some 40 interrupts of each CPU, since the kernel changes its
+/// own code.
+const ATTACH_NS: f64 = 200e3;
 /// The longest pause on average, so that changes of a program are noticed, and there are enough
 /// windows to estimate their variance.
 const MEAN_NS_MAX: f64 = 500e6;
 /// The longest pause, in means with their windows: one in 150 would be longer.
 const MEANS_MAX: f64 = 5.0;
-/// The share of the bound for tracing calls: attaching and detaching have the rest.
-const USED: f64 = 0.7;
 /// So many windows may cost all of it: a count that is as uneven among them as it is large is known
 /// to a tenth then. More windows cost as much less as they are more,
 const WINDOWS_FULL: f64 = 100.0;
@@ -50,7 +51,7 @@ impl Pauses {
     }
 
     /// The mean length of pauses between windows of `window_ns` in which tracing costs this share
-    /// of the CPU time, after so many windows.
+    /// of the CPU time, after so many windows that tell something.
     pub(super) fn mean_ns(
         &self,
         window_ns: Ns,
@@ -62,9 +63,12 @@ impl Pauses {
         let fixed = ran.fixed_ns() as f64 / busy_ns.max(1) as f64;
         // Where the other instruments alone exceed the bound, calls still get a tenth of it: an
         // empty table would be useless.
-        let allowed = (self.most - fixed).max(self.most / 10.0) * USED * part(windows);
-        let mean = window_ns as f64 * (share / allowed.max(1e-6) - 1.0);
-        mean.clamp(0.0, MEAN_NS_MAX)
+        let allowed = ((self.most - fixed).max(self.most / 10.0) * part(windows)).max(1e-6);
+        if share <= allowed {
+            return 0.0;
+        }
+        let window = window_ns as f64;
+        ((window * share + ATTACH_NS) / allowed - window).min(MEAN_NS_MAX)
     }
 
     /// A pause of so many windows as chance has it; often none.
@@ -106,8 +110,9 @@ mod tests {
     fn what_costs_more_has_longer_pauses_up_to_a_limit() {
         let pauses = Pauses::new(0.05);
         let (ran, busy) = (InstrumentRuns::default(), 1_000_000_000);
-        assert_eq!(pauses.mean_ns(5_000_000, 0.4, 0, ran, busy).round(), 52_142_857.0);
-        assert_eq!(pauses.mean_ns(5_000_000, 0.03, 0, ran, busy), 0.0);
+        // 2 ms and what attaching takes are 5 %.
+        assert_eq!(pauses.mean_ns(5_000_000, 0.4, 0, ran, busy).round(), 39e6);
+        assert_eq!(pauses.mean_ns(5_000_000, 0.05, 0, ran, busy), 0.0);
         assert_eq!(pauses.mean_ns(50_000_000, 0.9, 0, ran, busy), 500e6);
     }
 
@@ -120,6 +125,6 @@ mod tests {
             0.4 * 3e6 / (3e6 + mean)
         };
         let per_cent = [0, 100, 200, 500, 5000].map(|windows| (cost(windows) * 1e4).round() / 100.0);
-        assert_eq!(per_cent, [3.5, 3.5, 1.75, 0.7, 0.7]);
+        assert_eq!(per_cent, [4.29, 4.29, 2.14, 0.86, 0.86]);
     }
 }

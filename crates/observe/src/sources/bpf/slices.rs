@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 /// The overhead that is always allowed: below it everything is exact. 25,000 calls.
 const FREE_NS: Ns = 5_000_000;
 /// The length of a window, in CPU time of the tree without the overhead of tracing. Attaching and
-/// detaching takes some milliseconds, of the reader and (two interrupts) of all CPUs.
+/// detaching takes the reader some milliseconds, and interrupts all CPUs: `pauses`.
 const SLICE_NS: Ns = 2_000_000;
 /// A window that has so much of it ends when it is next looked at.
 const ENOUGH_NS: f64 = 0.95 * SLICE_NS as f64;
@@ -30,8 +30,10 @@ const ENOUGH_NS: f64 = 0.95 * SLICE_NS as f64;
 const SLICE_NS_MAX: Ns = 50_000_000;
 /// The time between two checks whether a window has ended.
 const LOOK_NS: Ns = 1_000_000;
-/// The cost of tracing one call before the first window: within the range of [`super::cost`].
-const CALL_NS: Ns = 200;
+/// The time after which attaching is tried again where it failed, as for want of descriptors.
+const RETRY_NS: Ns = 100_000_000;
+/// The cost of tracing one call before the first window.
+const CALL_NS: Ns = super::runs::CALL_NS.1 as Ns;
 
 /// The action to take now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -176,7 +178,7 @@ impl Slices {
                     return None;
                 }
                 let share = ns / window.traced_ns.max(1) as f64;
-                let mean = pauses.mean_ns(window.wall_ns, share, self.slices, ran, busy_ns);
+                let mean = pauses.mean_ns(window.wall_ns, share, self.stand, ran, busy_ns);
                 let pause = pauses.draw(mean, window.without_tracing_ns() as Ns);
                 self.add(window, counts());
                 self.skipped_ns += mean;
@@ -190,6 +192,24 @@ impl Slices {
             }
             WindowState::Off { .. } | WindowState::On { .. } => None,
         }
+    }
+
+    /// Whether a window can have ended; else it is asked again after [`LOOK_NS`]. It has not while
+    /// the tree used less CPU time than a window has, tracing included: that needs no counts.
+    pub(super) fn may_have_ended(&mut self, now: Ns, busy_ns: Ns) -> bool {
+        let WindowState::On { since, next, busy_ns: busy_then, .. } = &mut self.state else { return false };
+        let traced_ns = busy_ns.saturating_sub(*busy_then);
+        let ended = traced_ns as f64 >= ENOUGH_NS || now.saturating_sub(*since) >= SLICE_NS_MAX;
+        if !ended {
+            *next = now + LOOK_NS;
+        }
+        ended
+    }
+
+    /// The programs could not be attached: the next window stands for this one too.
+    pub(super) fn failed(&mut self, now: Ns) {
+        self.skipped_ns += RETRY_NS as f64;
+        self.state = WindowState::Off { until: now + RETRY_NS };
     }
 
     /// The programs are attached: the window begins. Attaching takes some milliseconds; calls
@@ -208,7 +228,7 @@ impl Slices {
     /// A window has ended.
     fn add(&mut self, window: Window, counts: Vec<CallStats>) {
         let Window { traced_ns, overhead, .. } = window;
-        if overhead.lo_ns >= traced_ns as f64 {
+        if overhead.lo_ns > traced_ns as f64 {
             // If tracing alone would have taken longer, the readings are wrong.
             self.skipped_ns += window.wall_ns as f64;
             return;
@@ -219,7 +239,8 @@ impl Slices {
         self.slices += 1;
         self.with_tracing_ns += traced_ns;
         self.own_ns += own;
-        if x > 0.0 {
+        // One in which the tree slept stands for sleep.
+        if x > 0.0 && traced_ns > 0 {
             self.stand += 1;
             let costs = [overhead.ns, overhead.lo_ns, overhead.hi_ns];
             let sums = self.stand_for_ns.iter_mut().zip(costs);
@@ -240,6 +261,12 @@ impl Slices {
                 sums.worst = sums.worst.max((y - sums.filled / all_x * x).abs());
             }
         }
+    }
+
+    /// Windows so far, and the calls that were traced before them; none when all calls were traced.
+    pub(super) fn windows(&self) -> Option<(u64, u64)> {
+        let before = self.calls.values().map(|sums| sums.before).sum();
+        (self.state != WindowState::Exact).then_some((self.slices, before))
     }
 
     /// The sums at the end of the recording; none when all calls were traced. A window that has not
