@@ -120,9 +120,10 @@ impl Controller {
         Noted { at, ran: InstrumentRuns { timed, ..cost::ran(ebpf, seen) }, counts: cost::calls(ebpf), edge }
     }
 
-    /// Windows so far, and the calls that were traced before them; none where all calls were.
-    pub(super) fn windows(&self) -> Option<(u64, u64)> {
-        self.slices.windows()
+    /// How often the programs were attached for windows, and the calls that were traced before;
+    /// none where all calls were.
+    pub(super) fn attached(&self) -> Option<(u64, u64)> {
+        self.slices.attached()
     }
 
     /// The sums for the estimate of all calls, where they were traced in windows. `busy_ns` is the

@@ -131,10 +131,11 @@ pub(super) fn ran(ebpf: &Ebpf, seen: Seen) -> InstrumentRuns {
 /// What attaching and detaching takes of a CPU of the tree: some 40 interrupts.
 const WINDOW_NS: (Ns, Ns) = (50_000, 300_000);
 
-/// The overhead of each instrument. `windows` of tracing: how many, and the calls before them.
-pub(super) fn of_instruments(calls: &[CallStats], windows: Option<(u64, u64)>, seen: Seen) -> Vec<Cost> {
+/// The overhead of each instrument. `attached` for windows of tracing: how often, and the calls
+/// before.
+pub(super) fn of_instruments(calls: &[CallStats], attached: Option<(u64, u64)>, seen: Seen) -> Vec<Cost> {
     let calls: u64 = calls.iter().map(|call| call.calls).sum();
-    let (windows, before) = windows.unwrap_or((0, calls));
+    let (windows, before) = attached.unwrap_or((0, calls));
     let range = |(lo, _, hi): (f64, f64, f64)| (lo as Ns, hi as Ns);
     // From the empty instrument to its most expensive path, as measured by `xtask bench`; most of
     // the difference is a virtual machine's clock read.
@@ -147,7 +148,7 @@ pub(super) fn of_instruments(calls: &[CallStats], windows: Option<(u64, u64)>, s
     [
         ("calls", before, range(CALL_NS)),
         ("calls in windows", calls.saturating_sub(before), range(TIMED_CALL_NS)),
-        ("windows", windows, WINDOW_NS),
+        ("attaching for windows", windows, WINDOW_NS),
         ("switches", seen.switches, (80, 350)),
         ("wakes", seen.wakes, (60, 250)),
         ("samples", seen.samples, samples_ns),

@@ -432,7 +432,7 @@ impl Bpf {
 
     /// The overhead of each instrument.
     pub(crate) fn cost(&self) -> Vec<Cost> {
-        cost::of_instruments(&self.calls(), self.controller.windows(), self.drain.decoder.seen)
+        cost::of_instruments(&self.calls(), self.controller.attached(), self.drain.decoder.seen)
     }
 
     /// The calls that returned while they were traced.

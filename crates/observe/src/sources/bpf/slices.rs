@@ -76,6 +76,8 @@ pub(super) struct Slices {
     state: WindowState,
     since: Ns,
     slices: u64,
+    /// How often the programs were attached: not where a window follows at once on another.
+    attached: u64,
     /// CPU time in windows, with and without tracing.
     with_tracing_ns: Ns,
     own_ns: f64,
@@ -102,6 +104,7 @@ impl Slices {
             state: WindowState::Exact,
             since: 0,
             slices: 0,
+            attached: 0,
             with_tracing_ns: 0,
             own_ns: 0.0,
             skipped_ns: 0.0,
@@ -218,6 +221,7 @@ impl Slices {
         for call in counts {
             self.calls.entry(call.call).or_default().at_begin = call.calls;
         }
+        self.attached += 1;
         self.begins(now, ran, busy_ns);
     }
 
@@ -263,10 +267,11 @@ impl Slices {
         }
     }
 
-    /// Windows so far, and the calls that were traced before them; none when all calls were traced.
-    pub(super) fn windows(&self) -> Option<(u64, u64)> {
+    /// How often the programs were attached, and the calls that were traced before; none when all
+    /// calls were traced.
+    pub(super) fn attached(&self) -> Option<(u64, u64)> {
         let before = self.calls.values().map(|sums| sums.before).sum();
-        (self.state != WindowState::Exact).then_some((self.slices, before))
+        (self.state != WindowState::Exact).then_some((self.attached, before))
     }
 
     /// The sums at the end of the recording; none when all calls were traced. A window that has not

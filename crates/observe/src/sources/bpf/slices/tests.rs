@@ -213,4 +213,5 @@ fn when_it_becomes_quiet_there_is_no_pause() {
     let end = slices.next().unwrap();
     assert_eq!(slices.turn(end, ran(40_010), end, || counts(40_010)), None);
     assert_eq!(slices.next(), Some(end + SLICE_NS));
+    assert_eq!(slices.attached(), Some((1, 40_000)), "the second one costs nothing");
 }
