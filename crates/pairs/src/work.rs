@@ -73,6 +73,12 @@ pub(crate) fn wait(child: Pid) -> io::Result<()> {
     Ok(())
 }
 
+/// Waits until any of this process's children has ended.
+pub(crate) fn wait_for_any() -> io::Result<()> {
+    waitpid(None, WaitOptions::empty())?;
+    Ok(())
+}
+
 /// Whether it has ended.
 pub(crate) fn ended(child: Pid) -> io::Result<bool> {
     Ok(waitpid(Some(child), WaitOptions::NOHANG)?.is_some())

@@ -1,6 +1,6 @@
 //! Processes one after another, or as many at a time as there are CPUs.
 
-use crate::work::{child, compute, cpus, keep, random, wait};
+use crate::work::{child, compute, cpus, keep, random, wait, wait_for_any};
 use crate::{Pair, Run, Setting, Size, Way};
 use std::io;
 
@@ -32,16 +32,18 @@ fn one_by_one(setting: &Setting) -> io::Result<()> {
 }
 
 fn side_by_side(setting: &Setting) -> io::Result<()> {
-    for many in at_a_time() {
-        let children: Vec<_> = (0..many).map(|_| child(|| job(setting.size * 1000))).collect();
-        children.into_iter().try_for_each(|child| wait(child?))?;
+    // A pool: the next begins when any has ended, since beside other programs one of two equal
+    // processes may take three times as long as the other.
+    let mut running = 0;
+    for _ in 0..MANY {
+        if running == cpus() {
+            wait_for_any()?;
+            running -= 1;
+        }
+        child(|| job(setting.size * 1000))?;
+        running += 1;
     }
-    Ok(())
-}
-
-/// How many are started together, until all were.
-fn at_a_time() -> impl Iterator<Item = usize> {
-    (0..MANY).step_by(cpus()).map(|done| cpus().min(MANY - done))
+    (0..running).try_for_each(|_| wait_for_any())
 }
 
 /// Of each process: it makes records, orders and sums them.

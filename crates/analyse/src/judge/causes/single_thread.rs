@@ -31,8 +31,9 @@ pub(super) static CAUSE: Cause = Cause {
         part: "Bounded, after R. Graham (1969): N lives of T together, the longest of them m, take on k CPUs at least \
                the larger of T/k and m, and at most T/k + (1 - 1/k)m, in whatever order they are begun. For the low \
                end they share the CPUs with what other programs have: n threads of others leave k of them the part \
-               k/(n + k) of all CPUs, and a process alone may have one to itself, as where two others are on the \
-               other CPU of two; then nothing is certain. No more is certain than what the program would save if all \
+               k/(n + k) of all CPUs, or where these are in another session or control group, whose share does not \
+               grow with its threads, what they do not use, at least a half; and a process alone may have one to \
+               itself, as where two others are on the other CPU of two; then nothing is certain. No more is certain than what the program would save if all \
                code were free, by the dependencies that were seen. Where it sleeps and looks whether a process has \
                ended, that is next to nothing: it is the sleeps that it waits for. Where their output is read through \
                pipes by one process, that lived on from one of them to the next, nothing is certain: assumed, from 0 \
@@ -194,7 +195,11 @@ fn least_ns(evidence: &Evidence<'_>, group: &Group, cpus: f64) -> Ns {
     let alone_ns = (computes_ns as f64 * (1.0 + evidence.shortest_queue().unwrap_or(0.0))) as Ns;
     let alone_ns = alone_ns.min(total_ns);
     let others = evidence.others_wanted() * cpus / f64::from(evidence.cpus.max(1));
-    let gets = at_a_time * (cpus / (others + at_a_time)).min(1.0);
+    let by_threads = at_a_time * (cpus / (others + at_a_time)).min(1.0);
+    // Who is in another session (sched(7), autogroup) or control group shares by groups: a half of
+    // the CPUs, however many threads the list has.
+    let by_groups = (cpus - others).max(cpus / 2.0);
+    let gets = by_threads.min(by_groups);
     let longest_ns = group.longest.0 as f64 * computes_ns as f64 / total_ns.max(1) as f64;
     let takes_ns = computes_ns - saved(computes_ns, longest_ns as Ns, gets.max(1.0), true);
     // In parts of a run in which one alone waits no longer than that.
@@ -268,9 +273,12 @@ mod tests {
         // Two loops, both on the other CPU, or one of them on this one: two at a time have a half
         // of the two CPUs, as much as one that is alone on its own.
         assert_eq!((beside(0.53, 0, 2), beside(0.7, 300 * MS, 2)), (0, 0));
-        // Of one loop two at a time have two thirds of the CPUs: 1.33 of them.
-        let one = beside(0.5, 0, 2);
-        assert!((150 * MS..180 * MS).contains(&one), "{one}");
+        // Of one loop two at a time have two thirds of the CPUs, 1.33 of them, but only where it is
+        // in the same session: else each has one.
+        assert_eq!(beside(0.5, 0, 2), 0);
+        // One loop on four CPUs leaves three of them, or 3.2.
+        let three = beside(0.25, 0, 4);
+        assert!((460 * MS..470 * MS).contains(&three), "{three}");
         // On four CPUs four at a time have a half of them, beside four loops.
         let four = beside(0.8, 0, 4);
         assert!((330 * MS..380 * MS).contains(&four), "{four}");
