@@ -27,7 +27,7 @@ pub(super) static CAUSE: Cause = Cause {
         rule: "The disk was busy for nine tenths of a step of the host's metrics, as far as the kernel's samples of that \
                tell it, with one and a half requests under way or more on average, for a tenth of the wall clock or more, and for a third or more of the time for which the program waited \
                for it; and at least half of the bytes that the disk moved are the program's, by its calls or by the requests \
-               that it waited for. Busy alone is no limit for a disk that can serve many requests at once.",
+               that it waited for (but for those of `sync` and `syncfs`, which wait for what anybody wrote). Busy alone is no limit for a disk that can serve many requests at once.",
         else_it_could_be: "Another program that uses the disk as well: its figures are of all programs. A hypervisor that \
                            holds requests back.",
         change: "Move fewer bytes: compress them, leave out what is not needed, write temporary files to memory (`tmpfs`), \
@@ -74,12 +74,18 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     Outcome::of(findings, say!("a disk was at its limit, but not by this program as far as is known"))
 }
 
+/// Calls that wait for whatever anybody wrote to a filesystem.
+const OF_ALL: [&str; 2] = ["sync", "syncfs"];
+
 /// Bytes that the program moved of what the disk did: by its calls, unless they moved so many that
-/// most were in memory; at least by the requests that it waited for.
+/// most were in memory; at least by the requests that it waited for, but for those that may be of
+/// what others wrote.
 fn own_bytes(evidence: &Evidence<'_>, disk: &DiskSeries, waits: &[(usize, &WaitRow)]) -> u64 {
     let rows = [READS, WRITES].into_iter().flat_map(|names| evidence.calls_named(names));
     let by_calls: u64 = rows.filter_map(|(_, row)| moved(row).value().map(|moved| moved.bytes)).sum();
-    let requests: u64 = waits.iter().filter_map(|(_, wait)| wait.requests.value()).sum();
+    let of_all = |wait: &WaitRow| wait.call.syscall().is_some_and(|call| OF_ALL.contains(&&*call.name));
+    let own = waits.iter().filter(|(_, wait)| !of_all(wait));
+    let requests: u64 = own.filter_map(|(_, wait)| wait.requests.value()).sum();
     let by_calls = if by_calls / 2 > disk.bytes { 0 } else { by_calls };
     by_calls.max(disk.bytes / disk.requests.max(1) * requests)
 }
@@ -165,11 +171,15 @@ mod tests {
 
     const MS: Ns = 1_000_000;
 
-    /// A second, 900 ms of which are waits for requests to a disk that did 1000 in all.
     fn diagnosis(own: u64, at_limit_share: f64) -> Diagnosis {
+        in_call("read", own, at_limit_share)
+    }
+
+    /// A second, 900 ms of which are waits for requests to a disk that did 1000 in all.
+    fn in_call(call: &'static str, own: u64, at_limit_share: f64) -> Diagnosis {
         let mut run: Run = run(&[(State::User, 100 * MS), (State::Disk, 900 * MS)]);
         let file = WaitTarget::File(Seen::Value("/data".into()));
-        run.waits = vec![wait(State::Disk, "read", file, own, 900 * MS, WakerKind::Device)];
+        run.waits = vec![wait(State::Disk, call, file, own, 900 * MS, WakerKind::Device)];
         run.series = Seen::Value(series(&run, disk("vda", 1000, 256_000_000, at_limit_share)));
         judged(&run, &sites(&run, &[(Site::State(State::Disk), [900 * MS; 3])]))
     }
@@ -206,5 +216,11 @@ mod tests {
         );
         assert!(found(&diagnosis(500, 0.8), "disk-throughput").is_some());
         assert!(found(&diagnosis(499, 0.8), "disk-throughput").is_none());
+    }
+
+    #[test]
+    fn what_waits_for_all_that_anybody_wrote_does_not_tell_whose_it_is() {
+        let is_found = |call| found(&in_call(call, 900, 0.8), "disk-throughput").is_some();
+        assert_eq!(["fsync", "syncfs", "sync"].map(is_found), [true, false, false]);
     }
 }
