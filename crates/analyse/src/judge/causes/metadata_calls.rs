@@ -6,6 +6,7 @@ use crate::judge::Evidence;
 use crate::judge::along::Along;
 use crate::judge::file_calls::{ASKS, Gone, LISTS, OPENS, part_of_all};
 use crate::judge::predict::{Goes, Kind};
+use crate::judge::processes;
 use crate::judge::results::{asked_again, asked_again_max, moved, not_there, traced_part};
 use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
@@ -216,12 +217,15 @@ fn questions_of_listed<'a>(
 }
 
 /// What the program does with the answers, at most: the part of its own code that these are of all
-/// calls.
+/// calls. Of several programs of a tree, of the code of those that ask: what a linker computes goes
+/// with no question of the compiler before it.
 fn with_answers_ns(evidence: &Evidence<'_>, asks: &[(usize, &CallRow)]) -> Ns {
     let rows = evidence.syscalls.value().map_or(&[][..], Vec::as_slice);
     let all: u64 = rows.iter().map(|row| row.calls).sum();
     let questions: u64 = asks.iter().map(|(_, row)| row.calls).sum();
-    let own_ns = evidence.account_ns(|state| state == State::User) as f64;
+    let names: Vec<_> = asks.iter().map(|(_, row)| &row.name).collect();
+    let of_callers_ns = processes::user_ns_of_callers(evidence, &names).unwrap_or(Ns::MAX);
+    let own_ns = evidence.account_ns(|state| state == State::User).min(of_callers_ns) as f64;
     (own_ns * questions as f64 / all.max(1) as f64) as Ns
 }
 
@@ -326,9 +330,11 @@ fn without(row: &CallRow) -> Gone<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::file_samples::{call, moving};
-    use crate::judge::samples::{found, judged, run, saves, sites};
+    use crate::judge::file_samples::{call, moving, profile_of};
+    use crate::judge::samples::{found, judged, judged_with, run, saves, sites, thread};
     use model::prediction::Site;
+    use model::profile::{Activity, Owner};
+    use model::run::ThreadLedger;
     use model::syscall_rows::{Estimate, PathsRow};
     use model::{Diagnosis, Reason, State};
 
@@ -376,6 +382,29 @@ mod tests {
         ] {
             assert_eq!(saved(asked, bytes, opened), None, "{why}");
         }
+    }
+
+    #[test]
+    fn what_a_program_that_does_not_ask_computes_stays() {
+        let saved = |asks: model::Pid| {
+            let mut run = run(&[(State::User, 60 * MS), (State::Kernel, 140 * MS)]);
+            let of = |pid, name: &str, ns| ThreadLedger {
+                pid,
+                name: name.into(),
+                ..thread(pid, &[(State::User, ns)])
+            };
+            run.threads = vec![of(200, "go", 10 * MS), of(201, "link", 50 * MS), of(202, "go", 2 * MS)];
+            let list = moving("getdents64", 24_000, &[(4096, 100)]);
+            run.syscalls = Seen::Value(vec![call("statx", 1000, 0, 100 * MS), list]);
+            let mut profile = profile_of(Activity::Kernel, &[(&["main", "libc:statx"], 9)]);
+            profile.threads = vec![Owner { pid: asks, tid: asks, name: "thread".into() }];
+            let clocks = sites(&run, &[(Site::Call("statx".into()), [100 * MS; 3])]);
+            saves(found(&judged_with(&run, &profile, &clocks), "metadata-calls").expect("it is there")).1
+        };
+        // 1,000 of 1,100 calls have that part of the 12 ms of both `go`, or of the 50 of `link`.
+        let (go, link) = (saved(200), saved(201));
+        assert_eq!((link - go) / 1000, (50 - 12) * 1000 * 1000 / 1100, "{go}, {link}");
+        assert_eq!(saved(999) - link, (60 - 50) * MS * 1000 / 1100, "who asks is not known");
     }
 
     #[test]
