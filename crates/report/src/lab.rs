@@ -355,7 +355,14 @@ fn verdict(run: &LabRun, look: Look) -> Vec<Line> {
 fn not_first(cause: &str, sitting: &LabSitting) -> String {
     let found = found_instead(&sitting.slow);
     let Some(Unfound { kind, why }) = &sitting.outcome.unfound else {
-        return format!("wrong: the program has {cause}, and {found}");
+        // Found, and not first. What saves nothing, as where others have the CPUs, is no cause there.
+        let saved = sitting.saved.first().copied().flatten();
+        return match saved.filter(|saved| !is_shown(*saved)) {
+            Some(_) => {
+                format!("undecided: {found} and not {cause}, whose change was not shown to save anything")
+            }
+            None => format!("wrong: the program has {cause}, and {found}"),
+        };
     };
     match kind {
         UnfoundKind::Unseen => format!(

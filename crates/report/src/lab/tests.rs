@@ -349,6 +349,20 @@ fn what_could_not_be_looked_for_or_was_not_judged_is_undecided_with_the_reason()
 }
 
 #[test]
+fn a_cause_whose_change_saves_nothing_is_not_missed() {
+    let says = |lo, hi| {
+        let mut run = run(0.5);
+        run.sitting.saved = vec![Some(EstimateInterval { estimate: 0.1, lo, hi })];
+        run.sitting.outcome.cause_first = false;
+        let page = pair(&run, &Lesson { text: "" }, LOOK);
+        let verdict = page.split("verdict\n").nth(1).expect("a verdict").to_owned();
+        verdict.split_whitespace().next().expect("a word").to_owned()
+    };
+    assert_eq!(says(-0.02, 0.3), "undecided:");
+    assert_eq!(says(0.02, 0.3), "wrong:");
+}
+
+#[test]
 fn what_could_not_be_looked_for_counts_apart_and_without_a_sitting_there_is_no_table() {
     let one = run(0.5);
     let unseen = Unfound { kind: UnfoundKind::Unseen, why: "not observed with perf".to_owned() };
