@@ -355,7 +355,7 @@ fn verdict(run: &LabRun, look: Look) -> Vec<Line> {
 fn not_first(cause: &str, sitting: &LabSitting) -> String {
     let found = found_instead(&sitting.slow);
     let Some(Unfound { kind, why }) = &sitting.outcome.unfound else {
-        // Found, and not first. What saves nothing, as where others have the CPUs, is no cause there.
+        // Found, and not first. What saves nothing, as where others have the CPUs, is no cause.
         let saved = sitting.saved.first().copied().flatten();
         return match saved.filter(|saved| !is_shown(*saved)) {
             Some(_) => {
