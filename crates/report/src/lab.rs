@@ -354,15 +354,14 @@ fn verdict(run: &LabRun, look: Look) -> Vec<Line> {
 /// What that the cause of the pair is not the first finding says of dwell.
 fn not_first(cause: &str, sitting: &LabSitting) -> String {
     let found = found_instead(&sitting.slow);
-    let Some(Unfound { kind, why }) = &sitting.outcome.unfound else {
-        // Found, and not first. What saves nothing, as where others have the CPUs, is no cause.
-        let saved = sitting.saved.first().copied().flatten();
-        return match saved.filter(|saved| !is_shown(*saved)) {
-            Some(_) => {
-                format!("undecided: {found} and not {cause}, whose change was not shown to save anything")
-            }
-            None => format!("wrong: the program has {cause}, and {found}"),
-        };
+    let unfound = sitting.outcome.unfound.as_ref();
+    // What saves nothing, as where others have the CPUs, is no cause there.
+    let saves = sitting.saved.first().copied().flatten().is_none_or(is_shown);
+    if !saves && unfound.is_none_or(|unfound| unfound.kind == UnfoundKind::RuledOut) {
+        return format!("undecided: {found}; the change of {cause} was not shown to save anything");
+    }
+    let Some(Unfound { kind, why }) = unfound else {
+        return format!("wrong: the program has {cause}, and {found}");
     };
     match kind {
         UnfoundKind::Unseen => format!(

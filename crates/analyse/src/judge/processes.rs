@@ -68,7 +68,7 @@ pub(super) fn by_program(evidence: &Evidence<'_>) -> FxHashMap<String, Group> {
 }
 
 /// Time in the code of programs of which a sample or a wait is in these calls, summed over their
-/// threads. None where there is no such sample.
+/// threads. None where there is no such sample, or not known of which program one is.
 pub(super) fn user_ns_of_callers(evidence: &Evidence<'_>, calls: &[&SyscallName]) -> Option<Ns> {
     let in_calls = InCalls::new(evidence.profile, calls);
     let weights = evidence.profile.weights.iter().filter(|weight| in_calls.holds(weight));
@@ -77,7 +77,8 @@ pub(super) fn user_ns_of_callers(evidence: &Evidence<'_>, calls: &[&SyscallName]
     let leaders = evidence.threads.iter().filter(|thread| thread.tid == thread.pid && thread.pid > 0);
     let programs: FxHashMap<Pid, &str> = leaders.map(|leader| (leader.pid, &*leader.name)).collect();
     // By name, since others of the same program may have been too short for a sample.
-    let callers: FxHashSet<&str> = pids.iter().filter_map(|pid| programs.get(pid).copied()).collect();
+    let callers: FxHashSet<&str> =
+        pids.iter().map(|pid| programs.get(pid).copied()).collect::<Option<_>>()?;
     // Rows that stand for threads of several programs have no name.
     let threads = evidence.threads.iter().filter(|thread| {
         let program = programs.get(&thread.pid).copied().unwrap_or(&thread.name);

@@ -34,9 +34,9 @@ fn one_by_one(setting: &Setting) -> io::Result<()> {
 fn side_by_side(setting: &Setting) -> io::Result<()> {
     // A pool: the next begins when any has ended, since beside other programs one of two equal
     // processes may take three times as long as the other.
-    let mut running = 0;
+    let (at_a_time, mut running) = (cpus(), 0);
     for _ in 0..MANY {
-        if running == cpus() {
+        if running == at_a_time {
             wait_for_any()?;
             running -= 1;
         }

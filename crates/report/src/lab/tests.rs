@@ -350,16 +350,20 @@ fn what_could_not_be_looked_for_or_was_not_judged_is_undecided_with_the_reason()
 
 #[test]
 fn a_cause_whose_change_saves_nothing_is_not_missed() {
-    let says = |lo, hi| {
+    let of = |lo, hi, unfound| {
         let mut run = run(0.5);
         run.sitting.saved = vec![Some(EstimateInterval { estimate: 0.1, lo, hi })];
-        run.sitting.outcome.cause_first = false;
+        (run.sitting.outcome.cause_first, run.sitting.outcome.unfound) = (false, unfound);
         let page = pair(&run, &Lesson { text: "" }, LOOK);
         let verdict = page.split("verdict\n").nth(1).expect("a verdict").to_owned();
         verdict.split_whitespace().next().expect("a word").to_owned()
     };
+    let says = |lo, hi| of(lo, hi, None);
     assert_eq!(says(-0.02, 0.3), "undecided:");
     assert_eq!(says(0.02, 0.3), "wrong:");
+    let ruled_out = || Some(Unfound { kind: UnfoundKind::RuledOut, why: "it never stood still".to_owned() });
+    assert_eq!(of(-0.02, 0.3, ruled_out()), "undecided:");
+    assert_eq!(of(0.02, 0.3, ruled_out()), "wrong:");
 }
 
 #[test]
