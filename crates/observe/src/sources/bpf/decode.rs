@@ -230,7 +230,8 @@ impl Decoder {
         };
         let calls = calls(&head, rest)?;
         let out = left.map(|left| SwitchOut { tid, left, calls });
-        let into = (into != 0).then_some(SwitchIn { tid: into, ran: None, throttled_ns: 0 });
+        let ran = (head.flags & wire::F_WAS_IDLE != 0).then(|| (0, Comm::from("swapper")));
+        let into = (into != 0).then_some(SwitchIn { tid: into, ran, throttled_ns: 0 });
         Ok(Event::Switch { at, cpu, out, into })
     }
 

@@ -198,7 +198,7 @@ int sys_exit(u64 *ctx)
 
 /* ---- switches and wake-ups ------------------------------------------------------------------- */
 
-/* The running task had the CPU until now. */
+/* The running task had the CPU until now, and the one that comes was throttled. */
 __attribute__((noinline)) int tell_ran(u32 tid, u64 now, u64 throttled)
 {
 	struct task_struct *prev = bpf_get_current_task_btf();
@@ -233,7 +233,7 @@ __attribute__((noinline)) int tell_dead(struct thread *thread, u64 now)
 	return 0;
 }
 
-/* Below this run-queue time, the task that ran instead is not worth a record. */
+/* Below this run-queue time, the tasks that ran instead are not worth their records. */
 #define RAN_NS 20000
 /* Below this, a wait for a CPU is not due to throttling (the shortest CFS period is 1 ms), and the
  * cgroups' counters are still valid: reading them is expensive, and some threads are preempted
@@ -341,6 +341,9 @@ int sched_switch(u64 *ctx)
 	}
 	u32 came = 0;
 	if (into) {
+		/* Not a record of its own at each wake-up of a CPU. */
+		if (!out && !prev->pid)
+			flags = F_WAS_IDLE;
 		u64 off = into->left_at ? now - into->left_at : 0;
 		u8 left = into->left;
 		came = TID(into, next);
@@ -353,7 +356,8 @@ int sched_switch(u64 *ctx)
 			u64 throttled = 0;
 			if (left == LEFT_RUNNABLE && off > THROTTLE_NS)
 				throttled = throttled_time(next) - into->throttled;
-			tell_ran(came, now, throttled);
+			if (unlikely(throttled))
+				tell_ran(came, now, throttled);
 			u64 ready = left == LEFT_BLOCKED && into->woken_at > into->left_at ? into->woken_at : into->left_at;
 			if (now - ready > RAN_NS)
 				tell_occupants(ready, now, clock);
@@ -592,7 +596,8 @@ SEC("tp_btf/sock_send_length")
 int sock_send_length(u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct thread *thread = thread_of(task);
+	struct cpu *cpu = this_cpu();
+	struct thread *thread = cpu ? thread_at(place_of_running(cpu, task)) : 0;
 	if (!thread)
 		return 0;
 	struct sock *sk = (void *)ctx[0];
@@ -606,7 +611,9 @@ int sock_send_length(u64 *ctx)
 	if (record.ends.protocol == IPPROTO_TCP && record.ends.remote_port) {
 		u64 key = 0;
 		bpf_probe_read_kernel(&key, sizeof(key), ctx);
-		sent_on(key, TID(thread, task), now);
+		/* A connection is known by its address only while none ends. */
+		if (thread->sent_on != key || thread->sent_when != connections_closed)
+			sent_on(thread, key, now);
 	}
 	return 0;
 }

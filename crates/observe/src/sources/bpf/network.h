@@ -35,6 +35,9 @@ struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(max_entries, ASKED); MAP_T
 /* Counters of dropped entries: connections, queries (see `network.rs`). */
 struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(max_entries, 1); MAP_TYPE(key, u32); MAP_TYPE(value, u64); } lost_connections SEC(".maps");
 
+/* How many have ended. */
+u64 connections_closed = 0;
+
 /* Whether the tree has sent a query yet, and from which ports: one bit each. */
 u32 has_asked = 0;
 u64 asked_ports[1024] = {};
@@ -170,6 +173,7 @@ __attribute__((noinline)) int is_closed(u64 key, u32 before)
 		return 0;
 	tell_connection(key, connection, bpf_ktime_get_ns(), before);
 	bpf_map_delete_elem(&connections, &key);
+	__sync_fetch_and_add(&connections_closed, 1);
 	return 0;
 }
 
@@ -194,8 +198,14 @@ int inet_sock_set_state(u64 *ctx)
 
 /* A thread of the tree has sent on this connection: the first event of an inherited or accepted
  * one. */
-__attribute__((noinline)) int sent_on(u64 key, u32 tid, u64 now)
+__attribute__((noinline)) int sent_on(struct thread *thread, u64 key, u64 now)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
+	if (!thread)
+		return 0;
+	u32 tid = TID(thread, task);
+	thread->sent_on = key;
+	thread->sent_when = connections_closed;
 	struct connection *connection = bpf_map_lookup_elem(&connections, &key);
 	if (connection) {
 		if (!connection->tid)

@@ -24,6 +24,9 @@
 
 #define F_IO 2
 
+/* Flag of a switch: nothing ran on the CPU before. */
+#define F_WAS_IDLE 8
+
 /* Flag of an exit: the last thread of its process. */
 #define F_LAST 4
 

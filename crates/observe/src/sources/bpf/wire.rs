@@ -26,6 +26,8 @@ layout! {
     /// Flags of a switch and of an `alive_record`.
     const F_UNINTERRUPTIBLE: u8 = 1;
     const F_IO: u8 = 2;
+    /// Flag of a switch: nothing ran on the CPU before.
+    const F_WAS_IDLE: u8 = 8;
     /// Flag of an exit: the last thread of its process.
     const F_LAST: u8 = 4;
     /// Flags of a connection.
