@@ -6,9 +6,10 @@
 //! the stream has been drained up to it, the note is processed. Nothing here waits, and nothing
 //! here drains.
 
+use super::calibration::Calibration;
 use super::cost;
 use super::decode::Seen;
-use super::runs::InstrumentRuns;
+use super::runs::{EachNs, InstrumentRuns};
 use super::slices::{Slices, Turn};
 use super::tracing::Tracing;
 use crate::settings::MaxOverhead;
@@ -16,12 +17,15 @@ use crate::threads::Threads;
 use aya::Ebpf;
 use model::recording::Sliced;
 use model::{CallStats, Event, Ns};
-use sys::clock::monotonic_ns;
+use sys::clock::{monotonic_ns, process_cpu_ns};
 
 /// The tracing windows, and the programs that they switch.
 pub(super) struct Controller {
     slices: Slices,
     tracing: Tracing,
+    calibration: Calibration,
+    /// What instruments cost, where the kernel timed them.
+    each: Option<EachNs>,
     noted: Option<Noted>,
 }
 
@@ -43,7 +47,8 @@ enum Edge {
 
 impl Controller {
     pub(super) fn new(bound: MaxOverhead, tracing: Tracing) -> Self {
-        Self { slices: Slices::new(bound), tracing, noted: None }
+        let calibration = Calibration::new(bound);
+        Self { slices: Slices::new(bound), tracing, calibration, each: None, noted: None }
     }
 
     /// The moment up to which the stream is to be drained first, if any.
@@ -98,6 +103,12 @@ impl Controller {
             return None;
         }
         let ran = cost::ran(ebpf, seen);
+        if self.slices.exact()
+            && let Some(each) = self.calibration.step(now, ran, &mut self.tracing, ebpf)
+        {
+            self.each = Some(each);
+            self.slices.costs(each);
+        }
         // While all calls are traced this is computed each time: an approximation suffices.
         let turn = self.slices.turn(now, ran, threads.busy_until(now), || cost::calls(ebpf))?;
         self.switch(turn, ebpf, seen)
@@ -105,8 +116,12 @@ impl Controller {
 
     /// If it fails, calls stay traced or untraced: the event reports the actual state.
     fn switch(&mut self, turn: Turn, ebpf: &mut Ebpf, seen: Seen) -> Option<Event> {
+        // Less what others ran in its place.
+        let (before, cpu_before) = (monotonic_ns(), process_cpu_ns());
         let calls = self.tracing.set(ebpf, turn == Turn::On);
         let at = monotonic_ns();
+        let cpu_ns = process_cpu_ns().saturating_sub(cpu_before);
+        self.slices.switched(turn, at.saturating_sub(before).min(cpu_ns));
         if turn == Turn::On {
             self.noted = Some(self.note(at, ebpf, seen, Edge::Begin { calls }));
             return None;
@@ -118,6 +133,12 @@ impl Controller {
     fn note(&self, at: Ns, ebpf: &mut Ebpf, seen: Seen, edge: Edge) -> Noted {
         let timed = self.tracing.timed(ebpf);
         Noted { at, ran: InstrumentRuns { timed, ..cost::ran(ebpf, seen) }, counts: cost::calls(ebpf), edge }
+    }
+
+    /// What instruments cost, where the kernel timed them, and what attaching and detaching takes
+    /// of each CPU.
+    pub(super) fn costs(&self) -> (Option<EachNs>, f64) {
+        (self.each, self.slices.attach_ns())
     }
 
     /// How often the programs were attached for windows, and the calls that were traced before;

@@ -2,7 +2,7 @@
 //! overhead.
 
 use super::decode::Seen;
-use super::runs::{CALL_NS, InstrumentRuns, TIMED_CALL_NS};
+use super::runs::{CALL_NS, EachNs, InstrumentRuns, TIMED_CALL_NS};
 use super::wire::{self, DENSE};
 use crate::sources::arguments;
 use aya::Ebpf;
@@ -124,21 +124,34 @@ fn add_results(sum: &mut CallResults, call: Call, stats: &wire::Stats) {
 /// Runs of each instrument.
 pub(super) fn ran(ebpf: &Ebpf, seen: Seen) -> InstrumentRuns {
     let calls = of_cpus(ebpf).unwrap_or_default().iter().map(|cpu| cpu.calls).sum();
-    let Seen { switches, wakes, samples, faults } = seen;
-    InstrumentRuns { calls, switches, wakes, samples, faults, timed: None }
+    let Seen { switches, wakes, samples, faults, sends } = seen;
+    InstrumentRuns { calls, switches, wakes, samples, faults, sends, timed: None }
 }
 
-/// What attaching and detaching takes of a CPU of the tree: some 40 interrupts.
-const WINDOW_NS: (Ns, Ns) = (50_000, 300_000);
+/// What the kernel's timing adds to a call.
+const TIMING_NS: f64 = TIMED_CALL_NS.1 - CALL_NS.1;
+/// Of what was measured once: the least and the most it is over the whole run.
+const MEASURED: (f64, f64) = (0.6, 1.4);
+/// Of what attaching and detaching takes of a CPU: the tree may have had none, or two.
+const ATTACHING: (f64, f64) = (0.5, 2.0);
 
 /// The overhead of each instrument. `attached` for windows of tracing: how often, and the calls
-/// before.
-pub(super) fn of_instruments(calls: &[CallStats], attached: Option<(u64, u64)>, seen: Seen) -> Vec<Cost> {
+/// before. `each` is what the kernel timed, with what attaching takes of a CPU.
+pub(super) fn of_instruments(
+    calls: &[CallStats],
+    attached: Option<(u64, u64)>,
+    (each, attach_ns): (Option<EachNs>, f64),
+    seen: Seen,
+) -> Vec<Cost> {
     let calls: u64 = calls.iter().map(|call| call.calls).sum();
     let (windows, before) = attached.unwrap_or((0, calls));
-    let range = |(lo, _, hi): (f64, f64, f64)| (lo as Ns, hi as Ns);
-    // From the empty instrument to its most expensive path, as measured by `xtask bench`; most of
-    // the difference is a virtual machine's clock read.
+    let of = |(lo, hi): (f64, f64), ns: f64| ((lo * ns) as Ns, (hi * ns) as Ns);
+    // Where it is not measured: from a loop that does nothing else to a program that sleeps in
+    // between, so that nothing is in a cache.
+    let range = |what: fn(&EachNs) -> f64, not_measured: (Ns, Ns)| match &each {
+        Some(each) => of(MEASURED, what(each)),
+        None => not_measured,
+    };
     let samples_ns = match host::under_hypervisor(host::here().proc) {
         // It sets the timer for each of them.
         Ok(Some(true)) => (5_000, 30_000),
@@ -146,11 +159,12 @@ pub(super) fn of_instruments(calls: &[CallStats], attached: Option<(u64, u64)>, 
         Ok(None) | Err(_) => (500, 30_000),
     };
     [
-        ("calls", before, range(CALL_NS)),
-        ("calls in windows", calls.saturating_sub(before), range(TIMED_CALL_NS)),
-        ("attaching for windows", windows, WINDOW_NS),
-        ("switches", seen.switches, (80, 350)),
-        ("wakes", seen.wakes, (60, 250)),
+        ("calls", before, range(|each| each.call, (CALL_NS.0 as Ns, 600))),
+        ("calls in windows", calls.saturating_sub(before), range(|each| each.call + TIMING_NS, (190, 700))),
+        ("attaching for windows", windows, of(ATTACHING, attach_ns)),
+        ("switches", seen.switches, range(|each| each.switch, (80, 900))),
+        ("wakes", seen.wakes, range(|each| each.wake, (60, 600))),
+        ("sends and their packets", seen.sends, range(|each| each.send, (200, 1500))),
         ("samples", seen.samples, samples_ns),
         ("fault samples", seen.faults, (4_000, 15_000)),
     ]

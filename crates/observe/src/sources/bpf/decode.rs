@@ -35,6 +35,7 @@ pub(crate) struct Seen {
     pub(crate) wakes: u64,
     pub(crate) samples: u64,
     pub(crate) faults: u64,
+    pub(crate) sends: u64,
 }
 
 /// Turns records into events.
@@ -75,6 +76,7 @@ impl Decoder {
             Event::Woken { .. } => self.seen.wakes += 1,
             Event::Sampled { .. } => self.seen.samples += 1,
             Event::FaultSampled { .. } => self.seen.faults += 1,
+            Event::Send { .. } => self.seen.sends += 1,
             _ => {}
         }
         self.joiner.complete(&mut event);
@@ -345,6 +347,17 @@ mod tests {
         };
         assert_eq!(decoder.decode(switch.as_bytes()), Some(expected));
         assert_eq!(decoder.malformed, 0);
+    }
+
+    #[test]
+    fn a_cpu_that_was_idle_needs_no_record_of_its_own() {
+        let mut decoder = Decoder::default();
+        let mut idle = switch(wire::Left::None, 0, NO_CALL);
+        idle.head.flags = wire::F_WAS_IDLE;
+        let Some(Event::Switch { into: Some(into), out: None, .. }) = decoder.decode(idle.as_bytes()) else {
+            panic!("{}", decoder.malformed);
+        };
+        assert_eq!(into, SwitchIn { tid: 7, ran: Some((0, Comm::from("swapper"))), throttled_ns: 0 });
     }
 
     #[test]

@@ -24,6 +24,7 @@ mod alive;
 mod asked;
 mod attach;
 mod buffers;
+mod calibration;
 mod clock;
 mod controller;
 mod cost;
@@ -432,7 +433,8 @@ impl Bpf {
 
     /// The overhead of each instrument.
     pub(crate) fn cost(&self) -> Vec<Cost> {
-        cost::of_instruments(&self.calls(), self.controller.attached(), self.drain.decoder.seen)
+        let (attached, costs) = (self.controller.attached(), self.controller.costs());
+        cost::of_instruments(&self.calls(), attached, costs, self.drain.decoder.seen)
     }
 
     /// The calls that returned while they were traced.

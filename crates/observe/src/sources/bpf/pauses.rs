@@ -9,13 +9,11 @@
 //! How well a count is known goes by the square root of the windows, and what they cost goes by
 //! their number. So a long run need not have as many for each second as a short one.
 
-use super::runs::InstrumentRuns;
 use model::Ns;
 use stats::Random;
 
-/// What attaching and detaching takes: some 40 interrupts of each CPU, since the kernel changes its
-/// own code.
-const ATTACH_NS: f64 = 200e3;
+/// What calls get of the bound at least.
+const LEFT_MIN: f64 = 0.25;
 /// The longest pause on average, so that changes of a program are noticed, and there are enough
 /// windows to estimate their variance.
 const MEAN_NS_MAX: f64 = 500e6;
@@ -51,24 +49,17 @@ impl Pauses {
     }
 
     /// The mean length of pauses between windows of `window_ns` in which tracing costs this share
-    /// of the CPU time, after so many windows that tell something.
-    pub(super) fn mean_ns(
-        &self,
-        window_ns: Ns,
-        share: f64,
-        windows: u64,
-        ran: InstrumentRuns,
-        busy_ns: Ns,
-    ) -> f64 {
-        let fixed = ran.fixed_ns() as f64 / busy_ns.max(1) as f64;
-        // Where the other instruments alone exceed the bound, calls still get a tenth of it: an
+    /// of the CPU time, after so many windows that tell something. `attach_ns` is what attaching
+    /// and detaching takes of each CPU, `fixed` the share of the CPU time of the other instruments.
+    pub(super) fn mean_ns(&self, window_ns: Ns, share: f64, windows: u64, attach_ns: f64, fixed: f64) -> f64 {
+        // Where the other instruments alone exceed the bound, calls still get a part of it: an
         // empty table would be useless.
-        let allowed = ((self.most - fixed).max(self.most / 10.0) * part(windows)).max(1e-6);
+        let allowed = ((self.most - fixed).max(self.most * LEFT_MIN) * part(windows)).max(1e-6);
         if share <= allowed {
             return 0.0;
         }
         let window = window_ns as f64;
-        ((window * share + ATTACH_NS) / allowed - window).min(MEAN_NS_MAX)
+        ((window * share + attach_ns) / allowed - window).min(MEAN_NS_MAX)
     }
 
     /// A pause of so many windows as chance has it; often none.
@@ -109,19 +100,21 @@ mod tests {
     #[test]
     fn what_costs_more_has_longer_pauses_up_to_a_limit() {
         let pauses = Pauses::new(0.05);
-        let (ran, busy) = (InstrumentRuns::default(), 1_000_000_000);
         // 2 ms and what attaching takes are 5 %.
-        assert_eq!(pauses.mean_ns(5_000_000, 0.4, 0, ran, busy).round(), 39e6);
-        assert_eq!(pauses.mean_ns(5_000_000, 0.05, 0, ran, busy), 0.0);
-        assert_eq!(pauses.mean_ns(50_000_000, 0.9, 0, ran, busy), 500e6);
+        assert_eq!(pauses.mean_ns(5_000_000, 0.4, 0, 200e3, 0.0).round(), 39e6);
+        assert_eq!(pauses.mean_ns(5_000_000, 0.4, 0, 600e3, 0.0).round(), 47e6);
+        assert_eq!(pauses.mean_ns(5_000_000, 0.05, 0, 200e3, 0.0), 0.0);
+        assert_eq!(pauses.mean_ns(50_000_000, 0.9, 0, 200e3, 0.0), 500e6);
+        // The others take 3 of the 5 %, or all of them and more.
+        assert_eq!(pauses.mean_ns(5_000_000, 0.4, 0, 200e3, 0.03).round(), 105e6);
+        assert_eq!(pauses.mean_ns(5_000_000, 0.4, 0, 200e3, 0.07).round(), 171e6);
     }
 
     #[test]
     fn many_windows_cost_less_of_the_time_than_few_and_never_none() {
         let pauses = Pauses::new(0.05);
-        let busy = 1_000_000_000;
         let cost = |windows| {
-            let mean = pauses.mean_ns(3_000_000, 0.4, windows, InstrumentRuns::default(), busy);
+            let mean = pauses.mean_ns(3_000_000, 0.4, windows, 200e3, 0.0);
             0.4 * 3e6 / (3e6 + mean)
         };
         let per_cent = [0, 100, 200, 500, 5000].map(|windows| (cost(windows) * 1e4).round() / 100.0);

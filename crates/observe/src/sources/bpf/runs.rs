@@ -1,13 +1,10 @@
-//! How often each instrument of the kernel half ran, what that takes at least, and what tracing
-//! calls took.
+//! How often each instrument of the kernel half ran, what one run takes, and what tracing calls
+//! took.
 
 use model::Ns;
 
-/// The cost of one run of each instrument, within the ranges of [`super::Bpf::cost`].
-const SWITCH_NS: Ns = 150;
-const WAKE_NS: Ns = 150;
-const SAMPLE_NS: Ns = 2000;
-const FAULT_NS: Ns = 8000;
+/// The cost of one sample of page faults.
+const FAULT_NS: f64 = 8000.0;
 
 /// What tracing one call takes: least, estimate, most.
 pub(super) const CALL_NS: (f64, f64, f64) = (90.0, 200.0, 290.0);
@@ -34,6 +31,8 @@ pub(super) struct InstrumentRuns {
     pub(super) samples: u64,
     /// Samples of page faults.
     pub(super) faults: u64,
+    /// Sends on sockets, with what goes through the network for them.
+    pub(super) sends: u64,
     /// Of the programs that trace calls, where the kernel times them.
     pub(super) timed: Option<TimedRuns>,
 }
@@ -46,6 +45,9 @@ pub(super) struct TimedRuns {
     pub(super) ns: Ns,
 }
 
+/// Of the programs of switches, wake-ups, samples and sends.
+pub(super) type Others = [TimedRuns; 4];
+
 /// What tracing calls took of the tree's CPU time: estimate, low and high.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Overhead {
@@ -56,8 +58,11 @@ pub(super) struct Overhead {
 
 impl InstrumentRuns {
     /// The overhead that cannot be avoided.
-    pub(super) fn fixed_ns(self) -> Ns {
-        self.switches * SWITCH_NS + self.wakes * WAKE_NS + self.samples * SAMPLE_NS + self.faults * FAULT_NS
+    pub(super) fn fixed_ns(self, each: &EachNs) -> f64 {
+        let runs = [self.switches, self.wakes, self.samples, self.sends];
+        let others = [each.switch, each.wake, each.sample, each.send];
+        let sum: f64 = runs.iter().zip(others).map(|(runs, ns)| *runs as f64 * ns).sum();
+        sum + self.faults as f64 * FAULT_NS
     }
 
     /// What tracing the calls since then took.
@@ -70,6 +75,57 @@ impl InstrumentRuns {
         match self.timed.zip(then.timed) {
             Some((now, then)) => now.since(then).overhead(calls).unwrap_or_else(|| of_each(TIMED_CALL_NS)),
             None => of_each(CALL_NS),
+        }
+    }
+}
+
+/// The cost of one run of each instrument.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct EachNs {
+    /// A call while the kernel does not time it.
+    pub(super) call: f64,
+    pub(super) switch: f64,
+    pub(super) wake: f64,
+    pub(super) sample: f64,
+    pub(super) send: f64,
+}
+
+impl EachNs {
+    /// Where nothing is in a cache it takes up to ten times as long as in a loop, and not more.
+    const TIMES_MAX: f64 = 10.0;
+    /// Of fewer runs the mean is not known.
+    const RUNS_MIN: u64 = 50;
+    /// What entering a program takes, less the clock read that the kernel's timing has in it.
+    const AROUND_NS: f64 = 20.0;
+
+    /// The costs before anything is timed.
+    pub(super) const TYPICAL: Self =
+        Self { call: CALL_NS.1, switch: 150.0, wake: 150.0, sample: 2000.0, send: 400.0 };
+
+    /// The costs as the kernel timed them between two moments.
+    pub(super) fn measured(
+        (from, others_from): (InstrumentRuns, Others),
+        (to, others_to): (InstrumentRuns, Others),
+    ) -> Self {
+        let calls = to.calls.saturating_sub(from.calls);
+        let timing = TIMED_CALL_NS.1 - CALL_NS.1;
+        let of_call = to.overhead_since(from).ns / calls.max(1) as f64 - timing;
+        let typical = Self::TYPICAL;
+        let within = |ns: f64, usual: f64| ns.clamp(usual / Self::TIMES_MAX, usual * Self::TIMES_MAX);
+        let of_other = |place: usize, runs: u64, usual: f64| {
+            if runs < Self::RUNS_MIN {
+                return usual;
+            }
+            let TimedRuns { pairs, ns } = others_to[place].since(others_from[place]);
+            let of_others = pairs.saturating_sub(runs) as f64 * f64::midpoint(OUTSIDE_NS.0, OUTSIDE_NS.1);
+            within((ns as f64 - of_others) / runs as f64 + Self::AROUND_NS, usual)
+        };
+        Self {
+            call: if calls < Self::RUNS_MIN { typical.call } else { within(of_call, typical.call) },
+            switch: of_other(0, to.switches.saturating_sub(from.switches), typical.switch),
+            wake: of_other(1, to.wakes.saturating_sub(from.wakes), typical.wake),
+            sample: of_other(2, to.samples.saturating_sub(from.samples), typical.sample),
+            send: of_other(3, to.sends.saturating_sub(from.sends), typical.send),
         }
     }
 }
@@ -115,5 +171,30 @@ mod tests {
         // Others' may take longer than they do as a rule.
         let none = Overhead { ns: 0.0, lo_ns: 0.0, hi_ns: 0.0 };
         assert_eq!([70_000, 150_000].map(|ns| overhead(0, 1000, ns)), [none, none]);
+    }
+
+    #[test]
+    fn costs_are_those_of_this_program_and_others_are_taken_off() {
+        let timed = |pairs, ns| TimedRuns { pairs, ns };
+        let from = InstrumentRuns { timed: Some(timed(0, 0)), ..InstrumentRuns::default() };
+        let to = InstrumentRuns {
+            calls: 1000,
+            switches: 200,
+            wakes: 100,
+            samples: 49,
+            sends: 100,
+            timed: Some(timed(1000, 500_000)),
+            ..from
+        };
+        let others =
+            [timed(300, 200 * 600 + 100 * 77), timed(100, 100), timed(49, 900_000), timed(100, 90_000)];
+        let each = EachNs::measured((from, Others::default()), (to, others));
+        // 500 ns in both programs and 100 around them, less the 100 of timing; of 100 switches of
+        // others 77 ns; 49 samples are too few.
+        assert_eq!((each.call, each.wake, each.sample), (500.0, 21.0, EachNs::TYPICAL.sample));
+        assert!((each.switch - 620.0).abs() < 1.0 && (each.send - 920.0).abs() < 1.0, "{each:?}");
+        assert_eq!(EachNs::measured((from, Others::default()), (from, others)), EachNs::TYPICAL);
+        let all = to.fixed_ns(&each);
+        assert!((all - (200.0 * each.switch + 2100.0 + 49.0 * 2000.0 + 92_000.0)).abs() < 100.0, "{all}");
     }
 }

@@ -13,7 +13,7 @@
 //! Switches and wake-ups are always traced: the account is made of them.
 
 use super::pauses::Pauses;
-use super::runs::{InstrumentRuns, Overhead};
+use super::runs::{EachNs, InstrumentRuns, Overhead};
 use crate::settings::MaxOverhead;
 use model::recording::{Sliced, SlicedCall};
 use model::{Call, CallStats, Ns};
@@ -32,8 +32,14 @@ const SLICE_NS_MAX: Ns = 50_000_000;
 const LOOK_NS: Ns = 1_000_000;
 /// The time after which attaching is tried again where it failed, as for want of descriptors.
 const RETRY_NS: Ns = 100_000_000;
-/// The cost of tracing one call before the first window.
-const CALL_NS: Ns = super::runs::CALL_NS.1 as Ns;
+/// What attaching and detaching takes of each CPU before it is measured: some 40 interrupts, since
+/// the kernel changes its own code.
+const ATTACH_NS: f64 = 200e3;
+/// Of the time in which the reader attaches, an interrupted CPU loses this part: with a loop that
+/// looks at the clock, 10 of 31 us for each interrupt.
+const LOST_OF_ATTACHING: f64 = 1.0 / 3.0;
+/// The newest measurement's part of the mean.
+const NEWEST: f64 = 0.25;
 
 /// The action to take now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +80,10 @@ pub(super) struct Slices {
     /// None where there is no bound.
     pauses: Option<Pauses>,
     state: WindowState,
+    /// What instruments cost.
+    each: EachNs,
+    /// What attaching and what detaching take of each CPU.
+    attach_ns: [f64; 2],
     since: Ns,
     slices: u64,
     /// How often the programs were attached: not where a window follows at once on another.
@@ -102,6 +112,8 @@ impl Slices {
                 MaxOverhead::Unbounded => None,
             },
             state: WindowState::Exact,
+            each: EachNs::TYPICAL,
+            attach_ns: [ATTACH_NS / 2.0; 2],
             since: 0,
             slices: 0,
             attached: 0,
@@ -130,9 +142,24 @@ impl Slices {
         matches!(self.state, WindowState::On { .. })
     }
 
+    /// What instruments cost is known better.
+    pub(super) fn costs(&mut self, each: EachNs) {
+        self.each = each;
+    }
+
+    /// What attaching and detaching takes of each CPU.
+    pub(super) fn attach_ns(&self) -> f64 {
+        self.attach_ns.iter().sum()
+    }
+
+    /// Attaching, or detaching, took the reader so long.
+    pub(super) fn switched(&mut self, turn: Turn, took_ns: Ns) {
+        let mean = &mut self.attach_ns[usize::from(turn == Turn::On)];
+        *mean += NEWEST * (took_ns as f64 * LOST_OF_ATTACHING - *mean);
+    }
+
     /// Whether all calls are traced.
-    #[cfg(test)]
-    fn exact(&self) -> bool {
+    pub(super) fn exact(&self) -> bool {
         self.state == WindowState::Exact
     }
 
@@ -145,11 +172,14 @@ impl Slices {
         busy_ns: Ns,
         counts: impl FnOnce() -> Vec<CallStats>,
     ) -> Option<Turn> {
+        let attach_ns = self.attach_ns();
         let pauses = self.pauses.as_mut()?;
+        let fixed_ns = ran.fixed_ns(&self.each);
+        let fixed = fixed_ns / busy_ns.max(1) as f64;
         match self.state {
             WindowState::Exact => {
-                let cost = ran.calls * CALL_NS;
-                if cost < FREE_NS || (cost + ran.fixed_ns()) as f64 <= pauses.most() * busy_ns as f64 {
+                let cost = ran.calls as f64 * self.each.call;
+                if cost < FREE_NS as f64 || cost + fixed_ns <= pauses.most() * busy_ns as f64 {
                     return None;
                 }
                 for call in counts() {
@@ -158,8 +188,8 @@ impl Slices {
                 }
                 (self.since, self.busy_before_ns) = (now, busy_ns);
                 pauses.seed(now);
-                let share = cost as f64 / busy_ns.max(1) as f64;
-                self.skipped_ns = pauses.mean_ns(SLICE_NS, share, 0, ran, busy_ns);
+                let share = cost / busy_ns.max(1) as f64;
+                self.skipped_ns = pauses.mean_ns(SLICE_NS, share, 0, attach_ns, fixed);
                 let pause = pauses.draw(self.skipped_ns, SLICE_NS);
                 self.state = WindowState::Off { until: now + pause };
                 Some(Turn::Off)
@@ -181,7 +211,7 @@ impl Slices {
                     return None;
                 }
                 let share = ns / window.traced_ns.max(1) as f64;
-                let mean = pauses.mean_ns(window.wall_ns, share, self.stand, ran, busy_ns);
+                let mean = pauses.mean_ns(window.wall_ns, share, self.stand, attach_ns, fixed);
                 let pause = pauses.draw(mean, window.without_tracing_ns() as Ns);
                 self.add(window, counts());
                 self.skipped_ns += mean;

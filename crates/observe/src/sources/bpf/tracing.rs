@@ -2,17 +2,22 @@
 //! by the kernel.
 
 use super::attach::Link;
-use super::runs::TimedRuns;
+use super::runs::{Others, TimedRuns};
 use super::wire::Setting;
 use aya::Ebpf;
 use aya::maps::Array;
 use aya::programs::BtfTracePoint;
 use aya::programs::tp_btf::BtfTracePointLinkId;
 use aya::sys::{Stats, enable_stats};
+use model::Ns;
 use std::os::fd::OwnedFd;
 
 /// Their names.
 const PROGRAMS: [&str; 2] = ["sys_enter", "sys_exit"];
+
+/// What runs for packets and the interrupts that bring them.
+const PACKET_PROGRAMS: [&str; 5] =
+    ["net_dev_queue", "netif_receive_skb", "sk_data_ready", "softirq_entry", "softirq_exit"];
 
 /// Their links.
 pub(super) struct Tracing {
@@ -36,6 +41,30 @@ impl Tracing {
             let ns = sum.ns + info.run_time().as_nanos() as u64;
             Some(TimedRuns { pairs: sum.pairs.max(info.run_count()), ns })
         })
+    }
+
+    /// The kernel times all programs, or stops. Whether it does then.
+    pub(super) fn time(&mut self, on: bool) -> bool {
+        self.timing = if on { enable_stats(Stats::RunTime).ok() } else { None };
+        self.timing.is_some()
+    }
+
+    /// The runs of the programs of switches, wake-ups, samples and sends while the kernel timed
+    /// them. Of a send also those of its packets; of all programs of the host.
+    pub(super) fn others_timed(&self, ebpf: &Ebpf) -> Option<Others> {
+        self.timing.as_ref()?;
+        let timed = |name: &str| {
+            // Not each kernel has all of them.
+            let info = ebpf.program(name).and_then(|program| program.info().ok());
+            info.map_or(TimedRuns::default(), |info| TimedRuns {
+                pairs: info.run_count(),
+                ns: info.run_time().as_nanos() as u64,
+            })
+        };
+        let of_packets: Ns = PACKET_PROGRAMS.iter().map(|name| timed(name).ns).sum();
+        let send = timed("sock_send_length");
+        let sends = TimedRuns { ns: send.ns + of_packets, ..send };
+        Some([timed("sched_switch"), timed("sched_waking"), timed("sample"), sends])
     }
 
     /// Attaches them, and has the kernel time them, or detaches them. Returns whether calls are

@@ -99,6 +99,30 @@ fn a_slice_in_which_there_was_no_time_for_its_calls_says_nothing() {
     assert!(slices.skipped_ns >= skipped + 1e9, "the next one stands for it too");
 }
 
+#[test]
+fn what_was_measured_decides_when_calls_cost_too_much_and_how_long_pauses_are() {
+    let begins = |each: Option<EachNs>, attach_ms: u64| {
+        let mut slices = Slices::new(MaxOverhead::Share(0.02));
+        if let Some(each) = each {
+            slices.costs(each);
+        }
+        for _ in 0..50 {
+            slices.switched(Turn::On, attach_ms * 3 * MS);
+            slices.switched(Turn::Off, attach_ms * 3 * MS);
+        }
+        // 50,000 a second.
+        let turn = slices.turn(1000 * MS, ran(50_000), 1000 * MS, || counts(50_000));
+        (turn, slices.skipped_ns / 1e6)
+    };
+    assert_eq!(begins(None, 1), (None, 0.0), "1 % of the time");
+    let cold = EachNs { call: 600.0, ..EachNs::TYPICAL };
+    let (turn, pause) = begins(Some(cold), 1);
+    assert_eq!(turn, Some(Turn::Off), "3 %");
+    // Both take 1 ms of a CPU: 2.06 ms are 2 %.
+    assert!((pause - 101.0).abs() < 0.1, "{pause}");
+    assert!((begins(Some(cold), 2).1 - 201.0).abs() < 0.1);
+}
+
 /// A program in CPU time: how many calls it has made after so many of its own milliseconds. It
 /// sleeps after each so many of them for so long. Gives the sums of its recording.
 fn simulated(calls: impl Fn(f64) -> u64, sleeps: (f64, f64), whole_ms: f64, seed: Ns) -> Sliced {
