@@ -15,6 +15,8 @@ const BEGINS_AT_CALLS: u64 = 12_500;
 /// It lasts at least so long, and for so many calls.
 const LASTS_NS: Ns = 3_000_000;
 const LASTS_CALLS: u64 = 1000;
+/// And at most so long, since timing costs something.
+const LASTS_NS_MAX: Ns = 1_000_000_000;
 
 #[derive(Debug)]
 enum State {
@@ -54,24 +56,42 @@ impl Calibration {
     ) -> Option<EachNs> {
         match self.state {
             State::Waits if ran.calls >= BEGINS_AT_CALLS => {
-                self.state = State::Ended;
-                if tracing.time(true) {
-                    let (timed, others) = (tracing.timed(ebpf)?, tracing.others_timed(ebpf)?);
-                    let from = InstrumentRuns { timed: Some(timed), ..ran };
-                    self.state = State::Runs { since: now, from, others };
-                }
+                tracing.time(true);
+                self.state = match tracing.timed(ebpf).zip(tracing.others_timed(ebpf)) {
+                    Some((timed, others)) => {
+                        let from = InstrumentRuns { timed: Some(timed), ..ran };
+                        State::Runs { since: now, from, others }
+                    }
+                    None => State::Ended,
+                };
                 None
             }
             State::Runs { since, from, others }
-                if now.saturating_sub(since) >= LASTS_NS && ran.calls >= from.calls + LASTS_CALLS =>
+                if has_ended(now.saturating_sub(since), ran.calls.saturating_sub(from.calls)) =>
             {
                 self.state = State::Ended;
-                let (timed, others_now) = (tracing.timed(ebpf), tracing.others_timed(ebpf));
+                let timed = tracing.timed(ebpf).zip(tracing.others_timed(ebpf));
                 tracing.time(false);
-                let ran = InstrumentRuns { timed: Some(timed?), ..ran };
-                Some(EachNs::measured((from, others), (ran, others_now?)))
+                let (timed, others_now) = timed?;
+                let ran = InstrumentRuns { timed: Some(timed), ..ran };
+                Some(EachNs::measured((from, others), (ran, others_now)))
             }
             State::Waits | State::Runs { .. } | State::Ended => None,
         }
+    }
+}
+
+fn has_ended(ns: Ns, calls: u64) -> bool {
+    (ns >= LASTS_NS && calls >= LASTS_CALLS) || ns >= LASTS_NS_MAX
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_lasts_for_a_thousand_calls_but_not_for_long() {
+        assert!(!has_ended(LASTS_NS - 1, 5000) && !has_ended(LASTS_NS_MAX - 1, 999));
+        assert!(has_ended(LASTS_NS, 1000) && has_ended(LASTS_NS_MAX, 0));
     }
 }

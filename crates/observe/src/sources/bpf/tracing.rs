@@ -43,10 +43,9 @@ impl Tracing {
         })
     }
 
-    /// The kernel times all programs, or stops. Whether it does then.
-    pub(super) fn time(&mut self, on: bool) -> bool {
+    /// The kernel times all programs, where it can, or stops.
+    pub(super) fn time(&mut self, on: bool) {
         self.timing = if on { enable_stats(Stats::RunTime).ok() } else { None };
-        self.timing.is_some()
     }
 
     /// The runs of the programs of switches, wake-ups, samples and sends while the kernel timed
