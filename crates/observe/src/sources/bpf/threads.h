@@ -415,6 +415,9 @@ __attribute__((noinline)) int came_unseen(struct thread *thread, u64 now)
 	record.head.at = at;
 	record.into = TID(thread, task);
 	thread->off_ns += at - thread->left_at;
+	/* As at a switch that is traced: the call's exit asks whether the wait is worth a stack. */
+	if (thread->left == LEFT_BLOCKED && thread->call != NO_CALL)
+		thread->blocked_ns += (blocked ? from : at) - thread->left_at;
 	thread->seg = at;
 	thread->left = LEFT_NONE;
 	EMIT(record);
