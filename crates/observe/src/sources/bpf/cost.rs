@@ -2,7 +2,7 @@
 //! overhead.
 
 use super::decode::Seen;
-use super::runs::{CALL_NS, EachNs, InstrumentRuns, TIMED_CALL_NS};
+use super::runs::{CALL_NS, EachNs, InstrumentRuns, TIMING_NS};
 use super::wire::{self, DENSE};
 use crate::sources::arguments;
 use aya::Ebpf;
@@ -128,8 +128,6 @@ pub(super) fn ran(ebpf: &Ebpf, seen: Seen) -> InstrumentRuns {
     InstrumentRuns { calls, switches, wakes, samples, faults, sends, timed: None }
 }
 
-/// What the kernel's timing adds to a call.
-const TIMING_NS: f64 = TIMED_CALL_NS.1 - CALL_NS.1;
 /// Of what was measured once: the least and the most it is over the whole run.
 const MEASURED: (f64, f64) = (0.6, 1.4);
 /// Of what attaching and detaching takes of a CPU: the tree may have had none, or two.
@@ -148,9 +146,10 @@ pub(super) fn of_instruments(
     let of = |(lo, hi): (f64, f64), ns: f64| ((lo * ns) as Ns, (hi * ns) as Ns);
     // Where it is not measured: from a loop that does nothing else to a program that sleeps in
     // between, so that nothing is in a cache.
+    // What ran too seldom to be timed still has its typical cost.
     let range = |what: fn(&EachNs) -> f64, not_measured: (Ns, Ns)| match &each {
-        Some(each) => of(MEASURED, what(each)),
-        None => not_measured,
+        Some(each) if what(each) != what(&EachNs::TYPICAL) => of(MEASURED, what(each)),
+        _ => not_measured,
     };
     let samples_ns = match host::under_hypervisor(host::here().proc) {
         // It sets the timer for each of them.

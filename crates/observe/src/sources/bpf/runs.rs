@@ -9,7 +9,10 @@ const FAULT_NS: f64 = 8000.0;
 /// What tracing one call takes: least, estimate, most.
 pub(super) const CALL_NS: (f64, f64, f64) = (90.0, 200.0, 290.0);
 /// The same while the kernel times it.
-pub(super) const TIMED_CALL_NS: (f64, f64, f64) = (190.0, 300.0, 400.0);
+const TIMED_CALL_NS: (f64, f64, f64) = (190.0, 300.0, 400.0);
+
+/// What that adds.
+pub(super) const TIMING_NS: f64 = TIMED_CALL_NS.1 - CALL_NS.1;
 
 /// What a call costs besides the two programs' run time, as long as the kernel times them: from
 /// loops of `getppid` with and without them. The range is that of different machines, and of one
@@ -108,8 +111,7 @@ impl EachNs {
         (to, others_to): (InstrumentRuns, Others),
     ) -> Self {
         let calls = to.calls.saturating_sub(from.calls);
-        let timing = TIMED_CALL_NS.1 - CALL_NS.1;
-        let of_call = to.overhead_since(from).ns / calls.max(1) as f64 - timing;
+        let of_call = to.overhead_since(from).ns / calls.max(1) as f64 - TIMING_NS;
         let typical = Self::TYPICAL;
         let within = |ns: f64, usual: f64| ns.clamp(usual / Self::TIMES_MAX, usual * Self::TIMES_MAX);
         let of_other = |place: usize, runs: u64, usual: f64| {
