@@ -11,6 +11,8 @@
 /* Set by user space before loading. */
 volatile const u32 root_pid = 0;
 volatile const u32 nr_execve = 0, nr_io_uring_enter = 0;
+/* In the native table and in that of 32 bits. */
+volatile const u32 nr_rt_sigreturn[2] = {};
 /* Segments of each CPU's buffer; a power of two. */
 volatile const u32 segments_per_cpu = 1;
 /* By call (see `index_of`): the kind of its first argument; for ARG_PATH_AT, of its second; for
