@@ -1,7 +1,7 @@
 //! Windows of programs of which all is known. Where the kernel does not time the programs, a traced
 //! call takes 200 ns, at least 90 and at most 290.
 
-use super::super::runs::TimedRuns;
+use super::super::runs::{TimedRuns, around};
 use super::*;
 
 const MS: Ns = 1_000_000;
@@ -118,10 +118,52 @@ fn what_was_measured_decides_when_calls_cost_too_much_and_how_long_pauses_are() 
     assert_eq!(begins(None, 1), (None, 0.0), "1 % of the time");
     let cold = EachNs { call: 600.0, ..EachNs::TYPICAL };
     let (turn, pause) = begins(Some(cold), 1);
-    assert_eq!(turn, Some(Depth::Nothing), "3 %");
+    assert_eq!(turn, Some(Depth::Counts), "3 %");
     // Both take 1 ms of a CPU: 2.06 ms are 2 %.
     assert!((pause - 101.0).abs() < 0.1, "{pause}");
     assert!((begins(Some(cold), 2).1 - 201.0).abs() < 0.1);
+}
+
+#[test]
+fn calls_are_counted_between_windows_whatever_that_costs_or_as_long_as_the_bound_holds() {
+    // 2 million a second: counting takes 9 % of the time.
+    let first = |bound| {
+        let mut slices = Slices::new(bound);
+        let turn = slices.turn(20 * MS, ran(40_000), 20 * MS, || counts(40_000));
+        (turn, slices.sums(20 * MS).map(|sums| (sums.counted, sums.calls.len())))
+    };
+    assert_eq!(first(MaxOverhead::BesideCounting(0.05)), (Some(Depth::Counts), Some((true, 0))));
+    assert_eq!(first(MaxOverhead::All(0.05)), (Some(Depth::Nothing), Some((false, 1))));
+
+    // 100,000 a second, which may be counted within 2 %, and then 2 million.
+    let mut slices = Slices::new(MaxOverhead::All(0.02));
+    let cold = EachNs { call: 600.0, ..EachNs::TYPICAL };
+    slices.costs(cold);
+    let turn = slices.turn(1000 * MS, ran(100_000), 1000 * MS, || panic!("counts are exact"));
+    assert_eq!((turn, slices.attached()), (Some(Depth::Counts), Some((0, 100_000))));
+    let on = slices.next().unwrap();
+    let counted = InstrumentRuns { counted: 900_000, ..ran(100_000) };
+    assert_eq!(slices.turn(on, counted, 1400 * MS, || counts(900_000)), Some(Depth::Nothing));
+    assert!(slices.next().unwrap() >= on, "a pause begins");
+    let sums = slices.sums(1400 * MS).unwrap();
+    assert_eq!((sums.counted, sums.since, sums.untraced_ns), (false, on, 0));
+    assert_eq!((sums.calls[0].before, sums.calls[0].calls), (900_000, 0), "up to here counts are exact");
+}
+
+#[test]
+fn what_own_calls_took_says_what_entering_the_programs_takes() {
+    let mut slices = Slices::new(MaxOverhead::All(0.05));
+    // 377 ns, of which 40 to 115 are the programs'.
+    slices.around(around(377.5));
+    slices.turn(20 * MS, ran(40_000), 20 * MS, || counts(40_000));
+    let on = slices.next().unwrap();
+    slices.turn(on, ran(40_000), on, Vec::new);
+    let at = |calls: u64, ns| InstrumentRuns { timed: Some(TimedRuns { pairs: calls, ns }), ..ran(calls) };
+    slices.begun(on, at(40_000, 5 * MS), on, &counts(40_000));
+    let off = on + 20 * MS;
+    slices.turn(off, at(50_000, 7 * MS), off, || counts(50_000));
+    // 200 ns of run time, and 300 around it.
+    assert_eq!(slices.sums(off).unwrap().traced_ns, 20 * MS - 10_000 * 500);
 }
 
 /// A program in CPU time: how many calls it has made after so many of its own milliseconds. It
@@ -150,7 +192,7 @@ fn simulated(calls: impl Fn(f64) -> u64, sleeps: (f64, f64), whole_ms: f64, seed
             continue;
         }
         match slices.turn(at, ran(traced), busy, || counts(traced)) {
-            Some(Depth::Nothing) => is_on = false,
+            Some(Depth::Nothing | Depth::Counts) => is_on = false,
             Some(Depth::Everything) => {
                 is_on = true;
                 slices.begun(at, ran(traced), busy, &counts(traced));
