@@ -54,6 +54,7 @@ pub(crate) mod types;
 mod waits;
 mod wire;
 
+use crate::access;
 use crate::commands::Commands;
 use crate::settings::Watching;
 use crate::stacks::{self, Stacks};
@@ -69,7 +70,7 @@ use decode::Decoder;
 use drain::Drain;
 use fault_samples::FaultSamples;
 use load::THREADS_MAX;
-pub(crate) use load::loader;
+pub(crate) use load::{WHY, loader};
 use mappings::Mappings;
 pub(crate) use maps::map;
 use model::coverage::Source;
@@ -80,6 +81,7 @@ use model::{CallStats, Event, Ns, Pid, Seen};
 use python::TARGET_LEN;
 pub(crate) use refusal::BpfRefusal;
 use rustc_hash::FxHashMap;
+use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::path::Path;
 use sys::clock::monotonic_ns;
@@ -92,9 +94,6 @@ use waits::WaitPeriod;
 const SETTLED_NS: Ns = 100_000;
 /// The shortest time between two calls of the controller, unless it waits for the stream.
 const ASKED_NS_MIN: Ns = 500_000;
-
-/// The remedy for access to perf events.
-const PERF_REMEDY: &str = "sudo sysctl kernel.perf_event_paranoid=0";
 
 /// The attached instruments. Dropping it detaches all of them; so does the end of the process.
 pub(crate) struct Bpf {
@@ -189,12 +188,12 @@ impl Bpf {
     ) -> Result<Self, BpfRefusal> {
         let mut ebpf = load::load(types, root, cpus, wanted)?;
         let bare_call_ns = tracing::own_call_ns();
-        let AttachedPrograms { links, mut sources, swaps, sample, fault } =
+        let AttachedPrograms { links, mut sources, reports, sample, fault } =
             attach::everything(&mut ebpf, types)?;
         let clock = sample.and_then(|()| Clock::start(&mut ebpf, cpus, watching.rate));
         sources.push(match &clock {
             Ok(_) => Source::full("faults"),
-            Err(why) => Source::none("faults", why.to_string(), PERF_REMEDY),
+            Err(why) => Source::none("faults", why.to_string(), why.remedy("")),
         });
         let (faults, places) = FaultSamples::start(fault, &mut ebpf, cpus, watching.max_overhead);
         sources.push(places);
@@ -202,8 +201,9 @@ impl Bpf {
         sources.push(match &mappings {
             Ok(_) => Source::full("code"),
             Err(why) => {
+                let remedy = access::perf_remedy(Errno::from_io_error(why));
                 let why = format!("executable mappings of the program are unknown: perf events: {why}");
-                Source::partial("code", why, PERF_REMEDY)
+                Source::partial("code", why, remedy)
             }
         });
         let stack_ring = maps::ring(&mut ebpf, "stacks")?;
@@ -216,7 +216,7 @@ impl Bpf {
             buffers: buffers::shared(&ebpf, load::buffered(cpus))?,
             stack_ring: Some(stack_ring),
             mappings: mappings.ok(),
-            decoder: Decoder::new(swaps),
+            decoder: Decoder::new(reports),
             python: FxHashMap::default(),
         };
         Ok(Self {
