@@ -405,6 +405,7 @@ fn coverage(
         notes.push("dwell's overhead was not measured".to_owned());
     }
     let overhead_by = overhead_by(trailer);
+    notes.extend(overhead_by.iter().find_map(|one| counting_is_dear(one, tree_cpu_ns)));
     let host_cpu = trailer.host_cpu.as_ref();
     let host = host_cpu.clone().and_then(|host| match host.span_ns {
         ..HOST_SPAN_NS_MIN => {
@@ -440,6 +441,22 @@ fn overhead_by(trailer: &Trailer) -> Vec<InstrumentOverhead> {
         hi_ns: cost.times * cost.each_ns.1,
     };
     trailer.cost.iter().filter(|cost| cost.times > 0).map(one).collect()
+}
+
+/// Counting calls is outside the bound of `dwell run`: past so many per cent it is said.
+const COUNTING_PER_CENT_MAX: f64 = 5.0;
+
+fn counting_is_dear(counting: &InstrumentOverhead, tree_cpu_ns: Ns) -> Option<String> {
+    let per_cent = |ns: Ns| 100.0 * ns as f64 / tree_cpu_ns.max(1) as f64;
+    let (lo, hi) = (per_cent(counting.lo_ns), per_cent(counting.hi_ns));
+    let is_dear = counting.what == model::recording::COUNTING && lo > COUNTING_PER_CENT_MAX;
+    is_dear.then(|| {
+        format!(
+            "counting {} syscalls took {lo:.0} to {hi:.0} % of the program's CPU time; \
+             --max-overhead 5% bounds that, and counts become estimates",
+            counting.times
+        )
+    })
 }
 
 /// The host's counters move in ticks; over less than ten of them they tell nothing.

@@ -255,6 +255,9 @@ impl Trailer {
     }
 }
 
+/// What [`Cost`] calls the counting of calls that are not traced.
+pub const COUNTING: &str = "counting calls";
+
 /// The overhead of one kind of instrument.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {

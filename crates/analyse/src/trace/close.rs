@@ -135,7 +135,12 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     let living: Living = trailer.living.iter().copied().collect();
     let faults = faults(&tree, &living);
     let books = &tree.books;
-    let totals = by_activity(entries.iter().copied(), &books.activities);
+    let mut totals = by_activity(entries.iter().copied(), &books.activities);
+    for (activity, total) in &mut totals {
+        if let ReasonKey::Syscall(call) = activity.reason {
+            total.count = sliced::counted(trailer, call, total.count);
+        }
+    }
     let mut breakdown = Breakdown::new(&folded(&totals), &division, &names);
     let phases =
         phases(books.slicing, end, entries.iter().copied(), &books.activities, &division, &mut breakdown);

@@ -7,7 +7,7 @@ use super::wire::{self, DENSE};
 use crate::sources::arguments;
 use aya::Ebpf;
 use aya::maps::{PerCpuArray, PerCpuValues};
-use model::recording::Cost;
+use model::recording::{COUNTING, Cost};
 use model::{Call, CallResults, CallStats, Ns, PathsAsked};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -166,7 +166,7 @@ pub(super) fn of_instruments(
         ("calls", before, range(|each| each.call, (CALL_NS.0 as Ns, 600))),
         ("calls in windows", calls.saturating_sub(before), range(|each| each.call + TIMING_NS, (190, 700))),
         (
-            "counting calls",
+            COUNTING,
             counted.saturating_sub(calls),
             range(|each| each.count, (COUNT_NS.0 as Ns, COUNT_NS.2 as Ns)),
         ),

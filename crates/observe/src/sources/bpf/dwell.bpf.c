@@ -201,6 +201,8 @@ int sys_exit(u64 *ctx)
 	if (!thread)
 		return 0;
 	u32 call = returned_from(regs);
+	if (unlikely(result == 0 && result_kind[index_of(call) & (2 * CALLS - 1)] & MAKES_THREAD))
+		return 0;
 	struct stats *entry = stats_of(call);
 	if (!entry)
 		return 0;

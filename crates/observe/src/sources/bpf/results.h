@@ -16,6 +16,8 @@ volatile const u8 result_kind[2 * CALLS] = {};
 #define WRITES_FILE 16
 /* It opens a file or asks for one by its path. */
 #define ASKS_FOR_PATH 32
+/* It makes a thread, which begins with the return from this call: its result there is 0. */
+#define MAKES_THREAD 64
 
 /* The index of the highest bit, from the product with a de Bruijn sequence of 64 bits (Leiserson,
  * Prokop and Randall, "Using de Bruijn Sequences to Index a 1 in a Computer Word", 1998). Without
