@@ -351,10 +351,10 @@ impl Trace {
         let thread = self.tree.get(died.slot);
         self.processes.left(thread.pid, thread.spent(), died.at);
         if self.tree.get(died.slot).pid == self.tree.root {
-            // The program ends with its last thread; another that ended has handed its clocks on.
+            // The program ends with its last thread; another that ended has handed on what it had.
             let ended_before = |last: &Slot| *last != died.slot && self.tree.get(*last).doing.is_dead();
             if let Some(before) = self.wall.last.filter(ended_before) {
-                self.tree.forget_clocks(before);
+                self.tree.bury(before);
             }
             self.wall.left(died.at, died.slot);
         } else {

@@ -256,7 +256,7 @@ impl Tree {
         }
     }
 
-    /// Frees what a thread that is not of the root had.
+    /// Frees what a thread had with which the program does not end.
     pub(super) fn bury(&mut self, slot: Slot) {
         // No thread continues on a dead thread's path: what waited for it has it by now. In a
         // window it is the thread's own.
