@@ -36,6 +36,7 @@ pub(super) fn load(types: &Types, root: Pid, cpus: &[u32], wanted: u32) -> Resul
         .override_global("root_pid", &root, true)
         .override_global("own_pid_ns", &access::pid_namespace(), true)
         .override_global("nr_execve", &arguments::execve(), true)
+        .override_global("nr_rt_sigreturn", &arguments::rt_sigreturn(), true)
         .override_global("nr_io_uring_enter", &arguments::io_uring_enter(), true)
         .override_global("arg_kind", kinds.as_slice(), true)
         .override_global("result_kind", results.as_slice(), true)

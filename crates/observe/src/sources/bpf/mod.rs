@@ -193,6 +193,7 @@ impl Bpf {
         wanted: u32,
     ) -> Result<Self, BpfRefusal> {
         let mut ebpf = load::load(types, root, cpus, wanted)?;
+        let bare_call_ns = tracing::own_call_ns();
         let AttachedPrograms { links, mut sources, reports, sample, fault } =
             attach::everything(&mut ebpf, types)?;
         let clock = sample.and_then(|()| Clock::start(&mut ebpf, cpus, watching.rate));
@@ -233,7 +234,7 @@ impl Bpf {
             stacks: Stacks::new(),
             lost_before: 0,
             sources,
-            controller: Controller::new(watching.max_overhead, Tracing::new(links)),
+            controller: Controller::new(watching.max_overhead, Tracing::new(links), bare_call_ns),
             threads: Threads::new(root),
             commands: Commands::default(),
             look_here: None,

@@ -11,6 +11,8 @@
 /* Set by user space before loading. */
 volatile const u32 root_pid = 0;
 volatile const u32 nr_execve = 0, nr_io_uring_enter = 0;
+/* In the native table and in that of 32 bits. */
+volatile const u32 nr_rt_sigreturn[2] = {};
 /* Segments of the buffer of each CPU below `cpus_at_start`; a power of two. A CPU from there on was
  * not online at the start, and has a smaller buffer. */
 volatile const u32 segments_per_cpu = 1, segments_of_others = 1, cpus_at_start = 1;
