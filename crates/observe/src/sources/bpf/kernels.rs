@@ -109,8 +109,8 @@ fn what_each_kernel_lacks_is_known() {
             let fields = fields.map(|field| field.name());
             let tracepoints =
                 asked.tracepoints.iter().filter(|name| !types.has(&format!("btf_trace_{name}")));
-            let lacks: Vec<String> = fields.chain(tracepoints.cloned()).collect();
-            told.push_str(&format!("{kernel} {object}: {}\n", lacks.join(" ")));
+            let lacks = fields.chain(tracepoints.cloned()).map(|name| format!(" {name}"));
+            told.push_str(&format!("{kernel} {object}:{}\n", lacks.collect::<String>()));
         }
     }
     let path = place(EXPECTED);
