@@ -14,6 +14,7 @@ mod steal;
 mod wire;
 
 use crate::access::{self, AccessDenial};
+use crate::sources::bpf::btf::STRUCTS_OF_SPIKES;
 use crate::sources::bpf::types::Types;
 use crate::sources::bpf::{self, BpfRefusal, names};
 use crate::sources::wall_of;
@@ -53,9 +54,6 @@ const WANTED_X86: &[(&str, &[&str])] = &[
     ("function calls by another CPU", &["call_function_single_entry", "call_function_single_exit"]),
     ("work in interrupts", &["irq_work_entry", "irq_work_exit"]),
 ];
-
-/// The kernel structures that this kernel half reads, besides those of `dwell.bpf.c`.
-const STRUCTS: &[&str] = &["hrtimer", "irqaction", "timerqueue_node"];
 
 /// The number of wake-ups that are kept: those with the largest latencies.
 const KEPT: usize = 16;
@@ -116,7 +114,7 @@ impl Spikes {
     fn load(cpus: &[u32], late_from_ns: Option<Ns>) -> Result<Self, BpfRefusal> {
         let wanted = || WANTED.iter().chain(if cfg!(target_arch = "x86_64") { WANTED_X86 } else { &[] });
         let tracepoints = wanted().flat_map(|(_, names)| *names).chain(NEEDED).copied();
-        let types = Types::read(tracepoints, STRUCTS)?;
+        let types = Types::read(tracepoints, STRUCTS_OF_SPIKES)?;
         let all = host::cpus(host::here()).iter().max().map_or(1, |last| last + 1);
         let per_ring = ring::records_per_ring(cpus.len());
         let mut ebpf = bpf::loader()
