@@ -127,6 +127,7 @@ impl Code {
             | Event::Load { .. }
             | Event::Refaults { .. }
             | Event::FaultSampled { .. }
+            | Event::Counted { .. }
             | Event::Lost { .. }
             | Event::Path { .. }
             | Event::Connection(_)

@@ -70,7 +70,7 @@ pub(crate) fn run(
     consumers: Consumers,
     trailer: &Trailer,
 ) -> Result<(Analysis, Option<(Program, Names)>), DoesNotClose> {
-    let Consumers { header, how, code: stacks, surroundings, loads } = consumers;
+    let Consumers { header, how, code: stacks, surroundings, loads, counters } = consumers;
     let (of_tier, mut profile) = of_tier_and_profile(how, &header, trailer, &stacks);
     let OfTier {
         pieces,
@@ -99,6 +99,7 @@ pub(crate) fn run(
     let account = Account::new(whole_ns, parts, steps.times())?;
     let user_ns = time_in(&threads, &[State::User]);
     let kernel_ns = time_in(&threads, &[State::Kernel, State::Fault, State::Interrupt]);
+    let counters = counters.table(&stacks, trailer, (user_ns, kernel_ns));
     let utilization = utilization(covered, wall_ns);
     let queue = run_queue(steps.iter(), &threads, wall_ns, rivals.as_ref());
     let mut coverage =
@@ -143,6 +144,7 @@ pub(crate) fn run(
         programs,
         functions: if sampled { Seen::Value(code::functions(&profile)) } else { Seen::unseen(&unsampled) },
         loads: if sampled { loads } else { Seen::unseen(&unsampled) },
+        counters,
         lines: if sampled { Seen::Value(code::lines(&profile)) } else { Seen::unseen(&unsampled) },
         findings: Seen::unseen(UNJUDGED),
         ruled_out: Seen::unseen(UNJUDGED),

@@ -139,7 +139,7 @@ pub(super) fn of_instruments(
     calls: &[CallStats],
     attached: Option<(u64, u64)>,
     (each, attach_ns): (Option<EachNs>, f64),
-    seen: Seen,
+    (seen, counted): (Seen, u64),
 ) -> Vec<Cost> {
     let calls: u64 = calls.iter().map(|call| call.calls).sum();
     let (windows, before) = attached.unwrap_or((0, calls));
@@ -151,11 +151,11 @@ pub(super) fn of_instruments(
         Some(each) if what(each) != what(&EachNs::TYPICAL) => of(MEASURED, what(each)),
         _ => not_measured,
     };
-    let samples_ns = match host::under_hypervisor(host::here().proc) {
-        // It sets the timer for each of them.
-        Ok(Some(true)) => (5_000, 30_000),
-        Ok(Some(false)) => (500, 3_000),
-        Ok(None) | Err(_) => (500, 30_000),
+    // A hypervisor sets the timer, or the counter, for each of them.
+    let (samples_ns, counted_ns) = match host::under_hypervisor(host::here().proc) {
+        Ok(Some(true)) => ((5_000, 30_000), (2_000, 15_000)),
+        Ok(Some(false)) => ((500, 3_000), (300, 2_000)),
+        Ok(None) | Err(_) => ((500, 30_000), (300, 15_000)),
     };
     [
         ("calls", before, range(|each| each.call, (CALL_NS.0 as Ns, 600))),
@@ -166,6 +166,7 @@ pub(super) fn of_instruments(
         ("sends and their packets", seen.sends, range(|each| each.send, (200, 1500))),
         ("samples", seen.samples, samples_ns),
         ("fault samples", seen.faults, (4_000, 15_000)),
+        ("counter samples", counted, counted_ns),
     ]
     .into_iter()
     .map(|(what, times, each_ns)| Cost { what: what.into(), times, each_ns })

@@ -22,6 +22,8 @@ pub(super) struct Drain {
     pub(super) stack_ring: Option<RingBuf<MapData>>,
     pub(super) mappings: Option<Mappings>,
     pub(super) decoder: Decoder,
+    /// Samples of counters so far.
+    pub(super) counted: u64,
     /// Python parts whose stacks have not arrived yet.
     pub(super) python: FxHashMap<(Tid, Ns), python::record::Stack>,
 }
@@ -42,6 +44,10 @@ impl Drain {
                     if self.python.len() < PYTHON_WAITING {
                         self.python.insert((stack.tid, stack.at), stack);
                     }
+                }
+                Some(OfStacks::Counted(at, counted)) => {
+                    self.counted += 1;
+                    stacks.counted(at, counted);
                 }
                 Some(OfStacks::Described(at)) => stacks.described(at, &record),
                 None => self.decoder.malformed += 1,
