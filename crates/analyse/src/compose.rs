@@ -89,7 +89,7 @@ pub(crate) fn run(
         recorded,
     } = of_tier;
     let Pieces { start, wall_ns, parts, steps, phases, covered, threads, waits, window } = pieces;
-    let addresses = stacks.addresses();
+    let addresses = stacks.addresses(&counters.precise_cycles(trailer));
     let loads = loads.table(&stacks, trailer);
     profile.moments.iter_mut().for_each(|moment| moment.at_ns = moment.at_ns.saturating_sub(start));
     // Without a sample there is no share: a program of less than a sampling period, or no access.

@@ -65,6 +65,26 @@ impl Counters {
         self.sums.entry((node.unwrap_or(0), *kernel)).or_default()[*counter as usize].add(sum);
     }
 
+    /// Samples of cycles in user mode that are at the very instructions, by place: as many as tell
+    /// more than samples of time do. None where they are not precise.
+    pub(crate) fn precise_cycles(&self, trailer: &Trailer) -> Vec<(u32, f64, u64)> {
+        let is_precise = |(counter, seen): &(Counter, Seen<CounterTimes>)| {
+            *counter == Counter::Cycles && seen.value().is_some_and(|times| times.precise)
+        };
+        if !trailer.counters.value().is_some_and(|observed| observed.of.iter().any(is_precise)) {
+            return Vec::new();
+        }
+        let cycles = |sums: &Sums| sums[Counter::Cycles as usize];
+        let in_user = self.sums.iter().filter(|((node, kernel), _)| *node > 0 && !kernel);
+        let mut all: Vec<_> = in_user
+            .map(|((node, _), sums)| (*node, cycles(sums).count, cycles(sums).samples))
+            .filter(|(_, _, samples)| *samples > 0)
+            .collect();
+        all.sort_by_key(|(node, ..)| *node);
+        let samples: u64 = all.iter().map(|(_, _, samples)| samples).sum();
+        if samples >= SAMPLES_MIN { all } else { Vec::new() }
+    }
+
     /// The table, by functions of `code`; `times`: in user mode and in the kernel, of all threads.
     pub(crate) fn table(
         self,
@@ -345,6 +365,22 @@ mod tests {
         odd.of[3].1 = Seen::Value(CounterTimes { enabled_ns: 1, running_ns: 9, period: 1, precise: false });
         let Seen::Value(odd) = table(odd) else { panic!("it is there") };
         assert!((value(&odd.functions[0].counted.last_level_misses_per_1000) - 40.04).abs() < 0.01);
+    }
+
+    #[test]
+    fn instructions_have_the_time_of_precise_cycles() {
+        let (counters, mut code) = recorded();
+        let mut trailer = Trailer::unwritten(Ending::Code(0), 0, "it is a test");
+        assert!(counters.precise_cycles(&trailer).is_empty());
+        trailer.counters = Seen::Value(observed(1.0));
+        let mode = model::recording::SampleMode::User;
+        // The clock struck behind the instruction, at the other function's.
+        let struck = Event::Sampled { at: 1, tid: 7, mode, ip: 0, period_ns: 1000, node: Some(2) };
+        code.event(&struck, None);
+        let addresses = code.addresses(&counters.precise_cycles(&trailer));
+        let told: Vec<_> = addresses.iter().map(|one| (one.address, one.ns, one.samples)).collect();
+        assert_eq!(told, [(0, 500, 500), (1, 500, 500)]);
+        assert_eq!(code.addresses(&[]).len(), 1);
     }
 
     #[test]

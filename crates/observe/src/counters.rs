@@ -187,8 +187,12 @@ fn open_one(
     common: Common<'_>,
 ) -> io::Result<(OwnedFd, bool)> {
     let mut attr = common(attributes(counter, encoding, kernel));
-    // Samples of cycles tell which instruction; of the others, which function is enough.
-    let precise: &[u64] = if counter == Counter::Cycles { &[3, 2, 1, 0] } else { &[0] };
+    // Samples of cycles tell which instruction; of the others, which function is enough. Arm's
+    // kernel takes any value, and does nothing for it.
+    let precise: &[u64] = match counter {
+        Counter::Cycles if cfg!(target_arch = "x86_64") => &[3, 2, 1, 0],
+        _ => &[0],
+    };
     let mut refused = None;
     for precise in precise {
         attr.set_precise_ip(*precise);

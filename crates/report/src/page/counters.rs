@@ -77,3 +77,57 @@ pub(super) fn cells(table: &CounterTable, function: &FunctionRow) -> [String; 2]
     let ratios = [&row.counted.instructions_per_cycle, &row.counted.last_level_misses_per_1000];
     ratios.map(|ratio| value(ratio).map(three_digits).unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::counters::CounterPart;
+    use model::run::Ends;
+
+    fn counted() -> Counted {
+        let known = |value: f64| Seen::Value(Ratio { value, ends: Ends { lo: value, hi: value } });
+        Counted {
+            counts: Vec::new(),
+            instructions_per_cycle: known(0.312),
+            branch_misses_per_1000: Seen::unseen("not here"),
+            last_level_misses_per_1000: known(12.04),
+            front_end_stalled: known(0.02),
+            back_end_stalled: known(0.71),
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_left_out_and_never_zero() {
+        let all = "0.31 instructions a cycle, 12.0 last-level misses per 1,000 instructions, \
+                   slots stalled 71 % by the back end, 2 % by the front end";
+        assert_eq!(figures(&counted()).as_deref(), Some(all));
+        let unseen = || Seen::unseen("not here");
+        let bare = Counted {
+            last_level_misses_per_1000: unseen(),
+            front_end_stalled: unseen(),
+            back_end_stalled: unseen(),
+            ..counted()
+        };
+        assert_eq!(figures(&bare).as_deref(), Some("0.31 instructions a cycle"));
+        assert_eq!(figures(&Counted { instructions_per_cycle: unseen(), ..counted() }), None);
+    }
+
+    #[test]
+    fn turns_are_said_of_the_one_that_counted_least() {
+        let part = |counter, part| CounterPart { counter, part: Seen::Value(part) };
+        let table = |last: f64| CounterTable {
+            user: counted(),
+            kernel: Seen::Absent,
+            clock_hz: Seen::unseen("few"),
+            functions: Vec::new(),
+            parts: vec![
+                part(Counter::Cycles, 1.0),
+                part(Counter::Slots, last),
+                CounterPart { counter: Counter::BackEndSlots, part: Seen::unseen("it never counted") },
+            ],
+            precise: false,
+        };
+        assert_eq!(turns(&table(0.5)), Some((Counter::Slots, 0.5)));
+        assert_eq!(turns(&table(0.99)), None);
+    }
+}

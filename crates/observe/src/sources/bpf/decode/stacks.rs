@@ -91,3 +91,36 @@ fn stack(record: &[u8]) -> Result<(Ns, RawStack), Malformed> {
     };
     Ok((at, stack))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::counters::Counter;
+    use zerocopy::IntoBytes;
+
+    #[test]
+    fn an_overflow_is_of_the_counter_that_has_its_period() {
+        let of = |a: u8, period: u64| wire::Counted {
+            head: Head { at: 9, kind: Kind::Counted as u8, a, flags: 0, calls: 0, tid: 7 },
+            ip: 0x1234,
+            period,
+            pid: 6,
+            pad: 0,
+        };
+        let (user, call) = (wire::Mode::User as u8, wire::Mode::Call as u8);
+        let record = of(call, 20_021);
+        let Some(OfStacks::Counted(9, counted)) = of_stacks(record.as_bytes()) else { panic!("{record:?}") };
+        assert_eq!(
+            (counted.counter, counted.count, counted.kernel),
+            (Counter::LastLevelMisses, 20_021, true)
+        );
+        assert_eq!((counted.tid, counted.pid, counted.ip), (7, 6, 0x1234));
+        let record = of(user, 12_000_018);
+        let Some(OfStacks::Counted(_, counted)) = of_stacks(record.as_bytes()) else { panic!("{record:?}") };
+        assert_eq!((counted.counter, counted.kernel), (Counter::Instructions, false));
+        for odd in [of(user, 1), of(99, 20_021)] {
+            assert!(of_stacks(odd.as_bytes()).is_none(), "{odd:?}");
+        }
+        assert!(of_stacks(&record.as_bytes()[..record.as_bytes().len() - 8]).is_none());
+    }
+}
