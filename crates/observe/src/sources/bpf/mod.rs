@@ -183,7 +183,8 @@ impl Bpf {
         }
         self.at_end =
             Some(Counted { calls: self.calls(), files: self.files(), disk_requests: self.disk_requests() });
-        monotonic_ns()
+        self.drain.counted_until = monotonic_ns();
+        self.drain.counted_until
     }
 
     fn start_with(
@@ -224,6 +225,7 @@ impl Bpf {
             mappings: mappings.ok(),
             decoder: Decoder::new(swaps),
             counted: 0,
+            counted_until: Ns::MAX,
             python: FxHashMap::default(),
         };
         Ok(Self {
