@@ -9,7 +9,6 @@ use model::counters::{
     Ratio,
 };
 use model::recording::Trailer;
-use model::run::Ends;
 use model::{Event, Ns, Seen};
 use rustc_hash::FxHashMap;
 
@@ -215,14 +214,11 @@ impl<'a> Scale<'a> {
             let scale = self.of[above as usize];
             if a.samples == 0 {
                 let hi = stats::poisson::at_most(0) * of.period as f64 * scale / below;
-                return Seen::Value(Ratio { value: 0.0, ends: Ends { lo: 0.0, hi: round(hi) } });
+                return Seen::Value(Ratio { value: 0.0, lo: 0.0, hi: round(hi) });
             }
             let value = a.count * scale / below;
             let off = (Z * (1.0 / a.worth() + 1.0 / b.worth()).sqrt()).exp();
-            Seen::Value(Ratio {
-                value: round(value),
-                ends: Ends { lo: round(value / off), hi: round(value * off) },
-            })
+            Seen::Value(Ratio { value: round(value), lo: round(value / off), hi: round(value * off) })
         })
     }
 }
@@ -337,12 +333,12 @@ mod tests {
         // 400 samples of 20,021 in 100 of 2,000,003 instructions.
         assert!((value(&chase.counted.last_level_misses_per_1000) - 40.04).abs() < 0.01);
         let none = compute.counted.last_level_misses_per_1000.value().expect("it counted");
-        assert!(none.value == 0.0 && none.ends.hi > 0.03 && none.ends.hi < 0.04, "{none:?}");
+        assert!(none.value == 0.0 && none.hi > 0.03 && none.hi < 0.04, "{none:?}");
         assert!((value(&chase.counted.back_end_stalled) - 0.6).abs() < 0.001);
         let clock = table.clock_hz.value().expect("it is known");
         assert!((clock / 1e9 - 4.0).abs() < 0.01, "1,000 samples in 500 ms: {clock}");
         assert!(table.precise);
-        let ends = chase.counted.instructions_per_cycle.value().expect("it is known").ends;
+        let ends = chase.counted.instructions_per_cycle.value().expect("it is known");
         assert!(ends.lo > 0.15 && ends.hi < 0.26, "100 samples: {ends:?}");
     }
 

@@ -71,8 +71,8 @@ fn unit(directory: &Path, name: String, cpuinfo: &str) -> Option<CounterUnit> {
     let (misses, [slots, front, back]) = match field("vendor_id") {
         Some("GenuineIntel") => {
             // Metrics of the fixed counter can be read and not sampled. The events behind them are
-            // the same on all that have it (Intel's perfmon data, Ice Lake to Lunar Lake: IDQ_BUBBLES.CORE,
-            // TOPDOWN.BACKEND_BOUND_SLOTS).
+            // the same on all that have it (Intel's perfmon data, Ice Lake to Lunar Lake:
+            // IDQ_BUBBLES.CORE, TOPDOWN.BACKEND_BOUND_SLOTS).
             let metrics = matches!(named("topdown-be-bound"), Seen::Value(one) if one.config[0] & 0xff == 0);
             let slots = match metrics {
                 true => [named("slots"), raw(0x9c, 0x01), raw(0xa4, 0x02)],
@@ -135,7 +135,8 @@ fn named(directory: &Path, kind: u32, event: &str) -> Seen<Encoding> {
     Seen::Value(Encoding { kind, config })
 }
 
-/// Puts the bits of a value where a format says. None where that makes no sense, or they do not fit.
+/// Puts the bits of a value where a format says. None where that makes no sense, or they do not
+/// fit.
 fn place(format: &str, mut value: u64, config: &mut [u64; 3]) -> Option<()> {
     let (field, ranges) = format.trim().split_once(':')?;
     let field = match field {

@@ -4,7 +4,6 @@
 //! A counter is sampled: each time it has counted so much (its period), the kernel says where. So a
 //! sample stands for the period, and sums over samples are estimates, as those of time are.
 
-use crate::run::Ends;
 use crate::{Ns, Seen};
 use serde::{Deserialize, Serialize};
 
@@ -151,9 +150,10 @@ pub struct CounterRow {
 pub struct Ratio {
     /// The estimate.
     pub value: f64,
-    /// Its interval.
-    #[serde(flatten)]
-    pub ends: Ends,
+    /// Low end.
+    pub lo: f64,
+    /// High end.
+    pub hi: f64,
 }
 
 /// Counts of one function, without what it calls.

@@ -45,10 +45,10 @@ pub(super) fn of_function<'a>(
 pub(super) fn waits_for_memory(evidence: &Evidence<'_>, counted: &Counted) -> Waits {
     let Some((lo, hi)) = under_way(evidence, counted) else { return Waits::Unclear };
     let (stalls, runs) = match counted.back_end_stalled.value() {
-        Some(stalled) => (stalled.ends.lo >= STALLED_MIN, stalled.ends.hi < STALLED_MIN),
+        Some(stalled) => (stalled.lo >= STALLED_MIN, stalled.hi < STALLED_MIN),
         None => {
-            let ends = counted.instructions_per_cycle.value().map(|ratio| ratio.ends);
-            (ends.is_some_and(|ends| ends.hi < INSTRUCTIONS_MAX), false)
+            let ratio = counted.instructions_per_cycle.value();
+            (ratio.is_some_and(|ratio| ratio.hi < INSTRUCTIONS_MAX), false)
         }
     };
     match (lo >= UNDER_WAY_MIN && stalls, hi < UNDER_WAY_MIN || runs) {
@@ -61,8 +61,8 @@ pub(super) fn waits_for_memory(evidence: &Evidence<'_>, counted: &Counted) -> Wa
 /// How many reads from memory are under way on average while it runs: at least and at most.
 fn under_way(evidence: &Evidence<'_>, counted: &Counted) -> Option<(f64, f64)> {
     let clock = evidence.counters.value()?.clock_hz.value()?;
-    let misses = counted.last_level_misses_per_1000.value()?.ends;
-    let instructions = counted.instructions_per_cycle.value()?.ends;
+    let misses = counted.last_level_misses_per_1000.value()?;
+    let instructions = counted.instructions_per_cycle.value()?;
     let ladder = evidence.costs.value().and_then(|costs| costs.load_ns.value()).and_then(|curve| {
         let largest = curve.iter().max_by_key(|cost| cost.bytes)?;
         Some((largest.ns * 1e-9, largest.ns * 1e-9))
@@ -97,11 +97,10 @@ pub(super) mod tests {
     use crate::judge::samples;
     use model::Run;
     use model::counters::CounterTable;
-    use model::run::Ends;
 
     /// A ratio that is known to a twentieth.
     fn known(value: f64) -> Seen<Ratio> {
-        Seen::Value(Ratio { value, ends: Ends { lo: value / 1.05, hi: value * 1.05 } })
+        Seen::Value(Ratio { value, lo: value / 1.05, hi: value * 1.05 })
     }
 
     /// Counts of this many instructions a cycle, and misses per 1,000; stalled: by the back end.

@@ -82,10 +82,9 @@ pub(super) fn cells(table: &CounterTable, function: &FunctionRow) -> [String; 2]
 mod tests {
     use super::*;
     use model::counters::CounterPart;
-    use model::run::Ends;
 
     fn counted() -> Counted {
-        let known = |value: f64| Seen::Value(Ratio { value, ends: Ends { lo: value, hi: value } });
+        let known = |value: f64| Seen::Value(Ratio { value, lo: value, hi: value });
         Counted {
             counts: Vec::new(),
             instructions_per_cycle: known(0.312),
