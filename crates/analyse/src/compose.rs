@@ -71,7 +71,7 @@ pub(crate) fn run(
     consumers: Consumers,
     trailer: &Trailer,
 ) -> Result<(Analysis, Option<(Program, Names)>), DoesNotClose> {
-    let Consumers { header, how, code: stacks, surroundings, loads } = consumers;
+    let Consumers { header, how, code: stacks, surroundings, loads, counters } = consumers;
     let (of_tier, mut profile) = of_tier_and_profile(how, &header, trailer, &stacks);
     let OfTier {
         pieces,
@@ -91,7 +91,7 @@ pub(crate) fn run(
         syscalls,
     } = of_tier;
     let Pieces { start, wall_ns, parts, steps, phases, covered, threads, waits, window } = pieces;
-    let addresses = stacks.addresses();
+    let addresses = stacks.addresses(&counters.precise_cycles(trailer));
     let loads = loads.table(&stacks, trailer);
     profile.moments.iter_mut().for_each(|moment| moment.at_ns = moment.at_ns.saturating_sub(start));
     // Without a sample there is no share: a program of less than a sampling period, or no access.
@@ -101,6 +101,7 @@ pub(crate) fn run(
     let account = Account::new(whole_ns, parts, steps.times())?;
     let user_ns = time_in(&threads, &[State::User]);
     let kernel_ns = time_in(&threads, &[State::Kernel, State::Fault, State::Interrupt]);
+    let counters = counters.table(&stacks, trailer, (user_ns, kernel_ns));
     let utilization = utilization(covered, wall_ns);
     let queue = run_queue(steps.iter(), &threads, wall_ns, rivals.as_ref());
     let mut coverage =
@@ -148,6 +149,7 @@ pub(crate) fn run(
         programs,
         functions: if sampled { Seen::Value(code::functions(&profile)) } else { Seen::unseen(&unsampled) },
         loads: if sampled { loads } else { Seen::unseen(&unsampled) },
+        counters,
         lines: if sampled { Seen::Value(code::lines(&profile)) } else { Seen::unseen(&unsampled) },
         findings: Seen::unseen(UNJUDGED),
         ruled_out: Seen::unseen(UNJUDGED),

@@ -10,6 +10,7 @@ mod along;
 pub mod bound;
 mod callers;
 pub mod causes;
+mod counters;
 mod cpu_samples;
 mod direct;
 mod disk_reads;

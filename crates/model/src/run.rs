@@ -6,6 +6,7 @@
 use crate::account::{Account, AccountPart, Basis, DoesNotClose, State, Step};
 use crate::code_location::Runtime;
 use crate::costs::Costs;
+use crate::counters::CounterTable;
 use crate::coverage::{Coverage, Interval};
 use crate::disk_requests::DiskRequests;
 use crate::fault_places::FaultPlaces;
@@ -106,6 +107,9 @@ pub struct Run {
     /// What memory its own code loads from.
     #[serde(default = "unrecorded")]
     pub loads: Seen<LoadTable>,
+    /// What the processor's counters say of the code that ran.
+    #[serde(default = "unrecorded")]
+    pub counters: Seen<CounterTable>,
     /// Host metrics over the same time.
     pub series: Seen<Series>,
     /// Causes, with the saving of each fix; what saves most comes first. `report` fills this and

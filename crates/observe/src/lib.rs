@@ -11,6 +11,7 @@ mod attach;
 pub mod blocks;
 pub mod cgroups;
 mod commands;
+mod counters;
 pub mod doctor;
 mod error;
 pub mod function_code;

@@ -80,6 +80,12 @@ pub(super) fn cut(run: &mut Run) {
             text(&mut row.module);
         }
     });
+    seen(&mut run.counters, |all| {
+        for row in &mut all.functions {
+            text(&mut row.function);
+            text(&mut row.module);
+        }
+    });
     seen(&mut run.syscalls, |rows| {
         for row in rows {
             seen(&mut row.results, |results| {

@@ -45,6 +45,7 @@ pub(super) fn trailer(reaped_at: Ns, rusage: Seen<Rusage>) -> Trailer {
         living: vec![],
         living_until: None,
         loads: Seen::unseen("made by a dwell that did not record it"),
+        counters: Seen::unseen("made by a dwell that did not record it"),
         peaks: Vec::new(),
         began_at_bytes: None,
         files: Seen::unseen("made by a dwell that did not record it"),

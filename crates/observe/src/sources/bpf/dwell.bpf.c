@@ -17,6 +17,7 @@
  */
 #include "alive.h"
 #include "asked.h"
+#include "counted.h"
 #include "disk_requests.h"
 #include "faults.h"
 #include "files.h"
