@@ -46,6 +46,25 @@ pub(crate) fn lock_function(stack: &[StackFrame]) -> Option<&str> {
     is_in(LOCKS, frame).then_some(frame.function.as_str())
 }
 
+/// What is taken that a wait is for, where that is no lock for certain: a notice may be sent by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Taken {
+    Semaphore,
+    /// A lock of a script, which takes it itself.
+    OfScript,
+}
+
+/// Whether a wait takes something that may be a lock, by its stack, the innermost first.
+pub(crate) fn taken_otherwise(stack: &[StackFrame]) -> Option<Taken> {
+    let (_, function) = told(stack).filter(|(purpose, _)| *purpose == Purpose::Lock)?;
+    let frame = stack.iter().find(|frame| frame.function == function)?;
+    match (is_in(SCRIPT_LOCKS, frame), is_in(SEMAPHORES, frame)) {
+        (true, _) => Some(Taken::OfScript),
+        (false, true) => Some(Taken::Semaphore),
+        (false, false) => None,
+    }
+}
+
 /// Where a lock is taken that a wait is for, by its stack, the innermost first: the function that
 /// called the one that takes it, of a script its own. None where the wait may be for something
 /// else: a semaphore can be a notice, and locks of a script's conditions are.

@@ -1,8 +1,8 @@
-//! Waits of a thread that a time limit ended, kept until it is known who had what it waited for
-//! (`held`).
+//! Waits of a thread that a time limit ended, kept until it is known who had what it waited for, or
+//! what they were for (`held`).
 
 use crate::account::Ended;
-use crate::keys::WaitKey;
+use crate::keys::{ReasonKey, TargetKey, WaitKey};
 use model::Ns;
 use smallvec::SmallVec;
 
@@ -21,6 +21,7 @@ pub(super) struct Limited {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LimitedWait {
     pub(super) wait: WaitKey,
+    /// 0 where it was on none.
     pub(super) futex: u64,
     /// When the first of them began.
     pub(super) since: Ns,
@@ -38,4 +39,14 @@ impl Limited {
             self.waits.push(LimitedWait { wait, futex, since: begin, times: 1, ns });
         }
     }
+
+    /// The thread sends something: what it polls for from now on may be the answer.
+    pub(super) fn asks(&mut self) {
+        self.waits.retain(|wait| !is_of_several(wait.wait));
+    }
+}
+
+/// Whether it polled several things until its time was up.
+pub(super) fn is_of_several((_, reason): WaitKey) -> bool {
+    matches!(reason, ReasonKey::Wait(_, TargetKey::TimeLimitOrTimer))
 }
