@@ -50,7 +50,7 @@ use model::recording::{
 use model::{Call, Header, Ns, Pid, State, Tid};
 use processes::Processes;
 use samples::Samples;
-use sends::{Sends, Source};
+use sends::{Sends, Source, is_local};
 use thread::{BlockedIn, Newcomer, Thread, TracedState};
 use tree::Tree;
 use wall::Wall;
@@ -397,7 +397,7 @@ impl Trace {
         }
         // What is left: all of it, or the way from the sender to here.
         if at > self.tree.get(slot).since {
-            match self.passes(slot, kind.0, times_out(wait, wake.waker)) {
+            match self.passes(slot, kind.0, wait, wake.waker) {
                 Some(progress) => self.tree.let_pass(slot, at, kind, progress),
                 None => self.tree.book_wait(slot, at, kind),
             }
@@ -445,7 +445,7 @@ impl Trace {
         let futex = if let Object::Futex { address } = wait.on { address } else { 0 };
         let exits = |call| matches!(self.names.arch.name(call), Some("exit" | "exit_group"));
         let by_exit = from.is_some() && current(wake.calls).is_some_and(exits);
-        let lets_pass = times_out(wait, wake.waker);
+        let lets_pass = ended_by_nobody(wait, wake.waker);
         let from = from.and_then(|(by, lag_ns)| {
             let token = match by {
                 EndedBy::Running(waker) => recorder.releases(waker),
@@ -457,14 +457,19 @@ impl Trace {
     }
 
     /// What of the others' progress takes the place of a completed wait on the path; None where
-    /// the wait is the path's whatever they did. `times_out`: time ended it, and nothing that
-    /// others did.
-    fn passes(&self, slot: Slot, state: State, times_out: bool) -> Option<&'static [Progress]> {
+    /// the wait is the path's whatever they did.
+    fn passes(
+        &self,
+        slot: Slot,
+        state: State,
+        wait: &WaitContext,
+        waker: &Waker,
+    ) -> Option<&'static [Progress]> {
         let TracedState::Blocked(blocked) = &self.tree.get(slot).doing else { return None };
         match state {
             _ if self.window.is_some() => None,
             State::Sleep | State::Idle => Some(&Progress::ALL),
-            _ if times_out => Some(&Progress::ALL),
+            _ if ended_by_nobody(wait, waker) => Some(&Progress::ALL),
             // A loop that waits for whichever of its connections comes first holds nothing up while
             // the tree has the CPUs, or wants them.
             State::Network if blocked.of_several => Some(&[Progress::OnCpu, Progress::Runnable]),
@@ -595,6 +600,12 @@ fn current(calls: &Calls) -> Option<Call> {
 /// Whether time ended a wait that is not for a device: its limit, or a timer's signal.
 fn times_out(wait: &WaitContext, waker: &Waker) -> bool {
     Evidence::traced(wait, waker, TargetKey::External).timed_out()
+}
+
+/// Whether time ended a wait that others of the tree may have held up: one for a peer on another
+/// host is for that peer.
+fn ended_by_nobody(wait: &WaitContext, waker: &Waker) -> bool {
+    times_out(wait, waker) && !matches!(wait.on, Object::Net(ends) if !is_local(ends))
 }
 
 /// What was waited for. What a thread polls is known from the waker, which works on what became

@@ -7,9 +7,10 @@
 //! sleep on a futex. What threads sleep that only keep time is not waited for, either.
 
 use super::activity::{Activity, NOBODY, Slot};
+use super::pools::{Pools, Workers, futex_of_lock};
 use super::waits::{Wait, Waits};
 use crate::code::Code;
-use crate::keys::{CallKey, ReasonKey, TargetKey, WaitKey};
+use crate::keys::{CallKey, ReasonKey, TargetKey, WaitKey, Who};
 use crate::names::Names;
 use crate::purpose::{
     Taken, interpreter_lock, is_on_condition, lock_function, taken_otherwise, waits_for_work,
@@ -76,16 +77,21 @@ pub(crate) fn may_be_for_a_lock((state, reason): WaitKey) -> bool {
 }
 
 impl Verdicts {
-    /// By the stacks of all waits, and by which threads only keep time.
+    /// By the stacks of all waits, and by which threads only keep time. `in_window`: there it is
+    /// known which thread has a place.
     pub(crate) fn new(
         waits: &Waits,
         code: &Code,
-        in_window: bool,
+        in_window: Option<&dyn Fn(Slot) -> Who>,
         keep_time: FxHashSet<Slot>,
         names: &mut Names,
     ) -> Self {
+        let pools = in_window.map(|who| Pools::new(waits, who)).unwrap_or_default();
         let mut reader = Reader { code, read: FxHashMap::default() };
-        let is = |kind, says: &Says, given, names: &mut Names| revised(kind, says, given, in_window, names);
+        let is = |kind, says: &Says, given, names: &mut Names| {
+            let notice = futex(kind).is_some_and(|address| pools.is_notice(address));
+            revised(kind, says, Known { given, notice, in_window: in_window.is_some() }, names)
+        };
         let mut all = Self { keep_time, ..Self::default() };
         let mut by_address: FxHashMap<u64, Tally> = FxHashMap::default();
         let mut by_call: FxHashMap<(CallKey, Slot), Tally> = FxHashMap::default();
@@ -108,7 +114,7 @@ impl Verdicts {
         }
         // One that the end of the window cuts has no stack: it is what the thread's others in this
         // call were.
-        let may_be_cut = |(state, _): &WaitKey| in_window && matches!(state, State::OtherWait | State::Idle);
+        let may_be_cut = |(state, _): &WaitKey| in_window.is_some() && matches!(state, State::OtherWait | State::Idle);
         for (kind, threads) in waits.kinds().filter(|(kind, _)| may_be_cut(kind) && may_be_for_a_lock(*kind))
         {
             let ReasonKey::Wait(call, _) = kind.1 else { continue };
@@ -124,10 +130,26 @@ impl Verdicts {
                 all.of.entry((kind, NOBODY)).or_insert_with(|| is(kind, says, false, names));
             }
         }
+        if let Some(who) = in_window {
+            all.locks_of_pools(waits, who);
+        }
         let is_lock = |says: &Says| matches!(says, Says::Lock(_) | Says::Interpreter(_));
         let of_futex = |(address, tally): (&u64, &Tally)| Some((*address, is_lock(tally.most()?)));
         all.futexes = by_address.iter().filter_map(of_futex).collect();
         all
+    }
+
+    /// Locks with which threads of a pool wait for work: who waits for those waits for work, too.
+    fn locks_of_pools(&mut self, waits: &Waits, who: &dyn Fn(Slot) -> Who) {
+        let workers = Workers::new(waits, who, |wait, thread| self.of(wait, thread));
+        for (kind, threads) in waits.kinds() {
+            let Some(address) = futex_of_lock(kind) else { continue };
+            for (thread, wait) in threads {
+                if workers.hold_without_work(address, wait) {
+                    self.of.insert((kind, *thread), (State::Idle, kind.1));
+                }
+            }
+        }
     }
 
     /// Whether this futex is a lock, where the stacks of waits for it tell.
@@ -171,14 +193,27 @@ fn futex((_, reason): WaitKey) -> Option<u64> {
     }
 }
 
-/// The kind that such a wait is of, as its stacks have it. `given`: time ended it, and then another
-/// thread gave what it was for.
-fn revised(kind: WaitKey, says: &Says, given: bool, in_window: bool, names: &mut Names) -> WaitKey {
+/// What is known of a wait besides its stacks.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    /// Time ended it, and then another thread gave what it was for.
+    given: bool,
+    /// Its futex is how threads are told of work.
+    notice: bool,
+    in_window: bool,
+}
+
+/// The kind that such a wait is of, as its stacks have it.
+fn revised(kind: WaitKey, says: &Says, known: Known, names: &mut Names) -> WaitKey {
+    let Known { given, notice, in_window } = known;
     let (_, ReasonKey::Wait(call, target)) = kind else { return kind };
     let lock = |target| (State::Lock, ReasonKey::Wait(call, target));
     match (says, target) {
         (Says::Work, TargetKey::TimedFutex(_)) if in_window => (State::Idle, kind.1),
-        (Says::Condition, TargetKey::TimedFutex(address)) if in_window && given => {
+        (Says::Taken(_), TargetKey::Futex(_)) if in_window && notice => (State::Idle, kind.1),
+        (Says::Condition, TargetKey::TimedFutex(address)) | (Says::Taken(_), TargetKey::TimedFutex(address))
+            if in_window && given && (notice || *says == Says::Condition) =>
+        {
             (State::Idle, ReasonKey::Wait(call, TargetKey::Futex(address)))
         }
         // Threads of a runtime that keep time are told when it ends: that is not what they wait for.

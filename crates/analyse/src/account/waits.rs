@@ -58,6 +58,8 @@ pub(super) struct Wait {
     held: FxHashMap<WakerKey, Ends>,
     /// Of those that a limit ended, what they turned out to be for, by time.
     turned_out: Vec<(WaitKey, Ns)>,
+    /// How many began at once after another: what it was for was not there.
+    pub(super) again: u64,
     /// Where wakers ended it, by the time of waits that ended there: as far as stacks were taken.
     from: FxHashMap<(WakerKey, u32), Ns>,
 }
@@ -203,6 +205,7 @@ impl Wait {
     pub(super) fn add(&mut self, more: Wait) {
         self.total_ns += more.total_ns;
         self.lengths.add_all(&more.lengths);
+        self.again += more.again;
         self.requests.add(&more.requests);
         more.stacks.into_iter().for_each(|(node, ns)| *self.stacks.entry(node).or_default() += ns);
         let at_first = self.by.is_empty();
@@ -301,6 +304,13 @@ impl Waits {
             && (row.held.len() < WAKERS || row.held.contains_key(&holder))
         {
             row.held.entry(holder).or_default().add(ends);
+        }
+    }
+
+    /// Such a wait began at once after another.
+    pub(crate) fn again(&mut self, wait: WaitKey, thread: Slot) {
+        if let Some(row) = self.row(wait, thread) {
+            row.again += 1;
         }
     }
 

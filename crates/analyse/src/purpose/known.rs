@@ -261,6 +261,7 @@ pub(super) const LOOPS: &[Known] = &[
     Script("_run_once", "base_events.py"),
     Script("_worker", "thread.py"),
     Script("worker", "pool.py"),
+    Script("_handle_tasks", "pool.py"),
     Is("ServerLoop"),
     Is("WalWriterMain"),
     Is("BackgroundWriterMain"),

@@ -17,6 +17,9 @@ const APART: u64 = 64;
 /// A thread that has had a CPU for longer than this has what it waited for.
 const WORKED: Ns = 200_000;
 
+/// One that has had a CPU for less than this did nothing but look, and wait again.
+const AT_ONCE: Ns = 20_000;
+
 impl Tree {
     /// A thread's wait ended; `running`: the thread of the tree that ended it.
     pub(super) fn limited(&mut self, slot: Slot, begin: Ns, ended: Ended, running: Option<Slot>) {
@@ -25,7 +28,9 @@ impl Tree {
         let pid = thread.pid;
         let cpu_ns = thread.states.sum(State::on_cpu);
         // It got what it waited for if it has worked since.
-        let worked = cpu_ns.saturating_sub(thread.limited.cpu_ns) > WORKED;
+        let ran_ns = cpu_ns.saturating_sub(thread.limited.cpu_ns);
+        let worked = ran_ns > WORKED;
+        let again = thread.limited.last.replace(ended.wait) == Some(ended.wait) && ran_ns < AT_ONCE;
         let polls = |wait: &LimitedWait| is_of_several(wait.wait) && call_of(wait.wait) == call_of(ended.wait);
         let goes_on = match target {
             TargetKey::TimedFutex(_) | TargetKey::Futex(_) => true,
@@ -50,6 +55,9 @@ impl Tree {
                 self.held(&waits, futex, begin, ended, running);
             }
             _ => {}
+        }
+        if again {
+            self.books.waits.again(ended.wait, ended.thread);
         }
     }
 

@@ -13,8 +13,10 @@ const KINDS: usize = 4;
 #[derive(Debug, Default)]
 pub(super) struct Limited {
     pub(super) waits: SmallVec<[LimitedWait; 2]>,
-    /// Its time on a CPU when the last of them ended.
+    /// Its time on a CPU when its last wait ended.
     pub(super) cpu_ns: Ns,
+    /// Its last wait, of any kind.
+    pub(super) last: Option<WaitKey>,
 }
 
 /// Such waits of one kind.
