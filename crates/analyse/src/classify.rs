@@ -7,7 +7,7 @@
 //! function, the waker. A wait that its limit ended was for its object all the same; only who waits
 //! for nothing else has slept.
 
-use crate::calls::{Arch, Limit, changes_memory, limit_of, waits_for};
+use crate::calls::{Arch, Limit, changes_memory, limit_of, syncs, waits_for};
 use crate::keys::{CallKey, FunctionId, QuestionId, ReasonKey, TargetKey, WaitKey};
 use crate::local_sockets::LocalEnd;
 use crate::roles::{Roles, serves_by_ports};
@@ -170,6 +170,7 @@ impl<'a> Evidence<'a> {
 pub(crate) fn classify(evidence: Evidence<'_>, arch: Arch) -> Classified {
     let call = evidence.call.syscall().and_then(|call| arch.name(call));
     let (state, target) = by_limit(evidence, call)
+        .or_else(|| by_kernel_lock(evidence, call))
         .or_else(|| by_object(evidence.however_it_ended(), call))
         .or_else(|| (evidence.io == Some(true)).then_some((State::Disk, evidence.file)))
         .or_else(|| by_call(evidence, call))
@@ -220,6 +221,18 @@ fn is_named(object: &Object, call: Option<&str>) -> bool {
 /// Whether a call takes locks of files.
 fn locks_files(call: &str) -> bool {
     matches!(call, "flock" | "fcntl" | "fcntl64")
+}
+
+/// Who sleeps in the kernel for a lock of a file, of a directory or of the address space: in a way
+/// that no signal ends, not for IO, and a thread of the tree ends it, which had the lock; or the
+/// kernel function tells. There need not be a disk.
+fn by_kernel_lock(evidence: Evidence<'_>, call: Option<&str>) -> Option<Kind> {
+    let call = call.filter(|_| evidence.uninterruptible)?;
+    let released = evidence.io == Some(false) && matches!(evidence.waker, Waker::Task { name: None, .. });
+    let sleeps_for_one = || matches!(by_function(evidence), Some((State::Lock, _)));
+    let of_file = waits_for(call, true) == State::Disk && !syncs(call);
+    let local = !matches!(evidence.object, Object::File { kind, .. } if *kind != FileKind::Disk);
+    (of_file && local && (released || sleeps_for_one())).then_some((State::Lock, evidence.file))
 }
 
 fn by_object(evidence: Evidence<'_>, call: Option<&str>) -> Option<Kind> {

@@ -210,8 +210,8 @@ fn revised(kind: WaitKey, says: &Says, known: Known, names: &mut Names) -> WaitK
     let lock = |target| (State::Lock, ReasonKey::Wait(call, target));
     match (says, target) {
         (Says::Work, TargetKey::TimedFutex(_)) if in_window => (State::Idle, kind.1),
-        (Says::Taken(_), TargetKey::Futex(_)) if in_window && notice => (State::Idle, kind.1),
-        (Says::Condition, TargetKey::TimedFutex(address)) | (Says::Taken(_), TargetKey::TimedFutex(address))
+        (Says::Taken(_) | Says::Else, TargetKey::Futex(_)) if in_window && notice => (State::Idle, kind.1),
+        (Says::Condition | Says::Taken(_) | Says::Else, TargetKey::TimedFutex(address))
             if in_window && given && (notice || *says == Says::Condition) =>
         {
             (State::Idle, ReasonKey::Wait(call, TargetKey::Futex(address)))

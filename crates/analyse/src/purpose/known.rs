@@ -137,8 +137,15 @@ pub(super) const LOCKS_APART: &[Known] = &[
 
 /// Semaphores: functions that sleep for a lock, unless those that called them wait for work with
 /// it.
-pub(super) const SEMAPHORES: &[Known] =
-    &[Is("sem_wait"), Is("sem_timedwait"), Is("sem_clockwait"), Is("uv_sem_wait")];
+pub(super) const SEMAPHORES: &[Known] = &[
+    Is("sem_wait"),
+    Is("sem_timedwait"),
+    Is("sem_clockwait"),
+    // The first two of these jump to it.
+    Is("new_sem_wait_slow64"),
+    Is("new_sem_wait_slow"),
+    Is("uv_sem_wait"),
+];
 
 /// Functions of scripts' runtimes that take the locks of scripts, with the same exception.
 pub(super) const SCRIPT_LOCKS: &[Known] = &[

@@ -108,7 +108,7 @@ fn a_semaphore_of_a_window_is_how_work_comes_unless_those_that_take_it_give_it_b
         let on_it = |row: &&&WaitRow| row.on.kind() == TargetKind::Futex;
         in_state(run, state).iter().filter(on_it).map(|row| row.total_ns / 1000).sum()
     };
-    let semaphore = ["do_futex_wait", "sem_wait", "take", "start_thread"];
+    let semaphore = ["futex_abstimed_wait_common64", "__new_sem_wait_slow64", "take", "start_thread"];
     let pool = woken_in_turn(&semaphore, |_| 0, false);
     assert!(us(&pool, State::Idle) > 55_000 && us(&pool, State::Lock) == 0, "{:?}", pool.waits);
     let lock = woken_in_turn(&semaphore, |turn| turn % 2, false);
