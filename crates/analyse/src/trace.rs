@@ -483,6 +483,7 @@ impl Trace {
         let WakeUp { at, waker, reasons, calls, running } = wake;
         let signalled =
             current(calls).and_then(|call| self.names.arch.name(call)).is_some_and(sends_a_signal);
+        let call = self.tree.waits_in(self.tree.get(slot).pid, wait);
         let thread = self.tree.get_mut(slot);
         let begin = thread.since.min(at);
         let ns = at - begin;
@@ -494,7 +495,7 @@ impl Trace {
         let file = self.names.file_of(wait);
         let local = self.names.local_sockets.end(&wait.on);
         let roles = Some(&self.names.roles);
-        let evidence = Evidence { signalled, local, roles, ..Evidence::traced(wait, waker, file) };
+        let evidence = Evidence { call, signalled, local, roles, ..Evidence::traced(wait, waker, file) };
         let mut classified = classify(evidence, self.names.arch);
         let in_window = self.window.is_some();
         if (in_window || !by_tree) && is_idle(in_window, classified, evidence, self.names.arch) {
