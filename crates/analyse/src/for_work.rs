@@ -158,6 +158,9 @@ mod tests {
             assert!(of_end(ACCEPT, unix(), waker.clone(), end(true)));
             assert!(!of_end(SENDTO, unix(), waker, end(true)), "the client is slow to take it");
         }
-        assert!(of_end(RECVFROM, unix(), Waker::Timer, end(true)), "its time limit ended it, and nobody came");
+        assert!(
+            of_end(RECVFROM, unix(), Waker::Timer, end(true)),
+            "its time limit ended it, and nobody came"
+        );
     }
 }

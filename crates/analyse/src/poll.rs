@@ -97,7 +97,9 @@ impl Poll {
 
     /// Works through a snapshot and the events before it.
     fn work_through(&mut self, Batch { events, look }: Batch) {
-        let Some((at, threads)) = look else { return self.watch.events_until(&events, &Waits::default(), &[]) };
+        let Some((at, threads)) = look else {
+            return self.watch.events_until(&events, &Waits::default(), &[]);
+        };
         let at = at.max(self.watch.begin());
         let mut waits = Waits::default();
         let in_window = self.watch.window.is_some();

@@ -114,7 +114,8 @@ impl Verdicts {
         }
         // One that the end of the window cuts has no stack: it is what the thread's others in this
         // call were.
-        let may_be_cut = |(state, _): &WaitKey| in_window.is_some() && matches!(state, State::OtherWait | State::Idle);
+        let may_be_cut =
+            |(state, _): &WaitKey| in_window.is_some() && matches!(state, State::OtherWait | State::Idle);
         for (kind, threads) in waits.kinds().filter(|(kind, _)| may_be_cut(kind) && may_be_for_a_lock(*kind))
         {
             let ReasonKey::Wait(call, _) = kind.1 else { continue };

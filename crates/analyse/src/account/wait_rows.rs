@@ -188,7 +188,8 @@ fn places(wait: &Wait, code: &Code) -> Vec<WaitPlace> {
     places.sort_by_key(|(_, place)| Reverse(place.ns));
     let told: Ns = places.iter().map(|(_, place)| place.ns).sum();
     let part = |ns: Ns| (u128::from(wait.total_ns) * u128::from(ns) / u128::from(told.max(1))) as Ns;
-    let places: Vec<_> = places.into_iter().map(|(_, place)| WaitPlace { ns: part(place.ns), ..place }).collect();
+    let places: Vec<_> =
+        places.into_iter().map(|(_, place)| WaitPlace { ns: part(place.ns), ..place }).collect();
     if places.len() > 1 { places } else { Vec::new() }
 }
 

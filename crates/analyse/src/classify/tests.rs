@@ -66,12 +66,17 @@ fn who_has_a_file_in_the_kernel_is_waited_for_and_not_its_disk() {
         assert_eq!((of(false, &jbd2), of(false, &Waker::Device)), (State::Disk, State::Disk));
         assert_eq!(of(false, &Waker::Unknown), State::Disk, "it is not known who ended it");
     }
-    assert_eq!(state(&sleeps(74, false, file()), &by_tree), State::Disk, "a thread that syncs for others, too");
+    assert_eq!(
+        state(&sleeps(74, false, file()), &by_tree),
+        State::Disk,
+        "a thread that syncs for others, too"
+    );
     let remote = Object::File { kind: FileKind::Remote, dev: 1, ino: 1, name: "x".into() };
     assert_eq!(state(&sleeps(0, false, remote), &by_tree), State::Network);
     let polled = sleeps(257, false, Object::Unknown);
     let traced = Evidence::traced(&polled, &Waker::Unknown, TargetKey::External);
-    for (function, is) in [("rwsem_down_write_slowpath", State::Lock), ("jbd2_log_wait_commit", State::Disk)] {
+    for (function, is) in [("rwsem_down_write_slowpath", State::Lock), ("jbd2_log_wait_commit", State::Disk)]
+    {
         let function = Some((crate::keys::FunctionId(0), function));
         assert_eq!(classify(Evidence { io: None, function, ..traced }, Arch::X86).state, is);
     }

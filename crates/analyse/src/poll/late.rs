@@ -144,7 +144,8 @@ mod tests {
 
     #[test]
     fn what_a_short_wait_has_no_room_for_the_longer_ones_have() {
-        let of = Between { off_cpu: None, untold_ns: 100, woken: vec![(1000, 900), (2000, 1990), (3000, 2900)] };
+        let of =
+            Between { off_cpu: None, untold_ns: 100, woken: vec![(1000, 900), (2000, 1990), (3000, 2900)] };
         let all: Vec<_> = of.divided(7).into_iter().map(|late| (late.at, late.ns, late.most_ns)).collect();
         assert_eq!(all, [(1990, 10, 10), (955, 45, 100), (2955, 45, 100)]);
     }

@@ -299,7 +299,13 @@ fn the_interval_of_waits_between_two_looks_holds_what_the_run_queue_may_have_of_
         look(at_ms, vec![Snapshot { state, ..looked }])
     };
     let mut events = vec![exec(0), queued(1, b'R', SLEEP, 0), out(10, 10, false), queued(15, b'D', FSYNC, 0)];
-    events.extend([back(30, 10), out(40, 10, false), back(70, 10), queued(80, b'R', SLEEP, 20), exit(90, 10)]);
+    events.extend([
+        back(30, 10),
+        out(40, 10, false),
+        back(70, 10),
+        queued(80, b'R', SLEEP, 20),
+        exit(90, 10),
+    ]);
     let closed = perf(events);
     // Of two waits of a kind nothing is unsure but which of the states before them was longer.
     assert_eq!((ms(&closed, State::Disk), ms(&closed, State::Runqueue)), (30, 20));

@@ -107,12 +107,7 @@ impl Watch {
     }
 
     /// `before`: what comes before the event of this time, with how much of that has come.
-    fn events(
-        &mut self,
-        events: &[Event],
-        waits: &Waits,
-        mut before: impl FnMut(&mut Self, Ns, &mut usize),
-    ) {
+    fn events(&mut self, events: &[Event], waits: &Waits, mut before: impl FnMut(&mut Self, Ns, &mut usize)) {
         let mut done = 0;
         // Those that were still off their CPU when the snapshot came: it saw that wait.
         let mut lasting: FxHashMap<Tid, usize> = FxHashMap::default();

@@ -99,7 +99,12 @@ struct Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    fn new(breakdown: &'a Breakdown, told: &[&Member<'a>], members: &'a Members<'a>, unsure: &'a Unsure) -> Self {
+    fn new(
+        breakdown: &'a Breakdown,
+        told: &[&Member<'a>],
+        members: &'a Members<'a>,
+        unsure: &'a Unsure,
+    ) -> Self {
         Self {
             breakdown,
             members,

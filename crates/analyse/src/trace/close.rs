@@ -115,7 +115,8 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     let covered = tree.books.cover.read(end);
     let keep_time = tree.keep_time();
     let who = |slot| tree.get(slot).who();
-    let verdicts = Verdicts::new(&tree.books.waits, code, window.is_some().then_some(&who), keep_time, &mut names);
+    let verdicts =
+        Verdicts::new(&tree.books.waits, code, window.is_some().then_some(&who), keep_time, &mut names);
     let program = recorder.map(|recorder| recorder.finish(code, &verdicts));
     tree.revise(&verdicts);
     let hand_overs = std::mem::take(&mut tree.handed).table(&verdicts, &names);

@@ -31,7 +31,8 @@ impl Tree {
         let ran_ns = cpu_ns.saturating_sub(thread.limited.cpu_ns);
         let worked = ran_ns > WORKED;
         let again = thread.limited.last.replace(ended.wait) == Some(ended.wait) && ran_ns < AT_ONCE;
-        let polls = |wait: &LimitedWait| is_of_several(wait.wait) && call_of(wait.wait) == call_of(ended.wait);
+        let polls =
+            |wait: &LimitedWait| is_of_several(wait.wait) && call_of(wait.wait) == call_of(ended.wait);
         let goes_on = match target {
             TargetKey::TimedFutex(_) | TargetKey::Futex(_) => true,
             _ => thread.limited.waits.iter().any(polls),

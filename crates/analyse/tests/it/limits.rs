@@ -116,7 +116,8 @@ fn who_comes_back_at_once_to_poll_waited_for_what_then_came() {
     let run = polls_a_pipe(outside(), false, 0);
     assert_eq!(told(row(&run)), (State::Pipe, TargetKind::Pipe, 4, 3));
     assert_eq!((us(&run, State::Pipe), us(&run, State::Sleep)), (350, 0), "{:?}", run.path);
-    for run in [polls_a_pipe(outside(), true, 0), polls_a_pipe(outside(), false, 500), polls_a_pipe(None, false, 0)]
+    for run in
+        [polls_a_pipe(outside(), true, 0), polls_a_pipe(outside(), false, 500), polls_a_pipe(None, false, 0)]
     {
         assert_eq!(us(&run, State::Sleep), 300, "{:?}", run.waits);
     }

@@ -124,9 +124,8 @@ impl<'a> Waits<'a> {
     /// A step of waiting by the places of its row, that of its thread: its parts sum to it.
     fn divided(&self, step: &Step) -> Vec<(Option<StackFrame>, Ns, &BTreeMap<u32, Ns>)> {
         let rows = self.0.get(&(step.state, step.reason.clone())).map_or(&[][..], Vec::as_slice);
-        let is_of = |row: &WaitRow| {
-            row.threads.iter().any(|thread| (thread.pid, thread.tid) == (step.pid, step.tid))
-        };
+        let is_of =
+            |row: &WaitRow| row.threads.iter().any(|thread| (thread.pid, thread.tid) == (step.pid, step.tid));
         let row = rows.iter().find(|(row, _)| is_of(row)).or_else(|| rows.first());
         let Some((_, places)) = row else { return vec![(None, step.ns, &NO_LINES)] };
         let all: u128 = places.iter().map(|place| u128::from(place.ns)).sum();
