@@ -388,7 +388,7 @@ pub struct ThreadLedger {
     /// Time by state; sums to `life_ns`. In JSON an object: `{"user": 12, …}`.
     #[serde(serialize_with = "by_state", deserialize_with = "from_states")]
     pub states: Vec<(State, Ns)>,
-    /// Sleeps and waits that a time limit ended; absent where there was none, or in a window.
+    /// Sleeps, as far as was known when they ended; absent where there was none, or in a window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timed_waits: Option<TimedWaits>,
     /// Page faults served without IO.
