@@ -249,6 +249,9 @@ mod tests {
         assert_eq!(purpose(&queue), None);
         let pool = [&lock[..1], &[script("_worker", "thread.py"), script("run", "threading.py")]].concat();
         assert_eq!(purpose(&pool), Some(Purpose::Work), "by a lock that its queue takes");
+        let taken =
+            [&lock[..1], &[native("_queue.cpython-311-x86_64-linux-gnu.so+0x2880")], &lock[1..]].concat();
+        assert_eq!(purpose(&taken), Some(Purpose::Work), "SimpleQueue.get, called by a script");
         let inside = [&lock[..], &[script("run", "thread.py"), script("_worker", "thread.py")]].concat();
         assert_eq!(purpose(&inside), Some(Purpose::Lock), "a lock of what it was given to do");
         let queue = [&queue[..], &[script("Queue.get", "queue.py"), script("work", "app.py")]].concat();

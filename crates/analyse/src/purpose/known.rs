@@ -240,6 +240,9 @@ pub(super) const WORK: &[Known] = &[
     Script("get", "queues.py"),
     Is("queue_SimpleQueue_get_impl"),
     Is("queue_SimpleQueue_get"),
+    // The same without symbols: there is nothing else in the module that waits. Whoever takes a
+    // piece of work wakes the next one, which finds nothing: no waker tells it from a lock.
+    Has("_queue.cpython-"),
     Script("serve_forever", "socketserver.py"),
     // postgres: the next command, and its processes in the background.
     Is("SocketBackend"),
