@@ -281,6 +281,7 @@ fn wait(
         by: Vec::new(),
         histogram: Vec::new(),
         threads: Vec::new(),
+        places: Vec::new(),
     }
 }
 
