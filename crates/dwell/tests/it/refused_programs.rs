@@ -59,7 +59,6 @@ fn source(told: &Told, name: &str) -> (String, String) {
 }
 
 const PARTS: &[(&str, &str)] = &[
-    ("sched_waking", "wake-ups"),
     ("softirq_exit", "interrupts"),
     ("irq_handler_entry", "interrupts"),
     ("hrtimer_expire_entry", "interrupts"),
@@ -95,7 +94,7 @@ fn a_program_that_is_refused_takes_its_own_evidence_and_the_account_stays() {
 fn without_a_program_that_the_account_needs_another_source_is_used_and_the_refusal_is_named() {
     let _alone = support::alone();
     let refusing = Refusing::new();
-    for program in ["sched_switch", "sched_process_fork"] {
+    for program in ["sched_switch", "sched_waking", "sched_process_fork"] {
         let told = refusing.run(program, &["sleep", "0.3"]);
         let (seen, why) = source(&told, "calls and wake-ups");
         let expected = format!(

@@ -29,6 +29,9 @@ static const char LOG[] = "R2 refused for a test\nprocessed 0 insns (limit 10000
 /* Its name is one of these, or one of so many by chance. */
 static int is_refused(const char *what, const char *name)
 {
+	/* The loader tries what the kernel can do, with programs that have no name. */
+	if (!*name)
+		return 0;
 	if (!strncmp(what, "random:", 7)) {
 		char *rest;
 		unsigned long hash = strtoul(what + 7, &rest, 10) * 2654435761ul;

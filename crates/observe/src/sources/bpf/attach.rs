@@ -13,9 +13,11 @@ use std::num::NonZero;
 use std::sync::Mutex;
 use std::{iter, thread};
 
-/// Without these there is no account: which threads there are, and which of them has a CPU.
+/// Without these there is no account: which threads there are, which of them has a CPU, and whom the
+/// path passes to at the end of a wait.
 const NEEDED: &[&str] = &[
     "sched_switch",
+    "sched_waking",
     "sys_enter",
     "sys_exit",
     "sched_process_fork",
@@ -23,9 +25,6 @@ const NEEDED: &[&str] = &[
     "sched_process_exec",
     "sched_process_exit",
 ];
-
-/// Who wakes threads. Without it a wait ends when its thread has a CPU again.
-const WAKER: &str = "sched_waking";
 
 /// What a CPU is in when it wakes a thread, the begin and the end of each.
 const CONTEXTS: &[&str] = &[
@@ -79,7 +78,7 @@ const THREADS_MAX: usize = 4;
 
 /// All tracepoints used.
 pub(super) fn tracepoints() -> impl Iterator<Item = &'static str> {
-    let single = [WAKER, NAMER, MAKER];
+    let single = [NAMER, MAKER];
     let all = [NEEDED, CONTEXTS, WANTED, REQUESTS, &PAGES, NETWORK].into_iter().flatten().copied();
     all.chain(single)
 }
@@ -103,7 +102,7 @@ pub(super) struct AttachedPrograms {
 /// refuses takes with it what it would have told, and no more.
 pub(super) fn everything(ebpf: &mut Ebpf, types: &Types) -> Result<AttachedPrograms, BpfRefusal> {
     let mut all = [NEEDED, CONTEXTS, WANTED, REQUESTS, &PAGES[..1], NETWORK, &OF_EVENTS].concat();
-    all.extend([WAKER, NAMER]);
+    all.push(NAMER);
     // Others rely on it where the kernel has it.
     all.extend(types.has_tracepoint(MAKER).then_some(MAKER));
     let mut done: Outcomes = load_all(ebpf, &all, types).into_iter().collect();
@@ -115,7 +114,7 @@ pub(super) fn everything(ebpf: &mut Ebpf, types: &Types) -> Result<AttachedProgr
     let contexts = contexts(ebpf, &mut done);
     let no_contexts = contexts.is_some();
     let mut sources = vec![Source::full("switches"), Source::full("calls"), sockets(&mut done)];
-    sources.extend(wakers(&mut done).into_iter().chain(contexts).chain(renames(&mut done)));
+    sources.extend(contexts.into_iter().chain(renames(&mut done)));
     let (disks, swaps) = files(ebpf, types, &mut done);
     sources.extend(disks);
     sources.push(network(&mut done));
@@ -131,12 +130,6 @@ type Outcomes = BTreeMap<&'static str, Result<Option<BtfTracePointLinkId>, BpfRe
 /// Why any of these programs was refused.
 fn refused(done: &mut Outcomes, names: &[&'static str]) -> Vec<BpfRefusal> {
     names.iter().filter_map(|name| done.remove(name)?.err()).collect()
-}
-
-fn wakers(done: &mut Outcomes) -> Option<Source> {
-    let why = refused(done, &[WAKER]).pop()?;
-    let lost = "who wakes a thread is unknown, and its time on the run queue is taken for part of its wait";
-    Some(Source::none("wake-ups", format!("{lost}: {why}"), why.remedy("")))
 }
 
 /// All of them or none: an entry without an exit would be worse.
