@@ -61,8 +61,8 @@ use crate::threads::Threads;
 use alive::LookHere;
 use attach::AttachedPrograms;
 pub(crate) use attach::attach;
-use aya::Ebpf;
 use aya::maps::{Array, HashMap};
+use aya::{Btf, Ebpf};
 use clock::Clock;
 use controller::Controller;
 use decode::Decoder;
@@ -117,6 +117,13 @@ pub(crate) struct Bpf {
     file_bytes_before: u64,
     /// Requests to disks that were counted before it.
     disk_requests_before: u64,
+}
+
+/// Opens the object without loading or attaching any of its programs, for no program to observe.
+pub(crate) fn opened<T>(then: impl FnOnce(&mut Ebpf, &Btf) -> T) -> Result<T, BpfRefusal> {
+    let types = Types::read(attach::tracepoints(), &[alive::ITERATOR])?;
+    let mut ebpf = load::load(&types, 0, &host::cpus(host::here()), 1)?;
+    Ok(then(&mut ebpf, types.targets()))
 }
 
 struct Counted {
