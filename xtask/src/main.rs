@@ -78,6 +78,10 @@ cargo xtask VERB
                                      every BPF program of dwell on Debian's kernels, in QEMU: which each
                                      takes, and the work of its verifier, against what is kept; --bless
                                      keeps what is there now
+  kernels [--markdown] [--kept] [KERNEL…]
+                                     dwell on programs of known truth on these kernels: as root, with the
+                                     capabilities that it recommends, as a user; --kept shows what was
+                                     measured before
   truth [--markdown] [--busy] [--kept] [--findings] [--dwell FILE] [PROGRAM…]
                                      accounts and classes of real programs against perf sched and
                                      other oracles, quiet or beside a busy loop on each CPU (root);

@@ -56,8 +56,9 @@ fn follow(plan: &Path) -> Result<()> {
     let steps: Vec<Step> = serde_json::from_slice(&fs::read(plan)?).context("the plan")?;
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     tell(&json!({"step": "booted", "release": release.trim()}));
+    let mut earlier = plan::Earlier::new();
     for step in &steps {
-        for mut said in plan::done(step) {
+        for mut said in plan::done(step, &mut earlier) {
             if said["step"].is_null() {
                 said["step"] = step.name().into();
             }

@@ -39,6 +39,9 @@ pub(crate) struct Run {
     /// A file that is to be read afterwards: JSON.
     #[serde(default)]
     result: Option<PathBuf>,
+    /// As much of it as is told: all where this is empty.
+    #[serde(default)]
+    fields: Vec<String>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -75,7 +78,10 @@ pub(crate) fn run(what: &Run) -> Result<Value> {
         beside.wait()?;
     }
     let result = what.result.as_ref().and_then(|path| fs::read(path).ok());
-    let result: Option<Value> = result.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let mut result: Option<Value> = result.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    if let Some(all) = result.as_mut().and_then(Value::as_object_mut).filter(|_| !what.fields.is_empty()) {
+        all.retain(|name, _| what.fields.contains(name));
+    }
     Ok(json!({
         "status": status.code(), "ended": status.to_string(), "late": late, "seconds": seconds,
         "said": said(), "result": result,
