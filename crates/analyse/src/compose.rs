@@ -9,7 +9,7 @@ use crate::poll;
 use crate::rivals::Rivals;
 use crate::trace::Closed;
 use crate::what_if::program::Program;
-use crate::{code, judge, memory_peak, sliced, syscall_rows};
+use crate::{code, judge, kernel_faults, memory_peak, sliced, syscall_rows};
 use model::account::DoesNotClose;
 use model::coverage::{Check, Coverage, Extent, InstrumentOverhead, Interval, Source};
 use model::disk_requests::DiskRequests;
@@ -112,6 +112,9 @@ pub(crate) fn run(
     }
     coverage.sources.extend(surroundings.source(&series));
     coverage.notes.extend(code::short_of(&profile, user_ns + kernel_ns));
+    if judge::is_busy(&coverage) {
+        coverage.notes.extend(kernel_faults::starving(&header.host.kernel));
+    }
     let run = Run {
         schema: if window.is_some() { model::run::SCHEMA_ATTACH } else { model::run::SCHEMA_RUN },
         command: header.command.clone(),

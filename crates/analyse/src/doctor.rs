@@ -1,9 +1,10 @@
 //! What follows from what was tried on a host: the source that a run would use, and for each
 //! ability that is missing the command that would change it.
 
+use crate::kernel_faults;
 use model::coverage::Extent;
 use model::doctor::{
-    Ability, Attempt, CONTAINER_OPTIONS, Capabilities, Check, Doctor, SCHEMA_DOCTOR, Standing,
+    Ability, Attempt, CONTAINER_OPTIONS, Capabilities, Check, Doctor, SCHEMA_DOCTOR, Standing, setcap,
 };
 use model::recording::{Host, Tier};
 
@@ -26,10 +27,13 @@ pub fn doctor(version: &str, host: Host, standing: &Standing, attempts: &[Attemp
             Extent::Partial | Extent::None => {
                 // What rests on another ability is had with that.
                 let first = rests_on(attempt.ability).filter(|ability| !works(*ability));
-                remedy(first.unwrap_or(attempt.ability), standing)
+                let first = first.unwrap_or(attempt.ability);
+                let told = attempts.iter().find(|one| one.ability == first);
+                remedy(first, standing, told.map_or("", |attempt| &attempt.remedy))
             }
         },
     };
+    let kernel_faults = kernel_faults::known(&host.kernel);
     Doctor {
         schema: SCHEMA_DOCTOR.to_owned(),
         version: version.to_owned(),
@@ -38,6 +42,7 @@ pub fn doctor(version: &str, host: Host, standing: &Standing, attempts: &[Attemp
         uid: standing.uid,
         tier,
         checks: attempts.iter().map(check).collect(),
+        kernel_faults,
     }
 }
 
@@ -69,7 +74,7 @@ fn rests_on(ability: Ability) -> Option<Ability> {
 /// Not tried: Docker, sudo and `apt-get` themselves; the other sysctls; `psi=1`, but that this host
 /// boots with it; and what takes another kernel or machine: versions of Linux, options of its
 /// configuration, debugfs (a kernel that is locked down refuses its file), lockdown, counters.
-fn remedy(ability: Ability, standing: &Standing) -> String {
+fn remedy(ability: Ability, standing: &Standing, told: &str) -> String {
     let binary = &standing.binary;
     let root = standing.uid == 0;
     let inside = standing.filtered || standing.own_users;
@@ -85,9 +90,7 @@ fn remedy(ability: Ability, standing: &Standing) -> String {
         Ability::Bpf if !standing.btf => {
             "a kernel built with CONFIG_DEBUG_INFO_BTF=y, as distributions have it since 2020".to_owned()
         }
-        Ability::Bpf if ordinary && !standing.capabilities.may_trace() => {
-            format!("sudo setcap cap_bpf,cap_perfmon+ep {binary}")
-        }
+        Ability::Bpf if ordinary && !standing.capabilities.may_trace() => setcap(binary, standing.paranoid),
         Ability::Bpf | Ability::BpfClock | Ability::PerfEvents | Ability::KernelSamples
             if inside || root && !standing.capabilities.may_trace() =>
         {
@@ -97,15 +100,23 @@ fn remedy(ability: Ability, standing: &Standing) -> String {
         Ability::Bpf | Ability::BpfClock | Ability::Mappings if standing.few_files => {
             "ulimit -n 1024".to_owned()
         }
+        Ability::Bpf
+        | Ability::BpfClock
+        | Ability::Sockets
+        | Ability::Disks
+        | Ability::Network
+        | Ability::Pages
+            if !told.is_empty() =>
+        {
+            told.to_owned()
+        }
         Ability::Bpf if ordinary => {
             format!("sudo {binary} run --user \"$USER\" …, or sudo {binary} attach …")
         }
         Ability::Bpf => "Linux 5.15 or newer, not locked down (/sys/kernel/security/lockdown)".to_owned(),
         // Buffers of perf events are locked memory, which all processes of a user share.
         Ability::Mappings if inside => container("--cap-add=IPC_LOCK --security-opt=seccomp=unconfined"),
-        Ability::Mappings if !has(Capabilities::IPC_LOCK) && ordinary => {
-            format!("sudo setcap cap_bpf,cap_perfmon,cap_ipc_lock+ep {binary}")
-        }
+        Ability::Mappings if !has(Capabilities::IPC_LOCK) && ordinary => setcap(binary, standing.paranoid),
         Ability::Mappings if !has(Capabilities::IPC_LOCK) => container("--cap-add=IPC_LOCK"),
         Ability::BpfClock | Ability::Mappings => "a kernel with CONFIG_PERF_EVENTS=y".to_owned(),
         Ability::PerfEvents if standing.paranoid.is_none() => "a kernel with CONFIG_PERF_EVENTS=y".to_owned(),
@@ -160,6 +171,9 @@ fn remedy(ability: Ability, standing: &Standing) -> String {
             format!("sudo mount -t debugfs none /sys/kernel/debug, and sudo {binary} wake …")
         }
         Ability::Preemption if ordinary => format!("sudo {binary} wake …"),
+        Ability::Preemption if !standing.preempt_dynamic => {
+            "grep CONFIG_PREEMPT /boot/config-$(uname -r): this kernel has no switch for it".to_owned()
+        }
         Ability::Preemption => {
             "boot with preempt=none, voluntary, lazy or full on the kernel's command line, which says it too"
                 .to_owned()
@@ -197,13 +211,14 @@ mod tests {
             link_programs: true,
             paranoid: Some(2),
             btf: true,
+            preempt_dynamic: true,
         }
     }
 
     fn concluded(standing: &Standing, refused: &[Ability]) -> Doctor {
         let attempt = |ability: Ability| match refused.contains(&ability) {
-            true => Attempt { ability, works: Extent::None, why: "no".into() },
-            false => Attempt { ability, works: Extent::Full, why: String::new() },
+            true => Attempt { ability, works: Extent::None, why: "no".into(), remedy: String::new() },
+            false => Attempt { ability, works: Extent::Full, why: String::new(), remedy: String::new() },
         };
         let host = Host {
             name: "vm".into(),
@@ -252,7 +267,7 @@ mod tests {
     #[test]
     fn the_remedy_fits_the_reason() {
         let bpf = |standing: &Standing| concluded(standing, &[Ability::Bpf]).checks[0].remedy.clone();
-        assert_eq!(bpf(&standing(1000)), "sudo setcap cap_bpf,cap_perfmon+ep /opt/dwell");
+        assert_eq!(bpf(&standing(1000)), "sudo setcap cap_bpf,cap_perfmon,cap_ipc_lock+ep /opt/dwell");
         let enough = Capabilities(1 << Capabilities::BPF | 1 << Capabilities::PERFMON);
         let capable = Standing { capabilities: enough, ..standing(1000) };
         assert!(bpf(&capable).starts_with("sudo /opt/dwell run --user"));
@@ -284,6 +299,10 @@ mod tests {
         let hidden = Standing { debugfs: false, ..standing(0) };
         assert_eq!(one(Ability::Preemption, &hidden), "mount -t debugfs none /sys/kernel/debug");
         assert!(one(Ability::Preemption, &standing(0)).contains("preempt="));
+        let fixed = Standing { preempt_dynamic: false, ..standing(0) };
+        assert!(one(Ability::Preemption, &fixed).contains("no switch"));
+        // Debian's own level, at which the capabilities are not enough.
+        assert!(bpf(&Standing { paranoid: Some(3), ..standing(1000) }).ends_with("perf_event_paranoid=2"));
         assert!(bpf(&standing(0)).contains("lockdown"));
         let names = concluded(&capable, &[Ability::Uprobes]).checks;
         let names = names.iter().find(|check| !check.remedy.is_empty()).expect("it is refused");
@@ -296,7 +315,7 @@ mod tests {
             .map(|check| check.remedy.as_str())
             .filter(|remedy| !remedy.is_empty())
             .collect();
-        assert_eq!(remedies, ["sudo setcap cap_bpf,cap_perfmon+ep /opt/dwell"; 2]);
+        assert_eq!(remedies, ["sudo setcap cap_bpf,cap_perfmon,cap_ipc_lock+ep /opt/dwell"; 2]);
         assert_eq!(concluded(&standing(0), &[Ability::Sockets]).checks[3].remedy, "Linux 6.3 or newer");
     }
 }

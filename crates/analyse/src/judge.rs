@@ -41,6 +41,7 @@ mod whose;
 mod yardstick;
 
 use causes::Outcome;
+pub(crate) use doubts::is_busy;
 pub use evidence::Evidence;
 use model::Diagnosis;
 

@@ -21,6 +21,7 @@ mod files;
 mod for_work;
 mod grid;
 pub mod judge;
+mod kernel_faults;
 mod keys;
 pub mod lab;
 pub mod ladder;

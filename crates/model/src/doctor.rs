@@ -95,6 +95,9 @@ pub struct Attempt {
     pub works: Extent,
     /// What was tried and the system's error. Empty where all of it works.
     pub why: String,
+    /// What would change it, where the attempt told: of a program that the kernel refused. Else it
+    /// follows from [`Standing`].
+    pub remedy: String,
 }
 
 /// Capabilities in effect: bit n is the one with the number n in capabilities(7).
@@ -126,6 +129,21 @@ impl Capabilities {
     }
 }
 
+/// The highest `kernel.perf_event_paranoid` at which the capabilities are enough for perf events.
+/// Debian's kernels have one above it, at which only `CAP_SYS_ADMIN` is, and begin with that.
+pub const ENOUGH: i32 = 2;
+
+/// The command that gives an ordinary user BPF, perf events and the memory for both.
+pub fn setcap(binary: &str, paranoid: Option<i32>) -> String {
+    let capable = format!("sudo setcap cap_bpf,cap_perfmon,cap_ipc_lock+ep {binary}");
+    match paranoid {
+        Some(level) if level > ENOUGH => {
+            format!("{capable}; sudo sysctl kernel.perf_event_paranoid={ENOUGH}")
+        }
+        _ => capable,
+    }
+}
+
 /// Options with which a container is started so that dwell may use BPF and perf events in it.
 pub const CONTAINER_OPTIONS: &str =
     "--cap-add=BPF --cap-add=PERFMON --cap-add=SYS_PTRACE --security-opt=seccomp=unconfined";
@@ -153,6 +171,8 @@ pub struct Standing {
     pub paranoid: Option<i32>,
     /// Whether the kernel describes its types.
     pub btf: bool,
+    /// Whether the kernel can change its preemption model at its start (`PREEMPT_DYNAMIC`).
+    pub preempt_dynamic: bool,
 }
 
 /// What works on a host, and what would change the rest.
@@ -172,6 +192,9 @@ pub struct Doctor {
     pub tier: Tier,
     /// What was tried, in the order of [`Ability::ALL`].
     pub checks: Vec<Check>,
+    /// What is known to be wrong in this kernel and makes programs slow, a sentence each.
+    #[serde(default)]
+    pub kernel_faults: Vec<String>,
 }
 
 /// One ability, whether it works, and what would change it.

@@ -3,13 +3,15 @@
 use host::fields;
 use model::Pid;
 use model::coverage::Source;
-use model::doctor::{CONTAINER_OPTIONS, Capabilities};
+use model::doctor::{CONTAINER_OPTIONS, Capabilities, ENOUGH, setcap};
 use rustix::fs::{StatVfsMountFlags, getxattr, statvfs};
+use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use sys::perf_event;
 
 /// The inode of the initial PID namespace: PROC_PID_INIT_INO, the same on every host.
 const FIRST_PID_NAMESPACE: u64 = 0xeffffffc;
@@ -60,10 +62,8 @@ fn more_of(status: &str, binary: &str) -> String {
     if uid == Some("0") || filtered(status) {
         return in_container(binary);
     }
-    format!(
-        "sudo {binary} attach …, sudo {binary} run --user \"$USER\" …, or once: sudo setcap \
-         cap_bpf,cap_perfmon+ep {binary}"
-    )
+    let once = setcap(binary, perf_event::paranoid());
+    format!("sudo {binary} attach …, sudo {binary} run --user \"$USER\" …, or once: {once}")
 }
 
 /// The same for `dwell wake`, which starts no program of the user's.
@@ -72,7 +72,7 @@ pub(crate) fn more_to_wake(remedy: String) -> String {
         return remedy;
     }
     let binary = this_binary();
-    format!("sudo {binary} wake …, or once: sudo setcap cap_bpf,cap_perfmon+ep {binary}")
+    format!("sudo {binary} wake …, or once: {}", setcap(&binary, perf_event::paranoid()))
 }
 
 fn in_container(binary: &str) -> String {
@@ -82,6 +82,31 @@ fn in_container(binary: &str) -> String {
 /// Why the kernel may have refused what dwell is privileged for, and what helps.
 pub(crate) fn sandboxed() -> Option<String> {
     filtered(&own_status()).then(|| in_container(&this_binary()))
+}
+
+/// Whether the kernel is locked down to confidentiality: then no BPF program may read its memory.
+pub(crate) fn locked_down() -> bool {
+    fs::read_to_string("/sys/kernel/security/lockdown").is_ok_and(|text| text.contains("[confidentiality]"))
+}
+
+/// What gives perf events to who may use BPF, of which the system said this.
+pub(crate) fn perf_remedy(error: Option<Errno>) -> String {
+    perf_remedy_of(error, &own_status(), perf_event::paranoid(), &this_binary())
+}
+
+fn perf_remedy_of(error: Option<Errno>, status: &str, paranoid: Option<i32>, binary: &str) -> String {
+    match (error, paranoid) {
+        (Some(Errno::MFILE), _) => MORE_FILES.to_owned(),
+        (_, None) => "a kernel with CONFIG_PERF_EVENTS=y".to_owned(),
+        _ if filtered(status) => in_container(binary),
+        // Not of the kernel itself, but of Debian's and others: then the capability is not enough.
+        (Some(Errno::ACCESS), Some(level)) if level > ENOUGH => {
+            format!("sudo sysctl kernel.perf_event_paranoid={ENOUGH}")
+        }
+        // The rings of perf events are locked memory.
+        (Some(Errno::PERM | Errno::NOMEM | Errno::AGAIN), _) => setcap(binary, paranoid),
+        _ => more_of(status, binary),
+    }
 }
 
 /// Those of this process in effect.

@@ -3,7 +3,7 @@
 //! Nothing is left behind: programs and events are detached, and what a thread gets (a priority)
 //! ends with it. What follows from the attempts is up to `analyse`.
 
-use crate::access;
+use crate::access::{self, AccessDenial};
 use crate::cgroups::Hierarchies;
 use crate::realtime;
 use crate::settings::{Choice, MaxOverhead, Rate, Watching};
@@ -42,6 +42,7 @@ pub fn standing() -> Standing {
         link_programs: missing_link_programs().is_empty(),
         paranoid: perf_event::paranoid(),
         btf: Path::new("/sys/kernel/btf/vmlinux").exists(),
+        preempt_dynamic: realtime::can_change_preemption(),
     }
 }
 
@@ -74,8 +75,8 @@ pub fn attempts() -> Vec<Attempt> {
 
 fn one(ability: Ability, tried: Result<(), String>) -> Attempt {
     match tried {
-        Ok(()) => Attempt { ability, works: Extent::Full, why: String::new() },
-        Err(why) => Attempt { ability, works: Extent::None, why },
+        Ok(()) => Attempt { ability, works: Extent::Full, why: String::new(), remedy: String::new() },
+        Err(why) => Attempt { ability, works: Extent::None, why, remedy: String::new() },
     }
 }
 
@@ -98,10 +99,11 @@ fn bpf() -> Vec<Attempt> {
         names: true,
     };
     match try_bpf(&watching) {
-        Err(why) => {
+        Err(AccessDenial { why, remedy }) => {
             let lacking = |ability| one(ability, Err("it needs BPF".to_owned()));
             let rest = parts.into_iter().map(|(ability, _)| lacking(ability));
-            std::iter::once(one(Ability::Bpf, Err(why))).chain(rest).collect()
+            let bpf = Attempt { remedy, ..one(Ability::Bpf, Err(why)) };
+            std::iter::once(bpf).chain(rest).collect()
         }
         Ok(BpfTrial { sources }) => {
             let part = |(ability, name)| part_of(ability, name, &sources);
@@ -114,7 +116,9 @@ fn bpf() -> Vec<Attempt> {
 fn part_of(ability: Ability, name: &str, sources: &[Source]) -> Attempt {
     match sources.iter().find(|source| source.name == name && source.seen != Extent::Full) {
         None => one(ability, Ok(())),
-        Some(source) => Attempt { ability, works: source.seen, why: source.why.clone() },
+        Some(Source { seen, why, remedy, .. }) => {
+            Attempt { ability, works: *seen, why: why.clone(), remedy: remedy.clone() }
+        }
     }
 }
 

@@ -48,6 +48,11 @@ impl Realtime {
     }
 }
 
+/// Whether this kernel can change its preemption model at its start.
+pub(crate) fn can_change_preemption() -> bool {
+    settings::can_change_preemption(here().proc)
+}
+
 /// The preemption model of this kernel.
 pub(crate) fn preemption() -> Seen<String> {
     settings::read(KernelRoots { roots: here(), dev: Path::new("/dev") }, &[]).preemption

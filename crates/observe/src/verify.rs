@@ -3,6 +3,7 @@
 //!
 //! For the tests of kernels (`cargo xtask kernels`); no verb of dwell uses it.
 
+use crate::sources::bpf::types::Types;
 use crate::sources::bpf::{self, BpfRefusal};
 use crate::spikes;
 use aya::programs::{Program, ProgramError};
@@ -22,8 +23,8 @@ pub struct Verified {
 
 /// Loads each program. Nothing is attached, and nothing stays.
 pub fn verify() -> Vec<Verified> {
-    let dwell = bpf::opened(|ebpf, btf| each("dwell", ebpf, btf));
-    let wake = spikes::opened(|ebpf, btf| each("wake", ebpf, btf));
+    let dwell = bpf::opened(|ebpf, types| each("dwell", ebpf, types));
+    let wake = spikes::opened(|ebpf, types| each("wake", ebpf, types));
     [("dwell", dwell), ("wake", wake)].into_iter().flat_map(|(object, all)| or_none(object, all)).collect()
 }
 
@@ -31,12 +32,17 @@ fn or_none(object: &'static str, all: Result<Vec<Verified>, BpfRefusal>) -> Vec<
     all.unwrap_or_else(|why| vec![Verified { object, program: "*".to_owned(), result: Err(why.to_string()) }])
 }
 
-fn each(object: &'static str, ebpf: &mut Ebpf, btf: &Btf) -> Vec<Verified> {
+fn each(object: &'static str, ebpf: &mut Ebpf, types: &Types) -> Vec<Verified> {
     let one = |(name, program): (&str, &mut Program)| {
-        let result = load(name, program, btf).map_err(|error| {
-            let (doing, program) = ("load", name.to_owned());
-            BpfRefusal::Program { doing, program, error: Box::new(error) }.to_string()
-        });
+        let result = match program {
+            Program::BtfTracePoint(_) if !types.has_tracepoint(name) => {
+                Err("this kernel has no such tracepoint".to_owned())
+            }
+            _ => load(name, program, types.targets()).map_err(|error| {
+                let (doing, program) = ("load", name.to_owned());
+                BpfRefusal::Program { doing, program, error: Box::new(error) }.to_string()
+            }),
+        };
         Verified { object, program: name.to_owned(), result }
     };
     let mut all: Vec<_> = ebpf.programs_mut().map(one).collect();

@@ -90,6 +90,14 @@ pub(crate) fn parts(doctor: &Doctor, look: Look, all: bool) -> Vec<Vec<Line>> {
         parts.push(lines);
     }
     parts.push(commands(doctor, look));
+    if !doctor.kernel_faults.is_empty() {
+        let mut lines = vec![Line::new(look).add(Ink::Bold, "Known of this kernel")];
+        let faults = doctor.kernel_faults.iter();
+        lines.extend(faults.flat_map(|fault| {
+            Line::new(look).pad_to(2).add(Ink::Plain, &clean(fault, look.unicode)).wrap(2)
+        }));
+        parts.push(lines);
+    }
     let host = &doctor.host;
     let place = format!("dwell {} at {}, on {} {}", doctor.version, doctor.binary, host.kernel, host.arch);
     let mut last = Line::new(look).add(Ink::Dim, &place).wrap(2);
@@ -192,6 +200,7 @@ mod tests {
             uid: 1000,
             tier: if full { Tier::Bpf } else { Tier::Proc },
             checks: Ability::ALL.map(check).into(),
+            kernel_faults: Vec::new(),
         }
     }
 
@@ -228,6 +237,15 @@ mod tests {
             short(&none, LOOK).trim_end(),
             terminal(&none, LOOK).trim_end().to_owned() + "\n-v: what each is for"
         );
+    }
+
+    #[test]
+    fn what_is_known_to_be_wrong_in_the_kernel_is_told() {
+        let mut known = doctor(Extent::Full);
+        assert!(!short(&known, LOOK).contains("Known of this kernel"));
+        known.kernel_faults.push("Linux 6.18.44 may leave threads without a CPU".into());
+        let page = short(&known, LOOK);
+        assert!(page.contains("Known of this kernel\n  Linux 6.18.44 may leave threads"), "{page}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::Evidence;
 use super::limits::OTHERS_SHARE_MIN;
 use model::Seen;
+use model::coverage::Coverage;
 use model::diagnosis::Doubts;
 
 /// Full access aims at less than this part of the account.
@@ -10,13 +11,18 @@ const UNEXPLAINED_PART: u128 = 100;
 /// From this part of what all CPUs could give on, steal is worth a warning.
 const STEAL_PART: u128 = 100;
 
+/// Other programs had so much of the CPUs that they may have slowed this one.
+pub(crate) fn is_busy(coverage: &Coverage) -> bool {
+    matches!(coverage.host_busy, Seen::Value(busy) if busy >= OTHERS_SHARE_MIN)
+}
+
 /// What makes these doubtful.
 pub(super) fn of(evidence: &Evidence<'_>) -> Doubts {
     let coverage = evidence.coverage;
     let all = evidence.wall_ns.saturating_mul(u64::from(evidence.cpus.max(1)));
     Doubts {
         unexplained: u128::from(coverage.unexplained_ns) * UNEXPLAINED_PART > u128::from(evidence.whole_ns),
-        host_busy: matches!(coverage.host_busy, Seen::Value(busy) if busy >= OTHERS_SHARE_MIN),
+        host_busy: is_busy(coverage),
         steal: matches!(coverage.steal_ns, Seen::Value(steal)
             if steal > 0 && u128::from(steal) * STEAL_PART >= u128::from(all)),
     }

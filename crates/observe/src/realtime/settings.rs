@@ -97,6 +97,12 @@ fn preemption(proc: &Path, sys: &Path, command_line: Option<&String>) -> Seen<St
     Seen::unseen("none or voluntary: this kernel does not report which")
 }
 
+/// Whether this kernel can change its preemption model at its start.
+pub(super) fn can_change_preemption(proc: &Path) -> bool {
+    text(&proc.join("sys/kernel/version"))
+        .is_ok_and(|version| version.split_whitespace().any(|word| word == "PREEMPT_DYNAMIC"))
+}
+
 /// Why the preemption model of a kernel that can change it is unknown.
 fn untold(directory: &Path, chosen: Result<String, String>) -> String {
     let remedy = match (chosen, fs::read_dir(directory)) {

@@ -142,13 +142,7 @@ pub(crate) fn wall_of(refused: &bpf::BpfRefusal) -> access::AccessDenial {
         let why = format!("{few} and BPF needs more: {refused}");
         return access::AccessDenial { why, remedy: access::MORE_FILES.into() };
     }
-    access::AccessDenial {
-        why: refused.to_string(),
-        remedy: access::sandboxed().unwrap_or_else(|| {
-            "run outside the container or sandbox that forbids it; BPF programs of this kind need Linux 5.15 or newer"
-                .to_owned()
-        }),
-    }
+    access::AccessDenial { why: refused.why(), remedy: refused.common_remedy() }
 }
 
 /// What BPF gives here; see [`try_bpf`].
@@ -161,8 +155,8 @@ pub(crate) struct BpfTrial {
 ///
 /// # Errors
 /// Why BPF cannot be used.
-pub(crate) fn try_bpf(watching: &Watching) -> Result<BpfTrial, String> {
-    let bpf = Bpf::start(0, &host::cpus(host::here()), watching).map_err(|refused| refused.to_string())?;
+pub(crate) fn try_bpf(watching: &Watching) -> Result<BpfTrial, access::AccessDenial> {
+    let bpf = Bpf::start(0, &host::cpus(host::here()), watching).map_err(|refused| wall_of(&refused))?;
     Ok(BpfTrial { sources: bpf.sources().to_vec() })
 }
 

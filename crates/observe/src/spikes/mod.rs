@@ -17,8 +17,8 @@ use crate::access::{self, AccessDenial};
 use crate::sources::bpf::types::Types;
 use crate::sources::bpf::{self, BpfRefusal, names};
 use crate::sources::wall_of;
+use aya::Ebpf;
 use aya::programs::BtfTracePoint;
-use aya::{Btf, Ebpf, VerifierLogLevel};
 use decode::{Holes, Measuring};
 use model::wake::spike::{KernelAction, KernelEvent, SpikeSeen};
 use model::{Ns, Seen, Tid};
@@ -115,7 +115,7 @@ fn types() -> Result<Types, BpfRefusal> {
 fn object(types: &Types, measured: usize, all: u32, per_ring: u32) -> Result<Ebpf, BpfRefusal> {
     let ebpf = bpf::loader()
         .btf(Some(types.layouts()))
-        .verifier_log_level(VerifierLogLevel::DISABLE)
+        .verifier_log_level(bpf::WHY)
         .override_global("own_pid_ns", &access::pid_namespace(), true)
         .override_global("ring_mask", &(per_ring - 1), true)
         .map_max_entries("cpus", all)
@@ -127,10 +127,10 @@ fn object(types: &Types, measured: usize, all: u32, per_ring: u32) -> Result<Ebp
 }
 
 /// Opens the object without loading or attaching any of its programs.
-pub(crate) fn opened<T>(then: impl FnOnce(&mut Ebpf, &Btf) -> T) -> Result<T, BpfRefusal> {
+pub(crate) fn opened<T>(then: impl FnOnce(&mut Ebpf, &Types) -> T) -> Result<T, BpfRefusal> {
     let types = types()?;
     let mut ebpf = object(&types, 1, 1, ring::records_per_ring(1))?;
-    Ok(then(&mut ebpf, types.targets()))
+    Ok(then(&mut ebpf, &types))
 }
 
 impl Spikes {
@@ -161,9 +161,8 @@ impl Spikes {
             rings.late_from(*cpu, late_from_ns.unwrap_or(STACK_FROM_NS));
             rings.write_to(ring, *cpu);
         }
-        bpf::attach(&mut ebpf, NEEDED, types.targets()).into_iter().collect::<Result<Vec<_>, _>>()?;
-        let limits =
-            wanted().filter_map(|(what, names)| limit(&mut ebpf, types.targets(), what, names)).collect();
+        bpf::attach(&mut ebpf, NEEDED, &types).into_iter().collect::<Result<Vec<_>, _>>()?;
+        let limits = wanted().filter_map(|(what, names)| limit(&mut ebpf, &types, what, names)).collect();
         let mut steal = Steal::open(all);
         steal.look(monotonic_ns());
         Ok(Self {
@@ -288,9 +287,9 @@ impl Spikes {
 
 /// Attaches all programs of a subject, or none: an entry without an exit would be worse. Returns
 /// what is missing.
-fn limit(ebpf: &mut Ebpf, btf: &Btf, what: &str, names: &[&'static str]) -> Option<String> {
+fn limit(ebpf: &mut Ebpf, types: &Types, what: &str, names: &[&'static str]) -> Option<String> {
     let (links, refused): (Vec<_>, Vec<_>) =
-        bpf::attach(ebpf, names, btf).into_iter().partition(Result::is_ok);
+        bpf::attach(ebpf, names, types).into_iter().partition(Result::is_ok);
     let why = refused.into_iter().find_map(Result::err)?;
     for (name, link) in links.into_iter().flatten() {
         let program: Option<&mut BtfTracePoint> =

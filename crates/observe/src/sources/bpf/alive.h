@@ -24,13 +24,25 @@ struct seq_file;
 struct bpf_iter_meta { struct seq_file *seq; };
 static long (*bpf_seq_write)(struct seq_file *to, const void *data, u32 size) = (void *)127;
 
+/* Kernels for one CPU have no such field. */
+#define HAS_ON_CPU FIELD_EXISTS((struct task_struct *)0, on_cpu)
+
+/* By its lowest byte: it is a byte since Linux 7.2, and a word before. */
+INLINE bool is_on_cpu(struct task_struct *task)
+{
+	u64 offset = __builtin_preserve_field_info(task->on_cpu, 0);
+	/* Otherwise the load itself has the offset, and the loader compares the sizes. */
+	barrier_var(offset);
+	return *(u8 *)((void *)task + offset);
+}
+
 INLINE u8 condition(struct task_struct *task)
 {
 	u32 state = task->__state;
 	if (state & STATE_DEAD)
 		return LEFT_DEAD;
 	/* It may be about to block, but has not yet: that will be traced. */
-	if (FIELD_EXISTS((struct task_struct *)0, on_cpu) && task->on_cpu)
+	if (HAS_ON_CPU && is_on_cpu(task))
 		return LEFT_RUNNABLE;
 	if (state == 0 || state & STATE_WAKING)
 		return LEFT_RUNNABLE;
@@ -97,7 +109,7 @@ int find_alive(u64 *ctx)
 	record.counters.involuntary = task->nivcsw;
 	bpf_probe_read_kernel(record.name, sizeof(record.name), __builtin_preserve_access_index(&task->comm));
 	/* The saved registers of a running thread may be old. */
-	bool runs = !FIELD_EXISTS((struct task_struct *)0, on_cpu) || task->on_cpu;
+	bool runs = !HAS_ON_CPU || is_on_cpu(task);
 	thread->worker = !!(task->flags & PF_IO_WORKER);
 	thread->call = record.call = runs && !thread->worker ? NO_CALL : saved_call(task);
 	if (how == LEFT_BLOCKED) {

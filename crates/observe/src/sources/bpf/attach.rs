@@ -1,28 +1,34 @@
 //! Which programs are attached to what, and what is unseen where the kernel refuses one.
 
+use super::decode::Reports;
 use super::refusal::BpfRefusal;
 use super::types::Types;
 use crate::mounts;
+use aya::Ebpf;
 use aya::programs::tp_btf::BtfTracePointLinkId;
 use aya::programs::{BtfTracePoint, Program, ProgramError};
-use aya::{Btf, Ebpf};
 use model::coverage::{Extent, Source};
 use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::sync::Mutex;
 use std::{iter, thread};
 
-/// Without these there is no account.
+/// Without these there is no account: which threads there are, and which of them has a CPU.
 const NEEDED: &[&str] = &[
     "sched_switch",
     "sys_enter",
     "sys_exit",
-    "sched_waking",
     "sched_process_fork",
     "sched_wakeup_new",
     "sched_process_exec",
     "sched_process_exit",
-    "task_rename",
+];
+
+/// Who wakes threads. Without it a wait ends when its thread has a CPU again.
+const WAKER: &str = "sched_waking";
+
+/// What a CPU is in when it wakes a thread, the begin and the end of each.
+const CONTEXTS: &[&str] = &[
     "softirq_entry",
     "softirq_exit",
     "irq_handler_entry",
@@ -30,6 +36,9 @@ const NEEDED: &[&str] = &[
     "hrtimer_expire_entry",
     "hrtimer_expire_exit",
 ];
+
+/// Names that threads give themselves.
+const NAMER: &str = "task_rename";
 
 /// Newer kernels have these; without them a wait on a network peer on this host may not be followed
 /// to it.
@@ -70,7 +79,9 @@ const THREADS_MAX: usize = 4;
 
 /// All tracepoints used.
 pub(super) fn tracepoints() -> impl Iterator<Item = &'static str> {
-    [NEEDED, WANTED, REQUESTS, &[MAKER], &PAGES, NETWORK].into_iter().flatten().copied()
+    let single = [WAKER, NAMER, MAKER];
+    let all = [NEEDED, CONTEXTS, WANTED, REQUESTS, &PAGES, NETWORK].into_iter().flatten().copied();
+    all.chain(single)
 }
 
 /// The outcome of attaching all.
@@ -79,32 +90,37 @@ pub(super) struct AttachedPrograms {
     pub(super) links: Vec<Link>,
     /// What is observed, and why not more.
     pub(super) sources: Vec<Source>,
-    /// A page fault that reads without a file is from swap.
-    pub(super) swaps: bool,
+    /// What the decoder is to make of records.
+    pub(super) reports: Reports,
     /// Whether the programs of the sampling clock and of page faults can be attached.
     pub(super) sample: Result<(), BpfRefusal>,
     pub(super) fault: Result<(), BpfRefusal>,
 }
 
-/// Attaches every tracepoint, and loads the programs of perf events.
+/// Attaches every tracepoint, and loads the programs of perf events. A program that the kernel
+/// refuses takes with it what it would have told, and no more.
 pub(super) fn everything(ebpf: &mut Ebpf, types: &Types) -> Result<AttachedPrograms, BpfRefusal> {
-    let mut all = [NEEDED, WANTED, REQUESTS, &PAGES[..1], NETWORK, &OF_EVENTS].concat();
+    let mut all = [NEEDED, CONTEXTS, WANTED, REQUESTS, &PAGES[..1], NETWORK, &OF_EVENTS].concat();
+    all.extend([WAKER, NAMER]);
     // Others rely on it where the kernel has it.
     all.extend(types.has_tracepoint(MAKER).then_some(MAKER));
-    let btf = types.targets();
-    let mut done: Outcomes = load_all(ebpf, &all, btf).into_iter().collect();
+    let mut done: Outcomes = load_all(ebpf, &all, types).into_iter().collect();
     let mut links = Vec::new();
     for name in NEEDED {
         let link = done.remove(name).ok_or(BpfRefusal::Missing(name))??;
         links.extend(link.map(|link| (*name, link)));
     }
+    let contexts = contexts(ebpf, &mut done);
+    let no_contexts = contexts.is_some();
     let mut sources = vec![Source::full("switches"), Source::full("calls"), sockets(&mut done)];
-    let (disks, swaps) = files(ebpf, btf, &mut done);
+    sources.extend(wakers(&mut done).into_iter().chain(contexts).chain(renames(&mut done)));
+    let (disks, swaps) = files(ebpf, types, &mut done);
     sources.extend(disks);
     sources.push(network(&mut done));
     let [sample, fault] =
         OF_EVENTS.map(|name| done.remove(name).unwrap_or(Err(BpfRefusal::Missing(name))).map(|_| ()));
-    Ok(AttachedPrograms { links, sources, swaps, sample, fault })
+    let reports = Reports { swaps, no_contexts };
+    Ok(AttachedPrograms { links, sources, reports, sample, fault })
 }
 
 /// What became of each program.
@@ -115,53 +131,94 @@ fn refused(done: &mut Outcomes, names: &[&'static str]) -> Vec<BpfRefusal> {
     names.iter().filter_map(|name| done.remove(name)?.err()).collect()
 }
 
+fn wakers(done: &mut Outcomes) -> Option<Source> {
+    let why = refused(done, &[WAKER]).pop()?;
+    let lost = "who wakes a thread is unknown, and its time on the run queue is taken for part of its wait";
+    Some(Source::none("wake-ups", format!("{lost}: {why}"), why.remedy("")))
+}
+
+/// All of them or none: an entry without an exit would be worse.
+fn contexts(ebpf: &mut Ebpf, done: &mut Outcomes) -> Option<Source> {
+    let (links, refused): (Vec<_>, Vec<_>) = CONTEXTS
+        .iter()
+        .filter_map(|name| Some((*name, done.remove(name)?)))
+        .partition(|(_, one)| one.is_ok());
+    let (_, why) = refused.into_iter().next()?;
+    let why = why.err()?;
+    for (name, link) in links {
+        let program = ebpf.program_mut(name).and_then(|program| program.try_into().ok());
+        let program: Option<&mut BtfTracePoint> = program;
+        if let (Some(program), Ok(Some(link))) = (program, link) {
+            // It can only fail for a link that does not exist.
+            let _ = program.detach(link);
+        }
+    }
+    let lost = "which wake-ups and samples are of interrupts is unknown";
+    Some(Source::none("interrupts", format!("{lost}: {why}"), why.remedy("")))
+}
+
+fn renames(done: &mut Outcomes) -> Option<Source> {
+    let why = refused(done, &[NAMER]).pop()?;
+    let lost = "threads that name themselves keep the name of who made them";
+    Some(Source::none("thread names", format!("{lost}: {why}"), why.remedy("")))
+}
+
 fn sockets(done: &mut Outcomes) -> Source {
     match refused(done, WANTED).first() {
         None => Source::full("sockets"),
-        Some(why) => Source::partial(
-            "sockets",
-            why.to_string(),
-            "Linux 6.3 or newer: it reports which socket became ready, and the sender",
-        ),
+        Some(why) => {
+            let newer = "Linux 6.3 or newer: it reports which socket became ready, and the sender";
+            Source::partial("sockets", why.to_string(), why.remedy(newer))
+        }
     }
 }
 
 fn network(done: &mut Outcomes) -> Source {
     let refused = refused(done, NETWORK);
     let Some(why) = refused.first() else { return Source::full("network") };
-    let remedy = "a kernel with the tracepoints of its network (CONFIG_NET)";
+    let remedy = why.remedy("a kernel with the tracepoints of its network (CONFIG_NET)");
     let seen = if refused.len() == NETWORK.len() { Extent::None } else { Extent::Partial };
     Source { seen, ..Source::partial("network", why.to_string(), remedy) }
 }
 
 /// The programs for block requests and for files of page faults. Returns what could not be
 /// attached, and whether a fault without a file is from swap.
-fn files(ebpf: &mut Ebpf, btf: &Btf, done: &mut Outcomes) -> (Vec<Source>, bool) {
+fn files(ebpf: &mut Ebpf, types: &Types, done: &mut Outcomes) -> (Vec<Source>, bool) {
     let requests = match refused(done, &[REQUESTS, &[MAKER]].concat()).first() {
         None => Source::full("disks"),
-        Some(why) => Source::partial("disks", why.to_string(), "a kernel with the block layer's tracepoints"),
+        Some(why) => {
+            let remedy = why.remedy("a kernel with the block layer's tracepoints");
+            Source::partial("disks", why.to_string(), remedy)
+        }
     };
-    let exact = refused(done, &PAGES[..1]).is_empty();
-    let pages = match exact || attach(ebpf, &PAGES[1..], btf).iter().all(Result::is_ok) {
-        _ if exact => None,
-        true => Some(Source::partial(
-            "pages",
-            "the file is not known for page faults that wait for a read in progress",
-            "Linux 6.13 or newer: it reports the file of each page fault",
-        )),
-        false => Some(Source::partial("pages", "the kernel does not report the files of page faults", "")),
-    };
+    let best = refused(done, &PAGES[..1]).pop();
+    let exact = best.is_none();
+    let pages = best.map(|why| match attach(ebpf, &PAGES[1..], types).into_iter().find_map(Result::err) {
+        None => {
+            let lost = "the file is not known for page faults that wait for a read in progress";
+            let newer = "Linux 6.13 or newer: it reports the file of each page fault";
+            Source::partial("pages", format!("{lost}: {why}"), why.remedy(newer))
+        }
+        Some(why) => {
+            let lost = "the kernel does not report the files of page faults";
+            Source::none("pages", format!("{lost}: {why}"), why.remedy(""))
+        }
+    });
     // A page fault without a file is from swap only where the file of each fault is reported.
     let swaps = exact && mounts::swaps(host::here());
     (iter::once(requests).chain(pages).collect(), swaps)
 }
 
 /// Loads and attaches these programs of tracepoints.
-pub(crate) fn attach(ebpf: &mut Ebpf, names: &[&'static str], btf: &Btf) -> Vec<Result<Link, BpfRefusal>> {
+pub(crate) fn attach(
+    ebpf: &mut Ebpf,
+    names: &[&'static str],
+    types: &Types,
+) -> Vec<Result<Link, BpfRefusal>> {
     let linked = |(name, done): (_, Result<Option<_>, _>)| {
         done.and_then(|link| link.map(|link| (name, link)).ok_or(BpfRefusal::Missing(name)))
     };
-    load_all(ebpf, names, btf).into_iter().map(linked).collect()
+    load_all(ebpf, names, types).into_iter().map(linked).collect()
 }
 
 /// Loads these programs and attaches those of tracepoints, several at a time. The verifier takes
@@ -170,7 +227,7 @@ pub(crate) fn attach(ebpf: &mut Ebpf, names: &[&'static str], btf: &Btf) -> Vec<
 fn load_all(
     ebpf: &mut Ebpf,
     names: &[&'static str],
-    btf: &Btf,
+    types: &Types,
 ) -> Vec<(&'static str, Result<Option<BtfTracePointLinkId>, BpfRefusal>)> {
     let mut programs: BTreeMap<_, _> = ebpf.programs_mut().collect();
     let mut queue: Vec<_> = names.iter().map(|name| (*name, programs.remove(name))).collect();
@@ -181,7 +238,7 @@ fn load_all(
     let queue = Mutex::new(queue.into_iter());
     let work = || {
         let next = || queue.lock().expect("nothing panics while it holds the queue").next();
-        iter::from_fn(next).map(|(name, program)| (name, load_one(name, program, btf))).collect::<Vec<_>>()
+        iter::from_fn(next).map(|(name, program)| (name, load_one(name, program, types))).collect::<Vec<_>>()
     };
     thread::scope(|scope| {
         // Those that cannot be started are not needed.
@@ -202,7 +259,7 @@ pub(crate) type Link = (&'static str, BtfTracePointLinkId);
 fn load_one(
     name: &'static str,
     program: Option<&mut Program>,
-    btf: &Btf,
+    types: &Types,
 ) -> Result<Option<BtfTracePointLinkId>, BpfRefusal> {
     let refused = |doing| {
         move |error: ProgramError| BpfRefusal::Program {
@@ -217,6 +274,9 @@ fn load_one(
         return Ok(None);
     }
     let program: &mut BtfTracePoint = program.try_into().map_err(refused("find"))?;
-    program.load(name, btf).map_err(refused("load"))?;
+    if !types.has_tracepoint(name) {
+        return Err(BpfRefusal::NoTracepoint(name));
+    }
+    program.load(name, types.targets()).map_err(refused("load"))?;
     Ok(Some(program.attach().map_err(refused("attach"))?))
 }

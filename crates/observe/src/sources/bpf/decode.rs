@@ -38,6 +38,15 @@ pub(crate) struct Seen {
     pub(crate) sends: u64,
 }
 
+/// What the kernel half reports here.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Reports {
+    /// A page fault that reads and is on no file is on swap.
+    pub(crate) swaps: bool,
+    /// Interrupts are unseen: who seems to wake a thread may be the thread that was interrupted.
+    pub(crate) no_contexts: bool,
+}
+
 /// Turns records into events.
 #[derive(Debug, Default)]
 pub(crate) struct Decoder {
@@ -48,8 +57,8 @@ pub(crate) struct Decoder {
     sockets: Sockets,
     /// The path that a thread gave to the call it is in.
     given: HashMap<Tid, Object>,
-    /// A fault that reads and is on no file is on swap.
-    swaps: bool,
+    /// What the kernel half reports.
+    reports: Reports,
     /// Questions for names.
     pub(super) lookups: Lookups,
     /// Records that could not be read.
@@ -59,9 +68,8 @@ pub(crate) struct Decoder {
 }
 
 impl Decoder {
-    /// With `swaps`, a fault that waits for a disk and is on no file is taken for one on swap.
-    pub(crate) fn new(swaps: bool) -> Self {
-        Self { swaps, ..Self::default() }
+    pub(crate) fn new(reports: Reports) -> Self {
+        Self { reports, ..Self::default() }
     }
 
     /// Reads one record; an event, with all its parts but its stack, where it is not itself a part.
@@ -88,7 +96,7 @@ impl Decoder {
         let Head { at, tid, .. } = *head;
         let event = match Kind::from_wire(head.kind).ok_or(Malformed)? {
             Kind::Switch => self.switch(record)?,
-            Kind::Wake => wake(record)?,
+            Kind::Wake => wake(record, self.reports)?,
             Kind::Flush => Event::Flush { at, tid, calls: calls(head, rest)? },
             Kind::Sample => {
                 let (sample, _): (&wire::Sample, _) = read(record)?;
@@ -179,7 +187,7 @@ impl Decoder {
             Kind::Page => {
                 let (wire::Page { ino, dev, .. }, _) = read(record)?;
                 match (*dev, *ino) {
-                    (_, 0) => self.swaps.then_some(EventPart::FaultOn(Object::SwapPage)),
+                    (_, 0) => self.reports.swaps.then_some(EventPart::FaultOn(Object::SwapPage)),
                     (dev, ino) => Some(EventPart::FaultOn(Object::Page { dev, ino })),
                 }
             }
@@ -263,11 +271,12 @@ impl Decoder {
     }
 }
 
-fn wake(record: &[u8]) -> Result<Event, Malformed> {
+fn wake(record: &[u8], reports: Reports) -> Result<Event, Malformed> {
     let (wire::Wake { head, cpu, waker: over, name }, rest) = read(record)?;
     let (cpu, over) = (*cpu, *over);
     let Head { at, tid, .. } = *head;
     let waker = match wire::WakerKind::from_wire(head.a).ok_or(Malformed)? {
+        wire::WakerKind::Task | wire::WakerKind::OtherTask if reports.no_contexts => Waker::Unknown,
         wire::WakerKind::Task => Waker::Task { tid: over, name: None },
         wire::WakerKind::OtherTask => Waker::Task { tid: over, name: Some(Comm(*name)) },
         wire::WakerKind::Timer => Waker::Timer,

@@ -174,11 +174,12 @@ __attribute__((noinline)) int count_request(struct disk_key *key, u64 sector, u3
 	if (!key || !cpu)
 		return 0;
 	cpu->disk_requests++;
-	struct disk_counts *counts = bpf_map_lookup_elem(&disk_uses, key);
+	struct disk_key own = *key; /* see `note_connection` */
+	struct disk_counts *counts = bpf_map_lookup_elem(&disk_uses, &own);
 	if (!counts) {
 		struct disk_counts none = {};
-		bpf_map_update_elem(&disk_uses, key, &none, BPF_NOEXIST);
-		counts = bpf_map_lookup_elem(&disk_uses, key);
+		bpf_map_update_elem(&disk_uses, &own, &none, BPF_NOEXIST);
+		counts = bpf_map_lookup_elem(&disk_uses, &own);
 		if (!counts)
 			return 0;
 	}

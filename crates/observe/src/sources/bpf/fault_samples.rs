@@ -98,7 +98,7 @@ impl FaultSamples {
         match loaded.and_then(|()| attach(ebpf, cpus, rate.each())) {
             Ok(links) => (Some(Self { cpus: cpus.to_vec(), links, rate }), Source::full(NAME)),
             Err(why) => {
-                let remedy = "Linux 5.17 or newer: there a program can look up a mapping";
+                let remedy = why.remedy("Linux 5.17 or newer: there a program can look up a mapping");
                 (None, Source::none(NAME, why.to_string(), remedy))
             }
         }

@@ -65,11 +65,12 @@ __attribute__((noinline)) int note_file(struct file_key *key, u64 inode_, u64 de
 	struct file_counts counts = {};
 	if (!key)
 		return 0;
+	struct file_key own = *key; /* see `note_connection` */
 	struct super_block *sb = READ(inode, i_sb);
 	struct qstr *name = __builtin_preserve_access_index(&dentry->d_name);
 	counts.magic = READ(sb, s_magic);
 	bpf_probe_read_kernel_str(counts.name, sizeof(counts.name), READ(name, name));
-	bpf_map_update_elem(&files, key, &counts, BPF_NOEXIST);
+	bpf_map_update_elem(&files, &own, &counts, BPF_NOEXIST);
 	return 0;
 }
 
@@ -127,9 +128,7 @@ INLINE struct file_counts *counts_of_page(struct task_struct *task, struct inode
 	struct file_counts *counts = bpf_map_lookup_elem(&files, &key);
 	if (counts)
 		return counts;
-	struct hlist_head *names = __builtin_preserve_access_index(&inode->i_dentry);
-	u64 name = (u64)READ(names, first);
-	u64 dentry = name ? name - __builtin_preserve_field_info(((struct dentry *)0)->d_u, 0) : 0;
+	u64 dentry = first_name(inode);
 	note_file(&key, (u64)inode, dentry);
 	if (dentry)
 		tell_path((u64)inode, dentry, 0, now, number_of(task));

@@ -1,7 +1,7 @@
 //! What the fuzzer runs on the buffers of the kernel half and on packets.
 
 use super::buffers::{Buffers, words};
-use super::decode::{Decoder, of_stacks};
+use super::decode::{Decoder, Reports, of_stacks};
 use super::{dns, lookups::Lookups};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use zerocopy::{FromBytes, IntoBytes};
@@ -20,7 +20,7 @@ pub(crate) fn buffer(bytes: &[u8]) {
     }
     positions[0].store(written, Relaxed);
     let mut buffers = Buffers::new(&positions[..], &places[..], SEGMENTS);
-    let mut decoder = Decoder::new(true);
+    let mut decoder = Decoder::new(Reports { swaps: true, no_contexts: false });
     buffers.drain(u64::MAX, &mut |record| {
         let _ = decoder.decode(record);
         let _ = of_stacks(record);
@@ -29,7 +29,7 @@ pub(crate) fn buffer(bytes: &[u8]) {
 
 /// Records, each behind its length in words: without the buffer, whose first bad length ends it.
 pub(crate) fn ring(bytes: &[u8]) {
-    let mut decoder = Decoder::new(true);
+    let mut decoder = Decoder::new(Reports { swaps: true, no_contexts: false });
     let mut rest = bytes;
     // Records are as aligned as in the buffer.
     let mut record: Vec<u64> = Vec::new();

@@ -86,7 +86,9 @@ struct in6_addr { u8 bytes[16]; };
 struct qstr { const unsigned char *name; };
 struct hlist_node { struct hlist_node *next; };
 struct hlist_head { struct hlist_node *first; };
-struct dentry { struct qstr d_name; struct dentry *d_parent; struct inode *d_inode; union { struct hlist_node d_alias; } d_u; };
+struct dentry { struct qstr d_name; struct dentry *d_parent; struct inode *d_inode; struct hlist_node d_alias; };
+/* Until Linux 7.0. The suffix after three underscores is not part of the name. */
+struct dentry___named { union { struct hlist_node d_alias; } d_u; };
 struct vfsmount { struct dentry *mnt_root; };
 struct mount { struct mount *mnt_parent; struct dentry *mnt_mountpoint; struct vfsmount mnt; };
 struct path { struct vfsmount *mnt; struct dentry *dentry; };

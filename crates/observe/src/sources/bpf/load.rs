@@ -17,6 +17,10 @@ use sys::at_once::THREAD;
 /// The kernel half, for this architecture.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/dwell.bpf.o"));
 
+/// What the verifier is to say of a refusal: why, and not how it got there. A program is loaded
+/// without, and again for this where it was refused.
+pub(crate) const WHY: VerifierLogLevel = VerifierLogLevel::STATS;
+
 /// The limit of threads traced at once, plus one; further ones are counted. 512 bytes each.
 pub(super) const THREADS_MAX: u32 = 16 * 1024;
 
@@ -29,7 +33,7 @@ pub(super) fn load(types: &Types, root: Pid, cpus: &[u32], wanted: u32) -> Resul
     let ebpf = loader()
         .btf(Some(types.layouts()))
         .allow_unsupported_maps() // task storage, which only the kernel half touches
-        .verifier_log_level(VerifierLogLevel::DISABLE)
+        .verifier_log_level(WHY)
         .override_global("root_pid", &root, true)
         .override_global("own_pid_ns", &access::pid_namespace(), true)
         .override_global("nr_execve", &arguments::execve(), true)

@@ -54,6 +54,7 @@ pub(crate) mod types;
 mod waits;
 mod wire;
 
+use crate::access;
 use crate::commands::Commands;
 use crate::settings::Watching;
 use crate::stacks::{self, Stacks};
@@ -61,15 +62,15 @@ use crate::threads::Threads;
 use alive::LookHere;
 use attach::AttachedPrograms;
 pub(crate) use attach::attach;
+use aya::Ebpf;
 use aya::maps::{Array, HashMap};
-use aya::{Btf, Ebpf};
 use clock::Clock;
 use controller::Controller;
 use decode::Decoder;
 use drain::Drain;
 use fault_samples::FaultSamples;
 use load::THREADS_MAX;
-pub(crate) use load::loader;
+pub(crate) use load::{WHY, loader};
 use mappings::Mappings;
 pub(crate) use maps::map;
 use model::coverage::Source;
@@ -80,6 +81,7 @@ use model::{CallStats, Event, Ns, Pid, Seen};
 use python::TARGET_LEN;
 pub(crate) use refusal::BpfRefusal;
 use rustc_hash::FxHashMap;
+use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::path::Path;
 use sys::clock::monotonic_ns;
@@ -92,9 +94,6 @@ use waits::WaitPeriod;
 const SETTLED_NS: Ns = 100_000;
 /// The shortest time between two calls of the controller, unless it waits for the stream.
 const ASKED_NS_MIN: Ns = 500_000;
-
-/// The remedy for access to perf events.
-const PERF_REMEDY: &str = "sudo sysctl kernel.perf_event_paranoid=0";
 
 /// The attached instruments. Dropping it detaches all of them; so does the end of the process.
 pub(crate) struct Bpf {
@@ -120,10 +119,10 @@ pub(crate) struct Bpf {
 }
 
 /// Opens the object without loading or attaching any of its programs, for no program to observe.
-pub(crate) fn opened<T>(then: impl FnOnce(&mut Ebpf, &Btf) -> T) -> Result<T, BpfRefusal> {
+pub(crate) fn opened<T>(then: impl FnOnce(&mut Ebpf, &Types) -> T) -> Result<T, BpfRefusal> {
     let types = Types::read(attach::tracepoints(), &[alive::ITERATOR])?;
     let mut ebpf = load::load(&types, 0, &host::cpus(host::here()), 1)?;
-    Ok(then(&mut ebpf, types.targets()))
+    Ok(then(&mut ebpf, &types))
 }
 
 struct Counted {
@@ -195,12 +194,12 @@ impl Bpf {
         wanted: u32,
     ) -> Result<Self, BpfRefusal> {
         let mut ebpf = load::load(types, root, cpus, wanted)?;
-        let AttachedPrograms { links, mut sources, swaps, sample, fault } =
+        let AttachedPrograms { links, mut sources, reports, sample, fault } =
             attach::everything(&mut ebpf, types)?;
         let clock = sample.and_then(|()| Clock::start(&mut ebpf, cpus, watching.rate));
         sources.push(match &clock {
             Ok(_) => Source::full("faults"),
-            Err(why) => Source::none("faults", why.to_string(), PERF_REMEDY),
+            Err(why) => Source::none("faults", why.to_string(), why.remedy("")),
         });
         let (faults, places) = FaultSamples::start(fault, &mut ebpf, cpus, watching.max_overhead);
         sources.push(places);
@@ -208,8 +207,9 @@ impl Bpf {
         sources.push(match &mappings {
             Ok(_) => Source::full("code"),
             Err(why) => {
+                let remedy = access::perf_remedy(Errno::from_io_error(why));
                 let why = format!("executable mappings of the program are unknown: perf events: {why}");
-                Source::partial("code", why, PERF_REMEDY)
+                Source::partial("code", why, remedy)
             }
         });
         let stack_ring = maps::ring(&mut ebpf, "stacks")?;
@@ -222,7 +222,7 @@ impl Bpf {
             buffers: buffers::shared(&ebpf, load::buffered(cpus))?,
             stack_ring: Some(stack_ring),
             mappings: mappings.ok(),
-            decoder: Decoder::new(swaps),
+            decoder: Decoder::new(reports),
             python: FxHashMap::default(),
         };
         Ok(Self {

@@ -42,12 +42,15 @@ u64 connections_closed = 0;
 u32 has_asked = 0;
 u64 asked_ports[1024] = {};
 
+/* Until Linux 6.1 what a global function is given by pointer cannot be a key or a value of a map: a
+ * copy can. */
 __attribute__((noinline)) int note_connection(u64 key, struct connection *connection)
 {
 	u32 zero = 0;
 	if (!connection)
 		return 0;
-	if (bpf_map_update_elem(&connections, &key, connection, BPF_ANY)) {
+	struct connection own = *connection;
+	if (bpf_map_update_elem(&connections, &key, &own, BPF_ANY)) {
 		u64 *lost = bpf_map_lookup_elem(&lost_connections, &zero);
 		if (lost)
 			__sync_fetch_and_add(lost, 1);

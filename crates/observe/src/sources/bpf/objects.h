@@ -78,7 +78,7 @@ INLINE void read_ends(struct sock *sk, struct ends *ends)
 	ends->local_port = READ(common, skc_num);
 	u16 port = READ(common, skc_dport);
 	ends->remote_port = port >> 8 | (u16)(port << 8);
-	if (family == 10) {
+	if (family == 10 && FIELD_EXISTS(common, skc_v6_rcv_saddr)) { /* else without CONFIG_IPV6 */
 		bpf_probe_read_kernel(ends->local, 16, __builtin_preserve_access_index(&common->skc_v6_rcv_saddr));
 		bpf_probe_read_kernel(ends->remote, 16, __builtin_preserve_access_index(&common->skc_v6_daddr));
 	} else {

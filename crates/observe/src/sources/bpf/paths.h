@@ -214,6 +214,19 @@ __attribute__((noinline)) int needs_page(u64 inode)
 	return 0;
 }
 
+/* A name of the file with this list of names, null for none. Its place in the list is in a union
+ * that has lost its own name. */
+INLINE u64 first_name(struct inode *inode)
+{
+	struct hlist_head *names = __builtin_preserve_access_index(&inode->i_dentry);
+	u64 name = (u64)READ(names, first);
+	if (!name)
+		return 0;
+	if (FIELD_EXISTS((struct dentry___named *)0, d_u))
+		return name - __builtin_preserve_field_info(((struct dentry___named *)0)->d_u, 0);
+	return name - __builtin_preserve_field_info(((struct dentry *)0)->d_alias, 0);
+}
+
 /* A page fault blocks: reports its file, or that no file is known. */
 __attribute__((noinline)) int tell_page(struct thread *thread, u64 now)
 {
@@ -224,12 +237,11 @@ __attribute__((noinline)) int tell_page(struct thread *thread, u64 now)
 	if (thread->page_inode && thread->page_faults == task->min_flt + task->maj_flt) {
 		struct inode *inode = (void *)thread->page_inode;
 		struct super_block *sb = READ(inode, i_sb);
-		struct hlist_head *names = __builtin_preserve_access_index(&inode->i_dentry);
-		u64 name = (u64)READ(names, first);
+		u64 dentry = first_name(inode);
 		record.dev = READ(sb, s_dev);
 		record.ino = READ(inode, i_ino);
-		if (name)
-			tell_path((u64)inode, name - __builtin_preserve_field_info(((struct dentry *)0)->d_u, 0), 0, now, TID(thread, task));
+		if (dentry)
+			tell_path((u64)inode, dentry, 0, now, TID(thread, task));
 	}
 	EMIT(record);
 	return 0;

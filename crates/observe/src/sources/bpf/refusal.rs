@@ -1,17 +1,35 @@
-//! Why BPF cannot be used here: what loads, attaches and maps says it in these words.
+//! Why BPF cannot be used here: what loads, attaches and maps says it in these words, with what the
+//! kernel said and what would help.
 
+use crate::access;
+use aya::maps::MapError;
 use aya::programs::ProgramError;
+use aya::sys::SyscallError;
+use aya::{BtfError, EbpfError};
+use rustix::io::Errno;
 use std::io;
+use sys::kernel::btf::KernelBtf;
+
+/// What the kernel half needs of the kernel's BPF, as its types name it. Before Linux 5.11 there is
+/// no task storage, before 5.15 no registers of a task.
+const ABILITIES: [(&str, &str); 2] =
+    [("BPF_MAP_TYPE_TASK_STORAGE", "task storage"), ("BPF_FUNC_task_pt_regs", "bpf_task_pt_regs")];
+
+/// The remedy where one is missing.
+const NEWER: &str = "Linux 5.15 or newer";
+
+/// The remedy where the kernel has all that is needed and refuses it: nothing on that host.
+const TELL: &str = "none on this kernel: tell dwell's authors this line and the output of `uname -r`";
 
 /// Why the source cannot be used here.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BpfRefusal {
     /// The kernel does not describe its types.
     #[error("cannot read the kernel's types from /sys/kernel/btf/vmlinux: {0}")]
-    Btf(#[from] aya::BtfError),
+    Btf(#[from] BtfError),
     /// The object or a map was refused.
-    #[error("cannot load the BPF object: {}", root_cause(.0))]
-    Load(#[from] Box<aya::EbpfError>),
+    #[error("cannot load the BPF object: {}", of_object(.0))]
+    Load(#[from] Box<EbpfError>),
     /// A buffer cannot be shared with the kernel.
     #[error("cannot map the BPF map {name}: {error}")]
     Map {
@@ -21,7 +39,7 @@ pub(crate) enum BpfRefusal {
         error: io::Error,
     },
     /// A program was refused.
-    #[error("cannot {doing} BPF program {program}: {}", root_cause(.error))]
+    #[error("cannot {doing} BPF program {program}: {}", of_program(.error))]
     Program {
         /// `load` or `attach`.
         doing: &'static str,
@@ -30,12 +48,144 @@ pub(crate) enum BpfRefusal {
         /// The kernel's error.
         error: Box<ProgramError>,
     },
+    /// There is nothing to attach it to.
+    #[error("this kernel has no tracepoint {0}")]
+    NoTracepoint(&'static str),
     /// The tasks of this host cannot be listed.
     #[error("cannot find the existing threads: {0}")]
     Look(#[from] io::Error),
     /// The object lacks something this file expects.
     #[error("the BPF object has no {0}")]
     Missing(&'static str),
+}
+
+impl BpfRefusal {
+    /// What would change it. `newer` is the kernel that has what this program is for; empty where
+    /// that is not known.
+    pub(super) fn remedy(&self, newer: &str) -> String {
+        match self {
+            BpfRefusal::Program { doing: "attach", error, .. } if is_of_perf(error) => {
+                access::perf_remedy(self.errno())
+            }
+            BpfRefusal::NoTracepoint(_) => newer.to_owned(),
+            BpfRefusal::Program { error, .. } if lacks_function(error) && !newer.is_empty() => {
+                newer.to_owned()
+            }
+            _ => self.common_remedy(),
+        }
+    }
+
+    /// What would change it, where it is all of BPF that is refused.
+    pub(crate) fn common_remedy(&self) -> String {
+        let denied = matches!(self.errno(), Some(Errno::PERM | Errno::ACCESS)) && !self.has_verifier_line();
+        if let Some(outside) = access::sandboxed().filter(|_| denied || self.errno().is_none()) {
+            return outside;
+        }
+        if access::locked_down() {
+            return "boot without lockdown=confidentiality: it forbids to read the kernel's memory"
+                .to_owned();
+        }
+        match self {
+            BpfRefusal::Btf(_) => "a kernel whose BTF is whole (CONFIG_DEBUG_INFO_BTF=y)".to_owned(),
+            _ if denied => "run outside the container or sandbox that forbids it".to_owned(),
+            _ if self.errno() == Some(Errno::NOMEM) => "more free memory".to_owned(),
+            _ if !lacking().is_empty() => NEWER.to_owned(),
+            BpfRefusal::Program { error, .. } if lacks_function(error) => "a newer kernel".to_owned(),
+            _ => TELL.to_owned(),
+        }
+    }
+
+    /// The same as the text, and what the kernel's BPF lacks, where that is the reason.
+    pub(crate) fn why(&self) -> String {
+        match &lacking()[..] {
+            [] => self.to_string(),
+            lacking => format!("this kernel's BPF has no {} ({self})", lacking.join(" and no ")),
+        }
+    }
+
+    fn errno(&self) -> Option<Errno> {
+        let error = match self {
+            BpfRefusal::Map { error, .. } | BpfRefusal::Look(error) => error,
+            BpfRefusal::Program { error, .. } => inner_io(error.as_ref())?,
+            BpfRefusal::Load(error) => inner_io(error.as_ref())?,
+            BpfRefusal::Btf(BtfError::LoadError { io_error, .. }) => io_error,
+            BpfRefusal::Btf(BtfError::FileError { error, .. }) => error,
+            BpfRefusal::Btf(_) | BpfRefusal::NoTracepoint(_) | BpfRefusal::Missing(_) => return None,
+        };
+        Errno::from_io_error(error)
+    }
+
+    fn has_verifier_line(&self) -> bool {
+        matches!(self, BpfRefusal::Program { error, .. } if verifier_line(error).is_some())
+    }
+}
+
+/// What the kernel half needs and the kernel's types do not name. Where they cannot be read it is
+/// not known.
+fn lacking() -> Vec<&'static str> {
+    KernelBtf::read().map_or(Vec::new(), |btf| lacking_in(&btf))
+}
+
+fn lacking_in(btf: &[u8]) -> Vec<&'static str> {
+    let strings = super::types::strings(btf);
+    let has = |name: &str| strings.split(|byte| *byte == 0).any(|known| known == name.as_bytes());
+    ABILITIES.iter().filter(|(name, _)| !has(name)).map(|(_, what)| *what).collect()
+}
+
+/// The text of an error of the whole object: which map, or which types.
+fn of_object(error: &EbpfError) -> String {
+    match error {
+        EbpfError::MapError(MapError::CreateError { name, io_error }) => format!("map {name}: {io_error}"),
+        EbpfError::BtfRelocationError(relocation) => {
+            format!("the types of the kernel do not fit {}: {}", relocation.section, root_cause(error))
+        }
+        other => root_cause(other),
+    }
+}
+
+/// The text of an error of one program: the kernel's error, and the verifier's last word.
+fn of_program(error: &ProgramError) -> String {
+    said(root_cause(error), verifier_line(error).as_deref())
+}
+
+fn said(error: String, line: Option<&str>) -> String {
+    line.map_or(error.clone(), |line| format!("{error}: {line}"))
+}
+
+/// The line of the verifier's log that says why; the lines after it are counts.
+fn verifier_line(error: &ProgramError) -> Option<String> {
+    let ProgramError::LoadError { verifier_log, .. } = error else { return None };
+    last_word(&verifier_log.to_string()).map(str::to_owned)
+}
+
+fn last_word(log: &str) -> Option<&str> {
+    const COUNTS: [&str; 4] = ["processed ", "verification time ", "stack depth ", "insns processed "];
+    let lines = log.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.take_while(|line| !COUNTS.iter().any(|count| line.starts_with(count))).last()
+}
+
+/// The verifier does not know a function that the program calls: the kernel is too old.
+fn lacks_function(error: &ProgramError) -> bool {
+    verifier_line(error).is_some_and(|line| is_of_function(&line))
+}
+
+/// It was loaded, and the perf event that it would run for was refused.
+fn is_of_perf(error: &ProgramError) -> bool {
+    matches!(error, ProgramError::SyscallError(SyscallError { call: "perf_event_open", .. }))
+}
+
+fn is_of_function(line: &str) -> bool {
+    line.contains("unknown func") || line.contains("invalid func")
+}
+
+fn inner_io<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a io::Error> {
+    let mut inner = error;
+    loop {
+        if let Some(io) = inner.downcast_ref() {
+            return Some(io);
+        }
+        inner = inner.source()?;
+    }
 }
 
 /// The text of the innermost error: the outer ones only repeat the context.
@@ -45,4 +195,52 @@ pub(super) fn root_cause(error: &dyn std::error::Error) -> String {
         inner = source;
     }
     inner.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(log: &str) -> String {
+        said("Permission denied (os error 13)".to_owned(), last_word(log))
+    }
+
+    /// What the verifiers of 6.1 and 7.2 say, with their counts after it.
+    #[test]
+    fn a_refusal_names_the_first_error_and_the_verifiers_last_word() {
+        let old = "func 'sched_switch' arg1 has btf_id 9\n\
+                   R2 unbounded memory access, use 'var &= const' or 'if (var < const)'\n\
+                   verification time 19630 usec\nstack depth 0+56+0\nprocessed 380 insns (limit 1000000)\n";
+        assert_eq!(
+            told(old),
+            "Permission denied (os error 13): R2 unbounded memory access, use 'var &= const' or 'if (var < const)'"
+        );
+        let new = "failed to resolve CO-RE relocation\nverification time 1 usec\nstack depth 24 max 0\n\
+                   insns processed 29+0\nprocessed 29 insns (limit 1000000)\n";
+        assert!(told(new).ends_with("(os error 13): failed to resolve CO-RE relocation"));
+        assert_eq!(told(""), "Permission denied (os error 13)");
+        assert_eq!(told("processed 0 insns"), "Permission denied (os error 13)");
+    }
+
+    #[test]
+    fn a_kernel_without_a_function_is_told_from_one_that_refuses() {
+        assert!(is_of_function("unknown func bpf_find_vma#180"));
+        assert!(is_of_function("invalid func unknown#175"));
+        assert!(!is_of_function("R2 unbounded memory access, use 'var &= const'"));
+        let newer = "Linux 6.3 or newer";
+        assert_eq!(BpfRefusal::NoTracepoint("sk_data_ready").remedy(newer), newer);
+        assert_ne!(BpfRefusal::Missing("sk_data_ready").remedy(newer), newer);
+    }
+
+    #[test]
+    fn what_a_kernel_lacks_is_seen_in_its_types() {
+        let image = |names: &str| {
+            let words = [0x0001_eb9f_u32, 24, 0, 0, 0, names.len() as u32 + 1];
+            [&words.map(u32::to_ne_bytes).concat()[..], b"\0", names.as_bytes()].concat()
+        };
+        let both = "BPF_MAP_TYPE_TASK_STORAGE\0BPF_FUNC_task_pt_regs\0";
+        assert!(lacking_in(&image(both)).is_empty());
+        assert_eq!(lacking_in(&image("BPF_MAP_TYPE_TASK_STORAGE\0")), ["bpf_task_pt_regs"]);
+        assert_eq!(lacking_in(&image("int\0")).len(), 2);
+    }
 }

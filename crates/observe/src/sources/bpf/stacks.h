@@ -68,6 +68,7 @@ __attribute__((noinline)) u32 copy_page(struct stack_record *record, u32 len, u3
 	u32 chunk = CHUNK - (at & (CHUNK - 1));
 	if (chunk > want - len)
 		chunk = want - len;
+	barrier_var(chunk); /* or the compiler, which knows it, leaves out what tells the verifier */
 	if (chunk > CHUNK)
 		return 0;
 	if (!bpf_probe_read_user(record->user + (len & (USER_MAX - 1)), chunk, (void *)at))

@@ -94,7 +94,10 @@ u32 dense_used = 0;
 
 INLINE u32 index_of(u32 call)
 {
-	return (call & (CALLS - 1)) | (call & COMPAT ? CALLS : 0);
+	u32 index = (call & (CALLS - 1)) | (call & COMPAT ? CALLS : 0);
+	/* Older verifiers do not follow it: so that the compiler keeps the masks of all indices. */
+	barrier_var(index);
+	return index;
 }
 
 INLINE struct cpu *this_cpu(void)
@@ -376,6 +379,9 @@ INLINE void charge(struct thread *thread, u32 call, u32 count, u64 ns, u64 now)
 		flush(thread, now - ns);
 		used = 0;
 	}
+	barrier_var(used); /* as in `copy_page` */
+	if (used >= SLOTS)
+		return;
 	thread->slot[used].call = call;
 	thread->slot[used].count = count;
 	thread->slot[used].ns = ns;

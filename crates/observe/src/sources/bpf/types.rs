@@ -124,7 +124,7 @@ fn handler_of(tracepoint: &str) -> String {
 }
 
 /// The strings of an image; none where it is not valid.
-fn strings(btf: &[u8]) -> &[u8] {
+pub(super) fn strings(btf: &[u8]) -> &[u8] {
     let section = || {
         let [hdr_len, str_off, str_len] = [4, 16, 20].map(|at| word(btf, at).map(|word| word as usize));
         let from = hdr_len?.checked_add(str_off?)?;
