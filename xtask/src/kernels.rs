@@ -60,11 +60,10 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     if options.kept {
         return show(&options);
     }
+    build(&options.kernels)?;
     if options.verify {
-        build(&options.kernels, &["dwell-guest"])?;
         return verify(&options.kernels, options.bless);
     }
-    build(&options.kernels, &["dwell-guest", "dwell", "dwell-work"])?;
     for kernel in &options.kernels {
         let said = machines(kernel);
         let row = Row { kernel: kernel.name, said: said.map_err(|error| format!("{error:#}")) };
@@ -245,11 +244,11 @@ fn options(arguments: &[&str]) -> Result<Options> {
 }
 
 /// Builds what runs in the machines.
-fn build(kernels: &[Kernel], packages: &[&str]) -> Result<()> {
+fn build(kernels: &[Kernel]) -> Result<()> {
     for arch in ["x86_64", "aarch64"] {
         if kernels.iter().any(|kernel| kernel.arch == arch) {
             let mut build = cargo(&["build", "--profile", TESTED, "--locked", "--bins"]);
-            build.args(packages.iter().map(|name| format!("--package={name}")));
+            build.args(["dwell", "dwell-guest", "dwell-work"].map(|name| format!("--package={name}")));
             dist::target_of(&mut build, arch);
             run_shown(&mut build)?;
         }

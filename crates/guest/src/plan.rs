@@ -4,7 +4,7 @@ use crate::run;
 use anyhow::{Context, Result};
 use observe::Verified;
 use rustix::fs::XattrFlags;
-use rustix::mount::{MountFlags, UnmountFlags, mount, mount_remount, unmount};
+use rustix::mount::{MountFlags, mount, mount_remount};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -22,10 +22,7 @@ pub(crate) enum Step {
     /// Runs a command.
     Run(run::Run),
     /// Writes to a file that exists, such as a setting of the kernel.
-    Write {
-        path: PathBuf,
-        text: String,
-    },
+    Write { path: PathBuf, text: String },
     /// Mounts a file system, of a device or of none; `remount` changes the options of one.
     Mount {
         kind: String,
@@ -37,19 +34,9 @@ pub(crate) enum Step {
         #[serde(default)]
         remount: bool,
     },
-    Unmount {
-        at: PathBuf,
-    },
-    /// A copy of a program that has these capabilities (their bits in linux/capability.h).
-    Capable {
-        from: PathBuf,
-        to: PathBuf,
-        capabilities: Vec<u32>,
-    },
-    /// Loads kernel modules, in this order.
-    Modules {
-        paths: Vec<PathBuf>,
-    },
+    /// A copy of a program that has the capabilities that an earlier command recommended: its first
+    /// `setcap …+ep`.
+    Capable { from: PathBuf, to: PathBuf, said_by: String },
 }
 
 impl Step {
@@ -59,7 +46,6 @@ impl Step {
             Self::Run(run) => &run.name,
             Self::Write { .. } => "write",
             Self::Mount { .. } => "mount",
-            Self::Unmount { .. } => "unmount",
             Self::Capable { .. } => "capable",
         }
     }
@@ -112,9 +98,6 @@ fn one(step: &Step, earlier: &mut Earlier) -> Result<Value> {
                 false => mount(from, at, kind.as_str(), MountFlags::empty(), data.as_c_str()),
             };
             mounted.with_context(|| format!("{kind} at {}", at.display()))?;
-        }
-        Step::Unmount { at } => {
-            unmount(at, UnmountFlags::DETACH).with_context(|| format!("{}", at.display()))?;
         }
         Step::Capable { from, to, said_by } => {
             let said = earlier.get(said_by).map(String::as_str).unwrap_or_default();
