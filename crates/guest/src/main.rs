@@ -4,6 +4,7 @@
 //! behind a mark; then the machine is switched off. There is no shell and no C library in it.
 #![allow(clippy::print_stderr, reason = "process 1 has nobody else to tell")]
 
+mod loopback;
 mod plan;
 mod run;
 
@@ -43,6 +44,9 @@ fn main() -> ExitCode {
         // What a kernel lacks is what it is tested without.
         let _ = fs::create_dir_all(at);
         let _ = mount(*kind, *at, *kind, MountFlags::empty(), None);
+    }
+    if let Err(error) = loopback::up() {
+        tell(&json!({"step": "loopback", "error": error.to_string()}));
     }
     if let Err(error) = follow(Path::new("/plan.json")) {
         tell(&json!({"step": "plan", "error": format!("{error:#}")}));

@@ -46,7 +46,7 @@ impl Step {
             Self::Run(run) => &run.name,
             Self::Write { .. } => "write",
             Self::Mount { .. } => "mount",
-            Self::Capable { .. } => "capable",
+            Self::Capable { .. } => "setcap",
         }
     }
 }

@@ -8,6 +8,8 @@ use std::fmt;
 /// Known truth comes back so well, in percent, or within so much: under icount nothing disturbs.
 const OFF_PERCENT_MAX: f64 = 3.0;
 const OFF_NS_MAX: u64 = 2_000_000;
+/// By snapshots of `/proc` a thread is seen some time after its start, and last before its end.
+const OFF_NS_BY_SNAPSHOTS_MAX: u64 = 20_000_000;
 /// As much of the wall clock may be without evidence.
 const UNEXPLAINED_PERCENT_MAX: f64 = 1.0;
 
@@ -109,7 +111,8 @@ pub(crate) fn judge(said: &Said, name: &str) -> Option<Verdict> {
             continue;
         };
         let percent = 100.0 * (dwell as f64 - truth as f64) / truth as f64;
-        if percent.abs() > OFF_PERCENT_MAX && dwell.abs_diff(truth) > OFF_NS_MAX {
+        let off_ns = if tier == Tier::Proc { OFF_NS_BY_SNAPSHOTS_MAX } else { OFF_NS_MAX };
+        if percent.abs() > OFF_PERCENT_MAX && dwell.abs_diff(truth) > off_ns {
             verdict.wrong.push(format!("{what}: {} of {} ms", ms(dwell), ms(truth)));
         }
         if verdict.worst.as_ref().is_none_or(|(worst, _)| worst.abs() < percent.abs()) {
