@@ -1,7 +1,7 @@
 //! The table of kernels by checks, and what is wrong or missing in it, as text or markdown.
 
 use super::checks::{Tier, Verdict, judge};
-use super::plans::{BOOTED_WITH, VARIATIONS};
+use super::plans::{BOOTED_WITH, VARIATIONS, VERBS};
 use super::qemu::Said;
 use super::verified::{Outcome, outcomes};
 use crate::bench::layout;
@@ -47,7 +47,19 @@ pub(crate) fn wrong(row: &Row) -> Vec<String> {
     };
     let steps = said.lines.iter().filter(|line| line["error"].is_string() && line["result"].is_null());
     let refused = steps.map(|line| format!("{}: {}", line["step"], line["error"]));
-    runs.flat_map(of_run).chain(refused).collect()
+    runs.flat_map(of_run).chain(refused).chain(VERBS.iter().filter_map(|verb| unwell(said, verb))).collect()
+}
+
+/// What is wrong with a verb that was tried: it did not end well, or does not name the function
+/// that had the CPU.
+fn unwell(said: &Said, verb: &str) -> Option<String> {
+    let line = said.of(verb).next()?;
+    let text = line["said"].as_str().unwrap_or_default();
+    if line["status"] != 0 {
+        return Some(format!("{verb}: {}: {text}", line["ended"].as_str().unwrap_or_default()));
+    }
+    let names = ["unwinding", "flame", "annotate"].contains(&verb);
+    (names && !text.contains("spin")).then(|| format!("{verb}: it does not name spin: {text}"))
 }
 
 /// The run on many CPUs.
