@@ -13,9 +13,13 @@ mod bench;
 mod bpf;
 #[path = "../../crates/observe/bpf_build.rs"]
 mod bpf_build;
+#[path = "../../crates/observe/src/sources/bpf/btf.rs"]
+#[allow(dead_code, reason = "observe uses the rest")]
+mod btf;
 mod deny;
 mod dist;
 mod fuzz;
+mod kernel_types;
 mod kernels;
 mod lanes;
 mod package;
@@ -44,6 +48,8 @@ cargo xtask VERB
   ci                                 what CI does: test
   bpf [--check]                      make the headers of layouts and the committed BPF objects, or check
                                      them against the source
+  kernel-types NAME=FILE…            keep what tests need of other kernels' types: of a vmlinuz, or of
+                                     its /sys/kernel/btf/vmlinux
   tidy                               the checks on layers, documents and files alone
   dist [--tested] [ARCH[=FILE]…]     static binaries, tarballs and Debian packages for both
                                      architectures, with checksums, into target/dist
@@ -101,6 +107,7 @@ fn main() -> ExitCode {
         ["setup"] => setup::run_all(),
         ["bpf"] => bpf::build(),
         ["bpf", "--check"] => bpf::check(),
+        ["kernel-types", of @ ..] => kernel_types::run(of),
         ["tidy"] => tidy::run(),
         ["dist", rest @ ..] => dist::run(rest),
         ["bench", options @ ..] => bench::run(options),

@@ -7,7 +7,7 @@ use crate::consumers::{Consumers, How};
 use crate::names::Names;
 use crate::poll;
 use crate::rivals::Rivals;
-use crate::trace::Closed;
+use crate::trace::{Closed, Untraced};
 use crate::what_if::program::Program;
 use crate::{code, judge, kernel_faults, memory_peak, sliced, syscall_rows};
 use model::account::DoesNotClose;
@@ -21,6 +21,7 @@ use model::processes::{MemoryPeak, Programs};
 use model::profile::{Activity, Profile};
 use model::recording::{Cost, HostCpu, Trailer};
 use model::run::{Analysis, Faults, Run, ThreadLedger, Utilization};
+use model::syscall_rows::CallRow;
 use model::waits_at_once::WaitsAtOnce;
 use model::{Account, Header, Ns, Prediction, Seen, State};
 
@@ -87,6 +88,7 @@ pub(crate) fn run(
         rivals,
         prediction,
         recorded,
+        syscalls,
     } = of_tier;
     let Pieces { start, wall_ns, parts, steps, phases, covered, threads, waits, window } = pieces;
     let addresses = stacks.addresses();
@@ -138,7 +140,7 @@ pub(crate) fn run(
         connections,
         lookups,
         disk_requests,
-        syscalls: syscall_rows::rows(&header, trailer),
+        syscalls,
         files,
         faults: beside.faults,
         fault_places,
@@ -190,6 +192,7 @@ struct OfTier {
     rivals: Option<Rivals>,
     prediction: Seen<Prediction>,
     recorded: Option<(Program, Names)>,
+    syscalls: Seen<Vec<CallRow>>,
 }
 
 /// Both, a large profile on another CPU meanwhile: the program has ended and no longer needs it.
@@ -240,6 +243,7 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
                 rivals: Some(closed.rivals),
                 prediction: closed.prediction,
                 recorded: closed.recorded,
+                syscalls: syscall_rows::rows(header, trailer, &closed.untraced),
             }
         }
         How::Poll(poll) => {
@@ -259,6 +263,7 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
                 rivals: None,
                 prediction: Seen::unseen("which thread held up which needs BPF"),
                 recorded: None,
+                syscalls: syscall_rows::rows(header, trailer, &Untraced::default()),
                 pieces: closed.pieces,
             }
         }
@@ -387,7 +392,7 @@ fn coverage(
     {
         calls.seen = Extent::Partial;
         calls.why = sliced::why(sliced);
-        calls.remedy = "--max-overhead none (exact counts, at a higher overhead)".into();
+        calls.remedy = sliced::remedy(sliced).into();
     }
     if !sources.iter().any(|source| source.name == "code") {
         sources.push(Source::none("code", "no stacks in this recording", ""));

@@ -100,8 +100,10 @@ fn remedy(ability: Ability, standing: &Standing, told: &str) -> String {
         Ability::Bpf | Ability::BpfClock | Ability::Mappings if standing.few_files => {
             "ulimit -n 1024".to_owned()
         }
+        // What the attempt told of its refusal.
         Ability::Bpf
         | Ability::BpfClock
+        | Ability::Mappings
         | Ability::Sockets
         | Ability::Disks
         | Ability::Network

@@ -15,7 +15,7 @@ pub(crate) enum ReasonKey {
     Syscall(Call),
     /// On the way into a call or out of it.
     SyscallEntry,
-    /// In calls that were not traced.
+    /// In a call of which it was not recorded which.
     SyscallsSampled,
     /// By a thread of another program, of this name.
     Preempted(Comm),
@@ -159,6 +159,11 @@ impl CallKey {
 }
 
 impl ReasonKey {
+    /// Whether it is being in a call.
+    pub(crate) fn is_call(self) -> bool {
+        matches!(self, ReasonKey::Syscall(_))
+    }
+
     /// The one file that it is about.
     pub(crate) fn file(self) -> Option<FileId> {
         match self {

@@ -1,17 +1,23 @@
-//! The table of system calls where only tracing windows were traced: counts scaled up to the whole
-//! run.
+//! The table of system calls where not all were traced.
 //!
-//! Windows begin at random, so each stands for the time that is skipped on average to come to it.
+//! Where all were counted, only their time is an estimate. A call that was not traced took as long
+//! on a CPU as those of its kind that were, as far as the samples taken in it allow: their interval
+//! is the figure's. Its waits are known, since switches are always traced. What only traced calls
+//! tell, repeats and paths, is scaled up.
+//!
+//! Where calls were counted in windows only, counts are scaled up to the whole run. Windows begin at random, so each stands for the time that is skipped on average to come to it.
 //! Calls come with work: what windows do not stand for has as many per millisecond of CPU time.
 //! Windows differ, which gives the interval; it is widened by the uncertainty of the overhead of
 //! tracing, which is subtracted from the time in windows. Totals, errors and results are scaled by
 //! the same factor; durations (median, 99th percentile, maximum) are those of the traced calls. A
 //! call that few windows had is not estimated: what was traced is the least that there was.
 
+use crate::account::split::{squares, sum};
+use crate::trace::Untraced;
 use model::recording::{Sliced, SlicedCall, Trailer};
-use model::syscall_rows::{CallRow, Estimate};
+use model::syscall_rows::{CallRow, Estimate, TimedCalls};
 use model::{CallStats, Ns, Seen};
-use stats::Sums;
+use stats::{Sums, wilson, wilson_of};
 
 /// The estimate of a call over the whole run; none where its windows cannot bound it.
 fn estimate(call: &SlicedCall, seen: u64, sliced: &Sliced) -> Option<Estimate> {
@@ -38,6 +44,45 @@ fn estimate(call: &SlicedCall, seen: u64, sliced: &Sliced) -> Option<Estimate> {
     Some(Estimate { seen, calls: all(rate), lo: all(lo), hi: Some(all(hi)) })
 }
 
+/// The time of all calls of a row, of which so many were timed: all were counted.
+pub(crate) fn complete(row: &mut CallRow, stats: &CallStats, sliced: &Sliced, untraced: &Untraced) {
+    let timed = stats.timed.unwrap_or(stats.calls).min(stats.calls);
+    if timed == stats.calls {
+        return;
+    }
+    let scaled = |figure: u64| scaled(figure, stats.calls, timed);
+    let all = sum(untraced.all);
+    let share = |weight: u64| weight as f64 / all.max(1) as f64;
+    let weight = untraced.weight(stats.call);
+    let known = match all {
+        0 => wilson(0, 0),
+        all => wilson_of(share(weight), (all as f64).powi(2) / squares(untraced.all).max(1) as f64),
+    };
+    let of_pauses = |share: f64| (share * sliced.untraced_ns as f64) as Ns;
+    let by_samples = (of_pauses(known.lo), of_pauses(known.hi));
+    let more_ns = match timed {
+        0 => of_pauses(share(weight)),
+        // As long as those that were timed, within what samples allow.
+        _ => (scaled(stats.cpu_ns) - stats.cpu_ns).clamp(by_samples.0, by_samples.1),
+    };
+    row.cpu_ns = stats.cpu_ns + more_ns;
+    row.total_ns = stats.total_ns + more_ns + untraced.waited_ns(stats.call);
+    row.timed = Some(TimedCalls {
+        calls: timed,
+        lo_ns: stats.cpu_ns + by_samples.0,
+        hi_ns: stats.cpu_ns + by_samples.1,
+    });
+    if let Seen::Value(results) = &mut row.results {
+        results.repeats = results.repeats.map(scaled);
+        // Those of paths are of all calls already.
+    }
+}
+
+/// A figure of so many calls, for all of them.
+fn scaled(figure: u64, all: u64, of: u64) -> u64 {
+    (u128::from(figure) * u128::from(all) / u128::from(of.max(1))) as u64
+}
+
 /// Scales a row of the table. A row that cannot be scaled keeps the traced count as its lower
 /// bound.
 pub(crate) fn scale(row: &mut CallRow, stats: &CallStats, sliced: &Sliced) {
@@ -46,9 +91,7 @@ pub(crate) fn scale(row: &mut CallRow, stats: &CallStats, sliced: &Sliced) {
         row.estimate = Some(Estimate { seen: stats.calls, calls: stats.calls, lo: stats.calls, hi: None });
         return;
     };
-    let scaled = |figure: u64| {
-        (u128::from(figure) * u128::from(estimate.calls) / u128::from(estimate.seen.max(1))) as u64
-    };
+    let scaled = |figure: u64| scaled(figure, estimate.calls, estimate.seen);
     row.errors = scaled(row.errors);
     row.total_ns = scaled(row.total_ns);
     row.cpu_ns = scaled(row.cpu_ns);
@@ -74,7 +117,9 @@ pub(crate) fn scale(row: &mut CallRow, stats: &CallStats, sliced: &Sliced) {
 pub(crate) fn calls(trailer: &Trailer) -> u64 {
     let Seen::Value(counted) = &trailer.calls else { return 0 };
     let most = |stats: &CallStats| {
-        let Some(sliced) = &trailer.sliced else { return stats.calls };
+        let Some(sliced) = trailer.sliced.as_ref().filter(|sliced| !sliced.counted) else {
+            return stats.calls;
+        };
         let call = sliced.calls.iter().find(|call| call.call == stats.call);
         let estimate = call.and_then(|call| estimate(call, stats.calls, sliced));
         let by_time = || {
@@ -93,11 +138,22 @@ pub(crate) fn calls(trailer: &Trailer) -> u64 {
 pub(crate) fn why(sliced: &Sliced) -> String {
     let all = sliced.traced_ns + sliced.untraced_ns;
     let share = 100.0 * sliced.traced_ns as f64 / all.max(1) as f64;
+    let told = match sliced.counted {
+        true => "all are counted; their time in between is by samples",
+        false => "figures are scaled up, or the least there was",
+    };
     format!(
-        "syscalls were traced {share:.1} % of the CPU time ({} windows) to stay within --max-overhead; \
-         figures are scaled up, or the least there was",
+        "syscalls were traced {share:.1} % of the CPU time ({} windows) to stay within --max-overhead; {told}",
         sliced.slices
     )
+}
+
+/// What gives more.
+pub(crate) fn remedy(sliced: &Sliced) -> &'static str {
+    match sliced.counted {
+        true => "--max-overhead none (times every call, at a higher overhead)",
+        false => "--max-overhead none (exact counts, at a higher overhead)",
+    }
 }
 
 #[cfg(test)]
@@ -129,12 +185,14 @@ mod tests {
             paused_squares: 16.0 * x * x,
             untraced_ns: 720_000_000,
             random: true,
+            counted: false,
             calls: vec![call],
         };
         let stats = CallStats {
             call: Call(0),
             calls: 140_000,
             errors: 14,
+            timed: None,
             total_ns: 1_400_000,
             cpu_ns: 140_000,
             max_ns: 9,
@@ -159,6 +217,7 @@ mod tests {
             p99_ns: 2,
             max_ns: 9,
             results: Seen::Value(results),
+            timed: None,
             estimate: None,
         };
         let mut row = unscaled.clone();

@@ -1,8 +1,9 @@
-//! The table of system calls, from the counters of the kernel half. Where only windows were traced
-//! `sliced` scales it up.
+//! The table of system calls, from the counters of the kernel half. Where not all were traced
+//! `sliced` completes it.
 
 use crate::calls::Arch;
 use crate::sliced;
+use crate::trace::Untraced;
 use model::recording::Trailer;
 use model::syscall_rows::{CallRow, ErrorRow, PathRow, PathsRow, ResultsRow};
 use model::{CallStats, Header, PathsAsked, Seen};
@@ -11,7 +12,7 @@ use std::cmp::Reverse;
 use syscalls::Errno;
 
 /// All rows, longest total first.
-pub(crate) fn rows(header: &Header, trailer: &Trailer) -> Seen<Vec<CallRow>> {
+pub(crate) fn rows(header: &Header, trailer: &Trailer, untraced: &Untraced) -> Seen<Vec<CallRow>> {
     let arch = Arch::from_machine(&header.host.arch);
     let row = |call: &CallStats| {
         let mut lengths = Histogram::default();
@@ -27,10 +28,13 @@ pub(crate) fn rows(header: &Header, trailer: &Trailer) -> Seen<Vec<CallRow>> {
             p99_ns: lengths.quantile(0.99),
             max_ns: call.max_ns,
             results: results(call),
+            timed: None,
             estimate: None,
         };
-        if let Some(sliced) = &trailer.sliced {
-            sliced::scale(&mut row, call, sliced);
+        match &trailer.sliced {
+            Some(sliced) if sliced.counted => sliced::complete(&mut row, call, sliced, untraced),
+            Some(sliced) => sliced::scale(&mut row, call, sliced),
+            None => {}
         }
         row
     };
@@ -96,6 +100,7 @@ mod tests {
             call: Call(0),
             calls: 113,
             errors: 9,
+            timed: None,
             total_ns: 0,
             cpu_ns: 0,
             max_ns: 0,

@@ -29,6 +29,7 @@ mod samples;
 mod sends;
 mod thread;
 mod tree;
+mod untraced;
 mod wall;
 
 use crate::account::{Ended, Path, Progress, Slot, WaitEnd};
@@ -57,6 +58,7 @@ use wall::Wall;
 
 pub(crate) use close::Closed;
 pub(crate) use processes::Largest;
+pub(crate) use untraced::{Untraced, call_of};
 
 /// The ledgers as they grow.
 #[derive(Debug)]
@@ -65,6 +67,7 @@ pub(crate) struct Trace {
     tree: Tree,
     sends: Sends,
     samples: Samples,
+    untraced: Untraced,
     names: Names,
     connections: Connections,
     processes: Processes,
@@ -106,6 +109,7 @@ impl Trace {
             tree,
             sends: Sends::default(),
             samples: Samples::new(header.sample_period_ns),
+            untraced: Untraced::default(),
             names,
             connections: Connections::default(),
             processes: Processes::default(),
@@ -260,7 +264,11 @@ impl Trace {
                 let sample = self.samples.counted(*at, (*mode).into(), *period_ns);
                 let slot = self.tree.slot(*tid).filter(|_| *at >= self.wall.start);
                 if let (Some(slot), Some(sample)) = (slot, sample) {
-                    self.tree.sampled(slot, *at, sample);
+                    let call = call_of(*mode).filter(|_| self.samples.is_untraced(*at));
+                    self.tree.sampled(slot, *at, sample, call);
+                    if self.samples.is_untraced(*at) {
+                        self.untraced.sampled(*mode, sample);
+                    }
                     if let Some(predictor) = &mut self.tree.predictor {
                         predictor.sampled(slot, *mode, *period_ns);
                     }
@@ -478,6 +486,9 @@ impl Trace {
         let begin = thread.since.min(at);
         let ns = at - begin;
         thread.waited.add(self.names.arch, wait.call, ns);
+        if let Some(call) = wait.call.filter(|_| !self.samples.traced_through(begin, at)) {
+            self.untraced.waited(call, ns);
+        }
         let (found, stack) = match &thread.doing {
             TracedState::Blocked(blocked) => (blocked.found, blocked.stack),
             _ => (false, None),
@@ -569,8 +580,9 @@ impl Trace {
 
     /// The account, at the end of the recording.
     pub(crate) fn close(self, trailer: &Trailer, code: &Code) -> Closed {
-        let Self { wall, tree, names, connections, processes, fault_samples, window, .. } = self;
-        let ended = close::Ended { wall, tree, names, connections, processes, fault_samples, window };
+        let Self { wall, tree, untraced, names, connections, processes, fault_samples, window, .. } = self;
+        let ended =
+            close::Ended { wall, tree, untraced, names, connections, processes, fault_samples, window };
         close::close(ended, trailer, code)
     }
 }

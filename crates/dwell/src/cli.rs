@@ -450,10 +450,12 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_name = "HZ", value_parser = sampling_rate)]
     pub(crate) rate: Option<NonZeroU32>,
 
-    /// Bound on the overhead of tracing syscalls. Where all of them would take more than this share
-    /// of the program's CPU time, they are traced in windows; `none` traces every syscall
-    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = max_overhead)]
-    pub(crate) max_overhead: MaxOverhead,
+    /// Bound on dwell's overhead, as a share of the program's CPU time. Where tracing all syscalls
+    /// would take more, they are traced in windows, and where counting them would, they are counted
+    /// in windows too; `none` traces every syscall [default: 5% for run, which counts every syscall
+    /// beside it; 2% for attach]
+    #[arg(long, value_name = "PERCENT", value_parser = max_overhead)]
+    pub(crate) max_overhead: Option<MaxOverhead>,
 
     /// Override the capacity of a network link, e.g. `eth0=10M`; append `,half` for half duplex
     #[arg(long, value_name = "NAME=BITS[,half]", value_parser = link)]
@@ -466,8 +468,8 @@ pub(crate) struct WatchArgs {
 }
 
 impl WatchArgs {
-    /// The settings for `observe`.
-    pub(crate) fn watching(&self) -> Watching {
+    /// The settings for `observe`. `by_default`: the bound of the overhead where none is given.
+    pub(crate) fn watching(&self, by_default: MaxOverhead) -> Watching {
         Watching {
             source: match self.source {
                 Source::Auto => Choice::Auto,
@@ -476,7 +478,7 @@ impl WatchArgs {
                 Source::Proc => Choice::Proc,
             },
             rate: self.rate.map_or(Rate::ByAge, Rate::hertz),
-            max_overhead: self.max_overhead,
+            max_overhead: self.max_overhead.unwrap_or(by_default),
             links: self.link.clone(),
             names: self.names,
         }
@@ -516,7 +518,7 @@ fn max_overhead(text: &str) -> Result<MaxOverhead, String> {
     }
     let percent = units::percent(text).or_else(|| text.parse().ok());
     match percent.ok_or_else(|| "not a percentage; try: 2% or none".to_owned())? {
-        percent if percent > 0.0 && percent <= 100.0 => Ok(MaxOverhead::Share(percent / 100.0)),
+        percent if percent > 0.0 && percent <= 100.0 => Ok(MaxOverhead::All(percent / 100.0)),
         _ => Err("more than 0% and at most 100%; for exact counts at any cost: none".to_owned()),
     }
 }
@@ -648,8 +650,8 @@ mod tests {
         for wrong in ["0", "0.5", "21kHz", "-1", ""] {
             assert!(sampling_rate(wrong).is_err(), "{wrong:?}");
         }
-        assert!(matches!(max_overhead("5"), Ok(MaxOverhead::Share(share)) if share == 0.05));
-        assert!(matches!(max_overhead("100%"), Ok(MaxOverhead::Share(share)) if share == 1.0));
+        assert!(matches!(max_overhead("5"), Ok(MaxOverhead::All(share)) if share == 0.05));
+        assert!(matches!(max_overhead("100%"), Ok(MaxOverhead::All(share)) if share == 1.0));
         for wrong in ["200", "200%", "0", "-1", "NaN", "1e9"] {
             assert!(max_overhead(wrong).unwrap_err().contains("at most 100%"), "{wrong:?}");
         }

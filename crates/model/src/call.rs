@@ -49,6 +49,10 @@ pub struct CallStats {
     pub calls: u64,
     /// Of these, those that returned an error (-4095 ..= -1).
     pub errors: u64,
+    /// Calls whose entry was traced too: what follows, the repeats and the paths are of these. None
+    /// where they are of all, as in recordings that do not have it.
+    #[serde(default)]
+    pub timed: Option<u64>,
     /// Wall time from entry to return, summed.
     pub total_ns: Ns,
     /// CPU time of that.
@@ -146,6 +150,10 @@ pub struct Sliced {
     /// pause before a window, and the sums are biased.
     #[serde(default)]
     pub random: bool,
+    /// Calls were counted outside windows too: then the counts of [`CallStats`] are of all calls,
+    /// and `calls` is empty.
+    #[serde(default)]
+    pub counted: bool,
     /// One entry for each traced call.
     pub calls: Vec<SlicedCall>,
 }

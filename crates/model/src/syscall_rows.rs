@@ -27,7 +27,11 @@ pub struct CallRow {
     /// What they gave.
     #[serde(default = "unrecorded")]
     pub results: Seen<ResultsRow>,
-    /// Where only windows were traced: then calls, errors, times and results are estimates.
+    /// Where not all calls were timed; then `total_ns` is CPU time and all waits, and `p50_ns`,
+    /// `p99_ns` and `max_ns` are those of calls that were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timed: Option<TimedCalls>,
+    /// Where only windows were counted: then calls, errors, times and results are estimates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
 }
@@ -91,6 +95,17 @@ pub struct ErrorRow {
     pub name: Option<String>,
     /// How many calls.
     pub calls: u64,
+}
+
+/// The part of a row's calls that were timed, and what is known of the CPU time of all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimedCalls {
+    /// How many calls.
+    pub calls: u64,
+    /// Low end of the 95 % interval of `cpu_ns`, by samples.
+    pub lo_ns: Ns,
+    /// High end.
+    pub hi_ns: Ns,
 }
 
 /// A count estimated from tracing windows, with its 95 % interval.

@@ -19,13 +19,27 @@ pub struct Watching {
     pub names: bool,
 }
 
-/// The overhead beyond which syscalls are traced only in windows.
+/// The overhead beyond which syscalls are traced only in windows, as a share of the program's CPU
+/// time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum MaxOverhead {
     /// Unbounded: every syscall is traced.
     Unbounded,
-    /// A share of the program's CPU time, all instruments together.
-    Share(f64),
+    /// Of all instruments together. Where counting would cost more, syscalls are counted in windows
+    /// too.
+    All(f64),
+    /// Of all instruments but one: every syscall is counted, whatever that costs.
+    BesideCounting(f64),
+}
+
+impl MaxOverhead {
+    /// The share; none without a bound.
+    pub(crate) fn share(self) -> Option<f64> {
+        match self {
+            MaxOverhead::Unbounded => None,
+            MaxOverhead::All(share) | MaxOverhead::BesideCounting(share) => Some(share),
+        }
+    }
 }
 
 /// The sampling rate of running code, per CPU.

@@ -35,7 +35,13 @@ impl Breakdown {
                 sum.seen_ns += if activity.certainty == Certainty::Seen { portion.ns } else { 0 };
                 sum.own_ns += if activity.state == portion.state { portion.ns } else { 0 };
                 let reason = (portion.reason, names);
-                all.steps.add(activity.thread, portion.state, reason, portion.ns, total.count);
+                // Calls that samples have divided off were begun elsewhere.
+                let begun = if portion.reason.is_call() && portion.reason != activity.reason {
+                    0
+                } else {
+                    total.count
+                };
+                all.steps.add(activity.thread, portion.state, reason, portion.ns, begun);
             }
         }
         all

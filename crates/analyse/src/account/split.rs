@@ -58,6 +58,11 @@ pub(crate) fn sum(counts: Counts) -> u64 {
     counts[..SQUARES].iter().sum()
 }
 
+/// All weights squared.
+pub(crate) fn squares(counts: Counts) -> u64 {
+    counts[SQUARES]
+}
+
 /// Adds counts.
 pub(crate) fn add<T: Copy + Into<u64>>(sum: &mut Counts, more: [T; KINDS]) {
     sum.iter_mut().zip(more).for_each(|(sum, more)| *sum += more.into());

@@ -23,6 +23,7 @@ pub(super) fn call(name: &'static str, calls: u64, errors: u64, ns: Ns) -> CallR
         p99_ns: each_ns,
         max_ns: each_ns,
         results: Seen::unseen("not in this recording"),
+        timed: None,
         estimate: None,
     }
 }

@@ -229,6 +229,7 @@ pub(super) fn call(name: &'static str, calls: u64, cpu_ns: Ns) -> CallRow {
         p99_ns: 0,
         max_ns: 0,
         results: Seen::Absent,
+        timed: None,
         estimate: None,
     }
 }

@@ -8,6 +8,7 @@ use super::prediction::prediction;
 use super::processes::{Largest, Processes};
 use super::thread::{BlockedIn, Newcomer, Thread, TracedState};
 use super::tree::Tree;
+use super::untraced::{InCalls, Untraced};
 use super::wall::Wall;
 use crate::account::split::{Counts, Late, add};
 use crate::account::{
@@ -74,6 +75,8 @@ pub(crate) struct Closed {
     pub(crate) prediction: Seen<Prediction>,
     /// What all threads did, step by step, and what the numbers in it stand for.
     pub(crate) recorded: Option<(Program, Names)>,
+    /// What is known of calls that were not traced.
+    pub(crate) untraced: Untraced,
 }
 
 /// Time as added up here, and the kernel's count of the same.
@@ -92,6 +95,7 @@ type Living = FxHashMap<Tid, Counters>;
 pub(super) struct Ended {
     pub(super) wall: Wall,
     pub(super) tree: Tree,
+    pub(super) untraced: Untraced,
     pub(super) names: Names,
     pub(super) connections: Connections,
     pub(super) processes: Processes,
@@ -104,7 +108,8 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     // What is booked from here on was not observed.
     let recorder = ended.recorded();
     let end = ended.settle(trailer);
-    let Ended { wall, mut tree, mut names, connections, mut processes, mut fault_samples, window } = ended;
+    let Ended { wall, mut tree, untraced, mut names, connections, mut processes, mut fault_samples, window } =
+        ended;
     for (pid, bytes) in &trailer.peaks {
         processes.peaked(*pid, *bytes);
         fault_samples.peaked(*pid, *bytes);
@@ -164,7 +169,7 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     let disk_requests = disk_requests::table(trailer, &names, &pieces.threads);
     let fault_places = fault_samples.table(code, &names, &pieces.threads);
     let largest = processes.largest();
-    let programs = processes.close(end, division.of_tree);
+    let programs = processes.close(end, division.of_tree.0);
     let rivals = tree.occupants.rivals;
     let recorded = program.map(|program| (program, names));
     Closed {
@@ -185,6 +190,7 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
         largest,
         prediction,
         recorded,
+        untraced,
     }
 }
 
@@ -368,7 +374,12 @@ fn faults_of(thread: &Thread, living: &Living) -> Option<Faults> {
 fn division(tree: &Tree) -> Division {
     let mut of_tree = Counts::default();
     threads(tree).for_each(|thread| add(&mut of_tree, thread.samples));
-    Division { of_threads: tree.threads.iter().map(|thread| thread.samples).collect(), of_tree }
+    let mut in_calls = InCalls::default();
+    threads(tree).for_each(|thread| in_calls.add_all(&thread.in_calls));
+    Division {
+        of_threads: tree.threads.iter().map(|thread| (thread.samples, thread.in_calls.clone())).collect(),
+        of_tree: (of_tree, in_calls),
+    }
 }
 
 /// What a step says of its thread: its process has the name of the thread that leads it.

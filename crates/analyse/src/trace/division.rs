@@ -1,5 +1,6 @@
 //! How the time of traced threads divides by states: their own time by samples, all else not.
 
+use super::untraced::InCalls;
 use crate::account::split::{Counts, Late, Own, add, interval, interval_of_time, split};
 use crate::account::{Activity, Divide, Portion, Portions, Sum, Total};
 use crate::keys::ReasonKey;
@@ -8,9 +9,9 @@ use model::{Basis, Ns, State};
 /// The samples of all threads.
 #[derive(Debug)]
 pub(super) struct Division {
-    /// Of each thread, by its slot.
-    pub(super) of_threads: Vec<Counts>,
-    pub(super) of_tree: Counts,
+    /// Of each thread, by its slot, with those in calls that were not traced.
+    pub(super) of_threads: Vec<(Counts, InCalls)>,
+    pub(super) of_tree: (Counts, InCalls),
 }
 
 impl Divide for Division {
@@ -21,18 +22,31 @@ impl Divide for Division {
             let portion = Portion::whole(activity, total.ns);
             return if total.ns > 0 { portion } else { Portions::new() };
         }
-        let of_thread = self.of_threads.get(activity.thread as usize).copied().unwrap_or_default();
-        let own = split(total.ns, [total.samples, of_thread, self.of_tree]);
+        let (of_thread, in_calls) = match self.of_threads.get(activity.thread as usize) {
+            Some((counts, in_calls)) => (*counts, in_calls),
+            None => (Counts::default(), &self.of_tree.1),
+        };
+        let in_calls = if in_calls.is_empty() { &self.of_tree.1 } else { in_calls };
+        let own = split(total.ns, [total.samples, of_thread, self.of_tree.0]);
         let Own { user, fault, interrupt, entry, call } = own;
         let portions = [
             (State::Fault, ReasonKey::None, fault),
             (State::Interrupt, ReasonKey::None, interrupt),
             (State::Kernel, ReasonKey::SyscallEntry, entry),
-            (State::Kernel, ReasonKey::SyscallsSampled, call),
             (State::User, ReasonKey::None, user),
         ];
         let portion = |(state, reason, ns)| Portion { state, reason, ns };
-        portions.into_iter().map(portion).filter(|portion| portion.ns > 0).collect()
+        // The calls themselves, while they are not traced. Softirqs of an old recording may have
+        // been in any.
+        let unnamed = (State::Kernel, ReasonKey::SyscallsSampled, if in_calls.is_empty() { call } else { 0 });
+        let calls = in_calls.divide(call).map(|(call, ns)| (State::Kernel, ReasonKey::Syscall(call), ns));
+        portions
+            .into_iter()
+            .chain(calls)
+            .chain([unnamed])
+            .map(portion)
+            .filter(|portion| portion.ns > 0)
+            .collect()
     }
 }
 

@@ -22,8 +22,15 @@ impl Samples {
         *(if is_on { &mut self.untraced.1 } else { &mut self.untraced.0 }) = at;
     }
 
+    /// Whether calls were traced all the time from one moment to another, the last of which
+    /// anything was heard.
+    pub(super) fn traced_through(&self, from: Ns, to: Ns) -> bool {
+        let (off, on) = self.untraced;
+        !self.is_untraced(to) && (off == Ns::MAX || from >= on || to < off)
+    }
+
     /// Whether calls were not traced then.
-    fn is_untraced(&self, at: Ns) -> bool {
+    pub(super) fn is_untraced(&self, at: Ns) -> bool {
         let (off, on) = self.untraced;
         off != Ns::MAX && at >= off && (off > on || at < on)
     }
@@ -49,5 +56,7 @@ mod tests {
         samples.tracing(20, true);
         assert!(counts(&samples, 19) && !counts(&samples, 20), "records come a little late");
         assert_eq!(samples.counted(5, Kind::User, 2000), Some(one(Kind::User, 2)));
+        assert!(samples.traced_through(20, 30) && samples.traced_through(2, 9));
+        assert!(!samples.traced_through(5, 30) && !samples.traced_through(12, 19));
     }
 }

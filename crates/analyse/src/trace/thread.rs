@@ -2,6 +2,7 @@
 
 use super::limited::Limited;
 use super::processes::Spent;
+use super::untraced::InCalls;
 use crate::account::split::Counts;
 use crate::account::{
     ActivityId, Covered, Ended, HolderTimes, Life, Pace, Passed, Path, Progress, Slot, ThreadState, Times,
@@ -82,6 +83,8 @@ pub(super) struct Thread {
     pub(super) doubtful: bool,
     pub(super) states: Times,
     pub(super) samples: Counts,
+    /// Those in calls that were not traced.
+    pub(super) in_calls: InCalls,
     pub(super) counters: Option<Counters>,
     /// What the kernel had counted when the thread was found alive.
     pub(super) before: Counters,
@@ -169,6 +172,7 @@ impl Thread {
             doubtful: false,
             states: Times::default(),
             samples: Counts::default(),
+            in_calls: InCalls::default(),
             counters: None,
             before: Counters::default(),
             covered: Covered::default(),

@@ -7,8 +7,9 @@ use super::sites::is_called;
 use crate::account::split::Kind;
 use crate::keys::ReasonKey;
 use crate::names::Names;
+use crate::trace::call_of;
 use model::recording::SampleMode;
-use model::{Ns, State};
+use model::{Call, Ns, State};
 use smallvec::SmallVec;
 
 /// Samples of threads, and what edits make of each.
@@ -26,6 +27,8 @@ pub(super) struct Own<'a> {
 #[derive(Debug, Clone, PartialEq)]
 struct Saying {
     kind: Kind,
+    /// The call that it fell into, where that is known.
+    call: Option<Call>,
     /// Edits that concern it.
     concerned: SmallVec<[u8; 2]>,
     /// What part of its time they leave.
@@ -109,7 +112,9 @@ impl<'a> Own<'a> {
                 Kind::Fault => (State::Fault, ReasonKey::None),
                 Kind::Interrupt => (State::Interrupt, ReasonKey::None),
                 Kind::Entry => (State::Kernel, ReasonKey::SyscallEntry),
-                Kind::Call => (State::Kernel, ReasonKey::SyscallsSampled),
+                Kind::Call => {
+                    (State::Kernel, saying.call.map_or(ReasonKey::SyscallsSampled, ReasonKey::Syscall))
+                }
             };
             match portions.iter_mut().find(|(known, of, _)| (*known, *of) == (state, reason)) {
                 Some((.., sum)) => *sum += weight,
@@ -160,5 +165,5 @@ fn saying(class: &SampleClass, edits: &[Edit], names: &Names) -> Saying {
             leaves *= if let Becomes::Times(times) = becomes { *times } else { 1.0 };
         }
     }
-    Saying { kind: class.mode.into(), concerned, leaves }
+    Saying { kind: class.mode.into(), call: call_of(class.mode), concerned, leaves }
 }

@@ -12,7 +12,7 @@ use anyhow::{Context, bail};
 use model::{Ns, Pid};
 use observe::cgroups::{self, Hierarchies, NotFound};
 use observe::targets::{self, Listeners, Process};
-use observe::{ProcessSet, Sources, Target, Window};
+use observe::{MaxOverhead, ProcessSet, Sources, Target, Window};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use sys::foreign::Rights;
@@ -30,7 +30,7 @@ pub(crate) fn attach(args: AttachArgs, keeper: &mut Keeper) -> anyhow::Result<u8
     let mut trial = Trial::prepare(&args.watching)?;
     // From here on Ctrl-C ends the window, and the report is still written.
     let signals = Signals::take_over().context("cannot handle signals")?;
-    let (watching, length_ns) = (args.watching.watching(), args.length_ns);
+    let (watching, length_ns) = (args.watching.watching(MaxOverhead::All(0.02)), args.length_ns);
     let window = Window { target, watching, length_ns, jvm_names: args.jvm_names };
     let line = ProgressLine::new(args.quiet);
     let recorded =

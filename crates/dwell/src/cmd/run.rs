@@ -15,7 +15,7 @@ use analyse::extrapolate::{Job, Work};
 use anyhow::Context;
 use model::Trailer;
 use observe::output_lines::OutputLines;
-use observe::{Request, Sources};
+use observe::{MaxOverhead, Request, Sources};
 use probe::Repeated;
 use std::env;
 use std::ffi::OsString;
@@ -49,7 +49,7 @@ pub(crate) fn run(args: RunArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
     let lines = counts_lines.then(OutputLines::before).transpose()?;
     let (program, arguments) = args.command.split_first().context("no program")?;
     let command = Command { program: program.clone(), args: arguments.to_vec(), user };
-    let request = Request { command, watching: args.watching.watching() };
+    let request = Request { command, watching: args.watching.watching(MaxOverhead::BesideCounting(0.05)) };
     let recorded = observe::record(&request, &mut trial)?;
     let job = args.page.job(lines.and_then(OutputLines::after));
     let costs = if args.ladder {

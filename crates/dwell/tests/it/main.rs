@@ -43,6 +43,7 @@ mod probe;
 mod promises;
 mod python;
 mod real_programs;
+mod refused_programs;
 mod resolver;
 mod results;
 mod run_diff;

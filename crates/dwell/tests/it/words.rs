@@ -168,7 +168,7 @@ fn the_doctor_of_an_ordinary_user_has_the_command_that_gives_more() {
     let output = dwell(&["doctor"]).uid(nobody).gid(nobody).current_dir("/").output().unwrap();
     let (status, page, errors) = parts(&output);
     assert_eq!(status, Some(0), "{errors}");
-    let remedy = format!("sudo setcap cap_bpf,cap_perfmon+ep {}", support::dwell());
+    let remedy = format!("sudo setcap cap_bpf,cap_perfmon,cap_ipc_lock+ep {}", support::dwell());
     assert!(page.starts_with("Here, as user 65534") && page.contains(&remedy), "{page}");
 }
 

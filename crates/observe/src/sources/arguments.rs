@@ -359,6 +359,17 @@ pub(crate) fn execve() -> u32 {
     number.cast_unsigned()
 }
 
+/// The numbers of `rt_sigreturn`: in the native table and in that of 32 bits, where x86 and Arm have
+/// the same.
+pub(crate) fn rt_sigreturn() -> [u32; 2] {
+    let native = if cfg!(target_arch = "aarch64") {
+        aarch64::Sysno::rt_sigreturn.id()
+    } else {
+        x86_64::Sysno::rt_sigreturn.id()
+    };
+    [native, x86::Sysno::rt_sigreturn.id()].map(i32::cast_unsigned)
+}
+
 /// The same of `io_uring_enter`, whose number is the same in all tables.
 pub(crate) fn io_uring_enter() -> u32 {
     x86_64::Sysno::io_uring_enter.id().cast_unsigned()

@@ -14,6 +14,7 @@ mod steal;
 mod wire;
 
 use crate::access::{self, AccessDenial};
+use crate::sources::bpf::btf::STRUCTS_OF_SPIKES;
 use crate::sources::bpf::types::Types;
 use crate::sources::bpf::{self, BpfRefusal, names};
 use crate::sources::wall_of;
@@ -53,9 +54,6 @@ const WANTED_X86: &[(&str, &[&str])] = &[
     ("function calls by another CPU", &["call_function_single_entry", "call_function_single_exit"]),
     ("work in interrupts", &["irq_work_entry", "irq_work_exit"]),
 ];
-
-/// The kernel structures that this kernel half reads, besides those of `dwell.bpf.c`.
-const STRUCTS: &[&str] = &["hrtimer", "irqaction", "timerqueue_node"];
 
 /// The number of wake-ups that are kept: those with the largest latencies.
 const KEPT: usize = 16;
@@ -108,7 +106,7 @@ fn wanted() -> impl Iterator<Item = &'static (&'static str, &'static [&'static s
 
 fn types() -> Result<Types, BpfRefusal> {
     let tracepoints = wanted().flat_map(|(_, names)| *names).chain(NEEDED).copied();
-    Ok(Types::read(tracepoints, STRUCTS)?)
+    Ok(Types::read(tracepoints, STRUCTS_OF_SPIKES)?)
 }
 
 /// The object with its maps, none of its programs loaded: rings for `measured` of `all` CPUs.

@@ -5,9 +5,9 @@ use crate::Look;
 use crate::clean::clean;
 use crate::paint::{Ink, Line};
 use crate::table::{Column, Table, figure, text};
-use crate::units::{count, duration};
-use model::syscall_rows::{CallRow, Estimate};
-use model::{Run, Seen};
+use crate::units::{count, duration, share};
+use model::syscall_rows::{CallRow, Estimate, TimedCalls};
+use model::{Ns, Run, Seen};
 use std::cmp::Reverse;
 
 /// The table, most CPU time first, and below it the page faults.
@@ -51,8 +51,8 @@ fn call_table(calls: &[CallRow], look: Look, rows: usize) -> Vec<Line> {
             (Ink::Plain, call.name.to_string()),
             (Ink::Plain, estimated(call, look)),
             (if call.errors > 0 { Ink::Plain } else { Ink::Dim }, count(call.errors)),
-            (Ink::Plain, duration(call.total_ns)),
-            (Ink::Plain, duration(call.cpu_ns)),
+            (Ink::Plain, about(call, call.total_ns)),
+            (Ink::Plain, about(call, call.cpu_ns)),
             (Ink::Plain, duration(call.p50_ns)),
             (Ink::Plain, duration(call.p99_ns)),
             (Ink::Plain, duration(call.max_ns)),
@@ -78,7 +78,32 @@ fn call_table(calls: &[CallRow], look: Look, rows: usize) -> Vec<Line> {
     if !estimates.is_empty() {
         lines.extend(Line::new(look).add(Ink::Dim, &of_windows(&estimates, look)).wrap(4));
     }
+    let timed: Vec<_> = calls[..shown].iter().filter_map(|call| Some((call, call.timed?))).collect();
+    if !timed.is_empty() {
+        lines.extend(Line::new(look).add(Ink::Dim, &of_timed(&timed, look)).wrap(4));
+    }
     lines
+}
+
+/// A time of all calls of a row, marked where not all were timed.
+fn about(call: &CallRow, ns: Ns) -> String {
+    let mark = if call.timed.is_some() { "~" } else { "" };
+    format!("{mark}{}", duration(ns))
+}
+
+/// What the marks of times say, with the first intervals.
+fn of_timed(calls: &[(&&CallRow, TimedCalls)], look: Look) -> String {
+    let of_call = |(call, timed): &(&&CallRow, TimedCalls)| {
+        format!("{} {} to {}", call.name, duration(timed.lo_ns), duration(timed.hi_ns))
+    };
+    let intervals: Vec<String> = calls.iter().map(of_call).take(3).collect();
+    let sum = |of: fn(&(&&CallRow, TimedCalls)) -> u64| calls.iter().map(of).sum::<u64>();
+    let part = share(sum(|(_, timed)| timed.calls), sum(|(call, _)| call.calls).max(1));
+    let said = format!(
+        "  ~ on CPU by samples: {}; {part} of these calls were timed, and p50, p99 and max are theirs",
+        intervals.join(", ")
+    );
+    clean(&said, look.unicode)
 }
 
 /// The number of calls, marked where it is an estimate or a lower bound.

@@ -11,7 +11,7 @@ pub(crate) fn reason(reason: &Reason) -> String {
     let words = match reason {
         Reason::PreemptedByOwn(name) => return format!("its own {name} ran"),
         Reason::SyscallEntry => "syscall entry and exit",
-        Reason::SyscallsSampled => "sampled syscalls",
+        Reason::SyscallsSampled => "syscalls",
         Reason::IdleCpu => "idle CPU waking up",
         Reason::NoWakeUp => "no wake-up observed",
         Reason::NotObserved => "not observed",

@@ -371,6 +371,7 @@ mod tests {
             p50_ns: 0,
             p99_ns: 0,
             max_ns: 0,
+            timed: None,
             estimate: None,
             results: Seen::Absent,
         };

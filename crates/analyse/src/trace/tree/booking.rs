@@ -8,7 +8,7 @@ use crate::keys::{ReasonKey, WaitKey};
 use crate::trace::occupants::Queued;
 use crate::trace::thread::{Thread, TracedState};
 use model::recording::{Calls, SwitchIn};
-use model::{Ns, State, Tid};
+use model::{Call, Ns, State, Tid};
 use smallvec::SmallVec;
 
 impl Tree {
@@ -156,10 +156,14 @@ impl Tree {
         }
     }
 
-    pub(in crate::trace) fn sampled(&mut self, slot: Slot, at: Ns, sample: [u32; KINDS]) {
+    /// `call`: the one it fell into, of those that are not traced.
+    pub(in crate::trace) fn sampled(&mut self, slot: Slot, at: Ns, sample: [u32; KINDS], call: Option<Call>) {
         let (path_of, slicing) = (self.path_of(slot), self.books.slicing);
         let thread = self.get_mut(slot);
         split::add(&mut thread.samples, sample);
+        if let Some(call) = call {
+            thread.in_calls.add(call, split::sum(sample.map(u64::from)));
+        }
         let own = thread.own;
         self.get_mut(path_of).path.sample(slicing, at, own, sample);
         if self.is_passed_over(at) {

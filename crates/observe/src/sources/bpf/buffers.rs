@@ -35,25 +35,74 @@ const BUFFER_WORDS: usize = size_of::<wire::Buffer>() / WORD as usize;
 const TAKEN: usize = offset_of!(wire::Buffer, taken) / WORD as usize;
 const _: () = assert!(offset_of!(wire::Buffer, written) == 0);
 
-/// How many segments each of this many CPUs gets, a power of two: 8 MiB for each of up to 4 CPUs,
-/// 32 MiB in all for more (the kernel allocates and clears it before the program starts), but never
-/// less than 256 KiB each. The busiest CPU writes 55 MB/s, and a reader that has to wait for a CPU
-/// can be late by 100 ms.
-pub(super) fn segments_per_cpu(cpus: u32) -> u32 {
-    let fair = (32 * 1024 * 1024 / SEGMENT) as u32 / cpus.max(1);
-    1 << fair.clamp(4, 128).ilog2()
+/// What the buffers of all CPUs that there may be are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct BufferSizes {
+    /// CPUs with a buffer. Events of others count as lost.
+    pub(super) cpus: u32,
+    /// Those below this number were online at the start, or stand among them.
+    pub(super) at_start: u32,
+    /// Segments of each of these, a power of two.
+    pub(super) segments_each: u32,
+    /// The same of each of the others, which come online later, if ever.
+    pub(super) segments_of_others: u32,
 }
 
-/// Words of the kernel's arrays `buffers` and `segments`.
-pub(super) fn words(cpus: u32, segments_per_cpu: u32) -> (usize, usize) {
-    (cpus as usize * BUFFER_WORDS, cpus as usize * segments_per_cpu as usize * SEGMENT_WORDS)
+/// The memory of all buffers of CPUs that are online at the start, and of the others.
+const BYTES: u64 = 32 * 1024 * 1024;
+const BYTES_OF_OTHERS: u64 = 8 * 1024 * 1024;
+/// More CPUs that are offline at the start have no buffer.
+const OTHERS_MAX: u32 = 256;
+
+impl BufferSizes {
+    /// Those of this host, where these CPUs are online.
+    pub(super) fn here(online: &[u32]) -> Self {
+        let possible = host::cpus::list(&host::here().sys.join("devices/system/cpu/possible"));
+        let last = possible.ok().and_then(|possible| possible.as_slice().iter().max().copied());
+        Self::new(online, last.map_or(0, |last| last + 1))
+    }
+
+    /// A power of two of segments each: 8 MiB for each of up to 4 CPUs, 32 MiB in all for more (the
+    /// kernel allocates and clears it before the program starts), but never less than 256 KiB each.
+    /// The busiest CPU writes 55 MB/s, and a reader that has to wait for a CPU can be late by 100
+    /// ms. Virtual machines may have ten times as many CPUs as are online: 128 KiB to 1 MiB each.
+    pub(super) fn new(online: &[u32], possible: u32) -> Self {
+        let at_start = online.iter().max().map_or(1, |last| last + 1);
+        let others = possible.saturating_sub(at_start).min(OTHERS_MAX);
+        let fair = |bytes: u64, cpus: u32| (bytes / SEGMENT) as u32 / cpus.max(1);
+        Self {
+            cpus: at_start + others,
+            at_start,
+            segments_each: 1 << fair(BYTES, at_start).clamp(4, 128).ilog2(),
+            segments_of_others: 1 << fair(BYTES_OF_OTHERS, others).clamp(2, 16).ilog2(),
+        }
+    }
+
+    /// Segments of all CPUs.
+    pub(super) fn segments(self) -> u32 {
+        self.first(self.cpus)
+    }
+
+    /// The first segment of a CPU, as `threads.h` has it.
+    fn first(self, cpu: u32) -> u32 {
+        cpu.min(self.at_start) * self.segments_each
+            + cpu.saturating_sub(self.at_start) * self.segments_of_others
+    }
+
+    fn many(self, cpu: u32) -> u32 {
+        if cpu < self.at_start { self.segments_each } else { self.segments_of_others }
+    }
+
+    /// Words of the kernel's arrays `buffers` and `segments`.
+    pub(super) fn words(self) -> (usize, usize) {
+        (self.cpus as usize * BUFFER_WORDS, self.segments() as usize * SEGMENT_WORDS)
+    }
 }
 
-/// The buffers of this many CPUs, shared with the kernel half.
-pub(super) fn shared(ebpf: &Ebpf, cpus: u32) -> Result<Buffers<SharedWords>, BpfRefusal> {
-    let segments = segments_per_cpu(cpus);
-    let (positions, places) = words(cpus, segments);
-    Ok(Buffers::new(map(ebpf, "buffers", positions)?, map(ebpf, "segments", places)?, segments))
+/// These buffers, shared with the kernel half.
+pub(super) fn shared(ebpf: &Ebpf, sizes: BufferSizes) -> Result<Buffers<SharedWords>, BpfRefusal> {
+    let (positions, places) = sizes.words();
+    Ok(Buffers::new(map(ebpf, "buffers", positions)?, map(ebpf, "segments", places)?, sizes))
 }
 
 /// The reader's end of all CPUs' buffers.
@@ -61,7 +110,7 @@ pub(super) struct Buffers<W> {
     /// The positions of both ends.
     positions: W,
     segments: W,
-    segments_per_cpu: u32,
+    sizes: BufferSizes,
     cpus: Vec<Cpu>,
     /// Times that reading was resumed after invalid data.
     pub(super) malformed: u64,
@@ -91,16 +140,21 @@ enum NextRecord {
 }
 
 impl<W: Deref<Target = [AtomicU64]>> Buffers<W> {
-    /// The arrays must have the size of [`words`].
-    pub(super) fn new(positions: W, segments: W, segments_per_cpu: u32) -> Self {
+    /// The arrays must have the size of [`BufferSizes::words`].
+    pub(super) fn new(positions: W, segments: W, sizes: BufferSizes) -> Self {
         let cpus = vec![Cpu::default(); positions.len() / BUFFER_WORDS];
-        Self { positions, segments, segments_per_cpu, cpus, malformed: 0, record: Vec::new() }
+        Self { positions, segments, sizes, cpus, malformed: 0, record: Vec::new() }
     }
 
     /// The time in which the busiest CPU fills its buffer: the fastest round trips over a pipe
     /// write 55 bytes per microsecond.
     pub(super) fn fill_ns(&self) -> Ns {
-        u64::from(self.segments_per_cpu) * SEGMENT * 1000 / 64
+        let others = self.cpus.iter().skip(self.sizes.at_start as usize);
+        let least = match others.clone().any(|cpu| cpu.written > 0) {
+            true => self.sizes.segments_each.min(self.sizes.segments_of_others),
+            false => self.sizes.segments_each,
+        };
+        u64::from(least) * SEGMENT * 1000 / 64
     }
 
     /// Passes on the records made before `until`, which must be a moment before the call; all for
@@ -196,8 +250,8 @@ impl<W: Deref<Target = [AtomicU64]>> Buffers<W> {
 
     /// The index in `segments` of a CPU's position.
     fn place(&self, cpu: usize, position: u64) -> usize {
-        let per_cpu = self.segments_per_cpu as usize;
-        let segment = cpu * per_cpu + (position / SEGMENT) as usize % per_cpu;
+        let (first, many) = (self.sizes.first(cpu as u32), self.sizes.many(cpu as u32));
+        let segment = first as usize + (position / SEGMENT) as usize % many as usize;
         segment * SEGMENT_WORDS + (position % SEGMENT / WORD) as usize
     }
 }
@@ -206,8 +260,8 @@ impl<W: Deref<Target = [AtomicU64]>> Buffers<W> {
 mod tests {
     use super::*;
 
-    const CPUS: u32 = 2;
-    const SEGMENTS: u32 = 2;
+    /// The second CPU comes online later, and its buffer is smaller.
+    const SIZES: BufferSizes = BufferSizes { cpus: 2, at_start: 1, segments_each: 4, segments_of_others: 2 };
 
     /// The kernel's end.
     struct Written {
@@ -217,13 +271,13 @@ mod tests {
 
     impl Written {
         fn new() -> Self {
-            let (positions, segments) = words(CPUS, SEGMENTS);
+            let (positions, segments) = SIZES.words();
             let zeros = |count| (0..count).map(|_| AtomicU64::new(0)).collect();
             Self { positions: zeros(positions), segments: zeros(segments) }
         }
 
         fn reader(&self) -> Buffers<&[AtomicU64]> {
-            Buffers::new(&self.positions, &self.segments, SEGMENTS)
+            Buffers::new(&self.positions, &self.segments, SIZES)
         }
 
         /// Reserves space for a record of this many words; none when the reader is behind. Returns
@@ -231,11 +285,12 @@ mod tests {
         fn reserve(&self, cpu: usize, record: &[u64]) -> Option<usize> {
             let [written, taken] = [0, TAKEN].map(|end| &self.positions[cpu * BUFFER_WORDS + end]);
             let (from, whole) = (written.load(Relaxed), WORD + record.len() as u64 * WORD);
-            if from + whole - taken.load(Relaxed) > u64::from(SEGMENTS) * SEGMENT {
+            let many = [4, 2][cpu];
+            if from + whole - taken.load(Relaxed) > many * SEGMENT {
                 return None;
             }
             written.store(from + whole, Relaxed);
-            let segment = cpu * SEGMENTS as usize + (from / SEGMENT) as usize % SEGMENTS as usize;
+            let segment = [0, 4][cpu] + (from / SEGMENT % many) as usize;
             let at = segment * SEGMENT_WORDS + (from % SEGMENT / WORD) as usize;
             for (place, word) in self.segments[at..].iter().zip([0].iter().chain(record)) {
                 // An unfinished record must not look complete: the space was cleared.
@@ -348,7 +403,18 @@ mod tests {
 
     #[test]
     fn buffers_of_all_cpus_together_stay_small() {
-        let sizes = [1, 2, 4, 5, 16, 17, 64, 128, 4096].map(segments_per_cpu);
-        assert_eq!(sizes, [128, 128, 128, 64, 32, 16, 8, 4, 4]);
+        let each = |cpus: u32| BufferSizes::new(&(0..cpus).collect::<Vec<_>>(), cpus).segments_each;
+        assert_eq!([1, 2, 4, 5, 16, 17, 64, 128, 4096].map(each), [128, 128, 128, 64, 32, 16, 8, 4, 4]);
+        let here = |possible| BufferSizes::new(&[0, 1], possible);
+        assert_eq!((here(0).cpus, here(2).cpus, here(2).segments()), (2, 2, 256));
+        // What may come online has a buffer, and takes nothing from what is.
+        for (possible, each) in [(3, 16), (10, 16), (64, 2), (240, 2)] {
+            let sizes = here(possible);
+            assert_eq!((sizes.cpus, sizes.segments_each, sizes.segments_of_others), (possible, 128, each));
+            assert!(u64::from(sizes.segments()) * SEGMENT <= 48 << 20, "{sizes:?}");
+        }
+        assert_eq!(here(8192).cpus, 2 + OTHERS_MAX);
+        let offline = BufferSizes::new(&[0, 3], 6);
+        assert_eq!((offline.at_start, offline.cpus, offline.first(5)), (4, 6, 4 * 128 + 16));
     }
 }

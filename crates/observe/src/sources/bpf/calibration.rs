@@ -39,11 +39,7 @@ pub(super) struct Calibration {
 impl Calibration {
     /// Without a bound there is nothing to keep.
     pub(super) fn new(bound: MaxOverhead) -> Self {
-        let state = match bound {
-            MaxOverhead::Share(_) => State::Waits,
-            MaxOverhead::Unbounded => State::Ended,
-        };
-        Self { state }
+        Self { state: if bound.share().is_some() { State::Waits } else { State::Ended } }
     }
 
     /// Call it while all calls are traced. The costs, when they are known.

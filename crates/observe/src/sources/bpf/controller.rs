@@ -9,9 +9,9 @@
 use super::calibration::Calibration;
 use super::cost;
 use super::decode::Seen;
-use super::runs::{EachNs, InstrumentRuns};
-use super::slices::{Slices, Turn};
-use super::tracing::Tracing;
+use super::runs::{COUNT_NS, EachNs, InstrumentRuns, around};
+use super::slices::Slices;
+use super::tracing::{Depth, Tracing, own_call_ns};
 use crate::settings::MaxOverhead;
 use crate::threads::Threads;
 use aya::Ebpf;
@@ -26,8 +26,23 @@ pub(super) struct Controller {
     calibration: Calibration,
     /// What instruments cost, where the kernel timed them.
     each: Option<EachNs>,
+    own_calls: OwnCalls,
     noted: Option<Noted>,
 }
+
+/// What dwell's own calls took, in nanoseconds.
+#[derive(Debug)]
+struct OwnCalls {
+    /// With nothing attached.
+    bare: f64,
+    /// What they took more at the beginning of windows.
+    traced: Vec<f64>,
+    /// The same between windows; none before the first pause.
+    counted: Option<f64>,
+}
+
+/// They are timed at the beginning of so many windows.
+const OWN_CALLS_TIMED: usize = 5;
 
 /// A moment that the stream has not reached yet, and the counts at that time.
 struct Noted {
@@ -46,9 +61,11 @@ enum Edge {
 }
 
 impl Controller {
-    pub(super) fn new(bound: MaxOverhead, tracing: Tracing) -> Self {
+    /// `bare_call_ns`: what a call of dwell's own took before anything was attached.
+    pub(super) fn new(bound: MaxOverhead, tracing: Tracing, bare_call_ns: f64) -> Self {
         let calibration = Calibration::new(bound);
-        Self { slices: Slices::new(bound), tracing, calibration, each: None, noted: None }
+        let own_calls = OwnCalls { bare: bare_call_ns, traced: Vec::new(), counted: None };
+        Self { slices: Slices::new(bound), tracing, calibration, each: None, own_calls, noted: None }
     }
 
     /// The moment up to which the stream is to be drained first, if any.
@@ -115,18 +132,32 @@ impl Controller {
     }
 
     /// If it fails, calls stay traced or untraced: the event reports the actual state.
-    fn switch(&mut self, turn: Turn, ebpf: &mut Ebpf, seen: Seen) -> Option<Event> {
+    fn switch(&mut self, to: Depth, ebpf: &mut Ebpf, seen: Seen) -> Option<Event> {
+        let times_own = to == Depth::Everything && self.own_calls.traced.len() < OWN_CALLS_TIMED;
+        if times_own && self.tracing.depth() == Some(Depth::Nothing) {
+            self.own_calls.bare = own_call_ns();
+        }
         // Less what others ran in its place.
         let (before, cpu_before) = (monotonic_ns(), process_cpu_ns());
-        let calls = self.tracing.set(ebpf, turn == Turn::On);
+        let done = self.tracing.set(ebpf, to);
         let at = monotonic_ns();
         let cpu_ns = process_cpu_ns().saturating_sub(cpu_before);
-        self.slices.switched(turn, at.saturating_sub(before).min(cpu_ns));
-        if turn == Turn::On {
-            self.noted = Some(self.note(at, ebpf, seen, Edge::Begin { calls }));
+        self.slices.switched(to, at.saturating_sub(before).min(cpu_ns));
+        if to == Depth::Everything {
+            self.noted = Some(self.note(at, ebpf, seen, Edge::Begin { calls: done }));
+            if times_own && done {
+                self.own_calls.traced.push(own_call_ns() - self.own_calls.bare);
+                self.slices.around(around(median(&mut self.own_calls.traced)));
+            }
             return None;
         }
-        Some(Event::Tracing { at, calls })
+        if to == Depth::Counts && self.own_calls.counted.is_none() {
+            let ns = (own_call_ns() - self.own_calls.bare + COUNTED_NS).clamp(COUNT_NS.0, 2.0 * COUNT_NS.2);
+            self.own_calls.counted = Some(ns);
+            self.slices.count_ns(ns);
+        }
+        // Where they could not be detached, calls are still traced.
+        Some(Event::Tracing { at, calls: !done })
     }
 
     /// The counts at this moment, which is now.
@@ -138,7 +169,9 @@ impl Controller {
     /// What instruments cost, where the kernel timed them, and what attaching and detaching takes
     /// of each CPU.
     pub(super) fn costs(&self) -> (Option<EachNs>, f64) {
-        (self.each, self.slices.attach_ns())
+        let each =
+            self.each.map(|each| EachNs { count: self.own_calls.counted.unwrap_or(each.count), ..each });
+        (each, self.slices.attach_ns())
     }
 
     /// How often the programs were attached for windows, and the calls that were traced before;
@@ -152,4 +185,13 @@ impl Controller {
     pub(super) fn sums(&self, busy_ns: Ns) -> Option<Sliced> {
         self.slices.sums(busy_ns)
     }
+}
+
+/// What the program at the exit takes for a call of the tree more than for one of another's.
+const COUNTED_NS: f64 = 12.0;
+
+/// The one in the middle.
+fn median(all: &mut [f64]) -> f64 {
+    all.sort_by(f64::total_cmp);
+    all[all.len() / 2]
 }

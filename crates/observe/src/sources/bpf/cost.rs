@@ -2,7 +2,7 @@
 //! overhead.
 
 use super::decode::Seen;
-use super::runs::{CALL_NS, EachNs, InstrumentRuns, TIMING_NS};
+use super::runs::{CALL_NS, COUNT_NS, EachNs, InstrumentRuns, TIMING_NS};
 use super::wire::{self, DENSE};
 use crate::sources::arguments;
 use aya::Ebpf;
@@ -73,6 +73,7 @@ fn add(calls: &mut BTreeMap<Call, CallStats>, stats: &wire::Stats) {
         call,
         calls: 0,
         errors: 0,
+        timed: Some(0),
         total_ns: 0,
         cpu_ns: 0,
         max_ns: 0,
@@ -81,6 +82,7 @@ fn add(calls: &mut BTreeMap<Call, CallStats>, stats: &wire::Stats) {
     });
     sum.calls += stats.calls;
     sum.errors += stats.errors;
+    *sum.timed.get_or_insert(0) += stats.timed;
     sum.total_ns += stats.total_ns;
     sum.cpu_ns += stats.cpu_ns;
     sum.max_ns = sum.max_ns.max(stats.max_ns);
@@ -123,9 +125,11 @@ fn add_results(sum: &mut CallResults, call: Call, stats: &wire::Stats) {
 
 /// Runs of each instrument.
 pub(super) fn ran(ebpf: &Ebpf, seen: Seen) -> InstrumentRuns {
-    let calls = of_cpus(ebpf).unwrap_or_default().iter().map(|cpu| cpu.calls).sum();
+    let cpus = of_cpus(ebpf).unwrap_or_default();
+    let (calls, counted) =
+        cpus.iter().fold((0, 0), |(calls, counted), cpu| (calls + cpu.timed, counted + cpu.calls));
     let Seen { switches, wakes, samples, faults, sends } = seen;
-    InstrumentRuns { calls, switches, wakes, samples, faults, sends, timed: None }
+    InstrumentRuns { calls, counted, switches, wakes, samples, faults, sends, timed: None }
 }
 
 /// Of what was measured once: the least and the most it is over the whole run.
@@ -141,7 +145,8 @@ pub(super) fn of_instruments(
     (each, attach_ns): (Option<EachNs>, f64),
     seen: Seen,
 ) -> Vec<Cost> {
-    let calls: u64 = calls.iter().map(|call| call.calls).sum();
+    let counted: u64 = calls.iter().map(|call| call.calls).sum();
+    let calls: u64 = calls.iter().map(|call| call.timed.unwrap_or(call.calls)).sum();
     let (windows, before) = attached.unwrap_or((0, calls));
     let of = |(lo, hi): (f64, f64), ns: f64| ((lo * ns) as Ns, (hi * ns) as Ns);
     // Where it is not measured: from a loop that does nothing else to a program that sleeps in
@@ -160,6 +165,11 @@ pub(super) fn of_instruments(
     [
         ("calls", before, range(|each| each.call, (CALL_NS.0 as Ns, 600))),
         ("calls in windows", calls.saturating_sub(before), range(|each| each.call + TIMING_NS, (190, 700))),
+        (
+            "counting calls",
+            counted.saturating_sub(calls),
+            range(|each| each.count, (COUNT_NS.0 as Ns, COUNT_NS.2 as Ns)),
+        ),
         ("attaching for windows", windows, of(ATTACHING, attach_ns)),
         ("switches", seen.switches, range(|each| each.switch, (80, 900))),
         ("wakes", seen.wakes, range(|each| each.wake, (60, 600))),

@@ -323,6 +323,22 @@ mod tests {
     use model::call::{Call, CallTime};
     use zerocopy::{FromBytes, IntoBytes};
 
+    /// What interrupted a thread would be taken for that thread.
+    #[test]
+    fn without_interrupts_no_thread_is_said_to_wake_another() {
+        let head = head(Kind::Wake, wire::WakerKind::Task as u8, 0, 6, 100);
+        let record = wire::Wake { head, cpu: 1, waker: 7, name: [0; 16] };
+        let waker = |no_contexts| {
+            let reports = Reports { no_contexts, ..Reports::default() };
+            match wake(IntoBytes::as_bytes(&record), reports).unwrap() {
+                Event::Woken { waker, .. } => waker,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(waker(false), Waker::Task { tid: 7, name: None });
+        assert_eq!(waker(true), Waker::Unknown);
+    }
+
     fn head(kind: Kind, a: u8, calls: u8, tid: u32, at: u64) -> Head {
         Head { at, kind: kind as u8, a, flags: 0, calls, tid }
     }

@@ -144,20 +144,11 @@ __attribute__((noinline)) int wait_ends(struct thread *thread, u32 call, u64 now
 	return 0;
 }
 
-SEC("tp_btf/sys_exit")
-int sys_exit(u64 *ctx)
+/* A call whose entry was traced has returned: its time, and what else is known with it. */
+INLINE int timed(struct thread *thread, struct stats *entry, struct cpu *cpu, struct pt_regs *regs, s64 result, u8 more)
 {
-	struct cpu *cpu = this_cpu();
-	if (!cpu)
-		return 0;
-	struct thread *thread = thread_at(running(cpu, (void *)ctx[0]));
-	if (!thread)
-		return 0;
 	u32 call = thread->call;
-	if (call == NO_CALL)
-		return 0;
 	u64 now = bpf_ktime_get_ns();
-	s64 result = ctx[1];
 	ON_CPU(thread, now);
 	charge(thread, call, 1, now - thread->seg, now);
 	thread->call = NO_CALL;
@@ -170,11 +161,8 @@ int sys_exit(u64 *ctx)
 		return 0;
 	u64 total = now - thread->entered;
 	u64 off = thread->off_ns - thread->off_enter;
-	struct stats *entry = stats_of(call);
-	if (!entry)
-		return 0;
-	cpu->calls++;
-	entry->calls++;
+	cpu->timed++;
+	entry->timed++;
 	entry->total_ns += total;
 	entry->cpu_ns += total - off;
 	if (total > entry->max_ns)
@@ -182,7 +170,7 @@ int sys_exit(u64 *ctx)
 	u32 bucket = log_linear(total);
 	if (bucket < BUCKETS)
 		entry->histogram[bucket]++;
-	u8 more = count_result(thread, entry, (struct pt_regs *)ctx[0], call, result);
+	count_repeat(thread, entry, regs, call, result);
 	if (more & ASKS_FOR_PATH) {
 		if (is_in_sample(cpu))
 			count_asked(entry, call, result);
@@ -194,6 +182,41 @@ int sys_exit(u64 *ctx)
 			count_durable(call, result, total, now);
 	}
 	return 0;
+}
+
+/*
+ * Every call that returns is counted here, always: calls, errors, bytes and sizes, from the
+ * registers alone. What needs the call's entry, its time and all that follows from it, is for when
+ * calls are traced.
+ */
+SEC("tp_btf/sys_exit")
+int sys_exit(u64 *ctx)
+{
+	struct pt_regs *regs = (struct pt_regs *)ctx[0];
+	s64 result = ctx[1];
+	struct cpu *cpu = this_cpu();
+	if (!cpu)
+		return 0;
+	struct thread *thread = thread_at(running(cpu, regs));
+	if (!thread)
+		return 0;
+	u32 call = returned_from(regs);
+	struct stats *entry = stats_of(call);
+	if (!entry)
+		return 0;
+	cpu->calls++;
+	entry->calls++;
+	u8 more = count_result(entry, call, result);
+	u32 entered_as = thread->call;
+	if (likely(calls_are_off())) {
+		/* Its entry may have been traced. */
+		if (unlikely(entered_as != NO_CALL))
+			thread->call = NO_CALL;
+		return 0;
+	}
+	if (entered_as == NO_CALL)
+		return 0;
+	return timed(thread, entry, cpu, regs, result, more);
 }
 
 /* ---- switches and wake-ups ------------------------------------------------------------------- */

@@ -49,10 +49,7 @@ struct Rate {
 
 impl Rate {
     fn new(bound: MaxOverhead) -> Self {
-        let most = match bound {
-            MaxOverhead::Share(most) => Some(PART * most),
-            MaxOverhead::Unbounded => None,
-        };
+        let most = bound.share().map(|share| PART * share);
         Self { place: 0, most, since: 0, taken: 0, busy_ns: 0 }
     }
 
@@ -152,7 +149,7 @@ mod tests {
     #[test]
     fn a_program_that_only_faults_stays_within_its_part_of_the_bound() {
         for bound in [0.1, 0.05, 0.01] {
-            let mut rate = Rate::new(MaxOverhead::Share(bound));
+            let mut rate = Rate::new(MaxOverhead::All(bound));
             let (mut taken, mut busy) = (0, 0);
             for _ in 0..30 {
                 busy += WINDOW_NS;
@@ -169,7 +166,7 @@ mod tests {
     fn without_a_bound_and_with_few_faults_all_are_taken() {
         let mut rate = Rate::new(MaxOverhead::Unbounded);
         assert!(!rate.fit(WINDOW_NS, 1_000_000, || WINDOW_NS));
-        let mut rate = Rate::new(MaxOverhead::Share(0.05));
+        let mut rate = Rate::new(MaxOverhead::All(0.05));
         assert!(!rate.fit(WINDOW_NS, 200, || 1), "a short program is exact");
         assert!(!rate.fit(2 * WINDOW_NS, 300, || 3 * WINDOW_NS), "2.4 ms of 300");
         assert!(rate.fit(3 * WINDOW_NS, 800, || 4 * WINDOW_NS));

@@ -1,6 +1,6 @@
 //! What the fuzzer runs on the buffers of the kernel half and on packets.
 
-use super::buffers::{Buffers, words};
+use super::buffers::{BufferSizes, Buffers};
 use super::decode::{Decoder, Reports, of_stacks};
 use super::{dns, lookups::Lookups};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -8,8 +8,8 @@ use zerocopy::{FromBytes, IntoBytes};
 
 /// The content of a CPU's buffer, from its first record on: for each its length, and itself.
 pub(crate) fn buffer(bytes: &[u8]) {
-    const SEGMENTS: u32 = 2;
-    let (positions, places) = words(1, SEGMENTS);
+    const SIZES: BufferSizes = BufferSizes { cpus: 1, at_start: 1, segments_each: 2, segments_of_others: 2 };
+    let (positions, places) = SIZES.words();
     let zeros = |count| -> Vec<AtomicU64> { (0..count).map(|_| AtomicU64::new(0)).collect() };
     let (positions, places) = (zeros(positions), zeros(places));
     let given = bytes.chunks_exact(8).map(|word| u64::read_from_bytes(word).unwrap_or(0));
@@ -19,7 +19,7 @@ pub(crate) fn buffer(bytes: &[u8]) {
         written += 8;
     }
     positions[0].store(written, Relaxed);
-    let mut buffers = Buffers::new(&positions[..], &places[..], SEGMENTS);
+    let mut buffers = Buffers::new(&positions[..], &places[..], SIZES);
     let mut decoder = Decoder::new(Reports { swaps: true, no_contexts: false });
     buffers.drain(u64::MAX, &mut |record| {
         let _ = decoder.decode(record);

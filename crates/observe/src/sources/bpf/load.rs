@@ -3,7 +3,7 @@
 //! `attach.rs` attaches the programs, `maps.rs` gives access to maps.
 
 use super::attach::MAKER;
-use super::buffers::segments_per_cpu;
+use super::buffers::BufferSizes;
 use super::refusal::BpfRefusal;
 use super::types::Types;
 use crate::access;
@@ -28,8 +28,7 @@ pub(super) const THREADS_MAX: u32 = 16 * 1024;
 /// processes.
 pub(super) fn load(types: &Types, root: Pid, cpus: &[u32], wanted: u32) -> Result<Ebpf, BpfRefusal> {
     let (kinds, results) = (arguments::kinds(), arguments::result_kinds());
-    let buffered = buffered(cpus);
-    let segments = segments_per_cpu(buffered);
+    let sizes = BufferSizes::here(cpus);
     let ebpf = loader()
         .btf(Some(types.layouts()))
         .allow_unsupported_maps() // task storage, which only the kernel half touches
@@ -37,25 +36,24 @@ pub(super) fn load(types: &Types, root: Pid, cpus: &[u32], wanted: u32) -> Resul
         .override_global("root_pid", &root, true)
         .override_global("own_pid_ns", &access::pid_namespace(), true)
         .override_global("nr_execve", &arguments::execve(), true)
+        .override_global("nr_rt_sigreturn", &arguments::rt_sigreturn(), true)
         .override_global("nr_io_uring_enter", &arguments::io_uring_enter(), true)
         .override_global("arg_kind", kinds.as_slice(), true)
         .override_global("result_kind", results.as_slice(), true)
         .override_global("told_by_start", &u32::from(types.has_tracepoint(MAKER)), true)
-        .map_max_entries("scratches", 2 * (cpus.iter().max().unwrap_or(&0) + 1))
-        .override_global("segments_per_cpu", &segments, true)
+        .map_max_entries("scratches", 2 * (sizes.at_start + 1))
+        .override_global("scratch_cpus", &sizes.at_start, true)
+        .override_global("cpus_at_start", &sizes.at_start, true)
+        .override_global("segments_per_cpu", &sizes.segments_each, true)
+        .override_global("segments_of_others", &sizes.segments_of_others, true)
         .map_max_entries("wanted", wanted)
         .map_max_entries("threads", THREADS_MAX)
         .map_max_entries("free_entries", THREADS_MAX)
-        .map_max_entries("buffers", buffered)
-        .map_max_entries("segments", buffered * segments)
+        .map_max_entries("buffers", sizes.cpus)
+        .map_max_entries("segments", sizes.segments())
         .load(OBJECT)
         .map_err(Box::new)?;
     Ok(ebpf)
-}
-
-/// The number of CPUs with a buffer. Events on a CPU that comes online later count as lost.
-pub(super) fn buffered(cpus: &[u32]) -> u32 {
-    cpus.iter().max().map_or(1, |last| last + 1)
 }
 
 /// The loader parses the kernel's types when constructed, as a default: 22 ms of CPU time, thrown

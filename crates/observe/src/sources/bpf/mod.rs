@@ -23,6 +23,7 @@
 mod alive;
 mod asked;
 mod attach;
+pub(crate) mod btf;
 mod buffers;
 mod calibration;
 mod clock;
@@ -36,6 +37,8 @@ mod fault_samples;
 mod files;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzed;
+#[cfg(test)]
+mod kernels;
 mod load;
 mod lookups;
 mod mappings;
@@ -64,6 +67,7 @@ use attach::AttachedPrograms;
 pub(crate) use attach::attach;
 use aya::Ebpf;
 use aya::maps::{Array, HashMap};
+use buffers::BufferSizes;
 use clock::Clock;
 use controller::Controller;
 use decode::Decoder;
@@ -149,7 +153,9 @@ impl Bpf {
     ) -> Result<Self, BpfRefusal> {
         let types = Types::read(attach::tracepoints(), &[alive::ITERATOR])?;
         let mut bpf = Self::start_with(&types, 0, cpus, watching, THREADS_MAX)?;
-        let (look_here, pids, found) = alive::find(&mut bpf.ebpf, types.targets(), cpus, listed)?;
+        // Also those that come online later.
+        let all: Vec<u32> = (0..BufferSizes::here(cpus).cpus).collect();
+        let (look_here, pids, found) = alive::find(&mut bpf.ebpf, types.targets(), &all, listed)?;
         bpf.look_here = Some(look_here);
         bpf.see_names(watching, &pids.iter().copied().collect::<Vec<_>>());
         for pid in pids {
@@ -194,6 +200,7 @@ impl Bpf {
         wanted: u32,
     ) -> Result<Self, BpfRefusal> {
         let mut ebpf = load::load(types, root, cpus, wanted)?;
+        let bare_call_ns = tracing::own_call_ns();
         let AttachedPrograms { links, mut sources, reports, sample, fault } =
             attach::everything(&mut ebpf, types)?;
         let clock = sample.and_then(|()| Clock::start(&mut ebpf, cpus, watching.rate));
@@ -219,7 +226,7 @@ impl Bpf {
             return Err(BpfRefusal::Missing("cpus as this file knows it"));
         }
         let drain = Drain {
-            buffers: buffers::shared(&ebpf, load::buffered(cpus))?,
+            buffers: buffers::shared(&ebpf, BufferSizes::here(cpus))?,
             stack_ring: Some(stack_ring),
             mappings: mappings.ok(),
             decoder: Decoder::new(reports),
@@ -234,7 +241,7 @@ impl Bpf {
             stacks: Stacks::new(),
             lost_before: 0,
             sources,
-            controller: Controller::new(watching.max_overhead, Tracing::new(links)),
+            controller: Controller::new(watching.max_overhead, Tracing::new(links), bare_call_ns),
             threads: Threads::new(root),
             commands: Commands::default(),
             look_here: None,

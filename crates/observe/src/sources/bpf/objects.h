@@ -64,6 +64,16 @@ INLINE u32 call_in(struct task_struct *task, struct pt_regs *regs)
 	return known(CALL_OF(regs)) | (IS_COMPAT(task) ? COMPAT : 0);
 }
 
+/* The call that the running thread returns from, by its registers alone: its entry need not have
+ * been traced. The return from a signal's handler puts back the registers of what was interrupted,
+ * and leaves no number in them. */
+INLINE u32 returned_from(struct pt_regs *regs)
+{
+	bool compat = IS_COMPAT(bpf_get_current_task_btf());
+	u32 call = CAME_BY_CALL(regs) ? known(CALL_OF(regs)) : nr_rt_sigreturn[compat];
+	return call | (compat ? COMPAT : 0);
+}
+
 INLINE u32 saved_call(struct task_struct *task)
 {
 	return call_in(task, (struct pt_regs *)bpf_task_pt_regs(task));

@@ -224,7 +224,9 @@ INLINE u64 first_name(struct inode *inode)
 		return 0;
 	if (FIELD_EXISTS((struct dentry___named *)0, d_u))
 		return name - __builtin_preserve_field_info(((struct dentry___named *)0)->d_u, 0);
-	return name - __builtin_preserve_field_info(((struct dentry *)0)->d_alias, 0);
+	if (FIELD_EXISTS((struct dentry *)0, d_alias))
+		return name - __builtin_preserve_field_info(((struct dentry *)0)->d_alias, 0);
+	return 0;
 }
 
 /* A page fault blocks: reports its file, or that no file is known. */

@@ -13,7 +13,7 @@ use model::Ns;
 use stats::Random;
 
 /// What calls get of the bound at least.
-const LEFT_MIN: f64 = 0.25;
+pub(super) const LEFT_MIN: f64 = 0.25;
 /// The longest pause on average, so that changes of a program are noticed, and there are enough
 /// windows to estimate their variance.
 const MEAN_NS_MAX: f64 = 500e6;

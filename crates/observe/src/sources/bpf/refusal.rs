@@ -127,7 +127,7 @@ fn lacking() -> Vec<&'static str> {
 }
 
 fn lacking_in(btf: &[u8]) -> Vec<&'static str> {
-    let strings = super::types::strings(btf);
+    let strings = super::btf::strings(btf);
     let has = |name: &str| strings.split(|byte| *byte == 0).any(|known| known == name.as_bytes());
     ABILITIES.iter().filter(|(name, _)| !has(name)).map(|(_, what)| *what).collect()
 }

@@ -74,21 +74,17 @@ INLINE u64 signature_of(u32 call, u8 kind, struct pt_regs *regs, s64 result)
 }
 
 /*
- * What a call of the running thread gave. It repeats if it has the arguments and the result of the
- * thread's last call of this number, as far as that is known: calls whose numbers end in the same
- * four bits share a place. What moved bytes repeats nothing: the bytes are others. Returns what
- * else is to be counted: READS_FILE or WRITES_FILE if it moved bytes that may be of a file, or
+ * What a call gave: bytes, nothing, or an error. Returns what else is to be counted of it while
+ * calls are traced: READS_FILE or WRITES_FILE if it moved bytes that may be of a file, or
  * ASKS_FOR_PATH.
  */
-INLINE u8 count_result(struct thread *thread, struct stats *entry, struct pt_regs *regs, u32 call, s64 result)
+INLINE u8 count_result(struct stats *entry, u32 call, s64 result)
 {
-	u64 *last = &thread->last[call & (LAST - 1)];
 	u8 kind = result_kind[index_of(call) & (2 * CALLS - 1)];
 	if (result > 0 && kind & MOVES_BYTES) {
 		u32 size = octave_of(result);
 		entry->bytes += result;
 		entry->sizes[size < SIZES ? size : SIZES - 1]++;
-		*last = 0;
 		return kind & (READS_FILE | WRITES_FILE);
 	}
 	if (result == 0)
@@ -100,9 +96,24 @@ INLINE u8 count_result(struct thread *thread, struct stats *entry, struct pt_reg
 		else
 			count_error(entry, -result);
 	}
+	return kind & ASKS_FOR_PATH;
+}
+
+/*
+ * Whether a call of the running thread repeats: it has the arguments and the result of the thread's
+ * last call of this number that was traced, as far as that is known: calls whose numbers end in the
+ * same four bits share a place. What moved bytes repeats nothing: the bytes are others.
+ */
+INLINE void count_repeat(struct thread *thread, struct stats *entry, struct pt_regs *regs, u32 call, s64 result)
+{
+	u64 *last = &thread->last[call & (LAST - 1)];
+	u8 kind = result_kind[index_of(call) & (2 * CALLS - 1)];
+	if (result > 0 && kind & MOVES_BYTES) {
+		*last = 0;
+		return;
+	}
 	u64 signature = signature_of(call, kind, regs, result);
 	if (*last == signature)
 		entry->repeats++;
 	*last = signature;
-	return kind & ASKS_FOR_PATH;
 }

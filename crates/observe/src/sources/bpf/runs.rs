@@ -8,7 +8,9 @@ const FAULT_NS: f64 = 8000.0;
 
 /// What tracing one call takes: least, estimate, most.
 pub(super) const CALL_NS: (f64, f64, f64) = (90.0, 200.0, 290.0);
-/// The same while the kernel times it.
+/// What counting one call at its exit takes.
+pub(super) const COUNT_NS: (f64, f64, f64) = (15.0, 45.0, 110.0);
+/// What tracing one call takes while the kernel times it.
 const TIMED_CALL_NS: (f64, f64, f64) = (190.0, 300.0, 400.0);
 
 /// What that adds.
@@ -17,18 +19,31 @@ pub(super) const TIMING_NS: f64 = TIMED_CALL_NS.1 - CALL_NS.1;
 /// What a call costs besides the two programs' run time, as long as the kernel times them: from
 /// loops of `getppid` with and without them. The range is that of different machines, and of one
 /// that is slower at times.
-const AROUND_NS: (f64, f64, f64) = (40.0, 100.0, 160.0);
+pub(super) const AROUND_NS: AroundNs = (40.0, 100.0, 160.0);
+/// What entering and leaving the two programs takes: least, estimate, most.
+pub(super) type AroundNs = (f64, f64, f64);
 
 /// The run time of both, as the kernel times them, for a call of a thread that is not in the tree:
 /// mostly the clock read that timing adds. The kernel sums up all threads.
 const OUTSIDE_NS: (f64, f64) = (40.0, 115.0);
+/// What entering and leaving them takes, of what a call of a thread outside the tree was seen to
+/// take in all. Most of that is the kernel's way of calling them, which is the same for the tree's.
+pub(super) fn around(outside_ns: f64) -> AroundNs {
+    let (lo, hi) = OUTSIDE_NS;
+    let less = |ns: f64| (outside_ns - ns).max(0.0);
+    (less(hi), less(f64::midpoint(lo, hi)), less(lo))
+}
+
 /// With more calls of others for each of the tree's, less is known than without timing.
 const OTHERS_MAX: u64 = 3;
 
 /// Runs of each instrument so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct InstrumentRuns {
+    /// Calls whose entry and exit were traced.
     pub(super) calls: u64,
+    /// All calls that were counted, those among them.
+    pub(super) counted: u64,
     pub(super) switches: u64,
     pub(super) wakes: u64,
     pub(super) samples: u64,
@@ -60,6 +75,11 @@ pub(super) struct Overhead {
 }
 
 impl InstrumentRuns {
+    /// What it took to count calls that were not traced.
+    pub(super) fn counting_ns(self, each: &EachNs) -> f64 {
+        self.counted.saturating_sub(self.calls) as f64 * each.count
+    }
+
     /// The overhead that cannot be avoided.
     pub(super) fn fixed_ns(self, each: &EachNs) -> f64 {
         let runs = [self.switches, self.wakes, self.samples, self.sends];
@@ -69,14 +89,16 @@ impl InstrumentRuns {
     }
 
     /// What tracing the calls since then took.
-    pub(super) fn overhead_since(self, then: Self) -> Overhead {
+    pub(super) fn overhead_since(self, then: Self, around: AroundNs) -> Overhead {
         let calls = self.calls.saturating_sub(then.calls);
         let of_each = |(lo, each, hi): (f64, f64, f64)| {
             let of = |each: f64| calls as f64 * each;
             Overhead { ns: of(each), lo_ns: of(lo), hi_ns: of(hi) }
         };
         match self.timed.zip(then.timed) {
-            Some((now, then)) => now.since(then).overhead(calls).unwrap_or_else(|| of_each(TIMED_CALL_NS)),
+            Some((now, then)) => {
+                now.since(then).overhead(calls, around).unwrap_or_else(|| of_each(TIMED_CALL_NS))
+            }
             None => of_each(CALL_NS),
         }
     }
@@ -87,6 +109,8 @@ impl InstrumentRuns {
 pub(super) struct EachNs {
     /// A call while the kernel does not time it.
     pub(super) call: f64,
+    /// The same where its exit alone is counted.
+    pub(super) count: f64,
     pub(super) switch: f64,
     pub(super) wake: f64,
     pub(super) sample: f64,
@@ -103,7 +127,7 @@ impl EachNs {
 
     /// The costs before anything is timed.
     pub(super) const TYPICAL: Self =
-        Self { call: CALL_NS.1, switch: 150.0, wake: 150.0, sample: 2000.0, send: 400.0 };
+        Self { call: CALL_NS.1, count: COUNT_NS.1, switch: 150.0, wake: 150.0, sample: 2000.0, send: 400.0 };
 
     /// The costs as the kernel timed them between two moments.
     pub(super) fn measured(
@@ -111,7 +135,7 @@ impl EachNs {
         (to, others_to): (InstrumentRuns, Others),
     ) -> Self {
         let calls = to.calls.saturating_sub(from.calls);
-        let of_call = to.overhead_since(from).ns / calls.max(1) as f64 - TIMING_NS;
+        let of_call = to.overhead_since(from, AROUND_NS).ns / calls.max(1) as f64 - TIMING_NS;
         let typical = Self::TYPICAL;
         let within = |ns: f64, usual: f64| ns.clamp(usual / Self::TIMES_MAX, usual * Self::TIMES_MAX);
         let of_other = |place: usize, runs: u64, usual: f64| {
@@ -123,6 +147,7 @@ impl EachNs {
             within((ns as f64 - of_others) / runs as f64 + Self::AROUND_NS, usual)
         };
         Self {
+            count: typical.count,
             call: if calls < Self::RUNS_MIN { typical.call } else { within(of_call, typical.call) },
             switch: of_other(0, to.switches.saturating_sub(from.switches), typical.switch),
             wake: of_other(1, to.wakes.saturating_sub(from.wakes), typical.wake),
@@ -138,10 +163,9 @@ impl TimedRuns {
     }
 
     /// What the tree has of it with so many calls; none among many calls of others.
-    fn overhead(self, calls: u64) -> Option<Overhead> {
+    fn overhead(self, calls: u64, (around_lo, around, around_hi): AroundNs) -> Option<Overhead> {
         let others = self.pairs.saturating_sub(calls) as f64;
         let (outside_lo, outside_hi) = OUTSIDE_NS;
-        let (around_lo, around, around_hi) = AROUND_NS;
         let of = |outside: f64, around: f64| self.ns as f64 - others * outside + calls as f64 * around;
         let known = others <= (OTHERS_MAX * calls) as f64 && self.ns as f64 >= others * outside_hi;
         known.then(|| Overhead {
@@ -159,7 +183,7 @@ mod tests {
     fn overhead(calls: u64, pairs: u64, ns: Ns) -> Overhead {
         let then = InstrumentRuns { calls: 7, timed: Some(TimedRuns { pairs: 9, ns: 10 }), ..<_>::default() };
         let timed = Some(TimedRuns { pairs: 9 + pairs, ns: 10 + ns });
-        InstrumentRuns { calls: 7 + calls, timed, ..then }.overhead_since(then)
+        InstrumentRuns { calls: 7 + calls, timed, ..then }.overhead_since(then, AROUND_NS)
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! Tracing windows: all calls are traced until the overhead exceeds its bound, then only within
-//! windows.
+//! windows. Between windows they are counted, or, where that alone exceeds a bound on all of dwell,
+//! nothing is attached.
 //!
-//! Between windows the two programs are detached, since an attached one costs some 65 ns per call
-//! even if it does nothing. How long is left to `pauses`: chance decides, so that each window
-//! stands for as much time as is skipped on average to come to it. Counts are kept as sums, from
-//! which `analyse` estimates the totals.
+//! How long it is between two windows is left to `pauses`: chance decides, so that each window
+//! stands for as much time as is skipped on average to come to it. Where calls are not counted in
+//! between, counts are kept as sums, from which `analyse` estimates the totals.
 //!
 //! Tracing takes time within a window, in which the program does less. That is subtracted: the
 //! kernel times the two programs in each window. And a window is longer by it, so that all have as
@@ -12,8 +12,9 @@
 //!
 //! Switches and wake-ups are always traced: the account is made of them.
 
-use super::pauses::Pauses;
-use super::runs::{EachNs, InstrumentRuns, Overhead};
+use super::pauses::{LEFT_MIN, Pauses};
+use super::runs::{AROUND_NS, AroundNs, EachNs, InstrumentRuns, Overhead};
+use super::tracing::Depth;
 use crate::settings::MaxOverhead;
 use model::recording::{Sliced, SlicedCall};
 use model::{Call, CallStats, Ns};
@@ -41,13 +42,19 @@ const LOST_OF_ATTACHING: f64 = 1.0 / 3.0;
 /// The newest measurement's part of the mean.
 const NEWEST: f64 = 0.25;
 
-/// The action to take now.
+/// Counting ends where it and the other instruments leave less than this part of the bound: that is
+/// what windows get at least.
+const LEFT_FOR_WINDOWS: f64 = LEFT_MIN;
+
+/// Whether calls are counted between windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Turn {
-    /// Detach the programs of calls.
-    Off,
-    /// Attach them.
-    On,
+enum Counting {
+    /// Whatever it costs.
+    Always,
+    /// As long as it is within the bound.
+    WithinBound,
+    /// It was not.
+    Ended,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -79,12 +86,17 @@ struct CallSums {
 pub(super) struct Slices {
     /// None where there is no bound.
     pauses: Option<Pauses>,
+    counting: Counting,
     state: WindowState,
     /// What instruments cost.
     each: EachNs,
+    /// What entering and leaving the programs of calls takes.
+    around: AroundNs,
     /// What attaching and what detaching take of each CPU.
     attach_ns: [f64; 2],
     since: Ns,
+    /// Calls that were traced before.
+    exact: u64,
     slices: u64,
     /// How often the programs were attached: not where a window follows at once on another.
     attached: u64,
@@ -107,14 +119,17 @@ pub(super) struct Slices {
 impl Slices {
     pub(super) fn new(bound: MaxOverhead) -> Self {
         Self {
-            pauses: match bound {
-                MaxOverhead::Share(most) => Some(Pauses::new(most)),
-                MaxOverhead::Unbounded => None,
+            pauses: bound.share().map(Pauses::new),
+            counting: match bound {
+                MaxOverhead::All(_) => Counting::WithinBound,
+                MaxOverhead::BesideCounting(_) | MaxOverhead::Unbounded => Counting::Always,
             },
             state: WindowState::Exact,
             each: EachNs::TYPICAL,
+            around: AROUND_NS,
             attach_ns: [ATTACH_NS / 2.0; 2],
             since: 0,
+            exact: 0,
             slices: 0,
             attached: 0,
             with_tracing_ns: 0,
@@ -147,14 +162,24 @@ impl Slices {
         self.each = each;
     }
 
+    /// What entering and leaving the programs of calls takes.
+    pub(super) fn around(&mut self, around: AroundNs) {
+        self.around = around;
+    }
+
+    /// What counting a call at its exit takes.
+    pub(super) fn count_ns(&mut self, ns: f64) {
+        self.each.count = ns;
+    }
+
     /// What attaching and detaching takes of each CPU.
     pub(super) fn attach_ns(&self) -> f64 {
         self.attach_ns.iter().sum()
     }
 
     /// Attaching, or detaching, took the reader so long.
-    pub(super) fn switched(&mut self, turn: Turn, took_ns: Ns) {
-        let mean = &mut self.attach_ns[usize::from(turn == Turn::On)];
+    pub(super) fn switched(&mut self, to: Depth, took_ns: Ns) {
+        let mean = &mut self.attach_ns[usize::from(to == Depth::Everything)];
         *mean += NEWEST * (took_ns as f64 * LOST_OF_ATTACHING - *mean);
     }
 
@@ -163,47 +188,82 @@ impl Slices {
         self.state == WindowState::Exact
     }
 
-    /// The action to take, given the runs of instruments and the tree's CPU time so far. `counts`
-    /// is called when a window ends.
+    /// What is attached between windows.
+    fn between(&self) -> Depth {
+        if self.counting == Counting::Ended { Depth::Nothing } else { Depth::Counts }
+    }
+
+    /// Whether counting all calls would leave windows too little of a bound on all of dwell.
+    fn counting_is_too_dear(&self, most: f64, ran: InstrumentRuns, busy_ns: Ns) -> bool {
+        let taken = ran.fixed_ns(&self.each) + ran.counted as f64 * self.each.count;
+        self.counting == Counting::WithinBound && taken > (1.0 - LEFT_FOR_WINDOWS) * most * busy_ns as f64
+    }
+
+    /// From here on counts are estimates: of what comes after.
+    fn counts_no_longer(&mut self, now: Ns, busy_ns: Ns, counts: Vec<CallStats>) {
+        self.counting = Counting::Ended;
+        (self.since, self.busy_before_ns) = (now, busy_ns);
+        (self.slices, self.with_tracing_ns, self.own_ns) = (0, 0, 0.0);
+        (self.stand, self.stand_for_ns, self.stand_for_squares) = (0, [0.0; 3], 0.0);
+        self.calls.clear();
+        for call in counts {
+            let sums = self.calls.entry(call.call).or_default();
+            (sums.before, sums.at_begin) = (call.calls, call.calls);
+        }
+    }
+
+    /// The depth to change to, given the runs of instruments and the tree's CPU time so far.
+    /// `counts` is called when a window ends or counting does.
     pub(super) fn turn(
         &mut self,
         now: Ns,
         ran: InstrumentRuns,
         busy_ns: Ns,
         counts: impl FnOnce() -> Vec<CallStats>,
-    ) -> Option<Turn> {
+    ) -> Option<Depth> {
         let attach_ns = self.attach_ns();
-        let pauses = self.pauses.as_mut()?;
-        let fixed_ns = ran.fixed_ns(&self.each);
+        let most = self.pauses.as_ref()?.most();
+        let mut fixed_ns = ran.fixed_ns(&self.each);
+        if self.counting == Counting::WithinBound {
+            fixed_ns += ran.counting_ns(&self.each);
+        }
         let fixed = fixed_ns / busy_ns.max(1) as f64;
         match self.state {
             WindowState::Exact => {
                 let cost = ran.calls as f64 * self.each.call;
-                if cost < FREE_NS as f64 || cost + fixed_ns <= pauses.most() * busy_ns as f64 {
+                if cost < FREE_NS as f64 || cost + fixed_ns <= most * busy_ns as f64 {
                     return None;
                 }
-                for call in counts() {
-                    let sums = self.calls.entry(call.call).or_default();
-                    (sums.before, sums.at_begin) = (call.calls, call.calls);
-                }
                 (self.since, self.busy_before_ns) = (now, busy_ns);
+                self.exact = ran.calls;
+                if self.counting_is_too_dear(most, ran, busy_ns) {
+                    self.counts_no_longer(now, busy_ns, counts());
+                }
+                let pauses = self.pauses.as_mut()?;
                 pauses.seed(now);
                 let share = cost / busy_ns.max(1) as f64;
                 self.skipped_ns = pauses.mean_ns(SLICE_NS, share, 0, attach_ns, fixed);
                 let pause = pauses.draw(self.skipped_ns, SLICE_NS);
                 self.state = WindowState::Off { until: now + pause };
-                Some(Turn::Off)
+                Some(self.between())
             }
             WindowState::Off { until } if now >= until => {
+                if self.counting_is_too_dear(most, ran, busy_ns) {
+                    // What is attached goes, so that the pause begins anew.
+                    self.counts_no_longer(now, busy_ns, counts());
+                    let pause = self.pauses.as_mut()?.draw(self.skipped_ns, SLICE_NS);
+                    self.state = WindowState::Off { until: now + pause };
+                    return Some(Depth::Nothing);
+                }
                 // Until `begun` gives the start.
                 self.state = WindowState::On { since: now, next: Ns::MAX, from: ran, busy_ns };
-                Some(Turn::On)
+                Some(Depth::Everything)
             }
             WindowState::On { since, next, from, busy_ns: busy_then } if now >= next => {
                 let window = Window {
                     wall_ns: now.saturating_sub(since),
                     traced_ns: busy_ns.saturating_sub(busy_then),
-                    overhead: ran.overhead_since(from),
+                    overhead: ran.overhead_since(from, self.around),
                 };
                 let Overhead { ns, .. } = window.overhead;
                 if window.own_ns(ns) < ENOUGH_NS && window.wall_ns < SLICE_NS_MAX {
@@ -211,9 +271,11 @@ impl Slices {
                     return None;
                 }
                 let share = ns / window.traced_ns.max(1) as f64;
+                let pauses = self.pauses.as_mut()?;
                 let mean = pauses.mean_ns(window.wall_ns, share, self.stand, attach_ns, fixed);
                 let pause = pauses.draw(mean, window.without_tracing_ns() as Ns);
-                self.add(window, counts());
+                let counts = if self.counting == Counting::Ended { counts() } else { Vec::new() };
+                self.add(window, counts);
                 self.skipped_ns += mean;
                 if pause == 0 {
                     // Another window, without a pause.
@@ -221,7 +283,7 @@ impl Slices {
                     return None;
                 }
                 self.state = WindowState::Off { until: now + pause };
-                Some(Turn::Off)
+                Some(self.between())
             }
             WindowState::Off { .. } | WindowState::On { .. } => None,
         }
@@ -248,7 +310,8 @@ impl Slices {
     /// The programs are attached: the window begins. Attaching takes some milliseconds; calls
     /// traced in that time, and while detaching, represent only themselves.
     pub(super) fn begun(&mut self, now: Ns, ran: InstrumentRuns, busy_ns: Ns, counts: &[CallStats]) {
-        for call in counts {
+        let estimated = if self.counting == Counting::Ended { counts } else { &[] };
+        for call in estimated {
             self.calls.entry(call.call).or_default().at_begin = call.calls;
         }
         self.attached += 1;
@@ -300,8 +363,7 @@ impl Slices {
     /// How often the programs were attached, and the calls that were traced before; none when all
     /// calls were traced.
     pub(super) fn attached(&self) -> Option<(u64, u64)> {
-        let before = self.calls.values().map(|sums| sums.before).sum();
-        (self.state != WindowState::Exact).then_some((self.attached, before))
+        (self.state != WindowState::Exact).then_some((self.attached, self.exact))
     }
 
     /// The sums at the end of the recording; none when all calls were traced. A window that has not
@@ -320,6 +382,7 @@ impl Slices {
             paused_squares: self.stand_for_squares,
             untraced_ns: sliced_ns.saturating_sub(self.with_tracing_ns),
             random: true,
+            counted: self.counting != Counting::Ended,
             calls: self
                 .calls
                 .iter()

@@ -19,7 +19,8 @@ struct scratch {
 	u64 busy;
 	struct stack_record record;
 };
-/* Twice the number of CPUs: set by user space. */
+/* Two for each CPU below `scratch_cpus`, and for all others together: set by user space. */
+volatile const u32 scratch_cpus = 1;
 struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(max_entries, 2); MAP_TYPE(key, u32); MAP_TYPE(value, struct scratch); } scratches SEC(".maps");
 
 /* By `enum setting`. */
@@ -96,7 +97,8 @@ __attribute__((noinline)) int copy_stack(struct stack_record *record)
 /* `ctx` is that of a perf_event program, or null: then there is no kernel stack. */
 INLINE void tell_stack(void *ctx, struct task_struct *task, u32 which, struct head head, u32 call, u64 stands_for_ns)
 {
-	u32 at = bpf_get_smp_processor_id() * 2 + which;
+	u32 cpu = bpf_get_smp_processor_id();
+	u32 at = (cpu < scratch_cpus ? cpu : scratch_cpus) * 2 + which;
 	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &at);
 	if (!scratch)
 		return;

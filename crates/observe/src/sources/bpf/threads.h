@@ -11,8 +11,11 @@
 /* Set by user space before loading. */
 volatile const u32 root_pid = 0;
 volatile const u32 nr_execve = 0, nr_io_uring_enter = 0;
-/* Segments of each CPU's buffer; a power of two. */
-volatile const u32 segments_per_cpu = 1;
+/* In the native table and in that of 32 bits. */
+volatile const u32 nr_rt_sigreturn[2] = {};
+/* Segments of the buffer of each CPU below `cpus_at_start`; a power of two. A CPU from there on was
+ * not online at the start, and has a smaller buffer. */
+volatile const u32 segments_per_cpu = 1, segments_of_others = 1, cpus_at_start = 1;
 /* By call (see `index_of`): the kind of its first argument; for ARG_PATH_AT, of its second; for
  * ARG_FDS, there are several. */
 enum { ARG_NONE, ARG_FD, ARG_FDS, ARG_PATH, ARG_PATH_AT, ARG_FUTEX, ARG_POLL, ARG_EPOLL, ARG_SELECT, ARG_RING };
@@ -81,7 +84,7 @@ struct { MAP_UINT(type, BPF_MAP_TYPE_TASK_STORAGE); MAP_UINT(map_flags, BPF_F_NO
 struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(max_entries, 2); MAP_TYPE(key, u32); MAP_TYPE(value, struct thread); } threads SEC(".maps");
 /* Entries that were freed. */
 struct { MAP_UINT(type, BPF_MAP_TYPE_STACK); MAP_UINT(max_entries, 1); MAP_TYPE(value, u32); } free_entries SEC(".maps");
-/* User space sets the size: for each CPU one, and `segments_per_cpu`. */
+/* User space sets the size: for each CPU that there may be one, and so many segments. */
 struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(map_flags, BPF_F_MMAPABLE); MAP_UINT(max_entries, 1); MAP_TYPE(key, u32); MAP_TYPE(value, struct buffer); } buffers SEC(".maps");
 struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(map_flags, BPF_F_MMAPABLE); MAP_UINT(max_entries, 1); MAP_TYPE(key, u32); MAP_TYPE(value, struct segment); } segments SEC(".maps");
 struct { MAP_UINT(type, BPF_MAP_TYPE_PERCPU_ARRAY); MAP_UINT(max_entries, 1); MAP_TYPE(key, u32); MAP_TYPE(value, struct cpu); } cpus SEC(".maps");
@@ -232,9 +235,23 @@ enum others { ALONE, NOT_ALONE };
 
 #define FULL (~0ull)
 
-INLINE bool has_room(struct buffer *buffer, u64 end)
+INLINE u32 segments_of(u32 cpu)
 {
-	return likely(end - READ_ONCE(buffer->taken) <= (u64)segments_per_cpu * SEGMENT);
+	return likely(cpu < cpus_at_start) ? segments_per_cpu : segments_of_others;
+}
+
+INLINE bool has_room(struct buffer *buffer, u64 end, u32 many)
+{
+	return likely(end - READ_ONCE(buffer->taken) <= (u64)many * SEGMENT);
+}
+
+/* The segment at this position of a CPU's buffer. */
+INLINE u32 segment_at(u32 cpu, u32 many, u64 position)
+{
+	u32 first = cpu * many;
+	if (unlikely(cpu >= cpus_at_start))
+		first = cpus_at_start * segments_per_cpu + (cpu - cpus_at_start) * many;
+	return first + (position / SEGMENT & (many - 1));
 }
 
 /*
@@ -244,13 +261,13 @@ INLINE bool has_room(struct buffer *buffer, u64 end)
  * Global, like all functions that are not called at each event: the verifier checks it once and not
  * on each path that leads here, which halves the time of loading.
  */
-__attribute__((noinline)) u64 claim(struct buffer *buffer, u64 whole)
+__attribute__((noinline)) u64 claim(struct buffer *buffer, u64 whole, u32 many)
 {
 	if (!buffer)
 		return FULL;
 	u64 from = READ_ONCE(buffer->written);
 	for (int try = 0; try < 4; try++) {
-		if (!has_room(buffer, from + whole))
+		if (!has_room(buffer, from + whole, many))
 			return FULL;
 		u64 found = __sync_val_compare_and_swap(&buffer->written, from, from + whole);
 		if (likely(found == from))
@@ -271,7 +288,7 @@ __attribute__((noinline)) u64 claim(struct buffer *buffer, u64 whole)
  */
 INLINE void *reserve(u32 size, enum others others)
 {
-	u32 cpu = bpf_get_smp_processor_id();
+	u32 cpu = bpf_get_smp_processor_id(), many = segments_of(cpu);
 	struct buffer *buffer = bpf_map_lookup_elem(&buffers, &cpu);
 	if (unlikely(!buffer))
 		goto lost;
@@ -279,15 +296,15 @@ INLINE void *reserve(u32 size, enum others others)
 	u64 from;
 	if (others == ALONE) {
 		from = READ_ONCE(buffer->written);
-		if (!has_room(buffer, from + whole))
+		if (!has_room(buffer, from + whole, many))
 			goto lost;
 		READ_ONCE(buffer->written) = from + whole;
 	} else {
-		from = claim(buffer, whole);
+		from = claim(buffer, whole, many);
 		if (from == FULL)
 			goto lost;
 	}
-	u32 index = cpu * segments_per_cpu + (from / SEGMENT & (segments_per_cpu - 1));
+	u32 index = segment_at(cpu, many, from);
 	struct segment *segment = bpf_map_lookup_elem(&segments, &index);
 	if (likely(segment))
 		return segment->bytes + (from & (SEGMENT - sizeof(u64))) + sizeof(u64);

@@ -1,5 +1,8 @@
-//! The two programs that trace system calls, attached and detached during the recording, and timed
-//! by the kernel.
+//! The two programs of system calls, attached and detached during the recording, and timed by the
+//! kernel.
+//!
+//! The one at the exit counts every call by itself, and times those whose entry the other one has
+//! seen. So there are three depths: calls are traced, counted, or neither.
 
 use super::attach::Link;
 use super::runs::{Others, TimedRuns};
@@ -7,21 +10,44 @@ use super::wire::Setting;
 use aya::Ebpf;
 use aya::maps::Array;
 use aya::programs::BtfTracePoint;
-use aya::programs::tp_btf::BtfTracePointLinkId;
 use aya::sys::{Stats, enable_stats};
 use model::Ns;
 use std::os::fd::OwnedFd;
+use sys::clock::monotonic_ns;
 
 /// Their names.
-const PROGRAMS: [&str; 2] = ["sys_enter", "sys_exit"];
+const ENTRY: &str = "sys_enter";
+const EXIT: &str = "sys_exit";
+const PROGRAMS: [&str; 2] = [ENTRY, EXIT];
 
 /// What runs for packets and the interrupts that bring them.
 const PACKET_PROGRAMS: [&str; 5] =
     ["net_dev_queue", "netif_receive_skb", "sk_data_ready", "softirq_entry", "softirq_exit"];
 
+/// What is known of calls while it lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// Nothing: no program is attached.
+    Nothing,
+    /// How many there are, and what they gave.
+    Counts,
+    /// Everything.
+    Everything,
+}
+
+impl Depth {
+    fn programs(self) -> &'static [&'static str] {
+        match self {
+            Depth::Nothing => &[],
+            Depth::Counts => &[EXIT],
+            Depth::Everything => &PROGRAMS,
+        }
+    }
+}
+
 /// Their links.
 pub(super) struct Tracing {
-    links: Vec<(&'static str, BtfTracePointLinkId)>,
+    links: Vec<Link>,
     /// The kernel times them until this is closed.
     timing: Option<OwnedFd>,
 }
@@ -31,6 +57,12 @@ impl Tracing {
     pub(super) fn new(links: Vec<Link>) -> Self {
         let links = links.into_iter().filter(|(name, _)| PROGRAMS.contains(name)).collect();
         Self { links, timing: None }
+    }
+
+    /// What is attached; none where attaching or detaching has failed.
+    pub(super) fn depth(&self) -> Option<Depth> {
+        let attached = |depth: &Depth| depth.programs().len() == self.links.len();
+        [Depth::Nothing, Depth::Counts, Depth::Everything].into_iter().find(attached)
     }
 
     /// Their runs while the kernel timed them; none where it does not.
@@ -66,30 +98,50 @@ impl Tracing {
         Some([timed("sched_switch"), timed("sched_waking"), timed("sample"), sends])
     }
 
-    /// Attaches them, and has the kernel time them, or detaches them. Returns whether calls are
-    /// traced afterwards.
-    pub(super) fn set(&mut self, ebpf: &mut Ebpf, on: bool) -> bool {
+    /// Attaches them, and has the kernel time them, or detaches them. Returns whether it could.
+    pub(super) fn set(&mut self, ebpf: &mut Ebpf, depth: Depth) -> bool {
         // The other programs' work for untraced calls does no harm while these two are attached;
         // the reverse would.
-        if !on && !tell(ebpf, true) {
-            return true;
+        if depth != Depth::Everything && !tell(ebpf, true) {
+            return false;
         }
         self.timing = None;
-        for (name, link) in self.links.drain(..) {
+        let wanted = depth.programs();
+        let (stays, goes): (Vec<_>, Vec<_>) =
+            self.links.drain(..).partition(|(name, _)| wanted.contains(name));
+        self.links = stays;
+        for (name, link) in goes {
             // It can only fail for a link that does not exist.
             let _ = program(ebpf, name).map(|program| program.detach(link));
         }
-        if !on {
-            return false;
+        if depth == Depth::Everything {
+            self.timing = enable_stats(Stats::RunTime).ok();
         }
-        self.timing = enable_stats(Stats::RunTime).ok();
-        for name in PROGRAMS {
-            if let Some(link) = program(ebpf, name).and_then(|program| program.attach().ok()) {
+        for name in wanted {
+            if self.links.iter().all(|(attached, _)| attached != name)
+                && let Some(link) = program(ebpf, name).and_then(|program| program.attach().ok())
+            {
                 self.links.push((name, link));
             }
         }
-        self.links.len() == PROGRAMS.len() && tell(ebpf, false)
+        self.links.len() == wanted.len() && (depth != Depth::Everything || tell(ebpf, false))
     }
+}
+
+/// What a call of dwell's own takes now, in nanoseconds: the least of a few loops of one that does
+/// nothing. dwell is outside the tree, where what is attached takes less, but calling it takes the
+/// same.
+pub(super) fn own_call_ns() -> f64 {
+    const LOOPS: usize = 8;
+    const CALLS: u32 = 64;
+    let one = || {
+        let begin = monotonic_ns();
+        for _ in 0..CALLS {
+            std::hint::black_box(rustix::process::getppid());
+        }
+        monotonic_ns().saturating_sub(begin) as f64 / f64::from(CALLS)
+    };
+    (0..LOOPS).map(|_| one()).fold(f64::INFINITY, f64::min)
 }
 
 fn program<'a>(ebpf: &'a mut Ebpf, name: &str) -> Option<&'a mut BtfTracePoint> {

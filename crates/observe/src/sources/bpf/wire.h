@@ -536,8 +536,9 @@ struct buffer {
 /* Per CPU: the current interrupt, and counters of lost records. */
 struct cpu {
 	u64 lost;
-	/* Calls that returned. */
+	/* Calls that returned, and those of them whose time is known. */
 	u64 calls;
+	u64 timed;
 	/* Bytes of small transfers since the last sample, and when the next is due (`files.h`). */
 	u32 moved;
 	u32 gap;
@@ -711,13 +712,15 @@ struct stats {
 	u64 call;
 	u64 calls;
 	u64 errors;
-	u64 total_ns;
-	u64 cpu_ns;
-	u64 max_ns;
 	/* Of calls that move bytes: what they moved. */
 	u64 bytes;
 	/* Calls that returned 0. */
 	u64 zeros;
+	/* Calls whose entry was traced too: the figures below are of these. */
+	u64 timed;
+	u64 total_ns;
+	u64 cpu_ns;
+	u64 max_ns;
 	/* Calls that did what the one before did; see `results.h`. */
 	u64 repeats;
 	/*
@@ -942,23 +945,24 @@ AT(buffer, pad2, 136);
 SIZE(buffer, 256);
 AT(cpu, lost, 0);
 AT(cpu, calls, 8);
-AT(cpu, moved, 16);
-AT(cpu, gap, 20);
-AT(cpu, softirq, 24);
-AT(cpu, irq, 28);
-AT(cpu, timer, 32);
-AT(cpu, ready, 36);
-AT(cpu, task, 40);
-AT(cpu, regs, 48);
-AT(cpu, behind, 56);
-AT(cpu, index, 64);
-AT(cpu, request, 68);
-AT(cpu, ends, 72);
-AT(cpu, file_bytes, 112);
-AT(cpu, disk_requests, 120);
-AT(cpu, asked, 128);
-AT(cpu, asked_pause, 132);
-SIZE(cpu, 136);
+AT(cpu, timed, 16);
+AT(cpu, moved, 24);
+AT(cpu, gap, 28);
+AT(cpu, softirq, 32);
+AT(cpu, irq, 36);
+AT(cpu, timer, 40);
+AT(cpu, ready, 44);
+AT(cpu, task, 48);
+AT(cpu, regs, 56);
+AT(cpu, behind, 64);
+AT(cpu, index, 72);
+AT(cpu, request, 76);
+AT(cpu, ends, 80);
+AT(cpu, file_bytes, 120);
+AT(cpu, disk_requests, 128);
+AT(cpu, asked, 136);
+AT(cpu, asked_pause, 140);
+SIZE(cpu, 144);
 AT(file_key, ino, 0);
 AT(file_key, dev, 8);
 AT(file_key, generation, 12);
@@ -1015,20 +1019,21 @@ SIZE(error_count, 8);
 AT(stats, call, 0);
 AT(stats, calls, 8);
 AT(stats, errors, 16);
-AT(stats, total_ns, 24);
-AT(stats, cpu_ns, 32);
-AT(stats, max_ns, 40);
-AT(stats, bytes, 48);
-AT(stats, zeros, 56);
-AT(stats, repeats, 64);
-AT(stats, asked_sample, 72);
-AT(stats, asked, 80);
-AT(stats, asked_again, 88);
-AT(stats, asked_again_failed, 96);
-AT(stats, by_error, 104);
-AT(stats, sizes, 152);
-AT(stats, histogram, 248);
-SIZE(stats, 1528);
+AT(stats, bytes, 24);
+AT(stats, zeros, 32);
+AT(stats, timed, 40);
+AT(stats, total_ns, 48);
+AT(stats, cpu_ns, 56);
+AT(stats, max_ns, 64);
+AT(stats, repeats, 72);
+AT(stats, asked_sample, 80);
+AT(stats, asked, 88);
+AT(stats, asked_again, 96);
+AT(stats, asked_again_failed, 104);
+AT(stats, by_error, 112);
+AT(stats, sizes, 160);
+AT(stats, histogram, 256);
+SIZE(stats, 1536);
 AT(connection, began, 0);
 AT(connection, established, 8);
 AT(connection, sent, 16);

@@ -504,8 +504,9 @@ layout! {
     /// Per CPU: the current interrupt, and counters of lost records.
     struct Cpu as cpu {
         lost: u64,
-        /// Calls that returned.
+        /// Calls that returned, and those of them whose time is known.
         calls: u64,
+        timed: u64,
         /// Bytes of small transfers since the last sample, and when the next is due (`files.h`).
         moved: u32,
         gap: u32,
@@ -658,13 +659,15 @@ layout! {
         call: u64,
         calls: u64,
         errors: u64,
-        total_ns: u64,
-        cpu_ns: u64,
-        max_ns: u64,
         /// Of calls that move bytes: what they moved.
         bytes: u64,
         /// Calls that returned 0.
         zeros: u64,
+        /// Calls whose entry was traced too: the figures below are of these.
+        timed: u64,
+        total_ns: u64,
+        cpu_ns: u64,
+        max_ns: u64,
         /// Calls that did what the one before did; see `results.h`.
         repeats: u64,
         /// Of calls on paths, by a sample (`asked.h`): how many it has, for how many these stand,

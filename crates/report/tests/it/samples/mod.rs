@@ -241,6 +241,7 @@ fn call(name: &str, calls: u64, errors: u64, total_ns: Ns, cpu_ns: Ns) -> CallRo
         p99_ns: mean * 3,
         max_ns: mean * 40,
         results: Seen::unseen("not recorded"),
+        timed: None,
         estimate: None,
     }
 }

@@ -221,6 +221,7 @@ fn trailer() -> Trailer {
             call: Call(0),
             calls: 100,
             errors: 1,
+            timed: None,
             total_ns: 5_000_000,
             cpu_ns: 4_000_000,
             max_ns: 70_000,

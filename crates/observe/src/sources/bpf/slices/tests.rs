@@ -1,24 +1,25 @@
 //! Windows of programs of which all is known. Where the kernel does not time the programs, a traced
 //! call takes 200 ns, at least 90 and at most 290.
 
-use super::super::runs::TimedRuns;
+use super::super::runs::{TimedRuns, around};
 use super::*;
 
 const MS: Ns = 1_000_000;
 
 fn ran(calls: u64) -> InstrumentRuns {
-    InstrumentRuns { calls, ..InstrumentRuns::default() }
+    InstrumentRuns { calls, counted: calls, ..InstrumentRuns::default() }
 }
 
 fn counts(calls: u64) -> Vec<CallStats> {
     let (total_ns, cpu_ns, max_ns) = (0, 0, 0);
     let (histogram, results) = (Vec::new(), None);
-    vec![CallStats { call: Call(0), calls, errors: 0, total_ns, cpu_ns, max_ns, histogram, results }]
+    let timed = Some(calls);
+    vec![CallStats { call: Call(0), calls, errors: 0, timed, total_ns, cpu_ns, max_ns, histogram, results }]
 }
 
 #[test]
 fn few_calls_and_calls_without_a_bound_stay_exact() {
-    let mut slices = Slices::new(MaxOverhead::Share(0.05));
+    let mut slices = Slices::new(MaxOverhead::All(0.05));
     assert_eq!(slices.turn(10 * MS, ran(20_000), 10 * MS, || counts(0)), None);
     // Many, and long ones.
     assert_eq!(slices.turn(1000 * MS, ran(100_000), 1000 * MS, || counts(0)), None);
@@ -29,11 +30,11 @@ fn few_calls_and_calls_without_a_bound_stay_exact() {
 
 #[test]
 fn many_short_ones_are_seen_in_slices_and_the_sums_add_up() {
-    let mut slices = Slices::new(MaxOverhead::Share(0.05));
+    let mut slices = Slices::new(MaxOverhead::All(0.05));
     // 2 million a second: 40 % of the time.
-    assert_eq!(slices.turn(20 * MS, ran(40_000), 20 * MS, || counts(40_000)), Some(Turn::Off));
+    assert_eq!(slices.turn(20 * MS, ran(40_000), 20 * MS, || counts(40_000)), Some(Depth::Nothing));
     let on = slices.next().unwrap();
-    assert_eq!(slices.turn(on, ran(40_000), on, || counts(40_000)), Some(Turn::On));
+    assert_eq!(slices.turn(on, ran(40_000), on, || counts(40_000)), Some(Depth::Everything));
     // 1,000 while it was attached.
     slices.begun(on, ran(41_000), on, &counts(41_000));
     let off = slices.next().unwrap();
@@ -65,7 +66,7 @@ fn many_short_ones_are_seen_in_slices_and_the_sums_add_up() {
 #[test]
 fn a_window_costs_what_the_kernel_timed_in_it() {
     let own = |timed: bool| {
-        let mut slices = Slices::new(MaxOverhead::Share(0.05));
+        let mut slices = Slices::new(MaxOverhead::All(0.05));
         slices.turn(20 * MS, ran(40_000), 20 * MS, || counts(40_000));
         let on = slices.next().unwrap();
         slices.turn(on, ran(40_000), on, Vec::new);
@@ -84,10 +85,10 @@ fn a_window_costs_what_the_kernel_timed_in_it() {
 
 #[test]
 fn a_slice_in_which_there_was_no_time_for_its_calls_says_nothing() {
-    let mut slices = Slices::new(MaxOverhead::Share(0.05));
-    assert_eq!(slices.turn(0, ran(1_000_000), 10 * MS, || counts(1_000_000)), Some(Turn::Off));
+    let mut slices = Slices::new(MaxOverhead::All(0.05));
+    assert_eq!(slices.turn(0, ran(1_000_000), 10 * MS, || counts(1_000_000)), Some(Depth::Nothing));
     let mut now = 1_000 * MS;
-    assert_eq!(slices.turn(now, ran(1_000_000), 20 * MS, Vec::new), Some(Turn::On));
+    assert_eq!(slices.turn(now, ran(1_000_000), 20 * MS, Vec::new), Some(Depth::Everything));
     slices.begun(now, ran(1_000_000), 20 * MS, &counts(1_000_000));
     // 10,000 calls and no time at all, as from a clock that was read too late at the beginning.
     now += 1_000 * MS;
@@ -102,13 +103,13 @@ fn a_slice_in_which_there_was_no_time_for_its_calls_says_nothing() {
 #[test]
 fn what_was_measured_decides_when_calls_cost_too_much_and_how_long_pauses_are() {
     let begins = |each: Option<EachNs>, attach_ms: u64| {
-        let mut slices = Slices::new(MaxOverhead::Share(0.02));
+        let mut slices = Slices::new(MaxOverhead::All(0.02));
         if let Some(each) = each {
             slices.costs(each);
         }
         for _ in 0..50 {
-            slices.switched(Turn::On, attach_ms * 3 * MS);
-            slices.switched(Turn::Off, attach_ms * 3 * MS);
+            slices.switched(Depth::Everything, attach_ms * 3 * MS);
+            slices.switched(Depth::Nothing, attach_ms * 3 * MS);
         }
         // 50,000 a second.
         let turn = slices.turn(1000 * MS, ran(50_000), 1000 * MS, || counts(50_000));
@@ -117,17 +118,59 @@ fn what_was_measured_decides_when_calls_cost_too_much_and_how_long_pauses_are() 
     assert_eq!(begins(None, 1), (None, 0.0), "1 % of the time");
     let cold = EachNs { call: 600.0, ..EachNs::TYPICAL };
     let (turn, pause) = begins(Some(cold), 1);
-    assert_eq!(turn, Some(Turn::Off), "3 %");
+    assert_eq!(turn, Some(Depth::Counts), "3 %");
     // Both take 1 ms of a CPU: 2.06 ms are 2 %.
     assert!((pause - 101.0).abs() < 0.1, "{pause}");
     assert!((begins(Some(cold), 2).1 - 201.0).abs() < 0.1);
+}
+
+#[test]
+fn calls_are_counted_between_windows_whatever_that_costs_or_as_long_as_the_bound_holds() {
+    // 2 million a second: counting takes 9 % of the time.
+    let first = |bound| {
+        let mut slices = Slices::new(bound);
+        let turn = slices.turn(20 * MS, ran(40_000), 20 * MS, || counts(40_000));
+        (turn, slices.sums(20 * MS).map(|sums| (sums.counted, sums.calls.len())))
+    };
+    assert_eq!(first(MaxOverhead::BesideCounting(0.05)), (Some(Depth::Counts), Some((true, 0))));
+    assert_eq!(first(MaxOverhead::All(0.05)), (Some(Depth::Nothing), Some((false, 1))));
+
+    // 100,000 a second, which may be counted within 2 %, and then 2 million.
+    let mut slices = Slices::new(MaxOverhead::All(0.02));
+    let cold = EachNs { call: 600.0, ..EachNs::TYPICAL };
+    slices.costs(cold);
+    let turn = slices.turn(1000 * MS, ran(100_000), 1000 * MS, || panic!("counts are exact"));
+    assert_eq!((turn, slices.attached()), (Some(Depth::Counts), Some((0, 100_000))));
+    let on = slices.next().unwrap();
+    let counted = InstrumentRuns { counted: 900_000, ..ran(100_000) };
+    assert_eq!(slices.turn(on, counted, 1400 * MS, || counts(900_000)), Some(Depth::Nothing));
+    assert!(slices.next().unwrap() >= on, "a pause begins");
+    let sums = slices.sums(1400 * MS).unwrap();
+    assert_eq!((sums.counted, sums.since, sums.untraced_ns), (false, on, 0));
+    assert_eq!((sums.calls[0].before, sums.calls[0].calls), (900_000, 0), "up to here counts are exact");
+}
+
+#[test]
+fn what_own_calls_took_says_what_entering_the_programs_takes() {
+    let mut slices = Slices::new(MaxOverhead::All(0.05));
+    // 377 ns, of which 40 to 115 are the programs'.
+    slices.around(around(377.5));
+    slices.turn(20 * MS, ran(40_000), 20 * MS, || counts(40_000));
+    let on = slices.next().unwrap();
+    slices.turn(on, ran(40_000), on, Vec::new);
+    let at = |calls: u64, ns| InstrumentRuns { timed: Some(TimedRuns { pairs: calls, ns }), ..ran(calls) };
+    slices.begun(on, at(40_000, 5 * MS), on, &counts(40_000));
+    let off = on + 20 * MS;
+    slices.turn(off, at(50_000, 7 * MS), off, || counts(50_000));
+    // 200 ns of run time, and 300 around it.
+    assert_eq!(slices.sums(off).unwrap().traced_ns, 20 * MS - 10_000 * 500);
 }
 
 /// A program in CPU time: how many calls it has made after so many of its own milliseconds. It
 /// sleeps after each so many of them for so long. Gives the sums of its recording.
 fn simulated(calls: impl Fn(f64) -> u64, sleeps: (f64, f64), whole_ms: f64, seed: Ns) -> Sliced {
     const COST: f64 = 200e-6;
-    let mut slices = Slices::new(MaxOverhead::Share(0.02));
+    let mut slices = Slices::new(MaxOverhead::All(0.02));
     let (mut own, mut now, mut traced, mut is_on) = (0.0, seed as f64 / 1e6, 0, true);
     let (each, sleep) = sleeps;
     let (start, mut slept) = (now, 0.0);
@@ -149,8 +192,8 @@ fn simulated(calls: impl Fn(f64) -> u64, sleeps: (f64, f64), whole_ms: f64, seed
             continue;
         }
         match slices.turn(at, ran(traced), busy, || counts(traced)) {
-            Some(Turn::Off) => is_on = false,
-            Some(Turn::On) => {
+            Some(Depth::Nothing | Depth::Counts) => is_on = false,
+            Some(Depth::Everything) => {
                 is_on = true;
                 slices.begun(at, ran(traced), busy, &counts(traced));
             }
@@ -199,10 +242,10 @@ fn bursts_and_steady_calls_are_estimated_without_bias() {
 
 #[test]
 fn a_slice_that_has_not_begun_when_the_recording_ends_counts_for_nothing() {
-    let mut slices = Slices::new(MaxOverhead::Share(0.05));
+    let mut slices = Slices::new(MaxOverhead::All(0.05));
     slices.turn(20 * MS, ran(40_000), 20 * MS, || counts(40_000));
     let on = slices.next().unwrap();
-    assert_eq!(slices.turn(on, ran(40_000), on, Vec::new), Some(Turn::On));
+    assert_eq!(slices.turn(on, ran(40_000), on, Vec::new), Some(Depth::Everything));
     assert!(slices.in_slice());
     let sums = slices.sums(on + 10 * MS).unwrap();
     assert_eq!((sums.slices, sums.pauses, sums.calls[0].calls), (0, 0, 0));
@@ -210,7 +253,7 @@ fn a_slice_that_has_not_begun_when_the_recording_ends_counts_for_nothing() {
 
 #[test]
 fn counts_are_not_read_while_the_tree_sleeps_and_attaching_is_tried_again() {
-    let mut slices = Slices::new(MaxOverhead::Share(0.05));
+    let mut slices = Slices::new(MaxOverhead::All(0.05));
     assert!(!slices.may_have_ended(0, 0), "no window");
     slices.turn(20 * MS, ran(40_000), 20 * MS, || counts(40_000));
     let at = slices.next().unwrap();
@@ -219,7 +262,7 @@ fn counts_are_not_read_while_the_tree_sleeps_and_attaching_is_tried_again() {
     slices.failed(at);
     assert_eq!((slices.next(), slices.skipped_ns), (Some(at + RETRY_NS), skipped + RETRY_NS as f64));
     let at = at + RETRY_NS;
-    assert_eq!(slices.turn(at, ran(40_000), 20 * MS, || counts(40_000)), Some(Turn::On));
+    assert_eq!(slices.turn(at, ran(40_000), 20 * MS, || counts(40_000)), Some(Depth::Everything));
     slices.begun(at, ran(40_000), 20 * MS, &counts(40_000));
     assert!(!slices.may_have_ended(at + SLICE_NS, 21 * MS));
     assert_eq!(slices.next(), Some(at + SLICE_NS + LOOK_NS));
@@ -229,7 +272,7 @@ fn counts_are_not_read_while_the_tree_sleeps_and_attaching_is_tried_again() {
 
 #[test]
 fn when_it_becomes_quiet_there_is_no_pause() {
-    let mut slices = Slices::new(MaxOverhead::Share(0.05));
+    let mut slices = Slices::new(MaxOverhead::All(0.05));
     slices.turn(20 * MS, ran(40_000), 20 * MS, || counts(40_000));
     let at = slices.next().unwrap();
     slices.turn(at, ran(40_000), at, || counts(40_000));

@@ -1,0 +1,128 @@
+//! A kernel that refuses some BPF programs: each takes with it what it would have told, and no
+//! more. By really being refused: `programs/refuse_bpf.c` answers in the kernel's place.
+
+use crate::support;
+use crate::support::{BLOCKED, MS, Told, read_json};
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+/// dwell, under the program that refuses.
+struct Refusing {
+    here: TempDir,
+    program: PathBuf,
+}
+
+impl Refusing {
+    fn new() -> Self {
+        let here = tempfile::tempdir().unwrap();
+        let program = here.path().join("refuse_bpf");
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/refuse_bpf.c");
+        let made = Command::new("cc").args([source, "-o"]).arg(&program).status();
+        assert!(made.is_ok_and(|made| made.success()), "cc cannot compile refuse_bpf.c");
+        Self { here, program }
+    }
+
+    fn run(&self, what: &str, command: &[&str]) -> Told {
+        let json = self.here.path().join("run.json");
+        let mut refusing = Command::new(&self.program);
+        refusing.arg(what).arg(support::dwell()).args(["run", "-v", "--json"]).arg(&json).arg("--");
+        let output = refusing.args(command).current_dir("/").output().unwrap();
+        assert!(!said(&output).contains("panicked"), "{what}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(0), "{what}: {}", said(&output));
+        let told = Told {
+            run: read_json(&json),
+            page: said(&output),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            code: output.status.code(),
+        };
+        std::fs::remove_file(&json).unwrap();
+        for ledger in ["account", "path"] {
+            let rows = told.run[ledger].as_array().unwrap();
+            let sum: u64 = rows.iter().map(|row| row["ns"].as_u64().unwrap()).sum();
+            assert_eq!(sum, told.wall(), "{what}: {ledger}\n{}", told.account());
+        }
+        told
+    }
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// How much of a source was seen, and why not all of it.
+fn source(told: &Told, name: &str) -> (String, String) {
+    let sources = told.run["coverage"]["sources"].as_array().unwrap();
+    let found = sources.iter().find(|row| row["name"] == name);
+    let text = |row: &serde_json::Value, field: &str| row[field].as_str().unwrap_or_default().to_owned();
+    found.map_or_else(Default::default, |row| (text(row, "seen"), text(row, "why")))
+}
+
+const PARTS: &[(&str, &str)] = &[
+    ("sched_waking", "wake-ups"),
+    ("softirq_exit", "interrupts"),
+    ("irq_handler_entry", "interrupts"),
+    ("hrtimer_expire_entry", "interrupts"),
+    ("task_rename", "thread names"),
+    ("sk_data_ready", "sockets"),
+    ("block_rq_issue", "disks"),
+    ("block_io_start", "disks"),
+    ("mm_filemap_", "pages"),
+    ("inet_sock_set_state", "network"),
+    ("sample", "faults"),
+    ("fault", "fault places"),
+];
+
+#[test]
+fn a_program_that_is_refused_takes_its_own_evidence_and_the_account_stays() {
+    let _alone = support::alone();
+    let refusing = Refusing::new();
+    for (program, lost) in PARTS {
+        let told = refusing.run(program, &["sleep", "0.3"]);
+        let (seen, why) = source(&told, lost);
+        assert!(seen == "none" || seen == "partial", "{program}: {lost} is {seen:?}\n{}", told.page);
+        assert!(why.ends_with(": Invalid argument (os error 22): R2 refused for a test"), "{program}: {why}");
+        assert_eq!(source(&told, "switches").0, "full", "{program}");
+        assert!(told.run["syscalls"].is_array(), "{program}: {}", told.run["syscalls"]);
+        // Waits are measured, so the sleep is as long as it was.
+        assert!(told.parts(&["sleep"]) * 10 >= told.parts(BLOCKED) * 9, "{program}: {}", told.account());
+        let slept = told.parts(&["sleep"]);
+        assert!((290 * MS..400 * MS).contains(&slept), "{program}: {}", told.account());
+    }
+}
+
+#[test]
+fn without_a_program_that_the_account_needs_another_source_is_used_and_the_refusal_is_named() {
+    let _alone = support::alone();
+    let refusing = Refusing::new();
+    for program in ["sched_switch", "sched_process_fork"] {
+        let told = refusing.run(program, &["sleep", "0.3"]);
+        let (seen, why) = source(&told, "calls and wake-ups");
+        let expected = format!(
+            "cannot load BPF program {program}: Invalid argument (os error 22): R2 refused for a test"
+        );
+        assert_eq!((seen.as_str(), why.as_str()), ("none", expected.as_str()), "{}", told.page);
+    }
+}
+
+#[test]
+fn a_verifier_that_refuses_at_random_leaves_an_account() {
+    let _alone = support::alone();
+    let refusing = Refusing::new();
+    for seed in 1..=8 {
+        refusing.run(&format!("random:{seed}:4"), &["sh", "-c", "sleep 0.1 | cat"]);
+    }
+}
+
+#[test]
+fn bpf_that_is_denied_after_the_start_leaves_an_account() {
+    let _alone = support::alone();
+    let refusing = Refusing::new();
+    let from = refusing.here.path().join("from-now-on");
+    let script = format!(
+        "sleep 0.1; touch {0}; i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; sleep 0.1",
+        from.display()
+    );
+    let told = refusing.run(&format!("when:{}", from.display()), &["sh", "-c", &script]);
+    assert!(told.parts(&["sleep"]) >= 190 * MS, "{}", told.account());
+}
