@@ -127,6 +127,13 @@ pub(crate) struct Bpf {
     disk_requests_before: u64,
 }
 
+/// Opens the object without loading or attaching any of its programs, for no program to observe.
+pub(crate) fn opened<T>(then: impl FnOnce(&mut Ebpf, &Types) -> T) -> Result<T, BpfRefusal> {
+    let types = Types::read(attach::tracepoints(), &[alive::ITERATOR])?;
+    let mut ebpf = load::load(&types, 0, &host::cpus(host::here()), 1)?;
+    Ok(then(&mut ebpf, &types))
+}
+
 struct Counted {
     calls: Vec<CallStats>,
     files: Seen<FileUses>,
