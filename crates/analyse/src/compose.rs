@@ -7,7 +7,8 @@ use crate::consumers::{Consumers, How};
 use crate::names::Names;
 use crate::poll;
 use crate::rivals::Rivals;
-use crate::trace::{Closed, Untraced};
+use crate::trace::Closed;
+use crate::untraced::Untraced;
 use crate::what_if::program::Program;
 use crate::{code, judge, kernel_faults, memory_peak, sliced, syscall_rows};
 use model::account::DoesNotClose;
@@ -115,7 +116,7 @@ pub(crate) fn run(
     }
     coverage.sources.extend(surroundings.source(&series));
     coverage.notes.extend(code::short_of(&profile, user_ns + kernel_ns));
-    if judge::is_busy(&coverage) {
+    if judge::doubts::is_busy(&coverage) {
         coverage.notes.extend(kernel_faults::starving(&header.host.kernel));
     }
     let run = Run {

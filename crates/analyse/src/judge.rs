@@ -14,7 +14,7 @@ mod counters;
 mod cpu_samples;
 mod direct;
 mod disk_reads;
-mod doubts;
+pub(crate) mod doubts;
 mod evidence;
 mod fault_places;
 mod file_calls;
@@ -42,7 +42,6 @@ mod whose;
 mod yardstick;
 
 use causes::Outcome;
-pub(crate) use doubts::is_busy;
 pub use evidence::Evidence;
 use model::Diagnosis;
 

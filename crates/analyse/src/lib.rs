@@ -43,6 +43,7 @@ mod syscall_rows;
 mod trace;
 mod turns;
 mod under_way;
+mod untraced;
 pub mod wake;
 pub mod what_if;
 

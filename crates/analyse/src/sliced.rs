@@ -5,15 +5,16 @@
 //! is the figure's. Its waits are known, since switches are always traced. What only traced calls
 //! tell, repeats and paths, is scaled up.
 //!
-//! Where calls were counted in windows only, counts are scaled up to the whole run. Windows begin at random, so each stands for the time that is skipped on average to come to it.
-//! Calls come with work: what windows do not stand for has as many per millisecond of CPU time.
-//! Windows differ, which gives the interval; it is widened by the uncertainty of the overhead of
-//! tracing, which is subtracted from the time in windows. Totals, errors and results are scaled by
-//! the same factor; durations (median, 99th percentile, maximum) are those of the traced calls. A
-//! call that few windows had is not estimated: what was traced is the least that there was.
+//! Where calls were counted in windows only, counts are scaled up to the whole run. Windows begin
+//! at random, so each stands for the time that is skipped on average to come to it. Calls come with
+//! work: what windows do not stand for has as many per millisecond of CPU time. Windows differ,
+//! which gives the interval; it is widened by the uncertainty of the overhead of tracing, which is
+//! subtracted from the time in windows. Totals, errors and results are scaled by the same factor;
+//! durations (median, 99th percentile, maximum) are those of the traced calls. A call that few
+//! windows had is not estimated: what was traced is the least that there was.
 
 use crate::account::split::{squares, sum};
-use crate::trace::Untraced;
+use crate::untraced::Untraced;
 use model::recording::{Sliced, SlicedCall, Trailer};
 use model::syscall_rows::{CallRow, Estimate, TimedCalls};
 use model::{Call, CallStats, Ns, Seen};

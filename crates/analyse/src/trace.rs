@@ -29,7 +29,6 @@ mod samples;
 mod sends;
 mod thread;
 mod tree;
-mod untraced;
 mod wall;
 
 use crate::account::{Ended, Path, Progress, Slot, WaitEnd};
@@ -40,6 +39,7 @@ use crate::connections::{Connections, Until};
 use crate::for_work::{HELD_NS_MAX, is_idle};
 use crate::keys::{ReasonKey, StackOf, TargetKey, WaitKey};
 use crate::names::Names;
+use crate::untraced::{Untraced, call_of};
 use crate::what_if::program::{Edge, Token};
 use crate::what_if::recorder::{Recorder, Waited};
 use fault_places::FaultSamples;
@@ -58,7 +58,6 @@ use wall::Wall;
 
 pub(crate) use close::Closed;
 pub(crate) use processes::Largest;
-pub(crate) use untraced::{Untraced, call_of};
 
 /// The ledgers as they grow.
 #[derive(Debug)]

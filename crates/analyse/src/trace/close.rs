@@ -8,7 +8,6 @@ use super::prediction::prediction;
 use super::processes::{Largest, Processes};
 use super::thread::{BlockedIn, Newcomer, Thread, TracedState};
 use super::tree::Tree;
-use super::untraced::{InCalls, Untraced};
 use super::wall::Wall;
 use crate::account::split::{Counts, Late, add};
 use crate::account::{
@@ -22,6 +21,7 @@ use crate::for_work::{HELD_NS_MAX, is_idle};
 use crate::keys::{ReasonKey, TargetKey};
 use crate::names::Names;
 use crate::rivals::Rivals;
+use crate::untraced::{InCalls, Untraced};
 use crate::what_if::program::Program;
 use crate::what_if::recorder::Recorder;
 use crate::{disk_requests, file_rows, sliced};

@@ -2,7 +2,6 @@
 
 use super::limited::Limited;
 use super::processes::Spent;
-use super::untraced::InCalls;
 use crate::account::split::Counts;
 use crate::account::{
     ActivityId, Covered, Ended, HolderTimes, Life, Pace, Passed, Path, Progress, Slot, ThreadState, Times,
@@ -13,6 +12,7 @@ use crate::classify::is_for_several;
 use crate::for_work::is_served;
 use crate::keys::{WaitKey, Who};
 use crate::roles::serves_by_ports;
+use crate::untraced::InCalls;
 use model::recording::{AliveState, Comm, Counters, FileKind, Object, SocketEnds, WaitContext};
 use model::{Call, Ns, Pid, State, Tid};
 use smallvec::SmallVec;

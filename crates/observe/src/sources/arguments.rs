@@ -361,8 +361,8 @@ pub(crate) fn execve() -> u32 {
     number.cast_unsigned()
 }
 
-/// The numbers of `rt_sigreturn`: in the native table and in that of 32 bits, where x86 and Arm have
-/// the same.
+/// The numbers of `rt_sigreturn`: in the native table and in that of 32 bits, where x86 and Arm
+/// have the same.
 pub(crate) fn rt_sigreturn() -> [u32; 2] {
     let native = if cfg!(target_arch = "aarch64") {
         aarch64::Sysno::rt_sigreturn.id()

@@ -83,7 +83,10 @@ pub(super) fn of(evidence: &Evidence<'_>, frames: &OwnFrames<'_>) -> Vec<CodePla
 }
 
 /// Where waits were, by state and reason: rows of different threads, each with its places.
-struct Waits<'a>(FxHashMap<(State, Reason), Vec<(&'a WaitRow, Vec<WaitedAt>)>>);
+struct Waits<'a>(FxHashMap<(State, Reason), Vec<WaitPlaces<'a>>>);
+
+/// A row and its places.
+type WaitPlaces<'a> = (&'a WaitRow, Vec<WaitedAt>);
 
 /// One place of a row and its part of the row's time.
 struct WaitedAt {

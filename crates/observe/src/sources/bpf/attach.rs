@@ -13,8 +13,8 @@ use std::num::NonZero;
 use std::sync::Mutex;
 use std::{iter, thread};
 
-/// Without these there is no account: which threads there are, which of them has a CPU, and whom the
-/// path passes to at the end of a wait.
+/// Without these there is no account: which threads there are, which of them has a CPU, and whom
+/// the path passes to at the end of a wait.
 const NEEDED: &[&str] = &[
     "sched_switch",
     "sched_waking",
