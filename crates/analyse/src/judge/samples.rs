@@ -149,6 +149,7 @@ pub(crate) fn wait(reason: State, on: WaitTarget, threads: &[WaitingThread]) -> 
         by: Vec::new(),
         histogram: Vec::new(),
         threads: threads.to_vec(),
+        places: Vec::new(),
     }
 }
 

@@ -279,6 +279,7 @@ fn wait(
         by: Vec::new(),
         histogram: Vec::new(),
         threads: Vec::new(),
+        places: Vec::new(),
     }
 }
 
