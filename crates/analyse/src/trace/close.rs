@@ -114,7 +114,9 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     }
     let covered = tree.books.cover.read(end);
     let keep_time = tree.keep_time();
-    let verdicts = Verdicts::new(&tree.books.waits, code, window.is_some(), keep_time, &mut names);
+    let who = |slot| tree.get(slot).who();
+    let verdicts =
+        Verdicts::new(&tree.books.waits, code, window.is_some().then_some(&who), keep_time, &mut names);
     let program = recorder.map(|recorder| recorder.finish(code, &verdicts));
     tree.revise(&verdicts);
     let hand_overs = std::mem::take(&mut tree.handed).table(&verdicts, &names);
@@ -232,7 +234,8 @@ impl Ended {
             TracedState::Blocked(BlockedIn { wait, .. }) => {
                 let local = self.names.local_sockets.end(&wait.on);
                 let traced = Evidence::traced(wait, &Waker::Unknown, TargetKey::External);
-                let evidence = Evidence { local, roles: Some(&self.names.roles), ..traced };
+                let call = self.tree.waits_in(thread.pid, wait);
+                let evidence = Evidence { call, local, roles: Some(&self.names.roles), ..traced };
                 let classified = classify(evidence, self.names.arch);
                 if is_idle(self.window.is_some(), classified, evidence, self.names.arch) {
                     State::Idle
@@ -254,20 +257,22 @@ impl Ended {
         let reason = match thread.doing.clone() {
             TracedState::Blocked(BlockedIn { wait, stack, .. }) => {
                 thread.waited.add(self.names.arch, wait.call, ns);
+                let (pid, of) = (thread.pid, thread.ledger_of);
+                let idled = thread.states.of(State::Idle) > thread.states.of(State::Lock);
+                let call = self.tree.waits_in(pid, &wait);
                 let file = self.names.file_of(&wait);
                 let local = self.names.local_sockets.end(&wait.on);
                 let roles = Some(&self.names.roles);
-                let evidence = Evidence { local, roles, ..Evidence::traced(&wait, &Waker::Unknown, file) };
+                let traced = Evidence::traced(&wait, &Waker::Unknown, file);
+                let evidence = Evidence { call, local, roles, ..traced };
                 let reason = classify(evidence, self.names.arch).reason();
                 // Unless its stack tells what it was for: a pool without work is far more usual
                 // than a lock that is held for so long. A thread that waited for work before waits
                 // for it again.
-                let idled = thread.states.of(State::Idle) > thread.states.of(State::Lock);
                 let for_work = is_all_of_it || stack.is_none() && (ns >= HELD_NS_MAX || idled);
                 if for_work && matches!(reason, ReasonKey::Wait(_, TargetKey::Futex(_))) {
                     state = State::Idle;
                 }
-                let of = thread.ledger_of;
                 self.tree.under_way.waited(state, end - ns, end);
                 self.tree.books.waits.record((state, reason), of, ns, WaitEnd::UNKNOWN);
                 if let Some(node) = stack {
