@@ -83,10 +83,10 @@ pub(super) fn of(evidence: &Evidence<'_>, frames: &OwnFrames<'_>) -> Vec<CodePla
 }
 
 /// Where waits were, by state and reason: rows of different threads, each with its places.
-struct Waits<'a>(FxHashMap<(State, Reason), Vec<WaitPlaces<'a>>>);
+struct Waits<'a>(FxHashMap<(State, Reason), Vec<Row<'a>>>);
 
 /// A row and its places.
-type WaitPlaces<'a> = (&'a WaitRow, Vec<WaitedAt>);
+type Row<'a> = (&'a WaitRow, Vec<WaitedAt>);
 
 /// One place of a row and its part of the row's time.
 struct WaitedAt {
