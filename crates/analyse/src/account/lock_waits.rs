@@ -217,7 +217,8 @@ fn revised(kind: WaitKey, says: &Says, known: Known, names: &mut Names) -> WaitK
         {
             (State::Idle, ReasonKey::Wait(call, TargetKey::Futex(address)))
         }
-        // Threads of a runtime that keep time are told when it ends: that is not what they wait for.
+        // Threads of a runtime that keep time are told when it ends: that is not what they wait
+        // for.
         (Says::Work, TargetKey::TimedFutex(_)) => kind,
         (Says::Taken(Taken::OfScript), TargetKey::TimedFutex(address)) => lock(TargetKey::Futex(address)),
         (Says::Condition | Says::Taken(_) | Says::Else, TargetKey::TimedFutex(address)) if given => {

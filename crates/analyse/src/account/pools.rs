@@ -3,7 +3,8 @@
 //! A semaphore does for both, and so does a lock of a script. A lock is given back by those that
 //! take it too: they wait for it themselves, or those that are woken find it taken again and wait
 //! on. A notice is given by threads that never wait for it, and who gets it goes to work. And where
-//! one thread of a pool waits for work with a lock, the others wait for that lock: for work as well.
+//! one thread of a pool waits for work with a lock, the others wait for that lock: for work as
+//! well.
 
 use super::activity::{NOBODY, Slot};
 use super::waits::{Wait, Waits};

@@ -126,7 +126,8 @@ impl<'a> Known<'a> {
             State::Kernel => (Basis::Sampled, (scaled(1.0 - user.hi, least), scaled(1.0 - user.lo, most))),
             State::Stopped | State::Unexplained => (Basis::Derived, (ns, ns)),
             State::Runqueue if tier == Tier::Proc && self.is_counted => (Basis::Measured, (ns, ns)),
-            // All of it was counted; when it was may be unsure, and so at most on which thread's wait.
+            // All of it was counted; when it was may be unsure, and so at most on which thread's
+            // wait.
             State::Runqueue if tier == Tier::Perf && sum.own_ns == ns => (Basis::Measured, (ns, ns)),
             State::Runqueue if tier == Tier::Perf => (Basis::Derived, (sum.own_ns, ns)),
             _ if tier == Tier::Perf => {
