@@ -84,7 +84,7 @@ cargo xtask VERB
                                      every BPF program of dwell on Debian's kernels, in QEMU: which each
                                      takes, and the work of its verifier, against what is kept; --bless
                                      keeps what is there now
-  kernels [--markdown] [--kept] [KERNEL…]
+  kernels [--markdown] [--kept] [--jobs N] [KERNEL…]
                                      dwell on programs of known truth on these kernels: as root, with the
                                      capabilities that it recommends, as a user; --kept shows what was
                                      measured before

@@ -62,7 +62,10 @@ pub(crate) fn usual(kernel: &Kernel) -> Value {
         doctor("root's doctor", None),
         doctor("user's doctor", Some(USER)),
         json!({"do": "capable", "from": "/bin/dwell", "to": "/tmp/capable", "said_by": "user's doctor"}),
+        // The other half of what doctor recommends.
+        write("/proc/sys/kernel/perf_event_paranoid", "2"),
         dwell("capable", "/tmp/capable", Some(USER), PROGRAMS),
+        write("/proc/sys/kernel/perf_event_paranoid", "3"),
         dwell("user", "/bin/dwell", Some(USER), PROGRAMS),
     ]);
     Value::Array(plan)

@@ -31,7 +31,21 @@ pub(crate) fn verdict(said: &Said, run: &str) -> Option<Verdict> {
         let why = verdict.missing.iter().find(|line| line.starts_with("calls and wake-ups"));
         verdict.wrong.push(format!("without BPF ({})", why.map_or("no reason", String::as_str)));
     }
+    if run == "capable" {
+        let root = judge(said, "root").map(|root| root.missing).unwrap_or_default();
+        let has = |line: &&String| !root.iter().any(|of| subject(of) == subject(line));
+        // What the host did is read where others can read it.
+        let promised = |line: &&String| subject(line) != "surroundings";
+        let more = verdict.missing.iter().filter(has).filter(promised).map(|line| format!("lacks {line}"));
+        let more: Vec<String> = more.collect();
+        verdict.wrong.extend(more);
+    }
     Some(verdict)
+}
+
+/// The source that a line of what is missing is about.
+fn subject(line: &str) -> &str {
+    line.split(':').next().unwrap_or(line)
 }
 
 /// Everything that is wrong, by run.
