@@ -123,5 +123,7 @@ fn bpf_that_is_denied_after_the_start_leaves_an_account() {
         from.display()
     );
     let told = refusing.run(&format!("when:{}", from.display()), &["sh", "-c", &script]);
-    assert!(told.parts(&["sleep"]) >= 190 * MS, "{}", told.account());
+    // A part of the second may be beside a shell that waits for a CPU.
+    assert!(told.parts(&["sleep"]) >= 100 * MS, "{}", told.account());
+    assert_eq!(source(&told, "switches").0, "full", "{}", told.page);
 }
