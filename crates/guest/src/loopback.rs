@@ -1,5 +1,5 @@
-//! The loopback interface, which nobody else sets up here: by the kernel's own protocol (rtnetlink),
-//! since there is no `ip`.
+//! The loopback interface, which nobody else sets up here: by the kernel's own protocol
+//! (rtnetlink), since there is no `ip`.
 
 use rustix::io;
 use rustix::net::{AddressFamily, SendFlags, SocketType, send, socket};
