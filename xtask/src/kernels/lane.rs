@@ -1,5 +1,5 @@
-//! The lane: each kernel's machines, several kernels at a time, and what they said, which is kept,
-//! so that it can be run in parts.
+//! The lane: each kernel's machines, several kernels at a time. What they said is kept, so that it
+//! can be run in parts.
 
 use super::fetch;
 use super::initramfs::Archive;

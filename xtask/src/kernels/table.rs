@@ -111,7 +111,8 @@ pub(crate) fn render(rows: &[Row], markdown: bool) -> String {
         .collect();
     text.push('\n');
     for line in &wrong {
-        let _ = writeln!(text, "- {line}");
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let _ = writeln!(text, "- {}", words.join(" "));
     }
     text
 }
