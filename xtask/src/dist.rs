@@ -21,6 +21,9 @@ const ARCHITECTURES: [&str; 2] = ["x86_64", "aarch64"];
 /// judged by their rate.
 const OPTIMISED: [&str; 4] = ["loads", "rungs", "stats", "wakes"];
 
+/// The binary.
+const NAME: &str = "dwell";
+
 /// The profile of what users download.
 const RELEASED: &str = "release";
 
@@ -47,13 +50,13 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
             Some(file) => check_one(Path::new(file), arch)?,
             None => to_build.push(arch),
         }
-        built.push(Built { binary: file.map_or_else(|| binary(profile, arch), PathBuf::from), arch });
+        built.push(Built { binary: file.map_or_else(|| binary(profile, arch, NAME), PathBuf::from), arch });
     }
     if !to_build.is_empty() {
         build(profile, &to_build, &[])?;
     }
     let of_host = built.iter().find(|built| built.arch == ARCH).map(|built| built.binary.clone());
-    let of_host = of_host.unwrap_or_else(|| binary(profile, ARCH));
+    let of_host = of_host.unwrap_or_else(|| binary(profile, ARCH, NAME));
     if !of_host.is_file() {
         bail!("manual pages are written by the binary for {ARCH}\ntry: cargo xtask dist {ARCH} ...");
     }
@@ -82,7 +85,7 @@ pub(crate) fn check_foreign() -> Result<()> {
 /// # Errors
 /// When it is not static or does not start.
 pub(crate) fn check_tested() -> Result<()> {
-    check_one(&binary(TESTED, ARCH), ARCH)
+    check_one(&binary(TESTED, ARCH, NAME), ARCH)
 }
 
 /// Builds the static binaries, in one call of Cargo, so that one is compiled while the other is
@@ -92,11 +95,10 @@ fn build(profile: &str, architectures: &[&str], config: &[String]) -> Result<()>
     let mut build = cargo(&["build", "--profile", profile, "--locked", "--package", "dwell"]);
     build.args(config.iter().flat_map(|line| ["--config", line]));
     for arch in architectures {
-        build.args(["--target", &triple(arch)]);
-        set_compiler(&mut build, arch);
+        target_of(&mut build, arch);
     }
     shell::run(&mut build)?;
-    architectures.iter().try_for_each(|arch| check_one(&binary(profile, arch), arch))
+    architectures.iter().try_for_each(|arch| check_one(&binary(profile, arch, NAME), arch))
 }
 
 /// Names the C compiler for an architecture: the host's for its own, and clang for any other. The
@@ -117,16 +119,22 @@ fn set_compiler(build: &mut Command, arch: &str) {
 
 /// Makes a command of Cargo build static programs for this machine.
 pub(crate) fn target_static(build: &mut Command) {
-    build.args(["--target", &triple(ARCH)]);
-    set_compiler(build, ARCH);
+    target_of(build, ARCH);
+}
+
+/// Makes a command of Cargo build static programs for an architecture.
+pub(crate) fn target_of(build: &mut Command, arch: &str) {
+    build.args(["--target", &triple(arch)]);
+    set_compiler(build, arch);
 }
 
 fn triple(arch: &str) -> String {
     format!("{arch}-unknown-linux-musl")
 }
 
-fn binary(profile: &str, arch: &str) -> PathBuf {
-    target().join(triple(arch)).join(profile).join("dwell")
+/// Where Cargo puts a static program.
+pub(crate) fn binary(profile: &str, arch: &str, name: &str) -> PathBuf {
+    target().join(triple(arch)).join(profile).join(name)
 }
 
 /// Checks that the binary for `arch` is static and starts.

@@ -1,5 +1,5 @@
 //! The project's own tasks: `cargo xtask fast`, `test`, `setup`, `ci`, `bpf`, `tidy`, `dist`,
-//! `bench`, `attack`, `fuzz`, `truth`.
+//! `bench`, `attack`, `fuzz`, `truth`, `kernels`.
 //!
 //! One file for each subcommand; this one only selects. Nothing here is part of the released dwell.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool of the developers")]
@@ -20,6 +20,7 @@ mod deny;
 mod dist;
 mod fuzz;
 mod kernel_types;
+mod kernels;
 mod lanes;
 mod package;
 mod privilege;
@@ -79,6 +80,14 @@ cargo xtask VERB
   fuzz [--for 60s] [--in-all 60s] [--markdown] [--kept] [TARGET…]
                                      libFuzzer on every decoder of what others can forge, this long each,
                                      or all of them together; --kept prints the sums of all runs so far
+  kernels --verify [--bless] [KERNEL…]
+                                     every BPF program of dwell on Debian's kernels, in QEMU: which each
+                                     takes, and the work of its verifier, against what is kept; --bless
+                                     keeps what is there now
+  kernels [--markdown] [--kept] [KERNEL…]
+                                     dwell on programs of known truth on these kernels: as root, with the
+                                     capabilities that it recommends, as a user; --kept shows what was
+                                     measured before
   truth [--markdown] [--busy] [--kept] [--findings] [--dwell FILE] [PROGRAM…]
                                      accounts and classes of real programs against perf sched and
                                      other oracles, quiet or beside a busy loop on each CPU (root);
@@ -105,6 +114,7 @@ fn main() -> ExitCode {
         ["attack", options @ ..] => attack::run(options),
         ["fuzz", options @ ..] => fuzz::fuzz(options),
         ["truth", options @ ..] => truth::run(options),
+        ["kernels", options @ ..] => kernels::run(options),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             Ok(())

@@ -4,6 +4,7 @@
 //! printed.
 
 use crate::bpf_build;
+use crate::kernels;
 use crate::shell::{cargo, find, output, program, run, succeeds, target};
 use anyhow::{Context, Result, bail};
 use object::Object;
@@ -80,6 +81,16 @@ const NEEDS: &[Need] = &[
         packages: &["qemu-user", "qemu-user-static"],
         present: || emulator().is_some(),
     },
+    Need {
+        name: "qemu-system-x86_64",
+        packages: &["qemu-system-x86"],
+        present: || find("qemu-system-x86_64").is_some(),
+    },
+    Need {
+        name: "the keys of Debian's archive",
+        packages: &["debian-archive-keyring"],
+        present: || exists(kernels::KEYS),
+    },
 ];
 
 /// The directories of the C library, on Debian and elsewhere.
@@ -100,6 +111,7 @@ pub(crate) fn run_all() -> Result<()> {
     packages(|_| true)?;
     browser()?;
     readers()?;
+    kernels::fetch_whole()?;
     tracefs()
 }
 

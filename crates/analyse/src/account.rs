@@ -27,6 +27,7 @@ mod path;
 mod phases;
 mod pieces;
 mod places;
+mod pools;
 mod run_queue;
 mod site_keys;
 mod sites;

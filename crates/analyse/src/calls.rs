@@ -52,20 +52,36 @@ impl Arch {
 /// What a wait in this call is about when its object does not tell.
 ///
 /// `uninterruptible` is state D: calls on paths sleep that way for the filesystem, calls on memory
-/// for a lock of the address space.
+/// for a lock of the address space. What tells a lock of the filesystem from its disk is up to
+/// `classify`.
 pub fn waits_for(name: &str, uninterruptible: bool) -> State {
     match name {
         "nanosleep" | "clock_nanosleep" | "clock_nanosleep_time64" => State::Sleep,
         "futex" | "futex_time64" | "futex_wait" | "futex_waitv" | "semop" | "semtimedop"
         | "semtimedop_time64" | "flock" => State::Lock,
         "msgrcv" | "msgsnd" | "mq_timedreceive" | "mq_timedsend" => State::Pipe,
-        "io_getevents" | "io_pgetevents" | "sync" | "syncfs" | "fsync" | "fdatasync" | "msync"
-        | "sync_file_range" => State::Disk,
+        name if syncs(name) => State::Disk,
         name if uninterruptible && changes_memory(name) => State::Lock,
         "open" | "openat" | "openat2" | "creat" if !uninterruptible => State::Pipe,
         name if uninterruptible && is_about_files(name) => State::Disk,
         _ => State::OtherWait,
     }
+}
+
+/// Whether a call waits for what was written to be on a disk, or for IO that was begun: there
+/// others of the tree may end the wait for all.
+pub(crate) fn syncs(name: &str) -> bool {
+    matches!(
+        name,
+        "io_getevents"
+            | "io_pgetevents"
+            | "sync"
+            | "syncfs"
+            | "fsync"
+            | "fdatasync"
+            | "msync"
+            | "sync_file_range"
+    )
 }
 
 /// Whether a call changes the address space of its process.

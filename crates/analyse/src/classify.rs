@@ -3,10 +3,11 @@
 //!
 //! Traced waits come with the waker and the kernel's IO flag, polled ones with the kernel function
 //! that the thread slept in. Either may lack the call. The first of these that says something
-//! decides: a time limit that ran out, the object of the call, the IO flag, the call, the kernel
-//! function, the waker.
+//! decides: the object of the call, a time limit that ran out, the IO flag, the call, the kernel
+//! function, the waker. A wait that its limit ended was for its object all the same; only who waits
+//! for nothing else has slept.
 
-use crate::calls::{Arch, Limit, changes_memory, limit_of, waits_for};
+use crate::calls::{Arch, Limit, changes_memory, limit_of, syncs, waits_for};
 use crate::keys::{CallKey, FunctionId, QuestionId, ReasonKey, TargetKey, WaitKey};
 use crate::local_sockets::LocalEnd;
 use crate::roles::{Roles, serves_by_ports};
@@ -140,6 +141,16 @@ impl<'a> Evidence<'a> {
         self.roles.map_or_else(|| serves_by_ports(ends), |roles| roles.serves(ends))
     }
 
+    /// Time ended it: its limit, or a timer's signal.
+    pub(crate) fn timed_out(self) -> bool {
+        matches!(self.waker, Waker::Timer) && self.io != Some(true) && !self.uninterruptible
+    }
+
+    /// The same without what ended it, where that was time: it says nothing of what it was for.
+    pub(crate) fn however_it_ended(self) -> Self {
+        if self.timed_out() { Self { waker: &Waker::Unknown, ..self } } else { self }
+    }
+
     fn named(self, kind: TargetKind, name: Comm, unnamed: TargetKey) -> TargetKey {
         if self.by_name { TargetKey::Named(kind, name) } else { unnamed }
     }
@@ -159,7 +170,8 @@ impl<'a> Evidence<'a> {
 pub(crate) fn classify(evidence: Evidence<'_>, arch: Arch) -> Classified {
     let call = evidence.call.syscall().and_then(|call| arch.name(call));
     let (state, target) = by_limit(evidence, call)
-        .or_else(|| by_object(evidence, call))
+        .or_else(|| by_kernel_lock(evidence, call))
+        .or_else(|| by_object(evidence.however_it_ended(), call))
         .or_else(|| (evidence.io == Some(true)).then_some((State::Disk, evidence.file)))
         .or_else(|| by_call(evidence, call))
         .or_else(|| by_function(evidence))
@@ -167,16 +179,17 @@ pub(crate) fn classify(evidence: Evidence<'_>, arch: Arch) -> Classified {
     Classified { state, call: evidence.call, target, next: next(evidence, call, (state, target)) }
 }
 
-/// Who polls with a limit, or sleeps on a futex with one, and is woken by the limit, has slept.
+/// What a wait was that time ended, where its object does not say.
 fn by_limit(evidence: Evidence<'_>, call: Option<&str>) -> Option<Kind> {
-    let timed_out =
-        matches!(evidence.waker, Waker::Timer) && evidence.io != Some(true) && !evidence.uninterruptible;
-    if !timed_out {
+    let of_one_kind = |call: &str| {
+        !call.starts_with("futex") && matches!(waits_for(call, false), State::Lock | State::Pipe)
+    };
+    if !evidence.timed_out() || is_named(evidence.object, call) || call.is_some_and(of_one_kind) {
         return None;
     }
-    let socket = matches!(evidence.object, Object::Net(_) | Object::Unix { .. } | Object::OtherSocket { .. });
+    let socket = matches!(evidence.object, Object::OtherSocket { .. });
     let target = match (call.map_or(Limit::None, limit_of), evidence.object) {
-        // Its stack may tell that it is a lock.
+        // Its stack may tell that it is a lock, or others that they end such waits.
         (Limit::Some, Object::Futex { address }) => TargetKey::TimedFutex(*address),
         (Limit::Some, _) => TargetKey::TimeLimit,
         (Limit::OfSocket, _) if socket => TargetKey::TimeLimit,
@@ -184,6 +197,42 @@ fn by_limit(evidence: Evidence<'_>, call: Option<&str>) -> Option<Kind> {
         (Limit::OfSocket | Limit::None, _) => TargetKey::Nameless(TargetKind::Timer),
     };
     Some((State::Sleep, target))
+}
+
+/// Whether such an object says what a wait was for that time ended. A futex does not: as many are
+/// waited on to let time pass.
+fn is_named(object: &Object, call: Option<&str>) -> bool {
+    match object {
+        Object::Net(_) | Object::Unix { .. } => true,
+        Object::File { kind, .. } => match kind {
+            FileKind::Pipe | FileKind::Tty | FileKind::EventFd => true,
+            // A lock that is taken until an alarm rings.
+            FileKind::Disk => call.is_some_and(locks_files),
+            _ => false,
+        },
+        Object::OtherSocket { .. }
+        | Object::Futex { .. }
+        | Object::Page { .. }
+        | Object::SwapPage
+        | Object::Unknown => false,
+    }
+}
+
+/// Whether a call takes locks of files.
+fn locks_files(call: &str) -> bool {
+    matches!(call, "flock" | "fcntl" | "fcntl64")
+}
+
+/// Who sleeps in the kernel for a lock of a file, of a directory or of the address space: in a way
+/// that no signal ends, not for IO, and a thread of the tree ends it, which had the lock; or the
+/// kernel function tells. There need not be a disk.
+fn by_kernel_lock(evidence: Evidence<'_>, call: Option<&str>) -> Option<Kind> {
+    let call = call.filter(|_| evidence.uninterruptible)?;
+    let released = evidence.io == Some(false) && matches!(evidence.waker, Waker::Task { name: None, .. });
+    let sleeps_for_one = || matches!(by_function(evidence), Some((State::Lock, _)));
+    let of_file = waits_for(call, true) == State::Disk && !syncs(call);
+    let local = !matches!(evidence.object, Object::File { kind, .. } if *kind != FileKind::Disk);
+    (of_file && local && (released || sleeps_for_one())).then_some((State::Lock, evidence.file))
 }
 
 fn by_object(evidence: Evidence<'_>, call: Option<&str>) -> Option<Kind> {
@@ -208,7 +257,7 @@ fn by_file(evidence: Evidence<'_>, call: Option<&str>, kind: FileKind, name: Com
         FileKind::Disk if evidence.function.is_some_and(|(_, function)| is_of_pipes(function)) => {
             (State::Pipe, evidence.named(TargetKind::Pipe, name, TargetKey::Nameless(TargetKind::Pipe)))
         }
-        FileKind::Disk if matches!(call, Some("flock" | "fcntl" | "fcntl64")) => (State::Lock, evidence.file),
+        FileKind::Disk if call.is_some_and(locks_files) => (State::Lock, evidence.file),
         FileKind::Disk => (State::Disk, evidence.file),
         FileKind::Remote => (State::Network, evidence.file),
         // For whatever the kernel does meanwhile: no disk is involved.

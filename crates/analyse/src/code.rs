@@ -127,6 +127,7 @@ impl Code {
             | Event::Load { .. }
             | Event::Refaults { .. }
             | Event::FaultSampled { .. }
+            | Event::Counted { .. }
             | Event::Lost { .. }
             | Event::Path { .. }
             | Event::Connection(_)
@@ -275,8 +276,9 @@ impl Code {
         own.map_or_else(|| Seen::unseen("no code of the program in its stack"), Seen::Value)
     }
 
-    /// The program's own code by instruction, most time first.
-    pub(crate) fn addresses(&self) -> Vec<Address> {
+    /// The program's own code by instruction, most time first: by `precise` samples of cycles, as
+    /// (node, cycles, samples), where there are any.
+    pub(crate) fn addresses(&self, precise: &[(u32, f64, u64)]) -> Vec<Address> {
         let mut sums: FxHashMap<u32, (Ns, u64)> = FxHashMap::default();
         for ((node, _, _), (ns, count)) in
             self.weights.iter().filter(|((_, _, doing), _)| *doing == Activity::User)
@@ -284,6 +286,18 @@ impl Code {
             let sum = sums.entry(self.nodes[*node as usize - 1].1).or_default();
             sum.0 += ns;
             sum.1 += count;
+        }
+        let cycles: f64 = precise.iter().map(|(_, cycles, _)| cycles).sum();
+        if cycles > 0.0 {
+            // The time is that of the samples of time; how it divides is known better.
+            let ns_each = sums.values().map(|(ns, _)| *ns as f64).sum::<f64>() / cycles;
+            sums.clear();
+            for (node, cycles, samples) in precise {
+                let Some((_, place)) = self.nodes.get((*node as usize).wrapping_sub(1)) else { continue };
+                let sum = sums.entry(*place).or_default();
+                sum.0 += (cycles * ns_each).round() as Ns;
+                sum.1 += samples;
+            }
         }
         let address = |(place, (ns, samples)): (u32, (Ns, u64))| match self.places.get(place as usize) {
             Some(CodeLocation::Native { module, address }) => {

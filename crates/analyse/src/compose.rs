@@ -7,7 +7,8 @@ use crate::consumers::{Consumers, How};
 use crate::names::Names;
 use crate::poll;
 use crate::rivals::Rivals;
-use crate::trace::{Closed, Untraced};
+use crate::trace::Closed;
+use crate::untraced::Untraced;
 use crate::what_if::program::Program;
 use crate::{code, judge, kernel_faults, memory_peak, sliced, syscall_rows};
 use model::account::DoesNotClose;
@@ -71,7 +72,7 @@ pub(crate) fn run(
     consumers: Consumers,
     trailer: &Trailer,
 ) -> Result<(Analysis, Option<(Program, Names)>), DoesNotClose> {
-    let Consumers { header, how, code: stacks, surroundings, loads } = consumers;
+    let Consumers { header, how, code: stacks, surroundings, loads, counters } = consumers;
     let (of_tier, mut profile) = of_tier_and_profile(how, &header, trailer, &stacks);
     let OfTier {
         pieces,
@@ -91,7 +92,7 @@ pub(crate) fn run(
         syscalls,
     } = of_tier;
     let Pieces { start, wall_ns, parts, steps, phases, covered, threads, waits, window } = pieces;
-    let addresses = stacks.addresses();
+    let addresses = stacks.addresses(&counters.precise_cycles(trailer));
     let loads = loads.table(&stacks, trailer);
     profile.moments.iter_mut().for_each(|moment| moment.at_ns = moment.at_ns.saturating_sub(start));
     // Without a sample there is no share: a program of less than a sampling period, or no access.
@@ -101,6 +102,7 @@ pub(crate) fn run(
     let account = Account::new(whole_ns, parts, steps.times())?;
     let user_ns = time_in(&threads, &[State::User]);
     let kernel_ns = time_in(&threads, &[State::Kernel, State::Fault, State::Interrupt]);
+    let counters = counters.table(&stacks, trailer, (user_ns, kernel_ns));
     let utilization = utilization(covered, wall_ns);
     let queue = run_queue(steps.iter(), &threads, wall_ns, rivals.as_ref());
     let mut coverage =
@@ -114,7 +116,7 @@ pub(crate) fn run(
     }
     coverage.sources.extend(surroundings.source(&series));
     coverage.notes.extend(code::short_of(&profile, user_ns + kernel_ns));
-    if judge::is_busy(&coverage) {
+    if judge::doubts::is_busy(&coverage) {
         coverage.notes.extend(kernel_faults::starving(&header.host.kernel));
     }
     let run = Run {
@@ -148,6 +150,7 @@ pub(crate) fn run(
         programs,
         functions: if sampled { Seen::Value(code::functions(&profile)) } else { Seen::unseen(&unsampled) },
         loads: if sampled { loads } else { Seen::unseen(&unsampled) },
+        counters,
         lines: if sampled { Seen::Value(code::lines(&profile)) } else { Seen::unseen(&unsampled) },
         findings: Seen::unseen(UNJUDGED),
         ruled_out: Seen::unseen(UNJUDGED),
@@ -405,6 +408,7 @@ fn coverage(
         notes.push("dwell's overhead was not measured".to_owned());
     }
     let overhead_by = overhead_by(trailer);
+    notes.extend(overhead_by.iter().find_map(|one| counting_is_dear(one, tree_cpu_ns)));
     let host_cpu = trailer.host_cpu.as_ref();
     let host = host_cpu.clone().and_then(|host| match host.span_ns {
         ..HOST_SPAN_NS_MIN => {
@@ -440,6 +444,22 @@ fn overhead_by(trailer: &Trailer) -> Vec<InstrumentOverhead> {
         hi_ns: cost.times * cost.each_ns.1,
     };
     trailer.cost.iter().filter(|cost| cost.times > 0).map(one).collect()
+}
+
+/// Counting calls is outside the bound of `dwell run`: past so many per cent it is said.
+const COUNTING_PER_CENT_MAX: f64 = 5.0;
+
+fn counting_is_dear(counting: &InstrumentOverhead, tree_cpu_ns: Ns) -> Option<String> {
+    let per_cent = |ns: Ns| 100.0 * ns as f64 / tree_cpu_ns.max(1) as f64;
+    let (lo, hi) = (per_cent(counting.lo_ns), per_cent(counting.hi_ns));
+    let is_dear = counting.what == model::recording::COUNTING && lo > COUNTING_PER_CENT_MAX;
+    is_dear.then(|| {
+        format!(
+            "counting {} syscalls took {lo:.0} to {hi:.0} % of the program's CPU time; \
+             --max-overhead 5% bounds that, and counts become estimates",
+            counting.times
+        )
+    })
 }
 
 /// The host's counters move in ticks; over less than ten of them they tell nothing.

@@ -41,6 +41,16 @@ struct Open {
     unanswered: u64,
 }
 
+/// How long a thread was blocked on a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Until {
+    SomethingCame,
+    /// There was room for what it sends.
+    Room,
+    /// Its limit, and nothing came.
+    TimeWasUp,
+}
+
 /// What the tree did with a connection.
 #[derive(Debug, Default, Clone, Copy)]
 struct Use {
@@ -90,9 +100,13 @@ impl Connections {
         open.unanswered += u64::from(of.turns.sent());
     }
 
-    /// A thread of the tree was blocked on the network between these. `for_room`: until there was
-    /// room for what it sends.
-    pub(crate) fn waited(&mut self, wait: &WaitContext, waker: &Waker, for_room: bool, span: (Ns, Ns)) {
+    /// Whether something was sent on this connection that is not answered yet.
+    pub(crate) fn owes(&self, ends: SocketEnds) -> bool {
+        self.open.get(&ends).is_some_and(|of| of.turns.is_unanswered())
+    }
+
+    /// A thread of the tree was blocked on the network between these.
+    pub(crate) fn waited(&mut self, wait: &WaitContext, waker: &Waker, until: Until, span: (Ns, Ns)) {
         let ns = span.1 - span.0;
         let ends = match (&wait.on, waker) {
             (Object::Net(ends), _) => *ends,
@@ -102,9 +116,12 @@ impl Connections {
         let Some((of, open)) = self.of(ends) else { return };
         of.waits += 1;
         of.waited_ns += ns;
-        of.exchanges.waited(ns);
         open.at_once.waited(span.0, span.1);
-        if !for_room {
+        match until {
+            Until::TimeWasUp => of.turns.waited_in_vain(ns),
+            Until::Room | Until::SomethingCame => of.exchanges.waited(ns),
+        }
+        if until == Until::SomethingCame {
             if of.turns.awaits_first() {
                 of.first_answer_at = Some(span.1);
             }
@@ -278,7 +295,7 @@ mod tests {
         connections.sent(on);
         let wait =
             WaitContext { call: Some(Call(0)), uninterruptible: false, io: false, on: Object::Net(on) };
-        connections.waited(&wait, &Waker::Unknown, false, (10 * MS, 10 * MS + ns));
+        connections.waited(&wait, &Waker::Unknown, Until::SomethingCame, (10 * MS, 10 * MS + ns));
     }
 
     #[test]
@@ -315,24 +332,25 @@ mod tests {
     fn turns_with_one_peer_are_at_once_while_another_connection_owes_an_answer() {
         let mut connections = Connections::default();
         let [one, two] = [40_000, 40_001].map(|port| connection(port, 80));
-        let wait = |connections: &mut Connections, on: &Connection, for_room| {
+        let wait = |connections: &mut Connections, on: &Connection, until| {
             let wait =
                 WaitContext { call: None, uninterruptible: false, io: false, on: Object::Net(on.ends) };
-            connections.waited(&wait, &Waker::Unknown, for_room, (15 * MS, 20 * MS));
+            connections.waited(&wait, &Waker::Unknown, until, (15 * MS, 20 * MS));
         };
         connections.sent(one.ends);
         connections.sent(two.ends);
-        wait(&mut connections, &two, true);
-        wait(&mut connections, &one, false);
-        wait(&mut connections, &two, false);
+        wait(&mut connections, &two, Until::Room);
+        wait(&mut connections, &two, Until::TimeWasUp);
+        wait(&mut connections, &one, Until::SomethingCame);
+        wait(&mut connections, &two, Until::SomethingCame);
         connections.told(&one);
         connections.told(&two);
         let rows = connections.rows();
-        let turns = Turns { times: 2, total_ns: 10 * MS, max_ns: 5 * MS, at_once_ns: 5 * MS };
-        assert_eq!((rows[0].turns, rows[0].waits), (Some(turns), 3));
+        let turns = Turns { times: 2, total_ns: 15 * MS, max_ns: 10 * MS, at_once_ns: 5 * MS };
+        assert_eq!((rows[0].turns, rows[0].waits), (Some(turns), 4));
         assert_eq!(rows[0].opening.map(|opening| opening.at_once), Some(2));
         let dialogue = rows[0].dialogue.expect("it was waited on");
-        assert_eq!((dialogue.waiting_ns, dialogue.waiting_max), (5 * MS, 3));
+        assert_eq!((dialogue.waiting_ns, dialogue.waiting_max), (5 * MS, 4));
         assert!(connections.by_remote.is_empty() && connections.open.is_empty());
     }
 

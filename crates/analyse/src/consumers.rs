@@ -1,6 +1,7 @@
 //! Who takes in the events of a recording, and in which order.
 
 use crate::code::Code;
+use crate::counters::Counters;
 use crate::loads::Loads;
 use crate::poll::Poll;
 use crate::surroundings::Surroundings;
@@ -16,6 +17,7 @@ pub(crate) struct Consumers {
     pub(crate) code: Code,
     pub(crate) surroundings: Surroundings,
     pub(crate) loads: Loads,
+    pub(crate) counters: Counters,
 }
 
 /// How threads are seen.
@@ -35,7 +37,8 @@ impl Consumers {
             Tier::Perf | Tier::Proc => How::Poll(Box::new(Poll::new(header))),
         };
         let (code, surroundings) = (Code::new(header), Surroundings::new(header));
-        Self { header: header.clone(), how, code, surroundings, loads: Loads::default() }
+        let (loads, counters) = (Loads::default(), Counters::default());
+        Self { header: header.clone(), how, code, surroundings, loads, counters }
     }
 
     /// What threads do is kept step by step, where all of it is seen.
@@ -59,6 +62,7 @@ impl Consumers {
         }
         self.surroundings.event(event);
         self.loads.event(event);
+        self.counters.event(event);
         match &mut self.how {
             How::Trace(trace) => {
                 let wait = trace.event(event);

@@ -56,7 +56,7 @@ fn rests_on(ability: Ability) -> Option<Ability> {
         | Ability::Network
         | Ability::Pages
         | Ability::Uprobes => Some(Ability::Bpf),
-        Ability::KernelSamples => Some(Ability::PerfEvents),
+        Ability::KernelSamples | Ability::HardwareCounters => Some(Ability::PerfEvents),
         _ => None,
     }
 }
@@ -158,7 +158,8 @@ fn remedy(ability: Ability, standing: &Standing, told: &str) -> String {
         }
         Ability::Cgroup => format!("{sudo}mount -t cgroup2 none /sys/fs/cgroup"),
         Ability::HardwareCounters => {
-            "a machine, or a virtual machine, that has performance counters".to_owned()
+            "a machine, or a virtual machine, whose processor has them all, and shows them to its kernel"
+                .to_owned()
         }
         Ability::RealTime | Ability::LockedMemory | Ability::IdleStates if ordinary => {
             format!("sudo {binary} wake …")

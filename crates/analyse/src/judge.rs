@@ -10,10 +10,11 @@ mod along;
 pub mod bound;
 mod callers;
 pub mod causes;
+mod counters;
 mod cpu_samples;
 mod direct;
 mod disk_reads;
-mod doubts;
+pub(crate) mod doubts;
 mod evidence;
 mod fault_places;
 mod file_calls;
@@ -41,7 +42,6 @@ mod whose;
 mod yardstick;
 
 use causes::Outcome;
-pub(crate) use doubts::is_busy;
 pub use evidence::Evidence;
 use model::Diagnosis;
 

@@ -13,6 +13,7 @@ pub mod compare;
 mod compose;
 mod connections;
 mod consumers;
+mod counters;
 mod disk_requests;
 pub mod doctor;
 pub mod extrapolate;
@@ -42,6 +43,7 @@ mod syscall_rows;
 mod trace;
 mod turns;
 mod under_way;
+mod untraced;
 pub mod wake;
 pub mod what_if;
 

@@ -14,6 +14,7 @@
 
 mod closed;
 mod division;
+mod late;
 mod members;
 mod mix;
 mod order;
@@ -79,23 +80,26 @@ impl Poll {
             pooled: watch.pooled,
             on_cpu_ns: 0,
         };
-        let Watch { tree, tier, looks, root, path, .. } = watch;
+        let Watch { tree, tier, looks, root, path, unsure, .. } = watch;
         let names = &names;
         match watch.window {
             Some(attached) => {
                 let end = trailer.reaped_at.max(attached.at);
-                window::close(window::Ended { tree, attached, end, names, tier, user, looks })
+                window::close(window::Ended { tree, attached, end, names, tier, user, looks, unsure })
             }
             None => {
                 let path = path.unwrap_or_else(|| PathLedger::new(end));
-                run::close(run::Ended { tree, path, names, root, user, by_looks: tier == Tier::Proc, looks })
+                let by_looks = tier == Tier::Proc;
+                run::close(run::Ended { tree, path, names, root, user, by_looks, looks, unsure })
             }
         }
     }
 
     /// Works through a snapshot and the events before it.
     fn work_through(&mut self, Batch { events, look }: Batch) {
-        let Some((at, threads)) = look else { return self.watch.events(&events, &Waits::default()) };
+        let Some((at, threads)) = look else {
+            return self.watch.events_until(&events, &Waits::default(), &[]);
+        };
         let at = at.max(self.watch.begin());
         let mut waits = Waits::default();
         let in_window = self.watch.window.is_some();
@@ -103,7 +107,7 @@ impl Poll {
             let wait = self.watch.tree.bounded(wait::wait(looked, in_window, &mut self.names));
             waits.insert(looked.tid, wait);
         }
-        self.watch.events(&events, &waits);
+        self.watch.events_until(&events, &waits, &threads);
         // All have ended: it says nothing of what they did, only that their window has ended.
         if self.watch.window.is_some() || threads.iter().any(|looked| !is_over(looked)) {
             self.watch.look(at, threads, &waits);

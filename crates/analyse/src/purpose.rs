@@ -46,6 +46,25 @@ pub(crate) fn lock_function(stack: &[StackFrame]) -> Option<&str> {
     is_in(LOCKS, frame).then_some(frame.function.as_str())
 }
 
+/// What is taken that a wait is for, where that is no lock for certain: a notice may be sent by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Taken {
+    Semaphore,
+    /// A lock of a script, which takes it itself.
+    OfScript,
+}
+
+/// Whether a wait takes something that may be a lock, by its stack, the innermost first.
+pub(crate) fn taken_otherwise(stack: &[StackFrame]) -> Option<Taken> {
+    let (_, function) = told(stack).filter(|(purpose, _)| *purpose == Purpose::Lock)?;
+    let frame = stack.iter().find(|frame| frame.function == function)?;
+    match (is_in(SCRIPT_LOCKS, frame), is_in(SEMAPHORES, frame)) {
+        (true, _) => Some(Taken::OfScript),
+        (false, true) => Some(Taken::Semaphore),
+        (false, false) => None,
+    }
+}
+
 /// Where a lock is taken that a wait is for, by its stack, the innermost first: the function that
 /// called the one that takes it, of a script its own. None where the wait may be for something
 /// else: a semaphore can be a notice, and locks of a script's conditions are.
@@ -65,14 +84,16 @@ pub(crate) fn sleeps_apart(stack: &[StackFrame]) -> bool {
 
 /// What a wait is for, and the function that tells.
 fn told(stack: &[StackFrame]) -> Option<(Purpose, &str)> {
-    let (mut sleeps_itself, mut otherwise) = (true, None);
+    let (mut sleeps_itself, mut otherwise, mut in_script) = (true, None, false);
     for frame in stack.iter().take(FRAMES) {
         let is = |list| is_in(list, frame);
         let function = frame.function.as_str();
         if is(LOCKS) {
             return Some((Purpose::Lock, function));
         }
-        if is(WORK) || (sleeps_itself && is(LOOPS)) {
+        // What is native below a script is its interpreter's: there a lock is taken for the loop.
+        let takes_itself = otherwise.is_some() && frame.is_script() && !in_script;
+        if is(WORK) || ((sleeps_itself || takes_itself) && is(LOOPS)) {
             return Some((Purpose::Work, function));
         }
         // Unless those that called it wait for work with it.
@@ -83,6 +104,7 @@ fn told(stack: &[StackFrame]) -> Option<(Purpose, &str)> {
             otherwise = None;
         }
         sleeps_itself &= is(SLEEPS);
+        in_script |= frame.is_script();
     }
     otherwise
 }
@@ -90,10 +112,18 @@ fn told(stack: &[StackFrame]) -> Option<(Purpose, &str)> {
 /// The functions that a wait was called from, the innermost first and no more than `most`: without
 /// those that only sleep, and those that any thread begins with. Of a script, its own.
 pub(crate) fn called_from(stack: &[StackFrame], most: usize) -> Vec<String> {
-    let script = stack.iter().take(FRAMES).position(StackFrame::is_script).unwrap_or(0);
-    let callers = stack[script..].iter().skip_while(|frame| is_in(SLEEPS, frame));
-    let callers = callers.filter(|frame| !is_in(BEGINS, frame));
+    let callers = callers(stack).filter(|frame| !is_in(BEGINS, frame));
     callers.take(most).map(|frame| frame.function.clone()).collect()
+}
+
+/// The innermost of them, whichever function that is, with its line.
+pub(crate) fn caller(stack: &[StackFrame]) -> Option<&StackFrame> {
+    callers(stack).next()
+}
+
+fn callers(stack: &[StackFrame]) -> impl Iterator<Item = &StackFrame> {
+    let script = stack.iter().take(FRAMES).position(StackFrame::is_script).unwrap_or(0);
+    stack[script..].iter().skip_while(|frame| is_in(SLEEPS, frame))
 }
 
 /// Whose interpreter's lock a wait is for, by its stack, the innermost first.
@@ -217,6 +247,13 @@ mod tests {
         assert_eq!(lock_function(&lock), None, "with a limit it may as well be a pause");
         let queue = [native("lock_PyThread_acquire_lock"), script("Condition.wait", "threading.py")];
         assert_eq!(purpose(&queue), None);
+        let pool = [&lock[..1], &[script("_worker", "thread.py"), script("run", "threading.py")]].concat();
+        assert_eq!(purpose(&pool), Some(Purpose::Work), "by a lock that its queue takes");
+        let taken =
+            [&lock[..1], &[native("_queue.cpython-311-x86_64-linux-gnu.so+0x2880")], &lock[1..]].concat();
+        assert_eq!(purpose(&taken), Some(Purpose::Work), "SimpleQueue.get, called by a script");
+        let inside = [&lock[..], &[script("run", "thread.py"), script("_worker", "thread.py")]].concat();
+        assert_eq!(purpose(&inside), Some(Purpose::Lock), "a lock of what it was given to do");
         let queue = [&queue[..], &[script("Queue.get", "queue.py"), script("work", "app.py")]].concat();
         assert_eq!(purpose(&queue), Some(Purpose::Work));
     }

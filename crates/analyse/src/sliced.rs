@@ -5,18 +5,19 @@
 //! is the figure's. Its waits are known, since switches are always traced. What only traced calls
 //! tell, repeats and paths, is scaled up.
 //!
-//! Where calls were counted in windows only, counts are scaled up to the whole run. Windows begin at random, so each stands for the time that is skipped on average to come to it.
-//! Calls come with work: what windows do not stand for has as many per millisecond of CPU time.
-//! Windows differ, which gives the interval; it is widened by the uncertainty of the overhead of
-//! tracing, which is subtracted from the time in windows. Totals, errors and results are scaled by
-//! the same factor; durations (median, 99th percentile, maximum) are those of the traced calls. A
-//! call that few windows had is not estimated: what was traced is the least that there was.
+//! Where calls were counted in windows only, counts are scaled up to the whole run. Windows begin
+//! at random, so each stands for the time that is skipped on average to come to it. Calls come with
+//! work: what windows do not stand for has as many per millisecond of CPU time. Windows differ,
+//! which gives the interval; it is widened by the uncertainty of the overhead of tracing, which is
+//! subtracted from the time in windows. Totals, errors and results are scaled by the same factor;
+//! durations (median, 99th percentile, maximum) are those of the traced calls. A call that few
+//! windows had is not estimated: what was traced is the least that there was.
 
 use crate::account::split::{squares, sum};
-use crate::trace::Untraced;
+use crate::untraced::Untraced;
 use model::recording::{Sliced, SlicedCall, Trailer};
 use model::syscall_rows::{CallRow, Estimate, TimedCalls};
-use model::{CallStats, Ns, Seen};
+use model::{Call, CallStats, Ns, Seen};
 use stats::{Sums, wilson, wilson_of};
 
 /// The estimate of a call over the whole run; none where its windows cannot bound it.
@@ -75,6 +76,17 @@ pub(crate) fn complete(row: &mut CallRow, stats: &CallStats, sliced: &Sliced, un
     if let Seen::Value(results) = &mut row.results {
         results.repeats = results.repeats.map(scaled);
         // Those of paths are of all calls already.
+    }
+}
+
+/// How many calls of a kind there were somewhere, where this many of them were timed: as many as
+/// in the whole tree.
+pub(crate) fn counted(trailer: &Trailer, call: Call, timed: u64) -> u64 {
+    let Seen::Value(calls) = &trailer.calls else { return timed };
+    let stats = calls.iter().find(|stats| stats.call == call);
+    match stats.and_then(|stats| Some((stats.calls, stats.timed?))) {
+        Some((calls, of)) if of > 0 => scaled(timed, calls, of),
+        _ => timed,
     }
 }
 
@@ -159,8 +171,72 @@ pub(crate) fn remedy(sliced: &Sliced) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::Call;
+    use crate::account::split::{Kind, one};
+    use model::recording::SampleMode;
     use model::syscall_rows::{ErrorRow, PathsRow, ResultsRow};
+
+    /// 100 ms outside windows, of which the samples in calls have 3 of 4.
+    #[test]
+    fn all_were_counted_and_their_time_is_that_of_those_timed_within_what_samples_allow() {
+        let sliced = Sliced {
+            since: 0,
+            slices: 9,
+            traced_ns: 5_000_000,
+            pauses: 9,
+            paused_ns: [0; 3],
+            paused_squares: 0.0,
+            untraced_ns: 100_000_000,
+            random: true,
+            counted: true,
+            calls: Vec::new(),
+        };
+        let stats = |timed, cpu_ns| CallStats {
+            call: Call(0),
+            calls: 100_000,
+            errors: 17,
+            timed: Some(timed),
+            total_ns: cpu_ns,
+            cpu_ns,
+            max_ns: 9,
+            histogram: Vec::new(),
+            results: None,
+        };
+        let mut untraced = Untraced::default();
+        for _ in 0..300 {
+            untraced.sampled(SampleMode::Call(Call(0)), one(Kind::Call, 1));
+        }
+        (0..100).for_each(|_| untraced.sampled(SampleMode::User, one(Kind::User, 1)));
+        untraced.waited(Call(0), 7_000_000);
+        let row = |stats: &CallStats| {
+            let mut row = CallRow {
+                name: "read".into(),
+                calls: stats.calls,
+                errors: stats.errors,
+                total_ns: stats.total_ns,
+                cpu_ns: stats.cpu_ns,
+                p50_ns: 1,
+                p99_ns: 2,
+                max_ns: 9,
+                results: Seen::Absent,
+                timed: None,
+                estimate: None,
+            };
+            complete(&mut row, stats, &sliced, &untraced);
+            let timed =
+                row.timed.map(|timed| (timed.calls, timed.lo_ns / 1_000_000, timed.hi_ns / 1_000_000));
+            (row.calls, row.errors, row.cpu_ns, row.total_ns, timed)
+        };
+        // 800 ns each, as the samples say: 76 ms of the rest.
+        let timed = Some((5000, 74, 82));
+        assert_eq!(row(&stats(5000, 4_000_000)), (100_000, 17, 80_000_000, 87_000_000, timed));
+        // Those that were timed were longer than the rest can have been.
+        let (_, _, cpu_ns, ..) = row(&stats(5000, 8_000_000));
+        assert!((86_000_000..88_000_000).contains(&cpu_ns), "{cpu_ns}");
+        // None was timed.
+        assert_eq!(row(&stats(0, 0)).2, 75_000_000);
+        // All were: nothing is an estimate.
+        assert_eq!(row(&stats(100_000, 8_000_000)), (100_000, 17, 8_000_000, 8_000_000, None));
+    }
 
     #[test]
     fn counts_are_scaled_by_cpu_time() {

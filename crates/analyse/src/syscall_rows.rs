@@ -3,7 +3,7 @@
 
 use crate::calls::Arch;
 use crate::sliced;
-use crate::trace::Untraced;
+use crate::untraced::Untraced;
 use model::recording::Trailer;
 use model::syscall_rows::{CallRow, ErrorRow, PathRow, PathsRow, ResultsRow};
 use model::{CallStats, Header, PathsAsked, Seen};

@@ -29,17 +29,17 @@ mod samples;
 mod sends;
 mod thread;
 mod tree;
-mod untraced;
 mod wall;
 
 use crate::account::{Ended, Path, Progress, Slot, WaitEnd};
 use crate::calls::{sends_a_signal, touches_a_peer, waits_for_room};
 use crate::classify::{Evidence, becomes_ready, classify, for_a_name, is_for_several};
 use crate::code::Code;
-use crate::connections::Connections;
+use crate::connections::{Connections, Until};
 use crate::for_work::{HELD_NS_MAX, is_idle};
 use crate::keys::{ReasonKey, StackOf, TargetKey, WaitKey};
 use crate::names::Names;
+use crate::untraced::{Untraced, call_of};
 use crate::what_if::program::{Edge, Token};
 use crate::what_if::recorder::{Recorder, Waited};
 use fault_places::FaultSamples;
@@ -51,14 +51,13 @@ use model::recording::{
 use model::{Call, Header, Ns, Pid, State, Tid};
 use processes::Processes;
 use samples::Samples;
-use sends::{Sends, Source};
+use sends::{Sends, Source, is_local};
 use thread::{BlockedIn, Newcomer, Thread, TracedState};
 use tree::Tree;
 use wall::Wall;
 
 pub(crate) use close::Closed;
 pub(crate) use processes::Largest;
-pub(crate) use untraced::{Untraced, call_of};
 
 /// The ledgers as they grow.
 #[derive(Debug)]
@@ -351,10 +350,10 @@ impl Trace {
         let thread = self.tree.get(died.slot);
         self.processes.left(thread.pid, thread.spent(), died.at);
         if self.tree.get(died.slot).pid == self.tree.root {
-            // The program ends with its last thread; another that ended has handed its clocks on.
+            // The program ends with its last thread; another that ended has handed on what it had.
             let ended_before = |last: &Slot| *last != died.slot && self.tree.get(*last).doing.is_dead();
             if let Some(before) = self.wall.last.filter(ended_before) {
-                self.tree.forget_clocks(before);
+                self.tree.bury(before);
             }
             self.wall.left(died.at, died.slot);
         } else {
@@ -367,7 +366,8 @@ impl Trace {
         let thread = self.tree.get_mut(slot);
         match &thread.doing {
             TracedState::Blocked(BlockedIn { wait, .. }) => {
-                let wait = awaited(wait, wake.reasons);
+                let asked = thread.asked.filter(|ends| self.connections.owes(*ends));
+                let wait = awaited(wait, wake, asked);
                 self.wait_ends(slot, &wait, wake);
             }
             TracedState::Stopped => {
@@ -404,13 +404,13 @@ impl Trace {
         }
         // What is left: all of it, or the way from the sender to here.
         if at > self.tree.get(slot).since {
-            match self.passes(slot, kind.0) {
+            match self.passes(slot, kind.0, wait, wake.waker) {
                 Some(progress) => self.tree.let_pass(slot, at, kind, progress),
                 None => self.tree.book_wait(slot, at, kind),
             }
         }
         let from = from.map(|(by, until)| (by, at.saturating_sub(until)));
-        self.keep_wait(slot, since, kind, wait, wake.calls, from);
+        self.keep_wait(slot, since, kind, wait, wake, from);
         self.tree.becomes(slot, at, TracedState::Runnable);
     }
 
@@ -443,7 +443,7 @@ impl Trace {
         since: Ns,
         kind: WaitKey,
         wait: &WaitContext,
-        calls: &Calls,
+        wake: WakeUp<'_>,
         from: Option<(EndedBy, Ns)>,
     ) {
         let thread = self.tree.get(slot);
@@ -451,7 +451,8 @@ impl Trace {
         let Some(recorder) = &mut self.tree.recorder else { return };
         let futex = if let Object::Futex { address } = wait.on { address } else { 0 };
         let exits = |call| matches!(self.names.arch.name(call), Some("exit" | "exit_group"));
-        let by_exit = from.is_some() && current(calls).is_some_and(exits);
+        let by_exit = from.is_some() && current(wake.calls).is_some_and(exits);
+        let lets_pass = ended_by_nobody(wait, wake.waker);
         let from = from.and_then(|(by, lag_ns)| {
             let token = match by {
                 EndedBy::Running(waker) => recorder.releases(waker),
@@ -459,16 +460,23 @@ impl Trace {
             };
             Some(Edge { token: token?, lag_ns })
         });
-        recorder.waited(slot, Waited { kind, futex, by_exit, under_way, ns, from });
+        recorder.waited(slot, Waited { kind, futex, by_exit, under_way, lets_pass, ns, from });
     }
 
     /// What of the others' progress takes the place of a completed wait on the path; None where
     /// the wait is the path's whatever they did.
-    fn passes(&self, slot: Slot, state: State) -> Option<&'static [Progress]> {
+    fn passes(
+        &self,
+        slot: Slot,
+        state: State,
+        wait: &WaitContext,
+        waker: &Waker,
+    ) -> Option<&'static [Progress]> {
         let TracedState::Blocked(blocked) = &self.tree.get(slot).doing else { return None };
         match state {
             _ if self.window.is_some() => None,
             State::Sleep | State::Idle => Some(&Progress::ALL),
+            _ if ended_by_nobody(wait, waker) => Some(&Progress::ALL),
             // A loop that waits for whichever of its connections comes first holds nothing up while
             // the tree has the CPUs, or wants them.
             State::Network if blocked.of_several => Some(&[Progress::OnCpu, Progress::Runnable]),
@@ -482,6 +490,7 @@ impl Trace {
         let WakeUp { at, waker, reasons, calls, running } = wake;
         let signalled =
             current(calls).and_then(|call| self.names.arch.name(call)).is_some_and(sends_a_signal);
+        let call = self.tree.waits_in(self.tree.get(slot).pid, wait);
         let thread = self.tree.get_mut(slot);
         let begin = thread.since.min(at);
         let ns = at - begin;
@@ -496,7 +505,7 @@ impl Trace {
         let file = self.names.file_of(wait);
         let local = self.names.local_sockets.end(&wait.on);
         let roles = Some(&self.names.roles);
-        let evidence = Evidence { signalled, local, roles, ..Evidence::traced(wait, waker, file) };
+        let evidence = Evidence { call, signalled, local, roles, ..Evidence::traced(wait, waker, file) };
         let mut classified = classify(evidence, self.names.arch);
         let in_window = self.window.is_some();
         if (in_window || !by_tree) && is_idle(in_window, classified, evidence, self.names.arch) {
@@ -534,7 +543,12 @@ impl Trace {
         }
         if state == State::Network {
             let call = wait.call.and_then(|call| self.names.arch.name(call));
-            self.connections.waited(wait, waker, call.is_some_and(waits_for_room), (begin, at));
+            let until = match call {
+                _ if times_out(wait, waker) => Until::TimeWasUp,
+                Some(call) if waits_for_room(call) => Until::Room,
+                _ => Until::SomethingCame,
+            };
+            self.connections.waited(wait, waker, until, (begin, at));
         }
         kind
     }
@@ -560,6 +574,9 @@ impl Trace {
     fn sends(&mut self, at: Ns, tid: Tid, ends: SocketEnds, calls: &Calls) {
         let Some(sender) = self.tree.ran_until(tid, at, calls) else { return };
         self.connections.sent(ends);
+        // A service that has answered asks for nothing.
+        let asks = !self.names.roles.serves(ends);
+        self.tree.get_mut(sender).asks(Some(ends).filter(|_| asks));
         let token = self.tree.recorder.as_mut().and_then(|recorder| recorder.releases(sender));
         self.sends.add(ends, |sent| {
             self.tree.sends(sender, sent);
@@ -592,10 +609,25 @@ fn current(calls: &Calls) -> Option<Call> {
     calls.iter().rev().find(|call| call.count == 0).map(|call| call.call)
 }
 
+/// Whether time ended a wait that is not for a device: its limit, or a timer's signal.
+fn times_out(wait: &WaitContext, waker: &Waker) -> bool {
+    Evidence::traced(wait, waker, TargetKey::External).timed_out()
+}
+
+/// Whether time ended a wait that others of the tree may have held up: one for a peer on another
+/// host is for that peer.
+fn ended_by_nobody(wait: &WaitContext, waker: &Waker) -> bool {
+    times_out(wait, waker) && !matches!(wait.on, Object::Net(ends) if !is_local(ends))
+}
+
 /// What was waited for. What a thread polls is known from the waker, which works on what became
-/// ready; of a local socket on the other end.
-fn awaited(wait: &WaitContext, reasons: &[WakeReason]) -> WaitContext {
-    let ready = reasons.iter().find_map(|reason| match reason {
+/// ready; of a local socket on the other end. Where time ended it, it was what the thread has
+/// `asked` for and has no answer to.
+fn awaited(wait: &WaitContext, wake: WakeUp<'_>, asked: Option<SocketEnds>) -> WaitContext {
+    if let Some(ends) = asked.filter(|_| is_for_several(wait) && times_out(wait, wake.waker)) {
+        return WaitContext { on: Object::Net(ends), ..*wait };
+    }
+    let ready = wake.reasons.iter().find_map(|reason| match reason {
         WakeReason::Object(on) if is_for_several(wait) && becomes_ready(on) => Some(on),
         _ => None,
     });

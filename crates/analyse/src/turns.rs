@@ -27,7 +27,7 @@ impl TurnsOfOne {
     /// before.
     pub(crate) fn sent(&mut self) -> bool {
         self.begun = true;
-        if self.now_ns > 0 {
+        if self.now_ns > 0 && !self.unanswered {
             self.close();
         }
         !std::mem::replace(&mut self.unanswered, true)
@@ -45,9 +45,14 @@ impl TurnsOfOne {
         std::mem::take(&mut self.unanswered)
     }
 
+    /// A thread of the tree was blocked until its time was up: nothing came.
+    pub(crate) fn waited_in_vain(&mut self, ns: Ns) {
+        *(if self.begun { &mut self.now_ns } else { &mut self.before_ns }) += ns;
+    }
+
     /// Whether something was sent, and nobody has waited for an answer yet.
     pub(crate) fn awaits_first(&self) -> bool {
-        self.begun && self.all.times == 0 && self.now_ns == 0
+        self.begun && self.all.times == 0 && self.unanswered
     }
 
     /// Whether the peer owes an answer.

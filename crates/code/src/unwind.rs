@@ -125,6 +125,11 @@ impl Processes {
         Some(UnwindFailure::TooDeep)
     }
 
+    /// Where an instruction is. None where nothing executable is mapped there.
+    pub fn at(&mut self, pid: u32, address: u64) -> Option<RawFrame> {
+        self.place(pid, address).map(|(frame, _)| frame)
+    }
+
     /// Whether this is the entry point, which has no caller. The loader's own entry is not marked
     /// as such.
     fn is_entry(&self, frame: RawFrame) -> bool {

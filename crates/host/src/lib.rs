@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod counters;
 pub mod cpus;
 pub mod fields;
 mod identity;

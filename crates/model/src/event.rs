@@ -6,6 +6,7 @@
 use crate::because::LegacyWakeReason;
 use crate::call::Call;
 use crate::code_location::{CodeLocation, Function};
+use crate::counters::Counter;
 use crate::fault_places::FaultMapping;
 use crate::limits::ControlGroup;
 use crate::loads::SampledLoad;
@@ -430,6 +431,22 @@ pub enum Event {
         /// where it was not there in time.
         node: Option<u32>,
     },
+    /// A counter of the processor has counted so much since its last sample on the CPU, or of the
+    /// thread.
+    Counted {
+        /// When.
+        at: Ns,
+        /// The thread that ran when it overflowed.
+        tid: Tid,
+        /// Which.
+        counter: Counter,
+        /// How much it stands for.
+        count: u64,
+        /// Whether it was in the kernel.
+        kernel: bool,
+        /// Where: an [`Event::Node`] without callers. None where the place is not known.
+        node: Option<u32>,
+    },
 }
 
 impl Event {
@@ -465,6 +482,7 @@ impl Event {
             | Event::Load { at, .. }
             | Event::Refaults { at, .. }
             | Event::FaultSampled { at, .. }
+            | Event::Counted { at, .. }
             | Event::Start { at, .. } => Some(*at),
             Event::Lookup(lookup) => Some(lookup.answered_at.unwrap_or(lookup.asked_at)),
             Event::Connection(connection) => Some(connection.span.1),

@@ -16,6 +16,7 @@ pub mod call;
 mod code_location;
 pub mod compare;
 pub mod costs;
+pub mod counters;
 pub mod coverage;
 pub mod cpus;
 pub mod diagnosis;

@@ -223,6 +223,9 @@ pub struct Trailer {
     /// named the sources. Absent in older recordings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub users: Option<Vec<u32>>,
+    /// Which counters of the processor were sampled.
+    #[serde(default = "crate::seen::unrecorded")]
+    pub counters: Seen<crate::counters::CountersObserved>,
     /// Whether loads were told with the samples.
     #[serde(default = "crate::seen::unrecorded")]
     pub loads: Seen<crate::loads::LoadsObserved>,
@@ -240,6 +243,7 @@ impl Trailer {
             living: Vec::new(),
             living_until: None,
             loads: Seen::unseen(why),
+            counters: Seen::unseen(why),
             peaks: Vec::new(),
             began_at_bytes: None,
             files: Seen::unseen(why),
@@ -254,6 +258,9 @@ impl Trailer {
         }
     }
 }
+
+/// What [`Cost`] calls the counting of calls that are not traced.
+pub const COUNTING: &str = "counting calls";
 
 /// The overhead of one kind of instrument.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

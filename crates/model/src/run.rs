@@ -6,6 +6,7 @@
 use crate::account::{Account, AccountPart, Basis, DoesNotClose, State, Step};
 use crate::code_location::Runtime;
 use crate::costs::Costs;
+use crate::counters::CounterTable;
 use crate::coverage::{Coverage, Interval};
 use crate::disk_requests::DiskRequests;
 use crate::fault_places::FaultPlaces;
@@ -106,6 +107,9 @@ pub struct Run {
     /// What memory its own code loads from.
     #[serde(default = "unrecorded")]
     pub loads: Seen<LoadTable>,
+    /// What the processor's counters say of the code that ran.
+    #[serde(default = "unrecorded")]
+    pub counters: Seen<CounterTable>,
     /// Host metrics over the same time.
     pub series: Seen<Series>,
     /// Causes, with the saving of each fix; what saves most comes first. `report` fills this and
@@ -388,7 +392,7 @@ pub struct ThreadLedger {
     /// Time by state; sums to `life_ns`. In JSON an object: `{"user": 12, …}`.
     #[serde(serialize_with = "by_state", deserialize_with = "from_states")]
     pub states: Vec<(State, Ns)>,
-    /// Sleeps and waits that a time limit ended; absent where there was none, or in a window.
+    /// Sleeps, as far as was known when they ended; absent where there was none, or in a window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timed_waits: Option<TimedWaits>,
     /// Page faults served without IO.
@@ -483,9 +487,22 @@ pub struct WaitRow {
     /// where threads are not kept apart.
     #[serde(default)]
     pub threads: Vec<WaitingThread>,
+    /// Where the threads waited, most time first, where stacks tell of several places: those that
+    /// have a twentieth of the time or more. Empty where there is one, and in older results.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<WaitPlace>,
     /// Of a row that stands for several: how many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<u64>,
+}
+
+/// One place of several where threads waited.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaitPlace {
+    /// Its main stack, the innermost first.
+    pub stack: Vec<StackFrame>,
+    /// Its part of the row's `total_ns`, as far as stacks tell.
+    pub ns: Ns,
 }
 
 /// Threads of a row of waits that are told. With so many there may be more.

@@ -29,6 +29,8 @@ pub enum Piece {
     Bytes(u64),
     /// A part of a whole, 0 to 1: `87 %`.
     Share(f64),
+    /// A number with as many places as tell something: `0.31`, `1.9`, `40`.
+    Decimal(f64),
     /// A factor: `1.5x`.
     Times(f64),
 }

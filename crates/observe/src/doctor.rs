@@ -5,12 +5,14 @@
 
 use crate::access::{self, AccessDenial};
 use crate::cgroups::Hierarchies;
+use crate::counters;
 use crate::realtime;
 use crate::settings::{Choice, MaxOverhead, Rate, Watching};
 use crate::sources::{BpfTrial, PerfTrial, try_bpf, try_perf};
 use code::Kallsyms;
 use host::Roots;
 use model::Seen;
+use model::counters::{Counter, CounterTimes};
 use model::coverage::{Extent, Source};
 use model::doctor::{Ability, Attempt, Standing};
 use model::wake::Policy;
@@ -21,7 +23,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use sys::locked::Locked;
 use sys::pages::{PageKind, Pages};
-use sys::perf_event::{self, bindings};
+use sys::perf_event;
 use sys::policy;
 
 /// The size of memory that is asked for in huge pages.
@@ -62,7 +64,7 @@ pub fn attempts() -> Vec<Attempt> {
     done.push(one(Ability::OtherUsers, access::looking_at(1).map_err(|denied| denied.why)));
     done.push(one(Ability::Pressure, pressure(host::here())));
     done.push(one(Ability::Cgroup, cgroup()));
-    done.push(one(Ability::HardwareCounters, hardware_counters()));
+    done.push(hardware_counters());
     done.push(one(Ability::RealTime, real_time()));
     let locked = Locked::all().map(drop).map_err(|error| format!("mlockall: {error}"));
     done.push(one(Ability::LockedMemory, locked));
@@ -156,16 +158,26 @@ fn cgroup() -> Result<(), String> {
     fs::read(&statistics).map(drop).map_err(|error| format!("{}: {error}", statistics.display()))
 }
 
-/// A counter of this thread's cycles, in user mode alone.
-fn hardware_counters() -> Result<(), String> {
-    let mut attributes = bindings::perf_event_attr::default();
-    attributes.type_ = bindings::PERF_TYPE_HARDWARE;
-    attributes.config = bindings::PERF_COUNT_HW_CPU_CYCLES.into();
-    attributes.set_exclude_kernel(1);
-    attributes.set_exclude_hv(1);
-    let any_cpu = u32::MAX;
-    let opened = perf_event::open(&attributes, 0, any_cpu);
-    opened.map(drop).map_err(|error| format!("perf_event_open for cycles: {error}"))
+/// Each counter that samples are taken of; those that there are are named where not all are.
+fn hardware_counters() -> Attempt {
+    let ability = Ability::HardwareCounters;
+    let observed = match counters::trial() {
+        Err(why) => return one(ability, Err(why)),
+        Ok(observed) => observed,
+    };
+    let (there, missing): (Vec<_>, Vec<_>) = observed.of.iter().partition(|(_, seen)| seen.value().is_some());
+    let names = |of: &[&(Counter, Seen<CounterTimes>)]| {
+        let names: Vec<_> = of.iter().map(|(counter, _)| counter.name()).collect();
+        names.join(", ")
+    };
+    match missing.first() {
+        None => one(ability, Ok(())),
+        Some((_, first)) => {
+            let reason = if let Seen::Unseen(why) = first { why } else { "" };
+            let why = format!("{}; not {}: {reason}", names(&there), names(&missing));
+            Attempt { ability, works: Extent::Partial, why, remedy: String::new() }
+        }
+    }
 }
 
 /// In a thread of its own: its priority ends with it.

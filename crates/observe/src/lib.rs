@@ -11,6 +11,7 @@ mod attach;
 pub mod blocks;
 pub mod cgroups;
 mod commands;
+mod counters;
 pub mod doctor;
 mod error;
 pub mod function_code;
@@ -33,6 +34,7 @@ mod stacks;
 mod surroundings;
 pub mod targets;
 mod threads;
+mod verify;
 
 pub use attach::{ProcessSet, Target, Window, attach};
 pub use error::Error;
@@ -41,6 +43,7 @@ pub use session::{LeftProgram, Recorded, Sink};
 pub use settings::{Choice, MaxOverhead, Rate, Watching};
 pub use source_text::Sources;
 pub use surroundings::{GivenLink, outermost_quota};
+pub use verify::{Verified, verify};
 
 /// The machine ID of this installation: machine-id(5). Confidential: it must not be shown or stored
 /// as it is.

@@ -7,6 +7,7 @@ use crate::mounts;
 use crate::sources::Instruments;
 use crate::surroundings::{GivenLink, Surroundings};
 use host::stat::{self, CpuTimes};
+use model::counters::CountersObserved;
 use model::coverage::Source;
 use model::disk_requests::DiskUses;
 use model::files::FileUses;
@@ -138,6 +139,7 @@ pub struct Recorded {
     files: Seen<FileUses>,
     disk_requests: Seen<DiskUses>,
     loads: Seen<LoadsObserved>,
+    counters: Seen<CountersObserved>,
     users: BTreeSet<u32>,
 }
 
@@ -160,8 +162,19 @@ impl Recorded {
 
     /// The trailer.
     pub fn trailer(self, costs: Seen<Costs>) -> Trailer {
-        let Self { end, calls, lost_events, cost, sources, sliced, files, disk_requests, loads, users } =
-            self;
+        let Self {
+            end,
+            calls,
+            lost_events,
+            cost,
+            sources,
+            sliced,
+            files,
+            disk_requests,
+            loads,
+            counters,
+            users,
+        } = self;
         Trailer {
             ending: end.ending,
             reaped_at: end.at,
@@ -181,6 +194,7 @@ impl Recorded {
             sliced,
             costs,
             loads,
+            counters,
             users: Some(users.into_iter().collect()),
         }
     }
@@ -330,6 +344,7 @@ impl<'a> Session<'a> {
             files: self.instruments.files(),
             disk_requests: self.instruments.disk_requests(),
             loads: loads(self.instruments.tier()),
+            counters: self.instruments.counters(),
             users: self.users,
             end,
         }

@@ -15,6 +15,7 @@ use crate::threads::Threads;
 use ::python::record::{Stack, described};
 use code::{Mapping, Processes, RawFrame, Registers, UnreadNames};
 use faults::FaultWaits;
+use model::counters::Counter;
 use model::coverage::Source;
 use model::recording::{CodeLocation, Runtime, SampleMode};
 use model::{Call, Event, Ns, Pid, Tid};
@@ -73,12 +74,24 @@ pub(crate) enum Of {
     },
 }
 
+/// Where a counter of the processor overflowed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CountedAt {
+    pub(crate) tid: Tid,
+    pub(crate) pid: Pid,
+    pub(crate) counter: Counter,
+    pub(crate) count: u64,
+    pub(crate) kernel: bool,
+    pub(crate) ip: u64,
+}
+
 enum Item {
     Executed(Pid),
     Mapped(Pid, Mapping),
     /// A description of a Python code object, from the kernel half.
     Described(Vec<u8>),
     Stack(Box<RawStack>),
+    Counted(CountedAt),
 }
 
 /// Stacks being processed.
@@ -165,6 +178,11 @@ impl Stacks {
     pub(crate) fn stack(&mut self, at: Ns, stack: Box<RawStack>) {
         self.taken += 1;
         self.add(at, Item::Stack(stack));
+    }
+
+    /// A counter overflowed.
+    pub(crate) fn counted(&mut self, at: Ns, counted: CountedAt) {
+        self.add(at, Item::Counted(counted));
     }
 
     fn add(&mut self, at: Ns, item: Item) {
@@ -338,6 +356,11 @@ impl Stacks {
                 }
             }
             Item::Stack(stack) => self.told_alone(at, &stack, sink),
+            Item::Counted(counted) => {
+                let node = self.place(&counted, sink);
+                let CountedAt { tid, counter, count, kernel, .. } = counted;
+                sink(&Event::Counted { at, tid, counter, count, kernel, node });
+            }
         }
     }
 
@@ -354,6 +377,19 @@ impl Stacks {
             Of::Waker { woken, woken_at } => Event::WakerStack { at, tid: woken, woken_at, node },
             Of::Found => Event::AliveStack { at, tid, node },
         });
+    }
+
+    /// The place alone of an overflow, as a node without callers.
+    fn place(&mut self, counted: &CountedAt, sink: &mut dyn FnMut(&Event)) -> Option<u32> {
+        let key = match counted.kernel {
+            true => FrameKey::Other(CodeLocation::Kernel { address: counted.ip }),
+            false => {
+                let frame = self.processes.at(counted.pid, counted.ip)?;
+                FrameKey::Native(frame.file, frame.address)
+            }
+        };
+        let node = self.tree.node(self.processes.files(), 0, key, sink);
+        (node > 0).then_some(node)
     }
 
     /// Unwinds a stack, and tells what is new of its places, and the load that it was at. Its

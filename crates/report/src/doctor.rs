@@ -32,7 +32,7 @@ fn words(ability: Ability) -> (&'static str, &'static str, &'static str) {
         Ability::Pressure => (run, "memory pressure", "stalls for lack of memory"),
         Ability::Cgroup => (run, "control group", "its CPU quota, attach --service, --container"),
         Ability::HardwareCounters => {
-            (run, "hardware counters", "cycles, cache misses: not used by dwell, but by perf stat")
+            (run, "hardware counters", "instructions a cycle, misses, stalls, by function")
         }
         Ability::RealTime => ("wake", "real-time priority", "wake-ups as real-time threads have them"),
         Ability::LockedMemory => ("wake", "locked memory", "no page faults in the measurement"),

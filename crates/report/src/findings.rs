@@ -1,7 +1,7 @@
 //! Findings in words: the rows of the JSON, and the text of a sentence for any form of a report.
 
 use crate::Look;
-use crate::units::{bytes, count, counted, duration, duration_range, share_of_one};
+use crate::units::{bytes, count, counted, duration, duration_range, share_of_one, three_digits};
 use model::coverage::Interval;
 use model::run::{Ends, FindingRow, RowOf, RuledOutRow};
 use model::sentence::{Piece, Sentence};
@@ -22,6 +22,7 @@ fn piece_text(piece: &Piece, look: Look) -> String {
         Piece::Number(number) => count(*number),
         Piece::Bytes(size) => bytes(*size),
         Piece::Share(share) => share_of_one(*share),
+        Piece::Decimal(value) => three_digits(*value),
         Piece::Times(times) => format!("{times:.1}{}", look.times()),
     }
 }

@@ -138,3 +138,12 @@ fn an_unknown_program_is_an_error_and_none_is_the_list() {
     let list = work().output().expect("dwell-work starts");
     assert!(String::from_utf8_lossy(&list.stdout).lines().any(|line| line.starts_with("sleep\t")));
 }
+
+#[test]
+fn a_series_is_the_programs_one_after_another() {
+    let done = work().args(["series", "sleep,10", "spin,10"]).output().expect("dwell-work starts");
+    let out = String::from_utf8_lossy(&done.stdout).into_owned();
+    let (sleep, spin) = (out.find(r#""program":"sleep""#), out.find(r#""program":"spin""#));
+    assert!(done.status.success() && sleep.is_some() && sleep < spin, "{out}");
+    assert!(!work().args(["series", "sleep,10", "no-such"]).status().expect("it starts").success());
+}

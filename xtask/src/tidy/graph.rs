@@ -37,6 +37,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "pairs", "store", "analyse", "report", "code", "listing",
         ],
     ),
+    ("guest", &["observe"]),
     ("xtask", &["stats"]),
 ];
 

@@ -7,11 +7,14 @@
 //! sleep on a futex. What threads sleep that only keep time is not waited for, either.
 
 use super::activity::{Activity, NOBODY, Slot};
+use super::pools::{Pools, Workers, futex_of_lock};
 use super::waits::{Wait, Waits};
 use crate::code::Code;
-use crate::keys::{CallKey, ReasonKey, TargetKey, WaitKey};
+use crate::keys::{CallKey, ReasonKey, TargetKey, WaitKey, Who};
 use crate::names::Names;
-use crate::purpose::{interpreter_lock, is_on_condition, lock_function, waits_for_work};
+use crate::purpose::{
+    Taken, interpreter_lock, is_on_condition, lock_function, taken_otherwise, waits_for_work,
+};
 use model::recording::Language;
 use model::wait::TargetKind;
 use model::{Ns, State};
@@ -34,8 +37,12 @@ enum Says {
     Interpreter(Language),
     /// It takes a lock in this function.
     Lock(String),
-    /// In a window: it has no work, or waits until another thread has done some.
+    /// It takes what may as well be a notice.
+    Taken(Taken),
+    /// It has no work.
     Work,
+    /// It waits until another thread has made something true.
+    Condition,
     Else,
 }
 
@@ -46,7 +53,6 @@ struct Tally(FxHashMap<Says, Ns>);
 /// Reads stacks, each once.
 struct Reader<'a> {
     code: &'a Code,
-    in_window: bool,
     read: FxHashMap<u32, Says>,
 }
 
@@ -71,23 +77,32 @@ pub(crate) fn may_be_for_a_lock((state, reason): WaitKey) -> bool {
 }
 
 impl Verdicts {
-    /// By the stacks of all waits, and by which threads only keep time.
+    /// By the stacks of all waits, and by which threads only keep time. `in_window`: there it is
+    /// known which thread has a place.
     pub(crate) fn new(
         waits: &Waits,
         code: &Code,
-        in_window: bool,
+        in_window: Option<&dyn Fn(Slot) -> Who>,
         keep_time: FxHashSet<Slot>,
         names: &mut Names,
     ) -> Self {
-        let mut reader = Reader { code, in_window, read: FxHashMap::default() };
+        let pools = in_window.map(|who| Pools::new(waits, who)).unwrap_or_default();
+        let mut reader = Reader { code, read: FxHashMap::default() };
+        let is = |kind, says: &Says, given, names: &mut Names| {
+            let notice = futex(kind).is_some_and(|address| pools.is_notice(address));
+            revised(kind, says, Known { given, notice, in_window: in_window.is_some() }, names)
+        };
         let mut all = Self { keep_time, ..Self::default() };
         let mut by_address: FxHashMap<u64, Tally> = FxHashMap::default();
         let mut by_call: FxHashMap<(CallKey, Slot), Tally> = FxHashMap::default();
         for (kind, threads) in waits.kinds().filter(|(kind, _)| may_be_for_a_lock(*kind)) {
             for (thread, wait) in threads {
-                let tally = reader.tally(wait);
-                if let Some(says) = tally.most() {
-                    all.of.insert((kind, *thread), revised(kind, says, names));
+                let (tally, given) = (reader.tally(wait), wait.was_given());
+                if let Some(says) = tally.most().or(given.then_some(&Says::Else)) {
+                    all.of.insert((kind, *thread), is(kind, says, given, names));
+                }
+                if let Some(rather) = wait.is_rather() {
+                    all.of.insert((kind, *thread), rather);
                 }
                 if let Some(address) = futex(kind) {
                     by_address.entry(address).or_default().add(&tally);
@@ -99,26 +114,43 @@ impl Verdicts {
         }
         // One that the end of the window cuts has no stack: it is what the thread's others in this
         // call were.
-        let may_be_cut = |(state, _): &WaitKey| in_window && matches!(state, State::OtherWait | State::Idle);
+        let may_be_cut =
+            |(state, _): &WaitKey| in_window.is_some() && matches!(state, State::OtherWait | State::Idle);
         for (kind, threads) in waits.kinds().filter(|(kind, _)| may_be_cut(kind) && may_be_for_a_lock(*kind))
         {
             let ReasonKey::Wait(call, _) = kind.1 else { continue };
             for thread in threads.keys() {
                 if let Some(says) = by_call.get(&(call, *thread)).and_then(Tally::most) {
-                    all.of.entry((kind, *thread)).or_insert_with(|| revised(kind, says, names));
+                    all.of.entry((kind, *thread)).or_insert_with(|| is(kind, says, false, names));
                 }
             }
         }
         // A futex is the same for those of whom no stack was taken.
         for (kind, _) in waits.kinds().filter(|(kind, _)| may_be_for_a_lock(*kind)) {
             if let Some(says) = futex(kind).and_then(|address| by_address.get(&address)?.most()) {
-                all.of.entry((kind, NOBODY)).or_insert_with(|| revised(kind, says, names));
+                all.of.entry((kind, NOBODY)).or_insert_with(|| is(kind, says, false, names));
             }
+        }
+        if let Some(who) = in_window {
+            all.locks_of_pools(waits, who);
         }
         let is_lock = |says: &Says| matches!(says, Says::Lock(_) | Says::Interpreter(_));
         let of_futex = |(address, tally): (&u64, &Tally)| Some((*address, is_lock(tally.most()?)));
         all.futexes = by_address.iter().filter_map(of_futex).collect();
         all
+    }
+
+    /// Locks with which threads of a pool wait for work: who waits for those waits for work, too.
+    fn locks_of_pools(&mut self, waits: &Waits, who: &dyn Fn(Slot) -> Who) {
+        let workers = Workers::new(waits, who, |wait, thread| self.of(wait, thread));
+        for (kind, threads) in waits.kinds() {
+            let Some(address) = futex_of_lock(kind) else { continue };
+            for (thread, wait) in threads {
+                if workers.hold_without_work(address, wait) {
+                    self.of.insert((kind, *thread), (State::Idle, kind.1));
+                }
+            }
+        }
     }
 
     /// Whether this futex is a lock, where the stacks of waits for it tell.
@@ -162,15 +194,39 @@ fn futex((_, reason): WaitKey) -> Option<u64> {
     }
 }
 
+/// What is known of a wait besides its stacks.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    /// Time ended it, and then another thread gave what it was for.
+    given: bool,
+    /// Its futex is how threads are told of work.
+    notice: bool,
+    in_window: bool,
+}
+
 /// The kind that such a wait is of, as its stacks have it.
-fn revised(kind: WaitKey, says: &Says, names: &mut Names) -> WaitKey {
+fn revised(kind: WaitKey, says: &Says, known: Known, names: &mut Names) -> WaitKey {
+    let Known { given, notice, in_window } = known;
     let (_, ReasonKey::Wait(call, target)) = kind else { return kind };
     let lock = |target| (State::Lock, ReasonKey::Wait(call, target));
     match (says, target) {
-        (Says::Else, _) => kind,
-        // One that time ended stays a sleep.
-        (Says::Work, _) if kind.0 == State::Sleep => kind,
-        (Says::Work, _) => (State::Idle, kind.1),
+        (Says::Work, TargetKey::TimedFutex(_)) if in_window => (State::Idle, kind.1),
+        (Says::Taken(_) | Says::Else, TargetKey::Futex(_)) if in_window && notice => (State::Idle, kind.1),
+        (Says::Condition | Says::Taken(_) | Says::Else, TargetKey::TimedFutex(address))
+            if in_window && given && (notice || *says == Says::Condition) =>
+        {
+            (State::Idle, ReasonKey::Wait(call, TargetKey::Futex(address)))
+        }
+        // Threads of a runtime that keep time are told when it ends: that is not what they wait
+        // for.
+        (Says::Work, TargetKey::TimedFutex(_)) => kind,
+        (Says::Taken(Taken::OfScript), TargetKey::TimedFutex(address)) => lock(TargetKey::Futex(address)),
+        (Says::Condition | Says::Taken(_) | Says::Else, TargetKey::TimedFutex(address)) if given => {
+            lock(TargetKey::Futex(address))
+        }
+        // One that time ended, and nobody else ever ends, is a sleep.
+        (Says::Work | Says::Condition, _) if in_window && kind.0 != State::Sleep => (State::Idle, kind.1),
+        (Says::Work | Says::Condition | Says::Taken(_) | Says::Else, _) => kind,
         (Says::Interpreter(language), _) => lock(TargetKey::InterpreterLock(*language)),
         (Says::Lock(_), TargetKey::Futex(address) | TargetKey::TimedFutex(address)) => {
             lock(TargetKey::Futex(address))
@@ -204,7 +260,7 @@ impl Says {
     fn name(&self) -> &str {
         match self {
             Says::Lock(function) => function,
-            Says::Interpreter(_) | Says::Work | Says::Else => "",
+            Says::Interpreter(_) | Says::Taken(_) | Says::Work | Says::Condition | Says::Else => "",
         }
     }
 }
@@ -224,10 +280,9 @@ impl Reader<'_> {
             match (interpreter_lock(&stack), lock_function(&stack)) {
                 (Some(language), _) => Says::Interpreter(language),
                 (None, Some(function)) => Says::Lock(function.to_owned()),
-                (None, None) if self.in_window && (waits_for_work(&stack) || is_on_condition(&stack)) => {
-                    Says::Work
-                }
-                (None, None) => Says::Else,
+                (None, None) if waits_for_work(&stack) => Says::Work,
+                (None, None) if is_on_condition(&stack) => Says::Condition,
+                (None, None) => taken_otherwise(&stack).map_or(Says::Else, Says::Taken),
             }
         })
     }

@@ -6,11 +6,15 @@ use super::waits::{Ends, Requests, Wait, Waits};
 use crate::code::Code;
 use crate::keys::{ReasonKey, TargetKey, WaitKey, WakerKey, Who};
 use crate::names::Names;
-use model::run::{WAITING_THREADS_MAX, WaitRow, WaitingThread, WakerRow};
+use crate::purpose::caller;
+use model::run::{WAITING_THREADS_MAX, WaitPlace, WaitRow, WaitingThread, WakerRow};
 use model::wait::{StackFrame, SyscallName};
 use model::{Ns, Pid, Seen, State, Tid};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
+
+/// A place has no row of its own for less than this part of the time.
+const PLACE_PART: Ns = 20;
 
 /// How waits were seen, and so what is known of each.
 #[derive(Clone, Copy)]
@@ -33,6 +37,7 @@ pub(crate) struct WaitTimes {
 /// What is known of one kind of wait by the way in which it was seen.
 struct Detail {
     stack: Seen<Vec<StackFrame>>,
+    places: Vec<WaitPlace>,
     device: Seen<String>,
     requests: Seen<u64>,
     queue_ns: Seen<Ns>,
@@ -100,6 +105,7 @@ fn row(mut group: Group, path_ns: Ns, total_ns: Option<Ns>, names: &Names, seein
         by: detail.by,
         histogram: detail.histogram,
         threads,
+        places: detail.places,
         device: detail.device,
         requests: detail.requests,
         queue_ns: detail.queue_ns,
@@ -139,6 +145,7 @@ impl Detail {
                 Some(node) => Seen::Value(code.stack(node)),
                 None => Seen::unseen("no stack: the wait was too short, or is of a kind without stacks"),
             },
+            places: places(wait, code),
             device,
             requests: figure(|requests| Some(requests.count)),
             queue_ns: figure(|requests| requests.queue_ns),
@@ -152,6 +159,7 @@ impl Detail {
         let why = "disk requests need BPF";
         Self {
             stack: Seen::unseen("stacks of waits need BPF"),
+            places: Vec::new(),
             device: Seen::unseen(why),
             requests: Seen::unseen(why),
             queue_ns: Seen::unseen(why),
@@ -160,6 +168,29 @@ impl Detail {
             histogram: Vec::new(),
         }
     }
+}
+
+/// Where such waits were called from, if from several places.
+fn places(wait: &Wait, code: &Code) -> Vec<WaitPlace> {
+    let all: Ns = wait.stacks.values().sum();
+    let mut nodes: Vec<_> = wait.stacks.iter().map(|(node, ns)| (*node, *ns)).collect();
+    nodes.sort_unstable_by_key(|(node, ns)| (Reverse(*ns), *node));
+    let mut places: Vec<(Option<StackFrame>, WaitPlace)> = Vec::new();
+    for (node, ns) in nodes {
+        let stack = code.stack(node);
+        let caller = caller(&stack).cloned();
+        match places.iter_mut().find(|(of, _)| *of == caller) {
+            Some((_, place)) => place.ns += ns,
+            None => places.push((caller, WaitPlace { stack, ns })),
+        }
+    }
+    places.retain(|(_, place)| place.ns * PLACE_PART >= all);
+    places.sort_by_key(|(_, place)| Reverse(place.ns));
+    let told: Ns = places.iter().map(|(_, place)| place.ns).sum();
+    let part = |ns: Ns| (u128::from(wait.total_ns) * u128::from(ns) / u128::from(told.max(1))) as Ns;
+    let places: Vec<_> =
+        places.into_iter().map(|(_, place)| WaitPlace { ns: part(place.ns), ..place }).collect();
+    if places.len() > 1 { places } else { Vec::new() }
 }
 
 /// What woke the threads, most time first; `locks` are released somewhere.

@@ -56,6 +56,10 @@ pub(super) struct Wait {
     pub(super) by: FxHashMap<WakerKey, Ends>,
     /// Of those that a time limit ended, by who had meanwhile what they waited for.
     held: FxHashMap<WakerKey, Ends>,
+    /// Of those that a limit ended, what they turned out to be for, by time.
+    turned_out: Vec<(WaitKey, Ns)>,
+    /// How many began at once after another: what it was for was not there.
+    pub(super) again: u64,
     /// Where wakers ended it, by the time of waits that ended there: as far as stacks were taken.
     from: FxHashMap<(WakerKey, u32), Ns>,
 }
@@ -155,6 +159,27 @@ impl Wait {
         self.stacks.iter().max_by_key(|(node, ns)| (**ns, **node)).map(|(node, _)| *node)
     }
 
+    /// What at least half of its time turned out to be for.
+    pub(super) fn is_rather(&self) -> Option<WaitKey> {
+        let all: Ns = self.turned_out.iter().map(|(_, ns)| ns).sum();
+        let (is, _) = self.turned_out.iter().max_by_key(|(_, ns)| *ns)?;
+        (all >= self.total_ns.saturating_sub(all)).then_some(*is)
+    }
+
+    fn turns_out(&mut self, is: WaitKey, ns: Ns) {
+        if let Some((_, sum)) = self.turned_out.iter_mut().find(|(known, _)| *known == is) {
+            *sum += ns;
+        } else if self.turned_out.len() < WAKERS {
+            self.turned_out.push((is, ns));
+        }
+    }
+
+    /// Whether at least half of the time that limits ended was for what a thread then gave away.
+    pub(super) fn was_given(&self) -> bool {
+        let held: Ns = self.held.values().map(|ends| ends.ns).sum();
+        held > 0 && held >= self.total_ns.saturating_sub(held)
+    }
+
     /// Who it is counted with: a thread, all of that name, or nobody that is known.
     fn counted_with(&self, waker: WakerKey) -> WakerKey {
         let has_room = |most: usize, waker: &WakerKey| self.by.len() < most || self.by.contains_key(waker);
@@ -180,6 +205,7 @@ impl Wait {
     pub(super) fn add(&mut self, more: Wait) {
         self.total_ns += more.total_ns;
         self.lengths.add_all(&more.lengths);
+        self.again += more.again;
         self.requests.add(&more.requests);
         more.stacks.into_iter().for_each(|(node, ns)| *self.stacks.entry(node).or_default() += ns);
         let at_first = self.by.is_empty();
@@ -188,6 +214,7 @@ impl Wait {
             self.by.entry(waker).or_default().add(ends);
         }
         more.held.into_iter().for_each(|(waker, ends)| self.held.entry(waker).or_default().add(ends));
+        more.turned_out.into_iter().for_each(|(wait, ns)| self.turns_out(wait, ns));
         more.from.into_iter().for_each(|(place, ns)| *self.from.entry(place).or_default() += ns);
     }
 
@@ -277,6 +304,20 @@ impl Waits {
             && (row.held.len() < WAKERS || row.held.contains_key(&holder))
         {
             row.held.entry(holder).or_default().add(ends);
+        }
+    }
+
+    /// Such a wait began at once after another.
+    pub(crate) fn again(&mut self, wait: WaitKey, thread: Slot) {
+        if let Some(row) = self.row(wait, thread) {
+            row.again += 1;
+        }
+    }
+
+    /// Such waits, which a time limit ended, turned out to be of this kind.
+    pub(crate) fn turned_out(&mut self, wait: WaitKey, thread: Slot, is: WaitKey, ns: Ns) {
+        if let Some(row) = self.row(wait, thread) {
+            row.turns_out(is, ns);
         }
     }
 

@@ -34,7 +34,7 @@ pub(super) fn leave_out(waits: &mut [WaitRow], size: usize, most: usize) -> (Opt
 /// Whether it had any.
 fn strip(wait: &mut WaitRow) -> bool {
     let of_wakers = wait.by.iter_mut().map(|waker| &mut waker.stack);
-    let mut had = false;
+    let mut had = !std::mem::take(&mut wait.places).is_empty();
     for stack in of_wakers.chain([&mut wait.stack]) {
         if matches!(stack, Seen::Value(_)) {
             *stack = Seen::unseen(WHY);

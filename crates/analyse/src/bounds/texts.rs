@@ -24,6 +24,7 @@ pub(super) fn cut(run: &mut Run) {
     for wait in &mut run.waits {
         target(&mut wait.on);
         stack(&mut wait.stack);
+        wait.places.iter_mut().flat_map(|place| &mut place.stack).for_each(frame);
         seen(&mut wait.device, text);
         for waker in &mut wait.by {
             text(&mut waker.name);
@@ -75,6 +76,12 @@ pub(super) fn cut(run: &mut Run) {
         }
     });
     seen(&mut run.loads, |all| {
+        for row in &mut all.functions {
+            text(&mut row.function);
+            text(&mut row.module);
+        }
+    });
+    seen(&mut run.counters, |all| {
         for row in &mut all.functions {
             text(&mut row.function);
             text(&mut row.module);

@@ -60,6 +60,7 @@ impl Row for WaitRow {
             by: wakers(rows),
             histogram: octaves.into_iter().collect(),
             threads: Vec::new(),
+            places: Vec::new(),
             together: Some(sum(rows, |row| row.together.unwrap_or(1))),
         }
     }

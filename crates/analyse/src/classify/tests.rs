@@ -53,6 +53,36 @@ fn a_path_given_to_a_call_names_the_file_but_not_the_kind_of_wait() {
 }
 
 #[test]
+fn who_has_a_file_in_the_kernel_is_waited_for_and_not_its_disk() {
+    let file = || Object::File { kind: FileKind::Disk, dev: 1, ino: 1, name: "x".into() };
+    let sleeps = |call: u16, io, on| WaitContext { uninterruptible: true, io, on, ..wait(call) };
+    let by_tree = Waker::Task { tid: 9, name: None };
+    let jbd2 = Waker::Task { tid: 9, name: Some("jbd2/vda-8".into()) };
+    // openat and unlink of paths, a write to a descriptor.
+    for (call, on) in [(257, Object::Unknown), (87, Object::Unknown), (1, file())] {
+        let of = |io, waker: &Waker| state(&sleeps(call, io, on.clone()), waker);
+        assert_eq!(of(false, &by_tree), State::Lock, "{call}");
+        assert_eq!(of(true, &by_tree), State::Disk, "another thread had the page read");
+        assert_eq!((of(false, &jbd2), of(false, &Waker::Device)), (State::Disk, State::Disk));
+        assert_eq!(of(false, &Waker::Unknown), State::Disk, "it is not known who ended it");
+    }
+    assert_eq!(
+        state(&sleeps(74, false, file()), &by_tree),
+        State::Disk,
+        "a thread that syncs for others, too"
+    );
+    let remote = Object::File { kind: FileKind::Remote, dev: 1, ino: 1, name: "x".into() };
+    assert_eq!(state(&sleeps(0, false, remote), &by_tree), State::Network);
+    let polled = sleeps(257, false, Object::Unknown);
+    let traced = Evidence::traced(&polled, &Waker::Unknown, TargetKey::External);
+    for (function, is) in [("rwsem_down_write_slowpath", State::Lock), ("jbd2_log_wait_commit", State::Disk)]
+    {
+        let function = Some((crate::keys::FunctionId(0), function));
+        assert_eq!(classify(Evidence { io: None, function, ..traced }, Arch::X86).state, is);
+    }
+}
+
+#[test]
 fn a_file_lock_is_a_lock() {
     let file = Object::File { kind: FileKind::Disk, dev: 1, ino: 1, name: "x".into() };
     let flock = WaitContext { on: file.clone(), ..wait(73) };

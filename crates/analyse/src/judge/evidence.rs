@@ -1,6 +1,7 @@
 //! What judgement may read: one borrow of all that a run shows.
 
 use super::own_code::{self, Charge};
+use model::counters::CounterTable;
 use model::disk_requests::DiskRequests;
 use model::fault_places::FaultPlaces;
 use model::files::FileTable;
@@ -66,6 +67,8 @@ pub struct Evidence<'a> {
     pub lines: &'a Seen<Vec<LineRow>>,
     /// What memory its own code loads from.
     pub loads: &'a Seen<LoadTable>,
+    /// What the processor's counters say of the code.
+    pub counters: &'a Seen<CounterTable>,
     /// For how long any thread was on a CPU.
     pub utilization: &'a Seen<Utilization>,
     /// Connections by peer.
@@ -115,6 +118,7 @@ impl<'a> Evidence<'a> {
             functions: &run.functions,
             lines: &run.lines,
             loads: &run.loads,
+            counters: &run.counters,
             utilization: &run.utilization,
             connections: &run.connections,
             lookups: &run.lookups,

@@ -118,6 +118,7 @@ pub(super) fn wait(
         by: vec![waker],
         histogram: Vec::new(),
         threads: vec![WaitingThread { pid: 100, tid: 100, name: "program".into(), ns }],
+        places: Vec::new(),
     }
 }
 

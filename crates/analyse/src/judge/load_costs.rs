@@ -49,7 +49,7 @@ pub(super) fn beyond(set: &SetBytes, caches: &[Cache], curve: Option<&[LoadCost]
 }
 
 /// The largest cache of one CPU alone; where each is shared, the second.
-fn own_cache(caches: &[Cache]) -> Option<u64> {
+pub(super) fn own_cache(caches: &[Cache]) -> Option<u64> {
     // A virtual machine of one CPU shares the last one with nobody that it sees.
     let own = caches.iter().filter(|cache| cache.shared_by == 1 && cache.level <= 2);
     let second = caches.iter().filter(|cache| cache.level == 2);

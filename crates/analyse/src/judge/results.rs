@@ -34,6 +34,45 @@ pub(super) fn traced_part(row: &CallRow) -> f64 {
     row.estimate.map_or(1.0, |estimate| estimate.seen as f64 / estimate.calls.max(1) as f64)
 }
 
+/// What is said before a number of a row's calls, or before one that follows from it: nothing where
+/// all were counted.
+pub(super) fn hedge(row: &CallRow) -> &'static str {
+    match row.estimate {
+        None => "",
+        Some(estimate) if estimate.hi.is_none() => AT_LEAST,
+        Some(_) => ABOUT,
+    }
+}
+
+/// The same before a time of a row's calls: nothing where all were timed.
+pub(super) fn hedge_time(row: &CallRow) -> &'static str {
+    match hedge(row) {
+        "" if row.timed.is_some() => ABOUT,
+        hedge => hedge,
+    }
+}
+
+/// The same before a number of calls with a path that was asked for before.
+pub(super) fn hedge_again(row: &CallRow) -> &'static str {
+    let paths = row.results.value().and_then(|results| results.paths.as_ref());
+    match hedge(row) {
+        "" if paths.is_some_and(|paths| paths.sample < row.calls) => ABOUT,
+        hedge => hedge,
+    }
+}
+
+/// The same before a sum over rows.
+pub(super) fn hedge_all<'a>(
+    rows: impl IntoIterator<Item = &'a CallRow>,
+    of: fn(&CallRow) -> &'static str,
+) -> &'static str {
+    let all = rows.into_iter().map(of);
+    all.max_by_key(|hedge| ["", ABOUT, AT_LEAST].iter().position(|known| known == hedge)).unwrap_or("")
+}
+
+const ABOUT: &str = "about ";
+const AT_LEAST: &str = "at least ";
+
 /// Calls that failed since there is nothing of that name; all that failed, where errors were not
 /// told apart.
 pub(super) fn not_there(row: &CallRow) -> u64 {
@@ -72,7 +111,26 @@ pub(super) fn asked_again_max(row: &CallRow) -> u64 {
 mod tests {
     use super::*;
     use crate::judge::file_samples::{call, moving};
-    use model::syscall_rows::{ErrorRow, PathsRow, ResultsRow};
+    use model::syscall_rows::{ErrorRow, Estimate, PathsRow, ResultsRow, TimedCalls};
+
+    #[test]
+    fn a_count_is_hedged_by_what_is_known_of_it() {
+        let exact = call("read", 5, 0, 5);
+        let estimate = |hi| Some(Estimate { seen: 5, calls: 5, lo: 5, hi });
+        let timed = CallRow { timed: Some(TimedCalls { calls: 2, lo_ns: 1, hi_ns: 9 }), ..exact.clone() };
+        let some = CallRow { estimate: estimate(Some(9)), ..exact.clone() };
+        let least = CallRow { estimate: estimate(None), ..exact.clone() };
+        let all = [exact, timed, some, least];
+        assert_eq!(all.each_ref().map(hedge), ["", "", "about ", "at least "]);
+        assert_eq!(all.each_ref().map(hedge_time), ["", "about ", "about ", "at least "]);
+        assert_eq!([1, 2, 3, 4].map(|of| hedge_all(&all[..of], hedge)), ["", "", "about ", "at least "]);
+        let paths = |sample| {
+            let paths = PathsRow { sample, again: 3, again_failed: 0, most: Vec::new() };
+            let results = ResultsRow { paths: Some(paths), ..ResultsRow::default() };
+            hedge_again(&CallRow { results: Seen::Value(results), ..all[0].clone() })
+        };
+        assert_eq!([5, 4].map(paths), ["", "about "]);
+    }
 
     #[test]
     fn calls_below_a_kib_are_small() {

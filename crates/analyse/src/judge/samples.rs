@@ -74,6 +74,7 @@ pub(crate) fn run(states: &[(State, Ns)]) -> Run {
         fault_places: Seen::Absent,
         memory_peak: Seen::Absent,
         loads: Seen::Absent,
+        counters: Seen::unseen("not in this recording"),
         programs: Seen::Absent,
         functions: Seen::Value(Vec::new()),
         lines: Seen::Value(Vec::new()),
@@ -149,6 +150,7 @@ pub(crate) fn wait(reason: State, on: WaitTarget, threads: &[WaitingThread]) -> 
         by: Vec::new(),
         histogram: Vec::new(),
         threads: threads.to_vec(),
+        places: Vec::new(),
     }
 }
 

@@ -36,10 +36,6 @@ impl Divide for Division<'_> {
                 let mode = |state, ns| Portion { state, reason: ReasonKey::None, ns };
                 smallvec![mode(State::User, user), mode(State::Kernel, ns - late - user), queued(late)]
             }
-            state if state.blocked() => {
-                let late = part(ns, self.late_share(thread));
-                smallvec![Portion { state, reason: activity.reason, ns: ns - late }, queued(late)]
-            }
             _ => Portion::whole(activity, ns),
         };
         divided.into_iter().filter(|portion| portion.ns > 0).collect()
@@ -52,17 +48,6 @@ impl Division<'_> {
     fn queued_share(&self, thread: &Thread) -> f64 {
         let (queued, on_cpu) = thread.runnable_ns;
         if self.by_looks || thread.by_looks { share(queued, queued + on_cpu) } else { 0.0 }
-    }
-
-    /// Share of run queue in a thread's time that switches saw as blocked: between its wake-up and
-    /// its CPU.
-    fn late_share(&self, thread: &Thread) -> f64 {
-        let Some(looked) = &thread.looked else { return 0.0 };
-        if self.by_looks || thread.by_looks {
-            return 0.0;
-        }
-        let queued = looked.runqueue_ns.value().copied().unwrap_or(0).saturating_sub(thread.ready_ns);
-        share(queued, thread.blocked_ns)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::closed::Closed;
 use super::division::Division;
+use super::late::Unsure;
 use super::mix::UserShare;
 use super::path::PathLedger;
 use super::thread::Thread;
@@ -29,11 +30,12 @@ pub(super) struct Ended<'a> {
     pub(super) by_looks: bool,
     /// Snapshots that fell into it.
     pub(super) looks: u64,
+    pub(super) unsure: Unsure,
 }
 
 /// The account of such a run.
 pub(super) fn close(run: Ended<'_>) -> Closed {
-    let Ended { mut tree, path, names, root, mut user, by_looks, looks } = run;
+    let Ended { mut tree, path, names, root, mut user, by_looks, looks, unsure } = run;
     let (start, end) = (path.start(), path.now());
     let order = tree.close(end);
     let Tree { threads, books, .. } = tree;
@@ -45,7 +47,8 @@ pub(super) fn close(run: Ended<'_>) -> Closed {
     let mut breakdown = Breakdown::new(&totals, &division, names);
     let entries = entries.into_iter();
     let phases = phases(books.slicing, end, entries, &books.activities, &division, &mut breakdown);
-    let known = Known { user, looks: by_looks.then_some(looks), wall_ns: end - start, breakdown: &breakdown };
+    let (wall_ns, looks_only) = (end - start, by_looks.then_some(looks));
+    let known = Known { user, looks: looks_only, wall_ns, breakdown: &breakdown, unsure: &unsure };
     let parts = breakdown.parts(|state, sum| known.of(state, sum));
     let waited = totals.iter().filter(|(activity, _)| activity.state.blocked());
     let mut path_ns = FxHashMap::default();
@@ -114,6 +117,7 @@ struct Known<'a> {
     looks: Option<u64>,
     wall_ns: Ns,
     breakdown: &'a Breakdown,
+    unsure: &'a Unsure,
 }
 
 impl Known<'_> {
@@ -159,10 +163,16 @@ impl Known<'_> {
                 let guessed = on_cpu.min(inferred);
                 (Basis::Sampled, (scaled(lo, on_cpu - guessed), scaled(hi, on_cpu) + inferred))
             }
-            None if state == State::Runqueue && sum.own_ns == sum.ns && inferred == 0 => {
-                (Basis::Measured, (sum.ns, sum.ns))
+            None if state == State::Runqueue => {
+                let late_ns = self.unsure.late_ns;
+                let measured = sum.own_ns == sum.ns && inferred == 0 && late_ns == 0;
+                let basis = if measured { Basis::Measured } else { Basis::Derived };
+                (basis, (sum.seen_ns.saturating_sub(late_ns), sum.seen_ns + inferred))
             }
-            None => (Basis::Derived, (sum.seen_ns, sum.seen_ns + inferred)),
+            None => {
+                let (more, less) = self.unsure.more_and_less(state);
+                (Basis::Derived, (sum.seen_ns.saturating_sub(less), sum.seen_ns + inferred + more))
+            }
         }
     }
 }

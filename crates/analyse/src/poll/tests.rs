@@ -11,6 +11,7 @@ use model::{Account, Basis, Call, Pid, Seen, State, Tid};
 pub(super) const MS: Ns = 1_000_000;
 pub(super) const SLEEP: u16 = 230;
 const WAIT4: u16 = 61;
+const FSYNC: u16 = 74;
 
 pub(super) fn header(tier: Tier) -> Header {
     Header {
@@ -45,6 +46,7 @@ pub(super) fn trailer(reaped_at: Ns, rusage: Seen<Rusage>) -> Trailer {
         living: vec![],
         living_until: None,
         loads: Seen::unseen("made by a dwell that did not record it"),
+        counters: Seen::unseen("made by a dwell that did not record it"),
         peaks: Vec::new(),
         began_at_bytes: None,
         files: Seen::unseen("made by a dwell that did not record it"),
@@ -267,6 +269,49 @@ fn run_queue_time_after_a_wake_up_is_taken_out_of_the_wait_by_the_kernels_counte
         exit(130, 10),
     ]);
     assert_eq!((ms(&closed, State::Sleep), ms(&closed, State::Runqueue)), (95, 5));
+}
+
+#[test]
+fn a_sleep_keeps_its_time_where_the_run_queue_is_of_the_waits_before_it() {
+    let queued = |at_ms: Ns, state, ms| {
+        let call = if state == b'S' { in_call(10, 10, 1, SLEEP) } else { in_call(10, 10, 1, FSYNC) };
+        look(at_ms, vec![Snapshot { runqueue_ns: Seen::Value(ms * MS), state, ..call }])
+    };
+    let mut events = vec![exec(0), queued(1, b'R', 0)];
+    // Four waits of 10 ms; of each a half is in the run queue.
+    for turn in 0..4 {
+        events.extend([out(10 + 20 * turn, 10, false), queued(12 + 20 * turn, b'D', 5 * turn)]);
+        events.push(back(20 + 20 * turn, 10));
+    }
+    events.extend([queued(85, b'R', 20), out(90, 10, false), queued(100, b'S', 20), queued(300, b'S', 20)]);
+    events.extend([back(390, 10), queued(391, b'R', 20), exit(400, 10)]);
+    let closed = perf(events);
+    let of = |state| ms(&closed, state);
+    assert_eq!((of(State::Sleep), of(State::Runqueue), of(State::Disk)), (300, 20, 20));
+    let part = |state| closed.pieces.parts.iter().find(|part| part.state == state).unwrap();
+    assert_eq!((part(State::Sleep).lo_ns, part(State::Sleep).hi_ns), (300 * MS, 300 * MS));
+    assert_eq!(part(State::Runqueue).basis, Basis::Derived, "when it was is not recorded");
+}
+
+#[test]
+fn the_interval_of_waits_between_two_looks_holds_what_the_run_queue_may_have_of_either() {
+    let queued = |at_ms: Ns, state, call, ms| {
+        let looked = Snapshot { runqueue_ns: Seen::Value(ms * MS), ..in_call(10, 10, 1, call) };
+        look(at_ms, vec![Snapshot { state, ..looked }])
+    };
+    let mut events = vec![exec(0), queued(1, b'R', SLEEP, 0), out(10, 10, false), queued(15, b'D', FSYNC, 0)];
+    events.extend([
+        back(30, 10),
+        out(40, 10, false),
+        back(70, 10),
+        queued(80, b'R', SLEEP, 20),
+        exit(90, 10),
+    ]);
+    let closed = perf(events);
+    // Of two waits of a kind nothing is unsure but which of the states before them was longer.
+    assert_eq!((ms(&closed, State::Disk), ms(&closed, State::Runqueue)), (30, 20));
+    let part = |state| closed.pieces.parts.iter().find(|part| part.state == state).unwrap();
+    assert!(part(State::Disk).hi_ns >= 50 * MS, "{:?}", part(State::Disk));
 }
 
 #[test]

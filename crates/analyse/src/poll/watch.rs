@@ -1,5 +1,6 @@
 //! What each thread does and where the path lies, as events and snapshots say it in turn.
 
+use super::late::{Late, Unsure, late};
 use super::mix::{Mix, TICK_NS};
 use super::path::{PathLedger, position};
 use super::thread::{Newcomer, PolledState, PolledWait};
@@ -10,7 +11,7 @@ use crate::classify::Classified;
 use model::recording::{
     AttachWindow, Header, SwitchIn, SwitchOut, SwitchOutState, ThreadSnapshot as Snapshot, Tier,
 };
-use model::{Event, Ns, Pid, Tid};
+use model::{Event, Ns, Pid, State, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A snapshot speaks for no more than this to either side, in tier `proc`; beyond, nothing is
@@ -43,6 +44,8 @@ pub(super) struct Watch {
     pub(super) pooled: Mix,
     /// What was attached to: then every thread's own time counts, and there is no path.
     pub(super) window: Option<AttachWindow>,
+    /// Which waits ended late is not known for sure.
+    pub(super) unsure: Unsure,
 }
 
 impl Watch {
@@ -62,6 +65,7 @@ impl Watch {
             kernel_samples: 0,
             pooled: Mix::default(),
             window: header.attached.clone(),
+            unsure: Unsure::default(),
         }
     }
 
@@ -70,8 +74,41 @@ impl Watch {
         self.window.as_ref().map_or(0, |attached| attached.at)
     }
 
-    /// Events, oldest first, up to a snapshot that saw these waits.
-    pub(super) fn events(&mut self, events: &[Event], waits: &Waits) {
+    /// Events, oldest first, up to a snapshot that saw these threads and waits.
+    pub(super) fn events_until(&mut self, events: &[Event], waits: &Waits, threads: &[Snapshot]) {
+        let late = match self.tier {
+            Tier::Perf => late(events, self.last_look, threads, |tid| self.tree.get(tid)),
+            _ => Vec::new(),
+        };
+        let mut waited = FxHashMap::<Tid, Vec<(State, Late)>>::default();
+        self.events(events, waits, |watch, upto, done| {
+            for late in late[*done..].iter().take_while(|late| late.at < upto) {
+                *done += 1;
+                if let Some(state) = watch.is_ready(late) {
+                    waited.entry(late.tid).or_default().push((state, *late));
+                }
+            }
+        });
+        waited.values().for_each(|waits| self.unsure.add(waits));
+    }
+
+    /// A thread that waits is ready from here on; the state of its wait, where that counts.
+    fn is_ready(&mut self, late: &Late) -> Option<State> {
+        let thread = self.tree.get(late.tid)?;
+        let PolledState::Blocked(PolledWait { wait, .. }) = thread.doing else { return None };
+        if thread.by_looks || thread.since > late.at || self.ended_at.is_some() {
+            return None;
+        }
+        self.advance(late.at);
+        let on_path = || position(&self.tree, self.root).is_some_and(|at| at.thread.tid == late.tid);
+        let counts = self.path.is_some() && (self.window.is_some() || on_path());
+        self.tree.does(late.at, late.tid, PolledState::Runnable);
+        counts.then_some(wait.state)
+    }
+
+    /// `before`: what comes before the event of this time, with how much of that has come.
+    fn events(&mut self, events: &[Event], waits: &Waits, mut before: impl FnMut(&mut Self, Ns, &mut usize)) {
+        let mut done = 0;
         // Those that were still off their CPU when the snapshot came: it saw that wait.
         let mut lasting: FxHashMap<Tid, usize> = FxHashMap::default();
         let mut blind_until = None;
@@ -98,6 +135,7 @@ impl Watch {
                 waits.get(&tid).filter(|_| lasts).copied()
             };
             let blind = blind_until.is_some_and(|until| event.at() <= Some(until));
+            before(self, event.at().unwrap_or(0), &mut done);
             self.event(event, seen, blind);
         }
     }

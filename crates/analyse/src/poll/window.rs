@@ -5,6 +5,7 @@
 //! the counters tell how long a thread had been woken before its CPU came.
 
 use super::closed::Closed;
+use super::late::Unsure;
 use super::members::{Member, Members};
 use super::mix::UserShare;
 use super::run::{scaled, step_thread};
@@ -33,18 +34,19 @@ pub(super) struct Ended<'a> {
     pub(super) user: UserShare<'a>,
     /// Snapshots that fell into it.
     pub(super) looks: u64,
+    pub(super) unsure: Unsure,
 }
 
 /// The account of such a window.
 pub(super) fn close(ended: Ended<'_>) -> Closed {
-    let Ended { mut tree, attached, end, names, tier, user, looks } = ended;
+    let Ended { mut tree, attached, end, names, tier, user, looks, unsure } = ended;
     let order = tree.close(end);
     let Tree { threads, books, .. } = tree;
     let members = Members::new(&threads, &order, &books, tier, user);
     let told = members.told();
     let totals: Vec<_> = told.iter().flat_map(|member| member.totals.iter().copied()).collect();
     let mut breakdown = Breakdown::new(&totals, &members, names);
-    let known = Known::new(&breakdown, &told, &members);
+    let known = Known::new(&breakdown, &told, &members, &unsure);
     let parts = breakdown.parts(|state, sum| known.of(state, sum));
     // An activity is a thread's own.
     let entries = told.iter().flat_map(|member| member.thread.ledger.entries(books.slicing));
@@ -88,6 +90,7 @@ fn waits_of(totals: &[(Activity, Total)], divide: &dyn Divide) -> FxHashMap<(Wai
 struct Known<'a> {
     breakdown: &'a Breakdown,
     members: &'a Members<'a>,
+    unsure: &'a Unsure,
     /// Snapshots of the threads that the account is about, and in how many of them they waited.
     looks: u64,
     looks_waiting: u64,
@@ -96,10 +99,16 @@ struct Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    fn new(breakdown: &'a Breakdown, told: &[&Member<'a>], members: &'a Members<'a>) -> Self {
+    fn new(
+        breakdown: &'a Breakdown,
+        told: &[&Member<'a>],
+        members: &'a Members<'a>,
+        unsure: &'a Unsure,
+    ) -> Self {
         Self {
             breakdown,
             members,
+            unsure,
             looks: told.iter().map(|member| member.thread.looks).sum(),
             looks_waiting: told.iter().map(|member| member.thread.looks_waiting).sum(),
             is_counted: members.tier == Tier::Perf || told.iter().all(|member| member.counted.is_some()),
@@ -117,9 +126,14 @@ impl<'a> Known<'a> {
             State::Kernel => (Basis::Sampled, (scaled(1.0 - user.hi, least), scaled(1.0 - user.lo, most))),
             State::Stopped | State::Unexplained => (Basis::Derived, (ns, ns)),
             State::Runqueue if tier == Tier::Proc && self.is_counted => (Basis::Measured, (ns, ns)),
+            // All of it was counted; when it was may be unsure, and so at most on which thread's
+            // wait.
             State::Runqueue if tier == Tier::Perf && sum.own_ns == ns => (Basis::Measured, (ns, ns)),
             State::Runqueue if tier == Tier::Perf => (Basis::Derived, (sum.own_ns, ns)),
-            _ if tier == Tier::Perf => (Basis::Derived, (sum.seen_ns, ns)),
+            _ if tier == Tier::Perf => {
+                let (more, less) = self.unsure.more_and_less(state);
+                (Basis::Derived, (sum.seen_ns.saturating_sub(less), ns + more))
+            }
             state if self.is_counted && state.blocked() => {
                 let blocked = self.breakdown.ns(State::blocked);
                 (Basis::Sampled, looked(ns, blocked, self.looks_waiting))

@@ -137,8 +137,15 @@ pub(super) const LOCKS_APART: &[Known] = &[
 
 /// Semaphores: functions that sleep for a lock, unless those that called them wait for work with
 /// it.
-pub(super) const SEMAPHORES: &[Known] =
-    &[Is("sem_wait"), Is("sem_timedwait"), Is("sem_clockwait"), Is("uv_sem_wait")];
+pub(super) const SEMAPHORES: &[Known] = &[
+    Is("sem_wait"),
+    Is("sem_timedwait"),
+    Is("sem_clockwait"),
+    // The first two of these jump to it.
+    Is("new_sem_wait_slow64"),
+    Is("new_sem_wait_slow"),
+    Is("uv_sem_wait"),
+];
 
 /// Functions of scripts' runtimes that take the locks of scripts, with the same exception.
 pub(super) const SCRIPT_LOCKS: &[Known] = &[
@@ -233,6 +240,9 @@ pub(super) const WORK: &[Known] = &[
     Script("get", "queues.py"),
     Is("queue_SimpleQueue_get_impl"),
     Is("queue_SimpleQueue_get"),
+    // The same without symbols: there is nothing else in the module that waits. Whoever takes a
+    // piece of work wakes the next one, which finds nothing: no waker tells it from a lock.
+    Has("_queue.cpython-"),
     Script("serve_forever", "socketserver.py"),
     // postgres: the next command, and its processes in the background.
     Is("SocketBackend"),
@@ -261,6 +271,7 @@ pub(super) const LOOPS: &[Known] = &[
     Script("_run_once", "base_events.py"),
     Script("_worker", "thread.py"),
     Script("worker", "pool.py"),
+    Script("_handle_tasks", "pool.py"),
     Is("ServerLoop"),
     Is("WalWriterMain"),
     Is("BackgroundWriterMain"),

@@ -8,7 +8,6 @@ use super::prediction::prediction;
 use super::processes::{Largest, Processes};
 use super::thread::{BlockedIn, Newcomer, Thread, TracedState};
 use super::tree::Tree;
-use super::untraced::{InCalls, Untraced};
 use super::wall::Wall;
 use crate::account::split::{Counts, Late, add};
 use crate::account::{
@@ -22,6 +21,7 @@ use crate::for_work::{HELD_NS_MAX, is_idle};
 use crate::keys::{ReasonKey, TargetKey};
 use crate::names::Names;
 use crate::rivals::Rivals;
+use crate::untraced::{InCalls, Untraced};
 use crate::what_if::program::Program;
 use crate::what_if::recorder::Recorder;
 use crate::{disk_requests, file_rows, sliced};
@@ -119,7 +119,9 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     }
     let covered = tree.books.cover.read(end);
     let keep_time = tree.keep_time();
-    let verdicts = Verdicts::new(&tree.books.waits, code, window.is_some(), keep_time, &mut names);
+    let who = |slot| tree.get(slot).who();
+    let verdicts =
+        Verdicts::new(&tree.books.waits, code, window.is_some().then_some(&who), keep_time, &mut names);
     let program = recorder.map(|recorder| recorder.finish(code, &verdicts));
     tree.revise(&verdicts);
     let hand_overs = std::mem::take(&mut tree.handed).table(&verdicts, &names);
@@ -135,7 +137,12 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     let living: Living = trailer.living.iter().copied().collect();
     let faults = faults(&tree, &living);
     let books = &tree.books;
-    let totals = by_activity(entries.iter().copied(), &books.activities);
+    let mut totals = by_activity(entries.iter().copied(), &books.activities);
+    for (activity, total) in &mut totals {
+        if let ReasonKey::Syscall(call) = activity.reason {
+            total.count = sliced::counted(trailer, call, total.count);
+        }
+    }
     let mut breakdown = Breakdown::new(&folded(&totals), &division, &names);
     let phases =
         phases(books.slicing, end, entries.iter().copied(), &books.activities, &division, &mut breakdown);
@@ -238,7 +245,8 @@ impl Ended {
             TracedState::Blocked(BlockedIn { wait, .. }) => {
                 let local = self.names.local_sockets.end(&wait.on);
                 let traced = Evidence::traced(wait, &Waker::Unknown, TargetKey::External);
-                let evidence = Evidence { local, roles: Some(&self.names.roles), ..traced };
+                let call = self.tree.waits_in(thread.pid, wait);
+                let evidence = Evidence { call, local, roles: Some(&self.names.roles), ..traced };
                 let classified = classify(evidence, self.names.arch);
                 if is_idle(self.window.is_some(), classified, evidence, self.names.arch) {
                     State::Idle
@@ -260,20 +268,22 @@ impl Ended {
         let reason = match thread.doing.clone() {
             TracedState::Blocked(BlockedIn { wait, stack, .. }) => {
                 thread.waited.add(self.names.arch, wait.call, ns);
+                let (pid, of) = (thread.pid, thread.ledger_of);
+                let idled = thread.states.of(State::Idle) > thread.states.of(State::Lock);
+                let call = self.tree.waits_in(pid, &wait);
                 let file = self.names.file_of(&wait);
                 let local = self.names.local_sockets.end(&wait.on);
                 let roles = Some(&self.names.roles);
-                let evidence = Evidence { local, roles, ..Evidence::traced(&wait, &Waker::Unknown, file) };
+                let traced = Evidence::traced(&wait, &Waker::Unknown, file);
+                let evidence = Evidence { call, local, roles, ..traced };
                 let reason = classify(evidence, self.names.arch).reason();
                 // Unless its stack tells what it was for: a pool without work is far more usual
                 // than a lock that is held for so long. A thread that waited for work before waits
                 // for it again.
-                let idled = thread.states.of(State::Idle) > thread.states.of(State::Lock);
                 let for_work = is_all_of_it || stack.is_none() && (ns >= HELD_NS_MAX || idled);
                 if for_work && matches!(reason, ReasonKey::Wait(_, TargetKey::Futex(_))) {
                     state = State::Idle;
                 }
-                let of = thread.ledger_of;
                 self.tree.under_way.waited(state, end - ns, end);
                 self.tree.books.waits.record((state, reason), of, ns, WaitEnd::UNKNOWN);
                 if let Some(node) = stack {

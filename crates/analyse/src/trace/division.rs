@@ -1,9 +1,9 @@
 //! How the time of traced threads divides by states: their own time by samples, all else not.
 
-use super::untraced::InCalls;
 use crate::account::split::{Counts, Late, Own, add, interval, interval_of_time, split};
 use crate::account::{Activity, Divide, Portion, Portions, Sum, Total};
 use crate::keys::ReasonKey;
+use crate::untraced::InCalls;
 use model::{Basis, Ns, State};
 
 /// The samples of all threads.

@@ -84,7 +84,7 @@ impl Sends {
 }
 
 /// Whether both ends are on this host: the same address, or a loopback one.
-fn is_local(ends: SocketEnds) -> bool {
+pub(super) fn is_local(ends: SocketEnds) -> bool {
     let loopback = |address: [u8; 16]| {
         let address = std::net::Ipv6Addr::from(address);
         address.to_canonical().is_loopback()

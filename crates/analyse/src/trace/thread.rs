@@ -2,7 +2,6 @@
 
 use super::limited::Limited;
 use super::processes::Spent;
-use super::untraced::InCalls;
 use crate::account::split::Counts;
 use crate::account::{
     ActivityId, Covered, Ended, HolderTimes, Life, Pace, Passed, Path, Progress, Slot, ThreadState, Times,
@@ -13,7 +12,8 @@ use crate::classify::is_for_several;
 use crate::for_work::is_served;
 use crate::keys::{WaitKey, Who};
 use crate::roles::serves_by_ports;
-use model::recording::{AliveState, Comm, Counters, FileKind, Object, WaitContext};
+use crate::untraced::InCalls;
+use model::recording::{AliveState, Comm, Counters, FileKind, Object, SocketEnds, WaitContext};
 use model::{Call, Ns, Pid, State, Tid};
 use smallvec::SmallVec;
 
@@ -98,6 +98,8 @@ pub(super) struct Thread {
     pub(super) unsettled: Unsettled,
     /// Waits that a time limit ended since another thread woke it.
     pub(super) limited: Limited,
+    /// The connection that it last sent on, where the other end serves.
+    pub(super) asked: Option<SocketEnds>,
     /// How it waited, for whether it did anything in a window.
     pub(super) waited: Waited,
     /// Whose ledger its time is in: its own, or the one that is shared by the many.
@@ -180,6 +182,7 @@ impl Thread {
             holder: HolderTimes::default(),
             unsettled: Unsettled::default(),
             limited: Limited::default(),
+            asked: None,
             waited: Waited::default(),
             ledger_of,
             own,
@@ -196,6 +199,13 @@ impl Thread {
         };
         self.blocked_in = call.or(self.blocked_in);
         call
+    }
+
+    /// It has sent something, on this connection if it asks for something there: what it waited for
+    /// before was something else.
+    pub(super) fn asks(&mut self, ends: Option<SocketEnds>) {
+        self.asked = ends;
+        self.limited.asks();
     }
 
     /// What its process has of it.

@@ -13,11 +13,11 @@ use crate::account::{
     Activity, Begins, Books, Ended, Path, Slicing, Slot, Times, Verdicts, idle, keep_time, split,
 };
 use crate::calls::Arch;
-use crate::keys::{ReasonKey, WakerKey, Who};
+use crate::keys::{CallKey, ReasonKey, WakerKey, Who};
 use crate::under_way::UnderWay;
 use crate::what_if::recorder::{Newborn, Recorder};
-use model::recording::{Comm, Counters, Waker};
-use model::{Ns, Pid, State, Tid};
+use model::recording::{Comm, Counters, Object, WaitContext, Waker};
+use model::{Call, Ns, Pid, State, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Slices of the ledgers of all threads of a window.
@@ -201,6 +201,15 @@ impl Tree {
         }
     }
 
+    /// Where a thread of this process waits. The kernel's own make no calls: what would be the
+    /// number of one is 0, with nothing that it is about, and they have no command line.
+    pub(super) fn waits_in(&self, pid: Pid, wait: &WaitContext) -> CallKey {
+        let has_command = || self.slot(pid).is_some_and(|leader| self.commands.contains_key(&leader));
+        let in_none = wait.call == Some(Call(0)) && wait.on == Object::Unknown;
+        let of_kernel = self.in_window && in_none && !has_command();
+        if of_kernel { CallKey::Unseen } else { CallKey::traced(wait.call) }
+    }
+
     /// Slots that hold a thread.
     pub(super) fn in_use(&self) -> Vec<Slot> {
         let free: FxHashSet<Slot> = self.free.iter().copied().collect();
@@ -256,7 +265,7 @@ impl Tree {
         }
     }
 
-    /// Frees what a thread that is not of the root had.
+    /// Frees what a thread had with which the program does not end.
     pub(super) fn bury(&mut self, slot: Slot) {
         // No thread continues on a dead thread's path: what waited for it has it by now. In a
         // window it is the thread's own.

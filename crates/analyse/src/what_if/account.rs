@@ -121,7 +121,7 @@ impl Replayed<'_> {
                     let Some((kind, _)) = step.time() else { continue };
                     let kind = self.program.kind(kind);
                     *sums.entry((piece.thread, kind.state, kind.reason)).or_default() += piece.ns();
-                    if matches!(kind.state, State::Sleep | State::Idle) {
+                    if kind.lets_pass || matches!(kind.state, State::Sleep | State::Idle) {
                         sleeps.push(*piece);
                     }
                 }

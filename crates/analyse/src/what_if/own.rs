@@ -7,7 +7,7 @@ use super::sites::is_called;
 use crate::account::split::Kind;
 use crate::keys::ReasonKey;
 use crate::names::Names;
-use crate::trace::call_of;
+use crate::untraced::call_of;
 use model::recording::SampleMode;
 use model::{Call, Ns, State};
 use smallvec::SmallVec;

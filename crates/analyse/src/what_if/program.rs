@@ -51,6 +51,8 @@ pub(crate) struct Kind {
     pub(crate) queued: Queued,
     /// The thread is under way: nothing within the tree holds it up.
     pub(crate) under_way: bool,
+    /// Of a wait that time ended: on the path it is what others did meanwhile.
+    pub(crate) lets_pass: bool,
 }
 
 /// Why a thread was in the run queue.
@@ -179,7 +181,16 @@ impl Kind {
 
     /// On a CPU, or ready.
     pub(crate) fn active(state: State, reason: ReasonKey) -> Self {
-        Self { state, reason, futex: 0, is_lock: None, by_exit: false, queued: Queued::No, under_way: true }
+        Self {
+            state,
+            reason,
+            futex: 0,
+            is_lock: None,
+            by_exit: false,
+            queued: Queued::No,
+            under_way: true,
+            lets_pass: false,
+        }
     }
 
     /// Ready.

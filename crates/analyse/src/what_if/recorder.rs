@@ -63,6 +63,8 @@ pub(crate) struct Waited {
     pub(crate) futex: u64,
     pub(crate) by_exit: bool,
     pub(crate) under_way: bool,
+    /// Time ended it.
+    pub(crate) lets_pass: bool,
     pub(crate) ns: Ns,
     /// Where it goes on from, if a thread of the tree ended it.
     pub(crate) from: Option<Edge>,
@@ -240,11 +242,11 @@ impl Recorder {
 
     /// It has waited.
     pub(crate) fn waited(&mut self, slot: Slot, waited: Waited) {
-        let Waited { kind: (state, reason), futex, by_exit, under_way, ns, from } = waited;
+        let Waited { kind: (state, reason), futex, by_exit, under_way, lets_pass, ns, from } = waited;
         if self.tracked(slot).is_none() {
             return;
         }
-        let kind = self.kind(Kind { futex, by_exit, under_way, ..Kind::active(state, reason) });
+        let kind = self.kind(Kind { futex, by_exit, under_way, lets_pass, ..Kind::active(state, reason) });
         let step = match from {
             None => Step::Wait { kind, ns },
             Some(edge) => {
@@ -259,7 +261,8 @@ impl Recorder {
     pub(crate) fn led_out(&mut self, slot: Slot, leader: Slot, ns: Ns) {
         let Some(token) = self.releases(leader) else { return };
         let (kind, from) = ((State::Stopped, ReasonKey::None), Some(Edge { token, lag_ns: 0 }));
-        self.waited(slot, Waited { kind, futex: 0, by_exit: true, under_way: true, ns, from });
+        let (by_exit, under_way, lets_pass) = (true, true, false);
+        self.waited(slot, Waited { kind, futex: 0, by_exit, under_way, lets_pass, ns, from });
     }
 
     /// Another thread goes on from what it has done so far. Of several one after the other gets a

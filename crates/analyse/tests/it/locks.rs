@@ -17,7 +17,7 @@ const EPOLL_WAIT: u16 = 232;
 const KILL: u16 = 62;
 
 /// Tells a stack of these functions, the innermost first; its innermost node.
-fn stack(story: &mut Story, functions: &[&str]) -> u32 {
+pub(crate) fn stack(story: &mut Story, functions: &[&str]) -> u32 {
     let told = |event: &&Event| matches!(event, Event::Place { .. });
     let first = story.events.iter().filter(told).count() as u32;
     for (number, name) in functions.iter().rev().enumerate() {
@@ -32,7 +32,7 @@ fn stack(story: &mut Story, functions: &[&str]) -> u32 {
 }
 
 /// A thread waits in a call for so long, is woken, runs and tells the stack of its wait.
-fn waits(
+pub(crate) fn waits(
     story: &mut Story,
     tid: Tid,
     (call, on): (u16, Object),
@@ -58,6 +58,66 @@ fn in_state(run: &Run, state: State) -> Vec<&WaitRow> {
 fn thread_us(run: &Run, tid: Tid, state: State) -> u64 {
     let thread = run.threads.iter().find(|thread| thread.tid == tid).expect("the thread");
     thread.states.iter().filter(|(of, _)| *of == state).map(|(_, ns)| ns / 1000).sum()
+}
+
+/// Three threads of a window sleep on one futex, in turn, and each time `by` wakes one, which
+/// sleeps elsewhere for a while, unless it is to wait again at once.
+fn woken_in_turn(functions: &[&str], by: impl Fn(u32) -> u32, again: bool) -> Run {
+    const WORKERS: [Tid; 3] = [OTHER, THIRD, 202];
+    const PRODUCER: Tid = 203;
+    let mut story = Story::begins();
+    story.events.clear();
+    let node = stack(&mut story, functions);
+    let mut from = 0;
+    for tid in WORKERS.into_iter().chain([PRODUCER]) {
+        let state = AliveState::Runnable(None);
+        story.push(|at| {
+            from = at;
+            Event::Alive { at, tid, pid: OTHER, name: "pool".into(), state, before: Counters::default() }
+        });
+    }
+    let sleeps = |story: &mut Story, tid| {
+        story.after(1).comes(tid).after(1).leaves(tid, waiting_in(NANOSLEEP, Object::Unknown), none());
+    };
+    WORKERS.into_iter().chain([PRODUCER]).for_each(|tid| sleeps(&mut story, tid));
+    for turn in 0..30u32 {
+        let worker = if again { OTHER } else { WORKERS[turn as usize % 3] };
+        let waker = match by(turn) {
+            0 => PRODUCER,
+            next => WORKERS[(turn + next) as usize % 3],
+        };
+        if turn == 0 || !again {
+            story.after(50).wakes(worker, Waker::Timer, none()).after(1).comes(worker).after(30);
+        }
+        story.after(3).leaves(worker, waiting_in(FUTEX, futex(0x40).1), none());
+        story.after(2_000).wakes(waker, Waker::Timer, none()).after(1).comes(waker).after(1);
+        story.wakes(worker, by_task(waker), inside(FUTEX, 1));
+        story.after(1).leaves(waker, waiting_in(NANOSLEEP, Object::Unknown), none());
+        story.comes(worker);
+        story.push(|at| Event::WaitStack { at, tid: worker, node, weight_ns: 2_000_000, call: None });
+        if !again {
+            story.after(30).leaves(worker, waiting_in(NANOSLEEP, Object::Unknown), none());
+        }
+    }
+    story.after(100).seen_from(from)
+}
+
+#[test]
+fn a_semaphore_of_a_window_is_how_work_comes_unless_those_that_take_it_give_it_back() {
+    let us = |run: &Run, state| -> u64 {
+        let on_it = |row: &&&WaitRow| row.on.kind() == TargetKind::Futex;
+        in_state(run, state).iter().filter(on_it).map(|row| row.total_ns / 1000).sum()
+    };
+    let semaphore = ["futex_abstimed_wait_common64", "__new_sem_wait_slow64", "take", "start_thread"];
+    let pool = woken_in_turn(&semaphore, |_| 0, false);
+    assert!(us(&pool, State::Idle) > 55_000 && us(&pool, State::Lock) == 0, "{:?}", pool.waits);
+    let lock = woken_in_turn(&semaphore, |turn| turn % 2, false);
+    assert!(us(&lock, State::Lock) > 55_000 && us(&lock, State::Idle) == 0, "{:?}", lock.waits);
+    let barged = woken_in_turn(&semaphore, |_| 0, true);
+    assert!(us(&barged, State::Lock) > 55_000 && us(&barged, State::Idle) == 0, "{:?}", barged.waits);
+    let mutex = ["futex_wait", "__lll_lock_wait", "pthread_mutex_lock", "take", "start_thread"];
+    let mutex = woken_in_turn(&mutex, |_| 0, false);
+    assert!(us(&mutex, State::Lock) > 55_000 && us(&mutex, State::Idle) == 0, "{:?}", mutex.waits);
 }
 
 /// The root computes and another thread of it wants its lock: two limits run out, then it is given.
@@ -87,8 +147,15 @@ fn a_lock_whose_limit_ran_out_is_a_lock_of_who_had_it() {
 }
 
 #[test]
-fn other_waits_with_a_limit_are_sleeps_as_before() {
+fn a_condition_whose_limits_ran_out_before_it_was_true_was_waited_for_all_along() {
     let run = takes_turns("next_job");
+    assert!(in_state(&run, State::Sleep).is_empty(), "{:?}", run.waits);
+    assert_eq!((thread_us(&run, OTHER, State::Lock), thread_us(&run, OTHER, State::Sleep)), (10_090, 0));
+}
+
+#[test]
+fn what_a_runtime_keeps_time_with_is_a_sleep_also_where_it_is_told_to_end() {
+    let run = takes_turns("WatcherThread::sleep");
     let sleeps = in_state(&run, State::Sleep);
     assert!(sleeps.iter().all(|row| row.on == WaitTarget::TimeLimit), "{sleeps:?}");
     assert_eq!(sleeps.iter().map(|row| row.calls).sum::<u64>(), 2);

@@ -6,6 +6,7 @@ mod fault_places;
 mod forged;
 mod hand_overs;
 mod judge;
+mod limits;
 mod locks;
 mod path;
 mod prediction;

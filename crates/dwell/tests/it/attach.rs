@@ -179,6 +179,61 @@ fn a_thread_that_wants_a_lock_all_along_is_known_by_its_stack() {
     });
 }
 
+/// Workers that get their work by a semaphore, or by what is taken like a lock, and work for 2 ms
+/// each 20 ms; and a lock that one thread has nearly all the time, and another one wants.
+const POOL: &str = "\
+import sys, threading, time\n\
+from concurrent.futures import ThreadPoolExecutor\n\
+from queue import SimpleQueue\n\
+def job(n): time.sleep(0.002)\n\
+print('ready', flush=True)\n\
+if sys.argv[1] == 'pool':\n\
+\x20 pool = ThreadPoolExecutor(4)\n\
+\x20 while True: pool.submit(job, 1); time.sleep(0.02)\n\
+elif sys.argv[1] == 'queue':\n\
+\x20 queue = SimpleQueue()\n\
+\x20 def takes():\n\
+\x20\x20 while True: job(queue.get())\n\
+\x20 for _ in range(4): threading.Thread(target=takes, daemon=True).start()\n\
+\x20 while True: queue.put(1); time.sleep(0.02)\n\
+else:\n\
+\x20 lock = threading.Lock()\n\
+\x20 def wants():\n\
+\x20\x20 while True:\n\
+\x20\x20\x20 with lock: time.sleep(0.001)\n\
+\x20 threading.Thread(target=wants, daemon=True).start()\n\
+\x20 while True:\n\
+\x20\x20 with lock: time.sleep(0.02)\n\
+\x20\x20 time.sleep(0.001)\n";
+
+#[test]
+fn workers_of_a_pool_wait_for_work_however_that_comes_and_who_wants_a_lock_does_not() {
+    let _alone = support::alone();
+    for (how, idle) in [("pool", true), ("queue", true), ("lock", false)] {
+        let alive = Alive::start("/usr/bin/python3", &["-S", "-c", POOL, how]);
+        hold(|| {
+            let told = attach(&[&alive.name(), "--for", "1s"], |_| ());
+            let of = |reason: &str| -> u64 {
+                let rows = told.run["waits"].as_array().into_iter().flatten();
+                let futexes = rows.filter(|row| row["call"] == "futex" && row["reason"] == reason);
+                futexes.filter_map(|row| row["total_ns"].as_u64()).sum()
+            };
+            let (work, locks) = (of("idle"), of("lock"));
+            ensure(work + locks > 500 * MS, "they wait", &told)?;
+            ensure(if idle { locks * 20 < work } else { work * 20 < locks }, how, &told)
+        });
+    }
+}
+
+#[test]
+fn a_thread_of_the_kernel_is_in_no_call() {
+    let _alone = support::alone();
+    // The first of them, which creates the others, and one that has work at times.
+    let told = attach(&["2", "--for", "300ms"], |_| ());
+    let calls: Vec<&Value> = told.run["waits"].as_array().unwrap().iter().map(|row| &row["call"]).collect();
+    assert!(calls.iter().all(|call| *call != "read"), "{calls:?}");
+}
+
 #[test]
 fn a_hundred_threads_that_run_and_wait_while_they_are_found_are_all_explained() {
     let _alone = support::alone();

@@ -138,6 +138,44 @@ fn root_gets_one_from_perf_events_and_from_looks() {
     }
 }
 
+/// Waits 200 times for a disk and works after each, then sleeps for 0.3 s and says how long that
+/// was.
+const SYNCS_AND_SLEEPS: &str = "
+import os, sys, time
+os.chdir(sys.argv[1])
+with open('scratch', 'w') as file:
+    for _ in range(200):
+        file.write('x' * 1000)
+        file.flush()
+        os.fsync(file.fileno())
+        sorted(range(1000), key=lambda n: -n)
+begun = time.monotonic()
+time.sleep(0.3)
+print(int((time.monotonic() - begun) * 1e9), file=open('slept', 'w'))
+";
+
+#[test]
+fn a_sleep_keeps_its_time_where_others_have_the_cpus() {
+    let _alone = support::alone();
+    let root = Nobody::new("busy");
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let hog = || Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+    let mut hogs: Vec<_> = (0..2 * cpus).map(|_| hog()).collect();
+    let told = root.told(
+        &mut Command::new("env"),
+        &["--source", "perf"],
+        &["/usr/bin/python3", "-S", "-c", SYNCS_AND_SLEEPS, root.dir.to_str().unwrap()],
+    );
+    hogs.iter_mut().for_each(|hog| {
+        let _ = (hog.kill(), hog.wait());
+    });
+    let slept = std::fs::read_to_string(root.dir.join("slept")).unwrap();
+    let slept: u64 = slept.trim().parse().unwrap();
+    let (lo, hi) = told.interval("sleep");
+    assert!(lo <= slept + 5 * MS && hi + 5 * MS >= 300 * MS, "{lo} to {hi}, not {slept}\n{}", told.account());
+    assert!(told.parts(&["sleep"]) + 10 * MS >= 300 * MS, "it slept for {slept}\n{}", told.account());
+}
+
 #[test]
 fn root_without_the_capabilities_for_bpf_is_treated_like_a_container() {
     let _alone = support::alone();

@@ -51,7 +51,8 @@ fn a_poll_of_several_waits_for_what_the_waker_wrote_to() {
     }
 }
 
-/// Time that passes in three ways: a poll and a lock that reach their limits, and a sleep.
+/// Time that passes in five ways: a poll of a pipe and a lock that reach their limits, a poll of
+/// nothing, a sleep, and a condition that nobody makes true.
 const LIMITS: &str = "
 import select, os, threading, time
 ends = os.pipe()
@@ -59,32 +60,162 @@ poller = select.poll()
 poller.register(ends[0], select.POLLIN)
 lock = threading.Lock()
 lock.acquire()
+never = threading.Event()
 for _ in range(5):
     assert not poller.poll(20)
     assert not lock.acquire(timeout=0.03)
+    select.select([], [], [], 0.02)
     time.sleep(0.01)
+    assert not never.wait(0.02)
 ";
 
 #[test]
-fn limits_that_were_reached_are_told_from_sleeps() {
+fn limits_that_were_reached_are_of_what_was_waited_for_and_sleeps_of_nothing() {
     hold(&[python(), "-S", "-c", LIMITS], |told, claims| {
-        let named = |call: &'static str, name: Value| {
-            let like = move |row: &Value| {
-                let on = &row["on"];
-                row["reason"] == "sleep" && row["call"] == call && on["kind"] == "timer" && on["name"] == name
-            };
-            (total(rows(told, like.clone()), "calls"), total(rows(told, like), "total_ns"))
-        };
-        for (call, name, ms) in [
-            ("poll", "time limit or timer".into(), 20),
-            ("futex", "time limit".into(), 30),
-            ("clock_nanosleep", Value::Null, 10),
+        for (call, reason, kind, ms) in [
+            ("poll", "pipe", "pipe", 20),
+            ("futex", "lock", "futex", 30),
+            ("select", "sleep", "timer", 20),
+            ("clock_nanosleep", "sleep", "timer", 10),
+            ("futex", "sleep", "timer", 20),
         ] {
-            let (calls, ns) = named(call, name);
-            claims.equal(call, calls, 5);
-            claims.that(ns >= 5 * ms * MS && ns < 10 * ms * MS, format!("{call} took {ns} ns"));
+            let like = move |row: &Value| {
+                let of_call = row["call"] == call || call == "select" && row["call"] == "pselect6";
+                of_call && row["reason"] == reason && row["on"]["kind"] == kind
+            };
+            let (calls, ns) = (total(rows(told, like), "calls"), total(rows(told, like), "total_ns"));
+            claims.equal(&format!("{call}, {reason}"), calls, 5);
+            claims.that(ns >= 5 * ms * MS && ns < 10 * ms * MS, format!("{call}, {reason} took {ns} ns"));
+            let by = rows(told, like).flat_map(|row| row["by"].as_array().into_iter().flatten());
+            claims.equal("ended by their limits", total(by.filter(|by| by["kind"] == "timer"), "times"), 5);
         }
     });
+}
+
+/// Asks a server that takes 250 ms for each answer, and looks for that 100 ms at a time: with a
+/// poll of one socket, or in a loop of several.
+const POLLS_A_PEER: &str = "
+import os, select, selectors, socket, sys, time
+listening = socket.create_server(('127.0.0.1', 0))
+if os.fork() == 0:
+    serves, _ = listening.accept()
+    for _ in range(4):
+        serves.recv(1)
+        time.sleep(0.25)
+        serves.send(b'x')
+    os._exit(0)
+asks = socket.create_connection(listening.getsockname())
+other, _ = os.pipe()
+if sys.argv[1] == 'one':
+    poller = select.poll()
+    poller.register(asks, select.POLLIN)
+    look = lambda: poller.poll(100)
+else:
+    loop = selectors.DefaultSelector()
+    loop.register(asks, selectors.EVENT_READ)
+    loop.register(other, selectors.EVENT_READ)
+    look = lambda: loop.select(0.1)
+for _ in range(4):
+    asks.send(b'x')
+    while not look(): pass
+    asks.recv(1)
+os.wait()
+";
+
+#[test]
+fn who_looks_for_an_answer_with_a_limit_waits_for_the_peer() {
+    for how in ["one", "several"] {
+        hold(&[python(), "-S", "-c", POLLS_A_PEER, how], |told, claims| {
+            let polls = |row: &Value| row["call"] == "poll" || row["call"] == "epoll_wait";
+            let on_peer =
+                |row: &Value| polls(row) && row["reason"] == "network" && row["on"]["kind"] == "tcp";
+            let (calls, ns) = (total(rows(told, on_peer), "calls"), total(rows(told, on_peer), "total_ns"));
+            claims.that(calls >= 12, format!("{how}: {calls} polls are of the peer"));
+            claims.that(ns >= 980 * MS, format!("{how}: {ns} ns of a second"));
+            let slept = total(rows(told, |row| polls(row) && row["reason"] == "sleep"), "total_ns");
+            claims.that(slept < 20 * MS, format!("{how}: {slept} ns are sleep"));
+        });
+    }
+}
+
+/// Sleeps in two places, 0.4 s in one and 0.2 s in the other: of one thread, or of two.
+const TWO_PLACES: &str = "
+import sys, threading, time
+def long():
+    for _ in range(20): time.sleep(0.02)
+def short():
+    for _ in range(20): time.sleep(0.01)
+if sys.argv[1] == 'one':
+    for _ in range(20):
+        time.sleep(0.02)
+        (lambda: time.sleep(0.01))()
+else:
+    other = threading.Thread(target=short)
+    other.start()
+    long()
+    other.join()
+";
+
+#[test]
+fn two_places_that_sleep_are_two_lines_of_the_account() {
+    for (how, places) in [("two", &["long", "short"][..]), ("one", &["<module>", "<lambda>"])] {
+        hold(&[python(), "-S", "-c", TWO_PLACES, how], |told, claims| {
+            let sleeps = rows(told, |row| row["call"] == "clock_nanosleep");
+            let stacks: String =
+                sleeps.map(|row| row["stack"].to_string() + &row["places"].to_string()).collect();
+            for place in places {
+                claims.that(stacks.contains(place), format!("{how}: {place} is not in {stacks}"));
+            }
+            let lines: Vec<&str> =
+                told.page.lines().filter(|line| line.contains("clock_nanosleep")).collect();
+            let first = lines.iter().position(|line| line.contains(places[0]));
+            claims.that(first.is_some(), format!("{how}: {lines:#?}"));
+        });
+    }
+}
+
+/// Four threads make and remove files of a directory that is in memory: they wait for its lock.
+const IN_MEMORY: &str = r#"
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static void *work(void *number)
+{
+    char path[100];
+    snprintf(path, sizeof path, "/dev/shm/dwell-%d-%ld", getpid(), (long)number);
+    for (int i = 0; i < 60000; i++) {
+        close(open(path, O_CREAT | O_RDWR, 0600));
+        unlink(path);
+    }
+    return 0;
+}
+int main(void)
+{
+    pthread_t all[4];
+    for (long i = 0; i < 4; i++) pthread_create(&all[i], 0, work, (void *)i);
+    for (int i = 0; i < 4; i++) pthread_join(all[i], 0);
+}
+"#;
+
+#[test]
+fn a_directory_in_memory_has_a_lock_and_no_disk() {
+    let (source, program) = (fresh("in_memory.c"), fresh("in_memory"));
+    std::fs::write(&source, IN_MEMORY).expect("room on the disk");
+    let built = Command::new("cc").args(["-O1", "-pthread", "-o"]).arg(&program).arg(&source).status();
+    assert!(built.expect("a C compiler").success(), "it does not compile");
+    hold(&[program.to_str().expect("a path of plain characters")], |told, claims| {
+        let names = ["open", "openat", "unlink", "close"];
+        let files = |row: &Value| names.iter().any(|name| row["call"] == *name);
+        let of = |reason: &'static str| {
+            total(rows(told, move |row| files(row) && row["reason"] == reason), "total_ns")
+        };
+        let (lock, disk) = (of("lock"), of("disk"));
+        claims.that(disk * 20 <= lock, format!("{disk} ns for a disk, {lock} ns for locks"));
+        claims.that(lock > MS, format!("they hardly met: {lock} ns"));
+    });
+    let _ = (std::fs::remove_file(program), std::fs::remove_file(source));
 }
 
 /// Has io_uring read from a pipe that a child fills late, then from a file, past the page cache and

@@ -139,6 +139,7 @@ const MOVES_BYTES: u8 = 4;
 const READS_FILE: u8 = 8;
 const WRITES_FILE: u8 = 16;
 const ASKS_FOR_PATH: u8 = 32;
+const MAKES_THREAD: u8 = 64;
 
 /// Calls that read from the descriptor that is their first argument, and those that write to it:
 /// what is counted by file.
@@ -211,8 +212,6 @@ const CALLS_OF_NONE: &[&str] = &[
     "getpgrp",
     "pause",
     "sync",
-    "fork",
-    "vfork",
 ];
 
 /// The same with one argument.
@@ -278,7 +277,8 @@ pub(crate) fn kinds() -> Vec<u8> {
 
 /// For each call of both tables: how many of its first three arguments it has, and [`MOVES_BYTES`]
 /// where a result above 0 is a number of bytes that it moved, with [`READS_FILE`] or
-/// [`WRITES_FILE`] where they are of the file of its first argument; or [`ASKS_FOR_PATH`].
+/// [`WRITES_FILE`] where they are of the file of its first argument; or [`ASKS_FOR_PATH`]; or
+/// [`MAKES_THREAD`], where a result of 0 is the new thread's, which made no call.
 pub(crate) fn result_kinds() -> Vec<u8> {
     (0..TABLE).map(native).chain((0..TABLE).map(compat)).map(result_kind).collect()
 }
@@ -288,6 +288,8 @@ fn result_kind(name: Option<&str>) -> u8 {
         Some(name) if CALLS_OF_NONE.contains(&name) => 0,
         Some(name) if CALLS_OF_ONE.contains(&name) => 1,
         Some(name) if CALLS_OF_TWO.contains(&name) => 2,
+        Some("fork" | "vfork") => MAKES_THREAD,
+        Some("clone" | "clone3") => 3 | MAKES_THREAD,
         Some(name) if FILE_READS.contains(&name) => 3 | MOVES_BYTES | READS_FILE,
         Some(name) if FILE_WRITES.contains(&name) => 3 | MOVES_BYTES | WRITES_FILE,
         Some(name) if MOVING_CALLS.contains(&name) => 3 | MOVES_BYTES,
@@ -359,8 +361,8 @@ pub(crate) fn execve() -> u32 {
     number.cast_unsigned()
 }
 
-/// The numbers of `rt_sigreturn`: in the native table and in that of 32 bits, where x86 and Arm have
-/// the same.
+/// The numbers of `rt_sigreturn`: in the native table and in that of 32 bits, where x86 and Arm
+/// have the same.
 pub(crate) fn rt_sigreturn() -> [u32; 2] {
     let native = if cfg!(target_arch = "aarch64") {
         aarch64::Sysno::rt_sigreturn.id()
@@ -410,6 +412,7 @@ mod tests {
         assert_eq!((kinds[TABLE + 3], kinds[TABLE + 6]), of_i386, "read and close of i386");
         assert_eq!((kinds[44], kinds[217]), (3 | MOVES_BYTES, 3 | MOVES_BYTES), "sendto, getdents64");
         assert!(moves_bytes(Call(0)) && moves_bytes(Call(3 | Call::COMPAT)) && !moves_bytes(Call(3)));
+        assert_eq!((kinds[58], kinds[56]), (MAKES_THREAD, 3 | MAKES_THREAD), "vfork, clone");
         assert!(asks_for_path(Call(257)) && asks_for_path(Call(5 | Call::COMPAT)), "openat, open of i386");
         assert!(!asks_for_path(Call(87)) && !asks_for_path(Call(0)), "unlink, read");
         assert!(PATH_ASKS.iter().all(|name| matches!(kind(Some(name)), PATH | PATH_AT)));

@@ -5,9 +5,10 @@ use super::proc::Poller;
 use crate::access;
 use crate::settings::Rate;
 use crate::threads::Threads;
+use model::counters::CountersObserved;
 use model::coverage::Source;
 use model::recording::{Comm, Cost, Tier};
-use model::{Event, Ns, Pid};
+use model::{Event, Ns, Pid, Seen};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -22,6 +23,9 @@ const SAMPLE_PERIOD_NS_LIVING: Ns = 2_985_000;
 const SWITCH_COST_NS: (Ns, Ns) = (300, 700);
 /// The overhead of one sample: an interrupt, expensive in a virtual machine.
 const SAMPLE_COST_NS: (Ns, Ns) = (1000, 5000);
+
+/// The same of one sample of a counter, without a stack.
+const COUNTED_COST_NS: (Ns, Ns) = (300, 2000);
 
 /// Perf events, if available, and snapshots.
 #[derive(Debug)]
@@ -290,13 +294,24 @@ impl Fallback {
         self.perf.as_ref().map_or(0, Perf::lost)
     }
 
+    /// What was observed of the processor's counters.
+    pub(crate) fn counters(&self) -> Seen<CountersObserved> {
+        let unseen = || Seen::unseen("they are sampled with perf events, or BPF");
+        self.perf.as_ref().map_or_else(unseen, Perf::counters)
+    }
+
     /// How often each instrument ran in the context of the tree. Snapshots cost the host, not the
     /// program.
     pub(crate) fn cost(&self) -> Vec<Cost> {
-        [("switches", self.switches, SWITCH_COST_NS), ("samples", self.samples, SAMPLE_COST_NS)]
-            .into_iter()
-            .filter(|(_, times, _)| *times > 0)
-            .map(|(what, times, each_ns)| Cost { what: what.into(), times, each_ns })
-            .collect()
+        let counted = self.perf.as_ref().map_or(0, Perf::counted);
+        [
+            ("switches", self.switches, SWITCH_COST_NS),
+            ("samples", self.samples, SAMPLE_COST_NS),
+            ("counter samples", counted, COUNTED_COST_NS),
+        ]
+        .into_iter()
+        .filter(|(_, times, _)| *times > 0)
+        .map(|(what, times, each_ns)| Cost { what: what.into(), times, each_ns })
+        .collect()
     }
 }

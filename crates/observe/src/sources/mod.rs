@@ -16,6 +16,7 @@ use crate::settings::{Choice, Watching};
 use crate::threads::Threads;
 use bpf::Bpf;
 use fallback::Fallback;
+use model::counters::CountersObserved;
 use model::coverage::Source;
 use model::disk_requests::DiskUses;
 use model::files::FileUses;
@@ -337,6 +338,14 @@ impl Instruments {
         match self {
             Instruments::Bpf(bpf) => bpf.disk_requests(),
             Instruments::Fallback(..) => Seen::unseen("requests to disks are counted with BPF only"),
+        }
+    }
+
+    /// What was observed of the processor's counters.
+    pub(crate) fn counters(&self) -> Seen<CountersObserved> {
+        match self {
+            Instruments::Bpf(bpf) => bpf.counters(),
+            Instruments::Fallback(fallback, _) => fallback.counters(),
         }
     }
 

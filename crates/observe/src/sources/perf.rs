@@ -4,11 +4,13 @@
 //! `proc` provides what these events lack (what a thread blocked on, its waker) by polling the same
 //! threads.
 //!
-//! Two software events, inherited by the whole tree, on each CPU, into one ring per CPU:
+//! Two software events and the processor's counters, inherited by the whole tree, on each CPU, into
+//! one ring per CPU:
 //!
 //! ```text
 //! dummy      switches, forks, exits, names      never of the kernel: needs no privilege
 //! cpu clock  a sample each period on a CPU      of the kernel too, where that is permitted
+//! counters   a sample each period counted       likewise; without a stack
 //! ```
 //!
 //! The events begin with the root's `execve`. A thread's last switch is not recorded: the kernel
@@ -20,12 +22,14 @@ mod living;
 
 use super::perf_records::{Copied, Record, SAMPLE_TYPE, STACK_TYPE, What, decode, registers_wanted};
 use crate::access::{more, sandboxed};
-use crate::stacks::{Of, RawStack, Stacks};
+use crate::counters::{self, Counters};
+use crate::stacks::{CountedAt, Of, RawStack, Stacks};
 use crate::threads::Threads;
+use model::counters::CountersObserved;
 use model::coverage::Source;
 use model::recording::{Calls, Comm, Object, SwitchIn, SwitchOut, SwitchOutState, WaitContext};
 use model::recording::{Event, SampleMode};
-use model::{Ns, Pid, Tid};
+use model::{Ns, Pid, Seen, Tid};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -83,6 +87,9 @@ pub(crate) struct Perf {
     lost: u64,
     /// Threads that executed a set-user-ID file.
     entrusted: u64,
+    /// The processor's counters, or why they are not sampled; and how many samples they gave.
+    counters: Result<Counters, String>,
+    counted: u64,
 }
 
 impl Perf {
@@ -94,7 +101,7 @@ impl Perf {
     pub(crate) fn start(root: Pid, period_ns: Ns) -> Result<Self, PerfRefusal> {
         let mut kernel_refused = None;
         let mut rings: Vec<Ring> = Vec::new();
-        let mut clocks = Vec::new();
+        let (mut cpus, mut clocks) = (Vec::new(), Vec::new());
         let mut pages = RING_PAGES[0];
         for cpu in host::cpus(host::here()) {
             let ring = match perf_event::open(&switches(), root, cpu).and_then(|event| map(event, &mut pages))
@@ -108,9 +115,11 @@ impl Perf {
                 .and_then(|clock| perf_event::redirect(clock.as_fd(), ring.as_fd()).map(|()| clock))
                 .map_err(|error| refused(root, &error))?;
             rings.push(ring);
+            cpus.push(cpu);
             clocks.push(clock);
         }
-        Ok(Self::on(rings, clocks, kernel_refused, period_ns))
+        let counters = counters_of(root, &cpus, &rings, kernel_refused.is_none());
+        Ok(Self { counters, ..Self::on(rings, clocks, kernel_refused, period_ns) })
     }
 
     /// Why kernel code is not sampled, where it is not.
@@ -130,7 +139,22 @@ impl Perf {
             stacks: Stacks::new(),
             lost: 0,
             entrusted: 0,
+            counters: Err("without BPF they are sampled in programs that dwell starts".to_owned()),
+            counted: 0,
         }
+    }
+
+    /// What was observed of the processor's counters.
+    pub(crate) fn counters(&self) -> Seen<CountersObserved> {
+        match &self.counters {
+            Ok(counters) => Seen::Value(counters.observed(0)),
+            Err(why) => Seen::unseen(why),
+        }
+    }
+
+    /// How many samples they gave.
+    pub(crate) fn counted(&self) -> u64 {
+        self.counted
     }
 
     /// Java virtual machines are to be asked for the names of their code.
@@ -244,9 +268,16 @@ impl Perf {
                     self.lost += records;
                     record
                 }
-                What::Sampled { user, ip, stack } => {
+                What::Sampled { user, pid, ip, period, stack } => {
+                    if let Some(counter) = counters::of_period(period) {
+                        let (tid, kernel) = (record.tid, !user);
+                        let counted = CountedAt { tid, pid, counter, count: period, kernel, ip };
+                        self.stacks.counted(at, counted);
+                        self.counted += 1;
+                        continue;
+                    }
                     copied = stack;
-                    Record { what: What::Sampled { user, ip, stack: None }, ..record }
+                    Record { what: What::Sampled { user, pid, ip, period, stack: None }, ..record }
                 }
                 _ => record,
             };
@@ -384,9 +415,28 @@ fn open(
     perf_event::open(&attr, tid, cpu)
 }
 
+/// The counters of a held child, and of what it starts, into the rings of these CPUs.
+fn counters_of(root: Pid, cpus: &[u32], rings: &[Ring], kernel: bool) -> Result<Counters, String> {
+    // They are set anew at each switch, and a hypervisor may have to do it.
+    if let Ok(Some(true)) = host::under_hypervisor(host::here().proc) {
+        let why = "without BPF they would be set at each switch, which is dear in a virtual machine";
+        return Err(why.to_owned());
+    }
+    let units = host::counters::units(host::here());
+    let common = |attr| at_exec(of_threads(attr));
+    Counters::open(&units, (cpus, root), kernel, &common, |cpu, event| {
+        let ring = cpus.iter().zip(rings).find(|(of, _)| **of == cpu).map(|(_, ring)| ring);
+        perf_event::redirect(event.as_fd(), ring.ok_or(io::ErrorKind::NotFound)?.as_fd())
+    })
+}
+
 /// For a thread and all that it starts.
 fn common(config: bindings::perf_sw_ids) -> perf_event_attr {
-    let mut attr = perf_event::software(config);
+    of_threads(perf_event::software(config))
+}
+
+/// The same of any event.
+fn of_threads(mut attr: perf_event_attr) -> perf_event_attr {
     attr.sample_type = SAMPLE_TYPE;
     attr.set_sample_id_all(1);
     attr.set_use_clockid(1);

@@ -9,7 +9,7 @@ use sys::perf_event::bindings::*;
 
 /// The fields that every event requests with each record; they determine the layouts below.
 pub(super) const SAMPLE_TYPE: u64 =
-    (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU) as u64;
+    (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD) as u64;
 
 /// The trailer of every record but a sample: pid, tid, time, cpu and padding.
 const TRAILER_LEN: usize = 24;
@@ -86,13 +86,39 @@ pub(super) struct Record {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum What {
     SwitchedIn,
-    SwitchedOut { runnable: bool },
-    Forked { pid: Pid, tid: Tid, creator: Tid },
-    Exited { pid: Pid, tid: Tid },
-    Named { pid: Pid, tid: Tid, name: Comm, exec: bool },
-    Sampled { user: bool, ip: u64, stack: Option<Box<Copied>> },
-    Mapped { pid: Pid, mapping: Mapping },
-    Lost { records: u64 },
+    SwitchedOut {
+        runnable: bool,
+    },
+    Forked {
+        pid: Pid,
+        tid: Tid,
+        creator: Tid,
+    },
+    Exited {
+        pid: Pid,
+        tid: Tid,
+    },
+    Named {
+        pid: Pid,
+        tid: Tid,
+        name: Comm,
+        exec: bool,
+    },
+    /// `period`: how much it stands for, which tells what was sampled.
+    Sampled {
+        user: bool,
+        pid: Pid,
+        ip: u64,
+        period: u64,
+        stack: Option<Box<Copied>>,
+    },
+    Mapped {
+        pid: Pid,
+        mapping: Mapping,
+    },
+    Lost {
+        records: u64,
+    },
 }
 
 /// Decodes one record, header included; `None` for kinds that were not requested or are too short.
@@ -143,12 +169,13 @@ fn mapping(body: &[u8]) -> Option<Mapping> {
     })
 }
 
-/// ip, pid, tid, time, cpu, padding; then the stack.
+/// ip, pid, tid, time, cpu, padding, period; then the stack.
 fn sample(body: &[u8], misc: u32) -> Option<Record> {
     let mode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
     let user = mode == PERF_RECORD_MISC_USER || mode == PERF_RECORD_MISC_GUEST_USER;
-    let stack = stack(u32_at(body, 8)?, body.get(32..).unwrap_or_default()).map(Box::new);
-    let what = What::Sampled { user, ip: u64_at(body, 0)?, stack };
+    let pid = u32_at(body, 8)?;
+    let stack = stack(pid, body.get(40..).unwrap_or_default()).map(Box::new);
+    let what = What::Sampled { user, pid, ip: u64_at(body, 0)?, period: u64_at(body, 32)?, stack };
     Some(Record { at: u64_at(body, 16)?, tid: u32_at(body, 12)?, cpu: u32_at(body, 24)?, what })
 }
 
@@ -261,17 +288,19 @@ mod tests {
 
     #[test]
     fn a_sample_has_its_own_order() {
-        let body = [0xabc_u64.to_ne_bytes().to_vec(), words(&[10, 11, 77, 0, 3, 0])].concat();
+        let body = [0xabc_u64.to_ne_bytes().to_vec(), words(&[10, 11, 77, 0, 3, 0, 20_011, 0])].concat();
         let seen = |misc| decode(&record(PERF_RECORD_SAMPLE, misc, &body)).unwrap();
-        let expect =
-            |user| Record { at: 77, tid: 11, cpu: 3, what: What::Sampled { user, ip: 0xabc, stack: None } };
+        let expect = |user| {
+            let what = What::Sampled { user, pid: 10, ip: 0xabc, period: 20_011, stack: None };
+            Record { at: 77, tid: 11, cpu: 3, what }
+        };
         assert_eq!(seen(PERF_RECORD_MISC_USER), expect(true));
         assert_eq!(seen(PERF_RECORD_MISC_KERNEL), expect(false));
     }
 
     #[test]
     fn a_stack_comes_after_the_sample() {
-        let mut body = [0xabc_u64.to_ne_bytes().to_vec(), words(&[10, 11, 77, 0, 3, 0])].concat();
+        let mut body = [0xabc_u64.to_ne_bytes().to_vec(), words(&[10, 11, 77, 0, 3, 0, 1, 0])].concat();
         let mut word = |word: u64| body.extend(word.to_ne_bytes());
         // A marker and two addresses; registers; 16 bytes, 8 of them valid.
         [3, -128_i64 as u64, 0xffff_ffff_8100_0000, 0xffff_ffff_8200_0000].into_iter().for_each(&mut word);

@@ -272,8 +272,12 @@ impl Poller {
             Ok(text) => text,
             Err(error) => return (Seen::Unseen(refuse(&mut self.refused.syscall, &error)), Object::Unknown),
         };
-        let Some(InCall::Call { number, first, compat }) = parse::syscall(text) else {
-            return (Seen::Absent, Object::Unknown);
+        let (number, first, compat) = match parse::syscall(text) {
+            Some(InCall::Call { number, first, compat }) => (number, first, compat),
+            Some(InCall::OfKernel) => {
+                return (Seen::unseen("threads of the kernel make no calls"), Object::Unknown);
+            }
+            Some(InCall::Running | InCall::None) | None => return (Seen::Absent, Object::Unknown),
         };
         if compat {
             return (Seen::Value(Call(number | Call::COMPAT)), Object::Unknown);

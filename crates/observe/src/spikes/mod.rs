@@ -99,6 +99,38 @@ impl KeptSpike {
     }
 }
 
+/// Each group of [`WANTED`] that this architecture can have.
+fn wanted() -> impl Iterator<Item = &'static (&'static str, &'static [&'static str])> {
+    WANTED.iter().chain(if cfg!(target_arch = "x86_64") { WANTED_X86 } else { &[] })
+}
+
+fn types() -> Result<Types, BpfRefusal> {
+    let tracepoints = wanted().flat_map(|(_, names)| *names).chain(NEEDED).copied();
+    Ok(Types::read(tracepoints, STRUCTS_OF_SPIKES)?)
+}
+
+/// The object with its maps, none of its programs loaded: rings for `measured` of `all` CPUs.
+fn object(types: &Types, measured: usize, all: u32, per_ring: u32) -> Result<Ebpf, BpfRefusal> {
+    let ebpf = bpf::loader()
+        .btf(Some(types.layouts()))
+        .verifier_log_level(bpf::WHY)
+        .override_global("own_pid_ns", &access::pid_namespace(), true)
+        .override_global("ring_mask", &(per_ring - 1), true)
+        .map_max_entries("cpus", all)
+        .map_max_entries("records", measured as u32 * per_ring)
+        .map_max_entries("stacks", ring::stacks(measured))
+        .load(OBJECT)
+        .map_err(Box::new)?;
+    Ok(ebpf)
+}
+
+/// Opens the object without loading or attaching any of its programs.
+pub(crate) fn opened<T>(then: impl FnOnce(&mut Ebpf, &Types) -> T) -> Result<T, BpfRefusal> {
+    let types = types()?;
+    let mut ebpf = object(&types, 1, 1, ring::records_per_ring(1))?;
+    Ok(then(&mut ebpf, &types))
+}
+
 impl Spikes {
     /// Attaches everything on these CPUs. A stack is taken of wake-ups with a latency of
     /// `late_from_ns` or more; without it, of those that would be kept.
@@ -112,21 +144,10 @@ impl Spikes {
     }
 
     fn load(cpus: &[u32], late_from_ns: Option<Ns>) -> Result<Self, BpfRefusal> {
-        let wanted = || WANTED.iter().chain(if cfg!(target_arch = "x86_64") { WANTED_X86 } else { &[] });
-        let tracepoints = wanted().flat_map(|(_, names)| *names).chain(NEEDED).copied();
-        let types = Types::read(tracepoints, STRUCTS_OF_SPIKES)?;
+        let types = types()?;
         let all = host::cpus(host::here()).iter().max().map_or(1, |last| last + 1);
         let per_ring = ring::records_per_ring(cpus.len());
-        let mut ebpf = bpf::loader()
-            .btf(Some(types.layouts()))
-            .verifier_log_level(bpf::WHY)
-            .override_global("own_pid_ns", &access::pid_namespace(), true)
-            .override_global("ring_mask", &(per_ring - 1), true)
-            .map_max_entries("cpus", all)
-            .map_max_entries("records", cpus.len() as u32 * per_ring)
-            .map_max_entries("stacks", ring::stacks(cpus.len()))
-            .load(OBJECT)
-            .map_err(Box::new)?;
+        let mut ebpf = object(&types, cpus.len(), all, per_ring)?;
         let (of_cpus, of_records, of_stacks) = ring::words(all, cpus.len(), per_ring);
         let rings = Rings {
             cpus: bpf::map(&ebpf, "cpus", of_cpus)?,

@@ -8,6 +8,7 @@ use crate::units::{bytes, counted, duration, duration_range, memory, share, shar
 use model::coverage::{Check, Extent, Source};
 use model::diagnosis::Doubts;
 use model::processes::MemoryPeak;
+use model::seen::UNRECORDED;
 use model::{Run, Seen};
 
 pub(super) fn lines(run: &Run, doubts: Doubts, look: Look) -> Vec<Line> {
@@ -37,6 +38,9 @@ pub(super) fn lines(run: &Run, doubts: Doubts, look: Look) -> Vec<Line> {
     ];
     for (what, why) in unknown {
         lines.extend(why.map(|why| unseen(what, why, look)).unwrap_or_default());
+    }
+    if let Some(why) = why(&run.counters).filter(|why| *why != UNRECORDED) {
+        lines.extend(unseen("the processor's counters", why, look));
     }
     for note in &coverage.notes {
         lines.extend(Line::new(look).add(Ink::Warn, "note: ").add(Ink::Plain, note).wrap(2));

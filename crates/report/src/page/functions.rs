@@ -1,5 +1,6 @@
 //! The functions that were sampled on a CPU.
 
+use super::counters;
 use super::rows::{dim, no_data, rows_shown};
 use super::samples::{interval, own_first, single_samples};
 use crate::Look;
@@ -21,7 +22,8 @@ pub(super) fn table(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -
         }
         Seen::Unseen(why) => return no_data("functions", why, look),
     };
-    let columns = vec![
+    let counted = run.counters.value().filter(|table| !table.functions.is_empty());
+    let mut columns = vec![
         text("", 16, 0),
         text("in", 10, 1),
         text("mode", 6, 2),
@@ -29,19 +31,28 @@ pub(super) fn table(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -
         figure("self", 0),
         figure("samples", 3),
     ];
+    if counted.is_some() {
+        columns.extend([figure("ins/cycle", 4), figure("misses/1,000", 5)]);
+    }
     let mut table = Table::new(look, "functions", columns);
     let order = order(all, diagnosis);
     let shown = rows_shown(order.len(), rows);
     let functions: Vec<&FunctionRow> = order.iter().map(|at| &all[*at]).collect();
     for function in &functions[..shown] {
-        table.row(vec![
+        let mut cells = vec![
             (Ink::Plain, name(function)),
             (Ink::Plain, function.module.clone()),
             (Ink::Plain, function.mode.clone()),
             (Ink::Plain, function.total.map(|total| share_of_one(total.value)).unwrap_or_default()),
             (Ink::Plain, interval(&function.share, look)),
             (Ink::Plain, count(function.samples)),
-        ]);
+        ];
+        cells.extend(
+            counted
+                .into_iter()
+                .flat_map(|table| counters::cells(table, function).map(|cell| (Ink::Plain, cell))),
+        );
+        table.row(cells);
     }
     let samples: u64 = functions[shown..].iter().map(|function| function.samples).sum();
     let single = single_samples(all, |row| row.samples, &order);
@@ -49,7 +60,9 @@ pub(super) fn table(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -
     if more > 0 {
         let more = format!("{} {} more", look.rest(), count(more as u64));
         let none = String::new;
-        table.rest(dim([more, none(), none(), none(), none(), count(samples + single as u64)]));
+        let mut rest = dim([more, none(), none(), none(), none(), count(samples + single as u64)]).to_vec();
+        rest.extend(counted.into_iter().flat_map(|_| dim([none(), none()])));
+        table.rest(rest);
     }
     let mut lines = table.lines();
     let unnamed = functions[..shown].iter().filter_map(|function| function.unnamed.as_ref());

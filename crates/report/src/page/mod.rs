@@ -5,6 +5,7 @@
 mod account;
 mod calls;
 mod costs;
+mod counters;
 mod coverage;
 mod faults;
 pub(crate) mod findings;
@@ -42,6 +43,7 @@ pub fn terminal(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     parts[0].extend(costs::lines(run, diagnosis, look));
     parts.push(findings::lines(run, diagnosis, look));
     parts.push(account::lines(run, &order, look));
+    parts.push(counters::lines(run, look));
     parts.push(whole::lines(run, look));
     parts.push(phases::lines(run, &order, look));
     parts.push(places::table(run, look));

@@ -4,8 +4,8 @@
 use super::findings::{self, Told};
 use super::surroundings::{self, MetricRow};
 use super::{
-    account, by_size, calls, costs, coverage, faults, functions, hand_overs, headline, meanwhile, peers,
-    places, run_queue, source_lines, threads, waits, whole,
+    account, by_size, calls, costs, counters, coverage, faults, functions, hand_overs, headline, meanwhile,
+    peers, places, run_queue, source_lines, threads, waits, whole,
 };
 use crate::Look;
 use crate::paint::Line;
@@ -64,7 +64,8 @@ pub(crate) fn parts(run: &Run, diagnosis: &Diagnosis) -> Parts {
         nothing,
         other_causes: findings::others(diagnosis, look),
         account: account::table(run, &states, look),
-        account_notes: [whole::lines(run, look), meanwhile::lines(run, look)].concat(),
+        account_notes: [counters::lines(run, look), whole::lines(run, look), meanwhile::lines(run, look)]
+            .concat(),
         places: places::table(run, look),
         metrics,
         metrics_said,

@@ -64,6 +64,44 @@ pub fn redirect(from: BorrowedFd<'_>, into: BorrowedFd<'_>) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
+/// Runs a loaded BPF program at each overflow of the event.
+///
+/// # Errors
+/// The error of `PERF_EVENT_IOC_SET_BPF`.
+pub fn run_at_overflow(event: BorrowedFd<'_>, program: BorrowedFd<'_>) -> io::Result<()> {
+    let program = program.as_raw_fd().cast_unsigned();
+    // SAFETY: both descriptors are open for the length of the call, which takes no pointers.
+    let result = unsafe { perf_event_open_sys::ioctls::SET_BPF(event.as_raw_fd(), program) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Changes the sampling period of an event that has a fixed one.
+///
+/// # Errors
+/// The error of `PERF_EVENT_IOC_PERIOD`.
+pub fn set_period(event: BorrowedFd<'_>, period: u64) -> io::Result<()> {
+    // SAFETY: the kernel reads one word, which outlives the call.
+    let result = unsafe { libc::ioctl(event.as_raw_fd(), bindings::PERIOD as _, &raw const period) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// The `read_format` that [`times`] needs.
+pub const WITH_TIMES: u64 =
+    (bindings::PERF_FORMAT_TOTAL_TIME_ENABLED | bindings::PERF_FORMAT_TOTAL_TIME_RUNNING) as u64;
+
+/// For how long an event was to count, and for how long it did, in nanoseconds. It was opened with
+/// [`WITH_TIMES`].
+///
+/// # Errors
+/// The error of read(2).
+pub fn times(event: BorrowedFd<'_>) -> io::Result<(u64, u64)> {
+    let mut words = [[0_u8; 8]; 3];
+    if rustix::io::read(event, words.as_flattened_mut())? < size_of_val(&words) {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok((u64::from_ne_bytes(words[1]), u64::from_ne_bytes(words[2])))
+}
+
 /// The ring buffer of one event, shared with the kernel; this side reads.
 #[derive(Debug)]
 pub struct Ring {

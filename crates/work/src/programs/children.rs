@@ -45,6 +45,12 @@ pub(super) static PROGRAMS: &[Program] = &[
         run: exec_thread,
     },
     Program {
+        name: "series",
+        what: "runs NAME,ARG,… of this list, one after another, in processes of their own",
+        truth: "the lines of each",
+        run: series,
+    },
+    Program {
         name: "tree",
         what: "runs CMD… and waits for it",
         truth: "ns.cpu: user and system time of all children that were waited for; ns.waited; counts.status",
@@ -148,4 +154,14 @@ fn tree(args: &[String]) -> Result<Option<Truth>, Failure> {
             .spent("waited", waited)
             .count("status", status.into_raw() as u64),
     ))
+}
+
+fn series(args: &[String]) -> Result<Option<Truth>, Failure> {
+    for program in args {
+        let status = itself()?.args(program.split(',')).status()?;
+        if !status.success() {
+            return Err(format!("{program} ended with {status}").into());
+        }
+    }
+    Ok(None)
 }

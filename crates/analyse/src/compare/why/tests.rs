@@ -172,6 +172,7 @@ fn wait(reason: State, call: &str, on: WaitTarget, total_ns: Ns) -> WaitRow {
         by: Vec::new(),
         histogram: Vec::new(),
         threads: Vec::new(),
+        places: Vec::new(),
     }
 }
 

@@ -4,6 +4,7 @@ use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::named::{called, place};
 use crate::judge::predict::{ALL, Goes, Kind};
+use crate::judge::results::hedge;
 use crate::judge::spins::{self, Spins};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place, SavedTime, Saving};
@@ -79,7 +80,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 
 /// `poll found nothing 8,000 times`.
 fn looks(call: &CallRow) -> Sentence {
-    say!(Name(call.name.to_string()), " was called ", Count(call.calls, "time"), " for nothing")
+    say!(Name(call.name.to_string()), " was called ", hedge(call), Count(call.calls, "time"), " for nothing")
 }
 
 fn finding(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Finding {
@@ -95,6 +96,7 @@ fn finding(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Finding {
     let what = who.and(say!(
         Name(call.name.to_string()),
         " ",
+        hedge(call),
         Count(call.calls, "time"),
         " for nothing: ",
         Piece::Share(spins.share.value),

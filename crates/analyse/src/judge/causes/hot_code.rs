@@ -3,6 +3,7 @@
 use super::{Cause, Manual, Outcome};
 use crate::code::Amount;
 use crate::judge::Evidence;
+use crate::judge::counters;
 use crate::judge::named::{called, how_shown, place};
 use crate::judge::own_code::{self, Owner, Sum, Within};
 use crate::judge::predict::{Goes, faster};
@@ -32,7 +33,9 @@ pub(super) static CAUSE: Cause = Cause {
                is worth a change. In the kernel it has fewer samples than in its own mode: else its calls are what takes \
                time; nor does it only look whether something has happened (busy-wait). The line is named if it has at least half of the function's samples.",
         else_it_could_be: "Memory that is slow to come is charged to the instruction that waits for it, a spinning wait \
-                           to the loop. Other causes name these where their signs show.",
+                           to the loop. Other causes name these where their signs show. Where the processor's counters \
+                           were sampled, its instructions a cycle, misses and stalled slots are among the evidence: \
+                           many a cycle and few misses, and only fewer instructions help.",
         change: "Look at its lines with `--lines FUNCTION` and its instructions with `--annotate FUNCTION`. Leave out work that \
                  is not needed or that is done again and again, or take a data structure that makes it less.",
         part: "Made s times faster, a share p of the time gives p(1 - 1/s). The factor is assumed: from 1.5 to all of it \
@@ -150,6 +153,16 @@ fn finding(evidence: &Evidence<'_>, most: &Sum<'_>, share: Share) -> Finding {
             " of these"
         )
     }));
+    // Of the function itself, or of the library's that it spends its time in.
+    let counted = match most.leading_library() {
+        Some(library) => counters::of_function(evidence, library, None),
+        None => counters::of_function(evidence, name, Some(&most.frame.module)),
+    };
+    evidence_lines.extend(
+        counted.and_then(|row| {
+            Some(say!(Name(row.function.clone()), ": ").and(counters::figures(&row.counted)?))
+        }),
+    );
     Finding {
         cause: CAUSE.name,
         place: place(evidence, most),

@@ -4,6 +4,7 @@
 use super::{Cause, Manual, Outcome};
 use crate::code::Amount;
 use crate::judge::Evidence;
+use crate::judge::counters::{self, Waits};
 use crate::judge::load_costs::{self, Beyond};
 use crate::judge::named::{called, how_shown, place};
 use crate::judge::own_code::{self, Sum};
@@ -38,7 +39,13 @@ pub(super) static CAUSE: Cause = Cause {
                addresses are known for that, pages are counted in the same way: from 4,096 on each load needs its \
                translation as well, since no CPU keeps more than some 3,000 for pages of 4 KiB, and lines of so many \
                pages fill half a cache at least. Where a ladder of the host is kept, a load from so much memory must \
-               take half as long again as one from half of that cache, or more: less is not worth a change.",
+               take half as long again as one from half of that cache, or more: less is not worth a change. Where the \
+               processor's counters were sampled they decide, whatever the addresses leave open: a function waits for \
+               memory if half a read from memory or more is under way on average (misses of the last cache in a \
+               second, times what a load from memory takes: by the ladder, else 50 to 300 ns; with less, none is \
+               under way for half of its time), and the back end leaves half of its slots empty; where the processor \
+               does not name these, if it does less than one instruction a cycle. It does not if less than that is \
+               certain. Ends of intervals count.",
         else_it_could_be: "Translation of addresses, where the set has more pages than the TLB: the same changes help, and huge pages. \
                            A line that other CPUs write is waited for as well, but such lines are few.",
         change: "Make what is used together lie together: arrays in place of lists and trees, smaller records, indexes in place of \
@@ -90,7 +97,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let mut found = Vec::new();
     let mut other = None;
     for candidate in &candidates {
-        match candidate.weighed(evidence, table) {
+        match candidate.judged(evidence, table) {
             Ok(finding) => found.push(finding),
             Err(outcome) => other = other.or(Some(outcome)),
         }
@@ -111,14 +118,24 @@ struct Candidate<'a> {
     owner: Sum<'a>,
     /// Of the CPU time, the samples at loads.
     share: Share,
+    /// What the processor's counters say.
+    waits: Waits,
 }
 
 fn candidate<'a>(evidence: &Evidence<'a>, row: &'a LoadRow, all: Amount) -> Option<Candidate<'a>> {
     let profile = evidence.profile;
-    let part = row.jumping as f64 / row.samples.max(1) as f64;
-    if part < AT_LOADS_MIN {
-        return None;
-    }
+    let counted = counters::of_function(evidence, &row.function, Some(&row.module)).map(|row| &row.counted);
+    let waits = counted.map_or(Waits::Unclear, |counted| counters::waits_for_memory(evidence, counted));
+    let jumping = row.jumping as f64 / row.samples.max(1) as f64;
+    let stepping = row.stepping as f64 / row.samples.max(1) as f64;
+    let part = match (waits, counted) {
+        _ if jumping >= AT_LOADS_MIN => jumping,
+        // Half at least, since half of its slots are empty.
+        (Waits::Yes, Some(counted)) if stepping < AT_LOADS_MIN => {
+            counted.back_end_stalled.value().map_or(AT_LOADS_MIN, |stalled| stalled.value.min(1.0))
+        }
+        _ => return None,
+    };
     let innermost = |node: u32| &profile.frames[profile.nodes[node as usize].frame as usize];
     let here: Vec<_> = evidence
         .charges()
@@ -137,10 +154,26 @@ fn candidate<'a>(evidence: &Evidence<'a>, row: &'a LoadRow, all: Amount) -> Opti
     }
     let share = evidence.cpu_share(amount.part(part), all);
     let owner = own_code::functions(here.into_iter()).into_iter().next()?;
-    Some(Candidate { row, owner, share })
+    Some(Candidate { row, owner, share, waits })
 }
 
 impl Candidate<'_> {
+    /// The same where counters say it, else by addresses.
+    fn judged(&self, evidence: &Evidence<'_>, table: &LoadTable) -> Result<Finding, Outcome> {
+        let row = self.row;
+        let in_order = row.in_order.value().is_some_and(|part| *part >= IN_ORDER_MAX);
+        match self.waits {
+            Waits::No => Err(Outcome::RuledOut(say!(
+                Name(row.function.clone()),
+                " loads most, and by the processor's counters it does not wait for memory"
+            ))),
+            Waits::Yes if !in_order => {
+                Ok(self.finding(evidence, load_costs::own_cache(&table.caches).unwrap_or(u64::MAX), None))
+            }
+            _ => self.weighed(evidence, table),
+        }
+    }
+
     /// Whether its loads wait for memory; else what became of looking.
     fn weighed(&self, evidence: &Evidence<'_>, table: &LoadTable) -> Result<Finding, Outcome> {
         let row = self.row;
@@ -213,18 +246,23 @@ impl Candidate<'_> {
         if row.function != owner.frame.function {
             what = what.and(say!(", in ", Name(row.function.clone())));
         }
-        what = what.and(match set.lo >= cache {
-            true => say!(
+        let figures = counters::of_function(evidence, &row.function, Some(&row.module))
+            .and_then(|row| counters::figures(&row.counted));
+        what = what.and(if set.lo >= cache {
+            say!(
                 ": it loads from addresses that jump about in ",
                 Bytes(set.lo),
                 " at least, and a CPU's own cache holds ",
                 Bytes(cache)
-            ),
-            false => say!(
+            )
+        } else if self.pages_min() >= TRANSLATED_MAX {
+            say!(
                 ": it loads from addresses that jump about in ",
                 Count(self.pages_min(), "page"),
                 " at least, more than a CPU keeps translations for"
-            ),
+            )
+        } else {
+            say!(": the processor counts misses of its last cache, and does little meanwhile")
         });
         let mut lines = vec![
             say!(Count(row.jumping, "sample"), " of ", Count(row.samples, "sample"), " stand at such loads"),
@@ -239,6 +277,7 @@ impl Candidate<'_> {
                 " in the same line"
             ),
         ];
+        lines.extend(figures);
         if let Some((near, far)) = cost {
             let ns = |ns: f64| Piece::Ns(ns.round() as Ns);
             lines.push(say!(
@@ -371,6 +410,31 @@ mod tests {
         }
         assert!(!is_found(pages(4096, set(12 << 10, Some(18 << 10)))), "the cache holds it");
         assert!(is_found(set(MIB, Some(2 * MIB))));
+    }
+
+    #[test]
+    fn counters_decide_what_addresses_leave_open() {
+        let judged = |row: LoadRow, (instructions, misses, stalled): (f64, f64, Option<f64>)| {
+            let told = Told::default().stack(900, Activity::User, &[native("program", "walk")]);
+            let mut run = run(&[(State::User, 1000 * MS)]);
+            run.loads = Seen::Value(LoadTable { functions: vec![row], caches: vec![cache(2, MIB, 1)] });
+            run.counters =
+                counters::tests::table("walk", counters::tests::counted(instructions, misses, stalled));
+            let diagnosis = judged_with(&run, &told.0, &Seen::Absent);
+            let out = diagnosis.ruled_out.iter().any(|(cause, _)| cause.id == "memory-latency");
+            (found(&diagnosis, "memory-latency").is_some(), out)
+        };
+        let (waits, computes) = ((0.3, 40.0, Some(0.8)), (1.9, 0.01, Some(0.1)));
+        let few = || LoadRow { addresses: 40, ..row() };
+        assert!(is_open(few()));
+        assert_eq!(judged(few(), waits), (true, false));
+        assert_eq!(judged(few(), computes), (false, true));
+        assert_eq!(judged(row(), computes), (false, true), "what jumps may come ahead");
+        assert_eq!(judged(row(), (0.3, 40.0, Some(0.5))), (true, false), "not certain: the addresses tell");
+        // Where the addresses are not known, and not where it runs through an array.
+        let unknown = || LoadRow { jumping: 0, addresses: 0, in_order: Seen::unseen("too few"), ..row() };
+        assert_eq!(judged(unknown(), waits), (true, false));
+        assert_eq!(judged(LoadRow { stepping: 900, ..unknown() }, waits), (false, true));
     }
 
     #[test]

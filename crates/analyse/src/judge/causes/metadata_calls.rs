@@ -7,7 +7,9 @@ use crate::judge::along::Along;
 use crate::judge::file_calls::{ASKS, Gone, LISTS, OPENS, part_of_all};
 use crate::judge::predict::{Goes, Kind};
 use crate::judge::processes;
-use crate::judge::results::{asked_again, asked_again_max, moved, not_there, traced_part};
+use crate::judge::results::{
+    asked_again, asked_again_max, hedge, hedge_again, hedge_all, hedge_time, moved, not_there, traced_part,
+};
 use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number};
@@ -75,6 +77,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     }
     let rows: Vec<_> = [ASKS, OPENS].iter().flat_map(|names| evidence.calls_named(names)).collect();
     let all: u64 = rows.iter().map(|(_, row)| row.calls).sum();
+    let hedge_rows = hedge_all(rows.iter().map(|(_, row)| *row), hedge);
     let missed: u64 = rows.iter().map(|(_, row)| not_there(row)).sum();
     let failing: Vec<_> =
         rows.into_iter().filter(|(_, row)| not_there(row) * 2 >= row.calls.max(1)).collect();
@@ -90,7 +93,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let listing = listing(evidence).filter(|listing| Some(listing.place) != place);
     Outcome::of(
         missing.into_iter().chain(listing).chain(again),
-        say!(Count(missed, "look-up"), " of ", Number(all), " found nothing"),
+        say!(hedge_rows, Count(missed, "look-up"), " of ", Number(all), " found nothing"),
     )
 }
 
@@ -150,6 +153,7 @@ fn again(evidence: &Evidence<'_>, failing: &[(usize, &CallRow)]) -> Option<Findi
         say!(
             Name(row.name.to_string()),
             ": ",
+            hedge_again(row),
             Number(asked_again(row)),
             " of ",
             Count(row.calls, "call"),
@@ -159,16 +163,27 @@ fn again(evidence: &Evidence<'_>, failing: &[(usize, &CallRow)]) -> Option<Findi
     let results = most.results.value();
     let named = results.and_then(|results| results.paths.as_ref()?.most.first());
     let of_path = |path: &PathRow| {
-        say!(", most often ", Name(path.path.clone()), ", ", Count(path.again.max(1), "time"))
+        say!(
+            ", most often ",
+            Name(path.path.clone()),
+            ", ",
+            hedge_again(most),
+            Count(path.again.max(1), "time")
+        )
     };
     Some(Finding {
         cause: CAUSE.name,
         place: Place::Call(place),
         what: say!(Name(most.name.to_string()))
             .and(evidence.caller(&asked))
-            .and(say!(" asks ", Count(asked_again(most), "time"), " for a path that it has asked for before"))
+            .and(say!(
+                " asks ",
+                hedge_again(most),
+                Count(asked_again(most), "time"),
+                " for a path that it has asked for before"
+            ))
             .and(named.map(of_path).unwrap_or_default())
-            .and(say!("; this takes ", Time(total_ns))),
+            .and(say!("; this takes ", hedge_time(most), Time(total_ns))),
         change: if of_listed.is_empty() {
             say!("keep the file open, or what was found out of it")
         } else {
@@ -249,7 +264,15 @@ fn listing(evidence: &Evidence<'_>) -> Option<Finding> {
         }
     };
     let of_all = |(_, row): &(usize, &CallRow)| {
-        say!(Name(row.name.to_string()), ": ", Count(row.calls, "call"), ", ", Number(row.errors), " failed")
+        say!(
+            Name(row.name.to_string()),
+            ": ",
+            hedge(row),
+            Count(row.calls, "call"),
+            ", ",
+            Number(row.errors),
+            " failed"
+        )
     };
     let (share_ns, part) = (evidence.has(&names, &goes), part_of_all(&gone));
     let saving = evidence.saving(&Goes::Parts(goes), part, Known::Assumed);
@@ -260,8 +283,10 @@ fn listing(evidence: &Evidence<'_>) -> Option<Finding> {
         place: Place::Call(place),
         what: say!(Name(most.name.to_string())).and(others).and(evidence.caller(&names)).and(say!(
             if asks.len() == 1 { " asks " } else { " ask " },
+            hedge_all(asks.iter().map(|(_, row)| *row), hedge),
             Count(questions, "time"),
             " for files that were listed with their names and kinds; this takes ",
+            hedge_all(asks.iter().map(|(_, row)| *row), hedge_time),
             Time(asks.iter().map(|(_, row)| row.total_ns).sum())
         )),
         change: say!(
@@ -286,6 +311,7 @@ fn finding(evidence: &Evidence<'_>, place: usize, most: &CallRow, rows: &[&CallR
         say!(
             Name(row.name.to_string()),
             ": ",
+            hedge(row),
             Number(not_there(row)),
             " of ",
             Count(row.calls, "call"),
@@ -297,10 +323,12 @@ fn finding(evidence: &Evidence<'_>, place: usize, most: &CallRow, rows: &[&CallR
         place: Place::Call(place),
         what: say!(Name(most.name.to_string())).and(evidence.caller(&names)).and(say!(
             " asks ",
+            hedge(most),
             Count(most.calls, "time"),
             " for files, ",
             Number(not_there(most)),
             " of them are not there; this takes ",
+            hedge_all(rows.iter().copied(), hedge_time),
             Time(total_ns)
         )),
         change: say!("list the directory once, or ask first where the files are"),

@@ -8,6 +8,7 @@ use crate::judge::along::part_along;
 use crate::judge::fault_places;
 use crate::judge::own_code::{self, Key, Owner};
 use crate::judge::predict::{COUNTED_LEAST, Goes};
+use crate::judge::results::{hedge, hedge_time};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place, Saving};
 use model::prediction::Site;
@@ -160,6 +161,7 @@ fn finding(
             " (",
             Bytes(peak.bytes),
             "): it gives memory back ",
+            hedge(call),
             Count(call.calls, "time"),
             " with ",
             Name(call.name.to_string()),
@@ -187,7 +189,15 @@ fn finding(
             .iter()
             .filter(|(_, row)| row.calls > 0)
             .map(|(_, row)| {
-                say!(Name(row.name.to_string()), ": ", Count(row.calls, "call"), ", ", Time(row.total_ns))
+                say!(
+                    Name(row.name.to_string()),
+                    ": ",
+                    hedge(row),
+                    Count(row.calls, "call"),
+                    ", ",
+                    hedge_time(row),
+                    Time(row.total_ns)
+                )
             })
             .chain(fault_places::leading(evidence, most.thread.pid))
             .collect(),

@@ -2,6 +2,7 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
+use crate::judge::counters::{self, Waits};
 use crate::judge::predict::{ALL, Goes, ON_CPU};
 use crate::judge::processes::{self, Group};
 use model::coverage::Interval;
@@ -38,7 +39,8 @@ pub(super) static CAUSE: Cause = Cause {
                ended, that is next to nothing: it is the sleeps that it waits for. Where their output is read through \
                pipes by one process, that lived on from one of them to the next, nothing is certain: assumed, from 0 \
                on.",
-        assumes: "The processes do not need each other's results, and memory and disks serve several at once as fast as one.",
+        assumes: "The processes do not need each other's results, and memory and disks serve several at once as fast as one. \
+                  Where the processor's counters were sampled, the evidence says whether their code waits for memory.",
     },
     explains: &[],
     check,
@@ -110,6 +112,18 @@ fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Fin
     let reader = reader(evidence, group);
     let goes = Interval { lo: if reader.is_some() { 0 } else { goes.lo }, ..goes };
     let known = if reader.is_some() { Known::Assumed } else { Known::Bounded };
+    let mut lines = vec![
+        say!("they compute for ", Time(group.computes_ns), " of their lives"),
+        say!("the longest lives for ", Time(longest_ns)),
+    ];
+    lines.extend(evidence.counters.value().and_then(|table| {
+        let memory = match counters::waits_for_memory(evidence, &table.user) {
+            Waits::Yes => say!(": their code waits for memory, which several share"),
+            Waits::No => say!(": memory does not hold their code up"),
+            Waits::Unclear => say!(),
+        };
+        Some(counters::figures(&table.user)?.and(memory))
+    }));
     let at_a_time = || Number(cpus.min(processes as f64).round() as u64);
     Finding {
         cause: CAUSE.name,
@@ -126,10 +140,7 @@ fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Fin
         change: say!("run ", at_a_time(), " at a time: xargs -P, make -j, a pool of processes"),
         share_ns,
         saving: evidence.saving(&Goes::Wall(goes), ALL, known),
-        evidence: vec![
-            say!("they compute for ", Time(group.computes_ns), " of their lives"),
-            say!("the longest lives for ", Time(longest_ns)),
-        ],
+        evidence: lines,
         assumes: vec![match reader {
             Some(reader) => say!(
                 Name(reader.to_owned()),

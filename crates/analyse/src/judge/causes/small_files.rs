@@ -5,7 +5,7 @@ use crate::judge::Evidence;
 use crate::judge::along::Along;
 use crate::judge::file_calls::{Gone, LISTS, OF_EACH, OPENS, READS, SYNCS, WRITES, part_of_all};
 use crate::judge::predict::{Goes, Kind};
-use crate::judge::results::{asked_again, moved};
+use crate::judge::results::{asked_again, hedge, hedge_all, hedge_time, moved};
 use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
@@ -137,10 +137,12 @@ fn finding(evidence: &Evidence<'_>, files: u64, bytes: u64) -> Finding {
         place: Place::Call(place),
         what: say!(Name(most.name.to_string())).and(evidence.caller(&names)).and(say!(
             " opens ",
+            hedge_all(opens.iter().map(|(_, row)| *row), hedge),
             Count(files, "file"),
             " of ",
             Bytes(bytes / files),
             " on average; opening and closing them, and what else each needs, takes ",
+            hedge_all(gone.iter().map(|gone| gone.row), hedge_time),
             Time(handling_ns)
         )),
         change: say!("keep what is read together in one file: an archive, SQLite"),

@@ -6,7 +6,7 @@ use crate::judge::Evidence;
 use crate::judge::along::Along;
 use crate::judge::file_calls::{Gone, OPENS, READS, WRITES, part_of_all};
 use crate::judge::predict::{Goes, Kind};
-use crate::judge::results::{Moved, SMALL, moved, would_block};
+use crate::judge::results::{Moved, SMALL, hedge, hedge_all, hedge_time, moved, would_block};
 use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
 use model::run::WaitRow;
@@ -112,6 +112,7 @@ fn finding(
     let total_ns: Ns = gone.iter().map(|gone| gone.row.total_ns).sum();
     let each = |(_, gone, moved): &(usize, Gone<'_>, Moved)| {
         say!(
+            hedge(gone.row),
             Count(gone.row.calls, "call"),
             " of ",
             Name(gone.row.name.to_string()),
@@ -128,8 +129,10 @@ fn finding(
             " moves ",
             Bytes(of_most.bytes / row.calls.max(1)),
             " a call; ",
+            hedge_all(gone.iter().map(|gone| gone.row), hedge),
             Count(calls, "call"),
             " take ",
+            hedge_all(gone.iter().map(|gone| gone.row), hedge_time),
             Time(total_ns)
         )),
         change: if evidence.is_mostly_direct(&row.name.to_string()) {

@@ -7,7 +7,7 @@ use crate::judge::along::Along;
 use crate::judge::file_calls::{Gone, SYNCS, WRITES};
 use crate::judge::held_writes::HeldWrites;
 use crate::judge::predict::{Goes, Kind, Part};
-use crate::judge::results::moved;
+use crate::judge::results::{hedge, hedge_time, moved};
 use model::coverage::Interval;
 use model::files::{DurableRow, FileRow};
 use model::finding::{CauseName, Finding, Known, Place};
@@ -213,8 +213,10 @@ fn finding(evidence: &Evidence<'_>, calls: &[Confirms<'_>], times: u64) -> Findi
         place,
         what: say!(Name(call.name.to_string())).and(evidence.caller(&[&call.name])).and(named).and(say!(
             if writes { " waits for the disk in each of " } else { " is called " },
+            hedge(call),
             Count(times, if writes { "call" } else { "time" }),
             ", and takes ",
+            hedge_time(call),
             Time(total_ns)
         )),
         change: if writes {

@@ -8,6 +8,7 @@
 use super::Evidence;
 use super::frames::{Own, OwnFrames, of_frame, shown};
 use model::profile::{Activity, Profile};
+use model::run::WaitRow;
 use model::wait::StackFrame;
 use model::whose::CodePlace;
 use model::{Ns, Pid, Reason, State, Step, Tid};
@@ -48,19 +49,12 @@ struct Sum {
 
 pub(super) fn of(evidence: &Evidence<'_>, frames: &OwnFrames<'_>) -> Vec<CodePlace> {
     let (sampled, code) = samples(evidence.profile);
-    let mut waits = FxHashMap::default();
-    for wait in evidence.waits {
-        let own = wait.stack.value().and_then(|stack| Some(stack[frames.own_in(stack)?].clone()));
-        waits.insert((wait.reason, Reason::Wait(wait.call.clone(), wait.on.clone())), own);
-    }
+    let waits = Waits::new(evidence, frames);
     let mut sums = BTreeMap::<(String, State, Option<Function>, String), Sum>::new();
     for step in evidence.path.iter().filter(|step| step.ns > 0) {
         let parts: Vec<(Option<StackFrame>, Ns, &BTreeMap<u32, Ns>)> = match step.state {
             State::User | State::Kernel | State::Fault => divided(step, &sampled, &code),
-            state => {
-                let own = waits.get(&(state, step.reason.clone())).cloned().flatten();
-                vec![(own, step.ns, &NO_LINES)]
-            }
+            _ => waits.divided(step),
         };
         let divided = parts.len() > 1;
         for (frame, ns, lines) in parts {
@@ -86,6 +80,69 @@ pub(super) fn of(evidence: &Evidence<'_>, frames: &OwnFrames<'_>) -> Vec<CodePla
     // Among equals the map's order stays: by name.
     places.sort_by_key(|place| Reverse(place.ns));
     places
+}
+
+/// Where waits were, by state and reason: rows of different threads, each with its places.
+struct Waits<'a>(FxHashMap<(State, Reason), Vec<Row<'a>>>);
+
+/// A row and its places.
+type Row<'a> = (&'a WaitRow, Vec<WaitedAt>);
+
+/// One place of a row and its part of the row's time.
+struct WaitedAt {
+    code: Option<StackFrame>,
+    lines: BTreeMap<u32, Ns>,
+    ns: Ns,
+}
+
+impl<'a> Waits<'a> {
+    fn new(evidence: &Evidence<'a>, frames: &OwnFrames<'_>) -> Self {
+        let own = |stack: &[StackFrame]| frames.own_in(stack).map(|own| stack[own].clone());
+        let mut all = Self(FxHashMap::default());
+        for row in evidence.waits {
+            let mut places: Vec<WaitedAt> = Vec::new();
+            for place in &row.places {
+                let code = own(&place.stack);
+                let line = code.as_ref().and_then(|frame| frame.source.as_ref()).map_or(0, |(_, line)| *line);
+                let function_of = |code: &Option<StackFrame>| code.as_ref().map(function);
+                let known = places.iter_mut().find(|known| function_of(&known.code) == function_of(&code));
+                match known {
+                    Some(known) => {
+                        *known.lines.entry(line).or_default() += place.ns;
+                        known.ns += place.ns;
+                    }
+                    None => places.push(WaitedAt { code, lines: [(line, place.ns)].into(), ns: place.ns }),
+                }
+            }
+            if places.is_empty() {
+                let code = row.stack.value().and_then(|stack| own(stack));
+                places.push(WaitedAt { code, lines: BTreeMap::new(), ns: 1 });
+            }
+            let key = (row.reason, Reason::Wait(row.call.clone(), row.on.clone()));
+            all.0.entry(key).or_default().push((row, places));
+        }
+        all
+    }
+
+    /// A step of waiting by the places of its row, that of its thread: its parts sum to it.
+    fn divided(&self, step: &Step) -> Vec<(Option<StackFrame>, Ns, &BTreeMap<u32, Ns>)> {
+        let rows = self.0.get(&(step.state, step.reason.clone())).map_or(&[][..], Vec::as_slice);
+        let is_of =
+            |row: &WaitRow| row.threads.iter().any(|thread| (thread.pid, thread.tid) == (step.pid, step.tid));
+        let row = rows.iter().find(|(row, _)| is_of(row)).or_else(|| rows.first());
+        let Some((_, places)) = row else { return vec![(None, step.ns, &NO_LINES)] };
+        let all: u128 = places.iter().map(|place| u128::from(place.ns)).sum();
+        let (mut so_far, mut given) = (0u128, 0);
+        let mut parts = Vec::new();
+        for place in places {
+            so_far += u128::from(place.ns);
+            let upto = (u128::from(step.ns) * so_far / all.max(1)) as Ns;
+            parts.push((place.code.clone(), upto - given, &place.lines));
+            given = upto;
+        }
+        parts.retain(|(_, ns, _)| *ns > 0);
+        parts
+    }
 }
 
 static NO_LINES: BTreeMap<u32, Ns> = BTreeMap::new();

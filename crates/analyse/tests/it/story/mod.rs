@@ -293,6 +293,7 @@ fn trailer(reaped_at: Ns) -> Trailer {
         living: Vec::new(),
         living_until: None,
         loads: Seen::unseen("made by a dwell that did not record it"),
+        counters: Seen::unseen("made by a dwell that did not record it"),
         peaks: Vec::new(),
         began_at_bytes: None,
         files: Seen::unseen("made by a dwell that did not record it"),

@@ -13,8 +13,8 @@ use std::num::NonZero;
 use std::sync::Mutex;
 use std::{iter, thread};
 
-/// Without these there is no account: which threads there are, which of them has a CPU, and whom the
-/// path passes to at the end of a wait.
+/// Without these there is no account: which threads there are, which of them has a CPU, and whom
+/// the path passes to at the end of a wait.
 const NEEDED: &[&str] = &[
     "sched_switch",
     "sched_waking",
@@ -56,8 +56,8 @@ const PAGES: [&str; 2] = ["mm_filemap_fault", "mm_filemap_add_to_page_cache"];
 const NETWORK: &[&str] = &["inet_sock_set_state", "net_dev_queue", "netif_receive_skb"];
 
 /// Of perf events: loaded with all others, attached where their events are made (`clock.rs`,
-/// `fault_samples.rs`).
-const OF_EVENTS: [&str; 2] = ["sample", "fault"];
+/// `fault_samples.rs`, `counted.rs`).
+const OF_EVENTS: [&str; 3] = ["sample", "fault", "counted"];
 
 /// Those that take longest to load, the longest first: so that no thread is left with one of them
 /// when all others have been loaded.
@@ -94,6 +94,8 @@ pub(super) struct AttachedPrograms {
     /// Whether the programs of the sampling clock and of page faults can be attached.
     pub(super) sample: Result<(), BpfRefusal>,
     pub(super) fault: Result<(), BpfRefusal>,
+    /// The same of the processor's counters.
+    pub(super) counted: Result<(), BpfRefusal>,
 }
 
 /// Attaches every tracepoint, and loads the programs of perf events. A program that the kernel
@@ -116,10 +118,10 @@ pub(super) fn everything(ebpf: &mut Ebpf, types: &Types) -> Result<AttachedProgr
     let (disks, swaps) = files(ebpf, types, &mut done);
     sources.extend(disks);
     sources.push(network(&mut done));
-    let [sample, fault] =
+    let [sample, fault, counted] =
         OF_EVENTS.map(|name| done.remove(name).unwrap_or(Err(BpfRefusal::Missing(name))).map(|_| ()));
     let reports = Reports { swaps, no_contexts };
-    Ok(AttachedPrograms { links, sources, reports, sample, fault })
+    Ok(AttachedPrograms { links, sources, reports, sample, fault, counted })
 }
 
 /// What became of each program.

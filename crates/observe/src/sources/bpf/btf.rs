@@ -1,8 +1,8 @@
 //! A kernel's BTF, reduced to the types that the kernel half needs: images of bytes to bytes.
 //!
-//! The format is described in the kernel's Documentation/bpf/btf.rst. `types.rs` gives the images of
-//! the running kernel to the loader; `cargo xtask kernel-types` keeps those of other kernels, for
-//! which tests resolve the kernel half.
+//! The format is described in the kernel's Documentation/bpf/btf.rst. `types.rs` gives the images
+//! of the running kernel to the loader; `cargo xtask kernel-types` keeps those of other kernels,
+//! for which tests resolve the kernel half.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ffi::CStr;

@@ -152,7 +152,7 @@ impl Controller {
             return None;
         }
         if to == Depth::Counts && self.own_calls.counted.is_none() {
-            let ns = (own_call_ns() - self.own_calls.bare + COUNTED_NS).clamp(COUNT_NS.0, 2.0 * COUNT_NS.2);
+            let ns = (own_call_ns() - self.own_calls.bare + COUNTED_NS).clamp(COUNT_NS.0, COUNT_NS.2);
             self.own_calls.counted = Some(ns);
             self.slices.count_ns(ns);
         }

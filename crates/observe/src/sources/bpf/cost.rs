@@ -7,7 +7,7 @@ use super::wire::{self, DENSE};
 use crate::sources::arguments;
 use aya::Ebpf;
 use aya::maps::{PerCpuArray, PerCpuValues};
-use model::recording::Cost;
+use model::recording::{COUNTING, Cost};
 use model::{Call, CallResults, CallStats, Ns, PathsAsked};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -143,9 +143,9 @@ pub(super) fn of_instruments(
     calls: &[CallStats],
     attached: Option<(u64, u64)>,
     (each, attach_ns): (Option<EachNs>, f64),
-    seen: Seen,
+    (seen, counted): (Seen, u64),
 ) -> Vec<Cost> {
-    let counted: u64 = calls.iter().map(|call| call.calls).sum();
+    let all: u64 = calls.iter().map(|call| call.calls).sum();
     let calls: u64 = calls.iter().map(|call| call.timed.unwrap_or(call.calls)).sum();
     let (windows, before) = attached.unwrap_or((0, calls));
     let of = |(lo, hi): (f64, f64), ns: f64| ((lo * ns) as Ns, (hi * ns) as Ns);
@@ -156,26 +156,23 @@ pub(super) fn of_instruments(
         Some(each) if what(each) != what(&EachNs::TYPICAL) => of(MEASURED, what(each)),
         _ => not_measured,
     };
-    let samples_ns = match host::under_hypervisor(host::here().proc) {
-        // It sets the timer for each of them.
-        Ok(Some(true)) => (5_000, 30_000),
-        Ok(Some(false)) => (500, 3_000),
-        Ok(None) | Err(_) => (500, 30_000),
+    // A hypervisor sets the timer, or the counter, for each of them.
+    let (samples_ns, counted_ns) = match host::under_hypervisor(host::here().proc) {
+        Ok(Some(true)) => ((5_000, 30_000), (2_000, 15_000)),
+        Ok(Some(false)) => ((500, 3_000), (300, 2_000)),
+        Ok(None) | Err(_) => ((500, 30_000), (300, 15_000)),
     };
     [
         ("calls", before, range(|each| each.call, (CALL_NS.0 as Ns, 600))),
         ("calls in windows", calls.saturating_sub(before), range(|each| each.call + TIMING_NS, (190, 700))),
-        (
-            "counting calls",
-            counted.saturating_sub(calls),
-            range(|each| each.count, (COUNT_NS.0 as Ns, COUNT_NS.2 as Ns)),
-        ),
+        (COUNTING, all.saturating_sub(calls), range(|each| each.count, (COUNT_NS.0 as Ns, COUNT_NS.2 as Ns))),
         ("attaching for windows", windows, of(ATTACHING, attach_ns)),
         ("switches", seen.switches, range(|each| each.switch, (80, 900))),
         ("wakes", seen.wakes, range(|each| each.wake, (60, 600))),
         ("sends and their packets", seen.sends, range(|each| each.send, (200, 1500))),
         ("samples", seen.samples, samples_ns),
         ("fault samples", seen.faults, (4_000, 15_000)),
+        ("counter samples", counted, counted_ns),
     ]
     .into_iter()
     .map(|(what, times, each_ns)| Cost { what: what.into(), times, each_ns })

@@ -164,7 +164,8 @@ impl Decoder {
             | Kind::WaitStack
             | Kind::FaultStack
             | Kind::WakerStack
-            | Kind::FaultSampleStack => return Err(Malformed),
+            | Kind::FaultSampleStack
+            | Kind::Counted => return Err(Malformed),
         };
         Ok(Some(event))
     }

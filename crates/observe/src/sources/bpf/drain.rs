@@ -22,6 +22,9 @@ pub(super) struct Drain {
     pub(super) stack_ring: Option<RingBuf<MapData>>,
     pub(super) mappings: Option<Mappings>,
     pub(super) decoder: Decoder,
+    /// Samples of counters so far; later ones are left out.
+    pub(super) counted: u64,
+    pub(super) counted_until: Ns,
     /// Python parts whose stacks have not arrived yet.
     pub(super) python: FxHashMap<(Tid, Ns), python::record::Stack>,
 }
@@ -41,6 +44,13 @@ impl Drain {
                 Some(OfStacks::Python(stack)) => {
                     if self.python.len() < PYTHON_WAITING {
                         self.python.insert((stack.tid, stack.at), stack);
+                    }
+                }
+                Some(OfStacks::Counted(at, counted)) => {
+                    // What runs on after a window is not of it.
+                    if at <= self.counted_until {
+                        self.counted += 1;
+                        stacks.counted(at, counted);
                     }
                 }
                 Some(OfStacks::Described(at)) => stacks.described(at, &record),

@@ -17,6 +17,7 @@
  */
 #include "alive.h"
 #include "asked.h"
+#include "counted.h"
 #include "disk_requests.h"
 #include "faults.h"
 #include "files.h"
@@ -28,33 +29,6 @@
 #include "results.h"
 
 /* ---- system calls ---------------------------------------------------------------------------- */
-
-INLINE u32 log_linear(u64 ns)
-{
-	if (ns < 8)
-		return ns;
-	u32 octave = octave_of(ns);
-	u32 index = (octave - 2) * 8 + (ns >> ((octave - 3) & 63) & 7);
-	return index < BUCKETS ? index : BUCKETS - 1;
-}
-
-INLINE struct stats *stats_of(u32 call)
-{
-	u32 index = index_of(call);
-	u32 dense = dense_of[index & (2 * CALLS - 1)];
-	if (unlikely(!dense)) {
-		dense = __sync_fetch_and_add(&dense_used, 1) + 1;
-		if (dense > DENSE)
-			dense = DENSE;
-		dense_of[index & (2 * CALLS - 1)] = dense;
-	}
-	struct stats *entry = 0;
-	dense -= 1;
-	entry = bpf_map_lookup_elem(&stats, &dense);
-	if (entry)
-		entry->call = dense < DENSE - 1 ? call : OTHER_CALL;
-	return entry;
-}
 
 /* The current call of the running thread, from its saved registers: for when calls are not traced.
  */
@@ -201,6 +175,8 @@ int sys_exit(u64 *ctx)
 	if (!thread)
 		return 0;
 	u32 call = returned_from(regs);
+	if (unlikely(result == 0 && result_kind[index_of(call) & (2 * CALLS - 1)] & MAKES_THREAD))
+		return 0;
 	struct stats *entry = stats_of(call);
 	if (!entry)
 		return 0;

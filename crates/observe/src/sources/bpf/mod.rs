@@ -13,6 +13,7 @@
 //! - `mappings.rs`: executable mappings, from perf's side-band events.
 //! - `controller.rs`, `slices.rs`, `tracing.rs`: when calls are traced.
 //! - `clock.rs`, `waits.rs`: how often stacks are taken. `fault_samples.rs`: of which page faults.
+//!   `counted.rs`: the processor's counters.
 //! - `cost.rs`: counters of the kernel half; `files.rs`: its counters of files; `disk_requests.rs`:
 //!   those of requests to disks.
 //! - `names.rs`, `network.rs`, `resolver.rs`: programs that are run, or attached, on demand.
@@ -29,6 +30,7 @@ mod calibration;
 mod clock;
 mod controller;
 mod cost;
+mod counted;
 mod decode;
 mod disk_requests;
 mod dns;
@@ -70,6 +72,7 @@ use aya::maps::{Array, HashMap};
 use buffers::BufferSizes;
 use clock::Clock;
 use controller::Controller;
+use counted::CounterEvents;
 use decode::Decoder;
 use drain::Drain;
 use fault_samples::FaultSamples;
@@ -77,6 +80,7 @@ use load::THREADS_MAX;
 pub(crate) use load::{WHY, loader};
 use mappings::Mappings;
 pub(crate) use maps::map;
+use model::counters::CountersObserved;
 use model::coverage::Source;
 use model::disk_requests::DiskUses;
 use model::files::FileUses;
@@ -104,6 +108,7 @@ pub(crate) struct Bpf {
     ebpf: Ebpf,
     drain: Drain,
     clock: Option<Clock>,
+    counted: CounterEvents,
     faults: Option<FaultSamples>,
     waits: WaitPeriod,
     stacks: Stacks,
@@ -120,6 +125,13 @@ pub(crate) struct Bpf {
     file_bytes_before: u64,
     /// Requests to disks that were counted before it.
     disk_requests_before: u64,
+}
+
+/// Opens the object without loading or attaching any of its programs, for no program to observe.
+pub(crate) fn opened<T>(then: impl FnOnce(&mut Ebpf, &Types) -> T) -> Result<T, BpfRefusal> {
+    let types = Types::read(attach::tracepoints(), &[alive::ITERATOR])?;
+    let mut ebpf = load::load(&types, 0, &host::cpus(host::here()), 1)?;
+    Ok(then(&mut ebpf, &types))
 }
 
 struct Counted {
@@ -161,6 +173,7 @@ impl Bpf {
         if let Some(clock) = &mut bpf.clock {
             clock.program_began(monotonic_ns());
         }
+        bpf.counted.program_began(monotonic_ns());
         cost::forget_calls(&mut bpf.ebpf);
         asked::forget(&mut bpf.ebpf);
         bpf.file_bytes_before = files::forget(&mut bpf.ebpf);
@@ -182,7 +195,8 @@ impl Bpf {
         }
         self.at_end =
             Some(Counted { calls: self.calls(), files: self.files(), disk_requests: self.disk_requests() });
-        monotonic_ns()
+        self.drain.counted_until = monotonic_ns();
+        self.drain.counted_until
     }
 
     fn start_with(
@@ -194,8 +208,9 @@ impl Bpf {
     ) -> Result<Self, BpfRefusal> {
         let mut ebpf = load::load(types, root, cpus, wanted)?;
         let bare_call_ns = tracing::own_call_ns();
-        let AttachedPrograms { links, mut sources, reports, sample, fault } =
+        let AttachedPrograms { links, mut sources, reports, sample, fault, counted } =
             attach::everything(&mut ebpf, types)?;
+        let counted = CounterEvents::start(counted, &ebpf, cpus);
         let clock = sample.and_then(|()| Clock::start(&mut ebpf, cpus, watching.rate));
         sources.push(match &clock {
             Ok(_) => Source::full("faults"),
@@ -223,12 +238,15 @@ impl Bpf {
             stack_ring: Some(stack_ring),
             mappings: mappings.ok(),
             decoder: Decoder::new(reports),
+            counted: 0,
+            counted_until: Ns::MAX,
             python: FxHashMap::default(),
         };
         Ok(Self {
             ebpf,
             drain,
             clock: clock.ok(),
+            counted,
             faults,
             waits,
             stacks: Stacks::new(),
@@ -294,6 +312,7 @@ impl Bpf {
         if let Some(clock) = &mut self.clock {
             clock.keep(&mut self.ebpf, monotonic_ns());
         }
+        self.counted.keep(monotonic_ns());
         if let Some(faults) = &mut self.faults {
             let now = monotonic_ns();
             let taken = self.drain.decoder.seen.faults;
@@ -310,10 +329,11 @@ impl Bpf {
 
     fn hand_over(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) -> u64 {
         let (clock, stacks, threads) = (&mut self.clock, &mut self.stacks, &mut self.threads);
-        let commands = &mut self.commands;
+        let (commands, counted) = (&mut self.commands, &mut self.counted);
         self.drain.records(until, &mut |mut event| {
-            if let (Event::Start { at, .. }, Some(clock)) = (&event, clock.as_mut()) {
-                clock.program_began(*at);
+            if let Event::Start { at, .. } = &event {
+                clock.iter_mut().for_each(|clock| clock.program_began(*at));
+                counted.program_began(*at);
             }
             stacks.before(&mut event, threads, sink);
             threads.event(&event);
@@ -441,7 +461,7 @@ impl Bpf {
     /// The overhead of each instrument.
     pub(crate) fn cost(&self) -> Vec<Cost> {
         let (attached, costs) = (self.controller.attached(), self.controller.costs());
-        cost::of_instruments(&self.calls(), attached, costs, self.drain.decoder.seen)
+        cost::of_instruments(&self.calls(), attached, costs, (self.drain.decoder.seen, self.drain.counted))
     }
 
     /// The calls that returned while they were traced.
@@ -468,6 +488,11 @@ impl Bpf {
             Some(counted) => counted.disk_requests.clone(),
             None => disk_requests::uses(&self.ebpf, self.disk_requests_before, &self.sources),
         }
+    }
+
+    /// What was observed of the processor's counters.
+    pub(crate) fn counters(&self) -> Seen<CountersObserved> {
+        self.counted.observed(&self.ebpf)
     }
 
     /// The sums for the estimate of all calls, where they were traced in windows.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What system calls gave: bytes, nothing, an error, or the same as before. How many there were and
- * how long they took is counted in `dwell.bpf.c`.
+ * The statistics of each system call, and what calls gave: bytes, nothing, an error, or the same as
+ * before. How long they took is up to `dwell.bpf.c`.
  */
 #pragma once
 #include "threads.h"
@@ -16,6 +16,8 @@ volatile const u8 result_kind[2 * CALLS] = {};
 #define WRITES_FILE 16
 /* It opens a file or asks for one by its path. */
 #define ASKS_FOR_PATH 32
+/* It makes a thread, which begins with the return from this call: its result there is 0. */
+#define MAKES_THREAD 64
 
 /* The index of the highest bit, from the product with a de Bruijn sequence of 64 bits (Leiserson,
  * Prokop and Randall, "Using de Bruijn Sequences to Index a 1 in a Computer Word", 1998). Without
@@ -36,6 +38,34 @@ INLINE u32 octave_of(u64 value)
 	filled |= filled >> 16;
 	filled |= filled >> 32;
 	return octaves[(filled * 0x03f79d71b4cb0a89ull) >> 58 & 63];
+}
+
+/* The bucket of a duration. */
+INLINE u32 log_linear(u64 ns)
+{
+	if (ns < 8)
+		return ns;
+	u32 octave = octave_of(ns);
+	u32 index = (octave - 2) * 8 + (ns >> ((octave - 3) & 63) & 7);
+	return index < BUCKETS ? index : BUCKETS - 1;
+}
+
+INLINE struct stats *stats_of(u32 call)
+{
+	u32 index = index_of(call);
+	u32 dense = dense_of[index & (2 * CALLS - 1)];
+	if (unlikely(!dense)) {
+		dense = __sync_fetch_and_add(&dense_used, 1) + 1;
+		if (dense > DENSE)
+			dense = DENSE;
+		dense_of[index & (2 * CALLS - 1)] = dense;
+	}
+	struct stats *entry = 0;
+	dense -= 1;
+	entry = bpf_map_lookup_elem(&stats, &dense);
+	if (entry)
+		entry->call = dense < DENSE - 1 ? call : OTHER_CALL;
+	return entry;
 }
 
 /* An error of a call, by its number, which is not the first that the call gave. */

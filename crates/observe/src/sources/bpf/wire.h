@@ -139,6 +139,8 @@ enum kind {
 	K_WAKER_STACK = 67,
 	/* Of a page fault of the sample. */
 	K_FAULT_SAMPLE_STACK = 68,
+	/* a: mode; a counter of the processor overflowed. */
+	K_COUNTED = 69,
 };
 
 /* What a page fault is in. */
@@ -209,9 +211,11 @@ enum setting {
 	SETTING_LOST_STACKS = 1,
 	/* Set by user space: calls are not traced at the moment. */
 	SETTING_CALLS_OFF = 2,
+	/* Set by the kernel half: lost samples of counters. */
+	SETTING_LOST_COUNTED = 3,
 };
 
-#define SETTINGS 3
+#define SETTINGS 4
 
 struct head {
 	u64 at;
@@ -504,6 +508,16 @@ struct stack_record {
 	u32 user_len;
 	u64 kernel[48];
 	u8 user[USER_MAX];
+};
+
+/* In the ring, since a counter may overflow where no other interrupt comes. */
+struct counted_record {
+	struct head head;
+	u64 ip;
+	/* How much it stands for; it tells which counter. */
+	u64 period;
+	u32 pid;
+	u32 pad;
 };
 
 /* Bytes of a segment that have a position. */
@@ -936,6 +950,12 @@ AT(stack_record, kernel_len, 256);
 AT(stack_record, user_len, 260);
 AT(stack_record, kernel, 264);
 AT(stack_record, user, 648);
+AT(counted_record, head, 0);
+AT(counted_record, ip, 16);
+AT(counted_record, period, 24);
+AT(counted_record, pid, 32);
+AT(counted_record, pad, 36);
+SIZE(counted_record, 40);
 AT(segment, bytes, 0);
 SIZE(segment, 66048);
 AT(buffer, written, 0);

@@ -121,6 +121,8 @@ layout! {
         WakerStack = 67,
         /// Of a page fault of the sample.
         FaultSampleStack = 68,
+        /// a: mode; a counter of the processor overflowed.
+        Counted = 69,
     }
 
     /// What a page fault is in.
@@ -191,8 +193,10 @@ layout! {
         LostStacks = 1,
         /// Set by user space: calls are not traced at the moment.
         CallsOff = 2,
+        /// Set by the kernel half: lost samples of counters.
+        LostCounted = 3,
     }
-    const SETTINGS: u32 = Setting::CallsOff as u32 + 1;
+    const SETTINGS: u32 = Setting::LostCounted as u32 + 1;
 
     struct Head as head {
         at: u64,
@@ -477,6 +481,16 @@ layout! {
         /// In bytes.
         user_len: u32,
         kernel: [u64; KERNEL_MAX],
+    }
+
+    /// In the ring, since a counter may overflow where no other interrupt comes.
+    struct Counted as counted_record {
+        head: Head,
+        ip: u64,
+        /// How much it stands for; it tells which counter.
+        period: u64,
+        pid: u32,
+        pad: u32,
     }
 
     /// Bytes of a segment that have a position.

@@ -59,6 +59,8 @@ pub(super) enum InCall {
     Running,
     /// It sleeps outside any call: in a page fault.
     None,
+    /// It never makes one: a thread of the kernel.
+    OfKernel,
     /// It sleeps in this call, entered with this first argument.
     Call { number: u16, first: u64, compat: bool },
 }
@@ -77,6 +79,10 @@ pub(super) fn syscall(text: &[u8]) -> Option<InCall> {
     }
     let hex = |field: &&str| u64::from_str_radix(field.strip_prefix("0x")?, 16).ok();
     let stack = fields.get(7).and_then(hex)?;
+    // A program has a stack, and code.
+    if stack == 0 && fields.get(8).and_then(hex)? == 0 {
+        return Some(InCall::OfKernel);
+    }
     let compat = cfg!(target_arch = "x86_64") && stack < 1 << 32;
     Some(InCall::Call { number: u16::try_from(number).ok()?, first: fields.get(1).and_then(hex)?, compat })
 }
@@ -156,6 +162,7 @@ mod tests {
     fn a_threads_call_is_told_from_none_and_from_running() {
         assert_eq!(syscall(b"running\n"), Some(InCall::Running));
         assert_eq!(syscall(b"-1 0x7ffe1abfb858 0x7f1c10b91503\n"), Some(InCall::None));
+        assert_eq!(syscall(b"0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0\n"), Some(InCall::OfKernel));
         let call = b"230 0x3 0x0 0x7ffe1abfb870 0x7ffe1abfb8b0 0x0 0x0 0x7ffe1abfb858 0x7f1c10b91503\n";
         assert_eq!(syscall(call), Some(InCall::Call { number: 230, first: 3, compat: false }));
     }

@@ -7,7 +7,7 @@ mod qualifiers;
 mod rests_on;
 mod sentence;
 
-use super::{account, by_size, findings, headline, whole};
+use super::{account, by_size, counters, findings, headline, whole};
 use crate::Look;
 use crate::command;
 use crate::fit::SCREEN_LINES;
@@ -43,6 +43,7 @@ pub(crate) fn page(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     head.extend(first(sentence::line(run, diagnosis, look).wrap(2), 4, look));
     head.extend(qualifiers::lines(run, diagnosis, look));
     let mut bar = account::short(run, &by_size(run), look);
+    bar.extend(first(counters::lines(run, look), 2, look));
     bar.extend(whole::lines(run, look));
     let end = rests_on::lines(run, diagnosis, look);
     let parts = |room: &Room| {

@@ -121,6 +121,7 @@ fn run(command: &[&str], places: &[Place], sampled_part: f64) -> Run {
         waits_at_once: Seen::unseen("not recorded"),
         hand_overs: Seen::unseen("not recorded"),
         loads: Seen::unseen("not recorded"),
+        counters: Seen::unseen(model::seen::UNRECORDED),
         programs: Seen::unseen("not recorded"),
         functions: Seen::unseen("stacks are not taken yet"),
         lines: Seen::unseen("stacks are not taken yet"),
@@ -280,6 +281,7 @@ fn wait(
         by: Vec::new(),
         histogram: Vec::new(),
         threads: Vec::new(),
+        places: Vec::new(),
     }
 }
 

@@ -233,6 +233,7 @@ fn trailer() -> Trailer {
         living: vec![(1001, counters())],
         living_until: None,
         loads: Seen::unseen("made by a dwell that did not record it"),
+        counters: Seen::unseen("made by a dwell that did not record it"),
         peaks: Vec::new(),
         began_at_bytes: None,
         files: Seen::unseen("made by a dwell that did not record it"),
@@ -290,5 +291,6 @@ pub(crate) fn variant(event: &Event) -> &'static str {
         Event::Load { .. } => "Load",
         Event::Refaults { .. } => "Refaults",
         Event::FaultSampled { .. } => "FaultSampled",
+        Event::Counted { .. } => "Counted",
     }
 }

@@ -58,14 +58,14 @@ pub(crate) struct Untraced {
 }
 
 impl Untraced {
-    pub(super) fn sampled(&mut self, mode: SampleMode, sample: [u32; KINDS]) {
+    pub(crate) fn sampled(&mut self, mode: SampleMode, sample: [u32; KINDS]) {
         add(&mut self.all, sample);
         if let Some(call) = call_of(mode) {
             self.calls.add(call, sum(sample.map(u64::from)));
         }
     }
 
-    pub(super) fn waited(&mut self, call: Call, ns: Ns) {
+    pub(crate) fn waited(&mut self, call: Call, ns: Ns) {
         *self.waits.entry(call).or_default() += ns;
     }
 

@@ -1,0 +1,171 @@
+//! The processor's own counters: which there are, what was seen of each, and what follows of it for
+//! a run and for its functions.
+//!
+//! A counter is sampled: each time it has counted so much (its period), the kernel says where. So a
+//! sample stands for the period, and sums over samples are estimates, as those of time are.
+
+use crate::{Ns, Seen};
+use serde::{Deserialize, Serialize};
+
+/// A counter of the processor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Counter {
+    /// Clock cycles in which the CPU was not halted.
+    Cycles,
+    /// Instructions that retired.
+    Instructions,
+    /// Branches that went another way than predicted.
+    BranchMisses,
+    /// Reads that the last level of cache did not serve.
+    LastLevelMisses,
+    /// Slots of the pipeline: as many operations could have been issued. (Top-down analysis, level
+    /// 1.) Only where a cycle is not known to have so many.
+    Slots,
+    /// Slots that got no operation, since none came from the front end.
+    FrontEndSlots,
+    /// Slots that got none, since the back end took none: it waited for data, or for a unit.
+    BackEndSlots,
+}
+
+impl Counter {
+    /// All, in the order of every output.
+    pub const ALL: [Self; 7] = [
+        Self::Cycles,
+        Self::Instructions,
+        Self::BranchMisses,
+        Self::LastLevelMisses,
+        Self::Slots,
+        Self::FrontEndSlots,
+        Self::BackEndSlots,
+    ];
+
+    /// Its name in a sentence.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cycles => "cycles",
+            Self::Instructions => "instructions",
+            Self::BranchMisses => "branch misses",
+            Self::LastLevelMisses => "last-level cache misses",
+            Self::Slots => "slots",
+            Self::FrontEndSlots => "slots stalled by the front end",
+            Self::BackEndSlots => "slots stalled by the back end",
+        }
+    }
+}
+
+/// What was observed of the counters, for a trailer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CountersObserved {
+    /// Each counter that was looked for.
+    pub of: Vec<(Counter, Seen<CounterTimes>)>,
+    /// Slots of the pipeline in each cycle, where the processor is known to have so many. CPUs of
+    /// several kinds have no common number.
+    pub slots_per_cycle: Seen<u32>,
+    /// Whether code of the kernel was counted too.
+    pub kernel: bool,
+    /// Samples that could not be delivered.
+    pub lost: u64,
+}
+
+/// For how long a counter was to count, summed over CPUs or threads, and for how long it did: a
+/// processor has few counters, and those who ask for them take turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CounterTimes {
+    /// It was to count.
+    pub enabled_ns: Ns,
+    /// It did.
+    pub running_ns: Ns,
+    /// The largest period that it was sampled with.
+    pub period: u64,
+    /// Samples are at the instruction that made the counter overflow, or the one behind it: not
+    /// some tens of instructions later.
+    pub precise: bool,
+}
+
+impl CounterTimes {
+    /// The part of the time in which it counted; none where it never did.
+    pub fn part(&self) -> Option<f64> {
+        (self.running_ns > 0)
+            .then(|| (self.running_ns as f64 / self.enabled_ns.max(self.running_ns) as f64).min(1.0))
+    }
+}
+
+/// What the counters say of the code of all threads.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CounterTable {
+    /// In user mode.
+    pub user: Counted,
+    /// In the kernel. Unseen where it was not counted.
+    pub kernel: Seen<Counted>,
+    /// Cycles by time on a CPU: of the tree, in user mode and in the kernel.
+    pub clock_hz: Seen<f64>,
+    /// By function, most cycles first.
+    pub functions: Vec<CountedFunction>,
+    /// Of each counter, the part of the time in which it counted. Figures are scaled by it.
+    pub parts: Vec<CounterPart>,
+    /// Whether samples of cycles are at the instructions themselves.
+    pub precise: bool,
+}
+
+/// The part of the time in which a counter counted: less than 1 where counters took turns.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CounterPart {
+    /// Which.
+    pub counter: Counter,
+    /// Of the time in which it was to; unseen where it never did, or where there is none.
+    pub part: Seen<f64>,
+}
+
+/// Counts of some code, estimated from samples.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Counted {
+    /// Each counter. Of one that had no sample, 0, and how much it is at most.
+    pub counts: Vec<CounterRow>,
+    /// Instructions in each cycle.
+    pub instructions_per_cycle: Seen<Ratio>,
+    /// Mispredicted branches for 1,000 instructions.
+    pub branch_misses_per_1000: Seen<Ratio>,
+    /// Reads that no cache served for 1,000 instructions.
+    pub last_level_misses_per_1000: Seen<Ratio>,
+    /// Of the slots of the pipeline, those that the front end left empty.
+    pub front_end_stalled: Seen<Ratio>,
+    /// Those that the back end left empty.
+    pub back_end_stalled: Seen<Ratio>,
+}
+
+/// One counter of some code.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CounterRow {
+    /// Which.
+    pub counter: Counter,
+    /// The estimate, unseen where it did not count.
+    pub count: Seen<u64>,
+    /// Samples that it rests on.
+    pub samples: u64,
+}
+
+/// A ratio of two counts, with its 95 % interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Ratio {
+    /// The estimate.
+    pub value: f64,
+    /// Low end.
+    pub lo: f64,
+    /// High end.
+    pub hi: f64,
+}
+
+/// Counts of one function, without what it calls.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CountedFunction {
+    /// The function.
+    pub function: String,
+    /// Its file.
+    pub module: String,
+    /// `user` or `kernel`.
+    pub mode: String,
+    /// Its counts.
+    #[serde(flatten)]
+    pub counted: Counted,
+}

@@ -1,0 +1,132 @@
+//! What the processor's counters say of all code, in a line or two; and by function, in columns of
+//! the table of functions.
+
+use crate::Look;
+use crate::paint::{Ink, Line};
+use crate::units::{share_of_one, three_digits};
+use model::counters::{Counted, CountedFunction, Counter, CounterTable, Ratio};
+use model::run::FunctionRow;
+use model::{Run, Seen};
+
+/// Nothing where they were not sampled: the coverage has why.
+pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
+    let Seen::Value(table) = &run.counters else { return Vec::new() };
+    let mut line = Line::new(look).add(Ink::Bold, "counters");
+    let said = |line: Line, of: &str, counted: &Counted| match figures(counted) {
+        Some(figures) => line.add(Ink::Plain, &format!("  {of}: {figures}")),
+        None => line,
+    };
+    line = said(line, "user", &table.user);
+    if let Seen::Value(kernel) = &table.kernel {
+        line = said(line, "kernel", kernel);
+    }
+    if let Seen::Value(clock) = table.clock_hz {
+        line = line.add(Ink::Plain, &format!("  clock: {} GHz", three_digits(clock / 1e9)));
+    }
+    if let Some((counter, part)) = turns(table) {
+        let text = format!("  (in turns: {} counted {} of the time)", counter.name(), share_of_one(part));
+        line = line.add(Ink::Dim, &text);
+    }
+    line.wrap(2)
+}
+
+/// The one that counted for the least part of the time, where they took turns.
+fn turns(table: &CounterTable) -> Option<(Counter, f64)> {
+    /// A little is left out where counters are set anew.
+    const ALL: f64 = 0.98;
+    let parts = table.parts.iter().filter_map(|one| Some((one.counter, *one.part.value()?)));
+    parts.filter(|(_, part)| *part < ALL).min_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+fn value(ratio: &Seen<Ratio>) -> Option<f64> {
+    ratio.value().map(|ratio| ratio.value)
+}
+
+/// None where not even instructions were counted.
+fn figures(counted: &Counted) -> Option<String> {
+    let mut said =
+        vec![format!("{} instructions a cycle", three_digits(value(&counted.instructions_per_cycle)?))];
+    let misses = [
+        (&counted.last_level_misses_per_1000, "last-level misses"),
+        (&counted.branch_misses_per_1000, "branch misses"),
+    ];
+    let misses: Vec<String> = misses
+        .into_iter()
+        .filter_map(|(ratio, name)| Some(format!("{} {name}", three_digits(value(ratio)?))))
+        .collect();
+    if !misses.is_empty() {
+        said.push(format!("{} per 1,000 instructions", misses.join(" and ")));
+    }
+    let stalls = [(&counted.back_end_stalled, "back end"), (&counted.front_end_stalled, "front end")];
+    let stalls: Vec<String> = stalls
+        .into_iter()
+        .filter_map(|(ratio, name)| Some(format!("{} by the {name}", share_of_one(value(ratio)?))))
+        .collect();
+    if !stalls.is_empty() {
+        said.push(format!("slots stalled {}", stalls.join(", ")));
+    }
+    Some(said.join(", "))
+}
+
+/// Of a row of the functions: instructions a cycle, and misses of the last level for 1,000.
+pub(super) fn cells(table: &CounterTable, function: &FunctionRow) -> [String; 2] {
+    let is_it = |row: &&CountedFunction| {
+        row.function == function.name && row.module == function.module && row.mode == function.mode
+    };
+    let Some(row) = table.functions.iter().find(is_it) else { return Default::default() };
+    let ratios = [&row.counted.instructions_per_cycle, &row.counted.last_level_misses_per_1000];
+    ratios.map(|ratio| value(ratio).map(three_digits).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::counters::CounterPart;
+
+    fn counted() -> Counted {
+        let known = |value: f64| Seen::Value(Ratio { value, lo: value, hi: value });
+        Counted {
+            counts: Vec::new(),
+            instructions_per_cycle: known(0.312),
+            branch_misses_per_1000: Seen::unseen("not here"),
+            last_level_misses_per_1000: known(12.04),
+            front_end_stalled: known(0.02),
+            back_end_stalled: known(0.71),
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_left_out_and_never_zero() {
+        let all = "0.31 instructions a cycle, 12.0 last-level misses per 1,000 instructions, \
+                   slots stalled 71 % by the back end, 2 % by the front end";
+        assert_eq!(figures(&counted()).as_deref(), Some(all));
+        let unseen = || Seen::unseen("not here");
+        let bare = Counted {
+            last_level_misses_per_1000: unseen(),
+            front_end_stalled: unseen(),
+            back_end_stalled: unseen(),
+            ..counted()
+        };
+        assert_eq!(figures(&bare).as_deref(), Some("0.31 instructions a cycle"));
+        assert_eq!(figures(&Counted { instructions_per_cycle: unseen(), ..counted() }), None);
+    }
+
+    #[test]
+    fn turns_are_said_of_the_one_that_counted_least() {
+        let part = |counter, part| CounterPart { counter, part: Seen::Value(part) };
+        let table = |last: f64| CounterTable {
+            user: counted(),
+            kernel: Seen::Absent,
+            clock_hz: Seen::unseen("few"),
+            functions: Vec::new(),
+            parts: vec![
+                part(Counter::Cycles, 1.0),
+                part(Counter::Slots, last),
+                CounterPart { counter: Counter::BackEndSlots, part: Seen::unseen("it never counted") },
+            ],
+            precise: false,
+        };
+        assert_eq!(turns(&table(0.5)), Some((Counter::Slots, 0.5)));
+        assert_eq!(turns(&table(0.99)), None);
+    }
+}

@@ -1,0 +1,126 @@
+//! `cargo xtask kernels`: dwell on other kernels than this machine's, booted in QEMU.
+//!
+//! `--verify` loads every BPF program with dwell's own loader and holds what the verifier did
+//! against what is kept; two kernels of it are part of the whole lane. Without it dwell runs there
+//! on programs of known truth, and a table is made.
+
+mod checks;
+mod fetch;
+mod initramfs;
+mod lane;
+mod plans;
+mod qemu;
+mod table;
+mod verified;
+mod verify;
+mod which;
+
+pub(crate) use fetch::KEYS;
+
+use crate::dist;
+use crate::programs::TESTED;
+use crate::shell::{cargo, run as run_shown};
+use anyhow::{Context, Result, bail};
+use which::Kernel;
+
+#[derive(Debug, Default)]
+struct Options {
+    verify: bool,
+    bless: bool,
+    markdown: bool,
+    kept: bool,
+    /// Machines at a time; 0: one for each CPU.
+    jobs: usize,
+    kernels: Vec<Kernel>,
+}
+
+/// Boots kernels.
+///
+/// # Errors
+/// For options that are not understood; when a kernel cannot be fetched or booted, or does not do
+/// what is kept.
+pub(crate) fn run(arguments: &[&str]) -> Result<()> {
+    let options = options(arguments)?;
+    if options.kept {
+        return show(&options);
+    }
+    build(&options.kernels)?;
+    if options.verify {
+        return verify::run(&options.kernels, options.bless);
+    }
+    lane::run(&options.kernels, options.jobs)?;
+    show(&options)
+}
+
+/// What was kept of these kernels.
+fn show(options: &Options) -> Result<()> {
+    let rows: Vec<_> = options.kernels.iter().filter_map(|kernel| lane::kept(kernel.name)).collect();
+    println!("{}", table::render(&rows, options.markdown));
+    let wrong = rows.iter().filter(|row| !table::wrong(row).is_empty()).map(|row| row.kernel);
+    let wrong: Vec<&str> = wrong.collect();
+    if wrong.is_empty() { Ok(()) } else { bail!("not right on {}", wrong.join(", ")) }
+}
+
+/// Fetches the kernels of the whole lane.
+///
+/// # Errors
+/// When one cannot be fetched.
+pub(crate) fn fetch_whole() -> Result<()> {
+    which::named(which::WHOLE)?.iter().try_for_each(|kernel| fetch::fetch(kernel).map(drop))
+}
+
+/// The kernels of the whole lane take every program of dwell; process 1 is built already.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn check() -> Result<()> {
+    verify::run(&which::named(which::WHOLE)?, false)
+}
+
+fn options(arguments: &[&str]) -> Result<Options> {
+    let mut options = Options::default();
+    let mut names = Vec::new();
+    let mut words = arguments.iter().copied();
+    while let Some(word) = words.next() {
+        match word {
+            "--jobs" => {
+                options.jobs =
+                    words.next().and_then(|word| word.parse().ok()).context("--jobs wants a number")?;
+            }
+            "--verify" => options.verify = true,
+            "--bless" => options.bless = true,
+            "--markdown" => options.markdown = true,
+            "--kept" => options.kept = true,
+            name if name.starts_with('-') => bail!("unknown option {name}"),
+            name => names.push(name),
+        }
+    }
+    options.kernels = which::named(&names)?;
+    Ok(options)
+}
+
+/// Builds what runs in the machines.
+fn build(kernels: &[Kernel]) -> Result<()> {
+    for arch in ["x86_64", "aarch64"] {
+        if kernels.iter().any(|kernel| kernel.arch == arch) {
+            let mut build = cargo(&["build", "--profile", TESTED, "--locked", "--bins"]);
+            build.args(["dwell", "dwell-guest", "dwell-work"].map(|name| format!("--package={name}")));
+            dist::target_of(&mut build, arch);
+            run_shown(&mut build)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_are_chosen_by_name() {
+        let chosen = options(&["--verify", "6.1", "7.2"]).unwrap();
+        assert_eq!((chosen.verify, chosen.kernels.len()), (true, 2));
+        assert_eq!(options(&["--bless"]).unwrap().kernels.len(), which::ALL.len());
+        assert!(options(&["2.4"]).is_err() && options(&["--verfiy"]).is_err());
+    }
+}

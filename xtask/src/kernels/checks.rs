@@ -1,0 +1,250 @@
+//! Whether what dwell said in a machine is right: the account closes, nothing was lost, the tier is
+//! the one that there should be, and known truth comes back.
+
+use super::qemu::Said;
+use serde_json::Value;
+use std::fmt;
+
+/// Known truth comes back so well, in percent, or within so much: under icount nothing disturbs.
+const OFF_PERCENT_MAX: f64 = 3.0;
+const OFF_NS_MAX: u64 = 2_000_000;
+/// By snapshots of `/proc` a thread is seen some time after its start, and last before its end.
+const OFF_NS_BY_SNAPSHOTS_MAX: u64 = 20_000_000;
+/// As much of the wall clock may be without evidence.
+const UNEXPLAINED_PERCENT_MAX: f64 = 1.0;
+
+/// States on a CPU; what is neither this nor runnable is blocked.
+const ON_CPU: &[&str] = &["user", "kernel", "fault", "interrupt", "steal"];
+const RUNNABLE: &[&str] = &["runqueue", "throttled"];
+
+/// What dwell used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tier {
+    Bpf,
+    Perf,
+    Proc,
+}
+
+impl fmt::Display for Tier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bpf => "BPF",
+            Self::Perf => "perf",
+            Self::Proc => "/proc",
+        })
+    }
+}
+
+/// What a thread should have: by the exact state where every switch is traced, else by its kind.
+struct Truth {
+    /// The program, and the role of the thread in it.
+    program: &'static str,
+    role: &'static str,
+    state: &'static str,
+    /// Its name in the program's line.
+    of: &'static str,
+}
+
+const fn truth(program: &'static str, role: &'static str, state: &'static str, of: &'static str) -> Truth {
+    Truth { program, role, state, of }
+}
+
+const CPU: &str = "on CPU";
+
+const TRUTHS: &[Truth] = &[
+    truth("sleep", "main", "sleep", "slept"),
+    truth("spin", "main", CPU, "cpu_ns"),
+    truth("pipe-sleep", "main", "pipe", "waited"),
+    truth("pipe-sleep", "feeder", "sleep", "passed"),
+    truth("lock-spin", "main", "lock", "waited"),
+    truth("lock-spin", "holder", CPU, "held_cpu"),
+    truth("tcp-process-sleep", "main", "network", "waited"),
+    truth("tcp-process-sleep", "server", "sleep", "served"),
+];
+
+/// What one run of dwell came to.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Verdict {
+    pub(crate) tier: Option<Tier>,
+    /// Of all truths, the one that is furthest off, in percent, and which.
+    pub(crate) worst: Option<(f64, String)>,
+    /// What is wrong.
+    pub(crate) wrong: Vec<String>,
+    /// What the coverage says is missing, with why.
+    pub(crate) missing: Vec<String>,
+}
+
+impl Verdict {
+    /// In a table: the tier, and how near the truth.
+    pub(crate) fn cell(&self) -> String {
+        let tier = self.tier.map_or("nothing".to_owned(), |tier| tier.to_string());
+        let worst = self.worst.as_ref().map(|(percent, _)| format!(", {percent:.1} %"));
+        let wrong = if self.wrong.is_empty() { "" } else { ", **no**" };
+        format!("{tier}{}{wrong}", worst.unwrap_or_default())
+    }
+}
+
+/// Judges the run of this name; none where it was not in the plan.
+pub(crate) fn judge(said: &Said, name: &str) -> Option<Verdict> {
+    let line = said.of(name).next()?;
+    let mut verdict = Verdict { tier: None, worst: None, wrong: Vec::new(), missing: Vec::new() };
+    let run = &line["result"];
+    if let Some(error) = line["error"].as_str() {
+        verdict.wrong.push(error.to_owned());
+        return Some(verdict);
+    }
+    if run.is_null() {
+        let text = line["said"].as_str().unwrap_or_default().trim();
+        verdict.wrong.push(format!("no result, {}: {text}", line["ended"].as_str().unwrap_or_default()));
+        return Some(verdict);
+    }
+    if line["status"] != 0 {
+        verdict.wrong.push(format!("ended with {}", line["ended"].as_str().unwrap_or_default()));
+    }
+    let tier = tier(run);
+    verdict.tier = Some(tier);
+    verdict.missing = missing(run);
+    verdict.wrong.extend(account(run));
+    for (what, truth, dwell) in truths(line["said"].as_str().unwrap_or_default(), run, tier) {
+        let Some(dwell) = dwell else {
+            verdict.wrong.push(format!("{what}: its thread is not there"));
+            continue;
+        };
+        let percent = 100.0 * (dwell as f64 - truth as f64) / truth as f64;
+        let off_ns = if tier == Tier::Proc { OFF_NS_BY_SNAPSHOTS_MAX } else { OFF_NS_MAX };
+        if percent.abs() > OFF_PERCENT_MAX && dwell.abs_diff(truth) > off_ns {
+            verdict.wrong.push(format!("{what}: {} of {} ms", ms(dwell), ms(truth)));
+        }
+        if verdict.worst.as_ref().is_none_or(|(worst, _)| worst.abs() < percent.abs()) {
+            verdict.worst = Some((percent, what));
+        }
+    }
+    if verdict.worst.is_none() {
+        verdict.wrong.push("the programs told no truth".to_owned());
+    }
+    Some(verdict)
+}
+
+fn ms(ns: u64) -> String {
+    format!("{:.1}", ns as f64 / 1e6)
+}
+
+/// Only the lower tiers have a source of objects: what threads wait for, by snapshots.
+fn tier(run: &Value) -> Tier {
+    let seen = |name: &str| {
+        let sources = run["coverage"]["sources"].as_array();
+        let source = sources.into_iter().flatten().find(|source| source["name"] == name);
+        source.and_then(|source| source["seen"].as_str())
+    };
+    match (seen("objects"), seen("switches")) {
+        (None, _) => Tier::Bpf,
+        (Some(_), Some("none")) => Tier::Proc,
+        (Some(_), _) => Tier::Perf,
+    }
+}
+
+fn missing(run: &Value) -> Vec<String> {
+    let sources = run["coverage"]["sources"].as_array();
+    let lacking = sources.into_iter().flatten().filter(|source| source["seen"] != "full");
+    let word = |source: &Value, name: &str| source[name].as_str().unwrap_or_default().to_owned();
+    lacking.map(|source| format!("{}: {}", word(source, "name"), word(source, "why"))).collect()
+}
+
+fn account(run: &Value) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let wall = run["wall_ns"].as_u64().unwrap_or(0);
+    let rows = run["account"].as_array();
+    let sum: u64 = rows.into_iter().flatten().filter_map(|row| row["ns"].as_u64()).sum();
+    if sum != wall || wall == 0 {
+        wrong.push(format!("the account has {sum} of {wall} ns"));
+    }
+    let coverage = &run["coverage"];
+    let unexplained = coverage["unexplained_ns"].as_u64().unwrap_or(wall);
+    let percent = 100.0 * unexplained as f64 / wall.max(1) as f64;
+    if percent > UNEXPLAINED_PERCENT_MAX {
+        wrong.push(format!("{percent:.1} % is unexplained"));
+    }
+    if coverage["lost_events"] != 0 {
+        wrong.push(format!("{} events were lost", coverage["lost_events"]));
+    }
+    let checks = coverage["checks"].as_array();
+    for check in checks.into_iter().flatten().filter(|check| check["agrees"] != true) {
+        let ns = |name: &str| check[name].as_u64().map_or_else(|| "unknown".to_owned(), ms);
+        let what = check["what"].as_str().unwrap_or_default();
+        wrong.push(format!("{what}: {} of {} ms", ns("ours_ns"), ns("theirs_ns")));
+    }
+    wrong
+}
+
+/// Each truth that a program told: what, how long, and how long by dwell.
+fn truths(said: &str, run: &Value, tier: Tier) -> Vec<(String, u64, Option<u64>)> {
+    let lines: Vec<Value> = said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let one = |truth: &Truth| {
+        let line = lines.iter().find(|line| line["program"] == truth.program)?;
+        let ns = line["ns"][truth.of].as_u64().or_else(|| line[truth.of].as_u64())?;
+        let tid = line["ids"][truth.role].as_u64()?;
+        let what = format!("{} {} {}", truth.program, truth.role, truth.state);
+        Some((what, ns, state(run, tid, truth.state, tier)))
+    };
+    TRUTHS.iter().filter_map(one).collect()
+}
+
+/// How long that thread was in that state.
+fn state(run: &Value, tid: u64, state: &str, tier: Tier) -> Option<u64> {
+    let threads = run["threads"].as_array()?;
+    let states = threads.iter().find(|thread| thread["tid"] == tid)?["states"].as_object()?;
+    let is_it = |name: &str| match (state, tier) {
+        (CPU, _) => ON_CPU.contains(&name),
+        (_, Tier::Bpf) => name == state,
+        _ => !ON_CPU.contains(&name) && !RUNNABLE.contains(&name),
+    };
+    Some(states.iter().filter(|(name, _)| is_it(name)).filter_map(|(_, ns)| ns.as_u64()).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::time::Duration;
+
+    fn of(states: &Value, sources: &Value, unexplained: u64) -> Verdict {
+        let truth =
+            json!({"program": "sleep", "ns": {"slept": 200_000_000}, "ids": {"main": 7}, "cpu_ns": 1});
+        let run = json!({
+            "wall_ns": 210_000_000, "account": [{"state": "sleep", "ns": 210_000_000}],
+            "threads": [{"tid": 7, "states": states}],
+            "coverage": {"sources": sources, "lost_events": 0, "unexplained_ns": unexplained, "checks": []},
+        });
+        let line = json!({"step": "root", "status": 0, "said": format!("x\n{truth}\n"), "result": run});
+        judge(&Said { lines: vec![line], took: Duration::ZERO }, "root").unwrap()
+    }
+
+    #[test]
+    fn the_truth_is_there_or_the_run_is_wrong() {
+        let bpf = json!([{"name": "switches", "seen": "full"}]);
+        let right = of(&json!({"sleep": 201_000_000, "user": 5}), &bpf, 0);
+        assert_eq!((right.cell().as_str(), right.wrong.len()), ("BPF, 0.5 %", 0));
+        let wrong = of(&json!({"sleep": 150_000_000}), &bpf, 0);
+        assert_eq!(wrong.wrong, ["sleep main sleep: 150.0 of 200.0 ms"]);
+        assert_eq!(wrong.cell(), "BPF, -25.0 %, **no**");
+        assert_eq!(of(&json!({"sleep": 200_000_000}), &bpf, 30_000_000).wrong, ["14.3 % is unexplained"]);
+    }
+
+    #[test]
+    fn lower_tiers_know_kinds_and_say_what_is_missing() {
+        let proc = json!([
+            {"name": "switches", "seen": "none", "why": "snapshots"}, {"name": "objects", "seen": "partial", "why": ""},
+        ]);
+        let verdict = of(&json!({"other-wait": 199_000_000}), &proc, 0);
+        assert_eq!((verdict.tier, verdict.wrong.len()), (Some(Tier::Proc), 0));
+        assert_eq!(verdict.missing[0], "switches: snapshots");
+    }
+
+    #[test]
+    fn a_run_without_a_result_is_wrong() {
+        let line = json!({"step": "root", "ended": "exit status: 1", "said": "refused", "result": null});
+        let said = Said { lines: vec![line], took: Duration::ZERO };
+        assert_eq!(judge(&said, "root").unwrap().wrong, ["no result, exit status: 1: refused"]);
+        assert_eq!(judge(&said, "user"), None);
+    }
+}
