@@ -125,6 +125,10 @@ fn functions<'a>(evidence: &Evidence<'a>, calls: &[(usize, &CallRow)]) -> FxHash
     let mut sums: FxHashMap<Key<'a>, [f64; 4]> = FxHashMap::default();
     for charge in evidence.charges() {
         let Some(key) = key(&charge) else { continue };
+        // What traces the calls is no time of the program's.
+        if own_code::frames(evidence.profile, charge.weight).any(is_tracing) {
+            continue;
+        }
         let [these, others, in_kernel, all] = sums.entry(key).or_default();
         let ns = charge.weight.ns as f64;
         *all += ns;
@@ -149,6 +153,12 @@ fn functions<'a>(evidence: &Evidence<'a>, calls: &[(usize, &CallRow)]) -> FxHash
         *these >= all * IN_CALLS && these >= others && in_kernel - others >= all * IN_KERNEL
     };
     sums.into_iter().filter(|(_, sums)| spins(sums)).map(|(key, _)| key).collect()
+}
+
+/// Whether it is a tracer's program, or what calls it.
+fn is_tracing(frame: &Frame) -> bool {
+    let begins_with = |name| frame.function.starts_with(name);
+    frame.language == Language::Kernel && (begins_with("bpf_prog_") || begins_with("bpf_trace_run"))
 }
 
 /// Whether it is where the kernel begins with one call: `__x64_sys_poll`.
