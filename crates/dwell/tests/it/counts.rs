@@ -77,8 +77,8 @@ const PROGRAMS: [&[&str]; 20] = [
     &["dd", "if=/dev/zero", "of=bytes", "bs=1", "count=100000"],
     &["bash", "-c", "for i in {1..100}; do /bin/true; done"],
     &["bash", "-c", "trap : USR1; for i in {1..50}; do kill -USR1 $$; done"],
-    &["python3", "-IS", "-c", "import os\nfor _ in range(50000): os.stat('/etc/passwd')"],
-    &["python3", "-IS", "-c", "f = open('lines', 'rb', buffering=0)\nwhile f.read(7): pass"],
+    &["/usr/bin/python3", "-IS", "-c", "import os\nfor _ in range(50000): os.stat('/etc/passwd')"],
+    &["/usr/bin/python3", "-IS", "-c", "f = open('lines', 'rb', buffering=0)\nwhile f.read(7): pass"],
     &["perl", "-e", "open F, 'lines'; while (<F>) { stat \"/nope$_\" }"],
     &["cc", "-O2", "-c", "-o", "o.o", "c.c"],
 ];
@@ -103,7 +103,7 @@ fn a_bound_of_all_has_them_too_while_it_allows() {
     let dir = dir();
     // Half a million a second: to time them takes more than a tenth, and to count them does not.
     let program: &[&str] =
-        &["python3", "-IS", "-c", "import os\nfor _ in range(200000): os.stat('/etc/passwd')"];
+        &["/usr/bin/python3", "-IS", "-c", "import os\nfor _ in range(200000): os.stat('/etc/passwd')"];
     let theirs = by_strace(program, &dir);
     let (ours, timed) = by_dwell(&["--max-overhead", "10%"], program, &dir);
     assert_eq!(ours, theirs);
