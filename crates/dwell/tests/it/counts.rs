@@ -10,6 +10,9 @@ use std::process::{Command, Stdio};
 /// Calls by name, and how many failed.
 type Counts = BTreeMap<String, (u64, u64)>;
 
+/// Addresses do not move: the number of `brk` and `mmap` may depend on them.
+const STILL: [&str; 2] = ["setarch", "-R"];
+
 fn in_silence(command: &mut Command) {
     let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
     assert!(status.expect("it starts").success(), "{command:?}");
@@ -18,7 +21,7 @@ fn in_silence(command: &mut Command) {
 fn by_strace(program: &[&str], dir: &Path) -> Counts {
     let table = dir.join("strace");
     let mut strace = Command::new("strace");
-    strace.args(["-f", "-c", "-U", "calls,errors,name", "-o"]).arg(&table).args(program);
+    strace.args(["-f", "-c", "-U", "calls,errors,name", "-o"]).arg(&table).args(STILL).args(program);
     in_silence(strace.current_dir(dir));
     let text = std::fs::read_to_string(&table).expect("strace wrote it");
     let rows = text.lines().skip_while(|line| !line.starts_with("---")).skip(1);
@@ -35,7 +38,7 @@ fn by_strace(program: &[&str], dir: &Path) -> Counts {
 fn by_dwell(options: &[&str], program: &[&str], dir: &Path) -> (Counts, u64) {
     let json = dir.join("json");
     let mut dwell = Command::new(support::dwell());
-    dwell.args(["run", "-q"]).args(options).arg("--json").arg(&json).arg("--").args(program);
+    dwell.args(["run", "-q"]).args(options).arg("--json").arg(&json).arg("--").args(STILL).args(program);
     in_silence(dwell.current_dir(dir));
     let text = std::fs::read(&json).expect("there is a report");
     let run: Value = serde_json::from_slice(&text).expect("it is JSON");
