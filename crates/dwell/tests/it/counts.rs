@@ -1,14 +1,11 @@
 //! How often each call is made, against `strace -c`: equal to the last one, whatever windows
 //! trace of their time.
 
+use crate::strace_equal::{Counts, parse};
 use crate::support::{self, fresh};
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-
-/// Calls by name, and how many failed.
-type Counts = BTreeMap<String, (u64, u64)>;
 
 /// Addresses do not move: the number of `brk` and `mmap` may depend on them.
 const STILL: [&str; 2] = ["setarch", "-R"];
@@ -21,17 +18,9 @@ fn in_silence(command: &mut Command) {
 fn by_strace(program: &[&str], dir: &Path) -> Counts {
     let table = dir.join("strace");
     let mut strace = Command::new("strace");
-    strace.args(["-f", "-c", "-U", "calls,errors,name", "-o"]).arg(&table).args(STILL).args(program);
+    strace.args(["-f", "-c", "-U", "name,calls,errors", "-o"]).arg(&table).args(STILL).args(program);
     in_silence(strace.current_dir(dir));
-    let text = std::fs::read_to_string(&table).expect("strace wrote it");
-    let rows = text.lines().skip_while(|line| !line.starts_with("---")).skip(1);
-    let row = |line: &str| {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let errors = if words.len() > 2 { words[1].parse().expect("a number") } else { 0 };
-        let name = words.last().expect("there is a name");
-        ((*name).to_owned(), (words[0].parse().expect("a number"), errors))
-    };
-    rows.take_while(|line| !line.starts_with("---")).map(row).collect()
+    parse(&std::fs::read_to_string(&table).expect("strace wrote it"))
 }
 
 /// The same by dwell, and how many of all calls were timed.

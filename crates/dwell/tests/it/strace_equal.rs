@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Calls and errors by name.
-type Counts = BTreeMap<String, (u64, u64)>;
+pub(crate) type Counts = BTreeMap<String, (u64, u64)>;
 
 /// A directory with a few files, made anew for each run.
 fn tree() -> PathBuf {
@@ -75,7 +75,7 @@ fn by_strace(command: &[&str]) -> Counts {
 }
 
 /// Reads `strace -c -U name,calls,errors`: one table, or one for each width of calls.
-fn parse(text: &str) -> Counts {
+pub(crate) fn parse(text: &str) -> Counts {
     let mut prefix = "";
     let mut counts = Counts::new();
     for line in text.lines() {
