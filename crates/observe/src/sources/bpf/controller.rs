@@ -17,6 +17,7 @@ use crate::threads::Threads;
 use aya::Ebpf;
 use model::recording::Sliced;
 use model::{CallStats, Event, Ns};
+use stats::median_of;
 use sys::clock::{monotonic_ns, process_cpu_ns};
 
 /// The tracing windows, and the programs that they switch.
@@ -147,7 +148,8 @@ impl Controller {
             self.noted = Some(self.note(at, ebpf, seen, Edge::Begin { calls: done }));
             if times_own && done {
                 self.own_calls.traced.push(own_call_ns() - self.own_calls.bare);
-                self.slices.around(around(median(&mut self.own_calls.traced)));
+                let outside_ns = median_of(self.own_calls.traced.iter().copied());
+                outside_ns.into_iter().for_each(|ns| self.slices.around(around(ns)));
             }
             return None;
         }
@@ -189,9 +191,3 @@ impl Controller {
 
 /// What the program at the exit takes for a call of the tree more than for one of another's.
 const COUNTED_NS: f64 = 12.0;
-
-/// The one in the middle.
-fn median(all: &mut [f64]) -> f64 {
-    all.sort_by(f64::total_cmp);
-    all[all.len() / 2]
-}
