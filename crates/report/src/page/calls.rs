@@ -53,9 +53,9 @@ fn call_table(calls: &[CallRow], look: Look, rows: usize) -> Vec<Line> {
             (if call.errors > 0 { Ink::Plain } else { Ink::Dim }, count(call.errors)),
             (Ink::Plain, about(call, call.total_ns)),
             (Ink::Plain, about(call, call.cpu_ns)),
-            (Ink::Plain, duration(call.p50_ns)),
-            (Ink::Plain, duration(call.p99_ns)),
-            (Ink::Plain, duration(call.max_ns)),
+            (Ink::Plain, of_one(call, call.p50_ns)),
+            (Ink::Plain, of_one(call, call.p99_ns)),
+            (Ink::Plain, of_one(call, call.max_ns)),
         ]);
     }
     let rest = &calls[shown..];
@@ -83,6 +83,11 @@ fn call_table(calls: &[CallRow], look: Look, rows: usize) -> Vec<Line> {
         lines.extend(Line::new(look).add(Ink::Dim, &of_timed(&timed, look)).wrap(4));
     }
     lines
+}
+
+/// How long one call of a row was; nothing where none was timed.
+fn of_one(call: &CallRow, ns: Ns) -> String {
+    if call.timed.is_some_and(|timed| timed.calls == 0) { String::new() } else { duration(ns) }
 }
 
 /// A time of all calls of a row, marked where not all were timed.
