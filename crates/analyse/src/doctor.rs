@@ -4,7 +4,8 @@
 use crate::kernel_faults;
 use model::coverage::Extent;
 use model::doctor::{
-    Ability, Attempt, CONTAINER_OPTIONS, Capabilities, Check, Doctor, SCHEMA_DOCTOR, Standing, setcap,
+    Ability, Attempt, CONTAINER_OPTIONS, Capabilities, Check, Doctor, FILES_ENOUGH, SCHEMA_DOCTOR, Standing,
+    more_files, setcap,
 };
 use model::recording::{Host, Tier};
 
@@ -97,8 +98,17 @@ fn remedy(ability: Ability, standing: &Standing, told: &str) -> String {
             container(CONTAINER_OPTIONS)
         }
         // Each program, map and perf event is one.
-        Ability::Bpf | Ability::BpfClock | Ability::Mappings if standing.few_files => {
-            "ulimit -n 1024".to_owned()
+        Ability::Bpf
+        | Ability::BpfClock
+        | Ability::Mappings
+        | Ability::Sockets
+        | Ability::Disks
+        | Ability::Network
+        | Ability::Pages
+        | Ability::Uprobes
+            if standing.few_files =>
+        {
+            more_files(FILES_ENOUGH, root, standing.capabilities)
         }
         // What the attempt told of its refusal.
         Ability::Bpf
@@ -279,7 +289,9 @@ mod tests {
         // No option gives a container's root rights over the host where it has users of its own.
         let rootless = bpf(&Standing { own_users: true, ..standing(0) });
         assert!(rootless.starts_with("use /opt/dwell outside of the container"), "{rootless}");
-        assert_eq!(bpf(&Standing { few_files: true, ..standing(0) }), "ulimit -n 1024");
+        let few = |uid| bpf(&Standing { few_files: true, capabilities: enough, ..standing(uid) });
+        assert_eq!(few(0), "start the container with --ulimit nofile=1024");
+        assert_eq!(few(1000), "sudo prlimit --pid $$ --nofile=1024");
         let one = |ability, standing: &Standing| {
             let checks = concluded(standing, &[ability]).checks;
             checks.into_iter().find(|check| !check.remedy.is_empty()).expect("it is refused").remedy

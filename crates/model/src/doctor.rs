@@ -111,6 +111,8 @@ impl Capabilities {
     pub const SYS_PTRACE: u32 = 19;
     /// Nearly all of root.
     pub const SYS_ADMIN: u32 = 21;
+    /// Higher limits of resources than the hard ones.
+    pub const SYS_RESOURCE: u32 = 24;
     /// Addresses of the kernel.
     pub const SYSLOG: u32 = 34;
     /// Perf events, and what BPF programs read.
@@ -132,6 +134,18 @@ impl Capabilities {
 /// The highest `kernel.perf_event_paranoid` at which the capabilities are enough for perf events.
 /// Debian's kernels have one above it, at which only `CAP_SYS_ADMIN` is, and begin with that.
 pub const ENOUGH: i32 = 2;
+
+/// As many open files as BPF needs, and many more.
+pub const FILES_ENOUGH: u32 = 1024;
+
+/// What lets dwell have so many files open, where its hard limit is lower.
+pub fn more_files(files: u32, root: bool, capabilities: Capabilities) -> String {
+    match root {
+        _ if capabilities.has(Capabilities::SYS_RESOURCE) => format!("ulimit -n {files}"),
+        true => format!("start the container with --ulimit nofile={files}"),
+        false => format!("sudo prlimit --pid $$ --nofile={files}"),
+    }
+}
 
 /// The command that gives an ordinary user BPF, perf events and the memory for both.
 pub fn setcap(binary: &str, paranoid: Option<i32>) -> String {

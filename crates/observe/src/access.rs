@@ -3,10 +3,10 @@
 use host::fields;
 use model::Pid;
 use model::coverage::Source;
-use model::doctor::{CONTAINER_OPTIONS, Capabilities, ENOUGH, setcap};
+use model::doctor::{CONTAINER_OPTIONS, Capabilities, ENOUGH, FILES_ENOUGH, setcap};
 use rustix::fs::{StatVfsMountFlags, getxattr, statvfs};
 use rustix::io::Errno;
-use rustix::process::{Resource, getrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -26,13 +26,43 @@ pub fn this_binary() -> String {
     shlex::try_quote(&path).map_or_else(|_| "dwell".to_owned(), |quoted| quoted.into_owned())
 }
 
-/// The remedy for too few open files, and the number that BPF needs on a machine with many CPUs.
-pub(crate) const MORE_FILES: &str = "ulimit -n 1024";
+/// The number of open files that BPF needs on a machine with many CPUs.
 const FILES: u64 = 256;
+
+/// While it lives dwell may have as many files open as its hard limit allows. It is made when the
+/// program has been forked, and is gone before the next one is, so that no program has this limit
+/// from dwell.
+#[derive(Debug)]
+pub(crate) struct MoreFiles(Rlimit);
+
+impl MoreFiles {
+    pub(crate) fn allow() -> Self {
+        let before = getrlimit(Resource::Nofile);
+        // If that fails, the old limit stays.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: before.maximum, ..before });
+        Self(before)
+    }
+}
+
+impl Drop for MoreFiles {
+    fn drop(&mut self) {
+        let _ = setrlimit(Resource::Nofile, self.0);
+    }
+}
+
+/// How many files may be open.
+pub(crate) fn files_max() -> u64 {
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+}
+
+/// The remedy for too few open files.
+pub(crate) fn more_files() -> String {
+    model::doctor::more_files(FILES_ENOUGH, sys::user::is_root(), capabilities())
+}
 
 /// That few files may be open, where that is so: each BPF program, map and perf event is one.
 pub(crate) fn few_files() -> Option<String> {
-    let most = getrlimit(Resource::Nofile).current?;
+    let most = getrlimit(Resource::Nofile).maximum?;
     (most < FILES).then(|| format!("only {most} files may be open,"))
 }
 
@@ -49,7 +79,7 @@ pub struct AccessDenial {
 pub(crate) fn more() -> String {
     // Who is root and may open few files lacks these.
     if sys::user::is_root() && few_files().is_some() {
-        return MORE_FILES.to_owned();
+        return more_files();
     }
     more_of(&own_status(), &this_binary())
 }
@@ -96,7 +126,7 @@ pub(crate) fn perf_remedy(error: Option<Errno>) -> String {
 
 fn perf_remedy_of(error: Option<Errno>, status: &str, paranoid: Option<i32>, binary: &str) -> String {
     match (error, paranoid) {
-        (Some(Errno::MFILE), _) => MORE_FILES.to_owned(),
+        (Some(Errno::MFILE), _) => more_files(),
         (_, None) => "a kernel with CONFIG_PERF_EVENTS=y".to_owned(),
         _ if filtered(status) => in_container(binary),
         // Not of the kernel itself, but of Debian's and others: then the capability is not enough.
@@ -286,7 +316,7 @@ mod tests {
         assert_eq!(remedy(Some(Errno::ACCESS), Some(3)), "sudo sysctl kernel.perf_event_paranoid=2");
         assert!(remedy(Some(Errno::ACCESS), Some(2)).contains("sudo setcap"));
         assert!(remedy(Some(Errno::PERM), Some(2)).contains("cap_ipc_lock"), "its rings are locked memory");
-        assert_eq!(remedy(Some(Errno::MFILE), Some(3)), MORE_FILES);
+        assert_eq!(remedy(Some(Errno::MFILE), Some(3)), more_files());
         assert!(remedy(Some(Errno::NOENT), None).contains("CONFIG_PERF_EVENTS"));
         let filtered = "Uid:\t0\t0\nSeccomp:\t2\n";
         assert_eq!(perf_remedy_of(None, filtered, Some(3), "/opt/dwell"), in_container("/opt/dwell"));

@@ -66,6 +66,7 @@ pub enum ProcessSet {
 pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)) -> Result<Recorded, Error> {
     access::numbers()?;
     let mut signals = Signals::take_over()?;
+    let _more_files = access::MoreFiles::allow();
     sink.sets_up();
     let host = host::identity(host::here());
     let who = &window.target.who;

@@ -10,7 +10,6 @@ use crate::access;
 use host::counters::{CounterUnit, Encoding};
 use model::counters::{Counter, CounterTimes, CountersObserved};
 use model::{Ns, Seen, Tid};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use sys::perf_event::{self, bindings::perf_event_attr};
@@ -76,7 +75,12 @@ impl Counters {
         if units.is_empty() {
             return Err(NONE.to_owned());
         }
-        allow_files((cpus.len() * PERIODS.len()) as u64)?;
+        let events = (cpus.len() * PERIODS.len()) as u64;
+        if access::files_max() < events + OTHER_FILES {
+            return Err(format!(
+                "{events} events and {OTHER_FILES} other files may not be open at once: ulimit -n"
+            ));
+        }
         let mut of: Vec<OpenCounter> = Counter::ALL
             .map(|counter| OpenCounter { counter, events: Vec::new(), precise: true, refused: None })
             .into();
@@ -235,17 +239,6 @@ fn said(error: &io::Error) -> String {
         Some(libc::EBUSY) => format!("another program has it for itself: {error}"),
         _ => format!("perf_event_open: {error}"),
     }
-}
-
-/// Sees to it that so many events can be open beside all else.
-fn allow_files(events: u64) -> Result<(), String> {
-    let enough = |limit: Option<u64>| limit.is_none_or(|limit| limit >= events + OTHER_FILES);
-    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    let raised = || setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok();
-    if enough(current) || enough(maximum) && raised() {
-        return Ok(());
-    }
-    Err(format!("{events} events and {OTHER_FILES} other files may not be open at once: ulimit -n"))
 }
 
 /// Opens each counter of the calling thread for `dwell doctor`: those that there are, and why not

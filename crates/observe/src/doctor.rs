@@ -59,6 +59,7 @@ fn is_mounted(debugfs: &Path) -> bool {
 /// Tries each ability: half a second, most of it for detaching uprobes. One attempt for each of
 /// [`Ability::ALL`], in that order.
 pub fn attempts() -> Vec<Attempt> {
+    let _more_files = access::MoreFiles::allow();
     let mut done = bpf();
     done.extend(perf());
     done.push(one(Ability::OtherUsers, access::looking_at(1).map_err(|denied| denied.why)));

@@ -36,6 +36,7 @@ pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Recorded, Error>
     access::numbers()?;
     let mut signals = Signals::take_over()?;
     let held = HeldProgram::spawn(&request.command)?;
+    let _more_files = access::MoreFiles::allow();
     sink.sets_up();
     sources::take_name();
     let began_at_bytes = began_at_bytes(held.pid());

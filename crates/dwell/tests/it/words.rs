@@ -225,20 +225,44 @@ fn a_container_with_the_options_that_the_doctor_names_can_do_what_it_could_not()
 #[test]
 fn a_command_that_the_doctor_names_does_what_it_says() {
     let started = |commands: &str| {
-        let script = format!(
-            "mount -t tmpfs none /sys/fs/cgroup && ulimit -S -n 64 {commands} && exec {} doctor --json -",
-            support::dwell()
-        );
+        let binary = support::dwell();
+        let script =
+            format!("mount -t tmpfs none /sys/fs/cgroup && {commands} exec {binary} doctor --json -");
         doctor(&["unshare", "--mount", "sh", "-c", &script])
     };
-    let before = started("");
-    let of = |ability: &str| {
-        let (works, remedy) = &before[ability];
-        assert!(!works && !remedy.is_empty(), "{ability}: {before:?}");
-        remedy
+    let refused = |told: &BTreeMap<String, (bool, String)>, ability: &str| {
+        let (works, remedy) = &told[ability];
+        assert!(!works && !remedy.is_empty(), "{ability}: {told:?}");
+        remedy.clone()
     };
-    let after = started(&format!("&& {} && {}", of("bpf"), of("cgroup")));
-    assert!(after["bpf"].0 && after["cgroup"].0, "{after:?}");
+    let before = started("");
+    let after = started(&format!("{} && ", refused(&before, "cgroup")));
+    assert!(after["cgroup"].0, "{after:?}");
+    // How many may be open when the programs are loaded, and when what is beside them is.
+    for most in [16, 64, 88] {
+        let few = started(&format!("ulimit -n {most} && "));
+        let lacking = few.iter().filter(|(ability, (works, _))| !works && before[*ability].0);
+        let remedies: BTreeSet<_> = lacking.map(|(_, (_, remedy))| remedy.as_str()).collect();
+        assert_eq!(remedies.len(), 1, "{most}: {few:?}");
+        let remedy = remedies.first().unwrap();
+        let after = match remedy.strip_prefix("start the container with --ulimit nofile=") {
+            // It is root who may not raise it again.
+            Some(more) => started(&format!("ulimit -n {more} && ")),
+            None => started(&format!("ulimit -n {most} && {remedy} && ")),
+        };
+        assert!(after["bpf"].0 && after["uprobes"] == before["uprobes"], "{remedy}: {after:?}");
+    }
+}
+
+#[test]
+fn a_soft_limit_of_open_files_takes_nothing_from_dwell_and_stays_the_programs() {
+    let kept = support::fresh("soft-limit.json").to_string_lossy().into_owned();
+    let dwell = support::dwell();
+    let script = format!("ulimit -S -n 40; exec {dwell} run -q --json {kept} -- sh -c 'ulimit -n'");
+    let (status, said, errors) = parts(&Command::new("sh").args(["-c", &script]).output().unwrap());
+    assert!(status == Some(0) && said.trim() == "40", "{said}{errors}");
+    let result: Value = serde_json::from_slice(&std::fs::read(&kept).unwrap()).unwrap();
+    assert!(result["syscalls"].as_array().is_some_and(|calls| !calls.is_empty()), "{errors}");
 }
 
 #[test]

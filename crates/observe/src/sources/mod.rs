@@ -141,7 +141,7 @@ pub(crate) fn attach(
 pub(crate) fn wall_of(refused: &bpf::BpfRefusal) -> access::AccessDenial {
     if let Some(few) = access::few_files() {
         let why = format!("{few} and BPF needs more: {refused}");
-        return access::AccessDenial { why, remedy: access::MORE_FILES.into() };
+        return access::AccessDenial { why, remedy: access::more_files() };
     }
     access::AccessDenial { why: refused.why(), remedy: refused.common_remedy() }
 }

@@ -105,7 +105,13 @@ pub(super) fn everything(ebpf: &mut Ebpf, types: &Types) -> Result<AttachedProgr
     all.push(NAMER);
     // Others rely on it where the kernel has it.
     all.extend(types.has_tracepoint(MAKER).then_some(MAKER));
-    let mut done: Outcomes = load_all(ebpf, &all, types).into_iter().collect();
+    let mut done = Outcomes::new();
+    for (name, one) in load_all(ebpf, &all, types) {
+        match one {
+            Err(why) if why.is_no_file_left() => return Err(why),
+            one => done.insert(name, one),
+        };
+    }
     let mut links = Vec::new();
     for name in NEEDED {
         let link = done.remove(name).ok_or(BpfRefusal::Missing(name))??;

@@ -115,6 +115,11 @@ impl BpfRefusal {
         Errno::from_io_error(error)
     }
 
+    /// Whether no more files may be open. Which program meets that is chance, and none is refused.
+    pub(crate) fn is_no_file_left(&self) -> bool {
+        matches!(self.errno(), Some(Errno::MFILE | Errno::NFILE))
+    }
+
     fn has_verifier_line(&self) -> bool {
         matches!(self, BpfRefusal::Program { error, .. } if verifier_line(error).is_some())
     }

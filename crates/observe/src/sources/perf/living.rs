@@ -3,10 +3,10 @@
 
 use super::super::perf_records::{Record, What, decode};
 use super::{Perf, PerfRefusal, RING_PAGES, clock, map, open, refused, with_side_band};
+use crate::access;
 use crate::targets;
 use crate::threads::Threads;
 use model::{Ns, Pid, Tid};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -45,12 +45,12 @@ impl Perf {
         period_ns: Ns,
         threads: &mut Threads,
     ) -> Result<Self, PerfRefusal> {
-        let files_max = allow_many_files();
         let cpus = host::cpus(host::here());
         let mut opened = Opened {
             rings: HashMap::new(),
             events: Vec::new(),
-            events_max: files_max.saturating_sub(OTHER_FILES),
+            // Each thread needs one per CPU.
+            events_max: access::files_max().saturating_sub(OTHER_FILES),
             pages: RING_PAGES[0],
             kernel_refused: None,
             watched: BTreeSet::new(),
@@ -146,13 +146,4 @@ impl Opened {
             _ => None,
         }));
     }
-}
-
-/// Raises the limit of open files to its maximum, since each thread needs one per CPU; returns the
-/// limit.
-fn allow_many_files() -> u64 {
-    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    // If that fails, the old limit stays.
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
-    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
