@@ -17,9 +17,8 @@ use std::time::{Duration, Instant};
 const MAGIC: &[u8] = b"SQLite format 3\0";
 /// Where a header has the number of the application.
 const APPLICATION_AT: usize = 68;
-/// Pages of the log after which it is written into the file: 1 MiB. The first to open a store reads
-/// it whole.
-const LOG_PAGES: i64 = 256;
+/// From what length on the log is written into the file. The first to open a store reads it whole.
+const LOG_BYTES: u64 = 1 << 20;
 /// Mode bits by which others than the owner write.
 const OTHERS_WRITE: u32 = 0o022;
 /// What SQLite may take in hand for a file: bytes of a row and of a statement, columns, depth of an
@@ -157,7 +156,7 @@ impl Store {
             // Ending does not wait for the disk; the log is written when it is long.
             self.db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
             self.db.execute_batch("PRAGMA synchronous = NORMAL;")?;
-            self.db.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)
+            self.db.pragma_update(None, "wal_autocheckpoint", 0)
         } else {
             // Then there is no memory to share, whatever the file says.
             self.db.execute_batch("PRAGMA synchronous = FULL; PRAGMA locking_mode = EXCLUSIVE;")
@@ -232,6 +231,20 @@ impl Store {
             return Err(StoreError::Newer { path: path.clone(), version });
         }
         Ok(change)
+    }
+
+    /// Writes a long log into the file, and empties it. SQLite by itself would leave it in place for
+    /// the next change to overwrite; but who opens the store next, and finds nobody else there,
+    /// cannot know that it was written: it would be read and written again each time, and grow.
+    pub(super) fn empty_log(&self) {
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
+        if fs::metadata(log).is_ok_and(|log| log.len() > LOG_BYTES) {
+            // Who reads it now is not waited for: a later change does it.
+            let _ = self.db.busy_timeout(Duration::ZERO);
+            let _ = self.db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
+            let _ = self.wait_for_others();
+        }
     }
 
     fn current(&self) -> i64 {

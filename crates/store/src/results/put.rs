@@ -42,6 +42,7 @@ impl Store {
             put.over = (removed.results == 0).then_some(size);
             put.removed = Some(removed).filter(|removed| removed.results > 0);
         }
+        self.empty_log();
         Ok(put)
     }
 

@@ -78,6 +78,28 @@ fn one(store: &Store, name: &str) -> ResultRow {
 }
 
 #[test]
+fn the_log_stays_short_however_many_processes_wrote_to_it() {
+    let place = Place::new();
+    let log = place.path().with_extension("sqlite-wal");
+    // It cannot be packed.
+    let large: String =
+        (0_u32..200_000).map(|n| char::from(b'a' + (n.wrapping_mul(2_654_435_761) >> 28) as u8)).collect();
+    let lengths: Vec<u64> = (0..100)
+        .map(|at| {
+            place.open().put(&result("run", &format!("{at}"), at)).unwrap();
+            let mut more = result("run", "large", at);
+            more.json = format!("{{\"a\":\"{at}{large}\"}}").into_bytes();
+            place.open().put(&more).unwrap();
+            fs::metadata(&log).map_or(0, |log| log.len())
+        })
+        .collect();
+    assert!(lengths.iter().max() > Some(&(100 << 10)), "there is a log: {lengths:?}");
+    assert!(lengths.iter().max() < Some(&(2 << 20)), "{lengths:?}");
+    let store = read(&place.path()).unwrap().unwrap();
+    assert_eq!(store.list(&Filter::default(), 300).unwrap().0.len(), 200);
+}
+
+#[test]
 fn what_was_kept_is_found_again() {
     let place = Place::new();
     let mut store = place.open();
