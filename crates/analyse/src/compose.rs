@@ -391,7 +391,8 @@ fn coverage(
         }
     }
     if let Some(sliced) = &trailer.sliced
-        && let Some(calls) = sources.iter_mut().find(|source| source.name == "calls")
+        // Where the kernel refuses the programs of calls, windows change nothing.
+        && let Some(calls) = sources.iter_mut().find(|source| source.name == "calls" && source.seen == Extent::Full)
     {
         calls.seen = Extent::Partial;
         calls.why = sliced::why(sliced);

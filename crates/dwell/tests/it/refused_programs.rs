@@ -69,6 +69,7 @@ const PARTS: &[(&str, &str)] = &[
     ("mm_filemap_", "pages"),
     ("inet_sock_set_state", "network"),
     ("sample", "faults"),
+    ("sys_exit", "calls"),
     ("fault", "fault places"),
 ];
 
@@ -126,4 +127,17 @@ fn bpf_that_is_denied_after_the_start_leaves_an_account() {
     // A part of the second may be beside a shell that waits for a CPU.
     assert!(told.parts(&["sleep"]) >= 100 * MS, "{}", told.account());
     assert_eq!(source(&told, "switches").0, "full", "{}", told.page);
+}
+
+#[test]
+fn without_the_exit_of_calls_the_kernels_time_has_their_names_from_samples() {
+    let _alone = support::alone();
+    let refusing = Refusing::new();
+    let told = refusing.run("sys_exit", &["find", "/usr/lib", "-name", "nothing"]);
+    assert_eq!(source(&told, "calls").0, "none", "{}", told.page);
+    let (kernel, user) = (told.parts(&["kernel"]), told.parts(&["user"]));
+    assert!(kernel > 0 && user > 0 && (kernel + user) * 2 > told.wall(), "{}", told.account());
+    let calls = ["newfstatat", "getdents64", "openat"];
+    assert!(calls.iter().any(|call| told.page.contains(call)), "{}", told.page);
+    assert_eq!(told.run["syscalls"].as_array().map(Vec::len), Some(0), "{}", told.run["syscalls"]);
 }

@@ -19,12 +19,14 @@ const NEEDED: &[&str] = &[
     "sched_switch",
     "sched_waking",
     "sys_enter",
-    "sys_exit",
     "sched_process_fork",
     "sched_wakeup_new",
     "sched_process_exec",
     "sched_process_exit",
 ];
+
+/// Without the exit of calls none is counted or timed. Their entry shows when the program begins.
+const EXIT: &str = "sys_exit";
 
 /// What a CPU is in when it wakes a thread, the begin and the end of each.
 const CONTEXTS: &[&str] = &[
@@ -78,14 +80,14 @@ const THREADS_MAX: usize = 4;
 
 /// All tracepoints used.
 pub(super) fn tracepoints() -> impl Iterator<Item = &'static str> {
-    let single = [NAMER, MAKER];
+    let single = [EXIT, NAMER, MAKER];
     let all = [NEEDED, CONTEXTS, WANTED, REQUESTS, &PAGES, NETWORK].into_iter().flatten().copied();
     all.chain(single)
 }
 
 /// The outcome of attaching all.
 pub(super) struct AttachedPrograms {
-    /// The programs without which there is no account.
+    /// The programs without which there is no account, and those of calls.
     pub(super) links: Vec<Link>,
     /// What is observed, and why not more.
     pub(super) sources: Vec<Source>,
@@ -102,7 +104,7 @@ pub(super) struct AttachedPrograms {
 /// refuses takes with it what it would have told, and no more.
 pub(super) fn everything(ebpf: &mut Ebpf, types: &Types) -> Result<AttachedPrograms, BpfRefusal> {
     let mut all = [NEEDED, CONTEXTS, WANTED, REQUESTS, &PAGES[..1], NETWORK, &OF_EVENTS].concat();
-    all.push(NAMER);
+    all.extend([EXIT, NAMER]);
     // Others rely on it where the kernel has it.
     all.extend(types.has_tracepoint(MAKER).then_some(MAKER));
     let mut done = Outcomes::new();
@@ -117,9 +119,10 @@ pub(super) fn everything(ebpf: &mut Ebpf, types: &Types) -> Result<AttachedProgr
         let link = done.remove(name).ok_or(BpfRefusal::Missing(name))??;
         links.extend(link.map(|link| (*name, link)));
     }
+    let calls = calls(&mut links, &mut done);
     let contexts = contexts(ebpf, &mut done);
     let no_contexts = contexts.is_some();
-    let mut sources = vec![Source::full("switches"), Source::full("calls"), sockets(&mut done)];
+    let mut sources = vec![Source::full("switches"), calls, sockets(&mut done)];
     sources.extend(contexts.into_iter().chain(renames(&mut done)));
     let (disks, swaps) = files(ebpf, types, &mut done);
     sources.extend(disks);
@@ -136,6 +139,19 @@ type Outcomes = BTreeMap<&'static str, Result<Option<BtfTracePointLinkId>, BpfRe
 /// Why any of these programs was refused.
 fn refused(done: &mut Outcomes, names: &[&'static str]) -> Vec<BpfRefusal> {
     names.iter().filter_map(|name| done.remove(name)?.err()).collect()
+}
+
+fn calls(links: &mut Vec<Link>, done: &mut Outcomes) -> Source {
+    match done.remove(EXIT).unwrap_or(Err(BpfRefusal::Missing(EXIT))) {
+        Ok(link) => {
+            links.extend(link.map(|link| (EXIT, link)));
+            Source::full("calls")
+        }
+        Err(why) => {
+            let lost = "which calls the program makes is known of waits and samples alone";
+            Source::none("calls", format!("{lost}: {why}"), why.remedy(""))
+        }
+    }
 }
 
 /// All of them or none: an entry without an exit would be worse.

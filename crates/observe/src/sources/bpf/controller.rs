@@ -28,6 +28,8 @@ pub(super) struct Controller {
     /// What instruments cost, where the kernel timed them.
     each: Option<EachNs>,
     own_calls: OwnCalls,
+    /// Since when calls are not traced, where they cannot be; until that is said.
+    never: Option<Ns>,
     noted: Option<Noted>,
 }
 
@@ -64,9 +66,19 @@ enum Edge {
 impl Controller {
     /// `bare_call_ns`: what a call of dwell's own took before anything was attached.
     pub(super) fn new(bound: MaxOverhead, tracing: Tracing, bare_call_ns: f64) -> Self {
+        let never = (!tracing.may_trace()).then(monotonic_ns);
+        let slices = match never {
+            None => Slices::new(bound),
+            Some(since) => Slices::without_windows(since),
+        };
         let calibration = Calibration::new(bound);
         let own_calls = OwnCalls { bare: bare_call_ns, traced: Vec::new(), counted: None };
-        Self { slices: Slices::new(bound), tracing, calibration, each: None, own_calls, noted: None }
+        Self { slices, tracing, calibration, each: None, own_calls, never, noted: None }
+    }
+
+    /// What is to be emitted before all else.
+    pub(super) fn begins(&mut self) -> Option<Event> {
+        self.never.take().map(|at| Event::Tracing { at, calls: false })
     }
 
     /// The moment up to which the stream is to be drained first, if any.
@@ -110,6 +122,10 @@ impl Controller {
     /// Call it after each drain. The returned event is to be emitted at once.
     pub(super) fn decide(&mut self, ebpf: &mut Ebpf, seen: Seen, threads: &Threads) -> Option<Event> {
         let now = monotonic_ns();
+        if !self.tracing.may_trace() && self.tracing.depth() != Some(Depth::Nothing) {
+            // The program has begun.
+            self.tracing.set(ebpf, Depth::Nothing);
+        }
         if self.noted.is_some() || self.slices.next().is_some_and(|next| now < next) {
             return None;
         }

@@ -210,6 +210,8 @@ impl Bpf {
         let bare_call_ns = tracing::own_call_ns();
         let AttachedPrograms { links, mut sources, reports, sample, fault, counted } =
             attach::everything(&mut ebpf, types)?;
+        let tracing = Tracing::new(links, &mut ebpf).ok_or(BpfRefusal::Missing("settings"))?;
+        let controller = Controller::new(watching.max_overhead, tracing, bare_call_ns);
         let counted = CounterEvents::start(counted, &ebpf, cpus);
         let clock = sample.and_then(|()| Clock::start(&mut ebpf, cpus, watching.rate));
         sources.push(match &clock {
@@ -252,7 +254,7 @@ impl Bpf {
             stacks: Stacks::new(),
             lost_before: 0,
             sources,
-            controller: Controller::new(watching.max_overhead, Tracing::new(links), bare_call_ns),
+            controller,
             threads: Threads::new(root),
             commands: Commands::default(),
             look_here: None,
@@ -296,6 +298,8 @@ impl Bpf {
         let last = until == Ns::MAX;
         self.waits.taken += self.drain.stacks(&mut self.stacks);
         let mut records = 0;
+        let event = self.controller.begins();
+        self.emit(event, sink);
         if let Some(at) = self.controller.noted().filter(|at| *at <= until) {
             records += self.hand_over(at, sink);
             let seen = self.drain.decoder.seen;

@@ -143,6 +143,12 @@ impl Slices {
         }
     }
 
+    /// Calls can neither be traced nor counted, since the start.
+    pub(super) fn without_windows(since: Ns) -> Self {
+        let state = WindowState::Off { until: Ns::MAX };
+        Self { since, counting: Counting::Ended, state, ..Self::new(MaxOverhead::Unbounded) }
+    }
+
     /// The time of the next action, where known.
     pub(super) fn next(&self) -> Option<Ns> {
         match self.state {

@@ -48,15 +48,23 @@ impl Depth {
 /// Their links.
 pub(super) struct Tracing {
     links: Vec<Link>,
+    may_trace: bool,
     /// The kernel times them until this is closed.
     timing: Option<OwnedFd>,
 }
 
 impl Tracing {
-    /// Takes their links out of all links.
-    pub(super) fn new(links: Vec<Link>) -> Self {
-        let links = links.into_iter().filter(|(name, _)| PROGRAMS.contains(name)).collect();
-        Self { links, timing: None }
+    /// Takes their links out of all links. Without the one at the exit calls are untraced from the
+    /// start.
+    pub(super) fn new(links: Vec<Link>, ebpf: &mut Ebpf) -> Option<Self> {
+        let links: Vec<_> = links.into_iter().filter(|(name, _)| PROGRAMS.contains(name)).collect();
+        let may_trace = links.len() == PROGRAMS.len();
+        (may_trace || tell(ebpf, true)).then_some(Self { links, may_trace, timing: None })
+    }
+
+    /// Whether calls can be traced here.
+    pub(super) fn may_trace(&self) -> bool {
+        self.may_trace
     }
 
     /// What is attached; none where attaching or detaching has failed.
