@@ -126,7 +126,7 @@ impl Tree {
     }
 
     pub(super) fn add(&mut self, who: Newcomer) -> Slot {
-        let many = self.threads.len() >= OWN_LEDGERS && who.pid != self.root;
+        let many = self.threads.len() >= OWN_LEDGERS;
         if many && self.shared.is_none() {
             let (name, path) = (Comm::from("(others)"), Path::default());
             let doing = TracedState::Dead;

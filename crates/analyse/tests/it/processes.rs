@@ -101,3 +101,24 @@ fn looks_know_the_size_and_not_whose_it_is() {
         assert!(matches!(run.memory_peak, Seen::Unseen(_)), "{:?}", run.memory_peak);
     }
 }
+
+/// Each works for 3 us while the first one waits for it.
+#[test]
+fn after_many_threads_new_ones_of_the_roots_process_share_a_row_too() {
+    const MANY: u32 = 20_040;
+    let mut story = Story::begins();
+    for tid in (ROOT + 1..).take(MANY as usize) {
+        story.after(1).forks(ROOT, tid, ROOT);
+        story.leaves(ROOT, waiting_in(WAIT4, model::recording::Object::Unknown), none());
+        story.comes(tid);
+        story.after(3).exits(tid, inside(EXIT_GROUP, 0));
+        story.wakes(ROOT, by_task(tid), inside(EXIT_GROUP, 1)).dies(tid);
+        story.comes(ROOT);
+    }
+    let run = story.after(5).ends();
+    let rows: Vec<_> = run.threads.iter().filter(|row| row.name == "(others)").collect();
+    let [others] = rows[..] else { panic!("{} threads have rows", run.threads.len()) };
+    assert!((30 * 3_000..60 * 3_000).contains(&others.life_ns), "{others:?}");
+    let sum: u64 = run.account.iter().map(|part| part.ns).sum();
+    assert_eq!(sum, run.wall_ns);
+}
