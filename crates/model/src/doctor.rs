@@ -4,6 +4,7 @@
 //! the command that would change it. The JSON is a public contract, described by
 //! `docs/schema/dwell.doctor.1.json`: fields are added, not renamed.
 
+use crate::container::Container;
 use crate::coverage::Extent;
 use crate::recording::{Host, Tier};
 use serde::{Deserialize, Serialize};
@@ -144,10 +145,6 @@ pub fn setcap(binary: &str, paranoid: Option<i32>) -> String {
     }
 }
 
-/// Options with which a container is started so that dwell may use BPF and perf events in it.
-pub const CONTAINER_OPTIONS: &str =
-    "--cap-add=BPF --cap-add=PERFMON --cap-add=SYS_PTRACE --security-opt=seccomp=unconfined";
-
 /// Who dwell is on the host, for the command that would change something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
@@ -157,10 +154,12 @@ pub struct Standing {
     pub uid: u32,
     /// Those in effect.
     pub capabilities: Capabilities,
-    /// Whether it is in a user namespace of its own, where capabilities are of no use for the host.
-    pub own_users: bool,
+    /// What keeps it from the host, if anything does.
+    pub container: Option<Container>,
     /// Whether a filter of system calls is in force.
     pub filtered: bool,
+    /// Whether `/sys` shows nothing of the kernel.
+    pub sys_hidden: bool,
     /// Whether so few files may be open that BPF programs do not fit.
     pub few_files: bool,
     /// Whether debugfs is mounted.

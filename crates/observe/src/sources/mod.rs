@@ -157,7 +157,7 @@ pub(crate) struct BpfTrial {
 /// # Errors
 /// Why BPF cannot be used.
 pub(crate) fn try_bpf(watching: &Watching) -> Result<BpfTrial, access::AccessDenial> {
-    let bpf = Bpf::start(0, &host::cpus(host::here()), watching).map_err(|refused| wall_of(&refused))?;
+    let bpf = start_bpf(0, &host::cpus(host::here()), watching)?;
     Ok(BpfTrial { sources: bpf.sources().to_vec() })
 }
 

@@ -21,7 +21,7 @@
 mod living;
 
 use super::perf_records::{Copied, Record, SAMPLE_TYPE, STACK_TYPE, What, decode, registers_wanted};
-use crate::access::{more, sandboxed};
+use crate::access::{container, more, own_events, sandboxed};
 use crate::counters::{self, Counters};
 use crate::stacks::{CountedAt, Of, RawStack, Stacks};
 use crate::threads::Threads;
@@ -461,11 +461,11 @@ fn map(mut event: OwnedFd, pages: &mut usize) -> io::Result<Ring> {
 fn refused(root: Pid, error: &io::Error) -> PerfRefusal {
     let remedy = match error.raw_os_error() {
         Some(libc::EMFILE) => "ulimit -n 65536",
-        Some(libc::ENOSYS) => "a kernel with CONFIG_PERF_EVENTS, or a container that permits perf_event_open",
-        _ if perf_event::paranoid().is_some_and(|level| level > 2) => {
+        Some(libc::ENOSYS) if container().is_none() => "a kernel with CONFIG_PERF_EVENTS=y",
+        _ if container().is_none() && perf_event::paranoid().is_some_and(|level| level > 2) => {
             "sudo sysctl kernel.perf_event_paranoid=2"
         }
-        _ => &more(),
+        _ => &own_events(),
     };
     PerfRefusal {
         tried: format!("perf events on process {root}"),

@@ -77,9 +77,12 @@ impl BpfRefusal {
 
     /// What would change it, where it is all of BPF that is refused.
     pub(crate) fn common_remedy(&self) -> String {
-        let denied = matches!(self.errno(), Some(Errno::PERM | Errno::ACCESS)) && !self.has_verifier_line();
+        let denied = self.is_denied();
         if let Some(outside) = access::sandboxed().filter(|_| denied || self.errno().is_none()) {
             return outside;
+        }
+        if denied && access::container().is_some() {
+            return access::more();
         }
         if access::locked_down() {
             return "boot without lockdown=confidentiality: it forbids to read the kernel's memory"
@@ -98,7 +101,10 @@ impl BpfRefusal {
     /// The same as the text, and what the kernel's BPF lacks, where that is the reason.
     pub(crate) fn why(&self) -> String {
         match &lacking()[..] {
-            [] => self.to_string(),
+            [] => match access::forbidden_by().filter(|_| self.is_denied()) {
+                Some(by) => format!("{self}; {by}"),
+                None => self.to_string(),
+            },
             lacking => format!("this kernel's BPF has no {} ({self})", lacking.join(" and no ")),
         }
     }
@@ -113,6 +119,12 @@ impl BpfRefusal {
             BpfRefusal::Btf(_) | BpfRefusal::NoTracepoint(_) | BpfRefusal::Missing(_) => return None,
         };
         Errno::from_io_error(error)
+    }
+
+    /// Whether the call itself was refused, and not what was loaded by it: `ENOSYS` is Podman's
+    /// answer to calls that its filter does not know.
+    fn is_denied(&self) -> bool {
+        matches!(self.errno(), Some(Errno::PERM | Errno::ACCESS | Errno::NOSYS)) && !self.has_verifier_line()
     }
 
     fn has_verifier_line(&self) -> bool {
