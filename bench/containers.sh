@@ -35,7 +35,7 @@ int main(int argc, char **argv)
 }
 C
 root=$top/root
-mkdir -p "$root"/{bin,proc,sys,dev,tmp,etc,run,root,opt,var/tmp} && chmod 1777 "$root/tmp"
+mkdir -p "$root"/{bin,usr,proc,sys,dev,tmp,etc,run,root,opt,var/tmp} && chmod 1777 "$root/tmp"
 cc -O1 -g -static "$top/known.c" -o "$top/known" && cp "$top/known" "$root/bin/known"
 cp "$dwell" "$root/bin/dwell" && cp "$(command -v busybox)" "$root/bin/busybox"
 for name in sh cat ps mount; do ln -s busybox "$root/bin/$name"; done
@@ -82,10 +82,13 @@ saw() { # OPTIONS COMMAND-PREFIX
 	remedy=$(jq -r '[.checks[] | select(.ability == "bpf")][0] | .remedy' "$out/$name.json" 2> /dev/null)
 	events=$(jq -r '[.checks[] | select(.ability == "perf-events")][0] | .remedy' "$out/$name.json" 2> /dev/null)
 	why=$(jq -r '[.checks[] | select(.ability == "bpf")][0] | .why' "$out/$name.json" 2> /dev/null)
-	known=$(jq -r '([.functions[]? | select(.name == "hot_function")] | length) as $hot
+	known=$(jq -r '([.functions | arrays | .[] | select(.name == "hot_function")] | length) as $hot
 		| ([.account[] | select(.state == "sleep")][0].ns // 0) as $slept
 		| (([.account[] | select(.state == "user" or .state == "kernel")] | map(.ns) | add) // 0) as $ran
-		| "on CPU \($ran / 1e6 | round) ms, asleep \($slept / 1e6 | round) ms, " +
+		| ([.account[] | select(.state == "sleep") | .lo_ns // empty][0]) as $lo
+		| ([.account[] | select(.state == "sleep") | .hi_ns // empty][0]) as $hi
+		| "on CPU \($ran / 1e6 | round) ms, asleep \($slept / 1e6 | round) ms" +
+		  (if $lo and $hi then " (\($lo / 1e6 | round) to \($hi / 1e6 | round))" else "" end) + ", " +
 		  (if $hot > 0 then "`hot_function`" else "no names" end) + ", " +
 		  (if (.syscalls | type) == "array" then "calls" else "no calls" end)' "$out/$name.run.json" 2> /dev/null)
 	echo "${tier:-failed}: ${known:-no account}"
@@ -157,8 +160,9 @@ host_pid=$(podman inspect -f '{{.State.Pid}}' app)
 all='--cap-add=BPF --cap-add=PERFMON --cap-add=SYS_PTRACE --security-opt=seccomp=unconfined'
 attach() { # NAME OPTIONS PID
 	runc_ "$2" dwell attach "$3" --for 1 --json - -q > "$out/attach-$1.json" 2> "$out/attach-$1.err"
-	names=$(jq -r '[.functions[]?.name] | map(select(. == "hot_function" or . == "main")) | join(", ")' "$out/attach-$1.json" 2> /dev/null)
-	echo "| $1 | $2 | $3 | ${names:-$(head -c 120 "$out/attach-$1.err" | tr '\n' ' ')} |"
+	names=$(jq -r 'if (.functions | type) == "array" then [.functions[].name] | map(select(. == "hot_function" or . == "main"))
+		| sort | join(", ") else .functions.unseen end' "$out/attach-$1.json" 2> /dev/null)
+	echo "| $1 | $2 | $3 | ${names:-$(head -c 200 "$out/attach-$1.err" | tr '\n' ' ')} |"
 }
 attach ephemeral-all "--pid=container:app $all" 1
 attach ephemeral "--pid=container:app" 1
