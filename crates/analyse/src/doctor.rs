@@ -162,7 +162,7 @@ fn remedy(ability: Ability, standing: &Standing, told: &str) -> String {
         }
         Ability::OtherUsers if !told.is_empty() => told.to_owned(),
         Ability::OtherUsers if ordinary => format!("sudo {binary} attach …"),
-        Ability::OtherUsers if inside || !has(Capabilities::SYS_PTRACE) => {
+        Ability::OtherUsers if own_users || !has(Capabilities::SYS_PTRACE) => {
             container(Wants { host_pids: true, ..capability(&["SYS_PTRACE"]) })
         }
         Ability::OtherUsers => {
@@ -180,6 +180,10 @@ fn remedy(ability: Ability, standing: &Standing, told: &str) -> String {
         }
         Ability::RealTime | Ability::LockedMemory | Ability::IdleStates if ordinary => {
             format!("sudo {binary} wake …")
+        }
+        // With version 1 of control groups, a new one has none (CONFIG_RT_GROUP_SCHED).
+        Ability::RealTime if has(Capabilities::SYS_NICE) && !own_users => {
+            "real-time for its control group: cpu.rt_runtime_us above 0, there and above it".to_owned()
         }
         Ability::RealTime => container(capability(&["SYS_NICE"])),
         Ability::LockedMemory => container(capability(&["IPC_LOCK"])),
@@ -209,10 +213,10 @@ fn remedy(ability: Ability, standing: &Standing, told: &str) -> String {
             format!("sudo {binary} lab …; and: sudo apt-get install iproute2 util-linux")
         }
         // What a package is called, and whether there are any, is up to the image.
-        Ability::Links if inside && !standing.link_programs => {
+        Ability::Links if inside && !own_users && !standing.link_programs => {
             format!("an image with iproute2 and util-linux; then {}", container(LINKS))
         }
-        Ability::Links if !standing.link_programs => {
+        Ability::Links if !own_users && !standing.link_programs => {
             format!("{sudo}apt-get install iproute2 util-linux")
         }
         Ability::Links => container(LINKS),
@@ -352,6 +356,18 @@ mod tests {
         let hidden = Standing { debugfs: false, ..standing(0) };
         assert_eq!(one(Ability::Preemption, &hidden), "mount -t debugfs none /sys/kernel/debug");
         assert!(one(Ability::Preemption, &standing(0)).contains("preempt="));
+        // A capability that is there already is not what is missing.
+        assert!(
+            one(Ability::OtherUsers, &Standing { container: docker(), ..standing(0) }).starts_with("none")
+        );
+        let budget = one(Ability::RealTime, &Standing { container: docker(), ..standing(0) });
+        assert!(budget.contains("cpu.rt_runtime_us"), "{budget}");
+        let rootless =
+            Standing { debugfs: false, container: container(Launcher::Engine, true), ..standing(0) };
+        for ability in [Ability::Preemption, Ability::RealTime, Ability::Links, Ability::OtherUsers] {
+            let told = one(ability, &rootless);
+            assert!(told.starts_with("use /opt/dwell outside"), "{ability:?}: {told}");
+        }
         // By default a container may mount nothing.
         let hidden =
             Standing { debugfs: false, capabilities: Capabilities(0), container: docker(), ..standing(0) };

@@ -110,6 +110,8 @@ impl Capabilities {
     pub const IPC_LOCK: u32 = 14;
     /// Inspecting other users' processes.
     pub const SYS_PTRACE: u32 = 19;
+    /// Priorities above the usual ones.
+    pub const SYS_NICE: u32 = 23;
     /// Nearly all of root.
     pub const SYS_ADMIN: u32 = 21;
     /// Addresses of the kernel.
