@@ -70,8 +70,10 @@ fn rests_on(ability: Ability) -> Option<Ability> {
 /// pages; `preempt=` on a command line that is put in place of the kernel's; a C library of another
 /// user. Of filters of system calls, that they refuse, and that it works without one.
 ///
-/// Not tried: Docker, sudo and `apt-get` themselves; the other sysctls; `psi=1`, but that this host
-/// boots with it; and what takes another kernel or machine: versions of Linux, options of its
+/// In containers of podman, runc, crun and systemd-nspawn: `docs/results/containers.md`.
+///
+/// Not tried: dockerd, a kubelet, sudo and `apt-get` themselves; the other sysctls; `psi=1`, but
+/// that this host boots with it; and what takes another kernel or machine: versions of Linux, options of its
 /// configuration, debugfs (a kernel that is locked down refuses its file), lockdown, counters.
 fn remedy(ability: Ability, standing: &Standing, told: &str) -> String {
     let binary = &standing.binary;
@@ -188,6 +190,8 @@ fn remedy(ability: Ability, standing: &Standing, told: &str) -> String {
         Ability::RealTime => container(capability(&["SYS_NICE"])),
         Ability::LockedMemory => container(capability(&["IPC_LOCK"])),
         Ability::IdleStates => container(Wants { device: Some("/dev/cpu_dma_latency"), ..Wants::default() }),
+        // The root of a user namespace may not look into the host's.
+        Ability::Preemption if own_users => container(capability(&["SYS_ADMIN"])),
         Ability::Preemption if !standing.debugfs && cannot_mount => container(file("/sys/kernel/debug")),
         Ability::Preemption if !standing.debugfs && root => {
             "mount -t debugfs none /sys/kernel/debug".to_owned()
