@@ -100,7 +100,8 @@ fn container_of(
 }
 
 /// Who left a mark: Kubernetes in the environment of each container and by its account; systemd's
-/// interface for containers (<https://systemd.io/CONTAINER_INTERFACE>); Docker and Podman by a file.
+/// interface for containers (<https://systemd.io/CONTAINER_INTERFACE>). Docker's and Podman's files
+/// are none: virtual machines made of an image have them too.
 fn launcher(root: &Path, environment: &dyn Fn(&str) -> Option<String>) -> Option<Launcher> {
     let is_there = |path: &str| root.join(path).exists();
     if environment("KUBERNETES_SERVICE_HOST").is_some()
@@ -112,7 +113,7 @@ fn launcher(root: &Path, environment: &dyn Fn(&str) -> Option<String>) -> Option
     if manager.is_ok_and(|name| name.trim() == "systemd-nspawn") {
         return Some(Launcher::Nspawn);
     }
-    (is_there(".dockerenv") || is_there("run/.containerenv")).then_some(Launcher::Engine)
+    None
 }
 
 /// Why the kernel refuses, without looking further, what dwell is privileged for, and what helps.
@@ -390,8 +391,9 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         };
-        leave("run/.containerenv", "");
-        assert_eq!(found(none), Some(Launcher::Engine));
+        // A virtual machine made of an image has this as well.
+        leave(".dockerenv", "");
+        assert_eq!(found(none), None);
         leave("run/host/container-manager", "systemd-nspawn\n");
         assert_eq!(found(none), Some(Launcher::Nspawn));
         let pod = |name: &str| (name == "KUBERNETES_SERVICE_HOST").then(|| "10.96.0.1".to_owned());
