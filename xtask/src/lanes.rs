@@ -40,6 +40,7 @@ const UNMEASURED_GROUPS: &[&str] = &[
     "dwell it load",
     "dwell it cli",
     "dwell it words",
+    "dwell it containers",
     "dwell it bounds",
     "dwell it safety",
     "dwell it safety_odd",

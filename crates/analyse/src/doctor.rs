@@ -2,10 +2,11 @@
 //! ability that is missing the command that would change it.
 
 use crate::kernel_faults;
+use model::container::{Container, Launcher, OWN_EVENTS, TRACING, Wants};
 use model::coverage::Extent;
 use model::doctor::{
-    Ability, Attempt, CONTAINER_OPTIONS, Capabilities, Check, Doctor, FILES_ENOUGH, SCHEMA_DOCTOR, Standing,
-    more_files, setcap,
+    Ability, Attempt, Capabilities, Check, Doctor, ENOUGH, FILES_ENOUGH, SCHEMA_DOCTOR, Standing, more_files,
+    setcap,
 };
 use model::recording::{Host, Tier};
 
@@ -72,30 +73,44 @@ fn rests_on(ability: Ability) -> Option<Ability> {
 /// pages; `preempt=` on a command line that is put in place of the kernel's; a C library of another
 /// user. Of filters of system calls, that they refuse, and that it works without one.
 ///
-/// Not tried: Docker, sudo and `apt-get` themselves; the other sysctls; `psi=1`, but that this host
-/// boots with it; and what takes another kernel or machine: versions of Linux, options of its
+/// In containers of podman, runc, crun and systemd-nspawn: `docs/results/containers.md`.
+///
+/// Not tried: dockerd, a kubelet, sudo and `apt-get` themselves; the other sysctls; `psi=1`, but
+/// that this host boots with it; and what takes another kernel or machine: versions of Linux, options of its
 /// configuration, debugfs (a kernel that is locked down refuses its file), lockdown, counters.
 fn remedy(ability: Ability, standing: &Standing, told: &str) -> String {
     let binary = &standing.binary;
     let root = standing.uid == 0;
-    let inside = standing.filtered || standing.own_users;
+    let inside = standing.container.is_some();
     let ordinary = !root && !inside;
     let has = |capability: u32| standing.capabilities.has(capability);
     // Where dwell is root, there may be no sudo.
     let sudo = if root { "" } else { "sudo " };
-    let container = |options: &str| match standing.own_users {
-        true => format!("use {binary} outside of the container: its user namespace has no such rights"),
-        false => format!("start the container with {options}, or use {binary} outside of it"),
-    };
+    // Who is root and lacks a capability is in a container, marked as one or not.
+    let unmarked = Container { launcher: Launcher::Engine, own_users: false, is_root: root };
+    let container = |wants: Wants| standing.container.unwrap_or(unmarked).remedy(wants, binary);
+    let own_users = standing.container.is_some_and(|of| of.own_users);
+    let cannot_mount = own_users || (inside || root) && !has(Capabilities::SYS_ADMIN);
+    let capability = |names| Wants { capabilities: names, ..Wants::NOTHING };
+    let file = |path| Wants { file: Some(path), ..Wants::NOTHING };
     match ability {
+        // A sandbox that shows nothing of the kernel has no option that would.
+        _ if standing.sys_hidden && is_of_the_kernel(ability) => {
+            let outside = standing.container.map_or("outside of the sandbox", |of| of.launcher.outside());
+            format!("use {binary} {outside}, which hides the kernel")
+        }
         Ability::Bpf if !standing.btf => {
             "a kernel built with CONFIG_DEBUG_INFO_BTF=y, as distributions have it since 2020".to_owned()
         }
         Ability::Bpf if ordinary && !standing.capabilities.may_trace() => setcap(binary, standing.paranoid),
+        // Rootless: what no capability is needed for.
+        Ability::PerfEvents if own_users && standing.filtered && standing.paranoid <= Some(ENOUGH) => {
+            container(OWN_EVENTS)
+        }
         Ability::Bpf | Ability::BpfClock | Ability::PerfEvents | Ability::KernelSamples
-            if inside || root && !standing.capabilities.may_trace() =>
+            if standing.filtered || own_users || (inside || root) && !standing.capabilities.may_trace() =>
         {
-            container(CONTAINER_OPTIONS)
+            container(TRACING)
         }
         // Each program, map and perf event is one.
         Ability::Bpf
@@ -108,7 +123,12 @@ fn remedy(ability: Ability, standing: &Standing, told: &str) -> String {
         | Ability::Uprobes
             if standing.few_files =>
         {
-            more_files(FILES_ENOUGH, root, standing.capabilities)
+            more_files(
+                FILES_ENOUGH,
+                standing.capabilities,
+                standing.container.or(root.then_some(unmarked)),
+                binary,
+            )
         }
         // What the attempt told of its refusal.
         Ability::Bpf
@@ -127,9 +147,11 @@ fn remedy(ability: Ability, standing: &Standing, told: &str) -> String {
         }
         Ability::Bpf => "Linux 5.15 or newer, not locked down (/sys/kernel/security/lockdown)".to_owned(),
         // Buffers of perf events are locked memory, which all processes of a user share.
-        Ability::Mappings if inside => container("--cap-add=IPC_LOCK --security-opt=seccomp=unconfined"),
+        Ability::Mappings if standing.filtered || own_users => {
+            container(Wants { calls: TRACING.calls, ..capability(&["IPC_LOCK"]) })
+        }
         Ability::Mappings if !has(Capabilities::IPC_LOCK) && ordinary => setcap(binary, standing.paranoid),
-        Ability::Mappings if !has(Capabilities::IPC_LOCK) => container("--cap-add=IPC_LOCK"),
+        Ability::Mappings if !has(Capabilities::IPC_LOCK) => container(capability(&["IPC_LOCK"])),
         Ability::BpfClock | Ability::Mappings => "a kernel with CONFIG_PERF_EVENTS=y".to_owned(),
         Ability::PerfEvents if standing.paranoid.is_none() => "a kernel with CONFIG_PERF_EVENTS=y".to_owned(),
         Ability::PerfEvents => format!("{sudo}sysctl kernel.perf_event_paranoid=2"),
@@ -142,22 +164,25 @@ fn remedy(ability: Ability, standing: &Standing, told: &str) -> String {
         Ability::Uprobes if ordinary => {
             format!("sudo {binary} run --user \"$USER\" --names …: capabilities of the file are not enough")
         }
-        Ability::Uprobes if inside || !has(Capabilities::SYS_ADMIN) => {
-            container("--cap-add=SYS_ADMIN --security-opt=seccomp=unconfined")
+        Ability::Uprobes if standing.filtered || own_users || !has(Capabilities::SYS_ADMIN) => {
+            container(Wants { calls: TRACING.calls, ..capability(&["SYS_ADMIN"]) })
         }
         Ability::Uprobes => {
             "a kernel with CONFIG_UPROBES=y, and a C library that only root can change".to_owned()
         }
-        Ability::KernelNames if inside || root && !has(Capabilities::SYSLOG) => container("--cap-add=SYSLOG"),
+        Ability::KernelNames if own_users || (inside || root) && !has(Capabilities::SYSLOG) => {
+            container(capability(&["SYSLOG"]))
+        }
         Ability::KernelNames if ordinary => "sudo sysctl kernel.kptr_restrict=0 \
                                              kernel.perf_event_paranoid=1"
             .to_owned(),
         Ability::KernelNames => {
             "sysctl kernel.kptr_restrict=1; and a kernel with CONFIG_KALLSYMS=y".to_owned()
         }
+        Ability::OtherUsers if !told.is_empty() => told.to_owned(),
         Ability::OtherUsers if ordinary => format!("sudo {binary} attach …"),
-        Ability::OtherUsers if inside || !has(Capabilities::SYS_PTRACE) => {
-            container("--cap-add=SYS_PTRACE --pid=host")
+        Ability::OtherUsers if own_users || !has(Capabilities::SYS_PTRACE) => {
+            container(Wants { host_pids: true, ..capability(&["SYS_PTRACE"]) })
         }
         Ability::OtherUsers => {
             "none is known: CAP_SYS_PTRACE is there, and the kernel protects process 1 all the same"
@@ -166,6 +191,7 @@ fn remedy(ability: Ability, standing: &Standing, told: &str) -> String {
         Ability::Pressure => {
             "boot with psi=1 on the kernel's command line; and a kernel with CONFIG_PSI=y".to_owned()
         }
+        Ability::Cgroup if cannot_mount => container(file("/sys/fs/cgroup")),
         Ability::Cgroup => format!("{sudo}mount -t cgroup2 none /sys/fs/cgroup"),
         Ability::HardwareCounters => {
             "a machine, or a virtual machine, whose processor has them all, and shows them to its kernel"
@@ -174,9 +200,16 @@ fn remedy(ability: Ability, standing: &Standing, told: &str) -> String {
         Ability::RealTime | Ability::LockedMemory | Ability::IdleStates if ordinary => {
             format!("sudo {binary} wake …")
         }
-        Ability::RealTime => container("--cap-add=SYS_NICE"),
-        Ability::LockedMemory => container("--cap-add=IPC_LOCK"),
-        Ability::IdleStates => container("--device /dev/cpu_dma_latency"),
+        // With version 1 of control groups, a new one has none (CONFIG_RT_GROUP_SCHED).
+        Ability::RealTime if has(Capabilities::SYS_NICE) && !own_users => {
+            "real-time for its control group: cpu.rt_runtime_us above 0, there and above it".to_owned()
+        }
+        Ability::RealTime => container(capability(&["SYS_NICE"])),
+        Ability::LockedMemory => container(capability(&["IPC_LOCK"])),
+        Ability::IdleStates => container(Wants { device: Some("/dev/cpu_dma_latency"), ..Wants::NOTHING }),
+        // The root of a user namespace may not look into the host's.
+        Ability::Preemption if own_users => container(capability(&["SYS_ADMIN"])),
+        Ability::Preemption if !standing.debugfs && cannot_mount => container(file("/sys/kernel/debug")),
         Ability::Preemption if !standing.debugfs && root => {
             "mount -t debugfs none /sys/kernel/debug".to_owned()
         }
@@ -200,11 +233,26 @@ fn remedy(ability: Ability, standing: &Standing, told: &str) -> String {
         Ability::Links if ordinary => {
             format!("sudo {binary} lab …; and: sudo apt-get install iproute2 util-linux")
         }
-        Ability::Links if !standing.link_programs => {
+        // What a package is called, and whether there are any, is up to the image.
+        Ability::Links if inside && !own_users && !standing.link_programs => {
+            format!("an image with iproute2 and util-linux; then {}", container(LINKS))
+        }
+        Ability::Links if !own_users && !standing.link_programs => {
             format!("{sudo}apt-get install iproute2 util-linux")
         }
-        Ability::Links => container("--cap-add=NET_ADMIN --cap-add=SYS_ADMIN"),
+        Ability::Links => container(LINKS),
     }
+}
+
+/// A network of its own, with a link that delays.
+const LINKS: Wants = Wants { capabilities: &["NET_ADMIN", "SYS_ADMIN"], ..Wants::NOTHING };
+
+/// What a sandbox takes away that has its own kernel, or hides the host's.
+fn is_of_the_kernel(ability: Ability) -> bool {
+    !matches!(
+        ability,
+        Ability::OtherUsers | Ability::RealTime | Ability::LockedMemory | Ability::HugePages | Ability::Links
+    )
 }
 
 #[cfg(test)]
@@ -217,8 +265,9 @@ mod tests {
             binary: "/opt/dwell".into(),
             uid,
             capabilities: Capabilities(if uid == 0 { u64::MAX } else { 0 }),
-            own_users: false,
+            container: None,
             filtered: false,
+            sys_hidden: false,
             few_files: false,
             debugfs: true,
             link_programs: true,
@@ -226,6 +275,11 @@ mod tests {
             btf: true,
             preempt_dynamic: true,
         }
+    }
+
+    /// It has users of its own, or not.
+    fn container(launcher: Launcher, own_users: bool) -> Option<Container> {
+        Some(Container { launcher, own_users, is_root: true })
     }
 
     fn concluded(standing: &Standing, refused: &[Ability]) -> Doctor {
@@ -257,8 +311,11 @@ mod tests {
             let it = || standing(uid);
             for standing in [
                 it(),
-                Standing { filtered: true, ..it() },
-                Standing { own_users: true, ..it() },
+                Standing { filtered: true, container: container(Launcher::Engine, false), ..it() },
+                Standing { container: container(Launcher::Kubernetes, false), ..it() },
+                Standing { container: container(Launcher::Nspawn, false), debugfs: false, ..it() },
+                Standing { container: container(Launcher::Engine, true), ..it() },
+                Standing { sys_hidden: true, btf: false, ..it() },
                 Standing { capabilities: Capabilities(0), ..it() },
                 Standing { few_files: true, debugfs: false, link_programs: false, ..it() },
             ] {
@@ -284,13 +341,15 @@ mod tests {
         let enough = Capabilities(1 << Capabilities::BPF | 1 << Capabilities::PERFMON);
         let capable = Standing { capabilities: enough, ..standing(1000) };
         assert!(bpf(&capable).starts_with("sudo /opt/dwell run --user"));
-        assert!(bpf(&Standing { filtered: true, ..standing(0) }).contains("--cap-add=BPF"));
+        let docker = || container(Launcher::Engine, false);
+        let filtered = Standing { filtered: true, container: docker(), ..standing(0) };
+        assert!(bpf(&filtered).contains("--cap-add=BPF"));
         assert!(bpf(&Standing { btf: false, ..standing(0) }).contains("BTF"));
         // No option gives a container's root rights over the host where it has users of its own.
-        let rootless = bpf(&Standing { own_users: true, ..standing(0) });
+        let rootless = bpf(&Standing { container: container(Launcher::Engine, true), ..standing(0) });
         assert!(rootless.starts_with("use /opt/dwell outside of the container"), "{rootless}");
         let few = |uid| bpf(&Standing { few_files: true, capabilities: enough, ..standing(uid) });
-        assert_eq!(few(0), "start the container with --ulimit nofile=1024");
+        assert!(few(0).starts_with("start the container with --ulimit=nofile=1024, or"));
         assert_eq!(few(1000), "sudo prlimit --pid $$ --nofile=1024");
         let one = |ability, standing: &Standing| {
             let checks = concluded(standing, &[ability]).checks;
@@ -314,6 +373,36 @@ mod tests {
         let hidden = Standing { debugfs: false, ..standing(0) };
         assert_eq!(one(Ability::Preemption, &hidden), "mount -t debugfs none /sys/kernel/debug");
         assert!(one(Ability::Preemption, &standing(0)).contains("preempt="));
+        // A capability that is there already is not what is missing.
+        assert!(
+            one(Ability::OtherUsers, &Standing { container: docker(), ..standing(0) }).starts_with("none")
+        );
+        let budget = one(Ability::RealTime, &Standing { container: docker(), ..standing(0) });
+        assert!(budget.contains("cpu.rt_runtime_us"), "{budget}");
+        let rootless =
+            Standing { debugfs: false, container: container(Launcher::Engine, true), ..standing(0) };
+        for ability in [Ability::Preemption, Ability::RealTime, Ability::Links, Ability::OtherUsers] {
+            let told = one(ability, &rootless);
+            assert!(told.starts_with("use /opt/dwell outside"), "{ability:?}: {told}");
+        }
+        // By default a container may mount nothing.
+        let hidden =
+            Standing { debugfs: false, capabilities: Capabilities(0), container: docker(), ..standing(0) };
+        assert!(one(Ability::Preemption, &hidden).contains("--volume=/sys/kernel/debug:"));
+        assert!(one(Ability::Cgroup, &hidden).contains("--volume=/sys/fs/cgroup:"));
+        // Rootless: perf events of one's own processes need no capability.
+        let filtered =
+            Standing { filtered: true, container: container(Launcher::Engine, true), ..standing(0) };
+        let events = one(Ability::PerfEvents, &filtered);
+        assert!(
+            events.starts_with("start the container with --security-opt=seccomp=unconfined, or"),
+            "{events}"
+        );
+        let strict = Standing { paranoid: Some(3), ..filtered };
+        assert!(one(Ability::PerfEvents, &strict).starts_with("use /opt/dwell outside"), "Debian's level");
+        // No kernel of another configuration would help in a sandbox without one.
+        let hidden = Standing { sys_hidden: true, btf: false, ..standing(0) };
+        assert!(bpf(&hidden).contains("outside of the sandbox"), "{}", bpf(&hidden));
         let fixed = Standing { preempt_dynamic: false, ..standing(0) };
         assert!(one(Ability::Preemption, &fixed).contains("no switch"));
         // Debian's own level, at which the capabilities are not enough.

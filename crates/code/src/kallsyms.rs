@@ -41,7 +41,7 @@ impl Kallsyms {
             return Seen::Unseen(
                 match any {
                     true => "the kernel hides its addresses; try: sudo sysctl kernel.kptr_restrict=1, and run dwell as root",
-                    false => "/proc/kallsyms is empty: this kernel was built without CONFIG_KALLSYMS",
+                    false => "/proc/kallsyms is empty: a sandbox hides it, or this kernel was built without CONFIG_KALLSYMS",
                 }
                 .to_owned(),
             );

@@ -4,6 +4,7 @@
 //! the command that would change it. The JSON is a public contract, described by
 //! `docs/schema/dwell.doctor.1.json`: fields are added, not renamed.
 
+use crate::container::{Container, Wants};
 use crate::coverage::Extent;
 use crate::recording::{Host, Tier};
 use serde::{Deserialize, Serialize};
@@ -109,6 +110,8 @@ impl Capabilities {
     pub const IPC_LOCK: u32 = 14;
     /// Inspecting other users' processes.
     pub const SYS_PTRACE: u32 = 19;
+    /// Priorities above the usual ones.
+    pub const SYS_NICE: u32 = 23;
     /// Nearly all of root.
     pub const SYS_ADMIN: u32 = 21;
     /// Higher limits of resources than the hard ones.
@@ -138,12 +141,17 @@ pub const ENOUGH: i32 = 2;
 /// As many open files as BPF needs, and many more.
 pub const FILES_ENOUGH: u32 = 1024;
 
-/// What lets dwell have so many files open, where its hard limit is lower.
-pub fn more_files(files: u32, root: bool, capabilities: Capabilities) -> String {
-    match root {
+/// What lets the dwell with this path have so many files open, where its hard limit is lower.
+pub fn more_files(
+    files: u32,
+    capabilities: Capabilities,
+    container: Option<Container>,
+    binary: &str,
+) -> String {
+    match container {
         _ if capabilities.has(Capabilities::SYS_RESOURCE) => format!("ulimit -n {files}"),
-        true => format!("start the container with --ulimit nofile={files}"),
-        false => format!("sudo prlimit --pid $$ --nofile={files}"),
+        Some(container) => container.remedy(Wants { files: Some(files), ..Wants::NOTHING }, binary),
+        None => format!("sudo prlimit --pid $$ --nofile={files}"),
     }
 }
 
@@ -158,10 +166,6 @@ pub fn setcap(binary: &str, paranoid: Option<i32>) -> String {
     }
 }
 
-/// Options with which a container is started so that dwell may use BPF and perf events in it.
-pub const CONTAINER_OPTIONS: &str =
-    "--cap-add=BPF --cap-add=PERFMON --cap-add=SYS_PTRACE --security-opt=seccomp=unconfined";
-
 /// Who dwell is on the host, for the command that would change something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
@@ -171,10 +175,12 @@ pub struct Standing {
     pub uid: u32,
     /// Those in effect.
     pub capabilities: Capabilities,
-    /// Whether it is in a user namespace of its own, where capabilities are of no use for the host.
-    pub own_users: bool,
+    /// What keeps it from the host, if anything does.
+    pub container: Option<Container>,
     /// Whether a filter of system calls is in force.
     pub filtered: bool,
+    /// Whether `/sys` shows nothing of the kernel.
+    pub sys_hidden: bool,
     /// Whether so few files may be open that BPF programs do not fit.
     pub few_files: bool,
     /// Whether debugfs is mounted.

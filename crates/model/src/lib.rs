@@ -15,6 +15,7 @@ mod cache;
 pub mod call;
 mod code_location;
 pub mod compare;
+pub mod container;
 pub mod costs;
 pub mod counters;
 pub mod coverage;

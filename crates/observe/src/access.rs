@@ -2,8 +2,9 @@
 
 use host::fields;
 use model::Pid;
+use model::container::{Container, Launcher, OWN_EVENTS, TRACING, Wants};
 use model::coverage::Source;
-use model::doctor::{CONTAINER_OPTIONS, Capabilities, ENOUGH, FILES_ENOUGH, setcap};
+use model::doctor::{Capabilities, ENOUGH, FILES_ENOUGH, setcap};
 use rustix::fs::{StatVfsMountFlags, getxattr, statvfs};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -57,7 +58,15 @@ pub(crate) fn files_max() -> u64 {
 
 /// The remedy for too few open files.
 pub(crate) fn more_files() -> String {
-    model::doctor::more_files(FILES_ENOUGH, sys::user::is_root(), capabilities())
+    so_many_files(FILES_ENOUGH)
+}
+
+/// What lets dwell have so many files open.
+pub(crate) fn so_many_files(files: u32) -> String {
+    // Who is root and may not raise a limit is in a container, marked as one or not.
+    let unmarked = Container { launcher: Launcher::Engine, own_users: false, is_root: true };
+    let container = container().or(sys::user::is_root().then_some(unmarked));
+    model::doctor::more_files(files, capabilities(), container, &this_binary())
 }
 
 /// That few files may be open, where that is so: each BPF program, map and perf event is one.
@@ -81,16 +90,14 @@ pub(crate) fn more() -> String {
     if sys::user::is_root() && few_files().is_some() {
         return more_files();
     }
-    more_of(&own_status(), &this_binary())
+    more_of(container(), &this_binary())
 }
 
 /// The remedy for an ordinary user, and for one in a container, whose own root gets no more by
-/// sudo: who is root and lacks access, or has a filter of system calls, is in one as a rule. Never
-/// one that would run the user's program as root.
-fn more_of(status: &str, binary: &str) -> String {
-    let uid = fields::value(status, "Uid:").and_then(|ids| ids.split_ascii_whitespace().nth(1));
-    if uid == Some("0") || filtered(status) {
-        return in_container(binary);
+/// sudo. Never one that would run the user's program as root.
+fn more_of(container: Option<Container>, binary: &str) -> String {
+    if let Some(container) = container {
+        return container.remedy(TRACING, binary);
     }
     let once = setcap(binary, perf_event::paranoid());
     format!("sudo {binary} attach …, sudo {binary} run --user \"$USER\" …, or once: {once}")
@@ -98,20 +105,68 @@ fn more_of(status: &str, binary: &str) -> String {
 
 /// The same for `dwell wake`, which starts no program of the user's.
 pub(crate) fn more_to_wake(remedy: String) -> String {
-    if sys::user::is_root() || filtered(&own_status()) {
+    if sys::user::is_root() || container().is_some() {
         return remedy;
     }
     let binary = this_binary();
     format!("sudo {binary} wake …, or once: {}", setcap(&binary, perf_event::paranoid()))
 }
 
-fn in_container(binary: &str) -> String {
-    format!("{binary} outside of the container, as root; or start the container with {CONTAINER_OPTIONS}")
+/// What keeps dwell from the host.
+pub(crate) fn container() -> Option<Container> {
+    let environment = |name: &str| std::env::var(name).ok();
+    container_of(&own_status(), own_users(), Path::new("/"), &environment)
 }
 
-/// Why the kernel may have refused what dwell is privileged for, and what helps.
+/// A user namespace, or a filter of system calls; root without root's capabilities; or the marks
+/// that launchers leave.
+fn container_of(
+    status: &str,
+    own_users: bool,
+    root: &Path,
+    environment: &dyn Fn(&str) -> Option<String>,
+) -> Option<Container> {
+    let uid = fields::value(status, "Uid:").and_then(|ids| ids.split_ascii_whitespace().nth(1));
+    let is_root = uid == Some("0");
+    let bereft = is_root && !capabilities_of(status).may_trace();
+    let launcher = launcher(root, environment);
+    (own_users || filtered(status) || bereft || launcher.is_some()).then_some(Container {
+        launcher: launcher.unwrap_or(Launcher::Engine),
+        own_users,
+        is_root,
+    })
+}
+
+/// Who left a mark: Kubernetes in the environment of each container and by its account; systemd's
+/// interface for containers (<https://systemd.io/CONTAINER_INTERFACE>). Docker's and Podman's files
+/// are none: virtual machines made of an image have them too.
+fn launcher(root: &Path, environment: &dyn Fn(&str) -> Option<String>) -> Option<Launcher> {
+    let is_there = |path: &str| root.join(path).exists();
+    if environment("KUBERNETES_SERVICE_HOST").is_some()
+        || is_there("var/run/secrets/kubernetes.io/serviceaccount")
+    {
+        return Some(Launcher::Kubernetes);
+    }
+    let manager = fs::read_to_string(root.join("run/host/container-manager"));
+    if manager.is_ok_and(|name| name.trim() == "systemd-nspawn") {
+        return Some(Launcher::Nspawn);
+    }
+    None
+}
+
+/// Why the kernel refuses, without looking further, what dwell is privileged for, and what helps.
 pub(crate) fn sandboxed() -> Option<String> {
-    filtered(&own_status()).then(|| in_container(&this_binary()))
+    filtered(&own_status()).then(|| more_of(container(), &this_binary()))
+}
+
+/// What else than the kernel's own rules forbids this process what it has the capabilities for, in
+/// a clause.
+pub(crate) fn forbidden_by() -> Option<&'static str> {
+    if own_users() {
+        Some("capabilities of a user namespace do not count for BPF")
+    } else {
+        filtered(&own_status()).then_some("a seccomp filter is in force")
+    }
 }
 
 /// Whether the kernel is locked down to confidentiality: then no BPF program may read its memory.
@@ -121,21 +176,46 @@ pub(crate) fn locked_down() -> bool {
 
 /// What gives perf events to who may use BPF, of which the system said this.
 pub(crate) fn perf_remedy(error: Option<Errno>) -> String {
-    perf_remedy_of(error, &own_status(), perf_event::paranoid(), &this_binary())
+    perf_remedy_of(error, container(), perf_event::paranoid(), &this_binary())
 }
 
-fn perf_remedy_of(error: Option<Errno>, status: &str, paranoid: Option<i32>, binary: &str) -> String {
+fn perf_remedy_of(
+    error: Option<Errno>,
+    container: Option<Container>,
+    paranoid: Option<i32>,
+    binary: &str,
+) -> String {
     match (error, paranoid) {
         (Some(Errno::MFILE), _) => more_files(),
-        (_, None) => "a kernel with CONFIG_PERF_EVENTS=y".to_owned(),
-        _ if filtered(status) => in_container(binary),
+        (_, None) if container.is_none() => "a kernel with CONFIG_PERF_EVENTS=y".to_owned(),
+        _ if container.is_some() => more_of(container, binary),
         // Not of the kernel itself, but of Debian's and others: then the capability is not enough.
         (Some(Errno::ACCESS), Some(level)) if level > ENOUGH => {
             format!("sudo sysctl kernel.perf_event_paranoid={ENOUGH}")
         }
         // The rings of perf events are locked memory.
         (Some(Errno::PERM | Errno::NOMEM | Errno::AGAIN), _) => setcap(binary, paranoid),
-        _ => more_of(status, binary),
+        _ => more_of(container, binary),
+    }
+}
+
+/// What gives perf events of one's own processes to who has none.
+pub(crate) fn own_events() -> String {
+    match container() {
+        Some(container) if container.own_users && filtered(&own_status()) => {
+            container.remedy(OWN_EVENTS, &this_binary())
+        }
+        _ => more(),
+    }
+}
+
+/// What shows the processes of the host to who sees those of a PID namespace.
+pub(crate) fn of_the_host() -> String {
+    let binary = this_binary();
+    let pids = Wants { capabilities: &["SYS_PTRACE"], host_pids: true, ..Wants::NOTHING };
+    match container() {
+        Some(container) => container.remedy(pids, &binary),
+        None => format!("use {binary} outside of this PID namespace"),
     }
 }
 
@@ -222,7 +302,19 @@ fn effective_ids(proc: &Path, pid: Pid) -> Option<(u32, u32)> {
     Some((second("Uid:")?, second("Gid:")?))
 }
 
+/// No option of a container shows what a sandbox hides, or has a kernel of its own for.
+fn outside_of_hiding(container: Option<Container>, binary: &str) -> String {
+    let outside = container.map_or("outside of the sandbox", |of| of.launcher.outside());
+    format!("use {binary} {outside}, which hides the kernel")
+}
+
 fn bpf_for(capabilities: Capabilities, sys: &Path) -> Result<(), AccessDenial> {
+    if !sys.join("kernel").exists() {
+        return Err(AccessDenial {
+            why: format!("{} is hidden from this process: it shows nothing of the kernel", sys.display()),
+            remedy: outside_of_hiding(container(), &this_binary()),
+        });
+    }
     if !capabilities.may_trace() {
         return Err(AccessDenial {
             why: "bpf(2) needs CAP_BPF and CAP_PERFMON, which this process does not have".to_owned(),
@@ -276,10 +368,13 @@ pub(crate) fn partly(pids: &[Pid]) -> Option<Source> {
     })
 }
 
-/// proc(5): `CapEff` in `status`, hexadecimal. None when it cannot be read.
 fn effective_capabilities(proc: &Path) -> Capabilities {
-    let status = fs::read_to_string(proc.join("self/status")).unwrap_or_default();
-    let bits = fields::value(&status, "CapEff:").and_then(|text| u64::from_str_radix(text, 16).ok());
+    capabilities_of(&fs::read_to_string(proc.join("self/status")).unwrap_or_default())
+}
+
+/// proc(5): `CapEff` in `status`, hexadecimal. None when it cannot be read.
+fn capabilities_of(status: &str) -> Capabilities {
+    let bits = fields::value(status, "CapEff:").and_then(|text| u64::from_str_radix(text, 16).ok());
     Capabilities(bits.unwrap_or(0))
 }
 
@@ -296,30 +391,69 @@ mod tests {
         assert!(bpf_with(1 << Capabilities::BPF).unwrap_err().why.contains("CAP_PERFMON"));
     }
 
+    fn status(uid: u32, capabilities: u64, seccomp: u32) -> String {
+        format!("Uid:\t{uid}\t{uid}\t{uid}\t{uid}\nCapEff:\t{capabilities:016x}\nSeccomp:\t{seccomp}\n")
+    }
+
+    fn is_in(status: &str, own_users: bool) -> Option<Container> {
+        container_of(status, own_users, Path::new("/nonexistent"), &|_| None)
+    }
+
     #[test]
     fn who_is_in_a_container_is_told_how_to_start_it() {
-        let said = |uid, seccomp| {
-            let status = format!("Name:\tdwell\nUid:\t{uid}\t{uid}\t{uid}\t{uid}\nSeccomp:\t{seccomp}\n");
-            more_of(&status, "/opt/dwell")
+        let said = |uid, all, seccomp| more_of(is_in(&status(uid, all, seccomp), false), "/opt/dwell");
+        let user = said(1000, 0, 0);
+        assert!(user.contains("sudo /opt/dwell run --user \"$USER\""), "{user}");
+        assert!(user.ends_with(&setcap("/opt/dwell", perf_event::paranoid())), "{user}");
+        let bereft = said(0, 0x8004_05fb, 0);
+        assert!(
+            bereft.starts_with("start the container with --cap-add=BPF"),
+            "sudo gives root no more: {bereft}"
+        );
+        assert!(said(1000, 0, 2).contains("--user=0 --cap-add=BPF"), "a filter");
+        assert!(said(0, u64::MAX, 0).contains("sudo"), "root of the host is in no container");
+        let rootless = more_of(is_in(&status(0, u64::MAX, 0), true), "/opt/dwell");
+        assert!(!rootless.contains("--cap-add") && rootless.contains("outside"), "{rootless}");
+    }
+
+    #[test]
+    fn a_container_is_known_by_the_marks_of_who_started_it() {
+        let here = tempfile::tempdir().unwrap();
+        let found = |environment: &dyn Fn(&str) -> Option<String>| {
+            container_of(&status(1000, 0, 0), false, here.path(), environment).map(|it| it.launcher)
         };
-        assert!(said(1000, 0).contains("sudo /opt/dwell run --user \"$USER\""), "{}", said(1000, 0));
-        assert!(said(1000, 0).ends_with(&setcap("/opt/dwell", perf_event::paranoid())), "{}", said(1000, 0));
-        assert_eq!(said(0, 0), in_container("/opt/dwell"), "sudo gives root no more");
-        assert_eq!(said(1000, 2), in_container("/opt/dwell"));
-        assert_eq!(more_of("", "/opt/dwell"), said(1000, 0));
+        let none: &dyn Fn(&str) -> Option<String> = &|_| None;
+        assert_eq!(found(none), None);
+        let leave = |path: &str, text: &str| {
+            let path = here.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        // A virtual machine made of an image has this as well.
+        leave(".dockerenv", "");
+        assert_eq!(found(none), None);
+        leave("run/host/container-manager", "systemd-nspawn\n");
+        assert_eq!(found(none), Some(Launcher::Nspawn));
+        let pod = |name: &str| (name == "KUBERNETES_SERVICE_HOST").then(|| "10.96.0.1".to_owned());
+        assert_eq!(found(&pod), Some(Launcher::Kubernetes));
+        leave("var/run/secrets/kubernetes.io/serviceaccount/token", "");
+        assert_eq!(found(none), Some(Launcher::Kubernetes));
     }
 
     /// Tried on Debian's 6.1 and 6.12: at 3 the capabilities are not enough, at 2 they are.
     #[test]
     fn the_remedy_for_perf_events_is_what_refuses_them() {
-        let remedy = |error, paranoid| perf_remedy_of(error, "Uid:\t1000\t1000\n", paranoid, "/opt/dwell");
+        let remedy = |error, paranoid| perf_remedy_of(error, None, paranoid, "/opt/dwell");
         assert_eq!(remedy(Some(Errno::ACCESS), Some(3)), "sudo sysctl kernel.perf_event_paranoid=2");
         assert!(remedy(Some(Errno::ACCESS), Some(2)).contains("sudo setcap"));
         assert!(remedy(Some(Errno::PERM), Some(2)).contains("cap_ipc_lock"), "its rings are locked memory");
         assert_eq!(remedy(Some(Errno::MFILE), Some(3)), more_files());
         assert!(remedy(Some(Errno::NOENT), None).contains("CONFIG_PERF_EVENTS"));
-        let filtered = "Uid:\t0\t0\nSeccomp:\t2\n";
-        assert_eq!(perf_remedy_of(None, filtered, Some(3), "/opt/dwell"), in_container("/opt/dwell"));
+        let filtered = is_in(&status(0, u64::MAX, 2), false);
+        for paranoid in [Some(3), None] {
+            let told = perf_remedy_of(None, filtered, paranoid, "/opt/dwell");
+            assert!(told.contains("--cap-add=PERFMON"), "{told}");
+        }
     }
 
     #[test]
@@ -340,7 +474,11 @@ mod tests {
 
     #[test]
     fn a_kernel_without_types_is_told_from_a_missing_capability() {
-        let wall = bpf_for(Capabilities(u64::MAX), Path::new("/nonexistent")).unwrap_err();
-        assert!(wall.why.contains("vmlinux"), "{wall:?}");
+        let sys = tempfile::tempdir().unwrap();
+        let wall = || bpf_for(Capabilities(u64::MAX), sys.path()).unwrap_err();
+        // As a sandbox shows it.
+        assert!(wall().why.contains("is hidden"), "{:?}", wall());
+        fs::create_dir(sys.path().join("kernel")).unwrap();
+        assert!(wall().why.contains("vmlinux"), "{:?}", wall());
     }
 }

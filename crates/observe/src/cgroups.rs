@@ -4,6 +4,7 @@
 //! layout: version 2; version 1, with one hierarchy per controller; or both. Names follow
 //! systemd.unit(5) and the schemes of Docker, Podman, containerd and CRI-O.
 
+use crate::mounts::{Mount, mounts_of};
 use model::Pid;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,8 @@ const ID_LEN_MIN: usize = 3;
 #[derive(Debug, Clone)]
 pub struct Hierarchies {
     roots: Vec<PathBuf>,
+    /// Their mounts, where only a part of each is mounted: in a container.
+    parts: Vec<Mount>,
 }
 
 /// Why no group was found.
@@ -37,7 +40,9 @@ pub enum NotFound {
 impl Hierarchies {
     /// Those of this host, as far as visible in this namespace.
     pub fn here() -> Self {
-        Self::below(Path::new(MOUNTED))
+        let mounts = mounts_of(host::here(), std::process::id());
+        let is_part = |mount: &Mount| matches!(&*mount.name, "cgroup" | "cgroup2") && mount.root != "/";
+        Self { parts: mounts.into_iter().filter(is_part).collect(), ..Self::below(Path::new(MOUNTED)) }
     }
 
     /// Those mounted here or directly below.
@@ -45,7 +50,7 @@ impl Hierarchies {
         let is_group = |path: &PathBuf| path.join("cgroup.procs").exists();
         let whole = mounted.to_owned();
         if is_group(&whole) {
-            return Self { roots: vec![whole] };
+            return Self { roots: vec![whole], parts: Vec::new() };
         }
         let mut roots: Vec<PathBuf> = directories(mounted).into_iter().filter(is_group).collect();
         // The hierarchy of systemd's units comes first.
@@ -55,7 +60,7 @@ impl Hierarchies {
             _ => 2,
         };
         roots.sort_by_key(|path| (rank(path), path.clone()));
-        Self { roots }
+        Self { roots, parts: Vec::new() }
     }
 
     /// The group at this path: a file-system path, or one from the root of a hierarchy, as in
@@ -64,6 +69,9 @@ impl Hierarchies {
         let below = path.strip_prefix("/").unwrap_or(path);
         let given = std::iter::once(path.to_owned()).filter(|path| path.is_absolute());
         let all = given.chain(self.roots.iter().map(|root| root.join(below)));
+        // Without a namespace of control groups, paths begin at the host's root.
+        let path = path.to_str().unwrap_or_default();
+        let all = all.chain(self.parts.iter().filter_map(|part| part.place(path)).map(PathBuf::from));
         let there: Vec<PathBuf> = all.filter(|path| path.join("cgroup.procs").exists()).collect();
         // With several hierarchies, one that has processes.
         there.iter().find(|path| !processes(path).is_empty()).or(there.first()).cloned()
@@ -312,6 +320,20 @@ mod tests {
         let whole = made.0.path().join("unified/system.slice");
         assert_eq!(at(whole.to_str().unwrap()), Ok("unified/system.slice".to_owned()));
         assert_eq!(at("no/such/group"), Err(vec![]));
+    }
+
+    /// As Docker and Podman mount version 1.
+    #[test]
+    fn a_path_of_the_host_is_found_where_a_container_has_its_part() {
+        let made = Made::new(&[("memory", "5\n"), ("memory/inner", "6\n")]);
+        let at = made.0.path().join("memory");
+        let mountinfo = format!("88 87 0:29 /docker/c0 {} ro - cgroup cgroup rw,memory", at.display());
+        let parts = crate::mounts::parse(&mountinfo);
+        let hierarchies = Hierarchies { parts, ..made.hierarchies() };
+        assert_eq!(hierarchies.at(Path::new("/docker/c0")), Some(at.clone()));
+        assert_eq!(hierarchies.at(Path::new("/docker/c0/inner")), Some(at.join("inner")));
+        assert_eq!(hierarchies.at(Path::new("/docker/c1")), None);
+        assert_eq!(made.hierarchies().at(Path::new("/docker/c0")), None);
     }
 
     #[test]

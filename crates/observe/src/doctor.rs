@@ -37,8 +37,9 @@ pub fn standing() -> Standing {
         binary: access::this_binary(),
         uid: sys::user::effective_uid(),
         capabilities: access::capabilities(),
-        own_users: access::own_users(),
+        container: access::container(),
         filtered: access::sandboxed().is_some(),
+        sys_hidden: !Path::new("/sys/kernel").exists(),
         few_files: access::few_files().is_some(),
         debugfs: is_mounted(Path::new("/sys/kernel/debug")),
         link_programs: missing_link_programs().is_empty(),
@@ -62,7 +63,7 @@ pub fn attempts() -> Vec<Attempt> {
     let _more_files = access::MoreFiles::allow();
     let mut done = bpf();
     done.extend(perf());
-    done.push(one(Ability::OtherUsers, access::looking_at(1).map_err(|denied| denied.why)));
+    done.push(others(access::looking_at(1), access::pid_namespace()));
     done.push(one(Ability::Pressure, pressure(host::here())));
     done.push(one(Ability::Cgroup, cgroup()));
     done.push(hardware_counters());
@@ -80,6 +81,20 @@ fn one(ability: Ability, tried: Result<(), String>) -> Attempt {
     match tried {
         Ok(()) => Attempt { ability, works: Extent::Full, why: String::new(), remedy: String::new() },
         Err(why) => Attempt { ability, works: Extent::None, why, remedy: String::new() },
+    }
+}
+
+/// Process 1 stands for those of others. In a PID namespace it is one of those within.
+fn others(looked: Result<(), AccessDenial>, namespace: u32) -> Attempt {
+    let ability = Ability::OtherUsers;
+    match looked {
+        Err(denied) => one(ability, Err(denied.why)),
+        Ok(()) if namespace == 0 => one(ability, Ok(())),
+        Ok(()) => Attempt {
+            works: Extent::Partial,
+            remedy: access::of_the_host(),
+            ..one(ability, Err("only those of this PID namespace can be seen".to_owned()))
+        },
     }
 }
 
@@ -243,6 +258,15 @@ mod tests {
             assert_eq!(attempt.works == Extent::Full, attempt.why.is_empty(), "{attempt:?}");
         }
         assert!(standing().binary.starts_with(['/', '\'']));
+    }
+
+    #[test]
+    fn processes_of_a_namespace_are_not_all_of_the_host() {
+        assert_eq!(others(Ok(()), 0).works, Extent::Full);
+        let within = others(Ok(()), 7);
+        assert!(within.works == Extent::Partial && within.why.contains("PID namespace"), "{within:?}");
+        let refused = AccessDenial { why: "no".into(), remedy: String::new() };
+        assert_eq!(others(Err(refused), 7).works, Extent::None);
     }
 
     #[test]

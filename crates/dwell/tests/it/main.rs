@@ -21,6 +21,7 @@ mod cli_signals;
 mod code;
 mod compare;
 mod compare_revisions;
+mod containers;
 mod counts;
 mod cpu_split;
 mod cross_checks;

@@ -127,6 +127,11 @@ fn bpf_that_is_denied_after_the_start_leaves_an_account() {
     // A part of the second may be beside a shell that waits for a CPU.
     assert!(told.parts(&["sleep"]) >= 100 * MS, "{}", told.account());
     assert_eq!(source(&told, "switches").0, "full", "{}", told.page);
+    // The shell's calls were counted, and nobody could ask how many.
+    assert!(told.run["syscalls"]["unseen"].is_string(), "{}", told.run["syscalls"]);
+    assert!(told.run["coverage"]["lost_events"]["unseen"].is_string(), "{}", told.run["coverage"]);
+    assert_eq!(source(&told, "calls").0, "none", "{}", told.page);
+    assert!(!told.page.contains("none completed"), "{}", told.page);
 }
 
 #[test]

@@ -245,9 +245,12 @@ fn a_command_that_the_doctor_names_does_what_it_says() {
         let remedies: BTreeSet<_> = lacking.map(|(_, (_, remedy))| remedy.as_str()).collect();
         assert_eq!(remedies.len(), 1, "{most}: {few:?}");
         let remedy = remedies.first().unwrap();
-        let after = match remedy.strip_prefix("start the container with --ulimit nofile=") {
+        let after = match remedy
+            .strip_prefix("start the container with --ulimit=nofile=")
+            .and_then(|more| more.split_once(','))
+        {
             // It is root who may not raise it again.
-            Some(more) => started(&format!("ulimit -n {more} && ")),
+            Some((more, _)) => started(&format!("ulimit -n {more} && ")),
             None => started(&format!("ulimit -n {most} && {remedy} && ")),
         };
         assert!(after["bpf"].0 && after["uprobes"] == before["uprobes"], "{remedy}: {after:?}");

@@ -157,7 +157,7 @@ pub(crate) struct BpfTrial {
 /// # Errors
 /// Why BPF cannot be used.
 pub(crate) fn try_bpf(watching: &Watching) -> Result<BpfTrial, access::AccessDenial> {
-    let bpf = Bpf::start(0, &host::cpus(host::here()), watching).map_err(|refused| wall_of(&refused))?;
+    let bpf = start_bpf(0, &host::cpus(host::here()), watching)?;
     Ok(BpfTrial { sources: bpf.sources().to_vec() })
 }
 
@@ -312,7 +312,7 @@ impl Instruments {
     /// Events lost in total.
     pub(crate) fn lost(&self) -> Seen<u64> {
         match self {
-            Instruments::Bpf(bpf) => Seen::Value(bpf.lost()),
+            Instruments::Bpf(bpf) => bpf.unreadable().map_or(Seen::Value(bpf.lost()), Seen::unseen),
             Instruments::Fallback(fallback, _) => Seen::Value(fallback.lost()),
         }
     }
@@ -320,7 +320,7 @@ impl Instruments {
     /// The calls that returned.
     pub(crate) fn calls(&self) -> Seen<Vec<CallStats>> {
         match self {
-            Instruments::Bpf(bpf) => Seen::Value(bpf.calls()),
+            Instruments::Bpf(bpf) => bpf.unreadable().map_or_else(|| Seen::Value(bpf.calls()), Seen::unseen),
             Instruments::Fallback(..) => Seen::unseen("system calls are counted with BPF only"),
         }
     }
@@ -328,7 +328,7 @@ impl Instruments {
     /// What processes read and wrote of files.
     pub(crate) fn files(&self) -> Seen<FileUses> {
         match self {
-            Instruments::Bpf(bpf) => bpf.files(),
+            Instruments::Bpf(bpf) => bpf.unreadable().map_or_else(|| bpf.files(), Seen::unseen),
             Instruments::Fallback(..) => Seen::unseen("what was read of each file is counted with BPF only"),
         }
     }
@@ -336,7 +336,7 @@ impl Instruments {
     /// What processes asked of disks.
     pub(crate) fn disk_requests(&self) -> Seen<DiskUses> {
         match self {
-            Instruments::Bpf(bpf) => bpf.disk_requests(),
+            Instruments::Bpf(bpf) => bpf.unreadable().map_or_else(|| bpf.disk_requests(), Seen::unseen),
             Instruments::Fallback(..) => Seen::unseen("requests to disks are counted with BPF only"),
         }
     }

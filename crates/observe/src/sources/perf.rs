@@ -21,7 +21,7 @@
 mod living;
 
 use super::perf_records::{Copied, Record, SAMPLE_TYPE, STACK_TYPE, What, decode, registers_wanted};
-use crate::access::{capabilities, more, sandboxed};
+use crate::access::{container, more, own_events, sandboxed, so_many_files};
 use crate::counters::{self, Counters};
 use crate::stacks::{CountedAt, Of, RawStack, Stacks};
 use crate::threads::Threads;
@@ -460,12 +460,12 @@ fn map(mut event: OwnedFd, pages: &mut usize) -> io::Result<Ring> {
 
 fn refused(root: Pid, error: &io::Error) -> PerfRefusal {
     let remedy = match error.raw_os_error() {
-        Some(libc::EMFILE) => &model::doctor::more_files(65_536, sys::user::is_root(), capabilities()),
-        Some(libc::ENOSYS) => "a kernel with CONFIG_PERF_EVENTS, or a container that permits perf_event_open",
-        _ if perf_event::paranoid().is_some_and(|level| level > 2) => {
+        Some(libc::EMFILE) => &so_many_files(65_536),
+        Some(libc::ENOSYS) if container().is_none() => "a kernel with CONFIG_PERF_EVENTS=y",
+        _ if container().is_none() && perf_event::paranoid().is_some_and(|level| level > 2) => {
             "sudo sysctl kernel.perf_event_paranoid=2"
         }
-        _ => &more(),
+        _ => &own_events(),
     };
     PerfRefusal {
         tried: format!("perf events on process {root}"),

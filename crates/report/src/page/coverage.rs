@@ -56,7 +56,9 @@ fn summary(run: &Run, doubts: Doubts, look: Look) -> Line {
     let full: Vec<_> = full.map(|source| words::source(&source.name)).collect();
     let mut said = Vec::new();
     if !full.is_empty() {
-        said.push(format!("complete data: {}", full.join(", ")));
+        let lost = matches!(coverage.lost_events, Seen::Value(lost) if lost > 0);
+        let how = if lost { "data, with gaps" } else { "complete data" };
+        said.push(format!("{how}: {}", full.join(", ")));
     }
     if matches!(coverage.lost_events, Seen::Value(0)) {
         said.push("no events lost".into());

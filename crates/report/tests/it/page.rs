@@ -8,7 +8,7 @@
 use crate::samples;
 use crate::support::{check_lines, check_page};
 use dwell_report::Look;
-use model::coverage::Interval;
+use model::coverage::{Extent, Interval};
 use model::finding::{CauseName, Known, Place, SavedTime, Saving, Shared};
 use model::recording::Runtime;
 use model::run::UnnamedRow;
@@ -96,6 +96,20 @@ fn what_qualifies_the_figures_stands_below_the_sentence() {
     assert!(page.contains("-v: all tables"), "{page}");
     let degraded = screen(&samples::degraded(), PLAIN);
     assert!(degraded.contains("no data: system calls") && degraded.contains("\ntry: "), "{degraded}");
+}
+
+/// Sources that saw all, and a buffer that was full at times.
+#[test]
+fn data_of_which_events_were_lost_are_not_complete() {
+    let mut run = samples::ls();
+    run.coverage.sources.retain(|source| source.seen == Extent::Full);
+    for (lost, complete) in [(0, true), (12, false)] {
+        run.coverage.lost_events = Seen::Value(lost);
+        for page in [screen(&run, PLAIN), terminal(&run, PLAIN)] {
+            assert_eq!(page.contains("complete data"), complete, "{page}");
+            assert_eq!(page.contains("with gaps"), !complete, "{page}");
+        }
+    }
 }
 
 #[test]

@@ -427,7 +427,18 @@ impl Bpf {
 
     /// Sources that turned out less complete than announced.
     pub(crate) fn worse(&self) -> Vec<Source> {
-        self.stacks.shortfall(self.lost_stacks()).into_iter().chain(self.network_shortfall()).collect()
+        let unread =
+            self.unreadable().map(|why| Source::none("calls", why, access::sandboxed().unwrap_or_default()));
+        let stacks = self.stacks.shortfall(self.lost_stacks());
+        stacks.into_iter().chain(self.network_shortfall()).chain(unread).collect()
+    }
+
+    /// Why the sums of the kernel half cannot be read, where that is so: bpf(2) is denied since, by
+    /// a filter that came after the start. Events are in shared memory, and arrive all the same.
+    pub(crate) fn unreadable(&self) -> Option<&'static str> {
+        cost::of_cpus(&self.ebpf)
+            .is_none()
+            .then_some("the kernel's counts cannot be read: bpf(2) is refused since the recording began")
     }
 
     fn network_shortfall(&self) -> Option<Source> {
@@ -464,6 +475,9 @@ impl Bpf {
 
     /// The overhead of each instrument.
     pub(crate) fn cost(&self) -> Vec<Cost> {
+        if self.unreadable().is_some() {
+            return Vec::new();
+        }
         let (attached, costs) = (self.controller.attached(), self.controller.costs());
         cost::of_instruments(&self.calls(), attached, costs, (self.drain.decoder.seen, self.drain.counted))
     }

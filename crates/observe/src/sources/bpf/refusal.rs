@@ -77,9 +77,12 @@ impl BpfRefusal {
 
     /// What would change it, where it is all of BPF that is refused.
     pub(crate) fn common_remedy(&self) -> String {
-        let denied = matches!(self.errno(), Some(Errno::PERM | Errno::ACCESS)) && !self.has_verifier_line();
+        let denied = self.is_denied();
         if let Some(outside) = access::sandboxed().filter(|_| denied || self.errno().is_none()) {
             return outside;
+        }
+        if denied && access::container().is_some() {
+            return access::more();
         }
         if access::locked_down() {
             return "boot without lockdown=confidentiality: it forbids to read the kernel's memory"
@@ -98,7 +101,10 @@ impl BpfRefusal {
     /// The same as the text, and what the kernel's BPF lacks, where that is the reason.
     pub(crate) fn why(&self) -> String {
         match &lacking()[..] {
-            [] => self.to_string(),
+            [] => match access::forbidden_by().filter(|_| self.is_denied()) {
+                Some(by) => format!("{self}; {by}"),
+                None => self.to_string(),
+            },
             lacking => format!("this kernel's BPF has no {} ({self})", lacking.join(" and no ")),
         }
     }
@@ -118,6 +124,12 @@ impl BpfRefusal {
     /// Whether no more files may be open. Which program meets that is chance, and none is refused.
     pub(crate) fn is_no_file_left(&self) -> bool {
         matches!(self.errno(), Some(Errno::MFILE | Errno::NFILE))
+    }
+
+    /// Whether the call itself was refused, and not what was loaded by it: `ENOSYS` is Podman's
+    /// answer to calls that its filter does not know.
+    fn is_denied(&self) -> bool {
+        matches!(self.errno(), Some(Errno::PERM | Errno::ACCESS | Errno::NOSYS)) && !self.has_verifier_line()
     }
 
     fn has_verifier_line(&self) -> bool {

@@ -33,7 +33,10 @@ pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
         item(Ink::Plain, format!("partial data: {}", names(&partial)));
     }
     if none.is_empty() && partial.is_empty() && !coverage.sources.is_empty() {
-        item(Ink::Dim, "complete data".to_owned());
+        match coverage.lost_events {
+            Seen::Value(lost) if lost > 0 => item(Ink::Warn, "data with gaps: events were lost".to_owned()),
+            _ => item(Ink::Dim, "complete data".to_owned()),
+        }
     }
     match &coverage.lost_events {
         Seen::Value(0) => item(Ink::Dim, "no events lost".to_owned()),
