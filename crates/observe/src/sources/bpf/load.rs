@@ -17,6 +17,11 @@ use sys::at_once::THREAD;
 /// The kernel half, for this architecture.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/dwell.bpf.o"));
 
+/// Whether there is one: its sources know some architectures only.
+pub(crate) fn is_there() -> bool {
+    !OBJECT.is_empty()
+}
+
 /// What the verifier is to say of a refusal: why, and not how it got there. A program is loaded
 /// without, and again for this where it was refused.
 pub(crate) const WHY: VerifierLogLevel = VerifierLogLevel::STATS;
