@@ -21,9 +21,9 @@
 mod living;
 
 use super::perf_records::{Copied, Record, SAMPLE_TYPE, STACK_TYPE, What, decode};
-use crate::machine;
 use crate::access::{more, sandboxed};
 use crate::counters::{self, Counters};
+use crate::machine;
 use crate::stacks::{CountedAt, Of, RawStack, Stacks};
 use crate::threads::Threads;
 use model::counters::CountersObserved;

@@ -118,7 +118,8 @@ mod tests {
 
     #[test]
     fn the_librarys_function_has_a_beginning_and_an_end() {
-        let library = machine::here().libraries.iter().find(|path| Path::new(path).exists()).expect("a C library");
+        let library =
+            machine::here().libraries.iter().find(|path| Path::new(path).exists()).expect("a C library");
         let bytes = fs::read(library).unwrap();
         let image = Image::of_memory(bytes.clone()).unwrap();
         let (entry, returns) = entry_and_returns(&image).unwrap();
@@ -136,7 +137,8 @@ mod tests {
     fn only_a_library_that_nobody_but_root_can_change_is_taken() {
         use std::os::unix::fs::{PermissionsExt, chown, symlink};
         let top = tempfile::tempdir().unwrap();
-        let library = machine::here().libraries.iter().find(|path| Path::new(path).exists()).expect("a C library");
+        let library =
+            machine::here().libraries.iter().find(|path| Path::new(path).exists()).expect("a C library");
         let copy = top.path().join("libc.so.6");
         fs::copy(library, &copy).unwrap();
         assert!(opened(Path::new(library)).is_ok());
