@@ -1,6 +1,5 @@
 //! What this process may observe, checked in advance, with a remedy where it may not.
 
-use crate::sources::bpf;
 use host::fields;
 use model::Pid;
 use model::coverage::Source;
@@ -136,16 +135,7 @@ fn own_status() -> String {
 /// # Errors
 /// The capability that is missing.
 pub fn bpf() -> Result<(), AccessDenial> {
-    has_programs(bpf::is_there(), std::env::consts::ARCH)?;
     bpf_for(capabilities(), Path::new("/sys"))
-}
-
-fn has_programs(has: bool, arch: &str) -> Result<(), AccessDenial> {
-    if has {
-        return Ok(());
-    }
-    let why = format!("dwell has no BPF programs for {arch}");
-    Err(AccessDenial { why, remedy: "a machine with x86_64 or aarch64".to_owned() })
 }
 
 /// Whether `/proc` is of dwell's PID namespace. In a new PID namespace with the `/proc` of the old
@@ -316,12 +306,6 @@ mod tests {
         let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
         assert_eq!(effective_ids(Path::new("/proc"), std::process::id()), Some((uid, gid)));
         assert_eq!(effective_ids(Path::new("/nonexistent"), 1), None);
-    }
-
-    #[test]
-    fn an_architecture_without_programs_is_named() {
-        assert!(has_programs(true, "x86_64").is_ok());
-        assert_eq!(has_programs(false, "riscv64").unwrap_err().why, "dwell has no BPF programs for riscv64");
     }
 
     #[test]
