@@ -93,7 +93,7 @@ pub enum Error {
     },
     /// The kernel steps no thread on this architecture.
     #[error(
-        "instructions and calls cannot be counted on {0}: its Linux does not step threads (ptrace(2), PTRACE_SINGLESTEP)"
+        "instructions cannot be counted on {0}: its Linux does not step threads (ptrace(2), PTRACE_SINGLESTEP)"
     )]
     Architecture(&'static str),
     /// The program could not be observed or modified.
