@@ -58,6 +58,18 @@ fn major(version: &str) -> Option<u32> {
     version.split('.').next()?.parse().ok()
 }
 
+/// How the sources are told the architecture.
+///
+/// # Errors
+/// They do not know it.
+pub(crate) fn define(arch: &str) -> Result<&'static str, String> {
+    match arch {
+        "x86_64" => Ok("-D__TARGET_ARCH_x86"),
+        "aarch64" => Ok("-D__TARGET_ARCH_arm64"),
+        other => Err(format!("no BPF object is built for {other}: only x86_64 and aarch64")),
+    }
+}
+
 /// Compiles `source` to the BPF object `out` for programs that run on `arch` (`x86_64` or
 /// `aarch64`).
 ///
@@ -67,11 +79,7 @@ fn major(version: &str) -> Option<u32> {
 /// # Errors
 /// In words: an unknown architecture, a clang that cannot be started, or clang's error.
 pub(crate) fn compile(clang: &Clang, source: &Path, arch: &str, out: &Path) -> Result<(), String> {
-    let define = match arch {
-        "x86_64" => "-D__TARGET_ARCH_x86",
-        "aarch64" => "-D__TARGET_ARCH_arm64",
-        other => return Err(format!("no BPF object is built for {other}: only x86_64 and aarch64")),
-    };
+    let define = define(arch)?;
     let directory = source.parent().unwrap_or(Path::new("."));
     let name = source.file_name().unwrap_or(source.as_os_str());
     let mut command = Command::new(&clang.program);

@@ -21,11 +21,17 @@ fn main() {
     println!("cargo:rerun-if-changed=src/spikes");
     let variable = |name| env::var(name).unwrap_or_else(|_| panic!("{name} is not set: not run by cargo"));
     let wish = env::var("DWELL_BPF").unwrap_or_default();
+    let arch = variable("CARGO_CFG_TARGET_ARCH");
     for source in bpf_build::SOURCES {
         let source = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join(source);
         let object = source.with_extension("o");
         let out = PathBuf::from(variable("OUT_DIR")).join(object.file_name().unwrap_or_default());
-        if let Err(error) = provide(&source, &variable("CARGO_CFG_TARGET_ARCH"), &wish, &out) {
+        // An empty one is none (`sources/bpf/load.rs`).
+        let provided = match bpf_build::define(&arch) {
+            Ok(_) => provide(&source, &arch, &wish, &out),
+            Err(_) => fs::write(&out, "").map_err(|error| format!("cannot write {}: {error}", out.display())),
+        };
+        if let Err(error) = provided {
             // Not a panic: it prints clang's message without a backtrace.
             eprintln!("{error}");
             exit(1);

@@ -2,7 +2,7 @@
 
 use model::wait::SyscallName;
 use model::{Call, State};
-use syscalls::{aarch64, arm, x86, x86_64};
+use syscalls::{aarch64, arm, riscv64, x86, x86_64};
 
 /// The tables of the architecture that a recording was made on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,6 +11,8 @@ pub enum Arch {
     X86,
     /// aarch64, and the arm table.
     Arm,
+    /// riscv64.
+    Riscv,
     /// Another: calls are shown by number.
     Other,
 }
@@ -21,6 +23,7 @@ impl Arch {
         match machine {
             "x86_64" => Arch::X86,
             "aarch64" => Arch::Arm,
+            "riscv64" => Arch::Riscv,
             _ => Arch::Other,
         }
     }
@@ -34,7 +37,8 @@ impl Arch {
             (Arch::X86, _, true) => x86::Sysno::new(number).map(|call| call.name()),
             (Arch::Arm, _, false) => aarch64::Sysno::new(number).map(|call| call.name()),
             (Arch::Arm, _, true) => arm::Sysno::new(number).map(|call| call.name()),
-            (Arch::Other, ..) => None,
+            (Arch::Riscv, _, false) => riscv64::Sysno::new(number).map(|call| call.name()),
+            (Arch::Riscv, _, true) | (Arch::Other, ..) => None,
         }
     }
 
@@ -290,6 +294,7 @@ mod tests {
         assert_eq!(Arch::X86.syscall(Call(0)).to_string(), "read");
         assert_eq!(Arch::X86.syscall(Call(3 | Call::COMPAT)).to_string(), "32:read");
         assert_eq!(Arch::Arm.syscall(Call(63)).to_string(), "read");
+        assert_eq!(Arch::from_machine("riscv64").syscall(Call(258)).to_string(), "riscv_hwprobe");
         assert_eq!(Arch::X86.syscall(Call(1023)).to_string(), "call 1023");
         assert_eq!(Arch::Other.syscall(Call(0)).to_string(), "call 0");
     }

@@ -5,12 +5,13 @@
 //! `-funwind-tables`).
 
 use gimli::{BaseAddresses, CieOrFde, DebugFrame, EhFrame, Reader};
-use gimli::{FrameDescriptionEntry, UnwindContext, UnwindOffset, UnwindSection};
+use gimli::{FrameDescriptionEntry, UnwindContext, UnwindOffset, UnwindSection, Vendor};
 
 use crate::image::Image;
 use crate::inflate;
 use crate::rule::Rule;
 use crate::window::Window;
+use model::Arch;
 
 /// The limit of functions in an index made here; each takes 16 bytes.
 const INDEX_MAX: usize = 1 << 20;
@@ -21,6 +22,12 @@ pub(crate) struct Cfi {
     eh: Option<(EhFrame<Window>, Finder)>,
     debug: Option<(DebugFrame<Window>, EntryIndex)>,
     context: UnwindContext<usize>,
+}
+
+/// Whose instructions there are beside those of the standard: on aarch64 that a return address is
+/// signed from here on. Without it no rule of a function that signs its own could be read.
+fn vendor(image: &Image) -> Vendor {
+    if image.arch == Arch::Aarch64 { Vendor::AArch64 } else { Vendor::Default }
 }
 
 /// How the entry for an address is looked up.
@@ -52,6 +59,7 @@ impl Cfi {
             self.bases = self.bases.clone().set_eh_frame_hdr(address).set_eh_frame(header.frames);
             let mut section = EhFrame::from(Window::new(image.bytes(), offset, len));
             section.set_address_size(8);
+            section.set_vendor(vendor(image));
             self.eh = Some((section, Finder::Header(header)));
             return;
         }
@@ -59,6 +67,7 @@ impl Cfi {
         self.bases = self.bases.clone().set_eh_frame(section.address);
         let mut frames = EhFrame::from(image.window(section));
         frames.set_address_size(8);
+        frames.set_vendor(vendor(image));
         if let Some(index) = EntryIndex::new(&frames, &self.bases) {
             self.eh = Some((frames, Finder::Index(index)));
         }
@@ -69,6 +78,7 @@ impl Cfi {
         let Some(window) = inflate::section(image, section) else { return };
         let mut frames = DebugFrame::from(window);
         frames.set_address_size(8);
+        frames.set_vendor(vendor(image));
         self.debug = EntryIndex::new(&frames, &self.bases).map(|index| (frames, index));
     }
 

@@ -5,7 +5,6 @@ use gimli::{CfaRule, Encoding, Evaluation, EvaluationResult, Expression, Locatio
 
 use crate::registers::Registers;
 use crate::window::Window;
-use model::Arch;
 
 /// The limit of operations of one expression; real ones have under twenty.
 const OPERATIONS_MAX: u32 = 500;
@@ -131,10 +130,7 @@ impl Rule {
         if !self.signal {
             registers.forget_scratch();
         }
-        let mut return_address = match old.arch {
-            Arch::X86_64 => None,
-            Arch::Aarch64 => old.get(self.returns),
-        };
+        let mut return_address = if old.arch.links() { old.get(self.returns) } else { None };
         for (register, saved) in &self.saved {
             let value = match saved {
                 Saved::Unknown => None,
@@ -161,10 +157,10 @@ impl Rule {
         }
         let Some(return_address) = return_address else {
             // On x86_64 no rule for the return address means that there is no caller.
-            return if old.arch == Arch::X86_64 { Ok(UnwindStep::End) } else { Err(Failed::RegisterUnknown) };
+            return if old.arch.links() { Err(Failed::RegisterUnknown) } else { Ok(UnwindStep::End) };
         };
         registers.ip = registers.plain(return_address);
-        if old.arch == Arch::Aarch64 && !self.signal {
+        if old.arch.links() && !self.signal {
             // The call has overwritten it.
             registers.set(self.returns, None);
         }

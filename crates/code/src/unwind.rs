@@ -113,7 +113,7 @@ impl Processes {
                 Ok(UnwindStep::Caller) => {}
             }
             let advanced = registers.sp() > old.sp() || signal;
-            // An aarch64 leaf function may use no stack.
+            // A leaf function of aarch64 or riscv64 may use no stack.
             let leaf = exact && registers.sp() == old.sp() && registers.ip != old.ip;
             if !advanced && !leaf {
                 let odd = UnwindFailure::Odd(Arc::clone(self.files.path(frame.file)));
@@ -199,7 +199,7 @@ impl Processes {
     }
 
     /// One step by the frame pointer: `[fp]` is the caller's frame pointer; the return address is
-    /// above it. A leaf function of x86_64 without one has its return address on top of the stack.
+    /// above it (on riscv64 both lie below `fp`). A leaf function of x86_64 without one has its return address on top of the stack.
     /// `chained`: the step before was also by frame pointer, so that a frame pointer of zero marks
     /// the outermost function.
     fn by_frame_pointer(
@@ -214,9 +214,9 @@ impl Processes {
         if fp == 0 && chained {
             return Ok(UnwindStep::End);
         }
-        let in_order = fp >= registers.sp() && fp % 8 == 0;
-        let pair =
-            in_order.then(|| Some((stack.word(fp).ok()?, stack.word(fp.checked_add(8)?).ok()?))).flatten();
+        let pair_at = registers.pair(fp).filter(|at| *at >= registers.sp() && at % 8 == 0);
+        let in_order = pair_at.is_some();
+        let pair = pair_at.and_then(|at| Some((stack.word(at).ok()?, stack.word(at.checked_add(8)?).ok()?)));
         if let Some((outer, ip)) = pair {
             let ip = registers.plain(ip);
             if ip == 0 {
@@ -228,7 +228,7 @@ impl Processes {
                 registers.forget_scratch();
                 registers.ip = ip;
                 registers.set(registers.fp_number(), Some(outer));
-                registers.set(registers.sp_number(), Some(fp.wrapping_add(16)));
+                registers.set(registers.sp_number(), pair_at.map(|at| at.wrapping_add(16)));
                 return Ok(UnwindStep::Caller);
             }
         }
@@ -312,13 +312,39 @@ mod tests {
                         let mut out = Vec::new();
                         processes.unwind(1, &Registers::x86_64(ip, sp, fp), stack, &mut out);
                         processes.unwind(1, &Registers::aarch64(ip, sp, fp, ip), stack, &mut out);
-                        assert!(out.len() <= 2 * FRAMES_MAX);
+                        processes.unwind(1, &Registers::riscv64(ip, sp, fp, ip), stack, &mut out);
+                        assert!(out.len() <= 3 * FRAMES_MAX);
                         followed = followed.max(out.len());
                     }
                 }
             }
         }
         assert!(followed > 2, "nothing was followed at all");
+    }
+
+    #[test]
+    fn frame_pointers_point_where_each_architecture_has_them() {
+        let mut processes = Processes::new();
+        let (start, file_offset) = (0x1000, u64::MAX);
+        let code = Mapping { start, end: 0x2000, file_offset, path: Vec::new(), dev: (0, 0), inode: 0 };
+        processes.mapped(1, code);
+        // From 0x8000 on: room, then a pair that leads to one further up, which is the outermost.
+        let pairs = |second: u64| [[0, 0, second, 0x1020], [0; 4], [0, 0x1030, 0, 0]].concat();
+        let mut unwound = |registers, words: Vec<u64>| {
+            let stack: Vec<u8> = words.into_iter().flat_map(u64::to_le_bytes).collect();
+            let mut out = Vec::new();
+            let broke = processes.unwind(1, &registers, &stack, &mut out);
+            (broke, out.iter().map(|frame| frame.address).collect::<Vec<_>>())
+        };
+        let addresses = vec![0x1010, 0x101f, 0x102f];
+        let at_pair = pairs(0x8040);
+        for registers in
+            [Registers::x86_64(0x1010, 0x8000, 0x8010), Registers::aarch64(0x1010, 0x8000, 0x8010, 7)]
+        {
+            assert_eq!(unwound(registers, at_pair.clone()), (None, addresses.clone()));
+        }
+        let above = Registers::riscv64(0x1010, 0x8000, 0x8020, 7);
+        assert_eq!(unwound(above, pairs(0x8050)), (None, addresses));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Disassembly: machine code as instructions, by the decoder of its architecture.
 
 use crate::instruction::Instruction;
-use crate::{aarch64, x86_64};
+use crate::{aarch64, riscv64, x86_64};
 use model::Arch;
 
 /// All instructions of `bytes`, which are at `address`. Bytes that do not decode become `.byte`;
@@ -10,6 +10,7 @@ pub fn disassemble(bytes: &[u8], address: u64, arch: Arch) -> Vec<Instruction> {
     match arch {
         Arch::X86_64 => x86_64::disassemble(bytes, address),
         Arch::Aarch64 => aarch64::disassemble(bytes, address),
+        Arch::Riscv64 => riscv64::disassemble(bytes, address),
     }
 }
 
@@ -24,7 +25,7 @@ mod tests {
             bytes in proptest::collection::vec(any::<u8>(), 0..400),
             address in any::<u64>(),
         ) {
-            for arch in [Arch::X86_64, Arch::Aarch64] {
+            for arch in [Arch::X86_64, Arch::Aarch64, Arch::Riscv64] {
                 let mut at = address;
                 for instruction in disassemble(&bytes, address, arch) {
                     prop_assert_eq!(instruction.address, at);

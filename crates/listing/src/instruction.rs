@@ -53,7 +53,8 @@ pub struct Instruction {
     pub address: u64,
     /// Length in bytes; never 0.
     pub len: u64,
-    /// In Intel's or Arm's notation; `.byte 0x06` for other bytes.
+    /// In Intel's or Arm's notation; `.byte 0x06` for other bytes. On riscv64 by its
+    /// value only.
     pub text: String,
     /// Its control flow.
     #[serde(flatten)]

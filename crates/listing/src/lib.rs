@@ -10,6 +10,7 @@ mod counted;
 mod disassemble;
 mod instruction;
 mod listing;
+mod riscv64;
 mod x86_64;
 
 pub use block::{Block, blocks};

@@ -21,6 +21,7 @@ mod giving_way;
 mod jvm;
 mod likely;
 mod local_sockets;
+mod machine;
 mod mounts;
 pub mod output_lines;
 pub mod realtime;

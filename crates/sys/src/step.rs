@@ -91,6 +91,11 @@ pub enum Error {
         /// The system's error.
         source: io::Error,
     },
+    /// The kernel steps no thread on this architecture.
+    #[error(
+        "instructions cannot be counted on {0}: its Linux does not step threads (ptrace(2), PTRACE_SINGLESTEP)"
+    )]
+    Architecture(&'static str),
     /// The program could not be observed or modified.
     #[error("cannot step the program: {what}: {source}")]
     System {
@@ -120,6 +125,9 @@ pub fn count(
     limits: Limits,
     attention: Option<Attention<'_>>,
 ) -> Result<StepCounts, Error> {
+    if !machine::STEPS {
+        return Err(Error::Architecture(std::env::consts::ARCH));
+    }
     let number = held.pid();
     let pid = number as libc::pid_t;
     // Forked children are attached to as well: they have copies of the breakpoints, which must be

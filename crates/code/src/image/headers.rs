@@ -292,6 +292,7 @@ fn header(whole: &Window) -> Result<(elf::FileHeader64<Le>, Arch), Error> {
     let arch = match header.e_machine.get(Le) {
         elf::EM_X86_64 => Arch::X86_64,
         elf::EM_AARCH64 => Arch::Aarch64,
+        elf::EM_RISCV => Arch::Riscv64,
         _ => return Err(Error::OtherArch),
     };
     Ok((header, arch))

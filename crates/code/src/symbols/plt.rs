@@ -78,6 +78,17 @@ fn slot(image: &Image, address: u64) -> Option<u64> {
                 Some(page.wrapping_add_signed(pages << 12).wrapping_add(u64::from(load >> 10 & 0xfff) * 8))
             })
         }
+        Arch::Riscv64 => {
+            // `auipc t3, pages`, `ld t3, offset(t3)`, and two more.
+            let at = inside / 16 * 16;
+            let mut code = code.from(at);
+            let (page, load) = (code.read_i32().ok()?, code.read_i32().ok()?);
+            if page & 0xfff != 0xe17 || load & 0xf_ffff != 0xe_3e03 {
+                return None;
+            }
+            let offset = i64::from(page & !0xfff) + i64::from(load >> 20);
+            Some(section.address.wrapping_add(at).wrapping_add_signed(offset))
+        }
     }
 }
 

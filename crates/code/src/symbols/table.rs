@@ -1,6 +1,5 @@
 //! Names from the symbol tables of an ELF file: one pass over them for all addresses, nothing kept.
 
-use model::Arch;
 use object::LittleEndian as Le;
 use object::elf::{SHN_UNDEF, STB_GLOBAL, STB_WEAK, STT_FUNC, STT_GNU_IFUNC, STT_NOTYPE, Sym64};
 
@@ -83,9 +82,8 @@ impl Search<'_> {
                 offer(symbols, raw, &mut symbol, slot);
             }
         } else if self.within_section(section, start, self.addresses[first]) {
-            if self.image.arch == Arch::Aarch64 && symbols.name(raw).is_none_or(|name| name.starts_with(b"$"))
-            {
-                return; // `$x` and `$d` only mark code and data
+            if self.image.arch.links() && symbols.name(raw).is_none_or(is_mark) {
+                return;
             }
             offer(symbols, raw, &mut symbol, &mut self.nearest[first]);
         }
@@ -119,6 +117,11 @@ impl Search<'_> {
 
 /// Puts a symbol into `slot` when it is better than the current one. Its name is read only when
 /// needed.
+/// Whether a symbol only marks code and data (`$x`, `$d`), or a place that the linker needed.
+fn is_mark(name: &[u8]) -> bool {
+    name.starts_with(b"$") || name.starts_with(b".L")
+}
+
 fn offer(symbols: &mut Symbols, raw: &Sym64<Le>, symbol: &mut Symbol, slot: &mut Option<Symbol>) {
     let mut read = |symbol: &mut Symbol| {
         if symbol.name.is_empty() {

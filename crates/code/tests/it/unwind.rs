@@ -1,7 +1,7 @@
 //! Stacks of real programs without frame pointers are unwound to their outermost function.
 
 use crate::support::{self, Bench, Followed, Running, follow};
-use dwell_code::{FileId, Processes, UnwindFailure};
+use dwell_code::{FileId, Mapping, Processes, Registers, UnwindFailure};
 
 const CHAIN: &str = r#"
 #include <unistd.h>
@@ -74,6 +74,26 @@ fn a_program_with_frame_pointers_and_no_tables_is_followed_by_them() {
     assert_eq!(followed.broke, Some(UnwindFailure::NoInformation(program.to_str().unwrap().into())));
     assert_eq!(followed.broke.unwrap().to_string(), "no unwind information in pointers");
     assert_eq!(followed.names, ["read", "leaf"]);
+}
+
+/// `data/signed`, on any machine: as Debian, Fedora and Ubuntu compile for aarch64.
+#[test]
+fn functions_of_aarch64_that_sign_their_return_addresses_are_followed() {
+    const SIGNATURE: u64 = 0x2a << 48;
+    let mut processes = Processes::new();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/signed").into();
+    let (start, end) = (0x40_0000, 0x40_1000);
+    let pid = std::process::id();
+    processes.mapped(pid, Mapping { start, end, file_offset: 0, path, dev: (0, 0), inode: 0 });
+    // `leaf` has 48 bytes and its return address in x30; `middle` has 176 bytes, the others 16.
+    let mut words = vec![0_u64; 6 + 22 + 2 + 2];
+    (words[6], words[6 + 22], words[6 + 22 + 2]) = (SIGNATURE | 0x40_019c, SIGNATURE | 0x40_01c0, SIGNATURE);
+    let stack: Vec<u8> = words.into_iter().flat_map(u64::to_le_bytes).collect();
+    let mut frames = Vec::new();
+    let broke =
+        processes.unwind(pid, &Registers::aarch64(0x40_0150, 0x7000, 0, 0x40_017c), &stack, &mut frames);
+    let addresses: Vec<u64> = frames.iter().map(|frame| frame.address).collect();
+    assert_eq!((broke, addresses), (None, vec![0x40_0150, 0x40_017b, 0x40_019b, 0x40_01bf]));
 }
 
 #[test]

@@ -5,8 +5,9 @@
 //! For calls not listed nothing is read: a PID or a flag read as a descriptor would give a wrong
 //! file.
 
+use crate::machine;
 use model::Call;
-use syscalls::{aarch64, arm, x86, x86_64};
+use syscalls::x86_64;
 
 /// Values of `arg_kind` in the kernel half.
 const FD: u8 = 1;
@@ -324,19 +325,11 @@ pub(crate) fn is_descriptor(number: usize) -> bool {
 }
 
 fn native(number: usize) -> Option<&'static str> {
-    if cfg!(target_arch = "aarch64") {
-        aarch64::Sysno::new(number).map(|call| call.name())
-    } else {
-        x86_64::Sysno::new(number).map(|call| call.name())
-    }
+    machine::here().native(number)
 }
 
 fn compat(number: usize) -> Option<&'static str> {
-    if cfg!(target_arch = "aarch64") {
-        arm::Sysno::new(number).map(|call| call.name())
-    } else {
-        x86::Sysno::new(number).map(|call| call.name())
-    }
+    machine::here().compat(number)
 }
 
 fn kind(name: Option<&str>) -> u8 {
@@ -356,23 +349,15 @@ fn kind(name: Option<&str>) -> u8 {
 
 /// The number of `execve` in the native table.
 pub(crate) fn execve() -> u32 {
-    let number =
-        if cfg!(target_arch = "aarch64") { aarch64::Sysno::execve.id() } else { x86_64::Sysno::execve.id() };
-    number.cast_unsigned()
+    machine::here().execve
 }
 
-/// The numbers of `rt_sigreturn`: in the native table and in that of 32 bits, where x86 and Arm
-/// have the same.
+/// The numbers of `rt_sigreturn`: in the native table and in that of 32 bits.
 pub(crate) fn rt_sigreturn() -> [u32; 2] {
-    let native = if cfg!(target_arch = "aarch64") {
-        aarch64::Sysno::rt_sigreturn.id()
-    } else {
-        x86_64::Sysno::rt_sigreturn.id()
-    };
-    [native, x86::Sysno::rt_sigreturn.id()].map(i32::cast_unsigned)
+    machine::here().rt_sigreturn
 }
 
-/// The same of `io_uring_enter`, whose number is the same in all tables.
+/// That of `io_uring_enter`, whose number is the same in all tables.
 pub(crate) fn io_uring_enter() -> u32 {
     x86_64::Sysno::io_uring_enter.id().cast_unsigned()
 }
@@ -395,7 +380,7 @@ mod tests {
         assert_eq!(kinds[execve() as usize], PATH);
         assert_eq!(execve(), 59);
         assert_eq!((kinds[426], kinds[TABLE + 426]), (RING, RING), "io_uring_enter");
-        assert_eq!(io_uring_enter(), aarch64::Sysno::io_uring_enter.id().cast_unsigned());
+        assert_eq!(io_uring_enter(), syscalls::aarch64::Sysno::io_uring_enter.id().cast_unsigned());
     }
 
     #[test]

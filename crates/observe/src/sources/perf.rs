@@ -20,9 +20,10 @@
 
 mod living;
 
-use super::perf_records::{Copied, Record, SAMPLE_TYPE, STACK_TYPE, What, decode, registers_wanted};
+use super::perf_records::{Copied, Record, SAMPLE_TYPE, STACK_TYPE, What, decode};
 use crate::access::{container, more, own_events, sandboxed, so_many_files};
 use crate::counters::{self, Counters};
+use crate::machine;
 use crate::stacks::{CountedAt, Of, RawStack, Stacks};
 use crate::threads::Threads;
 use model::counters::CountersObserved;
@@ -388,7 +389,7 @@ fn clock(period_ns: Ns) -> perf_event_attr {
     let mut attr = common(bindings::PERF_COUNT_SW_CPU_CLOCK);
     attr.__bindgen_anon_1.sample_period = period_ns;
     attr.sample_type |= STACK_TYPE;
-    attr.sample_regs_user = registers_wanted();
+    attr.sample_regs_user = machine::here().perf_mask();
     attr.sample_stack_user = STACK_BYTES;
     attr.set_exclude_callchain_user(1);
     attr

@@ -1,6 +1,7 @@
 //! Decodes the bytes of perf records. Pure: `perf` opens the events of a program, `bpf/mappings`
 //! those of mappings.
 
+use crate::machine;
 use code::{Mapping, Registers};
 use model::recording::Comm;
 use model::{Ns, Pid, Tid};
@@ -17,49 +18,6 @@ const TRAILER_LEN: usize = 24;
 /// Additional fields of a sample: the kernel stack as addresses, the user stack as a copy.
 pub(super) const STACK_TYPE: u64 =
     (PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER) as u64;
-
-/// The requested registers, by the numbers of the kernel's `asm/perf_regs.h` (records have them in
-/// this order), each with its DWARF number: all general ones, since with them the address of a load
-/// is known.
-#[cfg(target_arch = "x86_64")]
-const REGISTERS: [(u8, u16); 17] = [
-    (0, 0),
-    (1, 3),
-    (2, 2),
-    (3, 1),
-    (4, 4),
-    (5, 5),
-    (6, 6),
-    (7, 7),
-    (8, INSTRUCTION),
-    (16, 8),
-    (17, 9),
-    (18, 10),
-    (19, 11),
-    (20, 12),
-    (21, 13),
-    (22, 14),
-    (23, 15),
-];
-#[cfg(target_arch = "aarch64")]
-const REGISTERS: [(u8, u16); 33] = {
-    let mut all = [(0, 0); 33];
-    let mut number = 0;
-    while number < 32 {
-        all[number] = (number as u8, number as u16);
-        number += 1;
-    }
-    all[32] = (32, INSTRUCTION);
-    all
-};
-
-/// Stands for the address of the next instruction, which has no number here.
-const INSTRUCTION: u16 = u16::MAX;
-
-/// The same as the kernel's mask.
-pub(super) fn registers_wanted() -> u64 {
-    REGISTERS.iter().map(|(number, _)| 1_u64 << number).sum()
-}
 
 /// A stack, copied by the kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -192,34 +150,18 @@ fn stack(pid: Pid, body: &[u8]) -> Option<Copied> {
     if u64_at(body, 0)? != ABI_64 {
         return None;
     }
-    let mut values = [0; REGISTERS.len()];
-    for (index, value) in values.iter_mut().enumerate() {
-        *value = u64_at(body, 8 + index * 8)?;
-    }
-    let body = body.get(8 + REGISTERS.len() * 8..)?;
+    let machine = machine::here();
+    let (values, body) = body[8..].split_at_checked(8 * machine.perf_registers())?;
+    let values = values.as_chunks().0.iter().map(|value| u64::from_ne_bytes(*value));
     let room = usize::try_from(u64_at(body, 0)?).ok()?;
     let bytes = body.get(8..8_usize.checked_add(room)?)?;
     let there = if room == 0 { 0 } else { usize::try_from(u64_at(body, 8 + room)?).ok()? };
     Some(Copied {
         pid,
-        registers: registers(values),
+        registers: machine.of_perf(values),
         kernel: kernel.into_iter().filter(|address| *address < MARKS).collect(),
         user: bytes[..there.min(room)].to_vec(),
     })
-}
-
-fn registers(values: [u64; REGISTERS.len()]) -> Registers {
-    let value = |wanted: u16| {
-        let found = REGISTERS.iter().zip(values).find(|((_, number), _)| *number == wanted);
-        found.map_or(0, |(_, value)| value)
-    };
-    let ip = value(INSTRUCTION);
-    #[cfg(target_arch = "x86_64")]
-    let first = Registers::x86_64(ip, value(7), value(6));
-    #[cfg(target_arch = "aarch64")]
-    let first = Registers::aarch64(ip, value(31), value(29), value(30));
-    let all = REGISTERS.iter().zip(values).filter(|((_, number), _)| *number != INSTRUCTION);
-    all.fold(first, |all, ((_, number), value)| all.with(*number, value))
 }
 
 fn comm(bytes: &[u8]) -> Comm {
@@ -305,14 +247,14 @@ mod tests {
         // A marker and two addresses; registers; 16 bytes, 8 of them valid.
         [3, -128_i64 as u64, 0xffff_ffff_8100_0000, 0xffff_ffff_8200_0000].into_iter().for_each(&mut word);
         word(2);
-        (1..=REGISTERS.len() as u64).for_each(&mut word);
+        (1..=machine::here().perf_registers() as u64).for_each(&mut word);
         [16, 0x1122, 0, 8].into_iter().for_each(&mut word);
         let whole = record(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_KERNEL, &body);
         let Some(Record { what: What::Sampled { stack: Some(stack), .. }, .. }) = decode(&whole) else {
             panic!("no stack");
         };
         assert_eq!((stack.pid, stack.kernel.len(), stack.user.len()), (10, 2, 8));
-        assert_eq!(stack.registers, registers(std::array::from_fn(|index| index as u64 + 1)));
+        assert_eq!(stack.registers, machine::here().of_perf(1..));
         for len in 0..whole.len() {
             let _ = decode(&whole[..len]);
         }

@@ -111,6 +111,7 @@ fn types() -> Result<Types, BpfRefusal> {
 
 /// The object with its maps, none of its programs loaded: rings for `measured` of `all` CPUs.
 fn object(types: &Types, measured: usize, all: u32, per_ring: u32) -> Result<Ebpf, BpfRefusal> {
+    let object = bpf::made_for(OBJECT)?;
     let ebpf = bpf::loader()
         .btf(Some(types.layouts()))
         .verifier_log_level(bpf::WHY)
@@ -119,7 +120,7 @@ fn object(types: &Types, measured: usize, all: u32, per_ring: u32) -> Result<Ebp
         .map_max_entries("cpus", all)
         .map_max_entries("records", measured as u32 * per_ring)
         .map_max_entries("stacks", ring::stacks(measured))
-        .load(OBJECT)
+        .load(object)
         .map_err(Box::new)?;
     Ok(ebpf)
 }

@@ -154,6 +154,35 @@ unsafe fn by_one(at: &mut *const u8) {
     unsafe { asm!("ldr {at}, [{at}]", at = inout(reg) * at, options(nostack, readonly, preserves_flags)) };
 }
 
+/// # Safety
+/// As on x86_64.
+#[cfg(target_arch = "riscv64")]
+unsafe fn by_sixteen(at: &mut *const u8, rounds: u64) {
+    // SAFETY: the caller's.
+    unsafe {
+        asm!(
+            "2:",
+            "ld {at}, 0({at})", "ld {at}, 0({at})", "ld {at}, 0({at})", "ld {at}, 0({at})",
+            "ld {at}, 0({at})", "ld {at}, 0({at})", "ld {at}, 0({at})", "ld {at}, 0({at})",
+            "ld {at}, 0({at})", "ld {at}, 0({at})", "ld {at}, 0({at})", "ld {at}, 0({at})",
+            "ld {at}, 0({at})", "ld {at}, 0({at})", "ld {at}, 0({at})", "ld {at}, 0({at})",
+            "addi {rounds}, {rounds}, -1",
+            "bnez {rounds}, 2b",
+            at = inout(reg) *at,
+            rounds = inout(reg) rounds => _,
+            options(nostack, readonly)
+        );
+    }
+}
+
+/// # Safety
+/// As above, for one hop.
+#[cfg(target_arch = "riscv64")]
+unsafe fn by_one(at: &mut *const u8) {
+    // SAFETY: the caller's.
+    unsafe { asm!("ld {at}, 0({at})", at = inout(reg) * at, options(nostack, readonly, preserves_flags)) };
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -30,10 +30,18 @@ const CODE: &[u8] = &[
     0xc8, 0x0b, 0x80, 0xd2, // mov x8, #94
     0x01, 0x00, 0x00, 0xd4, // svc #0
 ];
+#[cfg(target_arch = "riscv64")]
+const CODE: &[u8] = &[
+    0x13, 0x05, 0x00, 0x00, // li a0, 0
+    0x93, 0x08, 0xe0, 0x05, // li a7, 94
+    0x73, 0x00, 0x00, 0x00, // ecall
+];
 #[cfg(target_arch = "x86_64")]
 const MACHINE: u16 = 62;
 #[cfg(target_arch = "aarch64")]
 const MACHINE: u16 = 183;
+#[cfg(target_arch = "riscv64")]
+const MACHINE: u16 = 243;
 
 /// Forks a child that exits at once, and waits for it.
 ///

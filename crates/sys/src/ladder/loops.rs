@@ -1,4 +1,4 @@
-//! Loops with exactly known instructions, in assembly, for both architectures. They use only
+//! Loops with exactly known instructions, in assembly, for each architecture. They use only
 //! registers and their arguments.
 #![allow(unsafe_code)]
 
@@ -23,7 +23,7 @@ macro_rules! times_32 {
 
 /// A chain of one instruction on two registers; each depends on the one before.
 macro_rules! chain {
-    ($(#[$doc:meta])* $name:ident, $x86_64:literal, $aarch64:literal) => {
+    ($(#[$doc:meta])* $name:ident, $x86_64:literal, $aarch64:literal, $riscv64:literal) => {
         $(#[$doc])*
         #[inline(never)]
         pub fn $name(count: u64) -> u64 {
@@ -49,6 +49,14 @@ macro_rules! chain {
                     turns = inout(reg) done / UNROLLED => _,
                     options(nomem, nostack)
                 );
+                #[cfg(target_arch = "riscv64")]
+                asm!(
+                    "2:", times_32!($riscv64), "addi {turns}, {turns}, -1", "bnez {turns}, 2b",
+                    a = inout(reg) 1_u64 => _,
+                    b = in(reg) 3_u64,
+                    turns = inout(reg) done / UNROLLED => _,
+                    options(nomem, nostack)
+                );
             }
             done
         }
@@ -58,16 +66,16 @@ macro_rules! chain {
 chain!(
     /// At least `count` dependent exclusive-ors; returns their number. One cycle each on every
     /// current core.
-    xors, "xor {a}, {b}", "eor {a}, {a}, {b}"
+    xors, "xor {a}, {b}", "eor {a}, {a}, {b}", "xor {a}, {a}, {b}"
 );
 chain!(
     /// At least `count` dependent additions; returns their number. Of two registers: some cores add
     /// a constant during register renaming, in no time.
-    adds, "add {a}, {b}", "add {a}, {a}, {b}"
+    adds, "add {a}, {b}", "add {a}, {a}, {b}", "add {a}, {a}, {b}"
 );
 chain!(
     /// At least `count` dependent multiplications; returns their number.
-    multiplications, "imul {a}, {b}", "mul {a}, {a}, {b}"
+    multiplications, "imul {a}, {b}", "mul {a}, {a}, {b}", "mul {a}, {a}, {b}"
 );
 
 /// Branches on the lowest bit of each byte: past one addition where it is 0.
@@ -110,6 +118,23 @@ pub fn branches(pattern: &[u8]) {
             byte = out(reg) _,
             options(nostack, readonly)
         );
+        #[cfg(target_arch = "riscv64")]
+        asm!(
+            "2:",
+            "lbu {byte}, 0({at})",
+            "addi {at}, {at}, 1",
+            "andi {byte}, {byte}, 1",
+            "beqz {byte}, 3f",
+            "addi {ones}, {ones}, 1",
+            "3:",
+            "addi {left}, {left}, -1",
+            "bnez {left}, 2b",
+            at = inout(reg) pattern.as_ptr() => _,
+            left = inout(reg) pattern.len() => _,
+            ones = inout(reg) 0_u64 => _,
+            byte = out(reg) _,
+            options(nostack, readonly)
+        );
     }
 }
 
@@ -119,6 +144,8 @@ pub fn read_width_bytes() -> usize {
     return if std::arch::is_x86_feature_detected!("avx") { 32 } else { 16 };
     #[cfg(target_arch = "aarch64")]
     return 16;
+    #[cfg(target_arch = "riscv64")]
+    return 8;
 }
 
 /// Reads the slice from first to last, [`READ_BYTES`] at a turn; what is left beyond whole turns is
@@ -190,6 +217,29 @@ pub fn read(bytes: &[u8]) {
             out("v4") _, out("v5") _, out("v6") _, out("v7") _,
             out("v16") _, out("v17") _, out("v18") _, out("v19") _,
             out("v20") _, out("v21") _, out("v22") _, out("v23") _,
+            options(nostack, readonly)
+        );
+    }
+    // Without vectors, which not every core has.
+    #[cfg(target_arch = "riscv64")]
+    // SAFETY: reads whole turns of the slice and touches registers.
+    unsafe {
+        asm!(
+            "2:",
+            "ld {a}, 0({at})", "ld {b}, 8({at})", "ld {c}, 16({at})", "ld {d}, 24({at})",
+            "ld {a}, 32({at})", "ld {b}, 40({at})", "ld {c}, 48({at})", "ld {d}, 56({at})",
+            "ld {a}, 64({at})", "ld {b}, 72({at})", "ld {c}, 80({at})", "ld {d}, 88({at})",
+            "ld {a}, 96({at})", "ld {b}, 104({at})", "ld {c}, 112({at})", "ld {d}, 120({at})",
+            "ld {a}, 128({at})", "ld {b}, 136({at})", "ld {c}, 144({at})", "ld {d}, 152({at})",
+            "ld {a}, 160({at})", "ld {b}, 168({at})", "ld {c}, 176({at})", "ld {d}, 184({at})",
+            "ld {a}, 192({at})", "ld {b}, 200({at})", "ld {c}, 208({at})", "ld {d}, 216({at})",
+            "ld {a}, 224({at})", "ld {b}, 232({at})", "ld {c}, 240({at})", "ld {d}, 248({at})",
+            "addi {at}, {at}, 256",
+            "addi {turns}, {turns}, -1",
+            "bnez {turns}, 2b",
+            at = inout(reg) bytes.as_ptr() => _,
+            turns = inout(reg) turns => _,
+            a = out(reg) _, b = out(reg) _, c = out(reg) _, d = out(reg) _,
             options(nostack, readonly)
         );
     }

@@ -6,6 +6,7 @@ pub(super) enum InstructionKind {
     /// None of the others.
     Plain,
     /// Calls a function.
+    #[cfg_attr(target_arch = "riscv64", allow(dead_code))]
     Call,
     /// A repeated string instruction: each step does one round, at the same address.
     #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
@@ -29,6 +30,7 @@ pub(super) const LOOKED_AT: usize = 16;
 mod here {
     use super::InstructionKind;
 
+    pub(crate) const STEPS: bool = true;
     /// `int3`.
     pub(crate) const BREAKPOINT: &[u8] = &[0xcc];
     /// The reported address is after it.
@@ -65,6 +67,7 @@ mod here {
 mod here {
     use super::InstructionKind;
 
+    pub(crate) const STEPS: bool = true;
     /// `brk #0`.
     pub(crate) const BREAKPOINT: &[u8] = &[0, 0, 0x20, 0xd4];
     /// The reported address is its own.
@@ -88,7 +91,24 @@ mod here {
     }
 }
 
-pub(super) use here::{BREAKPOINT, BREAKPOINT_MOVES, kind};
+#[cfg(target_arch = "riscv64")]
+mod here {
+    use super::InstructionKind;
+
+    /// The kernel steps no thread (`PTRACE_SINGLESTEP` is refused).
+    pub(crate) const STEPS: bool = false;
+    /// `c.ebreak`.
+    pub(crate) const BREAKPOINT: &[u8] = &[0x02, 0x90];
+    /// The reported address is its own.
+    pub(crate) const BREAKPOINT_MOVES: u64 = 0;
+
+    /// Nobody needs to know.
+    pub(crate) fn kind(_: &[u8]) -> InstructionKind {
+        InstructionKind::Plain
+    }
+}
+
+pub(super) use here::{BREAKPOINT, BREAKPOINT_MOVES, STEPS, kind};
 
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {

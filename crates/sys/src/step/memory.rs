@@ -47,7 +47,7 @@ pub(super) fn return_address(tid: Tid) -> io::Result<u64> {
     ptrace::peek(tid, registers::sp(tid)?).map(u64::from_ne_bytes)
 }
 
-#[cfg(target_arch = "aarch64")]
+#[cfg(not(target_arch = "x86_64"))]
 pub(super) fn return_address(tid: Tid) -> io::Result<u64> {
     registers::link(tid)
 }
@@ -62,7 +62,7 @@ pub(super) fn hide_trap_flag(tid: Tid) -> io::Result<()> {
     ptrace::poke(tid, sp, flags)
 }
 
-#[cfg(target_arch = "aarch64")]
+#[cfg(not(target_arch = "x86_64"))]
 pub(super) fn hide_trap_flag(_: Tid) -> io::Result<()> {
     Ok(())
 }

@@ -211,17 +211,36 @@ pub(super) mod registers {
     }
 }
 
-/// Registers of aarch64, all at once: the kernel offers no other way.
-#[cfg(target_arch = "aarch64")]
+/// Registers of other architectures, all at once: the kernel offers no other way.
+#[cfg(not(target_arch = "x86_64"))]
 pub(super) mod registers {
     use super::{Tid, io, request};
-    use libc::user_regs_struct as Regs;
-    use std::mem::MaybeUninit;
 
     const GETREGSET: std::ffi::c_long = 0x4204;
     const SETREGSET: std::ffi::c_long = 0x4205;
     /// `NT_PRSTATUS`: the general registers.
     const GENERAL: u64 = 1;
+
+    /// How many words they are, and which is the address of the next instruction, that to which a
+    /// call returns, and the number of a system call: `struct user_pt_regs` of the kernel's
+    /// `asm/ptrace.h`.
+    #[cfg(target_arch = "aarch64")]
+    mod place {
+        pub(super) const WORDS: usize = 34;
+        pub(super) const IP: usize = 32;
+        pub(super) const LINK: usize = 30;
+        pub(super) const CALL: usize = 8;
+    }
+    /// The same of `struct user_regs_struct`.
+    #[cfg(target_arch = "riscv64")]
+    mod place {
+        pub(super) const WORDS: usize = 32;
+        pub(super) const IP: usize = 0;
+        pub(super) const LINK: usize = 1;
+        pub(super) const CALL: usize = 17;
+    }
+
+    type Regs = [u64; place::WORDS];
 
     fn transfer(way: std::ffi::c_long, tid: Tid, regs: *mut Regs) -> io::Result<()> {
         let mut place = libc::iovec { iov_base: regs.cast(), iov_len: size_of::<Regs>() };
@@ -229,31 +248,30 @@ pub(super) mod registers {
     }
 
     fn read(tid: Tid) -> io::Result<Regs> {
-        let mut regs = MaybeUninit::<Regs>::zeroed();
-        transfer(GETREGSET, tid, regs.as_mut_ptr())?;
-        // SAFETY: integers, for which zeros are valid.
-        Ok(unsafe { regs.assume_init() })
+        let mut regs = [0; place::WORDS];
+        transfer(GETREGSET, tid, &raw mut regs)?;
+        Ok(regs)
     }
 
     /// The address of the next instruction.
     pub(crate) fn ip(tid: Tid) -> io::Result<u64> {
-        read(tid).map(|regs| regs.pc)
+        read(tid).map(|regs| regs[place::IP])
     }
 
     pub(crate) fn set_ip(tid: Tid, ip: u64) -> io::Result<()> {
         let mut regs = read(tid)?;
-        regs.pc = ip;
+        regs[place::IP] = ip;
         transfer(SETREGSET, tid, &raw mut regs)
     }
 
     /// The return address of a call.
     pub(crate) fn link(tid: Tid) -> io::Result<u64> {
-        read(tid).map(|regs| regs.regs[30])
+        read(tid).map(|regs| regs[place::LINK])
     }
 
     /// Its current system call.
     pub(crate) fn syscall(tid: Tid) -> io::Result<i64> {
-        read(tid).map(|regs| regs.regs[8] as i64)
+        read(tid).map(|regs| regs[place::CALL] as i64)
     }
 }
 

@@ -77,7 +77,7 @@ use decode::Decoder;
 use drain::Drain;
 use fault_samples::FaultSamples;
 use load::THREADS_MAX;
-pub(crate) use load::{WHY, loader};
+pub(crate) use load::{WHY, loader, made_for};
 use mappings::Mappings;
 pub(crate) use maps::map;
 use model::counters::CountersObserved;

@@ -24,6 +24,9 @@ const TELL: &str = "none on this kernel: tell dwell's authors this line and the 
 /// Why the source cannot be used here.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BpfRefusal {
+    /// The kernel half is written for other architectures only.
+    #[error("dwell has no BPF programs for {0}")]
+    Architecture(&'static str),
     /// The kernel does not describe its types.
     #[error("cannot read the kernel's types from /sys/kernel/btf/vmlinux: {0}")]
     Btf(#[from] BtfError),
@@ -77,6 +80,9 @@ impl BpfRefusal {
 
     /// What would change it, where it is all of BPF that is refused.
     pub(crate) fn common_remedy(&self) -> String {
+        if let BpfRefusal::Architecture(_) = self {
+            return "a machine with x86_64 or aarch64".to_owned();
+        }
         let denied = self.is_denied();
         if let Some(outside) = access::sandboxed().filter(|_| denied || self.errno().is_none()) {
             return outside;
@@ -101,6 +107,7 @@ impl BpfRefusal {
     /// The same as the text, and what the kernel's BPF lacks, where that is the reason.
     pub(crate) fn why(&self) -> String {
         match &lacking()[..] {
+            _ if matches!(self, BpfRefusal::Architecture(_)) => self.to_string(),
             [] => match access::forbidden_by().filter(|_| self.is_denied()) {
                 Some(by) => format!("{self}; {by}"),
                 None => self.to_string(),
@@ -116,7 +123,10 @@ impl BpfRefusal {
             BpfRefusal::Load(error) => inner_io(error.as_ref())?,
             BpfRefusal::Btf(BtfError::LoadError { io_error, .. }) => io_error,
             BpfRefusal::Btf(BtfError::FileError { error, .. }) => error,
-            BpfRefusal::Btf(_) | BpfRefusal::NoTracepoint(_) | BpfRefusal::Missing(_) => return None,
+            BpfRefusal::Btf(_)
+            | BpfRefusal::Architecture(_)
+            | BpfRefusal::NoTracepoint(_)
+            | BpfRefusal::Missing(_) => return None,
         };
         Errno::from_io_error(error)
     }
@@ -247,6 +257,16 @@ mod tests {
         let newer = "Linux 6.3 or newer";
         assert_eq!(BpfRefusal::NoTracepoint("sk_data_ready").remedy(newer), newer);
         assert_ne!(BpfRefusal::Missing("sk_data_ready").remedy(newer), newer);
+    }
+
+    #[test]
+    fn an_architecture_without_programs_is_named() {
+        assert!(crate::sources::bpf::made_for(&[1]).is_ok());
+        let refused = crate::sources::bpf::made_for(&[]).unwrap_err();
+        assert!(matches!(refused, BpfRefusal::Architecture(std::env::consts::ARCH)));
+        let refused = BpfRefusal::Architecture("riscv64");
+        assert_eq!(refused.why(), "dwell has no BPF programs for riscv64");
+        assert_eq!(refused.common_remedy(), "a machine with x86_64 or aarch64");
     }
 
     #[test]

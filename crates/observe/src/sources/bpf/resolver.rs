@@ -5,6 +5,7 @@
 //! lookups. For a program with another C library (static, or in a container started later) only its
 //! packets are observed.
 
+use crate::machine;
 use aya::Ebpf;
 use aya::programs::uprobe::UProbeScope;
 use aya::programs::{ProgramError, UProbe};
@@ -22,22 +23,6 @@ use sys::foreign;
 
 const FUNCTION: &str = "getaddrinfo";
 
-/// Paths of C libraries: Debian's, Fedora's, Arch's and Alpine's.
-#[cfg(target_arch = "x86_64")]
-const LIBRARIES: &[&str] = &[
-    "/lib/x86_64-linux-gnu/libc.so.6",
-    "/lib64/libc.so.6",
-    "/usr/lib/libc.so.6",
-    "/lib/ld-musl-x86_64.so.1",
-];
-#[cfg(target_arch = "aarch64")]
-const LIBRARIES: &[&str] = &[
-    "/lib/aarch64-linux-gnu/libc.so.6",
-    "/lib64/libc.so.6",
-    "/usr/lib/libc.so.6",
-    "/lib/ld-musl-aarch64.so.1",
-];
-
 /// The limit of return instructions; a valid function has fewer.
 const RETURNS_MAX: usize = 16;
 /// Prefixes of the names of C libraries.
@@ -48,7 +33,7 @@ const NAMES: &[&str] = &["libc.so", "libc-2.", "ld-musl-"];
 pub(super) fn attach(ebpf: &mut Ebpf, pids: &[Pid]) -> Option<Source> {
     let mut libraries = BTreeMap::new();
     let mut refused = Vec::new();
-    let own = LIBRARIES.iter().map(PathBuf::from);
+    let own = machine::here().libraries.iter().map(PathBuf::from);
     for path in own.chain(pids.iter().flat_map(|pid| mapped(*pid))) {
         match opened(&path) {
             Ok((which, file)) => {
@@ -133,7 +118,8 @@ mod tests {
 
     #[test]
     fn the_librarys_function_has_a_beginning_and_an_end() {
-        let library = LIBRARIES.iter().find(|path| Path::new(path).exists()).expect("a C library");
+        let library =
+            machine::here().libraries.iter().find(|path| Path::new(path).exists()).expect("a C library");
         let bytes = fs::read(library).unwrap();
         let image = Image::of_memory(bytes.clone()).unwrap();
         let (entry, returns) = entry_and_returns(&image).unwrap();
@@ -151,7 +137,8 @@ mod tests {
     fn only_a_library_that_nobody_but_root_can_change_is_taken() {
         use std::os::unix::fs::{PermissionsExt, chown, symlink};
         let top = tempfile::tempdir().unwrap();
-        let library = LIBRARIES.iter().find(|path| Path::new(path).exists()).expect("a C library");
+        let library =
+            machine::here().libraries.iter().find(|path| Path::new(path).exists()).expect("a C library");
         let copy = top.path().join("libc.so.6");
         fs::copy(library, &copy).unwrap();
         assert!(opened(Path::new(library)).is_ok());

@@ -30,6 +30,8 @@ const FLUSHES: [libc::c_long; 5] =
 const ARCH: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
 const ARCH: u32 = 0xc000_00b7;
+#[cfg(target_arch = "riscv64")]
+const ARCH: u32 = 0xc000_00f3;
 
 /// linux/seccomp.h: returns the lower half as the error of the call; 0 is none.
 const ANSWER_0: u32 = libc::SECCOMP_RET_ERRNO;

@@ -3,36 +3,21 @@
 use super::super::wire::{self, Head, Kind};
 use super::fields::{Malformed, known, mode, read};
 use crate::counters;
+use crate::machine;
 use crate::stacks::{CountedAt, Of, RawStack};
 use code::Registers;
 use model::Ns;
 use python::record::{K_PYTHON, K_PYTHON_CODE};
 
-/// `USER_REGS` of `kernel.h`, by their DWARF numbers.
-#[cfg(target_arch = "x86_64")]
-pub(crate) fn registers([ip, sp, bp, bx, r12, r13, r14, r15]: [u64; 8]) -> Registers {
-    let kept = [(3, bx), (12, r12), (13, r13), (14, r14), (15, r15)];
-    kept.into_iter().fold(Registers::x86_64(ip, sp, bp), |all, (number, value)| all.with(number, value))
+/// Those of a record without scratch registers.
+pub(crate) fn registers(kept: [u64; 8]) -> Registers {
+    machine::here().of_bpf(kept, &[])
 }
-
-/// `USER_REGS` of `kernel.h`, by their DWARF numbers.
-#[cfg(target_arch = "aarch64")]
-pub(crate) fn registers([pc, sp, fp, lr, x19, x20, x21, x22]: [u64; 8]) -> Registers {
-    let kept = [(19, x19), (20, x20), (21, x21), (22, x22)];
-    kept.into_iter().fold(Registers::aarch64(pc, sp, fp, lr), |all, (number, value)| all.with(number, value))
-}
-
-/// `SCRATCH_REGS` of `kernel.h`, by their DWARF numbers.
-#[cfg(target_arch = "x86_64")]
-const SCRATCH: [u16; 9] = [0, 1, 2, 4, 5, 8, 9, 10, 11];
-/// `SCRATCH_REGS` of `kernel.h`, by their DWARF numbers.
-#[cfg(target_arch = "aarch64")]
-const SCRATCH: [u16; 19] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18];
 
 /// All registers of a record.
 fn all_registers(stack: &wire::Stack) -> Registers {
-    let scratch = SCRATCH.into_iter().zip(stack.scratch).take(stack.scratch_regs as usize);
-    scratch.fold(registers(stack.regs), |all, (number, value)| all.with(number, value))
+    let scratch = stack.scratch.get(..stack.scratch_regs as usize).unwrap_or(&stack.scratch);
+    machine::here().of_bpf(stack.regs, scratch)
 }
 
 /// A record of the ring of stacks.
