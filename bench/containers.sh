@@ -2,7 +2,7 @@
 # What dwell can do in containers, and what `dwell doctor` recommends there, tried as it is written: the table of
 # docs/results/containers.md. Needs root, and Debian's podman, runc, crun, systemd-container, uidmap, busybox-static,
 # jq and a C compiler. The image is made here of BusyBox, dwell and a program of known truth: no registry is asked.
-# Usage: bench/containers.sh DWELL [DOCKER_SECCOMP.json] > table.md
+# Usage: bench/containers.sh DWELL [DOCKER_SECCOMP.json]
 #   DWELL: a static binary. DOCKER_SECCOMP.json: Docker's profile (profiles/seccomp/default.json of moby, which Debian
 #   has in golang-github-docker-docker-dev); without it the rows of Docker are left out.
 # What each dwell printed is left in containers.out.

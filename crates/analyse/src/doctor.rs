@@ -76,8 +76,9 @@ fn rests_on(ability: Ability) -> Option<Ability> {
 /// In containers of podman, runc, crun and systemd-nspawn: `docs/results/containers.md`.
 ///
 /// Not tried: dockerd, a kubelet, sudo and `apt-get` themselves; the other sysctls; `psi=1`, but
-/// that this host boots with it; and what takes another kernel or machine: versions of Linux, options of its
-/// configuration, debugfs (a kernel that is locked down refuses its file), lockdown, counters.
+/// that this host boots with it; and what takes another kernel or machine: versions of Linux,
+/// options of its configuration, debugfs (a kernel that is locked down refuses its file), lockdown,
+/// counters, and more open files than a hard limit that is lowered.
 fn remedy(ability: Ability, standing: &Standing, told: &str) -> String {
     let binary = &standing.binary;
     let root = standing.uid == 0;

@@ -199,7 +199,8 @@ impl Processes {
     }
 
     /// One step by the frame pointer: `[fp]` is the caller's frame pointer; the return address is
-    /// above it (on riscv64 both lie below `fp`). A leaf function of x86_64 without one has its return address on top of the stack.
+    /// above it (on riscv64 both lie below `fp`). A leaf function of x86_64 without one has its
+    /// return address on top of the stack.
     /// `chained`: the step before was also by frame pointer, so that a frame pointer of zero marks
     /// the outermost function.
     fn by_frame_pointer(

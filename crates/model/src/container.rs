@@ -86,8 +86,8 @@ fn engine(wants: Wants, is_root: bool) -> String {
 }
 
 fn kubernetes(wants: Wants, is_root: bool) -> Option<String> {
-    // A volume of the node takes two lists of the pod: no line, and no pod should have one for this.
-    // It has no option for limits.
+    // A volume of the node takes two lists of the pod: no line, and no pod should have one for
+    // this. There is no option for limits.
     if wants.file.is_some() || wants.device.is_some() || wants.files.is_some() {
         return None;
     }

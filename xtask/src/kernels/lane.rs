@@ -72,8 +72,8 @@ fn machines(kernel: &Kernel) -> Result<Said> {
         more.push(Plan { name: "older", steps: plans::older(), append: plans::OLDER, ..Plan::COUNTED });
     }
     if kernel.arch != "x86_64" {
-        // With two CPUs in one thread of the emulator, clocks of one pass while the other runs: then
-        // samples of the first are lost.
+        // With two CPUs in one thread of the emulator, clocks of one pass while the other runs:
+        // then samples of the first are lost.
         more.push(Plan { name: "verbs", steps: Value::Array(plans::verbs()), cpus: 1, ..Plan::COUNTED });
     }
     if kernel.name == LARGE {

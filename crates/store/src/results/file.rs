@@ -233,9 +233,9 @@ impl Store {
         Ok(change)
     }
 
-    /// Writes a long log into the file, and empties it. SQLite by itself would leave it in place for
-    /// the next change to overwrite; but who opens the store next, and finds nobody else there,
-    /// cannot know that it was written: it would be read and written again each time, and grow.
+    /// Writes a long log into the file, and empties it. SQLite by itself would leave it for the
+    /// next change to overwrite; but who opens the store next, and finds nobody else there, cannot
+    /// know that it was written: it would be read and written again each time, and grow.
     pub(super) fn empty_log(&self) {
         let mut log = self.path.clone().into_os_string();
         log.push("-wal");
