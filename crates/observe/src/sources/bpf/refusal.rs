@@ -95,8 +95,12 @@ impl BpfRefusal {
         }
     }
 
-    /// The same as the text, and what the kernel's BPF lacks, where that is the reason.
+    /// The same as the text, and what the kernel's BPF lacks, where that is the reason. Without the
+    /// capabilities any map may be the first that is refused: its name says nothing.
     pub(crate) fn why(&self) -> String {
+        if let (Some(Errno::PERM), Err(denied)) = (self.errno(), access::bpf()) {
+            return denied.why;
+        }
         match &lacking()[..] {
             [] => self.to_string(),
             lacking => format!("this kernel's BPF has no {} ({self})", lacking.join(" and no ")),
