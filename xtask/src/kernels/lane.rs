@@ -77,7 +77,8 @@ fn machines(kernel: &Kernel) -> Result<Said> {
         more.push(Plan { name: "verbs", steps: Value::Array(plans::verbs()), cpus: 1, ..Plan::COUNTED });
     }
     if kernel.name == LARGE {
-        more.push(Plan { name: "many", steps: plans::many(), cpus: 64, more: MANY, ..Plan::COUNTED });
+        more.push(Plan { name: "many", steps: plans::many(), cpus: 64, more: NODES, ..Plan::COUNTED });
+        more.push(Plan { name: "late", steps: plans::late(), ..Plan::COUNTED });
     }
     for plan in more {
         match machine(kernel, &plan) {
@@ -93,7 +94,7 @@ fn machines(kernel: &Kernel) -> Result<Said> {
 }
 
 /// Two nodes with half of the CPUs and of the memory each.
-const MANY: &[&str] = &[
+const NODES: &[&str] = &[
     "-object",
     "memory-backend-ram,id=m0,size=768M",
     "-object",

@@ -105,17 +105,28 @@ pub(crate) fn older() -> Value {
 /// The kernel's command line of [`older`].
 pub(crate) const OLDER: &str = "psi=0 lockdown=integrity";
 
-/// Many CPUs on two nodes; one goes while a program runs, and comes back.
+/// Many CPUs on two nodes.
 pub(crate) fn many() -> Value {
-    let mut run =
-        dwell("64 CPUs, one goes", "/bin/dwell", None, &["sleep,1500", "spin,300", "pipe-sleep,200"]);
-    let cpu = "/sys/devices/system/cpu/cpu5/online";
-    run["meanwhile"] = json!([
-        {"after_ms": 15_000, "path": cpu, "text": "0"},
-        {"after_ms": 60_000, "path": cpu, "text": "1"},
-    ]);
+    let run = dwell(MANY, "/bin/dwell", None, &["sleep,1500", "spin,300", "pipe-sleep,200"]);
     Value::Array(vec![mount("cgroup2", "/sys/fs/cgroup", ""), run])
 }
+
+/// What the run of [`many`] is called.
+pub(crate) const MANY: &str = "64 CPUs, two nodes";
+
+/// The last of two CPUs is away when dwell starts, comes while two threads compute on the other,
+/// goes, and comes again.
+pub(crate) fn late() -> Value {
+    let cpu = "/sys/devices/system/cpu/cpu1/online";
+    let mut run = dwell(LATE, "/bin/dwell", None, &["sleep,200", "overlap,2000,2500"]);
+    let at = |after_ms: u64, text: &str| json!({"after_ms": after_ms, "path": cpu, "text": text});
+    // Until the programs are loaded 5 s pass.
+    run["meanwhile"] = json!([at(6_000, "1"), at(7_000, "0"), at(7_400, "1")]);
+    Value::Array(vec![mount("cgroup2", "/sys/fs/cgroup", ""), write(cpu, "0"), run])
+}
+
+/// What the run of [`late`] is called.
+pub(crate) const LATE: &str = "a CPU comes late, goes, comes";
 
 /// What differs most on another architecture, by the names of the steps of [`verbs`].
 pub(crate) const VERBS: &[&str] = &["unwinding", "flame", "annotate", "ladder", "wake"];

@@ -1,7 +1,7 @@
 //! The table of kernels by checks, and what is wrong or missing in it, as text or markdown.
 
 use super::checks::{Tier, Verdict, judge};
-use super::plans::{BOOTED_WITH, VARIATIONS, VERBS};
+use super::plans::{BOOTED_WITH, LATE, MANY, VARIATIONS, VERBS};
 use super::qemu::Said;
 use super::verified::{Outcome, outcomes};
 use crate::bench::layout;
@@ -19,15 +19,17 @@ const HEAD: [&str; 6] = ["kernel", "Linux", "programs", "root", "capabilities", 
 /// The runs that each kernel has, by the names of their steps.
 const RUNS: [&str; 3] = ["root", "capable", "user"];
 
-/// Whether BPF is meant to be there.
-fn wants_bpf(run: &str) -> bool {
-    ["root", "capable", BOOTED_WITH].contains(&run)
+/// Whether BPF is meant to be there: not where the kernel refuses the whole object, which
+/// `--verify` holds against what is kept.
+fn wants_bpf(said: &Said, run: &str) -> bool {
+    let refuses_all = outcomes(said).contains_key("dwell/*");
+    !refuses_all && ["root", "capable", BOOTED_WITH, MANY, LATE].contains(&run)
 }
 
 /// The verdict of a run, which is wrong also where its tier is too low.
 pub(crate) fn verdict(said: &Said, run: &str) -> Option<Verdict> {
     let mut verdict = judge(said, run)?;
-    if wants_bpf(run) && verdict.tier.is_some_and(|tier| tier != Tier::Bpf) {
+    if wants_bpf(said, run) && verdict.tier.is_some_and(|tier| tier != Tier::Bpf) {
         let why = verdict.missing.iter().find(|line| line.starts_with("calls and wake-ups"));
         verdict.wrong.push(format!("without BPF ({})", why.map_or("no reason", String::as_str)));
     }
@@ -54,7 +56,7 @@ pub(crate) fn wrong(row: &Row) -> Vec<String> {
         Ok(said) => said,
         Err(why) => return vec![why.clone()],
     };
-    let runs = RUNS.iter().chain(VARIATIONS).chain([&BOOTED_WITH, &MANY]);
+    let runs = RUNS.iter().chain(VARIATIONS).chain([&BOOTED_WITH, &MANY, &LATE]);
     let of_run = |run: &&str| {
         let all = verdict(said, run).map(|verdict| verdict.wrong).unwrap_or_default();
         all.into_iter().map(|what| format!("{run}: {what}")).collect::<Vec<_>>()
@@ -76,9 +78,6 @@ fn unwell(said: &Said, verb: &str) -> Option<String> {
     (names && !text.contains("spin")).then(|| format!("{verb}: it does not name spin: {text}"))
 }
 
-/// The run on many CPUs.
-pub(crate) const MANY: &str = "64 CPUs, one goes";
-
 /// The tables.
 pub(crate) fn render(rows: &[Row], markdown: bool) -> String {
     let cells = |row: &Row| {
@@ -94,7 +93,7 @@ pub(crate) fn render(rows: &[Row], markdown: bool) -> String {
     let mut text = laid_out(&HEAD, rows.iter().map(cells), markdown);
     let varied = rows.iter().filter_map(|row| Some((row.kernel, row.said.as_ref().ok()?)));
     let varied = varied.flat_map(|(kernel, said)| {
-        VARIATIONS.iter().chain([&BOOTED_WITH, &MANY]).filter_map(move |variation| {
+        VARIATIONS.iter().chain([&BOOTED_WITH, &MANY, &LATE]).filter_map(move |variation| {
             let verdict = verdict(said, variation)?;
             let missing = verdict.missing.first().cloned().unwrap_or_default();
             Some(vec![kernel.to_owned(), (*variation).to_owned(), verdict.cell(), missing])

@@ -336,6 +336,26 @@ fn where_kernel_samples_are_refused_those_that_are_missing_are_the_kernels() {
     events.push(exit(200, 10));
     let closed = perf(events);
     assert_eq!((ms(&closed, State::User), ms(&closed, State::Kernel)), (50, 150));
+    // Or else their timers were late.
+    let user = closed.pieces.parts.iter().find(|part| part.state == State::User).unwrap();
+    assert!(user.lo_ns > 35 * MS && user.hi_ns == 200 * MS, "{user:?}");
+}
+
+#[test]
+fn where_kernel_samples_are_refused_the_kernels_ticks_tell_late_timers_from_kernel_time() {
+    // A program that computes, on a virtual CPU that stood still: 400 ms, 100 samples of a
+    // millisecond each, and hardly a tick in the kernel.
+    let used = Rusage { user_ns: 396 * MS, kernel_ns: 4 * MS, ..Rusage::default() };
+    let mut events = vec![exec(0)];
+    events.extend((0..100).map(|at| sample(at * 4, 10, SampleMode::User)));
+    events.push(exit(400, 10));
+    let closed = account(Tier::Perf, events, 400, Seen::Value(used));
+    assert_eq!((ms(&closed, State::User), ms(&closed, State::Kernel)), (396, 4));
+    let part = |state| closed.pieces.parts.iter().find(|part| part.state == state).unwrap();
+    // The samples alone would have it otherwise, and are not ruled out.
+    assert!(part(State::User).lo_ns < 100 * MS, "{:?}", part(State::User));
+    assert!(part(State::Kernel).hi_ns > 300 * MS, "{:?}", part(State::Kernel));
+    assert!(closed.pieces.threads[0].states.contains(&(State::User, 396 * MS)));
 }
 
 #[test]

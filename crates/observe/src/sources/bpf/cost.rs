@@ -84,7 +84,7 @@ fn add(calls: &mut BTreeMap<Call, CallStats>, stats: &wire::Stats) {
     sum.errors += stats.errors;
     *sum.timed.get_or_insert(0) += stats.timed;
     sum.total_ns += stats.total_ns;
-    sum.cpu_ns += stats.cpu_ns;
+    sum.cpu_ns += on_cpu_ns(stats);
     sum.max_ns = sum.max_ns.max(stats.max_ns);
     let mut histogram: BTreeMap<u16, u64> = sum.histogram.iter().copied().collect();
     for (bucket, count) in (0..).zip(stats.histogram).filter(|(_, count)| *count > 0) {
@@ -92,6 +92,12 @@ fn add(calls: &mut BTreeMap<Call, CallStats>, stats: &wire::Stats) {
     }
     sum.histogram = histogram.into_iter().collect();
     add_results(sum.results.get_or_insert_default(), call, stats);
+}
+
+/// Time on a CPU in these calls. Where tracing of calls goes off while a thread is on its way out,
+/// one call may look shorter than what it waited: less than nothing is nothing.
+fn on_cpu_ns(stats: &wire::Stats) -> u64 {
+    if stats.cpu_ns > stats.total_ns { 0 } else { stats.cpu_ns }
 }
 
 fn add_results(sum: &mut CallResults, call: Call, stats: &wire::Stats) {
@@ -219,5 +225,16 @@ mod tests {
         assert_eq!((opens.bytes, opens.repeats), (None, None), "an openat gives a descriptor of a path");
         let paths = PathsAsked { sample: 6, calls: 48, again: 32, again_failed: 16, most: Vec::new() };
         assert_eq!(opens.paths, Some(paths));
+    }
+
+    #[test]
+    fn a_call_that_looks_shorter_than_its_wait_had_no_cpu() {
+        let mut calls = BTreeMap::new();
+        for (total_ns, cpu_ns) in [(1000, 400), (10, 0_u64.wrapping_sub(90))] {
+            let mut stats = wire::Stats::new_zeroed();
+            (stats.calls, stats.timed, stats.total_ns, stats.cpu_ns) = (1, 1, total_ns, cpu_ns);
+            add(&mut calls, &stats);
+        }
+        assert_eq!((calls[&Call(0)].total_ns, calls[&Call(0)].cpu_ns), (1010, 400));
     }
 }

@@ -104,8 +104,12 @@ impl BpfRefusal {
         }
     }
 
-    /// The same as the text, and what the kernel's BPF lacks, where that is the reason.
+    /// The same as the text, and what the kernel's BPF lacks, where that is the reason. Without the
+    /// capabilities any map may be the first that is refused: its name says nothing.
     pub(crate) fn why(&self) -> String {
+        if let (Some(Errno::PERM), Err(denied)) = (self.errno(), access::bpf()) {
+            return denied.why;
+        }
         match &lacking()[..] {
             _ if matches!(self, BpfRefusal::Architecture(_)) => self.to_string(),
             [] => match access::forbidden_by().filter(|_| self.is_denied()) {
