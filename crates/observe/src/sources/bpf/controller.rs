@@ -59,6 +59,8 @@ struct Noted {
 enum Edge {
     /// The programs have been attached or detached: `calls`.
     Begin { calls: bool },
+    /// Calls are counted from here on, for a window, or could not be.
+    Counting { done: bool },
     /// The window may end.
     End,
 }
@@ -110,6 +112,14 @@ impl Controller {
                     self.slices.failed(at);
                 }
                 Some(Event::Tracing { at, calls })
+            }
+            Edge::Counting { done: true } => {
+                self.slices.counting_begun(at, ran, busy_ns, &counts);
+                None
+            }
+            Edge::Counting { done: false } => {
+                self.slices.failed(at);
+                None
             }
             Edge::End if last => None,
             Edge::End => {
@@ -173,6 +183,9 @@ impl Controller {
             let ns = (own_call_ns() - self.own_calls.bare + COUNTED_NS).clamp(COUNT_NS.0, COUNT_NS.2);
             self.own_calls.counted = Some(ns);
             self.slices.count_ns(ns);
+        }
+        if to == Depth::Counts && self.slices.counts_in_window() {
+            self.noted = Some(self.note(at, ebpf, seen, Edge::Counting { done }));
         }
         // Where they could not be detached, calls are still traced.
         Some(Event::Tracing { at, calls: !done })

@@ -4,7 +4,10 @@
 //!
 //! How long it is between two windows is left to `pauses`: chance decides, so that each window
 //! stands for as much time as is skipped on average to come to it. Where calls are not counted in
-//! between, counts are kept as sums, from which `analyse` estimates the totals.
+//! between, counts are kept as sums, from which `analyse` estimates the totals. Those sums are of
+//! windows in which calls are counted and not traced: while they are traced the program is slower
+//! than what the two programs take, since they and the reader take caches and a CPU's sibling.
+//! Such windows are cheap, so there are more of them; one of a few is preceded by a traced one.
 //!
 //! Tracing takes time within a window, in which the program does less. That is subtracted: the
 //! kernel times the two programs in each window. And a window is longer by it, so that all have as
@@ -29,6 +32,11 @@ const SLICE_NS: Ns = 2_000_000;
 const ENOUGH_NS: f64 = 0.95 * SLICE_NS as f64;
 /// The longest window, for a tree that does little.
 const SLICE_NS_MAX: Ns = 50_000_000;
+/// Of so many windows in which calls are counted one is preceded by one in which they are traced.
+const COUNTED_FOR_TRACED: u64 = 4;
+/// How far what counting a call takes may be from what dwell's own calls say.
+const COUNT_LESS_NS: f64 = 25.0;
+const COUNT_MORE_NS: f64 = 40.0;
 /// The time between two checks whether a window has ended.
 const LOOK_NS: Ns = 1_000_000;
 /// The time after which attaching is tried again where it failed, as for want of descriptors.
@@ -65,6 +73,8 @@ enum WindowState {
     Off { until: Ns },
     /// A window, since then; the counts at its start. The time of the next check.
     On { since: Ns, next: Ns, from: InstrumentRuns, busy_ns: Ns },
+    /// The same of a window in which calls are counted, where they are not between windows.
+    Counting { since: Ns, next: Ns, from: InstrumentRuns, busy_ns: Ns },
 }
 
 /// The sums over windows that a ratio estimate needs, for one call. x is the CPU time that a window
@@ -103,6 +113,10 @@ pub(super) struct Slices {
     /// CPU time in windows, with and without tracing.
     with_tracing_ns: Ns,
     own_ns: f64,
+    /// Windows in which calls were counted, or are.
+    counting_windows: u64,
+    /// The traced window before the current one: its length, and what tracing took in it.
+    before_counting: (Ns, f64),
     /// What the next window stands for: the mean of the pause before it, and the windows before
     /// that which told nothing.
     skipped_ns: f64,
@@ -134,6 +148,8 @@ impl Slices {
             attached: 0,
             with_tracing_ns: 0,
             own_ns: 0.0,
+            counting_windows: 0,
+            before_counting: (0, 0.0),
             skipped_ns: 0.0,
             stand: 0,
             stand_for_ns: [0.0; 3],
@@ -154,13 +170,18 @@ impl Slices {
         match self.state {
             WindowState::Exact => None,
             WindowState::Off { until } => Some(until),
-            WindowState::On { next, .. } => Some(next),
+            WindowState::On { next, .. } | WindowState::Counting { next, .. } => Some(next),
         }
     }
 
     /// Whether a window has begun, or is about to.
     pub(super) fn in_slice(&self) -> bool {
-        matches!(self.state, WindowState::On { .. })
+        matches!(self.state, WindowState::On { .. } | WindowState::Counting { .. })
+    }
+
+    /// Whether a window in which calls are counted has begun, or is about to.
+    pub(super) fn counts_in_window(&self) -> bool {
+        matches!(self.state, WindowState::Counting { .. })
     }
 
     /// What instruments cost is known better.
@@ -261,6 +282,12 @@ impl Slices {
                     self.state = WindowState::Off { until: now + pause };
                     return Some(Depth::Nothing);
                 }
+                if self.counting == Counting::Ended {
+                    self.before_counting = (0, 0.0);
+                    if !self.counting_windows.is_multiple_of(COUNTED_FOR_TRACED) {
+                        return Some(self.counts_next(now, ran, busy_ns));
+                    }
+                }
                 // Until `begun` gives the start.
                 self.state = WindowState::On { since: now, next: Ns::MAX, from: ran, busy_ns };
                 Some(Depth::Everything)
@@ -276,12 +303,21 @@ impl Slices {
                     self.state = WindowState::On { since, next: now + LOOK_NS, from, busy_ns: busy_then };
                     return None;
                 }
+                if self.counting == Counting::Ended {
+                    self.before_counting = (window.traced_ns, ns);
+                    self.with_tracing_ns += window.traced_ns;
+                    self.own_ns += window.own_ns(ns);
+                    for call in counts() {
+                        let sums = self.calls.entry(call.call).or_default();
+                        sums.calls += call.calls.saturating_sub(sums.at_begin);
+                    }
+                    return Some(self.counts_next(now, ran, busy_ns));
+                }
                 let share = ns / window.traced_ns.max(1) as f64;
                 let pauses = self.pauses.as_mut()?;
                 let mean = pauses.mean_ns(window.wall_ns, share, self.stand, attach_ns, fixed);
                 let pause = pauses.draw(mean, window.without_tracing_ns() as Ns);
-                let counts = if self.counting == Counting::Ended { counts() } else { Vec::new() };
-                self.add(window, counts);
+                self.add(window, Vec::new());
                 self.skipped_ns += mean;
                 if pause == 0 {
                     // Another window, without a pause.
@@ -291,14 +327,57 @@ impl Slices {
                 self.state = WindowState::Off { until: now + pause };
                 Some(self.between())
             }
-            WindowState::Off { .. } | WindowState::On { .. } => None,
+            WindowState::Counting { since, next, from, busy_ns: busy_then } if now >= next => {
+                let window = Window {
+                    wall_ns: now.saturating_sub(since),
+                    traced_ns: busy_ns.saturating_sub(busy_then),
+                    overhead: counting(ran.counted.saturating_sub(from.counted), self.each.count),
+                };
+                let Overhead { ns, .. } = window.overhead;
+                if window.own_ns(ns) < ENOUGH_NS && window.wall_ns < SLICE_NS_MAX {
+                    self.state =
+                        WindowState::Counting { since, next: now + LOOK_NS, from, busy_ns: busy_then };
+                    return None;
+                }
+                let (traced_ns, tracing_ns) = std::mem::take(&mut self.before_counting);
+                let both_ns = window.traced_ns + traced_ns;
+                let share = (ns + tracing_ns) / both_ns.max(1) as f64;
+                let pauses = self.pauses.as_mut()?;
+                let mean = pauses.mean_ns(window.wall_ns + traced_ns, share, 0, attach_ns, fixed);
+                let pause = pauses.draw(mean, window.without_tracing_ns() as Ns);
+                self.add(window, counts());
+                self.skipped_ns += mean;
+                self.state = WindowState::Off { until: now + pause };
+                Some(Depth::Nothing)
+            }
+            WindowState::Off { .. } | WindowState::On { .. } | WindowState::Counting { .. } => None,
         }
+    }
+
+    /// Calls are counted next, once `counting_begun` gives the start.
+    fn counts_next(&mut self, now: Ns, ran: InstrumentRuns, busy_ns: Ns) -> Depth {
+        self.counting_windows += 1;
+        self.state = WindowState::Counting { since: now, next: Ns::MAX, from: ran, busy_ns };
+        Depth::Counts
+    }
+
+    /// Calls are counted: a window of that begins.
+    pub(super) fn counting_begun(&mut self, now: Ns, ran: InstrumentRuns, busy_ns: Ns, counts: &[CallStats]) {
+        self.window_begins(counts);
+        if self.before_counting == (0, 0.0) {
+            self.attached += 1;
+        }
+        self.state = WindowState::Counting { since: now, next: now + SLICE_NS, from: ran, busy_ns };
     }
 
     /// Whether a window can have ended; else it is asked again after [`LOOK_NS`]. It has not while
     /// the tree used less CPU time than a window has, tracing included: that needs no counts.
     pub(super) fn may_have_ended(&mut self, now: Ns, busy_ns: Ns) -> bool {
-        let WindowState::On { since, next, busy_ns: busy_then, .. } = &mut self.state else { return false };
+        let (WindowState::On { since, next, busy_ns: busy_then, .. }
+        | WindowState::Counting { since, next, busy_ns: busy_then, .. }) = &mut self.state
+        else {
+            return false;
+        };
         let traced_ns = busy_ns.saturating_sub(*busy_then);
         let ended = traced_ns as f64 >= ENOUGH_NS || now.saturating_sub(*since) >= SLICE_NS_MAX;
         if !ended {
@@ -316,12 +395,16 @@ impl Slices {
     /// The programs are attached: the window begins. Attaching takes some milliseconds; calls
     /// traced in that time, and while detaching, represent only themselves.
     pub(super) fn begun(&mut self, now: Ns, ran: InstrumentRuns, busy_ns: Ns, counts: &[CallStats]) {
+        self.window_begins(counts);
+        self.attached += 1;
+        self.begins(now, ran, busy_ns);
+    }
+
+    fn window_begins(&mut self, counts: &[CallStats]) {
         let estimated = if self.counting == Counting::Ended { counts } else { &[] };
         for call in estimated {
             self.calls.entry(call.call).or_default().at_begin = call.calls;
         }
-        self.attached += 1;
-        self.begins(now, ran, busy_ns);
     }
 
     fn begins(&mut self, now: Ns, ran: InstrumentRuns, busy_ns: Ns) {
@@ -404,6 +487,12 @@ impl Slices {
                 .collect(),
         })
     }
+}
+
+/// What counting so many calls took, where it takes so much for each.
+fn counting(calls: u64, count_ns: f64) -> Overhead {
+    let of = |ns: f64| calls as f64 * ns.max(0.0);
+    Overhead { ns: of(count_ns), lo_ns: of(count_ns - COUNT_LESS_NS), hi_ns: of(count_ns + COUNT_MORE_NS) }
 }
 
 /// A window at its end.

@@ -42,31 +42,47 @@ fn many_short_ones_are_seen_in_slices_and_the_sums_add_up() {
     // 10,000 calls are 2 ms of tracing: it goes on until 2 ms are the program's own.
     assert_eq!(slices.turn(off, ran(51_000), off, || counts(51_000)), None);
     assert_eq!(slices.next(), Some(off + LOOK_NS));
+    // It stands for nothing; in the one that follows calls are counted, at 45, 20 and 85 ns.
+    let off = on + 8 * MS;
+    assert_eq!(slices.turn(off, ran(51_000), off, || counts(51_000)), Some(Depth::Counts));
+    let counted = |calls: u64| InstrumentRuns { counted: calls, ..ran(51_000) };
+    slices.counting_begun(off, counted(51_500), off, &counts(51_500));
     // It stands for the first pause.
     let skipped = slices.skipped_ns / 1e6;
     assert!((skipped - 18.0).abs() < 1e-6, "{skipped}");
-    let off = on + 8 * MS;
-    slices.turn(off, ran(51_000), off, || counts(51_000));
+    assert_eq!(slices.next(), Some(off + SLICE_NS));
+    let end = off + 3 * MS;
+    assert_eq!(slices.turn(end, counted(61_500), end, || counts(61_500)), Some(Depth::Nothing));
     let sums = slices.sums(on + 20 * MS).unwrap();
-    assert_eq!((sums.slices, sums.untraced_ns), (1, on + 20 * MS - 20 * MS - 8 * MS));
-    // Of 8 ms, 10,000 calls at 200, 90 and 290 ns are tracing: 6, 7.1 and 5.1 are left.
-    assert_eq!(sums.traced_ns, 6 * MS);
-    let stands_for = skipped / 6.0;
-    let x = stands_for * 6.0;
+    assert_eq!((sums.slices, sums.untraced_ns), (1, on + 20 * MS - 20 * MS - 11 * MS));
+    // 6 of 8 ms are left, and 2.55, 2.8 and 2.15 of 3.
+    assert_eq!(sums.traced_ns, 6 * MS + 2_550_000);
+    let stands_for = skipped / 2.55;
+    let x = stands_for * 2.55;
     let ms = sums.paused_ns.map(|ns| (ns as f64 / 1e5).round() / 10.0);
-    assert_eq!((sums.pauses, ms), (1, [6.0, 7.1, 5.1].map(|own| (stands_for * own * 10.0).round() / 10.0)));
-    // The next one stands for a pause after 8 ms of which 2 are tracing.
-    assert!((slices.skipped_ns / 1e6 - ((2.0 + 0.2) / 0.05 - 8.0)).abs() < 1e-6, "{}", slices.skipped_ns);
+    assert_eq!((sums.pauses, ms), (1, [2.55, 2.8, 2.15].map(|own| (stands_for * own * 10.0).round() / 10.0)));
+    // The next one stands for a pause after 11 ms of which 2.45 are tracing.
+    assert!((slices.skipped_ns / 1e6 - ((2.45 + 0.2) / 0.05 - 11.0)).abs() < 1e-6, "{}", slices.skipped_ns);
     let (call, y) = (&sums.calls[0], stands_for * 10_000.0);
-    assert_eq!((call.before, call.calls, call.worst), (40_000, 10_000, 0.0));
+    assert_eq!((call.before, call.calls, call.worst), (40_000, 20_000, 0.0));
     let near = |one: f64, other: f64| (one / other - 1.0).abs() < 1e-9;
     assert!(near(call.filled, y) && near(call.squares, y * y) && near(call.cross, x * y), "{call:?}");
+    // The next ones are counted only.
+    for _ in 1..COUNTED_FOR_TRACED {
+        let at = slices.next().unwrap();
+        assert_eq!(slices.turn(at, counted(61_500), at, Vec::new), Some(Depth::Counts));
+        slices.counting_begun(at, counted(61_500), at, &counts(61_500));
+        let at = at + 3 * MS;
+        assert_eq!(slices.turn(at, counted(61_500), at, || counts(61_500)), Some(Depth::Nothing));
+    }
+    let at = slices.next().unwrap();
+    assert_eq!(slices.turn(at, counted(61_500), at, Vec::new), Some(Depth::Everything));
 }
 
 #[test]
 fn a_window_costs_what_the_kernel_timed_in_it() {
     let own = |timed: bool| {
-        let mut slices = Slices::new(MaxOverhead::All(0.05));
+        let mut slices = Slices::new(MaxOverhead::BesideCounting(0.05));
         slices.turn(20 * MS, ran(40_000), 20 * MS, || counts(40_000));
         let on = slices.next().unwrap();
         slices.turn(on, ran(40_000), on, Vec::new);
@@ -85,8 +101,8 @@ fn a_window_costs_what_the_kernel_timed_in_it() {
 
 #[test]
 fn a_slice_in_which_there_was_no_time_for_its_calls_says_nothing() {
-    let mut slices = Slices::new(MaxOverhead::All(0.05));
-    assert_eq!(slices.turn(0, ran(1_000_000), 10 * MS, || counts(1_000_000)), Some(Depth::Nothing));
+    let mut slices = Slices::new(MaxOverhead::BesideCounting(0.05));
+    assert_eq!(slices.turn(0, ran(1_000_000), 10 * MS, || counts(1_000_000)), Some(Depth::Counts));
     let mut now = 1_000 * MS;
     assert_eq!(slices.turn(now, ran(1_000_000), 20 * MS, Vec::new), Some(Depth::Everything));
     slices.begun(now, ran(1_000_000), 20 * MS, &counts(1_000_000));
@@ -152,7 +168,7 @@ fn calls_are_counted_between_windows_whatever_that_costs_or_as_long_as_the_bound
 
 #[test]
 fn what_own_calls_took_says_what_entering_the_programs_takes() {
-    let mut slices = Slices::new(MaxOverhead::All(0.05));
+    let mut slices = Slices::new(MaxOverhead::BesideCounting(0.05));
     // 377 ns, of which 40 to 115 are the programs'.
     slices.around(around(377.5));
     slices.turn(20 * MS, ran(40_000), 20 * MS, || counts(40_000));
@@ -170,10 +186,11 @@ fn what_own_calls_took_says_what_entering_the_programs_takes() {
 /// sleeps after each so many of them for so long. Gives the sums of its recording.
 fn simulated(calls: impl Fn(f64) -> u64, sleeps: (f64, f64), whole_ms: f64, seed: Ns) -> Sliced {
     const COST: f64 = 200e-6;
+    const COUNT_COST: f64 = 45e-6;
     let mut slices = Slices::new(MaxOverhead::All(0.02));
-    let (mut own, mut now, mut traced, mut is_on) = (0.0, seed as f64 / 1e6, 0, true);
+    let (mut own, mut now, mut traced, mut depth) = (0.0, seed as f64 / 1e6, 0, Depth::Everything);
     let (each, sleep) = sleeps;
-    let (start, mut slept) = (now, 0.0);
+    let (start, mut slept, mut counted) = (now, 0.0, 0);
     while own < whole_ms {
         let was = calls(own);
         now += 0.1;
@@ -183,21 +200,30 @@ fn simulated(calls: impl Fn(f64) -> u64, sleeps: (f64, f64), whole_ms: f64, seed
             own += 0.1;
         }
         let more = calls(own) - was;
-        if is_on {
-            traced += more;
-            now += more as f64 * COST;
+        match depth {
+            Depth::Nothing => {}
+            Depth::Counts => {
+                counted += more;
+                now += more as f64 * COUNT_COST;
+            }
+            Depth::Everything => {
+                (traced, counted) = (traced + more, counted + more);
+                now += more as f64 * COST;
+            }
         }
+        let ran = InstrumentRuns { counted, ..ran(traced) };
         let (at, busy) = ((now * 1e6) as Ns, ((now - start - slept) * 1e6) as Ns);
         if slices.next().is_some_and(|next| at < next) {
             continue;
         }
-        match slices.turn(at, ran(traced), busy, || counts(traced)) {
-            Some(Depth::Nothing | Depth::Counts) => is_on = false,
-            Some(Depth::Everything) => {
-                is_on = true;
-                slices.begun(at, ran(traced), busy, &counts(traced));
+        let Some(turn) = slices.turn(at, ran, busy, || counts(counted)) else { continue };
+        depth = turn;
+        match depth {
+            Depth::Everything => slices.begun(at, ran, busy, &counts(counted)),
+            Depth::Counts if slices.counts_in_window() => {
+                slices.counting_begun(at, ran, busy, &counts(counted));
             }
-            None => {}
+            Depth::Counts | Depth::Nothing => {}
         }
     }
     slices.sums(((now - start - slept) * 1e6) as Ns).unwrap()
@@ -272,7 +298,7 @@ fn counts_are_not_read_while_the_tree_sleeps_and_attaching_is_tried_again() {
 
 #[test]
 fn when_it_becomes_quiet_there_is_no_pause() {
-    let mut slices = Slices::new(MaxOverhead::All(0.05));
+    let mut slices = Slices::new(MaxOverhead::BesideCounting(0.05));
     slices.turn(20 * MS, ran(40_000), 20 * MS, || counts(40_000));
     let at = slices.next().unwrap();
     slices.turn(at, ran(40_000), at, || counts(40_000));
