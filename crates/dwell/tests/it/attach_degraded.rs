@@ -347,7 +347,11 @@ fn few_open_files_leave_looks_and_say_so() {
         command.args(["-c", limited, "dwell"]);
         let told = window::attach(&mut command, &json, &[&alive.name(), "--for", "300ms"], |_| ());
         admits(&told, "switches");
-        ensure(told.page.contains("try: ulimit -n 65536"), "what would help is said", &told)?;
+        ensure(
+            told.page.contains("try: sudo prlimit --pid $$ --nofile=65536"),
+            "what would help is said",
+            &told,
+        )?;
         ensure(counts(&told) == [2, 31], "and every thread is seen all the same", &told)
     });
 }
