@@ -89,6 +89,7 @@ fn remedy(ability: Ability, standing: &Standing, told: &str) -> String {
     let sudo = if root { "" } else { "sudo " };
     // Who is root and lacks a capability is in a container, marked as one or not.
     let unmarked = Container { launcher: Launcher::Engine, own_users: false, is_root: root };
+    let of_bpf = ability == Ability::Bpf || rests_on(ability) == Some(Ability::Bpf);
     let container = |wants: Wants| standing.container.unwrap_or(unmarked).remedy(wants, binary);
     let own_users = standing.container.is_some_and(|of| of.own_users);
     let cannot_mount = own_users || (inside || root) && !has(Capabilities::SYS_ADMIN);
@@ -114,35 +115,14 @@ fn remedy(ability: Ability, standing: &Standing, told: &str) -> String {
             container(TRACING)
         }
         // Each program, map and perf event is one.
-        Ability::Bpf
-        | Ability::BpfClock
-        | Ability::Mappings
-        | Ability::Sockets
-        | Ability::Disks
-        | Ability::Network
-        | Ability::Pages
-        | Ability::Uprobes
-            if standing.few_files =>
-        {
-            more_files(
-                FILES_ENOUGH,
-                standing.capabilities,
-                standing.container.or(root.then_some(unmarked)),
-                binary,
-            )
-        }
-        // What the attempt told of its refusal.
-        Ability::Bpf
-        | Ability::BpfClock
-        | Ability::Mappings
-        | Ability::Sockets
-        | Ability::Disks
-        | Ability::Network
-        | Ability::Pages
-            if !told.is_empty() =>
-        {
-            told.to_owned()
-        }
+        _ if of_bpf && standing.few_files => more_files(
+            FILES_ENOUGH,
+            standing.capabilities,
+            standing.container.or(root.then_some(unmarked)),
+            binary,
+        ),
+        // What the attempt told of its refusal; that of uprobes is not the programs'.
+        _ if of_bpf && ability != Ability::Uprobes && !told.is_empty() => told.to_owned(),
         Ability::Bpf if ordinary => {
             format!("sudo {binary} run --user \"$USER\" …, or sudo {binary} attach …")
         }
