@@ -343,7 +343,7 @@ impl Slices {
                 let both_ns = window.traced_ns + traced_ns;
                 let share = (ns + tracing_ns) / both_ns.max(1) as f64;
                 let pauses = self.pauses.as_mut()?;
-                let mean = pauses.mean_ns(window.wall_ns + traced_ns, share, 0, attach_ns, fixed);
+                let mean = pauses.mean_ns(window.wall_ns + traced_ns, share, self.stand, attach_ns, fixed);
                 let pause = pauses.draw(mean, window.without_tracing_ns() as Ns);
                 self.add(window, counts());
                 self.skipped_ns += mean;
