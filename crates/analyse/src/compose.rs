@@ -21,10 +21,10 @@ use model::peers::{ConnectionRow, LookupRow};
 use model::processes::{MemoryPeak, Programs};
 use model::profile::{Activity, Profile};
 use model::recording::{Cost, HostCpu, Trailer};
-use model::run::{Analysis, Faults, Run, ThreadLedger, Utilization};
+use model::run::{Faults, Run, ThreadLedger, Utilization};
 use model::syscall_rows::CallRow;
 use model::waits_at_once::WaitsAtOnce;
-use model::{Account, Header, Ns, Prediction, Seen, State};
+use model::{Account, Header, Ns, Prediction, RunResult, Seen, State};
 
 /// Two figures for one thing may differ by this much and still agree: 2 %, or 10 ms; and by what
 /// explains `more`.
@@ -61,9 +61,6 @@ fn stolen(trailer: &Trailer, cpus: u32) -> Ns {
     }
 }
 
-/// What a run shows is concluded from it (`judge`), so it is not here yet.
-const UNJUDGED: &str = "causes were not looked for";
-
 /// The whole run; and what its threads did step by step, where that was kept.
 ///
 /// # Errors
@@ -71,7 +68,7 @@ const UNJUDGED: &str = "causes were not looked for";
 pub(crate) fn run(
     consumers: Consumers,
     trailer: &Trailer,
-) -> Result<(Analysis, Option<(Program, Names)>), DoesNotClose> {
+) -> Result<(RunResult, Option<(Program, Names)>), DoesNotClose> {
     let Consumers { header, how, code: stacks, surroundings, loads, counters } = consumers;
     let (of_tier, mut profile) = of_tier_and_profile(how, &header, trailer, &stacks);
     let OfTier {
@@ -132,6 +129,7 @@ pub(crate) fn run(
         series,
         account: account.parts().to_vec(),
         path: Vec::new(),
+        places: Seen::Absent,
         phases,
         window,
         utilization,
@@ -152,9 +150,6 @@ pub(crate) fn run(
         loads: if sampled { loads } else { Seen::unseen(&unsampled) },
         counters,
         lines: if sampled { Seen::Value(code::lines(&profile)) } else { Seen::unseen(&unsampled) },
-        findings: Seen::unseen(UNJUDGED),
-        ruled_out: Seen::unseen(UNJUDGED),
-        not_looked_for: Seen::unseen(UNJUDGED),
         extrapolation: None,
         folded: Vec::new(),
         run_queue: Seen::Value(queue),
@@ -162,11 +157,13 @@ pub(crate) fn run(
         costs: trailer.costs.clone(),
         host: header.host,
     };
-    let run = bounded(run, steps.iter().collect());
+    let mut run = bounded(run, steps.iter().collect());
     // Rows that stand for several are not those of the steps.
     let whole = run.path.len() == steps.iter().count() && run.path.iter().all(|row| row.together.is_none());
     let path_over_time = if whole { steps.over_time().to_vec() } else { Vec::new() };
-    Ok((Analysis { run, path_over_time, profile, addresses, prediction }, recorded))
+    let diagnosis = judge::judge(header.tier, &mut run, &mut profile, &prediction);
+    let profile = Seen::Value(profile);
+    Ok((RunResult { run, diagnosis, path_over_time, profile, addresses, prediction }, recorded))
 }
 
 /// How CPUs were used, from what any thread did.

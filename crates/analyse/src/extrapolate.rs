@@ -1,7 +1,7 @@
 //! The time of a whole job, extrapolated from this run's part of it.
 
 use model::run::Extrapolation;
-use model::{Analysis, Ns, Run, Seen};
+use model::{Ns, Run, RunResult, Seen};
 
 /// The work of this run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub struct Job {
 
 /// The analysis with what the whole job takes; as it is where no job is asked about, or where the
 /// answer is not known, and then with the reason.
-pub fn with_job(mut analysis: Analysis, job: Option<&Job>) -> (Analysis, Option<Error>) {
+pub fn with_job(mut analysis: RunResult, job: Option<&Job>) -> (RunResult, Option<Error>) {
     match job.map(|job| extrapolate(&analysis.run, &job.work, job.of)) {
         Some(Ok(whole)) => analysis.run.extrapolation = Some(whole),
         Some(Err(error)) => return (analysis, Some(error)),

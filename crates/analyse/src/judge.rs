@@ -27,6 +27,7 @@ mod load_costs;
 mod lock_functions;
 mod metrics;
 mod named;
+mod own;
 mod own_code;
 mod predict;
 pub mod probes;
@@ -38,12 +39,22 @@ mod results;
 pub(crate) mod samples;
 mod spins;
 pub mod starved;
-mod whose;
 mod yardstick;
 
 use causes::Outcome;
 pub use evidence::Evidence;
-use model::Diagnosis;
+use model::recording::Tier;
+use model::{Diagnosis, Prediction, Profile, Run, Seen};
+
+/// Judges a run whose tables are complete: marks own code in them, divides the account by it, and
+/// concludes what it means.
+pub fn judge(tier: Tier, run: &mut Run, profile: &mut Profile, prediction: &Seen<Prediction>) -> Diagnosis {
+    own::mark(run, profile);
+    let (places, folded) = own::places(run, profile);
+    run.places = Seen::Value(places);
+    run.folded.extend(folded);
+    diagnose(&Evidence::of(tier, run, profile).with(prediction))
+}
 
 /// What the evidence means.
 pub fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
@@ -58,10 +69,8 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
         starved: starved::starved(evidence, held),
         kernel_work: bound::kernel_work(evidence),
         yardstick: yardstick::of(evidence),
-        ended: evidence.waits.iter().map(lock_functions::ended).collect(),
         metrics: metrics::of(evidence),
         limits: group_limits::of(evidence),
-        whose: whose::of(evidence),
         doubts: doubts::of(evidence),
         findings: Vec::new(),
         probed: None,
@@ -72,8 +81,8 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
     for cause in causes::ALL {
         match cause.look_for(evidence) {
             Outcome::Found(findings) => found.extend(findings),
-            Outcome::RuledOut(why) => diagnosis.ruled_out.push((cause.name, why)),
-            Outcome::Unavailable(why) => diagnosis.unavailable.push((cause.name, why)),
+            Outcome::RuledOut(why) => diagnosis.ruled_out.push((cause.name.clone(), why)),
+            Outcome::Unavailable(why) => diagnosis.unavailable.push((cause.name.clone(), why)),
         }
     }
     let (findings, little) = rank::ranked(evidence, found);

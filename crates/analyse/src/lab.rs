@@ -10,7 +10,7 @@ use model::lab::{
     LabPair, LabProfile, LabShare, LabSitting, Observed, Outcome, ScoreRow, ScoreTotal, Unfound, UnfoundKind,
 };
 use model::run::{Ends, FindingRow, RuledOutRow};
-use model::{Ns, Run, Seen};
+use model::{FindingsInWords, Ns, Run, Seen};
 
 /// An interval is meant to hold in at least 1 - alpha of the cases.
 const ALPHA: f64 = 0.2;
@@ -26,8 +26,8 @@ const PROFILE_ROWS: usize = 20;
 const NARROW: f64 = 1.5;
 
 /// What a run under `dwell run` shows.
-pub fn observed(run: &Run) -> Observed {
-    let findings = run.findings.value().cloned().unwrap_or_default();
+pub fn observed(run: &Run, words: &FindingsInWords) -> Observed {
+    let findings = words.findings.clone();
     Observed {
         wall_ns: run.wall_ns,
         class: run.bound.class,
@@ -39,15 +39,13 @@ pub fn observed(run: &Run) -> Observed {
 
 /// Why a cause is no finding of a run; none where it is one, and where another finding explains it.
 /// `judged`: it should be, by what was judged of this work before it was run.
-pub fn unfound(run: &Run, cause: &str, judged: bool) -> Option<Unfound> {
-    if run.findings.value().is_some_and(|rows| rows.iter().any(|row| row.cause == cause)) {
+pub fn unfound(words: &FindingsInWords, cause: &str, judged: bool) -> Option<Unfound> {
+    if words.findings.iter().any(|row| row.cause == cause) {
         return None;
     }
-    let of = |rows: &Seen<Vec<RuledOutRow>>| {
-        rows.value()?.iter().find(|row| row.cause == cause).map(|row| row.why.clone())
-    };
+    let of = |rows: &[RuledOutRow]| rows.iter().find(|row| row.cause == cause).map(|row| row.why.clone());
     let ruled_out = if judged { UnfoundKind::RuledOut } else { UnfoundKind::Unjudged };
-    let kinds = [(&run.not_looked_for, UnfoundKind::Unseen), (&run.ruled_out, ruled_out)];
+    let kinds = [(&words.not_looked_for, UnfoundKind::Unseen), (&words.ruled_out, ruled_out)];
     kinds.into_iter().find_map(|(rows, kind)| Some(Unfound { kind, why: of(rows)? }))
 }
 
@@ -347,11 +345,12 @@ mod tests {
     #[test]
     fn why_a_cause_is_no_finding_is_taken_from_the_run() {
         let why = |cause: &str, why: &str| RuledOutRow { cause: cause.to_owned(), why: why.to_owned() };
-        let mut run = crate::judge::samples::run(&[(model::State::User, 1000)]);
-        run.findings = Seen::Value(vec![row("small-io", 400, 500)]);
-        run.ruled_out = Seen::Value(vec![why("small-files", "few files")]);
-        run.not_looked_for = Seen::Value(vec![why("sync-writes", "not observed")]);
-        let of = |cause, judged| unfound(&run, cause, judged).map(|unfound| (unfound.kind, unfound.why));
+        let words = FindingsInWords {
+            findings: vec![row("small-io", 400, 500)],
+            ruled_out: vec![why("small-files", "few files")],
+            not_looked_for: vec![why("sync-writes", "not observed")],
+        };
+        let of = |cause, judged| unfound(&words, cause, judged).map(|unfound| (unfound.kind, unfound.why));
         assert_eq!(of("small-io", true), None);
         assert_eq!(of("sync-writes", true), Some((UnfoundKind::Unseen, "not observed".to_owned())));
         assert_eq!(of("small-files", true), Some((UnfoundKind::RuledOut, "few files".to_owned())));

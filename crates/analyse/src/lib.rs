@@ -22,6 +22,7 @@ mod files;
 mod for_work;
 mod grid;
 pub mod judge;
+mod kept;
 mod kernel_faults;
 mod keys;
 pub mod lab;
@@ -49,10 +50,11 @@ pub mod what_if;
 
 pub use bounds::bounded_command;
 use consumers::Consumers;
+pub use kept::{Changed, whole};
 use model::account::DoesNotClose;
 use model::join::Joiner;
-use model::recording::{Tier, Trailer};
-use model::{Analysis, Diagnosis, Event, Header};
+use model::recording::Trailer;
+use model::{Event, Header, RunResult};
 
 /// Takes a recording's events as they come and gives the run.
 #[derive(Debug)]
@@ -74,18 +76,13 @@ impl Analyser {
         self.joiner.join(event, &mut |event| consumers.event(event));
     }
 
-    /// Closes the account.
+    /// Closes the account, and judges it.
     ///
     /// # Errors
     /// The account does not close: a mistake in this crate, or no dwell recorded these events.
-    pub fn finish(mut self, trailer: &Trailer) -> Result<Analysis, DoesNotClose> {
+    pub fn finish(mut self, trailer: &Trailer) -> Result<RunResult, DoesNotClose> {
         let consumers = &mut self.consumers;
         self.joiner.finish(&mut |event| consumers.event(event));
         Ok(compose::run(self.consumers, trailer)?.0)
     }
-}
-
-/// What an analysis means; `tier` is what the recording was made with.
-pub fn diagnose(tier: Tier, analysis: &Analysis) -> Diagnosis {
-    judge::diagnose(&judge::Evidence::of(tier, &analysis.run, &analysis.profile).with(&analysis.prediction))
 }

@@ -37,7 +37,7 @@ pub use edit::Edit;
 use model::join::Joiner;
 use model::recording::{Tier, Trailer};
 use model::timeline::Timeline;
-use model::{Analysis, Event, Header, Ns, WhatIf};
+use model::{Event, Header, Ns, RunResult, WhatIf};
 use program::Program;
 pub use refused::Refused;
 use std::time::Duration;
@@ -94,7 +94,7 @@ impl Replayer {
     ///
     /// # Errors
     /// As [`Replayer::finish`].
-    pub fn timeline(self, trailer: &Trailer) -> Result<(Analysis, Timeline), Refused> {
+    pub fn timeline(self, trailer: &Trailer) -> Result<(RunResult, Timeline), Refused> {
         let (analysis, program, names) = self.analysed(trailer)?;
         let timeline = timeline::timeline(&program, &names, analysis.run.wall_ns);
         Ok((analysis, timeline))
@@ -112,7 +112,7 @@ impl Replayer {
     }
 
     /// The run, and its threads step by step.
-    fn analysed(mut self, trailer: &Trailer) -> Result<(Analysis, Program, Names), Refused> {
+    fn analysed(mut self, trailer: &Trailer) -> Result<(RunResult, Program, Names), Refused> {
         if let Some(until) = trailer.kept_until {
             let kept_ns = until.saturating_sub(self.started_at.unwrap_or(until));
             return Err(Refused::Cut(Duration::from_nanos(kept_ns)));

@@ -8,7 +8,7 @@ use crate::to_reader::ToReader;
 use analyse::Analyser;
 use analyse::extrapolate::{Job, with_job};
 use anyhow::Context;
-use model::{Analysis, Event, Header, Trailer};
+use model::{Event, Header, RunResult, Trailer};
 use observe::Sink;
 use std::path::PathBuf;
 use store::Writer;
@@ -24,8 +24,7 @@ pub(crate) struct Trial {
 
 /// The analysis of a trial.
 pub(crate) struct Analysed {
-    pub(crate) header: Header,
-    pub(crate) analysis: Analysis,
+    pub(crate) result: RunResult,
     /// Failures to keep the recording, or to extrapolate.
     pub(crate) errors: Vec<anyhow::Error>,
 }
@@ -42,20 +41,18 @@ impl Trial {
     /// whole job.
     pub(crate) fn analyse(self, trailer: &Trailer, job: Option<&Job>) -> anyhow::Result<Analysed> {
         let Self { analyser, mut kept, .. } = self;
-        let header = kept.header.clone().context("the recording has no header")?;
         let analyser = analyser.context("the recording has no header")?;
         let mut errors = Vec::new();
         // The recording is completed first: if the analysis fails, it shows why.
         if !kept.is_full() {
             errors.extend(kept.finish(trailer, None).err());
         }
-        let (analysis, unanswered) = with_job(analyser.finish(trailer)?, job);
+        let (result, unanswered) = with_job(analyser.finish(trailer)?, job);
         errors.extend(unanswered.map(anyhow::Error::from));
         if kept.is_full() {
-            let result = serde_json::to_string(&analysis).context("cannot serialise the result")?;
-            errors.extend(kept.finish(trailer, Some(&result)).err());
+            errors.extend(kept.finish(trailer, Some(&report::result::whole(&result))).err());
         }
-        Ok(Analysed { header, analysis, errors })
+        Ok(Analysed { result, errors })
     }
 }
 

@@ -2,15 +2,15 @@
 //! nanoseconds, nothing rounded.
 
 use model::run::{FindingRow, RuledOutRow};
-use model::{Run, Seen};
+use model::{FindingsInWords, Seen};
 use std::fmt::Write;
 
 /// All that was looked for.
-pub(crate) fn text(run: &Run) -> String {
+pub(crate) fn text(words: &FindingsInWords) -> String {
     let mut text = String::new();
-    run.findings.value().into_iter().flatten().for_each(|finding| one(&mut text, finding));
-    rest(&mut text, "ruled out", run.ruled_out.value());
-    rest(&mut text, "not looked for", run.not_looked_for.value());
+    words.findings.iter().for_each(|finding| one(&mut text, finding));
+    rest(&mut text, "ruled out", &words.ruled_out);
+    rest(&mut text, "not looked for", &words.not_looked_for);
     text
 }
 
@@ -40,8 +40,8 @@ fn one(text: &mut String, finding: &FindingRow) {
     }
 }
 
-fn rest(text: &mut String, what: &str, rows: Option<&Vec<RuledOutRow>>) {
-    for row in rows.into_iter().flatten() {
+fn rest(text: &mut String, what: &str, rows: &[RuledOutRow]) {
+    for row in rows {
         let _ = writeln!(text, "{what} {}: {}", row.cause, row.why);
     }
 }

@@ -3,6 +3,7 @@
 use crate::Case;
 use model::Run;
 use model::compare::why::{TimeDifference, Why};
+use model::coverage::Interval;
 use proptest::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +27,7 @@ pub(crate) fn files(ending: &str) -> Vec<PathBuf> {
 fn runs() -> &'static [Run] {
     static RUNS: OnceLock<Vec<Run>> = OnceLock::new();
     RUNS.get_or_init(|| {
-        let run = |path: &PathBuf| Case::read(path).expect("a recording can be read").analysis.run;
+        let run = |path: &PathBuf| Case::read(path).expect("a recording can be read").result.run;
         files(".dwell").iter().map(run).collect()
     })
 }
@@ -112,14 +113,15 @@ fn what_a_kept_result_predicts_is_what_its_recording_shows() {
     let mut shown = 0;
     for path in files(".dwell") {
         let case = Case::read(&path).expect("a recording can be read");
-        let findings = case.diagnosis().findings;
+        let findings = &case.result.diagnosis.findings;
         shown += findings.len();
-        let json = report::json(&case.analysis.run);
-        let kept: Run = serde_json::from_str(&json).expect("it can be read back");
-        let predicted = analyse::compare::predicted(&kept, &measured);
+        let kept = case.read_back(false).expect("it can be read back");
+        let predicted = analyse::compare::predicted(&kept.result, &measured);
         let rows = predicted.value().map_or(&[][..], Vec::as_slice);
         let of_kept: Vec<_> = rows.iter().map(|row| (row.cause.as_str(), row.saving_ns.clone())).collect();
-        let of = |found: &model::Finding| (found.cause.id, found.saving.clone().map(|saving| saving.ns));
+        fn of(found: &model::Finding) -> (&str, model::Seen<Interval>) {
+            (&found.cause.id, found.saving.clone().map(|saving| saving.ns))
+        }
         // What a window saves is no part of a wall clock.
         let of_wall = |found: &&model::Finding| {
             found.saving.value().is_none_or(|saving| saving.of == model::finding::SavedTime::Wall)
@@ -138,10 +140,9 @@ fn what_is_kept_as_json_reads_back_and_is_written_the_same() {
         if !text.starts_with("{\n  \"schema\": \"dwell.") {
             continue;
         }
-        let mut run: Run = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{path:?}: {error}"));
-        run.schema = run.promise();
+        let result = crate::stored(&text).unwrap_or_else(|error| panic!("{path:?}: {error}"));
         read += 1;
-        let written = report::json(&run);
+        let written = report::result::without_stacks(&result);
         assert_eq!(written.lines().count(), text.lines().count(), "{path:?}");
         for (written, kept) in written.lines().zip(text.lines()) {
             assert!(written == kept || nearly(written, kept), "{path:?}:\n{kept}\n{written}");

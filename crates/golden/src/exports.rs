@@ -4,16 +4,16 @@
 use crate::fuzzed::{comparable, read, run, sealed};
 use analyse::Analyser;
 use analyse::what_if::Replayer;
+use model::RunResult;
 use model::compare::commands::{Comparison, SCHEMA_COMPARE};
 use model::lab::{LabScore, SCHEMA_SCORE};
 use model::ladder::{Ladder, SCHEMA_LADDER};
 use model::run::{SCHEMA_ATTACH, SCHEMA_RUN};
 use model::wake::load::{LoadRun, SCHEMA_LOAD};
 use model::wake::{SCHEMA_WAKE, Wakeups};
-use model::{Analysis, Diagnosis, Profile, Run, Seen};
 use report::export::tables::Tables;
 use report::export::{self, Exported};
-use report::html::{self, RunPage};
+use report::html;
 use report::profile::{self, FoldedOptions, FoldedTime, ProfileMetadata};
 use serde::Serialize;
 use serde_json::Value;
@@ -35,11 +35,8 @@ pub fn export_recordings(recording: &[u8]) {
     let mut analyser = Analyser::new(&header);
     reader.by_ref().for_each(|event| analyser.event(&event));
     let Some(trailer) = reader.end().trailer else { return };
-    let Ok(mut analysis) = analyser.finish(&trailer) else { return };
-    let diagnosis = analyse::diagnose(header.tier, &analysis);
-    report::tell(&mut analysis.run, &diagnosis);
-    let Analysis { run, profile, path_over_time, .. } = &analysis;
-    let about = ProfileMetadata::of(run, header.started_at_unix_s);
+    let Ok(result) = analyser.finish(&trailer) else { return };
+    let (run, profile, about) = (&result.run, result.profile(), ProfileMetadata::of(&result.run));
     is_json(profile::firefox(profile, &about).as_bytes());
     is_json(profile::speedscope(profile, &about).as_bytes());
     for line in profile::folded(profile, FoldedOptions { part: FoldedTime::All, threads: false }).lines() {
@@ -47,16 +44,16 @@ pub fn export_recordings(recording: &[u8]) {
         assert!(weight.is_some(), "{line:?}");
     }
     assert!(profile::pprof(run, profile, &about).bytes.starts_with(&[0x1f, 0x8b]));
-    of_run(run, &diagnosis, Some(profile), path_over_time);
+    of_run(&result);
     let Some(mut reader) = open() else { return };
     let Ok(mut replayer) = Replayer::new(&header, Vec::new()).map(|replayer| replayer.keeping(STEPS)) else {
         return;
     };
     reader.by_ref().for_each(|event| replayer.event(&event));
-    if let Ok((analysis, timeline)) = replayer.timeline(&trailer) {
-        let _ = export::perfetto(&analysis.run, &timeline);
-        is_json(&export::otlp(&analysis.run, &timeline, header.started_at_unix_s).bytes);
-        let _ = export::hdr_of_waits(&analysis.run, Some(&timeline));
+    if let Ok((result, timeline)) = replayer.timeline(&trailer) {
+        let _ = export::perfetto(&result, &timeline);
+        is_json(&export::otlp(&result, &timeline).bytes);
+        let _ = export::hdr_of_waits(&result.run, Some(&timeline));
     }
 }
 
@@ -69,14 +66,9 @@ pub fn export_results(json: &[u8]) {
     let schema = value.get("schema").and_then(Value::as_str).unwrap_or_default().to_owned();
     match schema.as_str() {
         SCHEMA_RUN | SCHEMA_ATTACH => {
-            let Some(run) = run(value) else { return };
-            let prediction = Seen::unseen("a result does not have it");
-            let (path_over_time, addresses) = (Vec::new(), Vec::new());
-            let profile = Profile::default();
-            let analysis = Analysis { run, path_over_time, profile, addresses, prediction };
-            let diagnosis = analyse::diagnose(model::recording::Tier::Bpf, &analysis);
-            of_run(&analysis.run, &diagnosis, None, &[]);
-            let _ = export::hdr_of_waits(&analysis.run, None);
+            let Some(result) = run(value) else { return };
+            of_run(&result);
+            let _ = export::hdr_of_waits(&result.run, None);
         }
         SCHEMA_COMPARE => {
             let Some(comparison) = read::<Comparison>(value) else { return };
@@ -110,14 +102,9 @@ pub fn export_results(json: &[u8]) {
     }
 }
 
-fn of_run(
-    run: &Run,
-    diagnosis: &Diagnosis,
-    profile: Option<&Profile>,
-    path_over_time: &[Vec<(u32, model::Ns)>],
-) {
-    of_tables(run);
-    is_page(&html::runs(&[RunPage { run, diagnosis, profile, path_over_time, kept: None }]));
+fn of_run(result: &RunResult) {
+    of_tables(&report::result::tables(result));
+    is_page(&html::runs(&[result]));
 }
 
 /// CSV of each table, whose rows all have the columns of its head; and Markdown.

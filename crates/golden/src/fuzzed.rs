@@ -6,7 +6,7 @@
 use analyse::compare::timings;
 use analyse::what_if::{Edit, Replayer};
 use analyse::{Analyser, wake::import};
-use model::Run;
+use model::RunResult;
 use model::compare::commands::{Comparison, SCHEMA_COMPARE};
 use model::compare::wake::Comparable;
 use model::lab::{LabScore, SCHEMA_SCORE};
@@ -48,8 +48,7 @@ pub fn sealed(recording: &[u8]) -> Vec<u8> {
 pub fn show(recording: &[u8]) {
     let recording = sealed(recording);
     let Ok(mut reader) = Reader::new(recording.as_slice(), Path::new("forged")) else { return };
-    let header = reader.header().clone();
-    let mut analyser = Analyser::new(&header);
+    let mut analyser = Analyser::new(reader.header());
     let mut last_at = 0;
     for event in reader.by_ref() {
         last_at = event.at().unwrap_or(last_at);
@@ -57,23 +56,21 @@ pub fn show(recording: &[u8]) {
     }
     let end = reader.end();
     let trailer = end.trailer.unwrap_or_else(|| Trailer::unwritten(Ending::Code(-1), last_at, "cut off"));
-    let mut analysis = match &end.result {
+    let result = match &end.result {
         Some(result) if trailer.kept_until.is_some() => match stored(result) {
-            Ok(analysis) => analysis,
+            Ok(result) => result,
             Err(_) => return,
         },
         _ => match analyser.finish(&trailer) {
-            Ok(analysis) => analysis,
+            Ok(result) => result,
             Err(_) => return,
         },
     };
-    let diagnosis = analyse::diagnose(header.tier, &analysis);
-    report::tell(&mut analysis.run, &diagnosis);
-    let (run, tree) = (&analysis.run, &analysis.profile);
-    let about = ProfileMetadata::of(run, header.started_at_unix_s);
-    let _ = report::json(run);
-    let _ = report::terminal(run, &diagnosis, PLAIN);
-    let _ = report::causes(run, &diagnosis, PLAIN);
+    let RunResult { run, diagnosis, .. } = &result;
+    let (tree, about) = (result.profile(), ProfileMetadata::of(run));
+    let _ = (report::result::whole(&result), report::result::without_stacks(&result));
+    let _ = report::terminal(run, diagnosis, PLAIN);
+    let _ = report::causes(run, diagnosis, PLAIN);
     let _ = profile::flame(tree, &FlameOptions::new(PLAIN));
     let _ = profile::folded(tree, FoldedOptions { part: FoldedTime::All, threads: false });
     let _ = (profile::speedscope(tree, &about), profile::firefox(tree, &about));
@@ -116,7 +113,7 @@ pub fn results(json: &[u8]) {
     let Some(of) = schema(&a) else { return timed(&a, &b) };
     if of == SCHEMA_RUN {
         if let (Some(a), Some(b)) = (run(a), run(b)) {
-            let compared = analyse::compare::runs(&a, &b);
+            let compared = analyse::compare::runs(&a.run, &b.run);
             let _ = (report::json(&compared), report::compare::runs(&compared, PLAIN));
         }
     } else if of == SCHEMA_COMPARE {
@@ -168,11 +165,8 @@ pub(crate) fn read<T: serde::de::DeserializeOwned>(value: Value) -> Option<T> {
     serde_json::from_value(value).ok()
 }
 
-pub(crate) fn run(value: Value) -> Option<Run> {
-    let mut run: Run = read(value)?;
-    run.schema = run.promise();
-    run.closes().ok()?;
-    Some(run)
+pub(crate) fn run(value: Value) -> Option<RunResult> {
+    analyse::whole(read(value)?).ok()
 }
 
 pub(crate) fn comparable(value: Value) -> Option<Comparable> {

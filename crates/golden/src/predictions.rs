@@ -7,17 +7,18 @@ use model::coverage::Interval;
 use model::prediction::{Site, SiteTimes};
 use model::recording::Tier;
 use model::wait::{SyscallName, WaitCall};
-use model::{Ns, Reason, Run, Seen, State, Trailer};
+use model::{Header, Ns, Reason, Run, Seen, State, Trailer};
 use store::Reader;
 
 /// All recordings, by name.
-fn cases() -> Vec<(String, Case, Trailer)> {
+fn cases() -> Vec<(String, Case, (Header, Trailer))> {
     let case = |path: std::path::PathBuf| {
         let mut reader = Reader::open(&path).expect("a recording can be opened");
+        let header = reader.header().clone();
         reader.by_ref().for_each(drop);
         let trailer = reader.end().trailer.expect("it is whole");
         let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
-        (name, Case::read(&path).expect("a recording can be read"), trailer)
+        (name, Case::read(&path).expect("a recording can be read"), (header, trailer))
     };
     files(".dwell").into_iter().map(case).collect()
 }
@@ -43,14 +44,14 @@ fn lets_time_pass(run: &Run) -> bool {
 #[test]
 fn with_nothing_edited_it_is_the_wall_clock() {
     let mut predicted = 0;
-    for (name, case, trailer) in cases() {
-        let prediction = &case.analysis.prediction;
-        let window = case.analysis.run.window.is_some();
-        match (case.header.tier, window, trailer.kept_until) {
+    for (name, case, (header, trailer)) in cases() {
+        let prediction = &case.result.prediction;
+        let window = case.result.run.window.is_some();
+        match (header.tier, window, trailer.kept_until) {
             (Tier::Bpf, true, _) => assert_eq!(*prediction, Seen::Absent, "{name}"),
             (Tier::Bpf, false, None) => {
                 let prediction = prediction.value().unwrap_or_else(|| panic!("{name}: {prediction:?}"));
-                assert_eq!(prediction.unedited_ns, case.analysis.run.wall_ns, "{name}");
+                assert_eq!(prediction.unedited_ns, case.result.run.wall_ns, "{name}");
                 predicted += 1;
             }
             // Snapshots do not tell who held up whom, and this result was stored without it.
@@ -64,12 +65,12 @@ fn with_nothing_edited_it_is_the_wall_clock() {
 fn no_site_saves_more_than_it_has_of_the_path() {
     let mut sites = 0;
     for (name, case, _) in cases() {
-        let Some(prediction) = case.analysis.prediction.value() else { continue };
+        let Some(prediction) = case.result.prediction.value() else { continue };
         for times in &prediction.sites {
             let [path, saved, alone] = known(times);
             assert!(saved.lo <= path.lo && saved.hi <= path.hi, "{name}: {times:?}");
             assert!(alone.lo <= path.lo && alone.hi <= path.hi, "{name}: {times:?}");
-            assert!(path.hi <= case.analysis.run.wall_ns, "{name}: {times:?}");
+            assert!(path.hi <= case.result.run.wall_ns, "{name}: {times:?}");
             let is_within = |(known, of): (Interval, Interval)| known.lo <= of.lo && of.hi <= known.hi;
             let known = [path, saved, alone];
             let estimates = times.estimates.unwrap_or(known);
@@ -83,9 +84,9 @@ fn no_site_saves_more_than_it_has_of_the_path() {
 #[test]
 fn a_stored_result_has_the_same() {
     for (name, case, _) in cases() {
-        let prediction = case.analysis.prediction.clone();
-        let stored = case.read_back().expect("it can be read back");
-        assert_eq!(stored.analysis.prediction, prediction, "{name}");
+        let prediction = case.result.prediction.clone();
+        let stored = case.read_back(true).expect("it can be read back");
+        assert_eq!(stored.result.prediction, prediction, "{name}");
     }
 }
 
@@ -93,9 +94,9 @@ fn a_stored_result_has_the_same() {
 fn a_calls_time_on_the_path_is_what_the_account_has() {
     let mut calls = 0;
     for (name, case, trailer) in cases() {
-        let run = &case.analysis.run;
-        let Some(prediction) = case.analysis.prediction.value() else { continue };
-        if lets_time_pass(run) || trailer.sliced.is_some() {
+        let run = &case.result.run;
+        let Some(prediction) = case.result.prediction.value() else { continue };
+        if lets_time_pass(run) || trailer.1.sliced.is_some() {
             continue;
         }
         for times in &prediction.sites {

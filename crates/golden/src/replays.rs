@@ -104,7 +104,7 @@ fn without_a_site_a_replay_saves_what_the_clocks_say() {
     let (mut sites, mut same) = (0, 0);
     for (path, trailer) in whole() {
         let case = Case::read(&path).expect("a recording can be read");
-        let prediction = case.analysis.prediction.value().expect("it is a whole run");
+        let prediction = case.result.prediction.value().expect("it is a whole run");
         if trailer.sliced.is_some() || OFF.iter().any(|(of, _)| *of == name(&path)) {
             continue;
         }
@@ -119,7 +119,7 @@ fn without_a_site_a_replay_saves_what_the_clocks_say() {
             let asked = what_if.edits[0].path_ns.value().copied().expect("it is time");
             let allowed = what_if.wall_ns / 100;
             // With a wait the clocks take the way back to a CPU.
-            let account = &case.analysis.run.account;
+            let account = &case.result.run.account;
             let queued_ns: u64 =
                 account.iter().filter(|part| part.state == State::Runqueue).map(|part| part.ns).sum();
             let within = |ns: i64, known: Interval| {

@@ -63,7 +63,8 @@ pub struct LoadCost {
 }
 
 /// Operations that waits are compared with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Operation {
     /// `memory_access_ns`.
     MemoryAccess,

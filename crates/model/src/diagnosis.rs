@@ -4,15 +4,16 @@
 //! concluded, and from what, is up to `analyse`; `report` takes it as it is.
 
 use crate::costs::Operation;
-use crate::finding::{CauseName, Finding};
+use crate::finding::{CauseName, Finding, Place};
 use crate::probe::Probed;
+use crate::run::Run;
 use crate::sentence::Sentence;
 use crate::wait::Reason;
-use crate::whose::Whose;
-use crate::{Ns, Seen};
+use crate::{Ns, Seen, State};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// What a run means.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Diagnosis {
     /// The kinds of time that the class is decided from, with their shares of the account, largest
     /// first.
@@ -30,15 +31,11 @@ pub struct Diagnosis {
     pub kernel_work: Option<KernelWork>,
     /// How long the longest wait is, in operations of this host.
     pub yardstick: Option<Yardstick>,
-    /// How each row of `waits` was ended.
-    pub ended: Vec<Ended>,
     /// The host metrics that moved, or that matter to what bounds the program; what matters most
     /// comes first.
     pub metrics: Vec<Metric>,
     /// The limits of its control group that it came up against.
     pub limits: Vec<Limit>,
-    /// Whose code its time is of.
-    pub whose: Whose,
     /// What makes its figures doubtful.
     pub doubts: Doubts,
     /// Causes that it shows; what saves most comes first. A cause that another one explains is
@@ -53,8 +50,54 @@ pub struct Diagnosis {
     pub unavailable: Vec<(CauseName, String)>,
 }
 
+impl Diagnosis {
+    /// Whether all rows that it refers to are in the tables, and causes have names: somebody may
+    /// have changed a kept one.
+    pub fn is_sound(&self, run: &Run) -> bool {
+        let fits = |place: &Place| match *place {
+            Place::State(_) | Place::Run => true,
+            Place::Step(row) => row < run.path.len(),
+            Place::Wait(row) => row < run.waits.len(),
+            Place::HandOver(row) => has(&run.hand_overs, |table| row < table.rows.len()),
+            Place::Connection(row) => has(&run.connections, |rows| row < rows.len()),
+            Place::Lookup(row) => has(&run.lookups, |rows| row < rows.len()),
+            Place::File(row) => has(&run.files, |table| row < table.rows.len()),
+            Place::Call(row) => has(&run.syscalls, |rows| row < rows.len()),
+            Place::Function(row) => has(&run.functions, |rows| row < rows.len()),
+            Place::Line(row) => has(&run.lines, |rows| row < rows.len()),
+            Place::Thread(row) => row < run.threads.len(),
+        };
+        let shared = |(at, finding): (usize, &Finding)| {
+            finding.saving.value().and_then(|saving| saving.shared).is_none_or(|shared| shared.finding < at)
+        };
+        let metric = |metric: &Metric| {
+            has(&run.series, |series| match *metric {
+                Metric::Link(at) => has(&series.links, |rows| at < rows.len()),
+                Metric::Disk(at) => has(&series.disks, |rows| at < rows.len()),
+                Metric::Nfs(at) => has(&series.nfs, |rows| at < rows.len()),
+                Metric::Cpu(at) => has(&series.cpu, |rows| at < rows.len()),
+                Metric::Memory(at) => has(&series.memory, |rows| at < rows.len()),
+            })
+        };
+        let others = self.ruled_out.iter().map(|(cause, _)| cause);
+        let others = others.chain(self.unavailable.iter().map(|(cause, _)| cause));
+        let causes = self.findings.iter().flat_map(|finding| finding.explains.iter().chain([&finding.cause]));
+        causes.chain(others).all(CauseName::is_sound)
+            && self.findings.iter().all(|finding| fits(&finding.place))
+            && self.findings.iter().enumerate().all(shared)
+            && self.probed.as_ref().is_none_or(|(at, _)| *at < self.findings.len())
+            && self.yardstick.as_ref().is_none_or(|yardstick| yardstick.wait < run.waits.len())
+            && self.metrics.iter().all(metric)
+    }
+}
+
+fn has<T>(table: &Seen<T>, row: impl Fn(&T) -> bool) -> bool {
+    table.value().is_some_and(row)
+}
+
 /// Kinds of time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TimeKind {
     /// Blocked in any way.
     Waiting,
@@ -65,7 +108,8 @@ pub enum TimeKind {
 }
 
 /// Why a class is `mixed`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Mixed {
     /// The two leading kinds are too close.
     NoneLeads,
@@ -74,7 +118,7 @@ pub enum Mixed {
 }
 
 /// Time of the account in which a program was ready to run, by what had the CPUs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Starved {
     /// Other programs.
     pub others_ns: Ns,
@@ -87,18 +131,24 @@ pub struct Starved {
 }
 
 /// Work of the kernel for a program.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum KernelWork {
     /// Page faults.
     Faults,
     /// Interrupts and softirqs.
     Interrupts,
     /// A system call, or entering and leaving them.
-    Calls(Reason),
+    Calls(#[serde(deserialize_with = "of_kernel")] Reason),
+}
+
+/// The reason of a stored result: its text alone does not tell what it is of.
+fn of_kernel<'de, D: Deserializer<'de>>(from: D) -> Result<Reason, D::Error> {
+    Ok(Reason::read(State::Kernel, &String::deserialize(from)?))
 }
 
 /// A wait in operations of the host, as its ladder has measured them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Yardstick {
     /// The row of `waits`: the one that the path has most of.
     pub wait: usize,
@@ -108,17 +158,9 @@ pub struct Yardstick {
     pub worth: Vec<(Operation, u64)>,
 }
 
-/// How threads ended the waits of others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
-    /// By releasing a lock.
-    Unlocked,
-    /// In any way: also conditions, barriers and the end of a thread wake others.
-    Woken,
-}
-
 /// A series of host metrics, by its index in its list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// Of `links`.
     Link(usize),
@@ -133,7 +175,8 @@ pub enum Metric {
 }
 
 /// A limit that a program runs under.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Limit {
     /// The CPU quota.
     Quota,
@@ -144,7 +187,7 @@ pub enum Limit {
 }
 
 /// What makes the figures of a run doubtful.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Doubts {
     /// More of the account is unexplained than should be.
     pub unexplained: bool,

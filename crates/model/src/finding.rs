@@ -8,18 +8,32 @@ use crate::coverage::Interval;
 use crate::sentence::Sentence;
 use crate::{Ns, Seen, State};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// The name of a cause.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CauseName {
     /// For programs: lower case, with hyphens. It never changes.
-    pub id: &'static str,
+    pub id: Cow<'static, str>,
     /// For people: a noun, in the plural or without a number.
-    pub title: &'static str,
+    pub title: Cow<'static, str>,
+}
+
+impl CauseName {
+    /// Of the catalogue.
+    pub const fn new(id: &'static str, title: &'static str) -> Self {
+        Self { id: Cow::Borrowed(id), title: Cow::Borrowed(title) }
+    }
+
+    /// Whether it may be one of any version: both are printed as they are.
+    pub(crate) fn is_sound(&self) -> bool {
+        let plain = |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || char == '-';
+        self.id.chars().all(plain) && self.title.chars().all(|char| char == ' ' || char.is_ascii_graphic())
+    }
 }
 
 /// A cause, found.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// Which.
     pub cause: CauseName,
@@ -44,7 +58,7 @@ pub struct Finding {
 }
 
 /// What a change saves.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Saving {
     /// How much.
     pub ns: Interval,
@@ -71,7 +85,8 @@ pub struct Shared {
 }
 
 /// Time that is saved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SavedTime {
     /// Of the wall clock of a whole run.
     Wall,
@@ -91,10 +106,16 @@ impl SavedTime {
             SavedTime::Waiting => "waiting",
         }
     }
+
+    /// That of this id.
+    pub fn named(id: &str) -> Option<Self> {
+        [SavedTime::Wall, SavedTime::Cpu, SavedTime::Waiting].into_iter().find(|saved| saved.id() == id)
+    }
 }
 
 /// How it is known which part of a place's time can go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Known {
     /// The operations that go, and what each costs, were both seen.
     Counted,
@@ -113,10 +134,16 @@ impl Known {
             Known::Assumed => "assumed",
         }
     }
+
+    /// That of this id.
+    pub fn named(id: &str) -> Option<Self> {
+        [Known::Counted, Known::Bounded, Known::Assumed].into_iter().find(|known| known.id() == id)
+    }
 }
 
 /// Where a cause shows: a row of the run's tables, by its index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Place {
     /// A part of `account`.
     State(State),
@@ -161,5 +188,22 @@ impl Place {
             Place::Thread(row) => ("threads", Some(row)),
             Place::Run => ("", None),
         }
+    }
+
+    /// The row of this table.
+    pub fn named(table: &str, row: usize) -> Option<Self> {
+        let rows: [fn(usize) -> Self; 10] = [
+            Place::Step,
+            Place::Wait,
+            Place::HandOver,
+            Place::Connection,
+            Place::Lookup,
+            Place::File,
+            Place::Call,
+            Place::Function,
+            Place::Line,
+            Place::Thread,
+        ];
+        rows.into_iter().map(|place| place(row)).find(|place| place.table().0 == table)
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::code_location::{Language, Runtime, UnnamedCode};
 use crate::state::State;
-use crate::{Ns, Pid, Tid};
+use crate::{Ns, Pid, Seen, Tid};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -33,6 +33,18 @@ pub struct Profile {
 }
 
 impl Profile {
+    /// Without a stack.
+    pub const NONE: Self = Self {
+        frames: Vec::new(),
+        nodes: Vec::new(),
+        threads: Vec::new(),
+        weights: Vec::new(),
+        moments: Vec::new(),
+        thinned: 0,
+        stacks: 0,
+        broken: 0,
+    };
+
     /// Whether whatever is referred to is there, and callers stand before what they call.
     fn is_sound(&self) -> bool {
         let [frames, nodes, threads] = [self.frames.len(), self.nodes.len(), self.threads.len()];
@@ -48,9 +60,10 @@ impl Profile {
     }
 
     /// Reads one that somebody may have changed.
-    pub(crate) fn sound<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let profile = Self::deserialize(from)?;
-        if profile.is_sound() { Ok(profile) } else { Err(D::Error::custom("its stacks lead nowhere")) }
+    pub(crate) fn sound<'de, D: Deserializer<'de>>(from: D) -> Result<Seen<Self>, D::Error> {
+        let profile = Seen::<Self>::deserialize(from)?;
+        let sound = profile.value().is_none_or(Self::is_sound);
+        if sound { Ok(profile) } else { Err(D::Error::custom("its stacks lead nowhere")) }
     }
 }
 
@@ -79,6 +92,9 @@ pub struct Frame {
     pub broke: bool,
     /// It is code of a JIT without a name.
     pub unnamed: Option<UnnamedCode>,
+    /// It is the program's own code, and not a library's, a runtime's or the kernel's.
+    #[serde(default)]
+    pub own: bool,
 }
 
 impl Frame {
@@ -94,6 +110,7 @@ impl Frame {
             address: None,
             broke: false,
             unnamed: None,
+            own: false,
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Names and units are a public contract, described by `docs/schema/dwell.run.1.json`: fields are
 //! added, not renamed.
 
+use crate::CodePlace;
 use crate::account::{Account, AccountPart, Basis, DoesNotClose, State, Step};
 use crate::code_location::Runtime;
 use crate::costs::Costs;
@@ -16,10 +17,8 @@ use crate::hand_overs::HandOvers;
 use crate::limits::Limits;
 use crate::loads::LoadTable;
 use crate::peers::{ConnectionRow, LookupRow};
-use crate::prediction::Prediction;
 use crate::probe::Probed;
 use crate::processes::{MemoryPeak, Programs};
-use crate::profile::Profile;
 use crate::recording::{Ending, Host};
 use crate::seen::unrecorded;
 use crate::syscall_rows::CallRow;
@@ -56,6 +55,9 @@ pub struct Run {
     pub account: Vec<AccountPart>,
     /// The same by place, longest first; sums to [`Run::whole_ns`] exactly.
     pub path: Vec<Step>,
+    /// The account by the program's own code, longest first; sums to [`Run::whole_ns`] exactly.
+    #[serde(default = "unrecorded")]
+    pub places: Seen<Vec<CodePlace>>,
     /// The path over time.
     pub phases: Phases,
     /// Of `dwell attach`: then there is no critical path, and `account`, `path` and `phases` are
@@ -112,14 +114,6 @@ pub struct Run {
     pub counters: Seen<CounterTable>,
     /// Host metrics over the same time.
     pub series: Seen<Series>,
-    /// Causes, with the saving of each fix; what saves most comes first. `report` fills this and
-    /// the next two.
-    pub findings: Seen<Vec<FindingRow>>,
-    /// Causes that were looked for and are not there.
-    pub ruled_out: Seen<Vec<RuledOutRow>>,
-    /// Causes that could not be looked for.
-    #[serde(default = "unrecorded")]
-    pub not_looked_for: Seen<Vec<RuledOutRow>>,
     /// Extrapolation to the whole job, where this run was declared a part of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extrapolation: Option<Extrapolation>,
@@ -267,7 +261,10 @@ impl Run {
     /// What does not sum to the wall clock.
     pub fn closes(&self) -> Result<(), DoesNotClose> {
         let path = self.path.iter().map(|step| (step.state, step.ns));
-        Account::new(self.whole_ns(), self.account.clone(), path).map(|_| ())
+        Account::new(self.whole_ns(), self.account.clone(), path)?;
+        let Some(places) = self.places.value() else { return Ok(()) };
+        let places = places.iter().map(|place| (place.state, place.ns));
+        Account::new(self.whole_ns(), self.account.clone(), places).map(|_| ())
     }
 }
 
@@ -491,9 +488,26 @@ pub struct WaitRow {
     /// have a twentieth of the time or more. Empty where there is one, and in older results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<WaitPlace>,
+    /// How threads of the tree ended these waits.
+    #[serde(default)]
+    pub ended: WaitEnd,
+    /// The frame of `stack` that is the program's own code, by its index.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_frame: Option<usize>,
     /// Of a row that stands for several: how many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<u64>,
+}
+
+/// How threads ended the waits of others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitEnd {
+    /// By releasing a lock.
+    Unlocked,
+    /// In any way: also conditions, barriers and the end of a thread wake others.
+    #[default]
+    Woken,
 }
 
 /// One place of several where threads waited.
@@ -592,6 +606,9 @@ pub struct FunctionRow {
     /// It is no function, but all code of a JIT that has no name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unnamed: Option<UnnamedRow>,
+    /// It is the program's own code, and not a library's, a runtime's or the kernel's.
+    #[serde(default)]
+    pub own: bool,
 }
 
 /// The unnamed code that a row of the functions stands for.
@@ -621,28 +638,9 @@ pub struct LineRow {
     /// The same with all callees.
     #[serde(default)]
     pub total: Option<Share>,
-}
-
-/// A run, the call tree that its tables of code are views of, and what is predicted from it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Analysis {
-    /// The result.
-    #[serde(flatten)]
-    pub run: Run,
-    /// Of each row of the run's path, what of it is in which slice of its phases; nothing where
-    /// rows stand for several. For views with a time axis, and not part of the result.
-    #[serde(skip)]
-    pub path_over_time: Vec<Vec<(u32, Ns)>>,
-    /// Which code ran and waited.
-    #[serde(default, deserialize_with = "Profile::sound")]
-    pub profile: Profile,
-    /// The program's code that ran, by instruction.
+    /// It is the program's own code.
     #[serde(default)]
-    pub addresses: Vec<Address>,
-    /// What the run would have gained had parts of it cost nothing. Absent in a window: it has no
-    /// end that could come earlier.
-    #[serde(default = "unrecorded")]
-    pub prediction: Seen<Prediction>,
+    pub own: bool,
 }
 
 /// Samples of one instruction.

@@ -16,6 +16,7 @@ fn main() {
     let all = samples::all();
     let named = all.iter().any(|(name, _)| said(name));
     for (_, run) in all.iter().filter(|(name, _)| !named || said(name)) {
-        println!("{}", terminal(run, &samples::diagnosis(run), look));
+        let result = samples::result(run, None);
+        println!("{}", terminal(&result.run, &result.diagnosis, look));
     }
 }

@@ -3,9 +3,10 @@
 use crate::Look;
 use crate::units::{bytes, count, counted, duration, duration_range, share_of_one, three_digits};
 use model::coverage::Interval;
+use model::finding::CauseName;
 use model::run::{Ends, FindingRow, RowOf, RuledOutRow};
 use model::sentence::{Piece, Sentence};
-use model::{Diagnosis, Finding, Ns, Run, Seen};
+use model::{Finding, FindingsInWords, Ns, RunResult};
 
 /// What was found, with the names of the program as they are: whoever shows the text cleans it.
 pub(crate) fn text(sentence: &Sentence, look: Look) -> String {
@@ -14,7 +15,7 @@ pub(crate) fn text(sentence: &Sentence, look: Look) -> String {
 
 fn piece_text(piece: &Piece, look: Look) -> String {
     match piece {
-        Piece::Text(text) => (*text).to_owned(),
+        Piece::Text(text) => text.clone().into_owned(),
         Piece::Name(name) => name.clone(),
         Piece::Ns(ns) => duration(*ns),
         Piece::NsBetween(Interval { lo, hi }) => duration_range(*lo, *hi, look.dash()),
@@ -30,27 +31,23 @@ fn piece_text(piece: &Piece, look: Look) -> String {
 /// Text of JSON has all characters.
 const JSON: Look = Look::PLAIN;
 
-/// Puts what a run means into it, in words.
-pub fn tell(run: &mut Run, diagnosis: &Diagnosis) {
+/// What a diagnosis found, in words.
+pub fn in_words(result: &RunResult) -> FindingsInWords {
+    let RunResult { run, diagnosis, .. } = result;
     let whole_ns = run.whole_ns();
-    let mut rows: Vec<FindingRow> = diagnosis.findings.iter().map(|finding| row(finding, whole_ns)).collect();
+    let mut findings: Vec<FindingRow> =
+        diagnosis.findings.iter().map(|finding| row(finding, whole_ns)).collect();
     if let Some((at, probed)) = &diagnosis.probed
-        && let Some(row) = rows.get_mut(*at)
+        && let Some(row) = findings.get_mut(*at)
     {
         row.probed = Some(probed.clone());
     }
-    run.findings = Seen::Value(rows);
-    let ruled_out = |(cause, why): &(model::finding::CauseName, Sentence)| RuledOutRow {
-        cause: cause.id.to_owned(),
-        why: text(why, JSON),
-    };
-    run.ruled_out = Seen::Value(diagnosis.ruled_out.iter().map(ruled_out).collect());
-    let not_looked_for = diagnosis.unavailable.iter();
-    run.not_looked_for = Seen::Value(
-        not_looked_for
-            .map(|(cause, why)| RuledOutRow { cause: cause.id.to_owned(), why: why.clone() })
-            .collect(),
-    );
+    let row = |cause: &CauseName, why: String| RuledOutRow { cause: cause.id.clone().into_owned(), why };
+    FindingsInWords {
+        findings,
+        ruled_out: diagnosis.ruled_out.iter().map(|(cause, why)| row(cause, text(why, JSON))).collect(),
+        not_looked_for: diagnosis.unavailable.iter().map(|(cause, why)| row(cause, why.clone())).collect(),
+    }
 }
 
 fn row(finding: &Finding, whole_ns: Ns) -> FindingRow {
@@ -59,7 +56,7 @@ fn row(finding: &Finding, whole_ns: Ns) -> FindingRow {
     let saving = finding.saving.value();
     let (table, row) = finding.place.table();
     FindingRow {
-        cause: finding.cause.id.to_owned(),
+        cause: finding.cause.id.clone().into_owned(),
         share: Ends { lo: part_of(finding.share_ns.lo), hi: part_of(finding.share_ns.hi) },
         saving_ns: finding.saving.as_ref().map(|saving| saving.ns),
         saved: saving.map_or("", |saving| saving.of.id()).to_owned(),
@@ -71,7 +68,7 @@ fn row(finding: &Finding, whole_ns: Ns) -> FindingRow {
         evidence: texts(&finding.evidence),
         assumptions: texts(&finding.assumes),
         verify: texts(&finding.verify),
-        explains: finding.explains.iter().map(|cause| cause.id.to_owned()).collect(),
+        explains: finding.explains.iter().map(|cause| cause.id.clone().into_owned()).collect(),
         shared: saving.and_then(|saving| saving.shared),
         probed: None,
     }
@@ -90,7 +87,7 @@ mod tests {
             " waits ",
             Piece::NsBetween(Interval { lo: 1_000_000, hi: 2_000_000 }),
             " in ",
-            Piece::Count(8004, "call"),
+            Piece::Count(8004, "call".into()),
             " of ",
             Piece::Bytes(4096),
             ", ",

@@ -24,7 +24,6 @@ mod wake;
 use crate::lab::Lesson;
 use document::{Document, page};
 pub use document::{is_page, results};
-use model::Ladder;
 use model::compare::commands::Comparison;
 use model::compare::lab::LabComparison;
 use model::compare::ladder::LadderComparison;
@@ -38,16 +37,16 @@ use model::ladder::beside::Reference;
 use model::wake::Wakeups;
 use model::wake::load::LoadRun;
 use model::wake::sheet::Sheet;
-pub use run::RunPage;
+use model::{Ladder, RunResult};
 use serde::Serialize;
 
 /// Runs, or windows, side by side.
-pub fn runs(runs: &[RunPage<'_>]) -> String {
+pub fn runs(runs: &[&RunResult]) -> String {
     page(&Document {
         kind: "run",
         title: run::title(runs),
         articles: runs.iter().enumerate().map(|(at, run)| run::article(run, at)).collect(),
-        results: runs.iter().map(|run| document::embedded(run.kept.unwrap_or(run.run))).collect(),
+        results: runs.iter().map(|run| document::embedded_json(&crate::result::whole(run))).collect(),
     })
 }
 

@@ -28,6 +28,7 @@ mod paint;
 mod picture;
 pub mod probe;
 pub mod profile;
+pub mod result;
 pub mod results;
 mod table;
 pub mod trend;
@@ -37,7 +38,7 @@ pub mod what_if;
 
 pub use clean::clean;
 pub use explain::{explain, list as list_causes};
-pub use findings::tell;
+pub use findings::in_words;
 pub use fit::fit;
 pub use json::json;
 pub use page::{causes, screen, terminal};

@@ -84,7 +84,7 @@ pub const OF_DURABLE_WRITES: &str = "there is none for files opened with O_SYNC 
      all of its threads, or open it in the program's place, with its rights and in its directory";
 
 /// What is about to be done: sentences, one a line.
-pub fn announcement(cause: CauseName, probe: Probe) -> Vec<String> {
+pub fn announcement(cause: &CauseName, probe: Probe) -> Vec<String> {
     let mut lines = vec![format!(
         "probe {} of {}: running the command again, in pairs: as it is, and with {}",
         probe.id(),
@@ -108,7 +108,7 @@ pub fn none(asked: Option<(Probe, &[&str])>, found: &[(CauseName, Option<Probe>)
     }
     let row = |(cause, probe): &(CauseName, Option<Probe>)| match probe {
         Some(probe) => format!("{} (--probe={})", cause.id, probe.id()),
-        None => cause.id.to_owned(),
+        None => cause.id.clone().into_owned(),
     };
     let rows: Vec<String> = found.iter().map(row).collect();
     let what = match asked {

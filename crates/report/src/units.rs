@@ -203,6 +203,12 @@ pub fn three_digits(figure: f64) -> String {
     }
 }
 
+/// Seconds since 1970 of a time in RFC 3339; 0 where it is none.
+pub(crate) fn unix_s(time: &str) -> u64 {
+    let time = time.parse::<jiff::Timestamp>();
+    time.ok().and_then(|time| u64::try_from(time.as_second()).ok()).unwrap_or(0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

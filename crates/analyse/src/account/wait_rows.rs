@@ -7,7 +7,7 @@ use crate::code::Code;
 use crate::keys::{ReasonKey, TargetKey, WaitKey, WakerKey, Who};
 use crate::names::Names;
 use crate::purpose::caller;
-use model::run::{WAITING_THREADS_MAX, WaitPlace, WaitRow, WaitingThread, WakerRow};
+use model::run::{WAITING_THREADS_MAX, WaitEnd, WaitPlace, WaitRow, WaitingThread, WakerRow};
 use model::wait::{StackFrame, SyscallName};
 use model::{Ns, Pid, Seen, State, Tid};
 use rustc_hash::FxHashMap;
@@ -111,6 +111,8 @@ fn row(mut group: Group, path_ns: Ns, total_ns: Option<Ns>, names: &Names, seein
         queue_ns: detail.queue_ns,
         device_ns: detail.device_ns,
         stack: detail.stack,
+        ended: WaitEnd::default(),
+        own_frame: None,
     }
 }
 

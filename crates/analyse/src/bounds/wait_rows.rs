@@ -4,7 +4,7 @@ use super::fold::Row;
 use super::rows::{common, sum, sum_seen, sum_states};
 use model::network::ConnectionOrigin;
 use model::peers::{ConnectionRow, DelayedAck, Dialogue, Lengths, LookupRow, Opening};
-use model::run::{WaitRow, WakerRow};
+use model::run::{WaitEnd, WaitRow, WakerRow};
 use model::wait::{SyscallName, WaitCall, WaitTarget, WakerKind};
 use model::{Ns, Seen, State};
 use std::cmp::Reverse;
@@ -61,6 +61,8 @@ impl Row for WaitRow {
             histogram: octaves.into_iter().collect(),
             threads: Vec::new(),
             places: Vec::new(),
+            ended: WaitEnd::default(),
+            own_frame: None,
             together: Some(sum(rows, |row| row.together.unwrap_or(1))),
         }
     }

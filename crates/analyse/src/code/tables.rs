@@ -91,6 +91,7 @@ pub(crate) fn functions(profile: &Profile) -> Vec<FunctionRow> {
         samples: sum.own.samples,
         total: Some(sum.total.share(all)),
         unnamed: runtime.map(|runtime| UnnamedRow { runtime, pids: pids(profile, runtime) }),
+        own: false,
     });
     largest_first(
         rows.collect(),
@@ -118,6 +119,7 @@ pub(crate) fn lines(profile: &Profile) -> Vec<LineRow> {
         share: sum.own.share(all),
         samples: sum.own.samples,
         total: Some(sum.total.share(all)),
+        own: false,
     });
     largest_first(
         rows.collect(),

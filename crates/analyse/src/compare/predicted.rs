@@ -3,28 +3,28 @@
 use model::compare::why::{Came, PredictedSaving, TimeDifference};
 use model::coverage::Interval;
 use model::finding::SavedTime;
-use model::run::FindingRow;
-use model::{Run, Seen};
+use model::{Finding, RunResult, Seen};
 
 /// Each saving that the findings of a run predict, held against what was measured: the difference
 /// of the walls, B less A. Absent where the run shows no cause, and so predicts nothing.
-pub fn predicted(run: &Run, measured: &TimeDifference) -> Seen<Vec<PredictedSaving>> {
-    match &run.findings {
-        Seen::Value(found) if !found.is_empty() => {
-            // What saves CPU time only says nothing of the walls.
-            let of_wall = found.iter().filter(|finding| finding.saved != SavedTime::Cpu.id());
-            Seen::Value(of_wall.map(|finding| prediction(finding, measured)).collect())
-        }
-        Seen::Value(_) | Seen::Absent => Seen::Absent,
-        Seen::Unseen(why) => Seen::Unseen(why.clone()),
+pub fn predicted(result: &RunResult, measured: &TimeDifference) -> Seen<Vec<PredictedSaving>> {
+    let found = &result.diagnosis.findings;
+    if found.is_empty() {
+        return Seen::Absent;
     }
+    // What saves CPU time only says nothing of the walls.
+    let saves_cpu =
+        |finding: &&Finding| finding.saving.value().is_some_and(|saving| saving.of == SavedTime::Cpu);
+    let of_wall = found.iter().filter(|finding| !saves_cpu(finding));
+    Seen::Value(of_wall.map(|finding| prediction(finding, measured)).collect())
 }
 
-fn prediction(finding: &FindingRow, measured: &TimeDifference) -> PredictedSaving {
+fn prediction(finding: &Finding, measured: &TimeDifference) -> PredictedSaving {
+    let saving_ns = finding.saving.as_ref().map(|saving| saving.ns);
     PredictedSaving {
-        cause: finding.cause.clone(),
-        saving_ns: finding.saving_ns.clone(),
-        came: finding.saving_ns.value().map_or(Came::Undecided, |saving| came(saving, measured)),
+        cause: finding.cause.id.clone().into_owned(),
+        came: saving_ns.value().map_or(Came::Undecided, |saving| came(saving, measured)),
+        saving_ns,
     }
 }
 

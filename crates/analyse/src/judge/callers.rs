@@ -187,7 +187,7 @@ mod tests {
 
     fn text(sentence: &Sentence) -> String {
         let piece = |piece: &Piece| match piece {
-            Piece::Text(text) => (*text).to_owned(),
+            Piece::Text(text) => text.clone().into_owned(),
             Piece::Name(name) => name.clone(),
             other => panic!("{other:?}"),
         };

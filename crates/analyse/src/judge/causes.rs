@@ -168,10 +168,10 @@ mod tests {
 
     #[test]
     fn each_cause_has_a_name_of_its_own_and_says_what_it_is() {
-        let ids: BTreeSet<&str> = ALL.iter().map(|cause| cause.name.id).collect();
+        let ids: BTreeSet<&str> = ALL.iter().map(|cause| &*cause.name.id).collect();
         assert_eq!(ids.len(), ALL.len());
         for cause in ALL {
-            let id = cause.name.id;
+            let id = &*cause.name.id;
             assert!(id.chars().all(|char| char.is_ascii_lowercase() || char == '-'), "{id}");
             assert!(!cause.tiers.is_empty(), "{id}");
             for (heading, text) in cause.manual.paragraphs() {
@@ -186,7 +186,7 @@ mod tests {
             for id in cause.explains {
                 assert_ne!(*id, cause.name.id);
                 let other = Cause::named(id);
-                let in_turn = other.is_some_and(|other| other.explains.contains(&cause.name.id));
+                let in_turn = other.is_some_and(|other| other.explains.contains(&&*cause.name.id));
                 assert!(!in_turn, "{id} and {} explain each other", cause.name.id);
             }
         }

@@ -89,7 +89,7 @@ impl DiskReads {
             ),
         };
         let size = say!(", most often of ", Bytes(bytes), " to ", Bytes(bytes * 2), "; ");
-        vec![say!(Count(self.requests, "request"), " to read").and(size).and(order), depth]
+        vec![say!(Count(self.requests, "request".into()), " to read").and(size).and(order), depth]
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::grid::Grid;
 use model::profile::{Activity, Frame, Node, Weight};
 use model::recording::Language;
-use model::run::{WaitRow, WaitingThread, WakerRow};
+use model::run::{WaitEnd, WaitRow, WaitingThread, WakerRow};
 use model::series::{DiskSeries, SeriesVerdict};
 use model::syscall_rows::{CallRow, ResultsRow};
 use model::wait::{WaitCall, WaitTarget, WakerKind};
@@ -100,6 +100,8 @@ pub(super) fn wait(
         meanwhile: Vec::new(),
     };
     WaitRow {
+        ended: WaitEnd::default(),
+        own_frame: None,
         together: None,
         reason,
         call: WaitCall::Syscall(call.into()),

@@ -37,7 +37,7 @@ impl HeldWrites {
         (self.times > 0).then(|| {
             say!(
                 "the kernel held writers back ",
-                Count(self.times, "time"),
+                Count(self.times, "time".into()),
                 ", for ",
                 Time(self.ns),
                 ", so that the disk catches up with what is in memory (dirty throttling)"

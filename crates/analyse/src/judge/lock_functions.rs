@@ -1,7 +1,6 @@
 //! Which functions release locks, by their names.
 
-use model::diagnosis::Ended;
-use model::run::WaitRow;
+use model::run::{WaitEnd, WaitRow};
 use model::wait::StackFrame;
 
 /// Parts of the names of functions that release a lock: `pthread_mutex_unlock`,
@@ -10,9 +9,9 @@ const RELEASES: [&str; 2] = ["unlock", "release_lock"];
 
 /// How such waits were ended. A thread is also woken by conditions, barriers and the end of
 /// another.
-pub(super) fn ended(wait: &WaitRow) -> Ended {
+pub(super) fn ended(wait: &WaitRow) -> WaitEnd {
     let mut frames = wait.by.iter().filter_map(|waker| waker.stack.value()).flatten();
-    if frames.any(releases) { Ended::Unlocked } else { Ended::Woken }
+    if frames.any(releases) { WaitEnd::Unlocked } else { WaitEnd::Woken }
 }
 
 fn releases(frame: &StackFrame) -> bool {

@@ -15,7 +15,7 @@ pub fn of(finding: &Finding, run: &Run) -> Option<Probe> {
     if run.window.is_some() {
         return None;
     }
-    match finding.cause.id {
+    match &*finding.cause.id {
         "sync-writes" if call(finding, run).is_some_and(|name| SYNCS.contains(&name)) => {
             Some(Probe::SkipFlushes)
         }
@@ -108,7 +108,7 @@ mod tests {
 
     fn finding(id: &'static str, place: Place) -> Finding {
         Finding {
-            cause: CauseName { id, title: "" },
+            cause: CauseName::new(id, ""),
             place,
             what: say!(""),
             change: say!(""),

@@ -25,8 +25,8 @@ pub(super) fn ranked(
         found.into_iter().partition(|finding| is_worth(evidence, finding));
     let mut ruled_out: Vec<(CauseName, Sentence)> = Vec::new();
     for finding in little {
-        let named = |name: CauseName| name == finding.cause;
-        if worth.iter().any(|found| named(found.cause)) || ruled_out.iter().any(|(name, _)| named(*name)) {
+        let named = |name: &CauseName| *name == finding.cause;
+        if worth.iter().any(|found| named(&found.cause)) || ruled_out.iter().any(|(name, _)| named(name)) {
             continue;
         }
         let why = match finding.saving.value() {
@@ -101,20 +101,20 @@ fn is_worth(evidence: &Evidence<'_>, finding: &Finding) -> bool {
 /// another one. What saves less than half of what another one does is not the reason of that.
 fn explained(evidence: &Evidence<'_>, mut findings: Vec<Finding>) -> Vec<Finding> {
     let explains = |by: &Finding, other: &Finding| {
-        let listed = Cause::named(by.cause.id).map_or(&[][..], |cause| cause.explains);
-        (listed.contains(&other.cause.id) || is_of_file_read_again(evidence, by, other))
+        let listed = Cause::named(&by.cause.id).map_or(&[][..], |cause| cause.explains);
+        (listed.contains(&&*other.cause.id) || is_of_file_read_again(evidence, by, other))
             && saves(by).1.saturating_mul(2) >= saves(other).1
     };
     let of_each = |by: &Finding| -> Vec<usize> {
         (0..findings.len()).filter(|other| explains(by, &findings[*other])).collect()
     };
     let explained: Vec<Vec<usize>> = findings.iter().map(of_each).collect();
-    let names: Vec<CauseName> = findings.iter().map(|finding| finding.cause).collect();
+    let names: Vec<CauseName> = findings.iter().map(|finding| finding.cause.clone()).collect();
     for (at, finding) in findings.iter_mut().enumerate() {
         let mut left = explained[at].clone();
         while let Some(other) = left.pop() {
             if names[other] != finding.cause && !finding.explains.contains(&names[other]) {
-                finding.explains.push(names[other]);
+                finding.explains.push(names[other].clone());
                 left.extend(&explained[other]);
             }
         }
@@ -160,7 +160,7 @@ mod tests {
             shared: None,
         };
         Finding {
-            cause: CauseName { id, title: "" },
+            cause: CauseName::new(id, ""),
             place: Place::State(State::User),
             what: say!(""),
             change: say!(""),
@@ -174,11 +174,11 @@ mod tests {
     }
 
     /// Of a run of a second.
-    fn order(findings: [Finding; 2]) -> Vec<&'static str> {
+    fn order(findings: [Finding; 2]) -> Vec<String> {
         let run = run(&[(State::User, 1000 * MS)]);
         let profile = model::Profile::default();
         let (findings, _) = ranked(&Evidence::of(Tier::Bpf, &run, &profile), findings.into());
-        findings.iter().map(|finding| finding.cause.id).collect()
+        findings.iter().map(|finding| finding.cause.id.to_string()).collect()
     }
 
     #[test]
@@ -198,15 +198,16 @@ mod tests {
             let found = ids.iter().zip(his).map(|(id, hi)| saving(id, 60 * MS, hi)).collect();
             let rows = ranked(&evidence, found).0.into_iter();
             let row = |finding: Finding| {
-                let explains = finding.explains.iter().map(|name| name.id).collect::<Vec<_>>();
-                (finding.cause.id, explains.join(" "))
+                let explains = finding.explains.iter().map(|name| &*name.id).collect::<Vec<_>>();
+                (finding.cause.id.to_string(), explains.join(" "))
             };
             rows.map(row).collect::<Vec<_>>()
         };
         let ids = ["process-spawning", "page-faults", "allocation"];
-        let by_way = [("process-spawning", "allocation page-faults".to_owned())];
+        let by_way = [("process-spawning".to_owned(), "allocation page-faults".to_owned())];
         assert_eq!(of(ids, 500 * MS), by_way);
-        let apart = [("page-faults", "allocation".to_owned()), ("process-spawning", String::new())];
+        let apart = [("page-faults", "allocation"), ("process-spawning", "")]
+            .map(|(id, of)| (id.to_owned(), of.to_owned()));
         assert_eq!(of(ids, 90 * MS), apart, "what saves less than half is not the reason");
     }
 

@@ -8,7 +8,7 @@ use model::network::ConnectionOrigin;
 use model::peers::ConnectionRow;
 use model::prediction::{Prediction, Site, SiteTimes};
 use model::recording::{Ending, Host, Tier};
-use model::run::{Bound, Class, Phases, Shares, ThreadLedger, WaitRow, WaitingThread, measured};
+use model::run::{Bound, Class, Phases, Shares, ThreadLedger, WaitEnd, WaitRow, WaitingThread, measured};
 use model::series::{LinkSeries, SeriesVerdict};
 use model::syscall_rows::CallRow;
 use model::wait::{WaitCall, WaitTarget};
@@ -79,9 +79,7 @@ pub(crate) fn run(states: &[(State, Ns)]) -> Run {
         functions: Seen::Value(Vec::new()),
         lines: Seen::Value(Vec::new()),
         series: Seen::Absent,
-        findings: Seen::Absent,
-        ruled_out: Seen::Absent,
-        not_looked_for: Seen::Absent,
+        places: Seen::Absent,
         extrapolation: None,
         folded: Vec::new(),
         run_queue: Seen::Absent,
@@ -132,6 +130,8 @@ pub(crate) fn waiting(tid: Tid, ns: Ns) -> WaitingThread {
 pub(crate) fn wait(reason: State, on: WaitTarget, threads: &[WaitingThread]) -> WaitRow {
     let total_ns = threads.iter().map(|thread| thread.ns).sum();
     WaitRow {
+        ended: WaitEnd::default(),
+        own_frame: None,
         together: None,
         reason,
         call: WaitCall::Unseen,

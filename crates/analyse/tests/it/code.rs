@@ -5,7 +5,7 @@ use model::profile::Activity;
 use model::recording::{CodeLocation, Event, Function, Object, Runtime, SampleMode, Waker};
 use model::run::UnnamedRow;
 use model::wait::StackFrame;
-use model::{Analysis, Language, Seen, State, Tid};
+use model::{Language, RunResult, Seen, State, Tid};
 
 /// Places 0…: `main`, `work` with `add` inlined, a kernel function, a Python line, a place without
 /// a name.
@@ -44,7 +44,7 @@ fn named(story: &mut Story, place: u32, names: &[(&str, Option<u32>, bool)]) {
 }
 
 /// 30 samples in `work` (with `add` inlined), 10 in the kernel below it, from `main`.
-fn sampled() -> Analysis {
+fn sampled() -> RunResult {
     let mut story = Story::begins();
     places(&mut story);
     node(&mut story, 1, 0, 0);
@@ -91,7 +91,7 @@ fn a_line_has_the_time_of_code_without_lines_that_it_called() {
 #[test]
 fn inlined_functions_are_frames_of_their_own_and_addresses_are_kept() {
     let analysis = sampled();
-    let profile = &analysis.profile;
+    let profile = analysis.profile();
     let chain = |mut node: u32| {
         let mut names = Vec::new();
         loop {
@@ -112,7 +112,7 @@ fn inlined_functions_are_frames_of_their_own_and_addresses_are_kept() {
 
 /// Samples in code that two processes made, called from `main`: 3 and 2 without names in one, 1 in
 /// the other, 4 with a name, and 2 in the kernel below unnamed code.
-fn jitted(place: impl Fn(u32, u64) -> CodeLocation) -> Analysis {
+fn jitted(place: impl Fn(u32, u64) -> CodeLocation) -> RunResult {
     let mut story = Story::begins();
     places(&mut story);
     let made = [place(5, 0x100), place(5, 0x200), place(6, 0x100), place(5, 0x300)];
@@ -223,15 +223,15 @@ fn a_waits_stack_goes_with_what_was_waited_for() {
     let wait = analysis.run.waits.iter().find(|wait| wait.reason == State::Sleep).unwrap();
     let Seen::Value(stack) = &wait.stack else { panic!("no stack") };
     assert_eq!(stack, &["nap", "main (prog.c:30)"].map(StackFrame::from));
-    let weight = &analysis.profile.weights[0];
+    let weight = &analysis.profile().weights[0];
     assert_eq!((weight.doing, weight.ns), (Activity::Waiting(State::Sleep), 2_000_000));
     // Nothing ran while somebody looked: that is not a share of nothing.
     assert!(matches!(analysis.run.functions, Seen::Unseen(_)));
 }
 
 /// Each wait with a stack: who waited, and who of the tree ended that.
-fn woken(analysis: &Analysis) -> Vec<(Tid, Option<Tid>)> {
-    let profile = &analysis.profile;
+fn woken(analysis: &RunResult) -> Vec<(Tid, Option<Tid>)> {
+    let profile = analysis.profile();
     let tid = |thread: u32| profile.threads[thread as usize].tid;
     let waits = profile.moments.iter().filter(|moment| matches!(moment.doing, Activity::Waiting(_)));
     waits.map(|moment| (tid(moment.thread), moment.by.map(tid))).collect()
@@ -264,7 +264,7 @@ fn a_wait_with_a_stack_knows_the_thread_that_ended_it_and_a_timer_is_none() {
     // A thread that has no stack is in no list of those that have.
     let analysis = woken_by_the_child(false).analysed();
     assert_eq!(woken(&analysis), [(ROOT, None), (ROOT, None)]);
-    assert_eq!(analysis.profile.threads.len(), 1);
+    assert_eq!(analysis.profile().threads.len(), 1);
 }
 
 #[test]
@@ -290,8 +290,8 @@ fn a_stack_that_could_not_be_followed_is_counted_and_says_why() {
     // Of nodes that were never told nothing is made.
     sample(&mut story, 9, SampleMode::Kernel, 1000);
     let analysis = story.analysed();
-    assert_eq!((analysis.profile.stacks, analysis.profile.broken), (1, 1));
-    let broke = analysis.profile.frames.iter().find(|frame| frame.broke).unwrap();
+    assert_eq!((analysis.profile().stacks, analysis.profile().broken), (1, 1));
+    let broke = analysis.profile().frames.iter().find(|frame| frame.broke).unwrap();
     assert_eq!(broke.function, "no unwind information in x");
     let Seen::Value(functions) = &analysis.run.functions else { panic!("no functions") };
     assert_eq!(functions.len(), 1);

@@ -3,7 +3,7 @@
 
 use crate::story::*;
 use model::recording::{CodeLocation, Event, SampleMode};
-use model::{Analysis, Call, Ns, Seen, State};
+use model::{Call, Ns, RunResult, Seen, State};
 use proptest::prelude::*;
 
 const WRITE: u16 = 1;
@@ -51,7 +51,7 @@ impl Round {
 }
 
 /// So many samples of a program of such rounds. `traced` of each ten have calls traced.
-fn program(round: Round, samples: u64, traced: u64) -> Analysis {
+fn program(round: Round, samples: u64, traced: u64) -> RunResult {
     let mut story = Story::begins();
     let kernel = CodeLocation::Kernel { address: 0xffff };
     let user = CodeLocation::Native { module: "/usr/bin/prog".to_owned(), address: 0x10 };
@@ -87,14 +87,14 @@ fn program(round: Round, samples: u64, traced: u64) -> Analysis {
 }
 
 /// The interval of a state's share of the time on a CPU.
-fn of_account(analysis: &Analysis, state: State) -> (f64, f64) {
+fn of_account(analysis: &RunResult, state: State) -> (f64, f64) {
     let on_cpu: Ns = analysis.run.account.iter().filter(|part| part.state.on_cpu()).map(|part| part.ns).sum();
     let part = analysis.run.account.iter().find(|part| part.state == state);
     part.map_or((0.0, 0.0), |part| (part.lo_ns as f64 / on_cpu as f64, part.hi_ns as f64 / on_cpu as f64))
 }
 
 /// The interval of a function's share.
-fn of_function(analysis: &Analysis, which: &str) -> (f64, f64) {
+fn of_function(analysis: &RunResult, which: &str) -> (f64, f64) {
     let Seen::Value(functions) = &analysis.run.functions else { panic!("no functions") };
     let row = functions.iter().find(|row| row.name.starts_with(which));
     row.map_or((0.0, 0.0), |row| (row.share.lo, row.share.hi))

@@ -40,7 +40,7 @@ fn a_caller_that_comes_later_is_none() {
         period_ns: 1000,
         node: Some(2),
     });
-    assert_eq!(story.ended().profile.nodes.len(), 2);
+    assert_eq!(story.ended().profile().nodes.len(), 2);
 }
 
 #[test]

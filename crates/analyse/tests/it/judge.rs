@@ -2,15 +2,15 @@
 //! microseconds.
 
 use crate::story::*;
-use dwell_analyse::judge::{Evidence, diagnose};
+use dwell_analyse::judge::{Evidence, diagnose, judge};
 use model::costs::{Costs, Operation};
-use model::diagnosis::{Doubts, Ended, KernelWork, Metric, Mixed, TimeKind};
+use model::diagnosis::{Doubts, KernelWork, Metric, Mixed, TimeKind};
 use model::finding::{Finding, Place};
 use model::ladder::MedianInterval;
 use model::network::ConnectionOrigin;
 use model::peers::{ConnectionRow, DelayedAck};
 use model::recording::{Object, Tier, Waker};
-use model::run::{Class, WaitRow};
+use model::run::{Class, WaitEnd, WaitRow};
 use model::series::{CpuSeries, DiskSeries};
 use model::wait::StackFrame;
 use model::{Diagnosis, Ns, Profile, Run, Seen, Series, State};
@@ -238,11 +238,15 @@ fn figures_are_doubtful_where_others_had_the_cpus_or_time_has_no_evidence() {
 #[test]
 fn a_lock_is_told_by_the_function_that_released_it() {
     let mut run = run();
-    assert_eq!(judged(&run).ended, [Ended::Woken]);
+    let ended = |run: &mut Run| {
+        judge(Tier::Bpf, run, &mut Profile::default(), &Seen::unseen("nobody asks"));
+        run.waits.iter().map(|wait| wait.ended).collect::<Vec<_>>()
+    };
+    assert_eq!(ended(&mut run), [WaitEnd::Woken]);
     let frame = StackFrame::from("pthread_mutex_unlock");
     let unlocked = |wait: &mut WaitRow| wait.by[0].stack = Seen::Value(vec![frame]);
     unlocked(&mut run.waits[0]);
-    assert_eq!(judged(&run).ended, [Ended::Unlocked]);
+    assert_eq!(ended(&mut run), [WaitEnd::Unlocked]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use model::account::Basis;
 use model::coverage::Interval;
 use model::prediction::{Prediction, Site, SiteTimes};
 use model::recording::{Event, FileKind, Object, SampleMode, Waker};
-use model::{Analysis, Ns, Reason, Seen, State, Tid, WaitTarget};
+use model::{Ns, Reason, RunResult, Seen, State, Tid, WaitTarget};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 
@@ -16,18 +16,18 @@ const FSYNC: u16 = 74;
 const FUTEX: u16 = 202;
 const US: Ns = 1000;
 
-fn prediction(analysis: &Analysis) -> &Prediction {
+fn prediction(analysis: &RunResult) -> &Prediction {
     let prediction = analysis.prediction.value().expect("a program that was started has one");
     assert_eq!(prediction.unedited_ns, analysis.run.wall_ns);
     prediction
 }
 
-fn times<'a>(analysis: &'a Analysis, site: &Site) -> Option<&'a SiteTimes> {
+fn times<'a>(analysis: &'a RunResult, site: &Site) -> Option<&'a SiteTimes> {
     prediction(analysis).sites.iter().find(|times| times.site == *site)
 }
 
 /// P, S and A of a site that was watched all along.
-fn us_of(analysis: &Analysis, site: &Site) -> [Ns; 3] {
+fn us_of(analysis: &RunResult, site: &Site) -> [Ns; 3] {
     let times = times(analysis, site).unwrap_or_else(|| panic!("{site:?}: {:#?}", prediction(analysis)));
     [&times.path_ns, &times.saved_ns, &times.alone_ns].map(|seen| {
         let Interval { lo, hi } = seen.value().expect("it was watched");
@@ -93,7 +93,7 @@ fn polls_save_all_of_their_sleeps_at_most_and_what_nobody_worked_in_at_least() {
 }
 
 /// Threads that each sleep under a lock and hand it to the next; the root joins the last one.
-fn convoy(holds: &[u64]) -> Analysis {
+fn convoy(holds: &[u64]) -> RunResult {
     let join = |number: usize| 4096 + number as u64 * 64;
     let last = holds.len() - 1;
     let mut story = Story::begins();
@@ -236,7 +236,7 @@ fn ways_into_calls_are_the_kernels_and_interrupts_nobodys_code() {
 }
 
 /// Children, one after the other, that each run for 100 and have a fault's sample or not.
-fn short_lives(samples: &[bool]) -> Analysis {
+fn short_lives(samples: &[bool]) -> RunResult {
     let mut story = Story::begins();
     for (child, is_sampled) in (CHILD..).zip(samples) {
         story.forks(ROOT, child, child).comes(child);
@@ -384,7 +384,7 @@ impl Simulated {
     }
 
     /// As a recording has it, up to its end.
-    fn analysed(&self, end: u64) -> Analysis {
+    fn analysed(&self, end: u64) -> RunResult {
         let mut story = Story::begins();
         let mut now = 0;
         for (at, told) in self.told.iter().filter(|(at, _)| *at <= end) {
@@ -432,7 +432,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
     })
 }
 
-fn on_path(analysis: &Analysis) -> Ns {
+fn on_path(analysis: &RunResult) -> Ns {
     let of_reads = |reason: &Reason| matches!(reason, Reason::Syscall(name) if name.name == "read");
     analysis.run.path.iter().filter(|step| of_reads(&step.reason)).map(|step| step.ns).sum()
 }

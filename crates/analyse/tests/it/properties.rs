@@ -4,7 +4,7 @@
 use crate::story::*;
 use model::prediction::SiteTimes;
 use model::recording::{Event, FileKind, Object, SampleMode, SwitchOutState, Waker};
-use model::{Analysis, State, Tid};
+use model::{RunResult, State, Tid};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -148,7 +148,7 @@ impl Machine {
     }
 
     /// The root's threads end, its first one last.
-    fn ends(&mut self) -> Analysis {
+    fn ends(&mut self) -> RunResult {
         for tid in self.of_root.clone() {
             if self.threads.contains_key(&tid) {
                 self.made_to_run(tid);
@@ -161,7 +161,7 @@ impl Machine {
 }
 
 /// What must hold of every run, whatever was seen.
-fn holds(analysis: &Analysis, tree: &BTreeSet<Tid>) -> Result<(), TestCaseError> {
+fn holds(analysis: &RunResult, tree: &BTreeSet<Tid>) -> Result<(), TestCaseError> {
     let run = &analysis.run;
     prop_assert_eq!(run.account.iter().map(|part| part.ns).sum::<u64>(), run.wall_ns);
     prop_assert_eq!(run.path.iter().map(|step| step.ns).sum::<u64>(), run.wall_ns);

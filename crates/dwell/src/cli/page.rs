@@ -1,7 +1,7 @@
 //! The options of the page of a run or a window: what to report, where to, and in which form.
 
 use crate::look::LookArgs;
-use crate::out::{CodeArgs, FormArgs, OutputPath, Outputs, Page, RunResult};
+use crate::out::{CodeArgs, FormArgs, OutputPath, Outputs, Page, RunOutput};
 use analyse::extrapolate::{Error, Job, Work};
 use anyhow::bail;
 use clap::Args;
@@ -12,7 +12,7 @@ use std::path::Path;
 #[derive(Debug, Args)]
 pub(crate) struct PageArgs {
     #[command(flatten)]
-    pub(crate) forms: FormArgs<RunResult>,
+    pub(crate) forms: FormArgs<RunOutput>,
 
     /// Write the page to FILE (`-`: standard output)
     #[arg(short, long, value_name = "FILE")]
@@ -51,7 +51,7 @@ impl PageArgs {
         page: Page<'_>,
         written: Option<&Path>,
         read: &[&Path],
-    ) -> anyhow::Result<Outputs<RunResult>> {
+    ) -> anyhow::Result<Outputs<RunOutput>> {
         if let (Some(Work::Units(done)), Some(of)) = (&self.work, self.of)
             && of < *done
         {

@@ -18,7 +18,7 @@ use crate::progress::ProgressLine;
 use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
 use making::{MadeCommand, MadeCommands};
-use model::Run;
+use model::RunResult;
 use model::compare::commands::{CommandChange, CompareEnd, CompareSettings, Comparison};
 use model::run::SCHEMA_RUN;
 use model::timing::Figure;
@@ -117,7 +117,7 @@ fn settings(args: &CompareArgs, made: &MadeCommands) -> CompareSettings {
 }
 
 /// The run whose predictions are held against what is measured.
-fn predicted(path: &Path, on: Figure, keeper: &Keeper) -> anyhow::Result<Run> {
+fn predicted(path: &Path, on: Figure, keeper: &Keeper) -> anyhow::Result<RunResult> {
     if on != Figure::Wall {
         bail!("--predicted is of the wall clock\ntry: without --on and --metric");
     }

@@ -72,7 +72,7 @@ pub(crate) fn diff(mut args: DiffArgs, keeper: &Keeper) -> anyhow::Result<u8> {
 
 fn runs(args: &DiffArgs, a: Value, b: Value) -> anyhow::Result<u8> {
     let (a, b) = (results::run(&args.a, a)?, results::run(&args.b, b)?);
-    write(args, &RunDiffResult(analyse::compare::runs(&a, &b)))
+    write(args, &RunDiffResult(analyse::compare::runs(&a.run, &b.run)))
 }
 
 fn sittings(args: &DiffArgs, a: Value, b: Value, keeper: &Keeper) -> anyhow::Result<u8> {

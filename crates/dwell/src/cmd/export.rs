@@ -8,8 +8,7 @@ use crate::exit;
 use crate::keep::Keeper;
 use crate::look::LookArgs;
 use crate::out::{
-    CodeArgs, ExportResult, LadderResult, Outputs, Page, Paths, RunResult, SheetResult, WakeResult, in_form,
-    judged,
+    CodeArgs, ExportResult, LadderResult, Outputs, Page, Paths, RunOutput, SheetResult, WakeResult, in_form,
 };
 use crate::output;
 use crate::suggest;
@@ -25,10 +24,10 @@ use model::wake::load::{LoadRun, SCHEMA_LOAD};
 use model::wake::sheet::SCHEMA_SHEET;
 use model::wake::{SCHEMA_WAKE, Wakeups};
 use model::what_if::{SCHEMA_WHAT_IF, WhatIf};
-use model::{Analysis, Header, Run, Seen};
+use model::{Header, Run, RunResult, Seen};
 use report::export::tables::Tables;
 use report::export::{self, Exported};
-use report::profile;
+use report::profile::{self, ProfileMetadata};
 use report::{clean, compare};
 use serde_json::Value;
 use std::path::Path;
@@ -61,8 +60,8 @@ pub(crate) fn export(mut args: ExportArgs, keeper: &Keeper) -> anyhow::Result<u8
 
 /// What is exported.
 enum Opened {
-    /// A run from its recording: it has stacks.
-    Recorded(Box<RunResult>),
+    /// A run.
+    Run(Box<RunOutput>),
     /// A comparison.
     Comparison(Box<Comparison>),
     /// Latencies of wake-ups.
@@ -78,7 +77,7 @@ enum Opened {
 impl Opened {
     fn schema(&self) -> &str {
         match self {
-            Self::Recorded(result) => result.judged().0.schema,
+            Self::Run(output) => output.result.run.schema,
             Self::Comparison(comparison) => &comparison.schema,
             Self::Wake(_) => SCHEMA_WAKE,
             Self::Sheet(_) => SCHEMA_SHEET,
@@ -105,7 +104,7 @@ impl Opened {
 
     fn tables(&self) -> Tables {
         match self {
-            Self::Recorded(result) => Tables::of(result.judged().0),
+            Self::Run(output) => Tables::of(&report::result::tables(&output.result)),
             Self::Comparison(comparison) => Tables::of(comparison),
             Self::Wake(result) => Tables::of(&result.0),
             Self::Sheet(result) => Tables::of(&result.sheet),
@@ -116,10 +115,8 @@ impl Opened {
 }
 
 fn open(path: &Path, keeper: &Keeper) -> anyhow::Result<Opened> {
-    if let Some(reader) = recordings::open(path, keeper)? {
-        let Kept { header, analysis, sources } = recordings::analysed(reader, path)?;
-        let result = RunResult::new(header, analysis, CodeArgs::default(), sources);
-        return Ok(Opened::Recorded(Box::new(result)));
+    if let Some(Kept { result, sources }) = recordings::open_run(path, keeper)? {
+        return Ok(Opened::Run(Box::new(RunOutput::new(result, CodeArgs::default(), sources))));
     }
     let (schema, value) = results::read(path, keeper)?;
     Ok(match schema.as_str() {
@@ -142,7 +139,6 @@ fn open(path: &Path, keeper: &Keeper) -> anyhow::Result<Opened> {
 /// The tables of a result that has nothing else, which is what its schema says.
 fn tables(path: &Path, schema: &str, value: Value) -> anyhow::Result<Tables> {
     match schema {
-        SCHEMA_RUN | SCHEMA_ATTACH => results::run(path, value).map(|run: Run| Tables::of(&run)),
         SCHEMA_LOAD => Ok(Tables::of(&results::typed::<LoadRun>(path, value)?)),
         SCHEMA_DOCTOR => Ok(Tables::of(&results::typed::<Doctor>(path, value)?)),
         SCHEMA_WHAT_IF => Ok(Tables::of(&results::typed::<WhatIf>(path, value)?)),
@@ -156,7 +152,13 @@ fn tables(path: &Path, schema: &str, value: Value) -> anyhow::Result<Tables> {
 }
 
 fn exported(args: &ExportArgs, opened: &Opened) -> anyhow::Result<Exported> {
+    use ExportFormat::{Firefox, Folded, Pprof, Speedscope};
     match (args.format, opened) {
+        (Pprof | Firefox | Speedscope | Folded, Opened::Run(output))
+            if output.result.profile.value().is_none() =>
+        {
+            refused(args, args.format, opened)
+        }
         (ExportFormat::Csv, _) => csv(args, &opened.tables()),
         (ExportFormat::Markdown, _) => markdown(args, &opened.tables()),
         (ExportFormat::Hyperfine, Opened::Comparison(comparison)) => Ok(Exported {
@@ -171,9 +173,9 @@ fn exported(args: &ExportArgs, opened: &Opened) -> anyhow::Result<Exported> {
             }
             Ok(Exported { bytes: text.into_bytes(), left_out })
         }
-        (ExportFormat::Pprof, Opened::Recorded(result)) => {
-            let (Analysis { run, profile, .. }, metadata) = result.recorded();
-            Ok(profile::pprof(run, profile, &metadata))
+        (ExportFormat::Pprof, Opened::Run(output)) => {
+            let RunResult { run, .. } = &output.result;
+            Ok(profile::pprof(run, output.result.profile(), &ProfileMetadata::of(run)))
         }
         (ExportFormat::Junit, Opened::Wake(result)) => {
             has_verdict(&args.result, [&result.0])?;
@@ -194,7 +196,7 @@ fn in_form_of_verb(args: &ExportArgs, opened: &Opened) -> anyhow::Result<Exporte
         return refused(args, args.format, opened);
     }
     let bytes = match opened {
-        Opened::Recorded(result) => in_form(result.as_ref(), name),
+        Opened::Run(output) => in_form(output.as_ref(), name),
         Opened::Wake(result) => in_form(result.as_ref(), name),
         Opened::Sheet(result) => in_form(result.as_ref(), name),
         Opened::Ladder(result) => in_form(result.as_ref(), name),
@@ -222,10 +224,10 @@ fn left_out_of(format: ExportFormat, opened: &Opened) -> Vec<String> {
         _ => return Vec::new(),
     };
     let mut left_out = vec![what.to_owned()];
-    if let (ExportFormat::Firefox | ExportFormat::Speedscope, Opened::Recorded(result)) = (format, opened)
-        && result.recorded().0.profile.thinned > 1
+    if let (ExportFormat::Firefox | ExportFormat::Speedscope, Opened::Run(output)) = (format, opened)
+        && output.result.profile().thinned > 1
     {
-        let thinned = result.recorded().0.profile.thinned;
+        let thinned = output.result.profile().thinned;
         left_out.push(format!("of samples and waits every {thinned}th is in it"));
     }
     left_out
@@ -252,21 +254,19 @@ fn over_time(args: &ExportArgs, keeper: &Keeper) -> anyhow::Result<Exported> {
     if header.attached.is_some() {
         return refused(args, args.format, &open(path, keeper)?);
     }
-    let (analysis, timeline) = replayed(&header, reader).with_context(|| format!("{path:?}"))?;
+    let (result, timeline) = replayed(&header, reader).with_context(|| format!("{path:?}"))?;
     Ok(match args.format {
-        ExportFormat::Otlp => export::otlp(&analysis.run, &timeline, header.started_at_unix_s),
-        _ => export::perfetto(&analysis.run, &timeline),
+        ExportFormat::Otlp => export::otlp(&result, &timeline),
+        _ => export::perfetto(&result, &timeline),
     })
 }
 
 /// A run step by step.
-fn replayed(header: &Header, mut reader: AnyReader) -> Result<(Analysis, Timeline), Refused> {
+fn replayed(header: &Header, mut reader: AnyReader) -> Result<(RunResult, Timeline), Refused> {
     let mut replayer = Replayer::new(header, Vec::new())?.keeping(STEPS);
     reader.by_ref().for_each(|event| replayer.event(&event));
     let trailer = reader.end().trailer.ok_or(Refused::Unfinished)?;
-    let (mut analysis, timeline) = replayer.timeline(&trailer)?;
-    judged(header.tier, &mut analysis);
-    Ok((analysis, timeline))
+    replayer.timeline(&trailer)
 }
 
 /// Histograms of the waits of a run, each with its own length if there is a recording that has
@@ -276,18 +276,18 @@ fn hdr(args: &ExportArgs, keeper: &Keeper) -> anyhow::Result<Exported> {
     if let Some(reader) = recordings::open(path, keeper)? {
         let header = reader.header().clone();
         return match replayed(&header, reader) {
-            Ok((analysis, timeline)) => Ok(export::hdr_of_waits(&analysis.run, Some(&timeline))),
+            Ok((result, timeline)) => Ok(export::hdr_of_waits(&result.run, Some(&timeline))),
             Err(Refused::Open(why)) => Err(Refused::Open(why)).with_context(|| format!("{path:?}")),
             // Its account can be told all the same, and has octaves.
             Err(_) => match open(path, keeper)? {
-                Opened::Recorded(result) => of_octaves(path, result.judged().0),
+                Opened::Run(output) => of_octaves(path, &output.result.run),
                 opened => refused(args, args.format, &opened),
             },
         };
     }
     let (schema, value) = results::read(path, keeper)?;
     match schema.as_str() {
-        SCHEMA_RUN | SCHEMA_ATTACH => of_octaves(path, &results::run(path, value)?),
+        SCHEMA_RUN | SCHEMA_ATTACH => of_octaves(path, &results::run(path, value)?.run),
         SCHEMA_WAKE => {
             let wakeups = results::typed::<Wakeups>(path, value)?;
             Ok(export::hdr_of_wakeups(&wakeups))

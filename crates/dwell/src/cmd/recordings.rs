@@ -1,13 +1,13 @@
 //! The reader of kept recordings: found by a path or by the name of a result, and analysed again.
 
-use super::{named, show_result};
+use super::{named, results, show_result};
 use crate::keep::Keeper;
 use crate::output;
 use crate::progress::{self, ProgressLine};
 use analyse::Analyser;
 use anyhow::Context;
 use model::recording::{Ending, WindowEnd};
-use model::{Analysis, Event, Header, Ns, Trailer};
+use model::{Event, Header, KeptRun, Ns, RunResult, Trailer};
 use observe::Sources;
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
@@ -44,12 +44,38 @@ pub(super) fn open(path: &Path, keeper: &Keeper) -> anyhow::Result<Option<AnyRea
     })
 }
 
-/// A kept recording, analysed.
+/// A kept run, and what reads the files that its programs named.
 pub(super) struct Kept {
-    pub(super) header: Header,
-    pub(super) analysis: Analysis,
+    pub(super) result: RunResult,
     pub(super) sources: Sources,
 }
+
+/// The run of this name: as it was found, where that was kept, or from its recording by the rules
+/// of today. None where it is another kind of result.
+///
+/// # Errors
+/// There is nothing of this name, or it cannot be read.
+pub(super) fn open_run(path: &Path, keeper: &Keeper) -> anyhow::Result<Option<Kept>> {
+    let recording = open(path, keeper)?;
+    let of_store = named::find(path, keeper)?.is_some();
+    if recording.is_none() || of_store {
+        let kept = results::only_run(path, keeper)?;
+        // Of an older version the recording tells more.
+        let is_whole = kept.as_ref().is_some_and(|result| result.profile.value().is_some());
+        if is_whole || recording.is_none() {
+            return Ok(kept.map(|result| Kept { result, sources: of_nobody() }));
+        }
+    }
+    recording.map(|reader| analysed(reader, path)).transpose()
+}
+
+/// Reads what everybody may read: a result does not say whose its programs were.
+fn of_nobody() -> Sources {
+    Sources::of(Rights::own(), &[NOBODY].into())
+}
+
+/// A user who may read only what everybody may.
+const NOBODY: u32 = 65_534;
 
 /// Analyses the recording at this path.
 pub(super) fn analysed(mut reader: AnyReader, path: &Path) -> anyhow::Result<Kept> {
@@ -76,7 +102,7 @@ pub(super) fn analysed(mut reader: AnyReader, path: &Path) -> anyhow::Result<Kep
     let end = reader.end();
     let trailer = end.trailer.unwrap_or_else(|| seen.trailer());
     let sources = sources(&trailer, owner);
-    let mut analysis = match &end.result {
+    let mut result = match &end.result {
         // Events beyond the limit were analysed during the recording, and are not kept.
         Some(result) if trailer.kept_until.is_some() => stored(result, path)?,
         _ => analyser.finish(&trailer).with_context(|| {
@@ -86,29 +112,24 @@ pub(super) fn analysed(mut reader: AnyReader, path: &Path) -> anyhow::Result<Kep
     if let Some(notice) = end.notice {
         let notice = format!("{notice}; the report covers what could be read");
         output::complain(&format!("{}: {notice}", path.display()));
-        analysis.run.coverage.notes.push(notice);
+        result.run.coverage.notes.push(notice);
     }
-    Ok(Kept { header, analysis, sources })
+    Ok(Kept { result, sources })
 }
 
 /// Reads what the recording names: that is up to the users of the programs, and to whoever could
 /// write the file.
 fn sources(trailer: &Trailer, owner: Option<u32>) -> Sources {
-    /// Of a user who may read only what everybody may, where the recording does not say whose the
-    /// programs were.
-    const NOBODY: u32 = 65_534;
     let users = trailer.users.clone().unwrap_or_else(|| vec![NOBODY]);
     Sources::of(Rights::own(), &users.into_iter().chain(owner).collect())
 }
 
 /// The result stored in place of events that were not kept.
-fn stored(result: &str, path: &Path) -> anyhow::Result<Analysis> {
-    let mut analysis: Analysis =
+fn stored(result: &str, path: &Path) -> anyhow::Result<RunResult> {
+    let kept: KeptRun =
         serde_json::from_str(result).with_context(|| format!("cannot read the result stored in {path:?}"))?;
-    let changed = || format!("the result stored in {path:?} was changed since it was written");
-    analysis.run.closes().with_context(changed)?;
-    analysis.run.schema = analysis.run.promise();
-    Ok(analysis)
+    analyse::whole(kept)
+        .with_context(|| format!("the result stored in {path:?} was changed since it was written"))
 }
 
 /// The last event, for a trailer that was never written.

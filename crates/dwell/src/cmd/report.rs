@@ -7,8 +7,9 @@ use crate::cli::ReportArgs;
 use crate::exit;
 use crate::keep::Keeper;
 use crate::look::LookArgs;
-use crate::out::{OutputPath, Outputs, Page, PageResult, Paths, judged};
+use crate::out::{OutputPath, Outputs, Page, PageResult, Paths};
 use anyhow::bail;
+use model::RunResult;
 use model::compare::commands::SCHEMA_COMPARE;
 use model::compare::lab::SCHEMA_LAB_DIFF;
 use model::compare::ladder::SCHEMA_LADDER_DIFF;
@@ -20,13 +21,11 @@ use model::doctor::SCHEMA_DOCTOR;
 use model::lab::{LabRun, SCHEMA_LAB, SCHEMA_SCORE};
 use model::ladder::beside::Reference;
 use model::ladder::{Ladder, SCHEMA_LADDER};
-use model::run::{SCHEMA_ATTACH, SCHEMA_RUN};
 use model::wake::load::SCHEMA_LOAD;
 use model::wake::sheet::{SCHEMA_SHEET, Sheet};
 use model::wake::{SCHEMA_WAKE, Wakeups};
-use model::{Analysis, Diagnosis, Run};
 use report::Look;
-use report::html::{self, RunPage};
+use report::html;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -57,42 +56,35 @@ struct Opened<'a> {
 }
 
 enum Content {
-    /// A run; where it is from JSON, without stacks, as it was there.
-    Run {
-        analysis: Box<Analysis>,
-        diagnosis: Box<Diagnosis>,
-        kept: Option<Box<Run>>,
-    },
+    Run(Box<RunResult>),
     Json(Value),
 }
 
 fn open<'a>(path: &'a Path, keeper: &Keeper) -> anyhow::Result<Vec<Opened<'a>>> {
-    if let Some(reader) = recordings::open(path, keeper)? {
-        let Kept { header, mut analysis, .. } = recordings::analysed(reader, path)?;
-        let diagnosis = judged(header.tier, &mut analysis);
-        let schema = analysis.run.promise().to_owned();
-        let content =
-            Content::Run { analysis: Box::new(analysis), diagnosis: Box::new(diagnosis), kept: None };
-        return Ok(vec![Opened { path, schema, content }]);
+    let of_run = |result: RunResult| Opened {
+        path,
+        schema: result.run.promise().to_owned(),
+        content: Content::Run(Box::new(result)),
+    };
+    if let Some(Kept { result, .. }) = recordings::open_run(path, keeper)? {
+        return Ok(vec![of_run(result)]);
     }
-    let opened = |(schema, value): (String, Value)| {
-        let content = match schema.as_str() {
-            SCHEMA_RUN | SCHEMA_ATTACH => {
-                let run = results::run(path, value)?;
-                let kept = Some(Box::new(run.clone()));
-                let (analysis, diagnosis) = show_result::judged(run);
-                Content::Run { analysis: Box::new(analysis), diagnosis: Box::new(diagnosis), kept }
-            }
-            _ => Content::Json(value),
-        };
-        Ok(Opened { path, schema, content })
+    let opened = |(schema, value): (String, Value)| match results::is_run(&schema) {
+        true => Ok(of_run(results::run(path, value)?)),
+        false => Ok(Opened { path, schema, content: Content::Json(value) }),
     };
     results::all(path, keeper)?.into_iter().map(opened).collect()
 }
 
 /// The page of results of one kind.
 fn page(kept: &[Opened<'_>]) -> anyhow::Result<String> {
-    let runs: Vec<RunPage<'_>> = kept.iter().filter_map(run).collect();
+    let runs: Vec<&RunResult> = kept
+        .iter()
+        .filter_map(|one| match &one.content {
+            Content::Run(result) => Some(result.as_ref()),
+            Content::Json(_) => None,
+        })
+        .collect();
     if runs.len() == kept.len() {
         return Ok(html::runs(&runs));
     }
@@ -110,23 +102,10 @@ fn page(kept: &[Opened<'_>]) -> anyhow::Result<String> {
         .iter()
         .filter_map(|one| match &one.content {
             Content::Json(value) => Some((one.path, value)),
-            Content::Run { .. } => None,
+            Content::Run(_) => None,
         })
         .collect();
     of_kind(&first.schema, &json)
-}
-
-fn run<'a>(kept: &'a Opened<'_>) -> Option<RunPage<'a>> {
-    match &kept.content {
-        Content::Run { analysis, diagnosis, kept } => Some(RunPage {
-            run: &analysis.run,
-            diagnosis,
-            profile: kept.is_none().then_some(&analysis.profile),
-            path_over_time: &analysis.path_over_time,
-            kept: kept.as_deref(),
-        }),
-        Content::Json(_) => None,
-    }
 }
 
 fn of_kind(schema: &str, kept: &[(&Path, &Value)]) -> anyhow::Result<String> {

@@ -5,14 +5,15 @@ use super::named;
 use crate::keep::Keeper;
 use analyse::compare::timings;
 use anyhow::{Context, anyhow, bail};
-use model::Run;
 use model::compare::commands::Comparison;
 use model::compare::timings::{HYPERFINE, Timings};
 use model::compare::wake::Comparable;
 use model::lab::LabScore;
 use model::ladder::Ladder;
+use model::run::{SCHEMA_ATTACH, SCHEMA_RUN};
 use model::wake::sheet::{SCHEMA_SHEET, Sheet};
 use model::wake::{SCHEMA_WAKE, Wakeups};
+use model::{KeptRun, RunResult};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::io::ErrorKind;
@@ -199,12 +200,25 @@ pub(super) fn ladder(path: &Path, value: Value) -> anyhow::Result<Ladder> {
     typed(path, value)
 }
 
-/// The run in a file with the schema of a run. Its account closes, or the file was changed.
-pub(super) fn run(path: &Path, value: Value) -> anyhow::Result<Run> {
-    let mut run: Run = typed(path, value)?;
-    run.schema = run.promise();
-    run.closes().map_err(|error| anyhow!("{path:?} was changed since it was written: {error}"))?;
-    Ok(run)
+/// The run in a file with the schema of a run, or of a window. It contradicts itself where somebody
+/// changed the file.
+pub(super) fn run(path: &Path, value: Value) -> anyhow::Result<RunResult> {
+    analyse::whole(typed::<KeptRun>(path, value)?)
+        .map_err(|error| anyhow!("{path:?} was changed since it was written: {error}"))
+}
+
+/// The same of a kept result that is one run and nothing else.
+pub(super) fn only_run(path: &Path, keeper: &Keeper) -> anyhow::Result<Option<RunResult>> {
+    let mut results = all(path, keeper)?;
+    match results.pop() {
+        Some((schema, value)) if results.is_empty() && is_run(&schema) => run(path, value).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Whether this is the schema of a run, or of a window.
+pub(super) fn is_run(schema: &str) -> bool {
+    [SCHEMA_RUN, SCHEMA_ATTACH].contains(&schema)
 }
 
 /// The comparison in a file with the schema of one.

@@ -8,7 +8,7 @@ use crate::cmd::{count, hits, ladder};
 use crate::exit;
 use crate::keep::Keeper;
 use crate::last_ladder;
-use crate::out::{Outputs, Page, RunResult};
+use crate::out::{Outputs, Page, RunOutput};
 use crate::output;
 use crate::trial::Trial;
 use analyse::extrapolate::{Job, Work};
@@ -104,13 +104,13 @@ pub(super) fn finish(
     keeper: &mut Keeper,
     trial: Trial,
     trailer: &Trailer,
-    outputs: Outputs<RunResult>,
+    outputs: Outputs<RunOutput>,
     page: PageArgs,
     of_run: OfRun,
-    then: impl FnOnce(&mut RunResult),
+    then: impl FnOnce(&mut RunOutput),
 ) -> anyhow::Result<u8> {
     let analysed = trial.analyse(trailer, of_run.job.as_ref())?;
-    let mut result = RunResult::new(analysed.header, analysed.analysis, page.code, of_run.sources);
+    let mut result = RunOutput::new(analysed.result, page.code, of_run.sources);
     then(&mut result);
     let mut outcome = outputs.write(&result, &page.look);
     outcome.errors.splice(..0, analysed.errors);

@@ -15,18 +15,16 @@ use model::compare::runs::SCHEMA_RUN_DIFF;
 use model::compare::sittings::SCHEMA_COMPARE_DIFF;
 use model::compare::timings::{HYPERFINE, SCHEMA_TIMINGS_DIFF};
 use model::compare::wake::SCHEMA_WAKE_DIFF;
-use model::coverage::Extent;
 use model::doctor::{Doctor, SCHEMA_DOCTOR};
 use model::hits::{Hits, SCHEMA_HITS};
 use model::lab::{LabRun, SCHEMA_LAB, SCHEMA_SCORE};
 use model::ladder::SCHEMA_LADDER;
-use model::recording::Tier;
 use model::run::{SCHEMA_ATTACH, SCHEMA_RUN};
 use model::wake::load::{LoadRun, SCHEMA_LOAD};
 use model::wake::sheet::{SCHEMA_SHEET, Sheet};
 use model::wake::{SCHEMA_WAKE, Wakeups};
 use model::what_if::{SCHEMA_WHAT_IF, WhatIf};
-use model::{Analysis, Diagnosis, Profile, Run, Seen};
+use model::{Diagnosis, Run, RunResult, Seen};
 use pairs::Pair;
 use report::Look;
 use report::lab::Lesson;
@@ -35,10 +33,6 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// What a recording has and a result has not.
-const WITHOUT_STACKS: &str = "shown from a result of --json, which has no stacks: findings that rest on them are \
-                              missing; a recording (--keep) has them";
-
 /// Whether the file is JSON, or a page with it: a recording never begins so.
 pub(super) fn is_result(path: &Path) -> bool {
     let mut first = [0_u8; 1];
@@ -46,21 +40,41 @@ pub(super) fn is_result(path: &Path) -> bool {
     read.is_ok() && (first[0] == b'{' || first[0] == b'<' || first[0].is_ascii_whitespace())
 }
 
+/// Refuses options that need stacks where the result has none.
+pub(super) fn has_stacks(args: &ShowArgs, result: &RunResult) -> anyhow::Result<()> {
+    match &result.profile {
+        Seen::Value(_) => Ok(()),
+        _ => refuse_stacks(args, "has no stacks: it has a page and its JSON"),
+    }
+}
+
+fn refuse_stacks(args: &ShowArgs, why: &str) -> anyhow::Result<()> {
+    let code = &args.page.code;
+    let of_code = code.flame || !code.lines.is_empty() || !code.annotate.is_empty();
+    let forms = &args.page.forms;
+    let of_form = forms.keys().any(|form| !["json", "html"].contains(&form.as_str()));
+    if of_code || of_form {
+        bail!(
+            "{:?} {why}, and nothing else can be made of it\n\
+             try: dwell show ID of a result in dwell list; or dwell run --keep run.dwell ..., then dwell show run.dwell \
+             with these options",
+            args.recording
+        );
+    }
+    Ok(())
+}
+
 /// Shows the result. A page for a browser is left to `dwell report`.
 pub(super) fn show(args: &ShowArgs, keeper: &Keeper) -> anyhow::Result<()> {
     let path = &args.recording;
     let code = &args.page.code;
-    let of_stacks = code.flame || !code.lines.is_empty() || !code.annotate.is_empty();
     let outputs = args.page.output.iter().chain(args.page.forms.values());
     let is_file = |output: &&OutputPath| output.path().is_some();
     out::distinct(outputs.filter(is_file), None, &[path])?;
     let [json, html] = ["json", "html"].map(|form| args.page.forms.get(form));
-    let others = args.page.forms.len() > usize::from(json.is_some()) + usize::from(html.is_some());
-    if of_stacks || !args.what_if.is_empty() || others || args.page.work.is_some() {
-        bail!(
-            "{path:?} is a result, not a recording: it has a page and its JSON, and nothing else can be made of it\n\
-             try: dwell run --keep run.dwell ..., then dwell show run.dwell with these options"
-        );
+    refuse_stacks(args, "is no run: it has a page and its JSON")?;
+    if args.page.work.is_some() {
+        bail!("{path:?} is no run, which --work is about\ntry: a result of dwell run");
     }
     if let Some(to) = json {
         let text = results::json(path, keeper)?;
@@ -93,7 +107,7 @@ pub(super) fn show(args: &ShowArgs, keeper: &Keeper) -> anyhow::Result<()> {
 /// The page that fits a screen, as the verb that measured shows it.
 fn screen(path: &Path, schema: &str, value: Value, causes: bool, look: Look) -> anyhow::Result<String> {
     Ok(match schema {
-        SCHEMA_RUN | SCHEMA_ATTACH => of_run(results::run(path, value)?, report::screen, causes, look),
+        SCHEMA_RUN | SCHEMA_ATTACH => of_run(&results::run(path, value)?, report::screen, causes, look),
         SCHEMA_LADDER => report::ladder::screen(&results::ladder(path, value)?, &[], look),
         SCHEMA_WAKE => report::wake::screen(&results::typed::<Wakeups>(path, value)?, look),
         SCHEMA_DOCTOR => report::doctor::short(&results::typed::<Doctor>(path, value)?, look),
@@ -113,7 +127,7 @@ pub(super) fn page(
     look: Look,
 ) -> anyhow::Result<String> {
     Ok(match schema {
-        SCHEMA_RUN | SCHEMA_ATTACH => of_run(results::run(path, value)?, report::terminal, causes, look),
+        SCHEMA_RUN | SCHEMA_ATTACH => of_run(&results::run(path, value)?, report::terminal, causes, look),
         SCHEMA_LADDER => report::ladder::terminal(&results::ladder(path, value)?, &[], look),
         SCHEMA_COMPARE => report::compare::commands(&results::comparison(path, value)?, look),
         HYPERFINE => report::compare::timings::one(&results::timings(path, schema, value)?, look),
@@ -152,33 +166,17 @@ fn of_pair(run: &LabRun, look: Look) -> String {
     report::lab::pair(run, &lesson(run), look)
 }
 
-/// A run from its JSON, and what it means as far as that can be told without stacks.
-pub(super) fn judged(mut run: Run) -> (Analysis, Diagnosis) {
-    // First: a page that fits a screen has room for few.
-    run.coverage.notes.insert(0, WITHOUT_STACKS.to_owned());
-    let tier = tier(&run);
-    let prediction = Seen::unseen("a result of --json does not have it");
-    let (path_over_time, addresses) = (Vec::new(), Vec::new());
-    let analysis = Analysis { run, path_over_time, profile: Profile::default(), addresses, prediction };
-    let diagnosis = analyse::diagnose(tier, &analysis);
-    (analysis, diagnosis)
-}
-
-fn of_run(run: Run, page: fn(&Run, &Diagnosis, Look) -> String, causes: bool, look: Look) -> String {
-    let (analysis, diagnosis) = judged(run);
-    let mut text = page(&analysis.run, &diagnosis, look);
+fn of_run(
+    result: &RunResult,
+    page: fn(&Run, &Diagnosis, Look) -> String,
+    causes: bool,
+    look: Look,
+) -> String {
+    let RunResult { run, diagnosis, .. } = result;
+    let mut text = page(run, diagnosis, look);
     if causes {
         text.push('\n');
-        text.push_str(&report::causes(&analysis.run, &diagnosis, look));
+        text.push_str(&report::causes(run, diagnosis, look));
     }
     text
-}
-
-/// The source of a run, by what it saw of switches.
-fn tier(run: &Run) -> Tier {
-    match run.coverage.sources.iter().find(|source| source.name == "switches").map(|source| source.seen) {
-        Some(Extent::Full) => Tier::Bpf,
-        Some(Extent::Partial) => Tier::Perf,
-        Some(Extent::None) | None => Tier::Proc,
-    }
 }

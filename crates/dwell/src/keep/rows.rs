@@ -2,13 +2,13 @@
 
 use crate::cli::VERSION;
 use crate::out::{
-    BlocksResult, CompareResult, DoctorResult, HitsResult, LabResult, LoadResult, RunResult, SheetResult,
+    BlocksResult, CompareResult, DoctorResult, HitsResult, LabResult, LoadResult, RunOutput, SheetResult,
     WakeResult,
 };
 use model::compare::Change;
 use model::recording::Host;
 use model::wake::verdict::Answer;
-use model::{Ladder, Seen};
+use model::{Ladder, RunResult, Seen};
 use store::ladder::machine_number;
 use store::results::NewResult;
 use sys::clock::unix_s;
@@ -48,17 +48,16 @@ fn typed<'a>(words: impl IntoIterator<Item = &'a String> + Clone) -> String {
     shlex::try_join(plain).unwrap_or_else(|_| words.into_iter().cloned().collect::<Vec<_>>().join(" "))
 }
 
-impl ToKeep for RunResult {
+impl ToKeep for RunOutput {
     fn to_keep(&self) -> Option<NewResult> {
-        let (run, _) = self.judged();
+        let RunResult { run, diagnosis, .. } = &self.result;
         let verb = if run.window.is_some() { "attach" } else { "run" };
-        let first = run.findings.value().and_then(|found| found.first());
         Some(NewResult {
             command: typed(&run.command),
             wall_ns: Some(run.wall_ns),
             verdict: Some(report::results::class(&run.bound).to_owned()),
-            finding: first.map(|finding| finding.cause.clone()),
-            ..row(verb, &run.host, run.schema, report::json(run))
+            finding: diagnosis.findings.first().map(|finding| finding.cause.id.to_string()),
+            ..row(verb, &run.host, run.schema, report::result::whole(&self.result))
         })
     }
 }

@@ -37,7 +37,7 @@ pub(crate) use outputs::{Outputs, Page};
 pub(crate) use page::PageResult;
 pub(crate) use path::{OutputPath, Paths, distinct};
 pub(crate) use render::{Render, in_form};
-pub(crate) use run::{CodeArgs, RunResult, judged};
+pub(crate) use run::{CodeArgs, RunOutput};
 pub(crate) use trend::TrendResult;
 pub(crate) use wake::{SheetResult, WakeResult, junit_has_verdict};
 pub(crate) use what_if::WhatIfResult;

@@ -3,11 +3,9 @@
 use super::render::{Form, Render};
 use crate::{annotate, suggest};
 use clap::Args;
-use model::recording::Tier;
-use model::{Analysis, Diagnosis, Header, Probed, Run, Seen};
+use model::{Probed, RunResult, Seen};
 use observe::Sources;
 use report::Look;
-use report::html::RunPage;
 use report::profile::{self, FlameOptions, FoldedOptions, FoldedTime, ProfileMetadata, SourceOptions};
 
 /// The heading of the options that are about code.
@@ -36,85 +34,58 @@ pub(crate) struct CodeArgs {
     pub(crate) annotate: Vec<String>,
 }
 
-/// The analysis of a recording, and which code to show below its page.
+/// The result of a run, and which code to show below its page.
 #[derive(Debug)]
-pub(crate) struct RunResult {
-    header: Header,
-    analysis: Analysis,
-    diagnosis: Diagnosis,
+pub(crate) struct RunOutput {
+    pub(crate) result: RunResult,
     code: CodeArgs,
     sources: Sources,
 }
 
-/// What an analysis means, which its run has from now on.
-pub(crate) fn judged(tier: Tier, analysis: &mut Analysis) -> Diagnosis {
-    let diagnosis = analyse::diagnose(tier, analysis);
-    report::tell(&mut analysis.run, &diagnosis);
-    diagnosis
-}
-
-impl RunResult {
-    /// With what the analysis means. `sources` reads what its programs named.
-    pub(crate) fn new(header: Header, mut analysis: Analysis, code: CodeArgs, sources: Sources) -> Self {
-        let diagnosis = judged(header.tier, &mut analysis);
-        Self { header, analysis, diagnosis, code, sources }
-    }
-
-    /// The run, and what it means.
-    pub(crate) fn judged(&self) -> (&Run, &Diagnosis) {
-        (&self.analysis.run, &self.diagnosis)
-    }
-
-    /// The analysis, and what a file for a viewer says of its recording.
-    pub(crate) fn recorded(&self) -> (&Analysis, ProfileMetadata<'_>) {
-        (&self.analysis, self.metadata())
+impl RunOutput {
+    /// `sources` reads what its programs named.
+    pub(crate) fn new(result: RunResult, code: CodeArgs, sources: Sources) -> Self {
+        Self { result, code, sources }
     }
 
     /// Puts what a probe gave beside the finding of this index.
     pub(crate) fn set_probed(&mut self, finding: usize, probed: Seen<Probed>) {
-        self.diagnosis.probed = Some((finding, probed));
-        report::tell(&mut self.analysis.run, &self.diagnosis);
-    }
-
-    /// All of it, for a page.
-    pub(crate) fn whole(&self) -> RunPage<'_> {
-        let Analysis { run, profile, path_over_time, .. } = &self.analysis;
-        RunPage { run, diagnosis: &self.diagnosis, profile: Some(profile), path_over_time, kept: None }
+        self.result.diagnosis.probed = Some((finding, probed));
     }
 
     fn metadata(&self) -> ProfileMetadata<'_> {
-        ProfileMetadata::of(&self.analysis.run, self.header.started_at_unix_s)
+        ProfileMetadata::of(&self.result.run)
     }
 }
 
-impl Render for RunResult {
+impl Render for RunOutput {
     fn page(&self, look: Look) -> String {
-        below(self, report::terminal(&self.analysis.run, &self.diagnosis, look), look)
+        below(self, report::terminal(&self.result.run, &self.result.diagnosis, look), look)
     }
 
     fn screen(&self, look: Look) -> String {
-        below(self, report::screen(&self.analysis.run, &self.diagnosis, look), look)
+        below(self, report::screen(&self.result.run, &self.result.diagnosis, look), look)
     }
 
     fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<RunResult>] = &[
-            Form::json(|result| report::json(&result.analysis.run).into_bytes()),
-            Form::html(|result| report::html::runs(&[result.whole()]).into_bytes()),
+        const FORMS: &[Form<RunOutput>] = &[
+            Form::json(|output| report::result::without_stacks(&output.result).into_bytes()),
+            Form::html(|output| report::html::runs(&[&output.result]).into_bytes()),
             Form::new(
                 "folded",
                 "Write folded stacks, in nanoseconds, to FILE (for flamegraph.pl, inferno, speedscope)",
-                |result: &RunResult| {
+                |output: &RunOutput| {
                     let options = FoldedOptions { part: FoldedTime::All, threads: false };
-                    profile::folded(&result.analysis.profile, options).into_bytes()
+                    profile::folded(output.result.profile(), options).into_bytes()
                 },
             )
             .under(CODE),
-            Form::new("firefox", "Write a profile for profiler.firefox.com to FILE", |result: &RunResult| {
-                profile::firefox(&result.analysis.profile, &result.metadata()).into_bytes()
+            Form::new("firefox", "Write a profile for profiler.firefox.com to FILE", |output: &RunOutput| {
+                profile::firefox(output.result.profile(), &output.metadata()).into_bytes()
             })
             .under(CODE),
-            Form::new("speedscope", "Write a profile for speedscope.app to FILE", |result: &RunResult| {
-                profile::speedscope(&result.analysis.profile, &result.metadata()).into_bytes()
+            Form::new("speedscope", "Write a profile for speedscope.app to FILE", |output: &RunOutput| {
+                profile::speedscope(output.result.profile(), &output.metadata()).into_bytes()
             })
             .under(CODE),
         ];
@@ -123,23 +94,22 @@ impl Render for RunResult {
 }
 
 /// The page, with the requested views of code below it.
-fn below(result: &RunResult, mut text: String, look: Look) -> String {
-    let RunResult { analysis, diagnosis, code, sources, .. } = result;
+fn below(output: &RunOutput, mut text: String, look: Look) -> String {
+    let RunOutput { result, code, sources } = output;
     if code.causes {
         text.push('\n');
-        text.push_str(&report::causes(&analysis.run, diagnosis, look));
+        text.push_str(&report::causes(&result.run, &result.diagnosis, look));
     }
     if code.flame {
         text.push('\n');
-        let options = FlameOptions { own: &diagnosis.whose.frames, ..FlameOptions::new(look) };
-        text.push_str(&profile::flame(&analysis.profile, &options));
+        text.push_str(&profile::flame(result.profile(), &FlameOptions::new(look)));
     }
     for function in &code.lines {
         text.push('\n');
         let options = SourceOptions { look, rows: SOURCE_ROWS };
-        let table = profile::source_table(&analysis.profile, function, &options, |path| sources.text(path));
+        let table = profile::source_table(result.profile(), function, &options, |path| sources.text(path));
         text.push_str(&table.unwrap_or_else(|| {
-            let names = profile::names(&analysis.profile);
+            let names = profile::names(result.profile());
             let near = suggest::nearest(function, names.iter().map(String::as_str)).join(", ");
             let meant = if near.is_empty() { String::new() } else { format!("; did you mean: {near}?") };
             let said = format!("no stack contains a function, a file or a line called {function}{meant}");
@@ -148,7 +118,7 @@ fn below(result: &RunResult, mut text: String, look: Look) -> String {
     }
     for function in &code.annotate {
         text.push('\n');
-        text.push_str(&match annotate::sampled(function, &analysis.addresses, sources, look) {
+        text.push_str(&match annotate::sampled(function, &result.addresses, sources, look) {
             Ok(listing) => listing,
             Err(error) => {
                 format!("{error:#}").lines().map(|line| report::clean(line, look.unicode) + "\n").collect()

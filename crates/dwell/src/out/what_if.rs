@@ -28,11 +28,11 @@ impl Render for WhatIfResult {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::out::RunResult;
+    use crate::out::RunOutput;
 
     #[test]
     fn it_has_forms_of_a_run_only() {
-        let of_run: Vec<_> = RunResult::forms().iter().map(|form| form.name).collect();
+        let of_run: Vec<_> = RunOutput::forms().iter().map(|form| form.name).collect();
         assert!(WhatIfResult::forms().iter().all(|form| of_run.contains(&form.name)), "they share options");
     }
 }

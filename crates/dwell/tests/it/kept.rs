@@ -67,6 +67,29 @@ impl Home {
     }
 }
 
+/// What is shown is what is kept: the page of a run is that of its result, with its stacks.
+#[test]
+fn the_last_result_is_shown_as_its_run_was() {
+    let home = Home::new();
+    let script = "import os\nfor n in range(300): open('f', 'w').write(str(sum(range(n * 50)))); os.sync()";
+    for words in [&["python3", "-c", script][..], &["sh", "-c", "ls -lR /usr/lib > list; sort list | md5sum"]]
+    {
+        let live = home.dwell(&[&["run", "--width", "100", "--"], words].concat()).output().unwrap();
+        assert!(live.status.success(), "{}", text(&live.stderr));
+        let page = text(&live.stderr);
+        assert_eq!(home.out(&["show", "last", "--width", "100"]), page);
+        let json = home.at("last.json");
+        home.out(&["show", "last", "--json", json.to_str().unwrap()]);
+        assert_eq!(home.out(&["show", json.to_str().unwrap(), "--width", "100"]), page);
+        assert!(home.out(&["show", "last", "--flame"]).contains("md5sum") || words[0] == "python3");
+        assert!(home.out(&["export", "last", "--as", "folded"]).lines().count() > 3);
+        let all = home.out(&["show", "last", "-v", "--causes", "--width", "100"]);
+        let html = home.at("last.html");
+        home.out(&["report", "last", "-o", html.to_str().unwrap()]);
+        assert_eq!(home.out(&["show", html.to_str().unwrap(), "-v", "--causes", "--width", "100"]), all);
+    }
+}
+
 fn id(line: &str) -> &str {
     line.split(' ').next().unwrap()
 }

@@ -5,9 +5,11 @@
 use super::format::Exported;
 use super::perfetto::slice_name;
 use crate::clean::clean;
+use crate::findings::in_words;
 use crate::json::compact;
+use crate::units::unix_s;
 use model::timeline::{PathPiece, Timeline};
-use model::{Ns, Run};
+use model::{Ns, RunResult};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -76,14 +78,15 @@ enum AttributeValue {
 /// `SPAN_KIND_INTERNAL`.
 const INTERNAL: u32 = 1;
 
-/// The file. `started_at_unix_s`: when the run began.
-pub fn otlp(run: &Run, timeline: &Timeline, started_at_unix_s: u64) -> Exported {
+/// The file.
+pub fn otlp(result: &RunResult, timeline: &Timeline) -> Exported {
+    let run = &result.run;
     let mut ids = Sha256::new();
     ids.update(&run.started_at);
     ids.update(run.command.join("\0"));
     ids.update(run.wall_ns.to_le_bytes());
     let trace = hex(&ids.finalize()[..16]);
-    let start = started_at_unix_s.saturating_mul(1_000_000_000);
+    let start = unix_s(&run.started_at).saturating_mul(1_000_000_000);
     let span = |number: u64, name: String, at: Ns, ns: Ns, attributes: Vec<Attribute>| Span {
         trace_id: trace.clone(),
         span_id: format!("{number:016x}"),
@@ -97,7 +100,7 @@ pub fn otlp(run: &Run, timeline: &Timeline, started_at_unix_s: u64) -> Exported 
     let mut whole = vec![text("dwell.class", run.bound.class.name())];
     whole.extend(run.account.iter().map(|part| number(&format!("dwell.{}_ns", part.state.name()), part.ns)));
     // No key may be there twice.
-    let findings = run.findings.value().into_iter().flatten().enumerate();
+    let findings = in_words(result).findings.into_iter().enumerate();
     whole.extend(findings.map(|(at, finding)| text(&format!("dwell.finding.{}", at + 1), &finding.place)));
     let command = clean(&run.command.join(" "), true);
     let mut spans = vec![span(ROOT, command.clone(), 0, run.wall_ns, whole)];

@@ -5,9 +5,10 @@
 use super::format::Exported;
 use super::proto::Message;
 use crate::clean::clean;
+use crate::findings::in_words;
 use model::run::FindingRow;
 use model::timeline::{PathPiece, Slice, Timeline};
-use model::{Ns, Reason, Run};
+use model::{Ns, Reason, Run, RunResult};
 use std::collections::HashMap;
 
 /// All packets are of one sequence: names are written once.
@@ -27,7 +28,8 @@ const THREADS: u64 = 1 << 32;
 const PROCESSES: u64 = 2 << 32;
 
 /// The file.
-pub fn perfetto(run: &Run, timeline: &Timeline) -> Exported {
+pub fn perfetto(result: &RunResult, timeline: &Timeline) -> Exported {
+    let run = &result.run;
     let mut writer = Writer::default();
     writer.tracks(run, timeline);
     let flows = Flows::new(timeline);
@@ -41,8 +43,8 @@ pub fn perfetto(run: &Run, timeline: &Timeline) -> Exported {
             writer.slice(thread_track(at), slice, &slice_name(slice), of_slice);
         }
     }
-    for finding in run.findings.value().into_iter().flatten() {
-        writer.finding(finding);
+    for finding in in_words(result).findings {
+        writer.finding(&finding);
     }
     let mut left_out = vec![
         "within a stretch on a CPU calls come before own code: their order was not recorded; page faults and \

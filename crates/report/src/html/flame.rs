@@ -17,8 +17,8 @@ const ROW: usize = 19;
 const ROWS: usize = 100;
 
 /// The section; a sentence where there are no stacks.
-pub(super) fn section(run: &Run, own: &[bool], profile: Option<&Profile>, number: usize) -> String {
-    let boxes = profile.map(|profile| boxes(profile, own, run.wall_ns)).unwrap_or_default();
+pub(super) fn section(run: &Run, profile: Option<&Profile>, number: usize) -> String {
+    let boxes = profile.map(|profile| boxes(profile, run.wall_ns)).unwrap_or_default();
     let mut html = "<section class=\"flame\">\n<h2>Running and waiting code</h2>\n".to_owned();
     if boxes.boxes.is_empty() {
         let why = match profile {

@@ -6,30 +6,14 @@ use crate::page::findings::Told;
 use crate::page::parts::{Parts, parts};
 use crate::page::words;
 use crate::units::{duration, share};
-use model::{Diagnosis, Ns, Profile, Run};
+use model::{Run, RunResult};
 use std::fmt::Write;
 
-/// A run with what there is of it.
-#[derive(Debug, Clone, Copy)]
-pub struct RunPage<'a> {
-    /// The result.
-    pub run: &'a Run,
-    /// What it means.
-    pub diagnosis: &'a Diagnosis,
-    /// Its stacks, where it was made from a recording.
-    pub profile: Option<&'a Profile>,
-    /// Of each row of the run's path, what of it is in which slice of its phases; nothing where
-    /// that is not known.
-    pub path_over_time: &'a [Vec<(u32, Ns)>],
-    /// The result as it was kept, where `run` has something added: this is what the page holds.
-    pub kept: Option<&'a Run>,
-}
-
 /// The first words of the commands.
-pub(super) fn title(runs: &[RunPage<'_>]) -> String {
-    let name = |page: &RunPage<'_>| match &page.run.window {
+pub(super) fn title(runs: &[&RunResult]) -> String {
+    let name = |result: &&RunResult| match &result.run.window {
         Some(window) => window.target.clone(),
-        None => page.run.command.join(" "),
+        None => result.run.command.join(" "),
     };
     let names: Vec<String> =
         runs.iter().map(|page| crate::clean::fit(&crate::clean(&name(page), true), 60, true)).collect();
@@ -37,8 +21,9 @@ pub(super) fn title(runs: &[RunPage<'_>]) -> String {
 }
 
 /// The run.
-pub(super) fn article(page: &RunPage<'_>, number: usize) -> String {
-    let RunPage { run, diagnosis, profile, .. } = *page;
+pub(super) fn article(result: &RunResult, number: usize) -> String {
+    let RunResult { run, diagnosis, profile, .. } = result;
+    let profile = profile.value();
     let parts = parts(run, diagnosis);
     let mut html = format!("<article data-result=\"{number}\">\n<header>\n");
     let mut head = parts.head.iter();
@@ -50,13 +35,13 @@ pub(super) fn article(page: &RunPage<'_>, number: usize) -> String {
     html.push_str(&findings(&parts, run));
     html.push_str(&account(&parts, run));
     html.push_str(&timeline::section(run, &parts, profile));
-    html.push_str(&flame::section(run, &diagnosis.whose.frames, profile, number));
+    html.push_str(&flame::section(run, profile, number));
     html.push_str("<section class=\"tables\">\n<h2>Tables</h2>\n");
     html.push_str(&blocks::lines(&parts.places));
     for (_, lines) in &parts.tables {
         html.push_str(&blocks::lines(lines));
     }
-    html.push_str(&times::data((run, diagnosis), profile, page.path_over_time, &parts.states, number));
+    html.push_str(&times::data(result, &parts.states, number));
     html.push_str("</section>\n<section class=\"coverage\">\n<h2>What was observed</h2>\n");
     html.push_str(&blocks::lines(&parts.coverage));
     html.push_str("</section>\n</article>\n");

@@ -8,7 +8,7 @@ use crate::page::{places, threads};
 use crate::profile::boxes::{lines, spread, strips};
 use crate::profile::stack::walk;
 use model::profile::{Activity, Frame};
-use model::{Diagnosis, Ns, Profile, Reason, Run, State};
+use model::{Ns, Profile, Reason, Run, RunResult, State};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -89,21 +89,20 @@ impl OverTime {
 
 /// The data of a run with a picture over time; nothing of another one.
 pub(super) fn data(
-    (run, diagnosis): (&Run, &Diagnosis),
-    profile: Option<&Profile>,
-    path_over_time: &[Vec<(u32, Ns)>],
+    RunResult { run, profile, path_over_time, .. }: &RunResult,
     states: &[State],
     number: usize,
 ) -> String {
     if run.wall_ns == 0 || run.phases.slices.is_empty() {
         return String::new();
     }
+    let profile = profile.value();
     let drawn = profile.map(|profile| {
         let (strips, _) = strips(profile, run.wall_ns, timeline::STRIP, timeline::THREADS);
         lines(profile, &strips, hand_overs::LINES).drawn
     });
-    let (waits, waits_unknown) = waits(run, diagnosis, path_over_time);
-    let [functions, lines] = code(run, diagnosis, profile);
+    let (waits, waits_unknown) = waits(run, path_over_time);
+    let [functions, lines] = code(run, profile);
     let times = Times {
         states: states.iter().map(|state| state.name()).collect(),
         steps: timeline::row_times(run),
@@ -137,15 +136,11 @@ fn places(run: &Run, path_over_time: &[Vec<(u32, Ns)>]) -> Option<OverTime> {
 /// The time of waits on the path, by the path's own rows of the same wait. A row whose time is not
 /// that of those rows (several rows that read the same, or are told apart by their threads only) is
 /// among the unknown ones.
-fn waits(
-    run: &Run,
-    diagnosis: &Diagnosis,
-    path_over_time: &[Vec<(u32, Ns)>],
-) -> (Option<OverTime>, Vec<usize>) {
+fn waits(run: &Run, path_over_time: &[Vec<(u32, Ns)>]) -> (Option<OverTime>, Vec<usize>) {
     if path_over_time.len() != run.path.len() {
         return (None, Vec::new());
     }
-    let rows = waits_of_rows(run, diagnosis);
+    let rows = waits_of_rows(run);
     let mut row_of: HashMap<(State, String), BTreeSet<usize>> = HashMap::new();
     for (row, waits) in rows.iter().enumerate() {
         for wait in waits.iter().map(|at| &run.waits[*at]) {
@@ -169,9 +164,9 @@ fn waits(
 }
 
 /// Functions and lines by their samples.
-fn code(run: &Run, diagnosis: &Diagnosis, profile: Option<&Profile>) -> [Option<CodeOverTime>; 2] {
+fn code(run: &Run, profile: Option<&Profile>) -> [Option<CodeOverTime>; 2] {
     let Some(profile) = profile else { return [None, None] };
-    let (functions, lines) = (functions_of_rows(run, diagnosis), lines_of_rows(run, diagnosis));
+    let (functions, lines) = (functions_of_rows(run), lines_of_rows(run));
     let functions: HashMap<_, usize> = functions
         .iter()
         .enumerate()

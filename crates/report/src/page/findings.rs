@@ -105,7 +105,7 @@ fn one(at: usize, finding: &Finding, run: &Run, diagnosis: &Diagnosis, look: Loo
     let mut lines = line.add(Ink::Plain, &text(&finding.change, look)).wrap(INDENT);
     let line = Line::new(look).pad_to(INDENT).add(Ink::Plain, &saves(at, finding, run, diagnosis, look));
     let line = line.add(Ink::Dim, &format!("   {}", finding.cause.id));
-    let explains: Vec<&str> = finding.explains.iter().map(|cause| cause.id).collect();
+    let explains: Vec<&str> = finding.explains.iter().map(|cause| &*cause.id).collect();
     let line = match &explains[..] {
         [] => line,
         ids => line.add(Ink::Dim, &format!(", the reason of {}", ids.join(", "))),
@@ -211,12 +211,12 @@ fn rests_on(
 }
 
 /// A heading, and causes with a sentence each.
-type Causes = (&'static str, Vec<(&'static str, String)>);
+type Causes = (&'static str, Vec<(String, String)>);
 
 /// The causes that are not there, and those that could not be looked for.
 pub(super) fn others(diagnosis: &Diagnosis, look: Look) -> [Causes; 2] {
-    let ruled_out = diagnosis.ruled_out.iter().map(|(cause, why)| (cause.id, text(why, look)));
-    let unseen = diagnosis.unavailable.iter().map(|(cause, why)| (cause.id, why.clone()));
+    let ruled_out = diagnosis.ruled_out.iter().map(|(cause, why)| (cause.id.to_string(), text(why, look)));
+    let unseen = diagnosis.unavailable.iter().map(|(cause, why)| (cause.id.to_string(), why.clone()));
     [("looked for and not found", ruled_out.collect()), ("could not be looked for", unseen.collect())]
 }
 
@@ -227,9 +227,9 @@ pub(crate) struct Told {
     pub(crate) saves: String,
     /// The saving as parts of the whole, where that is what it is of.
     pub(crate) part: Option<(f64, f64)>,
-    pub(crate) cause: &'static str,
+    pub(crate) cause: String,
     /// Causes that are consequences of it.
-    pub(crate) explains: Vec<&'static str>,
+    pub(crate) explains: Vec<String>,
     pub(crate) rests_on: Vec<(&'static str, String)>,
     /// What a probe gave.
     pub(crate) probed: Vec<Line>,
@@ -242,8 +242,8 @@ pub(super) fn told(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Told> {
         change: text(&finding.change, look),
         saves: saves(at, finding, run, diagnosis, look),
         part: part_of(finding, run),
-        cause: finding.cause.id,
-        explains: finding.explains.iter().map(|cause| cause.id).collect(),
+        cause: finding.cause.id.to_string(),
+        explains: finding.explains.iter().map(|cause| cause.id.to_string()).collect(),
         rests_on: rests_on(at, finding, run, diagnosis, look),
         probed: probed(at, diagnosis, look),
     };
@@ -262,7 +262,7 @@ fn paragraph(head: &str, text: &str, look: Look) -> Vec<Line> {
     line.add(Ink::Plain, text).wrap(INDENT + 9)
 }
 
-fn list(head: &str, rows: Vec<(&'static str, String)>, look: Look) -> Vec<Line> {
+fn list(head: &str, rows: Vec<(String, String)>, look: Look) -> Vec<Line> {
     let rows = rows.into_iter().flat_map(|(id, why)| {
         Line::new(look).add(Ink::Plain, &format!("  {id}")).pad_to(24).add(Ink::Plain, &why).wrap(24)
     });

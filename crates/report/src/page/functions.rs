@@ -10,11 +10,11 @@ use crate::table::{Table, figure, text};
 use crate::units::{count, share_of_one};
 use model::recording::JIT_MODULE;
 use model::run::FunctionRow;
-use model::{Diagnosis, Run, Seen};
+use model::{Run, Seen};
 
 /// The table: the program's own by their time with callees, then others by their own
 /// time on a CPU.
-pub(super) fn table(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -> Vec<Line> {
+pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
     let all = match &run.functions {
         Seen::Value(functions) if !functions.is_empty() => functions,
         Seen::Value(_) | Seen::Absent => {
@@ -35,7 +35,7 @@ pub(super) fn table(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -
         columns.extend([figure("ins/cycle", 4), figure("misses/1,000", 5)]);
     }
     let mut table = Table::new(look, "functions", columns);
-    let order = order(all, diagnosis);
+    let order = order(all);
     let shown = rows_shown(order.len(), rows);
     let functions: Vec<&FunctionRow> = order.iter().map(|at| &all[*at]).collect();
     for function in &functions[..shown] {
@@ -76,16 +76,16 @@ pub(super) fn table(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -
     lines
 }
 
-fn order(all: &[FunctionRow], diagnosis: &Diagnosis) -> Vec<usize> {
-    let own = |at: usize| diagnosis.whose.functions.get(at).copied().unwrap_or(false);
+fn order(all: &[FunctionRow]) -> Vec<usize> {
+    let own = |at: usize| all[at].own;
     own_first(all, |row| row.samples, |row| row.total, own)
 }
 
 /// The functions of the run that the rows of the document's table are. What further rows are summed
 /// up in is not among them.
-pub(crate) fn functions_of_rows<'a>(run: &'a Run, diagnosis: &Diagnosis) -> Vec<&'a FunctionRow> {
+pub(crate) fn functions_of_rows(run: &Run) -> Vec<&FunctionRow> {
     let all = run.functions.value().map_or(&[][..], |all| all);
-    let order = order(all, diagnosis);
+    let order = order(all);
     let shown = rows_shown(order.len(), Look::DOCUMENT_ROWS);
     order.into_iter().take(shown).map(|at| &all[at]).collect()
 }

@@ -50,13 +50,13 @@ pub fn terminal(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     parts.push(meanwhile::lines(run, look));
     for (table, rows) in tables(run.bound.class, diagnosis) {
         match table {
-            Table::Waits => parts.push(waits::table(run, diagnosis, look, rows)),
-            Table::Locks => parts.push(waits::locks(run, diagnosis, look, rows)),
-            Table::WaitsButLocks => parts.push(waits::but_locks(run, diagnosis, look, rows)),
+            Table::Waits => parts.push(waits::table(run, look, rows)),
+            Table::Locks => parts.push(waits::locks(run, look, rows)),
+            Table::WaitsButLocks => parts.push(waits::but_locks(run, look, rows)),
             Table::Peers => parts.extend(peers::tables(run, look, rows)),
             Table::Calls => parts.push(calls::table(run, look, rows)),
-            Table::Functions => parts.push(functions::table(run, diagnosis, look, rows)),
-            Table::Lines => parts.push(source_lines::table(run, diagnosis, look, rows)),
+            Table::Functions => parts.push(functions::table(run, look, rows)),
+            Table::Lines => parts.push(source_lines::table(run, look, rows)),
         }
     }
     parts.push(faults::table(run, look, 4));

@@ -19,7 +19,7 @@ pub(crate) struct Parts {
     /// Where there is no finding.
     pub(crate) nothing: Vec<Line>,
     /// Causes that are not there, and that could not be looked for.
-    pub(crate) other_causes: [(&'static str, Vec<(&'static str, String)>); 2],
+    pub(crate) other_causes: [(&'static str, Vec<(String, String)>); 2],
     /// States, longest first.
     pub(crate) states: Vec<State>,
     pub(crate) account: Vec<Line>,
@@ -47,10 +47,10 @@ pub(crate) fn parts(run: &Run, diagnosis: &Diagnosis) -> Parts {
     threads.extend(threads::idle(run, look));
     let (metrics, metrics_said) = surroundings::whole(run, diagnosis, look);
     let tables = vec![
-        ("waits", waits::table(run, diagnosis, look, rows)),
+        ("waits", waits::table(run, look, rows)),
         ("system calls", calls::table(run, look, rows)),
-        ("functions", functions::table(run, diagnosis, look, rows)),
-        ("lines", source_lines::table(run, diagnosis, look, rows)),
+        ("functions", functions::table(run, look, rows)),
+        ("lines", source_lines::table(run, look, rows)),
         ("threads", threads),
         ("connections", connections),
         ("name lookups", lookups),

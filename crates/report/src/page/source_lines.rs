@@ -7,10 +7,10 @@ use crate::paint::{Ink, Line};
 use crate::table::{Table, figure, text};
 use crate::units::{count, share_of_one};
 use model::run::LineRow;
-use model::{Diagnosis, Run, Seen};
+use model::{Run, Seen};
 
 /// The table, in the order of the functions; nothing where no code has lines.
-pub(super) fn table(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -> Vec<Line> {
+pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
     let Seen::Value(lines) = &run.lines else { return Vec::new() };
     let columns = vec![
         text("", 16, 0),
@@ -19,7 +19,7 @@ pub(super) fn table(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -
         figure("self", 0),
         figure("samples", 3),
     ];
-    let order = order(lines, diagnosis);
+    let order = order(lines);
     let shown = rows_shown(order.len(), rows);
     if shown == 0 || lines.iter().all(|line| line.samples == 0) {
         return Vec::new();
@@ -46,17 +46,17 @@ pub(super) fn table(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -
     table.lines()
 }
 
-fn order(all: &[LineRow], diagnosis: &Diagnosis) -> Vec<usize> {
-    let own = |at: usize| diagnosis.whose.lines.get(at).copied().unwrap_or(false);
+fn order(all: &[LineRow]) -> Vec<usize> {
+    let own = |at: usize| all[at].own;
     own_first(all, |row| row.samples, |_| None, own)
 }
 
 /// The lines of the run that the rows of the document's table are, as [`functions_of_rows`].
 ///
 /// [`functions_of_rows`]: super::functions::functions_of_rows
-pub(crate) fn lines_of_rows<'a>(run: &'a Run, diagnosis: &Diagnosis) -> Vec<&'a LineRow> {
+pub(crate) fn lines_of_rows(run: &Run) -> Vec<&LineRow> {
     let all = run.lines.value().map_or(&[][..], |all| all);
-    let order = order(all, diagnosis);
+    let order = order(all);
     let shown = rows_shown(order.len(), Look::DOCUMENT_ROWS);
     order.into_iter().take(shown).map(|at| &all[at]).collect()
 }

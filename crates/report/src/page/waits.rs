@@ -14,27 +14,27 @@ pub(super) use groups::target_of;
 use groups::{Wait, groups, max_ns, rows_of, sum, target, whose};
 use model::run::WaitRow;
 use model::wait::WaitCall;
-use model::{Diagnosis, Run, Seen, State};
+use model::{Run, Seen, State};
 
 /// All waits, those on the path first.
-pub(super) fn table(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -> Vec<Line> {
+pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
     if run.waits.is_empty() {
         return vec![Line::new(look).add(Ink::Bold, "waits").add(Ink::Plain, "  none")];
     }
-    some(run, diagnosis, look, rows, |_| true)
+    some(run, look, rows, |_| true)
 }
 
 /// Waits for locks, beside what a program did on its CPUs: those of a twentieth of the whole.
-pub(super) fn locks(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -> Vec<Line> {
-    some(run, diagnosis, look, rows, |wait| is_lock_that_matters(run, wait))
+pub(super) fn locks(run: &Run, look: Look, rows: usize) -> Vec<Line> {
+    some(run, look, rows, |wait| is_lock_that_matters(run, wait))
 }
 
 /// The waits that [`locks`] does not have.
-pub(super) fn but_locks(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -> Vec<Line> {
+pub(super) fn but_locks(run: &Run, look: Look, rows: usize) -> Vec<Line> {
     if run.waits.is_empty() {
-        return table(run, diagnosis, look, rows);
+        return table(run, look, rows);
     }
-    some(run, diagnosis, look, rows, |wait| !is_lock_that_matters(run, wait))
+    some(run, look, rows, |wait| !is_lock_that_matters(run, wait))
 }
 
 fn is_lock_that_matters(run: &Run, wait: &WaitRow) -> bool {
@@ -42,14 +42,8 @@ fn is_lock_that_matters(run: &Run, wait: &WaitRow) -> bool {
 }
 
 /// The table of some of the waits; nothing where there are none of these.
-fn some(
-    run: &Run,
-    diagnosis: &Diagnosis,
-    look: Look,
-    rows: usize,
-    which: impl Fn(&WaitRow) -> bool,
-) -> Vec<Line> {
-    let waits = groups::waits(run, diagnosis, which);
+fn some(run: &Run, look: Look, rows: usize, which: impl Fn(&WaitRow) -> bool) -> Vec<Line> {
+    let waits = groups::waits(run, which);
     if waits.is_empty() {
         return Vec::new();
     }
@@ -89,8 +83,8 @@ fn some(
 
 /// The run's waits that each row of the document's table is of; of its last one, where there are
 /// more, all others.
-pub(crate) fn waits_of_rows(run: &Run, diagnosis: &Diagnosis) -> Vec<Vec<usize>> {
-    let waits = groups::waits(run, diagnosis, |_| true);
+pub(crate) fn waits_of_rows(run: &Run) -> Vec<Vec<usize>> {
+    let waits = groups::waits(run, |_| true);
     let rows = Look::DOCUMENT_ROWS;
     let groups = groups(&waits, rows);
     let shown = rows_shown(groups.len(), rows);
@@ -143,7 +137,7 @@ fn row_of_rest(rest: &[Vec<Wait>], with_code: bool, look: Look) -> Vec<(Ink, Str
 
 /// The line, or else the function, of the program's own code that waited.
 fn at(wait: &Wait) -> Option<String> {
-    let frame = wait.stack.value()?.get(wait.own?)?;
+    let frame = wait.stack.value()?.get(wait.own_frame?)?;
     Some(match &frame.source {
         Some((file, line)) => format!("{file}:{line}"),
         None => frame.function.clone(),

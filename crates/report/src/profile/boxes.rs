@@ -57,11 +57,11 @@ pub(crate) struct Boxes {
 }
 
 /// The boxes of a profile; none without stacks.
-pub(crate) fn boxes(profile: &Profile, own: &[bool], wall_ns: Ns) -> Boxes {
+pub(crate) fn boxes(profile: &Profile, wall_ns: Ns) -> Boxes {
     let idle = idle_threads(profile);
     let mut tree =
         Tree::new(profile, Shape { fold: true, apart: false }, |weight| !idle.contains(&weight.thread));
-    tree.mark_own(own);
+    tree.mark_own(profile);
     let total = tree.total().sum();
     if total == 0 {
         return Boxes::default();
@@ -289,7 +289,7 @@ mod tests {
         let weight = |node, doing, ns| Weight { node, thread: 0, doing, ns, count: 1 };
         let moment = |at_ns, node, doing, ns| Moment { at_ns, node, thread: 0, doing, ns, by: None };
         Profile {
-            frames: vec![frame("main"), frame("read")],
+            frames: vec![Frame { own: true, ..frame("main") }, frame("read")],
             nodes: vec![Node { caller: None, frame: 0 }, Node { caller: Some(0), frame: 1 }],
             threads: vec![Owner { pid: 1, tid: 1, name: "main".to_owned() }],
             weights: vec![weight(0, Activity::User, 10), weight(1, disk, 90)],
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn waiting_is_a_box_below_its_function_and_all_time_is_in_bins() {
-        let boxes = boxes(&profile(), &[true, false], 100);
+        let boxes = boxes(&profile(), 100);
         let said: Vec<_> = boxes.boxes.iter().map(|one| (one.name.as_str(), one.start, one.total)).collect();
         assert_eq!(said, [("main", 0, 100), ("read", 0, 90), ("waiting: disk", 0, 90)]);
         assert_eq!(boxes.boxes[2].kind, Kind::Waiting(State::Disk));

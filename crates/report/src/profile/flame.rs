@@ -31,7 +31,7 @@ use std::ops::Range;
 
 /// What to show, and how.
 #[derive(Debug, Clone, Copy)]
-pub struct FlameOptions<'a> {
+pub struct FlameOptions {
     /// What the output supports. The view has 40 to 240 columns.
     pub look: Look,
     /// The most rows of functions; head and notes are a few more.
@@ -40,15 +40,12 @@ pub struct FlameOptions<'a> {
     pub apart: bool,
     /// Idle threads are shown too. Otherwise they are in the notes, if other threads were busy.
     pub idle: bool,
-    /// For each frame of the profile whether it is the program's own code. Where that is not known,
-    /// scripts are.
-    pub own: &'a [bool],
 }
 
-impl FlameOptions<'_> {
+impl FlameOptions {
     /// The usual view.
     pub fn new(look: Look) -> Self {
-        FlameOptions { look, rows: 18, apart: false, idle: false, own: &[] }
+        FlameOptions { look, rows: 18, apart: false, idle: false }
     }
 }
 
@@ -60,7 +57,7 @@ pub fn flame(profile: &Profile, options: &FlameOptions) -> String {
     let idle = if options.idle { Vec::new() } else { idle_threads(profile) };
     let shape = Shape { fold: true, apart: options.apart };
     let mut tree = Tree::new(profile, shape, |weight| !idle.contains(&weight.thread));
-    tree.mark_own(options.own);
+    tree.mark_own(profile);
     let total = tree.total();
     if total.sum() == 0 {
         return String::new();

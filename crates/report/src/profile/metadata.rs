@@ -1,5 +1,6 @@
 //! What files for other viewers say of the run besides its profile.
 
+use crate::units::unix_s;
 use model::Run;
 use model::recording::Host;
 
@@ -17,8 +18,9 @@ pub struct ProfileMetadata<'a> {
 }
 
 impl<'a> ProfileMetadata<'a> {
-    /// From a run and the header of its recording. (A run has its start as text only.)
-    pub fn of(run: &'a Run, started_at_unix_s: u64) -> Self {
+    /// From a run.
+    pub fn of(run: &'a Run) -> Self {
+        let started_at_unix_s = unix_s(&run.started_at);
         ProfileMetadata { command: &run.command, started_at_unix_s, host: &run.host, wall_ns: run.wall_ns }
     }
 

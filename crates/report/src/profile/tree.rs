@@ -271,13 +271,12 @@ impl Tree {
         largest_first(&mut self.roots);
     }
 
-    /// Marks the program's own functions, and those that lead to them: `own` says for each frame of
-    /// the profile whether it is. Where nothing is said, scripts are.
-    pub(super) fn mark_own(&mut self, own: &[bool]) {
+    /// Marks the program's own functions, and those that lead to them.
+    pub(super) fn mark_own(&mut self, profile: &Profile) {
         for index in (0..self.branches.len()).rev() {
             let branch = &mut self.branches[index];
             branch.own_code = match branch.label {
-                Label::Function(frame) => own.get(frame as usize).copied().unwrap_or(branch.script),
+                Label::Function(frame) => profile.frames.get(frame as usize).is_some_and(|frame| frame.own),
                 Label::Thread(_) => false,
             };
             branch.leads_to_own |= branch.own_code;

@@ -94,7 +94,7 @@ fn packed(mut bytes: &[u8]) -> Vec<u64> {
 }
 
 fn unpacked(run: &Run, profile: &model::Profile) -> Vec<u8> {
-    let metadata = ProfileMetadata::of(run, 1_700_000_000);
+    let metadata = ProfileMetadata::of(run);
     let mut bytes = Vec::new();
     GzDecoder::new(&*pprof(run, profile, &metadata).bytes).read_to_end(&mut bytes).unwrap();
     bytes
@@ -245,7 +245,7 @@ fn threads_over_time_have_names_and_nothing_more() {
         let mut run = samples::server();
         run.command = vec![name.clone(), name.clone()];
         let timeline = timeline(&name, run.wall_ns);
-        let bytes = perfetto(&run, &timeline).bytes;
+        let bytes = perfetto(&samples::result(&run, None), &timeline).bytes;
         assert!(fields(&bytes).iter().all(|(field, _, _)| *field == 1), "a trace has packets only");
         // Names of events; of tracks, with those of their processes and threads.
         let mut found: Vec<&[u8]> = Vec::new();
@@ -263,7 +263,7 @@ fn threads_over_time_have_names_and_nothing_more() {
         let named = found.iter().filter(|text| text.contains("[x](javascript:1)")).count();
         assert!(named >= 5, "{found:?}");
         assert!(!found.iter().any(|text| text.chars().any(acts) || text.contains('\n')), "{name:?}");
-        let text = String::from_utf8(otlp(&run, &timeline, 1_700_000_000).bytes).unwrap();
+        let text = String::from_utf8(otlp(&samples::result(&run, None), &timeline).bytes).unwrap();
         assert!(!text.trim_end().chars().any(|char| acts(char) || char == '\n'), "{name:?}");
         let read: Value = serde_json::from_str(&text).unwrap();
         let spans = read["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap();
@@ -285,7 +285,7 @@ fn a_long_path_is_put_together_and_said() {
         slice: Slice { at_ns: at, ns: 1, state: State::User, reason: Reason::Text(at.to_string()) },
     };
     long.path = (0..25_000).map(piece).collect();
-    let exported = otlp(&run, &long, 0);
+    let exported = otlp(&samples::result(&run, None), &long);
     let read: Value = serde_json::from_slice(&exported.bytes).unwrap();
     let spans = read["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap();
     assert_eq!(spans.len(), 1 + 25_000_usize.div_ceil(3));

@@ -5,7 +5,7 @@
 
 use crate::support::check_golden;
 use crate::{commands, ladder, profiles, samples, wakes};
-use dwell_report::html::{self, RunPage};
+use dwell_report::html;
 use dwell_report::lab::Lesson;
 use model::lab::LabRun;
 use model::{Profile, Run};
@@ -17,13 +17,7 @@ const HOSTILE: &str =
     "</script><script>alert(1)</script><img src=x onerror=\"alert(2)\">'\u{202e}\u{7}\u{200b}";
 
 fn run(run: &Run, profile: Option<&Profile>) -> String {
-    html::runs(&[RunPage {
-        run,
-        diagnosis: &samples::diagnosis(run),
-        profile,
-        path_over_time: &[],
-        kept: None,
-    }])
+    html::runs(&[&samples::result(run, profile)])
 }
 
 /// The page without its style, its script and its JSON, which have tests of their own.
@@ -209,12 +203,13 @@ fn pages_are_as_they_were() {
 #[test]
 fn a_result_comes_out_of_its_page_as_it_was() {
     let server = samples::server();
-    let page = run(&server, None);
+    let result = samples::result(&server, None);
+    let page = html::runs(&[&result]);
     let [out] = html::results(&page)[..] else { panic!("one result") };
-    assert_eq!(serde_json::from_str::<Value>(out).unwrap(), serde_json::to_value(&server).unwrap());
-    let diagnosis = samples::diagnosis(&server);
-    let one = RunPage { run: &server, diagnosis: &diagnosis, profile: None, path_over_time: &[], kept: None };
-    assert_eq!(html::results(&html::runs(&[one, one])).len(), 2);
+    let whole = dwell_report::result::whole(&result);
+    let json = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+    assert_eq!(json(out), json(&whole));
+    assert_eq!(html::results(&html::runs(&[&result, &result])).len(), 2);
 }
 
 /// The tags of a text: each with its name and the names of its attributes.

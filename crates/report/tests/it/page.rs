@@ -17,14 +17,16 @@ use model::{Finding, Reason, Seen, say};
 
 /// The page of a run with what it means.
 fn terminal(run: &model::Run, look: Look) -> String {
-    dwell_report::terminal(run, &samples::diagnosis(run), look)
+    let result = samples::result(run, None);
+    dwell_report::terminal(&result.run, &result.diagnosis, look)
 }
 
 const PLAIN: Look = Look { width: 80, colour: false, unicode: true };
 
 /// The page that fits a screen.
 fn screen(run: &model::Run, look: Look) -> String {
-    dwell_report::screen(run, &samples::diagnosis(run), look)
+    let result = samples::result(run, None);
+    dwell_report::screen(&result.run, &result.diagnosis, look)
 }
 
 /// The page without its colours.
@@ -294,20 +296,20 @@ fn waits_are_compared_with_a_kept_ladder_only() {
 #[test]
 fn a_finding_is_said_with_what_can_be_done_about_it() {
     let run = samples::journal();
-    let mut diagnosis = samples::diagnosis(&run);
+    let model::RunResult { run, mut diagnosis, .. } = samples::result(&run, None);
     let half = run.wall_ns / 2;
     let share_ns = Interval { lo: half, hi: half };
     let finding = |id, saving| Finding {
-        cause: CauseName { id, title: "small syncs" },
+        cause: CauseName::new(id, "small syncs"),
         share_ns,
         saving,
         place: Place::Wait(0),
-        what: say!(Piece::Name("fsync\x1b[31m".into()), " is called ", Piece::Count(12, "time")),
+        what: say!(Piece::Name("fsync\x1b[31m".into()), " is called ", Piece::Count(12, "time".into())),
         change: say!("sync once for many records"),
-        evidence: vec![say!(Piece::Count(12, "call"))],
+        evidence: vec![say!(Piece::Count(12, "call".into()))],
         assumes: vec![say!("nobody minds")],
         verify: Vec::new(),
-        explains: vec![CauseName { id: "disk-latency", title: "slow disk" }],
+        explains: vec![CauseName::new("disk-latency", "slow disk")],
     };
     let saving = Saving {
         ns: share_ns,
@@ -337,7 +339,7 @@ fn a_finding_is_said_with_what_can_be_done_about_it() {
     let all = dwell_report::causes(&run, &diagnosis, wide);
     assert!(all.contains(" 5. fsync") && all.contains("assumed  nobody minds"), "{all}");
     diagnosis.findings.clear();
-    diagnosis.ruled_out = vec![(CauseName { id: "sync-writes", title: "" }, say!("it did not sync"))];
+    diagnosis.ruled_out = vec![(CauseName::new("sync-writes", ""), say!("it did not sync"))];
     let told = dwell_report::terminal(&run, &diagnosis, wide);
     assert!(told.contains("no known cause"), "{told}");
     assert!(dwell_report::causes(&run, &diagnosis, wide).contains("it did not sync"));

@@ -4,7 +4,7 @@ use super::*;
 use crate::judge::samples;
 use model::account::Basis;
 use model::network::Endpoint;
-use model::run::{FunctionRow, LineRow, Share, WaitRow};
+use model::run::{FunctionRow, LineRow, Share, WaitEnd, WaitRow};
 use model::wait::{WaitCall, WaitTarget};
 use model::{AccountPart, Ns, Reason, State, Step};
 
@@ -154,6 +154,8 @@ fn names_that_a_run_makes_up_are_matched_and_others_are_not() {
 
 fn wait(reason: State, call: &str, on: WaitTarget, total_ns: Ns) -> WaitRow {
     WaitRow {
+        ended: WaitEnd::default(),
+        own_frame: None,
         together: None,
         reason,
         call: WaitCall::Syscall(call.into()),
@@ -210,6 +212,7 @@ fn two_versions_of_a_program_may_have_different_names() {
 fn function(name: &str, module: &str, share: f64) -> FunctionRow {
     let interval = stats::wilson_of(share, 100.0);
     FunctionRow {
+        own: false,
         name: name.into(),
         module: module.into(),
         mode: "user".into(),
@@ -242,6 +245,7 @@ fn lines_of_another_directory_are_the_same_lines() {
         let mut run = run("./a", vec![("a", State::User, Reason::None, 100 * MS)]);
         let interval = stats::wilson_of(share, 100.0);
         run.lines = Seen::Value(vec![LineRow {
+            own: false,
             file: file.into(),
             line: 7,
             function: "f".into(),

@@ -16,7 +16,7 @@ use model::sentence::Piece::{self, Count, Name};
 use model::{Ns, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName { id: "allocation", title: "making and freeing memory" },
+    name: CauseName::new("allocation", "making and freeing memory"),
     tiers: &[Tier::Bpf, Tier::Perf],
     manual: Manual {
         what: "A good part of the program's CPU time is the allocator's or the garbage collector's, and one function calls \
@@ -66,7 +66,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             return Outcome::RuledOut(says());
         }
         if allocators.samples < SAMPLES_MIN {
-            return Outcome::RuledOut(says().and(say!(", by ", Count(allocators.samples, "sample"))));
+            return Outcome::RuledOut(says().and(say!(", by ", Count(allocators.samples, "sample".into()))));
         }
         let callers = own_code::functions(charges(evidence));
         match callers.into_iter().next() {
@@ -106,7 +106,8 @@ fn finding(evidence: &Evidence<'_>, most: &Sum<'_>, share: Share) -> Finding {
         let part = of(evidence, Some(step)).ns / allocators.ns;
         (part > 0.0).then(|| say!(name, ": ", Piece::Share(part), " of these"))
     };
-    let mut figures = vec![say!(Count(allocators.samples, "sample"), " in the allocator or the collector")];
+    let mut figures =
+        vec![say!(Count(allocators.samples, "sample".into()), " in the allocator or the collector")];
     figures.extend(steps.into_iter().filter_map(step));
     figures.push(say!(
         Name(most.frame.function.clone()),
@@ -116,7 +117,7 @@ fn finding(evidence: &Evidence<'_>, most: &Sum<'_>, share: Share) -> Finding {
     ));
     figures.extend(faults(evidence));
     Finding {
-        cause: CAUSE.name,
+        cause: CAUSE.name.clone(),
         place: place(evidence, most),
         what: called(most).and(say!(
             " makes and frees memory: ",

@@ -14,7 +14,7 @@ use model::syscall_rows::CallRow;
 use model::{Ns, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName { id: "busy-wait", title: "waits that never sleep" },
+    name: CauseName::new("busy-wait", "waits that never sleep"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "A thread looks in a loop whether something has happened (`poll` with a time limit of 0, `sched_yield`, a read that \
@@ -80,7 +80,13 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 
 /// `poll found nothing 8,000 times`.
 fn looks(call: &CallRow) -> Sentence {
-    say!(Name(call.name.to_string()), " was called ", hedge(call), Count(call.calls, "time"), " for nothing")
+    say!(
+        Name(call.name.to_string()),
+        " was called ",
+        hedge(call),
+        Count(call.calls, "time".into()),
+        " for nothing"
+    )
 }
 
 fn finding(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Finding {
@@ -97,7 +103,7 @@ fn finding(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Finding {
         Name(call.name.to_string()),
         " ",
         hedge(call),
-        Count(call.calls, "time"),
+        Count(call.calls, "time".into()),
         " for nothing: ",
         Piece::Share(spins.share.value),
         " of the CPU time"
@@ -120,7 +126,7 @@ fn finding(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Finding {
     };
     let on_cpu_ns = evidence.account_ns(State::on_cpu) as f64;
     Finding {
-        cause: CAUSE.name,
+        cause: CAUSE.name.clone(),
         place: spins.by.as_ref().map_or(Place::Call(row), |by| place(evidence, by)),
         what,
         change: change(call),
@@ -130,9 +136,9 @@ fn finding(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Finding {
             looks(call).and(say!(", each in ", Time(call.total_ns / call.calls.max(1)), " on average")),
             say!(
                 "little else is done by ",
-                Count(spins.threads.len() as u64, "thread"),
+                Count(spins.threads.len() as u64, "thread".into()),
                 ", by ",
-                Count(spins.samples, "sample")
+                Count(spins.samples, "sample".into())
             ),
         ],
         assumes: vec![say!("what it looks for is done by the threads that it keeps from a CPU")],
@@ -308,7 +314,7 @@ mod tests {
         let diagnosis = judge(&run, &told("__x64_sys_poll", 500));
         let (of, lo, hi) = saved(&diagnosis).expect("it is there");
         assert!(of == SavedTime::Cpu && lo > 900 * MS && hi < 1100 * MS, "{lo} to {hi} of 2 s");
-        assert_eq!(diagnosis.findings.last().map(|finding| finding.cause.id), Some("busy-wait"));
+        assert_eq!(diagnosis.findings.last().map(|finding| &*finding.cause.id), Some("busy-wait"));
         assert_eq!(diagnosis.findings[0].cause.id, "hot-code", "its work is hot, its looks are not");
     }
 

@@ -13,7 +13,7 @@ use model::sentence::Piece::{Count, Name, Ns as Time, Number};
 use model::{Ns, Seen, Sentence, say};
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName { id: "connection-churn", title: "connections opened again and again" },
+    name: CauseName::new("connection-churn", "connections opened again and again"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "The program opens a connection to a peer, uses it for little, closes it and opens the next.",
@@ -85,7 +85,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             None if most == 0 => say!("no connection was opened"),
             None => say!("no peer has many connections, one after the other: at most ", Number(most)),
             Some(again) => say!(
-                Count(again, "connection"),
+                Count(again, "connection".into()),
                 " could be used again, and opening them takes no hundredth of the run"
             ),
         };
@@ -119,9 +119,9 @@ fn finding(
     };
     let each_ns = of.connect.map_or(0, |connect| connect.total_ns / (of.times - of.failed).max(1));
     Some(Finding {
-        cause: CAUSE.name,
+        cause: CAUSE.name.clone(),
         place: Place::Connection(row),
-        what: say!(Count(of.times, "connection"), " to ").and(peers::name(of)).and(say!(
+        what: say!(Count(of.times, "connection".into()), " to ").and(peers::name(of)).and(say!(
             " were opened, never more than ",
             Number(opening.at_once.max(1)),
             " at once"

@@ -14,7 +14,7 @@ use model::wait::{TargetKind, WaitTarget, WakerKind};
 use model::{Ns, Reason, Seen, Sentence, State, Step, say};
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName { id: "context-switching", title: "hand-overs for each small item" },
+    name: CauseName::new("context-switching", "hand-overs for each small item"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "Threads or processes of the program hand over to each other through a pipe, a local connection, an eventfd or a \
@@ -87,7 +87,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let rows: Vec<(usize, &WaitRow, u64)> = rows.map(|(row, wait)| (row, wait, by_own(wait))).collect();
     let times: u64 = rows.iter().map(|(_, _, times)| times).sum();
     if times < HAND_OVERS_MIN {
-        return Outcome::RuledOut(say!("its threads ended ", Count(times, "wait"), " of each other"));
+        return Outcome::RuledOut(say!("its threads ended ", Count(times, "wait".into()), " of each other"));
     }
     let apart_ns = evidence.whole_ns / times;
     if apart_ns > APART_NS_MAX {
@@ -229,10 +229,10 @@ fn finding(
     let goes = goes(evidence, share_ns, part);
     let own_ns = evidence.account_ns(|state| state == State::User);
     Finding {
-        cause: CAUSE.name,
+        cause: CAUSE.name.clone(),
         place: handed.map_or(Place::Wait(row), |(row, _)| Place::HandOver(row)),
         what: who(wait).and(say!(" to each other ")).and(through(wait)).and(say!(
-            Count(times, "time"),
+            Count(times, "time".into()),
             ", every ",
             Time(evidence.whole_ns / times)
         )),
@@ -242,7 +242,7 @@ fn finding(
         share_ns,
         saving: evidence.saving(&Goes::Parts(goes), part, Known::Bounded),
         evidence: [
-            Some(say!(Count(most, "wait"), " of these in ", Name(call))),
+            Some(say!(Count(most, "wait".into()), " of these in ", Name(call))),
             handed.and_then(|(_, row)| how_soon(row)),
             Some(say!(
                 "hand-overs have ",
@@ -280,7 +280,7 @@ fn how_soon(row: &HandOverRow) -> Option<Sentence> {
         " woke ",
         Name(row.to.name.clone()),
         " ",
-        Count(row.times, "time"),
+        Count(row.times, "time".into()),
         ", after ",
         Time(row.waited.p50_ns),
         " of waiting; it ran ",

@@ -13,7 +13,7 @@ use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
 use model::{Ns, Rival, RunQueue, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName { id: "cpu-contention", title: "too few CPUs for what is ready to run" },
+    name: CauseName::new("cpu-contention", "too few CPUs for what is ready to run"),
     tiers: &[Tier::Bpf, Tier::Perf, Tier::Proc],
     manual: Manual {
         what: "The program is ready to run, and other programs have the CPUs; or its own threads wait for each other's CPU \
@@ -108,7 +108,7 @@ fn behind_others(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns) -> Finding {
     let most = named.clone().map_or_else(Sentence::default, |named| say!(", most of all ").and(named));
     let who = named.unwrap_or_else(|| say!("the other programs"));
     Finding {
-        cause: CAUSE.name,
+        cause: CAUSE.name.clone(),
         place: Place::State(State::Runqueue),
         what: say!("the program waits ", Time(ns), " for CPUs that other programs have").and(most),
         change: say!("end or move ").and(who).and(say!(", or give them less: nice, cpu.weight, taskset")),
@@ -129,7 +129,7 @@ fn behind_own(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns, allowed: u32) -
     let free =
         evidence.limits.clone().map(|limits| Limits { cpus_allowed: Seen::Value(evidence.cpus), ..limits });
     Finding {
-        cause: CAUSE.name,
+        cause: CAUSE.name.clone(),
         place: Place::State(State::Runqueue),
         what: say!(
             "threads of the program wait ",
@@ -137,7 +137,7 @@ fn behind_own(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns, allowed: u32) -
             " for each other: they may use ",
             Number(allowed.into()),
             " of ",
-            Count(evidence.cpus.into(), "CPU")
+            Count(evidence.cpus.into(), "CPU".into())
         ),
         change: say!("let it use more CPUs: taskset, cpuset.cpus, the container's limit"),
         share_ns,

@@ -12,7 +12,7 @@ use model::sentence::Piece::{Count, Name, Ns as Time, Number};
 use model::{Ns, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName { id: "cpu-throttling", title: "a used-up CPU quota" },
+    name: CauseName::new("cpu-throttling", "a used-up CPU quota"),
     tiers: &[Tier::Bpf, Tier::Perf, Tier::Proc],
     manual: Manual {
         what: "The program is ready to run, and its control group, or one above it, has used up its CPU quota.",
@@ -64,14 +64,14 @@ fn finding(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, share_ns: Interval
         None => say!("its control group"),
     };
     let periods = quota.map(|quota| {
-        let (throttled, all) = (Number(quota.throttled_periods), Count(quota.periods, "period"));
+        let (throttled, all) = (Number(quota.throttled_periods), Count(quota.periods, "period".into()));
         of_period(quota).and(say!(", used up in ", throttled, " of ", all))
     });
     // What the CPUs could do without the quota.
     let free = evidence.limits.clone().map(|limits| model::limits::Limits { cpu: Seen::Absent, ..limits });
     let goes = Goes::Sites(vec![Site::State(State::Throttled)], share_ns);
     Finding {
-        cause: CAUSE.name,
+        cause: CAUSE.name.clone(),
         place: Place::State(State::Throttled),
         what: say!("the program stands still for ", Time(share_ns.hi), " since the CPU quota of ")
             .and(group())

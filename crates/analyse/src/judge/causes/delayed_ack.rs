@@ -17,7 +17,7 @@ use model::{Ns, State, say};
 use std::ops::RangeInclusive;
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName { id: "delayed-ack", title: "delayed ACKs" },
+    name: CauseName::new("delayed-ack", "delayed ACKs"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "Each side of a TCP connection waits for the other: this one for the acknowledgement of a small segment \
@@ -76,13 +76,13 @@ fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, found: &Dela
     let most_ns = certain_ns + others_ns;
     let part = (peers::part(evidence, of, least_ns), peers::part(evidence, of, most_ns));
     Some(Finding {
-        cause: CAUSE.name,
+        cause: CAUSE.name.clone(),
         place: Place::Connection(row),
         what: say!("requests to ").and(peers::name(of)).and(say!(
             " wait for delayed acknowledgements: ",
             Time(found.total_ns),
             " in ",
-            Count(found.waits, "wait")
+            Count(found.waits, "wait".into())
         )),
         change: say!("write each request with one call, or set TCP_NODELAY"),
         share_ns: on_path(evidence, State::Network, found.total_ns),
@@ -93,7 +93,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, found: &Dela
         evidence: vec![say!(
             Number(found.waits),
             " of ",
-            Count(found.of_waits, "wait"),
+            Count(found.of_waits, "wait".into()),
             " after back-to-back writes (",
             Bytes(found.write_bytes_mean),
             " each) lasted about ",

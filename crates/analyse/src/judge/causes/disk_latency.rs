@@ -17,7 +17,7 @@ use model::wait::{WaitCall, WaitTarget};
 use model::{Costs, Ns, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName { id: "disk-latency", title: "one small request to a disk after the other" },
+    name: CauseName::new("disk-latency", "one small request to a disk after the other"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "The program reads small pieces from a disk, and asks for the next one when the one before is there.",
@@ -68,7 +68,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if requests < WAITS_MIN {
         return Outcome::RuledOut(say!(
             "the program waited ",
-            Count(requests, "time"),
+            Count(requests, "time".into()),
             " for a disk to read"
         ));
     }
@@ -212,13 +212,13 @@ fn finding(
     let past_cache = if direct { say!(" past the page cache (O_DIRECT)") } else { Sentence::default() };
     let each = size.map(|bytes| say!(" for ", Bytes(bytes), " each")).unwrap_or_default();
     Finding {
-        cause: CAUSE.name,
+        cause: CAUSE.name.clone(),
         place: Place::Wait(place),
         what: say!(Name(call.map_or("a page fault".to_owned(), ToString::to_string)))
             .and(caller)
             .and(file(waits, most, path_ns))
             .and(past_cache)
-            .and(say!(" waits for the disk, one request after the other: ", Count(requests, "time")))
+            .and(say!(" waits for the disk, one request after the other: ", Count(requests, "time".into())))
             .and(each)
             .and(say!(", ", Time(total_ns), " in all")),
         change: match (direct, reads.is_some_and(DiskReads::follow_on)) {
@@ -236,7 +236,7 @@ fn finding(
         share_ns: Interval { lo: path_ns, hi: path_ns },
         saving: evidence.saving(&Goes::Parts(goes), (half, 1.0), Known::Bounded),
         evidence: [say!(
-            Count(requests, "request"),
+            Count(requests, "request".into()),
             ", each waited for ",
             Time(total_ns / requests.max(1)),
             " on average"

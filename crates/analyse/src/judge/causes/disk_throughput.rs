@@ -17,7 +17,7 @@ use model::wait::SyscallName;
 use model::{Ns, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName { id: "disk-throughput", title: "a disk at its limit" },
+    name: CauseName::new("disk-throughput", "a disk at its limit"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "The program waits for a disk that has as many requests as it can serve.",
@@ -119,7 +119,7 @@ fn finding(evidence: &Evidence<'_>, disk: &DiskSeries, only: bool) -> Option<Fin
     let held = HeldWrites::of(here.iter().map(|(_, wait)| *wait));
     let call = most.call.syscall().map_or("a page fault".to_owned(), ToString::to_string);
     Some(Finding {
-        cause: CAUSE.name,
+        cause: CAUSE.name.clone(),
         place: Place::Wait(row),
         what: say!(
             "the disk ",

@@ -13,7 +13,7 @@ use model::wait::WaitTarget;
 use model::{Ns, Sentence, say};
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName { id: "dns-lookups", title: "names asked for again" },
+    name: CauseName::new("dns-lookups", "names asked for again"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "A name server is asked for a name whose address it has told already.",
@@ -56,7 +56,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                 times => say!(
                     Number(repeated),
                     " of ",
-                    Count(times, "question"),
+                    Count(times, "question".into()),
                     " for names had been answered before"
                 ),
             });
@@ -101,11 +101,11 @@ fn finding(evidence: &Evidence<'_>, row: usize, most: &LookupRow, again: &Again,
     let waits = evidence.saving(goes, part, Known::Counted);
     let library = Goes::Wall(Interval { lo: 0, hi: library_ns(evidence, again) });
     Finding {
-        cause: CAUSE.name,
+        cause: CAUSE.name.clone(),
         place: Place::Lookup(row),
-        what: say!(Count(again.repeated, "question"), " for names that had been answered (")
+        what: say!(Count(again.repeated, "question".into()), " for names that had been answered (")
             .and(name(most))
-            .and(say!(" ", Count(most.times, "time"), ") took ", Time(again.ns))),
+            .and(say!(" ", Count(most.times, "time".into()), ") took ", Time(again.ns))),
         change: say!("keep the address or the connection, or ask through a cache on this host"),
         share_ns: super::peers::share(goes, part),
         saving: evidence.together(waits, evidence.saving(&library, ALL, Known::Counted)),

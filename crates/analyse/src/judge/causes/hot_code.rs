@@ -19,7 +19,7 @@ use model::{Ns, State, say};
 use rustc_hash::FxHashMap;
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName { id: "hot-code", title: "hot code" },
+    name: CauseName::new("hot-code", "hot code"),
     tiers: &[Tier::Bpf, Tier::Perf],
     manual: Manual {
         what: "One function of the program has a tenth of its CPU time or more, without the functions of the program \
@@ -77,7 +77,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                 "the function with most CPU time, ",
                 Name(most.frame.function.clone()),
                 ", has no more than ",
-                Count(most.all.samples, "sample")
+                Count(most.all.samples, "sample".into())
             ));
         }
         Outcome::Found(vec![finding(evidence, &most, share)])
@@ -142,7 +142,7 @@ fn finding(evidence: &Evidence<'_>, most: &Sum<'_>, share: Share) -> Finding {
     if let Some(library) = most.leading_library() {
         what = what.and(say!(", most of it in ", Name(library.to_owned())));
     }
-    let mut evidence_lines = vec![say!(Count(most.all.samples, "sample"))];
+    let mut evidence_lines = vec![say!(Count(most.all.samples, "sample".into()))];
     evidence_lines.extend(most.lines().into_iter().take(LINES).map(|((file, line), amount)| {
         say!(
             Name(base_name(file).to_owned()),
@@ -164,7 +164,7 @@ fn finding(evidence: &Evidence<'_>, most: &Sum<'_>, share: Share) -> Finding {
         }),
     );
     Finding {
-        cause: CAUSE.name,
+        cause: CAUSE.name.clone(),
         place: place(evidence, most),
         what,
         change: if most.frame.module == JIT_MODULE {

@@ -13,7 +13,7 @@ use model::wait::{StackFrame, WaitTarget};
 use model::{Ns, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName { id: "interpreter-lock", title: "waits for the interpreter's lock" },
+    name: CauseName::new("interpreter-lock", "waits for the interpreter's lock"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "Threads of a Python program wait for the global interpreter lock (GIL).",
@@ -76,7 +76,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, wait: &WaitRow, threads: &[&Wait
     let waited =
         wait.total_ns as f64 / (wait.total_ns + ran_ns(evidence, threads).iter().sum::<Ns>()).max(1) as f64;
     Finding {
-        cause: CAUSE.name,
+        cause: CAUSE.name.clone(),
         place: Place::Wait(row),
         what: places::threads(threads.len())
             .and(say!(" took turns at Python's interpreter lock"))
@@ -88,7 +88,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, wait: &WaitRow, threads: &[&Wait
         share_ns: Interval { lo: wait.path_ns, hi: goes.hi.max(wait.path_ns) },
         saving: evidence.saving(&Goes::Wall(goes), ALL, Known::Bounded),
         evidence: vec![
-            say!(Count(wait.calls, "wait"), ", ", Time(wait.total_ns), " in total"),
+            say!(Count(wait.calls, "wait".into()), ", ", Time(wait.total_ns), " in total"),
             say!("these threads spent ", Share(waited), " of their time waiting for it"),
         ],
         assumes: vec![say!("what a thread computes needs no results of the others")],
@@ -188,8 +188,8 @@ mod tests {
             let diagnosis = judged(&run, &Seen::unseen("not asked for"));
             found(&diagnosis, "interpreter-lock").unwrap().what.0[..2].to_vec()
         };
-        assert_eq!(said(16)[0], Count(16, "thread"));
-        assert_eq!(said(64), [Piece::from("at least "), Count(64, "thread")]);
+        assert_eq!(said(16)[0], Count(16, "thread".into()));
+        assert_eq!(said(64), [Piece::from("at least "), Count(64, "thread".into())]);
     }
 
     #[test]

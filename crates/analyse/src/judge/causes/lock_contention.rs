@@ -17,7 +17,7 @@ use model::wait::{StackFrame, WaitTarget, WakerKind};
 use model::{Ns, Reason, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName { id: "lock-contention", title: "waits for a lock" },
+    name: CauseName::new("lock-contention", "waits for a lock"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "Threads wait for a lock that another thread has, and the run gets longer by it.",
@@ -117,7 +117,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, wait: &WaitRow, taken: &StackFra
     };
     let holder = Holder::of(wait);
     Finding {
-        cause: CAUSE.name,
+        cause: CAUSE.name.clone(),
         place: Place::Wait(row),
         what: places::threads(wait.threads.len().max(1))
             .and(say!(" waited ", Time(wait.total_ns), " for the lock that "))
@@ -131,7 +131,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, wait: &WaitRow, taken: &StackFra
             Saving { ns: Interval { hi: hi.min(evidence.whole_ns), ..saving.ns }, ..saving }
         }),
         evidence: vec![say!(
-            Count(wait.calls, "wait"),
+            Count(wait.calls, "wait".into()),
             " for ",
             Name(wait.on.to_string()),
             ", each ",

@@ -19,7 +19,7 @@ use model::sentence::Piece::{self, Bytes, Count, Name};
 use model::{Ns, Seen, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName { id: "memory-latency", title: "loads that wait for memory" },
+    name: CauseName::new("memory-latency", "loads that wait for memory"),
     tiers: &[Tier::Bpf, Tier::Perf, Tier::Proc],
     manual: Manual {
         what: "The program follows pointers, or looks up places of a large table, and each load waits for memory, or for a \
@@ -258,22 +258,27 @@ impl Candidate<'_> {
         } else if self.pages_min() >= TRANSLATED_MAX {
             say!(
                 ": it loads from addresses that jump about in ",
-                Count(self.pages_min(), "page"),
+                Count(self.pages_min(), "page".into()),
                 " at least, more than a CPU keeps translations for"
             )
         } else {
             say!(": the processor counts misses of its last cache, and does little meanwhile")
         });
         let mut lines = vec![
-            say!(Count(row.jumping, "sample"), " of ", Count(row.samples, "sample"), " stand at such loads"),
             say!(
-                Count(row.addresses, "address"),
+                Count(row.jumping, "sample".into()),
+                " of ",
+                Count(row.samples, "sample".into()),
+                " stand at such loads"
+            ),
+            say!(
+                Count(row.addresses, "address".into()),
                 " in ",
-                Count(row.lines, "line"),
+                Count(row.lines, "line".into()),
                 " and ",
-                Count(row.pages, "page"),
+                Count(row.pages, "page".into()),
                 ": ",
-                Count(set.pairs, "pair"),
+                Count(set.pairs, "pair".into()),
                 " in the same line"
             ),
         ];
@@ -290,7 +295,7 @@ impl Candidate<'_> {
             ));
         }
         Finding {
-            cause: CAUSE.name,
+            cause: CAUSE.name.clone(),
             place: place(evidence, owner),
             what,
             change: say!(

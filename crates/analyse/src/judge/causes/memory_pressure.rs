@@ -19,7 +19,7 @@ use model::wait::WaitTarget;
 use model::{Ns, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName { id: "memory-pressure", title: "memory that is short" },
+    name: CauseName::new("memory-pressure", "memory that is short"),
     tiers: &[Tier::Bpf, Tier::Perf, Tier::Proc],
     manual: Manual {
         what: "The program waits for memory: the kernel takes pages from it or from others first, swaps them out and in, or \
@@ -231,7 +231,7 @@ fn finding(evidence: &Evidence<'_>, signs: &Signs, pressure: Option<f64>) -> Fin
         figures.push(say!("tasks of the host waited for memory for ", Piece::Share(share), " of the time"));
     }
     if let Some(limit) = limit {
-        figures.push(of_limit(limit).and(say!(" was reached ", Count(limit.reached, "time"))));
+        figures.push(of_limit(limit).and(say!(" was reached ", Count(limit.reached, "time".into()))));
     }
     let change = match limit {
         Some(limit) => say!("raise the memory limit of ", Name(limit.group.clone()), ", or use less memory"),
@@ -242,7 +242,7 @@ fn finding(evidence: &Evidence<'_>, signs: &Signs, pressure: Option<f64>) -> Fin
         None => say!("the program does not fit into the host's memory"),
     };
     Finding {
-        cause: CAUSE.name,
+        cause: CAUSE.name.clone(),
         place: Place::State(if signs.swap_ns + signs.reads_ns.hi > 0 { State::Disk } else { State::Kernel }),
         what: what.and(say!(": it waits up to ", Time(share_ns.hi), " for pages")),
         change,

@@ -18,7 +18,7 @@ use model::{Ns, Seen, State, say};
 use std::cmp::Reverse;
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName { id: "metadata-calls", title: "look-ups that may be left out" },
+    name: CauseName::new("metadata-calls", "look-ups that may be left out"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "The program opens files or asks for them (`stat`, `access`) by names that mostly are not there; or it lists \
@@ -93,7 +93,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let listing = listing(evidence).filter(|listing| Some(listing.place) != place);
     Outcome::of(
         missing.into_iter().chain(listing).chain(again),
-        say!(hedge_rows, Count(missed, "look-up"), " of ", Number(all), " found nothing"),
+        say!(hedge_rows, Count(missed, "look-up".into()), " of ", Number(all), " found nothing"),
     )
 }
 
@@ -156,7 +156,7 @@ fn again(evidence: &Evidence<'_>, failing: &[(usize, &CallRow)]) -> Option<Findi
             hedge_again(row),
             Number(asked_again(row)),
             " of ",
-            Count(row.calls, "call"),
+            Count(row.calls, "call".into()),
             " with a path that was asked for before"
         )
     };
@@ -168,18 +168,18 @@ fn again(evidence: &Evidence<'_>, failing: &[(usize, &CallRow)]) -> Option<Findi
             Name(path.path.clone()),
             ", ",
             hedge_again(most),
-            Count(path.again.max(1), "time")
+            Count(path.again.max(1), "time".into())
         )
     };
     Some(Finding {
-        cause: CAUSE.name,
+        cause: CAUSE.name.clone(),
         place: Place::Call(place),
         what: say!(Name(most.name.to_string()))
             .and(evidence.caller(&asked))
             .and(say!(
                 " asks ",
                 hedge_again(most),
-                Count(asked_again(most), "time"),
+                Count(asked_again(most), "time".into()),
                 " for a path that it has asked for before"
             ))
             .and(named.map(of_path).unwrap_or_default())
@@ -268,7 +268,7 @@ fn listing(evidence: &Evidence<'_>) -> Option<Finding> {
             Name(row.name.to_string()),
             ": ",
             hedge(row),
-            Count(row.calls, "call"),
+            Count(row.calls, "call".into()),
             ", ",
             Number(row.errors),
             " failed"
@@ -279,12 +279,12 @@ fn listing(evidence: &Evidence<'_>) -> Option<Finding> {
     // With little time it has no clock, and nothing is lost by leaving it.
     saving.value()?;
     Some(Finding {
-        cause: CAUSE.name,
+        cause: CAUSE.name.clone(),
         place: Place::Call(place),
         what: say!(Name(most.name.to_string())).and(others).and(evidence.caller(&names)).and(say!(
             if asks.len() == 1 { " asks " } else { " ask " },
             hedge_all(asks.iter().map(|(_, row)| *row), hedge),
-            Count(questions, "time"),
+            Count(questions, "time".into()),
             " for files that were listed with their names and kinds; this takes ",
             hedge_all(asks.iter().map(|(_, row)| *row), hedge_time),
             Time(asks.iter().map(|(_, row)| row.total_ns).sum())
@@ -314,17 +314,17 @@ fn finding(evidence: &Evidence<'_>, place: usize, most: &CallRow, rows: &[&CallR
             hedge(row),
             Number(not_there(row)),
             " of ",
-            Count(row.calls, "call"),
+            Count(row.calls, "call".into()),
             " found nothing"
         )
     };
     Finding {
-        cause: CAUSE.name,
+        cause: CAUSE.name.clone(),
         place: Place::Call(place),
         what: say!(Name(most.name.to_string())).and(evidence.caller(&names)).and(say!(
             " asks ",
             hedge(most),
-            Count(most.calls, "time"),
+            Count(most.calls, "time".into()),
             " for files, ",
             Number(not_there(most)),
             " of them are not there; this takes ",

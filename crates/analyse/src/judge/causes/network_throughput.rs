@@ -13,7 +13,7 @@ use model::series::LinkSeries;
 use model::{Seen, Sentence, Series, say};
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName { id: "network-throughput", title: "transfers as fast as the network carries" },
+    name: CauseName::new("network-throughput", "transfers as fast as the network carries"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "The program waits for data that comes or goes at a rate which does not change: that of a link, or of \
@@ -70,7 +70,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         let share_ns = peers::share(&waits, (1.0, 1.0));
         let goes = peers::with_calls(evidence, of, waits, part);
         Outcome::Found(vec![Finding {
-            cause: CAUSE.name,
+            cause: CAUSE.name.clone(),
             place: Place::Connection(row),
             what: say!(Bytes(of.received_bytes), " from ")
                 .and(peers::name(of))

@@ -25,7 +25,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName { id: "page-faults", title: "pages touched again after they were given back" },
+    name: CauseName::new("page-faults", "pages touched again after they were given back"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "A process gives memory back to the kernel (`munmap`, `brk`, `madvise`) and touches new memory soon after.",
@@ -92,15 +92,15 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if most.faults < pages.max(1) * TIMES_MIN {
         return Outcome::RuledOut(say!(
             "a process had ",
-            Count(most.faults, "fault"),
+            Count(most.faults, "fault".into()),
             " for ",
-            Count(pages, "page")
+            Count(pages, "page".into())
         ));
     }
     let calls = evidence.calls_named(GIVE_BACK);
     let times: u64 = calls.iter().map(|(_, row)| row.calls).sum();
     if times < GIVEN_BACK_MIN {
-        return Outcome::RuledOut(say!("memory was given back ", Count(times, "time")));
+        return Outcome::RuledOut(say!("memory was given back ", Count(times, "time".into())));
     }
     Outcome::Found(vec![finding(evidence, peak, most, &calls)])
 }
@@ -150,19 +150,19 @@ fn finding(
     let (_, call) =
         calls.iter().max_by_key(|(row, call)| (call.calls, Reverse(*row))).expect("there are some");
     Finding {
-        cause: CAUSE.name,
+        cause: CAUSE.name.clone(),
         place: Place::Thread(most.row),
         what: say!(
             Name(most.thread.name.clone()),
             " touches ",
-            Count(most.faults, "page"),
+            Count(most.faults, "page".into()),
             " and never has more than ",
             Number(peak.bytes / PAGE_BYTES),
             " (",
             Bytes(peak.bytes),
             "): it gives memory back ",
             hedge(call),
-            Count(call.calls, "time"),
+            Count(call.calls, "time".into()),
             " with ",
             Name(call.name.to_string()),
             " and takes it again; faults take ",
@@ -193,7 +193,7 @@ fn finding(
                     Name(row.name.to_string()),
                     ": ",
                     hedge(row),
-                    Count(row.calls, "call"),
+                    Count(row.calls, "call".into()),
                     ", ",
                     hedge_time(row),
                     Time(row.total_ns)

@@ -15,7 +15,7 @@ use model::wait::{TargetKind, WaitTarget, WakerKind};
 use model::{Ns, Seen, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName { id: "pipe-peer", title: "waits for another program" },
+    name: CauseName::new("pipe-peer", "waits for another program"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "The program waits for a program that it did not start: for what that one writes to a pipe or a local socket, or \
@@ -87,17 +87,22 @@ fn finding(evidence: &Evidence<'_>, place: usize, most: &WaitRow, waits: &[(usiz
     };
     let (goes, part) = goes(evidence, most, path_ns, times);
     Finding {
-        cause: CAUSE.name,
+        cause: CAUSE.name.clone(),
         place: Place::Wait(place),
         what: say!(Name(call.to_string()))
             .and(evidence.caller(&[call]))
-            .and(say!(" waits ", Count(times, "time"), " for ", Name(peer), " at the other end of "))
+            .and(say!(" waits ", Count(times, "time".into()), " for ", Name(peer), " at the other end of "))
             .and(end(&most.on))
             .and(say!(", ", Time(total_ns), " in all")),
         change: say!("look at the other end; it bounds this program"),
         share_ns: Interval { lo: path_ns, hi: path_ns },
         saving: evidence.saving(&goes, part, Known::Assumed),
-        evidence: vec![say!(Count(times, "wait"), ", each ", Time(total_ns / times.max(1)), " on average")],
+        evidence: vec![say!(
+            Count(times, "wait".into()),
+            ", each ",
+            Time(total_ns / times.max(1)),
+            " on average"
+        )],
         assumes: vec![say!("the other end can be made 1.5 times faster at least")],
         verify: vec![verify],
         explains: Vec::new(),

@@ -15,6 +15,6 @@ pub(super) fn frame(frame: &StackFrame) -> Sentence {
 
 /// `16 threads` of a row of waits, by how many of them it tells.
 pub(super) fn threads(told: usize) -> Sentence {
-    let threads = say!(Count(told as u64, "thread"));
+    let threads = say!(Count(told as u64, "thread".into()));
     if told < WAITING_THREADS_MAX { threads } else { say!("at least ").and(threads) }
 }

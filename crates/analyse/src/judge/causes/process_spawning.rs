@@ -15,7 +15,7 @@ use rustc_hash::FxHashSet;
 use std::cmp::Reverse;
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName { id: "process-spawning", title: "a process for each small item" },
+    name: CauseName::new("process-spawning", "a process for each small item"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "The program starts many processes that do little.",
@@ -68,14 +68,14 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         .sort_by(|(a, x), (b, y)| Reverse(x.processes()).cmp(&Reverse(y.processes())).then_with(|| a.cmp(b)));
     let processes: usize = groups.iter().map(|(_, group)| group.processes()).sum();
     if processes < PROCESSES_MIN {
-        return Outcome::RuledOut(say!("the program started ", Count(processes as u64, "process")));
+        return Outcome::RuledOut(say!("the program started ", Count(processes as u64, "process".into())));
     }
     let costs_ns = costs_ns(evidence);
     let cpu_ns = evidence.cpu_ns();
     if costs_ns < cpu_ns / PART {
         return Outcome::RuledOut(say!(
             "starting and ending ",
-            Count(processes as u64, "process"),
+            Count(processes as u64, "process".into()),
             " takes ",
             Time(costs_ns),
             " of ",
@@ -103,9 +103,9 @@ fn finding(evidence: &Evidence<'_>, groups: &[(String, Group)], processes: usize
     let share_ns =
         Interval { lo: costs_ns.min(evidence.whole_ns), hi: lives_ns.max(costs_ns).min(evidence.whole_ns) };
     let what = match groups.len() {
-        1 => say!(Count(processes as u64, "process"), " of ", Name(name.clone())),
+        1 => say!(Count(processes as u64, "process".into()), " of ", Name(name.clone())),
         _ => say!(
-            Count(processes as u64, "process"),
+            Count(processes as u64, "process".into()),
             ", ",
             Number(most.processes() as u64),
             " of them of ",
@@ -115,7 +115,7 @@ fn finding(evidence: &Evidence<'_>, groups: &[(String, Group)], processes: usize
     };
     let place = evidence.calls_named(MAKE).into_iter().max_by_key(|(row, call)| (call.cpu_ns, Reverse(*row)));
     Finding {
-        cause: CAUSE.name,
+        cause: CAUSE.name.clone(),
         place: place.map_or(Place::Thread(most.longest.1), |(row, _)| Place::Call(row)),
         what: what.and(say!(
             " are started, one every ",
@@ -136,7 +136,7 @@ fn finding(evidence: &Evidence<'_>, groups: &[(String, Group)], processes: usize
             .map(|(name, group)| {
                 let each_ns = group.life_ns / group.processes().max(1) as u64;
                 say!(
-                    Count(group.processes() as u64, "process"),
+                    Count(group.processes() as u64, "process".into()),
                     " of ",
                     Name(name.clone()),
                     ", each ",

@@ -17,7 +17,7 @@ use model::wait::WaitTarget;
 use model::{Ns, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName { id: "repeated-reads", title: "the same bytes read again" },
+    name: CauseName::new("repeated-reads", "the same bytes read again"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "A process reads more bytes of a file than the file has: at least twice as many.",
@@ -213,7 +213,7 @@ fn finding(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -
     let in_places = most.file.read.call.starts_with('p');
     let direct = is_direct(most.file);
     Finding {
-        cause: CAUSE.name,
+        cause: CAUSE.name.clone(),
         place: Place::File(most.place),
         what: what(evidence, again, calls),
         change: if direct {
@@ -254,7 +254,7 @@ fn what(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -> S
     let times: u64 = again.iter().map(|again| again.file.read.calls).sum();
     let others = match again.len() {
         1 => Sentence::default(),
-        files => say!(", and ", Count(files as u64 - 1, "other file"), " again"),
+        files => say!(", and ", Count(files as u64 - 1, "other file".into()), " again"),
     };
     program
         .and(say!(
@@ -270,7 +270,7 @@ fn what(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -> S
         .and(say!(", with ", Name(most.file.read.call.clone())))
         .and(if is_direct(most.file) { say!(" past the page cache (O_DIRECT)") } else { Sentence::default() })
         .and(caller)
-        .and(say!(";", about, Count(times, "call"), " take ", Time(ns), " of CPU time"))
+        .and(say!(";", about, Count(times, "call".into()), " take ", Time(ns), " of CPU time"))
 }
 
 fn figures(again: &Again<'_>) -> Sentence {

@@ -11,7 +11,7 @@ use model::series::SeriesVerdict;
 use model::{Ns, Sentence, say};
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName { id: "serial-requests", title: "requests one after the other" },
+    name: CauseName::new("serial-requests", "requests one after the other"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "The program sends a request to a peer, waits for the answer, and then sends the next.",
@@ -67,16 +67,19 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 fn why_not(rows: &[ConnectionRow]) -> Sentence {
     let turns = rows.iter().filter_map(|of| Some((of, of.turns.as_ref()?)));
     let Some((of, turns)) = turns.max_by_key(|(_, turns)| turns.times) else {
-        return say!("no peer has many requests, one after the other: at most ", Count(0, "turn"));
+        return say!("no peer has many requests, one after the other: at most ", Count(0, "turn".into()));
     };
     let each_bytes = of.sent_bytes.max(of.received_bytes) / turns.times.max(1);
     match peers::asks(of) && is_many(of, turns) && each_bytes >= peers::REQUEST_BYTES_MAX {
-        true => say!("the ", Count(turns.times, "request"), " to ").and(peers::name(of)).and(say!(
+        true => say!("the ", Count(turns.times, "request".into()), " to ").and(peers::name(of)).and(say!(
             " move ",
             Bytes(each_bytes),
             " each: transfers, which would share a link if more were under way at a time"
         )),
-        false => say!("no peer has many requests, one after the other: at most ", Count(turns.times, "turn")),
+        false => say!(
+            "no peer has many requests, one after the other: at most ",
+            Count(turns.times, "turn".into())
+        ),
     }
 }
 
@@ -114,13 +117,15 @@ fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, turns: &Turn
         .map(|one| say!("in ", Share(one), " of the time with waits for the network, one thread waited"));
     let at_once = match of.dialogue.map(|of| of.waiting_max) {
         Some(1) => vec![say!("no two threads waited for it at once")],
-        Some(most) if most > 1 => vec![say!("at most ", Count(most, "thread"), " waited for it at once")],
+        Some(most) if most > 1 => {
+            vec![say!("at most ", Count(most, "thread".into()), " waited for it at once")]
+        }
         _ => Vec::new(),
     };
     Finding {
-        cause: CAUSE.name,
+        cause: CAUSE.name.clone(),
         place: Place::Connection(row),
-        what: say!(Count(turns.times, "request"), " to ").and(peers::name(of)).and(say!(
+        what: say!(Count(turns.times, "request".into()), " to ").and(peers::name(of)).and(say!(
             " waited one after the other, ",
             Time(turns.total_ns),
             " in total"
@@ -137,7 +142,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, turns: &Turn
                 " sent and ",
                 Bytes(of.received_bytes / turns.times),
                 " received each, on ",
-                Count(of.times, "connection")
+                Count(of.times, "connection".into())
             )
             .and(of_one),
         ]
@@ -293,7 +298,7 @@ mod tests {
         };
         assert!(said(&run).contains(&Bytes(1 << 16)), "{:?}", said(&run));
         change(&mut run, |row| row.turns.as_mut().unwrap().times = 7);
-        assert!(said(&run).contains(&Count(7, "turn")), "few are few, whatever they move");
+        assert!(said(&run).contains(&Count(7, "turn".into())), "few are few, whatever they move");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use model::{Ns, Pid, Seen, State, say};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName { id: "single-thread", title: "work that is done one after another" },
+    name: CauseName::new("single-thread", "work that is done one after another"),
     tiers: &[Tier::Bpf, Tier::Perf, Tier::Proc],
     manual: Manual {
         what: "The program works off a list with a process for each item, one after another, and may use more CPUs than one.",
@@ -126,7 +126,7 @@ fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Fin
     }));
     let at_a_time = || Number(cpus.min(processes as f64).round() as u64);
     Finding {
-        cause: CAUSE.name,
+        cause: CAUSE.name.clone(),
         place: Place::Thread(row),
         what: say!(
             Number(processes as u64),
@@ -135,7 +135,7 @@ fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Fin
             " run one after another, ",
             Time(total_ns),
             " in all, and may use ",
-            Count(cpus.round() as u64, "CPU")
+            Count(cpus.round() as u64, "CPU".into())
         ),
         change: say!("run ", at_a_time(), " at a time: xargs -P, make -j, a pool of processes"),
         share_ns,

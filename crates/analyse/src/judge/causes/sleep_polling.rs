@@ -13,7 +13,7 @@ use model::wait::WakerKind;
 use model::{Ns, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName { id: "sleep-polling", title: "sleeps between looks" },
+    name: CauseName::new("sleep-polling", "sleeps between looks"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "The program sleeps for a while, looks whether something has happened, and sleeps again.",
@@ -59,7 +59,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         return Outcome::RuledOut(say!("no sleep holds the program up"));
     };
     if most.calls < SLEEPS_MIN {
-        return Outcome::RuledOut(say!("the program sleeps ", Count(most.calls, "time")));
+        return Outcome::RuledOut(say!("the program sleeps ", Count(most.calls, "time".into())));
     }
     let share = share_of_others(evidence, most);
     let child = looks_for_a_child(evidence, most);
@@ -129,11 +129,11 @@ fn finding(evidence: &Evidence<'_>, place: usize, wait: &WaitRow, share: f64, ch
         )
     };
     Finding {
-        cause: CAUSE.name,
+        cause: CAUSE.name.clone(),
         place: Place::Wait(place),
         what: say!(Name(call.map_or("a wait".to_owned(), ToString::to_string)))
             .and(caller)
-            .and(say!(" sleeps ", Count(wait.calls, "time"), ", ", Time(wait.p50_ns), " each"))
+            .and(say!(" sleeps ", Count(wait.calls, "time".into()), ", ", Time(wait.p50_ns), " each"))
             .and(say!(what))
             .and(say!("; ", Time(wait.path_ns), " of it with nothing else under way")),
         change,
@@ -142,7 +142,7 @@ fn finding(evidence: &Evidence<'_>, place: usize, wait: &WaitRow, share: f64, ch
             .saving(&Goes::Wall(alone_ns), ALL, Known::Bounded)
             .map(|saving| Saving { ns: behind_others_too(evidence, saving.ns), ..saving }),
         evidence: vec![
-            say!(Count(wait.calls, "sleep"), ", ", Time(wait.total_ns), " in all"),
+            say!(Count(wait.calls, "sleep".into()), ", ", Time(wait.total_ns), " in all"),
             say!("others of the program are at work for ", Share(share), " of that"),
         ],
         assumes: vec![say!("what it sleeps for is what the others do")],

@@ -13,7 +13,7 @@ use model::syscall_rows::CallRow;
 use model::{Ns, Seen, say};
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName { id: "small-files", title: "data in many small files" },
+    name: CauseName::new("small-files", "data in many small files"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "The program opens many files, and reads little from each or writes little to it.",
@@ -70,18 +70,22 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let lists: u64 = evidence.calls_named(LISTS).iter().map(|(_, row)| row.calls).sum();
     let moves = [evidence.calls_named(READS), evidence.calls_named(WRITES)].concat();
     if files < FILES_MIN {
-        return Outcome::RuledOut(say!(Count(files, "file"), " were opened"));
+        return Outcome::RuledOut(say!(Count(files, "file".into()), " were opened"));
     }
     if lists / CALLS_OF_LIST * IN_DIRECTORY_MIN > files {
         return Outcome::RuledOut(say!(
             "the program goes through ",
             Number(lists / CALLS_OF_LIST),
             " directories for ",
-            Count(files, "file")
+            Count(files, "file".into())
         ));
     }
     if moves.iter().map(|(_, row)| row.calls).sum::<u64>() < files {
-        return Outcome::RuledOut(say!("of ", Count(files, "file"), " some were neither read nor written"));
+        return Outcome::RuledOut(say!(
+            "of ",
+            Count(files, "file".into()),
+            " some were neither read nor written"
+        ));
     }
     let mut bytes = 0;
     for (_, row) in &moves {
@@ -133,12 +137,12 @@ fn finding(evidence: &Evidence<'_>, files: u64, bytes: u64) -> Finding {
     let names: Vec<_> = opens.iter().map(|(_, row)| &row.name).collect();
     let of_files: Vec<_> = gone.iter().map(|gone| &gone.row.name).collect();
     Finding {
-        cause: CAUSE.name,
+        cause: CAUSE.name.clone(),
         place: Place::Call(place),
         what: say!(Name(most.name.to_string())).and(evidence.caller(&names)).and(say!(
             " opens ",
             hedge_all(opens.iter().map(|(_, row)| *row), hedge),
-            Count(files, "file"),
+            Count(files, "file".into()),
             " of ",
             Bytes(bytes / files),
             " on average; opening and closing them, and what else each needs, takes ",
@@ -148,7 +152,7 @@ fn finding(evidence: &Evidence<'_>, files: u64, bytes: u64) -> Finding {
         change: say!("keep what is read together in one file: an archive, SQLite"),
         share_ns: evidence.has(&of_files, &goes),
         saving: evidence.saving(&Goes::Parts(goes), part, Known::Counted),
-        evidence: vec![say!(Count(files, "file"), ", ", Bytes(bytes), " read and written")],
+        evidence: vec![say!(Count(files, "file".into()), ", ", Bytes(bytes), " read and written")],
         assumes: vec![say!("the program may choose how its data is laid out")],
         verify: vec![say!("dwell compare --predicted of this run's --json, with both versions")],
         explains: Vec::new(),

@@ -15,7 +15,7 @@ use model::syscall_rows::CallRow;
 use model::{Ns, Seen, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName { id: "small-io", title: "reads and writes of few bytes" },
+    name: CauseName::new("small-io", "reads and writes of few bytes"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "The program reads or writes few bytes with each system call: a byte, a field, a line at a time.",
@@ -113,7 +113,7 @@ fn finding(
     let each = |(_, gone, moved): &(usize, Gone<'_>, Moved)| {
         say!(
             hedge(gone.row),
-            Count(gone.row.calls, "call"),
+            Count(gone.row.calls, "call".into()),
             " of ",
             Name(gone.row.name.to_string()),
             " for ",
@@ -123,14 +123,14 @@ fn finding(
         )
     };
     Finding {
-        cause: CAUSE.name,
+        cause: CAUSE.name.clone(),
         place: Place::Call(place),
         what: say!(Name(row.name.to_string())).and(evidence.caller(&[&row.name])).and(say!(
             " moves ",
             Bytes(of_most.bytes / row.calls.max(1)),
             " a call; ",
             hedge_all(gone.iter().map(|gone| gone.row), hedge),
-            Count(calls, "call"),
+            Count(calls, "call".into()),
             " take ",
             hedge_all(gone.iter().map(|gone| gone.row), hedge_time),
             Time(total_ns)

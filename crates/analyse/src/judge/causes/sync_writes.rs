@@ -19,7 +19,7 @@ use model::wait::WaitTarget;
 use model::{Ns, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName { id: "sync-writes", title: "writes synced one by one" },
+    name: CauseName::new("sync-writes", "writes synced one by one"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "The program calls `fsync`, `fdatasync`, `msync` or `sync` after each of many small writes, or writes to a file \
@@ -63,12 +63,12 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let calls: Vec<Confirms<'_>> = synced.chain(durable_writes(evidence)).collect();
     let times: u64 = calls.iter().map(|one| one.calls).sum();
     if times < CALLS_MIN {
-        return Outcome::RuledOut(say!("the program synced ", Count(times, "time")));
+        return Outcome::RuledOut(say!("the program synced ", Count(times, "time".into())));
     }
     match written(evidence, &calls) {
         Some(bytes) if bytes / times > BYTES_MAX => Outcome::RuledOut(say!(
             "the program synced ",
-            Count(times, "time"),
+            Count(times, "time".into()),
             ", for ",
             Bytes(bytes / times),
             " each"
@@ -202,19 +202,19 @@ fn finding(evidence: &Evidence<'_>, calls: &[Confirms<'_>], times: u64) -> Findi
             "opened with ",
             Name(opened),
             ": ",
-            Count(durable.calls, "write"),
+            Count(durable.calls, "write".into()),
             " of ",
             Bytes(durable.bytes),
             " in all"
         )
     });
     Finding {
-        cause: CAUSE.name,
+        cause: CAUSE.name.clone(),
         place,
         what: say!(Name(call.name.to_string())).and(evidence.caller(&[&call.name])).and(named).and(say!(
             if writes { " waits for the disk in each of " } else { " is called " },
             hedge(call),
-            Count(times, if writes { "call" } else { "time" }),
+            Count(times, if writes { "call" } else { "time" }.into()),
             ", and takes ",
             hedge_time(call),
             Time(total_ns)
@@ -226,11 +226,14 @@ fn finding(evidence: &Evidence<'_>, calls: &[Confirms<'_>], times: u64) -> Findi
         },
         share_ns,
         saving: evidence.saving(&Goes::Parts(goes), part, Known::Counted),
-        evidence: [Some(say!(Count(times, "call"), ", each ", Time(total_ns / times), " on average")), flags]
-            .into_iter()
-            .chain([held.said()])
-            .flatten()
-            .collect(),
+        evidence: [
+            Some(say!(Count(times, "call".into()), ", each ", Time(total_ns / times), " on average")),
+            flags,
+        ]
+        .into_iter()
+        .chain([held.said()])
+        .flatten()
+        .collect(),
         assumes: vec![say!("the records need not be durable one by one")],
         verify: vec![say!("dwell compare --predicted of this run's --json, with both versions")],
         explains: Vec::new(),

@@ -8,7 +8,7 @@ use model::recording::{
     AttachWindow, Calls, Comm, Counters, Ending, Event, Header, Host, HostCpu, Object, SocketEnds, SwitchIn,
     SwitchOut, SwitchOutState, Tier, Trailer, WaitContext, WakeReason, Waker, WindowEnd,
 };
-use model::{Analysis, Ns, Pid, Run, Seen, State, Tid, WhatIf};
+use model::{Ns, Pid, Run, RunResult, Seen, State, Tid, WhatIf};
 
 pub(crate) const ROOT: Pid = 100;
 /// A thread or process that the root starts.
@@ -155,7 +155,7 @@ impl Story {
     }
 
     /// The same with all that is made of it.
-    pub(crate) fn ended(&mut self) -> Analysis {
+    pub(crate) fn ended(&mut self) -> RunResult {
         self.exits(ROOT, inside(EXIT_GROUP, 0));
         self.after(1).leaves(ROOT, SwitchOutState::Dead(Counters::default()), inside(EXIT_GROUP, 1));
         self.analysed()
@@ -167,7 +167,7 @@ impl Story {
     }
 
     /// The same with the tree of calls.
-    pub(crate) fn analysed(&self) -> Analysis {
+    pub(crate) fn analysed(&self) -> RunResult {
         self.analysed_with(&trailer(self.now + US))
     }
 
@@ -195,7 +195,7 @@ impl Story {
     }
 
     /// The same with all that is made of it.
-    pub(crate) fn analysed_from(&self, at: Ns) -> Analysis {
+    pub(crate) fn analysed_from(&self, at: Ns) -> RunResult {
         let attached = Some(AttachWindow { at, target: "root".into() });
         let ending = Ending::Window(WindowEnd::For);
         let trailer = Trailer { ending, ..trailer(self.now) };
@@ -235,11 +235,11 @@ impl Story {
         trailer(self.now + US)
     }
 
-    fn analysed_with(&self, trailer: &Trailer) -> Analysis {
+    fn analysed_with(&self, trailer: &Trailer) -> RunResult {
         self.analysed_of(&header(), trailer)
     }
 
-    fn analysed_of(&self, header: &Header, trailer: &Trailer) -> Analysis {
+    fn analysed_of(&self, header: &Header, trailer: &Trailer) -> RunResult {
         let mut analyser = Analyser::new(header);
         self.events.iter().for_each(|event| analyser.event(event));
         analyser.finish(trailer).expect("every nanosecond is booked once")

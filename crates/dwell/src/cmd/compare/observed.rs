@@ -12,7 +12,7 @@ use anyhow::{Context, bail};
 use model::compare::commands::{CompareEnd, Comparison};
 use model::compare::why::{SignedInterval, TimeDifference};
 use model::timing::Figure;
-use model::{Ns, Run, Seen};
+use model::{Ns, Run, RunResult, Seen};
 use stats::Random;
 use std::fs::File;
 use std::process::{Command, Stdio};
@@ -79,7 +79,7 @@ pub(super) fn explain(comparison: &mut Comparison, sitting: &Sitting<'_, '_>) ->
 }
 
 /// Says of each comparison whether the savings came that this run predicts.
-pub(super) fn predict(comparison: &mut Comparison, run: &Run) {
+pub(super) fn predict(comparison: &mut Comparison, run: &RunResult) {
     let ns = |value: f64| value.round() as i64;
     let mut nothing = false;
     let figures: Vec<_> = comparison.commands.iter().map(|command| command.figure).collect();
@@ -184,7 +184,7 @@ fn observe(
         ),
     };
     let value = serde_json::from_slice(&text).context("cannot read the account of an observed run")?;
-    let run = results::run(&json, value)?;
+    let run = results::run(&json, value)?.run;
     // Ctrl-Z is no part of the difference.
     let was_stopped = sitting.stop.stopped_ns() > stopped_ns;
     Ok((counts && !was_stopped).then_some(run))

@@ -13,10 +13,10 @@ use crate::private;
 use crate::progress::{self, ProgressLine};
 use crate::stop::Stop;
 use anyhow::{Context, bail};
-use model::Ns;
 use model::compare::commands::{Comparison, EstimateInterval};
 use model::lab::{LabPart, LabProfile, LabSitting, Observed, Unfound};
 use model::wake::load::Load;
+use model::{FindingsInWords, Ns};
 use pairs::{Pair, Run, Served, Setting, Way};
 use std::env;
 use std::ffi::OsStr;
@@ -121,9 +121,8 @@ impl Shown<'_> {
 }
 
 /// Says why the cause of a pair cannot be found, where the run could not be looked at for it.
-fn say_unseen(pair: &Pair, run: &model::Run) {
-    let mut rows = run.not_looked_for.value().into_iter().flatten();
-    if let Some(row) = rows.find(|row| Some(row.cause.as_str()) == pair.cause) {
+fn say_unseen(pair: &Pair, words: &FindingsInWords) {
+    if let Some(row) = words.not_looked_for.iter().find(|row| Some(row.cause.as_str()) == pair.cause) {
         let remedy = if sys::user::is_root() { "" } else { "\ntry: sudo dwell lab" };
         let why = format!("{} cannot be found here: {}{remedy}", row.cause, row.why);
         output::complain(&output::clean_lines(&why));
@@ -229,11 +228,12 @@ impl<'a, 's> Bench<'a, 's> {
         shown: &Shown<'_>,
     ) -> anyhow::Result<Option<Measured>> {
         let tick = shown.begin("dwell run, slow", None);
-        let Some((slow, run)) = self.observed(&commands[0], &tick)? else { return Ok(None) };
+        let Some((slow, run, words)) = self.observed(&commands[0], &tick)? else { return Ok(None) };
         if shown.before.is_none() {
-            say_unseen(pair, &run);
+            say_unseen(pair, &words);
         }
-        let unfound = pair.cause.and_then(|cause| analyse::lab::unfound(&run, cause, asked.is_judged(pair)));
+        let unfound =
+            pair.cause.and_then(|cause| analyse::lab::unfound(&words, cause, asked.is_judged(pair)));
         let mut measured = Measured {
             slow,
             unfound,
@@ -256,7 +256,7 @@ impl<'a, 's> Bench<'a, 's> {
             }
             if !self.stop.asked() {
                 let tick = shown.begin("dwell run, fast", Some(run.wall_ns));
-                if let Some((fast, run)) = self.observed(&commands[1], &tick)? {
+                if let Some((fast, run, _)) = self.observed(&commands[1], &tick)? {
                     measured.profiles.push(analyse::lab::profile(&run));
                     measured.fast = Some(fast);
                 }
@@ -345,14 +345,19 @@ impl<'a, 's> Bench<'a, 's> {
     }
 
     /// The program under `dwell run`.
-    fn observed(&self, words: &[String], tick: &dyn Fn()) -> anyhow::Result<Option<(Observed, model::Run)>> {
+    fn observed(
+        &self,
+        words: &[String],
+        tick: &dyn Fn(),
+    ) -> anyhow::Result<Option<(Observed, model::Run, FindingsInWords)>> {
         let json = self.results.path().join("run.json");
         let run = ["run", "--quiet", "--json"].map(OsStr::new);
         let words = words.iter().map(OsStr::new);
         let arguments = run.into_iter().chain([json.as_os_str(), OsStr::new("--")]).chain(words);
         let Some(value) = self.dwell(arguments, &json, tick)? else { return Ok(None) };
-        let run = results::run(&json, value)?;
-        Ok(Some((analyse::lab::observed(&run), run)))
+        let result = results::run(&json, value)?;
+        let words = report::in_words(&result);
+        Ok(Some((analyse::lab::observed(&result.run, &words), result.run, words)))
     }
 
     /// The programs under `dwell compare`.

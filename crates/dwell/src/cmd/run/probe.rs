@@ -6,7 +6,7 @@
 
 use crate::cli::ProbeArg;
 use crate::exit;
-use crate::out::RunResult;
+use crate::out::RunOutput;
 use crate::output;
 use crate::progress::{self, ProgressLine};
 use analyse::judge::probes as judged;
@@ -48,7 +48,7 @@ impl Asked {
     }
 
     /// Probes a finding, and puts what that gave into the result. What cannot be done is said.
-    pub(super) fn probe(self, result: &mut RunResult, repeated: &Repeated<'_>, signals: &mut Signals) {
+    pub(super) fn probe(self, result: &mut RunOutput, repeated: &Repeated<'_>, signals: &mut Signals) {
         if let Ending::Signal(signal) = repeated.ending {
             output::complain(&format!("no probe: signal {signal} ended the program"));
             return;
@@ -57,10 +57,13 @@ impl Asked {
             output::complain("no probe: a signal asked the program to end, and it would be run again");
             return;
         }
-        let (run, diagnosis) = result.judged();
+        let model::RunResult { run, diagnosis, .. } = &result.result;
         let Some((at, probe)) = judged::choose(run, diagnosis, self.probe) else {
-            let found: Vec<_> =
-                diagnosis.findings.iter().map(|finding| (finding.cause, judged::of(finding, run))).collect();
+            let found: Vec<_> = diagnosis
+                .findings
+                .iter()
+                .map(|finding| (finding.cause.clone(), judged::of(finding, run)))
+                .collect();
             let causes = self.probe.map(|probe| (probe, judged::causes(probe)));
             output::complain(&report::probe::none(causes, &found));
             let of_flushes = self.probe.is_none_or(|probe| probe == Probe::SkipFlushes);
@@ -76,7 +79,7 @@ impl Asked {
             Err(why) => Seen::Unseen(format!("{why}{}", remedy(probe))),
             Ok(imposing) => {
                 let risky = report::probe::risk(probe).is_some();
-                for line in report::probe::announcement(finding.cause, probe) {
+                for line in report::probe::announcement(&finding.cause, probe) {
                     if !repeated.quiet || risky {
                         output::complain(&line);
                     }

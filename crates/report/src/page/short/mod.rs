@@ -48,7 +48,7 @@ pub(crate) fn page(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     let end = rests_on::lines(run, diagnosis, look);
     let parts = |room: &Room| {
         let found = findings::short(run, diagnosis, look, room.findings, room.changes);
-        let places = places::table(run, diagnosis, look, room.places);
+        let places = places::table(run, look, room.places);
         [head.clone(), bar.clone(), found, places, end.clone()]
     };
     let pages = ROOMS.iter().map(|room| joined(&parts(room)));

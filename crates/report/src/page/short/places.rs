@@ -5,15 +5,14 @@ use crate::Look;
 use crate::paint::{Ink, Line};
 use crate::table::{Table, figure, text};
 use crate::units::{count, counted, duration, share};
-use model::whose::CodePlace;
-use model::{Diagnosis, Ns, Reason, Run, State};
+use model::{CodePlace, Ns, Reason, Run, State};
 use std::collections::BTreeSet;
 
 /// The part of the time that is enough.
 const ENOUGH_PERCENT: u128 = 90;
 
-pub(super) fn table(run: &Run, diagnosis: &Diagnosis, look: Look, most: usize) -> Vec<Line> {
-    let places = &diagnosis.whose.places;
+pub(super) fn table(run: &Run, look: Look, most: usize) -> Vec<Line> {
+    let places = run.places.value().map_or(&[][..], Vec::as_slice);
     let whole_ns = run.whole_ns();
     let mut shown = 0;
     let mut so_far: u128 = 0;

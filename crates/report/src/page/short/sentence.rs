@@ -6,7 +6,6 @@ use crate::paint::{Ink, Line};
 use crate::units::{counted, duration_precise, share, share_of_one};
 use model::run::{Class, WaitRow};
 use model::wait::{StackFrame, TargetKind, WaitCall};
-use model::whose::CodePlace;
 use model::{Diagnosis, Ns, Run, Seen, State};
 
 /// The cause that says that requests wait for each other.
@@ -29,7 +28,7 @@ pub(super) fn line(run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
         Class::Cpu => {
             let line = lead(line, "CPU-bound").add(Ink::Bold, "running user code ");
             let line = part(line, &share_of_one(shares.user), run);
-            in_code(line, run, diagnosis, State::User)
+            in_code(line, run, State::User)
         }
         Class::Kernel => {
             let line = lead(line, "kernel-bound").add(Ink::Bold, "in the kernel ");
@@ -41,7 +40,7 @@ pub(super) fn line(run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
         Class::Idle => {
             let line = headline::class(line, run, diagnosis, look);
             let asleep = run.time_in(State::Sleep);
-            match of_row(run, diagnosis, State::Sleep, asleep).filter(|_| asleep > 0) {
+            match of_row(run, State::Sleep, asleep).filter(|_| asleep > 0) {
                 Some(said) => line.add(Ink::Plain, ": ").add(Ink::Plain, &said),
                 None => line,
             }
@@ -68,12 +67,11 @@ fn part(line: Line, share: &str, run: &Run) -> Line {
 }
 
 /// `: mostly in work (busy.py:12)`.
-fn in_code(line: Line, run: &Run, diagnosis: &Diagnosis, state: State) -> Line {
+fn in_code(line: Line, run: &Run, state: State) -> Line {
     let of_state = run.time_in(state);
-    let places = diagnosis.whose.places.iter().filter(|place| place.state == state);
+    let places = run.places.value().into_iter().flatten().filter(|place| place.state == state);
     let leading = places.clone().find(|place| place.code.is_some());
-    let Some((CodePlace { ns, .. }, code)) = leading.and_then(|place| Some((place, place.code.as_ref()?)))
-    else {
+    let Some((ns, code)) = leading.and_then(|place| Some((place.ns, place.code.as_ref()?))) else {
         return line;
     };
     // A place that has little of it is no answer to what the program does.
@@ -96,7 +94,7 @@ fn waiting(line: Line, run: &Run, diagnosis: &Diagnosis) -> Line {
     } else {
         line
     };
-    match in_turn(run, diagnosis).or_else(|| of_row(run, diagnosis, resource, ns)) {
+    match in_turn(run, diagnosis).or_else(|| of_row(run, resource, ns)) {
         Some(said) => line.add(Ink::Plain, ": ").add(Ink::Plain, &said),
         None => line,
     }
@@ -112,12 +110,12 @@ fn in_turn(run: &Run, diagnosis: &Diagnosis) -> Option<String> {
 }
 
 /// The waits that have most of the time: `recvfrom, tcp 127.0.0.1:5000, 24 times in f (a.py:3)`.
-fn of_row(run: &Run, diagnosis: &Diagnosis, state: State, all_ns: Ns) -> Option<String> {
+fn of_row(run: &Run, state: State, all_ns: Ns) -> Option<String> {
     let weight = |row: &WaitRow| (row.path_ns, row.total_ns);
-    let rows = run.waits.iter().enumerate().filter(|(_, row)| row.reason == state);
+    let rows = run.waits.iter().filter(|row| row.reason == state);
     // Of equals the first.
-    let (at, row) = rows.rev().max_by_key(|(_, row)| weight(row))?;
-    let code = code(row, diagnosis.whose.waits.get(at).copied().flatten());
+    let row = rows.rev().max_by_key(|row| weight(row))?;
+    let code = code(row);
     let most = if row.path_ns * 2 >= all_ns { "" } else { "most in " };
     let often = if row.calls == 1 { "once".to_owned() } else { counted(row.calls, "time") };
     let said = format!("{most}{}, {often}", waits_for(row, code.is_some()));
@@ -128,8 +126,8 @@ fn of_row(run: &Run, diagnosis: &Diagnosis, state: State, all_ns: Ns) -> Option<
 }
 
 /// The program's own frame of the stack.
-fn code(row: &WaitRow, own: Option<usize>) -> Option<&StackFrame> {
-    row.stack.value()?.get(own?)
+fn code(row: &WaitRow) -> Option<&StackFrame> {
+    row.stack.value()?.get(row.own_frame?)
 }
 
 /// The call and its target. The address of a lock says less than the code that waits for it.

@@ -2,22 +2,18 @@
 
 use crate::page::words;
 use crate::units::count;
-use model::diagnosis::Ended;
 use model::run::{WaitRow, WaitingThread};
 use model::wait::{SyscallName, TargetKind};
-use model::{Diagnosis, Ns, Run, Seen};
+use model::{Ns, Run, Seen};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// A row of waits, and how they were ended.
+/// A row of waits.
 #[derive(Clone, Copy)]
 pub(super) struct Wait<'a> {
     pub(super) row: &'a WaitRow,
     /// Its position in the run's waits.
     pub(super) place: usize,
-    pub(super) ended: Ended,
-    /// The frame of its stack that is the program's own.
-    pub(super) own: Option<usize>,
 }
 
 impl std::ops::Deref for Wait<'_> {
@@ -29,15 +25,8 @@ impl std::ops::Deref for Wait<'_> {
 }
 
 /// Some of the waits of a run, those on the path first.
-pub(super) fn waits<'a>(
-    run: &'a Run,
-    diagnosis: &Diagnosis,
-    which: impl Fn(&WaitRow) -> bool,
-) -> Vec<Wait<'a>> {
-    let ended = diagnosis.ended.iter().copied().chain(std::iter::repeat(Ended::Woken));
-    let owns = diagnosis.whose.waits.iter().copied().chain(std::iter::repeat(None));
-    let all = run.waits.iter().enumerate().zip(ended).zip(owns);
-    let all = all.map(|(((place, row), ended), own)| Wait { row, place, ended, own });
+pub(super) fn waits(run: &Run, which: impl Fn(&WaitRow) -> bool) -> Vec<Wait<'_>> {
+    let all = run.waits.iter().enumerate().map(|(place, row)| Wait { row, place });
     let mut waits: Vec<Wait> = all.filter(|wait| which(wait.row)).collect();
     waits.sort_by_key(|wait| (Reverse(wait.path_ns), Reverse(wait.total_ns)));
     waits
@@ -95,7 +84,7 @@ pub(super) fn rows_of(groups: &[Vec<Wait>]) -> u64 {
 
 /// The target of a row of waits.
 pub(in crate::page) fn target_of(row: &WaitRow) -> String {
-    target(&[Wait { row, place: 0, ended: Ended::Woken, own: None }])
+    target(&[Wait { row, place: 0 }])
 }
 
 /// The target of a row of one or several waits.

@@ -7,8 +7,7 @@ use crate::jit;
 use crate::page::words;
 use crate::paint::{Ink, Line};
 use crate::units::{counted, share_of_one};
-use model::diagnosis::Ended;
-use model::run::{WaitRow, WakerRow};
+use model::run::{WaitEnd, WaitRow, WakerRow};
 use model::wait::{StackFrame, SyscallName, WakerKind};
 use model::{Ns, Run, Seen};
 use std::cmp::Reverse;
@@ -39,7 +38,7 @@ fn from(wait: &Wait, look: Look) -> Vec<Line> {
     let cleaned = |frame: &StackFrame| clean(&jit::frame(frame), look.unicode);
     // A program's own functions say more than those of its library or interpreter.
     let script = stack.iter().position(StackFrame::is_script);
-    let from = wait.own.or(script).filter(|at| *at > 1).unwrap_or(0);
+    let from = wait.own_frame.or(script).filter(|at| *at > 1).unwrap_or(0);
     // What calls a script's function is one of the interpreter, and says nothing.
     let says = |frame: &&StackFrame| !stack[from].is_script() || frame.is_script();
     let mut callers = stack.iter().skip(from).filter(says).peekable();
@@ -79,8 +78,8 @@ fn woken_by(wait: &Wait, look: Look) -> String {
         })
         .collect();
     let how = match wait.ended {
-        Ended::Unlocked => "released",
-        Ended::Woken => "woken",
+        WaitEnd::Unlocked => "released",
+        WaitEnd::Woken => "woken",
     };
     if who.is_empty() { String::new() } else { format!("; {how} by {}", who.join(", ")) }
 }

@@ -59,6 +59,7 @@ pub(crate) fn frame(text: &str) -> Frame {
         inlined: kind == "i",
         address: (kind.is_empty()).then_some(0x1000 + name.len() as u64),
         broke: kind == "!",
+        own: kind == "p",
         ..Frame::new(name, module, language)
     };
     Frame { source, ..frame }

@@ -1,28 +1,29 @@
 //! Runs to render: each a kind of program, built so that its account closes.
 
 mod costs;
+mod judged;
 mod series;
 mod starved;
 
 use analyse::judge::bound::bound;
 use analyse::judge::starved::Contention;
-use analyse::judge::{Evidence, diagnose};
 use model::account::{Account, AccountPart, Basis, State, Step};
 use model::coverage::{Check, Coverage, Extent, InstrumentOverhead, Interval, Source};
 use model::hand_overs::HandOvers;
 use model::network::ConnectionOrigin;
 use model::peers::{ConnectionRow, DelayedAck, Lengths, LookupRow};
 use model::processes::MemoryPeak;
-use model::recording::{Ending, Host, Tier, WindowEnd};
+use model::recording::{Ending, Host, WindowEnd};
 use model::run::{
-    Faults, FunctionRow, LineRow, Phases, Run, Share, ThreadLedger, WaitRow, WakerRow, WindowSummary,
+    Faults, FunctionRow, LineRow, Phases, Run, Share, ThreadLedger, WaitEnd, WaitRow, WakerRow, WindowSummary,
 };
 use model::syscall_rows::CallRow;
 use model::wait::{StackFrame, WaitCall, WaitTarget, WakerKind};
-use model::{Diagnosis, Ns, Pid, Profile, Reason, Rival, RunQueue, Seen};
+use model::{Ns, Pid, Reason, Rival, RunQueue, Seen};
 use std::collections::BTreeMap;
 
 pub(crate) use costs::journal;
+pub(crate) use judged::result;
 pub(crate) use starved::{crowded, starved};
 
 pub(crate) const US: Ns = 1_000;
@@ -49,11 +50,6 @@ pub(crate) fn all() -> Vec<(&'static str, Run)> {
         ("starved", starved()),
         ("crowded", crowded()),
     ]
-}
-
-/// What a sample means.
-pub(crate) fn diagnosis(run: &Run) -> Diagnosis {
-    diagnose(&Evidence::of(Tier::Bpf, run, &Profile::default()))
 }
 
 /// One step: process, pid, tid, state, reason, time, count.
@@ -126,9 +122,7 @@ fn run(command: &[&str], places: &[Place], sampled_part: f64) -> Run {
         functions: Seen::unseen("stacks are not taken yet"),
         lines: Seen::unseen("stacks are not taken yet"),
         series: Seen::unseen("devices are not watched yet"),
-        findings: Seen::unseen("causes were not looked for"),
-        ruled_out: Seen::unseen("causes were not looked for"),
-        not_looked_for: Seen::unseen("causes were not looked for"),
+        places: Seen::Absent,
         extrapolation: None,
         folded: Vec::new(),
         costs: Seen::unseen("no ladder of this host is kept\ntry: dwell ladder"),
@@ -263,6 +257,8 @@ fn wait(
     let mean = total_ns / calls.max(1);
     let name = if name.is_empty() { Seen::Absent } else { Seen::Value(name.into()) };
     WaitRow {
+        ended: WaitEnd::default(),
+        own_frame: None,
         together: None,
         reason,
         call: if call.is_empty() { WaitCall::Fault } else { WaitCall::Syscall(call.into()) },
@@ -760,6 +756,7 @@ pub(crate) fn crunch() -> Run {
     let mut crunch = run(&["./crunch"], places, 0.01);
     let share = |value: f64| Share { value, lo: value * 0.95, hi: value * 1.05 };
     let function = |name: &str, module: &str, mode: &str, value| FunctionRow {
+        own: false,
         name: name.into(),
         module: module.into(),
         mode: mode.into(),
@@ -774,6 +771,7 @@ pub(crate) fn crunch() -> Run {
         function("clear_page_rep", "[kernel]", "kernel", 0.009),
     ]);
     crunch.lines = Seen::Value(vec![LineRow {
+        own: false,
         file: "src/matrix.rs".into(),
         line: 42,
         function: "matrix::multiply".into(),
@@ -783,7 +781,6 @@ pub(crate) fn crunch() -> Run {
         total: None,
     }]);
     crunch.series = Seen::Absent;
-    crunch.findings = Seen::Value(Vec::new());
     crunch.host.virtualisation = Seen::Absent;
     crunch
 }

@@ -1,25 +1,12 @@
-//! Whose code a run's time is of: the places that a person would open first.
+//! The places of a run's time by the program's own code: those that a person would open first.
 
 use crate::wait::{Reason, StackFrame};
 use crate::{Ns, State};
-
-/// What is of the program's own code.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Whose {
-    /// The account by the code that it is of, longest first; sums to it.
-    pub places: Vec<CodePlace>,
-    /// For each row of `waits` the frame of its stack that is the program's own, by its index.
-    pub waits: Vec<Option<usize>>,
-    /// For each row of `functions` whether it is the program's own.
-    pub functions: Vec<bool>,
-    /// The same for `lines`.
-    pub lines: Vec<bool>,
-    /// The same for the frames of the profile.
-    pub frames: Vec<bool>,
-}
+use serde::{Deserialize, Serialize};
 
 /// Time of the account in one state, for one reason, that one function of the program had.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "StoredPlace")]
 pub struct CodePlace {
     /// The process's name.
     pub process: String,
@@ -41,4 +28,26 @@ pub struct CodePlace {
     pub count: u64,
     /// The time of its threads was divided by functions as their samples are.
     pub sampled: bool,
+}
+
+/// A place of a stored result: its state decides how its reason is parsed.
+#[derive(Deserialize)]
+struct StoredPlace {
+    process: String,
+    threads: u64,
+    code: Option<StackFrame>,
+    state: State,
+    reason: String,
+    other_reasons: u64,
+    ns: Ns,
+    count: u64,
+    sampled: bool,
+}
+
+impl From<StoredPlace> for CodePlace {
+    fn from(stored: StoredPlace) -> Self {
+        let StoredPlace { process, threads, code, state, reason, other_reasons, ns, count, sampled } = stored;
+        let reason = Reason::read(state, &reason);
+        CodePlace { process, threads, code, state, reason, other_reasons, ns, count, sampled }
+    }
 }

@@ -5,13 +5,12 @@
 //! known by system call; they are a function's where nearly all samples of the thread in the kernel
 //! are.
 
-use super::Evidence;
 use super::frames::{Own, OwnFrames, of_frame, shown};
 use model::profile::{Activity, Profile};
 use model::run::WaitRow;
+use model::together::Folded;
 use model::wait::StackFrame;
-use model::whose::CodePlace;
-use model::{Ns, Pid, Reason, State, Step, Tid};
+use model::{CodePlace, Ns, Pid, Reason, Run, State, Step, Tid};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,11 +46,11 @@ struct Sum {
     sampled: bool,
 }
 
-pub(super) fn of(evidence: &Evidence<'_>, frames: &OwnFrames<'_>) -> Vec<CodePlace> {
-    let (sampled, code) = samples(evidence.profile);
-    let waits = Waits::new(evidence, frames);
+pub(super) fn of(run: &Run, profile: &Profile, frames: &OwnFrames<'_>) -> Vec<CodePlace> {
+    let (sampled, code) = samples(profile);
+    let waits = Waits::new(&run.waits, frames);
     let mut sums = BTreeMap::<(String, State, Option<Function>, String), Sum>::new();
-    for step in evidence.path.iter().filter(|step| step.ns > 0) {
+    for step in run.path.iter().filter(|step| step.ns > 0) {
         let parts: Vec<(Option<StackFrame>, Ns, &BTreeMap<u32, Ns>)> = match step.state {
             State::User | State::Kernel | State::Fault => divided(step, &sampled, &code),
             _ => waits.divided(step),
@@ -82,6 +81,42 @@ pub(super) fn of(evidence: &Evidence<'_>, frames: &OwnFrames<'_>) -> Vec<CodePla
     places
 }
 
+/// Places that are kept: 75 kB of JSON.
+const PLACES_MAX: usize = 500;
+
+/// The longest; all others of a state are one, so that no sum changes.
+pub(super) fn bounded(mut places: Vec<CodePlace>) -> (Vec<CodePlace>, Option<Folded>) {
+    if places.len() <= PLACES_MAX {
+        return (places, None);
+    }
+    let others = places.split_off(PLACES_MAX - State::ALL.len());
+    let rows = others.len() as u64;
+    let mut of_state = BTreeMap::<State, CodePlace>::new();
+    for other in others {
+        let CodePlace { threads, state, other_reasons, ns, count, sampled, .. } = other;
+        let sum = of_state.entry(state).or_insert_with(|| CodePlace {
+            process: String::new(),
+            threads: 0,
+            code: None,
+            state,
+            reason: Reason::None,
+            other_reasons: 0,
+            ns: 0,
+            count: 0,
+            sampled: false,
+        });
+        sum.threads += threads;
+        sum.other_reasons += other_reasons + 1;
+        sum.ns += ns;
+        sum.count += count;
+        sum.sampled |= sampled;
+    }
+    let folded = Folded { table: "places".to_owned(), rows, into: of_state.len() as u64 };
+    places.extend(of_state.into_values());
+    places.sort_by_key(|place| Reverse(place.ns));
+    (places, Some(folded))
+}
+
 /// Where waits were, by state and reason: rows of different threads, each with its places.
 struct Waits<'a>(FxHashMap<(State, Reason), Vec<Row<'a>>>);
 
@@ -96,10 +131,10 @@ struct WaitedAt {
 }
 
 impl<'a> Waits<'a> {
-    fn new(evidence: &Evidence<'a>, frames: &OwnFrames<'_>) -> Self {
+    fn new(rows: &'a [WaitRow], frames: &OwnFrames<'_>) -> Self {
         let own = |stack: &[StackFrame]| frames.own_in(stack).map(|own| stack[own].clone());
         let mut all = Self(FxHashMap::default());
-        for row in evidence.waits {
+        for row in rows {
             let mut places: Vec<WaitedAt> = Vec::new();
             for place in &row.places {
                 let code = own(&place.stack);
@@ -258,23 +293,23 @@ fn divided<'a>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::of as whose;
+    use super::super::{mark, places};
     use super::*;
     use crate::judge::own_code::tests::{Told, at, native};
     use crate::judge::samples;
+    use model::Seen;
     use model::profile::Frame;
-    use model::recording::{Language, Tier};
+    use model::recording::Language;
     use model::wait::{WaitCall, WaitTarget};
-    use model::{Run, Seen};
 
     fn step(state: State, reason: Reason, ns: Ns) -> Step {
         Step { pid: 100, tid: 100, process: "python3".into(), state, reason, ns, count: 1, together: None }
     }
 
     fn told(run: &Run, profile: &Profile) -> Vec<String> {
-        let whose = whose(&Evidence::of(Tier::Bpf, run, profile));
-        let places = whose.places.iter();
+        let (places, _) = places(run, profile);
         places
+            .iter()
             .map(|place| {
                 let code = place.code.as_ref().map(ToString::to_string).unwrap_or_default();
                 format!("{} {code} {} {}", place.state.name(), place.reason, place.ns)
@@ -300,6 +335,26 @@ mod tests {
     }
 
     #[test]
+    fn of_very_many_places_the_shortest_are_one_of_each_state_and_no_sum_changes() {
+        let mut run = samples::run(&[(State::User, 2_001_000), (State::Disk, 600_300)]);
+        let step =
+            |at: u64, state| Step { process: format!("p{at}"), ..step(state, Reason::None, 1000 + at) };
+        run.path =
+            (0..2000).map(|at| step(at, if at % 3 == 0 { State::Disk } else { State::User })).collect();
+        let (places, folded) = places(&run, &Profile::default());
+        assert!(places.len() <= PLACES_MAX);
+        let folded = folded.expect("some are put together");
+        assert_eq!(places.len() as u64, 2000 - folded.rows + folded.into);
+        for state in [State::Disk, State::User] {
+            let sum = |ns: &mut dyn Iterator<Item = (State, Ns)>| -> Ns {
+                ns.filter(|(of, _)| *of == state).map(|(_, ns)| ns).sum()
+            };
+            let kept = sum(&mut places.iter().map(|place| (place.state, place.ns)));
+            assert_eq!(kept, sum(&mut run.path.iter().map(|step| (step.state, step.ns))));
+        }
+    }
+
+    #[test]
     fn a_wait_is_of_the_script_that_called_it_and_not_of_its_interpreter() {
         let mut run = samples::run(&[(State::Network, 100)]);
         let on = WaitTarget::TimeLimit;
@@ -315,8 +370,9 @@ mod tests {
         let reason = Reason::Wait(wait.call.clone(), on);
         run.path = vec![step(State::Network, reason, 100)];
         run.waits = vec![wait];
-        let profile = Profile::default();
-        assert_eq!(whose(&Evidence::of(Tier::Bpf, &run, &profile)).waits, [Some(2)]);
+        let mut profile = Profile::default();
+        mark(&mut run, &mut profile);
+        assert_eq!(run.waits[0].own_frame, Some(2));
         assert!(
             told(&run, &profile)[0].starts_with("network price (fetch.py:3) "),
             "{:?}",

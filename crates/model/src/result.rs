@@ -1,0 +1,83 @@
+//! What one run or one window came to: all that a page shows of it, and all that is kept.
+//!
+//! It is made once, by `analyse`, and not changed after that: `report` makes words of it; the
+//! store, `--json` and the page for a browser hold it. `report::result` writes it as JSON.
+
+use crate::diagnosis::Diagnosis;
+use crate::prediction::Prediction;
+use crate::profile::Profile;
+use crate::run::{Address, FindingRow, RuledOutRow, Run};
+use crate::seen::unrecorded;
+use crate::{Ns, Seen};
+use serde::{Deserialize, Serialize};
+
+/// A run, what it means, and what its tables of code are views of.
+#[derive(Debug, Clone)]
+pub struct RunResult {
+    /// The tables.
+    pub run: Run,
+    /// What they mean.
+    pub diagnosis: Diagnosis,
+    /// Of each row of the run's path, what of it is in which slice of its phases; nothing where
+    /// rows stand for several. For views with a time axis.
+    pub path_over_time: Vec<Vec<(u32, Ns)>>,
+    /// Which code ran and waited.
+    pub profile: Seen<Profile>,
+    /// The program's code that ran, by instruction.
+    pub addresses: Vec<Address>,
+    /// What the run would have gained had parts of it cost nothing. Absent in a window: it has no
+    /// end that could come earlier.
+    pub prediction: Seen<Prediction>,
+}
+
+static NO_STACKS: Profile = Profile::NONE;
+
+impl RunResult {
+    /// Its stacks; none where they were not kept.
+    pub fn profile(&self) -> &Profile {
+        self.profile.value().unwrap_or(&NO_STACKS)
+    }
+}
+
+/// What a diagnosis found, in words: so JSON has it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct FindingsInWords {
+    /// Causes, with the saving of each fix; what saves most comes first.
+    pub findings: Vec<FindingRow>,
+    /// Causes that were looked for and are not there.
+    pub ruled_out: Vec<RuledOutRow>,
+    /// Causes that could not be looked for.
+    pub not_looked_for: Vec<RuledOutRow>,
+}
+
+/// A result as it was kept. Older versions kept less.
+#[derive(Debug, Clone, Deserialize)]
+pub struct KeptRun {
+    /// The tables.
+    #[serde(flatten)]
+    pub run: Run,
+    /// The findings in words.
+    #[serde(default = "unrecorded")]
+    pub findings: Seen<Vec<FindingRow>>,
+    /// Causes that were looked for and are not there, in words.
+    #[serde(default = "unrecorded")]
+    pub ruled_out: Seen<Vec<RuledOutRow>>,
+    /// Causes that could not be looked for, in words.
+    #[serde(default = "unrecorded")]
+    pub not_looked_for: Seen<Vec<RuledOutRow>>,
+    /// What it means; older results lack it.
+    #[serde(default)]
+    pub diagnosis: Option<Diagnosis>,
+    /// See [`RunResult::path_over_time`].
+    #[serde(default)]
+    pub path_over_time: Vec<Vec<(u32, Ns)>>,
+    /// Its stacks, where they were kept.
+    #[serde(default = "unrecorded", deserialize_with = "Profile::sound")]
+    pub profile: Seen<Profile>,
+    /// The program's code that ran, by instruction.
+    #[serde(default)]
+    pub addresses: Vec<Address>,
+    /// See [`RunResult::prediction`].
+    #[serde(default = "unrecorded")]
+    pub prediction: Seen<Prediction>,
+}
