@@ -25,7 +25,7 @@ const OPTIMISED: [&str; 4] = ["loads", "rungs", "stats", "wakes"];
 const NAME: &str = "dwell";
 
 /// The profile of what users download.
-const RELEASED: &str = "release";
+const RELEASED: &str = "packaged";
 
 /// Builds both and packages them in `target/dist`. `arguments`: architectures, all by default; with
 /// `=FILE` one that is built already, elsewhere for instance. `--tested` takes the profile of the

@@ -135,9 +135,9 @@ fn install_as(name: &str, dwell: Option<&Path>) -> Result<PathBuf> {
     let place = target().join(name);
     fs::create_dir_all(&place).with_context(|| format!("cannot create {}", place.display()))?;
     if dwell.is_none() {
-        run_shown(&mut cargo(&["build", "--release", "--package", "dwell"]))?;
+        run_shown(&mut cargo(&["build", "--profile", "packaged", "--package", "dwell"]))?;
     }
-    let dwell = dwell.map_or_else(|| target().join("release/dwell"), Path::to_owned);
+    let dwell = dwell.map_or_else(|| target().join("packaged/dwell"), Path::to_owned);
     fs::copy(&dwell, place.join("dwell")).with_context(|| format!("cannot copy {}", dwell.display()))?;
     Ok(place)
 }
