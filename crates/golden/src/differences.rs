@@ -134,50 +134,33 @@ fn what_a_kept_result_predicts_is_what_its_recording_shows() {
 
 #[test]
 fn what_is_kept_as_json_reads_back_and_is_written_the_same() {
-    let mut read = 0;
-    for path in files(".json") {
-        let text = fs::read_to_string(&path).expect("the JSON can be read");
-        if !text.starts_with("{\n  \"schema\": \"dwell.") {
-            continue;
-        }
-        let result = crate::stored(&text).unwrap_or_else(|error| panic!("{path:?}: {error}"));
-        read += 1;
-        let written = report::result::without_stacks(&result);
-        assert_eq!(written.lines().count(), text.lines().count(), "{path:?}");
-        for (written, kept) in written.lines().zip(text.lines()) {
-            assert!(written == kept || nearly(written, kept), "{path:?}:\n{kept}\n{written}");
+    for path in files(".dwell") {
+        let live = Case::read(&path).expect("a recording can be read");
+        let write = [report::result::whole, report::result::without_stacks];
+        for (with_stacks, write) in [true, false].into_iter().zip(write) {
+            let kept = live.read_back(with_stacks).unwrap_or_else(|error| panic!("{path:?}: {error}"));
+            assert_eq!(write(&kept.result), write(&live.result), "{path:?}");
         }
     }
-    assert!(read >= 30, "{read} results");
 }
 
 #[test]
 fn all_time_in_the_run_queue_is_somebodys_or_nobodys() {
     let mut seen = 0;
-    for path in files(".json") {
-        let text = fs::read_to_string(&path).expect("the JSON can be read");
-        let Ok(run) = serde_json::from_str::<Run>(&text) else { continue };
+    for run in runs() {
         let Some(all) = run.run_queue.value().and_then(|queue| queue.of_all.value()) else { continue };
         let states = run.threads.iter().flat_map(|thread| &thread.states);
         let queued_ns: u64 =
             states.filter(|(state, _)| *state == model::State::Runqueue).map(|(_, ns)| ns).sum();
         let rows_ns: u64 = all.rows.iter().map(|row| row.ns).sum();
-        assert_eq!(all.total_ns, queued_ns, "{path:?}");
+        assert_eq!(all.total_ns, queued_ns, "{:?}", run.command);
         assert_eq!(
             all.total_ns,
             rows_ns + all.other_ns + all.idle_cpu_ns + all.unseen_ns,
-            "{path:?}: {all:?}"
+            "{:?}: {all:?}",
+            run.command
         );
         seen += 1;
     }
     assert!(seen >= 30, "{seen} results");
-}
-
-/// A fraction may differ in its last digit: serde_json reads it to that.
-fn nearly(one: &str, other: &str) -> bool {
-    let number = |line: &str| line.rsplit_once(": ")?.1.trim_end_matches(',').parse::<f64>().ok();
-    match (number(one), number(other)) {
-        (Some(one), Some(other)) => (one - other).abs() <= other.abs() * f64::EPSILON,
-        _ => false,
-    }
 }

@@ -317,7 +317,7 @@ mod tests {
     /// The kept results of dwell are what it writes now.
     #[test]
     fn real_results_are_read_whole() {
-        for name in ["condvar", "attach-busy"] {
+        for name in ["mutex", "attach-busy"] {
             let path = crate::shell::root().join(format!("crates/golden/recordings/{name}.json"));
             let said = read(&std::fs::read_to_string(path).unwrap()).unwrap();
             assert_eq!(said.is_window, name == "attach-busy");
