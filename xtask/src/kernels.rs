@@ -100,9 +100,8 @@ fn options(arguments: &[&str]) -> Result<Options> {
                     words.next().and_then(|word| word.parse().ok()).context("--jobs wants a number")?;
             }
             "--cpus" => {
-                options.cpus = Some(
-                    words.next().and_then(|word| word.parse().ok()).context("--cpus wants a number")?,
-                );
+                options.cpus =
+                    Some(words.next().and_then(|word| word.parse().ok()).context("--cpus wants a number")?);
             }
             "--record" => options.record = Some(words.next().context("--record wants a file")?.into()),
             "--" => options.program = words.by_ref().map(str::to_owned).collect(),

@@ -28,6 +28,7 @@ mod predictor;
 mod processes;
 mod samples;
 mod sends;
+mod struck;
 mod thread;
 mod tree;
 mod wall;

@@ -56,8 +56,9 @@ fn what_a_program_in_registers_retires_is_told_in_all_and_by_function() {
 }
 
 /// 300,000 calls, each after 320 instructions of user code. Plain counters of the program's own had
-/// 96.0 million instructions of user code and 242.1 of the kernel, with those of dwell. The emulator
-/// notices an overflow where the mode changes (`docs/results/counters.md`), so only the sum is right.
+/// 96.0 million instructions of user code and 242.1 of the kernel, with those of dwell. The
+/// emulator notices an overflow where the mode changes (`docs/results/counters.md`), so only the
+/// sum is right.
 #[test]
 fn what_a_program_with_many_calls_retires_is_told_in_all() {
     let table = table("counted-calls");
@@ -67,8 +68,8 @@ fn what_a_program_with_many_calls_retires_is_told_in_all() {
     assert!(user > 96.0 * 1.5, "the emulator has become right: {user} of 96.0 in user code");
 }
 
-/// The main thread waits for the other, which has 30,000 times 15,001 instructions, and before has
-/// 15,000 times as many of its own.
+/// The main thread waits for the other, which has 30,000 times 15,001 instructions, and before that
+/// has 15,000 times as many of its own.
 #[test]
 fn the_path_has_the_counts_of_the_thread_that_the_end_waited_for() {
     let table = table("counted-threads");

@@ -19,8 +19,8 @@ const LIMIT: Duration = Duration::from_secs(900);
 const LIMIT_S: u64 = 300;
 const MEMORY_MB: u32 = 1536;
 
-/// Records a static program of the kernel's architecture into `to`. `words`: options of `dwell run`,
-/// then the program, as a path with a slash, with its arguments.
+/// Records a static program of the kernel's architecture into `to`. `words`: options of `dwell
+/// run`, then the program, as a path with a slash, with its arguments.
 ///
 /// # Errors
 /// The machine does not boot, or nothing was recorded.

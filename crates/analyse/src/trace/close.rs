@@ -137,7 +137,7 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
         Some(_) => ledgers(&mut tree, &idle),
         None => {
             let booked = last_path(&wall, &tree);
-            let before = if tree.struck.is_empty() { Vec::new() } else { booked.clone() };
+            let before = if tree.struck.places.is_empty() { Vec::new() } else { booked.clone() };
             let resolved = resolved(booked, &tree.books);
             on_path = last(&wall, &tree).map(|thread| tree.counted_on(&thread.path, &before, &resolved));
             resolved

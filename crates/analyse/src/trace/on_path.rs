@@ -6,24 +6,10 @@
 
 use super::tree::Tree;
 use crate::account::{Activities, Amount, Key, Path, Slot};
-use crate::counted::{Place, PlaceId, Places, Sampled};
+use crate::counted::{Place, PlaceId, Sampled};
 use crate::keys::ReasonKey;
 use model::Ns;
 use rustc_hash::FxHashMap;
-
-/// Where counters were sampled.
-#[derive(Debug, Default)]
-pub(super) struct Struck {
-    places: Places,
-    /// By ledger, while another thread may have let time pass.
-    passed_over: FxHashMap<(Slot, PlaceId), Sampled>,
-}
-
-impl Struck {
-    pub(super) fn is_empty(&self) -> bool {
-        self.places.is_empty()
-    }
-}
 
 impl Tree {
     /// A counter's sample struck there, in this thread.

@@ -7,8 +7,8 @@ mod switches;
 
 use super::hand_overs::Handed;
 use super::occupants::Occupants;
-use super::on_path::Struck;
 use super::predictor::Predictor;
+use super::struck::Struck;
 use super::thread::{Newcomer, Thread, TracedState};
 use crate::account::{
     Activity, Begins, Books, Ended, Path, Slicing, Slot, Times, Verdicts, idle, keep_time, split,
