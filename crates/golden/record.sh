@@ -7,7 +7,7 @@ set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 target=${CARGO_TARGET_DIR:-$here/../../target}
-export DWELL=${DWELL:-$target/debug/dwell}
+export DWELL=${DWELL:-$target/debug/dwell} CARGO=${CARGO:-$(command -v cargo)}
 if [ "${1:-}" != inside ]; then
     cargo build --quiet --manifest-path "$here/Cargo.toml" --example derive
     exec setsid --wait unshare --net --uts --mount "$0" inside "$@"
@@ -32,6 +32,11 @@ done
 # The words that rows use besides the shell's own.
 dwell() { "$DWELL" "$@" >/dev/null 2>>"$scratch/log"; }
 derive() { "$target/debug/examples/derive" "$1" "$here/recordings/$2.dwell" "$K"; }
+# What `dwell run` with these words records on another kernel, of a program for its processor.
+emulated() {
+    aarch64-linux-gnu-gcc -static -g -O1 -pthread -o counted counted.c
+    (cd "$here" && "$CARGO" xtask kernels --record "$K" 6.12-arm64 -- "${@/.\//$scratch/}") >>"$scratch/log"
+}
 # Starts a program whose number is then in $PID, and ends it when the recording is made.
 beside() {
     "$@" >/dev/null 2>&1 &

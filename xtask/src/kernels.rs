@@ -2,7 +2,8 @@
 //!
 //! `--verify` loads every BPF program with dwell's own loader and holds what the verifier did
 //! against what is kept; two kernels of it are part of the whole lane. Without it dwell runs there
-//! on programs of known truth, and a table is made.
+//! on programs of known truth, and a table is made. `--record` keeps what dwell records there of a
+//! program, for the golden recordings that need what this machine lacks.
 
 mod checks;
 mod fetch;
@@ -10,6 +11,7 @@ mod initramfs;
 mod lane;
 mod plans;
 mod qemu;
+mod record;
 mod table;
 mod verified;
 mod verify;
@@ -20,7 +22,8 @@ pub(crate) use fetch::KEYS;
 use crate::dist;
 use crate::programs::TESTED;
 use crate::shell::{cargo, run as run_shown};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
+use std::path::PathBuf;
 use which::Kernel;
 
 #[derive(Debug, Default)]
@@ -29,6 +32,12 @@ struct Options {
     bless: bool,
     markdown: bool,
     kept: bool,
+    /// CPUs of the machines that have two as a rule.
+    cpus: Option<u32>,
+    /// Where the recording of a program goes.
+    record: Option<PathBuf>,
+    /// That program with its arguments, after the options of `dwell run`.
+    program: Vec<String>,
     /// Machines at a time; 0: one for each CPU.
     jobs: usize,
     kernels: Vec<Kernel>,
@@ -45,10 +54,13 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
         return show(&options);
     }
     build(&options.kernels)?;
+    if let Some(to) = &options.record {
+        return record::run(&options.kernels, to, &options.program);
+    }
     if options.verify {
         return verify::run(&options.kernels, options.bless);
     }
-    lane::run(&options.kernels, options.jobs)?;
+    lane::run(&options.kernels, options.jobs, options.cpus)?;
     show(&options)
 }
 
@@ -87,6 +99,12 @@ fn options(arguments: &[&str]) -> Result<Options> {
                 options.jobs =
                     words.next().and_then(|word| word.parse().ok()).context("--jobs wants a number")?;
             }
+            "--cpus" => {
+                options.cpus =
+                    Some(words.next().and_then(|word| word.parse().ok()).context("--cpus wants a number")?);
+            }
+            "--record" => options.record = Some(words.next().context("--record wants a file")?.into()),
+            "--" => options.program = words.by_ref().map(str::to_owned).collect(),
             "--verify" => options.verify = true,
             "--bless" => options.bless = true,
             "--markdown" => options.markdown = true,
@@ -95,6 +113,7 @@ fn options(arguments: &[&str]) -> Result<Options> {
             name => names.push(name),
         }
     }
+    ensure!(options.record.is_some() != options.program.is_empty(), "--record FILE KERNEL -- PROGRAM");
     options.kernels = which::named(&names)?;
     Ok(options)
 }
@@ -121,6 +140,10 @@ mod tests {
         let chosen = options(&["--verify", "6.1", "7.2"]).unwrap();
         assert_eq!((chosen.verify, chosen.kernels.len()), (true, 2));
         assert_eq!(options(&["--bless"]).unwrap().kernels.len(), which::ALL.len());
+        let recorded = options(&["--record", "x", "6.12-arm64", "--", "--rate", "9", "./a"]).unwrap();
+        assert_eq!((recorded.program.len(), recorded.kernels.len()), (3, 1));
+        assert!(options(&["--record", "x", "6.1"]).is_err() && options(&["6.1", "--", "./a"]).is_err());
+        assert_eq!(options(&["--cpus", "1", "6.1"]).unwrap().cpus, Some(1));
         assert!(options(&["2.4"]).is_err() && options(&["--verfiy"]).is_err());
     }
 }

@@ -84,10 +84,12 @@ cargo xtask VERB
                                      every BPF program of dwell on Debian's kernels, in QEMU: which each
                                      takes, and the work of its verifier, against what is kept; --bless
                                      keeps what is there now
-  kernels [--markdown] [--kept] [--jobs N] [KERNEL…]
+  kernels [--markdown] [--kept] [--jobs N] [--cpus N] [KERNEL…]
                                      dwell on programs of known truth on these kernels: as root, with the
                                      capabilities that it recommends, as a user; --kept shows what was
                                      measured before
+  kernels --record FILE KERNEL -- [OPTION…] PROGRAM [ARGUMENT…]
+                                     what dwell run records there of a static program
   truth [--markdown] [--busy] [--kept] [--findings] [--dwell FILE] [PROGRAM…]
                                      accounts and classes of real programs against perf sched and
                                      other oracles, quiet or beside a busy loop on each CPU (root);

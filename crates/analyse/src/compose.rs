@@ -4,6 +4,8 @@
 use crate::account::{Covered, Pieces, Progress, run_queue};
 use crate::bounds::bounded;
 use crate::consumers::{Consumers, How};
+use crate::counted::{Place, Sampled};
+use crate::counters::OnPath;
 use crate::names::Names;
 use crate::poll;
 use crate::rivals::Rivals;
@@ -61,6 +63,9 @@ fn stolen(trailer: &Trailer, cpus: u32) -> Ns {
     }
 }
 
+/// What a thread does in the kernel on a CPU.
+const IN_KERNEL: &[State] = &[State::Kernel, State::Fault, State::Interrupt];
+
 /// The whole run; and what its threads did step by step, where that was kept.
 ///
 /// # Errors
@@ -87,6 +92,7 @@ pub(crate) fn run(
         prediction,
         recorded,
         syscalls,
+        on_path,
     } = of_tier;
     let Pieces { start, wall_ns, parts, steps, phases, covered, threads, waits, window } = pieces;
     let addresses = stacks.addresses(&counters.precise_cycles(trailer));
@@ -98,8 +104,12 @@ pub(crate) fn run(
     let whole_ns = window.as_ref().map_or(wall_ns, |window| window.thread_ns);
     let account = Account::new(whole_ns, parts, steps.times())?;
     let user_ns = time_in(&threads, &[State::User]);
-    let kernel_ns = time_in(&threads, &[State::Kernel, State::Fault, State::Interrupt]);
-    let counters = counters.table(&stacks, trailer, (user_ns, kernel_ns));
+    let kernel_ns = time_in(&threads, IN_KERNEL);
+    let on_path = on_path.map_or(Seen::Absent, |counts| {
+        let times = (account.ns(State::User), IN_KERNEL.iter().map(|state| account.ns(*state)).sum());
+        Seen::Value(OnPath { counts, times })
+    });
+    let counters = counters.table(&stacks, trailer, (user_ns, kernel_ns), on_path);
     let utilization = utilization(covered, wall_ns);
     let queue = run_queue(steps.iter(), &threads, wall_ns, rivals.as_ref());
     let mut coverage =
@@ -193,6 +203,8 @@ struct OfTier {
     prediction: Seen<Prediction>,
     recorded: Option<(Program, Names)>,
     syscalls: Seen<Vec<CallRow>>,
+    /// What the processor's counters counted on the path; none in a window.
+    on_path: Option<Vec<(Place, Sampled)>>,
 }
 
 /// Both, a large profile on another CPU meanwhile: the program has ended and no longer needs it.
@@ -244,6 +256,7 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
                 prediction: closed.prediction,
                 recorded: closed.recorded,
                 syscalls: syscall_rows::rows(header, trailer, &closed.untraced),
+                on_path: closed.on_path,
             }
         }
         How::Poll(poll) => {
@@ -264,6 +277,7 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
                 prediction: Seen::unseen("which thread held up which needs BPF"),
                 recorded: None,
                 syscalls: syscall_rows::rows(header, trailer, &Untraced::default()),
+                on_path: closed.on_path,
                 pieces: closed.pieces,
             }
         }

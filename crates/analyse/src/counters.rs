@@ -4,9 +4,10 @@
 //! more. A ratio of two counts has the interval that the numbers of their samples leave open.
 
 use crate::code::Code;
+use crate::counted::{Place, Sampled};
 use model::counters::{
-    Counted, CountedFunction, Counter, CounterPart, CounterRow, CounterTable, CounterTimes, CountersObserved,
-    Ratio,
+    Counted, CountedCode, CountedFunction, Counter, CounterPart, CounterRow, CounterTable, CounterTimes,
+    CountersObserved, Ratio,
 };
 use model::recording::Trailer;
 use model::{Event, Ns, Seen};
@@ -23,45 +24,36 @@ const Z: f64 = 1.96;
 /// Counts as they come.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
-    /// By place (0: not known), and whether that is in the kernel.
-    sums: FxHashMap<(u32, bool), Sums>,
+    sums: ByPlace,
 }
+
+/// By node of the code (0: not known), and whether that is in the kernel.
+type ByPlace = FxHashMap<(u32, bool), Sums>;
 
 /// Of each counter, in the order of [`Counter::ALL`].
-type Sums = [Sum; Counter::ALL.len()];
-
-#[derive(Debug, Default, Clone, Copy)]
-struct Sum {
-    count: f64,
-    /// The sum of the squares of what samples stand for.
-    squares: f64,
-    samples: u64,
-}
-
-impl Sum {
-    fn add(&mut self, other: Sum) {
-        self.count += other.count;
-        self.squares += other.squares;
-        self.samples += other.samples;
-    }
-
-    /// For how many equal samples these are worth (Kish).
-    fn worth(&self) -> f64 {
-        if self.squares > 0.0 { self.count * self.count / self.squares } else { 0.0 }
-    }
-}
+type Sums = [Sampled; Counter::ALL.len()];
 
 fn add(all: &mut Sums, more: &Sums) {
-    all.iter_mut().zip(more).for_each(|(sum, more)| sum.add(*more));
+    all.iter_mut().zip(more).for_each(|(sum, more)| *sum += *more);
+}
+
+fn adds(sums: &mut ByPlace, place: Place, sum: Sampled) {
+    sums.entry((place.node, place.kernel)).or_default()[place.counter as usize] += sum;
+}
+
+/// What was counted on the path, and its time in user mode and in the kernel.
+#[derive(Debug)]
+pub(crate) struct OnPath {
+    pub(crate) counts: Vec<(Place, Sampled)>,
+    pub(crate) times: (Ns, Ns),
 }
 
 impl Counters {
     /// Takes one event.
     pub(crate) fn event(&mut self, event: &Event) {
-        let Event::Counted { counter, count, kernel, node, .. } = event else { return };
-        let count = *count as f64;
-        let sum = Sum { count, squares: count * count, samples: 1 };
-        self.sums.entry((node.unwrap_or(0), *kernel)).or_default()[*counter as usize].add(sum);
+        if let Some((place, sum)) = Place::of(event) {
+            adds(&mut self.sums, place, sum);
+        }
     }
 
     /// Samples of cycles in user mode that are at the very instructions, by place: as many as tell
@@ -89,55 +81,24 @@ impl Counters {
         self,
         code: &Code,
         trailer: &Trailer,
-        (user_ns, kernel_ns): (Ns, Ns),
+        times: (Ns, Ns),
+        path: Seen<OnPath>,
     ) -> Seen<CounterTable> {
         trailer.counters.as_ref().and_then(|observed| {
             let scale = Scale::new(observed, &self.sums);
-            let mut modes = [Sums::default(); 2];
-            let mut functions: FxHashMap<(String, String, bool), Sums> = FxHashMap::default();
-            for ((node, kernel), sums) in &self.sums {
-                add(&mut modes[usize::from(*kernel)], sums);
-                if let Some((function, module)) = code.function(*node) {
-                    add(functions.entry((function, module, *kernel)).or_default(), sums);
-                }
-            }
-            let [user, kernel] = modes;
-            let cycles = |sums: &Sums| sums[Counter::Cycles as usize];
-            let all = cycles(&user).samples + cycles(&kernel).samples;
-            if all == 0 {
+            let all = scale.code(&self.sums, code, times);
+            if all.samples == 0 {
                 return Seen::unseen("no counter came to a sample: the program had too little of a CPU");
             }
-            // Where the kernel is not counted its time is not, either.
-            let over_ns = user_ns + if observed.kernel { kernel_ns } else { 0 };
-            let count = (cycles(&user).count + cycles(&kernel).count) * scale.of[Counter::Cycles as usize];
-            let clock_hz = match (all >= BELOW_MIN, over_ns) {
-                (true, 1..) => Seen::Value((count / over_ns as f64 * 1e9).round()),
-                _ => Seen::unseen("too few samples of cycles"),
+            let of_path = |OnPath { counts, times }| {
+                let mut sums = ByPlace::default();
+                counts.into_iter().for_each(|(place, sum)| adds(&mut sums, place, sum));
+                scale.code(&sums, code, times)
             };
-            let mut functions: Vec<_> =
-                functions.into_iter().filter(|(_, sums)| cycles(sums).samples >= SAMPLES_MIN).collect();
-            functions
-                .sort_by(|(a, x), (b, y)| cycles(y).count.total_cmp(&cycles(x).count).then_with(|| a.cmp(b)));
-            functions.truncate(ROWS);
-            let row = |((function, module, kernel), sums): ((String, String, bool), Sums)| CountedFunction {
-                function,
-                module,
-                mode: if kernel { "kernel" } else { "user" }.to_owned(),
-                counted: scale.counted(&sums),
-            };
-            Seen::Value(CounterTable {
-                user: scale.counted(&user),
-                kernel: match observed.kernel {
-                    true => Seen::Value(scale.counted(&kernel)),
-                    false => Seen::unseen("counting in the kernel was not permitted"),
-                },
-                clock_hz,
-                functions: functions.into_iter().map(row).collect(),
-                parts: scale.parts(),
-                precise: observed.of.iter().any(|(counter, seen)| {
-                    *counter == Counter::Cycles && seen.value().is_some_and(|times| times.precise)
-                }),
-            })
+            let precise = observed.of.iter().any(|(counter, seen)| {
+                *counter == Counter::Cycles && seen.value().is_some_and(|times| times.precise)
+            });
+            Seen::Value(CounterTable { all, path: path.map(of_path), parts: scale.parts(), precise })
         })
     }
 }
@@ -150,7 +111,7 @@ struct Scale<'a> {
 }
 
 impl<'a> Scale<'a> {
-    fn new(observed: &'a CountersObserved, sums: &FxHashMap<(u32, bool), Sums>) -> Self {
+    fn new(observed: &'a CountersObserved, sums: &ByPlace) -> Self {
         let taken: u64 = sums.values().flatten().map(|sum| sum.samples).sum();
         let lost = 1.0 + observed.lost as f64 / taken.max(1) as f64;
         let mut of = [lost; Counter::ALL.len()];
@@ -159,6 +120,49 @@ impl<'a> Scale<'a> {
             of[*counter as usize] = lost / part.unwrap_or(1.0);
         }
         Self { observed, of }
+    }
+
+    /// Some code, in all and by function; `times`: its time in user mode and in the kernel.
+    fn code(&self, sums: &ByPlace, code: &Code, (user_ns, kernel_ns): (Ns, Ns)) -> CountedCode {
+        let mut modes = [Sums::default(); 2];
+        let mut functions: FxHashMap<(String, String, bool), Sums> = FxHashMap::default();
+        for ((node, kernel), sums) in sums {
+            add(&mut modes[usize::from(*kernel)], sums);
+            if let Some((function, module)) = code.function(*node) {
+                add(functions.entry((function, module, *kernel)).or_default(), sums);
+            }
+        }
+        let [user, kernel] = modes;
+        let cycles = |sums: &Sums| sums[Counter::Cycles as usize];
+        let samples = cycles(&user).samples + cycles(&kernel).samples;
+        // Where the kernel is not counted its time is not, either.
+        let over_ns = user_ns + if self.observed.kernel { kernel_ns } else { 0 };
+        let count = (cycles(&user).count + cycles(&kernel).count) * self.of[Counter::Cycles as usize];
+        let clock_hz = match (samples >= BELOW_MIN, over_ns) {
+            (true, 1..) => Seen::Value((count / over_ns as f64 * 1e9).round()),
+            _ => Seen::unseen("too few samples of cycles"),
+        };
+        let mut functions: Vec<_> =
+            functions.into_iter().filter(|(_, sums)| cycles(sums).samples >= SAMPLES_MIN).collect();
+        functions
+            .sort_by(|(a, x), (b, y)| cycles(y).count.total_cmp(&cycles(x).count).then_with(|| a.cmp(b)));
+        functions.truncate(ROWS);
+        let row = |((function, module, kernel), sums): ((String, String, bool), Sums)| CountedFunction {
+            function,
+            module,
+            mode: if kernel { "kernel" } else { "user" }.to_owned(),
+            counted: self.counted(&sums),
+        };
+        CountedCode {
+            user: self.counted(&user),
+            kernel: match self.observed.kernel {
+                true => Seen::Value(self.counted(&kernel)),
+                false => Seen::unseen("counting in the kernel was not permitted"),
+            },
+            clock_hz,
+            samples,
+            functions: functions.into_iter().map(row).collect(),
+        }
     }
 
     fn times(&self, counter: Counter) -> Seen<&'a CounterTimes> {
@@ -315,7 +319,7 @@ mod tests {
         let (counters, code) = recorded();
         let mut trailer = Trailer::unwritten(Ending::Code(0), 0, "it is a test");
         trailer.counters = Seen::Value(observed);
-        counters.table(&code, &trailer, (400_000_000, 100_000_000))
+        counters.table(&code, &trailer, (400_000_000, 100_000_000), Seen::Absent)
     }
 
     fn value(ratio: &Seen<Ratio>) -> f64 {
@@ -325,17 +329,17 @@ mod tests {
     #[test]
     fn functions_that_take_turns_have_each_their_own() {
         let Seen::Value(table) = table(observed(1.0)) else { panic!("it is there") };
-        let [chase, compute] = &table.functions[..] else { panic!("{:?}", table.functions) };
+        let [chase, compute] = &table.all.functions[..] else { panic!("{:?}", table.all.functions) };
         assert_eq!((&*chase.function, &*compute.function), ("chase", "compute"));
         assert!((value(&chase.counted.instructions_per_cycle) - 0.2).abs() < 0.001);
         assert!((value(&compute.counted.instructions_per_cycle) - 1.8).abs() < 0.001);
-        assert!((value(&table.user.instructions_per_cycle) - 1.0).abs() < 0.001);
+        assert!((value(&table.all.user.instructions_per_cycle) - 1.0).abs() < 0.001);
         // 400 samples of 20,021 in 100 of 2,000,003 instructions.
         assert!((value(&chase.counted.last_level_misses_per_1000) - 40.04).abs() < 0.01);
         let none = compute.counted.last_level_misses_per_1000.value().expect("it counted");
         assert!(none.value == 0.0 && none.hi > 0.03 && none.hi < 0.04, "{none:?}");
         assert!((value(&chase.counted.back_end_stalled) - 0.6).abs() < 0.001);
-        let clock = table.clock_hz.value().expect("it is known");
+        let clock = table.all.clock_hz.value().expect("it is known");
         assert!((clock / 1e9 - 4.0).abs() < 0.01, "1,000 samples in 500 ms: {clock}");
         assert!(table.precise);
         let ends = chase.counted.instructions_per_cycle.value().expect("it is known");
@@ -345,22 +349,22 @@ mod tests {
     #[test]
     fn one_that_took_turns_stands_for_more_and_one_that_never_counted_for_nothing() {
         let Seen::Value(half) = table(observed(0.5)) else { panic!("it is there") };
-        assert!((value(&half.functions[0].counted.last_level_misses_per_1000) - 80.08).abs() < 0.02);
+        assert!((value(&half.all.functions[0].counted.last_level_misses_per_1000) - 80.08).abs() < 0.02);
         let part = CounterPart { counter: Counter::LastLevelMisses, part: Seen::Value(0.5) };
         assert!(half.parts.contains(&part));
         let mut taken = observed(1.0);
         taken.of[3].1 = Seen::unseen("other programs have the processor's counters");
         let Seen::Value(without) = table(taken) else { panic!("it is there") };
         assert_eq!(
-            without.user.last_level_misses_per_1000,
+            without.all.user.last_level_misses_per_1000,
             Seen::unseen("other programs have the processor's counters")
         );
-        assert!((value(&without.user.instructions_per_cycle) - 1.0).abs() < 0.001);
+        assert!((value(&without.all.user.instructions_per_cycle) - 1.0).abs() < 0.001);
         // It counted for longer than it was to: a clock that went back.
         let mut odd = observed(1.0);
         odd.of[3].1 = Seen::Value(CounterTimes { enabled_ns: 1, running_ns: 9, period: 1, precise: false });
         let Seen::Value(odd) = table(odd) else { panic!("it is there") };
-        assert!((value(&odd.functions[0].counted.last_level_misses_per_1000) - 40.04).abs() < 0.01);
+        assert!((value(&odd.all.functions[0].counted.last_level_misses_per_1000) - 40.04).abs() < 0.01);
     }
 
     #[test]
@@ -383,8 +387,8 @@ mod tests {
     fn lost_samples_are_taken_to_be_as_the_others() {
         let lost = CountersObserved { lost: 3000, ..observed(1.0) };
         let Seen::Value(table) = table(lost) else { panic!("it is there") };
-        assert_eq!(table.user.counts[0].count, Seen::Value(4_000_032_000));
-        assert!((value(&table.user.instructions_per_cycle) - 1.0).abs() < 0.001);
+        assert_eq!(table.all.user.counts[0].count, Seen::Value(4_000_032_000));
+        assert!((value(&table.all.user.instructions_per_cycle) - 1.0).abs() < 0.001);
     }
 
     #[test]
@@ -392,7 +396,7 @@ mod tests {
         let mut trailer = Trailer::unwritten(Ending::Code(0), 0, "no counters here");
         let of = |trailer: &Trailer| {
             let code = Code::new(&header());
-            Counters::default().table(&code, trailer, (1, 1))
+            Counters::default().table(&code, trailer, (1, 1), Seen::Absent)
         };
         assert_eq!(of(&trailer), Seen::unseen("no counters here"));
         trailer.counters = Seen::Value(observed(1.0));

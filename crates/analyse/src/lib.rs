@@ -13,6 +13,7 @@ pub mod compare;
 mod compose;
 mod connections;
 mod consumers;
+mod counted;
 mod counters;
 mod disk_requests;
 pub mod doctor;

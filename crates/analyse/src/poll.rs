@@ -80,7 +80,7 @@ impl Poll {
             pooled: watch.pooled,
             on_cpu_ns: 0,
         };
-        let Watch { tree, tier, looks, root, path, unsure, .. } = watch;
+        let Watch { tree, tier, looks, root, path, unsure, on_path, .. } = watch;
         let names = &names;
         match watch.window {
             Some(attached) => {
@@ -90,7 +90,8 @@ impl Poll {
             None => {
                 let path = path.unwrap_or_else(|| PathLedger::new(end));
                 let by_looks = tier == Tier::Proc;
-                run::close(run::Ended { tree, path, names, root, user, by_looks, looks, unsure })
+                let on_path = on_path.into_iter().collect();
+                run::close(run::Ended { tree, path, names, root, user, by_looks, looks, unsure, on_path })
             }
         }
     }

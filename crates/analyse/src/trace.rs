@@ -22,11 +22,13 @@ mod handover;
 mod held;
 mod limited;
 mod occupants;
+mod on_path;
 mod prediction;
 mod predictor;
 mod processes;
 mod samples;
 mod sends;
+mod struck;
 mod thread;
 mod tree;
 mod wall;
@@ -36,6 +38,7 @@ use crate::calls::{sends_a_signal, touches_a_peer, waits_for_room};
 use crate::classify::{Evidence, becomes_ready, classify, for_a_name, is_for_several};
 use crate::code::Code;
 use crate::connections::{Connections, Until};
+use crate::counted::Place;
 use crate::for_work::{HELD_NS_MAX, is_idle};
 use crate::keys::{ReasonKey, StackOf, TargetKey, WaitKey};
 use crate::names::Names;
@@ -273,6 +276,12 @@ impl Trace {
                     }
                     let recorder = &mut self.tree.recorder;
                     recorder.iter_mut().for_each(|told| told.sampled(slot, *mode, *node, *period_ns));
+                }
+            }
+            Event::Counted { at, tid, .. } => {
+                let slot = self.tree.slot(*tid).filter(|_| *at >= self.wall.start);
+                if let (Some(slot), Some(counted)) = (slot, Place::of(event)) {
+                    self.tree.counted(slot, *at, counted);
                 }
             }
             Event::FaultSampled { at, tid, faults, mapping, node } => {

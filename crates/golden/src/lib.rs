@@ -4,6 +4,8 @@
 //! beside it. `report` decides how a report looks; `record.sh` makes the recordings.
 
 mod account;
+#[cfg(test)]
+mod counted;
 mod diagnosis;
 #[cfg(test)]
 mod differences;

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 /// Recordings whose JSON is kept as well: of each tier, a window, waits of each kind. What the
 /// others have is in their accounts, diagnoses and pages.
 const JSON: &[&str] = &[
-    "aarch64",
     "attach-busy",
+    "counted-threads",
     "fsync",
     "hand-overs",
     "mutex",

@@ -34,6 +34,8 @@ pub(crate) enum Step {
         #[serde(default)]
         remount: bool,
     },
+    /// Tells all of a file, in hexadecimal.
+    Send { path: PathBuf },
     /// A copy of a program that has the capabilities that an earlier command recommended: its first
     /// `setcap …+ep`.
     Capable { from: PathBuf, to: PathBuf, said_by: String },
@@ -46,6 +48,7 @@ impl Step {
             Self::Run(run) => &run.name,
             Self::Write { .. } => "write",
             Self::Mount { .. } => "mount",
+            Self::Send { .. } => "send",
             Self::Capable { .. } => "setcap",
         }
     }
@@ -99,6 +102,10 @@ fn one(step: &Step, earlier: &mut Earlier) -> Result<Value> {
             };
             mounted.with_context(|| format!("{kind} at {}", at.display()))?;
         }
+        Step::Send { path } => {
+            let bytes = fs::read(path).with_context(|| format!("{}", path.display()))?;
+            return Ok(json!({"hex": hex(&bytes)}));
+        }
         Step::Capable { from, to, said_by } => {
             let said = earlier.get(said_by).map(String::as_str).unwrap_or_default();
             let names = recommended(said).context("no setcap …+ep was recommended")?;
@@ -110,6 +117,10 @@ fn one(step: &Step, earlier: &mut Earlier) -> Result<Value> {
         }
     }
     Ok(json!({}))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The capabilities of the first `setcap …+ep`, which may be broken over lines.
@@ -162,6 +173,11 @@ mod tests {
         let names = recommended("try sudo\nsetcap cap_bpf,cap_perfmon+ep /bin/dwell").unwrap();
         assert_eq!(bits(&names).unwrap(), [39, 38]);
         assert!(recommended("nothing").is_none() && bits(&["cap_x".to_owned()]).is_err());
+    }
+
+    #[test]
+    fn bytes_have_two_digits_each() {
+        assert_eq!(hex(&[0, 10, 255]), "000aff");
     }
 
     #[test]

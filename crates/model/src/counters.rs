@@ -4,6 +4,7 @@
 //! A counter is sampled: each time it has counted so much (its period), the kernel says where. So a
 //! sample stands for the period, and sums over samples are estimates, as those of time are.
 
+use crate::seen::unrecorded;
 use crate::{Ns, Seen};
 use serde::{Deserialize, Serialize};
 
@@ -91,21 +92,35 @@ impl CounterTimes {
     }
 }
 
-/// What the counters say of the code of all threads.
+/// What the counters say: of the code of all threads, and of that on the path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CounterTable {
-    /// In user mode.
-    pub user: Counted,
-    /// In the kernel. Unseen where it was not counted.
-    pub kernel: Seen<Counted>,
-    /// Cycles by time on a CPU: of the tree, in user mode and in the kernel.
-    pub clock_hz: Seen<f64>,
-    /// By function, most cycles first.
-    pub functions: Vec<CountedFunction>,
+    /// Of all threads.
+    #[serde(flatten)]
+    pub all: CountedCode,
+    /// Of what the wall clock went to. Absent in a window, where each thread's path is its own.
+    #[serde(default = "unrecorded")]
+    pub path: Seen<CountedCode>,
     /// Of each counter, the part of the time in which it counted. Figures are scaled by it.
     pub parts: Vec<CounterPart>,
     /// Whether samples of cycles are at the instructions themselves.
     pub precise: bool,
+}
+
+/// What the counters say of some code.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CountedCode {
+    /// In user mode.
+    pub user: Counted,
+    /// In the kernel. Unseen where it was not counted.
+    pub kernel: Seen<Counted>,
+    /// Cycles by its time on a CPU, in user mode and in the kernel.
+    pub clock_hz: Seen<f64>,
+    /// Samples of cycles that it rests on.
+    #[serde(default)]
+    pub samples: u64,
+    /// By function, most cycles first.
+    pub functions: Vec<CountedFunction>,
 }
 
 /// The part of the time in which a counter counted: less than 1 where counters took turns.

@@ -22,6 +22,11 @@ impl<T> Seen<T> {
         Seen::Unseen(why.into())
     }
 
+    /// The value, where there is one, to be changed.
+    pub fn value_mut(&mut self) -> Option<&mut T> {
+        if let Self::Value(value) = self { Some(value) } else { None }
+    }
+
     /// The value, where there is one.
     pub fn value(&self) -> Option<&T> {
         match self {

@@ -139,7 +139,7 @@ pub(crate) fn verbs() -> Vec<Value> {
         &["run", "--keep", recording, "--", "/bin/dwell-work", "spin", "500"],
         &["show", "--flame", recording],
         &["show", "--annotate", "spin", recording],
-        &["ladder", "--quick", "--no-keep", "--only", "cpu"],
+        &["ladder", "--quick", "--no-keep", "--only", "core"],
         &["wake", "--for", "2s"],
     ];
     let step = |(name, words): (&&str, &[&str])| {

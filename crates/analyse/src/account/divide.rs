@@ -4,7 +4,8 @@
 //! producer knows by its own means and answers through [`Divide`].
 
 use super::activity::{Activities, Activity, ActivityId, Slot};
-use super::path::{Amount, Key};
+use super::layers::Key;
+use super::path::Amount;
 use super::split::{Counts, add};
 use crate::keys::ReasonKey;
 use model::{Ns, State};

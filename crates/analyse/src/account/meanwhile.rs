@@ -8,7 +8,8 @@
 use super::activity::{Activity, ActivityId, Slot};
 use super::books::Books;
 use super::cover::{Covered, Progress};
-use super::path::{Amount, Key};
+use super::layers::Key;
+use super::path::Amount;
 use crate::keys::ReasonKey;
 use model::run::TimedWaits;
 use model::{Ns, State};
@@ -97,7 +98,7 @@ struct LetPass {
 
 impl LetPass {
     fn add(&mut self, key: Key, amount: Amount, wait: ActivityId) {
-        self.whole.entry(key.slice).or_default().add(amount);
+        *self.whole.entry(key.slice).or_default() += amount;
         if key.activity != wait {
             *self.others.entry(key.activity).or_default() += amount.ns;
         }
@@ -160,7 +161,7 @@ fn proportion(ns: Ns, part: Ns, whole: Ns) -> Ns {
 }
 
 fn add(entries: &mut FxHashMap<Key, Amount>, key: Key, amount: Amount) {
-    entries.entry(key).or_default().add(amount);
+    *entries.entry(key).or_default() += amount;
 }
 
 fn slices(books: &Books) -> Slices {

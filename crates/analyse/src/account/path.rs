@@ -1,20 +1,16 @@
 //! The path so far: where the wall clock went, as one thread would tell it.
 //!
 //! Every thread carries one, and a wake-up hands the waker's to the woken. So handing over must be
-//! cheap and memory must not grow with the run: a path is a short list of what is new, upon shared
-//! frozen chunks. A chunk that is not much larger than the one above it is merged into it, as in a
-//! log-structured merge tree, so that a path has few chunks (the logarithm of its distinct keys)
-//! and each entry is copied few times.
+//! cheap and memory must not grow with the run (`layers`).
 
 use super::activity::ActivityId;
-use super::slicing::{Slicing, coarse};
+use super::layers::{Key, Layers};
+use super::slicing::Slicing;
 use super::split::KINDS;
+use crate::counted::{PlaceId, Sampled};
 use model::Ns;
 use smallvec::SmallVec;
-use std::rc::Rc;
-
-/// Entries a path holds before they are frozen.
-const FRESH: usize = 16;
+use std::ops::AddAssign;
 
 /// What is known of an activity within a slice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -27,8 +23,8 @@ pub(crate) struct Amount {
     pub(crate) samples: [u32; KINDS],
 }
 
-impl Amount {
-    pub(super) fn add(&mut self, other: Amount) {
+impl AddAssign for Amount {
+    fn add_assign(&mut self, other: Amount) {
         self.ns += other.ns;
         self.count += other.count;
         for (sum, more) in self.samples.iter_mut().zip(other.samples) {
@@ -37,44 +33,23 @@ impl Amount {
     }
 }
 
-/// An activity within a slice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Key {
-    /// What.
-    pub(crate) activity: ActivityId,
-    /// When.
-    pub(crate) slice: u32,
-}
-
-type Entry = (Key, Amount);
-
-#[derive(Debug)]
-struct Chunk {
-    older: Option<Rc<Chunk>>,
-    /// In the order of their keys.
-    entries: Vec<Entry>,
-    /// The slicing its keys are in.
-    shift: u32,
-}
-
 /// One thread's path so far. Cloning it shares all but the newest entries.
 #[derive(Debug, Default)]
 pub(crate) struct Path {
-    frozen: Option<Rc<Chunk>>,
-    fresh: Vec<Entry>,
-    shift: u32,
+    time: Layers<Amount>,
+    /// What the processor's counters counted on it, by place, in one slice.
+    counts: Layers<Sampled>,
 }
 
 impl Clone for Path {
     fn clone(&self) -> Self {
-        Self { frozen: self.frozen.clone(), fresh: self.fresh.clone(), shift: self.shift }
+        Self { time: self.time.clone(), counts: self.counts.clone() }
     }
 
-    /// Allocates nothing as a rule: paths are handed over again and again.
+    /// Allocates nothing as a rule.
     fn clone_from(&mut self, other: &Self) {
-        self.frozen.clone_from(&other.frozen);
-        self.fresh.clone_from(&other.fresh);
-        self.shift = other.shift;
+        self.time.clone_from(&other.time);
+        self.counts.clone_from(&other.counts);
     }
 }
 
@@ -109,7 +84,7 @@ impl Path {
                 };
                 let share = share.min(around_ns);
                 if share > 0 || *count > 0 {
-                    self.put(
+                    self.time.put(
                         slicing,
                         Key { activity: *activity, slice },
                         Amount { ns: share, count: *count, samples: [0; KINDS] },
@@ -120,7 +95,7 @@ impl Path {
                 *count = 0;
             }
             if around_ns > 0 {
-                self.put(
+                self.time.put(
                     slicing,
                     Key { activity: around, slice },
                     Amount { ns: around_ns, count: begun, samples: [0; KINDS] },
@@ -135,88 +110,24 @@ impl Path {
     /// Notes a sample taken at `at` in `activity`.
     pub(crate) fn sample(&mut self, slicing: Slicing, at: Ns, activity: ActivityId, sample: [u32; KINDS]) {
         let amount = Amount { samples: sample, ..Amount::default() };
-        self.put(slicing, Key { activity, slice: slicing.slice_of(at) }, amount);
+        self.time.put(slicing, Key { activity, slice: slicing.slice_of(at) }, amount);
     }
 
-    fn put(&mut self, slicing: Slicing, key: Key, amount: Amount) {
-        if self.shift != slicing.shift() {
-            let coarser = slicing.shift().saturating_sub(self.shift);
-            self.fresh.iter_mut().for_each(|(key, _)| key.slice = coarse(key.slice, coarser));
-            self.shift = slicing.shift();
-        }
-        if let Some((_, sum)) = self.fresh.iter_mut().rev().find(|(known, _)| *known == key) {
-            sum.add(amount);
-            return;
-        }
-        if self.fresh.len() == FRESH {
-            self.freeze();
-        }
-        self.fresh.push((key, amount));
-    }
-
-    fn freeze(&mut self) {
-        let mut entries = std::mem::take(&mut self.fresh);
-        entries.sort_unstable_by_key(|(key, _)| *key);
-        let mut older = self.frozen.take();
-        while let Some(chunk) = older {
-            if chunk.entries.len() > 2 * entries.len() {
-                older = Some(chunk);
-                break;
-            }
-            entries = merge(&chunk, entries, self.shift);
-            older = chunk.older.clone();
-        }
-        self.frozen = Some(Rc::new(Chunk { older, entries, shift: self.shift }));
-    }
-
-    /// All of it, each key once and in their order, in the given slicing.
+    /// All of its time, each key once and in their order, in the given slicing.
     pub(crate) fn entries(&self, slicing: Slicing) -> Vec<(Key, Amount)> {
-        let chunks = || std::iter::successors(self.frozen.as_deref(), |chunk| chunk.older.as_deref());
-        let frozen: usize = chunks().map(|chunk| chunk.entries.len()).sum();
-        let mut all: Vec<Entry> = Vec::with_capacity(self.fresh.len() + frozen);
-        let mut put = |entries: &[Entry], shift: u32| {
-            let coarser = slicing.shift() - shift;
-            let of = |key: &Key| Key { activity: key.activity, slice: coarse(key.slice, coarser) };
-            all.extend(entries.iter().map(|(key, amount)| (of(key), *amount)));
-        };
-        put(&self.fresh, self.shift);
-        chunks().for_each(|chunk| put(&chunk.entries, chunk.shift));
-        // Chunks are in order, which a stable sort finds.
-        all.sort_by_key(|(key, _)| *key);
-        all.dedup_by(|(key, amount), (before, sum)| {
-            let alike = key == before;
-            if alike {
-                sum.add(*amount);
-            }
-            alike
-        });
-        all
+        self.time.entries(slicing)
     }
-}
 
-/// The entries of an older chunk with newer ones, each key once, in slices of `shift`. Both are in
-/// the order of their keys, and so is what comes of them.
-fn merge(older: &Chunk, newer: Vec<Entry>, shift: u32) -> Vec<Entry> {
-    let coarser = shift.saturating_sub(older.shift);
-    let mut all: Vec<Entry> = Vec::with_capacity(older.entries.len() + newer.len());
-    let mut put = |key: Key, amount: Amount| match all.last_mut() {
-        Some((last, sum)) if *last == key => sum.add(amount),
-        _ => all.push((key, amount)),
-    };
-    let mut newer = newer.into_iter().peekable();
-    for (key, amount) in &older.entries {
-        let key = Key { activity: key.activity, slice: coarse(key.slice, coarser) };
-        while let Some((before, more)) = newer.next_if(|(newer, _)| *newer < key) {
-            put(before, more);
-        }
-        put(key, *amount);
+    /// Notes a sample of a counter that struck there.
+    pub(crate) fn counts(&mut self, place: PlaceId, sum: Sampled) {
+        self.counts.put(Slicing::fine(0), Key { activity: place, slice: 0 }, sum);
     }
-    newer.for_each(|(key, amount)| put(key, amount));
-    // Of two that are much the same half is left.
-    if all.len() * 4 < all.capacity() * 3 {
-        all.shrink_to_fit();
+
+    /// What was counted on it.
+    pub(crate) fn counted(&self) -> Vec<(PlaceId, Sampled)> {
+        let entries = self.counts.entries(Slicing::fine(0));
+        entries.into_iter().map(|(key, sum)| (key.activity, sum)).collect()
     }
-    all
 }
 
 #[cfg(test)]
@@ -287,12 +198,7 @@ mod tests {
                 slicing.fit(step * 10 + 10);
                 path.add(slicing, step * 10, step * 10 + 10, &[], step as u32 % places, true);
             }
-            let mut chunks = 0;
-            let mut next = path.frozen.as_deref();
-            while let Some(chunk) = next {
-                chunks += 1;
-                next = chunk.older.as_deref();
-            }
+            let chunks = path.time.chunks();
             assert!(chunks <= 16, "{chunks} for {places} places");
         }
     }

@@ -3,7 +3,8 @@
 use super::activity::Activities;
 use super::breakdown::Breakdown;
 use super::divide::{Divide, Total};
-use super::path::{Amount, Key};
+use super::layers::Key;
+use super::path::Amount;
 use super::slicing::{Slicing, coarse};
 use super::times::Times;
 use model::Ns;

@@ -81,8 +81,9 @@ pub(super) fn cut(run: &mut Run) {
             text(&mut row.module);
         }
     });
-    seen(&mut run.counters, |all| {
-        for row in &mut all.functions {
+    seen(&mut run.counters, |table| {
+        let of_path = table.path.value_mut().into_iter().flat_map(|code| &mut code.functions);
+        for row in table.all.functions.iter_mut().chain(of_path) {
             text(&mut row.function);
             text(&mut row.module);
         }

@@ -38,7 +38,7 @@ pub(super) fn of_function<'a>(
 ) -> Option<&'a CountedFunction> {
     let is_it =
         |row: &&CountedFunction| row.function == function && module.is_none_or(|one| one == row.module);
-    evidence.counters.value()?.functions.iter().filter(|row| row.mode == "user").find(is_it)
+    evidence.counters.value()?.all.functions.iter().filter(|row| row.mode == "user").find(is_it)
 }
 
 /// Whether it waits for memory.
@@ -60,7 +60,7 @@ pub(super) fn waits_for_memory(evidence: &Evidence<'_>, counted: &Counted) -> Wa
 
 /// How many reads from memory are under way on average while it runs: at least and at most.
 fn under_way(evidence: &Evidence<'_>, counted: &Counted) -> Option<(f64, f64)> {
-    let clock = evidence.counters.value()?.clock_hz.value()?;
+    let clock = evidence.counters.value()?.all.clock_hz.value()?;
     let misses = counted.last_level_misses_per_1000.value()?;
     let instructions = counted.instructions_per_cycle.value()?;
     let ladder = evidence.costs.value().and_then(|costs| costs.load_ns.value()).and_then(|curve| {
@@ -96,7 +96,7 @@ pub(super) mod tests {
     use super::*;
     use crate::judge::samples;
     use model::Run;
-    use model::counters::CounterTable;
+    use model::counters::{CountedCode, CounterTable};
 
     /// A ratio that is known to a twentieth.
     fn known(value: f64) -> Seen<Ratio> {
@@ -118,15 +118,19 @@ pub(super) mod tests {
     /// The table of a CPU of 3 GHz with one function.
     pub(in crate::judge) fn table(function: &str, of: Counted) -> Seen<CounterTable> {
         Seen::Value(CounterTable {
-            user: of.clone(),
-            kernel: Seen::Absent,
-            clock_hz: Seen::Value(3e9),
-            functions: vec![CountedFunction {
-                function: function.into(),
-                module: "program".into(),
-                mode: "user".into(),
-                counted: of,
-            }],
+            all: CountedCode {
+                user: of.clone(),
+                kernel: Seen::Absent,
+                clock_hz: Seen::Value(3e9),
+                samples: 1000,
+                functions: vec![CountedFunction {
+                    function: function.into(),
+                    module: "program".into(),
+                    mode: "user".into(),
+                    counted: of,
+                }],
+            },
+            path: Seen::Absent,
             parts: Vec::new(),
             precise: false,
         })

@@ -11,6 +11,7 @@ use crate::account::{
     Activity, Breakdown, NOBODY, Passed, Pieces, Seeing, StepThread, Sum, ThreadTotals, Times, Total,
     WaitTimes, by_activity, by_thread, phases, wait_rows,
 };
+use crate::counted::{Place, Sampled};
 use crate::names::Names;
 use model::run::{Faults, ThreadLedger as ThreadRow};
 use model::{Basis, Ns, Pid, Seen, State};
@@ -31,11 +32,12 @@ pub(super) struct Ended<'a> {
     /// Snapshots that fell into it.
     pub(super) looks: u64,
     pub(super) unsure: Unsure,
+    pub(super) on_path: Vec<(Place, Sampled)>,
 }
 
 /// The account of such a run.
 pub(super) fn close(run: Ended<'_>) -> Closed {
-    let Ended { mut tree, path, names, root, mut user, by_looks, looks, unsure } = run;
+    let Ended { mut tree, path, names, root, mut user, by_looks, looks, unsure, on_path } = run;
     let (start, end) = (path.start(), path.now());
     let order = tree.close(end);
     let Tree { threads, books, .. } = tree;
@@ -74,7 +76,7 @@ pub(super) fn close(run: Ended<'_>) -> Closed {
     };
     let counted = |of: fn(&Faults) -> u64| ordered().filter_map(faults).map(|faults| of(&faults)).sum();
     let faults = Faults { minor: counted(|faults| faults.minor), major: counted(|faults| faults.major) };
-    Closed { pieces, faults, cpu: None, notes: notes(by_looks, looks, end - start) }
+    Closed { pieces, faults, cpu: None, on_path: Some(on_path), notes: notes(by_looks, looks, end - start) }
 }
 
 /// What a step says of its thread.

@@ -8,6 +8,7 @@ use super::tree::Tree;
 use crate::account::split::Kind;
 use crate::calls::Arch;
 use crate::classify::Classified;
+use crate::counted::{Place, Sampled};
 use model::recording::{
     AttachWindow, Header, SwitchIn, SwitchOut, SwitchOutState, ThreadSnapshot as Snapshot, Tier,
 };
@@ -42,6 +43,8 @@ pub(super) struct Watch {
     pub(super) kernel_samples: u64,
     /// Samples of all threads in what the account is about.
     pub(super) pooled: Mix,
+    /// What the processor's counters counted on the path.
+    pub(super) on_path: FxHashMap<Place, Sampled>,
     /// What was attached to: then every thread's own time counts, and there is no path.
     pub(super) window: Option<AttachWindow>,
     /// Which waits ended late is not known for sure.
@@ -64,6 +67,7 @@ impl Watch {
             gone: FxHashSet::default(),
             kernel_samples: 0,
             pooled: Mix::default(),
+            on_path: FxHashMap::default(),
             window: header.attached.clone(),
             unsure: Unsure::default(),
         }
@@ -100,8 +104,7 @@ impl Watch {
             return None;
         }
         self.advance(late.at);
-        let on_path = || position(&self.tree, self.root).is_some_and(|at| at.thread.tid == late.tid);
-        let counts = self.path.is_some() && (self.window.is_some() || on_path());
+        let counts = self.path.is_some() && (self.window.is_some() || self.is_on_path(late.tid));
         self.tree.does(late.at, late.tid, PolledState::Runnable);
         counts.then_some(wait.state)
     }
@@ -174,6 +177,7 @@ impl Watch {
             Event::Exit { tid, .. } => self.exits(at, *tid),
             Event::Switch { out, into, .. } if !blind => self.switches(at, out.as_ref(), into.as_ref(), seen),
             Event::Sampled { tid, mode, .. } => self.sample(*tid, Kind::from(*mode) == Kind::User, 1),
+            Event::Counted { tid, .. } => self.counted(*tid, event),
             _ => {}
         }
     }
@@ -238,8 +242,7 @@ impl Watch {
 
     /// `times` samples found the thread in user or kernel mode.
     fn sample(&mut self, tid: Tid, user: bool, times: u64) {
-        let on_path = || position(&self.tree, self.root).is_some_and(|at| at.thread.tid == tid);
-        let counts = self.window.is_some() || self.path.is_some() && on_path();
+        let counts = self.window.is_some() || self.path.is_some() && self.is_on_path(tid);
         self.kernel_samples += u64::from(!user) * times;
         let Some(thread) = self.tree.get_mut(tid) else { return };
         thread.mix.add(user, times);
@@ -247,6 +250,21 @@ impl Watch {
             thread.path_mix.add(user, times);
             self.pooled.add(user, times);
         }
+    }
+
+    /// A counter's sample struck in this thread.
+    fn counted(&mut self, tid: Tid, event: &Event) {
+        if self.window.is_some() || self.path.is_none() || !self.is_on_path(tid) {
+            return;
+        }
+        if let Some((place, sum)) = Place::of(event) {
+            *self.on_path.entry(place).or_default() += sum;
+        }
+    }
+
+    /// The path lies in this thread now.
+    fn is_on_path(&self, tid: Tid) -> bool {
+        position(&self.tree, self.root).is_some_and(|at| at.thread.tid == tid)
     }
 
     /// The wall up to `at` belongs to the path as it has been since the last event.

@@ -73,7 +73,8 @@ pub(super) fn close(ended: Ended<'_>) -> Closed {
         members.all.iter().filter_map(Member::faults).map(|faults| of(&faults)).sum()
     };
     let faults = Faults { minor: counted(|faults| faults.minor), major: counted(|faults| faults.major) };
-    Closed { pieces, faults, cpu: members.counted(), notes: notes(tier, looks, end - attached.at) }
+    let notes = notes(tier, looks, end - attached.at);
+    Closed { pieces, faults, cpu: members.counted(), on_path: None, notes }
 }
 
 /// Time by kind of wait.

@@ -17,6 +17,7 @@ use crate::account::{
 use crate::classify::{Evidence, classify};
 use crate::code::Code;
 use crate::connections::Connections;
+use crate::counted::{Place, Sampled};
 use crate::for_work::{HELD_NS_MAX, is_idle};
 use crate::keys::{ReasonKey, TargetKey};
 use crate::names::Names;
@@ -77,6 +78,8 @@ pub(crate) struct Closed {
     pub(crate) recorded: Option<(Program, Names)>,
     /// What is known of calls that were not traced.
     pub(crate) untraced: Untraced,
+    /// What the processor's counters counted on the path; none in a window.
+    pub(crate) on_path: Option<Vec<(Place, Sampled)>>,
 }
 
 /// Time as added up here, and the kernel's count of the same.
@@ -129,9 +132,16 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     let waits = std::mem::take(&mut tree.books.waits);
     let idle = tree.idle();
     let predictor = tree.predictor.take();
+    let mut on_path = None;
     let entries = match window {
         Some(_) => ledgers(&mut tree, &idle),
-        None => resolved(last_path(&wall, &tree), &tree.books),
+        None => {
+            let booked = last_path(&wall, &tree);
+            let before = if tree.struck.places.is_empty() { Vec::new() } else { booked.clone() };
+            let resolved = resolved(booked, &tree.books);
+            on_path = last(&wall, &tree).map(|thread| tree.counted_on(&thread.path, &before, &resolved));
+            resolved
+        }
     };
     let division = division(&tree);
     let living: Living = trailer.living.iter().copied().collect();
@@ -198,6 +208,7 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
         prediction,
         recorded,
         untraced,
+        on_path,
     }
 }
 
@@ -317,8 +328,12 @@ impl Ended {
 
 /// The path of the thread that the program ended with.
 fn last_path(wall: &Wall, tree: &Tree) -> Vec<(Key, Amount)> {
-    let last = tree.threads.get(wall.last.unwrap_or(0) as usize);
-    last.map(|thread| thread.path.entries(tree.books.slicing)).unwrap_or_default()
+    last(wall, tree).map(|thread| thread.path.entries(tree.books.slicing)).unwrap_or_default()
+}
+
+/// The thread that the program ended with.
+fn last<'a>(wall: &Wall, tree: &'a Tree) -> Option<&'a Thread> {
+    tree.threads.get(wall.last.unwrap_or(0) as usize)
 }
 
 /// The ledgers of a window's threads: of those that did something, or of all where none did.

@@ -8,6 +8,7 @@ mod switches;
 use super::hand_overs::Handed;
 use super::occupants::Occupants;
 use super::predictor::Predictor;
+use super::struck::Struck;
 use super::thread::{Newcomer, Thread, TracedState};
 use crate::account::{
     Activity, Begins, Books, Ended, Path, Slicing, Slot, Times, Verdicts, idle, keep_time, split,
@@ -50,6 +51,8 @@ pub(super) struct Tree {
     pub(super) begins: Begins,
     /// What had the CPUs.
     pub(super) occupants: Occupants,
+    /// What the processor's counters counted.
+    pub(super) struck: Struck,
     /// Whose waits were ended by whom.
     pub(super) handed: Handed,
     /// How many waits were under way at once.
@@ -83,6 +86,7 @@ impl Tree {
             commands: FxHashMap::default(),
             begins: Begins::default(),
             occupants: Occupants::default(),
+            struck: Struck::default(),
             handed: Handed::default(),
             under_way: UnderWay::default(),
             switched_in: 0,

@@ -1,6 +1,7 @@
 //! The tests of this crate from outside, one program: a file is a module.
 
 mod code;
+mod counters;
 mod cpu_split;
 mod fault_places;
 mod forged;

@@ -4,30 +4,40 @@
 use crate::Look;
 use crate::paint::{Ink, Line};
 use crate::units::{share_of_one, three_digits};
-use model::counters::{Counted, CountedFunction, Counter, CounterTable, Ratio};
+use model::counters::{Counted, CountedCode, CountedFunction, Counter, CounterTable, Ratio};
 use model::run::FunctionRow;
 use model::{Run, Seen};
 
 /// Nothing where they were not sampled: the coverage has why.
 pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
-    let Seen::Value(table) = &run.counters else { return Vec::new() };
-    let mut line = Line::new(look).add(Ink::Bold, "counters");
-    let said = |line: Line, of: &str, counted: &Counted| match figures(counted) {
-        Some(figures) => line.add(Ink::Plain, &format!("  {of}: {figures}")),
-        None => line,
-    };
-    line = said(line, "user", &table.user);
-    if let Seen::Value(kernel) = &table.kernel {
-        line = said(line, "kernel", kernel);
-    }
-    if let Seen::Value(clock) = table.clock_hz {
-        line = line.add(Ink::Plain, &format!("  clock: {} GHz", three_digits(clock / 1e9)));
-    }
+    run.counters.value().map(|table| of_table(table, look)).unwrap_or_default()
+}
+
+fn of_table(table: &CounterTable, look: Look) -> Vec<Line> {
+    let head = |of: &str| Line::new(look).add(Ink::Bold, "counters").add(Ink::Dim, of);
+    // Of one thread both are the same.
+    let path = table.path.value().filter(|path| path.samples < table.all.samples);
+    let mut lines: Vec<Line> = path.map(|path| said(head("  of the path"), path)).into_iter().collect();
+    let mut line = said(head(if path.is_some() { "  of all threads" } else { "" }), &table.all);
     if let Some((counter, part)) = turns(table) {
         let text = format!("  (in turns: {} counted {} of the time)", counter.name(), share_of_one(part));
         line = line.add(Ink::Dim, &text);
     }
-    line.wrap(2)
+    lines.push(line);
+    lines.into_iter().flat_map(|line| line.wrap(2)).collect()
+}
+
+fn said(mut line: Line, code: &CountedCode) -> Line {
+    let modes = [("user", Some(&code.user)), ("kernel", code.kernel.value())];
+    for (mode, counted) in modes {
+        if let Some(figures) = counted.and_then(figures) {
+            line = line.add(Ink::Plain, &format!("  {mode}: {figures}"));
+        }
+    }
+    match code.clock_hz {
+        Seen::Value(clock) => line.add(Ink::Plain, &format!("  clock: {} GHz", three_digits(clock / 1e9))),
+        _ => line,
+    }
 }
 
 /// The one that counted for the least part of the time, where they took turns.
@@ -73,7 +83,7 @@ pub(super) fn cells(table: &CounterTable, function: &FunctionRow) -> [String; 2]
     let is_it = |row: &&CountedFunction| {
         row.function == function.name && row.module == function.module && row.mode == function.mode
     };
-    let Some(row) = table.functions.iter().find(is_it) else { return Default::default() };
+    let Some(row) = table.all.functions.iter().find(is_it) else { return Default::default() };
     let ratios = [&row.counted.instructions_per_cycle, &row.counted.last_level_misses_per_1000];
     ratios.map(|ratio| value(ratio).map(three_digits).unwrap_or_default())
 }
@@ -93,6 +103,28 @@ mod tests {
             front_end_stalled: known(0.02),
             back_end_stalled: known(0.71),
         }
+    }
+
+    fn code(samples: u64) -> CountedCode {
+        CountedCode {
+            user: counted(),
+            kernel: Seen::Absent,
+            clock_hz: Seen::unseen("few"),
+            samples,
+            functions: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_path_is_told_where_other_threads_computed_beside_it() {
+        let shown = |path: Seen<CountedCode>| {
+            let table = CounterTable { all: code(100), path, parts: Vec::new(), precise: false };
+            of_table(&table, Look::PLAIN).iter().map(Line::render).collect::<Vec<_>>()
+        };
+        assert_eq!(shown(Seen::Value(code(100))), shown(Seen::Absent));
+        let two = shown(Seen::Value(code(40))).join("\n");
+        assert!(two.starts_with("counters  of the path  user: 0.31"), "{two}");
+        assert!(two.contains("\ncounters  of all threads  user: 0.31"), "{two}");
     }
 
     #[test]
@@ -115,10 +147,8 @@ mod tests {
     fn turns_are_said_of_the_one_that_counted_least() {
         let part = |counter, part| CounterPart { counter, part: Seen::Value(part) };
         let table = |last: f64| CounterTable {
-            user: counted(),
-            kernel: Seen::Absent,
-            clock_hz: Seen::unseen("few"),
-            functions: Vec::new(),
+            all: code(100),
+            path: Seen::Absent,
             parts: vec![
                 part(Counter::Cycles, 1.0),
                 part(Counter::Slots, last),

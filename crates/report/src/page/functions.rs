@@ -22,7 +22,7 @@ pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
         }
         Seen::Unseen(why) => return no_data("functions", why, look),
     };
-    let counted = run.counters.value().filter(|table| !table.functions.is_empty());
+    let counted = run.counters.value().filter(|table| !table.all.functions.is_empty());
     let mut columns = vec![
         text("", 16, 0),
         text("in", 10, 1),

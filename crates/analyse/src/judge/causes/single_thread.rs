@@ -117,12 +117,12 @@ fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Fin
         say!("the longest lives for ", Time(longest_ns)),
     ];
     lines.extend(evidence.counters.value().and_then(|table| {
-        let memory = match counters::waits_for_memory(evidence, &table.user) {
+        let memory = match counters::waits_for_memory(evidence, &table.all.user) {
             Waits::Yes => say!(": their code waits for memory, which several share"),
             Waits::No => say!(": memory does not hold their code up"),
             Waits::Unclear => say!(),
         };
-        Some(counters::figures(&table.user)?.and(memory))
+        Some(counters::figures(&table.all.user)?.and(memory))
     }));
     let at_a_time = || Number(cpus.min(processes as f64).round() as u64);
     Finding {
