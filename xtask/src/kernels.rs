@@ -1,10 +1,12 @@
 //! `cargo xtask kernels`: dwell on other kernels than this machine's, booted in QEMU.
 //!
 //! `--verify` loads every BPF program with dwell's own loader and holds what the verifier did
-//! against what is kept; two kernels of it are part of the whole lane. Without it dwell runs there
-//! on programs of known truth, and a table is made.
+//! against what is kept; two kernels of it are part of the whole lane. `--doctor` prints what
+//! `dwell doctor` says there. Without either dwell runs on programs of known truth, and a table is
+//! made.
 
 mod checks;
+mod doctors;
 mod fetch;
 mod initramfs;
 mod lane;
@@ -26,6 +28,7 @@ use which::Kernel;
 #[derive(Debug, Default)]
 struct Options {
     verify: bool,
+    doctor: bool,
     bless: bool,
     markdown: bool,
     kept: bool,
@@ -47,6 +50,9 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     build(&options.kernels)?;
     if options.verify {
         return verify::run(&options.kernels, options.bless);
+    }
+    if options.doctor {
+        return doctors::run(&options.kernels);
     }
     lane::run(&options.kernels, options.jobs)?;
     show(&options)
@@ -88,6 +94,7 @@ fn options(arguments: &[&str]) -> Result<Options> {
                     words.next().and_then(|word| word.parse().ok()).context("--jobs wants a number")?;
             }
             "--verify" => options.verify = true,
+            "--doctor" => options.doctor = true,
             "--bless" => options.bless = true,
             "--markdown" => options.markdown = true,
             "--kept" => options.kept = true,
