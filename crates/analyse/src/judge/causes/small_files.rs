@@ -209,7 +209,7 @@ mod tests {
         let mut run = of(10_000, 10_000 * 10_000, 0);
         let Seen::Value(rows) = &mut run.syscalls else { panic!("there are rows") };
         // 1,526 of them hold as much, each 1 us; half of them wait for the disk.
-        (rows[1].total_ns, rows[1].p50_ns) = (50 * MS, 1000);
+        (rows[1].total_ns, rows[1].p50_ns) = (50 * MS, Seen::Value(1000));
         run.wall_ns += 40 * MS;
         run.account.push(model::run::measured(State::Disk, 40 * MS));
         run.path.push(step(State::Disk, Reason::Syscall("read".into()), 40 * MS));
