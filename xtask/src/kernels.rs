@@ -1,11 +1,13 @@
 //! `cargo xtask kernels`: dwell on other kernels than this machine's, booted in QEMU.
 //!
 //! `--verify` loads every BPF program with dwell's own loader and holds what the verifier did
-//! against what is kept; two kernels of it are part of the whole lane. Without it dwell runs there
-//! on programs of known truth, and a table is made. `--record` keeps what dwell records there of a
-//! program, for the golden recordings that need what this machine lacks.
+//! against what is kept; two kernels of it are part of the whole lane. `--doctor` prints what
+//! `dwell doctor` says there, `--record` keeps what dwell records there of a program, for the
+//! golden recordings that need what this machine lacks. Without these dwell runs on programs of
+//! known truth, and a table is made.
 
 mod checks;
+mod doctors;
 mod fetch;
 mod initramfs;
 mod lane;
@@ -29,6 +31,7 @@ use which::Kernel;
 #[derive(Debug, Default)]
 struct Options {
     verify: bool,
+    doctor: bool,
     bless: bool,
     markdown: bool,
     kept: bool,
@@ -59,6 +62,9 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     }
     if options.verify {
         return verify::run(&options.kernels, options.bless);
+    }
+    if options.doctor {
+        return doctors::run(&options.kernels);
     }
     lane::run(&options.kernels, options.jobs, options.cpus)?;
     show(&options)
@@ -106,6 +112,7 @@ fn options(arguments: &[&str]) -> Result<Options> {
             "--record" => options.record = Some(words.next().context("--record wants a file")?.into()),
             "--" => options.program = words.by_ref().map(str::to_owned).collect(),
             "--verify" => options.verify = true,
+            "--doctor" => options.doctor = true,
             "--bless" => options.bless = true,
             "--markdown" => options.markdown = true,
             "--kept" => options.kept = true,

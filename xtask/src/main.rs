@@ -84,6 +84,9 @@ cargo xtask VERB
                                      every BPF program of dwell on Debian's kernels, in QEMU: which each
                                      takes, and the work of its verifier, against what is kept; --bless
                                      keeps what is there now
+  kernels --doctor [KERNEL…]         what `dwell doctor` says there as root, as a user, and with the
+                                     capabilities that it recommends: printed, and kept in
+                                     target/kernels-run/KERNEL.doctor.txt
   kernels [--markdown] [--kept] [--jobs N] [--cpus N] [KERNEL…]
                                      dwell on programs of known truth on these kernels: as root, with the
                                      capabilities that it recommends, as a user; --kept shows what was

@@ -5,8 +5,8 @@ use crate::kernel_faults;
 use model::container::{Container, Launcher, OWN_EVENTS, TRACING, Wants};
 use model::coverage::Extent;
 use model::doctor::{
-    Ability, Attempt, Capabilities, Check, Doctor, ENOUGH, FILES_ENOUGH, SCHEMA_DOCTOR, Standing, more_files,
-    setcap,
+    Ability, Attempt, Capabilities, Check, Doctor, ENOUGH, FILES_ENOUGH, KERNELS, OTHER_PROCESSOR,
+    SCHEMA_DOCTOR, Standing, more_files, setcap,
 };
 use model::recording::{Host, Tier};
 
@@ -27,8 +27,16 @@ pub fn doctor(version: &str, host: Host, standing: &Standing, attempts: &[Attemp
         remedy: match attempt.works {
             Extent::Full => String::new(),
             Extent::Partial | Extent::None => {
-                // What rests on another ability is had with that.
+                // What rests on another is had with that, unless it says what else it lacks.
                 let first = rests_on(attempt.ability).filter(|ability| !works(*ability));
+                let first = first.filter(|_| attempt.remedy.is_empty());
+                // Capabilities give BPF, and no uprobes.
+                let by_capabilities = standing.uid != 0
+                    && standing.container.is_none()
+                    && standing.btf
+                    && !standing.kernel_too_old
+                    && !standing.sys_hidden;
+                let first = first.filter(|_| attempt.ability != Ability::Uprobes || !by_capabilities);
                 let first = first.unwrap_or(attempt.ability);
                 let told = attempts.iter().find(|one| one.ability == first);
                 remedy(first, standing, told.map_or("", |attempt| &attempt.remedy))
@@ -58,7 +66,7 @@ fn rests_on(ability: Ability) -> Option<Ability> {
         | Ability::Network
         | Ability::Pages
         | Ability::Uprobes => Some(Ability::Bpf),
-        Ability::KernelSamples | Ability::HardwareCounters => Some(Ability::PerfEvents),
+        Ability::HardwareCounters => Some(Ability::PerfEvents),
         _ => None,
     }
 }
@@ -104,6 +112,7 @@ fn remedy(ability: Ability, standing: &Standing, told: &str) -> String {
         Ability::Bpf if !standing.btf => {
             "a kernel built with CONFIG_DEBUG_INFO_BTF=y, as distributions have it since 2020".to_owned()
         }
+        Ability::Bpf if standing.kernel_too_old => KERNELS.to_owned(),
         Ability::Bpf if ordinary && !standing.capabilities.may_trace() => setcap(binary, standing.paranoid),
         // Rootless: what no capability is needed for.
         Ability::PerfEvents if own_users && standing.filtered && standing.paranoid <= Some(ENOUGH) => {
@@ -126,7 +135,7 @@ fn remedy(ability: Ability, standing: &Standing, told: &str) -> String {
         Ability::Bpf if ordinary => {
             format!("sudo {binary} run --user \"$USER\" …, or sudo {binary} attach …")
         }
-        Ability::Bpf => "Linux 5.15 or newer, not locked down (/sys/kernel/security/lockdown)".to_owned(),
+        Ability::Bpf => format!("{KERNELS}, not locked down (/sys/kernel/security/lockdown)"),
         // Buffers of perf events are locked memory, which all processes of a user share.
         Ability::Mappings if standing.filtered || own_users => {
             container(Wants { calls: TRACING.calls, ..capability(&["IPC_LOCK"]) })
@@ -134,13 +143,15 @@ fn remedy(ability: Ability, standing: &Standing, told: &str) -> String {
         Ability::Mappings if !has(Capabilities::IPC_LOCK) && ordinary => setcap(binary, standing.paranoid),
         Ability::Mappings if !has(Capabilities::IPC_LOCK) => container(capability(&["IPC_LOCK"])),
         Ability::BpfClock | Ability::Mappings => "a kernel with CONFIG_PERF_EVENTS=y".to_owned(),
-        Ability::PerfEvents if standing.paranoid.is_none() => "a kernel with CONFIG_PERF_EVENTS=y".to_owned(),
+        Ability::PerfEvents | Ability::KernelSamples if standing.paranoid.is_none() => {
+            "a kernel with CONFIG_PERF_EVENTS=y".to_owned()
+        }
         Ability::PerfEvents => format!("{sudo}sysctl kernel.perf_event_paranoid=2"),
         Ability::KernelSamples => format!("{sudo}sysctl kernel.perf_event_paranoid=1"),
         Ability::Sockets => "Linux 6.3 or newer".to_owned(),
         Ability::Disks => "a kernel with the block layer's tracepoints".to_owned(),
         Ability::Network => "a kernel with CONFIG_NET=y".to_owned(),
-        Ability::Pages => "Linux 6.13 or newer".to_owned(),
+        Ability::Pages => "Linux 6.12 or newer".to_owned(),
         // The kernel takes uprobes only of who has CAP_SYS_ADMIN.
         Ability::Uprobes if ordinary => {
             format!("sudo {binary} run --user \"$USER\" --names …: capabilities of the file are not enough")
@@ -174,10 +185,7 @@ fn remedy(ability: Ability, standing: &Standing, told: &str) -> String {
         }
         Ability::Cgroup if cannot_mount => container(file("/sys/fs/cgroup")),
         Ability::Cgroup => format!("{sudo}mount -t cgroup2 none /sys/fs/cgroup"),
-        Ability::HardwareCounters => {
-            "a machine, or a virtual machine, whose processor has them all, and shows them to its kernel"
-                .to_owned()
-        }
+        Ability::HardwareCounters => OTHER_PROCESSOR.to_owned(),
         Ability::RealTime | Ability::LockedMemory | Ability::IdleStates if ordinary => {
             format!("sudo {binary} wake …")
         }
@@ -205,6 +213,7 @@ fn remedy(ability: Ability, standing: &Standing, told: &str) -> String {
             "boot with preempt=none, voluntary, lazy or full on the kernel's command line, which says it too"
                 .to_owned()
         }
+        Ability::HugePages if !told.is_empty() => told.to_owned(),
         Ability::HugePages if root => "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled".to_owned(),
         Ability::HugePages => {
             "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled".to_owned()
@@ -254,6 +263,7 @@ mod tests {
             link_programs: true,
             paranoid: Some(2),
             btf: true,
+            kernel_too_old: false,
             preempt_dynamic: true,
         }
     }
@@ -329,6 +339,9 @@ mod tests {
         // No option gives a container's root rights over the host where it has users of its own.
         let rootless = bpf(&Standing { container: container(Launcher::Engine, true), ..standing(0) });
         assert!(rootless.starts_with("use /opt/dwell outside of the container"), "{rootless}");
+        // No capability makes a kernel newer.
+        let old = |uid| bpf(&Standing { kernel_too_old: true, ..standing(uid) });
+        assert_eq!([old(0), old(1000)], [KERNELS, KERNELS]);
         let few = |uid| bpf(&Standing { few_files: true, capabilities: enough, ..standing(uid) });
         assert!(few(0).starts_with("start the container with --ulimit=nofile=1024, or"));
         assert_eq!(few(1000), "sudo prlimit --pid $$ --nofile=1024");
@@ -358,6 +371,26 @@ mod tests {
         assert!(
             one(Ability::OtherUsers, &Standing { container: docker(), ..standing(0) }).starts_with("none")
         );
+        // At Debian's own level: what gives perf events gives no samples of the kernel. Where the
+        // machine has no counters, no perf events would give them.
+        let strictest = Standing { paranoid: Some(3), ..standing(1000) };
+        let refused = [Ability::PerfEvents, Ability::KernelSamples, Ability::HardwareCounters];
+        let told = |ability: Ability, attempts: &[Attempt]| {
+            let host = concluded(&strictest, &[]).host;
+            let checks = doctor("1", host, &strictest, attempts).checks;
+            checks.into_iter().find(|check| check.ability == ability).expect("it was tried").remedy
+        };
+        let mut attempts = refused.map(|ability| Attempt {
+            ability,
+            works: Extent::None,
+            why: "no".into(),
+            remedy: String::new(),
+        });
+        let paranoid = |level| format!("sudo sysctl kernel.perf_event_paranoid={level}");
+        assert_eq!(told(Ability::KernelSamples, &attempts), paranoid(1));
+        assert_eq!(told(Ability::HardwareCounters, &attempts), paranoid(2));
+        attempts[2].remedy = OTHER_PROCESSOR.to_owned();
+        assert_eq!(told(Ability::HardwareCounters, &attempts), OTHER_PROCESSOR);
         let budget = one(Ability::RealTime, &Standing { container: docker(), ..standing(0) });
         assert!(budget.contains("cpu.rt_runtime_us"), "{budget}");
         let rootless =
@@ -392,6 +425,9 @@ mod tests {
         let names = concluded(&capable, &[Ability::Uprobes]).checks;
         let names = names.iter().find(|check| !check.remedy.is_empty()).expect("it is refused");
         assert!(names.remedy.starts_with("sudo /opt/dwell run --user \"$USER\" --names"), "{names:?}");
+        let promised = concluded(&standing(1000), &[Ability::Bpf, Ability::Uprobes]).checks;
+        let promised = promised.iter().find(|check| check.ability == Ability::Uprobes).expect("it was tried");
+        assert!(promised.remedy.starts_with("sudo /opt/dwell run"), "{promised:?}");
         // What rests on BPF is had with it.
         let both = concluded(&standing(1000), &[Ability::Bpf, Ability::Sockets]);
         let remedies: Vec<&str> = both

@@ -74,7 +74,7 @@ pub(crate) fn complete(row: &mut CallRow, stats: &CallStats, sliced: &Sliced, un
         hi_ns: stats.cpu_ns + by_samples.1,
     });
     if let Seen::Value(results) = &mut row.results {
-        results.repeats = results.repeats.map(scaled);
+        results.repeats = results.repeats.filter(|_| timed > 0).map(scaled);
         // Those of paths are of all calls already.
     }
 }
@@ -214,9 +214,9 @@ mod tests {
                 errors: stats.errors,
                 total_ns: stats.total_ns,
                 cpu_ns: stats.cpu_ns,
-                p50_ns: 1,
-                p99_ns: 2,
-                max_ns: 9,
+                p50_ns: Seen::Value(1),
+                p99_ns: Seen::Value(2),
+                max_ns: Seen::Value(9),
                 results: Seen::Absent,
                 timed: None,
                 estimate: None,
@@ -289,9 +289,9 @@ mod tests {
             errors: stats.errors,
             total_ns: stats.total_ns,
             cpu_ns: stats.cpu_ns,
-            p50_ns: 1,
-            p99_ns: 2,
-            max_ns: 9,
+            p50_ns: Seen::Value(1),
+            p99_ns: Seen::Value(2),
+            max_ns: Seen::Value(9),
             results: Seen::Value(results),
             timed: None,
             estimate: None,

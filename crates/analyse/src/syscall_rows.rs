@@ -11,26 +11,14 @@ use stats::Histogram;
 use std::cmp::Reverse;
 use syscalls::Errno;
 
+/// Why the lengths of calls are not known that all were counted and none timed.
+const NONE_TIMED: &str = "none of these calls was timed";
+
 /// All rows, longest total first.
 pub(crate) fn rows(header: &Header, trailer: &Trailer, untraced: &Untraced) -> Seen<Vec<CallRow>> {
     let arch = Arch::from_machine(&header.host.arch);
     let row = |call: &CallStats| {
-        let mut lengths = Histogram::default();
-        call.histogram.iter().for_each(|(index, count)| lengths.add(usize::from(*index), *count));
-        lengths.know_max(call.max_ns);
-        let mut row = CallRow {
-            name: arch.syscall(call.call),
-            calls: call.calls,
-            errors: call.errors,
-            total_ns: call.total_ns,
-            cpu_ns: call.cpu_ns,
-            p50_ns: lengths.quantile(0.5),
-            p99_ns: lengths.quantile(0.99),
-            max_ns: call.max_ns,
-            results: results(call),
-            timed: None,
-            estimate: None,
-        };
+        let mut row = counted(arch, call);
         match &trailer.sliced {
             Some(sliced) if sliced.counted => sliced::complete(&mut row, call, sliced, untraced),
             Some(sliced) => sliced::scale(&mut row, call, sliced),
@@ -43,6 +31,28 @@ pub(crate) fn rows(header: &Header, trailer: &Trailer, untraced: &Untraced) -> S
         rows.sort_by_cached_key(|row| (Reverse(row.total_ns), row.name.to_string()));
         rows
     })
+}
+
+/// What was counted of one kind.
+fn counted(arch: Arch, call: &CallStats) -> CallRow {
+    let mut lengths = Histogram::default();
+    call.histogram.iter().for_each(|(index, count)| lengths.add(usize::from(*index), *count));
+    lengths.know_max(call.max_ns);
+    // What is known of all calls together says nothing of the length of one.
+    let of_one = |ns| if call.histogram.is_empty() { Seen::unseen(NONE_TIMED) } else { Seen::Value(ns) };
+    CallRow {
+        name: arch.syscall(call.call),
+        calls: call.calls,
+        errors: call.errors,
+        total_ns: call.total_ns,
+        cpu_ns: call.cpu_ns,
+        p50_ns: of_one(lengths.quantile(0.5)),
+        p99_ns: of_one(lengths.quantile(0.99)),
+        max_ns: of_one(call.max_ns),
+        results: results(call),
+        timed: None,
+        estimate: None,
+    }
 }
 
 /// What the calls of one kind gave.
@@ -121,5 +131,34 @@ mod tests {
         assert_eq!(row.paths, Some(paths), "in proportion: of 100 calls, of which there are 113");
         call.results = None;
         assert!(matches!(super::results(&call), Seen::Unseen(_)));
+    }
+
+    #[test]
+    fn the_length_of_a_call_is_unknown_where_none_was_timed_and_not_0() {
+        let call = |timed: u64| CallStats {
+            call: Call(0),
+            calls: 100,
+            errors: 0,
+            timed: Some(timed),
+            total_ns: timed * 16,
+            cpu_ns: timed * 16,
+            max_ns: 16 * timed.min(1),
+            histogram: if timed > 0 { vec![(4, timed)] } else { Vec::new() },
+            results: None,
+        };
+        let of = |timed: u64| {
+            let row = counted(Arch::from_machine("x86_64"), &call(timed));
+            serde_json::to_value(row).unwrap()
+        };
+        assert_eq!(of(7)["max_ns"], 16);
+        let none = of(0);
+        for figure in ["p50_ns", "p99_ns", "max_ns"] {
+            assert_eq!(none[figure]["unseen"], "none of these calls was timed", "{none}");
+            assert!(of(7)[figure].is_u64());
+        }
+        // As a dwell before this one wrote it.
+        let mut old = of(0);
+        ["p50_ns", "p99_ns", "max_ns"].iter().for_each(|figure| old[*figure] = 0.into());
+        assert_eq!(serde_json::from_value::<CallRow>(old).unwrap().max_ns, Seen::Value(0));
     }
 }

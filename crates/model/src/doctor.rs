@@ -138,6 +138,13 @@ impl Capabilities {
 /// Debian's kernels have one above it, at which only `CAP_SYS_ADMIN` is, and begin with that.
 pub const ENOUGH: i32 = 2;
 
+/// The kernels on which dwell's BPF programs were tried, from the oldest on.
+pub const KERNELS: &str = "Linux 6.1 or newer";
+
+/// Where the counters are that a kernel does not find.
+pub const OTHER_PROCESSOR: &str =
+    "a machine, or a virtual machine, whose processor has them all, and shows them to its kernel";
+
 /// As many open files as BPF needs, and many more.
 pub const FILES_ENOUGH: u32 = 1024;
 
@@ -191,6 +198,8 @@ pub struct Standing {
     pub paranoid: Option<i32>,
     /// Whether the kernel describes its types.
     pub btf: bool,
+    /// Whether its BPF lacks what dwell's programs need, whoever asks.
+    pub kernel_too_old: bool,
     /// Whether the kernel can change its preemption model at its start (`PREEMPT_DYNAMIC`).
     pub preempt_dynamic: bool,
 }

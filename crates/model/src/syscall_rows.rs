@@ -18,12 +18,12 @@ pub struct CallRow {
     pub total_ns: Ns,
     /// CPU time of that.
     pub cpu_ns: Ns,
-    /// Median, within the histogram's 6 %.
-    pub p50_ns: Ns,
+    /// Median, within the histogram's 6 %. This and the next two are unseen where none was timed.
+    pub p50_ns: Seen<Ns>,
     /// 99th percentile, likewise.
-    pub p99_ns: Ns,
+    pub p99_ns: Seen<Ns>,
     /// The longest, exactly.
-    pub max_ns: Ns,
+    pub max_ns: Seen<Ns>,
     /// What they gave.
     #[serde(default = "unrecorded")]
     pub results: Seen<ResultsRow>,

@@ -290,6 +290,27 @@ mod tests {
     }
 
     #[test]
+    fn a_counter_that_others_have_is_unseen_and_not_0() {
+        let busy = said(&io::Error::from_raw_os_error(libc::EBUSY));
+        assert!(busy.starts_with("another program has it for itself: "), "{busy}");
+        // It is open and never counts: as where others have the counters all the time.
+        let clock = Encoding { kind: bindings::PERF_TYPE_SOFTWARE, config: [1, 0, 0] };
+        let of = Counter::ALL.map(|counter| (counter, Seen::Value(clock.clone())));
+        let unit =
+            CounterUnit { name: "cpu".into(), cpus: None, slots_per_cycle: Seen::Absent, of: of.into() };
+        let disabled = |mut attr: bindings::perf_event_attr| {
+            attr.set_disabled(1);
+            attr
+        };
+        let cpus = host::cpus(host::here());
+        let counters = Counters::open(&[unit], (&cpus, 0), false, &disabled, |_, _| Ok(())).unwrap();
+        for (counter, seen) in counters.observed(0).of {
+            let Seen::Unseen(why) = seen else { panic!("{counter:?}: {seen:?}") };
+            assert_eq!(why, "it never counted: other programs have the processor's counters");
+        }
+    }
+
+    #[test]
     fn a_counter_of_the_kernels_own_is_opened_and_says_its_times() {
         // The task clock stands for a counter: it is there also in a virtual machine.
         let clock = Encoding { kind: bindings::PERF_TYPE_SOFTWARE, config: [1, 0, 0] };

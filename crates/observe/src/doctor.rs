@@ -8,16 +8,18 @@ use crate::cgroups::Hierarchies;
 use crate::counters;
 use crate::realtime;
 use crate::settings::{Choice, MaxOverhead, Rate, Watching};
+use crate::sources::bpf;
 use crate::sources::{BpfTrial, PerfTrial, try_bpf, try_perf};
 use code::Kallsyms;
 use host::Roots;
 use model::Seen;
 use model::counters::{Counter, CounterTimes};
 use model::coverage::{Extent, Source};
-use model::doctor::{Ability, Attempt, Standing};
+use model::doctor::{Ability, Attempt, OTHER_PROCESSOR, Standing};
 use model::wake::Policy;
+use rustix::process::{Resource, getrlimit};
 use std::fs::{self, OpenOptions};
-use std::io::ErrorKind;
+use std::io::{Error, ErrorKind};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -45,6 +47,7 @@ pub fn standing() -> Standing {
         link_programs: missing_link_programs().is_empty(),
         paranoid: perf_event::paranoid(),
         btf: Path::new("/sys/kernel/btf/vmlinux").exists(),
+        kernel_too_old: bpf::too_old().is_some(),
         preempt_dynamic: realtime::can_change_preemption(),
     }
 }
@@ -68,11 +71,10 @@ pub fn attempts() -> Vec<Attempt> {
     done.push(one(Ability::Cgroup, cgroup()));
     done.push(hardware_counters());
     done.push(one(Ability::RealTime, real_time()));
-    let locked = Locked::all().map(drop).map_err(|error| format!("mlockall: {error}"));
-    done.push(one(Ability::LockedMemory, locked));
+    done.push(one(Ability::LockedMemory, locked_memory(getrlimit(Resource::Memlock).current)));
     done.push(one(Ability::IdleStates, idle_states(Path::new("/dev/cpu_dma_latency"))));
     done.push(one(Ability::Preemption, preemption()));
-    done.push(one(Ability::HugePages, huge_pages()));
+    done.push(huge(huge_pages(), Path::new("/sys/kernel/mm")));
     done.push(one(Ability::Links, links()));
     done
 }
@@ -178,7 +180,12 @@ fn cgroup() -> Result<(), String> {
 fn hardware_counters() -> Attempt {
     let ability = Ability::HardwareCounters;
     let observed = match counters::trial() {
-        Err(why) => return one(ability, Err(why)),
+        Err(why) => {
+            // Then nothing that a user may be given would help.
+            let none = host::counters::units(host::here()).is_empty();
+            let remedy = if none { OTHER_PROCESSOR.to_owned() } else { String::new() };
+            return Attempt { remedy, ..one(ability, Err(why)) };
+        }
         Ok(observed) => observed,
     };
     let (there, missing): (Vec<_>, Vec<_>) = observed.of.iter().partition(|(_, seen)| seen.value().is_some());
@@ -203,6 +210,17 @@ fn real_time() -> Result<(), String> {
     tried.map_err(|error| format!("sched_setattr with SCHED_FIFO: {error}"))
 }
 
+/// The kernel says that memory is out where a user's limit is.
+fn locked_memory(most: Option<u64>) -> Result<(), String> {
+    let told = |error: Error| match most {
+        Some(bytes) if error.kind() == ErrorKind::OutOfMemory => {
+            format!("mlockall: more than the {} KiB that may be locked here (ulimit -l)", bytes >> 10)
+        }
+        _ => format!("mlockall: {error}"),
+    };
+    Locked::all().map(drop).map_err(told)
+}
+
 /// Opened and not written to, which changes nothing.
 fn idle_states(device: &Path) -> Result<(), String> {
     let opened = OpenOptions::new().write(true).open(device);
@@ -224,6 +242,18 @@ fn huge_pages() -> Result<(), String> {
         Ok(_) => Err("madvise(MADV_HUGEPAGE) gave small pages".to_owned()),
         Err(error) => Err(format!("{HUGE_BYTES} bytes: {error}")),
     }
+}
+
+/// A kernel may have been built without: PREEMPT_RT cannot have them.
+fn huge(tried: Result<(), String>, memory: &Path) -> Attempt {
+    let attempt = one(Ability::HugePages, tried);
+    let without = memory.exists() && !memory.join("transparent_hugepage").exists();
+    if attempt.works == Extent::Full || !without {
+        return attempt;
+    }
+    let remedy = "a kernel with CONFIG_TRANSPARENT_HUGEPAGE=y, which none with PREEMPT_RT has";
+    let why = "this kernel has no transparent huge pages".to_owned();
+    Attempt { why, remedy: remedy.to_owned(), ..attempt }
 }
 
 fn missing_link_programs() -> Vec<&'static str> {
@@ -274,6 +304,10 @@ mod tests {
         let nowhere = Path::new("/nonexistent");
         assert!(pressure(Roots { proc: nowhere, sys: nowhere }).unwrap_err().contains("/nonexistent"));
         assert!(idle_states(nowhere).unwrap_err().starts_with("/nonexistent: "));
+        let small = || Err("small pages".to_owned());
+        let none = tempfile::tempdir().unwrap();
+        assert!(huge(small(), none.path()).remedy.starts_with("a kernel with CONFIG_TRANSPARENT"));
+        assert!(huge(small(), nowhere).remedy.is_empty() && huge(Ok(()), none.path()).why.is_empty());
         assert!(!is_mounted(nowhere) && is_mounted(Path::new("/proc")));
     }
 

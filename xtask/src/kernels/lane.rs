@@ -64,6 +64,17 @@ fn report(row: &Row) {
     println!("{}: {} wrong, {took} s{lines}", row.kernel, wrong.len());
 }
 
+/// The machine that is only asked for what doctor says: nothing is timed in it.
+///
+/// # Errors
+/// As of [`qemu::boot`].
+pub(super) fn doctors(kernel: &Kernel) -> Result<Said> {
+    disk()?;
+    without_symbols(kernel.arch)?;
+    let plan = Plan { name: "doctors", steps: plans::doctors(kernel), ..Plan::COUNTED };
+    machine(kernel, &Plan { counted: false, ..plan })
+}
+
 /// All machines of a kernel, and what they said together.
 fn machines(kernel: &Kernel, cpus: Option<u32>) -> Result<Said> {
     let cpus = cpus.unwrap_or(Plan::COUNTED.cpus);

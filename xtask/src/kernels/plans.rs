@@ -30,8 +30,8 @@ fn dwell(name: &str, binary: &str, user: Option<u32>, programs: &[&str]) -> Valu
            "fields": FIELDS})
 }
 
-fn doctor(name: &str, user: Option<u32>) -> Value {
-    json!({"do": "run", "name": name, "argv": ["/bin/dwell", "doctor"], "limit_s": LIMIT_S, "user": user})
+fn doctor(name: &str, binary: &str, user: Option<u32>) -> Value {
+    json!({"do": "run", "name": name, "argv": [binary, "doctor"], "limit_s": LIMIT_S, "user": user})
 }
 
 fn write(path: &str, text: &str) -> Value {
@@ -59,14 +59,47 @@ pub(crate) fn usual(kernel: &Kernel) -> Value {
     plan.extend([
         write("/proc/sys/kernel/perf_event_paranoid", "3"),
         dwell("root", "/bin/dwell", None, &programs),
-        doctor("root's doctor", None),
-        doctor("user's doctor", Some(USER)),
-        json!({"do": "capable", "from": "/bin/dwell", "to": "/tmp/capable", "said_by": "user's doctor"}),
-        // The other half of what doctor recommends.
-        write("/proc/sys/kernel/perf_event_paranoid", "2"),
-        dwell("capable", "/tmp/capable", Some(USER), PROGRAMS),
+        doctor(DOCTORS[0], "/bin/dwell", None),
+        doctor(DOCTORS[1], "/bin/dwell", Some(USER)),
+    ]);
+    if kernel.takes_bpf() {
+        plan.extend([
+            capable(),
+            // The other half of what doctor recommends.
+            write("/proc/sys/kernel/perf_event_paranoid", "2"),
+            dwell("capable", "/tmp/capable", Some(USER), PROGRAMS),
+        ]);
+    }
+    plan.extend([
         write("/proc/sys/kernel/perf_event_paranoid", "3"),
         dwell("user", "/bin/dwell", Some(USER), PROGRAMS),
+    ]);
+    Value::Array(plan)
+}
+
+/// What doctor says, by the names of the steps of [`doctors`]: to root, to a user, and to a user
+/// who did what it recommended.
+pub(crate) const DOCTORS: [&str; 3] = ["root's doctor", "user's doctor", "capable's doctor"];
+
+/// A copy that has the capabilities that doctor recommended to the user.
+fn capable() -> Value {
+    json!({"do": "capable", "from": "/bin/dwell", "to": "/tmp/capable", "said_by": DOCTORS[1]})
+}
+
+/// A machine that is only asked for what doctor says.
+pub(crate) fn doctors(kernel: &Kernel) -> Value {
+    let mut plan = vec![
+        mount("cgroup2", "/sys/fs/cgroup", ""),
+        write("/proc/sys/kernel/perf_event_paranoid", "3"),
+        doctor(DOCTORS[0], "/bin/dwell", None),
+        doctor(DOCTORS[1], "/bin/dwell", Some(USER)),
+    ];
+    if kernel.takes_bpf() {
+        plan.push(capable());
+    }
+    plan.extend([
+        write("/proc/sys/kernel/perf_event_paranoid", "2"),
+        doctor(DOCTORS[2], if kernel.takes_bpf() { "/tmp/capable" } else { "/bin/dwell" }, Some(USER)),
     ]);
     Value::Array(plan)
 }
@@ -87,7 +120,7 @@ pub(crate) fn stricter() -> Value {
         remount("/proc", "hidepid=0"),
         mount("tmpfs", "/sys/kernel/btf", ""),
         dwell("no BTF", "/bin/dwell", None, FEW),
-        doctor("doctor without BTF", None),
+        doctor("doctor without BTF", "/bin/dwell", None),
     ])
 }
 
@@ -98,7 +131,7 @@ pub(crate) fn older() -> Value {
         mount("cgroup", "/sys/fs/cgroup/cpu", "cpu,cpuacct"),
         mount("cgroup", "/sys/fs/cgroup/pids", "pids"),
         dwell(BOOTED_WITH, "/bin/dwell", None, FEW),
-        doctor("doctor of the older", None),
+        doctor("doctor of the older", "/bin/dwell", None),
     ])
 }
 

@@ -75,6 +75,12 @@ impl Kernel {
         whole_number && version.starts_with(|c: char| c.is_ascii_digit())
     }
 
+    /// Whether it is new enough for dwell's BPF programs; doctor recommends no capabilities where
+    /// they would not help.
+    pub(crate) fn takes_bpf(&self) -> bool {
+        !self.is_up_to(5, 10)
+    }
+
     /// The version of the series, as far as it is known before it boots.
     pub(crate) fn is_up_to(&self, major: u32, minor: u32) -> bool {
         let mut numbers = self.series.split('.').map(|number| number.parse().unwrap_or(u32::MAX));

@@ -63,14 +63,16 @@ pub(super) struct Gone<'a> {
 
 impl<'a> Gone<'a> {
     /// So many calls of a row, each with the time of the median, or the mean where that is less. At
-    /// most with twice that, unless nearly all of them go: then with all that the row has.
+    /// most with twice that, unless nearly all of them go: then with all that the row has. Where no
+    /// call was timed, the median is anything up to the mean.
     pub(super) fn of(row: &'a CallRow, calls: u64) -> Self {
         let calls = calls.min(row.calls);
         let number = calls as f64 / row.calls.max(1) as f64;
         let mean_ns = row.total_ns as f64 / row.calls.max(1) as f64;
-        let usual = (row.p50_ns as f64 / mean_ns.max(1.0)).min(1.0);
-        let most = if number >= NEARLY_ALL { 1.0 } else { (2.0 * usual).min(1.0) };
-        Self { row, calls, part: (number * usual, number * most) }
+        let usual = |ns: Ns| (ns as f64 / mean_ns.max(1.0)).min(1.0);
+        let (least, most) = row.p50_ns.value().map_or((0.0, 1.0), |ns| (usual(*ns), usual(*ns)));
+        let most = if number >= NEARLY_ALL { 1.0 } else { (2.0 * most).min(1.0) };
+        Self { row, calls, part: (number * least, number * most) }
     }
 
     /// Between so many of them: what goes along is that of the most.
@@ -165,4 +167,20 @@ pub(super) fn part_of_all(gone: &[Gone<'_>]) -> Part {
         gone.iter().map(|gone| end(gone.part) * gone.row.total_ns as f64).sum::<f64>() / all_ns
     };
     (part(|part| part.0), part(|part| part.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::file_samples::call;
+    use super::*;
+    use model::Seen;
+
+    #[test]
+    fn calls_of_unknown_length_have_anything_up_to_the_mean() {
+        let row = call("read", 100, 0, 100_000);
+        assert_eq!(Gone::of(&row, 50).part, (0.5, 0.5));
+        let row = CallRow { p50_ns: Seen::unseen("none of these calls was timed"), ..row };
+        assert_eq!(Gone::of(&row, 50).part, (0.0, 0.5));
+        assert_eq!(Gone::of(&row, 100).part, (0.0, 1.0));
+    }
 }

@@ -33,6 +33,7 @@ mod files;
 mod held_writes;
 mod hits;
 mod kept;
+mod kernel_types;
 mod lab;
 mod ladder;
 mod ladder_kept;

@@ -119,7 +119,7 @@ pub(crate) fn attach(
     let choice = watching.source;
     let mut without_bpf = None;
     if matches!(choice, Choice::Auto | Choice::Bpf) {
-        let bpf = access::bpf()
+        let bpf = may_use_bpf()
             .and_then(|()| Bpf::attach(cpus, watching, listed).map_err(|refused| wall_of(&refused)));
         match bpf {
             Ok(bpf) => return Ok(Instruments::Bpf(Box::new(bpf))),
@@ -161,6 +161,12 @@ pub(crate) fn try_bpf(watching: &Watching) -> Result<BpfTrial, access::AccessDen
     Ok(BpfTrial { sources: bpf.sources().to_vec() })
 }
 
+/// Whether BPF is worth trying. Who lacks a capability on a kernel that is too old is told the
+/// latter.
+fn may_use_bpf() -> Result<(), access::AccessDenial> {
+    access::bpf().map_err(|denied| bpf::too_old().unwrap_or(denied))
+}
+
 /// What perf events give here; see [`try_perf`].
 pub(crate) struct PerfTrial {
     /// Why kernel code cannot be sampled, where it cannot.
@@ -178,7 +184,7 @@ pub(crate) fn try_perf() -> Result<PerfTrial, String> {
 }
 
 fn start_bpf(root: Pid, cpus: &[u32], watching: &Watching) -> Result<Bpf, access::AccessDenial> {
-    access::bpf()?;
+    may_use_bpf()?;
     Bpf::start(root, cpus, watching).map_err(|refused| wall_of(&refused))
 }
 
@@ -320,7 +326,9 @@ impl Instruments {
     /// The calls that returned.
     pub(crate) fn calls(&self) -> Seen<Vec<CallStats>> {
         match self {
-            Instruments::Bpf(bpf) => bpf.unreadable().map_or_else(|| Seen::Value(bpf.calls()), Seen::unseen),
+            Instruments::Bpf(bpf) => {
+                bpf.without_calls().map_or_else(|| Seen::Value(bpf.calls()), Seen::unseen)
+            }
             Instruments::Fallback(..) => Seen::unseen("system calls are counted with BPF only"),
         }
     }

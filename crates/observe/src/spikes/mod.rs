@@ -106,12 +106,11 @@ fn wanted() -> impl Iterator<Item = &'static (&'static str, &'static [&'static s
 
 fn types() -> Result<Types, BpfRefusal> {
     let tracepoints = wanted().flat_map(|(_, names)| *names).chain(NEEDED).copied();
-    Ok(Types::read(tracepoints, STRUCTS_OF_SPIKES)?)
+    Types::read(bpf::made_for(OBJECT)?, tracepoints, STRUCTS_OF_SPIKES)
 }
 
 /// The object with its maps, none of its programs loaded: rings for `measured` of `all` CPUs.
 fn object(types: &Types, measured: usize, all: u32, per_ring: u32) -> Result<Ebpf, BpfRefusal> {
-    let object = bpf::made_for(OBJECT)?;
     let ebpf = bpf::loader()
         .btf(Some(types.layouts()))
         .verifier_log_level(bpf::WHY)
@@ -120,7 +119,7 @@ fn object(types: &Types, measured: usize, all: u32, per_ring: u32) -> Result<Ebp
         .map_max_entries("cpus", all)
         .map_max_entries("records", measured as u32 * per_ring)
         .map_max_entries("stacks", ring::stacks(measured))
-        .load(object)
+        .load(OBJECT)
         .map_err(Box::new)?;
     Ok(ebpf)
 }

@@ -53,15 +53,15 @@ fn call_table(calls: &[CallRow], look: Look, rows: usize) -> Vec<Line> {
             (if call.errors > 0 { Ink::Plain } else { Ink::Dim }, count(call.errors)),
             (Ink::Plain, about(call, call.total_ns)),
             (Ink::Plain, about(call, call.cpu_ns)),
-            (Ink::Plain, of_one(call, call.p50_ns)),
-            (Ink::Plain, of_one(call, call.p99_ns)),
-            (Ink::Plain, of_one(call, call.max_ns)),
+            (Ink::Plain, of_one(call, &call.p50_ns)),
+            (Ink::Plain, of_one(call, &call.p99_ns)),
+            (Ink::Plain, of_one(call, &call.max_ns)),
         ]);
     }
     let rest = &calls[shown..];
     if !rest.is_empty() {
         let sum = |figure: fn(&CallRow) -> u64| rest.iter().map(|call| figure(call)).sum::<u64>();
-        let max = rest.iter().map(|call| call.max_ns).max().unwrap_or(0);
+        let max = rest.iter().filter_map(|call| call.max_ns.value()).max();
         table.rest(dim([
             format!("{} {} more", look.rest(), count(rest.len() as u64)),
             count(sum(|call| call.calls)),
@@ -70,7 +70,7 @@ fn call_table(calls: &[CallRow], look: Look, rows: usize) -> Vec<Line> {
             duration(sum(|call| call.cpu_ns)),
             String::new(),
             String::new(),
-            duration(max),
+            max.map(|max| duration(*max)).unwrap_or_default(),
         ]));
     }
     let mut lines = table.lines();
@@ -85,9 +85,11 @@ fn call_table(calls: &[CallRow], look: Look, rows: usize) -> Vec<Line> {
     lines
 }
 
-/// How long one call of a row was; nothing where none was timed.
-fn of_one(call: &CallRow, ns: Ns) -> String {
-    if call.timed.is_some_and(|timed| timed.calls == 0) { String::new() } else { duration(ns) }
+/// How long one call of a row was; nothing where none was timed. Documents of an earlier dwell have
+/// a 0 there.
+fn of_one(call: &CallRow, ns: &Seen<Ns>) -> String {
+    let timed = call.timed.is_none_or(|timed| timed.calls > 0);
+    ns.value().filter(|_| timed).map(|ns| duration(*ns)).unwrap_or_default()
 }
 
 /// A time of all calls of a row, marked where not all were timed.

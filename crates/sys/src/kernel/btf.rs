@@ -3,15 +3,20 @@
 //! Several MB: mapped where the kernel can do that (Linux 6.16 and newer), else read.
 #![allow(unsafe_code)]
 
-use std::fs::{self, File};
-use std::io;
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read};
 use std::ops::Deref;
 use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 use std::ptr::{self, NonNull};
 use std::slice;
 
 /// Where it is.
 pub const KERNEL_BTF: &str = "/sys/kernel/btf/vmlinux";
+
+/// More is no description of types: those of distributions have 5 to 10 MB.
+const BYTES_MAX: u64 = 256 << 20;
 
 /// What `statfs` says of sysfs (linux/magic.h).
 const SYSFS_MAGIC: i64 = 0x6265_6572;
@@ -30,13 +35,31 @@ impl KernelBtf {
     /// Maps or reads it.
     ///
     /// # Errors
-    /// It cannot be read: `ENOENT` where the kernel was built without.
+    /// It cannot be read: `ENOENT` where the kernel was built without. Or something else stands
+    /// there: no file, or one that does not end.
     pub fn read() -> io::Result<Self> {
-        let file = File::open(KERNEL_BTF)?;
-        match Mapping::new(&file) {
-            Ok(mapping) => Ok(Self(Bytes::Mapped(mapping))),
-            Err(_) => Ok(Self(Bytes::Read(fs::read(KERNEL_BTF)?))),
+        Self::of(Path::new(KERNEL_BTF))
+    }
+
+    fn of(path: &Path) -> io::Result<Self> {
+        // Without waiting for the writer of a pipe.
+        let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file"));
         }
+        let too_long = || {
+            let most = BYTES_MAX >> 20;
+            io::Error::new(ErrorKind::FileTooLarge, format!("it has more than {most} MiB"))
+        };
+        if file.metadata()?.len() > BYTES_MAX {
+            return Err(too_long());
+        }
+        if let Ok(mapping) = Mapping::new(&file) {
+            return Ok(Self(Bytes::Mapped(mapping)));
+        }
+        let mut bytes = Vec::new();
+        file.by_ref().take(BYTES_MAX + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > BYTES_MAX { Err(too_long()) } else { Ok(Self(Bytes::Read(bytes))) }
     }
 }
 
@@ -100,8 +123,23 @@ mod tests {
 
     #[test]
     fn it_is_what_the_file_has() {
-        let Ok(read) = fs::read(KERNEL_BTF) else { return };
+        let Ok(read) = std::fs::read(KERNEL_BTF) else { return };
         assert!(*KernelBtf::read().unwrap() == *read);
+    }
+
+    #[test]
+    fn what_is_no_file_or_too_long_is_refused_without_reading_it() {
+        let why = |path: &str| KernelBtf::of(Path::new(path)).unwrap_err().to_string();
+        assert_eq!(why("/dev/zero"), "it is not a regular file");
+        assert_eq!(why("/"), "it is not a regular file");
+        let directory = tempfile::tempdir().unwrap();
+        let long = directory.path().join("long");
+        File::create(&long).unwrap().set_len(BYTES_MAX + 1).unwrap();
+        assert_eq!(why(long.to_str().unwrap()), "it has more than 256 MiB");
+        let pipe = directory.path().join("pipe");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        assert_eq!(why(pipe.to_str().unwrap()), "it is not a regular file");
     }
 
     #[test]

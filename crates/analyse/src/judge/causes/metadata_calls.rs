@@ -456,7 +456,7 @@ mod tests {
         let is = |again: u64, again_failed: u64| {
             let mut run = run(&[(State::User, 160 * MS), (State::Kernel, 40 * MS)]);
             let mut ask = moving("newfstatat", 0, &[(1, 1321)]);
-            (ask.total_ns, ask.cpu_ns, ask.p50_ns) = (20 * MS, 20 * MS, 15_000);
+            (ask.total_ns, ask.cpu_ns, ask.p50_ns) = (20 * MS, 20 * MS, Seen::Value(15_000));
             let Seen::Value(results) = &mut ask.results else { panic!("they are there") };
             let most = Vec::new();
             results.paths = Some(PathsRow { sample: 921, again, again_failed, most });
@@ -480,7 +480,7 @@ mod tests {
         let mut run = run(&[(State::User, 60 * MS), (State::Kernel, 140 * MS)]);
         let most = vec![PathRow { path: "/etc/localtime".into(), pid: 100, again, again_failed }];
         let mut open = moving("openat", 0, &[(1, calls)]);
-        (open.total_ns, open.cpu_ns, open.p50_ns) = (80 * MS, 80 * MS, 80 * MS / calls);
+        (open.total_ns, open.cpu_ns, open.p50_ns) = (80 * MS, 80 * MS, Seen::Value(80 * MS / calls));
         let Seen::Value(results) = &mut open.results else { panic!("they are there") };
         results.paths = Some(PathsRow { sample: calls, again, again_failed, most });
         let mut list = moving("getdents64", 4096, &[(4096, lists)]);
@@ -504,7 +504,7 @@ mod tests {
         let saved = |listed_bytes: u64| {
             let mut run = run(&[(State::User, 60 * MS), (State::Kernel, 140 * MS)]);
             let mut ask = moving("lstat", 0, &[(1, 2000)]);
-            (ask.total_ns, ask.cpu_ns, ask.p50_ns) = (100 * MS, 100 * MS, 50_000);
+            (ask.total_ns, ask.cpu_ns, ask.p50_ns) = (100 * MS, 100 * MS, Seen::Value(50_000));
             let Seen::Value(results) = &mut ask.results else { panic!("they are there") };
             results.paths = Some(PathsRow { sample: 2000, again: 1600, again_failed: 0, most: Vec::new() });
             let list = moving("getdents64", listed_bytes, &[(4096, 400)]);

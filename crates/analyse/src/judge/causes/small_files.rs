@@ -121,7 +121,8 @@ fn finding(evidence: &Evidence<'_>, files: u64, bytes: u64) -> Finding {
         let moved = moved(row).value().map_or(0, |moved| moved.bytes);
         let gone = Gone::of(row, row.calls.saturating_sub(moved / BUFFER + 1));
         // Those that wait for the disk may all go: of one file it reads ahead, and writes later.
-        let stays_ns = (row.calls - gone.calls) * row.p50_ns;
+        // Where none was timed, none is known to stay.
+        let stays_ns = (row.calls - gone.calls) * row.p50_ns.value().copied().unwrap_or(0);
         let most = 1.0 - (stays_ns as f64 / row.total_ns.max(1) as f64).min(1.0);
         Gone { part: (0.0, most.max(gone.part.1)), ..gone }
     }));
@@ -212,7 +213,7 @@ mod tests {
         let mut run = of(10_000, 10_000 * 10_000, 0);
         let Seen::Value(rows) = &mut run.syscalls else { panic!("there are rows") };
         // 1,526 of them hold as much, each 1 us; half of them wait for the disk.
-        (rows[1].total_ns, rows[1].p50_ns) = (50 * MS, 1000);
+        (rows[1].total_ns, rows[1].p50_ns) = (50 * MS, Seen::Value(1000));
         run.wall_ns += 40 * MS;
         run.account.push(model::run::measured(State::Disk, 40 * MS));
         run.path.push(step(State::Disk, Reason::Syscall("read".into()), 40 * MS));

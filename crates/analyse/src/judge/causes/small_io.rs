@@ -117,10 +117,9 @@ fn finding(
             " of ",
             Name(gone.row.name.to_string()),
             " for ",
-            Bytes(moved.bytes),
-            ", each ",
-            Time(gone.row.p50_ns)
+            Bytes(moved.bytes)
         )
+        .and(gone.row.p50_ns.value().map_or_else(|| say!(""), |ns| say!(", each ", Time(*ns))))
     };
     Finding {
         cause: CAUSE.name.clone(),

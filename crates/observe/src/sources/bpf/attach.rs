@@ -1,6 +1,7 @@
 //! Which programs are attached to what, and what is unseen where the kernel refuses one.
 
 use super::decode::Reports;
+use super::firing;
 use super::refusal::BpfRefusal;
 use super::types::Types;
 use crate::mounts;
@@ -114,6 +115,11 @@ pub(super) fn everything(ebpf: &mut Ebpf, types: &Types) -> Result<AttachedProgr
             one => done.insert(name, one),
         };
     }
+    for name in firing::silent(ebpf) {
+        if let Some(one) = done.get_mut(name).filter(|one| one.is_ok()) {
+            *one = Err(BpfRefusal::Silent(name));
+        }
+    }
     let mut links = Vec::new();
     for name in NEEDED {
         let link = done.remove(name).ok_or(BpfRefusal::Missing(name))??;
@@ -213,7 +219,7 @@ fn files(ebpf: &mut Ebpf, types: &Types, done: &mut Outcomes) -> (Vec<Source>, b
     let pages = best.map(|why| match attach(ebpf, &PAGES[1..], types).into_iter().find_map(Result::err) {
         None => {
             let lost = "the file is not known for page faults that wait for a read in progress";
-            let newer = "Linux 6.13 or newer: it reports the file of each page fault";
+            let newer = "Linux 6.12 or newer: it reports the file of each page fault";
             Source::partial("pages", format!("{lost}: {why}"), why.remedy(newer))
         }
         Some(why) => {
@@ -286,14 +292,15 @@ fn load_one(
         }
     };
     let program = program.ok_or(BpfRefusal::Missing(name))?;
+    let not_loaded = |error| BpfRefusal::of_load(name, error, types.lacking());
     if let Program::PerfEvent(program) = program {
-        program.load().map_err(refused("load"))?;
+        program.load().map_err(not_loaded)?;
         return Ok(None);
     }
     let program: &mut BtfTracePoint = program.try_into().map_err(refused("find"))?;
     if !types.has_tracepoint(name) {
         return Err(BpfRefusal::NoTracepoint(name));
     }
-    program.load(name, types.targets()).map_err(refused("load"))?;
+    program.load(name, types.targets()).map_err(not_loaded)?;
     Ok(Some(program.attach().map_err(refused("attach"))?))
 }

@@ -96,17 +96,17 @@ pub(crate) const POINTER: u32 = 2;
 pub(crate) const ARRAY: u32 = 3;
 pub(crate) const STRUCT: u32 = 4;
 pub(crate) const UNION: u32 = 5;
-const ENUM: u32 = 6;
+pub(super) const ENUM: u32 = 6;
 const FORWARD: u32 = 7;
 pub(crate) const TYPEDEF: u32 = 8;
-const VOLATILE: u32 = 9;
-const CONST: u32 = 10;
-const RESTRICT: u32 = 11;
+pub(super) const VOLATILE: u32 = 9;
+pub(super) const CONST: u32 = 10;
+pub(super) const RESTRICT: u32 = 11;
 const FUNCTION: u32 = 12;
 pub(crate) const PROTOTYPE: u32 = 13;
-const FLOAT: u32 = 16;
-const TYPE_TAG: u32 = 18;
-const ENUM64: u32 = 19;
+pub(super) const FLOAT: u32 = 16;
+pub(super) const TYPE_TAG: u32 = 18;
+pub(super) const ENUM64: u32 = 19;
 
 /// One image to keep: the wanted structures as they are, and the names of all tracepoints and of
 /// these functions. Its numbers of types are its own.
@@ -127,14 +127,6 @@ pub(crate) fn kept(btf: &[u8], functions: &[&str]) -> Option<Vec<u8>> {
         }
     }
     Some(image.bytes())
-}
-
-/// The images of layouts and of attach targets. None where the BTF is not valid, or has kinds of
-/// types that are not known here.
-pub(crate) fn reduced(btf: &[u8], wanted: &Names) -> Option<(Vec<u8>, Vec<u8>)> {
-    let (records, strings) = parts(btf)?;
-    let named = records.named(wanted, strings)?;
-    Some((records.image(&named, strings)?.bytes(), records.targets(&named, strings)?))
 }
 
 /// The types and the strings.
@@ -174,6 +166,11 @@ impl<'a> Records<'a> {
         self.starts.windows(2).map(|ends| &self.bytes[ends[0]..ends[1]])
     }
 
+    /// Where the record of a type begins.
+    pub(crate) fn at(&self, id: u32) -> Option<usize> {
+        self.starts.get((id as usize).checked_sub(1)?).copied()
+    }
+
     pub(crate) fn get(&self, id: u32) -> Option<&'a [u8]> {
         let index = (id as usize).checked_sub(1)?;
         self.bytes.get(*self.starts.get(index)?..*self.starts.get(index + 1)?)
@@ -202,7 +199,7 @@ impl<'a> Records<'a> {
     }
 
     /// These structures and all that they are made of, numbered anew.
-    fn image(&self, named: &[u32], strings: &[u8]) -> Option<Image> {
+    pub(crate) fn image(&self, named: &[u32], strings: &[u8]) -> Option<Image> {
         let is_layout = |id: &u32| self.get(*id).is_some_and(|record| matches!(kind(record), STRUCT | UNION));
         let mut next: Vec<u32> = named.iter().copied().filter(is_layout).collect();
         let mut kept = vec![false; self.starts.len()];
@@ -230,7 +227,7 @@ impl<'a> Records<'a> {
     }
 
     /// The typedefs and functions of these under their own numbers, blanks between them.
-    fn targets(&self, named: &[u32], strings: &[u8]) -> Option<Vec<u8>> {
+    pub(crate) fn targets(&self, named: &[u32], strings: &[u8]) -> Option<Vec<u8>> {
         let mut image = Image::default();
         let mut last = 0;
         for &id in named {
@@ -253,7 +250,7 @@ const BLANK: [u8; RECORD] = {
 
 /// BTF that is being written.
 #[derive(Default)]
-struct Image {
+pub(crate) struct Image {
     types: Vec<u8>,
     /// Without the empty one, which comes first.
     strings: Vec<u8>,
@@ -293,7 +290,7 @@ impl Image {
         Some(new)
     }
 
-    fn bytes(self) -> Vec<u8> {
+    pub(crate) fn bytes(self) -> Vec<u8> {
         let types = self.types.len() as u32;
         let header = [MAGIC, HEADER, 0, types, types, self.strings.len() as u32 + 1];
         let mut bytes = Vec::with_capacity(HEADER as usize + self.types.len() + 1 + self.strings.len());

@@ -5,6 +5,7 @@
 
 mod relocations;
 
+use super::fields::ANY_SIZE;
 use aya_obj::Object;
 use aya_obj::btf::Btf;
 use flate2::read::GzDecoder;
@@ -20,15 +21,12 @@ const EXPECTED: &str = "tests/kernels/expected.txt";
 /// Before Linux 5.15 no program of the tier can be loaded, whatever its types are.
 const BEFORE: &str = "5.10-";
 
-/// These fields may have another size: they are read so that it does not matter.
-const ANY_SIZE: [&str; 1] = ["task_struct.on_cpu"];
-
 fn place(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
 /// The names of kept kernels, and their types.
-fn kernels() -> Vec<(String, Vec<u8>)> {
+pub(super) fn kernels() -> Vec<(String, Vec<u8>)> {
     let files = fs::read_dir(place("tests/kernels")).unwrap().map(|entry| entry.unwrap().path());
     let mut kernels: Vec<_> = files
         .filter_map(|path| {
@@ -46,7 +44,7 @@ fn kernels() -> Vec<(String, Vec<u8>)> {
 }
 
 /// The committed objects for the architecture of this kernel.
-fn objects(kernel: &str) -> [(&'static str, Vec<u8>); 2] {
+pub(super) fn objects(kernel: &str) -> [(&'static str, Vec<u8>); 2] {
     let arch = if kernel.ends_with("arm64") { "aarch64" } else { "x86_64" };
     [("dwell", "src/sources/bpf"), ("wake", "src/spikes")].map(|(name, directory)| {
         let path = place(directory).join("prebuilt").join(format!("{arch}.bpf.o"));
@@ -56,7 +54,7 @@ fn objects(kernel: &str) -> [(&'static str, Vec<u8>); 2] {
 }
 
 /// Resolves all relocations with the loader's own code.
-fn relocate(elf: &[u8], types: &[u8]) -> Result<(), String> {
+pub(super) fn relocate(elf: &[u8], types: &[u8]) -> Result<(), String> {
     let mut object = Object::parse(elf).map_err(|error| format!("{error:?}"))?;
     let types = Btf::parse(types, Endianness::Little).map_err(|error| format!("{error:?}"))?;
     object.relocate_btf(&types).map_err(|error| format!("{error:?}"))

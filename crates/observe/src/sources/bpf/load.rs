@@ -15,7 +15,7 @@ use std::fs::{self, DirEntry};
 use sys::at_once::THREAD;
 
 /// The kernel half, for this architecture.
-static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/dwell.bpf.o"));
+pub(super) static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/dwell.bpf.o"));
 
 /// An object for this architecture: the sources know some only, and for others it is empty.
 ///
@@ -35,7 +35,6 @@ pub(super) const THREADS_MAX: u32 = 16 * 1024;
 /// Loads the object, for a tree with root `root` (0: none is started) and for `wanted` existing
 /// processes.
 pub(super) fn load(types: &Types, root: Pid, cpus: &[u32], wanted: u32) -> Result<Ebpf, BpfRefusal> {
-    let object = made_for(OBJECT)?;
     let (kinds, results) = (arguments::kinds(), arguments::result_kinds());
     let sizes = BufferSizes::here(cpus);
     let ebpf = loader()
@@ -60,7 +59,7 @@ pub(super) fn load(types: &Types, root: Pid, cpus: &[u32], wanted: u32) -> Resul
         .map_max_entries("free_entries", THREADS_MAX)
         .map_max_entries("buffers", sizes.cpus)
         .map_max_entries("segments", sizes.segments())
-        .load(object)
+        .load(OBJECT)
         .map_err(Box::new)?;
     Ok(ebpf)
 }

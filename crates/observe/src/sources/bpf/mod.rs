@@ -4,10 +4,10 @@
 //!
 //! - `dwell.bpf.c`: the kernel half. `build.rs` compiles it.
 //! - `wire.rs`: the layout of records, from which `wire.h` is made.
-//! - `load.rs`, `types.rs`: loading the object, with a reduced BTF of the kernel. `maps.rs`: its
-//!   maps. `refusal.rs`: why it cannot be used.
-//! - `attach.rs`: attaching the programs. `alive.rs`: finding existing threads. `sleepers.rs`: the
-//!   stacks of those that are blocked.
+//! - `load.rs`, `types.rs`: loading the object, with a reduced BTF of the kernel, which `sound.rs`
+//!   and `fields.rs` look at first. `maps.rs`: its maps. `refusal.rs`: why it cannot be used.
+//! - `attach.rs`: attaching the programs. `firing.rs`: whether they run. `alive.rs`: finding
+//!   existing threads. `sleepers.rs`: the stacks of those that are blocked.
 //! - `buffers.rs`: the CPUs' buffers as one stream. `drain.rs`: draining them.
 //! - `decode.rs`: records into events, with `paths.rs`, `lookups.rs` and `dns.rs` for their parts.
 //! - `mappings.rs`: executable mappings, from perf's side-band events.
@@ -36,11 +36,15 @@ mod disk_requests;
 mod dns;
 mod drain;
 mod fault_samples;
+mod fields;
 mod files;
+mod firing;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzed;
 #[cfg(test)]
 mod kernels;
+#[cfg(test)]
+mod lies;
 mod load;
 mod lookups;
 mod mappings;
@@ -54,6 +58,7 @@ mod resolver;
 mod runs;
 mod sleepers;
 mod slices;
+mod sound;
 mod tracing;
 pub(crate) mod types;
 mod waits;
@@ -81,13 +86,13 @@ pub(crate) use load::{WHY, loader, made_for};
 use mappings::Mappings;
 pub(crate) use maps::map;
 use model::counters::CountersObserved;
-use model::coverage::Source;
+use model::coverage::{Extent, Source};
 use model::disk_requests::DiskUses;
 use model::files::FileUses;
 use model::recording::{Cost, Sliced};
 use model::{CallStats, Event, Ns, Pid, Seen};
 use python::TARGET_LEN;
-pub(crate) use refusal::BpfRefusal;
+pub(crate) use refusal::{BpfRefusal, too_old};
 use rustc_hash::FxHashMap;
 use rustix::io::Errno;
 use std::collections::BTreeSet;
@@ -125,11 +130,13 @@ pub(crate) struct Bpf {
     file_bytes_before: u64,
     /// Requests to disks that were counted before it.
     disk_requests_before: u64,
+    /// Whether connections that were open at the end could be told.
+    told_open: bool,
 }
 
 /// Opens the object without loading or attaching any of its programs, for no program to observe.
 pub(crate) fn opened<T>(then: impl FnOnce(&mut Ebpf, &Types) -> T) -> Result<T, BpfRefusal> {
-    let types = Types::read(attach::tracepoints(), &[alive::ITERATOR])?;
+    let types = Types::read(made_for(load::OBJECT)?, attach::tracepoints(), &[alive::ITERATOR])?;
     let mut ebpf = load::load(&types, 0, &host::cpus(host::here()), 1)?;
     Ok(then(&mut ebpf, &types))
 }
@@ -143,7 +150,7 @@ struct Counted {
 impl Bpf {
     /// Attaches everything, for a tree whose root is held and will enter `execve` next.
     pub(crate) fn start(root: Pid, cpus: &[u32], watching: &Watching) -> Result<Self, BpfRefusal> {
-        let types = Types::read(attach::tracepoints(), &[])?;
+        let types = Types::read(made_for(load::OBJECT)?, attach::tracepoints(), &[])?;
         let mut bpf = Self::start_with(&types, root, cpus, watching, 1)?;
         bpf.see_names(watching, &[]);
         Ok(bpf)
@@ -156,7 +163,7 @@ impl Bpf {
         watching: &Watching,
         listed: &mut dyn FnMut() -> Vec<Pid>,
     ) -> Result<Self, BpfRefusal> {
-        let types = Types::read(attach::tracepoints(), &[alive::ITERATOR])?;
+        let types = Types::read(made_for(load::OBJECT)?, attach::tracepoints(), &[alive::ITERATOR])?;
         let mut bpf = Self::start_with(&types, 0, cpus, watching, THREADS_MAX)?;
         // Also those that come online later.
         let all: Vec<u32> = (0..BufferSizes::here(cpus).cpus).collect();
@@ -261,6 +268,7 @@ impl Bpf {
             at_end: None,
             file_bytes_before: 0,
             disk_requests_before: 0,
+            told_open: true,
         })
     }
 
@@ -406,7 +414,7 @@ impl Bpf {
 
     /// The names of all code locations. Call it when the program has ended.
     pub(crate) fn names(&mut self, sink: &mut dyn FnMut(&Event)) {
-        network::tell_open(&mut self.ebpf);
+        self.told_open = network::tell_open(&mut self.ebpf).is_some();
         // All other new records are later than the end.
         self.drain_until(Ns::MAX, &mut |event| {
             if matches!(event, Event::Connection(_) | Event::Lookup(_)) || event.at().is_none() {
@@ -430,7 +438,19 @@ impl Bpf {
         let unread =
             self.unreadable().map(|why| Source::none("calls", why, access::sandboxed().unwrap_or_default()));
         let stacks = self.stacks.shortfall(self.lost_stacks());
-        stacks.into_iter().chain(self.network_shortfall()).chain(unread).collect()
+        let all = stacks.into_iter().chain(self.network_shortfall()).chain(unread);
+        all.chain(self.without_switches()).collect()
+    }
+
+    /// A program that has ended has left its CPU at least once. Only root can ask the kernel
+    /// whether programs run (`firing.rs`).
+    fn without_switches(&self) -> Option<Source> {
+        let is_window = self.look_here.is_some();
+        (!is_window && self.drain.decoder.seen.switches == 0).then(|| {
+            let why = "no switch was reported, not even the last: when threads had a CPU is unknown, and \
+                       their states with it";
+            Source::none("switches", why, "")
+        })
     }
 
     /// Why the sums of the kernel half cannot be read, where that is so: bpf(2) is denied since, by
@@ -441,14 +461,21 @@ impl Bpf {
             .then_some("the kernel's counts cannot be read: bpf(2) is refused since the recording began")
     }
 
+    /// Why no call was counted, where that is so: no figure is then 0.
+    pub(crate) fn without_calls(&self) -> Option<String> {
+        let none = self.sources.iter().find(|source| source.name == "calls" && source.seen == Extent::None);
+        none.map(|source| source.why.clone()).or_else(|| self.unreadable().map(str::to_owned))
+    }
+
     fn network_shortfall(&self) -> Option<Source> {
         let (connections, questions) = (network::lost(&self.ebpf), self.drain.decoder.lookups.unfollowed);
-        (connections + questions > 0).then(|| {
-            let why = format!(
-                "{connections} connections found no room, {questions} name lookups could not be traced"
-            );
-            Source::partial("network", why, "")
-        })
+        let untold = "connections that were open at the end could not be asked for";
+        let lost =
+            format!("{connections} connections found no room, {questions} name lookups could not be traced");
+        let untold = (!self.told_open).then(|| untold.to_owned());
+        let why: Vec<String> =
+            untold.into_iter().chain((connections + questions > 0).then_some(lost)).collect();
+        (!why.is_empty()).then(|| Source::partial("network", why.join("; "), ""))
     }
 
     fn lost_stacks(&self) -> u64 {

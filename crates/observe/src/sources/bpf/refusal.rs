@@ -1,25 +1,26 @@
 //! Why BPF cannot be used here: what loads, attaches and maps says it in these words, with what the
 //! kernel said and what would help.
 
-use crate::access;
+use crate::access::{self, AccessDenial};
+use aya::EbpfError;
 use aya::maps::MapError;
 use aya::programs::ProgramError;
 use aya::sys::SyscallError;
-use aya::{BtfError, EbpfError};
+use model::doctor::KERNELS;
 use rustix::io::Errno;
 use std::io;
-use sys::kernel::btf::KernelBtf;
+use sys::kernel::btf::{KERNEL_BTF, KernelBtf};
 
 /// What the kernel half needs of the kernel's BPF, as its types name it. Before Linux 5.11 there is
 /// no task storage, before 5.15 no registers of a task.
 const ABILITIES: [(&str, &str); 2] =
     [("BPF_MAP_TYPE_TASK_STORAGE", "task storage"), ("BPF_FUNC_task_pt_regs", "bpf_task_pt_regs")];
 
-/// The remedy where one is missing.
-const NEWER: &str = "Linux 5.15 or newer";
-
 /// The remedy where the kernel has all that is needed and refuses it: nothing on that host.
 const TELL: &str = "none on this kernel: tell dwell's authors this line and the output of `uname -r`";
+
+/// So many fields are named.
+const FIELDS_TOLD: usize = 4;
 
 /// Why the source cannot be used here.
 #[derive(Debug, thiserror::Error)]
@@ -28,8 +29,11 @@ pub(crate) enum BpfRefusal {
     #[error("dwell has no BPF programs for {0}")]
     Architecture(&'static str),
     /// The kernel does not describe its types.
-    #[error("cannot read the kernel's types from /sys/kernel/btf/vmlinux: {0}")]
-    Btf(#[from] BtfError),
+    #[error("cannot read the kernel's types from {KERNEL_BTF}: {0}")]
+    NoTypes(#[source] io::Error),
+    /// What it describes cannot be.
+    #[error("the kernel's types in {KERNEL_BTF} cannot be used: {0}")]
+    Types(String),
     /// The object or a map was refused.
     #[error("cannot load the BPF object: {}", of_object(.0))]
     Load(#[from] Box<EbpfError>),
@@ -51,6 +55,19 @@ pub(crate) enum BpfRefusal {
         /// The kernel's error.
         error: Box<ProgramError>,
     },
+    /// A program reads what the kernel's types do not have.
+    #[error(
+        "BPF program {program} reads a field that this kernel does not have in the size it knows: {fields}"
+    )]
+    Fields {
+        /// Its name.
+        program: String,
+        /// All that this kernel lacks: the program reads one of them at least.
+        fields: String,
+    },
+    /// It was loaded and attached, and never ran.
+    #[error("BPF program {0} is attached, and the kernel does not run it")]
+    Silent(&'static str),
     /// There is nothing to attach it to.
     #[error("this kernel has no tracepoint {0}")]
     NoTracepoint(&'static str),
@@ -63,6 +80,23 @@ pub(crate) enum BpfRefusal {
 }
 
 impl BpfRefusal {
+    /// A program that could not be loaded on a kernel that lacks these fields.
+    pub(super) fn of_load<'a>(
+        program: &str,
+        error: ProgramError,
+        lacking: impl Iterator<Item = &'a str>,
+    ) -> Self {
+        let program = program.to_owned();
+        if verifier_line(&error).is_some_and(|line| is_of_field(&line)) {
+            let mut fields: Vec<&str> = lacking.take(FIELDS_TOLD + 1).collect();
+            if fields.len() > FIELDS_TOLD {
+                fields[FIELDS_TOLD] = "and others";
+            }
+            return BpfRefusal::Fields { program, fields: fields.join(", ") };
+        }
+        BpfRefusal::Program { doing: "load", program, error: Box::new(error) }
+    }
+
     /// What would change it. `newer` is the kernel that has what this program is for; empty where
     /// that is not known.
     pub(super) fn remedy(&self, newer: &str) -> String {
@@ -95,10 +129,13 @@ impl BpfRefusal {
                 .to_owned();
         }
         match self {
-            BpfRefusal::Btf(_) => "a kernel whose BTF is whole (CONFIG_DEBUG_INFO_BTF=y)".to_owned(),
             _ if denied => "run outside the container or sandbox that forbids it".to_owned(),
+            BpfRefusal::NoTypes(_) | BpfRefusal::Types(_) => {
+                "a kernel whose BTF is whole (CONFIG_DEBUG_INFO_BTF=y)".to_owned()
+            }
             _ if self.errno() == Some(Errno::NOMEM) => "more free memory".to_owned(),
-            _ if !lacking().is_empty() => NEWER.to_owned(),
+            BpfRefusal::Fields { .. } => TELL.to_owned(),
+            _ if !lacking().is_empty() => KERNELS.to_owned(),
             BpfRefusal::Program { error, .. } if lacks_function(error) => "a newer kernel".to_owned(),
             _ => TELL.to_owned(),
         }
@@ -111,23 +148,23 @@ impl BpfRefusal {
             return denied.why;
         }
         match &lacking()[..] {
-            _ if matches!(self, BpfRefusal::Architecture(_)) => self.to_string(),
+            _ if matches!(self, BpfRefusal::Architecture(_) | BpfRefusal::Types(_)) => self.to_string(),
             [] => match access::forbidden_by().filter(|_| self.is_denied()) {
                 Some(by) => format!("{self}; {by}"),
                 None => self.to_string(),
             },
-            lacking => format!("this kernel's BPF has no {} ({self})", lacking.join(" and no ")),
+            lacking => lacks(lacking),
         }
     }
 
     fn errno(&self) -> Option<Errno> {
         let error = match self {
-            BpfRefusal::Map { error, .. } | BpfRefusal::Look(error) => error,
+            BpfRefusal::Map { error, .. } | BpfRefusal::Look(error) | BpfRefusal::NoTypes(error) => error,
             BpfRefusal::Program { error, .. } => inner_io(error.as_ref())?,
             BpfRefusal::Load(error) => inner_io(error.as_ref())?,
-            BpfRefusal::Btf(BtfError::LoadError { io_error, .. }) => io_error,
-            BpfRefusal::Btf(BtfError::FileError { error, .. }) => error,
-            BpfRefusal::Btf(_)
+            BpfRefusal::Types(_)
+            | BpfRefusal::Fields { .. }
+            | BpfRefusal::Silent(_)
             | BpfRefusal::Architecture(_)
             | BpfRefusal::NoTracepoint(_)
             | BpfRefusal::Missing(_) => return None,
@@ -151,6 +188,17 @@ impl BpfRefusal {
     }
 }
 
+/// That this kernel is too old, where that is so: whatever else may be missing, no capability would
+/// help.
+pub(crate) fn too_old() -> Option<AccessDenial> {
+    let lacking = lacking();
+    (!lacking.is_empty()).then(|| AccessDenial { why: lacks(&lacking), remedy: KERNELS.to_owned() })
+}
+
+fn lacks(lacking: &[&str]) -> String {
+    format!("this kernel's BPF has no {}", lacking.join(" and no "))
+}
+
 /// What the kernel half needs and the kernel's types do not name. Where they cannot be read it is
 /// not known.
 fn lacking() -> Vec<&'static str> {
@@ -159,6 +207,10 @@ fn lacking() -> Vec<&'static str> {
 
 fn lacking_in(btf: &[u8]) -> Vec<&'static str> {
     let strings = super::btf::strings(btf);
+    // Of types that cannot be read nothing is known.
+    if strings.is_empty() {
+        return Vec::new();
+    }
     let has = |name: &str| strings.split(|byte| *byte == 0).any(|known| known == name.as_bytes());
     ABILITIES.iter().filter(|(name, _)| !has(name)).map(|(_, what)| *what).collect()
 }
@@ -205,8 +257,14 @@ fn is_of_perf(error: &ProgramError) -> bool {
     matches!(error, ProgramError::SyscallError(SyscallError { call: "perf_event_open", .. }))
 }
 
+/// The verifier met the instruction that the loader puts in the place of one that reads a field
+/// that is not there: a call of function 0xbad2310. Newer ones know it.
+fn is_of_field(line: &str) -> bool {
+    line.contains("unknown#195896080") || line.contains("failed to resolve CO-RE relocation")
+}
+
 fn is_of_function(line: &str) -> bool {
-    line.contains("unknown func") || line.contains("invalid func")
+    !is_of_field(line) && (line.contains("unknown func") || line.contains("invalid func"))
 }
 
 fn inner_io<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a io::Error> {
@@ -257,6 +315,7 @@ mod tests {
     fn a_kernel_without_a_function_is_told_from_one_that_refuses() {
         assert!(is_of_function("unknown func bpf_find_vma#180"));
         assert!(is_of_function("invalid func unknown#175"));
+        assert!(!is_of_function("invalid func unknown#195896080"), "it is no function");
         assert!(!is_of_function("R2 unbounded memory access, use 'var &= const'"));
         let newer = "Linux 6.3 or newer";
         assert_eq!(BpfRefusal::NoTracepoint("sk_data_ready").remedy(newer), newer);
@@ -283,5 +342,6 @@ mod tests {
         assert!(lacking_in(&image(both)).is_empty());
         assert_eq!(lacking_in(&image("BPF_MAP_TYPE_TASK_STORAGE\0")), ["bpf_task_pt_regs"]);
         assert_eq!(lacking_in(&image("int\0")).len(), 2);
+        assert!(lacking_in(&image(both)[..40]).is_empty() && lacking_in(&[]).is_empty(), "it is cut");
     }
 }

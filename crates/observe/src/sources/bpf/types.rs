@@ -5,40 +5,47 @@
 //! images, which aya parses: the layouts of structures, densely, and what programs are attached to,
 //! under the kernel's own numbers. `sys` has where it is read.
 
-use super::btf::{handler_of, reduced, strings, wanted};
-use aya::{Btf, BtfError, Endianness};
-use sys::kernel::btf::{KERNEL_BTF, KernelBtf};
+use super::btf::{Names, handler_of, parts, strings, wanted};
+use super::fields::{self, Lacking};
+use super::refusal::BpfRefusal;
+use super::sound::Sizes;
+use aya::{Btf, Endianness};
+use sys::kernel::btf::KernelBtf;
 
 /// What of the kernel's types is needed.
 pub(crate) struct Types {
-    /// None where the kernel's BTF could not be reduced; `targets` then has everything.
-    layouts: Option<Btf>,
+    layouts: Btf,
     targets: Btf,
     /// The strings of `targets`.
     names: Vec<u8>,
+    lacking: Lacking,
 }
 
 impl Types {
-    /// Reads the types that the kernel half and these tracepoints need, and these functions (attach
+    /// Reads the types that this object and these tracepoints need, and these functions (attach
     /// targets) and other types.
     ///
     /// # Errors
-    /// The kernel has no BTF, or one that aya cannot parse.
+    /// The kernel has no BTF, or one that cannot be used.
     pub(crate) fn read<'a>(
+        object: &[u8],
         tracepoints: impl Iterator<Item = &'a str>,
         others: &[&str],
-    ) -> Result<Self, BtfError> {
-        let whole =
-            KernelBtf::read().map_err(|error| BtfError::FileError { path: KERNEL_BTF.into(), error })?;
-        let parse = |btf: &[u8]| Btf::parse(btf, Endianness::default());
-        // Where this fails, all of it is parsed: that takes longer, and aya reports errors.
-        match reduced(&whole, &wanted(tracepoints, others)) {
-            Some((layouts, targets)) => {
-                let names = strings(&targets).to_vec();
-                Ok(Self { layouts: Some(parse(&layouts)?), targets: parse(&targets)?, names })
-            }
-            None => Ok(Self { layouts: None, targets: parse(&whole)?, names: strings(&whole).to_vec() }),
-        }
+    ) -> Result<Self, BpfRefusal> {
+        let whole = KernelBtf::read().map_err(BpfRefusal::NoTypes)?;
+        Self::of(&whole, object, &wanted(tracepoints, others)).map_err(BpfRefusal::Types)
+    }
+
+    /// The same of these types of a kernel.
+    pub(super) fn of(whole: &[u8], object: &[u8], wanted: &Names) -> Result<Self, String> {
+        let (mut layouts, targets) = reduced(whole, wanted)?;
+        let own = fields::own_types(object).ok_or("the BPF object describes no types")?;
+        let lacking = fields::fit(&mut layouts, own, wanted).ok_or("its structures cannot be read")?;
+        let parse = |btf: &[u8]| {
+            Btf::parse(btf, Endianness::default()).map_err(|error| super::refusal::root_cause(&error))
+        };
+        let names = strings(&targets).to_vec();
+        Ok(Self { layouts: parse(&layouts)?, targets: parse(&targets)?, names, lacking })
     }
 
     /// Whether the kernel has this tracepoint, one of those that were asked for.
@@ -49,13 +56,41 @@ impl Types {
 
     /// Layouts of structures, for the loader. The numbers of types are not the kernel's.
     pub(crate) fn layouts(&self) -> &Btf {
-        self.layouts.as_ref().unwrap_or(&self.targets)
+        &self.layouts
+    }
+
+    /// The fields that programs read and this kernel does not have, or has in another size. Some
+    /// are asked for before they are read.
+    pub(crate) fn lacking(&self) -> impl Iterator<Item = &str> {
+        self.lacking.resized.iter().chain(&self.lacking.missing).map(String::as_str)
     }
 
     /// What programs are attached to, under the kernel's numbers.
     pub(crate) fn targets(&self) -> &Btf {
         &self.targets
     }
+}
+
+/// The images of layouts and of attach targets.
+///
+/// # Errors
+/// In a clause: the BTF is not whole, has kinds of types that are not known here, or says what
+/// cannot be (`sound.rs`).
+fn reduced(btf: &[u8], wanted: &Names) -> Result<(Vec<u8>, Vec<u8>), String> {
+    let images = || {
+        let (records, strings) = parts(btf)?;
+        let named = records.named(wanted, strings)?;
+        Some((records.image(&named, strings)?.bytes(), records.targets(&named, strings)?))
+    };
+    let (layouts, targets) = images().ok_or_else(|| match btf.len() {
+        0 => "it is empty".to_owned(),
+        bytes => format!("its {bytes} bytes are cut short, or not what dwell knows as types"),
+    })?;
+    if let Some((records, strings)) = parts(&layouts) {
+        let mut sizes = Sizes::of(&records, strings);
+        (1..).take(records.iter().count()).try_for_each(|id| sizes.size(id).map(drop))?;
+    }
+    Ok((layouts, targets))
 }
 
 #[cfg(test)]
@@ -172,7 +207,8 @@ mod tests {
     fn a_description_that_is_cut_short_is_not_reduced() {
         let full = made();
         for len in 0..full.len() {
-            assert_eq!(reduced(&full[..len], &names(&["outer", "btf_trace_happened"])), None, "{len} bytes");
+            let told = reduced(&full[..len], &names(&["outer", "btf_trace_happened"])).unwrap_err();
+            assert!(told == "it is empty" || told.ends_with("not what dwell knows as types"), "{told}");
         }
     }
 
@@ -218,7 +254,8 @@ mod tests {
         for name in ["btf_trace_sched_switch", "btf_trace_sys_enter"] {
             assert_eq!(number(&targets, name), number(&full, name));
         }
-        let types = Types::read(["sched_switch"].into_iter(), &[]).unwrap();
+        let object = super::super::load::OBJECT;
+        let types = Types::read(object, ["sched_switch"].into_iter(), &[]).unwrap();
         assert!(types.has_tracepoint("sched_switch"));
         assert!(!types.has_tracepoint("sched_switc"));
     }
