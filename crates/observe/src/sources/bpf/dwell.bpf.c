@@ -297,7 +297,10 @@ int sched_switch(u64 *ctx)
 	u64 object = 0;
 	if (out) {
 		u32 state = prev->__state;
-		settle(out, now);
+		/* Asked once: user space may change it meanwhile, and a call that goes on as traced
+		 * with another's entry would have less time than it waited. */
+		bool off = calls_are_off();
+		settle_as(out, now, off);
 		tid = TID(out, prev);
 		if (state & STATE_DEAD) {
 			how = LEFT_DEAD;
@@ -314,7 +317,7 @@ int sched_switch(u64 *ctx)
 			how = LEFT_BLOCKED;
 			struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(prev);
 			call = out->call;
-			if (calls_are_off()) {
+			if (off) {
 				call = call_in(prev, regs);
 				/* The known arguments are of another call. */
 				out->entered = now;
@@ -327,7 +330,7 @@ int sched_switch(u64 *ctx)
 				flags |= F_IO;
 			out->kind = arg_kind[index_of(call) & (2 * CALLS - 1)];
 			if (call != NO_CALL)
-				object = object_of(prev, regs, files, out, call, now);
+				object = object_of(prev, regs, files, out, call, off, now);
 			else {
 				tell_page(out, now);
 				wait_begins(out, now, FAULT_STACK_NS);
