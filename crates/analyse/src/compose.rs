@@ -348,7 +348,12 @@ impl Beside {
         let queued = |(ours, theirs): (Ns, Ns), allowed| {
             agree(ours - ours.saturating_sub(theirs).min(idled), theirs, allowed)
         };
-        let made = |what: &str, (ours_ns, theirs_ns), agrees| Check { what: what.to_owned(), ours_ns, theirs_ns, agrees };
+        let made = |what: &str, (ours_ns, theirs_ns), agrees| Check {
+            what: what.to_owned(),
+            ours_ns,
+            theirs_ns,
+            agrees,
+        };
         let switching = switching(closed.switches, closed.cpu.1, 4);
         // In a window the others were counted at both of its ends. They run on while they are: of
         // 10,000 threads that takes half a second.

@@ -509,7 +509,8 @@ fn an_idle_cpu_takes_400_ms(last: u32, cpu_ms: u64, runqueue_ms: u64) -> (bool, 
     let counters = Counters { cpu_ns, runqueue_ns, ..Counters::default() };
     story.leaves(ROOT, SwitchOutState::Dead(counters), inside(EXIT_GROUP, 0));
     let run = story.told();
-    let agrees = |what: &str| run.coverage.checks.iter().find(|check| check.what.starts_with(what)).unwrap().agrees;
+    let agrees =
+        |what: &str| run.coverage.checks.iter().find(|check| check.what.starts_with(what)).unwrap().agrees;
     (agrees("CPU time of exited threads"), agrees("run-queue time of exited threads"))
 }
 
