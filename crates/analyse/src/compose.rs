@@ -45,12 +45,12 @@ fn underway(closed: &Closed) -> Ns {
     closed.switches * 10_000
 }
 
-/// What the scheduler counts otherwise than we where a thread waited until an idle CPU had woken up.
-/// It reads its clock when it queues the thread there, and not again when that CPU comes to it: a
-/// waker that queues it itself (PREEMPT_RT always does) has all of that wait counted as the
+/// What the scheduler counts otherwise than we where a thread waited until an idle CPU had woken
+/// up. It reads its clock when it queues the thread there, and not again when that CPU comes to it:
+/// a waker that queues it itself (PREEMPT_RT always does) has all of that wait counted as the
 /// thread's time on the CPU (`rq_clock_skip_update` in `kernel/sched/core.c`); one that has the
-/// idle CPU do so has it counted as neither. So the scheduler may have up to this much more on CPUs,
-/// and as much less in run queues.
+/// idle CPU do so has it counted as neither. So the scheduler may have up to this much more on
+/// CPUs, and as much less in run queues.
 fn idled(closed: &Closed) -> Ns {
     closed.rivals.idle_ns()
 }

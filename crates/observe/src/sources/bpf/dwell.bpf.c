@@ -297,8 +297,7 @@ int sched_switch(u64 *ctx)
 	u64 object = 0;
 	if (out) {
 		u32 state = prev->__state;
-		/* Asked once: user space may change it meanwhile, and a call that goes on as traced
-		 * with another's entry would have less time than it waited. */
+		/* Asked once, since it may change: a call's entry is its own or is not known. */
 		bool off = calls_are_off();
 		settle_as(out, now, off);
 		tid = TID(out, prev);
