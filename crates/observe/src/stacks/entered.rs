@@ -34,10 +34,15 @@ impl Entered {
     /// A stack came: what is not known of it is to be asked for.
     pub(super) fn came(&mut self, kernel: &[u64]) {
         for address in outermost(kernel) {
-            self.known.entry(address).or_insert_with(|| {
-                self.unasked.push(address);
-                None
-            });
+            match self.known.get(&address) {
+                // The others do not matter: most stacks are of faults, and end here.
+                Some(Some(true)) => return,
+                Some(_) => {}
+                None => {
+                    self.known.insert(address, None);
+                    self.unasked.push(address);
+                }
+            }
         }
     }
 
@@ -107,6 +112,17 @@ mod tests {
         let fred = ["__schedule", "schedule", "fred_extint", "fred_entry_from_user"];
         assert!(by_interrupt(&[&fred[..], &["asm_fred_entrypoint_user"]].concat()));
         assert!(by_interrupt(&["__schedule", "asm_exc_xen_hypervisor_callback"]));
+    }
+
+    #[test]
+    fn of_a_known_fault_nothing_more_is_asked() {
+        let mut entered = Entered::default();
+        entered.came(&[0x100, 0x900]);
+        assert_eq!(entered.unasked(), [0x8ff, 0x100]);
+        let names = ["asm_exc_page_fault", "handle_mm_fault"].map(|name| Some(name.to_owned()));
+        entered.named(&[0x8ff, 0x100], names.to_vec());
+        entered.came(&[0x200, 0x900]);
+        assert!(entered.unasked().is_empty() && !entered.by_interrupt(&[0x200, 0x900]));
     }
 
     #[test]
