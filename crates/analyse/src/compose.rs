@@ -47,6 +47,16 @@ fn underway(closed: &Closed) -> Ns {
     closed.switches * 10_000
 }
 
+/// What the scheduler counts otherwise than we where a thread waited until an idle CPU had woken
+/// up. It reads its clock when it queues the thread there, and not again when that CPU comes to it:
+/// a waker that queues it itself (PREEMPT_RT always does) has all of that wait counted as the
+/// thread's time on the CPU (`rq_clock_skip_update` in `kernel/sched/core.c`); one that has the
+/// idle CPU do so has it counted as neither. So the scheduler may have up to this much more on
+/// CPUs, and as much less in run queues.
+fn idled(closed: &Closed) -> Ns {
+    closed.rivals.idle_ns()
+}
+
 /// From the end until the counters of threads that lived on were read.
 fn counting(trailer: &Trailer) -> Ns {
     trailer.living_until.map_or(0, |until| until.saturating_sub(trailer.reaped_at))
@@ -342,14 +352,20 @@ impl Beside {
     }
 
     fn of_trace(closed: &Closed, trailer: &Trailer, cpus: u32, stolen: Ns) -> Self {
-        let within = |what: &str, (ours_ns, theirs_ns): (Ns, Ns), allowed: Ns| Check {
+        let idled = idled(closed);
+        let on_cpus = |(ours, theirs): (Ns, Ns), allowed| {
+            agree(ours + theirs.saturating_sub(ours).min(idled), theirs, allowed)
+        };
+        let queued = |(ours, theirs): (Ns, Ns), allowed| {
+            agree(ours - ours.saturating_sub(theirs).min(idled), theirs, allowed)
+        };
+        let made = |what: &str, (ours_ns, theirs_ns), agrees| Check {
             what: what.to_owned(),
             ours_ns,
             theirs_ns,
-            agrees: agree(ours_ns, theirs_ns, allowed),
+            agrees,
         };
         let switching = switching(closed.switches, closed.cpu.1, 4);
-        let check = |what: &str, figures| within(what, figures, switching + stolen);
         // In a window the others were counted at both of its ends. They run on while they are: of
         // 10,000 threads that takes half a second.
         let (whose, meanwhile) = match closed.pieces.window {
@@ -357,15 +373,13 @@ impl Beside {
             None => ("exited threads", 0),
         };
         let what = format!("CPU time of {whose} against the scheduler's");
-        let mut checks = vec![within(&what, closed.cpu, switching + stolen + meanwhile)];
+        let mut checks = vec![made(&what, closed.cpu, on_cpus(closed.cpu, switching + stolen + meanwhile))];
         // The scheduler adds an interval in the run queue when it ends, so the edges of a window
         // are not in its sum as they are in ours.
         if closed.pieces.window.is_none() {
-            checks.push(within(
-                &format!("run-queue time of {whose} against the scheduler's"),
-                closed.runqueue,
-                switching.max(underway(closed)) + stolen,
-            ));
+            let agrees = queued(closed.runqueue, switching.max(underway(closed)) + stolen);
+            let what = format!("run-queue time of {whose} against the scheduler's");
+            checks.push(made(&what, closed.runqueue, agrees));
         }
         if let (Seen::Value(rusage), true) = (&trailer.rusage, trailer.living.is_empty()) {
             let of_tree = closed.pieces.threads.iter().flat_map(|thread| &thread.states);
@@ -373,8 +387,9 @@ impl Beside {
             let theirs = rusage.user_ns + rusage.kernel_ns;
             // It knows only children that were waited for: less than ours is no contradiction, and
             // says nothing.
-            if ours <= theirs || agree(ours, theirs, switching + stolen) {
-                checks.push(check("CPU time of the tree against getrusage", (ours, theirs)));
+            let agrees = on_cpus((ours, theirs), switching + stolen);
+            if ours <= theirs || agrees {
+                checks.push(made("CPU time of the tree against getrusage", (ours, theirs), agrees));
             }
         }
         let faults = match closed.faults {

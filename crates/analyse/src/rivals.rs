@@ -64,6 +64,11 @@ impl Rivals {
         of_name.max().map_or_else(|| Seen::unseen(NAME_ONLY), |(_, pid)| of_others(pid))
     }
 
+    /// How long idle CPUs were waited for.
+    pub(crate) fn idle_ns(&self) -> Ns {
+        self.sums.get(&Who::Nobody).copied().unwrap_or(0)
+    }
+
     /// All of it, which is `total_ns`. `command`: of a process of the tree.
     pub(crate) fn of_all(&self, total_ns: Ns, command: impl Fn(Pid) -> Option<String>) -> QueueOfAll {
         let mut many = FxHashMap::<(bool, Comm), usize>::default();
@@ -86,7 +91,7 @@ impl Rivals {
         let mut rows: Vec<OccupantRow> = rows.into_iter().filter(|(_, ns)| *ns > 0).map(row).collect();
         rows.sort_by_key(|row| (Reverse(row.ns), row.name.clone(), row.pid.value().copied()));
         let rest = rows.split_off(rows.len().min(ROWS));
-        let idle_cpu_ns = self.sums.get(&Who::Nobody).copied().unwrap_or(0);
+        let idle_cpu_ns = self.idle_ns();
         let other_ns = self.other_ns + rest.iter().map(|row| row.ns).sum::<Ns>();
         let seen_ns = rows.iter().map(|row| row.ns).sum::<Ns>() + idle_cpu_ns + other_ns;
         let unseen_ns = total_ns.saturating_sub(seen_ns);

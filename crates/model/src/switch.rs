@@ -104,7 +104,7 @@ pub enum SampleMode {
     User,
     /// Kernel code in a call.
     Call(Call),
-    /// Kernel code outside a call: a fault.
+    /// Kernel code outside a call, entered by an exception: a fault.
     Fault,
     /// An interrupt handler or a softirq, in a call or not. Recordings of today have one of the
     /// last two instead.
@@ -116,7 +116,7 @@ pub enum SampleMode {
     /// A softirq during this call. The call may have raised it: what is sent to this host is
     /// received there.
     InterruptInCall(Call),
-    /// A softirq over the thread's own code or a fault.
+    /// A softirq over the thread's own code or a fault, or the kernel's way back from an interrupt.
     InterruptOutside,
 }
 

@@ -5,6 +5,7 @@
 //! mappings and stacks wait here until the events before them have been emitted. `code` unwinds and
 //! symbolizes.
 
+mod entered;
 mod faults;
 mod names;
 mod python;
@@ -14,6 +15,7 @@ use crate::jvm;
 use crate::threads::Threads;
 use ::python::record::{Stack, described};
 use code::{Mapping, Processes, RawFrame, Registers, UnreadNames};
+use entered::Entered;
 use faults::FaultWaits;
 use model::counters::Counter;
 use model::coverage::Source;
@@ -109,6 +111,8 @@ pub(crate) struct Stacks {
     frames: Vec<RawFrame>,
     /// Threads that are blocked in a page fault.
     faults: FaultWaits,
+    /// By what kernel functions threads came into the kernel.
+    entered: Entered,
     /// The number of stacks taken.
     pub(crate) taken: u64,
     /// What could not be symbolized, once names were looked up.
@@ -137,6 +141,7 @@ impl Stacks {
             sorted: true,
             frames: Vec::new(),
             faults: FaultWaits::default(),
+            entered: Entered::default(),
             taken: 0,
             unnamed: SymbolGaps::default(),
             asks_jvms: false,
@@ -174,9 +179,22 @@ impl Stacks {
         std::mem::take(&mut self.targets)
     }
 
+    /// Addresses in the kernel whose functions tell what samples are of, since the last call.
+    pub(crate) fn entries(&mut self) -> Vec<u64> {
+        self.entered.unasked()
+    }
+
+    /// The functions at these addresses.
+    pub(crate) fn entries_named(&mut self, addresses: &[u64], names: Vec<Option<String>>) {
+        self.entered.named(addresses, names);
+    }
+
     /// A stack was taken.
     pub(crate) fn stack(&mut self, at: Ns, stack: Box<RawStack>) {
         self.taken += 1;
+        if let Of::Sample { mode: SampleMode::Fault, .. } = stack.of {
+            self.entered.came(&stack.kernel);
+        }
         self.add(at, Item::Stack(stack));
     }
 
@@ -197,9 +215,28 @@ impl Stacks {
         if let Some(at) = event.at() {
             self.work_off(at, threads, sink);
         }
-        if let Event::Sampled { at, tid, node, .. } | Event::FaultSampled { at, tid, node, .. } = event {
-            *node = self.of_sample(*at, *tid, threads, sink);
+        match event {
+            Event::Sampled { at, tid, mode, node, .. } => {
+                let Some(stack) = self.of_sample(*at, *tid, threads, sink) else { return };
+                match self.is_interrupt(&stack) {
+                    // As a softirq's: what it interrupted has nothing to do with it.
+                    true => *mode = SampleMode::InterruptOutside,
+                    false => *node = self.node(*at, &stack, sink),
+                }
+            }
+            Event::FaultSampled { at, tid, node, .. } => {
+                let stack = self.of_sample(*at, *tid, threads, sink);
+                *node = stack.and_then(|stack| self.node(*at, &stack, sink));
+            }
+            _ => {}
         }
+    }
+
+    /// Whether a sample that is taken for one in a fault is in an interrupt: in the kernel's way
+    /// back from it to the thread's own code.
+    fn is_interrupt(&self, stack: &RawStack) -> bool {
+        matches!(stack.of, Of::Sample { mode: SampleMode::Fault, .. })
+            && self.entered.by_interrupt(&stack.kernel)
     }
 
     /// Notes what the event changes. Call it before the event is emitted.
@@ -306,14 +343,14 @@ impl Stacks {
         }
     }
 
-    /// The node of the stack that a sample of this time left; none where it has not come.
+    /// The stack that a sample of this time left; none where it has not come.
     fn of_sample(
         &mut self,
         at: Ns,
         tid: Tid,
         threads: &Threads,
         sink: &mut dyn FnMut(&Event),
-    ) -> Option<u32> {
+    ) -> Option<Box<RawStack>> {
         self.sort();
         // What has the same time is descriptions that the stack needs, as a rule.
         while self.waiting.last().is_some_and(|(of, ..)| *of == at) {
@@ -321,7 +358,7 @@ impl Stacks {
                 Some((_, _, Item::Stack(stack)))
                     if stack.tid == tid && matches!(stack.of, Of::Sample { .. } | Of::FaultSample) =>
                 {
-                    return self.node(at, &stack, sink);
+                    return Some(stack);
                 }
                 Some((at, _, item)) => self.item(at, item, threads, sink),
                 None => {}
@@ -366,6 +403,9 @@ impl Stacks {
 
     /// A stack that is of no sample, or whose sample has gone on without it.
     fn told_alone(&mut self, at: Ns, stack: &RawStack, sink: &mut dyn FnMut(&Event)) {
+        if self.is_interrupt(stack) {
+            return;
+        }
         let Some(node) = self.node(at, stack, sink) else { return };
         let tid = stack.tid;
         sink(&match stack.of {
@@ -433,5 +473,34 @@ impl Stacks {
         }
         self.frames = frames;
         (node > 0).then_some(node)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A sample in the kernel that is in no call, whose stack is of this function: what it is then,
+    /// and whether it has a stack.
+    fn sampled_in(function: Option<&str>) -> (SampleMode, bool) {
+        let (at, tid, period_ns, mode) = (9, 7, 1000, SampleMode::Fault);
+        let mut stacks = Stacks::new();
+        let (registers, user) = (crate::machine::here().of_bpf([0; 8], &[]), Vec::new());
+        let of = Of::Sample { mode, period_ns };
+        let stack = RawStack { tid, pid: 7, of, registers, kernel: vec![0x100], user, python: None };
+        stacks.stack(at, Box::new(stack));
+        let asked = stacks.entries();
+        stacks.entries_named(&asked, vec![function.map(str::to_owned); asked.len()]);
+        let mut event = Event::Sampled { at, tid, mode, ip: 0x100, period_ns, node: None };
+        stacks.before(&mut event, &Threads::default(), &mut |_| {});
+        let Event::Sampled { mode, node, .. } = event else { panic!("{event:?}") };
+        (mode, node.is_some())
+    }
+
+    #[test]
+    fn a_fault_is_what_came_by_an_exception() {
+        assert_eq!(sampled_in(Some("asm_exc_page_fault")), (SampleMode::Fault, true));
+        assert_eq!(sampled_in(Some("asm_sysvec_reschedule_ipi")), (SampleMode::InterruptOutside, false));
+        assert_eq!(sampled_in(None), (SampleMode::Fault, true), "no function has a name");
     }
 }

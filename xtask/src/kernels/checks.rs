@@ -62,6 +62,9 @@ const TRUTHS: &[Truth] = &[
     truth("tcp-process-sleep", "server", "sleep", "served"),
 ];
 
+/// The program and thread that only computes: it has no page faults but those of its start.
+const COMPUTES: (&str, &str) = ("spin", "main");
+
 /// What one run of dwell came to.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Verdict {
@@ -119,6 +122,17 @@ pub(crate) fn judge(said: &Said, name: &str) -> Option<Verdict> {
         if verdict.worst.as_ref().is_none_or(|(worst, _)| worst.abs() < percent.abs()) {
             verdict.worst = Some((percent, what));
         }
+    }
+    if tier == Tier::Bpf
+        && let Some((of_ns, ns)) = faults_of_computing(line["said"].as_str().unwrap_or_default(), run)
+        && ns > OFF_NS_MAX.max((of_ns as f64 * OFF_PERCENT_MAX / 100.0) as u64)
+    {
+        let (program, role) = COMPUTES;
+        verdict.wrong.push(format!(
+            "{program} {role} fault: {} of {} ms, and it only computes",
+            ms(ns),
+            ms(of_ns)
+        ));
     }
     if verdict.worst.is_none() {
         verdict.wrong.push("the programs told no truth".to_owned());
@@ -197,6 +211,14 @@ fn truths(said: &str, run: &Value, tier: Tier) -> Vec<(String, (u64, u64), Optio
     TRUTHS.iter().filter_map(one).collect()
 }
 
+/// The CPU time of [`COMPUTES`], and what of it are page faults.
+fn faults_of_computing(said: &str, run: &Value) -> Option<(u64, u64)> {
+    let (program, role) = COMPUTES;
+    let mut lines = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let tid = lines.find(|line| line["program"] == program)?["ids"][role].as_u64()?;
+    Some((state(run, tid, CPU, Tier::Bpf, 0)?, state(run, tid, "fault", Tier::Bpf, 0)?))
+}
+
 /// How long that thread was in that state. In the lower tiers a wait may have a state of another
 /// name: then it is all its blocked time, or that state's, whichever is nearer.
 fn state(run: &Value, tid: u64, state: &str, tier: Tier, truth: u64) -> Option<u64> {
@@ -254,6 +276,22 @@ mod tests {
             (least, most, dwell.unwrap())
         };
         assert_eq!(lock(45_000_000), (45_000_000, 119_000_000, 45_000_000));
+    }
+
+    #[test]
+    fn a_program_that_computes_has_no_faults() {
+        let said = json!({"program": "spin", "ns": {}, "ids": {"main": 7}, "cpu_ns": 300_000_000});
+        let of = |fault: u64| {
+            let states = json!({"user": 300_000_000 - fault, "fault": fault});
+            let run = json!({
+                "wall_ns": 300_000_000, "account": [{"ns": 300_000_000}], "threads": [{"tid": 7, "states": states}],
+                "coverage": {"sources": [], "lost_events": 0, "unexplained_ns": 0, "checks": []},
+            });
+            let line = json!({"step": "root", "status": 0, "said": said.to_string(), "result": run});
+            judge(&Said { lines: vec![line], took: Duration::ZERO }, "root").unwrap().wrong
+        };
+        assert_eq!(of(3_000_000), Vec::<String>::new());
+        assert_eq!(of(60_000_000), ["spin main fault: 60.0 of 300.0 ms, and it only computes"]);
     }
 
     #[test]

@@ -496,3 +496,32 @@ fn what_a_hypervisor_took_is_no_contradiction_and_anything_else_is() {
     assert!(agrees(900, 90_000_000));
     assert!(!agrees(900, 10_000_000), "a tenth of it was taken");
 }
+
+/// A sleep of 500 ms, then 400 ms until the CPU that had to wake up for it did, and 300 ms of work;
+/// the scheduler counted this. Whether the checks of its CPU time and its run queue agree.
+fn an_idle_cpu_takes_400_ms(last: u32, cpu_ms: u64, runqueue_ms: u64) -> (bool, bool) {
+    let mut story = Story::begins();
+    story.leaves(ROOT, waiting_in(NANOSLEEP, Object::Unknown), inside(NANOSLEEP, 1));
+    story.after(500_000).wakes(ROOT, Waker::Timer, none());
+    story.after(400_000).comes_after(ROOT, Some((last, "")), 0);
+    story.after(300_000).exits(ROOT, inside(EXIT_GROUP, 0));
+    let [cpu_ns, runqueue_ns] = [cpu_ms, runqueue_ms].map(|ms| ms * 1_000_000);
+    let counters = Counters { cpu_ns, runqueue_ns, ..Counters::default() };
+    story.leaves(ROOT, SwitchOutState::Dead(counters), inside(EXIT_GROUP, 0));
+    let run = story.told();
+    let agrees =
+        |what: &str| run.coverage.checks.iter().find(|check| check.what.starts_with(what)).unwrap().agrees;
+    (agrees("CPU time of exited threads"), agrees("run-queue time of exited threads"))
+}
+
+#[test]
+fn the_scheduler_may_count_the_wait_for_an_idle_cpu_as_its_time_on_it() {
+    let idle = |cpu_ms, runqueue_ms| an_idle_cpu_takes_400_ms(0, cpu_ms, runqueue_ms);
+    assert_eq!(idle(300, 400), (true, true), "as we do");
+    assert_eq!(idle(700, 0), (true, true), "PREEMPT_RT");
+    assert_eq!(idle(300, 0), (true, true), "queued by the idle CPU itself");
+    assert_eq!(idle(750, 0), (false, true), "50 ms more than that");
+    assert_eq!(idle(250, 450), (false, false), "the other way round nobody does");
+    // The CPU was another program's: it waited for that.
+    assert_eq!(an_idle_cpu_takes_400_ms(7, 700, 0), (false, false));
+}

@@ -121,7 +121,8 @@ int find_alive(u64 *ctx)
 		u8 kind = record.call == NO_CALL ? ARG_NONE : arg_kind[index_of(record.call) & (2 * CALLS - 1)];
 		thread->kind = kind;
 		if (kind == ARG_FD || kind == ARG_EPOLL || kind == ARG_RING || kind == ARG_FDS || kind == ARG_FUTEX)
-			record.object = object_of(task, (struct pt_regs *)bpf_task_pt_regs(task), files, thread, thread->call, now);
+			record.object = object_of(task, (struct pt_regs *)bpf_task_pt_regs(task), files, thread, thread->call,
+						   calls_are_off(), now);
 	}
 	thread->tid = tid;
 	thread->cpu_before = record.counters.cpu_ns;

@@ -297,7 +297,9 @@ int sched_switch(u64 *ctx)
 	u64 object = 0;
 	if (out) {
 		u32 state = prev->__state;
-		settle(out, now);
+		/* Asked once, since it may change: a call's entry is its own or is not known. */
+		bool off = calls_are_off();
+		settle_as(out, now, off);
 		tid = TID(out, prev);
 		if (state & STATE_DEAD) {
 			how = LEFT_DEAD;
@@ -314,7 +316,7 @@ int sched_switch(u64 *ctx)
 			how = LEFT_BLOCKED;
 			struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(prev);
 			call = out->call;
-			if (calls_are_off()) {
+			if (off) {
 				call = call_in(prev, regs);
 				/* The known arguments are of another call. */
 				out->entered = now;
@@ -327,7 +329,7 @@ int sched_switch(u64 *ctx)
 				flags |= F_IO;
 			out->kind = arg_kind[index_of(call) & (2 * CALLS - 1)];
 			if (call != NO_CALL)
-				object = object_of(prev, regs, files, out, call, now);
+				object = object_of(prev, regs, files, out, call, off, now);
 			else {
 				tell_page(out, now);
 				wait_begins(out, now, FAULT_STACK_NS);

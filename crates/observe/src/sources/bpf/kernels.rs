@@ -118,3 +118,21 @@ fn what_each_kernel_lacks_is_known() {
     let kept = fs::read_to_string(&path).unwrap_or_default();
     assert_eq!(told, kept, "look at the difference, then: BLESS=1");
 }
+
+/// User space turns the tracing of calls off and on while programs run. One that asks twice may be
+/// told both: `sched_switch` then took a call for a traced one with the time of another's entry.
+#[test]
+fn at_a_switch_it_is_asked_once_whether_calls_are_traced() {
+    use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget};
+    for kernel in ["x86_64", "arm64"] {
+        let [(_, elf), _] = objects(kernel);
+        let file = object::File::parse(&*elf).unwrap();
+        let program = file.section_by_name("tp_btf/sched_switch").unwrap();
+        let of_settings = |target| match target {
+            RelocationTarget::Symbol(index) => file.symbol_by_index(index).unwrap().name() == Ok("settings"),
+            _ => false,
+        };
+        let asked = program.relocations().filter(|(_, one)| of_settings(one.target())).count();
+        assert_eq!(asked, 1, "{kernel}");
+    }
+}

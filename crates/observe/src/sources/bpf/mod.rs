@@ -305,6 +305,7 @@ impl Bpf {
     pub(crate) fn drain_until(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) -> u64 {
         let last = until == Ns::MAX;
         self.waits.taken += self.drain.stacks(&mut self.stacks);
+        self.tell_entries();
         let mut records = 0;
         let event = self.controller.begins();
         self.emit(event, sink);
@@ -404,6 +405,16 @@ impl Bpf {
             // When there are too many, Python frames are not read, and those of the interpreter
             // stay.
             let _ = map.insert(pid, target, 0);
+        }
+    }
+
+    /// Names the functions by which samples tell what they are of.
+    fn tell_entries(&mut self) {
+        let addresses = self.stacks.entries();
+        if !addresses.is_empty()
+            && let Some(names) = names::ask(&mut self.ebpf, &addresses)
+        {
+            self.stacks.entries_named(&addresses, names);
         }
     }
 

@@ -278,9 +278,10 @@ INLINE bool is_news(struct thread *thread, u32 fd, struct file *file)
  * second. A descriptor that is closed and reopened in this time keeps the old name. */
 #define HELD_NS 20000
 
-/* The object of the call of a thread that is switched out; a new one is reported to user space. */
+/* The object of the call of a thread that is switched out; a new one is reported to user space.
+ * While calls are not traced (`hold`) it is kept for a while. */
 INLINE u64 object_of(struct task_struct *task, struct pt_regs *regs, struct files_struct *files, struct thread *thread, u32 call,
-		     u64 now)
+		     bool hold, u64 now)
 {
 	u8 kind = arg_kind[index_of(call) & (2 * CALLS - 1)];
 	if (kind == ARG_NONE)
@@ -300,7 +301,6 @@ INLINE u64 object_of(struct task_struct *task, struct pt_regs *regs, struct file
 			return 0;
 		arg = (u32)one;
 	}
-	bool hold = calls_are_off();
 	if (hold && thread->held_fd == (u32)arg && thread->held_call == call && now - thread->held_at < HELD_NS)
 		return thread->held;
 	struct file *file = open_file(files, arg);

@@ -460,13 +460,18 @@ INLINE bool calls_are_off(void)
 }
 
 /* Updates the running thread's times up to now, inside a call or outside. While calls are not
- * traced, their exits are unknown: samples give the share of time in calls. */
-INLINE void settle(struct thread *thread, u64 now)
+ * traced (`off`), their exits are unknown: samples give the share of time in calls. */
+INLINE void settle_as(struct thread *thread, u64 now, bool off)
 {
 	ON_CPU(thread, now);
-	if (calls_are_off() && !thread->worker)
+	if (off && !thread->worker)
 		thread->call = NO_CALL;
 	if (thread->call != NO_CALL)
 		charge(thread, thread->call, 0, now - thread->seg, now);
 	thread->seg = now;
+}
+
+INLINE void settle(struct thread *thread, u64 now)
+{
+	settle_as(thread, now, calls_are_off());
 }
