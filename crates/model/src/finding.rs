@@ -25,10 +25,10 @@ impl CauseName {
         Self { id: Cow::Borrowed(id), title: Cow::Borrowed(title) }
     }
 
-    /// Whether it may be one of any version: both are printed as they are.
+    /// Whether it may be one of any version: its id is printed as it is.
     pub(crate) fn is_sound(&self) -> bool {
         let plain = |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || char == '-';
-        self.id.chars().all(plain) && self.title.chars().all(|char| char == ' ' || char.is_ascii_graphic())
+        self.id.chars().all(plain)
     }
 }
 

@@ -71,12 +71,12 @@ impl<'a, 'b> Sizes<'a, 'b> {
             None => {}
         }
         self.known.insert(id, None);
-        let size = self.new(id, depth + 1)?;
+        let size = self.measured(id, depth + 1)?;
         self.known.insert(id, Some(size));
         Ok(size)
     }
 
-    fn new(&mut self, id: u32, depth: u32) -> Result<u64, String> {
+    fn measured(&mut self, id: u32, depth: u32) -> Result<u64, String> {
         let Some(record) = self.records.get(id) else { return Err(format!("there is no type {id}")) };
         let said = |at| word(record, at).map_or(0, u64::from);
         match kind(record) {
