@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What has no end here: everything reads files.
 const LIMIT: &str = "120";
@@ -21,7 +22,14 @@ fn recording(name: &str) -> PathBuf {
 
 /// The JSON of the same recording.
 fn result(name: &str) -> PathBuf {
-    recording(name).with_extension("json")
+    // Tests run at once.
+    static MADE: AtomicU32 = AtomicU32::new(0);
+    let path = fresh(&format!("{name}-{}.json", MADE.fetch_add(1, Ordering::Relaxed)));
+    let mut command = Command::new("timeout");
+    command.args([LIMIT, dwell(), "show", "--no-store", "--json"]).arg(&path).arg(recording(name));
+    let output = command.output().expect("dwell runs");
+    assert!(output.status.success(), "{name}: {}", text(&output.stderr));
+    path
 }
 
 fn export(of: &Path, words: &[&str]) -> Output {
