@@ -12,6 +12,8 @@ mod differences;
 pub mod exports;
 pub mod fuzzed;
 #[cfg(test)]
+mod older;
+#[cfg(test)]
 mod predictions;
 #[cfg(test)]
 mod replays;
