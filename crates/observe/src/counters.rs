@@ -295,7 +295,7 @@ mod tests {
         assert!(busy.starts_with("another program has it for itself: "), "{busy}");
         // It is open and never counts: as where others have the counters all the time.
         let clock = Encoding { kind: bindings::PERF_TYPE_SOFTWARE, config: [1, 0, 0] };
-        let of = Counter::ALL.map(|counter| (counter, Seen::Value(clock.clone())));
+        let of = Counter::ALL.map(|counter| (counter, Seen::Value(clock)));
         let unit =
             CounterUnit { name: "cpu".into(), cpus: None, slots_per_cycle: Seen::Absent, of: of.into() };
         let disabled = |mut attr: bindings::perf_event_attr| {

@@ -154,7 +154,7 @@ fn types_that_cannot_be_read_are_not_waited_for() {
     let said = "cannot read the kernel's types from /sys/kernel/btf/vmlinux:";
     elsewhere.refused(Path::new("/dev/zero"), &[], &format!("{said} it is not a regular file"));
     let file = elsewhere.file(&Types::here().0);
-    fs::set_permissions(&file, Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&file, Permissions::from_mode(0o000)).unwrap();
     let not_all = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"];
     elsewhere.refused(&file, &not_all, &format!("{said} Permission denied"));
 }

@@ -216,7 +216,7 @@ fn nonsense_anywhere_neither_panics_nor_lasts() {
     for round in 0..150 {
         let mut wrong = types.clone();
         for _ in 0..=round % 4 {
-            let at = next() as usize % (wrong.len() - 4) & !3;
+            let at = (next() as usize % (wrong.len() - 4)) & !3;
             let value = match next() % 4 {
                 0 => 0,
                 1 => u32::MAX,
