@@ -8,7 +8,7 @@ use model::account::DoesNotClose;
 use model::coverage::{Extent, Interval};
 use model::finding::{CauseName, Finding, Known, Place, SavedTime, Saving};
 use model::recording::Tier;
-use model::run::{FindingRow, RuledOutRow};
+use model::run::{FindingRow, RuledOutRow, WaitRow};
 use model::sentence::{Piece, Sentence};
 use model::{Diagnosis, KeptRun, Ns, Prediction, Profile, Run, RunResult, Seen};
 
@@ -18,7 +18,8 @@ pub enum Changed {
     /// Its account does not close.
     #[error(transparent)]
     Account(#[from] DoesNotClose),
-    /// A finding points to a row that is not there, or its cause has a name that none has.
+    /// A finding points to a row that is not there, a row to a frame that its stack does not have,
+    /// or a cause has a name that none has.
     #[error("its findings name causes or rows that there cannot be")]
     Rows,
 }
@@ -41,10 +42,16 @@ pub fn whole(kept: KeptRun) -> Result<RunResult, Changed> {
         Some(diagnosis) => diagnosis,
         None => older(&mut run, &mut profile, &prediction, words),
     };
-    if !diagnosis.is_sound(&run) {
+    if !diagnosis.is_sound(&run) || !run.waits.iter().all(has_own_frame) {
         return Err(Changed::Rows);
     }
     Ok(RunResult { run, diagnosis, path_over_time, profile, addresses, prediction })
+}
+
+/// Whether the frame that is said to be the program's own is one of its stack.
+fn has_own_frame(wait: &WaitRow) -> bool {
+    let is_in = |at| wait.stack.value().is_some_and(|stack| at < stack.len());
+    wait.own_frame.is_none_or(is_in)
 }
 
 type Words = (Seen<Vec<FindingRow>>, Seen<Vec<RuledOutRow>>, Seen<Vec<RuledOutRow>>);
@@ -221,5 +228,6 @@ mod tests {
             kept.diagnosis = None
         };
         assert!(matches!(forged(&of_words), Err(Changed::Rows)));
+        assert!(matches!(forged(&|kept| kept.run.waits[0].own_frame = Some(9)), Err(Changed::Rows)));
     }
 }

@@ -139,12 +139,16 @@ impl Piece {
             }
             "number" => Piece::Number(of.parse().ok()?),
             "bytes" => Piece::Bytes(of.parse().ok()?),
-            "share" => Piece::Share(of.parse().ok()?),
-            "decimal" => Piece::Decimal(of.parse().ok()?),
-            "times" => Piece::Times(of.parse().ok()?),
+            "share" => Piece::Share(finite(of)?),
+            "decimal" => Piece::Decimal(finite(of)?),
+            "times" => Piece::Times(finite(of)?),
             _ => return None,
         })
     }
+}
+
+fn finite(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|value: &f64| value.is_finite())
 }
 
 /// A sentence of its pieces; text is written as it is: `say!("waits for ", Name(peer))`.
@@ -187,7 +191,7 @@ mod tests {
         let json = serde_json::to_string(&sentence).expect("it is written");
         assert!(json.contains("waits {{twice}} {ns:1500}{ns_between:1 2}{count:3 disk request}"), "{json}");
         assert_eq!(serde_json::from_str::<Sentence>(&json).expect("it is read"), sentence);
-        for forged in ["{", "}", "{ns:}", "{ns:1", "a}b", "{made:up}", "{count:3}", "{{{", "{name:{}}"] {
+        for forged in ["{", "}", "{ns:}", "{ns:1", "a}b", "{made:up}", "{count:3}", "{{{", "{name:{}}", "{share:NaN}"] {
             assert!(Sentence::try_from(forged.to_owned()).is_err(), "{forged}");
         }
         assert!(Sentence::try_from(String::new()).expect("nothing is said").is_empty());
