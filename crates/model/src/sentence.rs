@@ -191,7 +191,9 @@ mod tests {
         let json = serde_json::to_string(&sentence).expect("it is written");
         assert!(json.contains("waits {{twice}} {ns:1500}{ns_between:1 2}{count:3 disk request}"), "{json}");
         assert_eq!(serde_json::from_str::<Sentence>(&json).expect("it is read"), sentence);
-        for forged in ["{", "}", "{ns:}", "{ns:1", "a}b", "{made:up}", "{count:3}", "{{{", "{name:{}}", "{share:NaN}"] {
+        for forged in
+            ["{", "}", "{ns:}", "{ns:1", "a}b", "{made:up}", "{count:3}", "{{{", "{name:{}}", "{share:NaN}"]
+        {
             assert!(Sentence::try_from(forged.to_owned()).is_err(), "{forged}");
         }
         assert!(Sentence::try_from(String::new()).expect("nothing is said").is_empty());
