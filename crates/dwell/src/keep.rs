@@ -125,7 +125,7 @@ fn said(put: &Put) {
     let limit = |size: &Size| report::units::limit(size.limit_bytes);
     if let Some(removed) = &put.removed {
         output::complain(&format!(
-            "the store is full: {} without tags, the oldest, had to go ({}); try: dwell store --limit SIZE",
+            "the store is full: deleted the {} without tags that were oldest ({}); try: dwell store --limit SIZE",
             report::units::counted(removed.results, "result"),
             report::units::bytes(removed.bytes)
         ));

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 /// Write a kept result in the format of another tool
 ///
-/// What the format cannot hold is said on standard error. Sums are those of the result, to the
-/// nanosecond where the format can hold it.
+/// Data that the format cannot represent is listed on standard error. Sums are those of the
+/// result, to the nanosecond where the format can hold it.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  dwell export last --as markdown -o run.md\n  dwell export run.json --as csv --table waits -o waits.csv\n  dwell export run.dwell --as pprof -o run.pb.gz\n  dwell export run.dwell --as perfetto -o run.perfetto-trace\n  dwell export last --as hdr -o waits.hlog\n  dwell export last --as svg -o wake.svg\n  dwell export cmp.json --as hyperfine -o cmp.hyperfine.json"

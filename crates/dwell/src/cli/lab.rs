@@ -31,7 +31,7 @@ pub(crate) struct LabArgs {
     #[arg(long, value_name = "N", requires = "name", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) size: Option<u64>,
 
-    /// Keep each CPU busy meanwhile, with a loop
+    /// Run a busy loop on each CPU meanwhile
     #[arg(long, requires = "name")]
     pub(crate) beside: bool,
 

@@ -62,7 +62,7 @@ pub(crate) struct ListArgs {
 
     /// Show the wall clock of COMMAND over time, the oldest first: each result of `dwell run`, and
     /// each side of `dwell compare` with its median and interval. Host and kernel are named where
-    /// they change. Days differ by more than changes do, so no figure changes the exit status
+    /// they change. Noise between days exceeds most changes, so no figure changes the exit status
     #[arg(long, value_name = "COMMAND", conflicts_with = "command")]
     pub(crate) trend: Option<String>,
 
@@ -70,7 +70,7 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "FILE", requires = "trend", value_parser = OsStringValueParser::new().map(OutputPath::from))]
     pub(crate) json: Option<OutputPath>,
 
-    /// List at most so many
+    /// List at most N results
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20, conflicts_with = "all")]
     pub(crate) number: usize,
 
@@ -105,7 +105,7 @@ pub(crate) struct TagArgs {
 
 /// Write a note beside a kept result
 ///
-/// In place of the note before.
+/// Replaces the previous note.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  dwell note last 'with the cache cold'\n  dwell note 3f2a91 --remove")]
 pub(crate) struct NoteArgs {
@@ -139,7 +139,7 @@ pub(crate) struct RmArgs {
 
 /// Show where results are kept, and how large the store is
 ///
-/// Of results that are too much for the limit, the oldest without tags go.
+/// Past the limit, the oldest results without tags are deleted.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  dwell store\n  dwell store --limit 5GB\n  dwell store --check")]
 pub(crate) struct StoreVerbArgs {

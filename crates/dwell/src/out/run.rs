@@ -15,12 +15,12 @@ const CODE: &str = "Code";
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = CODE)]
 pub(crate) struct CodeArgs {
-    /// Show the call tree, running and waiting. It stands below the report
+    /// Also print the call tree, on and off the CPU
     #[arg(long)]
     pub(crate) flame: bool,
 
-    /// Show the causes with what they rest on. Those that were looked for and not found, and those
-    /// that could not be looked for, stand there too, below the report
+    /// Also list every cause: found, with its evidence; ruled out, and why; and those that could not
+    /// be looked for
     #[arg(long)]
     pub(crate) causes: bool,
 
