@@ -19,8 +19,7 @@ pub(crate) struct CodeArgs {
     #[arg(long)]
     pub(crate) flame: bool,
 
-    /// Also list every cause: found, with its evidence; ruled out, and why; and those that could not
-    /// be looked for
+    /// Also list every cause. Those found have their evidence, the others the reason
     #[arg(long)]
     pub(crate) causes: bool,
 
