@@ -57,7 +57,7 @@ pub(crate) struct CompareArgs {
     #[arg(short, long, value_name = "N", default_value_t = 1)]
     pub(crate) warmup: u32,
 
-    /// Treat differences up to this share as none: the verdict is `same`
+    /// Largest difference of `same`. Differences up to this share count as none
     #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = units::share)]
     pub(crate) margin: f64,
 
@@ -106,7 +106,7 @@ pub(crate) struct CompareArgs {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Commands")]
 pub(crate) struct CommandArgs {
-    /// Run CMD in a shell before everything else, once per distinct expansion of its parameters
+    /// Run CMD in a shell before everything else: once per distinct expansion
     #[arg(short, long, value_name = "CMD")]
     pub(crate) setup: Option<String>,
 

@@ -15,7 +15,7 @@ const CODE: &str = "Code";
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = CODE)]
 pub(crate) struct CodeArgs {
-    /// Also print the call tree, on and off the CPU
+    /// Also print the call tree. It has time on and off the CPU
     #[arg(long)]
     pub(crate) flame: bool,
 
