@@ -56,17 +56,18 @@ pub(super) struct Kept {
 /// # Errors
 /// There is nothing of this name, or it cannot be read.
 pub(super) fn open_run(path: &Path, keeper: &Keeper) -> anyhow::Result<Option<Kept>> {
-    let recording = open(path, keeper)?;
+    let kept = |result| Kept { result, sources: of_nobody() };
     let of_store = named::find(path, keeper)?.is_some();
-    if recording.is_none() || of_store {
-        let kept = results::only_run(path, keeper)?;
-        // Of an older version the recording tells more.
-        let is_whole = kept.as_ref().is_some_and(|result| result.profile.value().is_some());
-        if is_whole || recording.is_none() {
-            return Ok(kept.map(|result| Kept { result, sources: of_nobody() }));
-        }
+    let found = if of_store { results::only_run(path, keeper)? } else { None };
+    // Of an older version the recording tells more.
+    if found.as_ref().is_some_and(|result| result.profile.value().is_some()) {
+        return Ok(found.map(kept));
     }
-    recording.map(|reader| analysed(reader, path)).transpose()
+    match open(path, keeper)? {
+        Some(reader) => analysed(reader, path).map(Some),
+        None if of_store => Ok(found.map(kept)),
+        None => Ok(results::only_run(path, keeper)?.map(kept)),
+    }
 }
 
 /// Reads what everybody may read: a result does not say whose its programs were.
