@@ -2,10 +2,10 @@
 
 use crate::judge::causes::delayed_ack::{Delayed, Exchanges};
 use crate::lookups::Sums;
-use crate::peer_overlap::PeerOverlap;
 use crate::roles::serves_by_ports;
 use crate::services::service;
 use crate::turns::TurnsOfOne;
+use crate::under_way::PeerWaits;
 use model::Ns;
 use model::network::{Connection, ConnectionOrigin, Endpoint};
 use model::peers::{ConnectionRow, Dialogue, Opening, Turns};
@@ -36,7 +36,7 @@ struct Open {
     now: u64,
     most: u64,
     /// Waits on them.
-    at_once: PeerOverlap,
+    at_once: PeerWaits,
     /// Those on which something was sent that is not answered.
     unanswered: u64,
 }
@@ -146,14 +146,14 @@ impl Connections {
 
     /// A connection is no longer open: the most that there were at once to its other end, and the
     /// waits on all of them if it was the last.
-    fn forget(&mut self, ends: SocketEnds, unanswered: bool) -> (u64, PeerOverlap) {
+    fn forget(&mut self, ends: SocketEnds, unanswered: bool) -> (u64, PeerWaits) {
         let remote = (ends.remote, ends.remote_port);
         let Some(open) = self.by_remote.get_mut(&remote) else { return Default::default() };
         open.now -= 1;
         open.unanswered -= u64::from(unanswered);
         match open.now {
             0 => self.by_remote.remove(&remote).map(|open| (open.most, open.at_once)).unwrap_or_default(),
-            _ => (open.most, PeerOverlap::default()),
+            _ => (open.most, PeerWaits::default()),
         }
     }
 
@@ -191,7 +191,7 @@ impl Connections {
         }
         sum.dialogue.turns_max = sum.dialogue.turns_max.max(turns.times);
         sum.dialogue.waiting_ns += waits.any_ns();
-        sum.dialogue.waiting_max = sum.dialogue.waiting_max.max(waits.most());
+        sum.dialogue.waiting_max = sum.dialogue.waiting_max.max(waits.most().into());
         if let (ConnectionOrigin::Opened, Some(at)) = (connection.began, of.first_answer_at) {
             sum.first_answer.record(at.saturating_sub(connection.span.0));
         }

@@ -33,7 +33,6 @@ mod local_sockets;
 mod lookups;
 mod memory_peak;
 mod names;
-mod peer_overlap;
 mod poll;
 mod purpose;
 mod rivals;

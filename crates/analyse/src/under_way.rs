@@ -1,22 +1,27 @@
-//! How many waits of the whole tree are under way at once: for how long one, two and so on.
+//! How many waits are under way at once, of the whole tree or for one peer: for how long one, two
+//! and so on.
 //!
 //! What a wait was for is known when it ends, so it is counted then, back to when it began. The
 //! time since is kept in stretches, each with the waits in it that have ended so far; the oldest
-//! are added up. What a wait has of the time before is told by itself. (How many threads wait for
-//! one peer is counted in `peer_overlap`.)
+//! are added up. What a wait has of the time before is told by itself.
 
 use model::waits_at_once::{AtOnce, WaitsAtOnce};
 use model::{Ns, State};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Stretches that are kept.
-const STRETCHES: usize = 1024;
+/// Stretches that are kept of the whole tree.
+const OF_TREE: usize = 1024;
+/// The same of each peer, of which there may be thousands.
+const OF_PEER: usize = 64;
+
+/// Waits for one peer.
+pub(crate) type PeerWaits = Waits<OF_PEER>;
 
 /// Waits for the network and for disks, which end in the order of time.
 #[derive(Debug, Default)]
 pub(crate) struct UnderWay {
-    network: Waits,
-    disk: Waits,
+    network: Waits<OF_TREE>,
+    disk: Waits<OF_TREE>,
 }
 
 impl UnderWay {
@@ -35,9 +40,9 @@ impl UnderWay {
     }
 }
 
-/// Waits for one thing.
+/// Waits for one thing, with so many stretches.
 #[derive(Debug, Default)]
-struct Waits {
+pub(crate) struct Waits<const STRETCHES: usize> {
     waits: u64,
     /// In order of time, without overlaps.
     last: VecDeque<Stretch>,
@@ -56,8 +61,9 @@ struct Stretch {
     waits: u32,
 }
 
-impl Waits {
-    fn waited(&mut self, from: Ns, to: Ns) {
+impl<const STRETCHES: usize> Waits<STRETCHES> {
+    /// One has ended: later than all before it.
+    pub(crate) fn waited(&mut self, from: Ns, to: Ns) {
         self.waits += 1;
         let told = from.max(self.added_to).min(to);
         self.untold_ns += told - from;
@@ -98,6 +104,18 @@ impl Waits {
             *self.added.entry(waits).or_default() += to - from;
             self.added_to = to;
         }
+    }
+
+    /// The most that were under way at once, as far as that is told.
+    pub(crate) fn most(&self) -> u32 {
+        let last = self.last.iter().map(|stretch| stretch.waits);
+        last.chain(self.added.keys().next_back().copied()).max().unwrap_or(0)
+    }
+
+    /// For how long one was or more.
+    pub(crate) fn any_ns(&self) -> Ns {
+        let last = self.last.iter().map(|stretch| stretch.to - stretch.from);
+        last.chain(self.added.values().copied()).sum()
     }
 
     fn sum(mut self) -> AtOnce {
@@ -177,6 +195,19 @@ mod tests {
             let all = of(&waits);
             assert_eq!((all.any_ns, all.one_ns, all.most), by_moments(&waits), "{waits:?}");
         }
+    }
+
+    #[test]
+    fn it_can_be_asked_while_waits_go_on() {
+        let mut waits = PeerWaits::default();
+        assert_eq!((waits.most(), waits.any_ns()), (0, 0));
+        for (from, to) in [(10, 20), (12, 25), (0, 40), (30, 45)] {
+            waits.waited(from, to);
+        }
+        // Three at 12, which is known when the longest ends; two at 30.
+        assert_eq!((waits.most(), waits.any_ns()), (3, 45));
+        (0..1000).map(|i| (100 + i * 10, 104 + i * 10)).for_each(|(from, to)| waits.waited(from, to));
+        assert_eq!((waits.most(), waits.any_ns()), (3, 4045), "also of what is added up");
     }
 
     #[test]

@@ -12,13 +12,14 @@ mod store;
 mod wake;
 
 use crate::look::LookArgs;
-use crate::out::{DoctorResult, FormArgs, LadderDiffResult, LadderResult, OutputArgs, OutputPath};
+use crate::out::{FormArgs, LadderDiffResult, LadderResult, OutputArgs, OutputPath};
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 pub(crate) use compare::{CommandArgs, CompareArgs, IgnoredStatuses, RevisionArgs, StreamArg};
 pub(crate) use export::{ExportArgs, ExportFormat};
 pub(crate) use help::start;
 pub(crate) use lab::LabArgs;
 pub(crate) use load::{LoadArgs, load};
+use model::doctor::Doctor;
 use model::{Probe, units};
 use observe::{Choice, GivenLink, MaxOverhead, Rate, Watching};
 pub(crate) use others::of_other_tools;
@@ -314,7 +315,7 @@ pub(crate) struct ManArgs {
 #[command(after_help = "Examples:\n  dwell doctor\n  sudo dwell doctor\n  dwell doctor --json doctor.json")]
 pub(crate) struct DoctorArgs {
     #[command(flatten)]
-    pub(crate) forms: FormArgs<DoctorResult>,
+    pub(crate) forms: FormArgs<Doctor>,
 
     #[command(flatten)]
     pub(crate) look: LookArgs,

@@ -3,15 +3,14 @@
 //! seconds.
 
 mod place;
-mod rows;
 
 use crate::cli::StoreArgs;
+use crate::out::{Kind, LadderResult};
 use crate::{ladder_file, output};
 use anyhow::anyhow;
 use model::Ladder;
 pub(crate) use place::Place;
 use place::{Choice, VARIABLE};
-pub(crate) use rows::{LADDER_FULL, LADDER_QUICK, ToKeep, this_machine};
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::mpsc;
@@ -47,20 +46,20 @@ impl Keeper {
     }
 
     /// A result that is to be kept, and the file of its recording.
-    pub(crate) fn offer(&mut self, result: &impl ToKeep, recording: Option<&Path>) {
+    pub(crate) fn offer(&mut self, result: &impl Kind, recording: Option<&Path>) {
         if self.is_on() {
             let recording = recording.map(Path::to_owned);
-            self.offered.extend(result.to_keep().map(|row| NewResult { recording, ..row }));
+            self.offered.extend(result.row().map(|row| NewResult { recording, ..row }));
         }
     }
 
     /// A whole ladder: that of this host from now on.
-    pub(crate) fn offer_ladder(&mut self, ladder: &Ladder) {
+    pub(crate) fn offer_ladder(&mut self, result: &LadderResult) {
         if self.is_on() {
-            self.offer(ladder, None);
-            self.ladder = Some(ladder.clone());
+            self.offer(result, None);
+            self.ladder = Some(result.ladder.clone());
         } else {
-            ladder_file::keep(ladder);
+            ladder_file::keep(&result.ladder);
         }
     }
 

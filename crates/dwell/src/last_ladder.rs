@@ -1,8 +1,9 @@
 //! The last ladder of this host, and the costs of operations from it. It is a result of the store;
 //! where there is none, it has a file.
 
-use crate::keep::{Keeper, LADDER_FULL, LADDER_QUICK, this_machine};
+use crate::keep::Keeper;
 use crate::ladder_file;
+use crate::out::{LADDER_FULL, LADDER_QUICK, this_machine};
 use model::{Costs, Ladder, Seen};
 use std::path::PathBuf;
 use store::ladder::{self, LadderLoadError};

@@ -29,12 +29,8 @@ impl Target {
         Ok(Self { path: path.to_owned(), output })
     }
 
-    /// Writes all of `content`.
-    pub(crate) fn write(self, content: impl AsRef<[u8]>) -> anyhow::Result<()> {
-        self.put(content).map(drop)
-    }
-
-    /// The same; returns whether all of it was accepted: by the disk, or by the reader of a pipe.
+    /// Writes all of `content`; returns whether all of it was accepted: by the disk, or by the
+    /// reader of a pipe.
     pub(crate) fn put(self, content: impl AsRef<[u8]>) -> anyhow::Result<bool> {
         taken(self.output.write(content.as_ref())).with_context(|| cannot_write(&self.path))
     }
@@ -182,7 +178,7 @@ mod tests {
         fs::write(&path, "what was there before").unwrap();
         drop(Target::open(&path).unwrap());
         assert_eq!(fs::read_to_string(&path).unwrap(), "what was there before");
-        Target::open(&path).unwrap().write("new").unwrap();
+        Target::open(&path).unwrap().put("new").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
     }
 
@@ -193,7 +189,7 @@ mod tests {
         drop(Target::open(&path).unwrap());
         drop(Growing::open(&path).unwrap());
         assert_eq!(fs::read_dir(top.path()).unwrap().count(), 0);
-        Target::open(&path).unwrap().write("").unwrap();
+        Target::open(&path).unwrap().put("").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"");
         fs::remove_file(&path).unwrap();
         drop(Growing::open(&path).unwrap().take().unwrap());
@@ -205,6 +201,6 @@ mod tests {
         let error = Target::open(Path::new("/no/such/directory/file")).unwrap_err();
         assert!(format!("{error:#}").starts_with("cannot write \"/no/such/directory/file\": "), "{error:#}");
         assert!(Target::open(Path::new("/")).is_err());
-        Target::open(Path::new("/dev/null")).unwrap().write("gone").unwrap();
+        Target::open(Path::new("/dev/null")).unwrap().put("gone").unwrap();
     }
 }

@@ -75,28 +75,28 @@ pub fn export_results(json: &[u8]) {
             is_json(report::compare::commands_hyperfine(&comparison).as_bytes());
             is_json(report::compare::commands_hyperfine_1(&comparison).0.as_bytes());
             of_tables(&comparison);
-            is_page(&html::comparisons(&[comparison]));
+            is_page(&html::comparisons(&[&comparison]));
         }
         SCHEMA_WAKE => {
             let Some(wakeups) = read::<Wakeups>(value.clone()) else { return };
             let _ = (export::hdr_of_wakeups(&wakeups), report::wake::junit(&wakeups), comparable(value));
             of_tables(&wakeups);
-            is_page(&html::wakes(&[wakeups]));
+            is_page(&html::wakes(&[&wakeups]));
         }
         SCHEMA_LADDER => {
             let Some(ladder) = read::<Ladder>(value) else { return };
             of_tables(&ladder);
-            is_page(&html::ladders(&[(ladder, Vec::new())]));
+            is_page(&html::ladders(&[(&ladder, &Vec::new())]));
         }
         SCHEMA_SCORE => {
             let Some(score) = read::<LabScore>(value) else { return };
             of_tables(&score);
-            is_page(&html::scores(&[score]));
+            is_page(&html::scores(&[&score]));
         }
         SCHEMA_LOAD => {
             let Some(load) = read::<LoadRun>(value) else { return };
             of_tables(&load);
-            is_page(&html::loads(&[load]));
+            is_page(&html::loads(&[&load]));
         }
         _ => {}
     }

@@ -144,7 +144,7 @@ pub fn results(json: &[u8]) {
 fn timed(a: &Value, b: &Value) {
     let (Ok(a), Ok(b)) = (timings::hyperfine(a), timings::hyperfine(b)) else { return };
     let compared = timings::compare(("a", &a), ("b", &b));
-    let _ = (report::json(&compared), report::html::timings_diffs(std::slice::from_ref(&compared)));
+    let _ = (report::json(&compared), report::html::timings_diffs(&[&compared]));
     let _ = (report::compare::timings::one(&a, PLAIN), report::compare::timings::two(&compared, PLAIN));
 }
 

@@ -54,7 +54,7 @@ pub fn runs(runs: &[&RunResult]) -> String {
 fn all<T: Serialize>(
     kind: &'static str,
     title: &str,
-    results: &[T],
+    results: &[&T],
     article: impl Fn(&T, usize) -> String,
 ) -> String {
     page(&Document {
@@ -66,24 +66,24 @@ fn all<T: Serialize>(
 }
 
 /// Comparisons of commands, side by side.
-pub fn comparisons(comparisons: &[Comparison]) -> String {
-    let titles: Vec<String> = comparisons.iter().map(compare::title).collect();
+pub fn comparisons(comparisons: &[&Comparison]) -> String {
+    let titles: Vec<String> = comparisons.iter().map(|one| compare::title(one)).collect();
     let title = crate::clean::fit(&crate::clean(&titles.join("; "), true), 120, true);
     all("compare", &title, comparisons, compare::article)
 }
 
 /// Measurements of wake-up latency, side by side.
-pub fn wakes(wakes: &[Wakeups]) -> String {
+pub fn wakes(wakes: &[&Wakeups]) -> String {
     all("wake", "wake-up latency", wakes, wake::article)
 }
 
 /// Sheets of wake-ups, side by side.
-pub fn sheets(sheets: &[Sheet]) -> String {
+pub fn sheets(sheets: &[&Sheet]) -> String {
     all("sheet", "wake-up latency", sheets, sections::of_sheet)
 }
 
 /// Ladders, side by side, each with its own references.
-pub fn ladders(ladders: &[(Ladder, Vec<Reference>)]) -> String {
+pub fn ladders(ladders: &[(&Ladder, &Vec<Reference>)]) -> String {
     page(&Document {
         kind: "ladder",
         title: "latency ladder - dwell".to_owned(),
@@ -97,17 +97,17 @@ pub fn ladders(ladders: &[(Ladder, Vec<Reference>)]) -> String {
 }
 
 /// Scores of the lab, side by side.
-pub fn scores(scores: &[LabScore]) -> String {
+pub fn scores(scores: &[&LabScore]) -> String {
     all("lab", "score of the lab", scores, lab::article)
 }
 
 /// Loads, side by side.
-pub fn loads(loads: &[LoadRun]) -> String {
+pub fn loads(loads: &[&LoadRun]) -> String {
     all("load", "stress load", loads, sections::of_load)
 }
 
 /// What works on hosts, side by side.
-pub fn doctors(doctors: &[Doctor]) -> String {
+pub fn doctors(doctors: &[&Doctor]) -> String {
     all("doctor", "what dwell can observe", doctors, sections::of_doctor)
 }
 
@@ -126,32 +126,32 @@ pub fn pairs(runs: &[(&LabRun, Lesson)]) -> String {
 }
 
 /// Pairs of runs beside each other.
-pub fn run_diffs(diffs: &[RunComparison]) -> String {
+pub fn run_diffs(diffs: &[&RunComparison]) -> String {
     all("diff", "two runs", diffs, sections::of_runs)
 }
 
 /// Comparisons of the same commands.
-pub fn sittings(sittings: &[Sittings]) -> String {
+pub fn sittings(sittings: &[&Sittings]) -> String {
     all("diff", "comparisons of the same commands", sittings, sections::of_sittings)
 }
 
 /// Pairs of ladders.
-pub fn ladder_diffs(diffs: &[LadderComparison]) -> String {
+pub fn ladder_diffs(diffs: &[&LadderComparison]) -> String {
     all("diff", "two ladders", diffs, sections::of_ladders)
 }
 
 /// Pairs of measurements of latency.
-pub fn wake_diffs(diffs: &[WakeComparison]) -> String {
+pub fn wake_diffs(diffs: &[&WakeComparison]) -> String {
     all("diff", "two measurements of latency", diffs, sections::of_wakes)
 }
 
 /// Pairs of results of the lab.
-pub fn lab_diffs(diffs: &[LabComparison]) -> String {
+pub fn lab_diffs(diffs: &[&LabComparison]) -> String {
     all("diff", "two results of the lab", diffs, sections::of_labs)
 }
 
 /// Pairs of files of another tool.
-pub fn timings_diffs(diffs: &[TimingsDiff]) -> String {
+pub fn timings_diffs(diffs: &[&TimingsDiff]) -> String {
     all("diff", "two files of timings", diffs, sections::of_timings)
 }
 

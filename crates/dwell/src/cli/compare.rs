@@ -3,8 +3,9 @@
 
 mod values;
 
-use crate::out::{CompareResult, OutputArgs};
+use crate::out::OutputArgs;
 use clap::Args;
+use model::compare::commands::Comparison;
 use model::units;
 use std::path::PathBuf;
 pub(crate) use values::{FigureArg, IgnoredStatuses, StreamArg};
@@ -99,7 +100,7 @@ pub(crate) struct CompareArgs {
     pub(crate) revisions: RevisionArgs,
 
     #[command(flatten)]
-    pub(crate) outputs: OutputArgs<CompareResult>,
+    pub(crate) outputs: OutputArgs<Comparison>,
 }
 
 /// How commands are made and run, by hyperfine's letters.

@@ -1,9 +1,10 @@
 //! The arguments of `dwell load`, and a load as an argument.
 
-use crate::out::{LoadResult, OutputArgs};
+use crate::out::OutputArgs;
 use clap::Args;
 use model::units;
 use model::wake::load::Load;
+use model::wake::load::LoadRun;
 use std::thread::available_parallelism;
 
 /// Run a stress load and report its rate
@@ -35,7 +36,7 @@ pub(crate) struct LoadArgs {
     pub(crate) length_ns: u64,
 
     #[command(flatten)]
-    pub(crate) outputs: OutputArgs<LoadResult>,
+    pub(crate) outputs: OutputArgs<LoadRun>,
 
     /// Report when all workers are running, and exit on EOF of standard input: how dwell runs its
     /// own loads

@@ -1,10 +1,11 @@
 //! The options of `dwell wake`.
 
 use super::load::load;
-use crate::out::{OutputArgs, WakeResult};
+use crate::out::OutputArgs;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use model::units::{self, UnitError};
+use model::wake::Wakeups;
 use model::wake::load::Load;
 use model::wake::{Policy, Sleeper, WakeMode};
 use model::{CpuList, Ns};
@@ -118,7 +119,7 @@ pub(crate) struct WakeArgs {
     pub(crate) idle_states: bool,
 
     #[command(flatten)]
-    pub(crate) outputs: OutputArgs<WakeResult>,
+    pub(crate) outputs: OutputArgs<Wakeups>,
 }
 
 /// Which bare numbers were read in which unit: `--for 5` as seconds, `--deadline 100` as

@@ -8,11 +8,11 @@ mod parameters;
 mod revisions;
 mod sitting;
 
-use super::results;
 use crate::cli::{CompareArgs, IgnoredStatuses, StreamArg};
+use crate::cmd::kept;
 use crate::exit;
 use crate::keep::Keeper;
-use crate::out::CompareResult;
+use crate::out::Side;
 use crate::output;
 use crate::progress::ProgressLine;
 use crate::stop::Stop;
@@ -20,7 +20,6 @@ use anyhow::{Context, anyhow, bail};
 use making::{MadeCommand, MadeCommands};
 use model::RunResult;
 use model::compare::commands::{CommandChange, CompareEnd, CompareSettings, Comparison};
-use model::run::SCHEMA_RUN;
 use model::timing::Figure;
 use sitting::{SLOWER, Sitting};
 use std::ffi::OsString;
@@ -77,13 +76,12 @@ pub(crate) fn compare(args: &CompareArgs, keeper: &mut Keeper) -> anyhow::Result
     let ended_by = stop.status();
     // Writing may wait: for the reader of a pipe, for a disk.
     drop(signals);
-    let result = CompareResult(comparison);
-    let failed = outputs.write(&result, &args.outputs.look).complain();
-    keeper.offer(&result, None);
+    let failed = outputs.write(&comparison, &args.outputs.look).complain();
+    keeper.offer(&comparison, None);
     if failed {
         return Ok(exit::DWELL_FAILED);
     }
-    Ok(ended_by.unwrap_or_else(|| status(&result.0, args.fail_if_slower)))
+    Ok(ended_by.unwrap_or_else(|| status(&comparison, args.fail_if_slower)))
 }
 
 /// The exit status of the comparison.
@@ -121,11 +119,12 @@ fn predicted(path: &Path, on: Figure, keeper: &Keeper) -> anyhow::Result<RunResu
     if on != Figure::Wall {
         bail!("--predicted is of the wall clock\ntry: without --on and --metric");
     }
-    let (schema, value) = results::read(path, keeper)?;
-    if schema != SCHEMA_RUN {
+    let kept = kept::one(path, keeper)?;
+    let schema = kept.schema();
+    let Some(Side::Run(result)) = kept.compared(path)? else {
         bail!("{path:?} is a {schema}\ntry: a file written by dwell run --json");
-    }
-    results::run(path, value)
+    };
+    Ok(*result)
 }
 
 /// Says that the pairs which were asked for cannot decide, whatever they show.

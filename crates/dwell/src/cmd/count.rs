@@ -7,7 +7,7 @@ use crate::annotate::{self, Counted};
 use crate::cli::RunArgs;
 use crate::exit;
 use crate::keep::Keeper;
-use crate::out::{BlocksResult, Outputs, Page, Render};
+use crate::out::{Outputs, Page, Render};
 use crate::output;
 use anyhow::{Context, anyhow, bail};
 use code::Function;
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &RunArgs, asked: &str, keeper: &mut Keeper) -> anyhow::R
     // An ordinary user needs none of them to trace what he starts.
     rights::give_up();
     // Opening waits for the reader of a pipe: a signal ends that.
-    let outputs = outputs::<BlocksResult>(args)?;
+    let outputs = outputs::<CountedBlocks>(args)?;
     let mut signals = Signals::take_over().context("cannot handle signals")?;
     let user = args.user.as_deref().map(User::look_up).transpose()?;
     let (program, arguments) = args.command.split_first().context("no program")?;
@@ -131,7 +131,7 @@ pub(crate) fn run(args: &RunArgs, asked: &str, keeper: &mut Keeper) -> anyhow::R
         children: counts.counted.children,
         stopped: stopped(counts.counted.stopped),
     };
-    let result = BlocksResult(result.bounded());
+    let result = result.bounded();
     let failed = outputs.write(&result, &args.page.look).complain();
     keeper.offer(&result, None);
     let left = || exit::of_left(counts.left, exit::DWELL_FAILED);

@@ -2,20 +2,17 @@
 
 use crate::cli::DiffArgs;
 use crate::cmd::named;
-use crate::cmd::results::{self, KeptResult};
+use crate::cmd::results::{self, Compared};
 use crate::exit;
 use crate::keep::Keeper;
-use crate::out::{
-    LabDiffResult, LadderDiffResult, Outputs, Page, Render, RunDiffResult, SittingsResult, TimingsDiffResult,
-    WakeDiffResult,
-};
-use anyhow::bail;
-use model::compare::commands::SCHEMA_COMPARE;
-use model::compare::timings::HYPERFINE;
-use model::lab::{LabRun, LabScore, SCHEMA_LAB, SCHEMA_SCORE};
+use crate::out::{LadderDiffResult, Outputs, Page, Render, Side};
+use anyhow::{anyhow, bail};
+use model::Ladder;
+use model::compare::commands::{Comparison, SCHEMA_COMPARE};
+use model::compare::timings::Timings;
+use model::lab::{LabRun, SCHEMA_LAB, SCHEMA_SCORE};
 use model::ladder::SCHEMA_LADDER;
 use model::run::SCHEMA_RUN;
-use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// Compares the results; returns the exit status.
@@ -24,110 +21,86 @@ pub(crate) fn diff(mut args: DiffArgs, keeper: &Keeper) -> anyhow::Result<u8> {
         *path = named::settled(path, keeper)?;
     }
     let args = &args;
-    let (a, b) = (results::read_any(&args.a, keeper)?, results::read_any(&args.b, keeper)?);
+    let (a, b) = (results::compared(&args.a, keeper)?, results::compared(&args.b, keeper)?);
+    let both_timed = [&a, &b].into_iter().all(|one| matches!(one.side, Some(Side::Commands(_))));
     if let Some(third) = args.more.first()
-        && !(a.is_of(SCHEMA_COMPARE) && b.is_of(SCHEMA_COMPARE))
+        && !both_timed
     {
         bail!(
             "{third:?} is a third file, and only results of dwell compare --json ({SCHEMA_COMPARE}) are \
              compared by more than two\ntry: two files"
         );
     }
-    if a.is_wake() && b.is_wake() {
-        return wakes(args, a, b);
-    }
-    match (a, b) {
-        (KeptResult::Own(of_a, a), KeptResult::Own(of_b, b)) if of_a == of_b => match of_a.as_str() {
-            SCHEMA_LADDER => ladders(args, a, b),
-            SCHEMA_RUN => runs(args, a, b),
-            SCHEMA_COMPARE => sittings(args, a, b, keeper),
-            HYPERFINE => timings(args, (&of_a, a), (&of_b, b)),
-            SCHEMA_SCORE => scores(args, a, b),
-            SCHEMA_LAB => pair(args, a, b),
-            other => {
-                bail!(
-                    "this version of dwell cannot compare two results of {other:?}\n\
-                     try: two files of dwell run --json ({SCHEMA_RUN}), of dwell ladder --json \
-                     ({SCHEMA_LADDER}), of dwell compare --json ({SCHEMA_COMPARE}), of dwell lab --json \
-                     ({SCHEMA_LAB}, {SCHEMA_SCORE}), or of dwell wake --json"
-                )
-            }
-        },
-        (KeptResult::Own(of_a, a), KeptResult::Own(of_b, b))
-            if [of_a.as_str(), of_b.as_str()].iter().all(|of| [HYPERFINE, SCHEMA_COMPARE].contains(of)) =>
-        {
-            timings(args, (&of_a, a), (&of_b, b))
-        }
-        (a, b) => {
-            bail!(
-                "{:?} is a {} and {:?} a {}: they cannot be compared\ntry: two results of the same kind",
-                args.a,
-                a.kind(),
-                args.b,
-                b.kind()
-            )
-        }
+    let (of_a, of_b) = (a.what, b.what);
+    match (a.side, b.side) {
+        (Some(Side::Run(a)), Some(Side::Run(b))) => write(args, &analyse::compare::runs(&a.run, &b.run)),
+        (Some(Side::Commands(a)), Some(Side::Commands(b))) => sittings(args, *a, *b, keeper),
+        (Some(Side::Timings(a)), Some(Side::Timings(b))) => timings(args, &a, &b),
+        (Some(Side::Timings(a)), Some(Side::Commands(b))) => timings(args, &a, &timed(&args.b, &b)?),
+        (Some(Side::Commands(a)), Some(Side::Timings(b))) => timings(args, &timed(&args.a, &a)?, &b),
+        (Some(Side::Ladder(a)), Some(Side::Ladder(b))) => ladders(args, &a, *b),
+        (Some(Side::Latency(a)), Some(Side::Latency(b))) => write(args, &analyse::compare::wakes(&a, &b)),
+        (Some(Side::Score(a)), Some(Side::Score(b))) => write(args, &analyse::compare::scores(&a, &b)),
+        (Some(Side::Pair(a)), Some(Side::Pair(b))) => pair(args, &a, &b),
+        _ if of_a == of_b => bail!(
+            "this version of dwell cannot compare two results of {of_a}\n\
+             try: two files of dwell run --json ({SCHEMA_RUN}), of dwell ladder --json \
+             ({SCHEMA_LADDER}), of dwell compare --json ({SCHEMA_COMPARE}), of dwell lab --json \
+             ({SCHEMA_LAB}, {SCHEMA_SCORE}), or of dwell wake --json"
+        ),
+        _ => bail!(
+            "{:?} is a {of_a} and {:?} a {of_b}: they cannot be compared\ntry: two results of the same kind",
+            args.a,
+            args.b
+        ),
     }
 }
 
-fn runs(args: &DiffArgs, a: Value, b: Value) -> anyhow::Result<u8> {
-    let (a, b) = (results::run(&args.a, a)?, results::run(&args.b, b)?);
-    write(args, &RunDiffResult(analyse::compare::runs(&a.run, &b.run)))
-}
-
-fn sittings(args: &DiffArgs, a: Value, b: Value, keeper: &Keeper) -> anyhow::Result<u8> {
-    let mut sittings =
-        vec![(&args.a, results::comparison(&args.a, a)?), (&args.b, results::comparison(&args.b, b)?)];
+fn sittings(args: &DiffArgs, a: Comparison, b: Comparison, keeper: &Keeper) -> anyhow::Result<u8> {
+    let mut sittings = vec![(&args.a, a), (&args.b, b)];
     for path in &args.more {
-        let (schema, value) = results::read(path, keeper)?;
-        if schema != SCHEMA_COMPARE {
+        let Compared { what, side } = results::compared(path, keeper)?;
+        let Some(Side::Commands(comparison)) = side else {
             bail!(
-                "{path:?} is a {schema:?} and the others are {SCHEMA_COMPARE:?}\ntry: results of the same kind"
+                "{path:?} is a {what} and the others are {SCHEMA_COMPARE:?}\ntry: results of the same kind"
             );
-        }
-        sittings.push((path, results::comparison(path, value)?));
+        };
+        sittings.push((path, *comparison));
     }
     let named: Vec<_> = sittings.into_iter().map(|(path, of)| (path.display().to_string(), of)).collect();
-    write(args, &SittingsResult(analyse::compare::sittings(&named)))
+    write(args, &analyse::compare::sittings(&named))
+}
+
+/// What dwell compared, as another tool would have timed it.
+fn timed(path: &Path, comparison: &Comparison) -> anyhow::Result<Timings> {
+    analyse::compare::timings::of_comparison(comparison)
+        .map_err(|error| anyhow!("{path:?} cannot be read: {}", report::clean(&error.to_string(), false)))
 }
 
 /// Commands of which one side at least was timed by another tool.
-fn timings(args: &DiffArgs, a: (&str, Value), b: (&str, Value)) -> anyhow::Result<u8> {
-    let (a, b) = (results::timings(&args.a, a.0, a.1)?, results::timings(&args.b, b.0, b.1)?);
+fn timings(args: &DiffArgs, a: &Timings, b: &Timings) -> anyhow::Result<u8> {
     let [of_a, of_b] = [&args.a, &args.b].map(|path| path.display().to_string());
-    write(args, &TimingsDiffResult(analyse::compare::timings::compare((&of_a, &a), (&of_b, &b))))
+    write(args, &analyse::compare::timings::compare((&of_a, a), (&of_b, b)))
 }
 
-fn scores(args: &DiffArgs, a: Value, b: Value) -> anyhow::Result<u8> {
-    let (a, b): (LabScore, LabScore) = (results::typed(&args.a, a)?, results::typed(&args.b, b)?);
-    write(args, &LabDiffResult(analyse::compare::scores(&a, &b)))
-}
-
-fn pair(args: &DiffArgs, a: Value, b: Value) -> anyhow::Result<u8> {
-    let (a, b): (LabRun, LabRun) = (results::typed(&args.a, a)?, results::typed(&args.b, b)?);
-    let Some(diff) = analyse::compare::one_pair(&a, &b) else {
+fn pair(args: &DiffArgs, a: &LabRun, b: &LabRun) -> anyhow::Result<u8> {
+    let Some(diff) = analyse::compare::one_pair(a, b) else {
         let name = |of: &LabRun| report::clean(&of.pair.name, false);
         bail!(
             "{:?} is of the pair {} and {:?} of {}: they cannot be compared\ntry: two results of the same pair, or two \
              scores (dwell lab --score --json FILE)",
             args.a,
-            name(&a),
+            name(a),
             args.b,
-            name(&b)
+            name(b)
         );
     };
-    write(args, &LabDiffResult(diff))
+    write(args, &diff)
 }
 
-fn wakes(args: &DiffArgs, a: KeptResult, b: KeptResult) -> anyhow::Result<u8> {
-    let (a, b) = (a.comparable(&args.a)?, b.comparable(&args.b)?);
-    write(args, &WakeDiffResult(analyse::compare::wakes(&a, &b)))
-}
-
-fn ladders(args: &DiffArgs, a: Value, b: Value) -> anyhow::Result<u8> {
-    let (a, b) = (results::ladder(&args.a, a)?, results::ladder(&args.b, b)?);
-    let diff = analyse::compare::ladders(&a, &b);
-    let a = [analyse::ladder::beside::ladder(&args.a.display().to_string(), &a)];
+fn ladders(args: &DiffArgs, a: &Ladder, b: Ladder) -> anyhow::Result<u8> {
+    let diff = analyse::compare::ladders(a, &b);
+    let a = [analyse::ladder::beside::ladder(&args.a.display().to_string(), a)];
     write(args, &LadderDiffResult { diff, a, b })
 }
 

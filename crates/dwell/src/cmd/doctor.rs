@@ -3,7 +3,7 @@
 use crate::cli::{DoctorArgs, VERSION};
 use crate::exit;
 use crate::keep::Keeper;
-use crate::out::{DoctorResult, Outputs, Page};
+use crate::out::{Outputs, Page};
 
 /// Tries everything and says what came of it; returns the exit status: that something does not work
 /// is no failure.
@@ -11,8 +11,7 @@ pub(crate) fn doctor(args: &DoctorArgs, keeper: &mut Keeper) -> anyhow::Result<u
     let outputs = Outputs::open(&args.forms, Page::Stdout, None, &[])?;
     let (standing, attempts) = (observe::doctor::standing(), observe::doctor::attempts());
     let doctor = analyse::doctor::doctor(VERSION, observe::this_host(), &standing, &attempts);
-    let result = DoctorResult(doctor);
-    let failed = outputs.write(&result, &args.look).complain();
-    keeper.offer(&result, None);
+    let failed = outputs.write(&doctor, &args.look).complain();
+    keeper.offer(&doctor, None);
     Ok(if failed { exit::DWELL_FAILED } else { 0 })
 }

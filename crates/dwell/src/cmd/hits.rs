@@ -8,7 +8,6 @@ use crate::cli::RunArgs;
 use crate::cmd::count::{counts_only, outputs, words};
 use crate::exit;
 use crate::keep::Keeper;
-use crate::out::HitsResult;
 use crate::output;
 use anyhow::{Context, bail};
 use counts::{Counts, Function};
@@ -48,7 +47,7 @@ pub(crate) fn run(args: &RunArgs, asked: &str, keeper: &mut Keeper) -> anyhow::R
     counts_only("--hits", args)?;
     rights::give_up();
     // Opening waits for the reader of a pipe: a signal ends that.
-    let outputs = outputs::<HitsResult>(args)?;
+    let outputs = outputs::<Hits>(args)?;
     let mut signals = Signals::take_over().context("cannot handle signals")?;
     let user = args.user.as_deref().map(User::look_up).transpose()?;
     let (program, arguments) = args.command.split_first().context("no program")?;
@@ -88,7 +87,7 @@ pub(crate) fn run(args: &RunArgs, asked: &str, keeper: &mut Keeper) -> anyhow::R
         return Ok(if status == 0 { exit::DWELL_FAILED } else { status });
     }
     let table = table(&counts, &sources);
-    let result = HitsResult(Hits {
+    let result = Hits {
         schema: SCHEMA_HITS.to_owned(),
         host: observe::this_host(),
         started_at,
@@ -108,10 +107,10 @@ pub(crate) fn run(args: &RunArgs, asked: &str, keeper: &mut Keeper) -> anyhow::R
         lost: counts.lost,
         disturbed: counts.disturbed,
         uncounted: counts.uncounted,
-    });
+    };
     let mut failed = outputs.write(&result, &args.page.look).complain();
     keeper.offer(&result, None);
-    if !asked.is_empty() && result.0.functions.is_empty() {
+    if !asked.is_empty() && result.functions.is_empty() {
         output::complain(&format!("no function called {asked:?} was executed\ntry: a name from the table"));
         failed = true;
     }

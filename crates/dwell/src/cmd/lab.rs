@@ -27,7 +27,7 @@ use model::lab::{LabRun, SCHEMA_LAB};
 use pair::{described, missing, named};
 use pairs::{Need, Pair, Served, Setting, server};
 use place::Place;
-use report::lab::{Lesson, Listed};
+use report::lab::Listed;
 use similar::TextDiff;
 use std::net::SocketAddrV4;
 use std::process::Command;
@@ -229,8 +229,7 @@ fn one(pair: &'static Pair, args: &LabArgs, keeper: &mut Keeper) -> anyhow::Resu
         whole_size: WHOLE_JOBS.iter().find(|(name, _)| *name == pair.name).map(|(_, size)| *size),
         ended_early: held.ended_early,
     };
-    let lesson = Lesson { text: pair.lesson };
-    let result = LabResult::One(Box::new(run), lesson);
+    let result = LabResult::One(Box::new(run));
     let failed = outputs.write(&result, &args.outputs.look).complain();
     keeper.offer(&result, None);
     Ok(if failed { exit::DWELL_FAILED } else { ended_by.unwrap_or(0) })

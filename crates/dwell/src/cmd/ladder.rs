@@ -1,18 +1,18 @@
 //! `dwell ladder`: the latency of each level of this machine.
 
 use crate::cli::LadderArgs;
-use crate::cmd::{named, results};
+use crate::cmd::{kept, named};
 use crate::exit;
 use crate::keep::Keeper;
 use crate::last_ladder;
 use crate::look::{OutputKind, look};
-use crate::out::{LadderResult, Outputs};
+use crate::out::{LadderResult, Outputs, Side};
 use crate::output;
 use crate::progress::{self, ProgressLine};
 use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
 use model::ladder::beside::Reference;
-use model::ladder::{LadderRequest, Rung, RungGroup, SCHEMA_LADDER};
+use model::ladder::{LadderRequest, Rung, RungGroup};
 use model::{Costs, Ladder, Seen};
 use rungs::Listener;
 use std::path::Path;
@@ -50,12 +50,12 @@ pub(crate) fn ladder(args: &LadderArgs, keeper: &mut Keeper) -> anyhow::Result<u
     check(&asked)?;
     let measured = measure(&asked, &mut signals, args.outputs.quiet);
     drop(signals);
+    let result = LadderResult { ladder: measured.ladder, others };
     match (args.no_keep, measured.whole) {
         (true, _) => {}
-        (false, true) => keeper.offer_ladder(&measured.ladder),
-        (false, false) => keeper.offer(&measured.ladder, None),
+        (false, true) => keeper.offer_ladder(&result),
+        (false, false) => keeper.offer(&result, None),
     }
-    let result = LadderResult { ladder: measured.ladder, others };
     if outputs.write(&result, &args.outputs.look).complain() {
         return Ok(exit::DWELL_FAILED);
     }
@@ -80,8 +80,9 @@ pub(super) fn after_a_run(signals: &mut Signals, quiet: bool, keeper: &mut Keepe
     if !measured.whole {
         return Seen::unseen("the ladder after the run was ended early");
     }
-    keeper.offer_ladder(&measured.ladder);
-    Seen::Value(analyse::ladder::costs(&measured.ladder, "quick ladder right after the run"))
+    let result = LadderResult { ladder: measured.ladder, others: Vec::new() };
+    keeper.offer_ladder(&result);
+    Seen::Value(analyse::ladder::costs(&result.ladder, "quick ladder right after the run"))
 }
 
 /// A ladder that was measured just now.
@@ -141,11 +142,12 @@ fn others(given: &[String], keeper: &Keeper) -> anyhow::Result<Vec<Reference>> {
                 machines.join(", ")
             );
         }
-        let (schema, value) = results::read(Path::new(name), keeper)?;
-        if schema != SCHEMA_LADDER {
+        let kept = kept::one(Path::new(name), keeper)?;
+        let schema = kept.schema();
+        let Some(Side::Ladder(ladder)) = kept.compared(Path::new(name))? else {
             bail!("{name:?} is a {schema:?}, not a ladder\ntry: a file written by dwell ladder --json");
-        }
-        Ok(analyse::ladder::beside::ladder(name, &results::ladder(Path::new(name), value)?))
+        };
+        Ok(analyse::ladder::beside::ladder(name, &ladder))
     };
     given.iter().map(other).collect()
 }

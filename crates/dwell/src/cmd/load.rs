@@ -2,7 +2,6 @@
 
 use crate::cli::LoadArgs;
 use crate::keep::Keeper;
-use crate::out::LoadResult;
 use crate::output;
 use crate::progress::ProgressLine;
 use crate::{cli, exit, stop};
@@ -49,13 +48,11 @@ pub(crate) fn load(args: &LoadArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
         result: done,
     };
     let has_page = outputs.has_page();
-    let result = LoadResult(run);
-    let failed = outputs.write(&result, &args.outputs.look).complain();
+    let failed = outputs.write(&run, &args.outputs.look).complain();
     // One beside a measurement belongs to that.
     if !args.supervised {
-        keeper.offer(&result, None);
+        keeper.offer(&run, None);
     }
-    let run = result.0;
     // The page lists the failures.
     for failure in run.result.failures.iter().filter(|_| !has_page) {
         output::complain(&report::clean(failure, false));

@@ -1,7 +1,8 @@
 //! The reader of kept recordings: found by a path or by the name of a result, and analysed again.
 
-use super::{named, results, show_result};
+use super::named;
 use crate::keep::Keeper;
+use crate::out::{CodeArgs, NOBODY, RunOutput};
 use crate::output;
 use crate::progress::{self, ProgressLine};
 use analyse::Analyser;
@@ -9,6 +10,7 @@ use anyhow::Context;
 use model::recording::{Ending, WindowEnd};
 use model::{Event, Header, KeptRun, Ns, RunResult, Trailer};
 use observe::Sources;
+use std::fs::File;
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -39,47 +41,20 @@ pub(super) fn open(path: &Path, keeper: &Keeper) -> anyhow::Result<Option<AnyRea
         None if matches!(path.try_exists(), Ok(false)) => {
             return Err(named::missing(path, "a file of dwell run --keep, or of --json"));
         }
-        None if show_result::is_result(path) => None,
+        None if is_result(path) => None,
         None => Some(Reader::open(path)?.boxed()),
     })
 }
 
-/// A kept run, and what reads the files that its programs named.
-pub(super) struct Kept {
-    pub(super) result: RunResult,
-    pub(super) sources: Sources,
+/// Whether the file is JSON, or a page with it: a recording never begins so.
+fn is_result(path: &Path) -> bool {
+    let mut first = [0_u8; 1];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut first));
+    read.is_ok() && (first[0] == b'{' || first[0] == b'<' || first[0].is_ascii_whitespace())
 }
-
-/// The run of this name: as it was found, where that was kept, or from its recording by the rules
-/// of today. None where it is another kind of result.
-///
-/// # Errors
-/// There is nothing of this name, or it cannot be read.
-pub(super) fn open_run(path: &Path, keeper: &Keeper) -> anyhow::Result<Option<Kept>> {
-    let kept = |result| Kept { result, sources: of_nobody() };
-    let of_store = named::find(path, keeper)?.is_some();
-    let found = if of_store { results::only_run(path, keeper)? } else { None };
-    // Of an older version the recording tells more.
-    if found.as_ref().is_some_and(|result| result.profile.value().is_some()) {
-        return Ok(found.map(kept));
-    }
-    match open(path, keeper)? {
-        Some(reader) => analysed(reader, path).map(Some),
-        None if of_store => Ok(found.map(kept)),
-        None => Ok(results::only_run(path, keeper)?.map(kept)),
-    }
-}
-
-/// Reads what everybody may read: a result does not say whose its programs were.
-fn of_nobody() -> Sources {
-    Sources::of(Rights::own(), &[NOBODY].into())
-}
-
-/// A user who may read only what everybody may.
-const NOBODY: u32 = 65_534;
 
 /// Analyses the recording at this path.
-pub(super) fn analysed(mut reader: AnyReader, path: &Path) -> anyhow::Result<Kept> {
+pub(super) fn analysed(mut reader: AnyReader, path: &Path) -> anyhow::Result<RunOutput> {
     let header = reader.header().clone();
     let mut analyser = Analyser::new(&header);
     let mut seen = LastSeen::default();
@@ -115,7 +90,7 @@ pub(super) fn analysed(mut reader: AnyReader, path: &Path) -> anyhow::Result<Kep
         output::complain(&format!("{}: {notice}", path.display()));
         result.run.coverage.notes.push(notice);
     }
-    Ok(Kept { result, sources })
+    Ok(RunOutput::new(result, CodeArgs::default(), sources))
 }
 
 /// Reads what the recording names: that is up to the users of the programs, and to whoever could

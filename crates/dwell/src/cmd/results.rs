@@ -3,18 +3,11 @@
 
 use super::named;
 use crate::keep::Keeper;
+use crate::out::{self, Kept, Side};
 use analyse::compare::timings;
-use anyhow::{Context, anyhow, bail};
-use model::compare::commands::Comparison;
-use model::compare::timings::{HYPERFINE, Timings};
-use model::compare::wake::Comparable;
-use model::lab::LabScore;
-use model::ladder::Ladder;
-use model::run::{SCHEMA_ATTACH, SCHEMA_RUN};
-use model::wake::sheet::{SCHEMA_SHEET, Sheet};
-use model::wake::{SCHEMA_WAKE, Wakeups};
-use model::{KeptRun, RunResult};
-use serde::de::DeserializeOwned;
+use analyse::wake::import;
+use anyhow::{anyhow, bail};
+use model::compare::timings::HYPERFINE;
 use serde_json::Value;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -29,23 +22,20 @@ const ANY: &str = "a file written by dwell ladder --json, dwell run --json, dwel
                    wake --json, or by cyclictest (--json, -q, -h, --histfile), jitterdebugger, rtla \
                    timerlat hist or top, rtla osnoise hist, hyperfine (--export-json)";
 
-/// A kept result.
-pub(super) enum KeptResult {
-    /// Of dwell: its schema and its content. Of hyperfine: [`HYPERFINE`] in place of a schema.
-    Own(String, Value),
-    /// Of another tool that measures latency.
-    Other(Box<Comparable>),
+/// What `dwell diff` compares.
+pub(super) struct Compared {
+    /// What it is, for a message.
+    pub(super) what: String,
+    /// None where such results are not compared.
+    pub(super) side: Option<Side>,
 }
 
-/// The schema and the content of a result of dwell.
-pub(super) fn read(path: &Path, keeper: &Keeper) -> anyhow::Result<(String, Value)> {
-    one(path, all(path, keeper)?)
-}
-
-/// The same of each result in a file: a page has one or several, any other file one.
-pub(super) fn all(path: &Path, keeper: &Keeper) -> anyhow::Result<Vec<(String, Value)>> {
+/// The results in a file, or of an ID: a page has one or several, any other file one.
+pub(super) fn all(path: &Path, keeper: &Keeper) -> anyhow::Result<Vec<Box<dyn Kept>>> {
     let bytes = kept(path, keeper)?;
-    if report::html::is_page(&bytes) { of_page(path, &bytes) } else { Ok(vec![own(path, &bytes, OWN)?]) }
+    let json =
+        if report::html::is_page(&bytes) { of_page(path, &bytes)? } else { vec![own(path, &bytes, OWN)?] };
+    json.into_iter().map(|(schema, json)| out::read(path, &schema, json)).collect()
 }
 
 fn of_page(path: &Path, bytes: &[u8]) -> anyhow::Result<Vec<(String, Value)>> {
@@ -72,17 +62,14 @@ pub(super) fn json(path: &Path, keeper: &Keeper) -> anyhow::Result<Vec<u8>> {
 }
 
 /// The only one of them.
-fn one<T>(path: &Path, mut results: Vec<T>) -> anyhow::Result<T> {
+///
+/// # Errors
+/// There are several.
+pub(super) fn one<T>(path: &Path, mut results: Vec<T>) -> anyhow::Result<T> {
     match (results.pop(), results.is_empty()) {
         (Some(result), true) => Ok(result),
         _ => bail!("{path:?} is a page of several results\ntry: a page of one, or {OWN}"),
     }
-}
-
-/// A score of the lab. One that was not finished has no total yet.
-pub(super) fn score(path: &Path, value: Value) -> anyhow::Result<LabScore> {
-    let score: LabScore = typed(path, value)?;
-    Ok(LabScore { total: analyse::lab::total(&score.rows), ..score })
 }
 
 /// The content of a file.
@@ -132,19 +119,26 @@ fn why_no_json(bytes: &[u8], error: &serde_json::Error) -> String {
     }
 }
 
-/// A result of dwell or of another tool.
-pub(super) fn read_any(path: &Path, keeper: &Keeper) -> anyhow::Result<KeptResult> {
-    use analyse::wake::import;
+/// A result of dwell or of another tool, to be compared.
+pub(super) fn compared(path: &Path, keeper: &Keeper) -> anyhow::Result<Compared> {
     let bytes = kept(path, keeper)?;
-    if report::html::is_page(&bytes) {
-        return one(path, of_page(path, &bytes)?).map(|(schema, value)| KeptResult::Own(schema, value));
-    }
-    let failed = match own(path, &bytes, ANY) {
-        Ok((schema, value)) => return Ok(KeptResult::Own(schema, value)),
+    let own = if report::html::is_page(&bytes) {
+        one(path, of_page(path, &bytes)?)
+    } else {
+        own(path, &bytes, ANY)
+    };
+    let failed = match own {
+        Ok((schema, json)) => {
+            let what = if schema == HYPERFINE { schema.clone() } else { format!("{schema:?}") };
+            return Ok(Compared { what, side: out::read(path, &schema, json)?.compared(path)? });
+        }
         Err(failed) => failed,
     };
     match import::import(&String::from_utf8_lossy(&bytes)) {
-        Ok(comparable) => Ok(KeptResult::Other(Box::new(comparable))),
+        Ok(comparable) => Ok(Compared {
+            what: format!("result of {}", comparable.origin.tool),
+            side: Some(Side::Latency(Box::new(comparable))),
+        }),
         // Broken JSON of no known tool may well be dwell's.
         Err(import::Error::Unknown | import::Error::Line { .. })
             if bytes.trim_ascii_start().starts_with(b"{") =>
@@ -156,89 +150,4 @@ pub(super) fn read_any(path: &Path, keeper: &Keeper) -> anyhow::Result<KeptResul
             bail!("{path:?} cannot be read: {}\ntry: {ANY}", report::clean(&error.to_string(), false))
         }
     }
-}
-
-impl KeptResult {
-    /// Its kind, for a message.
-    pub(super) fn kind(&self) -> String {
-        match self {
-            Self::Own(schema, _) if schema == HYPERFINE => schema.clone(),
-            Self::Own(schema, _) => format!("{schema:?}"),
-            Self::Other(comparable) => format!("result of {}", comparable.origin.tool),
-        }
-    }
-
-    /// Whether it is a result of dwell with this schema.
-    pub(super) fn is_of(&self, of: &str) -> bool {
-        matches!(self, Self::Own(schema, _) if schema == of)
-    }
-
-    /// Whether it is a measurement of latency.
-    pub(super) fn is_wake(&self) -> bool {
-        match self {
-            Self::Own(schema, _) => [SCHEMA_WAKE, SCHEMA_SHEET].contains(&schema.as_str()),
-            Self::Other(_) => true,
-        }
-    }
-
-    /// Its figures for a comparison; it must be a measurement of latency.
-    pub(super) fn comparable(self, path: &Path) -> anyhow::Result<Comparable> {
-        match self {
-            Self::Other(comparable) => Ok(*comparable),
-            Self::Own(schema, value) if schema == SCHEMA_SHEET => {
-                let sheet: Sheet = typed(path, value)?;
-                let none = || anyhow!("{path:?} is a sheet without any measured case");
-                analyse::wake::comparable_sheet(&sheet).with_context(none)
-            }
-            Self::Own(_, value) => Ok(analyse::wake::comparable(&typed::<Wakeups>(path, value)?)),
-        }
-    }
-}
-
-/// The ladder in a file with the schema of a ladder.
-pub(super) fn ladder(path: &Path, value: Value) -> anyhow::Result<Ladder> {
-    typed(path, value)
-}
-
-/// The run in a file with the schema of a run, or of a window. It contradicts itself where somebody
-/// changed the file.
-pub(super) fn run(path: &Path, value: Value) -> anyhow::Result<RunResult> {
-    analyse::whole(typed::<KeptRun>(path, value)?)
-        .map_err(|error| anyhow!("{path:?} was changed since it was written: {error}"))
-}
-
-/// The same of a kept result that is one run and nothing else.
-pub(super) fn only_run(path: &Path, keeper: &Keeper) -> anyhow::Result<Option<RunResult>> {
-    let mut results = all(path, keeper)?;
-    match results.pop() {
-        Some((schema, value)) if results.is_empty() && is_run(&schema) => run(path, value).map(Some),
-        _ => Ok(None),
-    }
-}
-
-/// Whether this is the schema of a run, or of a window.
-pub(super) fn is_run(schema: &str) -> bool {
-    [SCHEMA_RUN, SCHEMA_ATTACH].contains(&schema)
-}
-
-/// The comparison in a file with the schema of one.
-pub(super) fn comparison(path: &Path, value: Value) -> anyhow::Result<Comparison> {
-    typed(path, value)
-}
-
-/// Commands that another tool timed, from its file or from a comparison of dwell.
-pub(super) fn timings(path: &Path, schema: &str, value: Value) -> anyhow::Result<Timings> {
-    let timings = match schema {
-        HYPERFINE => timings::hyperfine(&value),
-        _ => timings::of_comparison(&comparison(path, value)?),
-    };
-    timings.map_err(|error| anyhow!("{path:?} cannot be read: {}", report::clean(&error.to_string(), false)))
-}
-
-/// What a result is by its schema, or why it is not that.
-pub(super) fn typed<T: DeserializeOwned>(path: &Path, value: Value) -> anyhow::Result<T> {
-    // The error may quote the file.
-    serde_json::from_value(value).map_err(|error| {
-        anyhow!("{path:?} does not match its schema: {}", report::clean(&error.to_string(), false))
-    })
 }

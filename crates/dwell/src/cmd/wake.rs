@@ -6,7 +6,7 @@ mod sheet;
 use crate::cli::{Cpus, WakeArgs, bare_numbers};
 use crate::exit;
 use crate::keep::Keeper;
-use crate::out::{WakeResult, junit_has_verdict};
+use crate::out::junit_has_verdict;
 use crate::output;
 use crate::progress::ProgressLine;
 use crate::stop::Stop;
@@ -65,7 +65,7 @@ pub(crate) fn wake(args: &WakeArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
         (Err(error), Some(status)) if ended_before_start(&error) => return Ok(status),
         (measured, _) => measured?,
     };
-    let result = WakeResult(analyse::wake::wakeups(&measured));
+    let result = analyse::wake::wakeups(&measured);
     let failed = outputs.write(&result, &args.outputs.look).complain();
     keeper.offer(&result, None);
     if failed {
@@ -74,7 +74,7 @@ pub(crate) fn wake(args: &WakeArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
     if let Some(status) = ended_by {
         return Ok(status);
     }
-    Ok(match result.0.verdict {
+    Ok(match result.verdict {
         Seen::Value(verdict) => status(verdict.answer),
         Seen::Absent => 0,
         Seen::Unseen(_) => status(Answer::Undecided),

@@ -2,7 +2,7 @@
 
 use crate::cli::ShowArgs;
 use crate::exit;
-use crate::out::{Outputs, Page, WhatIfResult};
+use crate::out::{Outputs, Page};
 use analyse::what_if::{Edit, Refused, Replayer};
 use anyhow::{Context, bail};
 use std::io::Read;
@@ -20,6 +20,6 @@ pub(crate) fn what_if<R: Read>(args: &ShowArgs, mut reader: Reader<R>) -> anyhow
     let Some(trailer) = end.trailer else {
         bail!(anyhow::Error::from(Refused::Unfinished).context(of_recording()))
     };
-    let result = WhatIfResult(replayer.finish(&trailer).with_context(of_recording)?);
+    let result = replayer.finish(&trailer).with_context(of_recording)?;
     Ok(if outputs.write(&result, &args.page.look).complain() { exit::DWELL_FAILED } else { 0 })
 }

@@ -1,34 +1,106 @@
 //! Commands that were compared, as a result.
 
+use super::kind::{Export, Kind, Side, typed};
 use super::render::{Form, Render};
-use model::compare::commands::Comparison;
+use super::row::{in_shell, row};
+use model::compare::Change;
+use model::compare::commands::{Comparison, SCHEMA_COMPARE};
+use report::export::Exported;
+use report::export::tables::Tables;
 use report::{Look, compare};
+use serde_json::Value;
+use std::path::Path;
+use store::results::NewResult;
 
-/// The comparison.
-#[derive(Debug)]
-pub(crate) struct CompareResult(pub(crate) Comparison);
-
-impl Render for CompareResult {
+impl Render for Comparison {
     fn page(&self, look: Look) -> String {
-        compare::commands(&self.0, look)
+        compare::commands(self, look)
     }
 
     fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<CompareResult>] = &[
-            Form::json(|result| report::json(&result.0).into_bytes()),
-            Form::html(|result| report::html::comparisons(std::slice::from_ref(&result.0)).into_bytes()),
+        const FORMS: &[Form<Comparison>] = &[
+            Form::json(|result| report::json(result).into_bytes()),
+            Form::html(|result| report::html::comparisons(&[result]).into_bytes()),
             Form::new("csv", "Write each run as a row of CSV to FILE", |result| {
-                compare::commands_csv(&result.0).into_bytes()
+                compare::commands_csv(result).into_bytes()
             }),
             Form::new("markdown", "Write the commands as a table in Markdown to FILE", |result| {
-                compare::commands_markdown(&result.0).into_bytes()
+                compare::commands_markdown(result).into_bytes()
             }),
             Form::new(
                 "hyperfine",
                 "Write the runs as JSON of hyperfine 2, for its scripts, to FILE",
-                |result| compare::commands_hyperfine(&result.0).into_bytes(),
+                |result| compare::commands_hyperfine(result).into_bytes(),
             ),
         ];
         FORMS
     }
+}
+
+impl Kind for Comparison {
+    const SCHEMAS: &'static [&'static str] = &[SCHEMA_COMPARE];
+
+    fn read(path: &Path, json: Value) -> anyhow::Result<Self> {
+        typed(path, json)
+    }
+
+    fn tables(&self) -> Tables {
+        Tables::of(self)
+    }
+
+    fn html(kept: &[(&Path, &Self)]) -> Option<String> {
+        Some(report::html::comparisons(&kept.iter().map(|(_, one)| *one).collect::<Vec<_>>()))
+    }
+
+    fn exports(&self) -> &'static [Export<Self>] {
+        const EXPORTS: &[Export<Comparison>] = &[
+            Export::own("hyperfine", |comparison, _| {
+                let bytes = compare::commands_hyperfine(comparison).into_bytes();
+                Ok(Some(Exported { bytes, left_out: left_out_of_hyperfine(comparison) }))
+            }),
+            Export::own("hyperfine-1", |comparison, _| {
+                let (text, missing) = compare::commands_hyperfine_1(comparison);
+                let mut left_out = left_out_of_hyperfine(comparison);
+                if missing > 0 {
+                    left_out.push(format!("{missing} commands have no run that counts, and are not in it"));
+                }
+                Ok(Some(Exported { bytes: text.into_bytes(), left_out }))
+            }),
+        ];
+        EXPORTS
+    }
+
+    fn compared(self, _: &Path) -> anyhow::Result<Option<Side>> {
+        Ok(Some(Side::Commands(Box::new(self))))
+    }
+
+    fn row(&self) -> Option<NewResult> {
+        let names: Vec<String> = self.commands.iter().map(|command| command.name.clone()).collect();
+        let word = |change: &Change| match change {
+            Change::Less => "faster",
+            Change::More => "slower",
+            Change::Same => "same",
+            Change::Undecided => "undecided",
+        };
+        let verdicts: Vec<&str> = self.comparisons.iter().map(|change| word(&change.verdict)).collect();
+        Some(NewResult {
+            command: in_shell(&names),
+            wall_ns: Some(self.took_ns),
+            verdict: (!verdicts.is_empty()).then(|| verdicts.join(", ")),
+            ..row("compare", &self.host, &self.schema, report::json(self))
+        })
+    }
+}
+
+fn left_out_of_hyperfine(comparison: &Comparison) -> Vec<String> {
+    let mut left_out = Vec::new();
+    if !comparison.comparisons.is_empty() {
+        left_out.push("pairs, ratios and verdicts are not in it: hyperfine compares means".to_owned());
+    }
+    let counted = comparison.runs.iter().filter(|run| comparison.settings.counts(run)).count();
+    if counted < comparison.runs.len() {
+        let others = comparison.runs.len() - counted;
+        left_out.push(format!("{others} runs warmed up or failed, and are not in it"));
+    }
+    left_out
 }

@@ -1,58 +1,101 @@
-//! Exact counts as results.
+//! Exact counts as results: executions of lines, and of basic blocks. What was asked for is shown
+//! whole.
 
+use super::kind::{Kind, typed};
 use super::render::{Form, Render};
-use listing::CountedBlocks;
-use model::hits::Hits;
+use super::row::{in_shell, row};
+use listing::{CountedBlocks, SCHEMA_BLOCKS};
+use model::hits::{Hits, SCHEMA_HITS};
 use report::Look;
+use report::export::tables::Tables;
+use serde_json::Value;
+use std::path::Path;
+use store::results::NewResult;
 
-/// Executions of lines.
-#[derive(Debug)]
-pub(crate) struct HitsResult(pub(crate) Hits);
-
-impl Render for HitsResult {
+impl Render for Hits {
     fn page(&self, look: Look) -> String {
-        report::hits::terminal(&self.0, look)
+        report::hits::terminal(self, look)
     }
 
-    /// What was asked for is shown whole.
     fn screen(&self, look: Look) -> String {
         self.page(look)
     }
 
     fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<HitsResult>] = &[
-            Form::json(|result| report::json(&result.0).into_bytes()),
+        const FORMS: &[Form<Hits>] = &[
+            Form::json(|result| report::json(result).into_bytes()),
             Form::html(|result| {
                 let text = result.page(Look::PLAIN);
-                report::html::plain("hits", "dwell run --hits", &text, &result.0).into_bytes()
+                report::html::plain("hits", "dwell run --hits", &text, result).into_bytes()
             }),
         ];
         FORMS
     }
 }
 
-/// Executions of basic blocks.
-#[derive(Debug)]
-pub(crate) struct BlocksResult(pub(crate) CountedBlocks);
+impl Kind for Hits {
+    const SCHEMAS: &'static [&'static str] = &[SCHEMA_HITS];
 
-impl Render for BlocksResult {
-    fn page(&self, look: Look) -> String {
-        report::blocks::terminal(&self.0, look)
+    fn read(path: &Path, json: Value) -> anyhow::Result<Self> {
+        typed(path, json)
     }
 
-    /// What was asked for is shown whole.
+    fn tables(&self) -> Tables {
+        Tables::of(self)
+    }
+
+    fn row(&self) -> Option<NewResult> {
+        Some(NewResult {
+            command: counted("--hits", self.function.as_deref(), &self.command),
+            ..row("run", &self.host, &self.schema, report::json(self))
+        })
+    }
+}
+
+impl Render for CountedBlocks {
+    fn page(&self, look: Look) -> String {
+        report::blocks::terminal(self, look)
+    }
+
     fn screen(&self, look: Look) -> String {
         self.page(look)
     }
 
     fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<BlocksResult>] = &[
-            Form::json(|result| report::json(&result.0).into_bytes()),
+        const FORMS: &[Form<CountedBlocks>] = &[
+            Form::json(|result| report::json(result).into_bytes()),
             Form::html(|result| {
                 let text = result.page(Look::PLAIN);
-                report::html::plain("blocks", "dwell run --count-blocks", &text, &result.0).into_bytes()
+                report::html::plain("blocks", "dwell run --count-blocks", &text, result).into_bytes()
             }),
         ];
         FORMS
     }
+}
+
+impl Kind for CountedBlocks {
+    const SCHEMAS: &'static [&'static str] = &[SCHEMA_BLOCKS];
+
+    fn read(path: &Path, json: Value) -> anyhow::Result<Self> {
+        typed(path, json)
+    }
+
+    fn tables(&self) -> Tables {
+        Tables::of(self)
+    }
+
+    fn row(&self) -> Option<NewResult> {
+        let function = self.function.as_ref().map(|function| function.asked.as_str());
+        Some(NewResult {
+            command: counted("--count-blocks", function, &self.command),
+            ..row("run", &self.host, &self.schema, report::json(self))
+        })
+    }
+}
+
+/// A counted command, with the option that says what was counted. It has no wall clock: one that
+/// was counted is not to be taken for another.
+fn counted(option: &str, function: Option<&str>, command: &[String]) -> String {
+    let of = function.map(|function| format!("={}", in_shell([&function.to_owned()])));
+    format!("{option}{} {}", of.unwrap_or_default(), in_shell(command))
 }

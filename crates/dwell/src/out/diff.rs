@@ -1,18 +1,71 @@
-//! Comparisons of kept results, as results.
+//! Comparisons of kept results, as results. Of what there is no image, none is offered.
 
+use super::kind::{Kind, typed};
 use super::render::{Form, Render};
 use model::Ladder;
-use model::compare::lab::LabComparison;
-use model::compare::ladder::LadderComparison;
-use model::compare::runs::RunComparison;
-use model::compare::sittings::Sittings;
-use model::compare::timings::TimingsDiff;
-use model::compare::wake::WakeComparison;
+use model::compare::lab::{LabComparison, SCHEMA_LAB_DIFF};
+use model::compare::ladder::{LadderComparison, SCHEMA_LADDER_DIFF};
+use model::compare::runs::{RunComparison, SCHEMA_RUN_DIFF};
+use model::compare::sittings::{SCHEMA_COMPARE_DIFF, Sittings};
+use model::compare::timings::{SCHEMA_TIMINGS_DIFF, TimingsDiff};
+use model::compare::wake::{SCHEMA_WAKE_DIFF, WakeComparison};
 use model::ladder::beside::Reference;
-use report::{Look, html};
-use std::slice;
+use report::export::tables::Tables;
+use report::{Look, compare, html};
+use serde_json::Value;
+use std::path::Path;
 
-/// Two ladders. The image has B's bars with A's medians marked.
+/// A comparison that is a page, JSON and a page for a browser; `more` are its other forms.
+macro_rules! comparison {
+    ($kind:ty, $schema:expr, $page:path, $html:path $(, $more:expr)*) => {
+        impl Render for $kind {
+            fn page(&self, look: Look) -> String {
+                $page(self, look)
+            }
+
+            fn forms() -> &'static [Form<Self>] {
+                const FORMS: &[Form<$kind>] = &[
+                    Form::json(|diff| report::json(diff).into_bytes()),
+                    Form::html(|diff| $html(&[diff]).into_bytes()),
+                    $($more,)*
+                ];
+                FORMS
+            }
+        }
+
+        impl Kind for $kind {
+            const SCHEMAS: &'static [&'static str] = &[$schema];
+
+            fn read(path: &Path, json: Value) -> anyhow::Result<Self> {
+                typed(path, json)
+            }
+
+            fn tables(&self) -> Tables {
+                Tables::of(self)
+            }
+
+            fn html(kept: &[(&Path, &Self)]) -> Option<String> {
+                Some($html(&kept.iter().map(|(_, one)| *one).collect::<Vec<_>>()))
+            }
+        }
+    };
+}
+
+comparison!(RunComparison, SCHEMA_RUN_DIFF, compare::runs, html::run_diffs);
+comparison!(Sittings, SCHEMA_COMPARE_DIFF, compare::sittings, html::sittings);
+comparison!(TimingsDiff, SCHEMA_TIMINGS_DIFF, compare::timings::two, html::timings_diffs);
+comparison!(LabComparison, SCHEMA_LAB_DIFF, compare::labs, html::lab_diffs);
+comparison!(LadderComparison, SCHEMA_LADDER_DIFF, compare::ladders, html::ladder_diffs);
+comparison!(
+    WakeComparison,
+    SCHEMA_WAKE_DIFF,
+    compare::wakes,
+    html::wake_diffs,
+    Form::svg(|diff| compare::wakes_svg(diff).into_bytes()),
+    Form::png(compare::wakes_png)
+);
+
+/// Two ladders that were just compared. The image has B's bars with A's medians marked.
 #[derive(Debug)]
 pub(crate) struct LadderDiffResult {
     pub(crate) diff: LadderComparison,
@@ -22,107 +75,15 @@ pub(crate) struct LadderDiffResult {
 
 impl Render for LadderDiffResult {
     fn page(&self, look: Look) -> String {
-        report::compare::ladders(&self.diff, look)
+        self.diff.page(look)
     }
 
     fn forms() -> &'static [Form<Self>] {
         const FORMS: &[Form<LadderDiffResult>] = &[
             Form::json(|result| report::json(&result.diff).into_bytes()),
-            Form::html(|result| html::ladder_diffs(slice::from_ref(&result.diff)).into_bytes()),
+            Form::html(|result| html::ladder_diffs(&[&result.diff]).into_bytes()),
             Form::svg(|result| report::ladder::svg(&result.b, &result.a).into_bytes()),
             Form::png(|result| report::ladder::png(&result.b, &result.a)),
-        ];
-        FORMS
-    }
-}
-
-/// Two measurements of latency, or two sheets.
-#[derive(Debug)]
-pub(crate) struct WakeDiffResult(pub(crate) WakeComparison);
-
-impl Render for WakeDiffResult {
-    fn page(&self, look: Look) -> String {
-        report::compare::wakes(&self.0, look)
-    }
-
-    fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<WakeDiffResult>] = &[
-            Form::json(|result| report::json(&result.0).into_bytes()),
-            Form::html(|result| html::wake_diffs(slice::from_ref(&result.0)).into_bytes()),
-            Form::svg(|result| report::compare::wakes_svg(&result.0).into_bytes()),
-            Form::png(|result| report::compare::wakes_png(&result.0)),
-        ];
-        FORMS
-    }
-}
-
-/// Two runs. They have no image.
-#[derive(Debug)]
-pub(crate) struct RunDiffResult(pub(crate) RunComparison);
-
-impl Render for RunDiffResult {
-    fn page(&self, look: Look) -> String {
-        report::compare::runs(&self.0, look)
-    }
-
-    fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<RunDiffResult>] = &[
-            Form::json(|result| report::json(&result.0).into_bytes()),
-            Form::html(|result| html::run_diffs(slice::from_ref(&result.0)).into_bytes()),
-        ];
-        FORMS
-    }
-}
-
-/// Several comparisons of the same commands. They have no image.
-#[derive(Debug)]
-pub(crate) struct SittingsResult(pub(crate) Sittings);
-
-impl Render for SittingsResult {
-    fn page(&self, look: Look) -> String {
-        report::compare::sittings(&self.0, look)
-    }
-
-    fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<SittingsResult>] = &[
-            Form::json(|result| report::json(&result.0).into_bytes()),
-            Form::html(|result| html::sittings(slice::from_ref(&result.0)).into_bytes()),
-        ];
-        FORMS
-    }
-}
-
-/// Commands that another tool timed, side by side. They have no image.
-#[derive(Debug)]
-pub(crate) struct TimingsDiffResult(pub(crate) TimingsDiff);
-
-impl Render for TimingsDiffResult {
-    fn page(&self, look: Look) -> String {
-        report::compare::timings::two(&self.0, look)
-    }
-
-    fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<TimingsDiffResult>] = &[
-            Form::json(|result| report::json(&result.0).into_bytes()),
-            Form::html(|result| html::timings_diffs(slice::from_ref(&result.0)).into_bytes()),
-        ];
-        FORMS
-    }
-}
-
-/// Two scores of the lab, or one pair held twice. They have no image.
-#[derive(Debug)]
-pub(crate) struct LabDiffResult(pub(crate) LabComparison);
-
-impl Render for LabDiffResult {
-    fn page(&self, look: Look) -> String {
-        report::compare::labs(&self.0, look)
-    }
-
-    fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<LabDiffResult>] = &[
-            Form::json(|result| report::json(&result.0).into_bytes()),
-            Form::html(|result| html::lab_diffs(slice::from_ref(&result.0)).into_bytes()),
         ];
         FORMS
     }
@@ -138,13 +99,10 @@ mod tests {
             R::forms().iter().map(|form| form.name).collect()
         }
         let options = names::<LadderDiffResult>();
-        assert_eq!(options, names::<WakeDiffResult>(), "dwell diff has one set of options for all");
-        for fewer in [
-            names::<RunDiffResult>(),
-            names::<SittingsResult>(),
-            names::<TimingsDiffResult>(),
-            names::<LabDiffResult>(),
-        ] {
+        assert_eq!(options, names::<WakeComparison>(), "dwell diff has one set of options for all");
+        for fewer in
+            [names::<RunComparison>(), names::<Sittings>(), names::<TimingsDiff>(), names::<LabComparison>()]
+        {
             assert!(fewer.iter().all(|name| options.contains(name)), "{fewer:?}");
         }
     }

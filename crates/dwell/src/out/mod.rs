@@ -1,8 +1,9 @@
-//! Results and where they go: the page, and the forms that are exported.
+//! Results and where they go: the page, the forms that are exported, and the store.
 //!
-//! A result implements [`Render`] in a file of its own. A new export format of a result is a
-//! function in `report` and a line in the result's [`Render::forms`]: its option, its help and its
-//! check come from that line.
+//! A result implements [`Render`] in a file of its own, and [`Kind`] beside it if it is read again.
+//! A new export format of a result is a function in `report` and a line in the result's
+//! [`Render::forms`]: its option, its help and its check come from that line. A format that only
+//! `dwell export` has is a line in its [`Kind::exports`].
 
 mod args;
 mod compare;
@@ -10,6 +11,7 @@ mod counts;
 mod diff;
 mod doctor;
 mod export;
+mod kind;
 mod lab;
 mod ladder;
 mod load;
@@ -17,27 +19,24 @@ mod outputs;
 mod page;
 mod path;
 mod render;
+mod row;
 mod run;
+mod timings;
 mod trend;
 mod wake;
 mod what_if;
 
 pub(crate) use args::{FormArgs, OutputArgs};
-pub(crate) use compare::CompareResult;
-pub(crate) use counts::{BlocksResult, HitsResult};
-pub(crate) use diff::{
-    LabDiffResult, LadderDiffResult, RunDiffResult, SittingsResult, TimingsDiffResult, WakeDiffResult,
-};
-pub(crate) use doctor::DoctorResult;
+pub(crate) use diff::LadderDiffResult;
 pub(crate) use export::ExportResult;
+pub(crate) use kind::{Kept, Kind, Side, read};
 pub(crate) use lab::LabResult;
-pub(crate) use ladder::LadderResult;
-pub(crate) use load::LoadResult;
+pub(crate) use ladder::{LADDER_FULL, LADDER_QUICK, LadderResult};
 pub(crate) use outputs::{Outputs, Page};
-pub(crate) use page::PageResult;
-pub(crate) use path::{OutputPath, Paths, distinct};
-pub(crate) use render::{Render, in_form};
-pub(crate) use run::{CodeArgs, RunOutput};
+pub(crate) use page::{KeptResults, PageResult};
+pub(crate) use path::{OutputPath, Paths};
+pub(crate) use render::Render;
+pub(crate) use row::this_machine;
+pub(crate) use run::{CodeArgs, NOBODY, RunOutput, read_run};
 pub(crate) use trend::TrendResult;
-pub(crate) use wake::{SheetResult, WakeResult, junit_has_verdict};
-pub(crate) use what_if::WhatIfResult;
+pub(crate) use wake::{SheetResult, junit_has_verdict};

@@ -1,9 +1,10 @@
-//! A page for a browser that was made already, as a result.
+//! Pages that were made of kept results, as results.
 
+use super::kind::Kept;
 use super::render::{Form, Render};
 use report::Look;
 
-/// The page.
+/// A page for a browser.
 #[derive(Debug)]
 pub(crate) struct PageResult(pub(crate) String);
 
@@ -18,5 +19,35 @@ impl Render for PageResult {
 
     fn forms() -> &'static [Form<Self>] {
         &[]
+    }
+}
+
+/// Kept results of any kind, one below the other, and what was asked for of their other forms.
+pub(crate) struct KeptResults {
+    pub(crate) results: Vec<Box<dyn Kept>>,
+    /// As it is kept.
+    pub(crate) json: Vec<u8>,
+    pub(crate) html: String,
+}
+
+impl KeptResults {
+    fn below_each_other(&self, page: impl Fn(&dyn Kept) -> String) -> String {
+        self.results.iter().map(|result| page(result.as_ref())).collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl Render for KeptResults {
+    fn page(&self, look: Look) -> String {
+        self.below_each_other(|result| result.page(look))
+    }
+
+    fn screen(&self, look: Look) -> String {
+        self.below_each_other(|result| result.screen(look))
+    }
+
+    fn forms() -> &'static [Form<Self>] {
+        const FORMS: &[Form<KeptResults>] =
+            &[Form::json(|kept| kept.json.clone()), Form::html(|kept| kept.html.clone().into_bytes())];
+        FORMS
     }
 }

@@ -1,12 +1,22 @@
 //! A run, or a window, as a result, and the options for which code to show below its page.
 
-use super::render::{Form, Render};
+use super::kind::{Export, Kind, Side, typed};
+use super::render::{Form, Render, in_form};
+use super::row::{in_shell, row};
 use crate::{annotate, suggest};
+use anyhow::{anyhow, bail};
 use clap::Args;
-use model::{Probed, RunResult, Seen};
+use model::run::{SCHEMA_ATTACH, SCHEMA_RUN};
+use model::{KeptRun, Probed, RunResult, Seen};
 use observe::Sources;
 use report::Look;
+use report::export::tables::Tables;
+use report::export::{self, Exported};
 use report::profile::{self, FlameOptions, FoldedOptions, FoldedTime, ProfileMetadata, SourceOptions};
+use serde_json::Value;
+use std::path::Path;
+use store::results::NewResult;
+use sys::foreign::Rights;
 
 /// The heading of the options that are about code.
 const CODE: &str = "Code";
@@ -33,12 +43,15 @@ pub(crate) struct CodeArgs {
     pub(crate) annotate: Vec<String>,
 }
 
+/// A user who may read only what everybody may.
+pub(crate) const NOBODY: u32 = 65_534;
+
 /// The result of a run, and which code to show below its page.
 #[derive(Debug)]
 pub(crate) struct RunOutput {
     pub(crate) result: RunResult,
-    code: CodeArgs,
-    sources: Sources,
+    pub(crate) code: CodeArgs,
+    pub(crate) sources: Sources,
 }
 
 impl RunOutput {
@@ -90,6 +103,110 @@ impl Render for RunOutput {
         ];
         FORMS
     }
+}
+
+/// Reads the JSON of a run, or of a window.
+///
+/// # Errors
+/// It is none, or contradicts itself, as somebody changed the file.
+pub(crate) fn read_run(path: &Path, json: Value) -> anyhow::Result<RunResult> {
+    analyse::whole(typed::<KeptRun>(path, json)?)
+        .map_err(|error| anyhow!("{path:?} was changed since it was written: {error}"))
+}
+
+impl Kind for RunOutput {
+    const SCHEMAS: &'static [&'static str] = &[SCHEMA_RUN, SCHEMA_ATTACH];
+
+    /// It does not say whose its programs were: their files are read as far as everybody may.
+    fn read(path: &Path, json: Value) -> anyhow::Result<Self> {
+        let sources = Sources::of(Rights::own(), &[NOBODY].into());
+        Ok(Self::new(read_run(path, json)?, CodeArgs::default(), sources))
+    }
+
+    fn schema(&self) -> &'static str {
+        self.result.run.schema
+    }
+
+    fn tables(&self) -> Tables {
+        Tables::of(&report::result::tables(&self.result))
+    }
+
+    fn html(kept: &[(&Path, &Self)]) -> Option<String> {
+        Some(report::html::runs(&kept.iter().map(|(_, one)| &one.result).collect::<Vec<_>>()))
+    }
+
+    fn exports(&self) -> &'static [Export<Self>] {
+        if self.result.run.window.is_some() { OF_WINDOW } else { OF_RUN }
+    }
+
+    fn compared(self, _: &Path) -> anyhow::Result<Option<Side>> {
+        Ok(self.result.run.window.is_none().then(|| Side::Run(Box::new(self.result))))
+    }
+
+    fn row(&self) -> Option<NewResult> {
+        let RunResult { run, diagnosis, .. } = &self.result;
+        let verb = if run.window.is_some() { "attach" } else { "run" };
+        Some(NewResult {
+            command: in_shell(&run.command),
+            wall_ns: Some(run.wall_ns),
+            verdict: Some(report::results::class(&run.bound).to_owned()),
+            finding: diagnosis.findings.first().map(|finding| finding.cause.id.to_string()),
+            ..row(verb, &run.host, run.schema, report::result::whole(&self.result))
+        })
+    }
+
+    fn show_code(&mut self, code: &CodeArgs) {
+        self.code = code.clone();
+    }
+}
+
+const PPROF: Export<RunOutput> = Export::own("pprof", |output, _| {
+    let run = &output.result.run;
+    let exported = |profile| profile::pprof(run, profile, &ProfileMetadata::of(run));
+    Ok(output.result.profile.value().map(exported))
+});
+const PERFETTO: Export<RunOutput> = Export::of_recording("perfetto");
+const OTLP: Export<RunOutput> = Export::of_recording("otlp");
+/// Octaves: a recording has the length of each wait.
+const HDR: Export<RunOutput> = Export::own("hdr", |output, path| {
+    let run = &output.result.run;
+    if !run.waits.is_empty() && run.waits.iter().all(|row| row.histogram.is_empty()) {
+        bail!(
+            "{path:?} has no lengths of waits: they are seen with BPF only\n\
+             try: dwell run --source bpf --keep, as root"
+        );
+    }
+    Ok(Some(export::hdr_of_waits(run, None)))
+});
+const FIREFOX: Export<RunOutput> = Export::own("firefox", |output, _| Ok(over_time(output, "firefox")));
+const SPEEDSCOPE: Export<RunOutput> =
+    Export::own("speedscope", |output, _| Ok(over_time(output, "speedscope")));
+const FOLDED: Export<RunOutput> = Export::own("folded", |output, _| {
+    Ok(of_stacks(
+        output,
+        "folded",
+        "it has sums of stacks: no times, no account, no path and no findings are in it",
+    ))
+});
+
+const OF_RUN: &[Export<RunOutput>] = &[PPROF, PERFETTO, OTLP, HDR, FIREFOX, SPEEDSCOPE, FOLDED];
+/// A window has no critical path.
+const OF_WINDOW: &[Export<RunOutput>] = &[PPROF, HDR, FIREFOX, SPEEDSCOPE, FOLDED];
+
+/// A form of the stacks, where there are any.
+fn of_stacks(output: &RunOutput, form: &str, left_out: &str) -> Option<Exported> {
+    output.result.profile.value()?;
+    in_form(output, form).map(|bytes| Exported { bytes, left_out: vec![left_out.to_owned()] })
+}
+
+fn over_time(output: &RunOutput, form: &str) -> Option<Exported> {
+    let what = "it has stacks over time: no account, no path, no hand-overs and no findings are in it";
+    let mut exported = of_stacks(output, form, what)?;
+    let thinned = output.result.profile().thinned;
+    if thinned > 1 {
+        exported.left_out.push(format!("of samples and waits every {thinned}th is in it"));
+    }
+    Some(exported)
 }
 
 /// The page, with the requested views of code below it.

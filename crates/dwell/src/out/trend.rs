@@ -1,8 +1,12 @@
 //! The kept results of a command over time, as a result.
 
+use super::kind::{Kind, typed};
 use super::render::{Form, Render};
-use model::trend::Trend;
+use model::trend::{SCHEMA_TREND, Trend};
 use report::Look;
+use report::export::tables::Tables;
+use serde_json::Value;
+use std::path::Path;
 
 /// The trend, and commands that are called nearly so where there is none.
 #[derive(Debug)]
@@ -24,5 +28,17 @@ impl Render for TrendResult {
     fn forms() -> &'static [Form<Self>] {
         const FORMS: &[Form<TrendResult>] = &[Form::json(|result| report::json(&result.trend).into_bytes())];
         FORMS
+    }
+}
+
+impl Kind for TrendResult {
+    const SCHEMAS: &'static [&'static str] = &[SCHEMA_TREND];
+
+    fn read(path: &Path, json: Value) -> anyhow::Result<Self> {
+        Ok(Self { trend: typed(path, json)?, near: Vec::new() })
+    }
+
+    fn tables(&self) -> Tables {
+        Tables::of(&self.trend)
     }
 }

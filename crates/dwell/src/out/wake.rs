@@ -1,41 +1,122 @@
-//! A measurement of latency, and a sheet of them, as results.
+//! Wake-ups as a result, and sheets of them.
 
+use super::kind::{Export, Kind, Side, typed};
+use super::ladder::PICTURE;
 use super::path::Paths;
-use super::render::{Form, Render};
-use anyhow::bail;
-use model::wake::Wakeups;
-use model::wake::sheet::Sheet;
+use super::render::{Form, Render, in_form};
+use super::row::row;
+use anyhow::{Context, bail};
+use model::Seen;
+use model::wake::sheet::{SCHEMA_SHEET, Sheet};
+use model::wake::verdict::Answer;
+use model::wake::{SCHEMA_WAKE, Wakeups};
 use report::Look;
+use report::export::tables::Tables;
+use report::export::{self, Exported};
 use report::wake as pages;
+use serde_json::Value;
+use std::path::Path;
+use store::results::NewResult;
 
 /// The option that writes the verdict.
 const JUNIT: &str = "junit";
 const JUNIT_HELP: &str =
     "Write the verdict as JUnit XML to FILE. One test per case and CPU; undecided is an error";
 
-/// One measurement.
-#[derive(Debug)]
-pub(crate) struct WakeResult(pub(crate) Wakeups);
-
-impl Render for WakeResult {
+impl Render for Wakeups {
     fn page(&self, look: Look) -> String {
-        pages::terminal(&self.0, look)
+        pages::terminal(self, look)
     }
 
     fn screen(&self, look: Look) -> String {
-        pages::screen(&self.0, look)
+        pages::screen(self, look)
     }
 
     fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<WakeResult>] = &[
-            Form::json(|result| report::json(&result.0).into_bytes()),
-            Form::html(|result| report::html::wakes(std::slice::from_ref(&result.0)).into_bytes()),
-            Form::svg(|result| pages::svg(&result.0).into_bytes()),
-            Form::png(|result| pages::png(&result.0)),
-            Form::new(JUNIT, JUNIT_HELP, |result| pages::junit(&result.0).into_bytes()),
+        const FORMS: &[Form<Wakeups>] = &[
+            Form::json(|result| report::json(result).into_bytes()),
+            Form::html(|result| report::html::wakes(&[result]).into_bytes()),
+            Form::svg(|result| pages::svg(result).into_bytes()),
+            Form::png(pages::png),
+            Form::new(JUNIT, JUNIT_HELP, |result| pages::junit(result).into_bytes()),
         ];
         FORMS
     }
+}
+
+impl Kind for Wakeups {
+    const SCHEMAS: &'static [&'static str] = &[SCHEMA_WAKE];
+
+    fn read(path: &Path, json: Value) -> anyhow::Result<Self> {
+        typed(path, json)
+    }
+
+    fn tables(&self) -> Tables {
+        Tables::of(self)
+    }
+
+    fn html(kept: &[(&Path, &Self)]) -> Option<String> {
+        Some(report::html::wakes(&kept.iter().map(|(_, one)| *one).collect::<Vec<_>>()))
+    }
+
+    fn exports(&self) -> &'static [Export<Self>] {
+        const EXPORTS: &[Export<Wakeups>] = &[
+            Export::own("hdr", |wakeups, _| Ok(Some(export::hdr_of_wakeups(wakeups)))),
+            Export::form("svg", PICTURE),
+            Export::form("png", PICTURE),
+            Export::own(JUNIT, |wakeups, path| verdict(wakeups, [wakeups], path)),
+        ];
+        EXPORTS
+    }
+
+    fn compared(self, _: &Path) -> anyhow::Result<Option<Side>> {
+        Ok(Some(Side::Latency(Box::new(analyse::wake::comparable(&self)))))
+    }
+
+    fn row(&self) -> Option<NewResult> {
+        Some(NewResult {
+            command: loads(self.loads.iter().map(|done| done.load.spec())),
+            wall_ns: Some(self.took_ns),
+            verdict: answer(self).map(word),
+            finding: self.interrupted.then(|| "interrupted".to_owned()),
+            ..row("wake", &self.host, &self.schema, report::json(self))
+        })
+    }
+}
+
+fn loads(specs: impl Iterator<Item = String>) -> String {
+    specs.map(|spec| format!("--load {spec}")).collect::<Vec<_>>().join(" ")
+}
+
+/// The answer to a deadline; none where there was none.
+fn answer(wakeups: &Wakeups) -> Option<Answer> {
+    match &wakeups.verdict {
+        Seen::Value(verdict) => Some(verdict.answer),
+        Seen::Absent => None,
+        Seen::Unseen(_) => Some(Answer::Undecided),
+    }
+}
+
+fn word(answer: Answer) -> String {
+    match answer {
+        Answer::Pass => "pass",
+        Answer::Fail => "fail",
+        Answer::Undecided => "undecided",
+    }
+    .to_owned()
+}
+
+/// The verdict of a kept result, as the option of the verb writes it.
+fn verdict<'a, R: Render>(
+    result: &R,
+    measured: impl IntoIterator<Item = &'a Wakeups>,
+    path: &Path,
+) -> anyhow::Result<Option<Exported>> {
+    if measured.into_iter().all(|wakeups| matches!(wakeups.verdict, Seen::Absent)) {
+        bail!("{path:?} has no verdict, which is what JUnit's tests are of\ntry: dwell wake --deadline TIME");
+    }
+    let left_out = vec!["it has the verdict: no histograms and no spikes are in it".to_owned()];
+    Ok(in_form(result, JUNIT).map(|bytes| Exported { bytes, left_out }))
 }
 
 /// A sheet, and the path of its JSON for the page.
@@ -53,12 +134,56 @@ impl Render for SheetResult {
     fn forms() -> &'static [Form<Self>] {
         const FORMS: &[Form<SheetResult>] = &[
             Form::json(|result| report::json(&result.sheet).into_bytes()),
-            Form::html(|result| report::html::sheets(std::slice::from_ref(&result.sheet)).into_bytes()),
+            Form::html(|result| report::html::sheets(&[&result.sheet]).into_bytes()),
             Form::svg(|result| pages::sheet_svg(&result.sheet).into_bytes()),
             Form::png(|result| pages::sheet_png(&result.sheet)),
             Form::new(JUNIT, JUNIT_HELP, |result| pages::sheet_junit(&result.sheet).into_bytes()),
         ];
         FORMS
+    }
+}
+
+impl Kind for SheetResult {
+    const SCHEMAS: &'static [&'static str] = &[SCHEMA_SHEET];
+
+    fn read(path: &Path, json: Value) -> anyhow::Result<Self> {
+        Ok(Self { sheet: typed(path, json)?, json: Some(path.display().to_string()) })
+    }
+
+    fn tables(&self) -> Tables {
+        Tables::of(&self.sheet)
+    }
+
+    fn html(kept: &[(&Path, &Self)]) -> Option<String> {
+        Some(report::html::sheets(&kept.iter().map(|(_, one)| &one.sheet).collect::<Vec<_>>()))
+    }
+
+    fn exports(&self) -> &'static [Export<Self>] {
+        const EXPORTS: &[Export<SheetResult>] = &[
+            Export::form("svg", PICTURE),
+            Export::form("png", PICTURE),
+            Export::own(JUNIT, |result, path| verdict(result, &result.sheet.results, path)),
+        ];
+        EXPORTS
+    }
+
+    fn compared(self, path: &Path) -> anyhow::Result<Option<Side>> {
+        let none = || format!("{path:?} is a sheet without any measured case");
+        Ok(Some(Side::Latency(Box::new(analyse::wake::comparable_sheet(&self.sheet).with_context(none)?))))
+    }
+
+    fn row(&self) -> Option<NewResult> {
+        let sheet = &self.sheet;
+        let first = sheet.results.first()?;
+        let answers: Vec<Answer> = sheet.results.iter().filter_map(answer).collect();
+        let worst = [Answer::Fail, Answer::Undecided, Answer::Pass];
+        let worst = worst.into_iter().find(|answer| answers.contains(answer));
+        Some(NewResult {
+            command: format!("--sheet {}", sheet.name),
+            wall_ns: Some(sheet.results.iter().map(|wakeups| wakeups.took_ns).sum()),
+            verdict: worst.map(word),
+            ..row("wake", &first.host, &sheet.schema, report::json(sheet))
+        })
     }
 }
 
@@ -76,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_sheet_has_the_forms_of_one_measurement() {
-        let one: Vec<_> = WakeResult::forms().iter().map(|form| form.name).collect();
+        let one: Vec<_> = Wakeups::forms().iter().map(|form| form.name).collect();
         let sheet: Vec<_> = SheetResult::forms().iter().map(|form| form.name).collect();
         assert_eq!(one, sheet, "dwell wake has one set of options for both");
     }

@@ -1,27 +1,41 @@
-//! A replay with edits as a result.
+//! What the wall clock of a run would have been with edits, as a result. It has no image, and no
+//! code.
 
+use super::kind::{Kind, typed};
 use super::render::{Form, Render};
 use model::WhatIf;
+use model::what_if::SCHEMA_WHAT_IF;
 use report::Look;
+use report::export::tables::Tables;
+use serde_json::Value;
+use std::path::Path;
 
-/// What the wall clock of a run would have been. It has no image, and no code.
-#[derive(Debug)]
-pub(crate) struct WhatIfResult(pub(crate) WhatIf);
-
-impl Render for WhatIfResult {
+impl Render for WhatIf {
     fn page(&self, look: Look) -> String {
-        report::what_if::terminal(&self.0, look)
+        report::what_if::terminal(self, look)
     }
 
     fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<WhatIfResult>] = &[
-            Form::json(|result| report::json(&result.0).into_bytes()),
+        const FORMS: &[Form<WhatIf>] = &[
+            Form::json(|result| report::json(result).into_bytes()),
             Form::html(|result| {
-                report::html::plain("what-if", "dwell show --what-if", &result.page(Look::PLAIN), &result.0)
-                    .into_bytes()
+                let text = result.page(Look::PLAIN);
+                report::html::plain("what-if", "dwell show --what-if", &text, result).into_bytes()
             }),
         ];
         FORMS
+    }
+}
+
+impl Kind for WhatIf {
+    const SCHEMAS: &'static [&'static str] = &[SCHEMA_WHAT_IF];
+
+    fn read(path: &Path, json: Value) -> anyhow::Result<Self> {
+        typed(path, json)
+    }
+
+    fn tables(&self) -> Tables {
+        Tables::of(self)
     }
 }
 
@@ -33,6 +47,6 @@ mod tests {
     #[test]
     fn it_has_forms_of_a_run_only() {
         let of_run: Vec<_> = RunOutput::forms().iter().map(|form| form.name).collect();
-        assert!(WhatIfResult::forms().iter().all(|form| of_run.contains(&form.name)), "they share options");
+        assert!(WhatIf::forms().iter().all(|form| of_run.contains(&form.name)), "they share options");
     }
 }

@@ -90,6 +90,33 @@ fn the_last_result_is_shown_as_its_run_was() {
     }
 }
 
+/// The same of every other verb that keeps something.
+#[test]
+fn what_a_verb_found_is_shown_as_it_was_found() {
+    let home = Home::new();
+    let mut sleeps = Command::new("sleep").arg("60").spawn().unwrap();
+    let asleep = sleeps.id().to_string();
+    for words in [
+        &["attach", &asleep, "--for", "200ms"][..],
+        &["compare", "--runs", "3", "true", "sleep 0.01"],
+        &["wake", "--for", "200ms"],
+        &["load", "cpu", "--for", "100ms"],
+        &["ladder", "--quick", "--only", "core"],
+        &["lab", "small-files", "--size", "300"],
+        &["doctor"],
+    ] {
+        for more in [&["--width", "100"][..], &["--width", "70", "-v"]] {
+            let live = home.dwell(&[words, more].concat()).output().unwrap();
+            assert!(live.status.success(), "{words:?}: {}", text(&live.stderr));
+            let page = text(if words[0] == "attach" { &live.stderr } else { &live.stdout });
+            assert!(page.lines().count() > 2, "{words:?}: {page}");
+            assert_eq!(home.out(&[&["show", "last"], more].concat()), page, "{words:?}");
+        }
+    }
+    sleeps.kill().unwrap();
+    sleeps.wait().unwrap();
+}
+
 fn id(line: &str) -> &str {
     line.split(' ').next().unwrap()
 }

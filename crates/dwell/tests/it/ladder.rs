@@ -181,7 +181,11 @@ fn what_cannot_be_compared_or_shown_beside_is_refused() {
         ("no.json", "{"),
         ("some.json", "[]"),
         ("run.json", r#"{"schema": "dwell.run/1"}"#),
-        ("load.json", r#"{"schema": "dwell.load/1"}"#),
+        (
+            "trend.json",
+            r#"{"schema": "dwell.trend/1", "dwell": "0", "command": "c", "results": [], "more": false,
+                "left_out": {"other_figure": 0, "without_runs": 0, "unreadable": 0}}"#,
+        ),
     ]
     .map(|(name, content)| (support::fresh(name), content));
     let broken =
@@ -202,8 +206,7 @@ fn what_cannot_be_compared_or_shown_beside_is_refused() {
             "is not a result of dwell: it has no \"schema\"\ntry: a file written by dwell ladder --json",
         ),
         ([path(2), path(2)], "does not match its schema"),
-        ([path(3), path(3)], "cannot compare two results of \"dwell.load/1\""),
-        ([path(2), broken], "try: two results of the same kind"),
+        ([path(3), path(3)], "cannot compare two results of \"dwell.trend/1\""),
         ([broken, broken], "does not match its schema"),
     ] {
         let output = diff(&args);

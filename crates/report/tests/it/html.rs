@@ -28,22 +28,22 @@ fn body(page: &str) -> &str {
 
 /// Pages of each kind, with names.
 fn pages() -> Vec<(&'static str, String)> {
-    let ladders = |ladder| html::ladders(&[(ladder, vec![ladder::textbook()])]);
+    let ladders = |ladder| html::ladders(&[(&ladder, &vec![ladder::textbook()])]);
     vec![
         ("ls", run(&samples::ls(), None)),
         ("attached", run(&samples::attached(), None)),
         ("parser", run(&samples::crunch(), Some(&profiles::parser()))),
         ("turns", run(&samples::turns(), Some(&profiles::turns("make")))),
-        ("compare-few", html::comparisons(&[commands::sample("compare-few")])),
-        ("wake-gap", html::wakes(&[wakes::gap()])),
-        ("sheet", html::sheets(&[wakes::sheet(2)])),
+        ("compare-few", html::comparisons(&[&commands::sample("compare-few")])),
+        ("wake-gap", html::wakes(&[&wakes::gap()])),
+        ("sheet", html::sheets(&[&wakes::sheet(2)])),
         ("ladder-odd", ladders(ladder::odd())),
-        ("score", html::scores(&[serde_json::from_value(score("sync-writes")).unwrap()])),
+        ("score", html::scores(&[&serde_json::from_value(score("sync-writes")).unwrap()])),
         ("plain", html::plain("load", "dwell load", "1 < 2\n", &json!({"schema": "x"}))),
-        ("load", html::loads(&[read(load("a loop is 100000 multiplications"))])),
-        ("doctor", html::doctors(&[read(doctor("the kernel has none"))])),
-        ("run-diff", html::run_diffs(&[analyse::compare::runs(&samples::ls(), &samples::server())])),
-        ("timings-diff", html::timings_diffs(&[read(timings("sleep 0.1"))])),
+        ("load", html::loads(&[&read(load("a loop is 100000 multiplications"))])),
+        ("doctor", html::doctors(&[&read(doctor("the kernel has none"))])),
+        ("run-diff", html::run_diffs(&[&analyse::compare::runs(&samples::ls(), &samples::server())])),
+        ("timings-diff", html::timings_diffs(&[&read(timings("sleep 0.1"))])),
         ("lab-pair", pair("sync-writes")),
     ]
 }
@@ -142,16 +142,16 @@ fn hostile_pages() -> Vec<(&'static str, String)> {
         ("crawler", run(&changed(samples::crawler(), HOSTILE), None)),
         ("attached", run(&changed(samples::attached(), HOSTILE), None)),
         ("long", run(&changed(samples::server(), &long), None)),
-        ("compare", html::comparisons(&[comparison])),
-        ("wake", html::wakes(&[wakeups])),
-        ("sheet", html::sheets(&[sheet])),
-        ("ladder", html::ladders(&[(ladder::odd(), ladder::machines())])),
-        ("score", html::scores(&[serde_json::from_value(score).unwrap()])),
+        ("compare", html::comparisons(&[&comparison])),
+        ("wake", html::wakes(&[&wakeups])),
+        ("sheet", html::sheets(&[&sheet])),
+        ("ladder", html::ladders(&[(&ladder::odd(), &ladder::machines())])),
+        ("score", html::scores(&[&serde_json::from_value(score).unwrap()])),
         ("plain", html::plain("load", HOSTILE, HOSTILE, &json!({"name": HOSTILE}))),
-        ("load", html::loads(&[read(load(HOSTILE))])),
-        ("doctor", html::doctors(&[read(doctor(HOSTILE))])),
-        ("run-diff", html::run_diffs(&[run_diff])),
-        ("timings-diff", html::timings_diffs(&[read(timings(HOSTILE))])),
+        ("load", html::loads(&[&read(load(HOSTILE))])),
+        ("doctor", html::doctors(&[&read(doctor(HOSTILE))])),
+        ("run-diff", html::run_diffs(&[&run_diff])),
+        ("timings-diff", html::timings_diffs(&[&read(timings(HOSTILE))])),
         ("lab-pair", pair(HOSTILE)),
     ]
 }

@@ -6,7 +6,7 @@ use super::making::MadeCommand;
 use super::sitting::Sitting;
 use crate::child;
 use crate::cli::{IgnoredStatuses, StreamArg};
-use crate::cmd::results;
+use crate::out;
 use crate::progress;
 use anyhow::{Context, bail};
 use model::compare::commands::{CompareEnd, Comparison};
@@ -184,7 +184,7 @@ fn observe(
         ),
     };
     let value = serde_json::from_slice(&text).context("cannot read the account of an observed run")?;
-    let run = results::run(&json, value)?.run;
+    let run = out::read_run(&json, value)?.run;
     // Ctrl-Z is no part of the difference.
     let was_stopped = sitting.stop.stopped_ns() > stopped_ns;
     Ok((counts && !was_stopped).then_some(run))

@@ -7,7 +7,7 @@ use super::served::Server;
 use super::words::{by_hand, server_by_hand};
 use crate::cache;
 use crate::child;
-use crate::cmd::results;
+use crate::out;
 use crate::output;
 use crate::private;
 use crate::progress::{self, ProgressLine};
@@ -355,7 +355,7 @@ impl<'a, 's> Bench<'a, 's> {
         let words = words.iter().map(OsStr::new);
         let arguments = run.into_iter().chain([json.as_os_str(), OsStr::new("--")]).chain(words);
         let Some(value) = self.dwell(arguments, &json, tick)? else { return Ok(None) };
-        let result = results::run(&json, value)?;
+        let result = out::read_run(&json, value)?;
         let words = report::in_words(&result);
         Ok(Some((analyse::lab::observed(&result.run, &words), result.run, words)))
     }

@@ -3,10 +3,10 @@
 use super::bench::{Asked, Bench, Held};
 use super::pair::{described, missing, named};
 use crate::cli::LabArgs;
-use crate::cmd::results;
+use crate::cmd::kept;
 use crate::exit;
 use crate::keep::Keeper;
-use crate::out::{LabResult, OutputPath};
+use crate::out::{LabResult, OutputPath, Side};
 use crate::output;
 use crate::progress::ProgressLine;
 use crate::stop::Stop;
@@ -30,11 +30,12 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub(super) fn score(args: &LabArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
     let mut score = match &args.resume {
         Some(path) => {
-            let (schema, value) = results::read(path, keeper)?;
-            if schema != SCHEMA_SCORE {
+            let kept = kept::one(path, keeper)?;
+            let schema = kept.schema();
+            let Some(Side::Score(score)) = kept.compared(path)? else {
                 bail!("{path:?} is a {schema}\ntry: a file written by dwell lab --score --json");
-            }
-            serde_json::from_value(value).with_context(|| format!("cannot read {path:?}"))?
+            };
+            *score
         }
         None => new(args)?,
     };

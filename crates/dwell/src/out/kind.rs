@@ -1,0 +1,296 @@
+//! The kinds of results that are kept, and what the verbs do with them: one list ([`KINDS`]), and
+//! for each kind one `impl` beside its page and its forms.
+//!
+//! No verb knows the names of the JSON: `show`, `report`, `export`, `diff` and the store ask the
+//! result.
+
+use super::lab::LabResult;
+use super::ladder::LadderResult;
+use super::render::{Render, in_form};
+use super::run::{CodeArgs, RunOutput};
+use super::timings::TimingsResult;
+use super::trend::TrendResult;
+use super::wake::SheetResult;
+use anyhow::{anyhow, bail};
+use listing::CountedBlocks;
+use model::compare::commands::Comparison;
+use model::compare::lab::LabComparison;
+use model::compare::ladder::LadderComparison;
+use model::compare::runs::RunComparison;
+use model::compare::sittings::Sittings;
+use model::compare::timings::{Timings, TimingsDiff};
+use model::compare::wake::{Comparable, WakeComparison};
+use model::doctor::Doctor;
+use model::hits::Hits;
+use model::lab::{LabRun, LabScore};
+use model::wake::Wakeups;
+use model::wake::load::LoadRun;
+use model::{Ladder, RunResult, WhatIf};
+use report::Look;
+use report::export::Exported;
+use report::export::tables::Tables;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::any::Any;
+use std::path::Path;
+use store::results::NewResult;
+
+/// All kinds, as files of `--json` name them.
+pub(crate) const KINDS: &[KindEntry] = &[
+    entry::<RunOutput>(),
+    entry::<Comparison>(),
+    entry::<LadderResult>(),
+    entry::<Wakeups>(),
+    entry::<SheetResult>(),
+    entry::<LoadRun>(),
+    entry::<Doctor>(),
+    entry::<LabResult>(),
+    entry::<Hits>(),
+    entry::<CountedBlocks>(),
+    entry::<WhatIf>(),
+    entry::<TrendResult>(),
+    entry::<TimingsResult>(),
+    entry::<RunComparison>(),
+    entry::<Sittings>(),
+    entry::<LadderComparison>(),
+    entry::<WakeComparison>(),
+    entry::<LabComparison>(),
+    entry::<TimingsDiff>(),
+];
+
+/// A kind of result that is read again after it was written.
+pub(crate) trait Kind: Render {
+    /// The names of its JSON (`dwell.run/1`).
+    const SCHEMAS: &'static [&'static str];
+
+    /// Reads its JSON.
+    ///
+    /// # Errors
+    /// The JSON is not what its schema says, or was changed since it was written.
+    fn read(path: &Path, json: Value) -> anyhow::Result<Self>;
+
+    /// The name of its JSON.
+    fn schema(&self) -> &'static str {
+        Self::SCHEMAS[0]
+    }
+
+    /// What is on its page as tables.
+    fn tables(&self) -> Tables;
+
+    /// One page for a browser with several of them; none where they have no page side by side.
+    fn html(_kept: &[(&Path, &Self)]) -> Option<String> {
+        None
+    }
+
+    /// Formats of `dwell export` besides the tables, in the order of its help.
+    fn exports(&self) -> &'static [Export<Self>] {
+        &[]
+    }
+
+    /// What `dwell diff` compares; none where it compares no such results.
+    fn compared(self, _path: &Path) -> anyhow::Result<Option<Side>> {
+        Ok(None)
+    }
+
+    /// Its row in the store, with its JSON; none where it is not kept.
+    fn row(&self) -> Option<NewResult> {
+        None
+    }
+
+    /// Takes the options for which code is on the page.
+    fn show_code(&mut self, _code: &CodeArgs) {}
+}
+
+/// A format of `dwell export`.
+pub(crate) struct Export<K: 'static> {
+    /// Its name on the command line.
+    name: &'static str,
+    make: Make<K>,
+}
+
+enum Make<K: 'static> {
+    /// The form that an option of the verb writes as well, with what is not in it.
+    Form(&'static str),
+    /// None where its recording is needed.
+    Own(fn(&K, &Path) -> anyhow::Result<Option<Exported>>),
+}
+
+impl<K> Export<K> {
+    /// The form of this name, which leaves something out.
+    pub(super) const fn form(name: &'static str, left_out: &'static str) -> Self {
+        Self { name, make: Make::Form(left_out) }
+    }
+
+    /// A format that only `dwell export` writes.
+    pub(super) const fn own(
+        name: &'static str,
+        make: fn(&K, &Path) -> anyhow::Result<Option<Exported>>,
+    ) -> Self {
+        Self { name, make: Make::Own(make) }
+    }
+
+    /// A format that is made of a recording, step by step.
+    pub(super) const fn of_recording(name: &'static str) -> Self {
+        Self::own(name, |_, _| Ok(None))
+    }
+}
+
+/// What `dwell diff` compares on one side.
+pub(crate) enum Side {
+    Run(Box<RunResult>),
+    Commands(Box<Comparison>),
+    /// Commands that hyperfine timed.
+    Timings(Box<Timings>),
+    Ladder(Box<Ladder>),
+    /// Wake-ups, a sheet of them, or what another tool measured.
+    Latency(Box<Comparable>),
+    Pair(Box<LabRun>),
+    Score(Box<LabScore>),
+}
+
+/// How results of a kind are read.
+pub(crate) struct KindEntry {
+    schemas: &'static [&'static str],
+    read: fn(&Path, Value) -> anyhow::Result<Box<dyn Kept>>,
+}
+
+const fn entry<K: Kind>() -> KindEntry {
+    KindEntry { schemas: K::SCHEMAS, read: |path, json| Ok(Box::new(K::read(path, json)?)) }
+}
+
+/// Reads a result by the name of its JSON.
+///
+/// # Errors
+/// No kind has this name; or those of [`Kind::read`].
+pub(crate) fn read(path: &Path, schema: &str, json: Value) -> anyhow::Result<Box<dyn Kept>> {
+    match KINDS.iter().find(|kind| kind.schemas.contains(&schema)) {
+        Some(kind) => (kind.read)(path, json),
+        None => bail!(
+            "{path:?} is a {schema:?}, which this version of dwell does not know\n\
+             try: results of dwell run, attach, compare, ladder, wake, load, doctor, lab, diff"
+        ),
+    }
+}
+
+/// Reads what the JSON is by its schema.
+///
+/// # Errors
+/// Where it is not that.
+pub(super) fn typed<T: DeserializeOwned>(path: &Path, json: Value) -> anyhow::Result<T> {
+    // The error may quote the file.
+    serde_json::from_value(json).map_err(|error| {
+        anyhow!("{path:?} does not match its schema: {}", report::clean(&error.to_string(), false))
+    })
+}
+
+/// A kept result of any kind.
+pub(crate) trait Kept: Any {
+    /// The name of its JSON.
+    fn schema(&self) -> &'static str;
+    /// The page for a terminal, with all tables.
+    fn page(&self, look: Look) -> String;
+    /// The page that fits a screen.
+    fn screen(&self, look: Look) -> String;
+    /// Takes the options for which code is on the page.
+    fn show_code(&mut self, code: &CodeArgs);
+    /// What is on its page as tables.
+    fn tables(&self) -> Tables;
+    /// The names of the formats of `dwell export` besides the tables.
+    fn formats(&self) -> Vec<&'static str>;
+    /// The result in this format; none where it has none such, or its recording is needed.
+    ///
+    /// # Errors
+    /// The result lacks what the format is about.
+    fn export(&self, name: &str, path: &Path) -> anyhow::Result<Option<Exported>>;
+    /// A page for a browser with all of these results, of which this is the first.
+    ///
+    /// # Errors
+    /// They are not of one kind, or have no page side by side.
+    fn html(&self, kept: &[(&Path, Box<dyn Kept>)]) -> anyhow::Result<String>;
+    /// What `dwell diff` compares.
+    ///
+    /// # Errors
+    /// The result lacks what is compared.
+    fn compared(self: Box<Self>, path: &Path) -> anyhow::Result<Option<Side>>;
+}
+
+impl<K: Kind> Kept for K {
+    fn schema(&self) -> &'static str {
+        Kind::schema(self)
+    }
+
+    fn page(&self, look: Look) -> String {
+        Render::page(self, look)
+    }
+
+    fn screen(&self, look: Look) -> String {
+        Render::screen(self, look)
+    }
+
+    fn show_code(&mut self, code: &CodeArgs) {
+        Kind::show_code(self, code);
+    }
+
+    fn tables(&self) -> Tables {
+        Kind::tables(self)
+    }
+
+    fn formats(&self) -> Vec<&'static str> {
+        self.exports().iter().map(|export| export.name).collect()
+    }
+
+    fn export(&self, name: &str, path: &Path) -> anyhow::Result<Option<Exported>> {
+        let Some(export) = self.exports().iter().find(|export| export.name == name) else {
+            return Ok(None);
+        };
+        match export.make {
+            Make::Form(left_out) => {
+                Ok(in_form(self, name).map(|bytes| Exported { bytes, left_out: vec![left_out.to_owned()] }))
+            }
+            Make::Own(make) => make(self, path),
+        }
+    }
+
+    fn html(&self, kept: &[(&Path, Box<dyn Kept>)]) -> anyhow::Result<String> {
+        let mut all = Vec::new();
+        for (path, result) in kept {
+            let result: &dyn Any = result.as_ref();
+            all.extend(result.downcast_ref::<K>().map(|result| (*path, result)));
+        }
+        if let Some((path, other)) = kept.iter().find(|(_, other)| !(other.as_ref() as &dyn Any).is::<K>()) {
+            bail!(
+                "{:?} is a {:?} and {path:?} a {:?}: they have no common page\ntry: results of one kind",
+                kept[0].0,
+                Kind::schema(self),
+                other.schema()
+            );
+        }
+        let own = || in_form(self, "html").filter(|_| kept.len() == 1);
+        let page = K::html(&all).or_else(|| own().and_then(|page| String::from_utf8(page).ok()));
+        page.ok_or_else(|| {
+            anyhow!("results of {:?} have no page side by side\ntry: one file", Kind::schema(self))
+        })
+    }
+
+    fn compared(self: Box<Self>, path: &Path) -> anyhow::Result<Option<Side>> {
+        Kind::compared(*self, path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_name_is_of_one_kind() {
+        let names: Vec<_> = KINDS.iter().flat_map(|kind| kind.schemas).collect();
+        assert_eq!(names.len(), names.iter().collect::<BTreeSet<_>>().len(), "{names:?}");
+    }
+
+    #[test]
+    fn an_unknown_kind_is_named() {
+        let error = read(Path::new("x.json"), "dwell.tree/7", Value::Null).err().unwrap().to_string();
+        assert!(error.contains("dwell.tree/7") && error.contains("try: "), "{error}");
+    }
+}
