@@ -61,9 +61,8 @@ fn of_recording(path: &Path, keeper: &Keeper) -> anyhow::Result<Option<Found>> {
 }
 
 fn found(mut results: Vec<Box<dyn Kept>>) -> Found {
-    let is_run = |result: &Box<dyn Kept>| (result.as_ref() as &dyn Any).is::<RunOutput>();
     if results.len() == 1
-        && let Some(run) = results.pop_if(|result| is_run(result))
+        && let Some(run) = results.pop_if(|result| (result.as_ref() as &dyn Any).is::<RunOutput>())
         && let Ok(run) = (run as Box<dyn Any>).downcast::<RunOutput>()
     {
         return Found::Run(run);

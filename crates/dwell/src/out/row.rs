@@ -1,6 +1,5 @@
 //! What the rows of the store have in common.
 
-use crate::cli::VERSION;
 use model::recording::Host;
 use store::ladder::machine_number;
 use store::results::NewResult;
@@ -15,7 +14,7 @@ pub(super) fn row(verb: &str, host: &Host, schema: &str, json: String) -> NewRes
         kernel: host.kernel.clone(),
         at_s: unix_s(),
         schema: schema.to_owned(),
-        dwell: VERSION.to_owned(),
+        dwell: env!("CARGO_PKG_VERSION").to_owned(),
         json: json.into_bytes(),
         ..NewResult::default()
     }
