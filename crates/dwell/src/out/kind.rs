@@ -1,16 +1,11 @@
-//! The kinds of results that are kept, and what the verbs do with them: one list ([`KINDS`]), and
-//! for each kind one `impl` beside its page and its forms.
+//! What the verbs ask of a result that is kept: for each kind one `impl` beside its page and its
+//! forms. The list of kinds is in `kinds`.
 //!
 //! No verb knows the names of the JSON: `show`, `report`, `export`, `diff` and the store ask the
 //! result.
 
-use super::lab::LabResult;
-use super::ladder::LadderResult;
+use super::code::CodeArgs;
 use super::render::{Render, in_form};
-use super::run::{CodeArgs, RunOutput};
-use super::timings::TimingsResult;
-use super::trend::TrendResult;
-use super::wake::SheetResult;
 use anyhow::{anyhow, bail};
 use listing::CountedBlocks;
 use model::compare::commands::Comparison;
@@ -34,29 +29,6 @@ use serde_json::Value;
 use std::any::Any;
 use std::path::Path;
 use store::results::NewResult;
-
-/// All kinds, as files of `--json` name them.
-pub(crate) const KINDS: &[KindEntry] = &[
-    entry::<RunOutput>(),
-    entry::<Comparison>(),
-    entry::<LadderResult>(),
-    entry::<Wakeups>(),
-    entry::<SheetResult>(),
-    entry::<LoadRun>(),
-    entry::<Doctor>(),
-    entry::<LabResult>(),
-    entry::<Hits>(),
-    entry::<CountedBlocks>(),
-    entry::<WhatIf>(),
-    entry::<TrendResult>(),
-    entry::<TimingsResult>(),
-    entry::<RunComparison>(),
-    entry::<Sittings>(),
-    entry::<LadderComparison>(),
-    entry::<WakeComparison>(),
-    entry::<LabComparison>(),
-    entry::<TimingsDiff>(),
-];
 
 /// A kind of result that is read again after it was written.
 pub(crate) trait Kind: Render {
@@ -146,30 +118,6 @@ pub(crate) enum Side {
     Latency(Box<Comparable>),
     Pair(Box<LabRun>),
     Score(Box<LabScore>),
-}
-
-/// How results of a kind are read.
-pub(crate) struct KindEntry {
-    schemas: &'static [&'static str],
-    read: fn(&Path, Value) -> anyhow::Result<Box<dyn Kept>>,
-}
-
-const fn entry<K: Kind>() -> KindEntry {
-    KindEntry { schemas: K::SCHEMAS, read: |path, json| Ok(Box::new(K::read(path, json)?)) }
-}
-
-/// Reads a result by the name of its JSON.
-///
-/// # Errors
-/// No kind has this name; or those of [`Kind::read`].
-pub(crate) fn read(path: &Path, schema: &str, json: Value) -> anyhow::Result<Box<dyn Kept>> {
-    match KINDS.iter().find(|kind| kind.schemas.contains(&schema)) {
-        Some(kind) => (kind.read)(path, json),
-        None => bail!(
-            "{path:?} is a {schema:?}, which this version of dwell does not know\n\
-             try: results of dwell run, attach, compare, ladder, wake, load, doctor, lab, diff"
-        ),
-    }
 }
 
 /// Reads what the JSON is by its schema.
@@ -274,23 +222,5 @@ impl<K: Kind> Kept for K {
 
     fn compared(self: Box<Self>, path: &Path) -> anyhow::Result<Option<Side>> {
         Kind::compared(*self, path)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn a_name_is_of_one_kind() {
-        let names: Vec<_> = KINDS.iter().flat_map(|kind| kind.schemas).collect();
-        assert_eq!(names.len(), names.iter().collect::<BTreeSet<_>>().len(), "{names:?}");
-    }
-
-    #[test]
-    fn an_unknown_kind_is_named() {
-        let error = read(Path::new("x.json"), "dwell.tree/7", Value::Null).err().unwrap().to_string();
-        assert!(error.contains("dwell.tree/7") && error.contains("try: "), "{error}");
     }
 }

@@ -6,12 +6,14 @@
 //! `dwell export` has is a line in its [`Kind::exports`].
 
 mod args;
+mod code;
 mod compare;
 mod counts;
 mod diff;
 mod doctor;
 mod export;
 mod kind;
+mod kinds;
 mod lab;
 mod ladder;
 mod load;
@@ -27,9 +29,11 @@ mod wake;
 mod what_if;
 
 pub(crate) use args::{FormArgs, OutputArgs};
+pub(crate) use code::CodeArgs;
 pub(crate) use diff::LadderDiffResult;
 pub(crate) use export::ExportResult;
-pub(crate) use kind::{Kept, Kind, Side, read};
+pub(crate) use kind::{Kept, Kind, Side};
+pub(crate) use kinds::read;
 pub(crate) use lab::LabResult;
 pub(crate) use ladder::{LADDER_FULL, LADDER_QUICK, LadderResult};
 pub(crate) use outputs::{Outputs, Page};
@@ -37,6 +41,6 @@ pub(crate) use page::{KeptResults, PageResult};
 pub(crate) use path::{OutputPath, Paths};
 pub(crate) use render::Render;
 pub(crate) use row::this_machine;
-pub(crate) use run::{CodeArgs, NOBODY, RunOutput, read_run};
+pub(crate) use run::{NOBODY, RunOutput, read_run};
 pub(crate) use trend::TrendResult;
 pub(crate) use wake::{SheetResult, junit_has_verdict};

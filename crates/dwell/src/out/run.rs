@@ -1,11 +1,11 @@
 //! A run, or a window, as a result, and the options for which code to show below its page.
 
+use super::code::{CODE, CodeArgs};
 use super::kind::{Export, Kind, Side, typed};
 use super::render::{Form, Render, in_form};
 use super::row::{in_shell, row};
 use crate::{annotate, suggest};
 use anyhow::{anyhow, bail};
-use clap::Args;
 use model::run::{SCHEMA_ATTACH, SCHEMA_RUN};
 use model::{KeptRun, Probed, RunResult, Seen};
 use observe::Sources;
@@ -17,31 +17,6 @@ use serde_json::Value;
 use std::path::Path;
 use store::results::NewResult;
 use sys::foreign::Rights;
-
-/// The heading of the options that are about code.
-const CODE: &str = "Code";
-
-/// Which code to show, and how.
-#[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = CODE)]
-pub(crate) struct CodeArgs {
-    /// Also print the call tree. It has time on and off the CPU
-    #[arg(long)]
-    pub(crate) flame: bool,
-
-    /// Also list every cause. Those found have their evidence, the others the reason
-    #[arg(long)]
-    pub(crate) causes: bool,
-
-    /// Show the lines of a function with times. Below the report, and with their shares of time:
-    /// of FUNCTION, or of the one with the most time at FILE or FILE:LINE (`slow.py:13`)
-    #[arg(long, value_name = "FUNCTION|FILE[:LINE]")]
-    pub(crate) lines: Vec<String>,
-
-    /// Show the disassembly of FUNCTION with each instruction's share of time, below the report
-    #[arg(long, value_name = "FUNCTION")]
-    pub(crate) annotate: Vec<String>,
-}
 
 /// A user who may read only what everybody may.
 pub(crate) const NOBODY: u32 = 65_534;
