@@ -1,12 +1,14 @@
 //! How right dwell is and what it costs, beside other tools: `cargo xtask truth`, `bench`,
 //! `attack`, which build this first and pass their arguments on.
 //!
-//! A file for each of the three; this one only selects. A tool of the developers, which reads dwell
-//! from outside: by its pages and its JSON.
+//! A file for each of the three; this one only selects. dwell is seen from outside: what it says is
+//! its pages, and its JSON as the types of `model`; nothing else here is of dwell.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool of the developers")]
 
 mod attack;
 mod bench;
+#[cfg(test)]
+mod sample;
 mod truth;
 
 use std::process::ExitCode;

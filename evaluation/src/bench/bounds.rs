@@ -7,8 +7,8 @@ use super::install;
 use super::memory::{mib, peak_kib};
 use super::program::compile;
 use anyhow::{Context, Result, bail};
+use model::Run;
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -121,9 +121,9 @@ fn measured(place: &Path, command: &mut Command, what: String, window: Option<Du
         bail!("{what}: dwell ended with {status}");
     }
     let text = fs::read(&json).with_context(|| format!("cannot read {}", json.display()))?;
-    let run: Value = serde_json::from_slice(&text)?;
-    let wall_s = run["wall_ns"].as_u64().context("the JSON has no wall_ns")? as f64 / 1e9;
-    let folded = run["folded"].as_array().into_iter().flatten().filter_map(|one| one["rows"].as_u64()).sum();
+    let run: Run = serde_json::from_slice(&text)?;
+    let wall_s = run.wall_ns as f64 / 1e9;
+    let folded = run.folded.iter().map(|one| one.rows).sum();
     Ok(Row {
         what,
         bytes: text.len() as u64,

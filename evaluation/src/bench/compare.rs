@@ -12,7 +12,7 @@ mod verdicts;
 use super::install;
 use super::program::compile;
 use anyhow::{Context, Result, bail};
-use serde_json::Value;
+use model::compare::commands::Comparison;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::Instant;
@@ -93,7 +93,7 @@ impl Drop for Beside {
 }
 
 /// One sitting of `dwell compare`: its result, and how long it took.
-fn sitting(place: &Path, arguments: &[&str]) -> Result<(Value, f64)> {
+fn sitting(place: &Path, arguments: &[&str]) -> Result<(Comparison, f64)> {
     let begun = Instant::now();
     let mut compare = program(place.join("dwell"), &["compare", "--quiet", "--json", "-"]);
     let said = output(compare.args(arguments))?;

@@ -11,7 +11,7 @@ use super::rivals::{
     middle,
 };
 use anyhow::{Context, Result, bail};
-use serde_json::Value;
+use model::Ladder;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use workshop::machine::{conditions, load};
@@ -84,7 +84,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
     let mut notes = BTreeSet::new();
     let mut setting = Setting { place, dir, home: 0, other: 0 };
     // Once unmeasured: it says which CPUs it uses.
-    (setting.home, setting.other) = cpus(&dwell(&["cycle"], &setting)?)?;
+    (setting.home, setting.other) = cpus(&dwell(&["cycle"], &setting)?.machine.cpus_allowed)?;
     let mut pairs: Vec<(&Pair, Vec<Round>)> = Vec::new();
     for pair in
         PAIRS.iter().filter(|pair| options.only.is_empty() || options.only.iter().any(|o| o == pair.rung))
@@ -158,15 +158,15 @@ fn options(arguments: &[&str]) -> Result<Options> {
 fn measure(pair: &Pair, rival_first: bool, setting: &Setting) -> Result<Round> {
     let rungs: &[&str] = if pair.rival == Rival::WholeCycles { &["cycle", pair.rung] } else { &[pair.rung] };
     let mut ladder = dwell(rungs, setting)?;
-    let rival = pair.rival.figure_ns(pair.rung, &ladder, setting)?;
+    let rival = pair.rival.figure_ns(pair.rung, &ladder.rungs, setting)?;
     // Only dwell says the sizes, so that the first of two is run again, after the other.
     if rival_first && pair.rival != Rival::WholeCycles {
         ladder = dwell(rungs, setting)?;
     }
-    Ok(Round { dwell: median_ns(&ladder, pair.rung)?, rival })
+    Ok(Round { dwell: median_ns(&ladder.rungs, pair.rung)?, rival })
 }
 
-fn dwell(rungs: &[&str], setting: &Setting) -> Result<Value> {
+fn dwell(rungs: &[&str], setting: &Setting) -> Result<Ladder> {
     let mut command = shell_program(
         setting.place.join("dwell"),
         &["ladder", "--quick", "--json", "-", "--only", &rungs.join(","), "--dir"],
@@ -176,9 +176,8 @@ fn dwell(rungs: &[&str], setting: &Setting) -> Result<Value> {
 }
 
 /// The last that dwell may use, where its rungs run; and the last but one, where the other end is.
-fn cpus(ladder: &Value) -> Result<(u64, u64)> {
-    let cpus = ladder["machine"]["cpus_allowed"].as_array().context("dwell does not say its CPUs")?;
-    let mut last = cpus.iter().rev().filter_map(Value::as_u64);
+fn cpus(allowed: &[u32]) -> Result<(u32, u32)> {
+    let mut last = allowed.iter().rev().copied();
     let home = last.next().context("dwell may use no CPU")?;
     Ok((home, last.next().unwrap_or(home)))
 }
@@ -241,7 +240,6 @@ fn verdict(goal: Goal, ratios: &[f64]) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn a_goal_is_reached_by_the_median_or_by_the_spread() {
@@ -256,7 +254,7 @@ mod tests {
 
     #[test]
     fn the_other_end_is_on_another_cpu_where_there_is_one() {
-        let of = |allowed: &[u64]| cpus(&json!({"machine": {"cpus_allowed": allowed}})).ok();
+        let of = |allowed: &[u32]| cpus(allowed).ok();
         assert_eq!([of(&[0, 2, 5]), of(&[3]), of(&[])], [Some((5, 2)), Some((3, 3)), None]);
     }
 

@@ -7,7 +7,7 @@
 use super::install;
 use super::table::Middle;
 use anyhow::{Context, Result, bail, ensure};
-use serde_json::Value;
+use model::wake::load::LoadRun;
 use std::path::{Path, PathBuf};
 use workshop::machine::{conditions, load};
 use workshop::shell::{find, output, program as shell_program};
@@ -216,9 +216,8 @@ fn dwell_per_second(dwell: &Path, spec: &str, seconds: u64) -> Result<f64> {
         dwell,
         &["load", "--quiet", "--json", "-", "--for", &format!("{seconds}s"), spec],
     ))?;
-    let said: Value = serde_json::from_str(&said).context("dwell's JSON cannot be read")?;
-    let figure = |name: &str| said["result"][name].as_f64().with_context(|| format!("dwell says no {name}"));
-    Ok(figure("done")? / (figure("ran_ns")? / 1e9))
+    let LoadRun { result, .. } = serde_json::from_str(&said).context("dwell's JSON cannot be read")?;
+    Ok(result.done as f64 / (result.ran_ns as f64 / 1e9))
 }
 
 fn row(pair: &Pair, rounds: &[(f64, f64)]) -> Result<Vec<String>> {

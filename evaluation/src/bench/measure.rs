@@ -5,7 +5,8 @@
 use super::program::{Program, Timed};
 use super::tool::Tool;
 use anyhow::{Context, Result, bail};
-use serde_json::Value;
+use model::Run;
+use model::run::FunctionRow;
 use std::fs::{self, File};
 use std::path::Path;
 use workshop::shell::program;
@@ -93,11 +94,11 @@ pub(crate) fn rss_kib(program: &Program, tool: Tool, quick: bool, place: &Path) 
 
 /// Samples and those of a named function, from dwell's JSON, where it was asked for.
 fn named(place: &Path) -> Option<(u64, u64)> {
-    let report: Value = serde_json::from_slice(&fs::read(place.join("json")).ok()?).ok()?;
-    let rows = report["functions"].as_array()?;
-    let samples = |row: &Value| row["samples"].as_u64().unwrap_or(0);
+    let run: Run = serde_json::from_slice(&fs::read(place.join("json")).ok()?).ok()?;
+    let rows = run.functions.value()?;
+    let samples = |row: &FunctionRow| row.samples;
     // Without a name it is the module and how far in.
-    let is_named = |row: &&Value| !row["name"].as_str().is_none_or(|name| name.contains("+0x"));
+    let is_named = |row: &&FunctionRow| !row.name.contains("+0x");
     Some((rows.iter().map(samples).sum(), rows.iter().filter(is_named).map(samples).sum()))
 }
 

@@ -7,7 +7,7 @@
 use super::install;
 use super::program::compile;
 use anyhow::{Context, Result, bail};
-use serde_json::Value;
+use model::Run;
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
@@ -54,7 +54,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
         bail!("dwell ended with {status}: {}", fs::read_to_string(&said).unwrap_or_default());
     }
     let text = fs::read(&json).with_context(|| format!("cannot read {}", json.display()))?;
-    println!("{}", table(&serde_json::from_slice(&text)?, &peaks)?);
+    println!("{}", table(&serde_json::from_slice(&text)?, &peaks));
     Ok(())
 }
 
@@ -92,13 +92,12 @@ pub(super) fn mib(kib: Option<u64>) -> f64 {
     kib.unwrap_or(0) as f64 / 1024.0
 }
 
-fn table(run: &Value, peaks: &[u64]) -> Result<String> {
-    let sum = |rows: &Value| -> u64 {
-        rows.as_array().into_iter().flatten().filter_map(|row| row["calls"].as_u64()).sum()
-    };
-    let wall_s = run["wall_ns"].as_u64().context("the JSON has no wall_ns")? as f64 / 1e9;
-    let (calls, waits) = (sum(&run["syscalls"]) as f64 / wall_s, sum(&run["waits"]) as f64 / wall_s);
-    let sliced = run["syscalls"].as_array().into_iter().flatten().any(|row| row["estimate"].is_object());
+fn table(run: &Run, peaks: &[u64]) -> String {
+    let wall_s = run.wall_ns as f64 / 1e9;
+    let syscalls = || run.syscalls.value().into_iter().flatten();
+    let calls = syscalls().map(|row| row.calls).sum::<u64>() as f64 / wall_s;
+    let waits = run.waits.iter().map(|row| row.calls).sum::<u64>() as f64 / wall_s;
+    let sliced = syscalls().any(|row| row.estimate.is_some());
     let most = mib(peaks.iter().max().copied());
     let mut lines = vec![
         format!(
@@ -116,10 +115,11 @@ fn table(run: &Value, peaks: &[u64]) -> Result<String> {
             mib(peaks.get(at).copied())
         ));
     }
-    lines.push(format!("lost events: {}", run["coverage"]["lost_events"]));
+    let lost = run.coverage.lost_events.value().map_or_else(|| "not known".to_owned(), u64::to_string);
+    lines.push(format!("lost events: {lost}"));
     let verdict = if most <= REACH_MIB { "reached" } else { "NOT reached" };
     lines.push(format!("peak {most:.1} MiB, to be at most {REACH_MIB:.0} MiB: {verdict}"));
-    Ok(lines.join("\n"))
+    lines.join("\n")
 }
 
 #[cfg(test)]
@@ -128,13 +128,12 @@ mod tests {
 
     #[test]
     fn events_are_calls_and_two_for_each_wait() {
-        let run = serde_json::json!({
-            "wall_ns": 2_000_000_000_u64,
-            "syscalls": [{"calls": 100_000}, {"calls": 4}],
-            "waits": [{"calls": 50_000}],
-            "coverage": {"lost_events": 0},
-        });
-        let text = table(&run, &[1024, 2048]).unwrap();
+        let mut run = crate::sample::run();
+        run.wall_ns = 2_000_000_000;
+        let syscalls = run.syscalls.value_mut().unwrap();
+        (syscalls[0].calls, syscalls[1].calls, syscalls[1].estimate) = (100_000, 4, None);
+        run.waits[0].calls = 50_000;
+        let text = table(&run, &[1024, 2048]);
         assert!(text.starts_with("2 s, 100002 events a second: 50002 calls, 25000 waits"), "{text}");
         assert!(text.ends_with("peak 2.0 MiB, to be at most 200 MiB: reached"), "{text}");
     }

@@ -6,6 +6,7 @@
 
 use super::program::compile;
 use anyhow::{Context, Result, bail, ensure};
+use model::ladder::Rung;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::Write;
@@ -73,8 +74,8 @@ pub(super) struct Setting {
     /// Where files are measured.
     pub(super) dir: PathBuf,
     /// The CPU that dwell measures on, and that of the other end.
-    pub(super) home: u64,
-    pub(super) other: u64,
+    pub(super) home: u32,
+    pub(super) other: u32,
 }
 
 impl Rival {
@@ -114,19 +115,19 @@ impl Rival {
         }
     }
 
-    /// One figure, in ns, of what dwell has just measured in `ladder` as `rung`.
-    pub(super) fn figure_ns(self, rung: &str, ladder: &Value, setting: &Setting) -> Result<f64> {
+    /// One figure, in ns, of what dwell has just measured as `rung`.
+    pub(super) fn figure_ns(self, rung: &str, rungs: &[Rung], setting: &Setting) -> Result<f64> {
         match self {
-            Self::WholeCycles => whole_cycles_ns(rung, ladder),
-            Self::Chase => chase_ns(kib_said(ladder, rung, "chased through ")? << 10, setting),
+            Self::WholeCycles => whole_cycles_ns(rung, rungs),
+            Self::Chase => chase_ns(kib_said(rungs, rung, "chased through ")? << 10, setting),
             Self::Getppid => {
                 let getppid = setting.place.join("getppid").to_string_lossy().into_owned();
                 pinned(setting.home, &[&getppid])?.trim().parse().context("getppid gave no time")
             }
             Self::PerfSyscall => perf_ns(&["syscall", "basic", "-l", "10000"], setting),
             Self::PerfPipe => perf_ns(&["sched", "pipe", "-T", "-l", "1000"], setting),
-            Self::Fio(job) => fio_ns(job, rung, ladder, setting),
-            Self::Ioping => ioping_ns(rung, ladder, setting),
+            Self::Fio(job) => fio_ns(job, rung, rungs, setting),
+            Self::Ioping => ioping_ns(rung, rungs, setting),
             Self::SockperfUdp => sockperf_ns(&[], setting),
             Self::SockperfTcp => sockperf_ns(&["--tcp"], setting),
         }
@@ -134,21 +135,19 @@ impl Rival {
 }
 
 /// The rung of that name.
-fn rung<'a>(ladder: &'a Value, id: &str) -> Result<&'a Value> {
-    let mut rungs = ladder["rungs"].as_array().into_iter().flatten();
-    rungs.find(|rung| rung["id"] == id).with_context(|| format!("dwell has no rung {id}"))
+fn rung<'a>(rungs: &'a [Rung], id: &str) -> Result<&'a Rung> {
+    rungs.iter().find(|rung| rung.about.id == id).with_context(|| format!("dwell has no rung {id}"))
 }
 
 /// Its median.
-pub(super) fn median_ns(ladder: &Value, id: &str) -> Result<f64> {
-    let rung = rung(ladder, id)?;
-    rung["ns"]["median"].as_f64().with_context(|| format!("dwell did not measure {id}: {}", rung["ns"]))
+pub(super) fn median_ns(rungs: &[Rung], id: &str) -> Result<f64> {
+    let ns = &rung(rungs, id)?.ns;
+    ns.value().map(|ns| ns.median).with_context(|| format!("dwell did not measure {id}: {ns:?}"))
 }
 
 /// The number behind `before` in one of a rung's limits; in KiB, also where it is said in MiB.
-fn kib_said(ladder: &Value, id: &str, before: &str) -> Result<u64> {
-    let limits = rung(ladder, id)?["limits"].as_array().cloned().unwrap_or_default();
-    let said = limits.iter().filter_map(Value::as_str).find_map(|limit| limit.strip_prefix(before));
+fn kib_said(rungs: &[Rung], id: &str, before: &str) -> Result<u64> {
+    let said = rung(rungs, id)?.limits.iter().find_map(|limit| limit.strip_prefix(before));
     let mut words = said.with_context(|| format!("{id} does not say {before:?}"))?.split([' ', ':', ';']);
     let (number, unit) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let number: u64 = number.parse().with_context(|| format!("{id} says {before:?} of no number"))?;
@@ -159,13 +158,13 @@ fn kib_said(ladder: &Value, id: &str, before: &str) -> Result<u64> {
     }
 }
 
-fn whole_cycles_ns(rung: &str, ladder: &Value) -> Result<f64> {
-    let (ns, cycle_ns) = (median_ns(ladder, rung)?, median_ns(ladder, "cycle")?);
+fn whole_cycles_ns(rung: &str, rungs: &[Rung]) -> Result<f64> {
+    let (ns, cycle_ns) = (median_ns(rungs, rung)?, median_ns(rungs, "cycle")?);
     Ok((ns / cycle_ns).round().max(1.0) * cycle_ns)
 }
 
 /// A program on one CPU; gives its standard output.
-fn pinned(cpu: u64, words: &[&str]) -> Result<String> {
+fn pinned(cpu: u32, words: &[&str]) -> Result<String> {
     let cpu = cpu.to_string();
     output(&mut program("taskset", &[&["-c", &cpu], words].concat()))
 }
@@ -194,9 +193,9 @@ fn perf_said_ns(said: &str) -> Result<f64> {
     Ok(line.context("perf bench gave no usecs/op")?.trim().parse::<f64>()? * 1e3)
 }
 
-fn fio_ns(job: Job, rung: &str, ladder: &Value, setting: &Setting) -> Result<f64> {
+fn fio_ns(job: Job, rung: &str, rungs: &[Rung], setting: &Setting) -> Result<f64> {
     let file = setting.dir.join(if job.cached { "fio.small" } else { "fio.large" });
-    let size_kib = if job.cached { 1 << 10 } else { kib_said(ladder, rung, "the working file has ")? };
+    let size_kib = if job.cached { 1 << 10 } else { kib_said(rungs, rung, "the working file has ")? };
     lay_out(&file, size_kib)?;
     let (file, size) = (format!("--filename={}", file.display()), format!("--size={size_kib}k"));
     let runtime = format!("--runtime={SECONDS}");
@@ -244,8 +243,8 @@ fn fio_said_ns(job: Job, said: &str) -> Result<f64> {
     figure.as_f64().with_context(|| format!("fio gave no median of {}", job.part))
 }
 
-fn ioping_ns(rung: &str, ladder: &Value, setting: &Setting) -> Result<f64> {
-    let size = format!("{}k", kib_said(ladder, rung, "the working file has ")?);
+fn ioping_ns(rung: &str, rungs: &[Rung], setting: &Setting) -> Result<f64> {
+    let size = format!("{}k", kib_said(rungs, rung, "the working file has ")?);
     let dir = setting.dir.to_string_lossy().into_owned();
     let limits = ["-w", SECONDS, "-i", "0", "-s", "4k", "-S", &size];
     ioping_said_ns(&pinned(setting.home, &[&["ioping", "-D"], &limits[..], &[&dir]].concat())?)
@@ -331,15 +330,18 @@ pub(super) fn clear(dir: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use crate::sample::rung;
 
-    fn ladder() -> Value {
-        json!({"rungs": [
-            {"id": "cycle", "ns": {"median": 0.25}, "limits": []},
-            {"id": "l1", "ns": {"median": 1.01}, "limits": ["shared by 2", "chased through 16 KiB"]},
-            {"id": "direct-read", "ns": {"unseen": "no disk"},
-             "limits": ["the working file has 64 MiB: a cache that holds it would answer"]},
-        ]})
+    fn ladder() -> [Rung; 3] {
+        [
+            rung("cycle", Ok(0.25), &[]),
+            rung("l1", Ok(1.01), &["shared by 2", "chased through 16 KiB"]),
+            rung(
+                "direct-read",
+                Err("no disk"),
+                &["the working file has 64 MiB: a cache that holds it would answer"],
+            ),
+        ]
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::program::Program;
 use super::programs_named;
 use super::tool::Tool;
 use anyhow::{Context, Result, bail, ensure};
-use serde_json::Value;
+use model::compare::commands::Comparison;
 use std::collections::BTreeMap;
 use std::env;
 use std::path::Path;
@@ -48,13 +48,12 @@ pub(super) fn by_turns(
     }
     eprintln!("{}: {rounds} rounds of {} ways", program.name, ways.len());
     let said = output(&mut compare).with_context(|| format!("{} by turns", program.name))?;
-    let said: Value = serde_json::from_str(&said).context("dwell compare wrote no JSON")?;
-    let mut whole: BTreeMap<u64, Vec<Option<Outcome>>> = BTreeMap::new();
-    for run in said["runs"].as_array().into_iter().flatten().filter(|run| run["excluded"].is_null()) {
-        let [command, block] = ["command", "block"].map(|name| run[name].as_u64().unwrap_or(0));
-        let round = whole.entry(block).or_insert_with(|| vec![None; ways.len()]);
-        let outcome = read(run).with_context(|| format!("{}: {run}", program.name))?;
-        *round.get_mut(usize::try_from(command)?).context("a run of no command")? = Some(outcome);
+    let said: Comparison = serde_json::from_str(&said).context("dwell compare wrote no JSON")?;
+    let mut whole: BTreeMap<u32, Vec<Option<Outcome>>> = BTreeMap::new();
+    for run in said.runs.iter().filter(|run| run.excluded.is_none()) {
+        let round = whole.entry(run.block).or_insert_with(|| vec![None; ways.len()]);
+        let outcome = read(&run.printed).with_context(|| format!("{}: {run:?}", program.name))?;
+        *round.get_mut(usize::try_from(run.command)?).context("a run of no command")? = Some(outcome);
     }
     let rounds: Vec<Vec<Outcome>> =
         whole.into_values().filter_map(|round| round.into_iter().collect()).collect();
@@ -83,10 +82,8 @@ pub(super) fn once(arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-fn read(run: &Value) -> Result<Outcome> {
-    let figures: Vec<f64> =
-        run["printed"].as_array().into_iter().flatten().filter_map(Value::as_f64).collect();
-    let [timed_ns, cpu_ns, startup_ns, ending_ns, lost, ref named @ ..] = figures[..] else {
+fn read(figures: &[f64]) -> Result<Outcome> {
+    let [timed_ns, cpu_ns, startup_ns, ending_ns, lost, ref named @ ..] = *figures else {
         bail!("{} figures, not {FIGURES}", figures.len());
     };
     let named = if let [all, named] = *named { Some((all as u64, named as u64)) } else { None };
@@ -109,12 +106,10 @@ mod tests {
 
     #[test]
     fn figures_are_read_as_they_were_printed() {
-        let run = serde_json::json!({"printed": [1.5, 2.0, 3.0, 4.0, 1.0, 100.0, 90.0]});
-        let outcome = read(&run).unwrap();
+        let outcome = read(&[1.5, 2.0, 3.0, 4.0, 1.0, 100.0, 90.0]).unwrap();
         assert_eq!((outcome.timed_ns, outcome.named, outcome.lost), (1.5, Some((100, 90)), true));
-        let run = serde_json::json!({"printed": [1.5, 2.0, 3.0, 4.0, 0.0]});
-        assert_eq!(read(&run).unwrap().named, None);
-        assert!(read(&serde_json::json!({"printed": [1.0]})).is_err());
+        assert_eq!(read(&[1.5, 2.0, 3.0, 4.0, 0.0]).unwrap().named, None);
+        assert!(read(&[1.0]).is_err());
     }
 
     #[test]

@@ -15,7 +15,7 @@
 use super::install;
 use super::table::skipped_at_each_end;
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use serde_json::Value;
+use model::Wakeups;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -243,15 +243,10 @@ fn of_dwell(dwell: &Path, options: &Options) -> Result<Run> {
     }
     let (said, cpu_per_cycle_ns) =
         watched(&mut command, options.seconds, |_, _, name| name.starts_with("wake/"))?;
-    let said: Value = serde_json::from_str(&said).context("dwell's JSON cannot be read")?;
-    let bin = |bin: &Value| Some((bin[0].as_f64()?, bin[1].as_f64()?, bin[2].as_f64()?));
-    let bins: Option<Vec<Bin>> =
-        said["all"]["histogram"].as_array().and_then(|bins| bins.iter().map(bin).collect());
-    Ok(Run {
-        bins: bins.context("dwell's histogram cannot be read")?,
-        max_ns: said["all"]["max_ns"].as_f64().context("dwell says no maximum")?,
-        cpu_per_cycle_ns,
-    })
+    let Wakeups { all, .. } = serde_json::from_str(&said).context("dwell's JSON cannot be read")?;
+    let bins = all.histogram.iter().map(|bin| (bin.from_ns as f64, bin.to_ns as f64, bin.count as f64));
+    let max_ns = *all.max_ns.value().context("dwell says no maximum")? as f64;
+    Ok(Run { bins: bins.collect(), max_ns, cpu_per_cycle_ns })
 }
 
 /// Runs it, and asks the kernel meanwhile what its measuring thread costs; gives its output and ns

@@ -10,7 +10,9 @@ use super::program::compile;
 use super::table::Middle;
 use anyhow::{Context, Result, bail, ensure};
 use cases::{CASES, Case, Place};
-use serde_json::Value;
+use model::WhatIf;
+use model::compare::commands::Comparison;
+use model::timing::TimedRun;
 use std::path::PathBuf;
 use workshop::machine::{conditions, load};
 use workshop::shell::{output, program};
@@ -86,16 +88,16 @@ fn row(case: &Case, place: &Place, rounds: usize) -> Result<Vec<String>> {
     let mut compare = program(&dwell, &["compare", "--quiet", "--json", "-", "--no-why"]);
     compare.current_dir(&place.here).args(["--pairs", &rounds.to_string()]);
     let said = output(compare.args([before, after, recorded]))?;
-    let said: Value = serde_json::from_str(&said).context("dwell compare wrote no JSON")?;
-    let before = wall(&said, 0).context("no run of the program")?;
-    let after = wall(&said, 1).context("no run of the changed program")?;
+    let said: Comparison = serde_json::from_str(&said).context("dwell compare wrote no JSON")?;
+    let before = wall(&said.runs, 0).context("no run of the program")?;
+    let after = wall(&said.runs, 1).context("no run of the changed program")?;
     let edits: Vec<String> = case.edits.iter().map(|edit| place.filled(edit)).collect();
     let mut predictions = Vec::new();
     // The first pair does not count.
     for recording in kept.in_order()?.iter().skip(1) {
         let mut show = program(&dwell, &["show", "--json", "-"]);
         let said = output(show.arg(recording).arg("--what-if").args(&edits))?;
-        predictions.push(predicted(&serde_json::from_str(&said)?).context("no prediction in the JSON")?);
+        predictions.push(predicted(&serde_json::from_str(&said).context("dwell's JSON cannot be read")?));
     }
     ensure!(!predictions.is_empty(), "no recording was kept");
     let within = |of: &Predicted| of.lo_ms <= after.median && after.median <= of.hi_ms;
@@ -118,17 +120,20 @@ fn row(case: &Case, place: &Place, rounds: usize) -> Result<Vec<String>> {
 }
 
 /// The wall clocks of a command's runs that count, in milliseconds.
-fn wall(said: &Value, command: u64) -> Option<Middle> {
-    let runs = said["runs"].as_array()?.iter();
-    let counts = |run: &&Value| run["command"] == command && run["excluded"].is_null();
-    Middle::of(runs.filter(counts).filter_map(|run| Some(run["wall_ns"].as_f64()? / 1e6)))
+fn wall(runs: &[TimedRun], command: u32) -> Option<Middle> {
+    let runs = runs.iter().filter(|run| run.command == command && run.excluded.is_none());
+    Middle::of(runs.map(|run| run.wall_ns as f64 / 1e6))
 }
 
-fn predicted(said: &Value) -> Option<Predicted> {
-    let ms = |ns: &Value| Some(ns.as_f64()? / 1e6);
-    let after = &said["after"];
-    let (recorded_ms, ms_after) = (ms(&said["wall_ns"])?, ms(&after["ns"])?);
-    Some(Predicted { recorded_ms, ms: ms_after, lo_ms: ms(&after["lo_ns"])?, hi_ms: ms(&after["hi_ns"])? })
+fn predicted(said: &WhatIf) -> Predicted {
+    let ms = |ns: u64| ns as f64 / 1e6;
+    let after = &said.after;
+    Predicted {
+        recorded_ms: ms(said.wall_ns),
+        ms: ms(after.ns),
+        lo_ms: ms(after.lo_ns),
+        hi_ms: ms(after.hi_ns),
+    }
 }
 
 fn options(arguments: &[&str]) -> Result<Options> {
@@ -166,7 +171,7 @@ fn options(arguments: &[&str]) -> Result<Options> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use crate::sample::timed;
 
     #[test]
     fn programs_are_by_name_and_all_of_them_if_none_is_named() {
@@ -179,14 +184,13 @@ mod tests {
 
     #[test]
     fn runs_that_do_not_count_are_left_out() {
-        let run = |command: u64, wall_ns: u64, excluded: Value| json!({"command": command, "wall_ns": wall_ns, "excluded": excluded});
-        let said = json!({"runs": [
-            run(0, 9_000_000, json!("warmup")),
-            run(0, 2_000_000, Value::Null),
-            run(1, 5_000_000, Value::Null),
-            run(0, 4_000_000, Value::Null),
-        ]});
-        let of = |command| wall(&said, command).map(|middle| (middle.lo, middle.median, middle.hi));
+        let runs = [
+            timed(0, 9_000_000, Some("warmup")),
+            timed(0, 2_000_000, None),
+            timed(1, 5_000_000, None),
+            timed(0, 4_000_000, None),
+        ];
+        let of = |command| wall(&runs, command).map(|middle| (middle.lo, middle.median, middle.hi));
         assert_eq!((of(0), of(1), of(2)), (Some((2.0, 3.0, 4.0)), Some((5.0, 5.0, 5.0)), None));
     }
 }

@@ -127,34 +127,35 @@ pub(crate) fn check(program: &str, said: &Said, behind_percent: f64) -> Option<C
 
 #[cfg(test)]
 mod tests {
+    use super::super::program::Class;
     use super::*;
     use crate::truth::programs::all;
     use std::collections::BTreeSet;
 
-    fn said(findings: &[&str]) -> Said {
-        let findings = findings.iter().map(|id| (*id).to_owned()).collect();
-        Said { findings: Some(findings), ..Said::default() }
+    fn said(findings: Option<&[&str]>) -> Said {
+        let findings = findings.map(|ids| ids.iter().map(|id| (*id).to_owned()).collect());
+        Said { run: crate::sample::run(), findings, page: String::new() }
     }
 
     #[test]
     fn the_first_finding_is_right_or_nothing_is_claimed() {
-        let agrees = |findings: &[&str], behind| check("fio-psync", &said(findings), behind).unwrap().agrees;
+        let agrees =
+            |findings: &[&str], behind| check("fio-psync", &said(Some(findings)), behind).unwrap().agrees;
         assert!(agrees(&["disk-latency", "hot-code"], 0.0) && agrees(&[], 0.0));
         assert!(!agrees(&["hot-code", "disk-latency"], 0.0));
         assert!(!agrees(&["cpu-contention"], 4.9) && agrees(&["cpu-contention"], 5.0));
-        assert!(check("no-such-program", &said(&[]), 0.0).is_none());
-        assert!(check("fio-psync", &Said::default(), 0.0).is_none());
+        assert!(check("no-such-program", &said(Some(&[])), 0.0).is_none());
+        assert!(check("fio-psync", &said(None), 0.0).is_none());
     }
 
     #[test]
     fn the_table_has_what_was_found_and_marks_what_was_not_judged() {
         let found = |busy: bool, name: &'static str| {
             let first = if busy { "hot-code" } else { "sync-writes" };
-            let checks = vec![check(name, &said(&[first]), 0.0)?];
-            let class = "io".to_owned();
+            let checks = vec![check(name, &said(Some(&[first])), 0.0)?];
             (name == "bbolt").then_some(Verdict {
                 program: name,
-                class,
+                class: Class::Io,
                 right: vec![],
                 checks,
                 notes: vec![],

@@ -132,15 +132,15 @@ fn truth(program: &Program, stage: &Stage, dwell: &Path, said: &Said, beside: Be
     let dir = &stage.dir;
     let trace = script(dir, OF_TRACE, &mut truth.notes, Trace::read)?;
     let dwell_ran = trace.program(&dwell.to_string_lossy()).context("the trace does not have dwell")?;
-    let (tree, from, to) = if said.is_window {
+    let (tree, from, to) = if said.is_window() {
         // Its length is dwell's, and where it lies the trace's.
-        let from = trace.quietest(&dwell_ran, said.wall_ns);
-        (trace.tree(beside.threads, 0, from + said.wall_ns), from, from + said.wall_ns)
+        let from = trace.quietest(&dwell_ran, said.run.wall_ns);
+        (trace.tree(beside.threads, 0, from + said.run.wall_ns), from, from + said.run.wall_ns)
     } else {
         let root = trace.program_below(&dwell_ran).context("the trace does not have the program")?;
         let (wall, tree) = trace.wall(&root);
         (truth.kinds, truth.starved) = of_wall(&wall);
-        truth.notes.extend(apart(&root, said.wall_ns));
+        truth.notes.extend(apart(&root, said.run.wall_ns));
         (tree, root.begun_ns, root.ended_ns)
     };
     let counted = said.counted_threads(&tree);
@@ -158,24 +158,24 @@ fn truth(program: &Program, stage: &Stage, dwell: &Path, said: &Said, beside: Be
     let (on_ns, counted) = seen(from, to);
     truth.cpus_used = Some(used(on_ns));
     let mut whole_ns = wall_ns;
-    if said.is_window {
+    if said.is_window() {
         whole_ns = counted.whole_ns();
         (truth.kinds, truth.starved) = of_ledger(&counted, wall_ns);
         // Dwell rests before and after a short window too: where it lies is not known.
-        for from in elsewhere(&dwell_ran, said.wall_ns) {
-            let (on_ns, counted) = seen(from, from + said.wall_ns);
+        for from in elsewhere(&dwell_ran, said.run.wall_ns) {
+            let (on_ns, counted) = seen(from, from + said.run.wall_ns);
             truth.widen(used(on_ns), of_ledger(&counted, wall_ns).0);
         }
     }
-    if said.is_window && said.mixes_threads() {
+    if said.is_window() && said.mixes_threads() {
         (truth.kinds, truth.starved) = (None, None);
         truth.notes.push("which threads only wait for work is not told of each: no shares".to_owned());
     }
     match beside.charged {
         // Where it lies is not known.
-        _ if said.is_window && said.wall_ns < SHORT_NS => {}
+        _ if said.is_window() && said.run.wall_ns < SHORT_NS => {}
         Some(charged) => {
-            let ns = if said.is_window { charged.between(from, to) } else { charged.until_end(to) };
+            let ns = if said.is_window() { charged.between(from, to) } else { charged.until_end(to) };
             let ns = ns.context("the control group was not read at the ends")?;
             truth.account(ns, trace.overcharged_ns(&tree, from, to), on_ns, [wall_ns, whole_ns]);
         }

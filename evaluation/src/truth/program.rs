@@ -7,6 +7,7 @@
 //! the programs of PostgreSQL, `{python}` the interpreter, `{group}` the control group of a quota.
 
 use super::needs::Need;
+pub(crate) use model::run::Class;
 
 /// A program, and what is right to say of it.
 #[derive(Clone, Copy)]
@@ -84,36 +85,6 @@ pub(crate) enum Ready {
     Succeeds(&'static [&'static str]),
     /// A file is there.
     File(&'static str),
-}
-
-/// What bounds a program, as in dwell's JSON.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Class {
-    Cpu,
-    Kernel,
-    Io,
-    Starved,
-    Mixed,
-    Idle,
-}
-
-impl Class {
-    const ALL: [Self; 6] = [Self::Cpu, Self::Kernel, Self::Io, Self::Starved, Self::Mixed, Self::Idle];
-
-    pub(crate) fn of(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|class| class.name() == name)
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Cpu => "cpu",
-            Self::Kernel => "kernel",
-            Self::Io => "io",
-            Self::Starved => "starved",
-            Self::Mixed => "mixed",
-            Self::Idle => "idle",
-        }
-    }
 }
 
 /// A further oracle.

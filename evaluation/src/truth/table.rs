@@ -87,11 +87,12 @@ fn cells((program, verdict): &Row) -> [String; 5] {
 
 /// The class, and where it is not right, those that are.
 fn class(verdict: &Verdict) -> String {
+    let class = verdict.class.name();
     if verdict.class_agrees() {
-        return verdict.class.clone();
+        return class.to_owned();
     }
     let right: Vec<&str> = verdict.right.iter().map(|class| class.name()).collect();
-    format!("{}, not {}", right.join(" or "), verdict.class)
+    format!("{}, not {class}", right.join(" or "))
 }
 
 /// The three kinds of time stand without their names.
@@ -132,7 +133,7 @@ mod tests {
     use super::super::program::Class;
     use super::*;
 
-    fn verdict(class: &str, agrees: bool) -> Row {
+    fn verdict(class: Class, agrees: bool) -> Row {
         let check = |what: &str, dwell: &str, agrees| Check {
             what: what.to_owned(),
             dwell: dwell.to_owned(),
@@ -145,17 +146,17 @@ mod tests {
             check("blocked", "2.0", true),
             check("user", "90.0", true),
         ];
-        let (class, right) = (class.to_owned(), vec![Class::Cpu, Class::Kernel]);
+        let right = vec![Class::Cpu, Class::Kernel];
         ("it", Ok(Verdict { program: "it", class, right, checks, notes: vec!["perf lost some".to_owned()] }))
     }
 
     #[test]
     fn a_row_says_what_disagrees() {
         let agreement = |row: Row| cells(&row)[4].clone();
-        assert_eq!(agreement(verdict("cpu", true)), "yes");
-        assert_eq!(agreement(verdict("io", false)), "no: class, on CPU");
-        assert_eq!(cells(&verdict("io", false))[1], "cpu or kernel, not io");
-        assert_eq!(cells(&verdict("cpu", true))[2], "97.0 / 1.0 / 2.0; user 90.0");
+        assert_eq!(agreement(verdict(Class::Cpu, true)), "yes");
+        assert_eq!(agreement(verdict(Class::Io, false)), "no: class, on CPU");
+        assert_eq!(cells(&verdict(Class::Io, false))[1], "cpu or kernel, not io");
+        assert_eq!(cells(&verdict(Class::Cpu, true))[2], "97.0 / 1.0 / 2.0; user 90.0");
     }
 
     #[test]
@@ -167,7 +168,8 @@ mod tests {
 
     #[test]
     fn the_table_counts_what_ran_and_names_what_did_not() {
-        let rows = [verdict("cpu", true), verdict("io", true), ("gone", Err("needs fio".to_owned()))];
+        let rows =
+            [verdict(Class::Cpu, true), verdict(Class::Io, true), ("gone", Err("needs fio".to_owned()))];
         let text = render(&rows, "a machine", true);
         assert!(text.starts_with("| program | class "), "{text}");
         assert!(text.contains("| gone    | not run: needs fio "), "{text}");

@@ -12,6 +12,8 @@ mod class;
 use super::program::{Class, Program};
 use super::said::{Calls, Kind, Said};
 use super::sched::{Ledger, Wall};
+use model::State;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// How far a share may be off where its own interval does not allow for more, in percentage points.
@@ -150,7 +152,7 @@ pub(crate) fn of_ledger(sum: &Ledger, window_ns: u64) -> (Option<[Range; 3]>, Op
 }
 
 /// One figure of both.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Check {
     pub(crate) what: String,
     pub(crate) dwell: String,
@@ -159,10 +161,11 @@ pub(crate) struct Check {
 }
 
 /// A program's row.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Verdict {
+    #[serde(skip)]
     pub(crate) program: &'static str,
-    pub(crate) class: String,
+    pub(crate) class: Class,
     /// The classes that are right.
     pub(crate) right: Vec<Class>,
     pub(crate) checks: Vec<Check>,
@@ -171,7 +174,7 @@ pub(crate) struct Verdict {
 
 impl Verdict {
     pub(crate) fn class_agrees(&self) -> bool {
-        self.right.iter().any(|class| class.name() == self.class)
+        self.right.contains(&self.class)
     }
 
     pub(crate) fn agrees(&self) -> bool {
@@ -184,10 +187,10 @@ pub(crate) fn judge(program: &Program, said: &Said, truth: &Truth) -> Verdict {
     let right = class::right(program, truth);
     let checks = [account(said, truth), times(said, truth), names(said, truth)].concat();
     let mut notes = truth.notes.clone();
-    if said.lost_events > 0 {
-        notes.push(format!("dwell lost {} events", said.lost_events));
+    if let Some(lost) = said.run.coverage.lost_events.value().filter(|lost| **lost > 0) {
+        notes.push(format!("dwell lost {lost} events"));
     }
-    let mut verdict = Verdict { program: program.name, class: said.class.clone(), right, checks, notes };
+    let mut verdict = Verdict { program: program.name, class: said.run.bound.class, right, checks, notes };
     if !verdict.class_agrees() {
         let starved = verdict.right == [Class::Starved] && program.class != verdict.right;
         let why = if starved { "it waited for a CPU behind other programs" } else { program.why };
@@ -206,11 +209,11 @@ fn account(said: &Said, truth: &Truth) -> Vec<Check> {
         checks.push(share(kind.name(), Range { value, lo, hi }, range));
     }
     // It counts as blocked above, where it would hide behind what is.
-    let unexplained = share("unexplained", of(said.in_state("unexplained")), Range::exactly(0.0));
+    let unexplained = share("unexplained", of(said.run.time_in(State::Unexplained)), Range::exactly(0.0));
     checks.extend(Some(unexplained).filter(|check| !check.agrees));
-    let throttled = |ns| share("throttled", of(said.in_state("throttled")), of(ns));
+    let throttled = |ns| share("throttled", of(said.run.time_in(State::Throttled)), of(ns));
     checks.extend(truth.throttled_ns.map(throttled));
-    let lock = |percent| share("lock", of(said.in_state("lock")), Range::exactly(percent));
+    let lock = |percent| share("lock", of(said.run.time_in(State::Lock)), Range::exactly(percent));
     checks.extend(truth.lock_percent.map(lock));
     checks
 }
@@ -226,17 +229,17 @@ fn times(said: &Said, truth: &Truth) -> Vec<Check> {
         let oracle = of_charges.map_or(of_samples, |least| of_samples.widened(least));
         share("user", Range::around(value, said.user_doubt_percent()), oracle)
     }));
-    checks.extend(charged::cpus(on_ns, said.wall_ns, truth));
-    checks.extend(charged::cpu_ms(on_ns, said.wall_ns, truth));
-    checks.extend(truth.calls.iter().map(|(name, &made)| count(name, said.calls.get(name), made)));
+    checks.extend(charged::cpus(on_ns, said.run.wall_ns, truth));
+    checks.extend(charged::cpu_ms(on_ns, said.run.wall_ns, truth));
+    checks.extend(truth.calls.iter().map(|(name, &made)| count(name, said.calls(name), made)));
     checks
 }
 
 /// What has to be named: functions, holders of locks, control groups.
 fn names(said: &Said, truth: &Truth) -> Vec<Check> {
     let function = truth.function.map(|words| {
-        let known = said.functions.iter().filter(|row| words.iter().any(|word| row.name.contains(word)));
-        let percent = known.map(|row| row.total_percent).fold(0.0, f64::max);
+        let known = said.functions().filter(|(name, _)| words.iter().any(|word| name.contains(word)));
+        let percent = known.map(|(_, percent)| percent).fold(0.0, f64::max);
         let shown = |percent: f64| format!("{} {percent:.0} %", words.join(" or "));
         Check {
             what: "function".to_owned(),
@@ -268,7 +271,7 @@ fn share(what: &str, dwell: Range, oracle: Range) -> Check {
 }
 
 /// Agrees where the number of calls is within what dwell says, or near it.
-fn count(name: &str, said: Option<&Calls>, made: u64) -> Check {
+fn count(name: &str, said: Option<Calls>, made: u64) -> Check {
     let near = made as f64 * PART;
     let agrees = said.is_some_and(|said| {
         let (least, most) = (said.lo as f64, said.hi.map_or(f64::INFINITY, |hi| hi as f64));

@@ -39,7 +39,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("guest", &["observe"]),
     ("workshop", &[]),
-    ("evaluation", &["workshop", "stats"]),
+    ("evaluation", &["workshop", "model", "stats"]),
     ("xtask", &["workshop"]),
 ];
 

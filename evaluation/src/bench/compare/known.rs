@@ -5,24 +5,47 @@
 use super::{Bench, progress, sitting};
 use crate::bench::table::ranged;
 use anyhow::{Context, Result, ensure};
-use serde_json::Value;
+use model::compare::why::{TimeDifference, Why};
+use model::wait::SyscallName;
 use std::fs;
 use workshop::table::layout;
 
-/// A thing that is taken away: the table that has it, and how its row is known. A wait by its call,
-/// from entry to exit, which is what the program's clock has.
+/// A thing that is taken away, and its row. A wait by its call, from entry to exit, which is what
+/// the program's clock has.
 struct Thing {
     name: &'static str,
-    table: &'static str,
-    is: fn(&Value) -> bool,
+    row: Row,
+}
+
+#[derive(Debug)]
+enum Row {
+    Call(&'static str),
+    Function(&'static str),
 }
 
 const THINGS: [Thing; 4] = [
-    Thing { name: "sleep", table: "calls", is: |row| row["name"] == "clock_nanosleep" },
-    Thing { name: "lock", table: "calls", is: |row| row["name"] == "futex" },
-    Thing { name: "flush", table: "calls", is: |row| row["name"] == "fsync" },
-    Thing { name: "function", table: "functions", is: |row| row["name"] == "needless_work" },
+    Thing { name: "sleep", row: Row::Call("clock_nanosleep") },
+    Thing { name: "lock", row: Row::Call("futex") },
+    Thing { name: "flush", row: Row::Call("fsync") },
+    Thing { name: "function", row: Row::Function("needless_work") },
 ];
+
+impl Row {
+    /// Its place in its table, and its time.
+    fn find(&self, why: &Why) -> Option<(usize, TimeDifference)> {
+        match self {
+            Self::Call(name) => {
+                let name = SyscallName::from(*name);
+                let mut rows = why.calls.value()?.iter().enumerate();
+                rows.find(|(_, row)| row.name == name).map(|(at, row)| (at, row.time))
+            }
+            Self::Function(name) => {
+                let mut rows = why.functions.value()?.iter().enumerate();
+                rows.find(|(_, row)| row.name == *name).map(|(at, row)| (at, row.time))
+            }
+        }
+    }
+}
 
 /// The program's clock also has what observing a wait costs after its end: a stack is taken.
 const OBSERVING_NS: f64 = 1e5;
@@ -34,7 +57,7 @@ struct Said {
     lo_ns: f64,
     hi_ns: f64,
     is_largest: bool,
-    pairs: u64,
+    pairs: u32,
 }
 
 impl Said {
@@ -101,20 +124,17 @@ fn one(bench: &Bench, thing: &Thing) -> Result<Said> {
     let (with, without) =
         (format!("{known} {} {}", results[0], thing.name), format!("{known} {}", results[1]));
     let (said, _) = sitting(&bench.place, &["--pairs", "8", &with, &without])?;
-    let why = &said["comparisons"][0]["why"];
-    let pairs = why["pairs"].as_u64().with_context(|| format!("nothing was observed: {why}"))?;
-    let rows = why[thing.table].as_array().with_context(|| format!("no table: {}", why[thing.table]))?;
-    let at =
-        rows.iter().position(thing.is).with_context(|| format!("no row of {} in {rows:#?}", thing.name))?;
-    let of = |value: &Value| value.as_f64().context("not a number");
-    let row = &rows[at];
+    let why = &said.comparisons.first().context("there is no comparison")?.why;
+    let why = why.value().with_context(|| format!("nothing was observed: {why:?}"))?;
+    let (at, time) = thing.row.find(why).with_context(|| format!("no row of {:?}", thing.row))?;
+    let interval = time.interval.context("one pair has no interval")?;
     Ok(Said {
-        taken_ns: last_mean(&results[0], usize::try_from(pairs)?)?,
-        found_ns: -of(&row["ns"])?,
-        lo_ns: -of(&row["interval"]["hi"])?,
-        hi_ns: -of(&row["interval"]["lo"])?,
+        taken_ns: last_mean(&results[0], usize::try_from(why.pairs)?)?,
+        found_ns: -(time.ns as f64),
+        lo_ns: -(interval.hi as f64),
+        hi_ns: -(interval.lo as f64),
         is_largest: at == 0,
-        pairs,
+        pairs: why.pairs,
     })
 }
 

@@ -8,6 +8,7 @@
 use super::{Bench, progress, sitting};
 use crate::bench::table::ranged;
 use anyhow::{Context, Result};
+use model::compare::Change;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,9 +48,9 @@ pub(super) fn table(bench: &Bench) -> Result<String> {
             let (a, b) = (bench.spin(MS), bench.spin(MS * (1.0 + difference)));
             let dwell = |answers: &mut [Answers; 3]| -> Result<()> {
                 let (said, took) = sitting(&bench.place, &["--no-why", &a, &b])?;
-                let word = said["comparisons"][0]["verdict"].as_str().context("no verdict")?.to_owned();
-                let expected = if difference == 0.0 { "same" } else { "slower" };
-                answers[0].add((word != "undecided").then_some(word == expected), took);
+                let verdict = said.comparisons.first().context("no comparison")?.verdict;
+                let expected = if difference == 0.0 { Change::Same } else { Change::More };
+                answers[0].add((verdict != Change::Undecided).then_some(verdict == expected), took);
                 Ok(())
             };
             let rival = |answers: &mut [Answers; 3]| -> Result<()> {
@@ -162,7 +163,7 @@ fn costs(bench: &Bench, hyperfine: &Path) -> Result<Vec<Vec<String>>> {
     let mut rows =
         vec![["tool", "says a run takes, ms", "all of it, by runs, ms"].map(str::to_owned).to_vec()];
     let (said, took) = sitting(&bench.place, &["--no-why", "--pairs", runs, nothing, nothing])?;
-    let median = said["commands"][0]["figure"]["median"].as_f64().context("no median")?;
+    let median = said.commands.first().and_then(|command| command.figure).context("no median")?.median;
     rows.push(vec!["dwell compare".to_owned(), ms(median / 1e6), whole(took)]);
     let (times, took) = timed(hyperfine, &bench.place, &["--runs", runs, nothing, nothing])?;
     let median = stats::median_of(times[0].iter().copied()).context("no times")?;

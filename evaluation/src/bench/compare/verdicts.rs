@@ -4,12 +4,14 @@
 use super::{Bench, progress, sitting};
 use crate::bench::table::ranged;
 use anyhow::{Context, Result};
+use model::compare::Change;
+use model::compare::commands::WORDS;
 use workshop::table::layout;
 
 /// The verdicts of some sittings.
 #[derive(Default)]
 struct Verdicts {
-    /// In the order of [`WORDS`].
+    /// In the order of [`VERDICTS`].
     counts: [usize; 4],
     seconds: Vec<f64>,
     pairs: Vec<f64>,
@@ -17,7 +19,7 @@ struct Verdicts {
     half_widths: Vec<f64>,
 }
 
-const WORDS: [&str; 4] = ["same", "slower", "faster", "undecided"];
+const VERDICTS: [Change; 4] = [Change::Same, Change::More, Change::Less, Change::Undecided];
 
 /// One program of 20 ms, under its name twice.
 ///
@@ -54,20 +56,20 @@ fn verdicts(bench: &Bench, what: &str, sittings: usize, (ms, times): (f64, f64))
     for at in 0..sittings {
         progress(what, at, sittings);
         let (said, took) = sitting(&bench.place, &["--no-why", &a, &b])?;
-        let change = &said["comparisons"][0];
-        let word = change["verdict"].as_str().context("there is no verdict")?;
-        let place = WORDS.iter().position(|known| *known == word).context("an unknown verdict")?;
+        let change = said.comparisons.first().context("there is no comparison")?;
+        let place =
+            VERDICTS.iter().position(|known| *known == change.verdict).context("an unknown verdict")?;
         verdicts.counts[place] += 1;
         verdicts.seconds.push(took);
-        verdicts.pairs.push(change["pairs"].as_array().map_or(0, Vec::len) as f64);
-        let end = |name: &str| change["ratio"][name].as_f64().context("there is no ratio");
-        verdicts.half_widths.push(50.0 * (end("hi")? - end("lo")?));
+        verdicts.pairs.push(change.pairs.len() as f64);
+        let ratio = change.ratio.context("there is no ratio")?;
+        verdicts.half_widths.push(50.0 * (ratio.hi - ratio.lo));
     }
     Ok(verdicts)
 }
 
 fn table(bench: &Bench, title: &str, verdicts: &Verdicts) -> String {
-    let mut head: Vec<String> = WORDS.map(str::to_owned).to_vec();
+    let mut head: Vec<String> = VERDICTS.map(|verdict| WORDS.of(verdict).to_owned()).to_vec();
     head.extend(["seconds", "pairs", "half of the interval, %"].map(str::to_owned));
     let mut row: Vec<String> = verdicts.counts.iter().map(ToString::to_string).collect();
     row.extend([&verdicts.seconds, &verdicts.pairs, &verdicts.half_widths].map(|values| ranged(values)));

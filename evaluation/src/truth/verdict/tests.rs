@@ -1,26 +1,23 @@
 //! Verdicts on made-up figures.
 
 use super::super::program::PLAIN;
-use super::super::said::{Function, Part, Thread};
 use super::*;
+use crate::sample;
+use model::run::{FunctionRow, Share};
+use model::{AccountPart, Basis, Seen};
 
 const PROGRAM: Program = Program { name: "it", class: &[Class::Cpu], why: "it computes", ..PLAIN };
 
 /// An account of these parts, each with its interval, and one thread with the same time.
-fn said(parts: &[(&str, u64, u64, u64)]) -> Said {
-    let part = |&(state, ns, lo_ns, hi_ns): &(&str, u64, u64, u64)| Part {
-        state: state.to_owned(),
-        ns,
-        lo_ns,
-        hi_ns,
-    };
-    let states = parts.iter().map(|&(state, ns, ..)| (state.to_owned(), ns)).collect();
-    Said {
-        class: "cpu".to_owned(),
-        account: parts.iter().map(part).collect(),
-        threads: vec![Thread { tid: 1, idle: false, states }],
-        ..Said::default()
-    }
+fn said(parts: &[(State, u64, u64, u64)]) -> Said {
+    let mut run = sample::run();
+    let part =
+        |&(state, ns, lo_ns, hi_ns): &_| AccountPart { state, ns, basis: Basis::Derived, lo_ns, hi_ns };
+    run.account = parts.iter().map(part).collect();
+    run.threads.truncate(1);
+    run.threads[0].states = parts.iter().map(|&(state, ns, ..)| (state, ns)).collect();
+    run.coverage.lost_events = Seen::Absent;
+    Said { run, findings: None, page: String::new() }
 }
 
 fn kinds(on: f64, runnable: f64, blocked: f64) -> Truth {
@@ -33,7 +30,7 @@ fn wrong(verdict: &Verdict) -> Vec<&str> {
 
 #[test]
 fn three_points_beside_the_oracle_are_allowed_and_no_more() {
-    let said = said(&[("user", 900, 900, 900), ("sleep", 100, 100, 100)]);
+    let said = said(&[(State::User, 900, 900, 900), (State::Sleep, 100, 100, 100)]);
     assert!(judge(&PROGRAM, &said, &kinds(92.9, 0.0, 7.1)).agrees());
     let verdict = judge(&PROGRAM, &said, &kinds(93.5, 0.0, 6.5));
     assert_eq!(wrong(&verdict), ["on CPU", "blocked"]);
@@ -42,7 +39,7 @@ fn three_points_beside_the_oracle_are_allowed_and_no_more() {
 
 #[test]
 fn an_uncertain_part_may_be_as_far_off_as_it_says() {
-    let said = said(&[("user", 700, 700, 700), ("runqueue", 300, 100, 300)]);
+    let said = said(&[(State::User, 700, 700, 700), (State::Runqueue, 300, 100, 300)]);
     assert!(judge(&PROGRAM, &said, &kinds(90.0, 10.0, 0.0)).agrees());
     assert_eq!(wrong(&judge(&PROGRAM, &said, &kinds(60.0, 40.0, 0.0))), ["on CPU", "runnable"]);
 }
@@ -64,14 +61,18 @@ fn while_one_runs_and_another_waits_for_a_cpu_the_path_may_be_eithers() {
     let truth = Truth { kinds, ..Truth::default() };
     for [on, runnable, blocked] in [[800, 100, 100], [300, 600, 100], [500, 400, 100]] {
         let parts = [
-            ("user", on, on, on),
-            ("runqueue", runnable, runnable, runnable),
-            ("disk", blocked, blocked, blocked),
+            (State::User, on, on, on),
+            (State::Runqueue, runnable, runnable, runnable),
+            (State::Disk, blocked, blocked, blocked),
         ];
         assert_eq!(wrong(&judge(&PROGRAM, &said(&parts), &truth)), [""; 0]);
     }
     // But it does not rest in a wait meanwhile.
-    let resting = said(&[("user", 500, 500, 500), ("runqueue", 100, 100, 100), ("sleep", 400, 400, 400)]);
+    let resting = said(&[
+        (State::User, 500, 500, 500),
+        (State::Runqueue, 100, 100, 100),
+        (State::Sleep, 400, 400, 400),
+    ]);
     assert_eq!(wrong(&judge(&PROGRAM, &resting, &truth)), ["blocked"]);
     // It may be in a wait for a disk.
     let (kinds, _) = of_wall(&Wall { beside_disk_ns: 300, ..wall });
@@ -135,7 +136,11 @@ fn a_trace_that_lacks_nothing_is_not_widened() {
 
 #[test]
 fn cpu_times_are_held_against_what_the_kernel_charged() {
-    let said = |ms: u64| Said { wall_ns: WHOLE_NS, ..said(&[("user", ms * 1_000_000, 0, WHOLE_NS)]) };
+    let said = |ms: u64| {
+        let mut said = said(&[(State::User, ms * 1_000_000, 0, WHOLE_NS)]);
+        said.run.wall_ns = WHOLE_NS;
+        said
+    };
     let wrong = |ms, truth: &Truth| {
         let checks = times(&said(ms), truth).into_iter().filter(|check| !check.agrees);
         checks.map(|check| check.what).collect::<Vec<_>>()
@@ -164,7 +169,7 @@ fn cpu_times_are_held_against_what_the_kernel_charged() {
 
 #[test]
 fn the_programs_own_clock_comes_first_and_leaves_out_what_was_stolen() {
-    let said = said(&[("user", 8_245_000_000, 0, 0)]);
+    let said = said(&[(State::User, 8_245_000_000, 0, 0)]);
     let own = |stolen_ns| Truth {
         cpu_ns: Some(7_823_000_000),
         charged_ns: Some(Range::exactly(9e9)),
@@ -177,7 +182,7 @@ fn the_programs_own_clock_comes_first_and_leaves_out_what_was_stolen() {
 
 #[test]
 fn the_programs_own_clock_counts_charges_for_no_time_on_a_cpu() {
-    let said = said(&[("user", 2_195_000_000, 0, 0)]);
+    let said = said(&[(State::User, 2_195_000_000, 0, 0)]);
     let own = |over_ns| Truth { cpu_ns: Some(2_268_000_000), over_ns, ..Truth::default() };
     assert_eq!(wrong(&judge(&PROGRAM, &said, &own(0))), ["CPU ms"]);
     assert_eq!(wrong(&judge(&PROGRAM, &said, &own(60_000_000))), [""; 0]);
@@ -203,7 +208,7 @@ fn a_window_is_held_against_the_time_of_its_threads() {
 
 #[test]
 fn a_window_has_all_cpu_time_whether_its_thread_is_counted_or_not() {
-    let window = Said { wall_ns: 1_000, ..said(&[("user", 900, 900, 900), ("poll", 100, 100, 100)]) };
+    let window = said(&[(State::User, 900, 900, 900), (State::Idle, 100, 100, 100)]);
     let used = |cpus| Truth { cpus_used: Some(Range::exactly(cpus)), ..Truth::default() };
     assert!(judge(&PROGRAM, &window, &used(0.92)).agrees());
     assert_eq!(wrong(&judge(&PROGRAM, &window, &used(1.0))), ["CPUs"]);
@@ -214,16 +219,21 @@ fn a_window_has_all_cpu_time_whether_its_thread_is_counted_or_not() {
 
 #[test]
 fn what_is_unexplained_does_not_hide_among_what_is_blocked() {
-    let said = said(&[("sleep", 900, 900, 900), ("unexplained", 100, 100, 100)]);
+    let said = said(&[(State::Sleep, 900, 900, 900), (State::Unexplained, 100, 100, 100)]);
     assert_eq!(wrong(&judge(&PROGRAM, &said, &kinds(0.0, 0.0, 100.0))), ["unexplained"]);
 }
 
 #[test]
 fn functions_holders_and_groups_have_to_be_named() {
-    let function = |name: &str, total_percent| Function { name: name.to_owned(), total_percent };
-    let functions = vec![function("main", 99.0), function("Work.hot(int)", 70.0)];
-    let page = "held by PID 123\n".to_owned();
-    let said = Said { functions, page, ..said(&[("user", 10, 10, 10)]) };
+    let mut said = said(&[(State::User, 10, 10, 10)]);
+    let main = said.run.functions.value().unwrap()[0].clone();
+    let function = |name: &str, value| FunctionRow {
+        name: name.to_owned(),
+        total: Some(Share { value, lo: value, hi: value }),
+        ..main.clone()
+    };
+    said.run.functions = Seen::Value(vec![function("main", 0.99), function("Work.hot(int)", 0.7)]);
+    said.page = "held by PID 123\n".to_owned();
     let named = |word: &str| vec![Named { what: "holder", word: word.to_owned() }];
     let right = Truth { function: Some(&["hot", "JIT"]), named: named("123"), ..Truth::default() };
     assert_eq!(wrong(&judge(&PROGRAM, &said, &right)), [""; 0]);
@@ -235,7 +245,7 @@ fn functions_holders_and_groups_have_to_be_named() {
 
 #[test]
 fn user_time_has_the_intervals_of_both() {
-    let said = said(&[("user", 200, 100, 250), ("kernel", 800, 800, 800)]);
+    let said = said(&[(State::User, 200, 100, 250), (State::Kernel, 800, 800, 800)]);
     let truth = |percent| Truth { user_percent: Some((percent, 2.0)), ..Truth::default() };
     // 20 less 10 of its own, and 2 of the samples.
     assert!(judge(&PROGRAM, &said, &truth(8.1)).agrees());
@@ -250,18 +260,18 @@ fn user_time_has_the_intervals_of_both() {
 #[test]
 fn counts_are_within_what_is_said_or_near_it() {
     let calls = |calls, lo, hi| Calls { calls, lo, hi };
-    assert!(count("read", Some(&calls(970, 970, Some(970))), 1_000).agrees);
-    assert!(!count("read", Some(&calls(960, 960, Some(960))), 1_000).agrees);
-    assert!(count("read", Some(&calls(900, 800, Some(1_000))), 1_000).agrees);
+    assert!(count("read", Some(calls(970, 970, Some(970))), 1_000).agrees);
+    assert!(!count("read", Some(calls(960, 960, Some(960))), 1_000).agrees);
+    assert!(count("read", Some(calls(900, 800, Some(1_000))), 1_000).agrees);
     // A lower bound is one: it is not above.
-    assert!(count("read", Some(&calls(771, 771, None)), 1_000).agrees);
-    assert!(!count("read", Some(&calls(1_010, 1_010, None)), 1_000).agrees);
+    assert!(count("read", Some(calls(771, 771, None)), 1_000).agrees);
+    assert!(!count("read", Some(calls(1_010, 1_010, None)), 1_000).agrees);
     assert!(!count("read", None, 1_000).agrees);
 }
 
 #[test]
 fn throttling_locks_and_the_programs_own_clock() {
-    let said = said(&[("user", 1_000, 1_000, 1_000), ("throttled", 9_000, 9_000, 9_000)]);
+    let said = said(&[(State::User, 1_000, 1_000, 1_000), (State::Throttled, 9_000, 9_000, 9_000)]);
     let truth = Truth { throttled_ns: Some(9_400), lock_percent: Some(50.0), ..Truth::default() };
     assert_eq!(wrong(&judge(&PROGRAM, &said, &truth)), ["throttled", "lock"]);
     let own = |cpu_ns| Truth { cpu_ns: Some(cpu_ns), ..Truth::default() };
@@ -271,14 +281,15 @@ fn throttling_locks_and_the_programs_own_clock() {
 
 #[test]
 fn a_wrong_class_comes_with_the_reason_for_the_right_one() {
-    let wrong = Said { class: "io".to_owned(), ..said(&[("user", 10, 10, 10)]) };
+    let mut wrong = said(&[(State::User, 10, 10, 10)]);
+    wrong.run.bound.class = Class::Io;
     let notes = |percent| {
         let truth = Truth { starved: Some(Range::exactly(percent)), ..Truth::default() };
         judge(&PROGRAM, &wrong, &truth).notes
     };
     assert_eq!(notes(20.0), ["why this class is right: it computes"]);
     assert_eq!(notes(80.0), ["why this class is right: it waited for a CPU behind other programs"]);
-    let right = judge(&PROGRAM, &said(&[("user", 10, 10, 10)]), &Truth::default());
+    let right = judge(&PROGRAM, &said(&[(State::User, 10, 10, 10)]), &Truth::default());
     assert_eq!(right.notes, [""; 0]);
 }
 
