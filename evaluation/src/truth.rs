@@ -1,10 +1,10 @@
 //! `cargo xtask truth`: real programs, each watched by dwell and by tools that know, in the same
 //! run; whether the account and the class agree.
 //!
-//! A program is a row of a table in `programs`, with the class that is right, judged before any
-//! run. The lane prepares it, starts its servers and ends them, watches it (`observe`), compares
-//! (`verdict`) and prints a table. A row that does not agree is a fault of dwell to be mended,
-//! never a reason to change what is right.
+//! A program is an entry of a file in `evaluation/programs`, with the class that is right, judged
+//! before any run. The lane prepares it, starts its servers and ends them, watches it (`observe`),
+//! compares (`verdict`) and prints a table. A row that does not agree is a fault of dwell to be
+//! mended, never a reason to change what is right.
 
 mod account;
 mod counts;
@@ -27,23 +27,23 @@ mod verdict;
 
 use crate::bench::install;
 use anyhow::{Context, Result, bail, ensure};
+use findings::Findings;
 use program::Program;
+use programs::Programs;
 use rustix::process::geteuid;
+use said::Said;
 use stage::Started;
 use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
-use verdict::Verdict;
+use verdict::{Truth, Verdict};
 use workshop::machine::{load, system, tracefs};
 use workshop::shell::target;
 
 /// Other programs on each CPU end by themselves after this many seconds, whatever happens here.
 const BUSY_SECONDS_MAX: &str = "3600";
 
-/// What every program is started and watched with.
-const TOOLS: [&needs::Need; 3] = [&needs::PERF, &needs::STRACE, &needs::SETPRIV];
-
 #[derive(Default)]
-struct Options {
+struct Options<'a> {
     markdown: bool,
     busy: bool,
     /// Only shows the rows that were kept before.
@@ -51,7 +51,7 @@ struct Options {
     /// Only shows what was found first in programs of others, of the rows that were kept before.
     findings: bool,
     dwell: Option<PathBuf>,
-    programs: Vec<&'static Program>,
+    programs: Vec<&'a Program>,
 }
 
 /// Watches the programs and prints the table.
@@ -60,11 +60,12 @@ struct Options {
 /// For options that are not understood, without root, or when dwell does not build. A program that
 /// cannot be run is a row that says so.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
-    let options = options(arguments)?;
+    let (programs, findings) = (Programs::read()?, Findings::read()?);
+    let options = options(arguments, &programs)?;
     let base = target().join("truth");
     if options.findings {
-        let row = |busy, name| kept::read(&base, busy, name).and_then(|((_, verdict), _)| verdict.ok());
-        print!("{}", findings::table(row));
+        let row = |busy, name: &str| kept::read(&base, busy, name).and_then(|((_, verdict), _)| verdict.ok());
+        print!("{}", findings.table(row));
         return Ok(());
     }
     if options.kept {
@@ -73,15 +74,18 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     ensure!(geteuid().is_root(), "perf traces the whole machine here, which needs root");
     tracefs()?;
     let needed = options.programs.iter().flat_map(|program| program.needs.iter().copied());
-    needs::install(needed.chain(TOOLS));
-    needs::all_present(&TOOLS)?;
+    needs::install(needed.chain(&needs::TOOLS));
+    needs::all_present(&needs::TOOLS)?;
     let dwell = install(options.dwell.as_deref())?.join("dwell");
     inputs::make(&base.join("inputs"))?;
     let _busy = options.busy.then(|| busy_loops(&base)).transpose()?;
     for program in &options.programs {
         let load = load();
-        let verdict = one(program, &base, &dwell, options.busy).map_err(|error| format!("{error:#}"));
-        let row = (program.name, verdict);
+        let verdict = needs::all_present(program.needs.iter().copied())
+            .and_then(|()| observed(program, &programs, &base, &dwell))
+            .map(|(said, truth)| judged(program, &findings, &said, &truth, options.busy))
+            .map_err(|error| format!("{error:#}"));
+        let row = (program.name.clone(), verdict);
         eprintln!("{}", table::line(&row));
         kept::write(&base, options.busy, &row, &load)?;
     }
@@ -90,7 +94,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
 
 /// Prints the table of what was kept of these programs.
 fn show(options: &Options, base: &Path) -> Result<()> {
-    let kept = options.programs.iter().filter_map(|program| kept::read(base, options.busy, program.name));
+    let kept = options.programs.iter().filter_map(|program| kept::read(base, options.busy, &program.name));
     let (rows, mut loads): (Vec<_>, Vec<_>) = kept.unzip();
     loads.sort_by(f64::total_cmp);
     let (Some(least), Some(most)) = (loads.first(), loads.last()) else { bail!("nothing was run yet") };
@@ -101,15 +105,17 @@ fn show(options: &Options, base: &Path) -> Result<()> {
     Ok(())
 }
 
-fn one(program: &'static Program, base: &Path, dwell: &Path, busy: bool) -> Result<Verdict> {
-    needs::all_present(program.needs)?;
+fn observed(program: &Program, programs: &Programs, base: &Path, dwell: &Path) -> Result<(Said, Truth)> {
+    let observed = || observe::observe(program, programs, base, dwell);
     // perf 6.1 cannot read what it recorded if BPF programs went at the wrong moment: once more.
-    let (said, truth) =
-        observe::observe(program, base, dwell).or_else(|_| observe::observe(program, base, dwell))?;
-    let mut verdict = verdict::judge(program, &said, &truth);
+    observed().or_else(|_| observed())
+}
+
+fn judged(program: &Program, findings: &Findings, said: &Said, truth: &Truth, busy: bool) -> Verdict {
+    let mut verdict = verdict::judge(program, said, truth);
     let behind_percent = if busy { 100.0 } else { truth.starved.map_or(0.0, |behind| behind.hi) };
-    verdict.checks.extend(findings::check(program.name, &said, behind_percent));
-    Ok(verdict)
+    verdict.checks.extend(findings.check(&program.name, said, behind_percent));
+    verdict
 }
 
 /// A loop for each CPU, ended when these go.
@@ -119,7 +125,7 @@ fn busy_loops(base: &Path) -> Result<Vec<Started>> {
     (0..cpus).map(|_| Started::spawn(&words, base, &base.join("busy"))).collect()
 }
 
-fn options(arguments: &[&str]) -> Result<Options> {
+fn options<'a>(arguments: &[&str], programs: &'a Programs) -> Result<Options<'a>> {
     let mut options = Options::default();
     let mut words = arguments.iter();
     while let Some(&word) = words.next() {
@@ -134,8 +140,8 @@ fn options(arguments: &[&str]) -> Result<Options> {
                 options.dwell = Some(std::path::absolute(path)?);
             }
             name => {
-                let Some(program) = programs::all().find(|program| program.name == name) else {
-                    let names: Vec<_> = programs::all().map(|program| program.name).collect();
+                let Some(program) = programs.find(name) else {
+                    let names: Vec<_> = programs.all().map(|program| program.name.as_str()).collect();
                     bail!("no program {name}; there are {}", names.join(", "));
                 };
                 options.programs.push(program);
@@ -143,7 +149,7 @@ fn options(arguments: &[&str]) -> Result<Options> {
         }
     }
     if options.programs.is_empty() {
-        options.programs.extend(programs::all());
+        options.programs.extend(programs.all());
     }
     Ok(options)
 }
@@ -154,9 +160,10 @@ mod tests {
 
     #[test]
     fn programs_are_chosen_by_name_and_others_refused() {
-        let all = programs::all().count();
-        assert_eq!(options(&["--busy"]).unwrap().programs.len(), all);
-        let first = programs::all().next().unwrap().name;
+        let programs = Programs::read().unwrap();
+        let options = |arguments: &[&str]| super::options(arguments, &programs);
+        assert_eq!(options(&["--busy"]).unwrap().programs.len(), programs.all().count());
+        let first = &programs.all().next().unwrap().name;
         let chosen = options(&["--markdown", first, "--dwell", "x"]).unwrap();
         assert_eq!((chosen.programs.len(), chosen.markdown, chosen.busy), (1, true, false));
         assert!(options(&["--kept"]).unwrap().kept && !chosen.kept);

@@ -18,14 +18,14 @@ fn path(base: &Path, busy: bool, program: &str) -> PathBuf {
 /// # Errors
 /// When it cannot be written.
 pub(crate) fn write(base: &Path, busy: bool, row: &Row, load: &str) -> Result<()> {
-    let path = path(base, busy, row.0);
+    let path = path(base, busy, &row.0);
     let parent = path.parent().unwrap_or(base);
     fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
     fs::write(&path, to_json(row, load)?).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// The row of a program and the load before it, if there is one.
-pub(crate) fn read(base: &Path, busy: bool, program: &'static str) -> Option<(Row, f64)> {
+pub(crate) fn read(base: &Path, busy: bool, program: &str) -> Option<(Row, f64)> {
     from_json(program, &fs::read_to_string(path(base, busy, program)).ok()?)
 }
 
@@ -52,13 +52,13 @@ fn to_json((_, verdict): &Row, load: &str) -> Result<String> {
     Ok(serde_json::to_string(&Kept { load: load.to_owned(), row })?)
 }
 
-fn from_json(program: &'static str, text: &str) -> Option<(Row, f64)> {
+fn from_json(program: &str, text: &str) -> Option<(Row, f64)> {
     let Kept { load, row } = serde_json::from_str(text).ok()?;
     let verdict = match row {
         Outcome::NotRun { not_run } => Err(not_run),
-        Outcome::Ran(verdict) => Ok(Verdict { program, ..verdict }),
+        Outcome::Ran(verdict) => Ok(Verdict { program: program.to_owned(), ..verdict }),
     };
-    Some(((program, verdict), load.parse().ok()?))
+    Some(((program.to_owned(), verdict), load.parse().ok()?))
 }
 
 #[cfg(test)]
@@ -71,13 +71,13 @@ mod tests {
     fn a_row_comes_back_as_it_was_kept() {
         let check = Check { what: "user".into(), dwell: "1".into(), oracle: "2".into(), agrees: false };
         let verdict = Verdict {
-            program: "it",
+            program: "it".to_owned(),
             class: Class::Io,
             right: vec![Class::Cpu, Class::Starved],
             checks: vec![check],
             notes: vec!["a note".to_owned()],
         };
-        for row in [("it", Ok(verdict)), ("it", Err("fio missing".to_owned()))] {
+        for row in [Ok(verdict), Err("fio missing".to_owned())].map(|verdict| ("it".to_owned(), verdict)) {
             let kept = from_json("it", &to_json(&row, "1.25").unwrap()).unwrap();
             assert_eq!(kept, (row, 1.25));
         }

@@ -10,77 +10,83 @@ use workshop::packages::{apt_get, available};
 use workshop::shell::{find, run};
 
 /// Something that has to be there, and the Debian or Ubuntu packages that bring it, best first.
+#[derive(Debug)]
 pub(crate) struct Need {
     pub(crate) name: &'static str,
     packages: &'static [&'static str],
-    present: fn() -> bool,
+    present: fn(&str) -> bool,
 }
 
 impl Need {
     pub(crate) fn is_present(&self) -> bool {
-        (self.present)()
+        (self.present)(self.name)
     }
 }
 
+/// What every program is started and watched with.
+pub(crate) static TOOLS: [Need; 3] = [
+    in_path("perf", &["linux-perf", "linux-tools-generic"]),
+    in_path("strace", &["strace"]),
+    in_path("setpriv", &["util-linux"]),
+];
+
+/// What programs need, by the names that they give it.
+static NEEDS: [Need; 28] = [
+    in_path("cc", &["gcc"]),
+    in_path("make", &["make"]),
+    in_path("git", &["git"]),
+    in_path("go", &["golang-go"]),
+    in_path("node", &["nodejs"]),
+    in_path("npm", &["npm"]),
+    in_path("mvn", &["maven"]),
+    in_path("javac", &["default-jdk-headless"]),
+    in_path("python3", &["python3"]),
+    in_path("perl", &["perl-base"]),
+    in_path("cargo", &["cargo"]),
+    in_path("rustc", &["rustc"]),
+    in_path("curl", &["curl"]),
+    in_path("ab", &["apache2-utils"]),
+    in_path("xz", &["xz-utils"]),
+    in_path("rg", &["ripgrep"]),
+    in_path("rsync", &["rsync"]),
+    in_path("fio", &["fio"]),
+    in_path("sqlite3", &["sqlite3"]),
+    in_path("redis-server", &["redis-server"]),
+    in_path("nginx", &["nginx", "nginx-light"]),
+    in_path("bzip2", &["bzip2"]),
+    in_path("zip", &["zip"]),
+    in_path("pv", &["pv"]),
+    in_path("iperf3", &["iperf3"]),
+    in_path("ssh-keygen", &["openssh-client"]),
+    Need {
+        name: "postgres",
+        packages: &["postgresql"],
+        present: |_| postgres().is_some_and(|path| path.join("pgbench").exists()),
+    },
+    // A machine has it or not: no package brings it.
+    Need {
+        name: "a CPU controller of control groups",
+        packages: &[],
+        present: |_| quota::controller().is_some(),
+    },
+];
+
 /// A program in `PATH`.
-macro_rules! needs {
-    ($($item:ident: $name:literal, $packages:expr;)*) => {
-        $(pub(crate) const $item: Need =
-            Need { name: $name, packages: &$packages, present: || find($name).is_some() };)*
-    };
+const fn in_path(name: &'static str, packages: &'static [&'static str]) -> Need {
+    Need { name, packages, present: |name| find(name).is_some() }
 }
 
-needs! {
-    PERF: "perf", ["linux-perf", "linux-tools-generic"];
-    STRACE: "strace", ["strace"];
-    CC: "cc", ["gcc"];
-    MAKE: "make", ["make"];
-    GIT: "git", ["git"];
-    GO: "go", ["golang-go"];
-    NODE: "node", ["nodejs"];
-    NPM: "npm", ["npm"];
-    MVN: "mvn", ["maven"];
-    JAVAC: "javac", ["default-jdk-headless"];
-    PYTHON: "python3", ["python3"];
-    PERL: "perl", ["perl-base"];
-    CARGO: "cargo", ["cargo"];
-    RUSTC: "rustc", ["rustc"];
-    CURL: "curl", ["curl"];
-    AB: "ab", ["apache2-utils"];
-    XZ: "xz", ["xz-utils"];
-    RIPGREP: "rg", ["ripgrep"];
-    RSYNC: "rsync", ["rsync"];
-    FIO: "fio", ["fio"];
-    SQLITE: "sqlite3", ["sqlite3"];
-    REDIS: "redis-server", ["redis-server"];
-    NGINX: "nginx", ["nginx", "nginx-light"];
-    SETPRIV: "setpriv", ["util-linux"];
-    BZIP2: "bzip2", ["bzip2"];
-    ZIP: "zip", ["zip"];
-    PV: "pv", ["pv"];
-    IPERF3: "iperf3", ["iperf3"];
-    SSH_KEYGEN: "ssh-keygen", ["openssh-client"];
+/// The need of this name.
+pub(crate) fn named(name: &str) -> Option<&'static Need> {
+    NEEDS.iter().find(|need| need.name == name)
 }
-
-pub(crate) const POSTGRES: Need = Need {
-    name: "postgres",
-    packages: &["postgresql"],
-    present: || postgres().is_some_and(|path| path.join("pgbench").exists()),
-};
-
-/// A machine has it or not: no package brings it.
-pub(crate) const QUOTA: Need = Need {
-    name: "a CPU controller of control groups",
-    packages: &[],
-    present: || quota::controller().is_some(),
-};
 
 /// Whether all of these are there.
 ///
 /// # Errors
 /// With those that are not, and the packages that would bring them.
-pub(crate) fn all_present(needs: &[&Need]) -> Result<()> {
-    let missing = needs.iter().filter(|need| !need.is_present());
+pub(crate) fn all_present<'a>(needs: impl IntoIterator<Item = &'a Need>) -> Result<()> {
+    let missing = needs.into_iter().filter(|need| !need.is_present());
     let shown = missing.map(|need| match need.packages.first() {
         Some(package) if *package != need.name => format!("{} (package {package})", need.name),
         _ => need.name.to_owned(),
@@ -125,11 +131,11 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_named_with_its_package() {
-        let absent = Need { name: "no-such-program", packages: &["it-all"], present: || false };
-        let none = Need { name: "a controller", packages: &[], present: || false };
-        let there = Need { name: "there", packages: &["there"], present: || true };
-        let said = all_present(&[&there, &absent, &none]).unwrap_err().to_string();
+        let absent = Need { name: "no-such-program", packages: &["it-all"], present: |_| false };
+        let none = Need { name: "a controller", packages: &[], present: |_| false };
+        let there = Need { name: "there", packages: &["there"], present: |_| true };
+        let said = all_present([&there, &absent, &none]).unwrap_err().to_string();
         assert_eq!(said, "no-such-program (package it-all), a controller missing");
-        assert!(all_present(&[&there]).is_ok());
+        assert!(all_present([&there]).is_ok());
     }
 }

@@ -6,7 +6,8 @@
 
 use super::account::{Account, Charged, Reading};
 use super::counts;
-use super::program::{Also, Attach, Program, Watch};
+use super::program::{Also, Attach, Program};
+use super::programs::Programs;
 use super::said::Said;
 use super::sched::{Ledger, Root, Tid, Trace};
 use super::shares::{SAMPLES_HZ, Samples};
@@ -14,7 +15,7 @@ use super::stage::Stage;
 use super::steal::Ticks;
 use super::tree;
 use super::verdict::{Named, Range, Truth, of_ledger, of_wall};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::BufReader;
@@ -54,17 +55,22 @@ const JSON: &str = "dwell.json";
 ///
 /// # Errors
 /// When it cannot be prepared, fails, or an oracle does.
-pub(crate) fn observe(program: &'static Program, base: &Path, dwell: &Path) -> Result<(Said, Truth)> {
-    let stage = Stage::set(program, base)?;
+pub(crate) fn observe(
+    program: &Program,
+    programs: &Programs,
+    base: &Path,
+    dwell: &Path,
+) -> Result<(Said, Truth)> {
+    let stage = Stage::set(program, programs, base)?;
     let before = Ticks::now();
-    let beside = match program.watch {
-        Watch::Run(words) => {
-            let words = stage.words(words);
+    let beside = match &program.attach {
+        None => {
+            let words = stage.words(&program.run);
             let words = stage.account.iter().fold(words, |words, account| account.entering(words));
             let charged = record(&stage, dwell, &["run"], &["--"], &words)?;
             Beside { threads: BTreeSet::new(), charged }
         }
-        Watch::Attach(attach) => attached(&stage, dwell, &attach)?,
+        Some(attach) => attached(&stage, dwell, attach)?,
     };
     let stolen = before.stolen(&Ticks::now());
     let read = |name| fs::read_to_string(stage.dir.join(name));
@@ -89,14 +95,14 @@ struct Beside {
 
 /// Watches a window.
 fn attached(stage: &Stage, dwell: &Path, attach: &Attach) -> Result<Beside> {
-    let target = stage.target(attach.pid_file)?;
+    let target = stage.target(attach.pid_file.as_deref())?;
     // What it starts for its load is there from its begin on.
     stage.account.as_ref().map_or(Ok(()), |account| account.take(target))?;
-    let load = attach.load.map(|words| stage.beside(words, "load")).transpose()?;
+    let load = attach.load.as_ref().map(|words| stage.beside(words, "load")).transpose()?;
     sleep(LOAD_STARTS);
     let threads = tree::threads(target);
     ensure!(!threads.is_empty(), "the process {target} is not there");
-    let charged = record(stage, dwell, &["attach", "--for", attach.window], &[], &[target.to_string()])?;
+    let charged = record(stage, dwell, &["attach", "--for", &attach.window], &[], &[target.to_string()])?;
     drop(load);
     Ok(Beside { threads, charged })
 }
@@ -186,8 +192,8 @@ fn truth(program: &Program, stage: &Stage, dwell: &Path, said: &Said, beside: Be
     let samples = script(dir, OF_SAMPLES, &mut truth.notes, read)?;
     truth.user_percent = samples.user_percent();
     truth.user_percent_min = truth.charged_ns.and_then(|charged| samples.user_percent_of(charged.lo));
-    for also in program.also {
-        further(*also, program, stage, &mut truth)?;
+    for also in &program.also {
+        further(also, program, stage, &mut truth)?;
     }
     Ok(truth)
 }
@@ -243,11 +249,11 @@ fn forget_maps(tree: &BTreeSet<Tid>) {
     }
 }
 
-fn further(also: Also, program: &Program, stage: &Stage, truth: &mut Truth) -> Result<()> {
+fn further(also: &Also, program: &Program, stage: &Stage, truth: &mut Truth) -> Result<()> {
     match also {
         Also::Calls(names) => {
             let made = counted(program, stage)?;
-            let count = |name: &&str| ((*name).to_owned(), made.get(*name).copied().unwrap_or(0));
+            let count = |name: &String| (name.clone(), made.get(name).copied().unwrap_or(0));
             truth.calls = names.iter().map(count).collect();
         }
         Also::Quota => {
@@ -267,19 +273,23 @@ fn further(also: Also, program: &Program, stage: &Stage, truth: &mut Truth) -> R
             let said = fs::read_to_string(stage.dir.join("stdout")).context("the program said nothing")?;
             truth.cpu_ns = Some(own_cpu_ns(&said).context("the program did not say its CPU time")?);
         }
-        Also::Function(words) => truth.function = Some(words),
+        Also::Function(words) => truth.function = Some(words.clone()),
     }
     Ok(())
 }
 
 /// Runs it once more under `strace`, and returns its calls by name.
 fn counted(program: &Program, stage: &Stage) -> Result<BTreeMap<String, u64>> {
-    let Watch::Run(words) = program.watch else { bail!("strace has no run of its own for a window") };
+    ensure!(program.attach.is_none(), "strace has no run of its own for a window");
     stage.prepare()?;
     let table = stage.dir.join("counts");
     let mut strace = shell_program("timeout", &["--foreground", "--kill-after=10", SECONDS_MAX]);
     strace.args(["strace", "-f", "-c", "-U", "calls,name", "-o"]).arg(&table).arg("--");
-    strace.args(stage.words(words)).current_dir(&stage.dir).stdout(Stdio::null()).stderr(Stdio::null());
+    strace
+        .args(stage.words(&program.run))
+        .current_dir(&stage.dir)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     forget_package(&mut strace);
     ensure!(strace.status()?.success(), "it fails under strace");
     counts::read(&fs::read_to_string(&table).context("strace wrote nothing")?)

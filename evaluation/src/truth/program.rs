@@ -1,97 +1,89 @@
 //! What is known of a program before it is run: how it is prepared, started and watched, and which
-//! class is right. The programs themselves are in `programs`, a file for each family.
+//! class is right. The programs themselves are in `evaluation/programs`, a file for each family.
 //!
 //! Words of commands hold places to be filled in: `{dir}` the program's own directory, `{inputs}`
 //! files made for all, `{sources}` what is written here for this lane, `{root}` the repository,
 //! `{temp}` a directory that other users can enter, `{port}` a free port of the loopback, `{pg}`
 //! the programs of PostgreSQL, `{python}` the interpreter, `{group}` the control group of a quota.
+//! Lines of a preparation may also hold a piece by its name: what several programs have in common.
 
-use super::needs::Need;
+use super::needs::{self, Need};
 pub(crate) use model::run::Class;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 
 /// A program, and what is right to say of it.
-#[derive(Clone, Copy)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(Clone))]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Program {
-    pub(crate) name: &'static str,
+    pub(crate) name: String,
     /// What has to be installed.
-    pub(crate) needs: &'static [&'static Need],
+    #[serde(default, deserialize_with = "named")]
+    pub(crate) needs: Vec<&'static Need>,
     /// Lines for a shell, run before anything is watched.
-    pub(crate) prepare: &'static [&'static str],
+    #[serde(default)]
+    pub(crate) prepare: Vec<String>,
     /// Started before, in this order, and ended afterwards.
-    pub(crate) servers: &'static [Server],
-    pub(crate) watch: Watch,
+    #[serde(default)]
+    pub(crate) servers: Vec<String>,
+    /// The command that `dwell run` runs. Or:
+    #[serde(default)]
+    pub(crate) run: Vec<String>,
+    /// What `dwell attach` is for.
+    pub(crate) attach: Option<Attach>,
     /// Judged before any run. More than one where it depends on the machine, by the reason.
-    pub(crate) class: &'static [Class],
+    pub(crate) class: Vec<Class>,
     /// Why this class is right.
-    pub(crate) why: &'static str,
+    pub(crate) why: String,
     /// Oracles beyond the scheduler's trace and the samples.
-    pub(crate) also: &'static [Also],
+    #[serde(default)]
+    pub(crate) also: Vec<Also>,
 }
 
-/// What most programs have in common.
-pub(crate) const PLAIN: Program = Program {
-    name: "",
-    needs: &[],
-    prepare: &[],
-    servers: &[],
-    watch: Watch::Run(&[]),
-    class: &[],
-    why: "",
-    also: &[],
-};
-
-/// How dwell is used on it.
-#[derive(Clone, Copy)]
-pub(crate) enum Watch {
-    /// `dwell run` of this command.
-    Run(&'static [&'static str]),
-    /// `dwell attach`.
-    Attach(Attach),
-}
-
-/// A window on a process that is there already.
-#[derive(Clone, Copy)]
+/// A window on a process that is there already, and has nothing to do if it is given no load.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Attach {
     /// Its PID stands in the first line of this file; without one it is the last server.
-    pub(crate) pid_file: Option<&'static str>,
+    pub(crate) pid_file: Option<String>,
     /// A command that gives it work meanwhile.
-    pub(crate) load: Option<&'static [&'static str]>,
+    pub(crate) load: Option<Vec<String>>,
     /// How long the window is.
-    pub(crate) window: &'static str,
+    #[serde(default = "usual_window")]
+    pub(crate) window: String,
 }
 
-/// A window on the last server, to which nothing is sent.
-pub(crate) const ALONE: Attach = Attach { pid_file: None, load: None, window: "3s" };
-
-/// The same, as most programs use it.
-pub(crate) const LEFT_ALONE: Watch = Watch::Attach(ALONE);
-
-/// A window on the last server under this load.
-pub(crate) const fn under(load: &'static [&'static str]) -> Watch {
-    Watch::Attach(Attach { load: Some(load), ..ALONE })
+fn usual_window() -> String {
+    "3s".to_owned()
 }
 
 /// A process that is there while the program runs.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Server {
-    pub(crate) command: &'static [&'static str],
+    pub(crate) command: Vec<String>,
     pub(crate) ready: Ready,
 }
 
 /// When a server can be used.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Ready {
     /// Its port accepts.
     Port,
     /// This command succeeds.
-    Succeeds(&'static [&'static str]),
+    Succeeds(Vec<String>),
     /// A file is there.
-    File(&'static str),
+    File(String),
 }
 
 /// A further oracle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Also {
     /// `strace -c` of a run beside: how often these calls are made, which is the same in each run.
-    Calls(&'static [&'static str]),
+    Calls(Vec<String>),
     /// The control group's own time of throttling, and its name.
     Quota,
     /// `pg_stat_activity`: the share of time that sessions of the attached process wait for a lock.
@@ -102,8 +94,13 @@ pub(crate) enum Also {
     OwnClock,
     /// The source: at least half of the samples are in a function whose name has one of these words
     /// in it.
-    Function(&'static [&'static str]),
+    Function(Vec<String>),
 }
 
 /// What dwell calls machine code that it has no map for: honest, and not a wrong name.
 pub(crate) const JIT: &str = "JIT code";
+
+fn named<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<&'static Need>, D::Error> {
+    let need = |name: &String| needs::named(name).ok_or_else(|| D::Error::custom(format!("no need {name}")));
+    Vec::<String>::deserialize(from)?.iter().map(need).collect()
+}

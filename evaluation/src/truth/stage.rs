@@ -4,6 +4,7 @@
 use super::account::{Account, accounts};
 use super::needs;
 use super::program::{Also, Program, Ready, Server};
+use super::programs::Programs;
 use super::quota::Quota;
 use super::sched::Tid;
 use crate::bench::python;
@@ -29,7 +30,8 @@ const END_WITHIN: Duration = Duration::from_secs(5);
 const PREPARE_SECONDS: &str = "600";
 
 pub(crate) struct Stage {
-    program: &'static Program,
+    /// Lines for a shell.
+    prepare: Vec<String>,
     places: Vec<(&'static str, String)>,
     pub(crate) dir: PathBuf,
     // In the order in which they have to end.
@@ -45,8 +47,8 @@ impl Stage {
     ///
     /// # Errors
     /// When a line of the preparation fails, or a server does not come up.
-    pub(crate) fn set(program: &'static Program, base: &Path) -> Result<Self> {
-        let dir = base.join(program.name);
+    pub(crate) fn set(program: &Program, programs: &Programs, base: &Path) -> Result<Self> {
+        let dir = base.join(&program.name);
         let _ = fs::remove_dir_all(&dir);
         fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
         let temp = Temporary::make()?;
@@ -68,9 +70,10 @@ impl Stage {
             ("{python}", python().to_owned()),
             ("{group}", quota.as_ref().map_or_else(String::new, |quota| text(&quota.entry()))),
         ];
-        let mut stage = Self { program, places, dir, servers: Vec::new(), quota, account, _temp: temp };
+        let prepare = programs.prepare(program);
+        let mut stage = Self { prepare, places, dir, servers: Vec::new(), quota, account, _temp: temp };
         stage.prepare()?;
-        for server in program.servers {
+        for server in programs.servers(program)? {
             stage.start(server)?;
         }
         Ok(stage)
@@ -81,7 +84,7 @@ impl Stage {
     /// # Errors
     /// When one fails.
     pub(crate) fn prepare(&self) -> Result<()> {
-        for line in self.program.prepare {
+        for line in &self.prepare {
             let mut shell = shell_program("timeout", &[PREPARE_SECONDS, "sh", "-ec", &self.fill(line)]);
             forget_package(shell.current_dir(&self.dir));
             output(&mut shell)?;
@@ -90,7 +93,7 @@ impl Stage {
     }
 
     /// The words of a command with all places filled in.
-    pub(crate) fn words(&self, words: &[&str]) -> Vec<String> {
+    pub(crate) fn words(&self, words: &[String]) -> Vec<String> {
         words.iter().map(|word| self.fill(word)).collect()
     }
 
@@ -119,13 +122,13 @@ impl Stage {
     ///
     /// # Errors
     /// When it cannot be started.
-    pub(crate) fn beside(&self, words: &[&str], out: &str) -> Result<Started> {
+    pub(crate) fn beside(&self, words: &[String], out: &str) -> Result<Started> {
         Started::spawn(&self.words(words), &self.dir, &self.dir.join(out))
     }
 
     fn start(&mut self, server: &Server) -> Result<()> {
         let out = format!("server-{}", self.servers.len());
-        self.servers.push(self.beside(server.command, &out)?);
+        self.servers.push(self.beside(&server.command, &out)?);
         let begun = Instant::now();
         while !self.is_ready(&server.ready) {
             let started = self.servers.last_mut().context("just started")?;

@@ -3,7 +3,7 @@
 use super::verdict::{Check, Verdict};
 
 /// A program, and its verdict or why there is none.
-pub(crate) type Row = (&'static str, Result<Verdict, String>);
+pub(crate) type Row = (String, Result<Verdict, String>);
 
 const COLUMNS_MAX: usize = 100;
 
@@ -72,7 +72,7 @@ fn cells((program, verdict): &Row) -> [String; 5] {
     let verdict = match verdict {
         Ok(verdict) => verdict,
         Err(why) => {
-            return [(*program).to_owned(), format!("not run: {why}"), "-".into(), "-".into(), "-".into()];
+            return [program.clone(), format!("not run: {why}"), "-".into(), "-".into(), "-".into()];
         }
     };
     let figures = |of: fn(&Check) -> &str| {
@@ -82,7 +82,7 @@ fn cells((program, verdict): &Row) -> [String; 5] {
         std::iter::once(kinds.join(" / ")).chain(others).collect::<Vec<_>>().join("; ")
     };
     let [dwell, oracle] = [figures(|check| &check.dwell), figures(|check| &check.oracle)];
-    [verdict.program.to_owned(), class(verdict), dwell, oracle, agreement(verdict)]
+    [verdict.program.clone(), class(verdict), dwell, oracle, agreement(verdict)]
 }
 
 /// The class, and where it is not right, those that are.
@@ -147,7 +147,16 @@ mod tests {
             check("user", "90.0", true),
         ];
         let right = vec![Class::Cpu, Class::Kernel];
-        ("it", Ok(Verdict { program: "it", class, right, checks, notes: vec!["perf lost some".to_owned()] }))
+        (
+            "it".to_owned(),
+            Ok(Verdict {
+                program: "it".to_owned(),
+                class,
+                right,
+                checks,
+                notes: vec!["perf lost some".to_owned()],
+            }),
+        )
     }
 
     #[test]
@@ -168,8 +177,11 @@ mod tests {
 
     #[test]
     fn the_table_counts_what_ran_and_names_what_did_not() {
-        let rows =
-            [verdict(Class::Cpu, true), verdict(Class::Io, true), ("gone", Err("needs fio".to_owned()))];
+        let rows = [
+            verdict(Class::Cpu, true),
+            verdict(Class::Io, true),
+            ("gone".to_owned(), Err("needs fio".to_owned())),
+        ];
         let text = render(&rows, "a machine", true);
         assert!(text.starts_with("| program | class "), "{text}");
         assert!(text.contains("| gone    | not run: needs fio "), "{text}");

@@ -100,7 +100,7 @@ pub(crate) struct Truth {
     /// By the program's own clock.
     pub(crate) cpu_ns: Option<u64>,
     /// A function with one of these words in its name has half of the samples.
-    pub(crate) function: Option<&'static [&'static str]>,
+    pub(crate) function: Option<Vec<String>>,
     pub(crate) named: Vec<Named>,
     /// What the reader should know of the oracles.
     pub(crate) notes: Vec<String>,
@@ -164,7 +164,7 @@ pub(crate) struct Check {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Verdict {
     #[serde(skip)]
-    pub(crate) program: &'static str,
+    pub(crate) program: String,
     pub(crate) class: Class,
     /// The classes that are right.
     pub(crate) right: Vec<Class>,
@@ -190,10 +190,11 @@ pub(crate) fn judge(program: &Program, said: &Said, truth: &Truth) -> Verdict {
     if let Some(lost) = said.run.coverage.lost_events.value().filter(|lost| **lost > 0) {
         notes.push(format!("dwell lost {lost} events"));
     }
-    let mut verdict = Verdict { program: program.name, class: said.run.bound.class, right, checks, notes };
+    let mut verdict =
+        Verdict { program: program.name.clone(), class: said.run.bound.class, right, checks, notes };
     if !verdict.class_agrees() {
         let starved = verdict.right == [Class::Starved] && program.class != verdict.right;
-        let why = if starved { "it waited for a CPU behind other programs" } else { program.why };
+        let why = if starved { "it waited for a CPU behind other programs" } else { &program.why };
         verdict.notes.push(format!("why this class is right: {why}"));
     }
     verdict
@@ -237,8 +238,9 @@ fn times(said: &Said, truth: &Truth) -> Vec<Check> {
 
 /// What has to be named: functions, holders of locks, control groups.
 fn names(said: &Said, truth: &Truth) -> Vec<Check> {
-    let function = truth.function.map(|words| {
-        let known = said.functions().filter(|(name, _)| words.iter().any(|word| name.contains(word)));
+    let function = truth.function.as_ref().map(|words| {
+        let known =
+            said.functions().filter(|(name, _)| words.iter().any(|word| name.contains(word.as_str())));
         let percent = known.map(|(_, percent)| percent).fold(0.0, f64::max);
         let shown = |percent: f64| format!("{} {percent:.0} %", words.join(" or "));
         Check {

@@ -1,7 +1,7 @@
 //! The classes that are right: the one that was judged beforehand, or what the oracles say where
 //! that rests on the machine. How the classes are defined is in `docs/method/class.md`.
 
-use super::super::program::{Class, Program, Watch};
+use super::super::program::{Class, Program};
 use super::{HALF, POINTS, Range, Truth};
 
 /// The leading kinds are as good as equal below this distance, in points.
@@ -15,8 +15,8 @@ const MIXED_POINTS: f64 = 10.0;
 /// the time that asking takes. So is `mixed` where samples have user code and the kernel as good as
 /// equal, or leave that open in a short run: how long a call takes is the machine's.
 pub(super) fn right(program: &Program, truth: &Truth) -> Vec<Class> {
-    let mut right = program.class.to_vec();
-    if program.class == [Class::Io] && matches!(program.watch, Watch::Run(_)) {
+    let mut right = program.class.clone();
+    if program.class == [Class::Io] && program.attach.is_none() {
         right.extend(by_shares(truth).into_iter().filter(|class| *class != Class::Io));
     }
     if right.iter().all(|class| matches!(class, Class::Cpu | Class::Kernel)) && may_be_even(truth) {

@@ -1,12 +1,17 @@
 //! Verdicts on made-up figures.
 
-use super::super::program::PLAIN;
 use super::*;
 use crate::sample;
 use model::run::{FunctionRow, Share};
 use model::{AccountPart, Basis, Seen};
+use std::sync::LazyLock;
 
-const PROGRAM: Program = Program { name: "it", class: &[Class::Cpu], why: "it computes", ..PLAIN };
+static PROGRAM: LazyLock<Program> = LazyLock::new(|| Program {
+    name: "it".to_owned(),
+    class: vec![Class::Cpu],
+    why: "it computes".to_owned(),
+    ..Program::default()
+});
 
 /// An account of these parts, each with its interval, and one thread with the same time.
 fn said(parts: &[(State, u64, u64, u64)]) -> Said {
@@ -235,9 +240,13 @@ fn functions_holders_and_groups_have_to_be_named() {
     said.run.functions = Seen::Value(vec![function("main", 0.99), function("Work.hot(int)", 0.7)]);
     said.page = "held by PID 123\n".to_owned();
     let named = |word: &str| vec![Named { what: "holder", word: word.to_owned() }];
-    let right = Truth { function: Some(&["hot", "JIT"]), named: named("123"), ..Truth::default() };
+    let right = Truth {
+        function: Some(vec!["hot".to_owned(), "JIT".to_owned()]),
+        named: named("123"),
+        ..Truth::default()
+    };
     assert_eq!(wrong(&judge(&PROGRAM, &said, &right)), [""; 0]);
-    let other = Truth { function: Some(&["cold"]), named: named("12"), ..Truth::default() };
+    let other = Truth { function: Some(vec!["cold".to_owned()]), named: named("12"), ..Truth::default() };
     assert_eq!(wrong(&judge(&PROGRAM, &said, &other)), ["function", "holder"]);
     let hostile = Said { page: "\u{1b}[2J".to_owned(), ..said };
     assert_eq!(wrong(&judge(&PROGRAM, &hostile, &Truth::default())), ["control characters"]);
@@ -307,7 +316,7 @@ fn behind_others_a_program_may_be_starved() {
 
 #[test]
 fn a_device_that_answers_in_the_time_of_asking_does_not_bound() {
-    let flushes = Program { class: &[Class::Io], ..PROGRAM };
+    let flushes = Program { class: vec![Class::Io], ..PROGRAM.clone() };
     let right = |shares: [f64; 3]| {
         let kinds = Some(shares.map(Range::exactly));
         class::right(&flushes, &Truth { kinds, user_percent: Some((10.0, 1.0)), ..Truth::default() })
