@@ -12,8 +12,6 @@
 //! `fuzz/seeds` and `fuzz/regressions`; the tests run them through the same functions (crate
 //! `seeds`).
 
-use crate::bench::memory::duration;
-use crate::bench::{load, system};
 use crate::setup;
 use crate::shell::{cargo, root, run, target};
 use anyhow::{Context, Result, bail};
@@ -22,6 +20,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use workshop::machine::{duration, load, system};
 
 /// For the whole program: its edges counted, and both sides of comparisons recorded. The passes are
 /// in every rustc; no flag needs a nightly one.

@@ -21,7 +21,8 @@ use std::time::{Duration, Instant};
 pub(crate) const PURE: &[&str] = &["model", "stats", "analyse", "report", "store", "golden"];
 
 /// More packages whose tests measure nothing. Packages in neither list measure.
-const UNMEASURED: &[&str] = &["seeds", "listing", "python", "code", "timings", "probes", "guest", "xtask"];
+const UNMEASURED: &[&str] =
+    &["seeds", "listing", "python", "code", "timings", "probes", "guest", "evaluation", "workshop", "xtask"];
 
 /// Groups of other packages that measure nothing: names, files, messages, exact counts, shares of a
 /// program's own CPU time. The longest first: they begin in this order, so that none is left alone

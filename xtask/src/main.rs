@@ -1,5 +1,5 @@
-//! The project's own tasks: `cargo xtask fast`, `test`, `setup`, `ci`, `bpf`, `tidy`, `dist`,
-//! `bench`, `attack`, `fuzz`, `truth`, `kernels`.
+//! The project's own chores: `cargo xtask fast`, `test`, `setup`, `ci`, `bpf`, `tidy`, `dist`,
+//! `fuzz`, `kernels`; `bench`, `attack` and `truth` are the evaluation's (`evaluation/`).
 //!
 //! One file for each subcommand; this one only selects. Nothing here is part of the released dwell.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool of the developers")]
@@ -8,8 +8,6 @@
 #[path = "../../crates/observe/src/layout.rs"]
 mod layout;
 
-mod attack;
-mod bench;
 mod bpf;
 #[path = "../../crates/observe/bpf_build.rs"]
 mod bpf_build;
@@ -26,17 +24,19 @@ mod package;
 mod privilege;
 mod programs;
 mod setup;
-mod shell;
 #[path = "../../crates/observe/src/spikes/wire.rs"]
 mod spikes_wire;
 mod supervise;
 mod test;
 mod tidy;
-mod truth;
 #[path = "../../crates/observe/src/sources/bpf/wire.rs"]
 mod wire;
 
-use std::process::ExitCode;
+use anyhow::Context;
+use programs::TESTED;
+use std::os::unix::process::CommandExt;
+use std::process::{ExitCode, Stdio};
+use workshop::shell;
 
 const USAGE: &str = "\
 cargo xtask VERB
@@ -53,30 +53,8 @@ cargo xtask VERB
   tidy                               the checks on layers, documents and files alone
   dist [--tested] [ARCH[=FILE]…]     static binaries, tarballs and Debian packages for both
                                      architectures, with checksums, into target/dist
-  bench [--quick] [--markdown] [--rounds N] [--without PEER,…] [--dwell FILE] [NAME…]
-                                     dwell, bare runs and the tools people use today; NAME is a
-                                     program or a set: cost, stacks, python-lines, ends; --without
-                                     strace,perf-trace leaves out the slow ones
-  bench pairs --before FILE [--quick] [--markdown] [--rounds N] [--dwell FILE] [NAME…]
-                                     the same programs under two versions of dwell, by turns
-  bench memory [--for 1h] [--dwell FILE]
-                                     dwell's memory over a long run at 100,000 events a second
-  bench bounds [--dwell FILE]
-                                     results, memory and ends where programs do very much
-  bench ladder [--rounds N] [--markdown] [--dwell FILE] [--dir DIR] [RUNG…]
-                                     the ladder's rungs against other tools on the same operation
-  bench loads [--rounds N] [--seconds N] [--markdown] [--dwell FILE] [LOAD…]
-                                     what loads get done, against hackbench and stressapptest
-  bench wake [--rounds N] [--seconds N] [--cpu N] [--spikes] [--markdown] [--dwell FILE] [LOAD…]
-                                     wake-ups against cyclictest
-  bench compare [--sittings N] [--markdown] [--dwell FILE] [QUESTION…]
-                                     how right dwell compare is: same, beside, planted, why, hyperfine
-  bench what-if [--rounds N] [--markdown] [--dwell FILE] [NAME…]
-                                     what recordings say of edits, against programs without the thing
-  attack [--kills N] [--seed N] [--markdown] [--dwell FILE] [verbs] [limits] [environments] [VERB…]
-                                     each verb ended at random moments, by SIGKILL and seven signals; under
-                                     limits, and in restricted environments (root): what is left, what
-                                     hangs, who is harmed
+  bench, attack, truth …             what dwell costs, what is left when it is killed, how right it is:
+                                     the evaluation, built for that; `cargo xtask bench help` lists it
   fuzz [--for 60s] [--in-all 60s] [--markdown] [--kept] [TARGET…]
                                      libFuzzer on every decoder of what others can forge, this long each,
                                      or all of them together; --kept prints the sums of all runs so far
@@ -93,10 +71,6 @@ cargo xtask VERB
                                      measured before
   kernels --record FILE KERNEL -- [OPTION…] PROGRAM [ARGUMENT…]
                                      what dwell run records there of a static program
-  truth [--markdown] [--busy] [--kept] [--findings] [--dwell FILE] [PROGRAM…]
-                                     accounts and classes of real programs against perf sched and
-                                     other oracles, quiet or beside a busy loop on each CPU (root);
-                                     --kept shows what was measured before
 ";
 
 fn main() -> ExitCode {
@@ -115,10 +89,8 @@ fn main() -> ExitCode {
         ["kernel-types", of @ ..] => kernel_types::run(of),
         ["tidy"] => tidy::run(),
         ["dist", rest @ ..] => dist::run(rest),
-        ["bench", options @ ..] => bench::run(options),
-        ["attack", options @ ..] => attack::run(options),
+        ["bench" | "attack" | "truth", ..] => evaluate(&arguments),
         ["fuzz", options @ ..] => fuzz::fuzz(options),
-        ["truth", options @ ..] => truth::run(options),
         ["kernels", options @ ..] => kernels::run(options),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
@@ -133,6 +105,15 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => complain(&error),
     }
+}
+
+/// Builds the evaluation and becomes it.
+fn evaluate(arguments: &[&str]) -> anyhow::Result<()> {
+    let run = ["run", "--quiet", "--profile", TESTED, "--package", "dwell-evaluation", "--"];
+    // Its arguments name files as seen from here.
+    let mut evaluation = shell::cargo(&run);
+    Err(evaluation.args(arguments).current_dir(".").stdin(Stdio::inherit()).exec())
+        .context("cannot start cargo")
 }
 
 fn complain(error: &anyhow::Error) -> ExitCode {

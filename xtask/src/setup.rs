@@ -10,8 +10,10 @@ use anyhow::{Context, Result, bail};
 use object::Object;
 use rustix::process::geteuid;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::{env, fs};
+use workshop::machine::tracefs;
+use workshop::packages::{apt_get, available};
 
 /// A requirement, and the Debian or Ubuntu packages that provide it, best first.
 struct Need {
@@ -96,9 +98,6 @@ const NEEDS: &[Need] = &[
 /// The directories of the C library, on Debian and elsewhere.
 const LIBRARIES: &[&str] =
     &["/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/usr/lib"];
-
-/// Where the kernel expects tracefs (Documentation/trace/ftrace.rst).
-const TRACEFS: &str = "/sys/kernel/tracing";
 
 const RUST_TARGETS: &[&str] = &["x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl"];
 
@@ -187,16 +186,6 @@ pub(crate) fn run_for_fuzzing() -> Result<()> {
     packages(|need| need.packages.contains(&"g++") || need.packages.contains(&"gcc"))
 }
 
-/// Mounts tracefs, in which bpftrace and perf look up tracepoints, where the system did not; dwell
-/// itself does without.
-pub(crate) fn tracefs() -> Result<()> {
-    let mounted = fs::read_dir(TRACEFS).is_ok_and(|mut entries| entries.next().is_some());
-    if mounted || !geteuid().is_root() || !Path::new(TRACEFS).is_dir() {
-        return Ok(());
-    }
-    run(&mut program("mount", &["-t", "tracefs", "nodev", TRACEFS]))
-}
-
 /// The emulator that runs aarch64 programs here, if installed.
 pub(crate) fn emulator() -> Option<std::path::PathBuf> {
     find("qemu-aarch64").or_else(|| find("qemu-aarch64-static"))
@@ -231,19 +220,6 @@ fn packages(wanted: fn(&Need) -> bool) -> Result<()> {
         bail!("{} still missing after installing {}", still.join(", "), chosen.join(" "));
     }
     Ok(())
-}
-
-/// apt-get, without questions, waiting for another running one, such as an unattended upgrade.
-pub(crate) fn apt_get(arguments: &[&str]) -> Command {
-    let mut command = program("apt-get", &["--quiet", "--option=DPkg::Lock::Timeout=300"]);
-    command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
-    command
-}
-
-/// The first of the packages that apt knows, so that names of both Debian and Ubuntu work.
-pub(crate) fn available(packages: &[&'static str]) -> &'static str {
-    let known = packages.iter().find(|name| succeeds(&mut program("apt-cache", &["show", name])));
-    known.unwrap_or(&packages[0])
 }
 
 /// Adds the compilation targets and the tools that a minimal installation of Rust lacks.

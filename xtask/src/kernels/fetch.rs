@@ -2,7 +2,6 @@
 //! in a directory of ours. Nothing of the machine's own apt changes.
 
 use super::which::Kernel;
-use crate::setup::apt_get;
 use crate::shell::{find, output, program, run, target};
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::OsString;
@@ -10,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
+use workshop::packages::apt_get;
 
 /// The archive, and the keys that its lists are signed with.
 const ARCHIVE: &str = "http://deb.debian.org/debian";

@@ -4,8 +4,8 @@ use super::checks::{Tier, Verdict, judge};
 use super::plans::{BOOTED_WITH, LATE, MANY, VARIATIONS, VERBS};
 use super::qemu::Said;
 use super::verified::{Outcome, outcomes};
-use crate::bench::layout;
 use std::fmt::Write;
+use workshop::table::layout;
 
 /// A kernel, and what its machine said.
 #[derive(Debug)]

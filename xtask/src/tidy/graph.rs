@@ -38,7 +38,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("guest", &["observe"]),
-    ("xtask", &["stats"]),
+    ("workshop", &[]),
+    ("evaluation", &["workshop", "model", "stats"]),
+    ("xtask", &["workshop"]),
 ];
 
 /// Further ones in tests only: pages are tested with results of `analyse`, and are made without it.
