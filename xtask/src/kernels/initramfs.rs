@@ -22,10 +22,15 @@ impl Archive {
     pub(crate) fn new() -> Self {
         let mut archive = Self::default();
         for name in ["dev", "bin", "etc", "proc", "sys", "tmp", "run", "mnt"] {
-            archive.entry(name, DIRECTORY, (0, 0), &[]);
+            archive.directory(name);
         }
         archive.entry("dev/console", CONSOLE, (5, 1), &[]);
         archive
+    }
+
+    /// A directory, below one that is there.
+    pub(crate) fn directory(&mut self, name: &str) {
+        self.entry(name, DIRECTORY, (0, 0), &[]);
     }
 
     /// A file with this text.

@@ -27,6 +27,8 @@ const FUNCTION: &str = "getaddrinfo";
 const RETURNS_MAX: usize = 16;
 /// Prefixes of the names of C libraries.
 const NAMES: &[&str] = &["libc.so", "libc-2.", "ld-musl-"];
+/// Where none lies at its usual place, and no observed process has one.
+const NO_LIBRARY: &str = "no C library was found, where distributions have it or in the observed processes";
 
 /// Attaches to the libraries of the host and of these processes. Returns what it could not attach,
 /// if anything.
@@ -43,17 +45,23 @@ pub(super) fn attach(ebpf: &mut Ebpf, pids: &[Pid]) -> Option<Source> {
             Err(error) => refused.push((path, error.to_string())),
         }
     }
+    let found = libraries.len() + refused.len();
     let failed =
         libraries.into_values().filter_map(|(path, file)| Some((path, attach_to(ebpf, file).err()?)));
     refused.extend(failed);
-    let why: Vec<String> = refused
-        .into_iter()
-        .map(|(library, why)| format!("lookups through {}: {why}", library.display()))
-        .collect();
-    (!why.is_empty()).then(|| {
-        let remedy = "queries to name servers over UDP are traced nevertheless";
-        Source::partial("names", why.join("; "), remedy)
-    })
+    missing(found, &refused)
+}
+
+/// What is not seen of lookups, of so many libraries that were found, with those that were refused.
+fn missing(found: usize, refused: &[(PathBuf, String)]) -> Option<Source> {
+    let remedy = "queries to name servers over UDP are traced nevertheless";
+    if found == 0 {
+        return Some(Source::none("names", NO_LIBRARY, remedy));
+    }
+    let lookups =
+        |(library, why): &(PathBuf, String)| format!("lookups through {}: {why}", library.display());
+    let why: Vec<String> = refused.iter().map(lookups).collect();
+    (!why.is_empty()).then(|| Source::partial("names", why.join("; "), remedy))
 }
 
 /// C libraries that a process has mapped, by paths that are valid here.
@@ -115,6 +123,7 @@ fn entry_and_returns(library: &Image) -> Result<(u64, Vec<u64>), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::coverage::Extent;
 
     #[test]
     fn the_librarys_function_has_a_beginning_and_an_end() {
@@ -153,6 +162,15 @@ mod tests {
             chown(&copy, Some(65_534), None).unwrap();
         }
         assert!(opened(&copy).unwrap_err().to_string().contains("belongs to user"));
+    }
+
+    #[test]
+    fn without_a_library_no_lookup_is_seen() {
+        let none = missing(0, &[]).unwrap();
+        assert_eq!((none.seen, none.why.as_str()), (Extent::None, NO_LIBRARY));
+        assert_eq!(missing(2, &[]), None);
+        let one = missing(2, &[("/lib/libc.so.6".into(), "no".to_owned())]).unwrap();
+        assert_eq!((one.seen, one.why.as_str()), (Extent::Partial, "lookups through /lib/libc.so.6: no"));
     }
 
     #[test]
