@@ -221,7 +221,7 @@ fn what_cannot_be_compared_or_shown_beside_is_refused() {
     let help = text(&help.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     let names = error.split("one of ").nth(1).unwrap().split(", or a file").next().unwrap();
     assert!(help.contains(names), "{names} are not in {help}");
-    let error = text(&run(&["--only", "cycle", "--beside", path(2)]).stderr);
+    let error = text(&run(&["--only", "cycle", "--beside", path(3)]).stderr);
     assert!(error.contains("not a ladder"), "{error}");
     files.iter().for_each(|(path, _)| std::fs::remove_file(path).unwrap());
     std::fs::remove_file(broken).unwrap();
