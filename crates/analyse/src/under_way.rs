@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// Stretches that are kept of the whole tree.
 const OF_TREE: usize = 1024;
 /// The same of each peer, of which there may be thousands.
-const OF_PEER: usize = 64;
+const OF_PEER: usize = 256;
 
 /// Waits for one peer.
 pub(crate) type PeerWaits = Waits<OF_PEER>;
@@ -195,6 +195,26 @@ mod tests {
             let all = of(&waits);
             assert_eq!((all.any_ns, all.one_ns, all.most), by_moments(&waits), "{waits:?}");
         }
+    }
+
+    fn of_peer(waits: &[(Ns, Ns)]) -> (u32, Ns) {
+        let mut all = PeerWaits::default();
+        waits.iter().for_each(|(from, to)| all.waited(*from, *to));
+        (all.most(), all.any_ns())
+    }
+
+    #[test]
+    fn those_for_one_peer_are_counted_where_most_are_under_way() {
+        assert_eq!(of_peer(&[]), (0, 0));
+        assert_eq!(of_peer(&[(0, 10), (10, 20), (25, 30)]), (1, 25));
+        let many: Vec<_> = (0..1000).map(|i| (i * 10, i * 10 + 4)).collect();
+        assert_eq!(of_peer(&many), (1, 4000));
+        // Three at 12, which is known when the longest ends; two at 30.
+        assert_eq!(of_peer(&[(10, 20), (12, 25), (0, 40), (30, 45)]), (3, 45));
+        assert_eq!(of_peer(&[(0, 10), (20, 30), (5, 40)]), (2, 40));
+        // At 199 all are.
+        let all: Vec<_> = (0..200).map(|i| (i, 1000 + i)).collect();
+        assert_eq!(of_peer(&all), (200, 1199));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The options of `dwell lab`.
 
-use crate::out::{LabResult, OutputArgs};
+use crate::out::OutputArgs;
 use clap::Args;
+use model::lab::LabRun;
 use pairs::server::Service;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -98,7 +99,7 @@ pub(crate) struct LabArgs {
     pub(crate) dir: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) outputs: OutputArgs<LabResult>,
+    pub(crate) outputs: OutputArgs<LabRun>,
 }
 
 fn service(name: &str) -> Result<Service, String> {

@@ -9,10 +9,10 @@ mod revisions;
 mod sitting;
 
 use crate::cli::{CompareArgs, IgnoredStatuses, StreamArg};
-use crate::cmd::kept;
+use crate::cmd::results;
 use crate::exit;
 use crate::keep::Keeper;
-use crate::out::Side;
+use crate::out::RunOutput;
 use crate::output;
 use crate::progress::ProgressLine;
 use crate::stop::Stop;
@@ -20,6 +20,7 @@ use anyhow::{Context, anyhow, bail};
 use making::{MadeCommand, MadeCommands};
 use model::RunResult;
 use model::compare::commands::{CommandChange, CompareEnd, CompareSettings, Comparison};
+use model::run::SCHEMA_RUN;
 use model::timing::Figure;
 use sitting::{SLOWER, Sitting};
 use std::ffi::OsString;
@@ -119,12 +120,11 @@ fn predicted(path: &Path, on: Figure, keeper: &Keeper) -> anyhow::Result<RunResu
     if on != Figure::Wall {
         bail!("--predicted is of the wall clock\ntry: without --on and --metric");
     }
-    let kept = kept::one(path, keeper)?;
-    let schema = kept.schema();
-    let Some(Side::Run(result)) = kept.compared(path)? else {
-        bail!("{path:?} is a {schema}\ntry: a file written by dwell run --json");
-    };
-    Ok(*result)
+    let kept = results::one(path, results::all(path, keeper)?)?;
+    if kept.schema != SCHEMA_RUN {
+        bail!("{path:?} is a {}\ntry: a file written by dwell run --json", kept.schema);
+    }
+    Ok(kept.read::<RunOutput>()?.result)
 }
 
 /// Says that the pairs which were asked for cannot decide, whatever they show.

@@ -2,17 +2,20 @@
 
 use crate::cli::DiffArgs;
 use crate::cmd::named;
-use crate::cmd::results::{self, Compared};
+use crate::cmd::results::{self, Comparand, Unread};
 use crate::exit;
 use crate::keep::Keeper;
-use crate::out::{LadderDiffResult, Outputs, Page, Render, Side};
-use anyhow::{anyhow, bail};
-use model::Ladder;
+use crate::out::{
+    LadderDiffResult, LadderResult, Outputs, Page, Render, RunOutput, SheetResult, TimingsResult,
+};
+use anyhow::{Context, anyhow, bail};
 use model::compare::commands::{Comparison, SCHEMA_COMPARE};
 use model::compare::timings::Timings;
-use model::lab::{LabRun, SCHEMA_LAB, SCHEMA_SCORE};
+use model::compare::wake::Comparable;
+use model::lab::{LabRun, LabScore, SCHEMA_LAB, SCHEMA_SCORE};
 use model::ladder::SCHEMA_LADDER;
 use model::run::SCHEMA_RUN;
+use model::wake::Wakeups;
 use std::path::{Path, PathBuf};
 
 /// Compares the results; returns the exit status.
@@ -21,33 +24,26 @@ pub(crate) fn diff(mut args: DiffArgs, keeper: &Keeper) -> anyhow::Result<u8> {
         *path = named::settled(path, keeper)?;
     }
     let args = &args;
-    let (a, b) = (results::compared(&args.a, keeper)?, results::compared(&args.b, keeper)?);
-    let both_timed = [&a, &b].into_iter().all(|one| matches!(one.side, Some(Side::Commands(_))));
+    let (a, b) = (results::comparand(&args.a, keeper)?, results::comparand(&args.b, keeper)?);
     if let Some(third) = args.more.first()
-        && !both_timed
+        && !(a.is::<Comparison>() && b.is::<Comparison>())
     {
         bail!(
             "{third:?} is a third file, and only results of dwell compare --json ({SCHEMA_COMPARE}) are \
              compared by more than two\ntry: two files"
         );
     }
-    let (of_a, of_b) = (a.what, b.what);
-    match (a.side, b.side) {
-        (Some(Side::Run(a)), Some(Side::Run(b))) => write(args, &analyse::compare::runs(&a.run, &b.run)),
-        (Some(Side::Commands(a)), Some(Side::Commands(b))) => sittings(args, *a, *b, keeper),
-        (Some(Side::Timings(a)), Some(Side::Timings(b))) => timings(args, &a, &b),
-        (Some(Side::Timings(a)), Some(Side::Commands(b))) => timings(args, &a, &timed(&args.b, &b)?),
-        (Some(Side::Commands(a)), Some(Side::Timings(b))) => timings(args, &timed(&args.a, &a)?, &b),
-        (Some(Side::Ladder(a)), Some(Side::Ladder(b))) => ladders(args, &a, *b),
-        (Some(Side::Latency(a)), Some(Side::Latency(b))) => write(args, &analyse::compare::wakes(&a, &b)),
-        (Some(Side::Score(a)), Some(Side::Score(b))) => write(args, &analyse::compare::scores(&a, &b)),
-        (Some(Side::Pair(a)), Some(Side::Pair(b))) => pair(args, &a, &b),
-        _ if of_a == of_b => bail!(
-            "this version of dwell cannot compare two results of {of_a}\n\
-             try: two files of dwell run --json ({SCHEMA_RUN}), of dwell ladder --json \
-             ({SCHEMA_LADDER}), of dwell compare --json ({SCHEMA_COMPARE}), of dwell lab --json \
-             ({SCHEMA_LAB}, {SCHEMA_SCORE}), or of dwell wake --json"
-        ),
+    if is_latency(&a) && is_latency(&b) {
+        return write(args, &analyse::compare::wakes(&latency(&args.a, a)?, &latency(&args.b, b)?));
+    }
+    let (of_a, of_b) = (a.what(), b.what());
+    let timed = |one: &Comparand| one.is::<TimingsResult>() || one.is::<Comparison>();
+    let both_timed = timed(&a) && timed(&b);
+    match (a, b) {
+        (Comparand::Own(a), Comparand::Own(b)) if of_a == of_b => two_of_a_kind(args, a, b, keeper),
+        (Comparand::Own(a), Comparand::Own(b)) if both_timed => {
+            timings(args, &timed_commands(&args.a, a)?, &timed_commands(&args.b, b)?)
+        }
         _ => bail!(
             "{:?} is a {of_a} and {:?} a {of_b}: they cannot be compared\ntry: two results of the same kind",
             args.a,
@@ -56,24 +52,76 @@ pub(crate) fn diff(mut args: DiffArgs, keeper: &Keeper) -> anyhow::Result<u8> {
     }
 }
 
+fn two_of_a_kind(args: &DiffArgs, a: Unread, b: Unread, keeper: &Keeper) -> anyhow::Result<u8> {
+    if a.is::<LadderResult>() {
+        return ladders(args, a.read()?, b.read()?);
+    }
+    // A window is no run: what another one had in the same time says nothing.
+    if a.schema == SCHEMA_RUN {
+        let (a, b): (RunOutput, RunOutput) = (a.read()?, b.read()?);
+        return write(args, &analyse::compare::runs(&a.result.run, &b.result.run));
+    }
+    if a.is::<Comparison>() {
+        return sittings(args, a.read()?, b.read()?, keeper);
+    }
+    if a.is::<TimingsResult>() {
+        return timings(args, &timed_commands(&args.a, a)?, &timed_commands(&args.b, b)?);
+    }
+    if a.is::<LabScore>() {
+        return write(args, &analyse::compare::scores(&a.read()?, &b.read()?));
+    }
+    if a.is::<LabRun>() {
+        return pair(args, &a.read()?, &b.read()?);
+    }
+    bail!(
+        "this version of dwell cannot compare two results of {:?}\n\
+         try: two files of dwell run --json ({SCHEMA_RUN}), of dwell ladder --json \
+         ({SCHEMA_LADDER}), of dwell compare --json ({SCHEMA_COMPARE}), of dwell lab --json \
+         ({SCHEMA_LAB}, {SCHEMA_SCORE}), or of dwell wake --json",
+        a.schema
+    )
+}
+
+/// Whether it is a measurement of latency.
+fn is_latency(one: &Comparand) -> bool {
+    matches!(one, Comparand::Other(_)) || one.is::<Wakeups>() || one.is::<SheetResult>()
+}
+
+/// Its figures for a comparison; it must be a measurement of latency.
+fn latency(path: &Path, one: Comparand) -> anyhow::Result<Comparable> {
+    match one {
+        Comparand::Other(comparable) => Ok(*comparable),
+        Comparand::Own(unread) if unread.is::<SheetResult>() => {
+            let SheetResult { sheet, .. } = unread.read()?;
+            let none = || anyhow!("{path:?} is a sheet without any measured case");
+            analyse::wake::comparable_sheet(&sheet).with_context(none)
+        }
+        Comparand::Own(unread) => Ok(analyse::wake::comparable(&unread.read()?)),
+    }
+}
+
 fn sittings(args: &DiffArgs, a: Comparison, b: Comparison, keeper: &Keeper) -> anyhow::Result<u8> {
     let mut sittings = vec![(&args.a, a), (&args.b, b)];
     for path in &args.more {
-        let Compared { what, side } = results::compared(path, keeper)?;
-        let Some(Side::Commands(comparison)) = side else {
+        let more = results::one(path, results::all(path, keeper)?)?;
+        if !more.is::<Comparison>() {
             bail!(
-                "{path:?} is a {what} and the others are {SCHEMA_COMPARE:?}\ntry: results of the same kind"
+                "{path:?} is a {:?} and the others are {SCHEMA_COMPARE:?}\ntry: results of the same kind",
+                more.schema
             );
-        };
-        sittings.push((path, *comparison));
+        }
+        sittings.push((path, more.read()?));
     }
     let named: Vec<_> = sittings.into_iter().map(|(path, of)| (path.display().to_string(), of)).collect();
     write(args, &analyse::compare::sittings(&named))
 }
 
-/// What dwell compared, as another tool would have timed it.
-fn timed(path: &Path, comparison: &Comparison) -> anyhow::Result<Timings> {
-    analyse::compare::timings::of_comparison(comparison)
+/// Commands that another tool timed, or dwell as that tool would have.
+fn timed_commands(path: &Path, one: Unread) -> anyhow::Result<Timings> {
+    if one.is::<TimingsResult>() {
+        return Ok(one.read::<TimingsResult>()?.timings);
+    }
+    analyse::compare::timings::of_comparison(&one.read()?)
         .map_err(|error| anyhow!("{path:?} cannot be read: {}", report::clean(&error.to_string(), false)))
 }
 
@@ -98,10 +146,10 @@ fn pair(args: &DiffArgs, a: &LabRun, b: &LabRun) -> anyhow::Result<u8> {
     write(args, &diff)
 }
 
-fn ladders(args: &DiffArgs, a: &Ladder, b: Ladder) -> anyhow::Result<u8> {
-    let diff = analyse::compare::ladders(a, &b);
-    let a = [analyse::ladder::beside::ladder(&args.a.display().to_string(), a)];
-    write(args, &LadderDiffResult { diff, a, b })
+fn ladders(args: &DiffArgs, a: LadderResult, b: LadderResult) -> anyhow::Result<u8> {
+    let diff = analyse::compare::ladders(&a.ladder, &b.ladder);
+    let a = [analyse::ladder::beside::ladder(&args.a.display().to_string(), &a.ladder)];
+    write(args, &LadderDiffResult { diff, a, b: b.ladder })
 }
 
 fn write<R: Render>(args: &DiffArgs, result: &R) -> anyhow::Result<u8> {

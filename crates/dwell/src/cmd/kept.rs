@@ -1,6 +1,7 @@
 //! What a path or an ID names: a run, which may have a recording, or results of any kind.
 
-use super::{recordings, results};
+use super::recordings;
+use super::results::{self, Unread};
 use crate::cmd::named;
 use crate::keep::Keeper;
 use crate::out::{Kept, RunOutput};
@@ -22,7 +23,7 @@ pub(super) enum Found {
 /// There is nothing of this name, or it cannot be read.
 pub(super) fn find(path: &Path, keeper: &Keeper) -> anyhow::Result<Found> {
     let of_store = named::find(path, keeper)?.is_some();
-    let found = if of_store { Some(found(results::all(path, keeper)?)) } else { None };
+    let found = if of_store { Some(found(read(path, keeper)?)) } else { None };
     match found {
         // Of an older version the recording tells more.
         Some(Found::Run(run)) if run.result.profile.value().is_none() => {
@@ -31,7 +32,7 @@ pub(super) fn find(path: &Path, keeper: &Keeper) -> anyhow::Result<Found> {
         Some(found) => Ok(found),
         None => match of_recording(path, keeper)? {
             Some(run) => Ok(run),
-            None => results::all(path, keeper).map(self::found),
+            None => read(path, keeper).map(self::found),
         },
     }
 }
@@ -53,6 +54,10 @@ pub(super) fn all(path: &Path, keeper: &Keeper) -> anyhow::Result<Vec<Box<dyn Ke
 /// As of [`find`]; there are several.
 pub(super) fn one(path: &Path, keeper: &Keeper) -> anyhow::Result<Box<dyn Kept>> {
     results::one(path, all(path, keeper)?)
+}
+
+fn read(path: &Path, keeper: &Keeper) -> anyhow::Result<Vec<Box<dyn Kept>>> {
+    results::all(path, keeper)?.into_iter().map(Unread::any).collect()
 }
 
 fn of_recording(path: &Path, keeper: &Keeper) -> anyhow::Result<Option<Found>> {

@@ -17,7 +17,6 @@ use crate::cmd::compare::ALPHA;
 use crate::exit;
 use crate::keep::Keeper;
 use crate::look::{OutputKind, look};
-use crate::out::LabResult;
 use crate::output;
 use crate::progress::ProgressLine;
 use crate::stop::Stop;
@@ -229,9 +228,8 @@ fn one(pair: &'static Pair, args: &LabArgs, keeper: &mut Keeper) -> anyhow::Resu
         whole_size: WHOLE_JOBS.iter().find(|(name, _)| *name == pair.name).map(|(_, size)| *size),
         ended_early: held.ended_early,
     };
-    let result = LabResult::One(Box::new(run));
-    let failed = outputs.write(&result, &args.outputs.look).complain();
-    keeper.offer(&result, None);
+    let failed = outputs.write(&run, &args.outputs.look).complain();
+    keeper.offer(&run, None);
     Ok(if failed { exit::DWELL_FAILED } else { ended_by.unwrap_or(0) })
 }
 

@@ -1,12 +1,12 @@
 //! `dwell ladder`: the latency of each level of this machine.
 
 use crate::cli::LadderArgs;
-use crate::cmd::{kept, named};
+use crate::cmd::{named, results};
 use crate::exit;
 use crate::keep::Keeper;
 use crate::last_ladder;
 use crate::look::{OutputKind, look};
-use crate::out::{LadderResult, Outputs, Side};
+use crate::out::{LadderResult, Outputs};
 use crate::output;
 use crate::progress::{self, ProgressLine};
 use crate::stop::Stop;
@@ -142,11 +142,14 @@ fn others(given: &[String], keeper: &Keeper) -> anyhow::Result<Vec<Reference>> {
                 machines.join(", ")
             );
         }
-        let kept = kept::one(Path::new(name), keeper)?;
-        let schema = kept.schema();
-        let Some(Side::Ladder(ladder)) = kept.compared(Path::new(name))? else {
-            bail!("{name:?} is a {schema:?}, not a ladder\ntry: a file written by dwell ladder --json");
-        };
+        let kept = results::one(Path::new(name), results::all(Path::new(name), keeper)?)?;
+        if !kept.is::<LadderResult>() {
+            bail!(
+                "{name:?} is a {:?}, not a ladder\ntry: a file written by dwell ladder --json",
+                kept.schema
+            );
+        }
+        let LadderResult { ladder, .. } = kept.read()?;
         Ok(analyse::ladder::beside::ladder(name, &ladder))
     };
     given.iter().map(other).collect()

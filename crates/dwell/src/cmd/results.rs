@@ -3,14 +3,15 @@
 
 use super::named;
 use crate::keep::Keeper;
-use crate::out::{self, Kept, Side};
+use crate::out::{self, Kept, Kind};
 use analyse::compare::timings;
 use analyse::wake::import;
 use anyhow::{anyhow, bail};
 use model::compare::timings::HYPERFINE;
+use model::compare::wake::Comparable;
 use serde_json::Value;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use store::unfinished::SCHEMA_UNFINISHED;
 
 /// The largest file. In memory a result takes ten times its size.
@@ -22,23 +23,38 @@ const ANY: &str = "a file written by dwell ladder --json, dwell run --json, dwel
                    wake --json, or by cyclictest (--json, -q, -h, --histfile), jitterdebugger, rtla \
                    timerlat hist or top, rtla osnoise hist, hyperfine (--export-json)";
 
-/// What `dwell diff` compares.
-pub(super) struct Compared {
-    /// What it is, for a message.
-    pub(super) what: String,
-    /// None where such results are not compared.
-    pub(super) side: Option<Side>,
+/// A kept result whose kind is known and whose content is not read yet.
+pub(super) struct Unread {
+    path: PathBuf,
+    /// The name of its JSON. Of hyperfine: [`HYPERFINE`].
+    pub(super) schema: String,
+    json: Value,
+}
+
+impl Unread {
+    /// Whether it is of this kind.
+    pub(super) fn is<K: Kind>(&self) -> bool {
+        K::SCHEMAS.contains(&self.schema.as_str())
+    }
+
+    /// Reads it as one of this kind.
+    pub(super) fn read<K: Kind>(self) -> anyhow::Result<K> {
+        K::read(&self.path, self.json)
+    }
+
+    /// Reads it, of whatever kind.
+    pub(super) fn any(self) -> anyhow::Result<Box<dyn Kept>> {
+        out::read(&self.path, &self.schema, self.json)
+    }
 }
 
 /// The results in a file, or of an ID: a page has one or several, any other file one.
-pub(super) fn all(path: &Path, keeper: &Keeper) -> anyhow::Result<Vec<Box<dyn Kept>>> {
+pub(super) fn all(path: &Path, keeper: &Keeper) -> anyhow::Result<Vec<Unread>> {
     let bytes = kept(path, keeper)?;
-    let json =
-        if report::html::is_page(&bytes) { of_page(path, &bytes)? } else { vec![own(path, &bytes, OWN)?] };
-    json.into_iter().map(|(schema, json)| out::read(path, &schema, json)).collect()
+    if report::html::is_page(&bytes) { of_page(path, &bytes) } else { Ok(vec![own(path, &bytes, OWN)?]) }
 }
 
-fn of_page(path: &Path, bytes: &[u8]) -> anyhow::Result<Vec<(String, Value)>> {
+fn of_page(path: &Path, bytes: &[u8]) -> anyhow::Result<Vec<Unread>> {
     texts(path, bytes)?.into_iter().map(|json| own(path, json.as_bytes(), OWN)).collect()
 }
 
@@ -88,18 +104,19 @@ pub(super) fn kept(path: &Path, keeper: &Keeper) -> anyhow::Result<Vec<u8>> {
     }
 }
 
-fn own(path: &Path, bytes: &[u8], remedy: &str) -> anyhow::Result<(String, Value)> {
+fn own(path: &Path, bytes: &[u8], remedy: &str) -> anyhow::Result<Unread> {
     let mut value: Value = serde_json::from_slice(bytes)
         .map_err(|error| anyhow!("{path:?} {}\ntry: {remedy}", why_no_json(bytes, &error)))?;
     // An unfinished sheet holds the sheet so far.
     if value["schema"] == SCHEMA_UNFINISHED {
         value = value["sheet"].take();
     }
-    match value.get("schema").and_then(Value::as_str) {
-        Some(schema) => Ok((schema.to_owned(), value)),
-        None if timings::is_hyperfine(&value) => Ok((HYPERFINE.to_owned(), value)),
+    let schema = match value.get("schema").and_then(Value::as_str) {
+        Some(schema) => schema.to_owned(),
+        None if timings::is_hyperfine(&value) => HYPERFINE.to_owned(),
         None => bail!("{path:?} is not a result of dwell: it has no \"schema\"\ntry: {remedy}"),
-    }
+    };
+    Ok(Unread { path: path.to_owned(), schema, json: value })
 }
 
 /// What a file is that cannot be read as JSON.
@@ -119,26 +136,40 @@ fn why_no_json(bytes: &[u8], error: &serde_json::Error) -> String {
     }
 }
 
-/// A result of dwell or of another tool, to be compared.
-pub(super) fn compared(path: &Path, keeper: &Keeper) -> anyhow::Result<Compared> {
-    let bytes = kept(path, keeper)?;
-    let own = if report::html::is_page(&bytes) {
-        one(path, of_page(path, &bytes)?)
-    } else {
-        own(path, &bytes, ANY)
-    };
-    let failed = match own {
-        Ok((schema, json)) => {
-            let what = if schema == HYPERFINE { schema.clone() } else { format!("{schema:?}") };
-            return Ok(Compared { what, side: out::read(path, &schema, json)?.compared(path)? });
+/// A result of dwell, or what another tool measured of latency.
+pub(super) enum Comparand {
+    Own(Unread),
+    Other(Box<Comparable>),
+}
+
+impl Comparand {
+    /// What it is, for a message.
+    pub(super) fn what(&self) -> String {
+        match self {
+            Self::Own(unread) if unread.schema == HYPERFINE => unread.schema.clone(),
+            Self::Own(unread) => format!("{:?}", unread.schema),
+            Self::Other(comparable) => format!("result of {}", comparable.origin.tool),
         }
+    }
+
+    /// Whether it is of this kind.
+    pub(super) fn is<K: Kind>(&self) -> bool {
+        matches!(self, Self::Own(unread) if unread.is::<K>())
+    }
+}
+
+/// A result of dwell or of another tool, to be compared.
+pub(super) fn comparand(path: &Path, keeper: &Keeper) -> anyhow::Result<Comparand> {
+    let bytes = kept(path, keeper)?;
+    if report::html::is_page(&bytes) {
+        return one(path, of_page(path, &bytes)?).map(Comparand::Own);
+    }
+    let failed = match own(path, &bytes, ANY) {
+        Ok(unread) => return Ok(Comparand::Own(unread)),
         Err(failed) => failed,
     };
     match import::import(&String::from_utf8_lossy(&bytes)) {
-        Ok(comparable) => Ok(Compared {
-            what: format!("result of {}", comparable.origin.tool),
-            side: Some(Side::Latency(Box::new(comparable))),
-        }),
+        Ok(comparable) => Ok(Comparand::Other(Box::new(comparable))),
         // Broken JSON of no known tool may well be dwell's.
         Err(import::Error::Unknown | import::Error::Line { .. })
             if bytes.trim_ascii_start().starts_with(b"{") =>

@@ -1,15 +1,12 @@
 //! Commands that were compared, as a result.
 
-use super::kind::{Export, Kind, Side, typed};
+use super::kind::{Export, Kind, json_as_it_is};
 use super::render::{Form, Render};
 use super::row::{in_shell, row};
 use model::compare::Change;
 use model::compare::commands::{Comparison, SCHEMA_COMPARE};
 use report::export::Exported;
-use report::export::tables::Tables;
 use report::{Look, compare};
-use serde_json::Value;
-use std::path::Path;
 use store::results::NewResult;
 
 impl Render for Comparison {
@@ -38,19 +35,7 @@ impl Render for Comparison {
 }
 
 impl Kind for Comparison {
-    const SCHEMAS: &'static [&'static str] = &[SCHEMA_COMPARE];
-
-    fn read(path: &Path, json: Value) -> anyhow::Result<Self> {
-        typed(path, json)
-    }
-
-    fn tables(&self) -> Tables {
-        Tables::of(self)
-    }
-
-    fn html(kept: &[(&Path, &Self)]) -> Option<String> {
-        Some(report::html::comparisons(&kept.iter().map(|(_, one)| *one).collect::<Vec<_>>()))
-    }
+    json_as_it_is!(SCHEMA_COMPARE, report::html::comparisons);
 
     fn exports(&self) -> &'static [Export<Self>] {
         const EXPORTS: &[Export<Comparison>] = &[
@@ -68,10 +53,6 @@ impl Kind for Comparison {
             }),
         ];
         EXPORTS
-    }
-
-    fn compared(self, _: &Path) -> anyhow::Result<Option<Side>> {
-        Ok(Some(Side::Commands(Box::new(self))))
     }
 
     fn row(&self) -> Option<NewResult> {

@@ -1,15 +1,12 @@
 //! Exact counts as results: executions of lines, and of basic blocks. What was asked for is shown
 //! whole.
 
-use super::kind::{Kind, typed};
+use super::kind::{Kind, json_as_it_is};
 use super::render::{Form, Render};
 use super::row::{in_shell, row};
 use listing::{CountedBlocks, SCHEMA_BLOCKS};
 use model::hits::{Hits, SCHEMA_HITS};
 use report::Look;
-use report::export::tables::Tables;
-use serde_json::Value;
-use std::path::Path;
 use store::results::NewResult;
 
 impl Render for Hits {
@@ -34,15 +31,7 @@ impl Render for Hits {
 }
 
 impl Kind for Hits {
-    const SCHEMAS: &'static [&'static str] = &[SCHEMA_HITS];
-
-    fn read(path: &Path, json: Value) -> anyhow::Result<Self> {
-        typed(path, json)
-    }
-
-    fn tables(&self) -> Tables {
-        Tables::of(self)
-    }
+    json_as_it_is!(SCHEMA_HITS);
 
     fn row(&self) -> Option<NewResult> {
         Some(NewResult {
@@ -74,15 +63,7 @@ impl Render for CountedBlocks {
 }
 
 impl Kind for CountedBlocks {
-    const SCHEMAS: &'static [&'static str] = &[SCHEMA_BLOCKS];
-
-    fn read(path: &Path, json: Value) -> anyhow::Result<Self> {
-        typed(path, json)
-    }
-
-    fn tables(&self) -> Tables {
-        Tables::of(self)
-    }
+    json_as_it_is!(SCHEMA_BLOCKS);
 
     fn row(&self) -> Option<NewResult> {
         let function = self.function.as_ref().map(|function| function.asked.as_str());

@@ -1,6 +1,6 @@
 //! Comparisons of kept results, as results. Of what there is no image, none is offered.
 
-use super::kind::{Kind, typed};
+use super::kind::{Kind, json_as_it_is};
 use super::render::{Form, Render};
 use model::Ladder;
 use model::compare::lab::{LabComparison, SCHEMA_LAB_DIFF};
@@ -10,10 +10,7 @@ use model::compare::sittings::{SCHEMA_COMPARE_DIFF, Sittings};
 use model::compare::timings::{SCHEMA_TIMINGS_DIFF, TimingsDiff};
 use model::compare::wake::{SCHEMA_WAKE_DIFF, WakeComparison};
 use model::ladder::beside::Reference;
-use report::export::tables::Tables;
 use report::{Look, compare, html};
-use serde_json::Value;
-use std::path::Path;
 
 /// A comparison that is a page, JSON and a page for a browser; `more` are its other forms.
 macro_rules! comparison {
@@ -34,19 +31,7 @@ macro_rules! comparison {
         }
 
         impl Kind for $kind {
-            const SCHEMAS: &'static [&'static str] = &[$schema];
-
-            fn read(path: &Path, json: Value) -> anyhow::Result<Self> {
-                typed(path, json)
-            }
-
-            fn tables(&self) -> Tables {
-                Tables::of(self)
-            }
-
-            fn html(kept: &[(&Path, &Self)]) -> Option<String> {
-                Some($html(&kept.iter().map(|(_, one)| *one).collect::<Vec<_>>()))
-            }
+            json_as_it_is!($schema, $html);
         }
     };
 }

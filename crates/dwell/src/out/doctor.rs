@@ -1,13 +1,10 @@
 //! What works on this host, as a result.
 
-use super::kind::{Kind, typed};
+use super::kind::{Kind, json_as_it_is};
 use super::render::{Form, Render};
 use super::row::row;
 use model::doctor::{Doctor, SCHEMA_DOCTOR};
 use report::Look;
-use report::export::tables::Tables;
-use serde_json::Value;
-use std::path::Path;
 use store::results::NewResult;
 
 impl Render for Doctor {
@@ -29,19 +26,7 @@ impl Render for Doctor {
 }
 
 impl Kind for Doctor {
-    const SCHEMAS: &'static [&'static str] = &[SCHEMA_DOCTOR];
-
-    fn read(path: &Path, json: Value) -> anyhow::Result<Self> {
-        typed(path, json)
-    }
-
-    fn tables(&self) -> Tables {
-        Tables::of(self)
-    }
-
-    fn html(kept: &[(&Path, &Self)]) -> Option<String> {
-        Some(report::html::doctors(&kept.iter().map(|(_, one)| *one).collect::<Vec<_>>()))
-    }
+    json_as_it_is!(SCHEMA_DOCTOR, report::html::doctors);
 
     fn row(&self) -> Option<NewResult> {
         Some(NewResult {

@@ -1,17 +1,11 @@
 //! What the verbs ask of a result that is kept: for each kind one `impl` beside its page and its
 //! forms. The list of kinds is in `kinds`.
 //!
-//! No verb knows the names of the JSON: `show`, `report`, `export`, `diff` and the store ask the
-//! result.
+//! `show`, `report`, `export` and the store know no names of JSON: they ask the result.
 
 use super::code::CodeArgs;
 use super::render::{Render, in_form};
 use anyhow::{anyhow, bail};
-use model::compare::commands::Comparison;
-use model::compare::timings::Timings;
-use model::compare::wake::Comparable;
-use model::lab::{LabRun, LabScore};
-use model::{Ladder, RunResult};
 use report::Look;
 use report::export::Exported;
 use report::export::tables::Tables;
@@ -50,11 +44,6 @@ pub(crate) trait Kind: Render {
         &[]
     }
 
-    /// What `dwell diff` compares; none where it compares no such results.
-    fn compared(self, _path: &Path) -> anyhow::Result<Option<Side>> {
-        Ok(None)
-    }
-
     /// Its row in the store, with its JSON; none where it is not kept.
     fn row(&self) -> Option<NewResult> {
         None
@@ -63,6 +52,29 @@ pub(crate) trait Kind: Render {
     /// Takes the options for which code is on the page.
     fn show_code(&mut self, _code: &CodeArgs) {}
 }
+
+/// What a kind says whose JSON is the whole of it: its name and its page of several, if any.
+macro_rules! json_as_it_is {
+    ($schema:expr) => {
+        const SCHEMAS: &'static [&'static str] = &[$schema];
+
+        fn read(path: &std::path::Path, json: serde_json::Value) -> anyhow::Result<Self> {
+            crate::out::kind::typed(path, json)
+        }
+
+        fn tables(&self) -> report::export::tables::Tables {
+            report::export::tables::Tables::of(self)
+        }
+    };
+    ($schema:expr, $html:path) => {
+        $crate::out::kind::json_as_it_is!($schema);
+
+        fn html(kept: &[(&std::path::Path, &Self)]) -> Option<String> {
+            Some($html(&kept.iter().map(|(_, one)| *one).collect::<Vec<_>>()))
+        }
+    };
+}
+pub(super) use json_as_it_is;
 
 /// A format of `dwell export`.
 pub(crate) struct Export<K: 'static> {
@@ -96,19 +108,6 @@ impl<K> Export<K> {
     pub(super) const fn of_recording(name: &'static str) -> Self {
         Self::own(name, |_, _| Ok(None))
     }
-}
-
-/// What `dwell diff` compares on one side.
-pub(crate) enum Side {
-    Run(Box<RunResult>),
-    Commands(Box<Comparison>),
-    /// Commands that hyperfine timed.
-    Timings(Box<Timings>),
-    Ladder(Box<Ladder>),
-    /// Wake-ups, a sheet of them, or what another tool measured.
-    Latency(Box<Comparable>),
-    Pair(Box<LabRun>),
-    Score(Box<LabScore>),
 }
 
 /// Reads what the JSON is by its schema.
@@ -146,11 +145,6 @@ pub(crate) trait Kept: Any {
     /// # Errors
     /// They are not of one kind, or have no page side by side.
     fn html(&self, kept: &[(&Path, Box<dyn Kept>)]) -> anyhow::Result<String>;
-    /// What `dwell diff` compares.
-    ///
-    /// # Errors
-    /// The result lacks what is compared.
-    fn compared(self: Box<Self>, path: &Path) -> anyhow::Result<Option<Side>>;
 }
 
 impl<K: Kind> Kept for K {
@@ -193,25 +187,20 @@ impl<K: Kind> Kept for K {
     fn html(&self, kept: &[(&Path, Box<dyn Kept>)]) -> anyhow::Result<String> {
         let mut all = Vec::new();
         for (path, result) in kept {
-            let result: &dyn Any = result.as_ref();
-            all.extend(result.downcast_ref::<K>().map(|result| (*path, result)));
-        }
-        if let Some((path, other)) = kept.iter().find(|(_, other)| !(other.as_ref() as &dyn Any).is::<K>()) {
-            bail!(
-                "{:?} is a {:?} and {path:?} a {:?}: they have no common page\ntry: results of one kind",
-                kept[0].0,
-                Kind::schema(self),
-                other.schema()
-            );
+            match (result.as_ref() as &dyn Any).downcast_ref::<K>() {
+                Some(result) => all.push((*path, result)),
+                None => bail!(
+                    "{:?} is a {:?} and {path:?} a {:?}: they have no common page\ntry: results of one kind",
+                    kept[0].0,
+                    Kind::schema(self),
+                    result.schema()
+                ),
+            }
         }
         let own = || in_form(self, "html").filter(|_| kept.len() == 1);
         let page = K::html(&all).or_else(|| own().and_then(|page| String::from_utf8(page).ok()));
         page.ok_or_else(|| {
             anyhow!("results of {:?} have no page side by side\ntry: one file", Kind::schema(self))
         })
-    }
-
-    fn compared(self: Box<Self>, path: &Path) -> anyhow::Result<Option<Side>> {
-        Kind::compared(*self, path)
     }
 }

@@ -1,7 +1,6 @@
 //! The list of the kinds of results that are kept, and how a result is read by its name.
 
 use super::kind::{Kept, Kind};
-use super::lab::LabResult;
 use super::ladder::LadderResult;
 use super::run::RunOutput;
 use super::timings::TimingsResult;
@@ -19,6 +18,7 @@ use model::compare::timings::TimingsDiff;
 use model::compare::wake::WakeComparison;
 use model::doctor::Doctor;
 use model::hits::Hits;
+use model::lab::{LabRun, LabScore};
 use model::wake::Wakeups;
 use model::wake::load::LoadRun;
 use serde_json::Value;
@@ -33,7 +33,8 @@ pub(crate) const KINDS: &[KindEntry] = &[
     entry::<SheetResult>(),
     entry::<LoadRun>(),
     entry::<Doctor>(),
-    entry::<LabResult>(),
+    entry::<LabRun>(),
+    entry::<LabScore>(),
     entry::<Hits>(),
     entry::<CountedBlocks>(),
     entry::<WhatIf>(),

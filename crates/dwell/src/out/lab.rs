@@ -1,6 +1,6 @@
-//! A pair of the lab, or the score of all, as a result.
+//! A pair of the lab, and the score of all, as results. One set of options is for both.
 
-use super::kind::{Kind, Side, typed};
+use super::kind::{Kind, json_as_it_is, typed};
 use super::render::{Form, Render};
 use super::row::row;
 use model::lab::{LabRun, LabScore, SCHEMA_LAB, SCHEMA_SCORE};
@@ -12,114 +12,97 @@ use serde_json::Value;
 use std::path::Path;
 use store::results::NewResult;
 
-/// What the lab shows.
-#[derive(Debug)]
-pub(crate) enum LabResult {
-    /// One pair.
-    One(Box<LabRun>),
-    /// All of them.
-    Score(Box<LabScore>),
-}
+const MARKDOWN: &str = "Write the score as a table in Markdown to FILE";
 
 /// What there is to learn, of a pair that this dwell has as well.
 fn lesson(run: &LabRun) -> Lesson {
     Lesson { text: Pair::named(&run.pair.name).map_or("", |pair| pair.lesson) }
 }
 
-impl Render for LabResult {
+/// Pairs side by side, each with its lesson.
+fn pairs_page(runs: &[&LabRun]) -> String {
+    report::html::pairs(&runs.iter().map(|run| (*run, lesson(run))).collect::<Vec<_>>())
+}
+
+impl Render for LabRun {
     fn page(&self, look: Look) -> String {
-        match self {
-            LabResult::One(run) => lab::pair(run, &lesson(run), look),
-            LabResult::Score(score) => lab::score(score, look),
-        }
+        lab::pair(self, &lesson(self), look)
     }
 
     fn screen(&self, look: Look) -> String {
-        match self {
-            LabResult::One(run) => lab::short_pair(run, look),
-            LabResult::Score(score) => report::fit(&lab::score(score, look), look),
-        }
+        lab::short_pair(self, look)
     }
 
     fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<LabResult>] = &[
-            Form::json(|result| match result {
-                LabResult::One(run) => report::json(run.as_ref()).into_bytes(),
-                LabResult::Score(score) => report::json(score.as_ref()).into_bytes(),
-            }),
-            Form::html(|result| LabResult::html(&[(Path::new(""), result)]).unwrap_or_default().into_bytes()),
-            Form::new("markdown", "Write the score as a table in Markdown to FILE", |result| {
-                match result {
-                    LabResult::One(run) => lab::markdown_of_one(run),
-                    LabResult::Score(score) => lab::markdown(score),
-                }
-                .into_bytes()
-            }),
+        const FORMS: &[Form<LabRun>] = &[
+            Form::json(|run| report::json(run).into_bytes()),
+            Form::html(|run| pairs_page(&[run]).into_bytes()),
+            Form::new("markdown", MARKDOWN, |run| lab::markdown_of_one(run).into_bytes()),
         ];
         FORMS
     }
 }
 
-impl Kind for LabResult {
-    const SCHEMAS: &'static [&'static str] = &[SCHEMA_LAB, SCHEMA_SCORE];
+impl Kind for LabRun {
+    json_as_it_is!(SCHEMA_LAB, pairs_page);
 
-    fn read(path: &Path, json: Value) -> anyhow::Result<Self> {
-        if json["schema"] == SCHEMA_LAB {
-            return Ok(Self::One(Box::new(typed(path, json)?)));
-        }
-        let score: LabScore = typed(path, json)?;
-        // One that was not finished has no total yet.
-        Ok(Self::Score(Box::new(LabScore { total: analyse::lab::total(&score.rows), ..score })))
+    fn row(&self) -> Option<NewResult> {
+        Some(NewResult {
+            command: self.pair.name.clone(),
+            ..row("lab", &self.host, &self.schema, report::json(self))
+        })
+    }
+}
+
+impl Render for LabScore {
+    fn page(&self, look: Look) -> String {
+        lab::score(self, look)
     }
 
-    fn schema(&self) -> &'static str {
-        match self {
-            Self::One(_) => SCHEMA_LAB,
-            Self::Score(_) => SCHEMA_SCORE,
-        }
+    fn forms() -> &'static [Form<Self>] {
+        const FORMS: &[Form<LabScore>] = &[
+            Form::json(|score| report::json(score).into_bytes()),
+            Form::html(|score| report::html::scores(&[score]).into_bytes()),
+            Form::new("markdown", MARKDOWN, |score| lab::markdown(score).into_bytes()),
+        ];
+        FORMS
+    }
+}
+
+impl Kind for LabScore {
+    const SCHEMAS: &'static [&'static str] = &[SCHEMA_SCORE];
+
+    fn read(path: &Path, json: Value) -> anyhow::Result<Self> {
+        let score: Self = typed(path, json)?;
+        // One that was not finished has no total yet.
+        Ok(Self { total: analyse::lab::total(&score.rows), ..score })
     }
 
     fn tables(&self) -> Tables {
-        match self {
-            Self::One(run) => Tables::of(run),
-            Self::Score(score) => Tables::of(score),
-        }
+        Tables::of(self)
     }
 
-    /// Pairs or scores: the two have no common page.
     fn html(kept: &[(&Path, &Self)]) -> Option<String> {
-        let (mut pairs, mut scores) = (Vec::new(), Vec::new());
-        for (_, one) in kept {
-            match one {
-                Self::One(run) => pairs.push((run.as_ref(), lesson(run))),
-                Self::Score(score) => scores.push(score.as_ref()),
-            }
-        }
-        match (pairs.is_empty(), scores.is_empty()) {
-            (false, true) => Some(report::html::pairs(&pairs)),
-            (true, false) => Some(report::html::scores(&scores)),
-            _ => None,
-        }
-    }
-
-    fn compared(self, _: &Path) -> anyhow::Result<Option<Side>> {
-        Ok(Some(match self {
-            Self::One(run) => Side::Pair(run),
-            Self::Score(score) => Side::Score(score),
-        }))
+        Some(report::html::scores(&kept.iter().map(|(_, one)| *one).collect::<Vec<_>>()))
     }
 
     fn row(&self) -> Option<NewResult> {
-        Some(match self {
-            Self::One(run) => NewResult {
-                command: run.pair.name.clone(),
-                ..row("lab", &run.host, &run.schema, report::json(run.as_ref()))
-            },
-            Self::Score(score) => NewResult {
-                command: "--score".to_owned(),
-                verdict: Some(format!("{} of {}", score.total.cause_first, score.total.sittings)),
-                ..row("lab", &score.host, &score.schema, report::json(score.as_ref()))
-            },
+        Some(NewResult {
+            command: "--score".to_owned(),
+            verdict: Some(format!("{} of {}", self.total.cause_first, self.total.sittings)),
+            ..row("lab", &self.host, &self.schema, report::json(self))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_score_has_the_forms_of_one_pair() {
+        let one: Vec<_> = LabRun::forms().iter().map(|form| form.name).collect();
+        let score: Vec<_> = LabScore::forms().iter().map(|form| form.name).collect();
+        assert_eq!(one, score, "dwell lab has one set of options for both");
     }
 }

@@ -1,6 +1,6 @@
 //! A ladder as a result.
 
-use super::kind::{Export, Kind, Side, typed};
+use super::kind::{Export, Kind, typed};
 use super::render::{Form, Render};
 use super::row::row;
 use analyse::ladder::beside;
@@ -76,10 +76,6 @@ impl Kind for LadderResult {
         const EXPORTS: &[Export<LadderResult>] =
             &[Export::form("svg", PICTURE), Export::form("png", PICTURE)];
         EXPORTS
-    }
-
-    fn compared(self, _: &Path) -> anyhow::Result<Option<Side>> {
-        Ok(Some(Side::Ladder(Box::new(self.ladder))))
     }
 
     fn row(&self) -> Option<NewResult> {

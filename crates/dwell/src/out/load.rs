@@ -1,13 +1,10 @@
 //! The rate of a load, as a result.
 
-use super::kind::{Kind, typed};
+use super::kind::{Kind, json_as_it_is};
 use super::render::{Form, Render};
 use super::row::row;
 use model::wake::load::{LoadRun, SCHEMA_LOAD};
 use report::Look;
-use report::export::tables::Tables;
-use serde_json::Value;
-use std::path::Path;
 use store::results::NewResult;
 
 impl Render for LoadRun {
@@ -25,19 +22,7 @@ impl Render for LoadRun {
 }
 
 impl Kind for LoadRun {
-    const SCHEMAS: &'static [&'static str] = &[SCHEMA_LOAD];
-
-    fn read(path: &Path, json: Value) -> anyhow::Result<Self> {
-        typed(path, json)
-    }
-
-    fn tables(&self) -> Tables {
-        Tables::of(self)
-    }
-
-    fn html(kept: &[(&Path, &Self)]) -> Option<String> {
-        Some(report::html::loads(&kept.iter().map(|(_, one)| *one).collect::<Vec<_>>()))
-    }
+    json_as_it_is!(SCHEMA_LOAD, report::html::loads);
 
     fn row(&self) -> Option<NewResult> {
         let wrong = self.result.mismatches_total > 0;

@@ -1,7 +1,7 @@
 //! A run, or a window, as a result, and the options for which code to show below its page.
 
 use super::code::{CODE, CodeArgs};
-use super::kind::{Export, Kind, Side, typed};
+use super::kind::{Export, Kind, typed};
 use super::render::{Form, Render, in_form};
 use super::row::{in_shell, row};
 use crate::{annotate, suggest};
@@ -112,10 +112,6 @@ impl Kind for RunOutput {
 
     fn exports(&self) -> &'static [Export<Self>] {
         if self.result.run.window.is_some() { OF_WINDOW } else { OF_RUN }
-    }
-
-    fn compared(self, _: &Path) -> anyhow::Result<Option<Side>> {
-        Ok(self.result.run.window.is_none().then(|| Side::Run(Box::new(self.result))))
     }
 
     fn row(&self) -> Option<NewResult> {

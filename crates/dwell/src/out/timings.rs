@@ -1,6 +1,6 @@
 //! A file of hyperfine as a result.
 
-use super::kind::{Kind, Side};
+use super::kind::Kind;
 use super::render::{Form, Render};
 use anyhow::anyhow;
 use model::compare::timings::{HYPERFINE, Timings};
@@ -12,7 +12,7 @@ use std::path::Path;
 /// What hyperfine timed, and its file.
 #[derive(Debug)]
 pub(crate) struct TimingsResult {
-    timings: Timings,
+    pub(crate) timings: Timings,
     json: Value,
 }
 
@@ -41,9 +41,5 @@ impl Kind for TimingsResult {
 
     fn tables(&self) -> Tables {
         Tables::of(&self.timings)
-    }
-
-    fn compared(self, _: &Path) -> anyhow::Result<Option<Side>> {
-        Ok(Some(Side::Timings(Box::new(self.timings))))
     }
 }

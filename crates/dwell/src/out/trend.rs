@@ -26,7 +26,13 @@ impl Render for TrendResult {
     }
 
     fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<TrendResult>] = &[Form::json(|result| report::json(&result.trend).into_bytes())];
+        const FORMS: &[Form<TrendResult>] = &[
+            Form::json(|result| report::json(&result.trend).into_bytes()),
+            Form::html(|result| {
+                let text = result.page(Look::PLAIN);
+                report::html::plain("trend", "dwell list --trend", &text, &result.trend).into_bytes()
+            }),
+        ];
         FORMS
     }
 }

@@ -1,11 +1,11 @@
 //! Wake-ups as a result, and sheets of them.
 
-use super::kind::{Export, Kind, Side, typed};
+use super::kind::{Export, Kind, json_as_it_is, typed};
 use super::ladder::PICTURE;
 use super::path::Paths;
 use super::render::{Form, Render, in_form};
 use super::row::row;
-use anyhow::{Context, bail};
+use anyhow::bail;
 use model::Seen;
 use model::wake::sheet::{SCHEMA_SHEET, Sheet};
 use model::wake::verdict::Answer;
@@ -45,19 +45,7 @@ impl Render for Wakeups {
 }
 
 impl Kind for Wakeups {
-    const SCHEMAS: &'static [&'static str] = &[SCHEMA_WAKE];
-
-    fn read(path: &Path, json: Value) -> anyhow::Result<Self> {
-        typed(path, json)
-    }
-
-    fn tables(&self) -> Tables {
-        Tables::of(self)
-    }
-
-    fn html(kept: &[(&Path, &Self)]) -> Option<String> {
-        Some(report::html::wakes(&kept.iter().map(|(_, one)| *one).collect::<Vec<_>>()))
-    }
+    json_as_it_is!(SCHEMA_WAKE, report::html::wakes);
 
     fn exports(&self) -> &'static [Export<Self>] {
         const EXPORTS: &[Export<Wakeups>] = &[
@@ -67,10 +55,6 @@ impl Kind for Wakeups {
             Export::own(JUNIT, |wakeups, path| verdict(wakeups, [wakeups], path)),
         ];
         EXPORTS
-    }
-
-    fn compared(self, _: &Path) -> anyhow::Result<Option<Side>> {
-        Ok(Some(Side::Latency(Box::new(analyse::wake::comparable(&self)))))
     }
 
     fn row(&self) -> Option<NewResult> {
@@ -165,11 +149,6 @@ impl Kind for SheetResult {
             Export::own(JUNIT, |result, path| verdict(result, &result.sheet.results, path)),
         ];
         EXPORTS
-    }
-
-    fn compared(self, path: &Path) -> anyhow::Result<Option<Side>> {
-        let none = || format!("{path:?} is a sheet without any measured case");
-        Ok(Some(Side::Latency(Box::new(analyse::wake::comparable_sheet(&self.sheet).with_context(none)?))))
     }
 
     fn row(&self) -> Option<NewResult> {

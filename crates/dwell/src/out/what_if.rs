@@ -1,14 +1,11 @@
 //! What the wall clock of a run would have been with edits, as a result. It has no image, and no
 //! code.
 
-use super::kind::{Kind, typed};
+use super::kind::{Kind, json_as_it_is};
 use super::render::{Form, Render};
 use model::WhatIf;
 use model::what_if::SCHEMA_WHAT_IF;
 use report::Look;
-use report::export::tables::Tables;
-use serde_json::Value;
-use std::path::Path;
 
 impl Render for WhatIf {
     fn page(&self, look: Look) -> String {
@@ -28,15 +25,7 @@ impl Render for WhatIf {
 }
 
 impl Kind for WhatIf {
-    const SCHEMAS: &'static [&'static str] = &[SCHEMA_WHAT_IF];
-
-    fn read(path: &Path, json: Value) -> anyhow::Result<Self> {
-        typed(path, json)
-    }
-
-    fn tables(&self) -> Tables {
-        Tables::of(self)
-    }
+    json_as_it_is!(SCHEMA_WHAT_IF);
 }
 
 #[cfg(test)]

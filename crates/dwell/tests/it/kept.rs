@@ -115,6 +115,14 @@ fn what_a_verb_found_is_shown_as_it_was_found() {
     }
     sleeps.kill().unwrap();
     sleeps.wait().unwrap();
+    let (json, html) = (home.at("trend.json"), home.at("trend.html"));
+    let (json, html) = (json.to_str().unwrap(), html.to_str().unwrap());
+    let page = home.out(&["list", "--trend", "true", "--width", "100"]);
+    home.out(&["list", "--trend", "true", "--json", json]);
+    assert_eq!(home.out(&["show", json, "--width", "100"]), page);
+    home.out(&["report", json, "-o", html]);
+    assert_eq!(home.out(&["show", html, "--width", "100"]), page);
+    assert_eq!(home.out(&["export", json, "--as", "csv", "--table", "results"]).lines().count(), 1 + 2);
 }
 
 fn id(line: &str) -> &str {

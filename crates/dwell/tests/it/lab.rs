@@ -206,11 +206,9 @@ fn what_cannot_be_run_is_said_with_the_reason() {
         assert_eq!(done.status.code(), Some(125), "{arguments:?}");
         assert!(stderr(&done).contains(says) && stderr(&done).contains("try: "), "{}", stderr(&done));
     }
-    let trend = r#"{"schema": "dwell.trend/1", "dwell": "0", "command": "c", "results": [], "more": false,
-        "left_out": {"other_figure": 0, "without_runs": 0, "unreadable": 0}}"#;
-    fs::write(place.path().join("trend.json"), trend).unwrap();
-    let done = lab(place.path(), &["--score", "--resume", "trend.json"]);
-    assert!(stderr(&done).contains("is a dwell.trend/1\ntry: "), "{}", stderr(&done));
+    fs::write(place.path().join("run.json"), r#"{"schema": "dwell.run/1"}"#).unwrap();
+    let done = lab(place.path(), &["--score", "--resume", "run.json"]);
+    assert!(stderr(&done).contains("is a dwell.run/1\ntry: "), "{}", stderr(&done));
 }
 
 #[test]

@@ -181,11 +181,7 @@ fn what_cannot_be_compared_or_shown_beside_is_refused() {
         ("no.json", "{"),
         ("some.json", "[]"),
         ("run.json", r#"{"schema": "dwell.run/1"}"#),
-        (
-            "trend.json",
-            r#"{"schema": "dwell.trend/1", "dwell": "0", "command": "c", "results": [], "more": false,
-                "left_out": {"other_figure": 0, "without_runs": 0, "unreadable": 0}}"#,
-        ),
+        ("load.json", r#"{"schema": "dwell.load/1"}"#),
     ]
     .map(|(name, content)| (support::fresh(name), content));
     let broken =
@@ -206,7 +202,8 @@ fn what_cannot_be_compared_or_shown_beside_is_refused() {
             "is not a result of dwell: it has no \"schema\"\ntry: a file written by dwell ladder --json",
         ),
         ([path(2), path(2)], "does not match its schema"),
-        ([path(3), path(3)], "cannot compare two results of \"dwell.trend/1\""),
+        ([path(3), path(3)], "cannot compare two results of \"dwell.load/1\""),
+        ([path(2), broken], "try: two results of the same kind"),
         ([broken, broken], "does not match its schema"),
     ] {
         let output = diff(&args);
@@ -221,7 +218,7 @@ fn what_cannot_be_compared_or_shown_beside_is_refused() {
     let help = text(&help.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     let names = error.split("one of ").nth(1).unwrap().split(", or a file").next().unwrap();
     assert!(help.contains(names), "{names} are not in {help}");
-    let error = text(&run(&["--only", "cycle", "--beside", path(3)]).stderr);
+    let error = text(&run(&["--only", "cycle", "--beside", path(2)]).stderr);
     assert!(error.contains("not a ladder"), "{error}");
     files.iter().for_each(|(path, _)| std::fs::remove_file(path).unwrap());
     std::fs::remove_file(broken).unwrap();

@@ -92,11 +92,7 @@ fn what_cannot_be_compared_is_refused_with_the_reason() {
     let content = [
         ("cut.txt", "# Histogram\n000001 000005\n"),
         ("odd.txt", "# RTLA timerlat histogram\nIndex Thr-000\n1 x\n"),
-        (
-            "trend.json",
-            "{\"schema\": \"dwell.trend/1\", \"dwell\": \"0\", \"command\": \"c\", \"results\": [], \"more\": false, \
-             \"left_out\": {\"other_figure\": 0, \"without_runs\": 0, \"unreadable\": 0}}",
-        ),
+        ("ladder.json", "{\"schema\": \"dwell.ladder/1\"}"),
         (
             "sheet.json",
             "{\"schema\": \"dwell.wake-sheet/1\", \"name\": \"s\", \"for_ns\": 1, \"cases\": [], \"results\": []}",
@@ -111,7 +107,7 @@ fn what_cannot_be_compared_is_refused_with_the_reason() {
     for (path, said) in paths.iter().zip([
         "the summary below the histogram is missing: the text is cut off\ntry: a file written by",
         "line 3: \"x\" is not a whole number\ntry: a file written by",
-        "is a \"dwell.trend/1\" and",
+        "is a \"dwell.ladder/1\" and",
         "a sheet without any measured case",
         "does not match its schema",
     ]) {

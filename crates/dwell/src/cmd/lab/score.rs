@@ -3,10 +3,10 @@
 use super::bench::{Asked, Bench, Held};
 use super::pair::{described, missing, named};
 use crate::cli::LabArgs;
-use crate::cmd::kept;
+use crate::cmd::results;
 use crate::exit;
 use crate::keep::Keeper;
-use crate::out::{LabResult, OutputPath, Side};
+use crate::out::{OutputPath, Outputs};
 use crate::output;
 use crate::progress::ProgressLine;
 use crate::stop::Stop;
@@ -30,17 +30,16 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub(super) fn score(args: &LabArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
     let mut score = match &args.resume {
         Some(path) => {
-            let kept = kept::one(path, keeper)?;
-            let schema = kept.schema();
-            let Some(Side::Score(score)) = kept.compared(path)? else {
-                bail!("{path:?} is a {schema}\ntry: a file written by dwell lab --score --json");
-            };
-            *score
+            let kept = results::one(path, results::all(path, keeper)?)?;
+            if !kept.is::<LabScore>() {
+                bail!("{path:?} is a {}\ntry: a file written by dwell lab --score --json", kept.schema);
+            }
+            kept.read()?
         }
         None => new(args)?,
     };
     // Opening waits for the reader of a pipe: a signal ends that.
-    let outputs = args.outputs.open(&[])?;
+    let outputs = Outputs::open(&args.outputs.forms, args.outputs.page(), None, &[])?;
     let mut signals = Signals::take_over().context("cannot handle signals")?;
     let stop = Stop::new(&mut signals);
     let line = ProgressLine::new(args.outputs.quiet);
@@ -53,9 +52,8 @@ pub(super) fn score(args: &LabArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
     // Writing may wait: for the reader of a pipe, for a disk.
     drop(signals);
     score.total = analyse::lab::total(&score.rows);
-    let result = LabResult::Score(Box::new(score));
-    let failed = outputs.write(&result, &args.outputs.look).complain();
-    keeper.offer(&result, None);
+    let failed = outputs.write(&score, &args.outputs.look).complain();
+    keeper.offer(&score, None);
     if !failed {
         unfinished.remove();
     }
