@@ -50,6 +50,8 @@ mod run_queue;
 pub mod seen;
 pub mod sentence;
 pub mod series;
+#[cfg(feature = "schema")]
+pub mod shape;
 mod snapshot;
 mod state;
 pub mod surroundings;
