@@ -120,6 +120,7 @@ fn not_said() -> Seen<bool> {
 /// `[from_ns, to_ns, count]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(with = "(Ns, std::num::NonZeroU64, u64)"))]
 #[serde(from = "(Ns, Ns, u64)", into = "(Ns, Ns, u64)")]
 pub struct Bin {
     /// The smallest value.

@@ -206,7 +206,7 @@ fn every_cause_has_a_word_of_its_own() {
         pages.insert(terminal(&wakeups, PLAIN));
     }
     assert_eq!(pages.len(), causes.len());
-    let named = schema("wake")["$defs"]["cause"]["oneOf"].as_array().unwrap().len();
+    let named = schema("wake")["$defs"]["Cause"]["oneOf"].as_array().unwrap().len();
     assert_eq!(named, causes.len(), "the schema has other causes");
 }
 
