@@ -78,7 +78,7 @@ pub enum Note {
     Partial,
     /// This many jumps are indirect: blocks that only they reach are not separated, unless they
     /// were executed while counting.
-    IndirectJumps(usize),
+    IndirectJumps(#[cfg_attr(feature = "schema", schemars(range(min = 1)))] usize),
 }
 
 /// One instruction.

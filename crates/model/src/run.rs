@@ -39,7 +39,7 @@ pub struct Run {
     /// its first process.
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub command: Vec<String>,
-    /// Its exit status.
+    /// How the program ended, or what ended the window.
     pub exit: Ending,
     /// When it started: RFC 3339, UTC.
     #[cfg_attr(feature = "schema", schemars(with = "crate::shape::Utc"))]

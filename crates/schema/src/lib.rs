@@ -100,12 +100,16 @@ fn of<T: JsonSchema>() -> Value {
     settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
-/// A run is read back by a type that also takes what older versions wrote. Ever since there is a
-/// schema, a run has words of its findings; and it has a window where it is one.
+/// A run is read back by a type that also takes what the oldest versions wrote, before there was a
+/// schema: by that it has words of its findings. It has a window where it is one.
 fn run() -> Value {
     let mut schema = of::<model::KeptRun>();
     if let Some(required) = schema["required"].as_array_mut() {
         required.extend(["schema", "findings", "ruled_out"].map(Value::from));
+    }
+    // Its default is that of a type that may be null, which no result has.
+    if let Some(diagnosis) = schema["properties"]["diagnosis"].as_object_mut() {
+        diagnosis.remove("default");
     }
     schema["if"] = json!({"properties": {"schema": {"description": "Of a window.", "const": SCHEMA_ATTACH}}});
     schema["then"] = json!({"required": ["window"]});
@@ -116,20 +120,22 @@ fn run() -> Value {
 /// A field with a default was not written by some earlier version. One that may be left out and has
 /// none is left out where it would be null.
 fn left_out(schema: &mut Schema) {
-    let Some(object) = schema.as_object_mut() else { return };
-    let mut required = object.remove("required");
-    let names = required.as_mut().and_then(Value::as_array_mut);
-    let properties = object.get_mut("properties").and_then(Value::as_object_mut);
-    if let Some(properties) = properties {
-        let mut none = Vec::new();
-        let names = names.unwrap_or(&mut none);
-        names.retain(|name| name.as_str().is_none_or(|name| properties[name].get("default").is_none()));
-        let optional = properties.iter_mut().filter(|(name, _)| !names.iter().any(|other| *other == **name));
-        optional
-            .filter(|(_, property)| property.get("default").is_none())
-            .for_each(|(_, property)| not_null(property));
+    let Some(Value::Object(mut properties)) = schema.remove("properties") else { return };
+    let mut required: Vec<Value> = match schema.remove("required") {
+        Some(Value::Array(names)) => names,
+        _ => Vec::new(),
+    };
+    for (name, property) in &mut properties {
+        if property.get("default").is_some() {
+            required.retain(|one| one != name);
+        } else if !required.iter().any(|one| one == name) {
+            not_null(property);
+        }
     }
-    object.extend(required.filter(|names| names != &json!([])).map(|names| ("required".into(), names)));
+    schema.insert("properties".to_owned(), properties.into());
+    if !required.is_empty() {
+        schema.insert("required".to_owned(), required.into());
+    }
 }
 
 /// Takes null from what a value may be.
@@ -147,11 +153,16 @@ fn not_null(schema: &mut Value) {
 
 /// What a variant says of itself is said of the field that tells which it is.
 fn variants_described(schema: &mut Schema) {
-    let Some(about) = schema.get("description").cloned() else { return };
-    let Some(Value::Object(properties)) = schema.get_mut("properties") else { return };
-    for property in properties.values_mut().filter_map(Value::as_object_mut) {
-        if !property.contains_key("$ref") {
-            property.entry("description").or_insert_with(|| about.clone());
+    let Some(Value::Array(variants)) = schema.get_mut("oneOf") else { return };
+    for variant in variants {
+        let Some(about) = variant.get("description").cloned() else { continue };
+        let fields = variant.get_mut("properties").and_then(Value::as_object_mut);
+        for field in
+            fields.into_iter().flat_map(|fields| fields.values_mut()).filter_map(Value::as_object_mut)
+        {
+            if !field.contains_key("$ref") {
+                field.entry("description").or_insert_with(|| about.clone());
+            }
         }
     }
 }

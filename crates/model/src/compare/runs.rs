@@ -21,7 +21,7 @@ pub struct RunOrigin {
     pub started_at: String,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// Its exit status.
+    /// How the program ended, or what ended the window.
     pub exit: Ending,
     /// Its wall clock.
     pub wall_ns: Ns,
