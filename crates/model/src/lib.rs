@@ -55,6 +55,7 @@ mod state;
 pub mod surroundings;
 mod switch;
 pub mod syscall_rows;
+pub mod tables;
 mod thread;
 pub mod timeline;
 pub mod timing;

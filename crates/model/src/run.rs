@@ -7,24 +7,15 @@ use crate::CodePlace;
 use crate::account::{Account, AccountPart, Basis, DoesNotClose, State, Step};
 use crate::code_location::Runtime;
 use crate::costs::Costs;
-use crate::counters::CounterTable;
 use crate::coverage::{Coverage, Interval};
-use crate::disk_requests::DiskRequests;
-use crate::fault_places::FaultPlaces;
-use crate::files::FileTable;
 use crate::finding::{Known, SavedTime, Shared};
-use crate::hand_overs::HandOvers;
 use crate::limits::Limits;
-use crate::loads::LoadTable;
-use crate::peers::{ConnectionRow, LookupRow};
 use crate::probe::Probed;
-use crate::processes::{MemoryPeak, Programs};
 use crate::recording::{Ending, Host};
 use crate::seen::unrecorded;
-use crate::syscall_rows::CallRow;
+use crate::tables::Tables;
 use crate::together::{Folded, ThreadsTogether};
 use crate::wait::{StackFrame, WaitCall, WaitTarget, WakerKind};
-use crate::waits_at_once::WaitsAtOnce;
 use crate::{Ns, Pid, RunQueue, Seen, Series, Tid};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -71,47 +62,9 @@ pub struct Run {
     pub threads: Vec<ThreadLedger>,
     /// Waits of all threads of the tree, on the path or not, longest first.
     pub waits: Vec<WaitRow>,
-    /// How many of those for the network and for disks were under way at once.
-    #[serde(default = "unrecorded")]
-    pub waits_at_once: Seen<WaitsAtOnce>,
-    /// Those that threads of the tree ended, by who ended whose.
-    #[serde(default = "unrecorded")]
-    pub hand_overs: Seen<HandOvers>,
-    /// TCP connections of the tree by peer, those most waited on first.
-    #[serde(default = "unrecorded")]
-    pub connections: Seen<Vec<ConnectionRow>>,
-    /// Name lookups of the tree, by name, longest total first.
-    #[serde(default = "unrecorded")]
-    pub lookups: Seen<Vec<LookupRow>>,
-    /// What processes asked of disks.
-    #[serde(default = "unrecorded")]
-    pub disk_requests: Seen<DiskRequests>,
-    /// System calls of the tree that returned, longest total first.
-    pub syscalls: Seen<Vec<CallRow>>,
-    /// What processes read and wrote of regular files, by calls; estimates by a sample.
-    #[serde(default = "unrecorded")]
-    pub files: Seen<FileTable>,
-    /// Page faults of the tree.
-    pub faults: Seen<Faults>,
-    /// Which mappings they are in, and whose code they are of; estimates by a sample.
-    #[serde(default = "unrecorded")]
-    pub fault_places: Seen<FaultPlaces>,
-    /// The process with the largest resident set.
-    #[serde(default = "unrecorded")]
-    pub memory_peak: Seen<MemoryPeak>,
-    /// The processes of the tree by the program that they execute.
-    #[serde(default = "unrecorded")]
-    pub programs: Seen<Programs>,
-    /// Which code ran.
-    pub functions: Seen<Vec<FunctionRow>>,
-    /// Which source lines ran.
-    pub lines: Seen<Vec<LineRow>>,
-    /// What memory its own code loads from.
-    #[serde(default = "unrecorded")]
-    pub loads: Seen<LoadTable>,
-    /// What the processor's counters say of the code that ran.
-    #[serde(default = "unrecorded")]
-    pub counters: Seen<CounterTable>,
+    /// What was observed beside the account, by thing.
+    #[serde(flatten)]
+    pub tables: Tables,
     /// Host metrics over the same time.
     pub series: Seen<Series>,
     /// Extrapolation to the whole job, where this run was declared a part of one.

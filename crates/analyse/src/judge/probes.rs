@@ -77,7 +77,7 @@ fn read_from_disk(wait: &WaitRow) -> Option<&str> {
 fn call<'a>(finding: &Finding, run: &'a Run) -> Option<&'a str> {
     match finding.place {
         Place::Wait(row) => run.waits.get(row)?.call.syscall().map(|call| &*call.name),
-        Place::Call(row) => run.syscalls.value()?.get(row).map(|row| &*row.name.name),
+        Place::Call(row) => run.tables.syscalls.value()?.get(row).map(|row| &*row.name.name),
         _ => None,
     }
 }

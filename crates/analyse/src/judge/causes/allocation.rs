@@ -58,7 +58,7 @@ const CALLER_PART: f64 = 2.0;
 const PART_MIN: f64 = 0.5;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    Outcome::of_table(evidence.functions, |_| {
+    Outcome::of_table(&evidence.run.tables.functions, |_| {
         let allocators = of(evidence, None);
         let share = evidence.cpu_share(allocators, evidence.cpu_samples());
         let says = || say!("the allocator has ", Piece::Share(share.value), " of the CPU time");
@@ -137,7 +137,7 @@ fn finding(evidence: &Evidence<'_>, most: &Sum<'_>, share: Share) -> Finding {
 /// Where the page faults are of the process that has most of them: blocks that go back to the
 /// kernel are touched anew.
 fn faults(evidence: &Evidence<'_>) -> Option<Sentence> {
-    let most = evidence.fault_places.value()?.processes.first()?;
+    let most = evidence.run.tables.fault_places.value()?.processes.first()?;
     let fault_ns = evidence.account_ns(|state| state == State::Fault);
     evidence.is_worth_a_word(fault_ns).then(|| fault_places::leading(evidence, most.pid)).flatten()
 }

@@ -67,15 +67,15 @@ const NO_PROGRAMS: &[&str] = &[
 ];
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    let Seen::Value(queue) = evidence.run_queue else {
+    let Seen::Value(queue) = &evidence.run.run_queue else {
         return Outcome::Unavailable("who had the CPUs is not in this recording".to_owned());
     };
     let held = starved::of(evidence);
     let no_programs = queue.others.iter().filter(|other| !is_program(other));
     let others_ns = held.others_ns.saturating_sub(no_programs.map(|other| other.ns).sum());
-    let counts = |ns: Ns| ns > 0 && ns >= evidence.whole_ns / PART;
+    let counts = |ns: Ns| ns > 0 && ns >= evidence.run.whole_ns() / PART;
     let bound_to = evidence.limits.value().and_then(|limits| limits.cpus_allowed.value());
-    let few = bound_to.copied().filter(|allowed| *allowed < evidence.cpus);
+    let few = bound_to.copied().filter(|allowed| *allowed < evidence.run.host.cpus);
     let mut findings = Vec::new();
     if counts(others_ns) && others_ns >= OTHERS_NS_MIN {
         findings.push(behind_others(evidence, queue, others_ns));
@@ -126,8 +126,10 @@ fn behind_others(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns) -> Finding {
 
 fn behind_own(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns, allowed: u32) -> Finding {
     let share_ns = Interval { lo: 0, hi: ns };
-    let free =
-        evidence.limits.clone().map(|limits| Limits { cpus_allowed: Seen::Value(evidence.cpus), ..limits });
+    let free = evidence
+        .limits
+        .clone()
+        .map(|limits| Limits { cpus_allowed: Seen::Value(evidence.run.host.cpus), ..limits });
     Finding {
         cause: CAUSE.name.clone(),
         place: Place::State(State::Runqueue),
@@ -137,7 +139,7 @@ fn behind_own(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns, allowed: u32) -
             " for each other: they may use ",
             Number(allowed.into()),
             " of ",
-            Count(evidence.cpus.into(), "CPU".into())
+            Count(evidence.run.host.cpus.into(), "CPU".into())
         ),
         change: say!("let it use more CPUs: taskset, cpuset.cpus, the container's limit"),
         share_ns,
@@ -219,9 +221,9 @@ mod tests {
     #[test]
     fn who_yields_waits_of_its_own_will() {
         let mut run = queued(400 * MS, &[], 1);
-        run.syscalls = Seen::Value(vec![call("sched_yield", 999, MS)]);
+        run.tables.syscalls = Seen::Value(vec![call("sched_yield", 999, MS)]);
         assert!(found(&judge(&run), "cpu-contention").is_some());
-        run.syscalls = Seen::Value(vec![call("sched_yield", 1000, MS)]);
+        run.tables.syscalls = Seen::Value(vec![call("sched_yield", 1000, MS)]);
         assert!(found(&judge(&run), "cpu-contention").is_none());
         run.run_queue = queued(400 * MS, &[("sh", 100 * MS)], 1).run_queue;
         assert!(found(&judge(&run), "cpu-contention").is_some(), "others have it against its will");

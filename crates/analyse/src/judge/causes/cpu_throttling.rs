@@ -93,7 +93,7 @@ fn finding(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, share_ns: Interval
 /// the scheduler puts where, and only its bounds are known.
 fn known(evidence: &Evidence<'_>) -> Known {
     let behind_ns = evidence.behind_others_ns().unwrap_or(0);
-    if 100 * behind_ns >= evidence.whole_ns { Known::Bounded } else { Known::Counted }
+    if 100 * behind_ns >= evidence.run.whole_ns() { Known::Bounded } else { Known::Counted }
 }
 
 /// The same in parts of a run that stands still in a period more, or in one less, at its beginning
@@ -103,7 +103,7 @@ fn known(evidence: &Evidence<'_>) -> Known {
 fn a_period_at_either_end(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, ns: Interval) -> Interval {
     let still_ns = 2 * standstill_ns(evidence, quota);
     let behind_ns = evidence.behind_others_ns().unwrap_or(0);
-    let whole = evidence.whole_ns as f64;
+    let whole = evidence.run.whole_ns() as f64;
     let part = |saved_ns: Ns, whole_ns: f64| (saved_ns as f64 * whole / whole_ns.max(1.0)) as Ns;
     Interval {
         lo: part(ns.lo.saturating_sub(still_ns), whole - still_ns.min(ns.lo) as f64),
@@ -117,7 +117,7 @@ fn standstill_ns(evidence: &Evidence<'_>, quota: Option<&CpuQuota>) -> Ns {
     if let Some(quota) = quota {
         return quota.period_ns.saturating_sub(quota.quota_ns);
     }
-    let still = evidence.path.iter().filter(|step| step.state == State::Throttled);
+    let still = evidence.run.path.iter().filter(|step| step.state == State::Throttled);
     let (ns, times) = still.fold((0, 0), |sum, step| (sum.0 + step.ns, sum.1 + step.count));
     ns.checked_div(times).unwrap_or(0)
 }

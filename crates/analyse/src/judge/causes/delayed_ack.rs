@@ -57,7 +57,7 @@ const WRITES: &[&str] = &["write", "writev", "sendto", "sendmsg"];
 const DELAY_PART: f64 = 38.0 / 48.0;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    Outcome::of_table(evidence.connections, |rows| {
+    Outcome::of_table(&evidence.run.tables.connections, |rows| {
         let delayed =
             rows.iter().enumerate().filter_map(|(row, of)| Some((row, of, of.delayed_ack.as_ref()?)));
         let findings = delayed.filter_map(|(row, of, found)| finding(evidence, row, of, found));
