@@ -82,7 +82,7 @@ pub use prediction::Prediction;
 pub use probe::{Probe, Probed};
 pub use profile::Profile;
 pub use recording::{Event, Header, Language, Recording, Trailer};
-pub use result::{FindingsInWords, KeptRun, RunResult};
+pub use result::{FindingsInWords, Found, KeptRun, RunResult};
 pub use run::Run;
 pub use run_queue::{OccupantRow, QueueOfAll, Rival, RunQueue};
 pub use seen::Seen;

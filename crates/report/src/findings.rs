@@ -6,7 +6,7 @@ use model::coverage::Interval;
 use model::finding::CauseName;
 use model::run::{Ends, FindingRow, RowOf, RuledOutRow};
 use model::sentence::{Piece, Sentence};
-use model::{Finding, FindingsInWords, Ns, RunResult};
+use model::{Finding, FindingsInWords, Found, Ns, RunResult};
 
 /// What was found, with the names of the program as they are: whoever shows the text cleans it.
 pub(crate) fn text(sentence: &Sentence, look: Look) -> String {
@@ -48,6 +48,29 @@ pub fn in_words(result: &RunResult) -> FindingsInWords {
         ruled_out: diagnosis.ruled_out.iter().map(|(cause, why)| row(cause, text(why, JSON))).collect(),
         not_looked_for: diagnosis.unavailable.iter().map(|(cause, why)| row(cause, why.clone())).collect(),
     }
+}
+
+/// Of what was found when a recording was made, so many are named.
+const FOUND_SHOWN: usize = 8;
+
+/// Says that a recording was judged otherwise by the version of dwell that made it, `recorder`;
+/// nothing where it found the same.
+pub fn judged_anew(recorder: &str, then: &Found, now: &Found) -> Option<String> {
+    let one = |(cause, saving): &(String, Option<Interval>)| match saving {
+        Some(Interval { lo, hi }) => format!("{cause} (saves {})", duration_range(*lo, *hi, JSON.dash())),
+        None => cause.clone(),
+    };
+    let found = match &*then.causes {
+        [] => "no cause".to_owned(),
+        causes => causes.iter().take(FOUND_SHOWN).map(one).collect::<Vec<_>>().join(", "),
+    };
+    (then != now).then(|| {
+        let said = format!("dwell {recorder} found {found} when it recorded this");
+        format!(
+            "{}; the findings here are by today's rules",
+            crate::clean::fit(&crate::clean(&said, true), 400, true)
+        )
+    })
 }
 
 fn row(finding: &Finding, whole_ns: Ns) -> FindingRow {
