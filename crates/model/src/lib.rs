@@ -47,6 +47,7 @@ pub mod recording;
 mod result;
 pub mod run;
 mod run_queue;
+mod run_rows;
 pub mod seen;
 pub mod sentence;
 pub mod series;

@@ -11,7 +11,7 @@ use crate::hand_overs::HandOvers;
 use crate::loads::LoadTable;
 use crate::peers::{ConnectionRow, LookupRow};
 use crate::processes::{MemoryPeak, Programs};
-use crate::run::{Faults, FunctionRow, LineRow};
+use crate::run_rows::{Faults, FunctionRow, LineRow};
 use crate::seen::unrecorded;
 use crate::syscall_rows::CallRow;
 use crate::waits_at_once::WaitsAtOnce;

@@ -10,8 +10,8 @@ const TEXT_BYTES: usize = 2048;
 /// Of the command with all of its arguments.
 const COMMAND_BYTES: usize = 16 * 1024;
 
-/// Cuts the texts of a run that are too long, but for those of its tables: their beginnings and ends
-/// stay.
+/// Cuts the texts of a run that are too long, but for those of its tables: their beginnings and
+/// ends stay.
 pub(crate) fn cut(run: &mut Run) {
     command(&mut run.command);
     for step in &mut run.path {

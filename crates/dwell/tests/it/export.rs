@@ -341,11 +341,17 @@ fn hyperfines_scripts_find_the_runs_of_a_comparison() {
 fn what_a_result_has_not_is_refused_with_what_it_has() {
     let run = result("hand-overs");
     let said = refused(&run, &["--as", "hyperfine"]);
-    assert!(said.contains("which has no hyperfine\ntry: json, csv, markdown, pprof, perfetto, otlp"), "{said}");
+    assert!(
+        said.contains("which has no hyperfine\ntry: json, csv, markdown, pprof, perfetto, otlp"),
+        "{said}"
+    );
     for format in ["perfetto", "otlp"] {
         assert!(refused(&run, &["--as", format]).contains("--keep run.dwell"), "{format}");
         let said = refused(&recording("attach-busy"), &["--as", format]);
-        assert!(said.contains("try: json, csv, markdown, pprof, hdr, firefox"), "a window has no path: {said}");
+        assert!(
+            said.contains("try: json, csv, markdown, pprof, hdr, firefox"),
+            "a window has no path: {said}"
+        );
         let said = refused(&recording("perf-mutex"), &["--as", format]);
         assert!(said.contains("made without BPF"), "{said}");
         let said = refused(&recording("keep-limit"), &["--as", format]);

@@ -114,7 +114,9 @@ fn a_recording_that_is_judged_otherwise_says_so() {
     let mut writer = store::Writer::create(&other, reader.header(), u64::MAX).unwrap();
     reader.by_ref().for_each(|event| writer.event(&event));
     writer.end(&reader.end().trailer.unwrap());
-    writer.finish(Some(r#"{"causes":[["busy-wait",{"lo":1000000,"hi":2000000}],["\u001b[31mred",null]]}"#)).unwrap();
+    writer
+        .finish(Some(r#"{"causes":[["busy-wait",{"lo":1000000,"hi":2000000}],["\u001b[31mred",null]]}"#))
+        .unwrap();
     let (page, said) = show(&other);
     let words = "found busy-wait (saves 1.00–2.00 ms), ";
     assert!(said.contains(words) && said.contains("by today's rules") && !said.contains('\u{1b}'), "{said}");

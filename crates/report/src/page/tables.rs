@@ -1,5 +1,5 @@
-//! The tables of the page: what each is called, who makes it, and which of them stand on a terminal,
-//! with how many rows.
+//! The tables of the page: what each is called, who makes it, and which of them stand on a
+//! terminal, with how many rows.
 
 use super::{calls, faults, functions, hand_overs, peers, run_queue, source_lines, threads, waits};
 use crate::Look;
