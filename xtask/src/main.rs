@@ -89,7 +89,7 @@ fn main() -> ExitCode {
         ["kernel-types", of @ ..] => kernel_types::run(of),
         ["tidy"] => tidy::run(),
         ["dist", rest @ ..] => dist::run(rest),
-        ["bench" | "attack" | "truth", ..] => evaluate(&arguments),
+        ["bench" | "attack" | "truth" | "corpus" | "score", ..] => evaluate(&arguments),
         ["fuzz", options @ ..] => fuzz::fuzz(options),
         ["kernels", options @ ..] => kernels::run(options),
         ["help" | "--help" | "-h"] => {

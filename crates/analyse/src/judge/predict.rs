@@ -135,7 +135,7 @@ impl Evidence<'_> {
             _ => lo,
         };
         let of = match kind {
-            _ if !self.run.window.is_some() => SavedTime::Wall,
+            _ if self.run.window.is_none() => SavedTime::Wall,
             Kind::Cpu => SavedTime::Cpu,
             Kind::Waiting => SavedTime::Waiting,
         };

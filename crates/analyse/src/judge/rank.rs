@@ -75,7 +75,7 @@ fn share(evidence: &Evidence<'_>, findings: &mut [Finding]) {
 
 /// Whether the run itself gets no shorter.
 fn saves_cpu_only(evidence: &Evidence<'_>, finding: &Finding) -> bool {
-    !evidence.run.window.is_some() && finding.saving.value().is_some_and(|saving| saving.of == SavedTime::Cpu)
+    evidence.run.window.is_none() && finding.saving.value().is_some_and(|saving| saving.of == SavedTime::Cpu)
 }
 
 /// Whether it is by a factor that nobody sees from outside: then its high end says little.

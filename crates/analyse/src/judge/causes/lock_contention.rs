@@ -54,7 +54,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         }
         let Some(stack) = wait.stack.value() else { continue };
         let Some(taken) = takes_lock_in(stack) else { continue };
-        if !evidence.run.window.is_some() && sleeps_apart(stack) {
+        if evidence.run.window.is_none() && sleeps_apart(stack) {
             // The clock of one futex has what one thread waits: others that wait for the lock would
             // still hold it up.
             apart.push(taken);
@@ -154,7 +154,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, wait: &WaitRow, taken: &StackFra
 fn in_calls_ns(evidence: &Evidence<'_>, wait: &WaitRow) -> Ns {
     let is_in =
         |reason: &Reason| matches!(reason, Reason::Syscall(name) if Some(name) == wait.call.syscall());
-    let steps = evidence.run.path.iter().filter(|step| !evidence.run.window.is_some() && is_in(&step.reason));
+    let steps = evidence.run.path.iter().filter(|step| evidence.run.window.is_none() && is_in(&step.reason));
     steps.map(|step| step.ns).sum()
 }
 
