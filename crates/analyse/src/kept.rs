@@ -79,7 +79,10 @@ fn older(
     let rows = |rows: Seen<Vec<RuledOutRow>>| rows.value().cloned().unwrap_or_default();
     Diagnosis {
         findings: findings.iter().map(|row| finding(row, whole_ns)).collect(),
-        ruled_out: rows(ruled_out).into_iter().map(|row| (cause(&row.cause), sentence(&row.why))).collect(),
+        ruled_out: rows(ruled_out)
+            .into_iter()
+            .map(|row| (cause(&row.cause), sentence(&row.why).into()))
+            .collect(),
         unavailable: rows(unavailable).into_iter().map(|row| (cause(&row.cause), row.why)).collect(),
         ..judged
     }
@@ -175,7 +178,11 @@ mod tests {
         KeptRun {
             run,
             findings,
-            ruled_out: Seen::Value(vec![RuledOutRow { cause: "small-io".into(), why: "few".into() }]),
+            ruled_out: Seen::Value(vec![RuledOutRow {
+                cause: "small-io".into(),
+                why: "few".into(),
+                threshold: None,
+            }]),
             not_looked_for: Seen::Value(Vec::new()),
             diagnosis: None,
             path_over_time: Vec::new(),

@@ -204,12 +204,36 @@ pub struct RowOf {
 }
 
 /// A cause that is not there, or could not be looked for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RuledOutRow {
     /// Its name for programs.
     pub cause: String,
     /// Why.
     pub why: String,
+    /// The figure that decided it, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<ThresholdRow>,
+}
+
+/// A figure that fell short of a rule. One of `needed`, `needed_samples` and `allowed` is there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ThresholdRow {
+    /// What was measured.
+    pub figure: f64,
+    /// Its unit: `ns`, `count`, `bytes`, `share` (0 to 1) or `ratio`.
+    pub unit: String,
+    /// What is needed at least, in the same unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needed: Option<f64>,
+    /// The samples that the figure rests on, where they are too few.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples: Option<u64>,
+    /// The samples that are needed at least.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needed_samples: Option<u64>,
+    /// What is allowed at most, in the same unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed: Option<f64>,
 }
 
 /// The account of a whole job, when this run did a part of it: each part of the account, scaled to

@@ -18,7 +18,7 @@ const DISK_LIMIT_QUEUE: f64 = 1.5;
 const TICK_NS: f64 = 4e6;
 
 /// Less of the wall at a limit than this is not worth a sentence.
-const SHARE_OF_WALL_MIN: f64 = 0.1;
+pub(super) const SHARE_OF_WALL_MIN: f64 = 0.1;
 /// A disk that is busy for less is idle.
 pub(super) const IDLE_SHARE: f64 = 0.02;
 /// From this share of the CPUs on, others are worth a sentence.

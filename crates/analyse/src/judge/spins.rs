@@ -14,7 +14,7 @@ use model::{Ns, Seen, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Fewer calls are no loop.
-const CALLS_MIN: u64 = 1000;
+pub(super) const CALLS_MIN: u64 = 1000;
 /// Of the calls, in tenths, those that found nothing.
 const IN_VAIN_TENTHS: u64 = 9;
 /// A call that was given time to wait takes longer on average.

@@ -5,11 +5,12 @@ use crate::judge::Evidence;
 use crate::judge::named::{called, place};
 use crate::judge::predict::{ALL, Goes, Kind};
 use crate::judge::results::hedge;
+use crate::judge::shortfall::ShareNeeded;
 use crate::judge::spins::{self, Spins};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place, SavedTime, Saving};
 use model::recording::Tier;
-use model::sentence::Piece::{self, Count, Name, Ns as Time};
+use model::sentence::Piece::{self, Count, Name, Ns as Time, Number};
 use model::syscall_rows::CallRow;
 use model::{Ns, Seen, Sentence, State, say};
 
@@ -47,6 +48,7 @@ pub(super) static CAUSE: Cause = Cause {
 /// Of the samples, what spinning has at least: the low end.
 const SHARE_MIN: f64 = 0.05;
 const SAMPLES_MIN: u64 = 30;
+const NEEDED: ShareNeeded = ShareNeeded { value: SHARE_MIN, lo: SHARE_MIN, samples: SAMPLES_MIN };
 /// A thread that computes for less than this part of the wall is none that is kept from it.
 const COMPUTES_PART: Ns = 20;
 /// Less of the wall is not worth a change; of CPU time it is the same part.
@@ -60,20 +62,22 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if calls.is_empty() {
         return match unseen {
             Some(why) => Outcome::Unavailable(format!("what calls returned: {why}")),
-            None => Outcome::RuledOut(say!("no call that only looks found nothing a thousand times")),
+            None => Outcome::RuledOut(
+                say!("no polling call came back empty ", Number(spins::CALLS_MIN), " times").into(),
+            ),
         };
     }
     if let Seen::Unseen(why) = evidence.functions {
         return Outcome::Unavailable(why.clone());
     }
     let spins = spins::of(evidence, calls);
-    if spins.share.lo < SHARE_MIN || spins.samples < SAMPLES_MIN || spins.threads.is_empty() {
-        let (_, call) = spins.calls[0];
-        return Outcome::RuledOut(looks(call).and(say!(
-            ", and threads that do little else have ",
-            Piece::Share(spins.share.value),
-            " of the CPU time"
-        )));
+    let (_, call) = spins.calls[0];
+    let what = say!("of CPU time in loops around ", Name(call.name.to_string()));
+    if let Some(why) = NEEDED.why_not(&spins.share, spins.samples, what) {
+        return Outcome::RuledOut(why);
+    }
+    if spins.threads.is_empty() {
+        return Outcome::RuledOut(looks(call).and(say!(", but no thread does mostly that")).into());
     }
     Outcome::Found(vec![finding(evidence, &spins)])
 }
@@ -174,9 +178,9 @@ fn takes_turns(state: State) -> bool {
     state.on_cpu() || state == State::Runqueue
 }
 
-/// The same in parts of a run whose threads are balanced otherwise: so many compute, beside so many
-/// that look for as long as this together. Who shares a CPU with how many is chance: between an
-/// even share, and as many on one CPU as there are at least on the fullest.
+/// The waits of a run whose threads are balanced otherwise. `compute` threads compute, beside `look`
+/// threads that look for `looks_ns` together. Which threads share a CPU is chance: the ends are an
+/// even share of all CPUs, and the fullest CPU.
 fn balanced(evidence: &Evidence<'_>, compute: usize, look: usize, looks_ns: Ns, seen: Interval) -> Interval {
     let each = (compute + look) as f64 / evidence.cpus_allowed().max(1.0);
     if each <= 1.0 || seen.hi == 0 {

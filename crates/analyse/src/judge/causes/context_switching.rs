@@ -9,9 +9,9 @@ use model::hand_overs::HandOverRow;
 use model::prediction::Site;
 use model::recording::Tier;
 use model::run::{WaitRow, WakerRow};
-use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Share};
+use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number, Share};
 use model::wait::{TargetKind, WaitTarget, WakerKind};
-use model::{Ns, Reason, Seen, Sentence, State, Step, say};
+use model::{Ns, Reason, RuledOut, Seen, Sentence, State, Step, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("context-switching", "hand-overs for each small item"),
@@ -87,26 +87,26 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let rows: Vec<(usize, &WaitRow, u64)> = rows.map(|(row, wait)| (row, wait, by_own(wait))).collect();
     let times: u64 = rows.iter().map(|(_, _, times)| times).sum();
     if times < HAND_OVERS_MIN {
-        return Outcome::RuledOut(say!("its threads ended ", Count(times, "wait".into()), " of each other"));
+        let hand_overs = Count(times, "hand-over".into());
+        let what = say!("between its threads");
+        return Outcome::RuledOut(RuledOut::below(hand_overs, what, Number(HAND_OVERS_MIN)));
     }
     let apart_ns = evidence.whole_ns / times;
     if apart_ns > APART_NS_MAX {
-        return Outcome::RuledOut(say!("its threads handed over every ", Time(apart_ns)));
+        return Outcome::RuledOut(RuledOut::above(
+            Time(apart_ns),
+            say!("from one hand-over to the next"),
+            Time(APART_NS_MAX),
+        ));
     }
     let (costs_ns, own_ns) = (costs_ns(evidence), evidence.account_ns(|state| state == State::User));
     if costs_ns.hi <= own_ns {
-        return Outcome::RuledOut(say!(
-            "it hands over every ",
-            Time(apart_ns),
-            ", which takes ",
-            Time(costs_ns.hi),
-            "; its own code takes ",
-            Time(own_ns)
-        ));
+        let what = say!("hand-overs take ", Time(costs_ns.hi), ", its own code more: ", Time(own_ns));
+        return Outcome::RuledOut(what.into());
     }
     match bytes_mean(evidence) {
         Some(bytes) if bytes > BYTES_MAX => {
-            Outcome::RuledOut(say!("its threads hand over ", Bytes(bytes), " at a time"))
+            Outcome::RuledOut(RuledOut::above(Bytes(bytes), say!("per hand-over"), Bytes(BYTES_MAX)))
         }
         _ => Outcome::Found(vec![finding(evidence, &rows, times, costs_ns)]),
     }

@@ -10,7 +10,7 @@ use model::limits::Limits;
 use model::prediction::Site;
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
-use model::{Ns, Rival, RunQueue, Seen, Sentence, State, say};
+use model::{Ns, Rival, RuledOut, RunQueue, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("cpu-contention", "too few CPUs for what is ready to run"),
@@ -68,7 +68,7 @@ const NO_PROGRAMS: &[&str] = &[
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let Seen::Value(queue) = evidence.run_queue else {
-        return Outcome::Unavailable("who had the CPUs is not in this recording".to_owned());
+        return Outcome::Unavailable("this recording does not say who had the CPUs".to_owned());
     };
     let held = starved::of(evidence);
     let no_programs = queue.others.iter().filter(|other| !is_program(other));
@@ -85,12 +85,15 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if let Some(allowed) = few.filter(|_| counts(held.own_ns) && !yields) {
         findings.push(behind_own(evidence, queue, held.own_ns, allowed));
     }
-    let own = if held.own_ns > 0 {
-        say!(", and ", Time(held.own_ns), " behind its own threads, which may use all CPUs")
-    } else {
-        Sentence::default()
+    let own = match few {
+        _ if held.own_ns == 0 => Sentence::default(),
+        None => say!(", ", Time(held.own_ns), " behind its own threads on all CPUs"),
+        Some(_) if yields => say!(", ", Time(held.own_ns), " behind its own threads, which yield"),
+        Some(_) => say!(", ", Time(held.own_ns), " behind its own threads"),
     };
-    Outcome::of(findings, say!("it waited ", Time(others_ns), " for CPUs that others had").and(own))
+    let needed_ns = OTHERS_NS_MIN.max(evidence.whole_ns / PART);
+    let what = say!("behind other programs").and(own);
+    Outcome::of(findings, RuledOut::below(Time(others_ns), what, Time(needed_ns)))
 }
 
 fn is_program(other: &Rival) -> bool {
@@ -154,7 +157,7 @@ fn behind_own(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns, allowed: u32) -
     }
 }
 
-/// Of the time in the run queue the part that is so long.
+/// What is saved where this much of the time in the run queue goes.
 fn saving(evidence: &Evidence<'_>, share_ns: Interval) -> Seen<model::finding::Saving> {
     let queued_ns = evidence.account_ns(|state| state == State::Runqueue).max(1) as f64;
     let part = (share_ns.lo as f64 / queued_ns, share_ns.hi as f64 / queued_ns);

@@ -52,10 +52,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if share_ns.hi > 0 {
         return Outcome::Found(vec![finding(evidence, quota, share_ns)]);
     }
-    Outcome::RuledOut(match quota {
-        Some(quota) => say!("it was never throttled: it needed less than ").and(of_period(quota)),
-        None => say!("it was never throttled"),
-    })
+    let why_not = match quota {
+        Some(quota) => say!("never throttled; its quota is ").and(of_period(quota)),
+        None => say!("never throttled"),
+    };
+    Outcome::RuledOut(why_not.into())
 }
 
 fn finding(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, share_ns: Interval) -> Finding {
@@ -96,10 +97,10 @@ fn known(evidence: &Evidence<'_>) -> Known {
     if 100 * behind_ns >= evidence.whole_ns { Known::Bounded } else { Known::Counted }
 }
 
-/// The same in parts of a run that stands still in a period more, or in one less, at its beginning
-/// and at its end: both are chance of this run, and of the one that it is held against. At most
-/// what it waits behind other programs goes too: who runs on and on may get a CPU of its own, who
-/// stands still and comes back is put where they are.
+/// The saving of a run that stands still for one period more, or one less, at its beginning and at
+/// its end: both are chance, of this run and of the one that it is compared with. The high end also
+/// has what it waits behind other programs: a thread that keeps running may get a CPU of its own,
+/// one that comes back from a standstill is put where they are.
 fn a_period_at_either_end(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, ns: Interval) -> Interval {
     let still_ns = 2 * standstill_ns(evidence, quota);
     let behind_ns = evidence.behind_others_ns().unwrap_or(0);

@@ -11,10 +11,10 @@ use model::finding::{CauseName, Finding, Known, Place};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::run::{ThreadLedger, WaitRow};
-use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Share, Times};
+use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number, Share, Times};
 use model::series::SeriesVerdict;
 use model::wait::{WaitCall, WaitTarget};
-use model::{Costs, Ns, Seen, Sentence, State, say};
+use model::{Costs, Ns, RuledOut, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("disk-latency", "one small request to a disk after the other"),
@@ -55,7 +55,7 @@ const BYTES_MAX: u64 = 32 << 10;
 const ALONE_SHARE: f64 = 0.75;
 /// Where that is not known, what may be waited for at the same time as something else: this part.
 const AT_ONCE_PART: Ns = 10;
-/// So many requests at once, at least.
+/// Requests at once, at least.
 const AT_ONCE: f64 = 2.0;
 
 /// Reads of links, which are small.
@@ -66,36 +66,31 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         evidence.waits.iter().enumerate().filter(|(_, wait)| is_read(evidence, wait)).collect();
     let requests: u64 = waits.iter().map(|(_, wait)| requests(wait)).sum();
     if requests < WAITS_MIN {
-        return Outcome::RuledOut(say!(
-            "the program waited ",
-            Count(requests, "time".into()),
-            " for a disk to read"
-        ));
+        let reads = Count(requests, "disk read".into());
+        return Outcome::RuledOut(RuledOut::below(reads, say!("waited for"), Number(WAITS_MIN)));
     }
     let sum = |of: fn(&WaitRow) -> Ns| waits.iter().map(|(_, wait)| of(wait)).sum::<Ns>();
     let (total_ns, path_ns) = (sum(|wait| wait.total_ns), sum(|wait| wait.path_ns));
     let one_ns = if evidence.window { most_of_a_thread(&waits) } else { path_ns };
     let reads = evidence.disk_reads(&waits);
     if let Some(reads) = reads.as_ref().filter(|reads| reads.alone_share() < ALONE_SHARE) {
-        return Outcome::RuledOut(say!(
-            "the program reads with several requests at once: ",
-            Share(1.0 - reads.alone_share()),
-            " of them were issued while another was under way"
-        ));
+        let what = say!("of its disk reads were issued with no other under way");
+        return Outcome::RuledOut(RuledOut::below(Share(reads.alone_share()), what, Share(ALONE_SHARE)));
     }
     let few_at_once = match alone_share(evidence) {
         Some(alone) => alone >= 1.0 - 1.0 / AT_ONCE_PART as f64,
         None => one_ns + total_ns / AT_ONCE_PART >= total_ns,
     };
     if reads.is_none() && !few_at_once {
-        return Outcome::RuledOut(say!("several threads waited for a disk at the same time"));
+        return Outcome::RuledOut(say!("several threads waited for a disk at once").into());
     }
     if let Some(disk) = at_limit(evidence, &waits) {
-        return Outcome::RuledOut(say!("the disk ", Name(disk.to_owned()), " was at its limit"));
+        return Outcome::RuledOut(say!("the disk ", Name(disk.to_owned()), " was at its limit").into());
     }
     if let Some(bytes) = reads.as_ref().map(DiskReads::typical_bytes) {
         return if bytes > BYTES_MAX {
-            Outcome::RuledOut(say!("most requests to read are of ", Bytes(bytes), " or more"))
+            let what = say!("or more in most disk reads");
+            Outcome::RuledOut(RuledOut::above(Bytes(bytes), what, Bytes(BYTES_MAX)))
         } else {
             let each = bytes_each(evidence, &waits).value().copied();
             Outcome::Found(vec![finding(evidence, &waits, requests, each, reads.as_ref())])
@@ -103,7 +98,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     }
     match bytes_each(evidence, &waits) {
         Seen::Value(bytes) if bytes > BYTES_MAX => {
-            Outcome::RuledOut(say!("a request moved ", Bytes(bytes), " on average"))
+            Outcome::RuledOut(RuledOut::above(Bytes(bytes), say!("per disk read"), Bytes(BYTES_MAX)))
         }
         Seen::Unseen(why) => Outcome::Unavailable(why),
         size => Outcome::Found(vec![finding(evidence, &waits, requests, size.value().copied(), None)]),
@@ -189,7 +184,7 @@ fn bytes_each(evidence: &Evidence<'_>, waits: &[(usize, &WaitRow)]) -> Seen<u64>
         .and_then(|disks| disks.iter().find(|disk| most.device == Seen::Value(disk.name.clone())));
     match disk {
         Some(disk) if disk.requests > 0 => Seen::Value(disk.bytes / disk.requests),
-        _ => Seen::unseen("how large requests to the disk were is not known"),
+        _ => Seen::unseen("sizes of disk requests are unknown"),
     }
 }
 

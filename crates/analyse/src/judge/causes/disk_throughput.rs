@@ -4,6 +4,7 @@ use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::file_calls::{READS, WRITES};
 use crate::judge::held_writes::HeldWrites;
+use crate::judge::limits::SHARE_OF_WALL_MIN;
 use crate::judge::predict::{Goes, Kind, Parts, faster};
 use crate::judge::results::moved;
 use model::coverage::Interval;
@@ -14,7 +15,7 @@ use model::run::WaitRow;
 use model::sentence::Piece::{Bytes, Name, Ns as Time, Share};
 use model::series::{DiskSeries, SeriesVerdict};
 use model::wait::SyscallName;
-use model::{Ns, Seen, Sentence, State, say};
+use model::{Ns, RuledOut, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("disk-throughput", "a disk at its limit"),
@@ -49,12 +50,12 @@ const FEWER: f64 = 1.5;
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let series = match evidence.series {
         Seen::Value(series) => series,
-        Seen::Absent => return Outcome::RuledOut(say!("no disk did anything")),
+        Seen::Absent => return Outcome::RuledOut(say!("no disk activity").into()),
         Seen::Unseen(why) => return Outcome::Unavailable(why.clone()),
     };
     let disks = match &series.disks {
         Seen::Value(disks) => disks,
-        Seen::Absent => return Outcome::RuledOut(say!("no disk did anything")),
+        Seen::Absent => return Outcome::RuledOut(say!("no disk activity").into()),
         Seen::Unseen(why) => return Outcome::Unavailable(why.clone()),
     };
     let limited = |disk: &&DiskSeries| {
@@ -64,14 +65,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let busiest = disks.iter().map(|disk| disk.at_limit_share).fold(0.0, f64::max);
     let limited: Vec<&DiskSeries> = disks.iter().filter(limited).collect();
     if limited.is_empty() {
-        return Outcome::RuledOut(say!(
-            "no disk was at its limit for more than ",
-            Share(busiest),
-            " of the time"
-        ));
+        let what = say!("of the time with the busiest disk at its limit");
+        return Outcome::RuledOut(RuledOut::below(Share(busiest), what, Share(SHARE_OF_WALL_MIN)));
     }
     let findings = limited.into_iter().filter_map(|disk| finding(evidence, disk, disks.len() == 1));
-    Outcome::of(findings, say!("a disk was at its limit, but not by this program as far as is known"))
+    Outcome::of(findings, say!("a disk was at its limit, but not mainly by this program").into())
 }
 
 /// Calls that wait for whatever anybody wrote to a filesystem.

@@ -10,7 +10,7 @@ use model::prediction::Site;
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number};
 use model::wait::WaitTarget;
-use model::{Ns, Sentence, say};
+use model::{Ns, RuledOut, Sentence, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("dns-lookups", "names asked for again"),
@@ -52,13 +52,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         let most = sent().max_by_key(|(_, row)| row.repeated_ns);
         if repeated < REPEATED_MIN {
             return Outcome::RuledOut(match sum(|row| row.times) {
-                0 => say!("no name server was asked"),
-                times => say!(
-                    Number(repeated),
-                    " of ",
-                    Count(times, "question".into()),
-                    " for names had been answered before"
-                ),
+                0 => say!("no name server was asked").into(),
+                times => {
+                    let what = say!("of ", Count(times, "question".into()), " had been answered before");
+                    RuledOut::below(Number(repeated), what, Number(REPEATED_MIN))
+                }
             });
         }
         let total_ns = sum(|row| row.answer.map_or(0, |answer| answer.total_ns));
@@ -67,7 +65,10 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             (Some((row, most)), Some(goes)) => {
                 Outcome::Found(vec![finding(evidence, row, most, &again, &goes)])
             }
-            _ => Outcome::RuledOut(say!("names are asked for again, and that takes no hundredth of the run")),
+            _ => {
+                let questions = Count(repeated, "repeated question".into());
+                Outcome::RuledOut(say!(questions, " took less than 1 % of the run").into())
+            }
         }
     })
 }

@@ -7,6 +7,7 @@ use crate::judge::counters;
 use crate::judge::named::{called, how_shown, place};
 use crate::judge::own_code::{self, Owner, Sum, Within};
 use crate::judge::predict::{Goes, faster};
+use crate::judge::shortfall::ShareNeeded;
 use crate::judge::spins;
 use crate::names::base_name;
 use model::coverage::Interval;
@@ -51,6 +52,7 @@ pub(super) static CAUSE: Cause = Cause {
 const SHARE_MIN: f64 = 0.10;
 const SHARE_LO_MIN: f64 = 0.05;
 const SAMPLES_MIN: u64 = 30;
+const NEEDED: ShareNeeded = ShareNeeded { value: SHARE_MIN, lo: SHARE_LO_MIN, samples: SAMPLES_MIN };
 /// How many times faster it gets at least.
 const FASTER_MIN: f64 = 1.5;
 /// Lines of the function that are listed.
@@ -61,26 +63,14 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         let all = evidence.cpu_samples();
         let Some((most, share)) = leading(evidence, all) else {
             return unnamed(evidence, all)
-                .unwrap_or(Outcome::RuledOut(say!("no sample struck the program's own code")));
+                .unwrap_or(Outcome::RuledOut(say!("no samples in the program's own code").into()));
         };
-        if share.value < SHARE_MIN || share.lo < SHARE_LO_MIN {
-            return unnamed(evidence, all).unwrap_or(Outcome::RuledOut(say!(
-                "the function with most CPU time, ",
-                Name(most.frame.function.clone()),
-                ", has ",
-                Piece::Share(share.value),
-                " of it"
-            )));
-        }
-        if most.all.samples < SAMPLES_MIN {
-            return Outcome::RuledOut(say!(
-                "the function with most CPU time, ",
-                Name(most.frame.function.clone()),
-                ", has no more than ",
-                Count(most.all.samples, "sample".into())
-            ));
-        }
-        Outcome::Found(vec![finding(evidence, &most, share)])
+        let what = say!("of CPU time in the hottest function, ", Name(most.frame.function.clone()));
+        let Some(why) = NEEDED.why_not(&share, most.all.samples, what) else {
+            return Outcome::Found(vec![finding(evidence, &most, share)]);
+        };
+        let is_small = share.value < SHARE_MIN || share.lo < SHARE_LO_MIN;
+        is_small.then(|| unnamed(evidence, all)).flatten().unwrap_or(Outcome::RuledOut(why))
     })
 }
 
@@ -120,15 +110,13 @@ fn unnamed(evidence: &Evidence<'_>, all: Amount) -> Option<Outcome> {
         let percent = (share * 100.0).round();
         Outcome::Unavailable(if module == JIT_MODULE {
             format!(
-                "{percent} % of the CPU time is in code of a JIT that has no names: have its runtime write a map of them"
+                "{percent} % of CPU time is in JIT code without names; try: have its runtime write a perf map"
             )
         } else if own_code::runs_others(module) {
-            format!(
-                "{percent} % of the CPU time is in {module} itself, outside of any function of a script that is seen"
-            )
+            format!("{percent} % of CPU time is in {module} itself, outside the functions of a script")
         } else {
             format!(
-                "{percent} % of the CPU time is in code of {module} that has no names: install its debug symbols"
+                "{percent} % of CPU time is in code of {module} without names; try: install its debug symbols"
             )
         })
     })

@@ -10,7 +10,7 @@ use model::recording::Tier;
 use model::run::{ThreadLedger, WaitRow, WaitingThread};
 use model::sentence::Piece::{Count, Ns as Time, Share};
 use model::wait::{StackFrame, WaitTarget};
-use model::{Ns, Sentence, State, say};
+use model::{Ns, RuledOut, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("interpreter-lock", "waits for the interpreter's lock"),
@@ -55,9 +55,14 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         let threads = contenders(wait);
         (threads.len() >= 2).then(|| finding(evidence, row, wait, &threads))
     });
+    let longest_ns = waits().map(|(_, wait)| wait.total_ns).max().unwrap_or(0);
+    let needed_ns = evidence.whole_ns / WHOLE_PART;
     let why_not = match total_ns {
-        0 => say!("no waits for an interpreter's lock"),
-        _ => say!("threads waited ", Time(total_ns), " for an interpreter's lock, and no two of them long"),
+        0 => say!("no waits for an interpreter lock").into(),
+        _ if longest_ns < needed_ns => {
+            RuledOut::below(Time(longest_ns), say!("waited for an interpreter lock"), Time(needed_ns))
+        }
+        _ => say!("one thread waited ", Time(total_ns), " for an interpreter lock, the others hardly").into(),
     };
     Outcome::of(findings, why_not)
 }

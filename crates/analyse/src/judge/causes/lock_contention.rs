@@ -65,20 +65,16 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     }
     if let (Some(taken), true) = (apart.first(), findings.is_empty()) {
         return Outcome::Unavailable(format!(
-            "threads that wait for the lock that {} takes sleep on a futex each, so what it costs is not known",
+            "threads that wait for the lock in {} sleep on a futex each, so its cost is unknown",
             taken.function
         ));
     }
     let total_ns: Ns = of_locks().map(|(_, wait)| wait.total_ns).sum();
     let why_not = match total_ns {
         0 => say!("no thread waited for a lock"),
-        _ => say!(
-            "of ",
-            Time(total_ns),
-            " of waits for other threads none is for a lock that holds up the end"
-        ),
+        _ => say!(Time(total_ns), " of waits for other threads, none for a lock that delays the end"),
     };
-    Outcome::of(findings, why_not)
+    Outcome::of(findings, why_not.into())
 }
 
 /// The lock, where it is a futex.

@@ -16,7 +16,7 @@ use model::profile::Activity;
 use model::recording::Tier;
 use model::run::Share;
 use model::sentence::Piece::{self, Bytes, Count, Name};
-use model::{Ns, Seen, State, say};
+use model::{Ns, RuledOut, Seen, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("memory-latency", "loads that wait for memory"),
@@ -81,15 +81,16 @@ const FOUND: usize = 3;
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let own = evidence.account_ns(|state| state == State::User) as f64 / evidence.whole_ns.max(1) as f64;
     if own < PART {
-        return Outcome::RuledOut(say!("the program's own code has ", Piece::Share(own), " of the time"));
+        let what = say!("of the time in the program's own code");
+        return Outcome::RuledOut(RuledOut::below(Piece::Share(own), what, Piece::Share(PART)));
     }
     let table = match evidence.loads {
         Seen::Value(table) => table,
-        Seen::Absent => return Outcome::RuledOut(say!("no sample struck the program's own code")),
-        Seen::Unseen(why) => return Outcome::Unavailable(format!("where its loads are is not known: {why}")),
+        Seen::Absent => return Outcome::RuledOut(say!("no samples in the program's own code").into()),
+        Seen::Unseen(why) => return Outcome::Unavailable(format!("load addresses unavailable: {why}")),
     };
     if table.functions.iter().all(|row| row.samples == 0) && own >= SHARE_MIN {
-        return Outcome::Unavailable("too few samples struck code that could be read".to_owned());
+        return Outcome::Unavailable("too few samples in code that could be read".to_owned());
     }
     let all = evidence.cpu_samples();
     let candidates: Vec<Candidate<'_>> =
@@ -106,9 +107,10 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if !found.is_empty() {
         return Outcome::Found(found);
     }
-    other.unwrap_or(Outcome::RuledOut(say!(
-        "no function has a tenth of the CPU time and half of its samples at loads from addresses that jump"
-    )))
+    other.unwrap_or(Outcome::RuledOut(
+        say!("no function has 10 % of CPU time and half of its samples at loads from scattered addresses")
+            .into(),
+    ))
 }
 
 /// A function that spends its time at loads.
@@ -158,15 +160,18 @@ fn candidate<'a>(evidence: &Evidence<'a>, row: &'a LoadRow, all: Amount) -> Opti
 }
 
 impl Candidate<'_> {
-    /// The same where counters say it, else by addresses.
+    /// A finding where the counters say that it waits for memory, else by its addresses.
     fn judged(&self, evidence: &Evidence<'_>, table: &LoadTable) -> Result<Finding, Outcome> {
         let row = self.row;
         let in_order = row.in_order.value().is_some_and(|part| *part >= IN_ORDER_MAX);
         match self.waits {
-            Waits::No => Err(Outcome::RuledOut(say!(
-                Name(row.function.clone()),
-                " loads most, and by the processor's counters it does not wait for memory"
-            ))),
+            Waits::No => Err(Outcome::RuledOut(
+                say!(
+                    Name(row.function.clone()),
+                    " loads most, but does not wait for memory by the CPU's counters"
+                )
+                .into(),
+            )),
             Waits::Yes if !in_order => {
                 Ok(self.finding(evidence, load_costs::own_cache(&table.caches).unwrap_or(u64::MAX), None))
             }
@@ -185,39 +190,29 @@ impl Candidate<'_> {
             return Err(self.too_few());
         }
         if *in_order >= IN_ORDER_MAX {
-            return Err(Outcome::RuledOut(say!(
-                name(),
-                " loads most, and runs through its memory in order: ",
-                Piece::Share(*in_order),
-                " of the steps from one address to the next are alike"
-            )));
+            let what = say!("of the steps between load addresses in ", name(), " are alike");
+            let (figure, allowed) = (Piece::Share(*in_order), Piece::Share(IN_ORDER_MAX));
+            return Err(Outcome::RuledOut(RuledOut::above(figure, what, allowed)));
         }
         let costs = evidence.costs.value().and_then(|costs| costs.load_ns.value());
         let beyond = load_costs::beyond(set, &table.caches, costs.map(Vec::as_slice));
         match beyond {
-            Beyond::Within { cache } => Err(Outcome::RuledOut(match set.hi {
-                Some(hi) => say!(
-                    name(),
-                    " loads most, from ",
-                    Bytes(hi),
-                    " at most: a cache of ",
-                    Bytes(cache),
-                    " holds that"
-                ),
-                None => say!(name(), " loads most, from no more than its cache of ", Bytes(cache), " holds"),
-            })),
+            Beyond::Within { cache } => {
+                let within = say!(name(), " loads from no more than its cache of ", Bytes(cache), " holds");
+                let size = set.hi.map(|hi| say!(": ", Bytes(hi), " at most")).unwrap_or_default();
+                Err(Outcome::RuledOut(within.and(size).into()))
+            }
             Beyond::Unclear { cache } if self.pages_min() >= TRANSLATED_MAX => {
                 Ok(self.finding(evidence, cache, None))
             }
             Beyond::Unclear { cache } => Err(Outcome::Unavailable(format!(
-                "{} loads most, and its {} addresses do not tell whether from more than the {} KiB of a cache: a longer run, or \
-                 a higher --rate, would",
-                row.function,
+                "{} load addresses in {} do not tell whether they fit the {} KiB cache; try: a longer run, or a higher --rate",
                 row.addresses,
+                row.function,
                 cache >> 10
             ))),
             Beyond::Unknown => Err(Outcome::Unavailable(
-                "how large this host's caches are is not known: try dwell ladder".to_owned(),
+                "the sizes of this host's caches are unknown; try: dwell ladder".to_owned(),
             )),
             Beyond::Outside { cache, cost } => Ok(self.finding(evidence, cache, cost)),
         }
@@ -230,8 +225,8 @@ impl Candidate<'_> {
 
     fn too_few(&self) -> Outcome {
         Outcome::Unavailable(format!(
-            "{} loads most, and no more than {} addresses are known: a longer run, or a higher --rate, has more",
-            self.row.function, self.row.addresses
+            "{} load addresses known in {} ({ADDRESSES_MIN} needed); try: a longer run, or a higher --rate",
+            self.row.addresses, self.row.function
         ))
     }
 

@@ -16,7 +16,7 @@ use model::run::Share;
 use model::sentence::Piece::{self, Bytes, Count, Name, Ns as Time};
 use model::series::{DiskSeries, SeriesVerdict};
 use model::wait::WaitTarget;
-use model::{Ns, Seen, Sentence, State, say};
+use model::{Ns, RuledOut, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("memory-pressure", "memory that is short"),
@@ -105,14 +105,13 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         return Outcome::Found(vec![finding(evidence, &signs, pressure)]);
     }
     match (evidence.series, pressure) {
-        (_, Some(share)) => Outcome::RuledOut(say!(
-            "tasks of the host waited for memory for ",
-            Piece::Share(share),
-            " of the time, this program for ",
-            Time(signs.certain_ns())
-        )),
+        (_, Some(share)) => {
+            let host = Piece::Share(share);
+            let what = say!("of waits for memory, while tasks of the host waited for ", host, " of the run");
+            Outcome::RuledOut(RuledOut::below(Time(seen_ns), what, Time(evidence.whole_ns / PART)))
+        }
         (Seen::Unseen(why), None) => Outcome::Unavailable(why.clone()),
-        _ => Outcome::RuledOut(say!("no swap, no reclaim, and nothing waited for memory")),
+        _ => Outcome::RuledOut(say!("no swapping, no reclaim, no waits for memory").into()),
     }
 }
 

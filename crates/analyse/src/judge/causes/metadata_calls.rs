@@ -12,9 +12,9 @@ use crate::judge::results::{
 };
 use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
-use model::sentence::Piece::{Count, Name, Ns as Time, Number};
+use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
 use model::syscall_rows::{CallRow, PathRow};
-use model::{Ns, Seen, State, say};
+use model::{Ns, RuledOut, Seen, State, say};
 use std::cmp::Reverse;
 
 pub(super) static CAUSE: Cause = Cause {
@@ -62,7 +62,7 @@ pub(super) static CAUSE: Cause = Cause {
 const FAILED_MIN: u64 = 100;
 /// Fewer questions are no listing's; fewer for a path again, those of an ordinary start.
 const ASKED_MIN: u64 = 1000;
-/// Of calls, those for a path again: from so many of a path on, all but one of each.
+/// Calls for one path from which on all but one of each go.
 const TIMES_MIN: u64 = 4;
 /// `struct linux_dirent64` with a name of up to four bytes (getdents(2)).
 const ENTRY_BYTES_MIN: u64 = 24;
@@ -91,10 +91,17 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     // Who asks again for what was listed is told both with one finding.
     let place = again.as_ref().map(|again| again.place);
     let listing = listing(evidence).filter(|listing| Some(listing.place) != place);
-    Outcome::of(
-        missing.into_iter().chain(listing).chain(again),
-        say!(hedge_rows, Count(missed, "look-up".into()), " of ", Number(all), " found nothing"),
-    )
+    let why_not = if missed < FAILED_MIN {
+        let what = say!("of ", hedge_rows, Count(all, "look-up".into()), " found nothing");
+        RuledOut::below(Number(missed), what, Number(FAILED_MIN))
+    } else if missed * 2 < all {
+        let what = say!("of ", hedge_rows, Count(all, "look-up".into()), " found nothing");
+        RuledOut::below(Share(missed as f64 / all as f64), what, Share(0.5))
+    } else {
+        let what = say!("by calls that mostly find nothing");
+        RuledOut::below(Count(failed, "look-up".into()), what, Number(FAILED_MIN))
+    };
+    Outcome::of(missing.into_iter().chain(listing).chain(again), why_not)
 }
 
 /// Questions that are answered for a path that was asked for before, of calls that mostly find

@@ -10,7 +10,7 @@ use model::peers::ConnectionRow;
 use model::recording::Tier;
 use model::sentence::Piece::{Bytes, Name, Ns as Time, Share};
 use model::series::LinkSeries;
-use model::{Seen, Sentence, Series, say};
+use model::{RuledOut, Seen, Sentence, Series, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("network-throughput", "transfers as fast as the network carries"),
@@ -44,9 +44,16 @@ const LINK_PART: u64 = 2;
 fn check(evidence: &Evidence<'_>) -> Outcome {
     Outcome::of_table(evidence.connections, |rows| {
         let most = rows.iter().enumerate().max_by_key(|(_, of)| bytes(of));
-        let Some((row, of)) = most.filter(|(_, of)| is_transfer(of)) else {
-            return Outcome::RuledOut(say!("no peer sends or receives more than requests"));
+        let Some((row, of)) = most else {
+            return Outcome::RuledOut(say!("no connections").into());
         };
+        if bytes_a_turn(of) < peers::REQUEST_BYTES_MAX {
+            return Outcome::RuledOut(RuledOut::below(
+                Bytes(bytes_a_turn(of)),
+                say!("per request to ").and(peers::name(of)).and(say!(", no bulk transfer")),
+                Bytes(peers::REQUEST_BYTES_MAX),
+            ));
+        }
         let series = match evidence.series {
             Seen::Value(series) => series,
             Seen::Absent => return Outcome::Unavailable("host metrics were not recorded".into()),
@@ -57,14 +64,12 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                 let why = "the run is too short to tell the rate of a link (7 steps of 100 ms)";
                 return Outcome::Unavailable(why.to_owned());
             }
-            return Outcome::RuledOut(
-                say!("no link carries ").and(peers::name(of)).and(say!(" at a steady rate")),
-            );
+            let why = say!("no link carries what goes to and from ").and(peers::name(of));
+            return Outcome::RuledOut(why.and(say!(" at a steady rate")).into());
         };
         let Some(waits) = peers::goes(evidence, of) else {
-            return Outcome::RuledOut(
-                say!("waits for ").and(peers::name(of)).and(say!(" are no hundredth of the run")),
-            );
+            let why = say!("waits for ").and(peers::name(of)).and(say!(" are less than 1 % of the run"));
+            return Outcome::RuledOut(why.into());
         };
         let part: Part = (faster(FEWER_MIN), 1.0);
         let share_ns = peers::share(&waits, (1.0, 1.0));
@@ -93,9 +98,9 @@ fn bytes(of: &ConnectionRow) -> u64 {
     of.sent_bytes + of.received_bytes
 }
 
-fn is_transfer(of: &ConnectionRow) -> bool {
-    let turns = of.turns.map_or(1, |turns| turns.times).max(1);
-    bytes(of) / turns >= peers::REQUEST_BYTES_MAX
+/// Bytes in both directions for each request and its answer.
+fn bytes_a_turn(of: &ConnectionRow) -> u64 {
+    bytes(of) / of.turns.map_or(1, |turns| turns.times).max(1)
 }
 
 /// A link that carries what it can, or always the same.

@@ -16,10 +16,10 @@ use model::processes::MemoryPeak;
 use model::profile::{Activity, Weight};
 use model::recording::{Language, Tier};
 use model::run::ThreadLedger;
-use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
+use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number, Times};
 use model::syscall_rows::CallRow;
 use model::wait::SyscallName;
-use model::{Ns, Pid, Seen, State, say};
+use model::{Ns, Pid, RuledOut, Seen, State, say};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ const GIVEN_BACK_MIN: u64 = 10;
 /// The smallest page there is: with larger ones fewer are touched again than it seems.
 const PAGE_BYTES: u64 = 4096;
 
-/// What of a fault is charged to the program's own code, at most: entering it and leaving it.
+/// The part of a fault that is charged to the program's own code, at most: entering and leaving.
 const ENTRY_NS: Ns = 200;
 
 /// Parts of the names of the kernel's functions that handle faults.
@@ -86,21 +86,21 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         Seen::Unseen(why) => return Outcome::Unavailable(why.clone()),
     };
     let Some(most) = most(evidence.threads) else {
-        return Outcome::Unavailable("faults are not known by process".to_owned());
+        return Outcome::Unavailable("page faults of single processes are unknown".to_owned());
     };
     let pages = peak.bytes / PAGE_BYTES;
     if most.faults < pages.max(1) * TIMES_MIN {
-        return Outcome::RuledOut(say!(
-            "a process had ",
-            Count(most.faults, "fault".into()),
-            " for ",
-            Count(pages, "page".into())
-        ));
+        let faults = Count(most.faults, "fault".into());
+        let what =
+            say!("as many faults as pages in one process: ", faults, ", ", Count(pages, "page".into()));
+        let times = Times(most.faults as f64 / pages.max(1) as f64);
+        return Outcome::RuledOut(RuledOut::below(times, what, Times(TIMES_MIN as f64)));
     }
     let calls = evidence.calls_named(GIVE_BACK);
     let times: u64 = calls.iter().map(|(_, row)| row.calls).sum();
     if times < GIVEN_BACK_MIN {
-        return Outcome::RuledOut(say!("memory was given back ", Count(times, "time".into())));
+        let what = say!("gave memory back");
+        return Outcome::RuledOut(RuledOut::below(Count(times, "call".into()), what, Number(GIVEN_BACK_MIN)));
     }
     Outcome::Found(vec![finding(evidence, peak, most, &calls)])
 }
@@ -207,9 +207,9 @@ fn finding(
     }
 }
 
-/// Up to so much of the program's own time goes with the pages: what takes apart the objects in
-/// them, and functions by whether they do little but touch new pages. All of it up to as much as
-/// they have in faults, none from twice as much on, in between less and less.
+/// The program's own time that may go with the pages, at most: that of destructors of the objects in
+/// them, and of functions that do little but touch new pages. A function's time counts in full up
+/// to what it has in faults, and less and less from there to twice as much.
 fn handling_ns(evidence: &Evidence<'_>) -> Ns {
     let profile = evidence.profile;
     let in_fault = |weight: &Weight| {

@@ -43,7 +43,7 @@ const FASTER_MIN: f64 = 1.5;
 fn check(evidence: &Evidence<'_>) -> Outcome {
     if evidence.window {
         return Outcome::Unavailable(
-            "whether a window waits for work or for what it needs is not seen".to_owned(),
+            "a window does not show whether it waits for work or for input".to_owned(),
         );
     }
     let waits: Vec<(usize, &WaitRow)> =
@@ -51,9 +51,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let most = waits.iter().max_by_key(|(_, wait)| wait.path_ns).filter(|(_, wait)| wait.path_ns > 0);
     match most {
         Some((place, wait)) => Outcome::Found(vec![finding(evidence, *place, wait, &waits)]),
-        None => Outcome::RuledOut(say!(
-            "it waits for no program at the other end of a pipe, a terminal or a local socket"
-        )),
+        None => Outcome::RuledOut(
+            say!("no waits for another program on a pipe, a terminal or a local socket").into(),
+        ),
     }
 }
 

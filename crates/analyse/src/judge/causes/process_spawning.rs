@@ -8,9 +8,9 @@ use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place, Saving};
 use model::prediction::Site;
 use model::recording::Tier;
-use model::sentence::Piece::{Count, Name, Ns as Time, Number};
+use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
 use model::wait::SyscallName;
-use model::{Ns, Pid, Reason, Seen, Sentence, State, say};
+use model::{Ns, Pid, Reason, RuledOut, Seen, Sentence, State, say};
 use rustc_hash::FxHashSet;
 use std::cmp::Reverse;
 
@@ -68,20 +68,15 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         .sort_by(|(a, x), (b, y)| Reverse(x.processes()).cmp(&Reverse(y.processes())).then_with(|| a.cmp(b)));
     let processes: usize = groups.iter().map(|(_, group)| group.processes()).sum();
     if processes < PROCESSES_MIN {
-        return Outcome::RuledOut(say!("the program started ", Count(processes as u64, "process".into())));
+        let (figure, needed) = (Count(processes as u64, "process".into()), Number(PROCESSES_MIN as u64));
+        return Outcome::RuledOut(RuledOut::below(figure, say!("started"), needed));
     }
     let costs_ns = costs_ns(evidence);
     let cpu_ns = evidence.cpu_ns();
     if costs_ns < cpu_ns / PART {
-        return Outcome::RuledOut(say!(
-            "starting and ending ",
-            Count(processes as u64, "process".into()),
-            " takes ",
-            Time(costs_ns),
-            " of ",
-            Time(cpu_ns),
-            " of CPU time"
-        ));
+        let what = say!("of CPU time for starting and ending ", Count(processes as u64, "process".into()));
+        let share = Share(costs_ns as f64 / cpu_ns as f64);
+        return Outcome::RuledOut(RuledOut::below(share, what, Share(1.0 / PART as f64)));
     }
     Outcome::Found(vec![finding(evidence, &groups, processes, costs_ns)])
 }

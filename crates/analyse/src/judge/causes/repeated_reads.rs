@@ -14,7 +14,7 @@ use model::recording::Tier;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
 use model::syscall_rows::CallRow;
 use model::wait::WaitTarget;
-use model::{Ns, Seen, Sentence, State, say};
+use model::{Ns, RuledOut, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("repeated-reads", "the same bytes read again"),
@@ -75,14 +75,17 @@ struct OfCall<'a> {
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let files = match evidence.files {
         Seen::Value(files) => files,
-        Seen::Absent => return Outcome::RuledOut(say!("no files were read")),
+        Seen::Absent => return Outcome::RuledOut(say!("no files were read").into()),
         Seen::Unseen(why) => return Outcome::Unavailable(why.clone()),
     };
     let again = again(files);
     let bytes: u64 = again.iter().map(Again::bytes).sum();
     let calls = of_calls(evidence, &again);
-    if bytes < AGAIN_MIN || calls.is_empty() {
-        return Outcome::RuledOut(why_not(files));
+    if bytes < AGAIN_MIN {
+        return Outcome::RuledOut(RuledOut::below(Bytes(bytes), say!("read again"), Bytes(AGAIN_MIN)));
+    }
+    if calls.is_empty() {
+        return Outcome::RuledOut(say!("the calls that read again took no time").into());
     }
     Outcome::Found(vec![finding(evidence, &again, &calls)])
 }
@@ -178,21 +181,6 @@ fn disk_ns(evidence: &Evidence<'_>, row: &CallRow, path: &str) -> Ns {
         _ => false,
     });
     of_file.map(|(_, wait)| wait.total_ns).sum()
-}
-
-fn why_not(files: &FileTable) -> Sentence {
-    let most = files.rows.iter().filter(|file| file.size_bytes > 0).max_by_key(|file| file.read.lo_bytes);
-    match most.filter(|file| file.read.lo_bytes > 0) {
-        Some(file) => say!(
-            "of the file of which most was read, ",
-            Name(file.path.clone()),
-            ", that was at least ",
-            Bytes(file.read.lo_bytes),
-            ", and it has ",
-            Bytes(file.size_bytes)
-        ),
-        None => say!("little was read from files"),
-    }
 }
 
 fn finding(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -> Finding {

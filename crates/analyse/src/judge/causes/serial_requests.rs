@@ -8,7 +8,7 @@ use model::peers::{ConnectionRow, Turns};
 use model::recording::Tier;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number, Share};
 use model::series::SeriesVerdict;
-use model::{Ns, Sentence, say};
+use model::{Ns, RuledOut, Sentence, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("serial-requests", "requests one after the other"),
@@ -47,11 +47,8 @@ const LIMITED_SHARE: f64 = 0.5;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     if let Some(link) = limited_link(evidence) {
-        return Outcome::RuledOut(say!(
-            "link ",
-            Name(link.to_owned()),
-            " is at its limit: more at a time would wait for it"
-        ));
+        let why = say!("the link ", Name(link.to_owned()), " is at its limit, where requests would queue");
+        return Outcome::RuledOut(why.into());
     }
     Outcome::of_table(evidence.connections, |rows| {
         let serial = rows.iter().enumerate().filter(|(_, of)| peers::asks(of));
@@ -64,22 +61,28 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 }
 
 /// Why there is none: of the peer with the most turns.
-fn why_not(rows: &[ConnectionRow]) -> Sentence {
-    let turns = rows.iter().filter_map(|of| Some((of, of.turns.as_ref()?)));
+fn why_not(rows: &[ConnectionRow]) -> RuledOut {
+    let turns = rows.iter().filter(|of| peers::asks(of)).filter_map(|of| Some((of, of.turns.as_ref()?)));
+    let few =
+        |times: u64, what: Sentence| RuledOut::below(Count(times, "request".into()), what, Number(TURNS_MIN));
     let Some((of, turns)) = turns.max_by_key(|(_, turns)| turns.times) else {
-        return say!("no peer has many requests, one after the other: at most ", Count(0, "turn".into()));
+        return few(0, say!("to peers"));
     };
+    let to_peer = say!("to ").and(peers::name(of));
     let each_bytes = of.sent_bytes.max(of.received_bytes) / turns.times.max(1);
-    match peers::asks(of) && is_many(of, turns) && each_bytes >= peers::REQUEST_BYTES_MAX {
-        true => say!("the ", Count(turns.times, "request".into()), " to ").and(peers::name(of)).and(say!(
-            " move ",
-            Bytes(each_bytes),
-            " each: transfers, which would share a link if more were under way at a time"
-        )),
-        false => say!(
-            "no peer has many requests, one after the other: at most ",
-            Count(turns.times, "turn".into())
-        ),
+    let alone = 1.0 - turns.at_once_ns as f64 / turns.total_ns.max(1) as f64;
+    if !is_many(of, turns) {
+        few(turns.times, to_peer)
+    } else if each_bytes >= peers::REQUEST_BYTES_MAX {
+        let what = say!("per request ").and(to_peer);
+        RuledOut::above(Bytes(each_bytes), what, Bytes(peers::REQUEST_BYTES_MAX))
+    } else if turns.at_once_ns > turns.total_ns / AT_ONCE_PART {
+        let what = say!("of the time in requests ").and(to_peer).and(say!(" had one under way alone"));
+        RuledOut::below(Share(alone), what, Share(1.0 - 1.0 / AT_ONCE_PART as f64))
+    } else if is_serial(of, turns) {
+        say!("requests ").and(to_peer).and(say!(" are less than 1 % of the run")).into()
+    } else {
+        say!("bytes go one way only in requests ").and(to_peer).into()
     }
 }
 
@@ -172,6 +175,7 @@ fn part(evidence: &Evidence<'_>, of: &ConnectionRow, turns: &Turns) -> Part {
 mod tests {
     use super::*;
     use crate::judge::samples::{connection, found, judged, ruled_out, run, saves, sites, wait, waiting};
+    use model::Threshold;
     use model::peers::Dialogue;
     use model::prediction::Site;
     use model::series::SeriesVerdict;
@@ -294,11 +298,13 @@ mod tests {
         let said = |run: &Run| {
             let diagnosis = judge(run, ns);
             let of = diagnosis.ruled_out.into_iter().find(|(cause, _)| cause.id == "serial-requests");
-            of.expect("it is ruled out").1.0
+            of.expect("it is ruled out").1.threshold
         };
-        assert!(said(&run).contains(&Bytes(1 << 16)), "{:?}", said(&run));
+        let (figure, allowed) = (Bytes(1 << 16), Bytes(1 << 16));
+        assert_eq!(said(&run), Some(Threshold::Above { figure, allowed }));
         change(&mut run, |row| row.turns.as_mut().unwrap().times = 7);
-        assert!(said(&run).contains(&Count(7, "turn".into())), "few are few, whatever they move");
+        let (figure, needed) = (Count(7, "request".into()), Number(16));
+        assert_eq!(said(&run), Some(Threshold::Below { figure, needed }), "few are few, whatever they move");
     }
 
     #[test]

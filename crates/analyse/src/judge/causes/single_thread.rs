@@ -9,9 +9,9 @@ use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place};
 use model::hand_overs::HandOverEnd;
 use model::recording::Tier;
-use model::sentence::Piece::{Count, Name, Ns as Time, Number};
+use model::sentence::Piece::{Count, Decimal, Name, Ns as Time, Number};
 use model::wait::TargetKind;
-use model::{Ns, Pid, Seen, State, say};
+use model::{Ns, Pid, RuledOut, Seen, State, say};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) static CAUSE: Cause = Cause {
@@ -62,22 +62,17 @@ const TOGETHER_MAX: f64 = 1.2;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     if evidence.window {
-        return Outcome::Unavailable(
-            "a window does not show processes from their beginning to their end".to_owned(),
-        );
+        return Outcome::Unavailable("a window does not show processes from start to end".to_owned());
     }
     let cpus = evidence.cpus_allowed();
     if cpus < 1.5 {
-        return Outcome::RuledOut(say!("it may use no more than one CPU"));
+        return Outcome::RuledOut(say!("it may use one CPU only").into());
     }
     if let Seen::Value(used) = evidence.utilization {
         let together = evidence.cpu_ns() as f64 / used.on_cpu_ns.max(1) as f64;
         if together > TOGETHER_MAX {
-            return Outcome::RuledOut(say!(
-                "while any thread ran, ",
-                model::sentence::Piece::Times(together),
-                " did on average"
-            ));
+            let what = say!("threads ran at a time, on average while any did");
+            return Outcome::RuledOut(RuledOut::above(Decimal(together), what, Decimal(TOGETHER_MAX)));
         }
     }
     let lists =
@@ -85,11 +80,14 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let most = lists.max_by(|(a, x), (b, y)| x.life_ns.cmp(&y.life_ns).then_with(|| b.cmp(a)));
     match most {
         Some((name, group)) => Outcome::Found(vec![finding(evidence, &name, &group, cpus)]),
-        None => Outcome::RuledOut(say!(
-            "there are no ",
-            Number(PROCESSES_MIN as u64),
-            " processes of one program that compute one after another"
-        )),
+        None => Outcome::RuledOut(
+            say!(
+                "fewer than ",
+                Number(PROCESSES_MIN as u64),
+                " processes of one program computed one after another"
+            )
+            .into(),
+        ),
     }
 }
 

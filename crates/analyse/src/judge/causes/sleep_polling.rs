@@ -8,9 +8,9 @@ use model::finding::{CauseName, Finding, Known, Place, Saving};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::run::{TimedWaits, WaitRow};
-use model::sentence::Piece::{Count, Name, Ns as Time, Share};
+use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
 use model::wait::WakerKind;
-use model::{Ns, State, say};
+use model::{Ns, RuledOut, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("sleep-polling", "sleeps between looks"),
@@ -46,32 +46,36 @@ const SLEEPS_MIN: u64 = 5;
 /// Others work for this part of the sleeps; or for this part where the program looks.
 const WORK_SHARE_MIN: f64 = 0.5;
 const WORK_SHARE_SEEN_MIN: f64 = 0.01;
-/// It looks once in so many sleeps.
+/// Sleeps for each look, at most.
 const SLEEPS_A_LOOK: u64 = 2;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     if evidence.window {
-        return Outcome::Unavailable("a window has no end that could come earlier".to_owned());
+        return Outcome::Unavailable("a window has no end that a change could bring forward".to_owned());
     }
     let sleeps = || evidence.waits.iter().enumerate().filter(|(_, wait)| wait.reason == State::Sleep);
     let most = sleeps().max_by_key(|(_, wait)| wait.path_ns).filter(|(_, wait)| wait.path_ns > 0);
     let Some((place, most)) = most else {
-        return Outcome::RuledOut(say!("no sleep holds the program up"));
+        return Outcome::RuledOut(say!("no sleep delays the program").into());
     };
     if most.calls < SLEEPS_MIN {
-        return Outcome::RuledOut(say!("the program sleeps ", Count(most.calls, "time".into())));
+        let what = say!("in the call that sleeps longest");
+        return Outcome::RuledOut(RuledOut::below(
+            Count(most.calls, "sleep".into()),
+            what,
+            Number(SLEEPS_MIN),
+        ));
     }
     let share = share_of_others(evidence, most);
     let child = looks_for_a_child(evidence, most);
-    if share < if child { WORK_SHARE_SEEN_MIN } else { WORK_SHARE_MIN } {
-        return Outcome::RuledOut(say!(
-            "while it sleeps, others of the program are at work for ",
-            Share(share),
-            " of the time"
-        ));
+    let needed = if child { WORK_SHARE_SEEN_MIN } else { WORK_SHARE_MIN };
+    if share < needed {
+        let what = say!("of its sleep has other threads at work");
+        return Outcome::RuledOut(RuledOut::below(Share(share), what, Share(needed)));
     }
     if beside(evidence) * 2 > most.path_ns {
-        return Outcome::RuledOut(say!("others of the program sleep as well, for ", Time(beside(evidence))));
+        let what = say!("of sleep in other threads");
+        return Outcome::RuledOut(RuledOut::above(Time(beside(evidence)), what, Time(most.path_ns / 2)));
     }
     Outcome::Found(vec![finding(evidence, place, most, share, child)])
 }
@@ -82,7 +86,7 @@ fn timed<'a>(evidence: &Evidence<'a>, wait: &'a WaitRow) -> impl Iterator<Item =
     evidence.threads.iter().filter(move |thread| sleeps(thread.tid)).filter_map(|thread| thread.timed_waits)
 }
 
-/// For how much of what these threads slept any other of the tree was under way.
+/// The part of these threads' sleep in which any other thread of the tree was under way.
 fn share_of_others(evidence: &Evidence<'_>, wait: &WaitRow) -> f64 {
     let outside = outside_part(evidence);
     let (others_ns, total_ns) = timed(evidence, wait).fold((0.0, 0), |(others_ns, total_ns), timed| {
@@ -151,7 +155,7 @@ fn finding(evidence: &Evidence<'_>, place: usize, wait: &WaitRow, share: f64, ch
     }
 }
 
-/// So many standard deviations on both sides have four of five of what is normally distributed.
+/// The standard deviations on both sides that hold four fifths of a normal distribution.
 const FOUR_OF_FIVE: f64 = 1.2816;
 
 /// What goes: not more than sleeps save in all; and where others slept as well, that may be what it

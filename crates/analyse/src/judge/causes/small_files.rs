@@ -10,7 +10,7 @@ use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
 use model::syscall_rows::CallRow;
-use model::{Ns, Seen, say};
+use model::{Ns, RuledOut, Seen, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("small-files", "data in many small files"),
@@ -46,7 +46,7 @@ const IN_DIRECTORY_MIN: u64 = 100;
 const CALLS_OF_LIST: u64 = 2;
 const BUFFER: u64 = 65_536;
 
-/// Of files that go.
+/// Calls that remove or rename files.
 const REMOVALS: &[&str] = &["unlink", "unlinkat", "rename", "renameat", "renameat2"];
 /// A file that is written and read is opened as often.
 const OPENS_A_FILE: u64 = 2;
@@ -59,33 +59,28 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let files: u64 = opens.iter().map(|(_, row)| succeeded(row)).sum();
     let again: u64 = opens.iter().map(|(_, row)| asked_again(row)).sum();
     if files >= FILES_MIN && files - again.min(files) < FILES_MIN {
-        return Outcome::RuledOut(say!(
-            "of ",
-            Number(files),
-            " times that a file was opened, ",
-            Number(again),
-            " were of one that had been opened before"
-        ));
+        let different = Count(files - again.min(files), "different file".into());
+        let what = say!("opened, some of them again: ", Count(files, "open".into()));
+        return Outcome::RuledOut(RuledOut::below(different, what, Number(FILES_MIN)));
     }
     let lists: u64 = evidence.calls_named(LISTS).iter().map(|(_, row)| row.calls).sum();
     let moves = [evidence.calls_named(READS), evidence.calls_named(WRITES)].concat();
     if files < FILES_MIN {
-        return Outcome::RuledOut(say!(Count(files, "file".into()), " were opened"));
+        return Outcome::RuledOut(RuledOut::below(
+            Count(files, "file".into()),
+            say!("opened"),
+            Number(FILES_MIN),
+        ));
     }
     if lists / CALLS_OF_LIST * IN_DIRECTORY_MIN > files {
-        return Outcome::RuledOut(say!(
-            "the program goes through ",
-            Number(lists / CALLS_OF_LIST),
-            " directories for ",
-            Count(files, "file".into())
-        ));
+        let files = Count(files / (lists / CALLS_OF_LIST), "file".into());
+        let what = say!("opened per listed directory");
+        return Outcome::RuledOut(RuledOut::below(files, what, Number(IN_DIRECTORY_MIN)));
     }
-    if moves.iter().map(|(_, row)| row.calls).sum::<u64>() < files {
-        return Outcome::RuledOut(say!(
-            "of ",
-            Count(files, "file".into()),
-            " some were neither read nor written"
-        ));
+    let reads_and_writes = moves.iter().map(|(_, row)| row.calls).sum::<u64>();
+    if reads_and_writes < files {
+        let what = say!("reads and writes for ", Count(files, "opened file".into()));
+        return Outcome::RuledOut(RuledOut::below(Number(reads_and_writes), what, Number(files)));
     }
     let mut bytes = 0;
     for (_, row) in &moves {
@@ -96,7 +91,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         }
     }
     if bytes / files > BYTES_MAX {
-        return Outcome::RuledOut(say!(Bytes(bytes / files), " were read and written for each file"));
+        let what = say!("read and written per file");
+        return Outcome::RuledOut(RuledOut::above(Bytes(bytes / files), what, Bytes(BYTES_MAX)));
     }
     Outcome::Found(vec![finding(evidence, files, bytes)])
 }

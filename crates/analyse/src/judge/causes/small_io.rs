@@ -10,9 +10,9 @@ use crate::judge::results::{Moved, SMALL, hedge, hedge_all, hedge_time, moved, w
 use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
 use model::run::WaitRow;
-use model::sentence::Piece::{Bytes, Count, Name, Ns as Time};
+use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
 use model::syscall_rows::CallRow;
-use model::{Ns, Seen, State, say};
+use model::{Ns, RuledOut, Seen, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("small-io", "reads and writes of few bytes"),
@@ -58,6 +58,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let opened: u64 =
         evidence.calls_named(OPENS).iter().map(|(_, row)| row.calls.saturating_sub(row.errors)).sum();
     let mut gone: Vec<(usize, Gone<'_>, Moved)> = Vec::new();
+    let mut most_calls = 0;
     for (place, row, needed_by_file) in rows {
         let moved = match moved(row) {
             Seen::Value(moved) => moved,
@@ -67,19 +68,24 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         let waited = waited_for(evidence, row);
         let needed = (moved.small * SMALL).min(moved.bytes) / BUFFER + opened * needed_by_file;
         let calls = moved.small.saturating_sub(needed + waited);
+        most_calls = most_calls.max(calls);
         if calls >= GONE_MIN {
             gone.push((place, Gone::of(row, calls), moved));
         }
     }
     match gone.iter().max_by_key(|(_, gone, _)| gone.row.total_ns) {
         Some(most) => Outcome::Found(vec![finding(evidence, *most, &gone)]),
-        None => Outcome::RuledOut(say!("no call is made 100 times more often than a buffer of 64 KiB needs")),
+        None => Outcome::RuledOut(RuledOut::below(
+            Count(most_calls, "small call".into()),
+            say!("that a 64 KiB buffer would save"),
+            Number(GONE_MIN),
+        )),
     }
 }
 
-/// How often such a call waited for what another gives or takes; of what is written, how often
-/// anybody waited for a piece. One that would block did, also where an event loop, as that of Go,
-/// had other work until there was something: then no thread waits.
+/// How often such a call waited for what another program gives or takes; for a write, how often
+/// anybody waited for a piece. A call that would block counts as a wait, even where an event loop
+/// (Go's, for one) had other work until there was something, so that no thread waited.
 fn waited_for(evidence: &Evidence<'_>, row: &CallRow) -> u64 {
     let written = WRITES.contains(&&*row.name.name);
     let takes = |wait: &WaitRow| match wait.call.syscall() {

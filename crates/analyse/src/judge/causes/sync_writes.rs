@@ -13,10 +13,10 @@ use model::files::{DurableRow, FileRow};
 use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
 use model::run::WaitRow;
-use model::sentence::Piece::{Bytes, Count, Name, Ns as Time};
+use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
 use model::syscall_rows::CallRow;
 use model::wait::WaitTarget;
-use model::{Ns, Seen, Sentence, State, say};
+use model::{Ns, RuledOut, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("sync-writes", "writes synced one by one"),
@@ -52,7 +52,7 @@ const CALLS_MIN: u64 = 10;
 const GROUP: f64 = 10.0;
 /// A slow disk moves so much in less time than it takes to confirm it.
 const BYTES_MAX: u64 = 256 << 10;
-/// One of so many writes waits for the disk, at least.
+/// Writes for each wait for the disk, at most.
 const WRITES_A_WAIT: u64 = 2;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
@@ -63,16 +63,14 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let calls: Vec<Confirms<'_>> = synced.chain(durable_writes(evidence)).collect();
     let times: u64 = calls.iter().map(|one| one.calls).sum();
     if times < CALLS_MIN {
-        return Outcome::RuledOut(say!("the program synced ", Count(times, "time".into())));
+        let calls = Count(times, "sync call".into());
+        return Outcome::RuledOut(RuledOut::below(calls, say!("made"), Number(CALLS_MIN)));
     }
     match written(evidence, &calls) {
-        Some(bytes) if bytes / times > BYTES_MAX => Outcome::RuledOut(say!(
-            "the program synced ",
-            Count(times, "time".into()),
-            ", for ",
-            Bytes(bytes / times),
-            " each"
-        )),
+        Some(bytes) if bytes / times > BYTES_MAX => {
+            let what = say!("written per sync");
+            Outcome::RuledOut(RuledOut::above(Bytes(bytes / times), what, Bytes(BYTES_MAX)))
+        }
         _ => Outcome::Found(vec![finding(evidence, &calls, times)]),
     }
 }
