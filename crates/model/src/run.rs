@@ -74,7 +74,7 @@ pub struct Run {
     /// How many of those for the network and for disks were under way at once.
     #[serde(default = "unrecorded")]
     pub waits_at_once: Seen<WaitsAtOnce>,
-    /// Those that threads of the tree ended, by who ended whose.
+    /// Waits that threads of the tree ended, by who ended whose.
     #[serde(default = "unrecorded")]
     pub hand_overs: Seen<HandOvers>,
     /// TCP connections of the tree by peer, those most waited on first.
@@ -420,8 +420,8 @@ pub struct ThreadLedger {
     pub minor_faults: Seen<u64>,
     /// Page faults that needed IO.
     pub major_faults: Seen<u64>,
-    /// Of a row that stands for several: how many. Then `tid` is 0, as is `pid` where they are of
-    /// several processes, and the name is empty where they have several.
+    /// Number of threads that this row stands for, where there are several. Then `tid` is 0, as is
+    /// `pid` where they are of several processes, and the name is empty where they have several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<ThreadsTogether>,
 }
@@ -448,9 +448,9 @@ pub struct TimedWaits {
     pub total_ns: Ns,
     /// Of that with another thread on a CPU.
     pub others_on_cpu_ns: Ns,
-    /// Of the rest with another thread in the run queue.
+    /// The rest with another thread in the run queue.
     pub others_runnable_ns: Ns,
-    /// Of the rest with another thread waiting for a device or a peer.
+    /// The rest with another thread waiting for a device or a peer.
     pub others_waiting_ns: Ns,
 }
 
@@ -518,7 +518,7 @@ pub struct WaitRow {
     /// The frame of `stack` that is the program's own code, by its index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_frame: Option<usize>,
-    /// Of a row that stands for several: how many.
+    /// Number of rows that this row stands for, where there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<u64>,
 }
@@ -543,7 +543,7 @@ pub struct WaitPlace {
     pub ns: Ns,
 }
 
-/// Threads of a row of waits that are told. With so many there may be more.
+/// Threads of a row of waits that are told. With this many there may be more.
 pub const WAITING_THREADS_MAX: usize = 64;
 
 /// A thread that waited.

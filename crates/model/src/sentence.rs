@@ -216,6 +216,6 @@ mod tests {
         {
             assert!(Sentence::try_from(forged.to_owned()).is_err(), "{forged}");
         }
-        assert!(Sentence::try_from(String::new()).expect("nothing is said").is_empty());
+        assert!(Sentence::try_from(String::new()).expect("an empty sentence").is_empty());
     }
 }

@@ -45,7 +45,7 @@ pub struct Evidence<'a> {
     pub waits: &'a [WaitRow],
     /// How many of those for the network and for disks were under way at once.
     pub waits_at_once: &'a Seen<WaitsAtOnce>,
-    /// Those that threads of the tree ended.
+    /// The waits that threads of the tree ended.
     pub hand_overs: &'a Seen<HandOvers>,
     /// What processes asked of disks.
     pub disk_requests: &'a Seen<DiskRequests>,

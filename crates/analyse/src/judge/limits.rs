@@ -39,8 +39,8 @@ pub(crate) fn link_at_limit(share: f64) -> bool {
     share >= LINK_LIMIT_SHARE
 }
 
-/// Whether a disk is at its limit in a step of this length: with so many requests under way, and no
-/// less busy than samples at the ticks may show of a disk that is.
+/// Whether a disk is at its limit in a step of this length: with this many requests under way, and
+/// no less busy than samples at the ticks may show of a disk that is.
 pub(crate) fn disk_at_limit(busy_share: f64, queue_mean: f64, step_ns: Ns) -> bool {
     let samples = (step_ns as f64 / TICK_NS).max(1.0);
     let by_chance = 2.0 * (DISK_LIMIT_SHARE * (1.0 - DISK_LIMIT_SHARE) / samples).sqrt();

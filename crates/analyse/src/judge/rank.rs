@@ -98,8 +98,9 @@ fn is_worth(evidence: &Evidence<'_>, finding: &Finding) -> bool {
     }
 }
 
-/// Those that no other one explains, with the names of those that they explain, also by way of
-/// another one. What saves less than half of what another one does is not the reason of that.
+/// The findings that no other one explains, with the names of the others that they explain, also by
+/// way of another one. A finding that saves less than half of what another one does is not its
+/// reason.
 fn explained(evidence: &Evidence<'_>, mut findings: Vec<Finding>) -> Vec<Finding> {
     let explains = |by: &Finding, other: &Finding| {
         let listed = Cause::named(&by.cause.id).map_or(&[][..], |cause| cause.explains);
@@ -174,7 +175,7 @@ mod tests {
         }
     }
 
-    /// Of a run of a second.
+    /// The order of two findings in a run of a second.
     fn order(findings: [Finding; 2]) -> Vec<String> {
         let run = run(&[(State::User, 1000 * MS)]);
         let profile = model::Profile::default();

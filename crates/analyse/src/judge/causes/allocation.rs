@@ -20,26 +20,27 @@ pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("allocation", "making and freeing memory"),
     tiers: &[Tier::Bpf, Tier::Perf],
     manual: Manual {
-        what: "A good part of the program's CPU time is the allocator's or the garbage collector's, and one function calls \
-               for most of it.",
+        what: "The allocator or the garbage collector has a good part of the program's CPU time, mostly on \
+               behalf of one function.",
         why: "A block that is made and freed costs 10 to 20 ns where the allocator has one at hand, and several times that \
               where it splits, merges or asks the kernel; collected memory costs its share of each collection. A block that \
               the program keeps and uses again costs about 1 ns.",
-        rule: "A quarter of all samples on CPUs or more, with the low end of the interval at a fifth, have a function of \
-               the allocator or the collector on their stack before any function of the program; at least 30 of them; and \
-               one function of the program calls for half of these or more. Where that is a function of a script, it is \
-               half of all samples, with the low end at two fifths. A program that makes memory for its results spends up \
-               to a tenth on that, compilers and interpreters up to a fifth; an interpreter also makes an object for each \
-               number that a script counts with, which the script cannot keep: that takes a tenth to a third. Without \
-               one caller there is no place to change.",
-        else_it_could_be: "Memory that is made once and kept: then there are few calls that free any.",
+        rule: "A quarter of all samples on CPUs or more, with the low end of the interval at a fifth, have \
+               a function of the allocator or the collector on their stack before any function of the \
+               program: at least 30 of them. One function of the program calls for half of these or more; \
+               where it is a function of a script, half of all samples are needed, with the low end at two \
+               fifths. A program that makes memory for its results spends up to a tenth on that, compilers \
+               and interpreters up to a fifth. An interpreter also makes an object for each number that a \
+               script computes, which the script cannot avoid: a tenth to a third. Without one main caller \
+               there is no place to change.",
+        else_it_could_be: "Memory that is made once and kept: then few calls free any.",
         change: "Make blocks once and use them again: outside the loop, in a pool, an arena or on the stack. Let containers \
                  grow at once to the size that they get (`reserve`, a capacity). In Go, Java and JavaScript make fewer \
                  objects on the paths that are taken often.",
-        part: "Bounded: between half of the allocator's time and all of it. A list of free blocks takes a tenth of what \
-               `malloc` and `free` take, but not each block can be used again.",
-        assumes: "At least half of the blocks can be kept and used again. The allocator's share on the path is that of all \
-                  threads.",
+        part: "Bounded: between half of the allocator's time and all of it. A free list takes a tenth of \
+               what `malloc` and `free` take, but not every block can be reused.",
+        assumes: "At least half of the blocks can be reused. The allocator has the same share of the \
+                  critical path as of all threads.",
     },
     explains: &[],
     check,
@@ -158,7 +159,7 @@ mod tests {
 
     const MS: Ns = 1_000_000;
 
-    /// So many samples in the allocator, of these callers, and others.
+    /// Samples in the allocator, by callers, and other samples.
     fn told(callers: &[(&str, u64)], others: u64) -> Told {
         let other = native("program", "other");
         let told = Told::default().stack(others, Activity::User, &[other]);

@@ -18,34 +18,36 @@ pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("busy-wait", "waits that never sleep"),
     tiers: &[Tier::Bpf],
     manual: Manual {
-        what: "A thread looks in a loop whether something has happened (`poll` with a time limit of 0, `sched_yield`, a read that \
-               would block), and does not sleep in between.",
-        why: "It has a CPU all the time. Where all CPUs are busy it keeps one from the thread that it waits for; else it uses \
-              power, and what other programs could use.",
-        rule: "A call that only looks returned a thousand times or more: `sched_yield`; or `poll`, `select`, \
-               `epoll_wait`, `waitpid` of which nine tenths or more returned 0; or a read of which as many failed \
-               with `EAGAIN`; in 20 us or less on average, since one that was given time takes longer. Functions \
-               whose time in the kernel is mostly these calls have a twentieth of all samples or more, 30 at least, \
-               since fewer tell no share; and some thread does little else. A loop that looks at memory without any \
-               call is not told from other work: that is hot code.",
-        else_it_could_be: "A loop that works off something each time, with a look in between: then the looks are a small part of \
-                           its time.",
+        what: "A thread checks in a loop whether something has happened (`poll` with a time limit of 0, \
+               `sched_yield`, a read that would block), and does not sleep in between.",
+        why: "It keeps a CPU busy all the time. Where all CPUs are busy, it takes one from the thread that \
+              it waits for; elsewhere it uses power, and CPU time that other programs could use.",
+        rule: "A polling call returned a thousand times or more: `sched_yield`; or `poll`, `select`, \
+               `epoll_wait`, `waitpid`, where nine tenths of the calls or more returned 0; or a read, \
+               where as many failed with `EAGAIN`. Each took 20 us or less on average: a call that was \
+               given time to wait takes longer. Functions whose kernel time is mostly these calls have a \
+               twentieth of all samples or more, 30 at least, since fewer give no reliable share; and some \
+               thread does little else. A loop that checks memory without any call cannot be told from \
+               other work: it is reported as hot code.",
+        else_it_could_be: "A loop that does some work each time and polls in between: then polling is a \
+                           small part of its time.",
         change: "Sleep until it has happened: a condition variable or a futex in place of `sched_yield`, a time limit in place \
                  of 0, `waitpid` without `WNOHANG`, a blocking read or `epoll_wait`. Where the wait is always shorter than a \
                  wake-up, spin for a few microseconds and then sleep.",
-        part: "Bounded by how long the threads that do something else waited for a CPU: at least what the one that \
-               waited least did while the program itself had it, at most what the one that waited most did. Which \
-               threads share a CPU is chance. So where there are more of them than CPUs, the interval also holds what \
-               each would wait with an even share of all CPUs, and what it would wait on the fullest one. Where they \
-               hardly waited, CPU time is saved and no wall clock.",
-        assumes: "What it looks for is done by the threads that it keeps from a CPU. A wake-up takes no longer than the thread \
-                  that looks takes to see it.",
+        part: "Bounded by how long the threads that compute waited for a CPU. The low end is the wait of \
+               the one that waited least, as far as the program itself had the CPU; the high end is that \
+               of the one that waited most. Which threads share a CPU is chance: where there are more \
+               threads than CPUs, the interval also holds what each would wait with an even share of all \
+               CPUs, and on the fullest CPU. Where they hardly waited, CPU time is saved and no wall \
+               clock.",
+        assumes: "The threads that it keeps from a CPU do what it waits for. A wake-up takes no longer \
+                  than the polling thread needs to notice.",
     },
     explains: &["cpu-contention"],
     check,
 };
 
-/// Of the samples, what spinning has at least: the low end.
+/// The least share of the samples that spinning has: the low end.
 const SHARE_MIN: f64 = 0.05;
 const SAMPLES_MIN: u64 = 30;
 const NEEDED: ShareNeeded = ShareNeeded { value: SHARE_MIN, lo: SHARE_MIN, samples: SAMPLES_MIN };
@@ -178,9 +180,9 @@ fn takes_turns(state: State) -> bool {
     state.on_cpu() || state == State::Runqueue
 }
 
-/// The waits of a run whose threads are balanced otherwise. `compute` threads compute, beside `look`
-/// threads that look for `looks_ns` together. Which threads share a CPU is chance: the ends are an
-/// even share of all CPUs, and the fullest CPU.
+/// The waits of a run whose threads are balanced otherwise. `compute` threads compute, beside
+/// `look` threads that look for `looks_ns` together. Which threads share a CPU is chance: the ends
+/// are an even share of all CPUs, and the fullest CPU.
 fn balanced(evidence: &Evidence<'_>, compute: usize, look: usize, looks_ns: Ns, seen: Interval) -> Interval {
     let each = (compute + look) as f64 / evidence.cpus_allowed().max(1.0);
     if each <= 1.0 || seen.hi == 0 {
@@ -237,8 +239,8 @@ mod tests {
         run
     }
 
-    /// So many samples of thread 100 in its looks, in `entry` of the kernel and around it, and as
-    /// many of thread 101 as are left of a thousand.
+    /// Samples of thread 100 in its polling, in `entry` of the kernel and around it; thread 101 has
+    /// the rest of a thousand.
     fn told(entry: &str, samples: u64) -> Told {
         let kernel = Frame { language: Language::Kernel, ..native("[kernel]", entry) };
         let look = native("program", "look");

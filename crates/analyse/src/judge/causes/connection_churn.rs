@@ -17,24 +17,25 @@ pub(super) static CAUSE: Cause = Cause {
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "The program opens a connection to a peer, uses it for little, closes it and opens the next.",
-        why: "A connection takes a round trip before anything can be sent, TLS one or two more, and a login its own; both \
-              ends set up a socket, and the peer mostly a thread or a process. The window of what may be sent at once begins \
-              small again, too.",
-        rule: "Ten connections or more to one peer were opened than were ever open at once, and opening them takes time: \
-               waits before the first thing was sent, and CPU time in `socket` and `connect`. With fewer there is little \
-               to put together.",
-        else_it_could_be: "Processes that each need a connection of their own, as in a loop of a shell: they would have to \
-                           become one.",
+        why: "A connection takes a round trip before anything can be sent; TLS adds one or two, a login \
+              more. Both ends set up a socket, and the peer often a thread or a process. The congestion \
+              window begins small again, too.",
+        rule: "Ten connections or more to one peer were opened beyond those open at once, and opening them \
+               takes time: waits before anything was sent, and CPU time in `socket` and `connect`. With \
+               fewer there is little to save.",
+        else_it_could_be: "Processes that each need a connection of their own, as in a shell loop: they \
+                           would have to become one process.",
         change: "Keep connections open and use them again: HTTP keep-alive (a session or client object in place of a \
                  function), a pool for databases, one process for many requests.",
-        part: "Counted: what was waited for on a connection before anything was sent, and the CPU time of the calls \
-               that open and close it, goes for all but as many as were open at once. What the peer does for a new \
-               connection is in its first turn, a request and its answer. At the low end so much of that goes as \
-               first turns last longer than later ones on average, where most connections have later ones. At the \
-               high end up to 2 ms of each first turn go (twice what it takes to start a process); all of it where \
-               TLS or a login is usual behind the port, and where the peer is on this host and others keep its CPUs \
-               busy, since it may wait for one. At the high end the round trips go, too, in which the window grows \
-               until it holds what a connection carries, from 14,480 bytes, doubled with each (RFC 6928, RFC 5681).",
+        part: "The waits before anything is sent on a connection, and the CPU time of the calls that open \
+               and close it, are saved for all connections but as many as were open at once; both are \
+               counted. The peer's own work for a new connection is part of its first turn (a request and \
+               its answer). The low end takes what first turns last beyond later ones on average, where \
+               most connections have later ones. The high end takes up to 2 ms of each first turn (twice \
+               what it takes to start a process), or all of it where the port usually has TLS or a login, \
+               or where the peer is on this host and others keep its CPUs busy. The high end also includes \
+               the round trips in which the congestion window grows to what a connection carries, from \
+               14,480 bytes, doubling each time (RFC 6928, RFC 5681).",
         assumes: "The peer keeps connections open.",
     },
     explains: &["dns-lookups"],
@@ -261,7 +262,8 @@ mod tests {
         WaitTarget::Tcp(model::network::Endpoint::read("192.0.2.1:443").unwrap())
     }
 
-    /// So many connections, each with 10 ms until it is there, 20 ms of TLS and 70 ms of use.
+    /// A run with `times` connections, each with 10 ms until it is there, 20 ms of TLS and 70 ms of
+    /// use.
     fn of(times: u64) -> Run {
         let ns = times * 100 * MS;
         let mut run = run(&[(State::Network, ns)]);

@@ -20,18 +20,21 @@ pub(super) static CAUSE: Cause = Cause {
                since they may not use all that the host has.",
         why: "Each thread that is ready gets its share of a CPU. Beside another that never sleeps the same work takes twice as \
               long.",
-        rule: "A tenth of the account and 20 ms or more are run queue behind other programs; or a tenth behind threads of its \
-               own while it is bound to fewer CPUs than the host has. A tenth is what a host with a few busy services gives \
-               and takes from run to run, 20 ms are some time slices. dwell and threads of the kernel are no other programs. \
-               Where it was not seen who had the CPU, that time is divided as what was seen, or else by the CPU time of the \
-               program and of others. Its own threads on all CPUs of the host are no finding: they have used up the machine. \
-               Nor are those of a program that calls `sched_yield` again and again: it gives its CPU away.",
+        rule: "A tenth of the account and 20 ms or more are run queue behind other programs; or a tenth is \
+               run queue behind its own threads, while it is bound to fewer CPUs than the host has. A \
+               tenth is how much a host with a few busy services varies from run to run; 20 ms are a few \
+               time slices. dwell and kernel threads do not count as other programs. Where it was not seen \
+               who had the CPU, that time is divided as the rest was, or else by the CPU time of the \
+               program and of others. Waits behind its own threads on all CPUs of the host are no finding: \
+               the machine is used up. Nor are those of a program that calls `sched_yield` again and \
+               again: it gives its CPU away.",
         else_it_could_be: "A hypervisor that takes CPU time: the coverage has that as steal. A quota is the cause \
                            cpu-throttling.",
         change: "End the other programs that the finding names or move them elsewhere; give them less (`nice`, `cpu.weight`), \
                  or CPUs of their own (`taskset`, a cpuset). Where the program is bound to few CPUs, allow it more.",
-        part: "All of the time behind others goes. Bounded: behind others that is what was waited for them; behind its own \
-               threads no more than what the CPU time of all threads leaves on all CPUs of the host.",
+        part: "All of the time behind others is saved, at most. Bounded: behind other programs by what was \
+               waited for them; behind its own threads by what the CPU time of all threads leaves free on \
+               all CPUs of the host.",
         assumes: "The other programs can do without these CPUs.",
     },
     explains: &[],

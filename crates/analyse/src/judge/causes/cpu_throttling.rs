@@ -18,19 +18,20 @@ pub(super) static CAUSE: Cause = Cause {
         what: "The program is ready to run, and its control group, or one above it, has used up its CPU quota.",
         why: "A group that may use 20 ms of each 100 ms and has several threads uses these up in a few milliseconds; all of \
               its threads then stand still until the period ends, whether CPUs are idle or not.",
-        rule: "The account has time in which the program was ready and its group was throttled. The kernel says so of the \
-               group; no threshold is needed but that of every finding. Without BPF that time is part of the run queue, and \
-               is no more than what the group's counter grew by.",
+        rule: "The account has time in which the program was ready and its group was throttled. The kernel \
+               reports that itself, so there is no threshold but that of every finding. Without BPF this \
+               time is part of the run queue, and is at most what the group's counter grew by.",
         else_it_could_be: "Nothing else is throttled. Time behind other programs is the cause cpu-contention.",
         change: "Raise the quota of the group that the finding names (`cpu.max`, `cpu.cfs_quota_us`, a container's CPU \
                  limit), or remove it and give the group a weight (`cpu.weight`, CPU requests). A longer period lets short \
                  bursts pass. Or use as many threads as the quota has CPUs (`GOMAXPROCS`, `-j`).",
-        part: "All of the throttled time goes. Counted: its beginning and its end were both seen; but where in its \
-               period a run begins, and where in one it ends, is chance: the next one may stand still for a period \
-               more or less at either end. Where other programs keep the CPUs busy, the program with a quota gets one \
-               at once after each standstill; without it, it has to share one with them, so that less is certain. \
-               Or their balance leaves it a CPU of its own: at most its time behind them goes too, and the saving is \
-               bounded where that is 1 % of the run or more.",
+        part: "All of the throttled time is saved. It is counted: its beginning and its end were both \
+               seen. But where in a period a run begins and ends is chance, so the next run may stand \
+               still for a period more or less at either end. Where other programs keep the CPUs busy, a \
+               program with a quota gets a CPU at once after each standstill; without the quota it has to \
+               share one, so less is certain. Or the scheduler leaves it a CPU of its own: the high end \
+               includes its time behind others, and the saving is bounded where that is 1 % of the run or \
+               more.",
         assumes: "Without the quota a CPU is free for the program.",
     },
     explains: &[],

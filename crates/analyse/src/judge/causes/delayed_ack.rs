@@ -30,11 +30,12 @@ pub(super) static CAUSE: Cause = Cause {
                for 200 ms; a timer and a wake-up come a little later.",
         else_it_could_be: "A server that takes 40 or 200 ms for each request that comes in two parts.",
         change: "Write a request with one call (`writev`, a buffer), or set `TCP_NODELAY` on the socket.",
-        part: "Those waits go, but for a round trip each, and at the high end the CPU time of a write for each. Counted: \
-               each such wait was seen. What one lasts beyond the delay, a fifth of it at most (38 of 48 ms), may be the \
-               other end's own time, and stays at the low end. At the high end all waits after two writes go, each for \
-               no longer than the delay: where either end waits for a CPU, the answer comes later, or a part of the \
-               delay is over before the wait begins. With many of these the saving is bounded.",
+        part: "These waits are saved, less a round trip each; the high end adds the CPU time of a write \
+               for each. Counted: each such wait was seen. What a wait lasts beyond the delay, a fifth of \
+               it at most (38 of 48 ms), may be the other end's own time; the low end leaves it out. The \
+               high end includes all waits after two writes, each for no longer than the delay: where \
+               either end waits for a CPU, the answer comes later, or a part of the delay is over before \
+               the wait begins. With many of these the saving is bounded.",
         assumes: "The other end acknowledges at once what needs no answer with it, and answers as fast as before.",
     },
     explains: &["serial-requests"],
@@ -71,7 +72,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     })
 }
 
-/// None where these waits are no hundredth of the run.
+/// None where these waits are less than 1 % of the run.
 fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, found: &DelayedAck) -> Option<Finding> {
     let goes = peers::goes(evidence, of)?;
     let round_trips_ns = of.round_trip_ns_min.unwrap_or(0) * found.waits;

@@ -23,24 +23,26 @@ pub(super) static CAUSE: Cause = Cause {
         what: "The program reads small pieces from a disk, and asks for the next one when the one before is there.",
         why: "Each request takes the disk's whole latency, however little it moves, while the disk could serve many at the \
               same time.",
-        rule: "100 waits or more in reads, page faults and look-ups ended with a request to a disk; three quarters of the \
-               requests to read were issued while no other of the program was under way (the kernel reads some ahead); most \
-               are of less than 64 KiB, since more takes a disk longer to move than to find; and the disk is not at its limit. \
-               Where the requests were not observed one thread alone waited for a disk in nine tenths of the time with such \
-               waits, and reads are of 32 KiB or less. A hundred are what an \
-               ordinary program reads when it starts for the first time. Pages of programs and libraries do not count, which the \
-               kernel reads as they are executed.",
-        else_it_could_be: "A first run: the next one finds the bytes in memory. Memory that is too short to keep what was \
-                           read. A chain, each piece of which says where the next one is. A file that was opened with \
-                           `O_DIRECT` comes from the disk at each run: the page cache keeps nothing of it.",
+        rule: "100 waits or more in reads, page faults and look-ups ended with a disk request; three \
+               quarters of the requests to read were issued with no other of the program under way (the \
+               kernel reads some ahead); most are smaller than 64 KiB, since a larger one takes a disk \
+               longer to move than to find; and the disk is not at its limit. Where requests were not \
+               observed, one thread alone waited for a disk in nine tenths of the time with such waits, \
+               and reads are of 32 KiB or less. An ordinary program reads a hundred times when it starts \
+               for the first time. Pages of programs and libraries, which the kernel reads as they are \
+               executed, do not count.",
+        else_it_could_be: "A first run: the next one finds the bytes in memory. Memory that is too short \
+                           to keep what was read. A chain, where each piece says where the next one is. A \
+                           file opened with `O_DIRECT` comes from the disk at each run: the page cache \
+                           keeps nothing of it.",
         change: "Ask for several pieces at once (`io_uring`, `posix_fadvise` with `POSIX_FADV_WILLNEED`, several threads), read \
                  larger pieces in the order in which they lie, or keep them in memory. With `O_DIRECT` the kernel does not \
                  read ahead: that is up to the program, or it opens the file without.",
-        part: "Bounded: at least half of the waits for requests that were alone go, since any disk with a queue \
-               serves two at once in little more than the time of one; at most all that the calls take, with all \
-               bytes in memory: a request that ends before its thread slept is the kernel's time. Where the host's kept \
-               ladder has a disk that serves less than twice as many reads with 32 at once, only so much is certain to \
-               go.",
+        part: "Bounded. The low end takes at least half of the waits for requests that were alone: any \
+               disk with a queue serves two at once in little more than the time of one. The high end \
+               takes all time of the calls, as if all bytes were in memory: a request that ends before its \
+               thread slept is kernel time. Where the host's kept ladder has a disk that serves less than \
+               twice as many reads with 32 at once, the low end takes that factor.",
         assumes: "What is read next does not depend on the bytes read before.",
     },
     explains: &[],
@@ -150,7 +152,7 @@ fn alone_share(evidence: &Evidence<'_>) -> Option<f64> {
     disk.one_share().filter(|_| disk.untold_ns <= disk.any_ns / AT_ONCE_PART)
 }
 
-/// The disk that can do no more, of those that it waits for; of all where some are not known.
+/// The disk at its limit among the disks that it waits for; among all where some are not known.
 fn at_limit<'a>(evidence: &Evidence<'a>, waits: &[(usize, &WaitRow)]) -> Option<&'a str> {
     let may_be = |disk: &str| {
         waits.iter().any(|(_, wait)| wait.device.value().is_none_or(|device| device.as_str() == disk))
@@ -279,7 +281,7 @@ fn is_direct(evidence: &Evidence<'_>, most: &WaitRow) -> bool {
 }
 
 /// Where nearly each call waits, the calls go where the bytes are in memory; else the waits. The
-/// time until their threads had a CPU goes along.
+/// time until their threads had a CPU goes with them.
 fn goes(evidence: &Evidence<'_>, waits: &[(usize, &WaitRow)], path_ns: Ns, half: f64, made: u64) -> Parts {
     let queued_ns = evidence.queued_after(waits.iter().map(|(_, wait)| wait.calls).sum());
     let names: Vec<_> = waits.iter().filter_map(|(_, wait)| wait.call.syscall()).collect();

@@ -18,17 +18,20 @@ pub(super) static CAUSE: Cause = Cause {
     manual: Manual {
         what: "Threads of a Python program wait for the global interpreter lock (GIL).",
         why: "Only the thread that has it runs Python code, so threads that compute take turns on one CPU.",
-        rule: "A function that takes the lock is among the 8 innermost frames of the wait, such waits have a hundredth of \
-               the time or more, and two threads or more wait at least a quarter as long as the one that waits longest: where \
-               one computes and another mostly sleeps there is no work that could be divided.",
+        rule: "A function that takes the lock is among the 8 innermost frames of the wait, such waits have \
+               a hundredth of the time or more, and two threads or more wait at least a quarter as long as \
+               the one that waits longest: where one computes and another mostly sleeps, there is no work \
+               to divide.",
         else_it_could_be: "One thread that keeps the lock in an extension without releasing it: the table of waits names \
                            the holder.",
         change: "Compute in processes (`multiprocessing`, `concurrent.futures.ProcessPoolExecutor`), in code that releases \
                  the lock (NumPy and the like), or with a free-threaded build.",
-        part: "Bounded by the structure: the time that these threads were on a CPU or ready to run, divided among as many \
-               processes on the CPUs that the program may use; with more threads than CPUs by Graham's bounds. A run \
-               gains no more than one of them waited for the lock or, woken for it, for a CPU. At the low end processes side by side run at three quarters of \
-               their speed (they share caches and memory, and CPUs may share a core), and need 50 ms to start.",
+        part: "Bounded by the structure: the time in which these threads were on a CPU or ready to run, \
+               divided among as many processes on the CPUs that the program may use; with more threads \
+               than CPUs by Graham's bounds. The high end is no more than one of them waited for the lock \
+               or, once woken, for a CPU. At the low end, processes side by side run at three quarters of \
+               their speed (they share caches and memory, and CPUs may share a core), and need 50 ms to \
+               start.",
         assumes: "What a thread computes needs no results of the others, and little data has to be handed to it and back.",
     },
     explains: &["lock-contention", "single-thread", "context-switching"],
@@ -158,7 +161,7 @@ mod tests {
 
     const MS: Ns = 1_000_000;
 
-    /// So many threads that each compute for 1 s, one at a time.
+    /// A run of this many threads that each compute for 1 s, one at a time.
     fn of(threads: model::Tid) -> Run {
         let total_ns = Ns::from(threads) * 1000 * MS;
         let mut run = run(&[(State::User, total_ns)]);

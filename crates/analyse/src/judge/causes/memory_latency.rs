@@ -24,37 +24,40 @@ pub(super) static CAUSE: Cause = Cause {
     manual: Manual {
         what: "The program follows pointers, or looks up places of a large table, and each load waits for memory, or for a \
                distant cache, before what needs it can go on.",
-        why: "A load from the first cache takes a nanosecond, one from memory a hundred: as long as some hundred instructions. \
-              The CPU loads ahead of a program only what it can foresee: arrays that are read in order.",
-        rule: "By the addresses of loads. Where samples stand does not tell it: 95 % of them are behind the load in a \
-               chase through 16 KiB, which the first cache holds, as in one through 64 MiB. So at each sample of the \
-               program's own code the address of the load is taken from the registers and the instruction. A function \
-               is named if all of this holds: it has a tenth of the CPU time or more, since with less no single \
-               function is worth a change; half of its samples or more stand at loads whose address is known and does \
-               not step through an array; 100 addresses or more are known, so that an order would show; the steps \
-               from each to the next differ, which is so if the most frequent eighth of their lengths has less than a \
-               quarter of them (by chance an eighth and some); and the memory that they are spread over is larger \
-               than the largest cache of one CPU alone. That size is told by pairs of addresses in the same line: of \
-               n addresses in a set of K lines, n(n-1)/2K pairs. The low end of its interval counts. Where too few \
-               addresses are known for that, pages are counted in the same way: from 4,096 on each load needs its \
-               translation as well, since no CPU keeps more than some 3,000 for pages of 4 KiB, and lines of so many \
-               pages fill half a cache at least. Where a ladder of the host is kept, a load from so much memory must \
-               take half as long again as one from half of that cache, or more: less is not worth a change. Where the \
-               processor's counters were sampled they decide, whatever the addresses leave open: a function waits for \
-               memory if half a read from memory or more is under way on average (misses of the last cache in a \
-               second, times what a load from memory takes: by the ladder, else 50 to 300 ns; with less, none is \
-               under way for half of its time), and the back end leaves half of its slots empty; where the processor \
-               does not name these, if it does less than one instruction a cycle. It does not if less than that is \
-               certain. Ends of intervals count.",
-        else_it_could_be: "Translation of addresses, where the set has more pages than the TLB: the same changes help, and huge pages. \
-                           A line that other CPUs write is waited for as well, but such lines are few.",
+        why: "A load from the first cache takes a nanosecond, one from memory a hundred: as long as some \
+              hundred instructions. The CPU loads ahead only what it can foresee: arrays that are read in \
+              order.",
+        rule: "The rule looks at the addresses of loads. Where samples fall does not tell: 95 % of them \
+               fall behind the load in a chase through 16 KiB, which the first cache holds, as in one \
+               through 64 MiB. So at each sample of the program's own code the address of the load is \
+               taken from the registers and the instruction. A function is reported if all of this holds. \
+               It has a tenth of the CPU time or more; with less no single function is worth a change. \
+               Half of its samples or more fall at loads whose address is known and does not step through \
+               an array. 100 addresses or more are known, enough to show an order. The steps from each to \
+               the next differ: the most frequent eighth of their lengths has less than a quarter of them \
+               (by chance an eighth and some). And the memory that they are spread over is larger than the \
+               largest cache of one CPU alone. That size is estimated from pairs of addresses in the same \
+               line: n addresses in a set of K lines give n(n-1)/2K pairs. The low end of its interval \
+               counts. Where too few addresses are known for that, pages are counted in the same way: from \
+               4,096 on each load needs its translation as well, since no CPU keeps more than some 3,000 \
+               for pages of 4 KiB, and the lines of these pages fill half a cache at least. Where a ladder \
+               of the host is kept, a load from that much memory must take half as long again as one from \
+               half of that cache, or more. Where the processor's counters were sampled they decide, \
+               whatever the addresses leave open: a function waits for memory if half a read from memory \
+               or more is under way on average (misses of the last cache in a second, times what a load \
+               from memory takes: by the ladder, else 50 to 300 ns), and the back end leaves half of its \
+               slots empty; where the processor does not count these, if it does less than one instruction \
+               a cycle. It does not wait if less than that is certain. Ends of intervals count.",
+        else_it_could_be: "Address translation, where the set has more pages than the TLB: the same \
+                           changes help, and huge pages. A line that other CPUs write is waited for as \
+                           well, but such lines are few.",
         change: "Make what is used together lie together: arrays in place of lists and trees, smaller records, indexes in place of \
                  pointers, hot fields apart from cold ones. Ask for several items at once, or in order, or prefetch; huge pages \
                  where the table is large.",
-        part: "The samples at these loads: from a third of them, as of hot code, since a dictionary or an index may have to jump, to \
-               all. That what is loaded can lie closer is assumed.",
-        assumes: "The data can be laid out so that the cache, or the order, serves these loads. Its share on the path is that of \
-                  all threads.",
+        part: "The samples at these loads: from a third of them, as for hot code, since a dictionary or an \
+               index may have to jump, to all. It is assumed that the data can lie closer together.",
+        assumes: "The data can be laid out so that the cache, or the order, serves these loads. They have \
+                  the same share of the critical path as of all threads.",
     },
     explains: &["hot-code"],
     check,
@@ -62,13 +65,13 @@ pub(super) static CAUSE: Cause = Cause {
 
 /// Less than this part of the account is no cause.
 const PART: f64 = 0.05;
-/// Of the CPU time, what a function has.
+/// The least share of the CPU time of a function.
 const SHARE_MIN: f64 = 0.10;
 /// Of its samples, those at loads from addresses that jump.
 const AT_LOADS_MIN: f64 = 0.5;
 /// Fewer addresses show no order, nor a set.
 const ADDRESSES_MIN: u64 = 100;
-/// Of the ways from one address to the next, those of the most frequent eighth of lengths.
+/// Steps from one address to the next: the share of the most frequent eighth of their lengths.
 const IN_ORDER_MAX: f64 = 0.25;
 /// Pages whose translations no CPU keeps at once: the largest second-level TLBs have some 3,000
 /// entries (Software Optimization Guide for AMD Family 19h, 56665; Intel 64 and IA-32 Architectures
@@ -118,7 +121,7 @@ struct Candidate<'a> {
     row: &'a LoadRow,
     /// The program's own function that it works for.
     owner: Sum<'a>,
-    /// Of the CPU time, the samples at loads.
+    /// The samples at loads, as a share of the CPU time.
     share: Share,
     /// What the processor's counters say.
     waits: Waits,

@@ -16,18 +16,21 @@ pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("network-throughput", "transfers as fast as the network carries"),
     tiers: &[Tier::Bpf],
     manual: Manual {
-        what: "The program waits for data that comes or goes at a rate which does not change: that of a link, or of \
+        what: "The program waits for data that comes or goes at a constant rate: that of a link, or of \
                something on the way.",
-        why: "A link carries so many bits a second and no more. Then only fewer bytes, or another way, take less time.",
-        rule: "A link carries nine tenths of what it can for half of the run or, where that is not known or more than it \
-               carries, the same rate within a tenth for half of the run; half of its bytes or more are those of one peer's \
-               connections; and these carry 64 KiB and more for each turn, since less is a request.",
-        else_it_could_be: "A peer that makes or takes data at a steady rate, limits a client on purpose, or has a window that \
-                           is too small for its distance. Where the link's limit is not known these look alike.",
+        why: "A link has a fixed capacity. Only fewer bytes, or another way, take less time.",
+        rule: "A link carries nine tenths of its capacity for half of the run or, where that is unknown or \
+               larger, the same rate within a tenth for half of the run; half of its bytes or more are \
+               those of one peer's connections; and these carry 64 KiB and more for each turn, since less \
+               is a request.",
+        else_it_could_be: "A peer that makes or takes data at a steady rate, limits a client on purpose, \
+                           or has a window that is too small for its distance. Where the link's capacity \
+                           is unknown these look alike.",
         change: "Send less: compress, ask only for what is needed, keep what came (a cache, a delta). Or use a faster link, \
                  a nearer copy, or the link's speed where the limit is a shaper's.",
-        part: "Assumed: from a third of the bytes gone (made 1.5 times fewer) to all of them, at most with the calls that \
-               wait for them and the code around these. Text compresses to a third or less, media not at all.",
+        part: "Assumed: from a third of the bytes gone (made 1.5 times fewer) to all of them. The high end \
+               includes the calls that wait for them and the code around these. Text compresses to a third \
+               or less, media not at all.",
         assumes: "The data can be made 1.5 times less, or the link as much faster, at least.",
     },
     explains: &["serial-requests"],
@@ -36,9 +39,9 @@ pub(super) static CAUSE: Cause = Cause {
 
 /// How many times fewer bytes at least.
 const FEWER_MIN: f64 = 1.5;
-/// Of the run.
+/// The least share of the run at the limit.
 const LIMITED_SHARE: f64 = 0.5;
-/// Of a link's bytes, one peer's.
+/// The least part of a link's bytes that one peer has: one in this many.
 const LINK_PART: u64 = 2;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
@@ -178,7 +181,7 @@ mod tests {
         WaitTarget::Tcp(model::network::Endpoint::read("192.0.2.1:80").unwrap())
     }
 
-    /// A second of waits for these bytes, over a link that carries so many Mb/s in each tenth.
+    /// A second of waits for these bytes, over a link that carries this many Mb/s in each tenth.
     fn of(received_bytes: u64, rates: [f64; 10]) -> Run {
         let mut run = run(&[(State::Network, 1000 * MS)]);
         run.waits = vec![wait(State::Network, peer(), &[waiting(100, 1000 * MS)])];

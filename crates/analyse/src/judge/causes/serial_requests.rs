@@ -17,17 +17,19 @@ pub(super) static CAUSE: Cause = Cause {
         what: "The program sends a request to a peer, waits for the answer, and then sends the next.",
         why: "Each takes a round trip and the peer's own time, in which this program and, as a rule, most of the peer do \
               nothing. The waits add up; under way at a time they overlap.",
-        rule: "On connections to one peer something is sent and then waited for, 16 times or more (fewer leave nothing \
-               for sixteen at a time), or on 8 connections or more, since the steps of one session (a greeting, a login, \
-               a question) are on one; while one is waited for no other connection to that peer owes an answer, for nine \
-               tenths of the time; what is sent and what comes back is less than 64 KiB each on average, since more is a \
-               transfer that a link bounds; and no link is at its limit.",
+        rule: "On connections to one peer something is sent and then waited for, 16 times or more (fewer \
+               leave nothing for sixteen at a time), or on 8 connections or more, since the steps of one \
+               session (a greeting, a login, a question) are on one. While one request is waited for, no \
+               other connection to that peer owes an answer, for nine tenths of the time. What is sent and \
+               what comes back is less than 64 KiB each on average, since more is a transfer that a link \
+               bounds; and no link is at its limit.",
         else_it_could_be: "Several requests at a time on one connection (HTTP/2, pipelining) look like one. A program that \
                            waits until its peer has something for it (a queue, a chat) looks alike, and has nothing to gain.",
         change: "Have several requests under way: more threads or tasks with a connection each, pipelining, an asynchronous \
                  client. Or ask for many items with one request: a query for all rows, a batch, a bulk interface.",
-        part: "Bounded by the structure: N turns of mean t, k at a time, take between the longest and N t/k, plus at most \
-               (1 - 1/k) of the longest (Graham's bounds); from k = 2 to 16.",
+        part: "Bounded by the structure: N turns of mean t, k at a time, take at least N t/k or the \
+               longest, whichever is more, and at most N t/k and (1 - 1/k) of the longest together \
+               (Graham's bounds); from k = 2 to 16.",
         assumes: "The requests do not need each other's answers, and the peer serves several at a time as fast as one.",
     },
     explains: &[],
@@ -36,9 +38,9 @@ pub(super) static CAUSE: Cause = Cause {
 
 /// With fewer there is nothing for sixteen at a time.
 const TURNS_MIN: u64 = 16;
-/// Or on so many connections: the steps of one session are on one, and need each other.
+/// Or on this many connections: the steps of one session are on one, and need each other.
 const CONNECTIONS_MIN: u64 = 8;
-/// Of the time in turns, with another under way at most this part.
+/// The largest part of the time in turns with another under way: one in this many.
 const AT_ONCE_PART: Ns = 10;
 /// How many at a time, from and to.
 const AT_A_TIME: (f64, f64) = (2.0, 16.0);
@@ -189,7 +191,7 @@ mod tests {
         WaitTarget::Tcp(model::network::Endpoint::read("192.0.2.1:80").unwrap())
     }
 
-    /// So many turns of 10 ms each.
+    /// A run with `times` turns of 10 ms each.
     fn of(times: u64) -> (Run, Ns) {
         let ns = times * 10 * MS;
         let mut run = run(&[(State::Network, ns), (State::User, MS)]);

@@ -16,20 +16,23 @@ pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("small-files", "data in many small files"),
     tiers: &[Tier::Bpf],
     manual: Manual {
-        what: "The program opens many files, and reads little from each or writes little to it.",
-        why: "Opening, asking for the size and closing take longer than reading a few pages from memory, and from a disk \
-              each file is a request of its own or more. To make a file and to remove it takes longer still.",
-        rule: "1,000 files or more are opened (that a process opens a file again does not count), and 32 KiB or less are read and written for each on average: that much is copied from \
-               memory in about the time that opening and closing take. An interpreter, a compiler or a linker opens some \
-               hundreds. A program that lists a directory for every 100 files or fewer goes through a tree that it was \
-               given: how its files are laid out is not up to it.",
-        else_it_could_be: "A program that is told to look at all files there are, and is given their names.",
+        what: "The program opens many files, and reads or writes little in each.",
+        why: "Opening, asking for the size and closing take longer than reading a few pages from memory, \
+              and on a disk each file is at least one request of its own. Making and removing a file takes \
+              longer still.",
+        rule: "1,000 files or more are opened (a file that a process opens again does not count), and 32 \
+               KiB or less are read and written for each on average: copying that much from memory takes \
+               about as long as opening and closing. An interpreter, a compiler or a linker opens some \
+               hundreds. A program that lists a directory for every 100 files or fewer goes through a tree \
+               that it was given: how its files are laid out is not up to it.",
+        else_it_could_be: "A program whose task is to look at all files, and that is given their names.",
         change: "Keep what is read together in one file: an archive that is read in order, SQLite, a format with an index. \
                  Scripts in thousands of modules can be bundled.",
-        part: "All opens but one go, with the closes, the removals, and the questions for their sizes; of reads and writes at \
-               most all but what bytes/64 KiB of them take, each as long as the median, and of what makes them durable at most what the other files have of it, \
-               since each has an inode, a name and a place on the disk. Counted. At most entering and leaving the kernel goes along, and the functions that mostly \
-               make these calls.",
+        part: "All opens but one are saved, with the closes, the removals and the questions for their \
+               sizes; these are counted. The high end also takes reads and writes beyond bytes/64 KiB, \
+               each as long as the median; the other files' share of what makes them durable, since each \
+               has an inode, a name and a place on the disk; kernel entry and exit; and the functions that \
+               mostly make these calls.",
         assumes: "The program may choose how its data is laid out. Finding a record in the one file takes little.",
     },
     explains: &["small-io", "disk-latency"],
