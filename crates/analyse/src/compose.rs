@@ -411,7 +411,7 @@ fn overhead_by(trailer: &Trailer) -> Vec<InstrumentOverhead> {
     trailer.cost.iter().filter(|cost| cost.times > 0).map(one).collect()
 }
 
-/// Counting calls is outside the bound of `dwell run`: past so many per cent it is said.
+/// Counting calls is outside the bound of `dwell run`: past this many per cent the page says so.
 const COUNTING_PER_CENT_MAX: f64 = 5.0;
 
 fn counting_is_dear(counting: &InstrumentOverhead, tree_cpu_ns: Ns) -> Option<String> {

@@ -24,7 +24,7 @@ const TCP: u8 = 6;
 /// All connections.
 #[derive(Debug, Default)]
 pub(crate) struct Connections {
-    /// What is known of those that were not told yet.
+    /// What is known of connections not yet reported.
     open: FxHashMap<SocketEnds, Use>,
     /// Connections that were not told yet, by the other end.
     by_remote: FxHashMap<([u8; 16], u16), Open>,
@@ -68,7 +68,7 @@ struct Use {
 struct Peer {
     began: ConnectionOrigin,
     local: ([u8; 16], u16),
-    /// None: one of those that are no longer kept apart.
+    /// None: one that is no longer kept apart.
     remote: Option<([u8; 16], u16)>,
 }
 
@@ -226,7 +226,7 @@ impl Connections {
     }
 }
 
-/// Whether this end is the service. Of those that were found it is, as a rule, the lower port.
+/// Whether this end is the service: where a connection was found open, as a rule the lower port.
 fn serves(connection: &Connection) -> bool {
     match connection.began {
         ConnectionOrigin::Opened => false,

@@ -19,7 +19,7 @@ const BELOW_MIN: u64 = 20;
 /// Rows of the table, and the samples of cycles that one has at least: they are known to a third.
 const ROWS: usize = 40;
 const SAMPLES_MIN: u64 = 30;
-/// Of a 95 % interval.
+/// The quantile of a 95 % interval.
 const Z: f64 = 1.96;
 
 /// Counts as they come.
@@ -206,8 +206,8 @@ impl<'a> Scale<'a> {
         }
     }
 
-    /// Counts of one for so many of another: `times` as many as that was counted. The logarithm of
-    /// a count of n samples has a variance of 1/n.
+    /// Counts of one for this many of another: `times` as many as that was counted. The logarithm
+    /// of a count of n samples has a variance of 1/n.
     fn ratio(&self, sums: &Sums, above: Counter, (below, times): (Counter, f64)) -> Seen<Ratio> {
         self.times(above).zip(self.times(below)).and_then(|(of, _)| {
             let (a, b) = (sums[above as usize], sums[below as usize]);

@@ -78,7 +78,7 @@ fn transfers(sum: &Transfers, point_bytes: u64, arch: Arch) -> TransferRow {
     }
 }
 
-/// The low end of the 95 % interval of a number of which a sample has found so many: as of a
+/// The low end of the 95 % interval of a number of which a sample has found this many: as of a
 /// Poisson process, since what is read of other files meanwhile may be as irregular (Byar's
 /// approximation).
 fn fewest(points: u64) -> f64 {

@@ -37,6 +37,7 @@ mod rank;
 mod results;
 #[cfg(test)]
 pub(crate) mod samples;
+mod shortfall;
 mod spins;
 pub mod starved;
 mod yardstick;

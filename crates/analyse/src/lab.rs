@@ -344,7 +344,11 @@ mod tests {
 
     #[test]
     fn why_a_cause_is_no_finding_is_taken_from_the_run() {
-        let why = |cause: &str, why: &str| RuledOutRow { cause: cause.to_owned(), why: why.to_owned() };
+        let why = |cause: &str, why: &str| RuledOutRow {
+            cause: cause.to_owned(),
+            why: why.to_owned(),
+            threshold: None,
+        };
         let words = FindingsInWords {
             findings: vec![row("small-io", 400, 500)],
             ruled_out: vec![why("small-files", "few files")],

@@ -19,7 +19,7 @@ const KEPT_MAX: usize = 1 << 18;
 const ROWS: usize = 50;
 const SAMPLES_MIN: u64 = 30;
 
-/// Of a cache where the kernel does not say it.
+/// The line of a cache where the kernel does not state it.
 const LINE_BYTES: u64 = 64;
 const PAGE_BYTES: u64 = 4096;
 
@@ -196,7 +196,7 @@ mod tests {
 
     const LINE: u64 = 64;
 
-    /// Addresses in a set of so many lines.
+    /// Addresses in a set of this many lines.
     fn drawn(lines: u64, count: usize) -> Vec<(Tid, u64)> {
         let mut random = stats::Random::new(7);
         (0..count).map(|_| (1, 0x7f00_0000_0000 + random.bits() % lines * LINE)).collect()

@@ -8,7 +8,7 @@ use model::recording::{Tier, Trailer};
 use model::run::ThreadLedger;
 use model::{Header, Pid, Seen};
 
-/// Of a run whose processes were seen to end: `largest` of them.
+/// The peak of a run whose processes were seen to end: the `largest` of them.
 pub(crate) fn traced(largest: Option<Largest>, header: &Header, trailer: &Trailer) -> Seen<MemoryPeak> {
     let Some(Largest { bytes, pid, name }) = largest else { return by_usage(header, trailer) };
     Seen::Value(MemoryPeak {

@@ -74,7 +74,7 @@ fn results(call: &CallStats) -> Seen<ResultsRow> {
     })
 }
 
-/// Paths that were asked for again, of so many calls.
+/// Paths that were asked for again, of this many calls.
 fn again(paths: &PathsAsked, calls: u64) -> PathsRow {
     // What the sample stands for is as many only on average.
     let of_all = |some: u64| (u128::from(some) * u128::from(calls) / u128::from(paths.calls.max(1))) as u64;

@@ -41,7 +41,7 @@ impl UnderWay {
     }
 }
 
-/// Waits for one thing, with so many stretches.
+/// Waits for one thing, with this many stretches.
 #[derive(Debug, Default)]
 pub(crate) struct Waits<const STRETCHES: usize> {
     waits: u64,
@@ -54,7 +54,7 @@ pub(crate) struct Waits<const STRETCHES: usize> {
     untold_ns: Ns,
 }
 
-/// Time with so many waits under way.
+/// Time with this many waits under way.
 #[derive(Debug, Clone, Copy)]
 struct Stretch {
     from: Ns,

@@ -76,7 +76,7 @@ impl Case {
         Ok(Self { result })
     }
 
-    /// The same, kept and read back: with its stacks as the store keeps it, or without as `--json`
+    /// The case, kept and read back: with its stacks as the store keeps it, or without as `--json`
     /// writes it.
     ///
     /// # Errors

@@ -6,8 +6,8 @@
 use crate::costs::Operation;
 use crate::finding::{CauseName, Finding, Place};
 use crate::probe::Probed;
+use crate::ruled_out::RuledOut;
 use crate::run::Run;
-use crate::sentence::Sentence;
 use crate::wait::Reason;
 use crate::{Ns, Seen, State};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -45,7 +45,7 @@ pub struct Diagnosis {
     /// none was asked for.
     pub probed: Option<(usize, Seen<Probed>)>,
     /// Causes that were looked for and are not there, and why.
-    pub ruled_out: Vec<(CauseName, Sentence)>,
+    pub ruled_out: Vec<(CauseName, RuledOut)>,
     /// Causes that could not be looked for, and why.
     pub unavailable: Vec<(CauseName, String)>,
 }

@@ -56,11 +56,11 @@ pub struct FileUse {
 /// page faults of it. Counted, not estimated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileRequests {
-    /// Those that read.
+    /// Calls that read.
     pub reads: u64,
     /// Their bytes.
     pub read_bytes: u64,
-    /// Those that write.
+    /// Calls that write.
     pub writes: u64,
     /// Their bytes.
     pub written_bytes: u64,

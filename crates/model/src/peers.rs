@@ -58,7 +58,7 @@ pub struct ConnectionRow {
     /// none in older results.
     #[serde(default)]
     pub dialogue: Option<Dialogue>,
-    /// Of a row that stands for several: how many. Their ends are `*`.
+    /// Number of rows that this row stands for, where there are several. Their ends are `*`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<u64>,
 }
@@ -126,7 +126,7 @@ pub struct DelayedAck {
     pub of_waits: u64,
     /// Their sum.
     pub total_ns: Ns,
-    /// Of the other waits that followed more than one write: what a delay can be of each, summed.
+    /// Other waits that followed more than one write: the sum of what a delay can be of each.
     #[serde(default)]
     pub other_ns: Ns,
     /// Mean payload of a write.
@@ -169,7 +169,7 @@ pub struct LookupRow {
     pub repeated_ns: Ns,
     /// From the query to its answer, of those answered.
     pub answer: Option<Lengths>,
-    /// Of a row that stands for several: how many.
+    /// Number of rows that this row stands for, where there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<u64>,
 }

@@ -22,7 +22,7 @@ pub struct MemoryPeak {
 /// that of its creator.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Programs {
-    /// Those that used most CPU time, first; not more than 32.
+    /// The programs that used most CPU time, first; not more than 32.
     pub rows: Vec<ProgramRow>,
     /// All others together; none where there are none.
     pub rest: Option<ProgramRow>,

@@ -157,12 +157,36 @@ pub struct RowOf {
 }
 
 /// A cause that is not there, or could not be looked for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RuledOutRow {
     /// Its name for programs.
     pub cause: String,
     /// Why.
     pub why: String,
+    /// The figure that decided it, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<ThresholdRow>,
+}
+
+/// A figure that fell short of a rule. One of `needed`, `needed_samples` and `allowed` is there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ThresholdRow {
+    /// What was measured.
+    pub figure: f64,
+    /// Its unit: `ns`, `count`, `bytes`, `share` (0 to 1) or `ratio`.
+    pub unit: String,
+    /// What is needed at least, in the same unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needed: Option<f64>,
+    /// The samples that the figure rests on, where they are too few.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples: Option<u64>,
+    /// The samples that are needed at least.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needed_samples: Option<u64>,
+    /// What is allowed at most, in the same unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed: Option<f64>,
 }
 
 /// The account of a whole job, when this run did a part of it: each part of the account, scaled to
@@ -349,8 +373,8 @@ pub struct ThreadLedger {
     pub minor_faults: Seen<u64>,
     /// Page faults that needed IO.
     pub major_faults: Seen<u64>,
-    /// Of a row that stands for several: how many. Then `tid` is 0, as is `pid` where they are of
-    /// several processes, and the name is empty where they have several.
+    /// Number of threads that this row stands for, where there are several. Then `tid` is 0, as is
+    /// `pid` where they are of several processes, and the name is empty where they have several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<ThreadsTogether>,
 }
@@ -377,9 +401,9 @@ pub struct TimedWaits {
     pub total_ns: Ns,
     /// Of that with another thread on a CPU.
     pub others_on_cpu_ns: Ns,
-    /// Of the rest with another thread in the run queue.
+    /// The rest with another thread in the run queue.
     pub others_runnable_ns: Ns,
-    /// Of the rest with another thread waiting for a device or a peer.
+    /// The rest with another thread waiting for a device or a peer.
     pub others_waiting_ns: Ns,
 }
 
@@ -447,7 +471,7 @@ pub struct WaitRow {
     /// The frame of `stack` that is the program's own code, by its index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_frame: Option<usize>,
-    /// Of a row that stands for several: how many.
+    /// Number of rows that this row stands for, where there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<u64>,
 }
@@ -472,7 +496,7 @@ pub struct WaitPlace {
     pub ns: Ns,
 }
 
-/// Threads of a row of waits that are told. With so many there may be more.
+/// Threads of a row of waits that are told. With this many there may be more.
 pub const WAITING_THREADS_MAX: usize = 64;
 
 /// A thread that waited.

@@ -111,7 +111,7 @@ pub struct MemorySeries {
     pub swap_bytes: Vec<u64>,
     /// Page faults per second.
     pub faults_per_s: Vec<f64>,
-    /// Those that needed IO.
+    /// Faults that needed IO, per second.
     pub major_faults_per_s: Vec<f64>,
     /// Pages swapped in and out per second.
     pub swapped_pages_per_s: Vec<f64>,

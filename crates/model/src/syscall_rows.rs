@@ -12,7 +12,7 @@ pub struct CallRow {
     pub name: SyscallName,
     /// Number of calls that returned.
     pub calls: u64,
-    /// Those that returned an error.
+    /// Calls that returned an error.
     pub errors: u64,
     /// Wall time, summed over threads.
     pub total_ns: Ns,
@@ -48,7 +48,7 @@ pub struct ResultsRow {
     /// it is success.
     pub zeros: u64,
     /// Calls with the first three arguments and the result of the thread's last one of this kind;
-    /// of those that moved bytes none. What arguments point at is not compared: none for calls on
+    /// none of those with bytes moved. What arguments point at is not compared: none for calls on
     /// paths.
     pub repeats: Option<u64>,
     /// Calls that failed, by error number, the most frequent first. Rare ones may be missing.

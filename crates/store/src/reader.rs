@@ -81,7 +81,7 @@ impl Reader {
         Ok(Self { owner, file: position, ..reader })
     }
 
-    /// The same, of the type that a recording from anywhere has.
+    /// The reader, of the type that a recording from anywhere has.
     pub fn boxed(self) -> Reader<Box<dyn Read + Send>> {
         let Self { from, header, events, at, last_at, over, end, owner, file } = self;
         Reader { from: Box::new(from), header, events, at, last_at, over, end, owner, file }

@@ -7,7 +7,7 @@ use model::{Seen, State};
 
 /// Bytes of one text. Names of functions are bounded to as many where they are read.
 const TEXT_BYTES: usize = 2048;
-/// Of the command with all of its arguments.
+/// The limit of a command with all of its arguments.
 const COMMAND_BYTES: usize = 16 * 1024;
 
 /// Cuts the texts of a run that are too long, but for those of its tables: their beginnings and

@@ -1,5 +1,5 @@
-//! What goes along with system calls that go: the way into the kernel and back, the wrapper of the
-//! C library, and what the program does only to make them.
+//! What is saved together with system calls that go: the way into the kernel and back, the wrapper
+//! of the C library, and what the program does only to make them.
 //!
 //! All of it is for the high end of a saving only. dwell's own programs run as the kernel is
 //! entered and left, and samples cannot tell them from it; and what a program does beside a call it
@@ -15,7 +15,7 @@ use model::profile::{Activity, Profile, Weight};
 use model::{Ns, Reason, State};
 use rustc_hash::FxHashMap;
 
-/// With fewer samples in its calls nothing is said of a function.
+/// A function with fewer samples in its calls is not judged.
 const SAMPLES_MIN: u64 = 5;
 
 /// What code is there only for the calls.
@@ -53,7 +53,7 @@ impl Evidence<'_> {
         Parts { cpu_ns: parts.cpu_ns + along_ns, ..parts }
     }
 
-    /// Up to so much of the path goes along with these calls.
+    /// The part of the path that is saved together with these calls, at most.
     pub(super) fn along_ns(&self, gone: &[Gone<'_>], along: Along) -> Ns {
         let entering_ns = self.entering_ns() as f64 * self.part_of_all_calls(gone);
         entering_ns as Ns + self.code_ns(gone, along)
@@ -141,7 +141,8 @@ mod tests {
 
     const MS: Ns = 1_000_000;
 
-    /// What goes along with 500 of 1,000 looks for files, in a program with as many other calls.
+    /// What is saved together with 500 of 1,000 looks for files, in a program with as many other
+    /// calls.
     fn along(along: Along, profile: &Profile) -> Ns {
         let mut run = run(&[(State::User, 1000 * MS), (State::Kernel, 1000 * MS)]);
         run.tables.syscalls =

@@ -98,7 +98,7 @@ pub(super) mod tests {
     use super::*;
     use model::disk_requests::{DiskRequestRow, DiskRequests};
 
-    /// Reads of 4 KiB that so many at a time jump about on `vda`.
+    /// Reads of 4 KiB that this many at a time jump about on `vda`.
     pub(crate) fn jumping(requests: u64, alone: u64) -> Seen<DiskRequests> {
         let row = DiskRequestRow {
             device: Seen::Value("vda".into()),

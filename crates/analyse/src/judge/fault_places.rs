@@ -5,7 +5,7 @@ use model::fault_places::{FaultRow, MappingKind};
 use model::sentence::Piece::{Name, Share};
 use model::{Pid, Sentence, say};
 
-/// With fewer samples of a process nothing is said of where its faults are: they are known to a
+/// With fewer samples of a process the places of its faults are not named: they are known to a
 /// quarter then.
 const SAMPLES_MIN: u64 = 16;
 /// A mapping and line are named that have this part of them or more.
@@ -46,7 +46,7 @@ mod tests {
     use model::recording::Tier;
     use model::{Profile, Seen, State};
 
-    /// A process with so many samples in the heap and in a file.
+    /// A process with this many samples in the heap and in a file.
     fn places(pid: Pid, heap: u64, file: u64) -> Seen<FaultPlaces> {
         let row = |kind, path, place: &str, samples| FaultRow {
             kind,

@@ -62,9 +62,9 @@ pub(super) struct Gone<'a> {
 }
 
 impl<'a> Gone<'a> {
-    /// So many calls of a row, each with the time of the median, or the mean where that is less. At
-    /// most with twice that, unless nearly all of them go: then with all that the row has. Where no
-    /// call was timed, the median is anything up to the mean.
+    /// What goes with some calls of a row, each with the time of the median, or the mean where that
+    /// is less. At most with twice that, unless nearly all of them go: then with all that the row
+    /// has. Where no call was timed, the median is anything up to the mean.
     pub(super) fn of(row: &'a CallRow, calls: u64) -> Self {
         let calls = calls.min(row.calls);
         let number = calls as f64 / row.calls.max(1) as f64;
@@ -75,7 +75,7 @@ impl<'a> Gone<'a> {
         Self { row, calls, part: (number * least, number * most) }
     }
 
-    /// Between so many of them: what goes along is that of the most.
+    /// Bounds on the number of removed calls; what is removed with them is that of the higher one.
     pub(super) fn between(row: &'a CallRow, least: u64, most: u64) -> Self {
         let (least, most) = (Self::of(row, least), Self::of(row, most.max(least)));
         Self { part: (least.part.0, most.part.1), ..most }
@@ -144,8 +144,8 @@ impl Evidence<'_> {
         parts
     }
 
-    /// Time of the path that its threads waited for a CPU after so many waits: as much as after any
-    /// other.
+    /// Time of the path that its threads waited for a CPU after this many waits: as much as after
+    /// any other.
     pub(super) fn queued_after(&self, waits: u64) -> Ns {
         let all: u64 = self.run.waits.iter().map(|wait| wait.calls).sum();
         let queued_ns = self.account_ns(|state| state == State::Runqueue);

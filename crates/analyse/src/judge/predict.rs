@@ -6,8 +6,8 @@
 //! CPUs that the program may use would have no less to do; both ends allow for what dwell itself
 //! cost, which may be part of what goes or of what stays.
 //!
-//! Of a lock the low end is x·S, since A leaves out what its holders do meanwhile, and that is what
-//! the lock is about.
+//! For a lock the low end is x·S, since A leaves out what its holders do meanwhile, and that is
+//! what the lock is about.
 
 use super::Evidence;
 use model::coverage::Interval;
@@ -38,7 +38,7 @@ pub(super) enum Goes {
     Parts(Parts),
 }
 
-/// Sites that do not overlap, each with the part of it that goes; the part that is said of all of
+/// Sites that do not overlap, each with the part of it that goes; the part of all of
 /// them together is only shown.
 #[derive(Debug, Clone)]
 pub(super) struct Parts {
@@ -257,11 +257,11 @@ impl Evidence<'_> {
         Some([path, longer(saved, held_ns), alone])
     }
 
-    /// So much more may be saved of a site than its clock says, since a thread of the path slept
-    /// meanwhile. Who sleeps and looks, and waits for another one only at last, takes over that
-    /// one's path then; but by its own clock it would be there no earlier than its sleeps end.
-    /// Nothing that was seen says that it needed them. A shell sleeps by a program: processes of
-    /// one name count together where their lives fit one after the other.
+    /// What may be saved of a site beyond what its clock says, since a thread of the path slept
+    /// meanwhile. A thread that sleeps and polls, and waits for another one only at last, takes
+    /// over that one's path then; but by its own clock it would be there no earlier than its sleeps
+    /// end. Nothing that was seen says that it needed them. A shell sleeps by a program: processes
+    /// of one name count together where their lives fit one after the other.
     fn held_by_sleeps_ns(&self, path: Interval, saved: Interval) -> Ns {
         let is_on_path = |thread: &&ThreadLedger| self.run.path.iter().any(|step| step.tid == thread.tid);
         let (mut most_ns, mut programs) = (0, FxHashMap::<&str, (Ns, Ns)>::default());
@@ -280,8 +280,8 @@ impl Evidence<'_> {
         path.hi.saturating_sub(saved.hi).min(slept_ns)
     }
 
-    /// So much that the account has and a clock has not, as far as it is time that a thread let
-    /// pass: the clock has that as sleep, and the account has not.
+    /// The part of what the account has and a clock has not that is time a thread let pass: the
+    /// clock has that as sleep, and the account has not.
     fn passed_ns(&self, more_ns: Ns) -> Ns {
         let slept = self.site(&Site::State(State::Sleep)).and_then(SiteTimes::known);
         let slept_ns = slept.map_or(0, |[path, ..]| path.hi);
@@ -436,13 +436,13 @@ fn longer(ns: Interval, more_ns: Ns) -> Interval {
     Interval { hi: ns.hi + more_ns, ..ns }
 }
 
-/// The part that is gone when something is done so many times faster.
+/// The part that is gone when something is done this many times faster.
 pub(super) fn faster(times: f64) -> f64 {
     1.0 - 1.0 / times
 }
 
-/// How long pieces of work take of which each is done by one, with so many at a time: at least, and
-/// at most in whichever order they are taken (Graham 1969).
+/// How long pieces of work take of which each is done by one, with this many at a time: at least,
+/// and at most in whichever order they are taken (Graham 1969).
 pub(super) fn makespan(total_ns: Ns, longest_ns: Ns, at_a_time: f64) -> Interval {
     let (total, longest, k) = (total_ns as f64, longest_ns as f64, at_a_time.max(1.0));
     let even = total / k;

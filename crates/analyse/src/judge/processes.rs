@@ -12,7 +12,7 @@ const STARTER_PART: f64 = 0.95;
 /// The processes of one program.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Group {
-    /// Those that rows of the table of threads are of.
+    /// The processes that rows of the table of threads belong to.
     pub(super) pids: Vec<Pid>,
     /// Those of rows that stand for several.
     together: usize,

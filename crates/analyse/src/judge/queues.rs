@@ -109,9 +109,9 @@ impl Evidence<'_> {
         queued_ns.min(left_ns.saturating_sub(on_path_ns - queued_ns))
     }
 
-    /// Of a saving's low end, what can only be waits for a CPU that others had: of calls all that
-    /// is neither on a CPU nor a wait for something else, else what goes `with` the CPU time. Where
-    /// the path also waited behind its own threads, it may have been for those.
+    /// The part of a saving's low end that can only be waits for a CPU that others had: of calls
+    /// all that is neither on a CPU nor a wait for something else, else what goes `with` the CPU
+    /// time. Where the path also waited behind its own threads, it may have been for those.
     pub(super) fn queued_least_ns(&self, goes: &Goes, lo: Ns, with_ns: Ns) -> Ns {
         let (Some(behind_ns), false) = (self.behind_others_ns(), self.run.window.is_some()) else { return 0 };
         let sites: Vec<&Site> = match goes {
@@ -296,7 +296,8 @@ mod tests {
         assert_eq!(of(700 * MS, &lock, 650 * MS, 0), 0, "waits for something else");
     }
 
-    /// Of the path's waits for a CPU so long behind others, and the rest behind its own threads.
+    /// A run queue where the path waited this long behind others, and the rest behind its own
+    /// threads.
     fn queue_of(behind_ns: Ns, run: &Run) -> Seen<RunQueue> {
         let queued_ns: Ns =
             run.account.iter().filter(|part| part.state == State::Runqueue).map(|part| part.ns).sum();

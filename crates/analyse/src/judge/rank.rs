@@ -9,8 +9,8 @@
 use super::Evidence;
 use super::causes::Cause;
 use model::finding::{CauseName, Finding, Known, Place, SavedTime, Shared};
-use model::sentence::Piece::NsBetween;
-use model::{Ns, Seen, Sentence, say};
+use model::sentence::Piece::{Ns as Time, NsBetween};
+use model::{Ns, RuledOut, Seen, say};
 use std::cmp::Reverse;
 
 /// Less than this part of the whole is not worth a change.
@@ -20,19 +20,20 @@ const WORTH_PART: Ns = 20;
 pub(super) fn ranked(
     evidence: &Evidence<'_>,
     found: Vec<Finding>,
-) -> (Vec<Finding>, Vec<(CauseName, Sentence)>) {
+) -> (Vec<Finding>, Vec<(CauseName, RuledOut)>) {
     let (mut worth, little): (Vec<_>, Vec<_>) =
         found.into_iter().partition(|finding| is_worth(evidence, finding));
-    let mut ruled_out: Vec<(CauseName, Sentence)> = Vec::new();
+    let mut ruled_out: Vec<(CauseName, RuledOut)> = Vec::new();
     for finding in little {
         let named = |name: &CauseName| *name == finding.cause;
         if worth.iter().any(|found| named(&found.cause)) || ruled_out.iter().any(|(name, _)| named(name)) {
             continue;
         }
-        let why = match finding.saving.value() {
-            Some(saving) => say!("it is there, and its change would save ", NsBetween(saving.ns)),
-            None => say!("it is there, with less than a twentieth of the time"),
+        let (figure, what) = match finding.saving.value() {
+            Some(saving) => (NsBetween(saving.ns), say!("saved by its change")),
+            None => (Time(finding.share_ns.hi), say!("of the time")),
         };
+        let why = RuledOut::below(figure, what, Time(evidence.run.whole_ns() / WORTH_PART));
         ruled_out.push((finding.cause, why));
     }
     // What is certain and worth no change says nothing of the order.
@@ -98,8 +99,9 @@ fn is_worth(evidence: &Evidence<'_>, finding: &Finding) -> bool {
     }
 }
 
-/// Those that no other one explains, with the names of those that they explain, also by way of
-/// another one. What saves less than half of what another one does is not the reason of that.
+/// The findings that no other one explains, with the names of the others that they explain, also by
+/// way of another one. A finding that saves less than half of what another one does is not its
+/// reason.
 fn explained(evidence: &Evidence<'_>, mut findings: Vec<Finding>) -> Vec<Finding> {
     let explains = |by: &Finding, other: &Finding| {
         let listed = Cause::named(&by.cause.id).map_or(&[][..], |cause| cause.explains);
@@ -174,7 +176,7 @@ mod tests {
         }
     }
 
-    /// Of a run of a second.
+    /// The order of two findings in a run of a second.
     fn order(findings: [Finding; 2]) -> Vec<String> {
         let run = run(&[(State::User, 1000 * MS)]);
         let profile = model::Profile::default();

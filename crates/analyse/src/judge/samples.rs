@@ -179,7 +179,7 @@ pub(super) fn connection(remote: &str) -> ConnectionRow {
     }
 }
 
-/// A link of unknown speed that carried so many bits of payload a second in each tenth of one.
+/// A link of unknown speed that carried this many bits of payload a second in each tenth of one.
 pub(super) fn link(name: &str, payload_bits_per_s: &[f64]) -> LinkSeries {
     let unknown = "the driver does not say";
     LinkSeries {

@@ -15,7 +15,7 @@ pub(super) struct Held {
     pub(super) own_ns: Ns,
     pub(super) others_ns: Ns,
     pub(super) throttled_ns: Ns,
-    /// Of the time on a CPU: the part that a hypervisor is taken to have had.
+    /// The part of the time on a CPU that a hypervisor is taken to have had.
     pub(super) stolen_ns: Ns,
     /// Until an idle CPU had woken up: nobody had it.
     pub(super) waking_ns: Ns,

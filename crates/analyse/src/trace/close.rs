@@ -312,7 +312,7 @@ fn last<'a>(wall: &Wall, tree: &'a Tree) -> Option<&'a Thread> {
     tree.threads.get(wall.last.unwrap_or(0) as usize)
 }
 
-/// The ledgers of a window's threads: of those that did something, or of all where none did.
+/// The ledgers of a window's threads: the active ones, or all where none was active.
 /// Each thread's own is gone then: of thousands they are most of what there is in memory.
 fn ledgers(tree: &mut Tree, idle: &FxHashSet<Slot>) -> Vec<(Key, Amount)> {
     let (idle, active): (Vec<_>, Vec<_>) = tree.in_use().into_iter().partition(|slot| idle.contains(slot));
@@ -355,7 +355,7 @@ fn compared(tree: &Tree, living: &Living) -> Compared {
         }
     }
     if tree.in_window {
-        // Of those that live the kernel was not asked.
+        // The kernel was not asked about threads that live on.
         all.switches = tree.switched_in;
     }
     all

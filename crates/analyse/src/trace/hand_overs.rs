@@ -35,7 +35,7 @@ pub(super) struct Handed {
 struct Key {
     from: Who,
     to: Who,
-    /// With whose ledger the waits count.
+    /// The ledger that the waits count in.
     ledger: Slot,
     wait: WaitKey,
 }
@@ -154,7 +154,7 @@ fn together<K: Eq + Hash + Copy>(rows: impl Iterator<Item = (K, Sum)>) -> Vec<(K
     all
 }
 
-/// Those that are the same but for numbers are one row where there are many.
+/// Puts rows together that differ only in numbers, where there are many.
 fn folded(rows: Vec<(Key, Sum)>, coarser: fn(Key) -> Key) -> Vec<(Key, Sum)> {
     let mut alike = FxHashMap::<Key, usize>::default();
     rows.iter().for_each(|(key, _)| *alike.entry(coarser(*key)).or_default() += 1);

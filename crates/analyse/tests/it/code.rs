@@ -261,7 +261,7 @@ fn woken_by_the_child(told: bool) -> Story {
 fn a_wait_with_a_stack_knows_the_thread_that_ended_it_and_a_timer_is_none() {
     let analysis = woken_by_the_child(true).analysed();
     assert_eq!(woken(&analysis), [(ROOT, Some(200)), (ROOT, None)]);
-    // A thread that has no stack is in no list of those that have.
+    // A thread without a stack is not listed among those with one.
     let analysis = woken_by_the_child(false).analysed();
     assert_eq!(woken(&analysis), [(ROOT, None), (ROOT, None)]);
     assert_eq!(analysis.profile().threads.len(), 1);

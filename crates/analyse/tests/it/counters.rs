@@ -7,7 +7,7 @@ use model::{Run, Seen, Tid};
 
 const PERIOD: u64 = 1000;
 
-/// So many samples of cycles and half as many of instructions strike this thread's own code.
+/// Adds samples of cycles, and half as many of instructions, in this thread's own code.
 fn struck(story: &mut Story, tid: Tid, samples: u64) -> &mut Story {
     for (counter, samples) in [(Counter::Cycles, samples), (Counter::Instructions, samples / 2)] {
         for _ in 0..samples {

@@ -50,7 +50,7 @@ impl Round {
     }
 }
 
-/// So many samples of a program of such rounds. `traced` of each ten have calls traced.
+/// A program of such rounds with this many samples. `traced` of each ten have calls traced.
 fn program(round: Round, samples: u64, traced: u64) -> RunResult {
     let mut story = Story::begins();
     let kernel = CodeLocation::Kernel { address: 0xffff };

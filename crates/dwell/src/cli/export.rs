@@ -23,7 +23,7 @@ pub(crate) struct ExportArgs {
     pub(crate) format: ExportFormat,
 
     /// The table, for csv and markdown, by its name in the JSON (`account`, `waits`, `runs`).
-    /// Without it Markdown has all tables; csv has one, and says which there are
+    /// Without it, Markdown has all tables; csv needs one, and lists them
     #[arg(long, value_name = "NAME")]
     pub(crate) table: Option<String>,
 
@@ -44,7 +44,7 @@ pub(crate) enum ExportFormat {
     Markdown,
     /// The runs of dwell compare as JSON of hyperfine 2
     Hyperfine,
-    /// The same as JSON of hyperfine 1
+    /// The runs of dwell compare as JSON of hyperfine 1
     #[value(name = "hyperfine-1")]
     Hyperfine1,
     /// Functions on a CPU and waiting, for pprof; of a run with its stacks
@@ -58,13 +58,13 @@ pub(crate) enum ExportFormat {
     Hdr,
     /// Functions over time, for profiler.firefox.com; of a run with its stacks
     Firefox,
-    /// The same for speedscope.app
+    /// Functions over time, for speedscope.app; of a run with its stacks
     Speedscope,
     /// Stacks with their time, for flamegraph.pl and inferno; of a run with its stacks
     Folded,
     /// The picture of dwell wake, a sheet or a ladder
     Svg,
-    /// The same picture in pixels
+    /// That picture in pixels
     Png,
     /// The verdict of dwell wake --deadline
     Junit,

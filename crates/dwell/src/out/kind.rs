@@ -201,7 +201,7 @@ impl<K: Kind> Kept for K {
             match (result.as_ref() as &dyn Any).downcast_ref::<K>() {
                 Some(result) => all.push((*path, result)),
                 None => bail!(
-                    "{:?} is a {:?} and {path:?} a {:?}: they have no common page\ntry: results of one kind",
+                    "{:?} is a {:?} and {path:?} a {:?}: they cannot share a page\ntry: results of one kind",
                     kept[0].0,
                     Kind::schema(self),
                     result.schema()

@@ -36,7 +36,7 @@ impl Home {
         self.within(&[], words)
     }
 
-    /// The same, started by another command.
+    /// The command, started by another one.
     fn within(&self, before: &[&str], words: &[&str]) -> Command {
         let all = [&["timeout", "-k", "5", "60"], before, &[support::dwell()], words].concat();
         let mut command = Command::new(all[0]);
@@ -228,7 +228,7 @@ fn what_verbs_find_is_kept_and_found_again() {
     assert!(home.out(&["store", "--check"]).contains("everything in it is whole"));
 }
 
-/// Of a function, since a whole program is stepped for long. `hits.rs` has Pythons that can be
+/// Counts a function, since a whole program is stepped for long. `hits.rs` has Pythons that can be
 /// counted.
 #[test]
 fn exact_counts_and_what_works_here_are_kept_like_others() {
@@ -344,7 +344,7 @@ fn a_store_that_cannot_be_used_costs_one_line() {
     let home = Home::new();
     home.out(&["run", "-q", "true"]);
     let run = |before: &[&str]| home.within(before, SEVEN).output().unwrap();
-    // Without one nothing is said.
+    // Without one there is no message.
     for off in [
         home.dwell(SEVEN).env("DWELL_STORE", "off").output(),
         home.dwell(&[&["--no-store"], SEVEN].concat()).output(),

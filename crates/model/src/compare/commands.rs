@@ -145,7 +145,7 @@ pub struct CommandChange {
     pub verdict: Change,
     /// Why there can be no verdict: sentences without a full stop.
     pub no_verdict: Vec<String>,
-    /// An undecided one: so many pairs more this spread would take, and so long.
+    /// An undecided one: this many pairs more this spread would take, and so long.
     pub needs: Option<PairsNeeded>,
     /// Further percentiles of the numbers that each run printed. Empty unless runs printed several;
     /// the figure itself is then their median, p50.

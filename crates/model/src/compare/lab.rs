@@ -48,9 +48,9 @@ pub struct LabOrigin {
 /// The figures of both.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BothFigures {
-    /// Of the first.
+    /// Figures of the first.
     pub a: LabFigures,
-    /// Of the second.
+    /// Figures of the second.
     pub b: LabFigures,
 }
 
@@ -119,7 +119,7 @@ pub enum Right {
     Held,
     /// A counted saving has a high end of at most one and a half times its low end.
     Narrow,
-    /// Of a healthy program nothing is claimed.
+    /// Nothing is claimed of a healthy program.
     NothingClaimed,
 }
 

@@ -121,12 +121,13 @@ fn interference(run: &Run, doubts: Doubts, look: Look) -> Line {
         // fill is not.
         let of_wall = share_range(cost.lo, cost.hi, run.wall_ns, look.dash());
         let ms = duration_range(cost.lo, cost.hi, look.dash());
-        let text =
-            format!("dwell's overhead: {ms} ({of_wall}) in the program, by count, without effects on caches");
+        let text = format!(
+            "dwell's overhead: {ms} ({of_wall}) in the program, by event counts, without cache effects"
+        );
         line = item(line, Ink::Dim, &text);
     }
     if let Seen::Value(reader) = coverage.reader_cpu_ns {
-        let text = format!("beside it {} of CPU time in dwell's reader", duration(reader));
+        let text = format!("dwell's reader: {} of CPU time", duration(reader));
         line = item(line, Ink::Dim, &text);
     }
     if let Seen::Value(busy) = coverage.host_busy {

@@ -10,7 +10,7 @@ use crate::units::{bytes, count};
 use model::fault_places::{FaultRow, FaultingProcess, MappingKind};
 use model::{Run, Seen, State};
 
-/// Of the time: with less of it faults are no matter.
+/// With less than one part in this many of the time, faults are no matter.
 const PART_MIN: u64 = 20;
 /// With fewer samples there is nothing to see.
 const SAMPLES_MIN: u64 = 8;

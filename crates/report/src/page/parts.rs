@@ -20,7 +20,7 @@ pub(crate) struct Parts {
     /// States, longest first.
     pub(crate) states: Vec<State>,
     pub(crate) account: Vec<Line>,
-    /// What else is said of the account.
+    /// Further notes on the account.
     pub(crate) account_notes: Vec<Line>,
     pub(crate) places: Vec<Line>,
     pub(crate) metrics: Vec<MetricRow>,

@@ -339,7 +339,7 @@ fn a_finding_is_said_with_what_can_be_done_about_it() {
     let all = dwell_report::causes(&run, &diagnosis, wide);
     assert!(all.contains(" 5. fsync") && all.contains("assumed  nobody minds"), "{all}");
     diagnosis.findings.clear();
-    diagnosis.ruled_out = vec![(CauseName::new("sync-writes", ""), say!("it did not sync"))];
+    diagnosis.ruled_out = vec![(CauseName::new("sync-writes", ""), say!("it did not sync").into())];
     let told = dwell_report::terminal(&run, &diagnosis, wide);
     assert!(told.contains("no known cause"), "{told}");
     assert!(dwell_report::causes(&run, &diagnosis, wide).contains("it did not sync"));

@@ -5,7 +5,7 @@ use model::compare::EstimateInterval;
 use model::compare::why::Why;
 use model::{Run, State};
 
-/// An interval of so many pairs is wide: Student's t has two degrees of freedom or fewer.
+/// An interval of this many pairs is wide: Student's t has two degrees of freedom or fewer.
 const FEW_PAIRS: usize = 3;
 
 pub(super) fn of(pairs: &Pairs<'_>, why: &Why) -> Vec<String> {

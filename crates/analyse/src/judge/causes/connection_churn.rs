@@ -10,38 +10,39 @@ use model::peers::{ConnectionRow, Opening};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number};
-use model::{Ns, Seen, Sentence, say};
+use model::{Ns, RuledOut, Seen, Sentence, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("connection-churn", "connections opened again and again"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "The program opens a connection to a peer, uses it for little, closes it and opens the next.",
-        why: "A connection takes a round trip before anything can be sent, TLS one or two more, and a login its own; both \
-              ends set up a socket, and the peer mostly a thread or a process. The window of what may be sent at once begins \
-              small again, too.",
-        rule: "Ten connections or more to one peer were opened than were ever open at once, and opening them takes time: \
-               waits before the first thing was sent, and CPU time in `socket` and `connect`. With fewer there is little \
-               to put together.",
-        else_it_could_be: "Processes that each need a connection of their own, as in a loop of a shell: they would have to \
-                           become one.",
+        why: "A connection takes a round trip before anything can be sent; TLS adds one or two, a login \
+              more. Both ends set up a socket, and the peer often a thread or a process. The congestion \
+              window begins small again, too.",
+        rule: "Ten connections or more to one peer were opened beyond those open at once, and opening them \
+               takes time: waits before anything was sent, and CPU time in `socket` and `connect`. With \
+               fewer there is little to save.",
+        else_it_could_be: "Processes that each need a connection of their own, as in a shell loop: they \
+                           would have to become one process.",
         change: "Keep connections open and use them again: HTTP keep-alive (a session or client object in place of a \
                  function), a pool for databases, one process for many requests.",
-        part: "Counted: what was waited for on a connection before anything was sent, and the CPU time of the calls \
-               that open and close it, goes for all but as many as were open at once. What the peer does for a new \
-               connection is in its first turn, a request and its answer. At the low end so much of that goes as \
-               first turns last longer than later ones on average, where most connections have later ones. At the \
-               high end up to 2 ms of each first turn go (twice what it takes to start a process); all of it where \
-               TLS or a login is usual behind the port, and where the peer is on this host and others keep its CPUs \
-               busy, since it may wait for one. At the high end the round trips go, too, in which the window grows \
-               until it holds what a connection carries, from 14,480 bytes, doubled with each (RFC 6928, RFC 5681).",
+        part: "The waits before anything is sent on a connection, and the CPU time of the calls that open \
+               and close it, are saved for all connections but as many as were open at once; both are \
+               counted. The peer's own work for a new connection is part of its first turn (a request and \
+               its answer). The low end takes what first turns last beyond later ones on average, where \
+               most connections have later ones. The high end takes up to 2 ms of each first turn (twice \
+               what it takes to start a process), or all of it where the port usually has TLS or a login, \
+               or where the peer is on this host and others keep its CPUs busy. The high end also includes \
+               the round trips in which the congestion window grows to what a connection carries, from \
+               14,480 bytes, doubling each time (RFC 6928, RFC 5681).",
         assumes: "The peer keeps connections open.",
     },
     explains: &["dns-lookups"],
     check,
 };
 
-/// Of connections beyond those that were open at once.
+/// Connections beyond those that were open at once.
 const AGAIN_MIN: u64 = 10;
 /// Services that begin with a handshake or a login.
 const GREETED: &[&str] = &[
@@ -69,7 +70,7 @@ const SETUP_NS: Ns = 2_000_000;
 /// Calls that open a connection, and the one that closes it, as other files.
 const CALLS: &[&str] = &["socket", "connect", CLOSE];
 const CLOSE: &str = "close";
-/// Where so many times as many files are closed, these are mostly no connections.
+/// Where more than this many times as many files are closed, they are mostly no connections.
 const CLOSED_MAX: u64 = 2;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
@@ -77,27 +78,29 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         let opened = rows.iter().enumerate().filter(|(_, of)| of.began == ConnectionOrigin::Opened);
         let findings = opened.clone().filter_map(|(row, of)| {
             let opening = of.opening.as_ref()?;
-            let again = again(of, opening)?;
-            finding(evidence, row, of, opening, again)
+            let again = again(of, opening);
+            (again >= AGAIN_MIN).then(|| finding(evidence, row, of, opening, again)).flatten()
         });
         let most = opened.clone().map(|(_, of)| of.times).max().unwrap_or(0);
-        let why_not = match opened.filter_map(|(_, of)| again(of, of.opening.as_ref()?)).max() {
-            None if most == 0 => say!("no connection was opened"),
-            None => say!("no peer has many connections, one after the other: at most ", Number(most)),
-            Some(again) => say!(
-                Count(again, "connection".into()),
-                " could be used again, and opening them takes no hundredth of the run"
-            ),
+        let avoidable = opened.filter_map(|(_, of)| Some(again(of, of.opening.as_ref()?)));
+        let avoidable = avoidable.max().unwrap_or(0);
+        let connections = Count(avoidable, "connection".into());
+        let why_not = if most == 0 {
+            say!("no connection was opened").into()
+        } else if avoidable < AGAIN_MIN {
+            let what = say!("to one peer beyond those open at once");
+            RuledOut::below(connections, what, Number(AGAIN_MIN))
+        } else {
+            say!(connections, " could be reused, but opening them takes less than 1 % of the run").into()
         };
         Outcome::of(findings, why_not)
     })
 }
 
 /// How many were opened beyond those that were open at once.
-fn again(of: &ConnectionRow, opening: &Opening) -> Option<u64> {
+fn again(of: &ConnectionRow, opening: &Opening) -> u64 {
     let established = of.times.saturating_sub(of.failed);
-    let again = established.saturating_sub(opening.at_once.max(1));
-    (again >= AGAIN_MIN).then_some(again)
+    established.saturating_sub(opening.at_once.max(1))
 }
 
 fn finding(
@@ -219,7 +222,7 @@ fn beyond_later_ns(of: &ConnectionRow, opening: &Opening) -> Ns {
     opening.first_turn_ns.saturating_sub((later_ns as f64 * established as f64 / later as f64) as Ns)
 }
 
-/// The same of the CPU time of the calls.
+/// What the CPU time of the calls that open and close has, and what it saves.
 fn calls(evidence: &Evidence<'_>, again: u64) -> Option<(Interval, Seen<Saving>)> {
     if evidence.run.window.is_some() {
         return None;
@@ -259,7 +262,8 @@ mod tests {
         WaitTarget::Tcp(model::network::Endpoint::read("192.0.2.1:443").unwrap())
     }
 
-    /// So many connections, each with 10 ms until it is there, 20 ms of TLS and 70 ms of use.
+    /// A run with `times` connections, each with 10 ms until it is there, 20 ms of TLS and 70 ms of
+    /// use.
     fn of(times: u64) -> Run {
         let ns = times * 100 * MS;
         let mut run = run(&[(State::Network, ns)]);

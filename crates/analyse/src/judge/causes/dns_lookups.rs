@@ -10,25 +10,25 @@ use model::prediction::Site;
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number};
 use model::wait::WaitTarget;
-use model::{Ns, Sentence, say};
+use model::{Ns, RuledOut, Sentence, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("dns-lookups", "names asked for again"),
     tiers: &[Tier::Bpf],
     manual: Manual {
-        what: "A name server is asked for a name whose address it has told already.",
+        what: "The program asks a name server for a name that has been answered already.",
         why: "Neither programs nor the C library remember answers by themselves. Each question waits for a round trip to \
               the name server, and for whomever that asks in turn.",
-        rule: "A question with the same name, type and server was answered before, three times or more: counted. Sent again \
-               because no answer came is no repeat.",
+        rule: "A question with the same name, type and server was answered before, three times or more. A \
+               question that is sent again because no answer came is no repeat.",
         else_it_could_be: "A name whose answer lives for seconds only (its TTL) has to be asked for again if the program runs \
                            for longer.",
         change: "Keep the address, or the connection, for as long as the answer is valid. Or ask through a cache on this host \
                  (systemd-resolved, nscd, dnsmasq): that helps programs that cannot be changed, and each new process.",
-        part: "Counted: the time from each repeated question to its answer goes, of the time of all answers. A cache on this \
-               host answers within 0.2 ms (two switches to another process and back): that much of each stays at the low \
-               end. At the high end the C library's own work goes as well, up to 0.5 ms for each: it reads its files and \
-               opens a socket.",
+        part: "The time from each repeated question to its answer is saved, as a part of the time of all \
+               answers; it is counted. A cache on this host answers within 0.2 ms (two switches to another \
+               process and back): the low end leaves that much of each. The high end also takes the C \
+               library's own work, up to 0.5 ms for each: it reads its files and opens a socket.",
         assumes: "An answer stays valid for as long as the program runs.",
     },
     explains: &[],
@@ -52,13 +52,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         let most = sent().max_by_key(|(_, row)| row.repeated_ns);
         if repeated < REPEATED_MIN {
             return Outcome::RuledOut(match sum(|row| row.times) {
-                0 => say!("no name server was asked"),
-                times => say!(
-                    Number(repeated),
-                    " of ",
-                    Count(times, "question".into()),
-                    " for names had been answered before"
-                ),
+                0 => say!("no name server was asked").into(),
+                times => {
+                    let what = say!("of ", Count(times, "question".into()), " had been answered before");
+                    RuledOut::below(Number(repeated), what, Number(REPEATED_MIN))
+                }
             });
         }
         let total_ns = sum(|row| row.answer.map_or(0, |answer| answer.total_ns));
@@ -67,7 +65,10 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             (Some((row, most)), Some(goes)) => {
                 Outcome::Found(vec![finding(evidence, row, most, &again, &goes)])
             }
-            _ => Outcome::RuledOut(say!("names are asked for again, and that takes no hundredth of the run")),
+            _ => {
+                let questions = Count(repeated, "repeated question".into());
+                Outcome::RuledOut(say!(questions, " took less than 1 % of the run").into())
+            }
         }
     })
 }
@@ -80,7 +81,7 @@ struct Again {
     total_ns: Ns,
 }
 
-/// The waits for answers; none where they are no hundredth of the run.
+/// The waits for answers; none where they are less than 1 % of the run.
 fn goes(evidence: &Evidence<'_>) -> Option<Goes> {
     let waits = || evidence.run.waits.iter().filter(|wait| matches!(wait.on, WaitTarget::Answer(_)));
     let (path_ns, total_ns) =
@@ -151,7 +152,7 @@ mod tests {
 
     const MS: Ns = 1_000_000;
 
-    /// So many questions for one name, each answered after 10 ms.
+    /// A run with `times` questions for one name, each answered after 10 ms.
     fn of(times: u64) -> Run {
         let ns = times * 10 * MS;
         let server = Endpoint::read("192.0.2.53:53").unwrap();

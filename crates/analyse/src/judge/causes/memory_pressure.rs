@@ -16,28 +16,30 @@ use model::run::Share;
 use model::sentence::Piece::{self, Bytes, Count, Name, Ns as Time};
 use model::series::{DiskSeries, SeriesVerdict};
 use model::wait::WaitTarget;
-use model::{Ns, Seen, Sentence, State, say};
+use model::{Ns, RuledOut, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("memory-pressure", "memory that is short"),
     tiers: &[Tier::Bpf, Tier::Perf, Tier::Proc],
     manual: Manual {
-        what: "The program waits for memory: the kernel takes pages from it or from others first, swaps them out and in, or \
-               reads files again that did not stay in memory.",
-        why: "A page that is in memory costs 100 ns, one that has to come from a disk 100 us and more. Where memory is short by a \
+        what: "The program waits for memory: the kernel has to take pages from it or from others first, \
+               swaps them out and in, or reads files again that did not stay in memory.",
+        why: "A page in memory costs 100 ns, one from a disk 100 us and more. Where memory is short by a \
               little, the same pages come and go all the time.",
-        rule: "Waits for swap and samples in the kernel's reclaim have a twentieth of the account or more; or reads that wait \
-               for the disk have that much, as far as what was read had been taken from the program's control group before \
-               (the kernel's count of refaults, of a group with a limit), or as long as a task waited for memory by the \
-               kernel's own count (PSI), if that is a hundredth of the time or more. A program that reads a file for the \
+        rule: "Waits for swap and samples in the kernel's reclaim have a twentieth of the account or more; \
+               or reads that wait for the disk have that much. Of these reads only as much counts as had \
+               been taken from the program's control group before (the kernel's count of refaults, for a \
+               group with a limit), or as long as a task waited for memory by the kernel's own count \
+               (PSI), if that is a hundredth of the time or more. A program that reads a file for the \
                first time waits as well, but not for memory: the kernel counts neither.",
         else_it_could_be: "Another program that takes the memory: PSI, swapping and reclaim are the host's.",
         change: "Give it more memory (raise the limit of the control group that the finding names), or use less: smaller caches \
                  and batches, a stream in place of the whole. See which other programs are large.",
-        part: "Bounded: the waits for swap and the reclaim go, and at most all time in faults of a program that swaps; of the \
-               waits for reads of files at least the part that the refaults have of what the program read from disks, and \
-               at most all, with the calls' own time; without a count of refaults from nothing to all, but for no longer \
-               than the kernel counted waits for memory.",
+        part: "Bounded. Waits for swap and reclaim are saved, and the high end takes all time in faults of \
+               a program that swaps. Of waits for reads of files, the low end takes the share that \
+               refaults have of what the program read from disks, the high end all, with the calls' own \
+               time. Without a count of refaults it is from nothing to all, but no longer than the kernel \
+               counted waits for memory.",
         assumes: "With enough memory the pages stay.",
     },
     explains: &["disk-latency", "disk-throughput", "repeated-reads"],
@@ -105,14 +107,13 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         return Outcome::Found(vec![finding(evidence, &signs, pressure)]);
     }
     match (&evidence.run.series, pressure) {
-        (_, Some(share)) => Outcome::RuledOut(say!(
-            "tasks of the host waited for memory for ",
-            Piece::Share(share),
-            " of the time, this program for ",
-            Time(signs.certain_ns())
-        )),
+        (_, Some(share)) => {
+            let host = Piece::Share(share);
+            let what = say!("of waits for memory, while tasks of the host waited for ", host, " of the run");
+            Outcome::RuledOut(RuledOut::below(Time(seen_ns), what, Time(evidence.run.whole_ns() / PART)))
+        }
         (Seen::Unseen(why), None) => Outcome::Unavailable(why.clone()),
-        _ => Outcome::RuledOut(say!("no swap, no reclaim, and nothing waited for memory")),
+        _ => Outcome::RuledOut(say!("no swapping, no reclaim, no waits for memory").into()),
     }
 }
 
@@ -366,7 +367,7 @@ mod tests {
         assert!(found(&judge(&writes, &Told::default()), "memory-pressure").is_none());
     }
 
-    /// So much came back into the memory of its group, and so much was read by disks.
+    /// Adds bytes that came back into the memory of the group, and bytes that disks read.
     fn refaulted(run: &mut Run, bytes: u64, read_bytes: f64) {
         let disk = DiskSeries {
             name: "vda".into(),

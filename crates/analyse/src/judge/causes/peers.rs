@@ -37,7 +37,7 @@ fn target(row: &ConnectionRow) -> Option<WaitTarget> {
     [&row.remote, &row.local].into_iter().find_map(|end| Endpoint::read(end)).map(WaitTarget::Tcp)
 }
 
-/// The waits for the service, all of them; none where they are no hundredth of the run.
+/// The waits for the service, all of them; none where they are less than 1 % of the run.
 pub(super) fn goes(evidence: &Evidence<'_>, row: &ConnectionRow) -> Option<Goes> {
     if evidence.run.window.is_some() {
         return Some(Goes::Account(Interval { lo: row.waited_ns, hi: row.waited_ns }, Kind::Waiting));

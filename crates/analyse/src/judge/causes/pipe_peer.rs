@@ -20,17 +20,18 @@ pub(super) static CAUSE: Cause = Cause {
     manual: Manual {
         what: "The program waits for a program that it did not start: for what that one writes to a pipe or a local socket, or \
                for room there or on a terminal.",
-        why: "A pipe is as fast as its slower end. This end has nothing to do meanwhile.",
-        rule: "Waits on a pipe or a local socket, and for room on a terminal, that a thread outside of the program ended, are on \
-               the path. Waits of an event loop are not looked at, since what it waits for may be work that nobody has for it, \
-               nor reads of a terminal, since people type slowly. Where the other end is a process of the program itself, the \
-               account goes on there.",
+        why: "A pipe is as fast as its slower end. This end has nothing to do in the meantime.",
+        rule: "Waits on a pipe or a local socket, and for room on a terminal, that a thread outside the \
+               program ended, are on the path. Waits of an event loop do not count, since it may wait for \
+               work that nobody has for it; nor do reads of a terminal, since people type slowly. Where \
+               the other end is a process of the program itself, the account goes on there.",
         else_it_could_be: "A program that is faster than it must be: the other end does the work that matters, or waits for \
                            something in turn.",
         change: "Look at the other end: `dwell attach` on its process, or `dwell run` on both of them together. Let it write \
                  larger pieces, and earlier.",
-        part: "With the other end s times faster 1 - 1/s of the waits go. The factor is assumed: from 1.5 to all of it, \
-               with the calls that wait, and the waits for a CPU after them: the other end may also be asked less often.",
+        part: "With the other end s times faster, 1 - 1/s of the waits are saved. The factor is assumed: \
+               from 1.5 to all of it, with the calls that wait, and the waits for a CPU after them: the \
+               other end may also be asked less often.",
         assumes: "The other end can be made faster by half at least, and its speed does not depend on this one's.",
     },
     explains: &["small-io"],
@@ -43,7 +44,7 @@ const FASTER_MIN: f64 = 1.5;
 fn check(evidence: &Evidence<'_>) -> Outcome {
     if evidence.run.window.is_some() {
         return Outcome::Unavailable(
-            "whether a window waits for work or for what it needs is not seen".to_owned(),
+            "a window does not show whether it waits for work or for input".to_owned(),
         );
     }
     let waits: Vec<(usize, &WaitRow)> =
@@ -51,9 +52,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let most = waits.iter().max_by_key(|(_, wait)| wait.path_ns).filter(|(_, wait)| wait.path_ns > 0);
     match most {
         Some((place, wait)) => Outcome::Found(vec![finding(evidence, *place, wait, &waits)]),
-        None => Outcome::RuledOut(say!(
-            "it waits for no program at the other end of a pipe, a terminal or a local socket"
-        )),
+        None => Outcome::RuledOut(
+            say!("no waits for another program on a pipe, a terminal or a local socket").into(),
+        ),
     }
 }
 

@@ -8,9 +8,9 @@ use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place, Saving};
 use model::prediction::Site;
 use model::recording::Tier;
-use model::sentence::Piece::{Count, Name, Ns as Time, Number};
+use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
 use model::wait::SyscallName;
-use model::{Ns, Pid, Reason, Seen, Sentence, State, say};
+use model::{Ns, Pid, Reason, RuledOut, Seen, Sentence, State, say};
 use rustc_hash::FxHashSet;
 use std::cmp::Reverse;
 
@@ -21,17 +21,18 @@ pub(super) static CAUSE: Cause = Cause {
         what: "The program starts many processes that do little.",
         why: "A process costs its creation, a copy of page tables, `execve`, the loading of its libraries and its end: half a \
               millisecond for a small program in C, 20 ms for an interpreter, whatever it then does.",
-        rule: "20 processes or more began and ended, and the calls that make, execute and end them have a twentieth of the \
-               tree's CPU time or more. With fewer processes there are not as many as there are items; with less of the time \
-               they do enough to be worth their start.",
-        else_it_could_be: "One process that is created by a large one: copying page tables takes long then, and `vfork` or \
-                           `posix_spawn` is what helps.",
+        rule: "20 processes or more began and ended, and the calls that make, execute and end them have a \
+               twentieth of the tree's CPU time or more. Fewer processes are not one for each item; with \
+               less of the time they do enough to be worth their start.",
+        else_it_could_be: "One process that a large one creates: copying page tables takes long then, and \
+                           `vfork` or `posix_spawn` helps.",
         change: "Do the work in one process: the shell's own commands in place of small programs, one call for many items \
                  (`xargs`, `find -exec … +`), a library in place of a command, a pool of workers that live on.",
-        part: "Bounded: at least the calls that make, execute and end the processes go; at most all that the path has of \
-               processes of which there are 20 or more, from their creation on, of the calls around it (signals kept off, waiting for \
-               the end), and what others wait for a CPU, as the one that \
-               starts them does after each. What a process needs to load its libraries is in between.",
+        part: "Bounded. The low end takes the calls that make, execute and end the processes. The high end \
+               takes all that the path has of processes that are 20 or more of one program, from their \
+               creation on, the calls around it (blocking signals, waiting for the end), and what others \
+               wait for a CPU, as the one that starts them does after each. Loading libraries is in \
+               between.",
         assumes: "What the processes do can be done without them. At the high end that work takes next to nothing.",
     },
     explains: &[
@@ -47,7 +48,7 @@ pub(super) static CAUSE: Cause = Cause {
 
 /// Fewer are not one for each item.
 const PROCESSES_MIN: usize = 20;
-/// Of the tree's CPU time, what making and ending them takes.
+/// The least part of the tree's CPU time for making and ending them: one in this many.
 const PART: Ns = 20;
 
 /// Calls that make a process or give it a program.
@@ -68,20 +69,15 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         .sort_by(|(a, x), (b, y)| Reverse(x.processes()).cmp(&Reverse(y.processes())).then_with(|| a.cmp(b)));
     let processes: usize = groups.iter().map(|(_, group)| group.processes()).sum();
     if processes < PROCESSES_MIN {
-        return Outcome::RuledOut(say!("the program started ", Count(processes as u64, "process".into())));
+        let (figure, needed) = (Count(processes as u64, "process".into()), Number(PROCESSES_MIN as u64));
+        return Outcome::RuledOut(RuledOut::below(figure, say!("started"), needed));
     }
     let costs_ns = costs_ns(evidence);
     let cpu_ns = evidence.cpu_ns();
     if costs_ns < cpu_ns / PART {
-        return Outcome::RuledOut(say!(
-            "starting and ending ",
-            Count(processes as u64, "process".into()),
-            " takes ",
-            Time(costs_ns),
-            " of ",
-            Time(cpu_ns),
-            " of CPU time"
-        ));
+        let what = say!("of CPU time for starting and ending ", Count(processes as u64, "process".into()));
+        let share = Share(costs_ns as f64 / cpu_ns as f64);
+        return Outcome::RuledOut(RuledOut::below(share, what, Share(1.0 / PART as f64)));
     }
     Outcome::Found(vec![finding(evidence, &groups, processes, costs_ns)])
 }
@@ -199,7 +195,7 @@ mod tests {
 
     const MS: Ns = 1_000_000;
 
-    /// A shell that starts so many processes of 2 ms; making each takes a part of that.
+    /// A shell that starts this many processes of 2 ms; making each takes a part of that.
     fn shell(processes: u32, made_ns: Ns) -> Run {
         let lives_ns = u64::from(processes) * 2 * MS;
         let mut run = run(&[(State::Kernel, lives_ns), (State::User, 20 * MS)]);

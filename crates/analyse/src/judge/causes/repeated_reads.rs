@@ -14,32 +14,35 @@ use model::recording::Tier;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
 use model::syscall_rows::CallRow;
 use model::wait::WaitTarget;
-use model::{Ns, Seen, Sentence, State, say};
+use model::{Ns, RuledOut, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("repeated-reads", "the same bytes read again"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "A process reads more bytes of a file than the file has: at least twice as many.",
-        why: "Each time the bytes are copied from the kernel's memory and taken apart again; if memory was short meanwhile, \
-              the disk has to give them again too. Of a file that was opened with `O_DIRECT` the disk gives them each \
-              time: the page cache keeps nothing of it.",
-        rule: "One process has read at least twice the size of a file; what the program wrote to the file meanwhile does not \
-               count as read again. How much was read of each file is a sample by bytes: the low end of its 95 % interval \
-               counts. All such files together are read again by 4 MiB or more: copying so much takes about as long as \
-               starting a process.",
-        else_it_could_be: "A file that another program changed meanwhile. A file of which some places are read \
-                           again and again and others never: a database that is larger than memory, read with `pread`. \
-                           Then the answer is a larger cache in the program, and what it saves is what that cache hits.",
-        change: "Read it once and keep what was made of it; look at its time of change (`stat`) to know whether it is still \
-                 the same. Of a file that is read in places keep those that are needed again, or map it (`mmap`). With `O_DIRECT` the \
-                 program needs a cache of its own, or opens the file without it.",
-        part: "Of the calls' time on the file what is not its first pass goes: of B bytes read of a file of S bytes, \
-               1 - S/B. At least of their CPU time alone: they wait for the disk in the first pass, as a rule; with `O_DIRECT` in \
-               each, so that waits go in the same part. Counted. \
-               At most what opens and closes the file each time goes too, and the own time of functions that mostly \
-               read it (up to as much as the calls take, none from twice as much on): what is made of the same bytes is the \
-               same. The program's other work on the bytes would go along, and is not claimed.",
+        why: "Each time the bytes are copied from the kernel's memory and parsed again; if memory was \
+              short in between, the disk has to deliver them again too. With `O_DIRECT` the disk delivers \
+              them each time: the page cache keeps nothing of the file.",
+        rule: "One process has read at least twice the size of a file; what the program wrote to the file \
+               in between does not count as read again. The bytes read of each file are estimated from a \
+               sample: the low end of its 95 % interval counts. All such files together are read again by \
+               4 MiB or more: copying that much takes about as long as starting a process.",
+        else_it_could_be: "A file that another program changed in between. A file where some places are \
+                           read again and again and others never: a database that is larger than memory, \
+                           read with `pread`. Then a larger cache in the program helps, and saves what it \
+                           hits.",
+        change: "Read it once and keep what was made of it; look at its time of change (`stat`) to know \
+                 whether it is still the same. Of a file that is read in places keep those that are needed \
+                 again, or map it (`mmap`). With `O_DIRECT` the program needs a cache of its own, or opens \
+                 the file without it.",
+        part: "Of the calls' time on the file, all but the first pass is saved: of B bytes read of a file \
+               of S bytes, 1 - S/B; this is counted. The low end takes CPU time alone: the calls wait for \
+               the disk in the first pass, as a rule. With `O_DIRECT` they wait in each, and these waits \
+               are saved in the same part. The high end also takes what opens and closes the file each \
+               time, and the own time of functions that mostly read it (all of it up to what the calls \
+               take, none from twice as much on): the same bytes give the same result. Other work on the \
+               bytes would be saved as well, and is not claimed.",
         assumes: "The bytes are the same each time. What is made of them fits into memory.",
     },
     explains: &["small-io", "disk-latency", "disk-throughput"],
@@ -56,7 +59,7 @@ const NAMED: usize = 3;
 struct Again<'a> {
     place: usize,
     file: &'a FileRow,
-    /// Its size, and what was written to it: so many bytes could be new.
+    /// Its size, and what was written to it: this many bytes could be new.
     new_bytes: u64,
 }
 
@@ -75,19 +78,22 @@ struct OfCall<'a> {
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let files = match &evidence.run.tables.files {
         Seen::Value(files) => files,
-        Seen::Absent => return Outcome::RuledOut(say!("no files were read")),
+        Seen::Absent => return Outcome::RuledOut(say!("no files were read").into()),
         Seen::Unseen(why) => return Outcome::Unavailable(why.clone()),
     };
     let again = again(files);
     let bytes: u64 = again.iter().map(Again::bytes).sum();
     let calls = of_calls(evidence, &again);
-    if bytes < AGAIN_MIN || calls.is_empty() {
-        return Outcome::RuledOut(why_not(files));
+    if bytes < AGAIN_MIN {
+        return Outcome::RuledOut(RuledOut::below(Bytes(bytes), say!("read again"), Bytes(AGAIN_MIN)));
+    }
+    if calls.is_empty() {
+        return Outcome::RuledOut(say!("the calls that read again took no time").into());
     }
     Outcome::Found(vec![finding(evidence, &again, &calls)])
 }
 
-/// Those that were, for certain, what was read most first.
+/// The files that were read again for certain, what was read most first.
 fn again(files: &FileTable) -> Vec<Again<'_>> {
     let written = |file: &FileRow| {
         let same = files.rows.iter().filter(|other| other.is_same_file(file));
@@ -178,21 +184,6 @@ fn disk_ns(evidence: &Evidence<'_>, row: &CallRow, path: &str) -> Ns {
         _ => false,
     });
     of_file.map(|(_, wait)| wait.total_ns).sum()
-}
-
-fn why_not(files: &FileTable) -> Sentence {
-    let most = files.rows.iter().filter(|file| file.size_bytes > 0).max_by_key(|file| file.read.lo_bytes);
-    match most.filter(|file| file.read.lo_bytes > 0) {
-        Some(file) => say!(
-            "of the file of which most was read, ",
-            Name(file.path.clone()),
-            ", that was at least ",
-            Bytes(file.read.lo_bytes),
-            ", and it has ",
-            Bytes(file.size_bytes)
-        ),
-        None => say!("little was read from files"),
-    }
 }
 
 fn finding(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -> Finding {

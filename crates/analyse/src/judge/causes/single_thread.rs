@@ -9,35 +9,39 @@ use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place};
 use model::hand_overs::HandOverEnd;
 use model::recording::Tier;
-use model::sentence::Piece::{Count, Name, Ns as Time, Number};
+use model::sentence::Piece::{Count, Decimal, Name, Ns as Time, Number};
 use model::wait::TargetKind;
-use model::{Ns, Pid, Seen, State, say};
+use model::{Ns, Pid, RuledOut, Seen, State, say};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("single-thread", "work that is done one after another"),
     tiers: &[Tier::Bpf, Tier::Perf, Tier::Proc],
     manual: Manual {
-        what: "The program works off a list with a process for each item, one after another, and may use more CPUs than one.",
-        why: "While one of them computes the other CPUs are idle.",
-        rule: "Four processes or more of one program live for 10 ms or more on average and compute for half of that (on a CPU \
-               or ready to); their lives together are no longer than the wall clock, so that they do not overlap; the threads \
-               of the program hardly ever run at the same time; and it may use two CPUs or more. With two or three it is not \
-               told that they are a list; of a shorter life a good part is its start, which is the cause process-spawning. A process that computes in one \
-               thread is no finding: nothing that can be seen from outside says whether its work can be divided.",
-        else_it_could_be: "Each process may need what the one before has written. Where one process waits on pipes for what \
-                           several of them write, as a script that asks a compiler what it can do, it may begin the next by what \
-                           it was told: then nothing is certain to go, and the finding says whom to ask.",
+        what: "The program works off a list with a process for each item, one after another, though it may \
+               use more CPUs than one.",
+        why: "While one process computes, the other CPUs are idle.",
+        rule: "Four processes or more of one program live for 10 ms or more on average and compute for \
+               half of that (on a CPU or ready to). Their lives together are no longer than the wall \
+               clock, so they do not overlap; the threads of the program hardly ever run at the same time; \
+               and it may use two CPUs or more. Two or three processes need not be a list; a shorter life \
+               is mostly start-up, which is the cause process-spawning. A process that computes in one \
+               thread is no finding: whether its work can be divided cannot be seen from outside.",
+        else_it_could_be: "Each process may need what the one before has written. Where one process reads \
+                           on pipes what several of them write, as a script that asks a compiler what it \
+                           can do, it may decide by that what it starts next: then nothing is certain, and \
+                           the finding names that process.",
         change: "Run as many at a time as there are CPUs: `xargs -P`, `make -j`, `parallel`, a pool of processes.",
-        part: "Bounded, after R. Graham (1969): N lives of T together, the longest of them m, take on k CPUs at least \
-               the larger of T/k and m, and at most T/k + (1 - 1/k)m, in whatever order they are begun. For the low \
-               end they share the CPUs with what other programs have: n threads of others leave k of them the part \
-               k/(n + k) of all CPUs, or where these are in another session or control group, whose share does not \
-               grow with its threads, what they do not use, at least a half; and a process alone may have one to \
-               itself, as where two others are on the other CPU of two; then nothing is certain. No more is certain than what the program would save if all \
-               code were free, by the dependencies that were seen. Where it sleeps and looks whether a process has \
-               ended, that is next to nothing: it is the sleeps that it waits for. Where their output is read through \
-               pipes by one process, that lived on from one of them to the next, nothing is certain: assumed, from 0 \
+        part: "Bounded, after R. Graham (1969): N lives of T together, the longest of them m, take on k \
+               CPUs at least the larger of T/k and m, and at most T/k + (1 - 1/k)m, in whatever order they \
+               begin. At the low end they share the CPUs with other programs: n threads of others leave k \
+               of them the part k/(n + k) of all CPUs. Others in another session or control group, whose \
+               share does not grow with its threads, leave what they do not use, at least a half. A \
+               process alone may have a CPU to itself, as where two others are on the other CPU of two: \
+               then nothing is certain. Nor is more certain than what the program would save if all code \
+               were free, by the dependencies that were seen: next to nothing where it sleeps and polls \
+               for the end of a process. Where their output is read through pipes by one process that \
+               lived on from one of them to the next, nothing is certain: the saving is assumed, from 0 \
                on.",
         assumes: "The processes do not need each other's results, and memory and disks serve several at once as fast as one. \
                   Where the processor's counters were sampled, the evidence says whether their code waits for memory.",
@@ -48,7 +52,7 @@ pub(super) static CAUSE: Cause = Cause {
 
 /// Fewer processes of a program are no list.
 const PROCESSES_MIN: usize = 4;
-/// Of a shorter life the start is more than a tenth.
+/// A shorter life is a tenth start-up or more.
 const LIFE_NS_MIN: Ns = 10_000_000;
 /// Lives that do not overlap may be longer than the wall clock by this part, since a process lives
 /// on a little while the next one begins.
@@ -62,22 +66,17 @@ const TOGETHER_MAX: f64 = 1.2;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     if evidence.run.window.is_some() {
-        return Outcome::Unavailable(
-            "a window does not show processes from their beginning to their end".to_owned(),
-        );
+        return Outcome::Unavailable("a window does not show processes from start to end".to_owned());
     }
     let cpus = evidence.cpus_allowed();
     if cpus < 1.5 {
-        return Outcome::RuledOut(say!("it may use no more than one CPU"));
+        return Outcome::RuledOut(say!("it may use one CPU only").into());
     }
     if let Seen::Value(used) = &evidence.run.utilization {
         let together = evidence.cpu_ns() as f64 / used.on_cpu_ns.max(1) as f64;
         if together > TOGETHER_MAX {
-            return Outcome::RuledOut(say!(
-                "while any thread ran, ",
-                model::sentence::Piece::Times(together),
-                " did on average"
-            ));
+            let what = say!("threads ran at a time, on average while any did");
+            return Outcome::RuledOut(RuledOut::above(Decimal(together), what, Decimal(TOGETHER_MAX)));
         }
     }
     let lists =
@@ -85,11 +84,14 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let most = lists.max_by(|(a, x), (b, y)| x.life_ns.cmp(&y.life_ns).then_with(|| b.cmp(a)));
     match most {
         Some((name, group)) => Outcome::Found(vec![finding(evidence, &name, &group, cpus)]),
-        None => Outcome::RuledOut(say!(
-            "there are no ",
-            Number(PROCESSES_MIN as u64),
-            " processes of one program that compute one after another"
-        )),
+        None => Outcome::RuledOut(
+            say!(
+                "fewer than ",
+                Number(PROCESSES_MIN as u64),
+                " processes of one program computed one after another"
+            )
+            .into(),
+        ),
     }
 }
 
@@ -220,7 +222,7 @@ fn least_ns(evidence: &Evidence<'_>, group: &Group, cpus: f64) -> Ns {
     (part * evidence.run.wall_ns as f64) as Ns
 }
 
-/// What of their lives is saved on so many CPUs: by the worst order, or the best.
+/// What of their lives is saved on this many CPUs: by the worst order, or the best.
 fn saved(total_ns: Ns, longest_ns: Ns, cpus: f64, worst: bool) -> Ns {
     let (total, longest) = (total_ns as f64, longest_ns as f64);
     let takes = match worst {
@@ -243,7 +245,7 @@ mod tests {
 
     const MS: Ns = 1_000_000;
 
-    /// A shell that waits for so many processes of 100 ms, which compute for a part of that.
+    /// A shell that waits for this many processes of 100 ms, which compute for a part of that.
     fn list(processes: u32, computes_ns: Ns) -> Run {
         let wall_ns = u64::from(processes) * 100 * MS + 20 * MS;
         let mut run = run(&[(State::User, wall_ns)]);
@@ -309,7 +311,7 @@ mod tests {
         assert_eq!((lo(820 * MS), lo(20 * MS)), (525 * MS, 20 * MS));
     }
 
-    /// So many of the list end waits of such a process, through pipes or otherwise.
+    /// Adds waits of these readers that processes of the list end, through pipes or otherwise.
     fn told_by(run: &mut Run, of: u32, through: &WaitTarget, readers: &[Pid], waited_ns: Ns) {
         let end = |name: &str, pid| HandOverEnd { name: name.into(), pid, tid: Seen::Absent };
         let lengths = || Lengths { total_ns: waited_ns, p50_ns: MS, p99_ns: MS, max_ns: MS };

@@ -13,10 +13,10 @@ use model::files::{DurableRow, FileRow};
 use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
 use model::run::WaitRow;
-use model::sentence::Piece::{Bytes, Count, Name, Ns as Time};
+use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
 use model::syscall_rows::CallRow;
 use model::wait::WaitTarget;
-use model::{Ns, Seen, Sentence, State, say};
+use model::{Ns, RuledOut, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("sync-writes", "writes synced one by one"),
@@ -27,20 +27,20 @@ pub(super) static CAUSE: Cause = Cause {
         why: "Each such call waits until the disk has confirmed everything before it: a flush of the disk's cache, and mostly \
               a commit of the file system's journal. That takes as long for one record as for a thousand.",
         rule: "Such calls returned 10 times or more, and what they wait for is on the path. Fewer are one \
-               confirmation at the end of a piece of work, which is what these calls are for. Of writes to a file \
-               that was opened with `O_SYNC` or `O_DSYNC` each one that waited counts. Others, and those whose file \
-               is not known, count if at least every other one waits for the disk; waits that a timer ends do not \
-               count, since there the kernel lets the disk catch up. No more than 256 KiB are written for each: that \
-               takes any disk less than its confirmation.",
+               confirmation at the end of a piece of work, which is what these calls are for. Of writes to \
+               a file that was opened with `O_SYNC` or `O_DSYNC`, each one that waited counts. Others, and \
+               those whose file is not known, count if at least every other one waits for the disk; waits \
+               that a timer ends do not count, since there the kernel lets the disk catch up. No more than \
+               256 KiB are written for each: any disk writes that faster than it confirms it.",
         else_it_could_be: "Another program that syncs to the same disk makes each call longer: the disk's own figures \
                            on the page are of all programs.",
         change: "Confirm several records with one call: one transaction around many statements, group commit, a flush by \
                  time. Where the data can be made again, do not sync at all.",
-        part: "Of N calls those that g records share go, N - N/g. Counted: with g from 10 records to all of them, \
-               between nine tenths and all but one. At most entering and leaving the kernel goes along, and the \
-               time that the thread waited for a CPU after those waits.",
-        assumes: "The records need not be durable one by one; that is for the program's owner to say. One call for many \
-                  records takes no longer than the mean of those that were seen.",
+        part: "Of N calls, N - N/g are saved where g records share one. Counted, with g from 10 records to \
+               all of them: between nine tenths and all but one. The high end also includes kernel entry \
+               and exit, and the time that the thread waited for a CPU after those waits.",
+        assumes: "The records need not be durable one by one; that is for the program's owner to say. One \
+                  call for many records takes no longer than the average call that was seen.",
     },
     explains: &["disk-latency", "small-io"],
     check,
@@ -52,7 +52,7 @@ const CALLS_MIN: u64 = 10;
 const GROUP: f64 = 10.0;
 /// A slow disk moves so much in less time than it takes to confirm it.
 const BYTES_MAX: u64 = 256 << 10;
-/// One of so many writes waits for the disk, at least.
+/// Writes for each wait for the disk, at most.
 const WRITES_A_WAIT: u64 = 2;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
@@ -63,16 +63,14 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let calls: Vec<Confirms<'_>> = synced.chain(durable_writes(evidence)).collect();
     let times: u64 = calls.iter().map(|one| one.calls).sum();
     if times < CALLS_MIN {
-        return Outcome::RuledOut(say!("the program synced ", Count(times, "time".into())));
+        let calls = Count(times, "sync call".into());
+        return Outcome::RuledOut(RuledOut::below(calls, say!("made"), Number(CALLS_MIN)));
     }
     match written(evidence, &calls) {
-        Some(bytes) if bytes / times > BYTES_MAX => Outcome::RuledOut(say!(
-            "the program synced ",
-            Count(times, "time".into()),
-            ", for ",
-            Bytes(bytes / times),
-            " each"
-        )),
+        Some(bytes) if bytes / times > BYTES_MAX => {
+            let what = say!("written per sync");
+            Outcome::RuledOut(RuledOut::above(Bytes(bytes / times), what, Bytes(BYTES_MAX)))
+        }
         _ => Outcome::Found(vec![finding(evidence, &calls, times)]),
     }
 }

@@ -47,7 +47,7 @@ impl Asked {
         }
     }
 
-    /// Probes a finding, and puts what that gave into the result. What cannot be done is said.
+    /// Probes a finding, and puts what that gave into the result. What cannot be done is reported.
     pub(super) fn probe(self, result: &mut RunOutput, repeated: &Repeated<'_>, signals: &mut Signals) {
         if let Ending::Signal(signal) = repeated.ending {
             output::complain(&format!("no probe: signal {signal} ended the program"));

@@ -58,7 +58,7 @@ fn writes_that_wait_for_the_disk_each_time_are_the_same() {
     assert!(found(&written(100, 49, WakerKind::Device), "sync-writes").is_none());
 }
 
-/// 10,000 writes of which so many are to a file that syncs each, and have half of the time.
+/// 10,000 writes of which this many are to a file that syncs each, and have half of the time.
 fn among_others(durable: u64, bytes: u64) -> Run {
     let mut run = of("write", 10_000);
     let path = WaitTarget::File(Seen::Value("/journal".into()));
