@@ -22,6 +22,7 @@ mod file_calls;
 mod file_samples;
 mod group_limits;
 mod held_writes;
+mod imposed;
 pub(crate) mod limits;
 mod load_costs;
 mod lock_functions;

@@ -5,6 +5,7 @@ use crate::code::Amount;
 use crate::judge::Evidence;
 use crate::judge::allocators::Step;
 use crate::judge::fault_places;
+use crate::judge::imposed::{self, Imposed};
 use crate::judge::named::{called, place};
 use crate::judge::own_code::{self, Charge, Sum, Within};
 use crate::judge::predict::Goes;
@@ -14,7 +15,7 @@ use model::finding::{CauseName, Finding, Known};
 use model::recording::{Language, Tier};
 use model::run::Share;
 use model::sentence::Piece::{self, Count, Name};
-use model::{Ns, RuledOut, Sentence, State, say};
+use model::{Ns, Probe, RuledOut, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("allocation", "making and freeing memory"),
@@ -43,6 +44,7 @@ pub(super) static CAUSE: Cause = Cause {
                   critical path as of all threads.",
     },
     explains: &[],
+    probe: Some(Imposed { probe: Probe::KeepMemory, fits: imposed::always }),
     check,
 };
 

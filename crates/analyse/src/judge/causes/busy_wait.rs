@@ -44,6 +44,7 @@ pub(super) static CAUSE: Cause = Cause {
                   than the polling thread needs to notice.",
     },
     explains: &["cpu-contention"],
+    probe: None,
     check,
 };
 

@@ -39,6 +39,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "The peer keeps connections open.",
     },
     explains: &["dns-lookups"],
+    probe: None,
     check,
 };
 

@@ -47,6 +47,7 @@ pub(super) static CAUSE: Cause = Cause {
                   predicted.",
     },
     explains: &["small-io"],
+    probe: None,
     check,
 };
 

@@ -2,6 +2,7 @@
 //! its own threads on fewer CPUs than the host has.
 
 use super::{Cause, Manual, Outcome};
+use crate::judge::imposed::{self, Imposed};
 use crate::judge::predict::Goes;
 use crate::judge::{Evidence, spins, starved};
 use model::coverage::Interval;
@@ -10,7 +11,7 @@ use model::limits::Limits;
 use model::prediction::Site;
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
-use model::{Ns, Rival, RuledOut, RunQueue, Seen, Sentence, State, say};
+use model::{Ns, Probe, Rival, RuledOut, RunQueue, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("cpu-contention", "too few CPUs for what is ready to run"),
@@ -38,6 +39,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "The other programs can do without these CPUs.",
     },
     explains: &[],
+    probe: Some(Imposed { probe: Probe::RaisePriority, fits: imposed::is_behind_others }),
     check,
 };
 

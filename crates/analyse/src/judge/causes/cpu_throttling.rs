@@ -2,6 +2,7 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
+use crate::judge::imposed::{self, Imposed};
 use crate::judge::predict::{ALL, Goes};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place, Saving};
@@ -9,7 +10,7 @@ use model::limits::CpuQuota;
 use model::prediction::Site;
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number};
-use model::{Ns, Seen, Sentence, State, say};
+use model::{Ns, Probe, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("cpu-throttling", "a used-up CPU quota"),
@@ -35,6 +36,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "Without the quota a CPU is free for the program.",
     },
     explains: &[],
+    probe: Some(Imposed { probe: Probe::LiftQuota, fits: imposed::always }),
     check,
 };
 

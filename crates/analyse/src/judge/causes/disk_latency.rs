@@ -4,6 +4,7 @@ use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::disk_reads::DiskReads;
 use crate::judge::file_calls::{ASKS, LISTS, OPENS, READS};
+use crate::judge::imposed::{self, Imposed};
 use crate::judge::predict::{Goes, Kind, Parts, faster};
 use crate::judge::results::moved;
 use model::coverage::Interval;
@@ -14,7 +15,7 @@ use model::run::{ThreadLedger, WaitRow};
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number, Share, Times};
 use model::series::SeriesVerdict;
 use model::wait::{WaitCall, WaitTarget};
-use model::{Costs, Ns, RuledOut, Seen, Sentence, State, say};
+use model::{Costs, Ns, Probe, RuledOut, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("disk-latency", "one small request to a disk after the other"),
@@ -46,6 +47,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "What is read next does not depend on the bytes read before.",
     },
     explains: &[],
+    probe: Some(Imposed { probe: Probe::WarmFiles, fits: imposed::reads_files }),
     check,
 };
 

@@ -4,6 +4,7 @@ use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::file_calls::{READS, WRITES};
 use crate::judge::held_writes::HeldWrites;
+use crate::judge::imposed::{self, Imposed};
 use crate::judge::limits::SHARE_OF_WALL_MIN;
 use crate::judge::predict::{Goes, Kind, Parts, faster};
 use crate::judge::results::moved;
@@ -15,7 +16,7 @@ use model::run::WaitRow;
 use model::sentence::Piece::{Bytes, Name, Ns as Time, Share};
 use model::series::{DiskSeries, SeriesVerdict};
 use model::wait::SyscallName;
-use model::{Ns, RuledOut, Seen, Sentence, State, say};
+use model::{Ns, Probe, RuledOut, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("disk-throughput", "a disk at its limit"),
@@ -40,6 +41,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "The requests of this program fill the disk. Fewer bytes take less time in proportion.",
     },
     explains: &["disk-latency"],
+    probe: Some(Imposed { probe: Probe::WarmFiles, fits: imposed::reads_files }),
     check,
 };
 

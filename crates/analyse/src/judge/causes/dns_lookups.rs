@@ -32,6 +32,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "An answer stays valid for as long as the program runs.",
     },
     explains: &[],
+    probe: None,
     check,
 };
 

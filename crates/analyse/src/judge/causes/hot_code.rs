@@ -47,6 +47,7 @@ pub(super) static CAUSE: Cause = Cause {
                   the critical path as of all threads.",
     },
     explains: &[],
+    probe: None,
     check,
 };
 

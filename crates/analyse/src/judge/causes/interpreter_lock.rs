@@ -35,6 +35,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "What a thread computes needs no results of the others, and little data has to be handed to it and back.",
     },
     explains: &["lock-contention", "single-thread", "context-switching"],
+    probe: None,
     check,
 };
 

@@ -37,6 +37,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "What is done under the lock needs no other order than that in which it waited.",
     },
     explains: &["single-thread", "context-switching"],
+    probe: None,
     check,
 };
 

@@ -60,6 +60,7 @@ pub(super) static CAUSE: Cause = Cause {
                   the same share of the critical path as of all threads.",
     },
     explains: &["hot-code"],
+    probe: None,
     check,
 };
 

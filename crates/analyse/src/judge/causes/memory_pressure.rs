@@ -43,6 +43,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "With enough memory the pages stay.",
     },
     explains: &["disk-latency", "disk-throughput", "repeated-reads"],
+    probe: None,
     check,
 };
 

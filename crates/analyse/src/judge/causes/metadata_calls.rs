@@ -61,6 +61,7 @@ pub(super) static CAUSE: Cause = Cause {
                   program is told when they change.",
     },
     explains: &[],
+    probe: None,
     check,
 };
 

@@ -34,6 +34,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "The data can be made 1.5 times less, or the link as much faster, at least.",
     },
     explains: &["serial-requests"],
+    probe: None,
     check,
 };
 

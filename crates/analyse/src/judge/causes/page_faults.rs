@@ -6,6 +6,7 @@ use crate::judge::Evidence;
 use crate::judge::allocators;
 use crate::judge::along::part_along;
 use crate::judge::fault_places;
+use crate::judge::imposed::{self, Imposed};
 use crate::judge::own_code::{self, Key, Owner};
 use crate::judge::predict::{COUNTED_LEAST, Goes};
 use crate::judge::results::{hedge, hedge_time};
@@ -19,7 +20,7 @@ use model::run::ThreadLedger;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number, Times};
 use model::syscall_rows::CallRow;
 use model::wait::SyscallName;
-use model::{Ns, Pid, RuledOut, Seen, State, say};
+use model::{Ns, Pid, Probe, RuledOut, Seen, State, say};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -50,6 +51,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "The memory can be kept: the process then has its largest size all the time.",
     },
     explains: &["allocation"],
+    probe: Some(Imposed { probe: Probe::KeepMemory, fits: imposed::always }),
     check,
 };
 

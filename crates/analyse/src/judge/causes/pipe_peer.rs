@@ -35,6 +35,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "The other end can be made faster by half at least, and its speed does not depend on this one's.",
     },
     explains: &["small-io"],
+    probe: None,
     check,
 };
 

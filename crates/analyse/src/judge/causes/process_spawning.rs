@@ -43,6 +43,7 @@ pub(super) static CAUSE: Cause = Cause {
         "small-io",
         "repeated-reads",
     ],
+    probe: None,
     check,
 };
 

@@ -33,6 +33,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "The requests do not need each other's answers, and the peer serves several at a time as fast as one.",
     },
     explains: &[],
+    probe: None,
     check,
 };
 

@@ -47,6 +47,7 @@ pub(super) static CAUSE: Cause = Cause {
                   Where the processor's counters were sampled, the evidence says whether their code waits for memory.",
     },
     explains: &[],
+    probe: None,
     check,
 };
 

@@ -40,6 +40,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "What the program sleeps for is what the others do.",
     },
     explains: &[],
+    probe: None,
     check,
 };
 

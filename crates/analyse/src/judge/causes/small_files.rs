@@ -36,6 +36,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "The program may choose how its data is laid out. Finding a record in the one file takes little.",
     },
     explains: &["small-io", "disk-latency"],
+    probe: None,
     check,
 };
 

@@ -39,6 +39,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "The bytes are there when they are asked for, and nobody waits for each piece that is written.",
     },
     explains: &[],
+    probe: None,
     check,
 };
 

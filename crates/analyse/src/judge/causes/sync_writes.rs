@@ -6,6 +6,7 @@ use crate::judge::Evidence;
 use crate::judge::along::Along;
 use crate::judge::file_calls::{Gone, SYNCS, WRITES};
 use crate::judge::held_writes::HeldWrites;
+use crate::judge::imposed::{self, Imposed};
 use crate::judge::predict::{Goes, Kind, Part};
 use crate::judge::results::{hedge, hedge_time, moved};
 use model::coverage::Interval;
@@ -16,7 +17,7 @@ use model::run::WaitRow;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
 use model::syscall_rows::CallRow;
 use model::wait::WaitTarget;
-use model::{Ns, RuledOut, Seen, Sentence, State, say};
+use model::{Ns, Probe, RuledOut, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("sync-writes", "writes synced one by one"),
@@ -43,6 +44,7 @@ pub(super) static CAUSE: Cause = Cause {
                   call for many records takes no longer than the average call that was seen.",
     },
     explains: &["disk-latency", "small-io"],
+    probe: Some(Imposed { probe: Probe::SkipFlushes, fits: imposed::flushes }),
     check,
 };
 
