@@ -52,6 +52,8 @@ mod run_rows;
 pub mod seen;
 pub mod sentence;
 pub mod series;
+#[cfg(feature = "schema")]
+pub mod shape;
 mod snapshot;
 mod state;
 pub mod surroundings;

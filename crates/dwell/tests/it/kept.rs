@@ -249,7 +249,7 @@ fn exact_counts_and_what_works_here_are_kept_like_others() {
     assert_eq!(home.out(&["show", "last-1"]), page);
     assert!(home.out(&["show", "last"]).contains("For dwell wake"));
     let json: serde_json::Value = serde_json::from_slice(&fs::read(home.at("f.json")).unwrap()).unwrap();
-    let broken = support::errors(&support::schema("dwell.blocks.1.json"), &json);
+    let broken = support::errors(&support::schema("dwell.blocks/1"), &json);
     assert!(broken.is_empty(), "{broken:#?}");
     assert_eq!(json["listings"][0]["executed"], json["steps"], "{json:#}");
     let shown: serde_json::Value =
@@ -550,7 +550,7 @@ fn the_results_of_a_command_are_shown_over_time_and_fail_nothing() {
     );
     let json = home.out(&["list", "--trend", "sh -c \"sleep 0.01\"", "--json", "-"]);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    let broken = support::errors(&support::schema("dwell.trend.1.json"), &json);
+    let broken = support::errors(&support::schema("dwell.trend/1"), &json);
     assert!(broken.is_empty(), "{broken:#?}");
     let results = json["results"].as_array().unwrap();
     let verbs: Vec<_> = results.iter().map(|row| row["verb"].as_str().unwrap()).collect();
