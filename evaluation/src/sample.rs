@@ -40,7 +40,7 @@ pub(crate) const RUN: &str = r#"{
     "coverage": {"sources": [], "lost_events": 4, "unexplained_ns": 0, "overhead_ns": null, "host_busy": null,
                  "steal_ns": null, "checks": [], "notes": []}}"#;
 
-/// The same, read.
+/// A run, read from the sample.
 pub(crate) fn run() -> Run {
     serde_json::from_str(RUN).expect("it is a run")
 }

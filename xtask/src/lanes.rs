@@ -209,7 +209,7 @@ fn again(mut failed: Vec<Unit>) -> Vec<String> {
     failed.into_iter().map(|unit| unit.title).collect()
 }
 
-/// Runs the tests of one unit, prints the outcome, and returns the names of those that failed.
+/// Runs the tests of one unit, prints the outcome, and returns the names of failed tests.
 fn run_unit(unit: &Unit, at: &str) -> Vec<String> {
     let begun = Instant::now();
     let (failed, how) = match execute(unit) {

@@ -93,7 +93,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["dist", rest @ ..] => dist::run(rest),
         ["schema", directory] => schema::write(Path::new(directory)),
-        ["bench" | "attack" | "truth", ..] => evaluate(&arguments),
+        ["bench" | "attack" | "truth" | "corpus" | "score", ..] => evaluate(&arguments),
         ["fuzz", options @ ..] => fuzz::fuzz(options),
         ["kernels", options @ ..] => kernels::run(options),
         ["help" | "--help" | "-h"] => {

@@ -128,7 +128,7 @@ pub(crate) enum Limit {
     None,
     /// By one that it may be given.
     Some,
-    /// The same, and a timer may be among what it waits for.
+    /// As `Of`, and a timer may be among what it waits for.
     OfSeveral,
     /// By one that its socket may have.
     OfSocket,

@@ -112,7 +112,7 @@ impl Classified {
 }
 
 impl<'a> Evidence<'a> {
-    /// Of a traced wait; `file`: what it is about, if it is about a file or swap.
+    /// A traced wait; `file`: what it is about, if it is about a file or swap.
     pub(crate) fn traced(wait: &'a WaitContext, waker: &'a Waker, file: TargetKey) -> Self {
         let object = match &wait.on {
             // Only its path is known: the call and how it sleeps tell more.

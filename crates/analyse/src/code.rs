@@ -26,7 +26,7 @@ const INTERRUPTED: u32 = 0;
 /// Most stacks that are kept one by one; beyond, each second one goes, again and again.
 const MOMENTS: usize = 1 << 18;
 
-/// So many nodes and sums take a millisecond to put together, which another CPU may do.
+/// This many nodes and sums take a millisecond to put together, which another CPU may do.
 const LARGE: usize = 5000;
 
 /// Stacks as they come.

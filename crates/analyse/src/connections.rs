@@ -1,5 +1,6 @@
 //! Connections by peer: what TCP counted of them, and how long threads of the tree waited on them.
 
+use crate::bounded::{Bounded, Room, Together, put_together, rows_size};
 use crate::judge::causes::delayed_ack::{Delayed, Exchanges};
 use crate::lookups::Sums;
 use crate::roles::serves_by_ports;
@@ -23,7 +24,7 @@ const TCP: u8 = 6;
 /// All connections.
 #[derive(Debug, Default)]
 pub(crate) struct Connections {
-    /// What is known of those that were not told yet.
+    /// What is known of connections not yet reported.
     open: FxHashMap<SocketEnds, Use>,
     /// Connections that were not told yet, by the other end.
     by_remote: FxHashMap<([u8; 16], u16), Open>,
@@ -67,7 +68,7 @@ struct Use {
 struct Peer {
     began: ConnectionOrigin,
     local: ([u8; 16], u16),
-    /// None: one of those that are no longer kept apart.
+    /// None: one that is no longer kept apart.
     remote: Option<([u8; 16], u16)>,
 }
 
@@ -225,7 +226,7 @@ impl Connections {
     }
 }
 
-/// Whether this end is the service. Of those that were found it is, as a rule, the lower port.
+/// Whether this end is the service: where a connection was found open, as a rule the lower port.
 fn serves(connection: &Connection) -> bool {
     match connection.began {
         ConnectionOrigin::Opened => false,
@@ -281,6 +282,16 @@ fn end((address, port): ([u8; 16], u16)) -> String {
     }
     let address = std::net::Ipv6Addr::from(address);
     address.to_ipv4_mapped().map_or_else(|| address.to_string(), |v4| v4.to_string())
+}
+
+impl Bounded for Vec<ConnectionRow> {
+    fn size(&self) -> usize {
+        rows_size(self)
+    }
+
+    fn shrink(&mut self, room: Room) -> Option<Together> {
+        put_together(self, room)
+    }
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ impl Consumers {
         }
     }
 
-    /// No more than so many steps are kept.
+    /// No more than this many steps are kept.
     pub(crate) fn keeps(&mut self, steps: u64) {
         if let How::Trace(trace) = &mut self.how {
             trace.keeps(steps);

@@ -21,7 +21,7 @@ pub(crate) struct Sampled {
 }
 
 impl Sampled {
-    /// One sample, which stands for so many.
+    /// One sample, which stands for this many.
     pub(crate) fn one(count: u64) -> Self {
         let count = count as f64;
         Self { count, squares: count * count, samples: 1 }

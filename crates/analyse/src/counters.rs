@@ -3,6 +3,7 @@
 //! A sample stands for its period; one of a counter that took turns with others stands for as much
 //! more. A ratio of two counts has the interval that the numbers of their samples leave open.
 
+use crate::bounded::{Bounded, texts};
 use crate::code::Code;
 use crate::counted::{Place, Sampled};
 use model::counters::{
@@ -18,7 +19,7 @@ const BELOW_MIN: u64 = 20;
 /// Rows of the table, and the samples of cycles that one has at least: they are known to a third.
 const ROWS: usize = 40;
 const SAMPLES_MIN: u64 = 30;
-/// Of a 95 % interval.
+/// The quantile of a 95 % interval.
 const Z: f64 = 1.96;
 
 /// Counts as they come.
@@ -205,8 +206,8 @@ impl<'a> Scale<'a> {
         }
     }
 
-    /// Counts of one for so many of another: `times` as many as that was counted. The logarithm of
-    /// a count of n samples has a variance of 1/n.
+    /// Counts of one for this many of another: `times` as many as that was counted. The logarithm
+    /// of a count of n samples has a variance of 1/n.
     fn ratio(&self, sums: &Sums, above: Counter, (below, times): (Counter, f64)) -> Seen<Ratio> {
         self.times(above).zip(self.times(below)).and_then(|(of, _)| {
             let (a, b) = (sums[above as usize], sums[below as usize]);
@@ -224,6 +225,16 @@ impl<'a> Scale<'a> {
             let off = (Z * (1.0 / a.worth() + 1.0 / b.worth()).sqrt()).exp();
             Seen::Value(Ratio { value: round(value), lo: round(value / off), hi: round(value * off) })
         })
+    }
+}
+
+impl Bounded for CounterTable {
+    fn cut_texts(&mut self) {
+        let of_path = self.path.value_mut().into_iter().flat_map(|code| &mut code.functions);
+        for row in self.all.functions.iter_mut().chain(of_path) {
+            texts::text(&mut row.function);
+            texts::text(&mut row.module);
+        }
     }
 }
 

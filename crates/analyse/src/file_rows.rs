@@ -1,6 +1,7 @@
 //! The table of files: what each process read and wrote of them, from the sample that the kernel
 //! half took, and within which bounds.
 
+use crate::bounded::{Bounded, Room, Together, leave_out, rows_size, texts};
 use crate::calls::Arch;
 use crate::names::Names;
 use model::files::{
@@ -77,7 +78,7 @@ fn transfers(sum: &Transfers, point_bytes: u64, arch: Arch) -> TransferRow {
     }
 }
 
-/// The low end of the 95 % interval of a number of which a sample has found so many: as of a
+/// The low end of the 95 % interval of a number of which a sample has found this many: as of a
 /// Poisson process, since what is read of other files meanwhile may be as irregular (Byar's
 /// approximation).
 fn fewest(points: u64) -> f64 {
@@ -86,6 +87,24 @@ fn fewest(points: u64) -> f64 {
     }
     let n = points as f64;
     n * (1.0 - 1.0 / (9.0 * n) - 1.96 / (3.0 * n.sqrt())).max(0.0).powi(3)
+}
+
+impl Bounded for FileTable {
+    fn cut_texts(&mut self) {
+        for row in &mut self.rows {
+            texts::text(&mut row.path);
+            texts::seen(&mut row.device, texts::text);
+            texts::seen(&mut row.program, texts::text);
+        }
+    }
+
+    fn size(&self) -> usize {
+        rows_size(&self.rows)
+    }
+
+    fn shrink(&mut self, room: Room) -> Option<Together> {
+        leave_out(&mut self.rows, room, |row| self.other_bytes += row.read.bytes + row.written.bytes)
+    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use model::{Ns, Series};
 
 /// Points of a series.
 const STEPS_MAX: u64 = 600;
-/// Points of all series together: so many devices have fewer each, and the result stays small.
+/// Points of all series together: this many devices have fewer each, and the result stays small.
 const POINTS_MAX: u64 = 28 * STEPS_MAX;
 /// Points of a series, however many there are.
 const STEPS_MIN: u64 = 20;
@@ -23,7 +23,7 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// For so many series.
+    /// For this many series.
     pub(crate) fn new(start: Ns, wall_ns: Ns, series: usize) -> Self {
         let steps = (POINTS_MAX / (series as u64).max(1)).clamp(STEPS_MIN, STEPS_MAX);
         Self { start, wall_ns, step_ns: wall_ns.div_ceil(steps).max(STEP_NS_MIN) }

@@ -25,9 +25,9 @@ pub enum Changed {
 }
 
 /// What older results lack.
-const OLDER: &str = "made by an older dwell: its findings are what that version found; own code is known by stacks \
-                     of waits alone";
-const OLDEST: &str = "made by an older dwell, which kept no findings: these are found today, without stacks";
+const OLDER: &str = "made by an older dwell: its findings are that version's; own code is known only where stacks of waits \
+                     show it";
+const OLDEST: &str = "made by an older dwell, which kept no findings: these are today's, without stacks";
 
 /// The result as it was made.
 ///
@@ -48,7 +48,7 @@ pub fn whole(kept: KeptRun) -> Result<RunResult, Changed> {
     Ok(RunResult { run, diagnosis, path_over_time, profile, addresses, prediction })
 }
 
-/// Whether the frame that is said to be the program's own is one of its stack.
+/// Whether the frame marked as the program's own is one of its stack.
 fn has_own_frame(wait: &WaitRow) -> bool {
     let is_in = |at| wait.stack.value().is_some_and(|stack| at < stack.len());
     wait.own_frame.is_none_or(is_in)
@@ -79,7 +79,10 @@ fn older(
     let rows = |rows: Seen<Vec<RuledOutRow>>| rows.value().cloned().unwrap_or_default();
     Diagnosis {
         findings: findings.iter().map(|row| finding(row, whole_ns)).collect(),
-        ruled_out: rows(ruled_out).into_iter().map(|row| (cause(&row.cause), sentence(&row.why))).collect(),
+        ruled_out: rows(ruled_out)
+            .into_iter()
+            .map(|row| (cause(&row.cause), sentence(&row.why).into()))
+            .collect(),
         unavailable: rows(unavailable).into_iter().map(|row| (cause(&row.cause), row.why)).collect(),
         ..judged
     }
@@ -175,7 +178,11 @@ mod tests {
         KeptRun {
             run,
             findings,
-            ruled_out: Seen::Value(vec![RuledOutRow { cause: "small-io".into(), why: "few".into() }]),
+            ruled_out: Seen::Value(vec![RuledOutRow {
+                cause: "small-io".into(),
+                why: "few".into(),
+                threshold: None,
+            }]),
             not_looked_for: Seen::Value(Vec::new()),
             diagnosis: None,
             path_over_time: Vec::new(),

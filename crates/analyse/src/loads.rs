@@ -5,6 +5,7 @@
 //! pairs are expected to be in the same line. Lines that are used more often make the set smaller
 //! than it is, never larger. What follows from it is up to `judge`.
 
+use crate::bounded::{Bounded, texts};
 use crate::code::Code;
 use model::loads::{LoadRow, LoadTable, SampledLoad, SetBytes};
 use model::recording::Trailer;
@@ -18,7 +19,7 @@ const KEPT_MAX: usize = 1 << 18;
 const ROWS: usize = 50;
 const SAMPLES_MIN: u64 = 30;
 
-/// Of a cache where the kernel does not say it.
+/// The line of a cache where the kernel does not state it.
 const LINE_BYTES: u64 = 64;
 const PAGE_BYTES: u64 = 4096;
 
@@ -180,13 +181,22 @@ fn in_order(addresses: &[(Tid, u64)]) -> Seen<f64> {
     Seen::Value((most as f64 / steps as f64 * 1000.0).round() / 1000.0)
 }
 
+impl Bounded for LoadTable {
+    fn cut_texts(&mut self) {
+        for row in &mut self.functions {
+            texts::text(&mut row.function);
+            texts::text(&mut row.module);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const LINE: u64 = 64;
 
-    /// Addresses in a set of so many lines.
+    /// Addresses in a set of this many lines.
     fn drawn(lines: u64, count: usize) -> Vec<(Tid, u64)> {
         let mut random = stats::Random::new(7);
         (0..count).map(|_| (1, 0x7f00_0000_0000 + random.bits() % lines * LINE)).collect()

@@ -1,13 +1,14 @@
 //! The largest resident set of a process: from what the kernel had counted of each at its end,
 //! else from what it says of all that were waited for.
 
+use crate::bounded::Bounded;
 use crate::trace::Largest;
 use model::processes::MemoryPeak;
 use model::recording::{Tier, Trailer};
 use model::run::ThreadLedger;
 use model::{Header, Pid, Seen};
 
-/// Of a run whose processes were seen to end: `largest` of them.
+/// The peak of a run whose processes were seen to end: the `largest` of them.
 pub(crate) fn traced(largest: Option<Largest>, header: &Header, trailer: &Trailer) -> Seen<MemoryPeak> {
     let Some(Largest { bytes, pid, name }) = largest else { return by_usage(header, trailer) };
     Seen::Value(MemoryPeak {
@@ -75,3 +76,5 @@ fn name_of(threads: &[ThreadLedger], pid: Pid) -> Seen<String> {
         |leader| Seen::Value(leader.name.clone()),
     )
 }
+
+impl Bounded for MemoryPeak {}

@@ -45,7 +45,7 @@ fn estimate(call: &SlicedCall, seen: u64, sliced: &Sliced) -> Option<Estimate> {
     Some(Estimate { seen, calls: all(rate), lo: all(lo), hi: Some(all(hi)) })
 }
 
-/// The time of all calls of a row, of which so many were timed: all were counted.
+/// The time of all calls of a row, of which this many were timed: all were counted.
 pub(crate) fn complete(row: &mut CallRow, stats: &CallStats, sliced: &Sliced, untraced: &Untraced) {
     let timed = stats.timed.unwrap_or(stats.calls).min(stats.calls);
     if timed == stats.calls {
@@ -90,7 +90,7 @@ pub(crate) fn counted(trailer: &Trailer, call: Call, timed: u64) -> u64 {
     }
 }
 
-/// A figure of so many calls, for all of them.
+/// A figure of this many calls, for all of them.
 fn scaled(figure: u64, all: u64, of: u64) -> u64 {
     (u128::from(figure) * u128::from(all) / u128::from(of.max(1))) as u64
 }
@@ -151,8 +151,8 @@ pub(crate) fn why(sliced: &Sliced) -> String {
     let all = sliced.traced_ns + sliced.untraced_ns;
     let share = 100.0 * sliced.traced_ns as f64 / all.max(1) as f64;
     let told = match sliced.counted {
-        true => "all are counted; their time in between is by samples",
-        false => "figures are scaled up, or the least there was",
+        true => "all are counted; between windows their time is sampled",
+        false => "figures are scaled up, or lower bounds",
     };
     format!(
         "syscalls were traced {share:.1} % of the CPU time ({} windows) to stay within --max-overhead; {told}",

@@ -128,7 +128,7 @@ impl Trace {
         self.tree.recorder = self.window.is_none().then(recorder);
     }
 
-    /// No more than so many steps are kept.
+    /// No more than this many steps are kept.
     pub(crate) fn keeps(&mut self, steps: u64) {
         self.tree.recorder.iter_mut().for_each(|recorder| recorder.keeps(steps));
     }

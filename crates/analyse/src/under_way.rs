@@ -5,6 +5,7 @@
 //! time since is kept in stretches, each with the waits in it that have ended so far; the oldest
 //! are added up. What a wait has of the time before is told by itself.
 
+use crate::bounded::Bounded;
 use model::waits_at_once::{AtOnce, WaitsAtOnce};
 use model::{Ns, State};
 use std::collections::{BTreeMap, VecDeque};
@@ -40,7 +41,7 @@ impl UnderWay {
     }
 }
 
-/// Waits for one thing, with so many stretches.
+/// Waits for one thing, with this many stretches.
 #[derive(Debug, Default)]
 pub(crate) struct Waits<const STRETCHES: usize> {
     waits: u64,
@@ -53,7 +54,7 @@ pub(crate) struct Waits<const STRETCHES: usize> {
     untold_ns: Ns,
 }
 
-/// Time with so many waits under way.
+/// Time with this many waits under way.
 #[derive(Debug, Clone, Copy)]
 struct Stretch {
     from: Ns,
@@ -134,6 +135,8 @@ impl<const STRETCHES: usize> Waits<STRETCHES> {
         }
     }
 }
+
+impl Bounded for WaitsAtOnce {}
 
 #[cfg(test)]
 mod tests {

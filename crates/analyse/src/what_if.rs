@@ -74,7 +74,7 @@ impl Replayer {
         Ok(Self { joiner: Joiner::default(), consumers, edits, events: 0, started_at: None })
     }
 
-    /// Keeps no more than so many steps of threads; the default is ten million, which take about
+    /// Keeps no more than this many steps of threads; the default is ten million, which take about
     /// 400 MB.
     #[must_use]
     pub fn keeping(mut self, steps: u64) -> Self {

@@ -51,7 +51,7 @@ struct Operand {
     base: Option<u16>,
     index: Option<u16>,
     extend: Extend,
-    /// The index counts so many bytes.
+    /// The index counts this many bytes.
     scale: u64,
     displacement: i64,
     /// The address moves by a constant in the loop around.

@@ -18,19 +18,19 @@ pub struct Registers {
 }
 
 impl Registers {
-    /// Of an x86_64 thread: instruction, stack and base pointer.
+    /// Registers of an x86_64 thread: instruction, stack and base pointer.
     pub fn x86_64(ip: u64, sp: u64, bp: u64) -> Self {
         Registers::new(Arch::X86_64, ip).with(7, sp).with(6, bp)
     }
 
-    /// Of an aarch64 thread: instruction and stack pointer, frame pointer (`x29`), link register
-    /// (`x30`).
+    /// Registers of an aarch64 thread: instruction and stack pointer, frame pointer (`x29`), link
+    /// register (`x30`).
     pub fn aarch64(pc: u64, sp: u64, fp: u64, lr: u64) -> Self {
         Registers::new(Arch::Aarch64, pc).with(31, sp).with(29, fp).with(30, lr)
     }
 
-    /// Of a riscv64 thread: instruction and stack pointer, frame pointer (`s0`), return address
-    /// (`ra`).
+    /// Registers of a riscv64 thread: instruction and stack pointer, frame pointer (`s0`), return
+    /// address (`ra`).
     pub fn riscv64(pc: u64, sp: u64, fp: u64, ra: u64) -> Self {
         Registers::new(Arch::Riscv64, pc).with(2, sp).with(8, fp).with(1, ra)
     }

@@ -50,9 +50,9 @@ impl Processes {
         self.names_by_weight(places, |_| u32::MAX, budget)
     }
 
-    /// The same, where `weight` is the number of stack frames at the location with this index.
-    /// Decompressing debug information takes by far the longest: it is done for files with 20
-    /// frames or more.
+    /// As [`names`](Self::names), where `weight` is the number of stack frames at the location with
+    /// this index. Decompressing debug information takes by far the longest: it is done for files
+    /// with 20 frames or more.
     pub fn names_by_weight(
         &self,
         places: &[RawFrame],

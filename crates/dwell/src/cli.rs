@@ -121,8 +121,8 @@ pub(crate) enum Verb {
     after_help = "Examples:\n  dwell run ls -lR /usr\n  dwell run --json run.json -- make -j2\n  sudo dwell run --user \"$USER\" -- ./server\n  dwell run --probe -- ./program"
 )]
 pub(crate) struct RunArgs {
-    /// Run the program as this user (name or UID), in a new session, with an environment that has
-    /// none of dwell's variables that may be secret
+    /// Run the program as this user (name or UID), in a new session, without those of dwell's
+    /// environment variables that may be secret
     #[arg(long, value_name = "NAME")]
     pub(crate) user: Option<String>,
 

@@ -33,7 +33,7 @@ fn in_store(keeper: &Keeper) -> Result<Ladder, LadderLoadError> {
         }
         Ok(found)
     });
-    // What is wrong with the store is said when the result is written.
+    // Errors of the store are reported when the result is written.
     let cpu = rungs::cpu_name();
     let mut failed = LadderLoadError::None;
     for (id, json) in found.unwrap_or_default() {

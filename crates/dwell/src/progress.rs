@@ -36,7 +36,7 @@ impl ProgressLine {
         }
     }
 
-    /// The same, at most once per [`INTERVAL`].
+    /// Shows the line, at most once per [`INTERVAL`].
     pub(crate) fn update(&self, line: impl FnOnce() -> String) {
         if self.shown && self.due(Instant::now()) {
             self.put(line);

@@ -20,7 +20,7 @@ pub(crate) fn ending(signals: &mut Signals) -> Option<i32> {
     take(signals).0
 }
 
-/// The same, with the time for which dwell was stopped.
+/// The signal that came, with the time for which dwell was stopped.
 fn take(signals: &mut Signals) -> (Option<i32>, Ns) {
     let (mut ended_by, mut stopped_ns, mut last_ns) = (None, 0, 0);
     while let Ok(Some(signal)) = signals.take() {

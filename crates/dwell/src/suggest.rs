@@ -7,7 +7,7 @@ const SUGGESTED: usize = 3;
 /// The least likeness, from 0 to 1: two letters of ten are other ones.
 const LIKE: f64 = 0.75;
 
-/// Those that are most like `wrong`, the nearest first; none where none is near.
+/// The names that are most like `wrong`, the nearest first; none where none is near.
 pub(crate) fn nearest<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let names: BTreeSet<&str> = names.collect();
     let lower = wrong.to_lowercase();

@@ -8,13 +8,13 @@ use std::path::Path;
 /// A sample stands for two millions, after the first second for twelve, and of each counter one is
 /// under way at the end: of 450 millions up to 2.7 %.
 const OFF: f64 = 0.04;
-/// Of a function with 56 samples: its interval.
+/// The interval of a function with 56 samples.
 const OFF_OF_FUNCTION: f64 = 0.27;
 
 fn table(name: &str) -> CounterTable {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("recordings/{name}.dwell"));
     let case = Case::read(&path).expect("a recording");
-    case.result.run.counters.value().cloned().expect("there were counters")
+    case.result.run.tables.counters.value().cloned().expect("there were counters")
 }
 
 fn millions(counted: &Counted, of: Counter) -> f64 {

@@ -69,14 +69,14 @@ impl Case {
         let end = reader.end();
         let why = || Error::NotWhole(end.notice.map(|notice| notice.to_string()).unwrap_or_default());
         let trailer = end.trailer.as_ref().ok_or_else(why)?;
-        let result = match &end.result {
+        let result = match &end.concluded {
             Some(result) if trailer.kept_until.is_some() => stored(result)?,
             _ => analyser.finish(trailer)?,
         };
         Ok(Self { result })
     }
 
-    /// The same, kept and read back: with its stacks as the store keeps it, or without as `--json`
+    /// The case, kept and read back: with its stacks as the store keeps it, or without as `--json`
     /// writes it.
     ///
     /// # Errors

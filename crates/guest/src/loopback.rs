@@ -9,7 +9,7 @@ const NLM_F_REQUEST: u16 = 1;
 const IFF_UP: u32 = 1;
 /// The first interface of every network namespace.
 const LOOPBACK: u32 = 1;
-/// Of the message: a `nlmsghdr` and an `ifinfomsg`.
+/// The length of the message: a `nlmsghdr` and an `ifinfomsg`.
 const BYTES: u32 = 32;
 
 /// Sets it up.

@@ -65,8 +65,8 @@ fn unit(directory: &Path, name: String, cpuinfo: &str) -> Option<CounterUnit> {
     let flag =
         |wanted: &str| field("flags").is_some_and(|all| all.split_whitespace().any(|one| one == wanted));
     let family = field("cpu family").and_then(|family| family.parse::<u32>().ok());
-    let no_slots = || Seen::unseen("this processor names no stalled slots that can be sampled");
-    let not_last = || Seen::unseen("it is not known how this processor counts misses of the last level");
+    let no_slots = || Seen::unseen("this processor has no event for stalled slots that can be sampled");
+    let not_last = || Seen::unseen("how this processor counts last-level misses is unknown");
     let mut slots_per_cycle = Seen::Absent;
     let (misses, [slots, front, back]) = match field("vendor_id") {
         Some("GenuineIntel") => {
@@ -96,7 +96,7 @@ fn unit(directory: &Path, name: String, cpuinfo: &str) -> Option<CounterUnit> {
         None => {
             slots_per_cycle = match optional(&directory.join("caps/slots")).value().and_then(|s| number(s)) {
                 Some(slots @ 1..=64) => Seen::Value(slots as u32),
-                _ => Seen::unseen("the kernel does not say how many slots a cycle has here"),
+                _ => Seen::unseen("the kernel does not state the slots per cycle of this processor"),
             };
             let slots = [Seen::Absent, named("stall_slot_frontend"), named("stall_slot_backend")];
             (named("ll_cache_miss_rd"), slots)
@@ -129,7 +129,7 @@ fn named(directory: &Path, kind: u32, event: &str) -> Seen<Encoding> {
             place(&format, number(value.trim())?, &mut config)
         })();
         if placed.is_none() {
-            return Seen::unseen(format!("its event {event} is {terms}, which is not understood"));
+            return Seen::unseen(format!("its event {event} is {terms}, which dwell does not understand"));
         }
     }
     Seen::Value(Encoding { kind, config })

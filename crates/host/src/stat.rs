@@ -14,7 +14,7 @@ pub const FILE: &str = "/proc/stat";
 pub struct CpuTimes {
     /// In user mode.
     pub user_ns: Ns,
-    /// The same, of niced tasks.
+    /// User time of niced tasks.
     pub nice_ns: Ns,
     /// In the kernel.
     pub system_ns: Ns,

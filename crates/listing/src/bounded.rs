@@ -118,7 +118,7 @@ fn line_bytes(line: &SourceLine) -> usize {
     LINE_BYTES + text_bytes(&line.file) + line.text.as_deref().map_or(0, text_bytes)
 }
 
-/// At most so many bytes of JSON, with what is not safe to print as `\u....`.
+/// At most this many bytes of JSON, with what is not safe to print as `\u....`.
 fn text_bytes(text: &str) -> usize {
     let of = |byte: u8| match byte {
         b'"' | b'\\' => 2,

@@ -58,9 +58,9 @@ pub struct Step {
     /// How often it began. Where the time is sampled: the number of intervals on a CPU in which it
     /// may have been.
     pub count: u64,
-    /// Of a row that stands for several, where the table would be too large: how many. Process,
-    /// thread and reason are what all of them have in common: a number is 0, a text empty, where
-    /// they differ. Sums stay exact.
+    /// Number of rows that this row stands for, where there are several. Process, thread and reason
+    /// are then what all of them have in common: a number is 0, a name empty, where they differ.
+    /// Sums are exact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub together: Option<PlacesTogether>,
 }

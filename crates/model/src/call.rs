@@ -77,7 +77,7 @@ pub struct CallResults {
     /// Calls that returned 0.
     pub zeros: u64,
     /// Calls with the first three arguments and the result of the thread's last one of this kind;
-    /// of those that moved bytes none. What arguments point at is not compared: none for calls on
+    /// none of those with bytes moved. What arguments point at is not compared: none for calls on
     /// paths.
     pub repeats: Option<u64>,
     /// Calls that failed, by error number, the most frequent first. A few numbers of each call are
@@ -89,8 +89,8 @@ pub struct CallResults {
     pub paths: Option<PathsAsked>,
 }
 
-/// Of a sample of the calls of one kind: those with a path that the same process had given to the
-/// same call before, as far as the sample has that call too.
+/// A sample of the calls of one kind: those with a path that the same process had given to the same
+/// call before, as far as the sample has that call too.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathsAsked {
     /// Calls in the sample.
@@ -99,7 +99,7 @@ pub struct PathsAsked {
     pub calls: u64,
     /// Of these, with a path that was asked for before.
     pub again: u64,
-    /// Of those, calls that failed.
+    /// Failed calls among those.
     pub again_failed: u64,
     /// Paths that were asked for again, the most frequent first.
     pub most: Vec<PathAgain>,

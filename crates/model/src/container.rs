@@ -25,7 +25,7 @@ pub struct Wants {
     pub file: Option<&'static str>,
     /// A device of the host.
     pub device: Option<&'static str>,
-    /// So many open files.
+    /// Number of open files.
     pub files: Option<u32>,
 }
 

@@ -21,7 +21,7 @@ pub enum Counter {
     /// Reads that the last level of cache did not serve.
     LastLevelMisses,
     /// Slots of the pipeline: as many operations could have been issued. (Top-down analysis, level
-    /// 1.) Only where a cycle is not known to have so many.
+    /// 1.) Only where a cycle is not known to have this many.
     Slots,
     /// Slots that got no operation, since none came from the front end.
     FrontEndSlots,
@@ -60,7 +60,7 @@ impl Counter {
 pub struct CountersObserved {
     /// Each counter that was looked for.
     pub of: Vec<(Counter, Seen<CounterTimes>)>,
-    /// Slots of the pipeline in each cycle, where the processor is known to have so many. CPUs of
+    /// Slots of the pipeline in each cycle, where the processor is known to have this many. CPUs of
     /// several kinds have no common number.
     pub slots_per_cycle: Seen<u32>,
     /// Whether code of the kernel was counted too.
@@ -136,7 +136,8 @@ pub struct CountedCode {
 pub struct CounterPart {
     /// Which.
     pub counter: Counter,
-    /// Of the time in which it was to; unseen where it never did, or where there is none.
+    /// The counted part of the time in which it was to count; unseen where it never did, or where
+    /// there is none.
     #[cfg_attr(feature = "schema", schemars(with = "Seen<crate::shape::Fraction>"))]
     pub part: Seen<f64>,
 }
@@ -153,9 +154,9 @@ pub struct Counted {
     pub branch_misses_per_1000: Seen<Ratio>,
     /// Reads that no cache served for 1,000 instructions.
     pub last_level_misses_per_1000: Seen<Ratio>,
-    /// Of the slots of the pipeline, those that the front end left empty.
+    /// Slots of the pipeline that the front end left empty.
     pub front_end_stalled: Seen<Ratio>,
-    /// Those that the back end left empty.
+    /// Slots that the back end left empty.
     pub back_end_stalled: Seen<Ratio>,
 }
 

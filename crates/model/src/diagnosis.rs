@@ -6,8 +6,8 @@
 use crate::costs::Operation;
 use crate::finding::{CauseName, Finding, Place};
 use crate::probe::Probed;
+use crate::ruled_out::RuledOut;
 use crate::run::Run;
-use crate::sentence::Sentence;
 use crate::wait::Reason;
 use crate::{Ns, Seen, State};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -46,7 +46,7 @@ pub struct Diagnosis {
     /// none was asked for.
     pub probed: Option<(usize, Seen<Probed>)>,
     /// Causes that were looked for and are not there, and why.
-    pub ruled_out: Vec<(CauseName, Sentence)>,
+    pub ruled_out: Vec<(CauseName, RuledOut)>,
     /// Causes that could not be looked for, and why.
     pub unavailable: Vec<(CauseName, String)>,
 }
@@ -59,13 +59,13 @@ impl Diagnosis {
             Place::State(_) | Place::Run => true,
             Place::Step(row) => row < run.path.len(),
             Place::Wait(row) => row < run.waits.len(),
-            Place::HandOver(row) => has(&run.hand_overs, |table| row < table.rows.len()),
-            Place::Connection(row) => has(&run.connections, |rows| row < rows.len()),
-            Place::Lookup(row) => has(&run.lookups, |rows| row < rows.len()),
-            Place::File(row) => has(&run.files, |table| row < table.rows.len()),
-            Place::Call(row) => has(&run.syscalls, |rows| row < rows.len()),
-            Place::Function(row) => has(&run.functions, |rows| row < rows.len()),
-            Place::Line(row) => has(&run.lines, |rows| row < rows.len()),
+            Place::HandOver(row) => has(&run.tables.hand_overs, |table| row < table.rows.len()),
+            Place::Connection(row) => has(&run.tables.connections, |rows| row < rows.len()),
+            Place::Lookup(row) => has(&run.tables.lookups, |rows| row < rows.len()),
+            Place::File(row) => has(&run.tables.files, |table| row < table.rows.len()),
+            Place::Call(row) => has(&run.tables.syscalls, |rows| row < rows.len()),
+            Place::Function(row) => has(&run.tables.functions, |rows| row < rows.len()),
+            Place::Line(row) => has(&run.tables.lines, |rows| row < rows.len()),
             Place::Thread(row) => row < run.threads.len(),
         };
         let shared = |(at, finding): (usize, &Finding)| {

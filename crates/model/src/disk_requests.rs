@@ -34,7 +34,7 @@ pub struct DiskUse {
     /// From the end of the request before, of this process to this disk in this direction, in
     /// sectors of 512 bytes: 0 none, n from 2^(n-1) to less than 2^n. The first request is in none.
     pub distances: Vec<(u8, u64)>,
-    /// Those that were issued while no other of the tree was under way on that disk.
+    /// Requests issued while no other of the tree was under way on that disk.
     pub alone: u64,
     /// The sum of how many of the tree's were under way on that disk at each, itself included.
     pub depths: u64,
@@ -72,12 +72,12 @@ pub struct DiskRequestRow {
     /// By size, in octaves: (smallest number of bytes, requests). The octave of 8 MiB has all that
     /// are larger too; empty ones are left out.
     pub sizes: Vec<(u64, u64)>,
-    /// Those that began where the one before of this row had ended.
+    /// Requests that began where the one before of this row had ended.
     pub follow_on: u64,
     /// The others but the first, by distance from there, forwards or backwards, in octaves: the
     /// smallest number of bytes, and how many requests.
     pub jumps: Vec<(u64, u64)>,
-    /// Those that were issued while no other of the program was under way on that disk.
+    /// Requests issued while no other of the program was under way on that disk.
     pub alone: u64,
     /// How many of the program's were under way on that disk when one was issued, itself included:
     /// the mean.

@@ -149,7 +149,7 @@ pub const OTHER_PROCESSOR: &str =
 /// As many open files as BPF needs, and many more.
 pub const FILES_ENOUGH: u32 = 1024;
 
-/// What lets the dwell with this path have so many files open, where its hard limit is lower.
+/// What lets the dwell with this path have this many files open, where its hard limit is lower.
 pub fn more_files(
     files: u32,
     capabilities: Capabilities,

@@ -56,11 +56,11 @@ pub struct FileUse {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileRequests {
-    /// Those that read.
+    /// Calls that read.
     pub reads: u64,
     /// Their bytes.
     pub read_bytes: u64,
-    /// Those that write.
+    /// Calls that write.
     pub writes: u64,
     /// Their bytes.
     pub written_bytes: u64,

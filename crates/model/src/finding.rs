@@ -21,7 +21,7 @@ pub struct CauseName {
 }
 
 impl CauseName {
-    /// Of the catalogue.
+    /// A name of the catalogue.
     pub const fn new(id: &'static str, title: &'static str) -> Self {
         Self { id: Cow::Borrowed(id), title: Cow::Borrowed(title) }
     }
@@ -71,7 +71,7 @@ pub struct Saving {
     pub part: (f64, f64),
     /// How that part is known.
     pub known: Known,
-    /// Of the low end, at least so much is waits for a CPU that other programs had.
+    /// The part of the low end that is, at least, waits for a CPU that other programs had.
     pub queued_ns: Ns,
     /// What of the low end a finding above this one saves as well, where that is worth a word.
     pub shared: Option<Shared>,
@@ -84,7 +84,7 @@ pub struct Saving {
 pub struct Shared {
     /// The other one: its index among the findings, which is lower.
     pub finding: usize,
-    /// So much, at least.
+    /// The shared time, at least.
     pub ns: Ns,
 }
 
@@ -93,7 +93,7 @@ pub struct Shared {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SavedTime {
-    /// Of the wall clock of a whole run.
+    /// The wall clock of a whole run.
     Wall,
     /// CPU time: in a window, which has no end that could come earlier, and where the wall clock of
     /// a run stays as it is.

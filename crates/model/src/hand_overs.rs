@@ -38,7 +38,7 @@ pub struct HandOverRow {
     pub times: u64,
     /// How long the thread had waited.
     pub waited: Lengths,
-    /// From the wake-up until the thread ran, of those that were seen to run.
+    /// From the wake-up until the thread ran, where it was seen to run.
     pub until_run: Seen<Lengths>,
 }
 

@@ -57,7 +57,7 @@ pub struct LoadRow {
     pub at_loads: u64,
     /// Of these, loads whose address moves by a constant in a loop.
     pub stepping: u64,
-    /// Of the others, those whose address is known.
+    /// Samples at the other loads whose address is known.
     pub jumping: u64,
     /// Of these addresses, those that were kept. All that follows is of them.
     pub addresses: u64,

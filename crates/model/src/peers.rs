@@ -62,8 +62,8 @@ pub struct ConnectionRow {
     /// none in older results.
     #[serde(default)]
     pub dialogue: Option<Dialogue>,
-    /// Of a row that stands for several, where the table would be too large: how many. Sums stay
-    /// exact; quantiles are the largest of theirs, so no less than that of all.
+    /// Number of rows that this row stands for, where there are several: their ends are `*`.
+    /// Sums are exact then, and quantiles are the largest of theirs, so no less than that of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<u64>,
 }
@@ -135,7 +135,7 @@ pub struct DelayedAck {
     pub of_waits: u64,
     /// Total time of these waits.
     pub total_ns: Ns,
-    /// Of the other waits that followed more than one write: what a delay can be of each, summed.
+    /// Other waits that followed more than one write: the sum of what a delay can be of each.
     #[serde(default)]
     pub other_ns: Ns,
     /// Mean payload of a write.
@@ -180,8 +180,8 @@ pub struct LookupRow {
     pub repeated_ns: Ns,
     /// From the query to its answer, of those answered.
     pub answer: Option<Lengths>,
-    /// Of a row that stands for several, where the table would be too large: how many. Sums stay
-    /// exact; quantiles are the largest of theirs, so no less than that of all.
+    /// Number of rows that this row stands for, where there are several. Sums are exact then, and
+    /// quantiles are the largest of theirs, so no less than that of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<u64>,
 }

@@ -24,7 +24,7 @@ pub struct MemoryPeak {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Programs {
-    /// Those that used most CPU time, first; not more than 32.
+    /// The programs that used most CPU time, first; not more than 32.
     #[cfg_attr(feature = "schema", schemars(length(max = 32)))]
     pub rows: Vec<ProgramRow>,
     /// All others together; none where there are none.

@@ -236,7 +236,8 @@ pub struct Trailer {
 }
 
 impl Trailer {
-    /// Of a recording that was cut off at `last_at`: what a trailer tells is unseen, and `why`.
+    /// The trailer of a recording that was cut off at `last_at`: what it would tell is unseen, and
+    /// `why`.
     pub fn unwritten(ending: Ending, last_at: Ns, why: &str) -> Self {
         Self {
             ending,

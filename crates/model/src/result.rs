@@ -3,11 +3,12 @@
 //! It is made once, by `analyse`, and not changed after that: `report` makes words of it; the
 //! store, `--json` and the page for a browser hold it. `report::result` writes it as JSON.
 
+use crate::coverage::Interval;
 use crate::diagnosis::Diagnosis;
 use crate::prediction::Prediction;
 use crate::profile::Profile;
 use crate::run::{Address, FindingRow, RuledOutRow, Run};
-use crate::{Ns, Seen};
+use crate::{Finding, Ns, Seen};
 use serde::{Deserialize, Serialize};
 
 /// A run, what it means, and what its tables of code are views of.
@@ -36,6 +37,20 @@ impl RunResult {
     pub fn profile(&self) -> &Profile {
         self.profile.value().unwrap_or(&NO_STACKS)
     }
+
+    /// What it found, for a recording: later rules may find something else in it.
+    pub fn found(&self) -> Found {
+        let saving = |finding: &Finding| finding.saving.value().map(|saving| saving.ns);
+        let findings = self.diagnosis.findings.iter();
+        Found { causes: findings.map(|one| (one.cause.id.clone().into_owned(), saving(one))).collect() }
+    }
+}
+
+/// What was found in a recording when it was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Found {
+    /// The causes, in the order of the page, each with what its change saves where that is known.
+    pub causes: Vec<(String, Option<Interval>)>,
 }
 
 /// What a diagnosis found, in words: so JSON has it.

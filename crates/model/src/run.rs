@@ -5,25 +5,16 @@
 
 use crate::CodePlace;
 use crate::account::{Account, AccountPart, Basis, DoesNotClose, State, Step};
-use crate::code_location::Runtime;
 use crate::costs::Costs;
-use crate::counters::CounterTable;
 use crate::coverage::{Coverage, Interval};
-use crate::disk_requests::DiskRequests;
-use crate::fault_places::FaultPlaces;
-use crate::files::FileTable;
 use crate::finding::{Known, SavedTime, Shared};
-use crate::hand_overs::HandOvers;
 use crate::limits::Limits;
-use crate::loads::LoadTable;
-use crate::peers::{ConnectionRow, LookupRow};
 use crate::probe::Probed;
-use crate::processes::{MemoryPeak, Programs};
 use crate::recording::{Ending, Host};
-use crate::syscall_rows::CallRow;
+pub use crate::run_rows::{Faults, FunctionRow, LineRow, Share, UnnamedRow};
+use crate::tables::Tables;
 use crate::together::{Folded, ThreadsTogether};
 use crate::wait::{StackFrame, WaitCall, WaitTarget, WakerKind};
-use crate::waits_at_once::WaitsAtOnce;
 use crate::{Ns, Pid, RunQueue, Seen, Series, Tid};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -80,56 +71,10 @@ pub struct Run {
     pub threads: Vec<ThreadLedger>,
     /// Waits of all threads of the tree, on the path or not, longest first.
     pub waits: Vec<WaitRow>,
-    /// How many waits of the whole tree for the network, and for disks, were under way at once.
-    #[serde(default)]
-    pub waits_at_once: Seen<WaitsAtOnce>,
-    /// Waits of threads of the tree that other threads of the tree ended, by who ended whose, most
-    /// often first.
-    #[serde(default)]
-    pub hand_overs: Seen<HandOvers>,
-    /// TCP connections of the tree by peer, those most waited on first.
-    #[serde(default)]
-    pub connections: Seen<Vec<ConnectionRow>>,
-    /// Name lookups of the tree: DNS queries over UDP and, with `--names`, `getaddrinfo` calls; by
-    /// name, longest total first.
-    #[serde(default)]
-    pub lookups: Seen<Vec<LookupRow>>,
-    /// Requests that the tree's threads made to disks, whether one waited for it or not; not those
-    /// of the kernel's own threads, such as pages that are written back later.
-    #[serde(default)]
-    pub disk_requests: Seen<DiskRequests>,
-    /// System calls of the tree that returned, longest total first.
-    pub syscalls: Seen<Vec<CallRow>>,
-    /// What processes read and wrote of regular files, by `read`, `write` and the like; estimates
-    /// by a sample of bytes. What is mapped, sent by `sendfile` or moved by io_uring is not in it.
-    #[serde(default)]
-    pub files: Seen<FileTable>,
-    /// Page faults of the tree, until the end of the wall clock.
-    pub faults: Seen<Faults>,
-    /// Which mappings they are in, and whose code they are of; estimates by a sample.
-    #[serde(default)]
-    pub fault_places: Seen<FaultPlaces>,
-    /// The process with the largest resident set, among those that ended and those that lived at
-    /// the end. Of a window: since that process began.
-    #[serde(default)]
-    pub memory_peak: Seen<MemoryPeak>,
-    /// The processes of the tree by the program that they execute.
-    #[serde(default)]
-    pub programs: Seen<Programs>,
-    /// Functions by time on a CPU.
-    pub functions: Seen<Vec<FunctionRow>>,
-    /// Source lines by time on a CPU.
-    pub lines: Seen<Vec<LineRow>>,
-    /// What memory the program's own code loads from, by function: from the addresses of loads at
-    /// samples.
-    #[serde(default)]
-    pub loads: Seen<LoadTable>,
-    /// The processor's counters, sampled: instructions a cycle, misses, stalled slots, clock
-    /// frequency. Unseen where there are none, as in most virtual machines.
-    #[serde(default)]
-    pub counters: Seen<CounterTable>,
-    /// Host metrics: disks, links, memory, NFS mounts and CPUs during the run. Unseen for runs
-    /// shorter than 0.3 s.
+    /// What was observed beside the account, by thing.
+    #[serde(flatten)]
+    pub tables: Tables,
+    /// Host metrics over the same time.
     pub series: Seen<Series>,
     /// Extrapolation to the whole job, where this run was declared a part of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -233,13 +178,38 @@ pub struct RowOf {
 }
 
 /// A cause that is not there, or could not be looked for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RuledOutRow {
     /// Its name, as `dwell explain` takes it.
     pub cause: String,
     /// Why it is not there, or could not be looked for.
     pub why: String,
+    /// The figure that decided it, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<ThresholdRow>,
+}
+
+/// A figure that fell short of a rule. One of `needed`, `needed_samples` and `allowed` is there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ThresholdRow {
+    /// What was measured.
+    pub figure: f64,
+    /// Its unit: `ns`, `count`, `bytes`, `share` (0 to 1) or `ratio`.
+    pub unit: String,
+    /// What is needed at least, in the same unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needed: Option<f64>,
+    /// The samples that the figure rests on, where they are too few.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples: Option<u64>,
+    /// The samples that are needed at least.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needed_samples: Option<u64>,
+    /// What is allowed at most, in the same unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed: Option<f64>,
 }
 
 /// The account of a whole job, when this run did a part of it: each part of the account, scaled to
@@ -445,9 +415,9 @@ pub struct ThreadLedger {
     pub minor_faults: Seen<u64>,
     /// Page faults that needed IO.
     pub major_faults: Seen<u64>,
-    /// Of a row that stands for several, where the table would be too large: how many. `tid` is 0,
-    /// as is `pid` where they are of several processes; the name is empty where they have several.
-    /// Sums stay exact.
+    /// Number of threads that this row stands for, where there are several. Then `tid` is 0, as is
+    /// `pid` where they are of several processes, and the name is empty where they have several.
+    /// Sums are exact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<ThreadsTogether>,
 }
@@ -476,10 +446,10 @@ pub struct TimedWaits {
     pub total_ns: Ns,
     /// Of that with another thread on a CPU.
     pub others_on_cpu_ns: Ns,
-    /// Of the rest with another thread in the run queue.
+    /// The rest with another thread in the run queue.
     pub others_runnable_ns: Ns,
-    /// Of the rest with another thread waiting for a device or a peer; where that turned out to be
-    /// this thread, the path has the wait.
+    /// The rest with another thread waiting for a device or a peer; where that turned out to be this
+    /// thread, the path has the wait.
     pub others_waiting_ns: Ns,
 }
 
@@ -550,8 +520,8 @@ pub struct WaitRow {
     /// The frame of `stack` that is the program's own code, by its index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_frame: Option<usize>,
-    /// Of a row that stands for several, where the table would be too large: how many. Sums stay
-    /// exact; quantiles are the largest of theirs, so no less than that of all.
+    /// Number of rows that this row stands for, where there are several. Sums are exact then, and
+    /// quantiles are the largest of theirs, so no less than that of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<u64>,
 }
@@ -578,7 +548,7 @@ pub struct WaitPlace {
     pub ns: Ns,
 }
 
-/// Threads of a row of waits that are told. With so many there may be more.
+/// Threads of a row of waits that are told. With this many there may be more.
 pub const WAITING_THREADS_MAX: usize = 64;
 
 /// A thread that waited.
@@ -628,93 +598,6 @@ pub struct WakerRow {
     #[serde(default, serialize_with = "by_state", deserialize_with = "from_states")]
     #[cfg_attr(feature = "schema", schemars(with = "crate::shape::TimeByState"))]
     pub meanwhile: Vec<(State, Ns)>,
-}
-
-/// Page faults of the tree, until the end of the wall.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Faults {
-    /// Minor: served without IO.
-    pub minor: u64,
-    /// Major: served with IO.
-    pub major: u64,
-}
-
-/// A share of the samples, with its 95 % interval. All 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Share {
-    /// Estimate.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
-    pub value: f64,
-    /// Low end.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
-    pub lo: f64,
-    /// High end.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
-    pub hi: f64,
-}
-
-/// One function of the code table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct FunctionRow {
-    /// Function name.
-    pub name: String,
-    /// The file that contains it.
-    pub module: String,
-    /// `user` or `kernel`.
-    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["user", "kernel"])))]
-    pub mode: String,
-    /// Its share of time on a CPU, without callees.
-    pub share: Share,
-    /// Samples in the function itself.
-    pub samples: u64,
-    /// Share of the time on a CPU, with callees.
-    #[serde(default)]
-    pub total: Option<Share>,
-    /// Present where the row is no function but all code of a JIT that has no name. `name` is then
-    /// `[jit:RUNTIME]`, or `[jit]`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unnamed: Option<UnnamedRow>,
-    /// It is the program's own code, and not a library's, a runtime's or the kernel's.
-    #[serde(default)]
-    pub own: bool,
-}
-
-/// The unnamed code that a row of the functions stands for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct UnnamedRow {
-    /// What made it.
-    pub runtime: Runtime,
-    /// The processes that have such code, in order; none in older recordings.
-    pub pids: Vec<Pid>,
-}
-
-/// One source line.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct LineRow {
-    /// Source file.
-    pub file: String,
-    /// Line number, from 1.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
-    pub line: u32,
-    /// The function that it is in.
-    pub function: String,
-    /// Its language.
-    pub language: String,
-    /// Its share of time on a CPU, including callees without line information.
-    pub share: Share,
-    /// Samples in the line, as for `share`.
-    pub samples: u64,
-    /// Share of the time on a CPU, with all callees.
-    #[serde(default)]
-    pub total: Option<Share>,
-    /// Whether it is the program's own code.
-    #[serde(default)]
-    pub own: bool,
 }
 
 /// Samples of one instruction.

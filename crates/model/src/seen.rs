@@ -69,7 +69,7 @@ impl<T> Seen<T> {
 }
 
 /// Why a field is unseen that an earlier version of dwell did not record.
-pub const UNRECORDED: &str = "made by a dwell that did not record it";
+pub const UNRECORDED: &str = "not recorded by the dwell version that made this file";
 
 /// A field that an earlier version of dwell did not record.
 impl<T> Default for Seen<T> {

@@ -16,7 +16,10 @@ use std::borrow::Cow;
 pub struct Sentence(pub Vec<Piece>);
 
 /// A piece of a sentence.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(into = "String", try_from = "String")]
+#[cfg_attr(feature = "schema", schemars(with = "String"))]
 pub enum Piece {
     /// Words, with their blanks.
     Text(Cow<'static, str>),
@@ -26,7 +29,7 @@ pub enum Piece {
     Ns(Ns),
     /// A duration between two ends.
     NsBetween(Interval),
-    /// So many of a thing, in the singular: `8,004 calls`.
+    /// A number of things, named in the singular: `8,004 calls`.
     Count(u64, Cow<'static, str>),
     /// A number alone.
     Number(u64),
@@ -47,14 +50,14 @@ impl From<&'static str> for Piece {
 }
 
 impl Sentence {
-    /// The same with more at its end.
+    /// The sentence with more at its end.
     #[must_use]
     pub fn and(mut self, more: Sentence) -> Self {
         self.0.extend(more.0);
         self
     }
 
-    /// Whether nothing is said.
+    /// Whether it has no words.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -104,6 +107,25 @@ impl TryFrom<String> for Sentence {
             rest = after;
         }
         Ok(Self(pieces))
+    }
+}
+
+/// A piece alone, as it stands in a sentence.
+impl From<Piece> for String {
+    fn from(piece: Piece) -> Self {
+        Sentence(vec![piece]).into()
+    }
+}
+
+impl TryFrom<String> for Piece {
+    type Error = NoSentence;
+
+    fn try_from(text: String) -> Result<Self, NoSentence> {
+        let mut pieces = Sentence::try_from(text.clone())?.0;
+        match (pieces.pop(), pieces.is_empty()) {
+            (Some(piece), true) => Ok(piece),
+            _ => Err(NoSentence(text)),
+        }
     }
 }
 
@@ -198,6 +220,6 @@ mod tests {
         {
             assert!(Sentence::try_from(forged.to_owned()).is_err(), "{forged}");
         }
-        assert!(Sentence::try_from(String::new()).expect("nothing is said").is_empty());
+        assert!(Sentence::try_from(String::new()).expect("an empty sentence").is_empty());
     }
 }

@@ -130,7 +130,7 @@ pub struct MemorySeries {
     /// Page faults per second.
     #[cfg_attr(feature = "schema", schemars(inner(range(min = 0))))]
     pub faults_per_s: Vec<f64>,
-    /// Those that needed IO.
+    /// Faults that needed IO, per second.
     #[cfg_attr(feature = "schema", schemars(inner(range(min = 0))))]
     pub major_faults_per_s: Vec<f64>,
     /// Pages swapped in and out per second.

@@ -12,7 +12,7 @@ pub struct CallRow {
     pub name: SyscallName,
     /// Number of calls that returned.
     pub calls: u64,
-    /// Those that returned an error.
+    /// Calls that returned an error.
     pub errors: u64,
     /// Wall time from entry to return, summed over threads.
     pub total_ns: Ns,

@@ -1,6 +1,6 @@
 //! Rows of tables that stand for several, where a result would grow too large without.
 //!
-//! Times and counts of such a row are the sums of those that it stands for. Quantiles are the
+//! Times and counts of such a row are the sums of the rows that it stands for. Quantiles are the
 //! largest of theirs: no less than that of all.
 
 use serde::{Deserialize, Serialize};

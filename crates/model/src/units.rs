@@ -87,7 +87,7 @@ pub fn duration_ns(text: &str) -> Result<Ns, UnitError> {
     Ok(ns as Ns)
 }
 
-/// The same, where a bare number is one of seconds, as sleep(1), cyclictest and rtla read it.
+/// A duration, where a bare number is in seconds, as sleep(1), cyclictest and rtla read it.
 ///
 /// # Errors
 /// It is no duration.
@@ -95,7 +95,7 @@ pub fn seconds_ns(text: &str) -> Result<Ns, UnitError> {
     duration_ns(&if is_bare(text) { format!("{text}s") } else { text.to_owned() })
 }
 
-/// The same, where a bare number is one of microseconds, as cyclictest and rtla read it.
+/// A duration, where a bare number is in microseconds, as cyclictest and rtla read it.
 ///
 /// # Errors
 /// It is no duration.

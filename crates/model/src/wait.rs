@@ -212,7 +212,7 @@ pub enum WaitTarget {
     Timer(Seen<String>),
     /// The timeout of the call: what it waited for did not come in time.
     TimeLimit,
-    /// The same, or a timer among the polled descriptors.
+    /// The time limit, or a timer among the polled descriptors.
     TimeLimitOrTimer,
     /// One of a kind that has no names: an eventfd, requests of an io_uring, a signal.
     Nameless(TargetKind),

@@ -113,7 +113,7 @@ pub struct InForce {
 }
 
 fn not_said() -> Seen<bool> {
-    Seen::unseen("measured by a version of dwell that did not record it")
+    Seen::unseen("not recorded by the dwell version that measured it")
 }
 
 /// Values of a histogram from `from_ns` up to, not with, `to_ns`; in JSON

@@ -61,7 +61,7 @@ pub(crate) fn more_files() -> String {
     so_many_files(FILES_ENOUGH)
 }
 
-/// What lets dwell have so many files open.
+/// What lets dwell have this many files open.
 pub(crate) fn so_many_files(files: u32) -> String {
     // Who is root and may not raise a limit is in a container, marked as one or not.
     let unmarked = Container { launcher: Launcher::Engine, own_users: false, is_root: true };

@@ -114,7 +114,7 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
     if window.jvm_names {
         session.instruments.asks_jvms();
     }
-    let rusage = Seen::unseen("the kernel sums children that were waited for, and this process was not");
+    let rusage = Seen::unseen("the kernel sums only children that were waited for");
     let ending = Ending::Window(why);
     let recorded = session.finish(SessionEnd {
         ending,

@@ -26,7 +26,7 @@ const PERIODS: [(Counter, u64); 7] = [
     (Counter::FrontEndSlots, 6_000_011),
     (Counter::BackEndSlots, 6_000_023),
 ];
-/// A later sample stands for so many early ones, as of the sampling clock.
+/// A later sample stands for this many early ones, as of the sampling clock.
 const LATER: u64 = 6;
 /// How long a program is young. Longer than for the clock: ratios need more samples than shares.
 pub(crate) const YOUNG_NS: Ns = 1_000_000_000;
@@ -180,7 +180,7 @@ impl OpenCounter {
     }
 }
 
-/// What is said where there are none.
+/// The reason where there are none.
 const NONE: &str = "the kernel lists no counters of this processor, as in most virtual machines";
 
 fn open_one(
@@ -236,7 +236,7 @@ fn said(error: &io::Error) -> String {
             let filter = access::sandboxed().map_or("", |_| "; a seccomp filter is in force");
             format!("perf_event_open: {error}{}{filter}", level.unwrap_or_default())
         }
-        Some(libc::EBUSY) => format!("another program has it for itself: {error}"),
+        Some(libc::EBUSY) => format!("another program has exclusive use of it: {error}"),
         _ => format!("perf_event_open: {error}"),
     }
 }
@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn a_counter_that_others_have_is_unseen_and_not_0() {
         let busy = said(&io::Error::from_raw_os_error(libc::EBUSY));
-        assert!(busy.starts_with("another program has it for itself: "), "{busy}");
+        assert!(busy.starts_with("another program has exclusive use of it: "), "{busy}");
         // It is open and never counts: as where others have the counters all the time.
         let clock = Encoding { kind: bindings::PERF_TYPE_SOFTWARE, config: [1, 0, 0] };
         let of = Counter::ALL.map(|counter| (counter, Seen::Value(clock)));

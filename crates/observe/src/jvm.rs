@@ -50,7 +50,7 @@ pub(crate) enum Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::NotAMachine => f.write_str("it is no Java virtual machine any more"),
+            Refusal::NotAMachine => f.write_str("it is no longer a Java virtual machine"),
             Refusal::NotReady(why) => f.write_str(why),
             Refusal::OtherUser => f.write_str("it belongs to another user"),
             Refusal::InTheWay(what) => write!(f, "{what} is not its own file"),

@@ -357,7 +357,7 @@ fn loads(tier: Tier) -> Seen<LoadsObserved> {
         Tier::Bpf | Tier::Perf => {
             Seen::Value(LoadsObserved { caches: host::machine::data_caches(host::here(), 0) })
         }
-        Tier::Proc => Seen::unseen("where loads are is known of samples, which need perf events or BPF"),
+        Tier::Proc => Seen::unseen("load addresses come from samples, which need perf events or BPF"),
     }
 }
 

@@ -63,13 +63,13 @@ pub(crate) enum Of {
         weight_ns: Ns,
         call: Option<Call>,
     },
-    /// Of a page fault that blocks from here on.
+    /// A page fault that blocks from here on.
     Fault,
-    /// Of a page fault of the sample.
+    /// A page fault of the sample.
     FaultSample,
-    /// Of the wait that the thread was in when it was found.
+    /// The wait that the thread was in when it was found.
     Found,
-    /// Of the waker of another thread, at that time.
+    /// The waker of another thread, at that time.
     Waker {
         woken: Tid,
         woken_at: Ns,
@@ -119,7 +119,7 @@ pub(crate) struct Stacks {
     unnamed: SymbolGaps,
     /// Whether Java virtual machines are asked for names.
     asks_jvms: bool,
-    /// Those that gave none, and why.
+    /// Java processes that gave no names, and why.
     silent_jvms: Vec<String>,
 }
 

@@ -10,7 +10,7 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-/// So many threads are read one after another by one CPU.
+/// Threads that one CPU reads one after another.
 const BATCH: usize = 512;
 
 /// The tree's threads.

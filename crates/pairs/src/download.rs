@@ -26,7 +26,7 @@ struct Limits {
 }
 
 const LIMITS: Limits = Limits { silence: Duration::from_secs(10), longest: Duration::from_secs(60) };
-/// A download that is cut is asked for again so many times.
+/// A download that is cut is asked for again this many times.
 const CUTS_MAX: u32 = 3;
 /// Lines of the head of an answer.
 const HEAD_MAX: usize = 200;
@@ -136,7 +136,7 @@ fn whole(limits: Limits, url: &Url, kept: u64, progress: &Progress) -> io::Resul
     }
 }
 
-/// Asks for what follows after so many bytes.
+/// Asks for what follows after this many bytes.
 fn ask(limits: Limits, url: &Url, from: u64) -> io::Result<Box<dyn Connection>> {
     let mut last = io::Error::other("the host has no address");
     for address in (url.host.as_str(), url.port).to_socket_addrs()? {

@@ -15,12 +15,12 @@ const PROCESSES: &str = "cgroup.procs";
 /// otherwise, so that the program is in it to its last moment.
 pub(crate) struct Group {
     path: PathBuf,
-    /// Of the first version of control groups.
+    /// Whether it is of the first version of control groups.
     is_first: bool,
 }
 
 impl Group {
-    /// Of a controller.
+    /// A new group of a controller.
     pub(crate) fn new(controller: &str) -> io::Result<Self> {
         remove_left();
         let (within, is_first) = hierarchy(controller);

@@ -51,7 +51,7 @@ pub struct Pair {
 pub struct Size {
     /// Of what, in the plural.
     pub unit: &'static str,
-    /// Where nothing is said.
+    /// By default.
     pub usual: u64,
     /// The least that is drawn: a run of at least 0.2 s.
     pub least: u64,

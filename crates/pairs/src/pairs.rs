@@ -52,7 +52,7 @@ use std::io;
 /// Times the parts of a way apart.
 type Apart = fn(&str) -> io::Result<Vec<Part>>;
 
-/// Of the pair of that name, if its ways have any.
+/// The parts of the pair of that name, if its ways have any.
 pub(crate) fn apart(name: &str) -> Option<Apart> {
     [small_files::PAIR.name, small_files_cold::PAIR.name]
         .contains(&name)

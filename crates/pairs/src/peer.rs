@@ -43,7 +43,7 @@ pub(crate) fn fetch(mut peer: &TcpStream, path: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Of an answer that begins so, with its head.
+/// The length of an answer that begins like this, with its head.
 fn length(begin: &[u8]) -> Option<usize> {
     let head = begin.windows(4).position(|bytes| bytes == b"\r\n\r\n")?;
     let text = std::str::from_utf8(&begin[..head]).ok()?;

@@ -38,7 +38,7 @@ impl Language {
     }
 }
 
-/// Of a compiled program.
+/// The name of a compiled program.
 const COMPILED: &str = "program";
 
 impl Source {

@@ -17,7 +17,7 @@ pub(crate) fn compute(rounds: u64) {
     keep(x);
 }
 
-/// So many bytes that are not all the same.
+/// Bytes that are not all the same.
 pub(crate) fn filled(bytes: usize) -> Vec<u8> {
     (0..bytes).map(|at| (at % 251) as u8).collect()
 }
@@ -84,7 +84,7 @@ pub(crate) fn ended(child: Pid) -> io::Result<bool> {
     Ok(waitpid(Some(child), WaitOptions::NOHANG)?.is_some())
 }
 
-/// The same work in so many threads; the first error of any.
+/// The same work in this many threads; the first error of any.
 pub(crate) fn in_threads(threads: usize, work: &(impl Fn() -> io::Result<()> + Sync)) -> io::Result<()> {
     thread::scope(|scope| {
         let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();

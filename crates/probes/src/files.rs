@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 use sys::foreign;
 
-/// Of the free memory, the files may take this part.
+/// The files may take one part in this many of the free memory.
 const FREE_PART: u64 = 2;
 
 /// A read takes so much at once.

@@ -96,7 +96,7 @@ impl SocketWatch {
         match &self.refused {
             Some(why) => Some(why.clone()),
             None if self.set == 0 => {
-                Some("the program had no TCP socket, or each for less than a look".to_owned())
+                Some("the program had no TCP socket that was open long enough".to_owned())
             }
             None => None,
         }

@@ -74,7 +74,7 @@ pub fn identify(path: &Path, file: File) -> Interpreter {
     interpreter(path, Image::open(file).ok().as_ref())
 }
 
-/// The same, with its ELF image, if it is one.
+/// The interpreter at this path, with its ELF image, if it is one.
 fn interpreter(path: &Path, image: Option<&Image>) -> Interpreter {
     let named = names::of(path);
     if let InterpreterName::Other(name) = named {

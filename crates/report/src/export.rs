@@ -1,7 +1,7 @@
 //! Kept results in the formats of other tools: `dwell export`. One file a format; [`tables`] is
 //! what CSV and Markdown have in common.
 //!
-//! A format holds less than a result does: what it leaves out is said beside the bytes, for the
+//! A format holds less than a result does: what it leaves out is listed beside the bytes, for the
 //! user to read. Names are the program's own, so each goes through [`crate::clean`] or the escapes
 //! of the format.
 

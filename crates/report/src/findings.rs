@@ -1,12 +1,12 @@
 //! Findings in words: the rows of the JSON, and the text of a sentence for any form of a report.
 
 use crate::Look;
-use crate::units::{bytes, count, counted, duration, duration_range, share_of_one, three_digits};
+use crate::units::{bytes, count, counted, duration, duration_range, exact, share_of_one, three_digits};
 use model::coverage::Interval;
 use model::finding::CauseName;
-use model::run::{Ends, FindingRow, RowOf, RuledOutRow};
+use model::run::{Ends, FindingRow, RowOf, RuledOutRow, ThresholdRow};
 use model::sentence::{Piece, Sentence};
-use model::{Finding, FindingsInWords, Ns, RunResult};
+use model::{Finding, FindingsInWords, Found, Ns, RuledOut, RunResult, Threshold};
 
 /// What was found, with the names of the program as they are: whoever shows the text cleans it.
 pub(crate) fn text(sentence: &Sentence, look: Look) -> String {
@@ -42,12 +42,96 @@ pub fn in_words(result: &RunResult) -> FindingsInWords {
     {
         row.probed = Some(probed.clone());
     }
-    let row = |cause: &CauseName, why: String| RuledOutRow { cause: cause.id.clone().into_owned(), why };
+    let row = |cause: &CauseName, why: String, threshold: Option<ThresholdRow>| RuledOutRow {
+        cause: cause.id.clone().into_owned(),
+        why,
+        threshold,
+    };
+    let ruled_out = diagnosis.ruled_out.iter();
+    let unseen = diagnosis.unavailable.iter();
     FindingsInWords {
         findings,
-        ruled_out: diagnosis.ruled_out.iter().map(|(cause, why)| row(cause, text(why, JSON))).collect(),
-        not_looked_for: diagnosis.unavailable.iter().map(|(cause, why)| row(cause, why.clone())).collect(),
+        ruled_out: ruled_out
+            .map(|(cause, why)| row(cause, why_not(why, JSON), why.threshold.as_ref().and_then(threshold)))
+            .collect(),
+        not_looked_for: unseen.map(|(cause, why)| row(cause, why.clone(), None)).collect(),
     }
+}
+
+/// Of what was found when a recording was made, so many are named.
+const FOUND_SHOWN: usize = 8;
+
+/// Says that a recording was judged otherwise by the version of dwell that made it, `recorder`;
+/// nothing where it found the same.
+pub fn judged_anew(recorder: &str, then: &Found, now: &Found) -> Option<String> {
+    let one = |(cause, saving): &(String, Option<Interval>)| match saving {
+        Some(Interval { lo, hi }) => format!("{cause} (saves {})", duration_range(*lo, *hi, JSON.dash())),
+        None => cause.clone(),
+    };
+    let found = match &*then.causes {
+        [] => "no cause".to_owned(),
+        causes => causes.iter().take(FOUND_SHOWN).map(one).collect::<Vec<_>>().join(", "),
+    };
+    (then != now).then(|| {
+        let said = format!("dwell {recorder} found {found} when it recorded this");
+        format!(
+            "{}; the findings here are by today's rules",
+            crate::clean::fit(&crate::clean(&said, true), 400, true)
+        )
+    })
+}
+
+/// Why a cause is ruled out: `0 hand-overs between its threads (1,000 needed)`.
+pub(crate) fn why_not(why: &RuledOut, look: Look) -> String {
+    let what = text(&why.what, look);
+    let Some(threshold) = &why.threshold else { return what };
+    let said = |figure: &Piece| format!("{} {what}", piece_text(figure, look));
+    match threshold {
+        Threshold::Below { figure, needed: Piece::Ns(ns) } => {
+            format!("{}; below {} is not reported", said(figure), exact(*ns))
+        }
+        Threshold::Below { figure, needed } => {
+            format!("{} ({} needed)", said(figure), piece_text(needed, look))
+        }
+        Threshold::FewSamples { figure, samples, needed } => {
+            format!("{}, but in {} ({} needed)", said(figure), counted(*samples, "sample"), count(*needed))
+        }
+        Threshold::Above { figure, allowed: Piece::Ns(ns) } => {
+            format!("{} ({} at most)", said(figure), exact(*ns))
+        }
+        Threshold::Above { figure, allowed } => {
+            format!("{} ({} at most)", said(figure), piece_text(allowed, look))
+        }
+    }
+}
+
+/// None where somebody put words in the place of figures.
+fn threshold(of: &Threshold) -> Option<ThresholdRow> {
+    let (Threshold::Below { figure, .. }
+    | Threshold::FewSamples { figure, .. }
+    | Threshold::Above { figure, .. }) = of;
+    let (figure, unit) = number(figure)?;
+    let unit = unit.to_owned();
+    let row = ThresholdRow { figure, unit, needed: None, samples: None, needed_samples: None, allowed: None };
+    Some(match of {
+        Threshold::Below { needed, .. } => ThresholdRow { needed: Some(number(needed)?.0), ..row },
+        Threshold::FewSamples { samples, needed, .. } => {
+            ThresholdRow { samples: Some(*samples), needed_samples: Some(*needed), ..row }
+        }
+        Threshold::Above { allowed, .. } => ThresholdRow { allowed: Some(number(allowed)?.0), ..row },
+    })
+}
+
+/// A figure as a number, and its unit. Of two ends it is the higher one.
+fn number(figure: &Piece) -> Option<(f64, &'static str)> {
+    Some(match figure {
+        Piece::Ns(ns) | Piece::NsBetween(Interval { hi: ns, .. }) => (*ns as f64, "ns"),
+        Piece::Count(number, _) | Piece::Number(number) => (*number as f64, "count"),
+        Piece::Bytes(bytes) => (*bytes as f64, "bytes"),
+        Piece::Share(share) => (*share, "share"),
+        Piece::Decimal(value) | Piece::Times(value) => (*value, "ratio"),
+        Piece::Text(_) | Piece::Name(_) => return None,
+    })
 }
 
 fn row(finding: &Finding, whole_ns: Ns) -> FindingRow {
@@ -78,6 +162,34 @@ fn row(finding: &Finding, whole_ns: Ns) -> FindingRow {
 mod tests {
     use super::*;
     use model::say;
+
+    #[test]
+    fn why_a_cause_is_ruled_out_has_the_figure_and_what_it_fell_short_of() {
+        let of = |why: RuledOut| (why_not(&why, JSON), why.threshold.as_ref().and_then(threshold));
+        let allocator = || say!("of CPU time in the allocator");
+        let (words, row) = of(RuledOut::few_samples(Piece::Share(0.86), allocator(), 7, 30));
+        assert_eq!(words, "86 % of CPU time in the allocator, but in 7 samples (30 needed)");
+        let row = row.expect("a row");
+        assert_eq!(
+            (row.figure, &*row.unit, row.samples, row.needed_samples),
+            (0.86, "share", Some(7), Some(30))
+        );
+        let others = say!("behind other programs");
+        let (words, row) = of(RuledOut::below(Piece::Ns(7_690_000), others, Piece::Ns(20_000_000)));
+        assert_eq!(words, "7.69 ms behind other programs; below 20 ms is not reported");
+        assert_eq!(row.expect("a row").needed, Some(20_000_000.0));
+        let hand_overs = Piece::Count(0, "hand-over".into());
+        let (words, _) = of(RuledOut::below(hand_overs, say!("between its threads"), Piece::Number(1000)));
+        assert_eq!(words, "0 hand-overs between its threads (1,000 needed)");
+        let (words, row) =
+            of(RuledOut::above(Piece::Bytes(65_536), say!("per hand-over"), Piece::Bytes(4096)));
+        assert_eq!(words, "64.0 KiB per hand-over (4.00 KiB at most)");
+        assert_eq!(row.expect("a row").allowed, Some(4096.0));
+        assert_eq!(
+            of(say!("no name server was asked").into()),
+            ("no name server was asked".to_owned(), None)
+        );
+    }
 
     #[test]
     fn a_sentence_has_its_figures_in_words() {

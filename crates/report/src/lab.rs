@@ -34,7 +34,7 @@ const BUSY_MIN: f64 = 0.1;
 const OF_OTHERS: &str = "cpu-contention";
 /// Rows of a profile that are shown of each program.
 const PROFILE_ROWS: usize = 6;
-/// Of a smaller share nothing is shown.
+/// Smaller shares are not shown.
 const PROFILE_SHARE_MIN: f64 = 0.02;
 
 /// Lines of the diagnosis, and of the change where no parts were timed, on a screen.
@@ -99,7 +99,7 @@ pub fn short_pair(run: &LabRun, look: Look) -> String {
     joined(&parts)
 }
 
-/// The first of these lines, so many at most, with one that says how many more there are.
+/// The first of these lines, this many at most, with one that says how many more there are.
 fn cut(mut lines: Vec<Line>, most: usize, look: Look) -> Vec<Line> {
     if lines.len() > most {
         let more = more_lines(lines.len() + 1 - most, look);

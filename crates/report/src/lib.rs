@@ -38,7 +38,7 @@ pub mod what_if;
 
 pub use clean::clean;
 pub use explain::{explain, list as list_causes};
-pub use findings::in_words;
+pub use findings::{in_words, judged_anew};
 pub use fit::fit;
 pub use json::json;
 pub use page::{causes, screen, terminal};
@@ -55,10 +55,11 @@ pub struct Look {
 }
 
 impl Look {
-    /// Of a text that goes where nobody knows what it will be shown on: a file, a page of HTML.
+    /// A look for text that goes where nobody knows what it will be shown on: a file, a page of
+    /// HTML.
     pub const PLAIN: Look = Look { width: 100, colour: false, unicode: true };
-    /// Of a document, which has no columns: paragraphs and tables stay whole, tables have all of
-    /// their rows, and whoever shows them lays them out.
+    /// A look for a document, which has no columns: paragraphs and tables stay whole, tables have
+    /// all of their rows, and whoever shows them lays them out.
     const DOCUMENT: Look = Look { width: u16::MAX, colour: true, unicode: true };
     /// Rows of a table in a document. The JSON has all.
     const DOCUMENT_ROWS: usize = 300;
@@ -70,7 +71,7 @@ impl Look {
         self.width == u16::MAX
     }
 
-    /// Rows of a table that has so many on a terminal.
+    /// Rows of a table that has this many on a terminal.
     fn rows(self, terminal: usize) -> usize {
         if self.is_document() { Self::DOCUMENT_ROWS } else { terminal }
     }

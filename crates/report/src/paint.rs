@@ -112,7 +112,7 @@ impl Line {
         self
     }
 
-    /// The same, without breaks between its words when the line is wrapped: for a figure and its
+    /// Adds text without breaks between its words when the line is wrapped: for a figure and its
     /// unit.
     pub(crate) fn glued(self, ink: Ink, text: &str) -> Self {
         let mut line = self;
@@ -174,7 +174,7 @@ impl Line {
         self.cut_to(PARAGRAPH).wrap_whole(indent)
     }
 
-    /// The same, however long it is: for text of dwell's own.
+    /// Wraps the line, however long it is: for text of dwell's own.
     pub(crate) fn wrap_whole(self, indent: usize) -> Vec<Line> {
         if self.is_empty() {
             return Vec::new();

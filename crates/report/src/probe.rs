@@ -140,7 +140,7 @@ pub(crate) fn line(probed: &Seen<Probed>, look: Look) -> String {
         false => format!("; {}", cannot_say(probed.probe)),
     };
     let what = match saving.estimate {
-        _ if !certain => format!("no difference that is certain{interval}, of {of}"),
+        _ if !certain => format!("no certain difference{interval}, of {of}"),
         ..0 => format!("takes {size} longer than {of}{interval}"),
         _ => {
             let part = share(saving.estimate.unsigned_abs(), probed.plain_ns.max(1));
@@ -215,7 +215,7 @@ mod tests {
             "{one}"
         );
         let none = text(probed(1, Some((-5, 7)), 6));
-        assert!(none.contains("no difference that is certain (-5.00 ms to 7.00 ms), of 1.00 s"), "{none}");
+        assert!(none.contains("no certain difference (-5.00 ms to 7.00 ms), of 1.00 s"), "{none}");
         let slower = text(probed(-20, Some((-25, -15)), 6));
         assert!(slower.contains("takes 20.0 ms longer than 1.00 s (-25.0 ms to -15.0 ms)"), "{slower}");
         assert!(slower.contains("; all flushes go"), "{slower}");

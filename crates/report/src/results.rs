@@ -1,4 +1,4 @@
-//! The list of kept results, one in a line, and what is said of the store.
+//! The list of kept results, one in a line, and the state of the store.
 
 use crate::Look;
 use crate::clean::{clean, fit};
@@ -97,7 +97,7 @@ pub fn line(listed: &Listed, look: Look) -> String {
     text
 }
 
-/// What is said of a store.
+/// The state of a store, in words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StoreFacts {
     /// Its file.

@@ -22,8 +22,8 @@ const PICTURE: usize = 8;
 const TOLD: &str = "Results of different days differ by more than changes to a program do: what else the machine \
                     does, its temperature, its kernel and libraries, and where the program lies in memory are \
                     other ones. An interval holds only what changed within its sitting, and a single run has \
-                    none. So no trend fails a build: whether a change is slower is said by dwell compare --rev \
-                    OLD --rev NEW, which runs both in alternation on one machine";
+                    none. So no trend fails a build: for that, dwell compare --rev OLD --rev NEW runs both \
+                    in alternation on one machine";
 
 /// The page, with a newline after each line. `near`: commands that are called nearly so, for a
 /// trend without results.

@@ -16,7 +16,7 @@ pub fn replay(target: &str, decoder: impl Fn(&[u8])) {
     replay_also(target, &[], decoder);
 }
 
-/// The same, also on the files in `more`.
+/// As [`replay`], also on the files in `more`.
 ///
 /// # Panics
 /// As [`replay`].

@@ -1,6 +1,6 @@
 //! Limits of a Poisson mean, from one count.
 
-/// Of a one-sided limit of 95 %.
+/// The quantile of a one-sided limit of 95 %.
 const Z: f64 = 1.644_853_626_951_472;
 
 /// The mean is no more than this, with 95 % confidence.

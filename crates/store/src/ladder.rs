@@ -43,7 +43,7 @@ pub enum LadderLoadError {
         said: String,
     },
     /// It is damaged, or something else.
-    #[error("{0:?} is no ladder of dwell")]
+    #[error("{0:?} is not a dwell ladder")]
     NotALadder(PathBuf),
     /// Another version of dwell wrote it.
     #[error("the kept ladder is of another version of dwell: {0:?}")]

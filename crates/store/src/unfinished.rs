@@ -47,7 +47,7 @@ pub struct Unfinished {
     /// Names of files need not be UTF-8.
     #[serde(rename = "places")]
     pub outputs: BTreeMap<String, OsString>,
-    /// All cases, and the results of those that were measured to their end.
+    /// All cases, and the results of completed ones.
     pub sheet: Sheet,
 }
 

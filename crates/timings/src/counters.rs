@@ -22,7 +22,7 @@ impl Before {
     pub(crate) fn since(self, wall_ns: Ns, own_cpu_ns: Ns) -> (Seen<Ns>, Seen<Ns>) {
         let read = match self.0 {
             Some(before) if wall_ns >= RUN_MIN_NS => before.and_then(|before| Ok((before, read()?))),
-            _ => Err("the run is too short for the host's counters, which go by 10 ms".to_owned()),
+            _ => Err("the run is too short for the host's counters (steps of 10 ms)".to_owned()),
         };
         match read {
             Ok((before, after)) => {

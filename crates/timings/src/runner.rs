@@ -42,7 +42,7 @@ pub struct Block {
     pub number: u32,
     /// The runs, in the order in which they ran; without one that was stopped.
     pub runs: Vec<TimedRun>,
-    /// Of the first block: what each of `runs` printed.
+    /// What each of `runs` printed, in the first block.
     pub outputs: Vec<RunOutput>,
     /// Whether all commands ran.
     pub end: BlockEnd,
@@ -58,7 +58,7 @@ pub enum BlockEnd {
     Complete,
     /// The caller stopped it.
     Stopped,
-    /// Of the first block: the last of its runs failed, so nothing more was run.
+    /// The last run of the first block failed, so nothing more was run.
     Failed,
 }
 
@@ -375,8 +375,8 @@ fn progress(doing: Doing, at: Place, so_far_ns: Ns) -> Progress {
     Progress { doing, command: at.command, block: at.block, place: at.place, so_far_ns }
 }
 
-/// Of a program that was there at first: whether it was removed since, which the kernel's error
-/// alone does not say.
+/// Whether a program that was there at first was removed since, which the kernel's error alone does
+/// not say.
 fn gone(error: Error) -> Error {
     match &error {
         Error::Start(spawn::Error::Exec { path, .. }) => match resolve(path.as_os_str()) {

@@ -25,7 +25,7 @@ pub fn system() -> String {
     format!("{system}, {cpus} CPUs")
 }
 
-/// Of the last minute: what else the machine did, and what the measuring itself did.
+/// The load of the last minute: what else the machine did, and what the measuring itself did.
 pub fn load() -> String {
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     load.split(' ').next().unwrap_or_default().to_owned()

@@ -34,7 +34,7 @@ pub(super) struct Row {
     files: usize,
     unswept: Vec<String>,
     harmed: usize,
-    /// Of the programs that dwell said would end with it.
+    /// Programs that dwell said would end with it.
     foretold: usize,
     signals: usize,
     /// Signals after which dwell took longer than [`SOON`], and the longest time.

@@ -35,7 +35,7 @@ const RUNS: &[&[&str]] = &[
     &["files", "50000"],
     &["argument", "100000"],
 ];
-/// What is attached to: so many living threads.
+/// What is attached to: this many living threads.
 const ATTACHED: &[&str] = &["1000", "10000"];
 
 /// One row of the table.
@@ -84,7 +84,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// The program with so many threads, all of them alive. It ends by itself.
+/// The program with this many threads, all of them alive. It ends by itself.
 fn living(place: &Path, threads: &str) -> Result<Child> {
     let mut command = shell_program(place.join("many"), &["threads", threads, "60"]);
     let mut program = command.stdout(Stdio::piped()).spawn().context("cannot start the program")?;

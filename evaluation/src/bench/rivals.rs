@@ -145,7 +145,7 @@ pub(super) fn median_ns(rungs: &[Rung], id: &str) -> Result<f64> {
     ns.value().map(|ns| ns.median).with_context(|| format!("dwell did not measure {id}: {ns:?}"))
 }
 
-/// The number behind `before` in one of a rung's limits; in KiB, also where it is said in MiB.
+/// The number behind `before` in one of a rung's limits; in KiB, also where the limit is in MiB.
 fn kib_said(rungs: &[Rung], id: &str, before: &str) -> Result<u64> {
     let said = rung(rungs, id)?.limits.iter().find_map(|limit| limit.strip_prefix(before));
     let mut words = said.with_context(|| format!("{id} does not say {before:?}"))?.split([' ', ':', ';']);

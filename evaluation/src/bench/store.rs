@@ -26,7 +26,7 @@ const RUNS: usize = 100;
 /// Writers at once, and writers in all.
 const AT_ONCE: usize = 4;
 const KILLS: usize = 1_000;
-/// Writers are killed within so many times what one takes by itself.
+/// Writers are killed within this many times what one takes by itself.
 const KILLED_WITHIN: f64 = 3.0;
 
 struct Options {
@@ -157,7 +157,7 @@ fn cost(place: &Path, runs: usize) -> Result<String> {
     ))
 }
 
-/// A store with so many results, made from one.
+/// A store with this many results, made from one.
 fn fill(place: &Path, results: u64) -> Result<PathBuf> {
     let store = fresh(place)?;
     timed(&mut dwell(place, &store, &["load", "cpu", "--for", "1ms", "-q"]))?;

@@ -405,8 +405,8 @@ fn verdict(goal: Goal, cyclictest: f64, differences: &[f64]) -> &'static str {
     }
 }
 
-/// Of the median, of sorted values: holds it with 95 %, or is all of them where they are fewer than
-/// six.
+/// The interval of the median of sorted values: it holds the median with 95 %, or is all of them
+/// where they are fewer than six.
 fn interval(sorted: &[f64]) -> (f64, f64) {
     let skip = skipped_at_each_end(sorted.len());
     match sorted.len() {

@@ -45,7 +45,7 @@ const BESIDE_OTHERS: &str = "cpu-contention";
 /// What the check of a first finding is called.
 const FINDS: &str = "finds";
 
-/// Of the wall clock, that the trace may have behind others, from which it is beside them.
+/// Per cent of the wall clock behind others in the trace, from which they count as beside it.
 const BESIDE_PERCENT: f64 = 5.0;
 
 impl Findings {

@@ -31,7 +31,7 @@ const SECONDS_MAX: &str = "120";
 /// A load is under way after this.
 const LOAD_STARTS: Duration = Duration::from_millis(500);
 
-/// Windows shorter than this are looked for at so many places.
+/// Windows shorter than this are looked for at this many places.
 const SHORT_NS: u64 = 500_000_000;
 const PLACES: u64 = 20;
 
@@ -88,7 +88,7 @@ pub(crate) fn observe(
 
 /// What is known beside the trace.
 struct Beside {
-    /// Those that were there before a window.
+    /// Threads that were there before a window.
     threads: BTreeSet<Tid>,
     charged: Option<Charged>,
 }
@@ -300,7 +300,8 @@ fn sessions(stage: &Stage) -> Result<String> {
     fs::read_to_string(stage.dir.join("load")).context("no sessions were looked at")
 }
 
-/// Of the sessions that were looked at, a line each with `wait TYPE`, those that waited for a lock.
+/// The sessions that waited for a lock, of the sessions that were looked at, a line each with `wait
+/// TYPE`.
 fn lock_percent(seen: &str) -> Option<f64> {
     let waits: Vec<&str> = seen.lines().filter_map(|line| line.trim().strip_prefix("wait ")).collect();
     let locks = waits.iter().filter(|wait| ["Lock", "LWLock"].contains(wait)).count();

@@ -1,8 +1,8 @@
 //! The first oracle: a trace of the scheduler, from which follows what the threads of a tree did,
 //! without anything that dwell says.
 //!
-//! Of a program that was started: for how long some thread was on a CPU, for how long none was but
-//! one could have been, and for how long all were blocked (`wall`). Of a window: the same for each
+//! For a program that was started: for how long some thread was on a CPU, for how long none was but
+//! one could have been, and for how long all were blocked (`wall`). For a window: the same for each
 //! thread (`ledger`), and where it is in the life of dwell (`quiet`). Reading a line is `line`'s
 //! part, what the kernel did not tell `hidden`'s, what it charges to the wrong thread `charges`',
 //! and who had a CPU `cpus`'.

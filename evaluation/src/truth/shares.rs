@@ -24,7 +24,8 @@ pub(crate) struct Samples {
 }
 
 impl Samples {
-    /// Of the text of `perf script -F pid,tid,time,ip`, those of these threads in this time.
+    /// Reads the text of `perf script -F pid,tid,time,ip`: the samples of these threads in this
+    /// time.
     ///
     /// # Errors
     /// When it cannot be read.

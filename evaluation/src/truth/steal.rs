@@ -4,7 +4,7 @@
 use rustix::param::clock_ticks_per_second;
 use std::fs;
 
-/// From here on it is said, in percent.
+/// From here on it is reported, in percent.
 const PERCENT_MIN: f64 = 3.0;
 
 /// The ticks of all CPUs together until some time, by what they did.

@@ -89,7 +89,7 @@ pub(crate) struct Truth {
     pub(crate) over_ns: i64,
     /// Of all CPUs' time.
     pub(crate) stolen_ns: u64,
-    /// Of the time on CPUs, with half the width of its interval.
+    /// User time, of the time on CPUs, with half the width of its interval.
     pub(crate) user_percent: Option<(f64, f64)>,
     /// What user code has at the least, of the time that the kernel charged.
     pub(crate) user_percent_min: Option<f64>,

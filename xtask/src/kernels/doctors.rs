@@ -13,7 +13,7 @@ use std::fs;
 /// Asks each kernel.
 ///
 /// # Errors
-/// A kernel does not boot, or what is said there is not right.
+/// A kernel does not boot, or what doctor says there is wrong.
 pub(super) fn run(kernels: &[Kernel]) -> Result<()> {
     let mut failed = Vec::new();
     for kernel in kernels {

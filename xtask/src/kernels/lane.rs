@@ -28,7 +28,7 @@ const DISK_BYTES: u64 = 256 << 20;
 const VARIED: &str = "6.12";
 const LARGE: &str = "6.18";
 
-/// Runs the machines of these kernels, so many at a time (0: one for each CPU); `cpus`: with so
+/// Runs the machines of these kernels, this many at a time (0: one for each CPU); `cpus`: with so
 /// many where they have two as a rule.
 ///
 /// # Errors

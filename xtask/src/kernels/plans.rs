@@ -12,14 +12,14 @@ const FEW: &[&str] = &["sleep,200", "spin,300", "pipe-sleep,200"];
 
 /// Whoever is not root in there.
 const USER: u32 = 1000;
-/// Of the time in the machine. Loading the programs is half a minute of an emulated one.
+/// The limit of the time in the machine. Loading the programs is half a minute of an emulated one.
 const LIMIT_S: u64 = 300;
 /// Of results, what is judged: the console is slow.
 const FIELDS: &[&str] = &["wall_ns", "account", "coverage", "threads", "findings", "waits"];
 
 /// A setting or a mount that is not as usual, and what it is called.
 pub(crate) const VARIATIONS: &[&str] = &["perf_event_paranoid 2", "yama 2", "hidepid", "no BTF"];
-/// Those that the second machine boots with.
+/// The options that the second machine boots with.
 pub(crate) const BOOTED_WITH: &str = "cgroup v1, PSI off, lockdown integrity";
 
 fn dwell(name: &str, binary: &str, user: Option<u32>, programs: &[&str]) -> Value {

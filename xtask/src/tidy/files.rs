@@ -4,7 +4,7 @@ use super::Source;
 
 /// A longer file has more than one subject.
 const LINES_MAX: usize = 800;
-/// Of a header that is made from a layout: it is as long as that makes it.
+/// A header that is made from a layout: it is as long as that makes it.
 const MADE: &str = "by `cargo xtask bpf`: changes are made there.";
 
 /// The complaints about one file.

@@ -1,5 +1,5 @@
 //! Rules that a reader can rely on: the layers hold, imports have no circle, documents cite
-//! existing files, and files are short and state their purpose.
+//! existing files, files are short and state their purpose, and words are plain.
 //!
 //! Every check returns its complaints; all are shown before it fails.
 
@@ -8,6 +8,7 @@ mod comments;
 mod files;
 mod graph;
 mod imports;
+mod words;
 
 use crate::shell::{output, program, root};
 use anyhow::{Context, Result, bail};
@@ -37,6 +38,7 @@ pub(crate) fn run() -> Result<()> {
     complaints.extend(imports::check(&sources));
     complaints.extend(sources.iter().flat_map(files::check));
     complaints.extend(sources.iter().flat_map(columns::check));
+    complaints.extend(sources.iter().flat_map(words::check));
     let paths: Vec<&str> = sources.iter().map(|source| source.path.as_str()).collect();
     complaints.extend(sources.iter().flat_map(|source| comments::check(source, &paths)));
     for complaint in &complaints {

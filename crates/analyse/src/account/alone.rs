@@ -41,7 +41,7 @@ impl Alone {
 }
 
 impl Mark {
-    /// Of a thread that comes.
+    /// A clock of a new thread.
     pub(crate) fn new(alone: &mut Alone, at: Ns, under_way: bool) -> Self {
         let mut mark = Self::default();
         mark.becomes(alone, at, under_way);

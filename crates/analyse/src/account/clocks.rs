@@ -73,7 +73,7 @@ impl Clone for Clocks {
 }
 
 impl Clocks {
-    /// Of a thread that has no creator in the tree.
+    /// The clocks of a thread that has no creator in the tree.
     pub(crate) fn new(at: Ns) -> Self {
         Self { now: Reading { at, alone_ns: 0 }, ..Self::default() }
     }
@@ -100,7 +100,7 @@ impl Clocks {
         self.now.alone_ns += alone_ns;
     }
 
-    /// So much of that was spent at a site.
+    /// Takes time of that stretch as spent at a site.
     #[inline]
     pub(crate) fn spends(&mut self, place: Place, ns: Ns, alone_ns: Ns) {
         let place = usize::from(place);
@@ -176,7 +176,7 @@ impl Clocks {
         }
     }
 
-    /// Makes room for so many places, and no more: there are many threads.
+    /// Makes room for this many places, and no more: there are many threads.
     #[cold]
     fn grow(&mut self, len: usize) {
         self.sites.reserve_exact(len - self.sites.len());

@@ -182,8 +182,8 @@ fn others(slices: &Slices, books: &Books, placeholder: &Activity, slice: u32) ->
     slices.get(&slice).into_iter().flatten().filter(fits).copied().collect()
 }
 
-/// `ns` divided in proportion to what each had; the sum is exact. Samples go along, as many as
-/// belong to the part.
+/// `ns` divided in proportion to what each had; the sum is exact. Samples are divided with it, as
+/// many as belong to the part.
 fn shares(ns: Ns, others: &[(ActivityId, Amount)]) -> Vec<(ActivityId, Amount)> {
     let mut left: u128 = others.iter().map(|(_, amount)| u128::from(amount.ns)).sum();
     let mut rest = ns;

@@ -69,7 +69,7 @@ impl Places {
         self.sites[usize::from(place)] = None;
     }
 
-    /// Those that are taken.
+    /// The sites that have a place.
     pub(super) fn sites(&self) -> impl Iterator<Item = SiteId> + '_ {
         self.sites.iter().flatten().copied()
     }

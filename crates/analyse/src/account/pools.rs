@@ -11,7 +11,7 @@ use crate::keys::{ReasonKey, TargetKey, WaitKey, WakerKey, Who};
 use model::{Ns, State, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// One part in so many may be otherwise.
+/// One part in this many may be otherwise.
 const PART: u64 = 10;
 
 /// Who waits on futexes of a window, and who ends that.

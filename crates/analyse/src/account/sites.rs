@@ -2,7 +2,7 @@
 //!
 //! A site's clock begins when it has that share, and ends when it has less than half of it, so what
 //! it had before is not in its clock. That is less than a hundredth of the time until then, over
-//! all threads, unless so many had more that there was no room. What is kept here does not grow
+//! all threads, unless sites with more time left no room. What is kept here does not grow
 //! with the number of sites: of those with least time only the most that one of them can have had
 //! is remembered, and a site that comes (again) begins with that.
 
@@ -50,7 +50,7 @@ struct About {
     key: SiteKey,
     /// What it had before it was watched.
     before_ns: Ns,
-    /// So much of it is what samples stand for.
+    /// The part of it that samples stand for.
     sampled_ns: Ns,
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct Sites {
     ids: FxHashMap<SiteKey, SiteId>,
     /// Those of calls, which are never forgotten; [`NONE`] where none has come yet.
     calls: Vec<SiteId>,
-    /// What each kind of wait is for, as it was found when so many sites had been forgotten.
+    /// What each kind of wait is for, as it was found when this many sites had been forgotten.
     targets: Vec<Option<(SiteId, u32)>>,
     tallies: Vec<Tally>,
     about: Vec<About>,
@@ -82,7 +82,7 @@ pub(crate) struct Sites {
     /// How often sites were forgotten; none that is not counted had more.
     forgotten: u32,
     forgotten_ns: Ns,
-    /// Until so much time has passed, each of those that are watched has its share.
+    /// Until this time has passed, each watched site has its share.
     full_until_ns: Ns,
     /// Until then nobody looks which of them have less.
     thinned_until: Ns,
@@ -119,7 +119,7 @@ impl Sites {
         self.start = at;
     }
 
-    /// The places of those that are watched.
+    /// The places of watched sites.
     pub(crate) fn places(&self) -> &Places {
         &self.places
     }
@@ -278,7 +278,7 @@ impl Sites {
         if tally.ns < elapsed_ns / SHARE { None } else { self.watch(site, ns, elapsed_ns) }
     }
 
-    /// So much of a site's time is what samples stand for.
+    /// Takes time of a site as what samples stand for.
     pub(crate) fn sampled(&mut self, site: SiteId, ns: Ns) {
         self.about[site as usize].sampled_ns += ns;
     }
@@ -330,7 +330,7 @@ impl Sites {
         few.into_iter().for_each(|site| self.unwatch(site));
     }
 
-    /// Those that had their share of a run of this length.
+    /// The sites that had their share of a run of this length.
     pub(crate) fn at_end(&self, wall_ns: Ns) -> impl Iterator<Item = Watched> + '_ {
         let all = self.ids.values().map(|id| (&self.tallies[*id as usize], &self.about[*id as usize]));
         all.filter(move |(tally, _)| tally.ns > 0 && tally.ns >= wall_ns / SHARE).map(|(tally, about)| {

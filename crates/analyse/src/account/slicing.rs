@@ -28,7 +28,7 @@ impl Slicing {
         Self { start, shift: 20, slices_max: 128 }
     }
 
-    /// There are no more than so many slices from now on, and at least eight.
+    /// There are no more than this many slices from now on, and at least eight.
     pub(crate) fn at_most(&mut self, slices: u32) {
         self.slices_max = self.slices_max.min(slices.max(8));
     }

@@ -109,7 +109,7 @@ const LATE_FAULT_NS: Ns = 500;
 const LATE_CALL_NS: Ns = 120;
 
 impl Late {
-    /// After so many faults and calls.
+    /// After this many faults and calls.
     pub(crate) fn after(faults: u64, calls: u64) -> Self {
         Self { faults_ns: faults * LATE_FAULT_NS, calls_ns: calls * LATE_CALL_NS }
     }

@@ -96,7 +96,7 @@ pub(crate) struct StepRef<'a> {
 }
 
 impl Steps {
-    /// For steps of so many activities.
+    /// For steps of this many activities.
     pub(super) fn of_activities(activities: usize) -> Self {
         let sums = FxHashMap::with_capacity_and_hasher(activities, rustc_hash::FxBuildHasher);
         Self { sums, ..Self::default() }
@@ -115,8 +115,8 @@ impl Steps {
         *sum = (sum.0 + ns, sum.1 + count);
     }
 
-    /// Of a step there is so much in this slice of time. What the division of a slice has and that
-    /// of the whole run has not is of no step.
+    /// Adds a portion of a step to this slice of time. What the division of a slice has, and that
+    /// of the whole run has not, belongs to no step.
     pub(super) fn in_slice(&mut self, thread: Slot, portion: Portion, slice: u32) {
         if self.sums.len() > OVER_TIME {
             return;

@@ -12,7 +12,7 @@ pub(crate) struct ThreadTotals {
     pub(crate) pid: Pid,
     pub(crate) tid: Tid,
     pub(crate) name: Comm,
-    /// Of a thread that leads its process.
+    /// The command line, for a thread that leads its process.
     pub(crate) command: Option<String>,
     pub(crate) life_ns: Ns,
     /// It lived on at the end.

@@ -54,9 +54,9 @@ pub(super) struct Wait {
     pub(super) stacks: FxHashMap<u32, Ns>,
     /// How many were ended by which waker, and their time.
     pub(super) by: FxHashMap<WakerKey, Ends>,
-    /// Of those that a time limit ended, by who had meanwhile what they waited for.
+    /// For waits that a time limit ended: who had meanwhile what they waited for.
     held: FxHashMap<WakerKey, Ends>,
-    /// Of those that a limit ended, what they turned out to be for, by time.
+    /// For waits that a time limit ended: what they turned out to be for, by time.
     turned_out: Vec<(WaitKey, Ns)>,
     /// How many began at once after another: what it was for was not there.
     pub(super) again: u64,
@@ -87,7 +87,7 @@ pub(crate) struct WaitEnd {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ended {
     pub(crate) at: Ns,
-    /// With whose ledger it counts.
+    /// The ledger that it counts in.
     pub(crate) thread: Slot,
     pub(crate) wait: WaitKey,
     pub(crate) by: WakerKey,

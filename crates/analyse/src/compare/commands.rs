@@ -79,7 +79,7 @@ pub struct CommandDescription {
 }
 
 impl Comparer {
-    /// None seen yet, of so many commands.
+    /// None seen yet, of this many commands.
     pub fn new(settings: CompareSettings, commands: usize) -> Self {
         let alpha = alpha_of_each(&settings, commands);
         let watches = (1..commands).map(|b| Watch::new(b as u32, alpha, &settings)).collect();

@@ -29,7 +29,7 @@ pub enum TimingsError {
         /// What the reader says; it may quote the file.
         said: String,
     },
-    /// Of a later version.
+    /// The file is of a later version.
     #[error("it is the JSON of hyperfine in version {0}, and this dwell reads 1 and 2")]
     Version(u64),
     /// No command.

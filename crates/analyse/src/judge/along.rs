@@ -1,5 +1,5 @@
-//! What goes along with system calls that go: the way into the kernel and back, the wrapper of the
-//! C library, and what the program does only to make them.
+//! What is saved together with system calls that go: the way into the kernel and back, the wrapper
+//! of the C library, and what the program does only to make them.
 //!
 //! All of it is for the high end of a saving only. dwell's own programs run as the kernel is
 //! entered and left, and samples cannot tell them from it; and what a program does beside a call it
@@ -15,7 +15,7 @@ use model::profile::{Activity, Profile, Weight};
 use model::{Ns, Reason, State};
 use rustc_hash::FxHashMap;
 
-/// With fewer samples in its calls nothing is said of a function.
+/// A function with fewer samples in its calls is not judged.
 const SAMPLES_MIN: u64 = 5;
 
 /// What code is there only for the calls.
@@ -53,7 +53,7 @@ impl Evidence<'_> {
         Parts { cpu_ns: parts.cpu_ns + along_ns, ..parts }
     }
 
-    /// Up to so much of the path goes along with these calls.
+    /// The part of the path that is saved together with these calls, at most.
     pub(super) fn along_ns(&self, gone: &[Gone<'_>], along: Along) -> Ns {
         let entering_ns = self.entering_ns() as f64 * self.part_of_all_calls(gone);
         entering_ns as Ns + self.code_ns(gone, along)
@@ -61,13 +61,13 @@ impl Evidence<'_> {
 
     /// In which the kernel is entered and left.
     fn entering_ns(&self) -> Ns {
-        let entering = self.path.iter().filter(|step| step.reason == Reason::SyscallEntry);
+        let entering = self.run.path.iter().filter(|step| step.reason == Reason::SyscallEntry);
         entering.map(|step| step.ns).sum()
     }
 
     /// Their share of time that is the same for each call, as far as samples tell.
     fn part_of_all_calls(&self, gone: &[Gone<'_>]) -> f64 {
-        let rows = self.syscalls.value().map_or(&[][..], Vec::as_slice);
+        let rows = self.run.tables.syscalls.value().map_or(&[][..], Vec::as_slice);
         let all: u64 = rows.iter().map(|row| row.calls).sum();
         let calls: u64 = gone.iter().map(|gone| gone.calls).sum();
         (calls as f64 / all.max(1) as f64).min(1.0)
@@ -141,13 +141,14 @@ mod tests {
 
     const MS: Ns = 1_000_000;
 
-    /// What goes along with 500 of 1,000 looks for files, in a program with as many other calls.
+    /// What is saved together with 500 of 1,000 looks for files, in a program with as many other
+    /// calls.
     fn along(along: Along, profile: &Profile) -> Ns {
         let mut run = run(&[(State::User, 1000 * MS), (State::Kernel, 1000 * MS)]);
-        run.syscalls =
+        run.tables.syscalls =
             Seen::Value(vec![call("newfstatat", 1000, 1000, 900 * MS), call("getpid", 1000, 0, MS)]);
         run.path = vec![step(State::Kernel, Reason::SyscallEntry, 80 * MS)];
-        let row = run.syscalls.value().expect("there are rows")[0].clone();
+        let row = run.tables.syscalls.value().expect("there are rows")[0].clone();
         Evidence::of(Tier::Bpf, &run, profile).along_ns(&[Gone::of(&row, 500)], along)
     }
 
@@ -196,9 +197,9 @@ mod tests {
         let profile = profile(&[(LOOKS, 1000), (NAMES, 3000), (WORK, 6000)], &[(IN_CALL, 2000)]);
         let makers = |lo_ns: Ns, hi_ns: Ns| {
             let mut run = run(&[(State::User, 1000 * MS), (State::Kernel, 200 * MS)]);
-            run.syscalls = Seen::Value(vec![call("newfstatat", 1000, 1000, 200 * MS)]);
+            run.tables.syscalls = Seen::Value(vec![call("newfstatat", 1000, 1000, 200 * MS)]);
             (run.account[0].lo_ns, run.account[1].hi_ns) = (lo_ns, hi_ns);
-            let row = run.syscalls.value().expect("there are rows")[0].clone();
+            let row = run.tables.syscalls.value().expect("there are rows")[0].clone();
             Evidence::of(Tier::Bpf, &run, &profile).along_ns(&[Gone::of(&row, 1000)], Along::Makers)
         };
         let as_sampled = makers(1000 * MS, 200 * MS);

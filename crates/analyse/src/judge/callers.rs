@@ -16,7 +16,7 @@ use model::{Sentence, say};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 
-/// With fewer samples and waits nothing is said of where they come from.
+/// With fewer samples and waits the caller is not named.
 const COUNT_MIN: u64 = 5;
 /// A function is named that has this part of their time, and a line that has this part of the
 /// function's.
@@ -52,7 +52,7 @@ pub(super) struct InCalls<'a> {
     profile: &'a Profile,
     /// Each by its name and what it has in common with the wrapper's.
     calls: Vec<(&'a str, &'a str)>,
-    /// Of the stacks that were asked for, by their innermost node: many threads have the same.
+    /// The stacks that were asked for, by their innermost node: many threads have the same.
     known: RefCell<FxHashMap<u32, bool>>,
 }
 

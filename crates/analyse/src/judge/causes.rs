@@ -33,9 +33,10 @@ mod sync_writes;
 mod thresholds;
 
 use super::evidence::Evidence;
+use super::imposed::Imposed;
 use model::finding::{CauseName, Finding};
 use model::recording::Tier;
-use model::{Seen, Sentence, say};
+use model::{RuledOut, Seen, say};
 
 /// All of them: of two that save the same, the first one comes first.
 pub static ALL: &[&Cause] = &[
@@ -68,7 +69,7 @@ pub static ALL: &[&Cause] = &[
     &hot_code::CAUSE,
 ];
 
-/// Something that takes time and that a person can do something about, or at least must know of.
+/// Something that takes time, and that a person can change or at least must know of.
 #[derive(Debug)]
 pub struct Cause {
     /// Its name.
@@ -79,6 +80,8 @@ pub struct Cause {
     pub manual: Manual,
     /// Causes that are consequences of this one where both are found, by their names for programs.
     pub explains: &'static [&'static str],
+    /// A fix that can be imposed on the program from outside.
+    pub probe: Option<Imposed>,
     /// Looks for the signs, where the tier allows it.
     check: fn(&Evidence<'_>) -> Outcome,
 }
@@ -105,17 +108,17 @@ pub struct Manual {
 /// What became of looking for a cause.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// It is there, once or more.
+    /// The cause was found, once or more.
     Found(Vec<Finding>),
-    /// It is not, and this is why.
-    RuledOut(Sentence),
-    /// It cannot be determined, for this reason.
+    /// The cause is not there, for this reason.
+    RuledOut(RuledOut),
+    /// Nothing can be told, for this reason.
     Unavailable(String),
 }
 
 impl Outcome {
     /// Found where there are findings, else ruled out for this reason.
-    fn of(findings: impl IntoIterator<Item = Finding>, why_not: Sentence) -> Self {
+    fn of(findings: impl IntoIterator<Item = Finding>, why_not: RuledOut) -> Self {
         let findings: Vec<Finding> = findings.into_iter().collect();
         if findings.is_empty() { Outcome::RuledOut(why_not) } else { Outcome::Found(findings) }
     }
@@ -124,7 +127,7 @@ impl Outcome {
     fn of_table<T>(table: &Seen<Vec<T>>, look: impl FnOnce(&[T]) -> Self) -> Self {
         match table {
             Seen::Value(rows) => look(rows),
-            Seen::Absent => Outcome::RuledOut(say!("there is nothing of the kind")),
+            Seen::Absent => Outcome::RuledOut(say!("nothing of the kind was seen").into()),
             Seen::Unseen(why) => Outcome::Unavailable(why.clone()),
         }
     }
@@ -136,8 +139,14 @@ impl Cause {
         if self.tiers.contains(&evidence.tier) {
             (self.check)(evidence)
         } else {
-            Outcome::Unavailable(format!("its signs are not observed with {}", evidence.tier.name()))
+            Outcome::Unavailable(self.needs_another_source(evidence.tier))
         }
+    }
+
+    /// `needs bpf or perf, and this run used proc`.
+    fn needs_another_source(&self, used: Tier) -> String {
+        let needed: Vec<&str> = self.tiers.iter().map(|tier| tier.name()).collect();
+        format!("needs {}, and this run used {}", needed.join(" or "), used.name())
     }
 
     /// The cause of this name.

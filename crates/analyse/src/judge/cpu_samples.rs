@@ -15,7 +15,7 @@ impl Evidence<'_> {
         })
     }
 
-    /// What so many of all samples are of the time on CPUs. Who may not see the kernel's code has
+    /// What this many of all samples are of the time on CPUs. Who may not see the kernel's code has
     /// samples of the program's own only.
     pub(super) fn cpu_share(&self, amount: Amount, all: Amount) -> Share {
         let share = amount.share(all);

@@ -30,7 +30,7 @@ impl Evidence<'_> {
     /// not known, or were made for it by others: then it made less than half as many as it waited
     /// for. (Two threads may wait for one.)
     pub(super) fn disk_reads(&self, waits: &[(usize, &WaitRow)]) -> Option<DiskReads> {
-        let table = self.disk_requests.value()?;
+        let table = self.run.tables.disk_requests.value()?;
         let mut reads = DiskReads::default();
         let is_waited_for = |device: &Seen<String>| waits.iter().any(|(_, wait)| wait.device == *device);
         for row in table.rows.iter().filter(|row| !row.write && is_waited_for(&row.device)) {
@@ -98,7 +98,7 @@ pub(super) mod tests {
     use super::*;
     use model::disk_requests::{DiskRequestRow, DiskRequests};
 
-    /// Reads of 4 KiB that so many at a time jump about on `vda`.
+    /// Reads of 4 KiB that this many at a time jump about on `vda`.
     pub(crate) fn jumping(requests: u64, alone: u64) -> Seen<DiskRequests> {
         let row = DiskRequestRow {
             device: Seen::Value("vda".into()),

@@ -5,7 +5,7 @@ use model::fault_places::{FaultRow, MappingKind};
 use model::sentence::Piece::{Name, Share};
 use model::{Pid, Sentence, say};
 
-/// With fewer samples of a process nothing is said of where its faults are: they are known to a
+/// With fewer samples of a process the places of its faults are not named: they are known to a
 /// quarter then.
 const SAMPLES_MIN: u64 = 16;
 /// A mapping and line are named that have this part of them or more.
@@ -14,7 +14,7 @@ const PART_MIN: f64 = 0.25;
 /// `40 % of its page faults are in the heap, at fill (a.c:7)`: the mapping and line that lead. None
 /// where none does, or too few faults were sampled.
 pub(super) fn leading(evidence: &Evidence<'_>, pid: Pid) -> Option<Sentence> {
-    let places = evidence.fault_places.value()?;
+    let places = evidence.run.tables.fault_places.value()?;
     let process = places.processes.iter().find(|process| process.pid == pid)?;
     let row = process.rows.first()?;
     let part = row.faults as f64 / process.faults.max(1) as f64;
@@ -46,7 +46,7 @@ mod tests {
     use model::recording::Tier;
     use model::{Profile, Seen, State};
 
-    /// A process with so many samples in the heap and in a file.
+    /// A process with this many samples in the heap and in a file.
     fn places(pid: Pid, heap: u64, file: u64) -> Seen<FaultPlaces> {
         let row = |kind, path, place: &str, samples| FaultRow {
             kind,
@@ -72,7 +72,7 @@ mod tests {
 
     fn said(heap: u64, file: u64, of: Pid) -> Option<Sentence> {
         let mut run = run(&[(State::Fault, 1_000_000)]);
-        run.fault_places = places(100, heap, file);
+        run.tables.fault_places = places(100, heap, file);
         let profile = Profile::default();
         leading(&Evidence::of(Tier::Bpf, &run, &profile), of)
     }

@@ -62,9 +62,9 @@ pub(super) struct Gone<'a> {
 }
 
 impl<'a> Gone<'a> {
-    /// So many calls of a row, each with the time of the median, or the mean where that is less. At
-    /// most with twice that, unless nearly all of them go: then with all that the row has. Where no
-    /// call was timed, the median is anything up to the mean.
+    /// What goes with some calls of a row, each with the time of the median, or the mean where that
+    /// is less. At most with twice that, unless nearly all of them go: then with all that the row
+    /// has. Where no call was timed, the median is anything up to the mean.
     pub(super) fn of(row: &'a CallRow, calls: u64) -> Self {
         let calls = calls.min(row.calls);
         let number = calls as f64 / row.calls.max(1) as f64;
@@ -75,7 +75,7 @@ impl<'a> Gone<'a> {
         Self { row, calls, part: (number * least, number * most) }
     }
 
-    /// Between so many of them: what goes along is that of the most.
+    /// Bounds on the number of removed calls; what is removed with them is that of the higher one.
     pub(super) fn between(row: &'a CallRow, least: u64, most: u64) -> Self {
         let (least, most) = (Self::of(row, least), Self::of(row, most.max(least)));
         Self { part: (least.part.0, most.part.1), ..most }
@@ -89,7 +89,7 @@ impl Evidence<'_> {
             Reason::Syscall(name) | Reason::Wait(WaitCall::Syscall(name), _) => name == call,
             _ => false,
         };
-        self.path.iter().filter(|step| is_in(&step.reason)).map(|step| step.ns).sum()
+        self.run.path.iter().filter(|step| is_in(&step.reason)).map(|step| step.ns).sum()
     }
 
     /// What a call has of the path beside its waits, for the part of them that is so much time.
@@ -104,7 +104,7 @@ impl Evidence<'_> {
     }
 
     fn waited_in(&self, call: &SyscallName) -> Ns {
-        let waits = self.waits.iter().filter(|wait| wait.call.syscall() == Some(call));
+        let waits = self.run.waits.iter().filter(|wait| wait.call.syscall() == Some(call));
         waits.map(|wait| wait.path_ns).sum()
     }
 
@@ -122,12 +122,12 @@ impl Evidence<'_> {
             lo: sum.lo + more.lo,
             hi: sum.hi + more.hi,
         });
-        Interval { hi: sum.hi.min(self.whole_ns).max(sum.lo), ..sum }
+        Interval { hi: sum.hi.min(self.run.whole_ns()).max(sum.lo), ..sum }
     }
 
     /// Such a part of each of these calls: on a CPU in them, and what they wait for.
     pub(super) fn parts_of(&self, calls: &[(&SyscallName, Part)], kind: Kind) -> Parts {
-        let rows = self.syscalls.value().map_or(&[][..], Vec::as_slice);
+        let rows = self.run.tables.syscalls.value().map_or(&[][..], Vec::as_slice);
         let cpu_ns = |call: &SyscallName| {
             rows.iter().filter(|row| row.name == *call).map(|row| row.cpu_ns).sum::<Ns>()
         };
@@ -144,10 +144,10 @@ impl Evidence<'_> {
         parts
     }
 
-    /// Time of the path that its threads waited for a CPU after so many waits: as much as after any
-    /// other.
+    /// Time of the path that its threads waited for a CPU after this many waits: as much as after
+    /// any other.
     pub(super) fn queued_after(&self, waits: u64) -> Ns {
-        let all: u64 = self.waits.iter().map(|wait| wait.calls).sum();
+        let all: u64 = self.run.waits.iter().map(|wait| wait.calls).sum();
         let queued_ns = self.account_ns(|state| state == State::Runqueue);
         (queued_ns as f64 * (waits as f64 / all.max(1) as f64).min(1.0)) as Ns
     }
@@ -155,7 +155,7 @@ impl Evidence<'_> {
     /// Waits in a state in these calls, by their places in the table.
     pub(super) fn waits_in(&self, state: State, calls: &[&str]) -> Vec<(usize, &WaitRow)> {
         let is_in = |wait: &WaitRow| wait.call.syscall().is_some_and(|call| calls.contains(&&*call.name));
-        let waits = self.waits.iter().enumerate();
+        let waits = self.run.waits.iter().enumerate();
         waits.filter(|(_, wait)| wait.reason == state && is_in(wait)).collect()
     }
 }

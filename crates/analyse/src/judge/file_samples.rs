@@ -28,7 +28,7 @@ pub(super) fn call(name: &'static str, calls: u64, errors: u64, ns: Ns) -> CallR
     }
 }
 
-/// Calls of 1 us each that moved bytes, by size: at least so many, how often.
+/// Calls of 1 us each that moved bytes, by size: at least this many, how often.
 pub(super) fn moving(name: &'static str, bytes: u64, sizes: &[(u64, u64)]) -> CallRow {
     let calls = sizes.iter().map(|(_, calls)| calls).sum();
     let results = ResultsRow { bytes: Some(bytes), sizes: sizes.to_vec(), ..ResultsRow::default() };
@@ -124,7 +124,7 @@ pub(super) fn wait(
     }
 }
 
-/// A call tree of these stacks with so many samples each, of 1 ms. A frame is `function`,
+/// A call tree of these stacks with this many samples each, of 1 ms. A frame is `function`,
 /// `function@line` of `x.c`, `module:function`, `k:function` of the kernel, or
 /// `file.py:function@line`.
 pub(super) fn profile_of(doing: Activity, stacks: &[(&[&str], u64)]) -> Profile {

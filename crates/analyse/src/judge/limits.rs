@@ -18,7 +18,7 @@ const DISK_LIMIT_QUEUE: f64 = 1.5;
 const TICK_NS: f64 = 4e6;
 
 /// Less of the wall at a limit than this is not worth a sentence.
-const SHARE_OF_WALL_MIN: f64 = 0.1;
+pub(super) const SHARE_OF_WALL_MIN: f64 = 0.1;
 /// A disk that is busy for less is idle.
 pub(super) const IDLE_SHARE: f64 = 0.02;
 /// From this share of the CPUs on, others are worth a sentence.
@@ -39,8 +39,8 @@ pub(crate) fn link_at_limit(share: f64) -> bool {
     share >= LINK_LIMIT_SHARE
 }
 
-/// Whether a disk is at its limit in a step of this length: with so many requests under way, and no
-/// less busy than samples at the ticks may show of a disk that is.
+/// Whether a disk is at its limit in a step of this length: with this many requests under way, and
+/// no less busy than samples at the ticks may show of a disk that is.
 pub(crate) fn disk_at_limit(busy_share: f64, queue_mean: f64, step_ns: Ns) -> bool {
     let samples = (step_ns as f64 / TICK_NS).max(1.0);
     let by_chance = 2.0 * (DISK_LIMIT_SHARE * (1.0 - DISK_LIMIT_SHARE) / samples).sqrt();

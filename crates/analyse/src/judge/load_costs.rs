@@ -9,7 +9,7 @@ use model::costs::LoadCost;
 use model::ladder::Cache;
 use model::loads::SetBytes;
 
-/// By a ladder a load from the set takes so many times as long at least, to be worth a change.
+/// By a ladder a load from the set takes this many times as long at least, to be worth a change.
 const COSTS_MIN: f64 = 1.5;
 /// The part of the loads' time that goes at least, as of code that gets half as fast again: how
 /// much of its data a program can lay out otherwise is not seen.

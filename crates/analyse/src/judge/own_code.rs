@@ -258,7 +258,7 @@ pub(super) mod tests {
     }
 
     impl Told {
-        /// So many samples of 1 ms of this stack, the innermost frame first.
+        /// Adds samples of 1 ms of this stack, the innermost frame first.
         pub(in super::super) fn stack(mut self, count: u64, doing: Activity, frames: &[Frame]) -> Self {
             let Profile { frames: all, nodes, threads, weights, .. } = &mut self.0;
             if threads.is_empty() {

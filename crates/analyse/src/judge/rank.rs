@@ -9,8 +9,8 @@
 use super::Evidence;
 use super::causes::Cause;
 use model::finding::{CauseName, Finding, Known, Place, SavedTime, Shared};
-use model::sentence::Piece::NsBetween;
-use model::{Ns, Seen, Sentence, say};
+use model::sentence::Piece::{Ns as Time, NsBetween};
+use model::{Ns, RuledOut, Seen, say};
 use std::cmp::Reverse;
 
 /// Less than this part of the whole is not worth a change.
@@ -20,25 +20,26 @@ const WORTH_PART: Ns = 20;
 pub(super) fn ranked(
     evidence: &Evidence<'_>,
     found: Vec<Finding>,
-) -> (Vec<Finding>, Vec<(CauseName, Sentence)>) {
+) -> (Vec<Finding>, Vec<(CauseName, RuledOut)>) {
     let (mut worth, little): (Vec<_>, Vec<_>) =
         found.into_iter().partition(|finding| is_worth(evidence, finding));
-    let mut ruled_out: Vec<(CauseName, Sentence)> = Vec::new();
+    let mut ruled_out: Vec<(CauseName, RuledOut)> = Vec::new();
     for finding in little {
         let named = |name: &CauseName| *name == finding.cause;
         if worth.iter().any(|found| named(&found.cause)) || ruled_out.iter().any(|(name, _)| named(name)) {
             continue;
         }
-        let why = match finding.saving.value() {
-            Some(saving) => say!("it is there, and its change would save ", NsBetween(saving.ns)),
-            None => say!("it is there, with less than a twentieth of the time"),
+        let (figure, what) = match finding.saving.value() {
+            Some(saving) => (NsBetween(saving.ns), say!("saved by its change")),
+            None => (Time(finding.share_ns.hi), say!("of the time")),
         };
+        let why = RuledOut::below(figure, what, Time(evidence.run.whole_ns() / WORTH_PART));
         ruled_out.push((finding.cause, why));
     }
     // What is certain and worth no change says nothing of the order.
     let order = |finding: &Finding| {
         let (lo, hi) = saves(finding);
-        let lo = if lo >= evidence.whole_ns / WORTH_PART { lo } else { 0 };
+        let lo = if lo >= evidence.run.whole_ns() / WORTH_PART { lo } else { 0 };
         (saves_cpu_only(evidence, finding), Reverse(lo), is_assumed(finding), Reverse(hi))
     };
     worth.sort_by_key(order);
@@ -62,19 +63,20 @@ fn share(evidence: &Evidence<'_>, findings: &mut [Finding]) {
         let Seen::Value(saving) = &mut rest[0].saving else { continue };
         let with = |(finding, other): (usize, &Finding)| {
             let other = other.saving.value().filter(|other| other.of == saving.of)?;
-            let of_all_ns = beyond(other.ns.lo, saving.ns.lo, evidence.whole_ns);
+            let of_all_ns = beyond(other.ns.lo, saving.ns.lo, evidence.run.whole_ns());
             let queued_ns = beyond(other.queued_ns, saving.queued_ns, behind_ns);
             let ns = of_all_ns.max(queued_ns).min(other.ns.lo).min(saving.ns.lo);
             Some(Shared { finding, ns })
         };
         let most = above.iter().enumerate().filter_map(with).max_by_key(|shared| shared.ns);
-        saving.shared = most.filter(|shared| shared.ns > 0 && shared.ns >= evidence.whole_ns / WORTH_PART);
+        saving.shared =
+            most.filter(|shared| shared.ns > 0 && shared.ns >= evidence.run.whole_ns() / WORTH_PART);
     }
 }
 
 /// Whether the run itself gets no shorter.
 fn saves_cpu_only(evidence: &Evidence<'_>, finding: &Finding) -> bool {
-    !evidence.window && finding.saving.value().is_some_and(|saving| saving.of == SavedTime::Cpu)
+    evidence.run.window.is_none() && finding.saving.value().is_some_and(|saving| saving.of == SavedTime::Cpu)
 }
 
 /// Whether it is by a factor that nobody sees from outside: then its high end says little.
@@ -88,7 +90,7 @@ fn saves(finding: &Finding) -> (Ns, Ns) {
 }
 
 fn is_worth(evidence: &Evidence<'_>, finding: &Finding) -> bool {
-    let enough = |ns: Ns| ns > 0 && ns >= evidence.whole_ns / WORTH_PART;
+    let enough = |ns: Ns| ns > 0 && ns >= evidence.run.whole_ns() / WORTH_PART;
     match finding.saving.value() {
         Some(saving) if saving.of == SavedTime::Wall => enough(saving.ns.hi),
         // Threads of a window do their work side by side.
@@ -97,8 +99,9 @@ fn is_worth(evidence: &Evidence<'_>, finding: &Finding) -> bool {
     }
 }
 
-/// Those that no other one explains, with the names of those that they explain, also by way of
-/// another one. What saves less than half of what another one does is not the reason of that.
+/// The findings that no other one explains, with the names of the others that they explain, also by
+/// way of another one. A finding that saves less than half of what another one does is not its
+/// reason.
 fn explained(evidence: &Evidence<'_>, mut findings: Vec<Finding>) -> Vec<Finding> {
     let explains = |by: &Finding, other: &Finding| {
         let listed = Cause::named(&by.cause.id).map_or(&[][..], |cause| cause.explains);
@@ -132,8 +135,8 @@ fn is_of_file_read_again(evidence: &Evidence<'_>, by: &Finding, other: &Finding)
     if other.cause.id != "metadata-calls" {
         return false;
     }
-    let file = evidence.files.value().and_then(|files| files.rows.get(file));
-    let call = evidence.syscalls.value().and_then(|rows| rows.get(call));
+    let file = evidence.run.tables.files.value().and_then(|files| files.rows.get(file));
+    let call = evidence.run.tables.syscalls.value().and_then(|rows| rows.get(call));
     let paths = call.and_then(|row| row.results.value()).and_then(|results| results.paths.as_ref());
     let most = paths.and_then(|paths| paths.most.first());
     file.zip(most).is_some_and(|(file, most)| !most.path.is_empty() && file.path.ends_with(&*most.path))
@@ -173,7 +176,7 @@ mod tests {
         }
     }
 
-    /// Of a run of a second.
+    /// The order of two findings in a run of a second.
     fn order(findings: [Finding; 2]) -> Vec<String> {
         let run = run(&[(State::User, 1000 * MS)]);
         let profile = model::Profile::default();

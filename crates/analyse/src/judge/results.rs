@@ -34,7 +34,7 @@ pub(super) fn traced_part(row: &CallRow) -> f64 {
     row.estimate.map_or(1.0, |estimate| estimate.seen as f64 / estimate.calls.max(1) as f64)
 }
 
-/// What is said before a number of a row's calls, or before one that follows from it: nothing where
+/// The hedge before a number of a row's calls, or before one that follows from it: nothing where
 /// all were counted.
 pub(super) fn hedge(row: &CallRow) -> &'static str {
     match row.estimate {

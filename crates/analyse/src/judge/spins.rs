@@ -14,8 +14,8 @@ use model::{Ns, Seen, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Fewer calls are no loop.
-const CALLS_MIN: u64 = 1000;
-/// Of the calls, in tenths, those that found nothing.
+pub(super) const CALLS_MIN: u64 = 1000;
+/// The least part of the calls that found nothing, in tenths.
 const IN_VAIN_TENTHS: u64 = 9;
 /// A call that was given time to wait takes longer on average.
 const MEAN_NS_MAX: Ns = 20_000;
@@ -28,11 +28,11 @@ const LOOK: &[&str] =
 /// Calls that fail where nothing is there.
 const TRY: &[&str] = &["read", "readv", "recvfrom", "recvmsg", "accept", "accept4"];
 
-/// Of a function's time, for all of it to be that: what it has in the calls themselves, and what it
-/// has in the kernel; entering and leaving a short call takes longer than the call.
+/// The least parts of a spinning function's time: in the calls themselves, and in the kernel;
+/// entering and leaving a short call takes longer than the call.
 const IN_CALLS: f64 = 0.1;
 const IN_KERNEL: f64 = 0.5;
-/// Of a thread's time, what it spins, to do little else.
+/// The least part of a thread's time in spinning, if it does little else.
 const OF_THREAD: f64 = 0.5;
 
 /// What was found.

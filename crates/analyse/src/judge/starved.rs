@@ -15,7 +15,7 @@ pub(super) struct Held {
     pub(super) own_ns: Ns,
     pub(super) others_ns: Ns,
     pub(super) throttled_ns: Ns,
-    /// Of the time on a CPU: the part that a hypervisor is taken to have had.
+    /// The part of the time on a CPU that a hypervisor is taken to have had.
     pub(super) stolen_ns: Ns,
     /// Until an idle CPU had woken up: nobody had it.
     pub(super) waking_ns: Ns,
@@ -91,16 +91,16 @@ impl Contention<'_> {
 
 /// The same of a run; nothing where its run queue was not recorded.
 pub(super) fn of(evidence: &Evidence<'_>) -> Held {
-    let Seen::Value(queue) = evidence.run_queue else { return Held::default() };
-    let (coverage, cpus, wall_ns) = (evidence.coverage, evidence.cpus, evidence.wall_ns);
-    Contention { queue, coverage, cpus, wall_ns }.held(evidence.account)
+    let Seen::Value(queue) = &evidence.run.run_queue else { return Held::default() };
+    let (coverage, cpus, wall_ns) = (&evidence.run.coverage, evidence.run.host.cpus, evidence.run.wall_ns);
+    Contention { queue, coverage, cpus, wall_ns }.held(&evidence.run.account)
 }
 
 /// Whose doing it was, of a program that is starved.
 pub(super) fn starved(evidence: &Evidence<'_>, held: Held) -> Option<Starved> {
     let Held { others_ns, throttled_ns, stolen_ns, unknown_ns, .. } = held;
     let starved = Starved { others_ns, throttled_ns, stolen_ns, unknown_ns };
-    (evidence.bound.class == Class::Starved).then_some(starved)
+    (evidence.run.bound.class == Class::Starved).then_some(starved)
 }
 
 /// Time behind its own threads, where that is worth a word.

@@ -51,7 +51,7 @@ impl Division<'_> {
     }
 }
 
-/// So much of it.
+/// A share of a duration.
 pub(super) fn part(of: Ns, share: f64) -> Ns {
     ((of as f64 * share) as Ns).min(of)
 }

@@ -70,7 +70,7 @@ impl<'a> Members<'a> {
         Self { all: members, by_slot, user, tier }
     }
 
-    /// Those that the account is about: all that did something, or all where none did.
+    /// The members that the account is about: all that did something, or all where none did.
     pub(super) fn told(&self) -> Vec<&Member<'a>> {
         let (idle, active): (Vec<_>, Vec<_>) = self.all.iter().partition(|member| member.idle);
         if active.is_empty() { idle } else { active }

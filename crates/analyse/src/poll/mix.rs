@@ -75,7 +75,7 @@ impl UserShare<'_> {
         (ticks >= SAMPLES_MIN).then(|| Proportion { value, ..wilson(user, ticks) })
     }
 
-    /// Of a thread with these samples.
+    /// The value for a thread with these samples.
     pub(super) fn of(&self, mix: Mix, on_cpu_ns: Ns) -> f64 {
         let (user, all) = self.trials(mix, on_cpu_ns);
         let pooled = self.pooled().value;

@@ -119,7 +119,7 @@ fn of_thread<'a>(tree: &'a Tree, tid: Tid, visited: &mut Vec<Tid>, sure: bool) -
     next.or(Some(Position { thread, sure }))
 }
 
-/// Of the children of `pid` that rank no worse: the busiest, then the youngest.
+/// The child of `pid` that ranks no worse: the busiest, then the youngest.
 fn child_of(tree: &Tree, pid: Pid, worst: Rank) -> Option<Pid> {
     let children = tree.processes.get(&pid)?.children.iter().rev();
     let ranked = children.map(|pid| (process_rank(tree, *pid), *pid)).filter(|(rank, _)| *rank <= worst);

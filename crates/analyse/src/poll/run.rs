@@ -179,7 +179,7 @@ impl Known<'_> {
     }
 }
 
-/// So much of it; more than all where what is beyond is cut off later.
+/// A share of a duration; more than all of it where what is beyond is cut off later.
 pub(super) fn scaled(share: f64, of: Ns) -> Ns {
     (of as f64 * share) as Ns
 }
@@ -193,6 +193,6 @@ fn notes(by_looks: bool, looks: u64, wall_ns: Ns) -> Vec<String> {
     };
     vec![
         format!("{basis} based on {looks} snapshots of /proc, one every {every_ms:.1} ms"),
-        "who ended a wait is inferred from the states of the other threads".to_owned(),
+        "who ended a wait is inferred from the states of other threads".to_owned(),
     ]
 }

@@ -36,7 +36,7 @@ pub(super) struct Thread {
     /// Its time by what it did.
     pub(super) ledger: Path,
     pub(super) mix: Mix,
-    /// Of the samples, those that fell while the path was here.
+    /// The samples that fell while the path was here.
     pub(super) path_mix: Mix,
     /// As the last snapshot has it.
     pub(super) looked: Option<Snapshot>,

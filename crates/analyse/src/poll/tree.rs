@@ -24,7 +24,7 @@ pub(super) struct Process {
 #[derive(Debug)]
 pub(super) struct Tree {
     arch: Arch,
-    /// Those that ended too.
+    /// The threads, with those that ended.
     pub(super) threads: Vec<Thread>,
     living: FxHashMap<Tid, Slot>,
     pub(super) processes: FxHashMap<Pid, Process>,

@@ -159,7 +159,7 @@ fn notes(tier: Tier, looks: u64, wall_ns: Ns) -> Vec<String> {
     };
     let mut notes = vec![format!("{basis} based on {looks} snapshots of /proc, one every {every_ms:.1} ms")];
     if tier == Tier::Proc {
-        notes.push("threads that lived between two snapshots only are missing".to_owned());
+        notes.push("threads that lived only between two snapshots are missing".to_owned());
     }
     notes
 }

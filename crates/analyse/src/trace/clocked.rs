@@ -53,7 +53,7 @@ impl Returns {
 pub(super) struct Sampled(Vec<(SiteId, Ns)>);
 
 impl Clocked {
-    /// Of a thread that comes.
+    /// The clocks of a new thread.
     pub(super) fn new(creator: Option<&Clocked>, alone: &mut Alone, at: Ns, under_way: bool) -> Self {
         Self {
             clocks: creator.map_or_else(|| Clocks::new(at), |creator| creator.clocks.clone()),

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 struct Alike {
     ns: Ns,
     members: u32,
-    /// Those that are not apart.
+    /// Files without a row of their own.
     rest: Option<Total>,
 }
 

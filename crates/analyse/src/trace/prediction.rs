@@ -58,7 +58,7 @@ fn times(site: Watched, clocks: &Clocks, wall_ns: Ns, names: &Names, known: Opti
     });
     let [path_ns, saved_ns, alone_ns] = match &seen {
         Some((estimates, by_samples)) => by_samples.unwrap_or(*estimates).map(Seen::Value),
-        None => [(); 3].map(|()| Seen::unseen("too many sites had more time to watch this one as well")),
+        None => [(); 3].map(|()| Seen::unseen("other sites with more time took all clocks")),
     };
     SiteTimes {
         site: named(site.key, names),

@@ -244,7 +244,7 @@ impl Predictor {
 }
 
 impl Passing<'_> {
-    /// So much of it is spent at a site.
+    /// Takes part of that time as spent at a site.
     #[inline(always)]
     fn spends(&mut self, site: SiteId, ns: Ns) {
         match self.sites.watched(site, ns) {

@@ -116,7 +116,7 @@ pub(super) struct Newcomer {
     pub(super) pid: Pid,
     pub(super) name: Comm,
     pub(super) path: Path,
-    /// Whose clocks its own go on from.
+    /// The thread whose clocks this one inherits.
     pub(super) creator: Option<Slot>,
     pub(super) doing: TracedState,
 }

@@ -226,7 +226,7 @@ impl Tree {
         self.of_window(Thread::life, idle)
     }
 
-    /// Those that only keep time for the others.
+    /// The threads that only keep time for the others.
     pub(super) fn keep_time(&self) -> FxHashSet<Slot> {
         self.of_window(Thread::pace, keep_time)
     }

@@ -37,7 +37,7 @@ pub(super) fn half_interval_ns(program: &Program, path: &[Piece]) -> f64 {
     NORMAL_95 * (of_waits + (cpu_ns * OF_CPU_TIME).powi(2)).sqrt()
 }
 
-/// That of the sum of so many lengths, by how each differs from the next.
+/// That of the sum of this many lengths, by how each differs from the next.
 fn variance_of_sum(lengths: &[f64]) -> f64 {
     if lengths.len() < WAITS_MIN {
         return 0.0;

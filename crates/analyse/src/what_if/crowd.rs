@@ -10,7 +10,7 @@ use model::Ns;
 pub(super) struct Crowd {
     /// CPUs that the tree may use.
     cpus: u32,
-    /// Those that a thread of the tree has, by number.
+    /// The CPUs that a thread of the tree has, by number.
     taken: Vec<bool>,
     /// When one last left, by number.
     left: Vec<Ns>,
@@ -29,7 +29,7 @@ impl Crowd {
         Self { cpus: cpus.max(1), taken, left, busy: 1, unnamed: true, full_ns: 0, at: 0 }
     }
 
-    /// The tree may use so many.
+    /// The tree may use this many.
     pub(super) fn may_use(&mut self, cpus: u32) {
         self.cpus = cpus.max(1);
     }

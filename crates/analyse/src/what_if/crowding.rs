@@ -26,7 +26,7 @@ pub(super) struct Host {
 }
 
 impl Computing {
-    /// Of a replay with these lengths and this path.
+    /// The state of a replay with these lengths and this path.
     pub(super) fn new(program: &Program, lengths: &Lengths, path: &ReplayedPath) -> Self {
         let mut cpu_ns = 0;
         for (thread, id) in program.threads.iter().zip(0..) {

@@ -51,9 +51,9 @@ pub enum SiteName {
 /// What its time becomes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Becomes {
-    /// So many times what it was.
+    /// A factor of what it was.
     Times(f64),
-    /// So much for each operation, at most.
+    /// A longest duration for each operation.
     AtMost(Ns),
 }
 

@@ -21,7 +21,7 @@ pub(crate) type Token = u32;
 /// One step of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// On a CPU. Of a call, so many of them returned in it.
+    /// On a CPU. Of a call, this many of them returned in it.
     Run { kind: KindId, returned: u32, ns: Ns },
     /// Off its CPU until something ends that which is not of the tree.
     Wait { kind: KindId, ns: Ns },
@@ -47,11 +47,11 @@ pub(crate) struct Kind {
     pub(crate) is_lock: Option<bool>,
     /// The wait was ended by the end of a thread.
     pub(crate) by_exit: bool,
-    /// Of a step in the run queue: why it was there.
+    /// For a step in the run queue: why it was there.
     pub(crate) queued: Queued,
     /// The thread is under way: nothing within the tree holds it up.
     pub(crate) under_way: bool,
-    /// Of a wait that time ended: on the path it is what others did meanwhile.
+    /// For a wait that time ended: on the path it is what others did meanwhile.
     pub(crate) lets_pass: bool,
 }
 
@@ -100,7 +100,7 @@ pub(crate) struct Sample {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SampleClass {
     pub(crate) mode: SampleMode,
-    /// The functions on its stack, of those that were asked for.
+    /// The functions on its stack that were asked for.
     pub(crate) functions: SmallVec<[u8; 2]>,
 }
 
@@ -112,7 +112,7 @@ pub(crate) struct Thread {
     /// Its last name, and that of its process.
     pub(crate) name: Comm,
     pub(crate) process: Comm,
-    /// With whose ledger its waits count.
+    /// The ledger that its waits count in.
     pub(crate) ledger_of: Slot,
     /// What its process executes, from which step on, in order: [`Program::programs`].
     pub(crate) executes: SmallVec<[(u32, u32); 1]>,

@@ -71,7 +71,7 @@ pub(crate) struct Waited {
 }
 
 impl Recorder {
-    /// For a program with this root on so many CPUs. Samples of `functions` are told apart.
+    /// For a program with this root on this many CPUs. Samples of `functions` are told apart.
     pub(crate) fn new(root: Pid, cpus: u32, functions: Vec<String>) -> Self {
         let program = Program { root, ..Program::default() };
         Self {
@@ -87,7 +87,7 @@ impl Recorder {
         }
     }
 
-    /// Keeps no more than so many steps.
+    /// Keeps no more than this many steps.
     pub(crate) fn keeps(&mut self, steps: u64) {
         self.most = steps;
     }
@@ -180,7 +180,7 @@ impl Recorder {
         }
     }
 
-    /// The tree may use so many CPUs from now on.
+    /// The tree may use this many CPUs from now on.
     pub(crate) fn may_use(&mut self, cpus: u32) {
         self.crowd.may_use(cpus);
     }

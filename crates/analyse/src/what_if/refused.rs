@@ -32,7 +32,7 @@ pub enum Refused {
     )]
     Unfinished,
     /// Nothing can be said of it.
-    #[error("{0}: the recording was changed since it was written, or dwell has a mistake")]
+    #[error("{0}: the recording was changed after it was written, or this is a bug in dwell")]
     Open(#[from] DoesNotClose),
     /// There are more edits than can be told apart.
     #[error("{0} edits are too many\ntry: up to 64 at once")]

@@ -1,5 +1,5 @@
-//! The program run again: its steps in their order, on so many CPUs, each thread going on when what
-//! it waits for is there.
+//! The program run again: its steps in their order, on this many CPUs, each thread going on when
+//! what it waits for is there.
 //!
 //! Discrete events. A thread that comes to a step on a CPU takes a free one, or the next that
 //! becomes free: first come, first served. It gives it up where it waits, where it was switched out

@@ -26,7 +26,7 @@ fn row(run: &Run) -> &WaitRow {
     row
 }
 
-/// Of a row: its state, what it is on, how many, and how many of them time ended.
+/// A row's state, what it is on, its number of waits, and how many of them time ended.
 fn told(row: &WaitRow) -> (State, TargetKind, u64, u64) {
     let timed = row.by.iter().filter(|waker| waker.kind == WakerKind::Timer).map(|waker| waker.times);
     (row.reason, row.on.kind(), row.calls, timed.sum())

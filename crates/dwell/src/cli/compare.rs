@@ -36,8 +36,7 @@ pub(crate) struct CompareArgs {
     #[arg(value_name = "COMMAND", required = true)]
     pub(crate) commands: Vec<String>,
 
-    /// Run exactly N pairs. The first, which comes before them, does not count [default: until it
-    /// is decided]
+    /// Run exactly N pairs, after a first one that does not count [default: until it is decided]
     #[arg(short = 'r', long, visible_alias = "runs", value_name = "N", conflicts_with_all = ["min_pairs", "max_pairs"],
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) pairs: Option<u32>,
@@ -58,11 +57,11 @@ pub(crate) struct CompareArgs {
     #[arg(short, long, value_name = "N", default_value_t = 1)]
     pub(crate) warmup: u32,
 
-    /// Largest difference of `same`. Differences up to this share count as none
+    /// Treat differences up to PERCENT as the same
     #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = units::share)]
     pub(crate) margin: f64,
 
-    /// What is compared
+    /// The figure to compare
     #[arg(long, value_enum, default_value_t, value_name = "FIGURE", conflicts_with = "metric")]
     pub(crate) on: FigureArg,
 
@@ -80,11 +79,11 @@ pub(crate) struct CompareArgs {
     #[arg(long)]
     pub(crate) floor: bool,
 
-    /// Leave out where the difference lies. No pairs are observed for it
+    /// Do not look for where the difference lies: observe no pairs
     #[arg(long)]
     pub(crate) no_why: bool,
 
-    /// Say whether the savings that this result of `dwell run` predicts came. Written by --json, or
+    /// Check the savings that a result of `dwell run` predicted. It is a file written by --json, or
     /// kept: its ID in `dwell list`, `last`, `last-1`
     #[arg(long, value_name = "FILE|ID")]
     pub(crate) predicted: Option<PathBuf>,
@@ -183,7 +182,7 @@ pub(crate) struct RevisionArgs {
     #[arg(long = "rev", value_name = "REV")]
     pub(crate) revisions: Vec<String>,
 
-    /// How a revision is built, in a shell in its own worktree. Builds are kept by commit
+    /// Build a revision with CMD, in a shell in its own worktree. Builds are kept by commit
     #[arg(long, value_name = "CMD", requires = "revisions")]
     pub(crate) build: Option<String>,
 }

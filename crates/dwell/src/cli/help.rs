@@ -187,7 +187,8 @@ pub(crate) fn start(dwell: &str) -> String {
         ("do timers wake threads up in time?", "sudo dwell wake --for 1m"),
         ("what can be observed here, and what changes the rest?", "dwell doctor"),
     ];
-    /// Of a longer name, what a command is for stands above it: side by side would be too wide.
+    /// From this length of a name on, what a command is for stands above it: side by side would be
+    /// too wide.
     const NAME: usize = 12;
     let mut text =
         String::from("dwell shows where a program's wall-clock time goes, and what to change.\n\n");

@@ -13,8 +13,8 @@ use std::path::PathBuf;
 /// a fast way too. `dwell lab NAME` runs the slow one under `dwell run`, shows the change, measures
 /// both ways with `dwell compare`, and says whether cause and predicted saving were right.
 ///
-/// With --score, every pair is held several times at sizes drawn anew, half of the times beside a
-/// busy loop on each CPU. Ctrl-C ends it with the score so far; --resume goes on.
+/// With --score, every pair is run several times at random sizes, half of the times beside a busy
+/// loop on each CPU. Ctrl-C ends it with the score so far; --resume goes on.
 ///
 /// Programs work in a new directory, which is removed at the end. The page goes to standard output.
 /// The exit status is 0; 128 plus the signal number if it was ended early; 125 if dwell or a
@@ -78,11 +78,11 @@ pub(crate) struct LabArgs {
     #[arg(long, value_name = "N", requires = "score", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rounds: u32,
 
-    /// Hold only these pairs
+    /// Run only these pairs
     #[arg(long, value_name = "NAME", requires = "score", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
 
-    /// Draw sizes and their order from N, to repeat them [default: others each time]
+    /// Seed of the random sizes and their order [default: random]
     #[arg(long, value_name = "N", requires = "score")]
     pub(crate) seed: Option<u64>,
 

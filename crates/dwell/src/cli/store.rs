@@ -8,7 +8,7 @@ use model::units;
 use std::path::PathBuf;
 use store::results::TAG_MAX;
 
-/// Which store results are kept in. Of every verb.
+/// The store that results are kept in, for every verb.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct StoreArgs {
     /// Keep results in FILE, and look for them there [default: $DWELL_STORE, else
@@ -24,7 +24,7 @@ pub(crate) struct StoreArgs {
     )]
     pub(crate) store: Option<PathBuf>,
 
-    /// Keep no result, and look for none (or DWELL_STORE=off)
+    /// Neither keep results nor look for them (or DWELL_STORE=off)
     #[arg(long, global = true, hide_short_help = true, help_heading = "Results")]
     pub(crate) no_store: bool,
 }
@@ -55,7 +55,7 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "TAG")]
     pub(crate) tag: Option<String>,
 
-    /// Only results kept since then: a time before now (`90m`, `12h`, `7d`) or a date in UTC
+    /// Only results kept since TIME: an age (`90m`, `12h`, `7d`) or a date in UTC
     /// (`2026-11-25`)
     #[arg(long, value_name = "TIME", value_parser = since)]
     pub(crate) since: Option<Since>,
@@ -74,7 +74,7 @@ pub(crate) struct ListArgs {
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20, conflicts_with = "all")]
     pub(crate) number: usize,
 
-    /// List all of them
+    /// List all results
     #[arg(long)]
     pub(crate) all: bool,
 
@@ -84,7 +84,7 @@ pub(crate) struct ListArgs {
 
 /// Give a kept result tags
 ///
-/// A result with a tag stays, however large the store is.
+/// Results with tags are not deleted when the store reaches its limit.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  dwell tag last baseline\n  dwell tag 3f2a91 v1.2 slow\n  dwell tag 3f2a91 --remove slow"
@@ -98,7 +98,7 @@ pub(crate) struct TagArgs {
     #[arg(value_name = "TAG", value_parser = tag, required_unless_present = "remove")]
     pub(crate) tags: Vec<String>,
 
-    /// A tag to take away
+    /// A tag to remove
     #[arg(long, value_name = "TAG")]
     pub(crate) remove: Vec<String>,
 }
@@ -117,7 +117,7 @@ pub(crate) struct NoteArgs {
     #[arg(value_name = "TEXT", required_unless_present = "remove", conflicts_with = "remove")]
     pub(crate) text: Vec<String>,
 
-    /// Take the note away
+    /// Remove the note
     #[arg(long)]
     pub(crate) remove: bool,
 }
@@ -132,7 +132,7 @@ pub(crate) struct RmArgs {
     #[arg(value_name = "ID", required = true)]
     pub(crate) ids: Vec<String>,
 
-    /// Also those with tags
+    /// Also remove results with tags
     #[arg(short, long)]
     pub(crate) force: bool,
 }
@@ -143,12 +143,12 @@ pub(crate) struct RmArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  dwell store\n  dwell store --limit 5GB\n  dwell store --check")]
 pub(crate) struct StoreVerbArgs {
-    /// Set how large it may be [default: 1GB]; what is too much goes now
+    /// Set the size limit [default: 1GB]; results beyond it are deleted now
     #[arg(long, value_name = "SIZE", value_parser = units::bytes)]
     pub(crate) limit: Option<u64>,
 
-    /// Read all of it, and say what is damaged; remove recordings that no result has. The exit
-    /// status is 1 if anything is damaged
+    /// Check everything for damage, and remove recordings that no result has. The exit status is 1
+    /// if anything is damaged
     #[arg(long)]
     pub(crate) check: bool,
 
@@ -159,7 +159,7 @@ pub(crate) struct StoreVerbArgs {
 /// Since when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Since {
-    /// So many seconds before now.
+    /// Seconds before now.
     Ago(u64),
     /// Seconds since 1970.
     At(u64),

@@ -41,7 +41,7 @@ const OF_LATENCY: &[&str] = &[OF_URLS, "log-resolver"];
 const OF_RATE: &[&str] = &[OF_URLS];
 /// Pairs that do a part of a job, with the size of all of it.
 const WHOLE_JOBS: &[(&str, u64)] = &[("log-resolver", 10_000_000)];
-/// Pairs of runs where nothing is said.
+/// Pairs of runs by default.
 const PAIRS: u32 = 10;
 
 /// Lists, runs or scores; returns the exit status.
@@ -96,7 +96,7 @@ fn listed(pair: &Pair) -> Listed {
 }
 
 /// # Errors
-/// So many pairs of runs decide nothing, whatever they show.
+/// This many pairs of runs decide nothing, whatever they show.
 fn enough_pairs(asked: Option<u32>, ways: usize) -> anyhow::Result<()> {
     let Some(asked) = asked else { return Ok(()) };
     let comparisons = ways.saturating_sub(1).max(1);

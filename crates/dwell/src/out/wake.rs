@@ -97,7 +97,7 @@ fn verdict<'a, R: Render>(
     path: &Path,
 ) -> anyhow::Result<Option<Exported>> {
     if measured.into_iter().all(|wakeups| matches!(wakeups.verdict, Seen::Absent)) {
-        bail!("{path:?} has no verdict, which is what JUnit's tests are of\ntry: dwell wake --deadline TIME");
+        bail!("{path:?} has no verdict to write as JUnit tests\ntry: dwell wake --deadline TIME");
     }
     let left_out = vec!["it has the verdict: no histograms and no spikes are in it".to_owned()];
     Ok(in_form(result, JUNIT).map(|bytes| Exported { bytes, left_out }))

@@ -436,7 +436,7 @@ impl Drop for Group {
 fn a_control_group_is_watched_whole() {
     let _alone = support::alone();
     let Some(root) = groups() else {
-        // Where there are no groups, that is said.
+        // Where there are no groups, the page says so.
         assert!(refused(&["--cgroup", "/", "--for", "1s"]).0.contains("no cgroup"));
         return;
     };

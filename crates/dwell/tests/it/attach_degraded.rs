@@ -349,7 +349,7 @@ fn few_open_files_leave_looks_and_say_so() {
         admits(&told, "switches");
         ensure(
             told.page.contains("try: sudo prlimit --pid $$ --nofile=65536"),
-            "what would help is said",
+            "what would help is named",
             &told,
         )?;
         ensure(counts(&told) == [2, 31], "and every thread is seen all the same", &told)

@@ -283,7 +283,7 @@ fn what_has_no_page_is_said() {
         (vec![report, &empty], "cannot read"),
         (vec![report, &huge], "it holds more than 256 MiB"),
         (vec![Path::new("show"), &huge], "it holds more than 256 MiB"),
-        (vec![report, &json, &ladder, out, &target], "they have no common page"),
+        (vec![report, &json, &ladder, out, &target], "they cannot share a page"),
         (vec![report, &page, out, &page], "would be overwritten"),
     ] {
         let (status, text, errors) = said(&arguments);

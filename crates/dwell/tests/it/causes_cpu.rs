@@ -111,7 +111,7 @@ fn is_told(cause: &str, with: &[&str], without: &[&str]) {
     is_told_of(cause, with, without, &AS_NOBODY);
 }
 
-/// The same, where it takes more to start it without privileges.
+/// Asserts what is told of a cause where it takes more to start the program without privileges.
 fn is_told_of(cause: &str, with: &[&str], without: &[&str], as_nobody: &[&str]) {
     hold_coarse(
         || run(&["env"], without),

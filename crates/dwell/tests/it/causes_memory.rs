@@ -19,9 +19,9 @@ use tempfile::{TempDir, tempdir_in};
 const CAUSE: &str = "memory-pressure";
 const MIB: u64 = 1 << 20;
 const FILE: u64 = 32 * MIB;
-/// The file is read once, and then so many of its blocks, where three quarters of them have had to
-/// make room meanwhile, and where all are there: that takes some tenths of a second, as long as it
-/// takes for the host's figures, also where a CPU does a block of the cache in a microsecond.
+/// The file is read once, and then this many of its blocks, where three quarters of them have had
+/// to make room meanwhile, and where all are there: that takes some tenths of a second, as long as
+/// it takes for the host's figures, also where a CPU does a block of the cache in a microsecond.
 const SHORT: u32 = 8000;
 const WHOLE: u32 = 700_000;
 const NOBODY: u32 = 65534;

@@ -195,7 +195,7 @@ fn a_command_that_fails_run_after_run_ends_the_comparison() {
     assert_eq!((&said["ended"], &said["commands"][1]["failed"]), (&"failed".into(), &7.into()), "{said}");
     let why = said["comparisons"][0]["why"]["unseen"].as_str().unwrap();
     assert_eq!(why, "a command fails run after run");
-    // What is said works.
+    // What the message proposes works.
     let prepare = format!("rmdir {} || true", made.display());
     let said = json(&["--no-why", "--pairs", "8", "--prepare", &prepare, "true", &mkdir]);
     assert_eq!((&said["ended"], &said["commands"][1]["failed"]), (&"pairs-done".into(), &0.into()), "{said}");

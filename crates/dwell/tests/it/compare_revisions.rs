@@ -1,5 +1,5 @@
 //! `dwell compare --rev` with real repositories: what is built and kept, who may write there, and
-//! what is said where it cannot work.
+//! the message where it cannot work.
 
 use crate::support::{self, text};
 use serde_json::Value;
@@ -62,8 +62,8 @@ impl Place {
         self.compare(args).output().unwrap()
     }
 
-    /// The result of a comparison of `out/prog` in these revisions: so many pairs as tell one sleep
-    /// from one twice as long also on a busy machine.
+    /// The result of a comparison of `out/prog` in these revisions: this many pairs as tell one
+    /// sleep from one twice as long also on a busy machine.
     fn json(&self, revisions: &[&str]) -> Value {
         let revisions = revisions.iter().flat_map(|revision| ["--rev", revision]);
         let rest = ["--pairs", "24", "--build", BUILD, "--json", "-", "out/prog"];

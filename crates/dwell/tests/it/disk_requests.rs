@@ -7,7 +7,7 @@ use crate::support::{Claims, Told, fresh, hold};
 use serde_json::Value;
 use std::fs;
 
-/// Direct reads of 4 KiB by so many threads, in order or at random; then a few of 64 KiB.
+/// Direct reads of 4 KiB by this many threads, in order or at random; then a few of 64 KiB.
 const READS: &str = "
 import os, sys, mmap, random, threading
 path, threads, order = sys.argv[1], int(sys.argv[2]), sys.argv[3]

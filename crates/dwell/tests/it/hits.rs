@@ -2,7 +2,7 @@
 //! notices nothing.
 //!
 //! Interpreters come from `$DWELL_PYTHONS` (separated by colons), `PATH` and pyenv. Where none has
-//! sys.monitoring (3.12), only the refusals are tested, and that is said aloud.
+//! sys.monitoring (3.12), only the refusals are tested, and the test prints that.
 #![allow(clippy::print_stderr, reason = "what could not be tried here must be seen")]
 
 use std::collections::BTreeMap;

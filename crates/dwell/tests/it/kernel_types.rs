@@ -66,7 +66,7 @@ impl Types {
         (0..entries).map(|index| at + 12 + 12 * index).find(|at| self.is_named(*at, name)).unwrap()
     }
 
-    /// So many bytes of integers more, behind all others.
+    /// The types with more bytes of integers behind all others.
     fn with_more(self, bytes: usize) -> Self {
         let integer: Vec<u8> = [0, 1 << 24, 4, 32].into_iter().flat_map(u32::to_ne_bytes).collect();
         let more = integer.repeat(bytes / integer.len());
@@ -111,7 +111,7 @@ impl Elsewhere {
         told
     }
 
-    /// The tier below is used, and this is said once.
+    /// The tier below is used, with one message.
     fn refused(&self, types: &Path, launcher: &[&str], why: &str) {
         let told = self.run(types, launcher);
         let sources = told.run["coverage"]["sources"].as_array().unwrap();

@@ -231,7 +231,7 @@ fn every_program_does_its_work_each_way_and_leaves_nothing_behind() {
     }
 }
 
-/// Dwell in a directory whose file system is one of so many bytes; with words of its environment.
+/// Dwell in a directory whose file system is one of this many bytes; with words of its environment.
 fn in_room(bytes: &str, environment: &str, arguments: &str) -> Output {
     let script = format!(
         "mount -t tmpfs -o size={bytes} none /mnt && cd /mnt && exec env {environment} timeout -k 5 120 {DWELL} lab \

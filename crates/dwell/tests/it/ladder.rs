@@ -213,7 +213,7 @@ fn what_cannot_be_compared_or_shown_beside_is_refused() {
     }
     let error = text(&run(&["--only", "cycle", "--beside", "pdp-11"]).stderr);
     assert!(error.contains("no reference machine and no file is called \"pdp-11\""), "{error}");
-    // What is said to be there is in the help as well.
+    // What the list names is in the help as well.
     let help = Command::new(support::dwell()).args(["help", "ladder"]).output().unwrap();
     let help = text(&help.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     let names = error.split("one of ").nth(1).unwrap().split(", or a file").next().unwrap();

@@ -68,7 +68,7 @@ fn a_group_with_little_memory_ends_nothing_and_what_is_left_out_is_said() {
     assert!(output.status.success(), "{output:?}");
     assert_eq!(narrow.ended(), 0);
     let ladder: Value = serde_json::from_slice(&output.stdout).expect("the ladder is JSON");
-    let free = ladder["machine"]["memory_free_bytes"].as_u64().expect("free memory is said");
+    let free = ladder["machine"]["memory_free_bytes"].as_u64().expect("free memory is stated");
     assert!(free < LIMIT_BYTES, "{free}");
     assert!((1..LIMIT_BYTES >> 20).contains(&peak_mib(&ladder)), "{ladder:#}");
     let rungs = ladder["rungs"].as_array().expect("a ladder has rungs");

@@ -138,7 +138,7 @@ fn a_sheet_that_was_killed_goes_on_where_it_was() {
         &mut wake(&["--resume", &kept, "--junit", "x"]),
         "--junit needs a deadline: it writes the verdict\ntry: without --junit",
     );
-    // What it says at its begin is said as it is, from elsewhere, and the result goes where it was
+    // Its first words are the same from elsewhere, and the result goes where it was
     // to go.
     let output = wake(&["--resume", &kept]).current_dir("/").output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));

@@ -1,4 +1,4 @@
-//! The surroundings on a real host: a slow link is rebuilt and named, a busy host is said to have
+//! The surroundings on a real host: a slow link is rebuilt and named, a busy host is shown to have
 //! been busy, a disk's series moves with its requests, and a program that goes to another network
 //! is followed there.
 

@@ -158,7 +158,7 @@ pub struct CommandChange {
     pub verdict: Change,
     /// Why there can be no verdict: sentences without a full stop.
     pub no_verdict: Vec<String>,
-    /// An undecided one: so many pairs more this spread would take, and so long.
+    /// An undecided one: this many pairs more this spread would take, and so long.
     pub needs: Option<PairsNeeded>,
     /// Further percentiles of the numbers that each run printed (`--metric`); the figure that is
     /// compared is then their median, p50. Neither the verdict nor the end of the comparison rests

@@ -53,9 +53,9 @@ pub struct LabOrigin {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BothFigures {
-    /// What it came to in A.
+    /// Figures of the first.
     pub a: LabFigures,
-    /// What it came to in B.
+    /// Figures of the second.
     pub b: LabFigures,
 }
 
@@ -129,7 +129,7 @@ pub enum Right {
     Held,
     /// A counted saving has a high end of at most one and a half times its low end.
     Narrow,
-    /// Of a healthy program nothing is claimed.
+    /// Nothing is claimed of a healthy program.
     NothingClaimed,
 }
 

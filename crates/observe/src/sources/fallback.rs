@@ -73,7 +73,7 @@ fn without_events(refused: Option<&PerfRefusal>) -> Vec<Source> {
     let not_tried = PerfRefusal {
         tried: "perf events".to_owned(),
         said: "not requested".to_owned(),
-        remedy: "leave out the choice of a source".to_owned(),
+        remedy: "drop --source".to_owned(),
     };
     let why = refused.unwrap_or(&not_tried);
     vec![why.source("switches"), why.source("code")]

@@ -420,7 +420,7 @@ fn open(
 fn counters_of(root: Pid, cpus: &[u32], rings: &[Ring], kernel: bool) -> Result<Counters, String> {
     // They are set anew at each switch, and a hypervisor may have to do it.
     if let Ok(Some(true)) = host::under_hypervisor(host::here().proc) {
-        let why = "without BPF they would be set at each switch, which is dear in a virtual machine";
+        let why = "without BPF they would be set at each switch, which is expensive in a virtual machine";
         return Err(why.to_owned());
     }
     let units = host::counters::units(host::here());

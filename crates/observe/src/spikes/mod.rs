@@ -133,7 +133,7 @@ pub(crate) fn opened<T>(then: impl FnOnce(&mut Ebpf, &Types) -> T) -> Result<T, 
 
 impl Spikes {
     /// Attaches everything on these CPUs. A stack is taken of wake-ups with a latency of
-    /// `late_from_ns` or more; without it, of those that would be kept.
+    /// `late_from_ns` or more; without it, of the spikes that would be kept.
     ///
     /// # Errors
     /// Why spikes cannot be traced, with a remedy.

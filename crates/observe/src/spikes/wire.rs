@@ -32,9 +32,9 @@ layout! {
         IrqWork = 3,
     }
 
-    /// Of a switch: the first thread was preempted.
+    /// Flag of a switch: the first thread was preempted.
     const F_PREEMPTED: u8 = 1;
-    /// Of a switch: the second thread is the measuring one.
+    /// Flag of a switch: the second thread is the measuring one.
     const F_OWN: u8 = 2;
 
     /// A record of any kind. It takes one cache line, since each touched line may be a cache miss.
@@ -44,9 +44,9 @@ layout! {
         at: u64,
         kind: u8,
         flags: u8,
-        /// Of a switch from the idle task: the last idle state of the CPU, plus one.
+        /// For a switch from the idle task: the last idle state of the CPU, plus one.
         idle: u16,
-        /// Of a switch to the measuring thread: the CPU that it migrated from, plus one.
+        /// For a switch to the measuring thread: the CPU that it migrated from, plus one.
         arg: u32,
         /// By kind, as in the structs below.
         words: [u64; 5],
@@ -97,7 +97,7 @@ layout! {
         arg: u32,
         began: u64,
         spare: u64,
-        /// Of a handler.
+        /// The name of a handler.
         name: [u8; 16] as char,
         spare2: u64,
     }

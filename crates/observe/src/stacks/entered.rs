@@ -7,11 +7,11 @@
 
 use rustc_hash::FxHashMap;
 
-/// So many of the outermost functions tell: the entry itself is the first, but where all entries
-/// begin alike (FRED, arm64) the exception's own function comes after it.
+/// The outermost functions that tell: the entry itself is the first, but where all entries begin
+/// alike (FRED, arm64) the exception's own function comes after it.
 const OUTERMOST: usize = 5;
 
-/// A stack of so many entries may lack its outermost ones (`KERNEL_MAX` of the kernel half).
+/// A stack of this many entries may lack its outermost ones (`KERNEL_MAX` of the kernel half).
 const WHOLE_BELOW: usize = 48;
 
 /// How names of what an exception enters begin: on x86_64 and arm64, from 5.10 on. A call is an
@@ -26,7 +26,7 @@ const INTERRUPTS: &[&str] = &["asm_exc_xen_hypervisor_callback", "asm_exc_nmi", 
 pub(super) struct Entered {
     /// Whether an exception enters by the function; none where it has no name.
     known: FxHashMap<u64, Option<bool>>,
-    /// Those that came since they were last asked for.
+    /// Addresses that came since they were last asked for.
     unasked: Vec<u64>,
 }
 

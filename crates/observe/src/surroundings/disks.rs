@@ -28,7 +28,7 @@ impl Disks {
         }
     }
 
-    /// Those that were active since the last snapshot.
+    /// The disks that were active since the last snapshot.
     pub(super) fn look(&mut self) -> Result<Vec<DiskCounters>, String> {
         let text = self.stats.text()?;
         let mut moved = Vec::new();

@@ -18,7 +18,7 @@ use model::{CpuList, Event, Ns, Pid, Seen};
 use others::Others;
 use std::path::PathBuf;
 
-/// Limits are searched for anew at every so many looks: they are seldom changed.
+/// Limits are searched for anew once in this many looks: they are seldom changed.
 const ANEW: u32 = 10;
 
 /// The directory of the outermost control group above this process that has a CPU quota, and that

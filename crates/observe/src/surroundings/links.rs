@@ -58,8 +58,9 @@ impl Links {
         self.namespace
     }
 
-    /// Those that were active since the last snapshot. The speed of a link is read at its second
-    /// one: some drivers are slow, and the first snapshot is taken before the program's start.
+    /// The links that were active since the last snapshot. The speed of a link is read at its
+    /// second one: some drivers are slow, and the first snapshot is taken before the program's
+    /// start.
     pub(super) fn look(&mut self) -> Result<Vec<LinkCounters>, String> {
         if let Some(now) = namespace(&self.of_root, "net")
             && now != self.namespace

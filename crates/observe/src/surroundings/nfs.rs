@@ -23,7 +23,7 @@ impl Nfs {
         Self { stats: PolledFile::open(proc.join(format!("{root}/mountstats"))), told: Vec::new(), due: 0 }
     }
 
-    /// Those that were active since the last snapshot.
+    /// The mounts that were active since the last snapshot.
     pub(super) fn look(&mut self, now: Ns) -> Result<Vec<surroundings::NfsCounters>, String> {
         if now < self.due {
             return Ok(Vec::new());

@@ -8,7 +8,7 @@ const PIECE: usize = 32 << 10;
 
 pub(super) struct Body<R> {
     from: R,
-    /// Of the body, or of the chunk under way. None: until the end.
+    /// Bytes left of the body, or of the chunk under way. None: until the end.
     left: Option<u64>,
     chunked: bool,
 }

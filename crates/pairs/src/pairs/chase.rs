@@ -22,7 +22,7 @@ pub(super) static PAIR: Pair = Pair {
     writing: None,
 };
 
-/// Of a place: a cache line.
+/// Bytes of a place: a cache line.
 const LINE: usize = 64;
 /// Places: 128 MiB, more than the last cache has.
 const PLACES: usize = (128 << 20) / LINE;

@@ -18,7 +18,7 @@ pub(super) static PAIR: Pair = Pair {
     writing: None,
 };
 
-/// Of a piece.
+/// Bytes of a piece.
 const BYTES: usize = 256 << 10;
 
 fn copy(setting: &Setting) -> io::Result<()> {

@@ -17,8 +17,8 @@ pub(super) static PAIR: Pair = Pair {
     ],
     source: include_str!("copy.rs"),
     needs: &[],
-    lesson: "Two calls for each piece: with 512 bytes each, the old size of a disk's sector and still what dd takes if nothing \
-             is said, the copy is mostly calls. From 64 KiB on they no longer count, and what is left is the copying itself.",
+    lesson: "Two calls for each piece: with 512 bytes each, the old size of a disk's sector and still what dd takes by \
+             default, the copy is mostly calls. From 64 KiB on they no longer count, and what is left is the copying itself.",
     writing: Some(Writing {
         title: "Code Quality, chapter 4.1 (Spinellis)",
         theirs: "a copy that shows its amount, its seconds and its bits per second as it goes",

@@ -20,13 +20,13 @@ pub(super) static PAIR: Pair = Pair {
     ],
     source: include_str!("disk_limit.rs"),
     needs: &[],
-    lesson: "A disk moves so many bytes in a second, whoever asks: more threads and larger requests only wait longer. What \
+    lesson: "A disk moves a limited number of bytes a second, whoever asks: more threads and larger requests only wait longer. What \
              helps is to move fewer bytes. A log packs to an eighth as a rule; here that much is written.",
     writing: None,
 };
 
 const PIECE: usize = 1 << 20;
-/// Of the file, which is written from its beginning to its end again and again.
+/// Pieces of the file, which is written from its beginning to its end again and again.
 const PIECES: u64 = 64;
 const THREADS: u64 = 4;
 
@@ -38,7 +38,7 @@ fn packed(setting: &Setting) -> io::Result<()> {
     write(setting.size / 8)
 }
 
-/// Writes so many pieces past the page cache, four at a time.
+/// Writes this many pieces past the page cache, four at a time.
 fn write(pieces: u64) -> io::Result<()> {
     let direct = OFlags::DIRECT.bits() as i32;
     let file = File::options().create(true).write(true).custom_flags(direct).open("log")?;

@@ -31,7 +31,7 @@ pub(super) static PAIR: Pair = Pair {
     }),
 };
 
-/// Of the server of the lab: how much, after how long, how fast.
+/// What the server of the lab sends: how much, after how long, how fast.
 const BYTES: u64 = 32_768;
 const LATENCY_MS: u64 = 60;
 const RATE: u64 = 1_000_000;

@@ -25,7 +25,7 @@ pub(super) static PAIR: Pair = Pair {
     }),
 };
 
-/// Of a row, and of the grid.
+/// Cells of a row, and rows of the grid.
 const SIDE: usize = 512;
 
 fn new(setting: &Setting) -> io::Result<()> {

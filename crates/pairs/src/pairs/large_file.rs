@@ -17,7 +17,7 @@ pub(super) static PAIR: Pair = Pair {
     writing: None,
 };
 
-/// Of a file.
+/// Size of a file.
 const MIB: usize = 64;
 
 fn plain(setting: &Setting) -> io::Result<()> {

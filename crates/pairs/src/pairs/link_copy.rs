@@ -18,7 +18,7 @@ pub(super) static PAIR: Pair = Pair {
     ],
     source: include_str!("link_copy.rs"),
     needs: &[Need::Server(Service::Link), Need::Root],
-    lesson: "The link carries so many bits a second, here 50 million, and the program waits for them; CPU and disk are idle. \
+    lesson: "The link carries no more than its speed, here 50 million bits a second, and the program waits for them; CPU and disk are idle. \
              More connections or threads would share the same link. What helps is to send less: only what changed \
              (rsync, a range, a delta), compressed (zstd, gzip), or from a copy that is nearer; or a faster link. With a \
              fiftieth of the bytes the link has most of the time nothing to do, and what is left is the report itself.",
@@ -43,7 +43,7 @@ fn new(setting: &Setting) -> io::Result<()> {
     Ok(())
 }
 
-/// What follows after so many bytes, which the program has from the last time.
+/// What follows after this many bytes, which the program has from the last time.
 fn copy(setting: &Setting, kept: u64) -> io::Result<()> {
     let bytes = setting.size * MB;
     let url = Url::read(&format!("http://{}:{}/{bytes}", setting.host, setting.port))?;

@@ -56,7 +56,7 @@ fn bump(setting: &Setting) -> io::Result<()> {
     let nodes = block(setting.size as usize)?;
     let mut head: *mut Node = ptr::null_mut();
     for at in 0..setting.size {
-        // SAFETY: the block holds so many nodes, and nothing else knows of this one.
+        // SAFETY: the block holds this many nodes, and nothing else knows of this one.
         let node = unsafe { nodes.add(at as usize) };
         // SAFETY: within the block.
         unsafe { node.write(Node { next: head, payload: [at as u8; 20] }) };
@@ -107,7 +107,7 @@ const IN_ARENA: usize = (1 << 20) / size_of::<Node>();
 /// Nodes that a pool makes at a time.
 const IN_POOL: usize = 1000;
 
-/// Memory for so many nodes, which holds none.
+/// Memory for this many nodes, which holds none.
 fn block(nodes: usize) -> io::Result<*mut Node> {
     let layout = Layout::array::<Node>(nodes.max(1)).map_err(io::Error::other)?;
     // SAFETY: the layout has a size.
@@ -123,7 +123,7 @@ fn filled() -> io::Result<*mut Node> {
     let nodes = block(IN_POOL)?;
     let mut free = ptr::null_mut();
     for at in (0..IN_POOL).rev() {
-        // SAFETY: the block holds so many nodes.
+        // SAFETY: the block holds this many nodes.
         let node = unsafe { nodes.add(at) };
         // SAFETY: within the block, and nothing else knows of it.
         unsafe { node.write(Node { next: free, payload: [0; 20] }) };

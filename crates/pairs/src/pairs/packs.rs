@@ -17,7 +17,7 @@ pub(super) static PAIR: Pair = Pair {
     writing: None,
 };
 
-/// Of the table of where four bytes stood last, as a power of two.
+/// Size of the table of where four bytes stood last, as a power of two.
 const BITS: u32 = 14;
 
 fn pack(setting: &Setting) -> io::Result<()> {

@@ -35,7 +35,7 @@ fn free(setting: &Setting) -> io::Result<()> {
 /// No quota, in the words of the first version of control groups.
 const UNLIMITED: &str = "-1";
 
-/// A group with a quota of so many microseconds of each 20 ms.
+/// A group with a quota of this many microseconds of each 20 ms.
 fn group(quota_us: &str) -> io::Result<Group> {
     let group = Group::new("cpu")?;
     let of_second = if quota_us == UNLIMITED { "max" } else { quota_us };

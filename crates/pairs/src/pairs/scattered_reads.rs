@@ -28,7 +28,7 @@ pub(super) static PAIR: Pair = Pair {
 };
 
 const PAGE: u64 = 4096;
-/// Of the file.
+/// Pages of the file.
 const PAGES: u64 = 16_384;
 const THREADS: u64 = 32;
 

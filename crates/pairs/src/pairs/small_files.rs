@@ -26,9 +26,9 @@ pub(super) static PAIR: Pair = Pair {
     }),
 };
 
-/// Of a record.
+/// Bytes of a record.
 const BYTES: usize = 10_000;
-/// So many are written and read at a time: 10 MB.
+/// Records that are written and read at a time: 10 MB.
 const RECORDS: u64 = 1000;
 
 fn many(setting: &Setting) -> io::Result<()> {

@@ -25,7 +25,7 @@ pub(super) static PAIR: Pair = Pair {
     }),
 };
 
-/// Of a record.
+/// Bytes of a record.
 const BYTES: usize = 10_000;
 
 fn many(setting: &Setting) -> io::Result<()> {

@@ -31,7 +31,7 @@ fn hundred(setting: &Setting) -> io::Result<()> {
     hand_over(setting.size, 100)
 }
 
-/// So many at a time, to a thread that gives them back.
+/// Hands bytes over, `together` at a time, to a thread that gives them back.
 fn hand_over(bytes: u64, together: usize) -> io::Result<()> {
     let (mut here, mut there) = UnixStream::pair()?;
     let echo = thread::spawn(move || {

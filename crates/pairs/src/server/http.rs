@@ -1,4 +1,4 @@
-//! Downloads: `GET /BYTES?latency_ms=N&rate=N&cut=1` is answered after the latency with so many
+//! Downloads: `GET /BYTES?latency_ms=N&rate=N&cut=1` is answered after the latency with this many
 //! bytes, at that rate in bytes a second, by HTTP/1.1 (RFC 9112).
 //!
 //! A part may be asked for (`Range: bytes=N-`). The checksum of the whole is in `X-Crc32`. With
@@ -24,7 +24,7 @@ struct Asked {
     /// Bytes a second, 0 for as fast as possible.
     rate: u64,
     cut: bool,
-    /// Of the whole, where the answer begins.
+    /// Where the answer begins in the whole.
     from: u64,
     closes: bool,
 }
@@ -118,12 +118,12 @@ fn pattern() -> Vec<u8> {
     (0..CHUNK).map(|at| (at % 251) as u8).collect()
 }
 
-/// Of so many bytes that this server gives.
+/// Of this many bytes that this server gives.
 pub(crate) fn checksum(bytes: u64) -> u32 {
     checksum_from(&mut crc32fast::Hasher::new(), bytes)
 }
 
-/// The same, in a checksum that goes on.
+/// Goes on with a checksum of the same bytes.
 pub(crate) fn checksum_from(hasher: &mut crc32fast::Hasher, bytes: u64) -> u32 {
     let pattern = pattern();
     for at in (0..bytes).step_by(CHUNK) {

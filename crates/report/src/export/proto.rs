@@ -20,7 +20,7 @@ impl Message {
         self
     }
 
-    /// The same, also where it is 0.
+    /// Writes a varint field, also where it is 0.
     pub(crate) fn always(&mut self, field: u32, value: u64) -> &mut Self {
         self.key(field, VARINT);
         varint(&mut self.0, value);

@@ -60,7 +60,7 @@ impl Tables {
         self.tables.iter().find(|table| table.name == name)
     }
 
-    /// The names of those that have rows, in their order.
+    /// The names of tables with rows, in their order.
     pub fn names(&self) -> Vec<&str> {
         self.tables.iter().filter(|table| !table.rows.is_empty()).map(|table| table.name.as_str()).collect()
     }
@@ -244,8 +244,8 @@ impl Maker {
     }
 }
 
-/// Of the fields of an object the lists of numbers that belong together: several, all as long as
-/// the first, and longer than a pair.
+/// The lists of numbers among an object's fields that belong together: several, all as long as the
+/// first, and longer than a pair.
 fn moments(fields: &[(String, Tree)]) -> Vec<(&str, &[Tree])> {
     let numbers = |value: &'_ Tree| match value {
         Tree::List(items) => {

@@ -58,7 +58,7 @@ struct OverTime {
     rows: Vec<Vec<u64>>,
 }
 
-/// Of a row its time by the number of the slice.
+/// A row's time, by the number of the slice.
 type Row = BTreeMap<u64, Ns>;
 
 impl OverTime {
@@ -67,7 +67,7 @@ impl OverTime {
         Self::of(slice_ns, rows, ENTRIES)
     }
 
-    /// The same of at most so many numbers.
+    /// The same of at most this many numbers.
     fn of(slice_ns: f64, rows: Vec<Row>, most: usize) -> Option<Self> {
         let known = rows.iter().any(|row| !row.is_empty());
         known.then(|| Self::joined(slice_ns, rows, most))
@@ -189,7 +189,7 @@ fn code(run: &Run, profile: Option<&Profile>) -> [Option<CodeOverTime>; 2] {
     ]
 }
 
-/// So many rows by the row that a stack's own time is of, and by those that its frames are of.
+/// The rows, by the row that a stack's own time is of, and by those that its frames are of.
 fn over_time(
     run: &Run,
     profile: &Profile,

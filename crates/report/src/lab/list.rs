@@ -14,7 +14,7 @@ pub struct Listed {
     pub title: &'static str,
     /// The cause of the slow way.
     pub cause: Option<&'static str>,
-    /// How much it does where nothing is said.
+    /// How much it does by default.
     pub size: u64,
     /// Of what.
     pub unit: &'static str,

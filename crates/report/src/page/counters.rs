@@ -10,7 +10,7 @@ use model::{Run, Seen};
 
 /// Nothing where they were not sampled: the coverage has why.
 pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
-    run.counters.value().map(|table| of_table(table, look)).unwrap_or_default()
+    run.tables.counters.value().map(|table| of_table(table, look)).unwrap_or_default()
 }
 
 fn of_table(table: &CounterTable, look: Look) -> Vec<Line> {
@@ -78,7 +78,7 @@ fn figures(counted: &Counted) -> Option<String> {
     Some(said.join(", "))
 }
 
-/// Of a row of the functions: instructions a cycle, and misses of the last level for 1,000.
+/// Cells of a row of the functions: instructions a cycle, and misses of the last level for 1,000.
 pub(super) fn cells(table: &CounterTable, function: &FunctionRow) -> [String; 2] {
     let is_it = |row: &&CountedFunction| {
         row.function == function.name && row.module == function.module && row.mode == function.mode

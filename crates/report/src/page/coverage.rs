@@ -39,7 +39,7 @@ pub(super) fn lines(run: &Run, doubts: Doubts, look: Look) -> Vec<Line> {
     for (what, why) in unknown {
         lines.extend(why.map(|why| unseen(what, why, look)).unwrap_or_default());
     }
-    if let Some(why) = why(&run.counters).filter(|why| *why != UNRECORDED) {
+    if let Some(why) = why(&run.tables.counters).filter(|why| *why != UNRECORDED) {
         lines.extend(unseen("the processor's counters", why, look));
     }
     for note in &coverage.notes {
@@ -121,12 +121,13 @@ fn interference(run: &Run, doubts: Doubts, look: Look) -> Line {
         // fill is not.
         let of_wall = share_range(cost.lo, cost.hi, run.wall_ns, look.dash());
         let ms = duration_range(cost.lo, cost.hi, look.dash());
-        let text =
-            format!("dwell's overhead: {ms} ({of_wall}) in the program, by count, without effects on caches");
+        let text = format!(
+            "dwell's overhead: {ms} ({of_wall}) in the program, by event counts, without cache effects"
+        );
         line = item(line, Ink::Dim, &text);
     }
     if let Seen::Value(reader) = coverage.reader_cpu_ns {
-        let text = format!("beside it {} of CPU time in dwell's reader", duration(reader));
+        let text = format!("dwell's reader: {} of CPU time", duration(reader));
         line = item(line, Ink::Dim, &text);
     }
     if let Seen::Value(busy) = coverage.host_busy {
@@ -160,7 +161,7 @@ fn host(run: &Run, look: Look) -> Line {
     if let Seen::Value(what) = &host.virtualisation {
         text = format!("{text}, {what}");
     }
-    if let Seen::Value(peak) = &run.memory_peak {
+    if let Seen::Value(peak) = &run.tables.memory_peak {
         text = format!("{text}; {}", largest(peak, look));
     }
     Line::new(look).add(Ink::Dim, &text)

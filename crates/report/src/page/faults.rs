@@ -10,14 +10,14 @@ use crate::units::{bytes, count};
 use model::fault_places::{FaultRow, FaultingProcess, MappingKind};
 use model::{Run, Seen, State};
 
-/// Of the time: with less of it faults are no matter.
+/// With less than one part in this many of the time, faults are no matter.
 const PART_MIN: u64 = 20;
 /// With fewer samples there is nothing to see.
 const SAMPLES_MIN: u64 = 8;
 
 /// The table; nothing where faults are a small part of the time, or are not known by place.
 pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
-    let Some(places) = run.fault_places.value() else { return Vec::new() };
+    let Some(places) = run.tables.fault_places.value() else { return Vec::new() };
     let account: Vec<_> = run.account.iter().map(|part| (part.state, part.ns)).collect();
     let fault_ns = time_in(&account, |state| state == State::Fault);
     let mut all: Vec<(&FaultingProcess, &FaultRow)> = places

@@ -2,7 +2,7 @@
 //! out, on request.
 
 use crate::Look;
-use crate::findings::text;
+use crate::findings::{text, why_not};
 use crate::paint::{Ink, Line, joined};
 use crate::probe;
 use crate::units::{duration, duration_range, share_range};
@@ -215,7 +215,7 @@ type Causes = (&'static str, Vec<(String, String)>);
 
 /// The causes that are not there, and those that could not be looked for.
 pub(super) fn others(diagnosis: &Diagnosis, look: Look) -> [Causes; 2] {
-    let ruled_out = diagnosis.ruled_out.iter().map(|(cause, why)| (cause.id.to_string(), text(why, look)));
+    let ruled_out = diagnosis.ruled_out.iter().map(|(cause, why)| (cause.id.to_string(), why_not(why, look)));
     let unseen = diagnosis.unavailable.iter().map(|(cause, why)| (cause.id.to_string(), why.clone()));
     [("looked for and not found", ruled_out.collect()), ("could not be looked for", unseen.collect())]
 }

@@ -12,12 +12,12 @@ use model::{Ns, Run, Seen};
 
 /// With fewer there is no pattern to see.
 const TIMES_MIN: u64 = 100;
-/// Of the whole, between two of them: with rarer ones they are no matter.
+/// The longest time between two of them: rarer ones are no matter.
 const APART_NS_MAX: Ns = 1_000_000;
 
 /// The table; nothing where threads of the program seldom wait for each other.
 pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
-    let Some(all) = run.hand_overs.value() else { return Vec::new() };
+    let Some(all) = run.tables.hand_overs.value() else { return Vec::new() };
     let times = all.times();
     if times < TIMES_MIN || run.whole_ns() / times > APART_NS_MAX {
         return Vec::new();

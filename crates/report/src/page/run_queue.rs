@@ -7,7 +7,7 @@ use crate::table::{Table, figure, text};
 use crate::units::{count, duration, share_of_one};
 use model::{Ns, OccupantRow, QueueOfAll, Run, Seen, State};
 
-/// One in so many parts of the account is worth a table, from some time slices on.
+/// One in this many parts of the account is worth a table, from some time slices on.
 const WORTH: Ns = 10;
 const WORTH_NS_MIN: Ns = 20_000_000;
 

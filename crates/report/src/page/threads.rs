@@ -18,7 +18,7 @@ const APART: usize = 6;
 #[derive(Default)]
 struct ThreadRow<'a> {
     name: &'a str,
-    /// Of the one thread that it is.
+    /// The one thread that it is.
     tid: Tid,
     command: Option<&'a str>,
     threads: u64,

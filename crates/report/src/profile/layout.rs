@@ -34,7 +34,7 @@ pub(super) enum Kind {
 /// The least time that has a row.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Least {
-    /// Of the program's own functions, and what leads to them.
+    /// Time of the program's own functions, and what leads to them.
     pub(super) own: Ns,
     /// Of others.
     pub(super) other: Ns,

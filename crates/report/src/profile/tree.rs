@@ -72,7 +72,7 @@ pub(super) struct Branch {
     pub(super) script: bool,
     /// The frame that has most of `own`, for its source line, with its time.
     pub(super) hottest: Option<(u32, Ns)>,
-    /// Of a script's function, the frame that has most of `total`: the line that it was at, with
+    /// For a script's function, the frame that has most of `total`: the line that it was at, with
     /// its time.
     pub(super) at: Option<(u32, Ns)>,
     /// It is the program's own function, or leads to one. Of a tree without own functions, none.

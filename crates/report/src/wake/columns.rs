@@ -41,7 +41,7 @@ impl Axis {
         Some(Self::between(min_ns, max_ns, mark))
     }
 
-    /// The same, with round ends.
+    /// An axis between two latencies, with round ends.
     pub(crate) fn between(min_ns: Ns, max_ns: Ns, mark: Option<Ns>) -> Self {
         let near = mark.filter(|mark| *mark <= max_ns.saturating_mul(NEAR));
         Self::round(min_ns, max_ns.max(near.unwrap_or(0)), far(min_ns, max_ns))

@@ -339,7 +339,7 @@ fn a_finding_is_said_with_what_can_be_done_about_it() {
     let all = dwell_report::causes(&run, &diagnosis, wide);
     assert!(all.contains(" 5. fsync") && all.contains("assumed  nobody minds"), "{all}");
     diagnosis.findings.clear();
-    diagnosis.ruled_out = vec![(CauseName::new("sync-writes", ""), say!("it did not sync"))];
+    diagnosis.ruled_out = vec![(CauseName::new("sync-writes", ""), say!("it did not sync").into())];
     let told = dwell_report::terminal(&run, &diagnosis, wide);
     assert!(told.contains("no known cause"), "{told}");
     assert!(dwell_report::causes(&run, &diagnosis, wide).contains("it did not sync"));
@@ -348,7 +348,7 @@ fn a_finding_is_said_with_what_can_be_done_about_it() {
 #[test]
 fn code_of_a_jit_without_names_is_one_row_with_the_command_that_names_it() {
     let mut run = samples::crunch();
-    let Seen::Value(functions) = &mut run.functions else { panic!("no functions") };
+    let Seen::Value(functions) = &mut run.tables.functions else { panic!("no functions") };
     functions[0].name = Runtime::HotSpot.mark().into();
     functions[0].unnamed = Some(UnnamedRow { runtime: Runtime::HotSpot, pids: vec![77] });
     let page = unwrapped(&run);

@@ -353,7 +353,7 @@ fn a_place_is_the_function_that_has_code_there() {
     for place in ["grid.py:36", "me/grid.py:34", "/home/me/grid.py:36"] {
         assert_eq!(table(place).as_ref(), Some(&step), "{place}");
     }
-    // A line that no stack is on is of the function that begins before it, and that is said.
+    // A line that no stack is on is of the function that begins before it, and the page says so.
     let before = table("grid.py:31").unwrap();
     let (head, rest) = before.split_once('\n').unwrap();
     let (said, rest) = rest.split_once('\n').unwrap();

@@ -9,7 +9,7 @@ use sys::clock::monotonic_ns;
 use sys::pages::PageKind;
 use sys::pages::fresh::{Fresh, map_and_unmap};
 
-/// Of a huge page. The kernel is asked whether it is one.
+/// Bytes of a huge page. The kernel is asked whether it is one.
 const HUGE_BYTES: usize = 2 << 20;
 /// No more is touched at a time.
 const MOST_BYTES: u64 = 64 << 20;

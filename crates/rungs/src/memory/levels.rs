@@ -25,9 +25,9 @@ const DRAM_LEAST: u64 = 64 << 20;
 const DRAM_MOST: u64 = 1 << 30;
 /// The most of free memory that is used.
 const FREE_PART: u64 = 4;
-/// Of a huge page.
+/// Bytes of a huge page.
 pub(crate) const HUGE_BYTES: u64 = 2 << 20;
-/// Of the time, the part for the bandwidth.
+/// One part in this many of the time is for the bandwidth.
 const BANDWIDTH_PART: u64 = 4;
 
 const METHOD: &str = "a chase of pointers in one random cycle, one to a line, through four times the cache below or half of \

@@ -67,7 +67,7 @@ pub(super) struct Fit {
     /// The Anderson-Darling distance, weighted towards the upper tail (M. I. Ahmad, C. D. Sinclair,
     /// B. D. Spurr, Water Resources Research 24, 1988).
     upper: f64,
-    /// The same, weighted towards both tails.
+    /// The statistic weighted towards both tails.
     both: f64,
     /// The largest gap among the largest values, as a share of their sum. Each gap is multiplied by
     /// its rank from the top: for an exponential tail these have the same distribution (A. Rényi,

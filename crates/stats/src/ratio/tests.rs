@@ -39,13 +39,13 @@ fn few_windows_and_few_bursts_bound_nothing() {
 /// How the calls of a program come.
 #[derive(Debug, Clone, Copy)]
 enum Calls {
-    /// So many a millisecond.
+    /// Events per millisecond.
     Steady(f64),
     /// Busy for so long on average, then quiet, at random.
     Phases { busy_ms: f64, quiet_ms: f64, rate: f64 },
     /// In step with the clock.
     Periodic { period_ms: f64, busy_ms: f64, rate: f64 },
-    /// Beside steady calls of other kinds, in bursts of so many on average.
+    /// Beside steady calls of other kinds, in bursts of this many on average.
     Bursts { each_ms: f64, size: f64 },
     /// The rate changes by so much within so long (a logarithmic random walk that returns).
     Wandering { within_ms: f64, by: f64, rate: f64 },

@@ -47,7 +47,9 @@ pub enum StoreError {
     #[error("{0:?} may only be read")]
     ReadOnly(PathBuf),
     /// It was changed by something else, or its disk failed.
-    #[error("{path:?} is damaged: {said}\ntry: dwell store --check; moved away, a new one is made")]
+    #[error(
+        "{path:?} is damaged: {said}\ntry: dwell store --check, or move the file away: dwell then makes a new one"
+    )]
     Damaged {
         /// The file.
         path: PathBuf,

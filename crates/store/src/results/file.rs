@@ -362,7 +362,7 @@ fn unchanging(path: &Path) -> String {
     format!("file:{name}?immutable=1")
 }
 
-/// Whether a file is a store of dwell, or one of those that SQLite puts beside it: nothing else is
+/// Whether a file is a store of dwell, or a file that SQLite puts beside it: nothing else is
 /// to be written there.
 pub fn is_store(path: &Path) -> bool {
     let is = |path: &Path| -> io::Result<bool> {

@@ -23,7 +23,7 @@ pub struct Filter {
     pub verb: Option<String>,
     /// With this in their command, in any case of ASCII letters.
     pub command: Option<String>,
-    /// Of the host of this name.
+    /// Results of the host of this name.
     pub host: Option<String>,
     /// With this tag.
     pub tag: Option<String>,
@@ -34,7 +34,7 @@ pub struct Filter {
 /// How a result is named on a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Named {
-    /// `last`, `last-1`: so many before the last one.
+    /// `last`, `last-1`: this many before the last one.
     Last(u64),
     /// The beginning of an ID.
     Id(String),
@@ -68,7 +68,7 @@ impl Named {
 }
 
 impl Store {
-    /// Results, the newest first, at most so many, and whether there are more.
+    /// Results, the newest first, at most this many, and whether there are more.
     ///
     /// # Errors
     /// What SQLite says.
@@ -81,8 +81,8 @@ impl Store {
         Ok((rows, more))
     }
 
-    /// The same, one after another, for as long as `then` wants more: a million of them are not
-    /// held in memory.
+    /// Gives the results one after another, for as long as `then` wants more: a million of them are
+    /// not held in memory.
     ///
     /// # Errors
     /// What SQLite says.

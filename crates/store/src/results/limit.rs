@@ -61,7 +61,7 @@ impl Store {
         })
     }
 
-    /// The same, with its results counted.
+    /// The size, with its results counted.
     ///
     /// # Errors
     /// What SQLite says.
@@ -116,7 +116,7 @@ impl Store {
         }
     }
 
-    /// Removes as many of the oldest as have so many bytes together, and no more than may go at
+    /// Removes as many of the oldest as have this many bytes together, and no more than may go at
     /// once.
     fn remove_oldest(&mut self, bytes: u64) -> Result<Removed, StoreError> {
         let path = self.path.clone();

@@ -81,7 +81,7 @@ pub(super) fn plain_id(id: &str) -> String {
     id.chars().filter(char::is_ascii_alphanumeric).collect()
 }
 
-/// Text that is at most so many bytes long: what is left out is marked.
+/// Text that is at most this many bytes long: what is left out is marked.
 pub(super) fn cut(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();

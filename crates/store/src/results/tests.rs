@@ -406,7 +406,7 @@ fn the_oldest_without_tags_go_when_there_is_too_much() {
     assert!(put.iter().any(|put| put.removed.is_some()));
     assert!(store.counted().unwrap().used_bytes <= 300_000);
     assert_eq!(commands(&store, &Filter::default(), 1), ["29"]);
-    // With tags on all of them nothing goes, and that is said.
+    // With tags on all of them nothing is removed, and the caller is told.
     for row in store.list(&Filter::default(), 99).unwrap().0 {
         store.tag(&row, &["mine".into()], &[]).unwrap();
     }

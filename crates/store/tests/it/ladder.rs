@@ -90,7 +90,7 @@ fn what_is_damaged_or_no_ladder_is_said_with_its_place() {
     let whole = fs::read(&path).unwrap();
     for part in [&whole[..whole.len() / 2], b"", b"[]", b"{\"schema\": \"dwell.ladder/1\"}"] {
         fs::write(&path, part).unwrap();
-        assert!(why(&path).ends_with("ladder\" is no ladder of dwell"), "{}", why(&path));
+        assert!(why(&path).ends_with("ladder\" is not a dwell ladder"), "{}", why(&path));
     }
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();

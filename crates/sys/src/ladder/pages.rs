@@ -226,7 +226,7 @@ fn range(line: &str) -> Option<(u64, u64)> {
     Some((u64::from_str_radix(from, 16).ok()?, u64::from_str_radix(to, 16).ok()?))
 }
 
-/// The pages obtained of so many bytes from there, from `/proc/self/smaps`.
+/// The pages obtained of this many bytes from there, from `/proc/self/smaps`.
 fn obtained_at(base: NonNull<u8>, bytes: usize) -> io::Result<Obtained> {
     let smaps = BufReader::new(File::open("/proc/self/smaps")?);
     let from = base.as_ptr().addr() as u64;

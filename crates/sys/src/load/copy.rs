@@ -13,7 +13,7 @@ const CHUNK_BYTES: usize = 32;
 /// The sum of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Checksum {
-    /// Of the words of each lane.
+    /// The sum of the words of each lane.
     a: [u64; 4],
     /// Of `a` after each word, so that their order counts.
     b: [u64; 4],

@@ -49,8 +49,9 @@ impl EndAtOnce {
     }
 }
 
-/// The process has room for descriptors from here on, if it may have so many. A table that threads
-/// share waits for the kernel's grace period each time it grows (`expand_fdtable` in `fs/file.c`).
+/// The process has room for descriptors from here on, if it may have this many. A table that
+/// threads share waits for the kernel's grace period each time it grows (`expand_fdtable` in
+/// `fs/file.c`).
 fn make_room(any: &OwnedFd) {
     const DESCRIPTORS: i32 = 1000;
     drop(rustix::io::fcntl_dupfd_cloexec(any, DESCRIPTORS));

@@ -66,7 +66,7 @@ pub fn open(path: &Path) -> io::Result<(File, Option<Made>)> {
     }
 }
 
-/// The same, emptied.
+/// Opens the file as [`open`] does, and empties it.
 ///
 /// # Errors
 /// As [`open`].

@@ -28,7 +28,7 @@ const WATCHED: [i32; 11] = [
     libc::SIGCHLD,
 ];
 
-/// Those that end programs.
+/// The signals that end programs.
 const ENDING: [i32; 4] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
 
 /// Whether [`Signals::take`] gave one of those.

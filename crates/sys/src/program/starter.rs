@@ -120,7 +120,7 @@ impl Starter {
         })
     }
 
-    /// How many processes still live of those that commands left behind.
+    /// How many processes that commands left behind still live.
     ///
     /// # Errors
     /// The starter has ended.

@@ -21,7 +21,7 @@ pub(super) struct Interruptible {
 extern "C" fn nothing(_: c_int) {}
 
 impl Interruptible {
-    /// Of the calling thread.
+    /// Begins for the calling thread.
     pub(super) fn begin() -> io::Result<Self> {
         let handler: extern "C" fn(c_int) = nothing;
         // Without SA_RESTART: the call is not to go on.

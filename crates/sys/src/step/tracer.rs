@@ -273,7 +273,7 @@ impl<'a> Tracer<'a> {
         self.go_on(tid, 0)
     }
 
-    /// Of the program that was executed over nothing is left but one thread.
+    /// Forgets the program that was executed over: one thread is left of it.
     fn forget_old_program(&mut self, tid: Tid) -> io::Result<()> {
         self.release_strays()?;
         self.threads.clear();

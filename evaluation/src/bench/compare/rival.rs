@@ -17,7 +17,7 @@ use workshop::shell::{cargo, output, program, run, target};
 use workshop::table::layout;
 
 const VERSION: &str = "^2";
-/// Of the program, which is long enough that neither tool's floor matters.
+/// Length of the program, which is long enough that neither tool's floor matters.
 const MS: f64 = 50.0;
 const DIFFERENCES: [f64; 4] = [0.0, 0.02, 0.05, 0.30];
 const TOOLS: [&str; 3] = ["dwell compare", "hyperfine, its ±", "hyperfine, Welch"];

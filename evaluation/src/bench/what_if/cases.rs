@@ -159,7 +159,7 @@ struct Server {
 }
 
 impl Server {
-    /// One that answers after so many microseconds.
+    /// One that answers after this many microseconds.
     fn start(path: &Path, us: &str) -> Result<Self> {
         let mut process = program(path, &["serve", us])
             .stdin(Stdio::piped())

@@ -10,7 +10,7 @@ use std::iter::Sum;
 pub(crate) struct Ledger {
     pub(crate) on_ns: u64,
     pub(crate) runnable_ns: u64,
-    /// Of the runnable time, that in which another program had the CPU that it waited for.
+    /// Runnable time in which another program had the CPU that it waited for.
     pub(crate) behind_others_ns: u64,
     pub(crate) blocked_ns: u64,
 }

@@ -32,7 +32,7 @@ pub(crate) enum What {
         tid: Tid,
         cpu: Option<usize>,
     },
-    /// The same, some time before: that was not traced, and it gets its CPU now.
+    /// A wake-up some time before, which was not traced: it gets its CPU now.
     WakeUnseen {
         tid: Tid,
         cpu: usize,
@@ -57,7 +57,7 @@ pub(crate) enum What {
         tid: Tid,
         file: Box<str>,
     },
-    /// So much time on a CPU is charged to it: at each tick, and when it leaves its CPU.
+    /// Time on a CPU that is charged to it: at each tick, and when it leaves its CPU.
     Ran {
         tid: Tid,
         ns: u64,

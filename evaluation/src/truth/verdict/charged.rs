@@ -9,7 +9,7 @@ use super::{Check, PART, Range, Truth};
 /// And a program's shell has had a moment before it is in the group.
 const EDGE_NS: f64 = 10_000_000.0;
 
-/// From as much on, it is said that the trace lacks CPU time.
+/// From this much on, the table says that the trace lacks CPU time.
 const SAID_PART: f64 = 0.01;
 
 impl Truth {
@@ -29,8 +29,8 @@ impl Truth {
         }
     }
 
-    /// For so many points of the whole some thread was on a CPU, where the trace has it runnable or
-    /// blocked.
+    /// For this many points of the whole some thread was on a CPU, where the trace has it runnable
+    /// or blocked.
     fn lacks(&mut self, points: f64) {
         let less = |range: Range| Range { lo: (range.lo - points).max(0.0).min(range.lo), ..range };
         self.kinds = self.kinds.map(|[on, runnable, blocked]| {

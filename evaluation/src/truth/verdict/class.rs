@@ -37,7 +37,7 @@ fn may_be_even(truth: &Truth) -> bool {
     })
 }
 
-/// Of a program that was started: the classes of the oracles' shares, each of which may be off.
+/// The classes of a program that was started, by the oracles' shares, each of which may be off.
 fn by_shares(truth: &Truth) -> Vec<Class> {
     let (Some([on, runnable, blocked]), Some((user_percent, _))) = (truth.kinds, truth.user_percent) else {
         return Vec::new();

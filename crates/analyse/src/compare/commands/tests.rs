@@ -52,7 +52,7 @@ fn normal(random: &mut Random) -> f64 {
     (-2.0 * random.uniform().ln()).sqrt() * (std::f64::consts::TAU * random.uniform()).cos()
 }
 
-/// Runs commands of these times with this noise, until it is decided or so many blocks are done.
+/// Runs commands of these times with this noise, until it is decided or this many blocks are done.
 fn compared(times_ms: &[f64], noise: f64, settings: CompareSettings, blocks: u32) -> Comparer {
     let mut random = Random::new(7);
     let most = settings.pairs.unwrap_or(blocks);
@@ -306,7 +306,7 @@ fn one_command_alone_is_summed_up_and_never_decided() {
     assert!((found.commands[0].figure.unwrap().median / MS - 10.0).abs() < 0.2);
 }
 
-/// Runs that print so many numbers, of which B's largest ones are larger; all others are as A's.
+/// Runs that print this many numbers, of which B's largest ones are larger; all others are as A's.
 fn printing(settings: CompareSettings, numbers: [usize; 2], blocks: u32) -> Comparer {
     let mut random = Random::new(17);
     let mut comparer = Comparer::new(CompareSettings { on: Figure::Printed, ..settings }, 2);

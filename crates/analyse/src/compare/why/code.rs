@@ -14,8 +14,8 @@ use std::hash::Hash;
 /// A table of a run by samples: each row's key and its share of the time on a CPU.
 type Sampled<K> = Vec<(K, Share)>;
 
-/// The table of both sides, largest difference first, at most so many rows. Unseen where a run has
-/// no such table.
+/// The table of both sides, largest difference first, at most this many rows. Unseen where a run
+/// has no such table.
 pub(super) fn differences<K: Clone + Eq + Hash, D>(
     pairs: &Pairs<'_>,
     of: impl Fn(&Run) -> Seen<Sampled<K>>,

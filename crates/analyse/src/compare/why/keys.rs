@@ -8,7 +8,7 @@ use model::run::{FunctionRow, LineRow, WaitRow, WakerRow};
 use model::wait::{TargetKind, WaitCall, WaitTarget, WakerKind};
 use model::{Reason, Run, State, Step};
 
-/// The kernel keeps so many bytes of a task's name.
+/// The kernel keeps this many bytes of a task's name.
 const COMM_BYTES: usize = 15;
 
 /// A name, or that of the command, which two versions of a program may have different ones of.

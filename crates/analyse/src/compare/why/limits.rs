@@ -5,7 +5,7 @@ use model::compare::EstimateInterval;
 use model::compare::why::Why;
 use model::{Run, State};
 
-/// An interval of so many pairs is wide: Student's t has two degrees of freedom or fewer.
+/// An interval of this many pairs is wide: Student's t has two degrees of freedom or fewer.
 const FEW_PAIRS: usize = 3;
 
 pub(super) fn of(pairs: &Pairs<'_>, why: &Why) -> Vec<String> {
@@ -66,7 +66,7 @@ fn lost(run: &Run) -> bool {
 
 /// Whether a row of its calls was estimated from windows.
 fn estimated(run: &Run) -> bool {
-    run.syscalls.value().is_some_and(|rows| rows.iter().any(|row| row.estimate.is_some()))
+    run.tables.syscalls.value().is_some_and(|rows| rows.iter().any(|row| row.estimate.is_some()))
 }
 
 fn unexplained(run: &Run) -> bool {

@@ -77,7 +77,7 @@ fn mean(sum: u128, pairs: usize) -> u128 {
 }
 
 /// Rows that are part of no sum as their table has them: those with the largest differences, at
-/// most so many.
+/// most this many.
 pub(super) fn largest<K, D>(
     rows: Vec<Row<K>>,
     most: usize,

@@ -5,91 +5,100 @@ use crate::code::Amount;
 use crate::judge::Evidence;
 use crate::judge::allocators::Step;
 use crate::judge::fault_places;
+use crate::judge::imposed::{self, Imposed};
 use crate::judge::named::{called, place};
 use crate::judge::own_code::{self, Charge, Sum, Within};
 use crate::judge::predict::Goes;
+use crate::judge::shortfall::ShareNeeded;
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known};
 use model::recording::{Language, Tier};
 use model::run::Share;
 use model::sentence::Piece::{self, Count, Name};
-use model::{Ns, Sentence, State, say};
+use model::{Ns, Probe, RuledOut, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("allocation", "making and freeing memory"),
     tiers: &[Tier::Bpf, Tier::Perf],
     manual: Manual {
-        what: "A good part of the program's CPU time is the allocator's or the garbage collector's, and one function calls \
-               for most of it.",
+        what: "The allocator or the garbage collector has a good part of the program's CPU time, mostly on \
+               behalf of one function.",
         why: "A block that is made and freed costs 10 to 20 ns where the allocator has one at hand, and several times that \
               where it splits, merges or asks the kernel; collected memory costs its share of each collection. A block that \
               the program keeps and uses again costs about 1 ns.",
-        rule: "A quarter of all samples on CPUs or more, with the low end of the interval at a fifth, have a function of \
-               the allocator or the collector on their stack before any function of the program; at least 30 of them; and \
-               one function of the program calls for half of these or more. Where that is a function of a script, it is \
-               half of all samples, with the low end at two fifths. A program that makes memory for its results spends up \
-               to a tenth on that, compilers and interpreters up to a fifth; an interpreter also makes an object for each \
-               number that a script counts with, which the script cannot keep: that takes a tenth to a third. Without \
-               one caller there is no place to change.",
-        else_it_could_be: "Memory that is made once and kept: then there are few calls that free any.",
+        rule: "A quarter of all samples on CPUs or more, with the low end of the interval at a fifth, have \
+               a function of the allocator or the collector on their stack before any function of the \
+               program: at least 30 of them. One function of the program calls for half of these or more; \
+               where it is a function of a script, half of all samples are needed, with the low end at two \
+               fifths. A program that makes memory for its results spends up to a tenth on that, compilers \
+               and interpreters up to a fifth. An interpreter also makes an object for each number that a \
+               script computes, which the script cannot avoid: a tenth to a third. Without one main caller \
+               there is no place to change.",
+        else_it_could_be: "Memory that is made once and kept: then few calls free any.",
         change: "Make blocks once and use them again: outside the loop, in a pool, an arena or on the stack. Let containers \
                  grow at once to the size that they get (`reserve`, a capacity). In Go, Java and JavaScript make fewer \
                  objects on the paths that are taken often.",
-        part: "Bounded: between half of the allocator's time and all of it. A list of free blocks takes a tenth of what \
-               `malloc` and `free` take, but not each block can be used again.",
-        assumes: "At least half of the blocks can be kept and used again. The allocator's share on the path is that of all \
-                  threads.",
+        part: "Bounded: between half of the allocator's time and all of it. A free list takes a tenth of \
+               what `malloc` and `free` take, but not every block can be reused.",
+        assumes: "At least half of the blocks can be reused. The allocator has the same share of the \
+                  critical path as of all threads.",
     },
     explains: &[],
+    probe: Some(Imposed { probe: Probe::KeepMemory, fits: imposed::always }),
     check,
 };
 
-/// Of the samples: the allocator's share, and the low end of its interval.
+/// The allocator's share of the samples, and the low end of its interval.
 const SHARE_MIN: f64 = 0.25;
 const SHARE_LO_MIN: f64 = 0.20;
-/// The same where a script's function calls for it: an interpreter makes and frees an object for
+/// The share where a script's function calls for it: an interpreter makes and frees an object for
 /// each number.
 const SCRIPT_SHARE_MIN: f64 = 0.50;
 const SCRIPT_SHARE_LO_MIN: f64 = 0.40;
 const SAMPLES_MIN: u64 = 30;
-/// Of the allocator's time, what one caller has.
+const NEEDED: ShareNeeded = ShareNeeded { value: SHARE_MIN, lo: SHARE_LO_MIN, samples: SAMPLES_MIN };
+const NEEDED_BY_SCRIPT: ShareNeeded =
+    ShareNeeded { value: SCRIPT_SHARE_MIN, lo: SCRIPT_SHARE_LO_MIN, samples: SAMPLES_MIN };
+/// The main caller's time, times this, is the allocator's time or more.
 const CALLER_PART: f64 = 2.0;
 /// The least part that goes.
 const PART_MIN: f64 = 0.5;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    Outcome::of_table(evidence.functions, |_| {
+    Outcome::of_table(&evidence.run.tables.functions, |_| {
         let allocators = of(evidence, None);
         let share = evidence.cpu_share(allocators, evidence.cpu_samples());
-        let says = || say!("the allocator has ", Piece::Share(share.value), " of the CPU time");
-        if share.value < SHARE_MIN || share.lo < SHARE_LO_MIN {
-            return Outcome::RuledOut(says());
-        }
-        if allocators.samples < SAMPLES_MIN {
-            return Outcome::RuledOut(says().and(say!(", by ", Count(allocators.samples, "sample".into()))));
+        let what = say!("of CPU time in the allocator");
+        if let Some(why) = NEEDED.why_not(&share, allocators.samples, what) {
+            return Outcome::RuledOut(why);
         }
         let callers = own_code::functions(charges(evidence));
-        match callers.into_iter().next() {
-            Some(most) if most.all.ns * CALLER_PART >= allocators.ns => {
-                let of_script = most.frame.language == Language::Python;
-                if of_script && (share.value < SCRIPT_SHARE_MIN || share.lo < SCRIPT_SHARE_LO_MIN) {
-                    return Outcome::RuledOut(
-                        says().and(say!(", no more than an interpreter needs for numbers")),
-                    );
-                }
-                Outcome::Found(vec![finding(evidence, &most, share)])
-            }
-            _ => Outcome::RuledOut(says().and(say!(", and no function calls for half of that"))),
+        let Some(most) = callers.into_iter().next() else {
+            return Outcome::RuledOut(say!("no function of the program calls the allocator").into());
+        };
+        if most.all.ns * CALLER_PART < allocators.ns {
+            return Outcome::RuledOut(RuledOut::below(
+                Piece::Share(most.all.ns / allocators.ns),
+                say!("of the allocator's time is for its main caller, ", Name(most.frame.function.clone())),
+                Piece::Share(1.0 / CALLER_PART),
+            ));
         }
+        if most.frame.language == Language::Python {
+            let what = say!("of CPU time in the allocator, called by an interpreted function");
+            if let Some(why) = NEEDED_BY_SCRIPT.why_not(&share, allocators.samples, what) {
+                return Outcome::RuledOut(why);
+            }
+        }
+        Outcome::Found(vec![finding(evidence, &most, share)])
     })
 }
 
-/// Stacks that are in the allocator.
+/// Stacks in the allocator.
 fn charges<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = Charge<'a>> + use<'a> {
     evidence.charges().filter(|charge| matches!(charge.within, Within::Allocator(_)))
 }
 
-/// All of them, or those in a step.
+/// The samples in the allocator, of all its steps or of one.
 fn of(evidence: &Evidence<'_>, step: Option<Step>) -> Amount {
     let is = |within: Within<'_>| step.is_none_or(|step| within == Within::Allocator(step));
     charges(evidence).filter(|charge| is(charge.within)).fold(Amount::default(), |mut sum, charge| {
@@ -137,7 +146,7 @@ fn finding(evidence: &Evidence<'_>, most: &Sum<'_>, share: Share) -> Finding {
 /// Where the page faults are of the process that has most of them: blocks that go back to the
 /// kernel are touched anew.
 fn faults(evidence: &Evidence<'_>) -> Option<Sentence> {
-    let most = evidence.fault_places.value()?.processes.first()?;
+    let most = evidence.run.tables.fault_places.value()?.processes.first()?;
     let fault_ns = evidence.account_ns(|state| state == State::Fault);
     evidence.is_worth_a_word(fault_ns).then(|| fault_places::leading(evidence, most.pid)).flatten()
 }
@@ -152,7 +161,7 @@ mod tests {
 
     const MS: Ns = 1_000_000;
 
-    /// So many samples in the allocator, of these callers, and others.
+    /// Samples in the allocator, by callers, and other samples.
     fn told(callers: &[(&str, u64)], others: u64) -> Told {
         let other = native("program", "other");
         let told = Told::default().stack(others, Activity::User, &[other]);
@@ -203,7 +212,7 @@ mod tests {
         let counts = judged(400);
         assert!(found(&counts, "allocation").is_none());
         let said = counts.ruled_out.iter().find(|(cause, _)| cause.id == "allocation").unwrap();
-        assert!(format!("{:?}", said.1).contains("interpreter"), "{said:?}");
+        assert!(format!("{:?}", said.1).contains("interpreted"), "{said:?}");
         assert!(found(&judged(600), "allocation").is_some());
     }
 

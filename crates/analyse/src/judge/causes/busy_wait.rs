@@ -5,11 +5,12 @@ use crate::judge::Evidence;
 use crate::judge::named::{called, place};
 use crate::judge::predict::{ALL, Goes, Kind};
 use crate::judge::results::hedge;
+use crate::judge::shortfall::ShareNeeded;
 use crate::judge::spins::{self, Spins};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place, SavedTime, Saving};
 use model::recording::Tier;
-use model::sentence::Piece::{self, Count, Name, Ns as Time};
+use model::sentence::Piece::{self, Count, Name, Ns as Time, Number};
 use model::syscall_rows::CallRow;
 use model::{Ns, Seen, Sentence, State, say};
 
@@ -17,63 +18,69 @@ pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("busy-wait", "waits that never sleep"),
     tiers: &[Tier::Bpf],
     manual: Manual {
-        what: "A thread looks in a loop whether something has happened (`poll` with a time limit of 0, `sched_yield`, a read that \
-               would block), and does not sleep in between.",
-        why: "It has a CPU all the time. Where all CPUs are busy it keeps one from the thread that it waits for; else it uses \
-              power, and what other programs could use.",
-        rule: "A call that only looks returned a thousand times or more: `sched_yield`; or `poll`, `select`, \
-               `epoll_wait`, `waitpid` of which nine tenths or more returned 0; or a read of which as many failed \
-               with `EAGAIN`; in 20 us or less on average, since one that was given time takes longer. Functions \
-               whose time in the kernel is mostly these calls have a twentieth of all samples or more, 30 at least, \
-               since fewer tell no share; and some thread does little else. A loop that looks at memory without any \
-               call is not told from other work: that is hot code.",
-        else_it_could_be: "A loop that works off something each time, with a look in between: then the looks are a small part of \
-                           its time.",
+        what: "A thread checks in a loop whether something has happened (`poll` with a time limit of 0, \
+               `sched_yield`, a read that would block), and does not sleep in between.",
+        why: "It keeps a CPU busy all the time. Where all CPUs are busy, it takes one from the thread that \
+              it waits for; elsewhere it uses power, and CPU time that other programs could use.",
+        rule: "A polling call returned a thousand times or more: `sched_yield`; or `poll`, `select`, \
+               `epoll_wait`, `waitpid`, where nine tenths of the calls or more returned 0; or a read, \
+               where as many failed with `EAGAIN`. Each took 20 us or less on average: a call that was \
+               given time to wait takes longer. Functions whose kernel time is mostly these calls have a \
+               twentieth of all samples or more, 30 at least, since fewer give no reliable share; and some \
+               thread does little else. A loop that checks memory without any call cannot be told from \
+               other work: it is reported as hot code.",
+        else_it_could_be: "A loop that does some work each time and polls in between: then polling is a \
+                           small part of its time.",
         change: "Sleep until it has happened: a condition variable or a futex in place of `sched_yield`, a time limit in place \
                  of 0, `waitpid` without `WNOHANG`, a blocking read or `epoll_wait`. Where the wait is always shorter than a \
                  wake-up, spin for a few microseconds and then sleep.",
-        part: "Bounded by how long the threads that do something else waited for a CPU: at least what the one that \
-               waited least did while the program itself had it, at most what the one that waited most did. Which \
-               threads share a CPU is chance. So where there are more of them than CPUs, the interval also holds what \
-               each would wait with an even share of all CPUs, and what it would wait on the fullest one. Where they \
-               hardly waited, CPU time is saved and no wall clock.",
-        assumes: "What it looks for is done by the threads that it keeps from a CPU. A wake-up takes no longer than the thread \
-                  that looks takes to see it.",
+        part: "Bounded by how long the threads that compute waited for a CPU. The low end is the wait of \
+               the one that waited least, as far as the program itself had the CPU; the high end is that \
+               of the one that waited most. Which threads share a CPU is chance: where there are more \
+               threads than CPUs, the interval also holds what each would wait with an even share of all \
+               CPUs, and on the fullest CPU. Where they hardly waited, CPU time is saved and no wall \
+               clock.",
+        assumes: "The threads that it keeps from a CPU do what it waits for. A wake-up takes no longer \
+                  than the polling thread needs to notice.",
     },
     explains: &["cpu-contention"],
+    probe: None,
     check,
 };
 
-/// Of the samples, what spinning has at least: the low end.
+/// The least share of the samples that spinning has: the low end.
 const SHARE_MIN: f64 = 0.05;
 const SAMPLES_MIN: u64 = 30;
+const NEEDED: ShareNeeded = ShareNeeded { value: SHARE_MIN, lo: SHARE_MIN, samples: SAMPLES_MIN };
 /// A thread that computes for less than this part of the wall is none that is kept from it.
 const COMPUTES_PART: Ns = 20;
 /// Less of the wall is not worth a change; of CPU time it is the same part.
 const WORTH_PART: Ns = 20;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    if let Seen::Unseen(why) = evidence.syscalls {
+    if let Seen::Unseen(why) = &evidence.run.tables.syscalls {
         return Outcome::Unavailable(why.clone());
     }
     let (calls, unseen) = spins::calls(evidence);
     if calls.is_empty() {
         return match unseen {
             Some(why) => Outcome::Unavailable(format!("what calls returned: {why}")),
-            None => Outcome::RuledOut(say!("no call that only looks found nothing a thousand times")),
+            None => Outcome::RuledOut(
+                say!("no polling call came back empty ", Number(spins::CALLS_MIN), " times").into(),
+            ),
         };
     }
-    if let Seen::Unseen(why) = evidence.functions {
+    if let Seen::Unseen(why) = &evidence.run.tables.functions {
         return Outcome::Unavailable(why.clone());
     }
     let spins = spins::of(evidence, calls);
-    if spins.share.lo < SHARE_MIN || spins.samples < SAMPLES_MIN || spins.threads.is_empty() {
-        let (_, call) = spins.calls[0];
-        return Outcome::RuledOut(looks(call).and(say!(
-            ", and threads that do little else have ",
-            Piece::Share(spins.share.value),
-            " of the CPU time"
-        )));
+    let (_, call) = spins.calls[0];
+    let what = say!("of CPU time in loops around ", Name(call.name.to_string()));
+    if let Some(why) = NEEDED.why_not(&spins.share, spins.samples, what) {
+        return Outcome::RuledOut(why);
+    }
+    if spins.threads.is_empty() {
+        return Outcome::RuledOut(looks(call).and(say!(", but no thread does mostly that")).into());
     }
     Outcome::Found(vec![finding(evidence, &spins)])
 }
@@ -94,7 +101,7 @@ fn finding(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Finding {
     let cpu_ns = evidence.cpu_ns() as f64;
     let spent_ns = Interval { lo: (cpu_ns * spins.share.lo) as Ns, hi: (cpu_ns * spins.share.hi) as Ns };
     let kept_ns = kept_from_cpus(evidence, spins);
-    let delays = kept_ns.hi >= evidence.whole_ns / WORTH_PART && kept_ns.hi > 0;
+    let delays = kept_ns.hi >= evidence.run.whole_ns() / WORTH_PART && kept_ns.hi > 0;
     let who = match &spins.by {
         Some(by) => called(by).and(say!(" calls ")),
         None => say!("the program calls "),
@@ -113,7 +120,9 @@ fn finding(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Finding {
         false => what,
     };
     let saving = match delays {
-        _ if evidence.window => evidence.saving(&Goes::Account(spent_ns, Kind::Cpu), ALL, Known::Bounded),
+        _ if evidence.run.window.is_some() => {
+            evidence.saving(&Goes::Account(spent_ns, Kind::Cpu), ALL, Known::Bounded)
+        }
         true => evidence.saving(&Goes::WallAndCpu(kept_ns, spent_ns.hi), ALL, Known::Bounded),
         false => Seen::Value(Saving {
             ns: spent_ns,
@@ -150,20 +159,20 @@ fn finding(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Finding {
 /// How long threads that do something else waited for a CPU: the one that waited least, as far as
 /// the program itself had it, and the one that waited most.
 fn kept_from_cpus(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Interval {
-    let behind_own = evidence.run_queue.value().map_or(0.0, |queue| {
+    let behind_own = evidence.run.run_queue.value().map_or(0.0, |queue| {
         let seen = queue.behind_own_ns + queue.behind_others_ns;
         if seen > 0 { queue.behind_own_ns as f64 / seen as f64 } else { 0.0 }
     });
-    let others = evidence.threads.iter().filter(|thread| !spins.threads.contains(&thread.tid));
+    let others = evidence.run.threads.iter().filter(|thread| !spins.threads.contains(&thread.tid));
     let of = |thread: &model::run::ThreadLedger, counts: fn(State) -> bool| -> Ns {
         thread.states.iter().filter(|(state, _)| counts(*state)).map(|(_, ns)| ns).sum()
     };
-    let computes = others.filter(|thread| of(thread, State::on_cpu) >= evidence.wall_ns / COMPUTES_PART);
+    let computes = others.filter(|thread| of(thread, State::on_cpu) >= evidence.run.wall_ns / COMPUTES_PART);
     let waits: Vec<Ns> = computes.map(|thread| of(thread, |state| state == State::Runqueue)).collect();
     let least_ns = waits.iter().min().copied().unwrap_or(0);
     let seen =
         Interval { lo: (least_ns as f64 * behind_own) as Ns, hi: waits.iter().max().copied().unwrap_or(0) };
-    let looking = evidence.threads.iter().filter(|thread| spins.threads.contains(&thread.tid));
+    let looking = evidence.run.threads.iter().filter(|thread| spins.threads.contains(&thread.tid));
     let looks_ns: Ns = looking.map(|thread| of(thread, takes_turns)).sum();
     balanced(evidence, waits.len(), spins.threads.len(), looks_ns, seen)
 }
@@ -174,16 +183,16 @@ fn takes_turns(state: State) -> bool {
     state.on_cpu() || state == State::Runqueue
 }
 
-/// The same in parts of a run whose threads are balanced otherwise: so many compute, beside so many
-/// that look for as long as this together. Who shares a CPU with how many is chance: between an
-/// even share, and as many on one CPU as there are at least on the fullest.
+/// The waits of a run whose threads are balanced otherwise. `compute` threads compute, beside
+/// `look` threads that look for `looks_ns` together. Which threads share a CPU is chance: the ends
+/// are an even share of all CPUs, and the fullest CPU.
 fn balanced(evidence: &Evidence<'_>, compute: usize, look: usize, looks_ns: Ns, seen: Interval) -> Interval {
     let each = (compute + look) as f64 / evidence.cpus_allowed().max(1.0);
     if each <= 1.0 || seen.hi == 0 {
         return seen;
     }
     // They look for a part of the time only.
-    let present_ns = (looks_ns as f64 / look as f64).min(evidence.whole_ns as f64);
+    let present_ns = (looks_ns as f64 / look as f64).min(evidence.run.whole_ns() as f64);
     let saved = |on_one: f64| ((1.0 - 1.0 / on_one) * present_ns) as Ns;
     Interval { lo: seen.lo.min(saved(each)), hi: seen.hi.max(saved(each.ceil())) }
 }
@@ -219,7 +228,7 @@ mod tests {
     fn looks(call: CallRow, waits_ns: Ns) -> Run {
         let mut run = run(&[(State::Kernel, 700 * MS), (State::User, 300 * MS)]);
         run.threads.push(thread(101, &[(State::User, 1000 * MS - waits_ns), (State::Runqueue, waits_ns)]));
-        run.syscalls = Seen::Value(vec![call]);
+        run.tables.syscalls = Seen::Value(vec![call]);
         run.run_queue = Seen::Value(RunQueue {
             behind_own_ns: 10 * MS,
             behind_others_ns: 0,
@@ -233,8 +242,8 @@ mod tests {
         run
     }
 
-    /// So many samples of thread 100 in its looks, in `entry` of the kernel and around it, and as
-    /// many of thread 101 as are left of a thousand.
+    /// Samples of thread 100 in its polling, in `entry` of the kernel and around it; thread 101 has
+    /// the rest of a thousand.
     fn told(entry: &str, samples: u64) -> Told {
         let kernel = Frame { language: Language::Kernel, ..native("[kernel]", entry) };
         let look = native("program", "look");

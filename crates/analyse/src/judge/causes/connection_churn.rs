@@ -10,38 +10,40 @@ use model::peers::{ConnectionRow, Opening};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number};
-use model::{Ns, Seen, Sentence, say};
+use model::{Ns, RuledOut, Seen, Sentence, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("connection-churn", "connections opened again and again"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "The program opens a connection to a peer, uses it for little, closes it and opens the next.",
-        why: "A connection takes a round trip before anything can be sent, TLS one or two more, and a login its own; both \
-              ends set up a socket, and the peer mostly a thread or a process. The window of what may be sent at once begins \
-              small again, too.",
-        rule: "Ten connections or more to one peer were opened than were ever open at once, and opening them takes time: \
-               waits before the first thing was sent, and CPU time in `socket` and `connect`. With fewer there is little \
-               to put together.",
-        else_it_could_be: "Processes that each need a connection of their own, as in a loop of a shell: they would have to \
-                           become one.",
+        why: "A connection takes a round trip before anything can be sent; TLS adds one or two, a login \
+              more. Both ends set up a socket, and the peer often a thread or a process. The congestion \
+              window begins small again, too.",
+        rule: "Ten connections or more to one peer were opened beyond those open at once, and opening them \
+               takes time: waits before anything was sent, and CPU time in `socket` and `connect`. With \
+               fewer there is little to save.",
+        else_it_could_be: "Processes that each need a connection of their own, as in a shell loop: they \
+                           would have to become one process.",
         change: "Keep connections open and use them again: HTTP keep-alive (a session or client object in place of a \
                  function), a pool for databases, one process for many requests.",
-        part: "Counted: what was waited for on a connection before anything was sent, and the CPU time of the calls \
-               that open and close it, goes for all but as many as were open at once. What the peer does for a new \
-               connection is in its first turn, a request and its answer. At the low end so much of that goes as \
-               first turns last longer than later ones on average, where most connections have later ones. At the \
-               high end up to 2 ms of each first turn go (twice what it takes to start a process); all of it where \
-               TLS or a login is usual behind the port, and where the peer is on this host and others keep its CPUs \
-               busy, since it may wait for one. At the high end the round trips go, too, in which the window grows \
-               until it holds what a connection carries, from 14,480 bytes, doubled with each (RFC 6928, RFC 5681).",
+        part: "The waits before anything is sent on a connection, and the CPU time of the calls that open \
+               and close it, are saved for all connections but as many as were open at once; both are \
+               counted. The peer's own work for a new connection is part of its first turn (a request and \
+               its answer). The low end takes what first turns last beyond later ones on average, where \
+               most connections have later ones. The high end takes up to 2 ms of each first turn (twice \
+               what it takes to start a process), or all of it where the port usually has TLS or a login, \
+               or where the peer is on this host and others keep its CPUs busy. The high end also includes \
+               the round trips in which the congestion window grows to what a connection carries, from \
+               14,480 bytes, doubling each time (RFC 6928, RFC 5681).",
         assumes: "The peer keeps connections open.",
     },
     explains: &["dns-lookups"],
+    probe: None,
     check,
 };
 
-/// Of connections beyond those that were open at once.
+/// Connections beyond those that were open at once.
 const AGAIN_MIN: u64 = 10;
 /// Services that begin with a handshake or a login.
 const GREETED: &[&str] = &[
@@ -69,35 +71,37 @@ const SETUP_NS: Ns = 2_000_000;
 /// Calls that open a connection, and the one that closes it, as other files.
 const CALLS: &[&str] = &["socket", "connect", CLOSE];
 const CLOSE: &str = "close";
-/// Where so many times as many files are closed, these are mostly no connections.
+/// Where more than this many times as many files are closed, they are mostly no connections.
 const CLOSED_MAX: u64 = 2;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    Outcome::of_table(evidence.connections, |rows| {
+    Outcome::of_table(&evidence.run.tables.connections, |rows| {
         let opened = rows.iter().enumerate().filter(|(_, of)| of.began == ConnectionOrigin::Opened);
         let findings = opened.clone().filter_map(|(row, of)| {
             let opening = of.opening.as_ref()?;
-            let again = again(of, opening)?;
-            finding(evidence, row, of, opening, again)
+            let again = again(of, opening);
+            (again >= AGAIN_MIN).then(|| finding(evidence, row, of, opening, again)).flatten()
         });
         let most = opened.clone().map(|(_, of)| of.times).max().unwrap_or(0);
-        let why_not = match opened.filter_map(|(_, of)| again(of, of.opening.as_ref()?)).max() {
-            None if most == 0 => say!("no connection was opened"),
-            None => say!("no peer has many connections, one after the other: at most ", Number(most)),
-            Some(again) => say!(
-                Count(again, "connection".into()),
-                " could be used again, and opening them takes no hundredth of the run"
-            ),
+        let avoidable = opened.filter_map(|(_, of)| Some(again(of, of.opening.as_ref()?)));
+        let avoidable = avoidable.max().unwrap_or(0);
+        let connections = Count(avoidable, "connection".into());
+        let why_not = if most == 0 {
+            say!("no connection was opened").into()
+        } else if avoidable < AGAIN_MIN {
+            let what = say!("to one peer beyond those open at once");
+            RuledOut::below(connections, what, Number(AGAIN_MIN))
+        } else {
+            say!(connections, " could be reused, but opening them takes less than 1 % of the run").into()
         };
         Outcome::of(findings, why_not)
     })
 }
 
 /// How many were opened beyond those that were open at once.
-fn again(of: &ConnectionRow, opening: &Opening) -> Option<u64> {
+fn again(of: &ConnectionRow, opening: &Opening) -> u64 {
     let established = of.times.saturating_sub(of.failed);
-    let again = established.saturating_sub(opening.at_once.max(1));
-    (again >= AGAIN_MIN).then_some(again)
+    established.saturating_sub(opening.at_once.max(1))
 }
 
 fn finding(
@@ -110,7 +114,7 @@ fn finding(
     let (waits, calls) = (waits(evidence, of, opening, again), calls(evidence, again));
     let (share_ns, saving) = match (waits, calls) {
         (Some(waits), Some(calls)) => {
-            let hi = (waits.0.hi + calls.0.hi).min(evidence.whole_ns);
+            let hi = (waits.0.hi + calls.0.hi).min(evidence.run.whole_ns());
             let share = Interval { lo: (waits.0.lo + calls.0.lo).min(hi), hi };
             (share, evidence.together(waits.1, calls.1))
         }
@@ -156,7 +160,7 @@ fn first_answer(of: &ConnectionRow) -> Option<Sentence> {
 /// What the host's ladder measured of a TLS handshake, where TLS is usual behind the port.
 fn tls_by_ladder(evidence: &Evidence<'_>, of: &ConnectionRow) -> Option<Sentence> {
     let costs =
-        evidence.costs.value().filter(|_| of.service.as_deref().is_some_and(|of| TLS.contains(&of)))?;
+        evidence.run.costs.value().filter(|_| of.service.as_deref().is_some_and(|of| TLS.contains(&of)))?;
     let each_ns = costs.tls_handshake_ns.value()?.median as Ns;
     Some(say!(
         "a full TLS handshake takes ",
@@ -192,7 +196,7 @@ fn waits(
 fn waits_for_cpu(evidence: &Evidence<'_>, of: &ConnectionRow) -> bool {
     let address = |end: &str| end.rsplit_once(':').map_or(end, |(address, _)| address).to_owned();
     let here = address(&of.remote) == of.local || address(&of.remote) == address(&of.local);
-    here && evidence.others_wanted() >= f64::from(evidence.cpus.max(1))
+    here && evidence.others_wanted() >= f64::from(evidence.run.host.cpus.max(1))
 }
 
 /// The round trips in which the windows of all connections grow, until they hold what one carries
@@ -219,9 +223,9 @@ fn beyond_later_ns(of: &ConnectionRow, opening: &Opening) -> Ns {
     opening.first_turn_ns.saturating_sub((later_ns as f64 * established as f64 / later as f64) as Ns)
 }
 
-/// The same of the CPU time of the calls.
+/// What the CPU time of the calls that open and close has, and what it saves.
 fn calls(evidence: &Evidence<'_>, again: u64) -> Option<(Interval, Seen<Saving>)> {
-    if evidence.window {
+    if evidence.run.window.is_some() {
         return None;
     }
     let rows = evidence.calls_named(CALLS).into_iter().filter(|(_, row)| {
@@ -235,7 +239,7 @@ fn calls(evidence: &Evidence<'_>, again: u64) -> Option<(Interval, Seen<Saving>)
         }
         let goes_ns = row.cpu_ns as f64 * again.min(row.calls) as f64 / row.calls as f64;
         let part = goes_ns / row.total_ns as f64;
-        let share = Interval { lo: 0, hi: (goes_ns as Ns).min(evidence.whole_ns) };
+        let share = Interval { lo: 0, hi: (goes_ns as Ns).min(evidence.run.whole_ns()) };
         Some((share, evidence.saving(&Goes::Sites(vec![site], share), (part, part), Known::Counted)))
     });
     each.reduce(|(a, one), (b, other)| {
@@ -259,12 +263,13 @@ mod tests {
         WaitTarget::Tcp(model::network::Endpoint::read("192.0.2.1:443").unwrap())
     }
 
-    /// So many connections, each with 10 ms until it is there, 20 ms of TLS and 70 ms of use.
+    /// A run with `times` connections, each with 10 ms until it is there, 20 ms of TLS and 70 ms of
+    /// use.
     fn of(times: u64) -> Run {
         let ns = times * 100 * MS;
         let mut run = run(&[(State::Network, ns)]);
         run.waits = vec![wait(State::Network, peer(), &[waiting(100, ns)])];
-        run.connections = Seen::Value(vec![ConnectionRow {
+        run.tables.connections = Seen::Value(vec![ConnectionRow {
             times,
             service: Some("https".into()),
             waited_ns: ns,
@@ -288,7 +293,7 @@ mod tests {
             let handshake = model::ladder::MedianInterval { median: 600_000.0, lo: 5e5, hi: 7e5 };
             costs.tls_handshake_ns = Seen::Value(handshake);
             run.costs = Seen::Value(costs);
-            if let Seen::Value(rows) = &mut run.connections {
+            if let Seen::Value(rows) = &mut run.tables.connections {
                 rows[0].service = Some(service.into());
             }
             let diagnosis = judge(&run, 10_000 * MS);
@@ -303,7 +308,7 @@ mod tests {
         let ends = |local: &str, busy| {
             let mut run = of(100);
             run.coverage.host_busy = Seen::Value(busy);
-            if let Seen::Value(rows) = &mut run.connections {
+            if let Seen::Value(rows) = &mut run.tables.connections {
                 (rows[0].service, rows[0].local) = (Some("http".into()), local.to_owned());
             }
             saves(found(&judge(&run, 10_000 * MS), "connection-churn").unwrap())
@@ -319,7 +324,7 @@ mod tests {
         let diagnosis = judge(&run, 10_000 * MS);
         assert_eq!(saves(found(&diagnosis, "connection-churn").unwrap()), (990 * MS, 2970 * MS));
         // Without TLS the first turn is the request, but for what the peer does for a connection.
-        if let Seen::Value(rows) = &mut run.connections {
+        if let Seen::Value(rows) = &mut run.tables.connections {
             rows[0].service = Some("http".into());
         }
         let diagnosis = judge(&run, 10_000 * MS);
@@ -330,7 +335,7 @@ mod tests {
     fn the_round_trips_in_which_windows_grow_go_at_the_high_end() {
         let hi = |received_bytes| {
             let mut run = of(100);
-            if let Seen::Value(rows) = &mut run.connections {
+            if let Seen::Value(rows) = &mut run.tables.connections {
                 rows[0].received_bytes = received_bytes;
                 rows[0].round_trip_ns_min = Some(15 * MS);
             }
@@ -344,7 +349,7 @@ mod tests {
     fn what_first_turns_last_beyond_later_ones_goes_at_the_low_end() {
         let mut run = of(100);
         let with_turns = |run: &mut Run, times| {
-            if let Seen::Value(rows) = &mut run.connections {
+            if let Seen::Value(rows) = &mut run.tables.connections {
                 let turns = Turns { times, total_ns: 9000 * MS, max_ns: 70 * MS, at_once_ns: 0 };
                 rows[0].turns = Some(turns);
             }
@@ -353,7 +358,7 @@ mod tests {
         // 20 ms of TLS and then seven of 10 ms each.
         assert_eq!(with_turns(&mut run, 800), (1980 * MS, 2970 * MS));
         assert_eq!(with_turns(&mut run, 101), (990 * MS, 2970 * MS), "most have no later ones");
-        if let Seen::Value(rows) = &mut run.connections {
+        if let Seen::Value(rows) = &mut run.tables.connections {
             rows[0].service = None;
         }
         assert_eq!(with_turns(&mut run, 800), (1188 * MS, 1188 * MS), "2 ms each at most");
@@ -375,10 +380,10 @@ mod tests {
             estimate: None,
             results: Seen::Absent,
         };
-        run.syscalls = Seen::Value(vec![call("connect", 100, 60 * MS), call("close", 100, 40 * MS)]);
+        run.tables.syscalls = Seen::Value(vec![call("connect", 100, 60 * MS), call("close", 100, 40 * MS)]);
         let diagnosis = judge(&run, 10_000 * MS);
         assert_eq!(saves(found(&diagnosis, "connection-churn").unwrap()), (1089 * MS, 3069 * MS));
-        run.syscalls = Seen::Value(vec![call("connect", 100, 60 * MS), call("close", 300, 120 * MS)]);
+        run.tables.syscalls = Seen::Value(vec![call("connect", 100, 60 * MS), call("close", 300, 120 * MS)]);
         let diagnosis = judge(&run, 10_000 * MS);
         let saves = saves(found(&diagnosis, "connection-churn").unwrap());
         assert_eq!(saves.0, 1_049_400_000, "most that are closed are files");
@@ -387,7 +392,7 @@ mod tests {
     #[test]
     fn a_pool_that_is_open_at_once_is_none() {
         let mut run = of(100);
-        if let Seen::Value(rows) = &mut run.connections {
+        if let Seen::Value(rows) = &mut run.tables.connections {
             rows[0].opening.as_mut().unwrap().at_once = 91;
         }
         assert!(ruled_out(&judge(&run, 10_000 * MS), "connection-churn"));

@@ -9,9 +9,9 @@ use model::hand_overs::HandOverRow;
 use model::prediction::Site;
 use model::recording::Tier;
 use model::run::{WaitRow, WakerRow};
-use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Share};
+use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number, Share};
 use model::wait::{TargetKind, WaitTarget, WakerKind};
-use model::{Ns, Reason, Seen, Sentence, State, Step, say};
+use model::{Ns, Reason, RuledOut, Seen, Sentence, State, Step, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("context-switching", "hand-overs for each small item"),
@@ -21,35 +21,39 @@ pub(super) static CAUSE: Cause = Cause {
                condition, many thousand times a second, with little to do in between.",
         why: "Each hand-over is a call that sends, a wake-up, a switch of threads and a call that receives: 5 to 20 us, more \
               where an idle CPU has to wake up first. One byte takes as long as 4 KiB.",
-        rule: "Threads of the program ended a thousand waits of each other or more, one in 50 us of the account or less; calls \
-               that send and receive, and the run queue behind its own threads, idle CPUs and what was not seen, have more of \
-               the path than the program's own code; and such calls move 4 KiB on average or less. From 50 us on the work \
-               between two hand-overs is worth more than the hand-over; below a thousand they are some milliseconds; more than \
-               a page is no small item. Waits for locks do not count, nor do those for the end of a process.",
-        else_it_could_be: "A question that needs its answer before the next one can be asked: then no items can be put \
-                           together.",
-        change: "Hand over more at a time: buffer the items and write them together, let one thread do both steps, or give \
-                 each a queue that it empties before it sleeps.",
-        part: "Of N hand-overs those that k items share go, N - N/k. Bounded: with k from 10 to all of them, between \
-               nine tenths and all but one. With a hand-over goes what it has of the path: in the kernel the calls \
-               that send and receive, with entering and leaving them, by samples; in the run queue the time until an \
-               idle CPU has woken up and that behind threads of the program, at the high end also that of which \
-               nobody knows who had the CPU. The program's own code stays, and so does what other programs had of the \
-               CPUs. What the other side did meanwhile was the rest of its own calls, which go as well: so the low \
-               end is what the run would be shorter by, not only what it took while nothing else was under way. Where \
-               CPUs were short, no more is saved than what goes of the CPU time leaves of them.",
-        assumes: "Ten items or more may wait for each other. The threads have the CPUs that they had: where dwell, which reads \
-                  an event for each hand-over, keeps one of two CPUs busy, they share the other, and a hand-over there is \
-                  faster than one to another CPU (5 us in place of 18). The program then runs faster under dwell than \
-                  without it, and gains more than it says.",
+        rule: "Threads of the program ended a thousand waits of each other or more, one in 50 us of the \
+               account or less. Calls that send and receive, waits behind its own threads, idle CPUs that \
+               wake up, and unseen run-queue time have more of the path than the program's own code; and \
+               such calls move 4 KiB on average or less. From 50 us on, the work between two hand-overs is \
+               worth more than the hand-over; fewer than a thousand take some milliseconds; more than a \
+               page is no small item. Waits for locks and for the end of a process do not count.",
+        else_it_could_be: "A question that needs its answer before the next one can be asked: then items \
+                           cannot be put together.",
+        change: "Hand over more at a time: buffer the items and write them together, let one thread do \
+                 both steps, or give each thread a queue that it empties before it sleeps.",
+        part: "Of N hand-overs, N - N/k are saved where k items share one. Bounded, with k from 10 to all \
+               of them: between nine tenths and all but one. Each saves its part of the path: kernel time \
+               of the calls that send and receive, with entry and exit, by samples; and run-queue time \
+               until an idle CPU has woken up, or behind threads of the program. The high end also \
+               includes run-queue time for which it was not seen who had the CPU. The program's own code \
+               stays, and so does time behind other programs. What the other side did in that time was the \
+               rest of its own calls, which are saved as well: so the low end is what the run would be \
+               shorter by, not only the time with nothing else under way. Where CPUs were short, no more \
+               is saved than the remaining CPU time allows.",
+        assumes: "Ten items or more may wait for each other. The threads have the CPUs that they had: \
+                  where dwell, which reads an event for each hand-over, keeps one of two CPUs busy, they \
+                  share the other, and a hand-over there is faster than one to another CPU (5 us instead \
+                  of 18). The program then runs faster under dwell than without it, and gains more than \
+                  predicted.",
     },
     explains: &["small-io"],
+    probe: None,
     check,
 };
 
 /// With fewer hand-overs there is little to gain.
 const HAND_OVERS_MIN: u64 = 1000;
-/// Of the account, between two of them.
+/// Time of the account between two hand-overs, at most.
 const APART_NS_MAX: Ns = 50_000;
 /// Bytes of a call that are still a small item.
 const BYTES_MAX: u64 = 4096;
@@ -83,30 +87,30 @@ const CALLS: &[&str] = &[
 ];
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    let rows = evidence.waits.iter().enumerate().filter(|(_, wait)| hands_over(wait));
+    let rows = evidence.run.waits.iter().enumerate().filter(|(_, wait)| hands_over(wait));
     let rows: Vec<(usize, &WaitRow, u64)> = rows.map(|(row, wait)| (row, wait, by_own(wait))).collect();
     let times: u64 = rows.iter().map(|(_, _, times)| times).sum();
     if times < HAND_OVERS_MIN {
-        return Outcome::RuledOut(say!("its threads ended ", Count(times, "wait".into()), " of each other"));
+        let hand_overs = Count(times, "hand-over".into());
+        let what = say!("between its threads");
+        return Outcome::RuledOut(RuledOut::below(hand_overs, what, Number(HAND_OVERS_MIN)));
     }
-    let apart_ns = evidence.whole_ns / times;
+    let apart_ns = evidence.run.whole_ns() / times;
     if apart_ns > APART_NS_MAX {
-        return Outcome::RuledOut(say!("its threads handed over every ", Time(apart_ns)));
+        return Outcome::RuledOut(RuledOut::above(
+            Time(apart_ns),
+            say!("from one hand-over to the next"),
+            Time(APART_NS_MAX),
+        ));
     }
     let (costs_ns, own_ns) = (costs_ns(evidence), evidence.account_ns(|state| state == State::User));
     if costs_ns.hi <= own_ns {
-        return Outcome::RuledOut(say!(
-            "it hands over every ",
-            Time(apart_ns),
-            ", which takes ",
-            Time(costs_ns.hi),
-            "; its own code takes ",
-            Time(own_ns)
-        ));
+        let what = say!("hand-overs take ", Time(costs_ns.hi), ", its own code more: ", Time(own_ns));
+        return Outcome::RuledOut(what.into());
     }
     match bytes_mean(evidence) {
         Some(bytes) if bytes > BYTES_MAX => {
-            Outcome::RuledOut(say!("its threads hand over ", Bytes(bytes), " at a time"))
+            Outcome::RuledOut(RuledOut::above(Bytes(bytes), say!("per hand-over"), Bytes(BYTES_MAX)))
         }
         _ => Outcome::Found(vec![finding(evidence, &rows, times, costs_ns)]),
     }
@@ -161,7 +165,7 @@ fn is_step(step: &Step) -> bool {
 }
 
 fn path_ns(evidence: &Evidence<'_>, counts: impl Fn(&Step) -> bool) -> Ns {
-    evidence.path.iter().filter(|step| counts(step)).map(|step| step.ns).sum()
+    evidence.run.path.iter().filter(|step| counts(step)).map(|step| step.ns).sum()
 }
 
 /// What hand-overs take of the path: the calls, and the time until the other one has a CPU. Who had
@@ -187,12 +191,12 @@ fn goes(evidence: &Evidence<'_>, costs_ns: Interval, part: Part) -> Parts {
     let queued_ns = in_state(State::Runqueue, &is_step);
     let unseen_ns = costs_ns.hi - costs_ns.lo;
     let entering_ns = in_state(State::Kernel, &enters);
-    let user = evidence.account.iter().find(|part| part.state == State::User);
+    let user = evidence.run.account.iter().find(|part| part.state == State::User);
     let (user_ns, user) =
         user.map_or((0, Interval::default()), |part| (part.ns, Interval { lo: part.lo_ns, hi: part.hi_ns }));
     let own_ns = user_ns + entering_ns;
     let entering_least_ns = own_ns.saturating_sub(user.hi.max(user_ns));
-    let threads = evidence.threads.iter().flat_map(|thread| &thread.states);
+    let threads = evidence.run.threads.iter().flat_map(|thread| &thread.states);
     let on_cpu_ns: Ns = threads.filter(|(state, _)| *state == State::Kernel).map(|(_, ns)| ns).sum();
     let (_, of_kernel) = site(State::Kernel, 0, calls_ns + entering_ns, kernel_ns + entering_ns);
     Parts {
@@ -234,7 +238,7 @@ fn finding(
         what: who(wait).and(say!(" to each other ")).and(through(wait)).and(say!(
             Count(times, "time".into()),
             ", every ",
-            Time(evidence.whole_ns / times)
+            Time(evidence.run.whole_ns() / times)
         )),
         change: say!(
             "hand over more at a time: put many items into one write, or let one thread do both steps"
@@ -246,9 +250,9 @@ fn finding(
             handed.and_then(|(_, row)| how_soon(row)),
             Some(say!(
                 "hand-overs have ",
-                Share(share_ns.hi as f64 / evidence.whole_ns.max(1) as f64),
+                Share(share_ns.hi as f64 / evidence.run.whole_ns().max(1) as f64),
                 " of the account, the program's own code ",
-                Share(own_ns as f64 / evidence.whole_ns.max(1) as f64)
+                Share(own_ns as f64 / evidence.run.whole_ns().max(1) as f64)
             )),
         ]
         .into_iter()
@@ -265,7 +269,7 @@ fn finding(
 
 /// The row of hand-overs that ended most waits of this row.
 fn hand_over<'a>(evidence: &Evidence<'a>, wait: &WaitRow) -> Option<(usize, &'a HandOverRow)> {
-    let rows = evidence.hand_overs.value().map_or(&[][..], |all| all.rows.as_slice());
+    let rows = evidence.run.tables.hand_overs.value().map_or(&[][..], |all| all.rows.as_slice());
     let is_of =
         |row: &HandOverRow| row.through == wait.on && row.call == wait.call && row.reason == wait.reason;
     // They are in order of their number.

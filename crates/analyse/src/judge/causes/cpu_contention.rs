@@ -2,6 +2,7 @@
 //! its own threads on fewer CPUs than the host has.
 
 use super::{Cause, Manual, Outcome};
+use crate::judge::imposed::{self, Imposed};
 use crate::judge::predict::Goes;
 use crate::judge::{Evidence, spins, starved};
 use model::coverage::Interval;
@@ -10,7 +11,7 @@ use model::limits::Limits;
 use model::prediction::Site;
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
-use model::{Ns, Rival, RunQueue, Seen, Sentence, State, say};
+use model::{Ns, Probe, Rival, RuledOut, RunQueue, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("cpu-contention", "too few CPUs for what is ready to run"),
@@ -20,21 +21,25 @@ pub(super) static CAUSE: Cause = Cause {
                since they may not use all that the host has.",
         why: "Each thread that is ready gets its share of a CPU. Beside another that never sleeps the same work takes twice as \
               long.",
-        rule: "A tenth of the account and 20 ms or more are run queue behind other programs; or a tenth behind threads of its \
-               own while it is bound to fewer CPUs than the host has. A tenth is what a host with a few busy services gives \
-               and takes from run to run, 20 ms are some time slices. dwell and threads of the kernel are no other programs. \
-               Where it was not seen who had the CPU, that time is divided as what was seen, or else by the CPU time of the \
-               program and of others. Its own threads on all CPUs of the host are no finding: they have used up the machine. \
-               Nor are those of a program that calls `sched_yield` again and again: it gives its CPU away.",
+        rule: "A tenth of the account and 20 ms or more are run queue behind other programs; or a tenth is \
+               run queue behind its own threads, while it is bound to fewer CPUs than the host has. A \
+               tenth is how much a host with a few busy services varies from run to run; 20 ms are a few \
+               time slices. dwell and kernel threads do not count as other programs. Where it was not seen \
+               who had the CPU, that time is divided as the rest was, or else by the CPU time of the \
+               program and of others. Waits behind its own threads on all CPUs of the host are no finding: \
+               the machine is used up. Nor are those of a program that calls `sched_yield` again and \
+               again: it gives its CPU away.",
         else_it_could_be: "A hypervisor that takes CPU time: the coverage has that as steal. A quota is the cause \
                            cpu-throttling.",
         change: "End the other programs that the finding names or move them elsewhere; give them less (`nice`, `cpu.weight`), \
                  or CPUs of their own (`taskset`, a cpuset). Where the program is bound to few CPUs, allow it more.",
-        part: "All of the time behind others goes. Bounded: behind others that is what was waited for them; behind its own \
-               threads no more than what the CPU time of all threads leaves on all CPUs of the host.",
+        part: "All of the time behind others is saved, at most. Bounded: behind other programs by what was \
+               waited for them; behind its own threads by what the CPU time of all threads leaves free on \
+               all CPUs of the host.",
         assumes: "The other programs can do without these CPUs.",
     },
     explains: &[],
+    probe: Some(Imposed { probe: Probe::RaisePriority, fits: imposed::is_behind_others }),
     check,
 };
 
@@ -67,15 +72,15 @@ const NO_PROGRAMS: &[&str] = &[
 ];
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    let Seen::Value(queue) = evidence.run_queue else {
-        return Outcome::Unavailable("who had the CPUs is not in this recording".to_owned());
+    let Seen::Value(queue) = &evidence.run.run_queue else {
+        return Outcome::Unavailable("this recording does not say who had the CPUs".to_owned());
     };
     let held = starved::of(evidence);
     let no_programs = queue.others.iter().filter(|other| !is_program(other));
     let others_ns = held.others_ns.saturating_sub(no_programs.map(|other| other.ns).sum());
-    let counts = |ns: Ns| ns > 0 && ns >= evidence.whole_ns / PART;
+    let counts = |ns: Ns| ns > 0 && ns >= evidence.run.whole_ns() / PART;
     let bound_to = evidence.limits.value().and_then(|limits| limits.cpus_allowed.value());
-    let few = bound_to.copied().filter(|allowed| *allowed < evidence.cpus);
+    let few = bound_to.copied().filter(|allowed| *allowed < evidence.run.host.cpus);
     let mut findings = Vec::new();
     if counts(others_ns) && others_ns >= OTHERS_NS_MIN {
         findings.push(behind_others(evidence, queue, others_ns));
@@ -85,12 +90,15 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if let Some(allowed) = few.filter(|_| counts(held.own_ns) && !yields) {
         findings.push(behind_own(evidence, queue, held.own_ns, allowed));
     }
-    let own = if held.own_ns > 0 {
-        say!(", and ", Time(held.own_ns), " behind its own threads, which may use all CPUs")
-    } else {
-        Sentence::default()
+    let own = match few {
+        _ if held.own_ns == 0 => Sentence::default(),
+        None => say!(", ", Time(held.own_ns), " behind its own threads on all CPUs"),
+        Some(_) if yields => say!(", ", Time(held.own_ns), " behind its own threads, which yield"),
+        Some(_) => say!(", ", Time(held.own_ns), " behind its own threads"),
     };
-    Outcome::of(findings, say!("it waited ", Time(others_ns), " for CPUs that others had").and(own))
+    let needed_ns = OTHERS_NS_MIN.max(evidence.run.whole_ns() / PART);
+    let what = say!("behind other programs").and(own);
+    Outcome::of(findings, RuledOut::below(Time(others_ns), what, Time(needed_ns)))
 }
 
 fn is_program(other: &Rival) -> bool {
@@ -126,8 +134,10 @@ fn behind_others(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns) -> Finding {
 
 fn behind_own(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns, allowed: u32) -> Finding {
     let share_ns = Interval { lo: 0, hi: ns };
-    let free =
-        evidence.limits.clone().map(|limits| Limits { cpus_allowed: Seen::Value(evidence.cpus), ..limits });
+    let free = evidence
+        .limits
+        .clone()
+        .map(|limits| Limits { cpus_allowed: Seen::Value(evidence.run.host.cpus), ..limits });
     Finding {
         cause: CAUSE.name.clone(),
         place: Place::State(State::Runqueue),
@@ -137,7 +147,7 @@ fn behind_own(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns, allowed: u32) -
             " for each other: they may use ",
             Number(allowed.into()),
             " of ",
-            Count(evidence.cpus.into(), "CPU".into())
+            Count(evidence.run.host.cpus.into(), "CPU".into())
         ),
         change: say!("let it use more CPUs: taskset, cpuset.cpus, the container's limit"),
         share_ns,
@@ -154,7 +164,7 @@ fn behind_own(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns, allowed: u32) -
     }
 }
 
-/// Of the time in the run queue the part that is so long.
+/// What is saved where this much of the time in the run queue goes.
 fn saving(evidence: &Evidence<'_>, share_ns: Interval) -> Seen<model::finding::Saving> {
     let queued_ns = evidence.account_ns(|state| state == State::Runqueue).max(1) as f64;
     let part = (share_ns.lo as f64 / queued_ns, share_ns.hi as f64 / queued_ns);
@@ -219,9 +229,9 @@ mod tests {
     #[test]
     fn who_yields_waits_of_its_own_will() {
         let mut run = queued(400 * MS, &[], 1);
-        run.syscalls = Seen::Value(vec![call("sched_yield", 999, MS)]);
+        run.tables.syscalls = Seen::Value(vec![call("sched_yield", 999, MS)]);
         assert!(found(&judge(&run), "cpu-contention").is_some());
-        run.syscalls = Seen::Value(vec![call("sched_yield", 1000, MS)]);
+        run.tables.syscalls = Seen::Value(vec![call("sched_yield", 1000, MS)]);
         assert!(found(&judge(&run), "cpu-contention").is_none());
         run.run_queue = queued(400 * MS, &[("sh", 100 * MS)], 1).run_queue;
         assert!(found(&judge(&run), "cpu-contention").is_some(), "others have it against its will");

@@ -2,6 +2,7 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
+use crate::judge::imposed::{self, Imposed};
 use crate::judge::predict::{ALL, Goes};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place, Saving};
@@ -9,7 +10,7 @@ use model::limits::CpuQuota;
 use model::prediction::Site;
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number};
-use model::{Ns, Seen, Sentence, State, say};
+use model::{Ns, Probe, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("cpu-throttling", "a used-up CPU quota"),
@@ -18,22 +19,24 @@ pub(super) static CAUSE: Cause = Cause {
         what: "The program is ready to run, and its control group, or one above it, has used up its CPU quota.",
         why: "A group that may use 20 ms of each 100 ms and has several threads uses these up in a few milliseconds; all of \
               its threads then stand still until the period ends, whether CPUs are idle or not.",
-        rule: "The account has time in which the program was ready and its group was throttled. The kernel says so of the \
-               group; no threshold is needed but that of every finding. Without BPF that time is part of the run queue, and \
-               is no more than what the group's counter grew by.",
+        rule: "The account has time in which the program was ready and its group was throttled. The kernel \
+               reports that itself, so there is no threshold but that of every finding. Without BPF this \
+               time is part of the run queue, and is at most what the group's counter grew by.",
         else_it_could_be: "Nothing else is throttled. Time behind other programs is the cause cpu-contention.",
         change: "Raise the quota of the group that the finding names (`cpu.max`, `cpu.cfs_quota_us`, a container's CPU \
                  limit), or remove it and give the group a weight (`cpu.weight`, CPU requests). A longer period lets short \
                  bursts pass. Or use as many threads as the quota has CPUs (`GOMAXPROCS`, `-j`).",
-        part: "All of the throttled time goes. Counted: its beginning and its end were both seen; but where in its \
-               period a run begins, and where in one it ends, is chance: the next one may stand still for a period \
-               more or less at either end. Where other programs keep the CPUs busy, the program with a quota gets one \
-               at once after each standstill; without it, it has to share one with them, so that less is certain. \
-               Or their balance leaves it a CPU of its own: at most its time behind them goes too, and the saving is \
-               bounded where that is 1 % of the run or more.",
+        part: "All of the throttled time is saved. It is counted: its beginning and its end were both \
+               seen. But where in a period a run begins and ends is chance, so the next run may stand \
+               still for a period more or less at either end. Where other programs keep the CPUs busy, a \
+               program with a quota gets a CPU at once after each standstill; without the quota it has to \
+               share one, so less is certain. Or the scheduler leaves it a CPU of its own: the high end \
+               includes its time behind others, and the saving is bounded where that is 1 % of the run or \
+               more.",
         assumes: "Without the quota a CPU is free for the program.",
     },
     explains: &[],
+    probe: Some(Imposed { probe: Probe::LiftQuota, fits: imposed::always }),
     check,
 };
 
@@ -52,10 +55,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if share_ns.hi > 0 {
         return Outcome::Found(vec![finding(evidence, quota, share_ns)]);
     }
-    Outcome::RuledOut(match quota {
-        Some(quota) => say!("it was never throttled: it needed less than ").and(of_period(quota)),
-        None => say!("it was never throttled"),
-    })
+    let why_not = match quota {
+        Some(quota) => say!("never throttled; its quota is ").and(of_period(quota)),
+        None => say!("never throttled"),
+    };
+    Outcome::RuledOut(why_not.into())
 }
 
 fn finding(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, share_ns: Interval) -> Finding {
@@ -93,17 +97,17 @@ fn finding(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, share_ns: Interval
 /// the scheduler puts where, and only its bounds are known.
 fn known(evidence: &Evidence<'_>) -> Known {
     let behind_ns = evidence.behind_others_ns().unwrap_or(0);
-    if 100 * behind_ns >= evidence.whole_ns { Known::Bounded } else { Known::Counted }
+    if 100 * behind_ns >= evidence.run.whole_ns() { Known::Bounded } else { Known::Counted }
 }
 
-/// The same in parts of a run that stands still in a period more, or in one less, at its beginning
-/// and at its end: both are chance of this run, and of the one that it is held against. At most
-/// what it waits behind other programs goes too: who runs on and on may get a CPU of its own, who
-/// stands still and comes back is put where they are.
+/// The saving of a run that stands still for one period more, or one less, at its beginning and at
+/// its end: both are chance, of this run and of the one that it is compared with. The high end also
+/// has what it waits behind other programs: a thread that keeps running may get a CPU of its own,
+/// one that comes back from a standstill is put where they are.
 fn a_period_at_either_end(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, ns: Interval) -> Interval {
     let still_ns = 2 * standstill_ns(evidence, quota);
     let behind_ns = evidence.behind_others_ns().unwrap_or(0);
-    let whole = evidence.whole_ns as f64;
+    let whole = evidence.run.whole_ns() as f64;
     let part = |saved_ns: Ns, whole_ns: f64| (saved_ns as f64 * whole / whole_ns.max(1.0)) as Ns;
     Interval {
         lo: part(ns.lo.saturating_sub(still_ns), whole - still_ns.min(ns.lo) as f64),
@@ -117,7 +121,7 @@ fn standstill_ns(evidence: &Evidence<'_>, quota: Option<&CpuQuota>) -> Ns {
     if let Some(quota) = quota {
         return quota.period_ns.saturating_sub(quota.quota_ns);
     }
-    let still = evidence.path.iter().filter(|step| step.state == State::Throttled);
+    let still = evidence.run.path.iter().filter(|step| step.state == State::Throttled);
     let (ns, times) = still.fold((0, 0), |sum, step| (sum.0 + step.ns, sum.1 + step.count));
     ns.checked_div(times).unwrap_or(0)
 }

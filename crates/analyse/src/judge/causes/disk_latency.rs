@@ -4,6 +4,7 @@ use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::disk_reads::DiskReads;
 use crate::judge::file_calls::{ASKS, LISTS, OPENS, READS};
+use crate::judge::imposed::{self, Imposed};
 use crate::judge::predict::{Goes, Kind, Parts, faster};
 use crate::judge::results::moved;
 use model::coverage::Interval;
@@ -11,10 +12,10 @@ use model::finding::{CauseName, Finding, Known, Place};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::run::{ThreadLedger, WaitRow};
-use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Share, Times};
+use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number, Share, Times};
 use model::series::SeriesVerdict;
 use model::wait::{WaitCall, WaitTarget};
-use model::{Costs, Ns, Seen, Sentence, State, say};
+use model::{Costs, Ns, Probe, RuledOut, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("disk-latency", "one small request to a disk after the other"),
@@ -23,27 +24,30 @@ pub(super) static CAUSE: Cause = Cause {
         what: "The program reads small pieces from a disk, and asks for the next one when the one before is there.",
         why: "Each request takes the disk's whole latency, however little it moves, while the disk could serve many at the \
               same time.",
-        rule: "100 waits or more in reads, page faults and look-ups ended with a request to a disk; three quarters of the \
-               requests to read were issued while no other of the program was under way (the kernel reads some ahead); most \
-               are of less than 64 KiB, since more takes a disk longer to move than to find; and the disk is not at its limit. \
-               Where the requests were not observed one thread alone waited for a disk in nine tenths of the time with such \
-               waits, and reads are of 32 KiB or less. A hundred are what an \
-               ordinary program reads when it starts for the first time. Pages of programs and libraries do not count, which the \
-               kernel reads as they are executed.",
-        else_it_could_be: "A first run: the next one finds the bytes in memory. Memory that is too short to keep what was \
-                           read. A chain, each piece of which says where the next one is. A file that was opened with \
-                           `O_DIRECT` comes from the disk at each run: the page cache keeps nothing of it.",
+        rule: "100 waits or more in reads, page faults and look-ups ended with a disk request; three \
+               quarters of the requests to read were issued with no other of the program under way (the \
+               kernel reads some ahead); most are smaller than 64 KiB, since a larger one takes a disk \
+               longer to move than to find; and the disk is not at its limit. Where requests were not \
+               observed, one thread alone waited for a disk in nine tenths of the time with such waits, \
+               and reads are of 32 KiB or less. An ordinary program reads a hundred times when it starts \
+               for the first time. Pages of programs and libraries, which the kernel reads as they are \
+               executed, do not count.",
+        else_it_could_be: "A first run: the next one finds the bytes in memory. Memory that is too short \
+                           to keep what was read. A chain, where each piece says where the next one is. A \
+                           file opened with `O_DIRECT` comes from the disk at each run: the page cache \
+                           keeps nothing of it.",
         change: "Ask for several pieces at once (`io_uring`, `posix_fadvise` with `POSIX_FADV_WILLNEED`, several threads), read \
                  larger pieces in the order in which they lie, or keep them in memory. With `O_DIRECT` the kernel does not \
                  read ahead: that is up to the program, or it opens the file without.",
-        part: "Bounded: at least half of the waits for requests that were alone go, since any disk with a queue \
-               serves two at once in little more than the time of one; at most all that the calls take, with all \
-               bytes in memory: a request that ends before its thread slept is the kernel's time. Where the host's kept \
-               ladder has a disk that serves less than twice as many reads with 32 at once, only so much is certain to \
-               go.",
+        part: "Bounded. The low end takes at least half of the waits for requests that were alone: any \
+               disk with a queue serves two at once in little more than the time of one. The high end \
+               takes all time of the calls, as if all bytes were in memory: a request that ends before its \
+               thread slept is kernel time. Where the host's kept ladder has a disk that serves less than \
+               twice as many reads with 32 at once, the low end takes that factor.",
         assumes: "What is read next does not depend on the bytes read before.",
     },
     explains: &[],
+    probe: Some(Imposed { probe: Probe::WarmFiles, fits: imposed::reads_files }),
     check,
 };
 
@@ -55,7 +59,7 @@ const BYTES_MAX: u64 = 32 << 10;
 const ALONE_SHARE: f64 = 0.75;
 /// Where that is not known, what may be waited for at the same time as something else: this part.
 const AT_ONCE_PART: Ns = 10;
-/// So many requests at once, at least.
+/// Requests at once, at least.
 const AT_ONCE: f64 = 2.0;
 
 /// Reads of links, which are small.
@@ -63,39 +67,34 @@ const LINKS: &[&str] = &["readlink", "readlinkat"];
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let waits: Vec<(usize, &WaitRow)> =
-        evidence.waits.iter().enumerate().filter(|(_, wait)| is_read(evidence, wait)).collect();
+        evidence.run.waits.iter().enumerate().filter(|(_, wait)| is_read(evidence, wait)).collect();
     let requests: u64 = waits.iter().map(|(_, wait)| requests(wait)).sum();
     if requests < WAITS_MIN {
-        return Outcome::RuledOut(say!(
-            "the program waited ",
-            Count(requests, "time".into()),
-            " for a disk to read"
-        ));
+        let reads = Count(requests, "disk read".into());
+        return Outcome::RuledOut(RuledOut::below(reads, say!("waited for"), Number(WAITS_MIN)));
     }
     let sum = |of: fn(&WaitRow) -> Ns| waits.iter().map(|(_, wait)| of(wait)).sum::<Ns>();
     let (total_ns, path_ns) = (sum(|wait| wait.total_ns), sum(|wait| wait.path_ns));
-    let one_ns = if evidence.window { most_of_a_thread(&waits) } else { path_ns };
+    let one_ns = if evidence.run.window.is_some() { most_of_a_thread(&waits) } else { path_ns };
     let reads = evidence.disk_reads(&waits);
     if let Some(reads) = reads.as_ref().filter(|reads| reads.alone_share() < ALONE_SHARE) {
-        return Outcome::RuledOut(say!(
-            "the program reads with several requests at once: ",
-            Share(1.0 - reads.alone_share()),
-            " of them were issued while another was under way"
-        ));
+        let what = say!("of its disk reads were issued with no other under way");
+        return Outcome::RuledOut(RuledOut::below(Share(reads.alone_share()), what, Share(ALONE_SHARE)));
     }
     let few_at_once = match alone_share(evidence) {
         Some(alone) => alone >= 1.0 - 1.0 / AT_ONCE_PART as f64,
         None => one_ns + total_ns / AT_ONCE_PART >= total_ns,
     };
     if reads.is_none() && !few_at_once {
-        return Outcome::RuledOut(say!("several threads waited for a disk at the same time"));
+        return Outcome::RuledOut(say!("several threads waited for a disk at once").into());
     }
     if let Some(disk) = at_limit(evidence, &waits) {
-        return Outcome::RuledOut(say!("the disk ", Name(disk.to_owned()), " was at its limit"));
+        return Outcome::RuledOut(say!("the disk ", Name(disk.to_owned()), " was at its limit").into());
     }
     if let Some(bytes) = reads.as_ref().map(DiskReads::typical_bytes) {
         return if bytes > BYTES_MAX {
-            Outcome::RuledOut(say!("most requests to read are of ", Bytes(bytes), " or more"))
+            let what = say!("or more in most disk reads");
+            Outcome::RuledOut(RuledOut::above(Bytes(bytes), what, Bytes(BYTES_MAX)))
         } else {
             let each = bytes_each(evidence, &waits).value().copied();
             Outcome::Found(vec![finding(evidence, &waits, requests, each, reads.as_ref())])
@@ -103,7 +102,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     }
     match bytes_each(evidence, &waits) {
         Seen::Value(bytes) if bytes > BYTES_MAX => {
-            Outcome::RuledOut(say!("a request moved ", Bytes(bytes), " on average"))
+            Outcome::RuledOut(RuledOut::above(Bytes(bytes), say!("per disk read"), Bytes(BYTES_MAX)))
         }
         Seen::Unseen(why) => Outcome::Unavailable(why),
         size => Outcome::Found(vec![finding(evidence, &waits, requests, size.value().copied(), None)]),
@@ -128,7 +127,7 @@ fn is_code(evidence: &Evidence<'_>, on: &WaitTarget) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     // A process is called by the first 15 bytes of its program's name.
     let runs = |thread: &ThreadLedger| thread.name == name.get(..15).unwrap_or(name);
-    name.contains(".so") || evidence.threads.iter().any(runs)
+    name.contains(".so") || evidence.run.threads.iter().any(runs)
 }
 
 fn requests(wait: &WaitRow) -> u64 {
@@ -151,16 +150,16 @@ fn most_of_a_thread(waits: &[(usize, &WaitRow)]) -> Ns {
 /// The part of the time with waits for a disk in which one thread waited: where nearly all of them
 /// are told.
 fn alone_share(evidence: &Evidence<'_>) -> Option<f64> {
-    let disk = evidence.waits_at_once.value()?.disk;
+    let disk = evidence.run.tables.waits_at_once.value()?.disk;
     disk.one_share().filter(|_| disk.untold_ns <= disk.any_ns / AT_ONCE_PART)
 }
 
-/// The disk that can do no more, of those that it waits for; of all where some are not known.
+/// The disk at its limit among the disks that it waits for; among all where some are not known.
 fn at_limit<'a>(evidence: &Evidence<'a>, waits: &[(usize, &WaitRow)]) -> Option<&'a str> {
     let may_be = |disk: &str| {
         waits.iter().any(|(_, wait)| wait.device.value().is_none_or(|device| device.as_str() == disk))
     };
-    evidence.series.value()?.verdicts.iter().find_map(|verdict| match verdict {
+    evidence.run.series.value()?.verdicts.iter().find_map(|verdict| match verdict {
         SeriesVerdict::DiskAtLimit { name, .. } if may_be(name) => Some(name.as_str()),
         _ => None,
     })
@@ -183,13 +182,13 @@ fn bytes_each(evidence: &Evidence<'_>, waits: &[(usize, &WaitRow)]) -> Seen<u64>
     {
         return Seen::Value(bytes / calls.max(1));
     }
-    let disks = evidence.series.as_ref().and_then(|series| series.disks.as_ref());
+    let disks = evidence.run.series.as_ref().and_then(|series| series.disks.as_ref());
     let disk = disks
         .value()
         .and_then(|disks| disks.iter().find(|disk| most.device == Seen::Value(disk.name.clone())));
     match disk {
         Some(disk) if disk.requests > 0 => Seen::Value(disk.bytes / disk.requests),
-        _ => Seen::unseen("how large requests to the disk were is not known"),
+        _ => Seen::unseen("sizes of disk requests are unknown"),
     }
 }
 
@@ -258,13 +257,13 @@ fn finding(
 /// How many times as many reads a disk serves at least, if it is asked for several at once: by the
 /// ladder no more than it measured.
 fn at_once(evidence: &Evidence<'_>) -> f64 {
-    let measured = evidence.costs.value().and_then(Costs::reads_at_once);
+    let measured = evidence.run.costs.value().and_then(Costs::reads_at_once);
     measured.map_or(AT_ONCE, |times| times.clamp(1.0, AT_ONCE))
 }
 
 /// What the host's ladder measured of reads at once.
 fn by_ladder(evidence: &Evidence<'_>) -> Option<Sentence> {
-    let costs = evidence.costs.value()?;
+    let costs = evidence.run.costs.value()?;
     Some(say!(
         "a disk of this host serves ",
         Times(costs.reads_at_once()?),
@@ -284,7 +283,7 @@ fn is_direct(evidence: &Evidence<'_>, most: &WaitRow) -> bool {
 }
 
 /// Where nearly each call waits, the calls go where the bytes are in memory; else the waits. The
-/// time until their threads had a CPU goes along.
+/// time until their threads had a CPU goes with them.
 fn goes(evidence: &Evidence<'_>, waits: &[(usize, &WaitRow)], path_ns: Ns, half: f64, made: u64) -> Parts {
     let queued_ns = evidence.queued_after(waits.iter().map(|(_, wait)| wait.calls).sum());
     let names: Vec<_> = waits.iter().filter_map(|(_, wait)| wait.call.syscall()).collect();
@@ -300,7 +299,7 @@ fn goes(evidence: &Evidence<'_>, waits: &[(usize, &WaitRow)], path_ns: Ns, half:
             return evidence.parts_of(&[(name, (half * waited, 1.0))], Kind::Waiting).and_beside(queued_ns);
         }
     }
-    let of_disk = evidence.waits.iter().filter(|wait| wait.reason == State::Disk);
+    let of_disk = evidence.run.waits.iter().filter(|wait| wait.reason == State::Disk);
     let of_all = path_ns as f64 / of_disk.map(|wait| wait.path_ns).sum::<Ns>().max(1) as f64;
     let parts = Parts {
         sites: vec![(Site::State(State::Disk), (half * of_all, of_all))],
@@ -340,7 +339,7 @@ mod tests {
         let mut run = run(&[(State::User, 200 * MS), (State::Kernel, 200 * MS), (State::Disk, 600 * MS)]);
         let file = WaitTarget::File(Seen::Value("/index".into()));
         run.waits = vec![wait(State::Disk, "pread64", file, waits, 600 * MS, WakerKind::Device)];
-        run.syscalls = Seen::Value(vec![call("pread64", reads, 0, 800 * MS)]);
+        run.tables.syscalls = Seen::Value(vec![call("pread64", reads, 0, 800 * MS)]);
         run.path = vec![step(State::Kernel, Reason::Syscall("pread64".into()), 800 * MS)];
         let disk = disk("vda", waits, waits * bytes, 0.0);
         run.series = Seen::Value(series(&run, disk));
@@ -370,9 +369,9 @@ mod tests {
         let mut run = of(1000, 142, 4096);
         let hi = |run: &Run| saves(found(&diagnosis(run), "disk-latency").expect("it is there")).1;
         assert_eq!(hi(&run), 600 * MS);
-        run.disk_requests = jumping(1000, 1000);
+        run.tables.disk_requests = jumping(1000, 1000);
         run.waits[0].device = Seen::Value("vda".into());
-        if let Seen::Value(all) = &mut run.disk_requests {
+        if let Seen::Value(all) = &mut run.tables.disk_requests {
             all.rows[0].device = Seen::Value("vda".into());
         }
         assert_eq!(hi(&run), 800 * MS, "each read made one");
@@ -419,8 +418,8 @@ mod tests {
         run.series = Seen::Value(series(&run, disk("vda", 1000, 4_096_000, 0.5)));
         assert!(found(&diagnosis(&run), "disk-latency").is_none());
         run.waits[0].device = Seen::Value("vdb".into());
-        run.disk_requests = jumping(1000, 1000);
-        if let Seen::Value(all) = &mut run.disk_requests {
+        run.tables.disk_requests = jumping(1000, 1000);
+        if let Seen::Value(all) = &mut run.tables.disk_requests {
             all.rows[0].device = Seen::Value("vdb".into());
         }
         assert!(found(&diagnosis(&run), "disk-latency").is_some(), "it waits for another disk");
@@ -438,7 +437,7 @@ mod tests {
                 untold_ns: untold_ms * MS,
                 ..AtOnce::default()
             };
-            run.waits_at_once = Seen::Value(WaitsAtOnce { disk, ..WaitsAtOnce::default() });
+            run.tables.waits_at_once = Seen::Value(WaitsAtOnce { disk, ..WaitsAtOnce::default() });
             found(&diagnosis(&run), "disk-latency").is_some()
         };
         assert!(of_waits(540, 0) && of_waits(540, 60));
@@ -448,7 +447,11 @@ mod tests {
 
     #[test]
     fn requests_that_are_alone_tell_that_it_is_one_at_a_time_and_else_how_much_waited_on_the_path() {
-        let of_requests = |alone| Run { disk_requests: jumping(1000, alone), ..of(1000, 1000, 4096) };
+        let of_requests = |alone| {
+            let mut run = of(1000, 1000, 4096);
+            run.tables.disk_requests = jumping(1000, alone);
+            run
+        };
         assert!(found(&diagnosis(&of_requests(749)), "disk-latency").is_none());
         let diagnosed = diagnosis(&of_requests(750));
         let finding = found(&diagnosed, "disk-latency").expect("it is there");
@@ -462,11 +465,12 @@ mod tests {
 
     #[test]
     fn requests_that_others_made_tell_nothing_and_large_ones_are_no_cause() {
-        let mut run = Run { disk_requests: jumping(400, 400), ..of(1000, 1000, BYTES_MAX + 1) };
+        let mut run = of(1000, 1000, BYTES_MAX + 1);
+        run.tables.disk_requests = jumping(400, 400);
         assert!(found(&diagnosis(&run), "disk-latency").is_none(), "by the calls");
-        run.disk_requests = jumping(600, 600);
+        run.tables.disk_requests = jumping(600, 600);
         assert!(found(&diagnosis(&run), "disk-latency").is_some());
-        if let Seen::Value(all) = &mut run.disk_requests {
+        if let Seen::Value(all) = &mut run.tables.disk_requests {
             all.rows[0].sizes = vec![(BYTES_MAX * 2, 600)];
         }
         assert!(found(&diagnosis(&run), "disk-latency").is_none());

@@ -4,6 +4,8 @@ use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::file_calls::{READS, WRITES};
 use crate::judge::held_writes::HeldWrites;
+use crate::judge::imposed::{self, Imposed};
+use crate::judge::limits::SHARE_OF_WALL_MIN;
 use crate::judge::predict::{Goes, Kind, Parts, faster};
 use crate::judge::results::moved;
 use model::coverage::Interval;
@@ -14,7 +16,7 @@ use model::run::WaitRow;
 use model::sentence::Piece::{Bytes, Name, Ns as Time, Share};
 use model::series::{DiskSeries, SeriesVerdict};
 use model::wait::SyscallName;
-use model::{Ns, Seen, Sentence, State, say};
+use model::{Ns, Probe, RuledOut, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("disk-throughput", "a disk at its limit"),
@@ -24,19 +26,22 @@ pub(super) static CAUSE: Cause = Cause {
         why: "More requests at once, or a faster program, only make each wait longer: what the disk moves in a second is the \
               limit. What is written goes to memory first; once much of it is there the kernel has the writers sleep until the \
               disk has caught up (dirty throttling).",
-        rule: "The disk was busy for nine tenths of a step of the host's metrics, as far as the kernel's samples of that \
-               tell it, with one and a half requests under way or more on average, for a tenth of the wall clock or more, and for a third or more of the time for which the program waited \
-               for it; and at least half of the bytes that the disk moved are the program's, by its calls or by the requests \
-               that it waited for (but for those of `sync` and `syncfs`, which wait for what anybody wrote). Busy alone is no limit for a disk that can serve many requests at once.",
+        rule: "The disk was busy for nine tenths of a step of the host's metrics, as far as the kernel's \
+               samples tell, with one and a half requests under way or more on average: for a tenth of the \
+               wall clock or more, and for a third or more of the time for which the program waited for \
+               it. At least half of the bytes that the disk moved are the program's, by its calls or by \
+               the requests that it waited for (not those of `sync` and `syncfs`, which wait for what \
+               anybody wrote). A busy disk alone is not at its limit: many serve several requests at once.",
         else_it_could_be: "Another program that uses the disk as well: its figures are of all programs. A hypervisor that \
                            holds requests back.",
         change: "Move fewer bytes: compress them, leave out what is not needed, write temporary files to memory (`tmpfs`), \
                  keep what is read again in memory. Or use a faster disk.",
-        part: "With s times fewer bytes 1 - 1/s of the waits go. The factor is assumed: from 1.5, which most data can be \
-               compressed to, to all of it.",
+        part: "With s times fewer bytes, 1 - 1/s of the waits are saved. The factor is assumed: from 1.5, \
+               which most data can be compressed to, to all of it.",
         assumes: "The requests of this program fill the disk. Fewer bytes take less time in proportion.",
     },
     explains: &["disk-latency"],
+    probe: Some(Imposed { probe: Probe::WarmFiles, fits: imposed::reads_files }),
     check,
 };
 
@@ -47,14 +52,14 @@ const LIMIT_PART: Ns = 3;
 const FEWER: f64 = 1.5;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    let series = match evidence.series {
+    let series = match &evidence.run.series {
         Seen::Value(series) => series,
-        Seen::Absent => return Outcome::RuledOut(say!("no disk did anything")),
+        Seen::Absent => return Outcome::RuledOut(say!("no disk activity").into()),
         Seen::Unseen(why) => return Outcome::Unavailable(why.clone()),
     };
     let disks = match &series.disks {
         Seen::Value(disks) => disks,
-        Seen::Absent => return Outcome::RuledOut(say!("no disk did anything")),
+        Seen::Absent => return Outcome::RuledOut(say!("no disk activity").into()),
         Seen::Unseen(why) => return Outcome::Unavailable(why.clone()),
     };
     let limited = |disk: &&DiskSeries| {
@@ -64,14 +69,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let busiest = disks.iter().map(|disk| disk.at_limit_share).fold(0.0, f64::max);
     let limited: Vec<&DiskSeries> = disks.iter().filter(limited).collect();
     if limited.is_empty() {
-        return Outcome::RuledOut(say!(
-            "no disk was at its limit for more than ",
-            Share(busiest),
-            " of the time"
-        ));
+        let what = say!("of the time with the busiest disk at its limit");
+        return Outcome::RuledOut(RuledOut::below(Share(busiest), what, Share(SHARE_OF_WALL_MIN)));
     }
     let findings = limited.into_iter().filter_map(|disk| finding(evidence, disk, disks.len() == 1));
-    Outcome::of(findings, say!("a disk was at its limit, but not by this program as far as is known"))
+    Outcome::of(findings, say!("a disk was at its limit, but not mainly by this program").into())
 }
 
 /// Calls that wait for whatever anybody wrote to a filesystem.
@@ -96,11 +98,11 @@ fn finding(evidence: &Evidence<'_>, disk: &DiskSeries, only: bool) -> Option<Fin
         Seen::Value(name) => *name == disk.name,
         _ => only,
     };
-    let of_disk = || evidence.waits.iter().enumerate().filter(|(_, wait)| wait.reason == State::Disk);
+    let of_disk = || evidence.run.waits.iter().enumerate().filter(|(_, wait)| wait.reason == State::Disk);
     let here: Vec<_> = of_disk().filter(|(_, wait)| is_on(wait)).collect();
     let (row, most) = here.iter().max_by_key(|(_, wait)| wait.path_ns).copied()?;
     let path_ns: Ns = here.iter().map(|(_, wait)| wait.path_ns).sum();
-    let at_limit_ns = (disk.at_limit_share * evidence.wall_ns as f64) as Ns;
+    let at_limit_ns = (disk.at_limit_share * evidence.run.wall_ns as f64) as Ns;
     if own_bytes(evidence, disk, &here) < disk.bytes / 2 || at_limit_ns * LIMIT_PART < path_ns {
         return None;
     }
@@ -115,7 +117,7 @@ fn finding(evidence: &Evidence<'_>, disk: &DiskSeries, only: bool) -> Option<Fin
         kind: Kind::Waiting,
         of_all: total_ns > evidence.cpu_ns(),
     };
-    let rate = disk.bytes as f64 * 1e9 / evidence.wall_ns.max(1) as f64;
+    let rate = disk.bytes as f64 * 1e9 / evidence.run.wall_ns.max(1) as f64;
     let held = HeldWrites::of(here.iter().map(|(_, wait)| *wait));
     let call = most.call.syscall().map_or("a page fault".to_owned(), ToString::to_string);
     Some(Finding {
@@ -150,7 +152,7 @@ fn finding(evidence: &Evidence<'_>, disk: &DiskSeries, only: bool) -> Option<Fin
 
 /// What the host's ladder measured of a disk that is read or written in order.
 fn by_ladder(evidence: &Evidence<'_>, most: &WaitRow) -> Option<Sentence> {
-    let costs = evidence.costs.value()?;
+    let costs = evidence.run.costs.value()?;
     let writes = most.call.syscall().is_some_and(SyscallName::writes);
     let (cost, doing) = match writes {
         true => (&costs.sequential_write_ns, "in order a disk of this host writes "),

@@ -10,28 +10,29 @@ use model::prediction::Site;
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number};
 use model::wait::WaitTarget;
-use model::{Ns, Sentence, say};
+use model::{Ns, RuledOut, Sentence, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("dns-lookups", "names asked for again"),
     tiers: &[Tier::Bpf],
     manual: Manual {
-        what: "A name server is asked for a name whose address it has told already.",
+        what: "The program asks a name server for a name that has been answered already.",
         why: "Neither programs nor the C library remember answers by themselves. Each question waits for a round trip to \
               the name server, and for whomever that asks in turn.",
-        rule: "A question with the same name, type and server was answered before, three times or more: counted. Sent again \
-               because no answer came is no repeat.",
+        rule: "A question with the same name, type and server was answered before, three times or more. A \
+               question that is sent again because no answer came is no repeat.",
         else_it_could_be: "A name whose answer lives for seconds only (its TTL) has to be asked for again if the program runs \
                            for longer.",
         change: "Keep the address, or the connection, for as long as the answer is valid. Or ask through a cache on this host \
                  (systemd-resolved, nscd, dnsmasq): that helps programs that cannot be changed, and each new process.",
-        part: "Counted: the time from each repeated question to its answer goes, of the time of all answers. A cache on this \
-               host answers within 0.2 ms (two switches to another process and back): that much of each stays at the low \
-               end. At the high end the C library's own work goes as well, up to 0.5 ms for each: it reads its files and \
-               opens a socket.",
+        part: "The time from each repeated question to its answer is saved, as a part of the time of all \
+               answers; it is counted. A cache on this host answers within 0.2 ms (two switches to another \
+               process and back): the low end leaves that much of each. The high end also takes the C \
+               library's own work, up to 0.5 ms for each: it reads its files and opens a socket.",
         assumes: "An answer stays valid for as long as the program runs.",
     },
     explains: &[],
+    probe: None,
     check,
 };
 
@@ -45,20 +46,18 @@ const LIBRARY_NS: Ns = 500_000;
 const LIBRARY: &str = "getaddrinfo";
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    Outcome::of_table(evidence.lookups, |rows| {
+    Outcome::of_table(&evidence.run.tables.lookups, |rows| {
         let sent = || rows.iter().enumerate().filter(|(_, row)| row.kind != LIBRARY);
         let sum = |of: fn(&LookupRow) -> u64| sent().map(|(_, row)| of(row)).sum::<u64>();
         let repeated = sum(|row| row.repeated);
         let most = sent().max_by_key(|(_, row)| row.repeated_ns);
         if repeated < REPEATED_MIN {
             return Outcome::RuledOut(match sum(|row| row.times) {
-                0 => say!("no name server was asked"),
-                times => say!(
-                    Number(repeated),
-                    " of ",
-                    Count(times, "question".into()),
-                    " for names had been answered before"
-                ),
+                0 => say!("no name server was asked").into(),
+                times => {
+                    let what = say!("of ", Count(times, "question".into()), " had been answered before");
+                    RuledOut::below(Number(repeated), what, Number(REPEATED_MIN))
+                }
             });
         }
         let total_ns = sum(|row| row.answer.map_or(0, |answer| answer.total_ns));
@@ -67,7 +66,10 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             (Some((row, most)), Some(goes)) => {
                 Outcome::Found(vec![finding(evidence, row, most, &again, &goes)])
             }
-            _ => Outcome::RuledOut(say!("names are asked for again, and that takes no hundredth of the run")),
+            _ => {
+                let questions = Count(repeated, "repeated question".into());
+                Outcome::RuledOut(say!(questions, " took less than 1 % of the run").into())
+            }
         }
     })
 }
@@ -80,12 +82,12 @@ struct Again {
     total_ns: Ns,
 }
 
-/// The waits for answers; none where they are no hundredth of the run.
+/// The waits for answers; none where they are less than 1 % of the run.
 fn goes(evidence: &Evidence<'_>) -> Option<Goes> {
-    let waits = || evidence.waits.iter().filter(|wait| matches!(wait.on, WaitTarget::Answer(_)));
+    let waits = || evidence.run.waits.iter().filter(|wait| matches!(wait.on, WaitTarget::Answer(_)));
     let (path_ns, total_ns) =
         (waits().map(|wait| wait.path_ns).sum(), waits().map(|wait| wait.total_ns).sum());
-    if evidence.window {
+    if evidence.run.window.is_some() {
         return Some(Goes::Account(Interval { lo: total_ns, hi: total_ns }, Kind::Waiting));
     }
     let share_ns = Interval { lo: path_ns, hi: path_ns };
@@ -124,10 +126,10 @@ fn finding(evidence: &Evidence<'_>, row: usize, most: &LookupRow, again: &Again,
 /// What the library does for repeated questions at most, as far as waits for answers are on the
 /// path.
 fn library_ns(evidence: &Evidence<'_>, again: &Again) -> Ns {
-    let waits = evidence.waits.iter().filter(|wait| matches!(wait.on, WaitTarget::Answer(_)));
+    let waits = evidence.run.waits.iter().filter(|wait| matches!(wait.on, WaitTarget::Answer(_)));
     let (path_ns, total_ns) =
         waits.fold((0, 0), |sums, wait| (sums.0 + wait.path_ns, sums.1 + wait.total_ns));
-    if evidence.window {
+    if evidence.run.window.is_some() {
         return 0;
     }
     let on_path = path_ns as f64 / total_ns.max(1) as f64;
@@ -151,7 +153,7 @@ mod tests {
 
     const MS: Ns = 1_000_000;
 
-    /// So many questions for one name, each answered after 10 ms.
+    /// A run with `times` questions for one name, each answered after 10 ms.
     fn of(times: u64) -> Run {
         let ns = times * 10 * MS;
         let server = Endpoint::read("192.0.2.53:53").unwrap();
@@ -159,7 +161,7 @@ mod tests {
         let mut run = run(&[(State::Network, ns), (State::User, 60 * MS)]);
         run.waits = vec![wait(State::Network, on, &[waiting(100, ns)])];
         run.waits[0].path_ns = ns;
-        run.lookups = Seen::Value(vec![LookupRow {
+        run.tables.lookups = Seen::Value(vec![LookupRow {
             together: None,
             name: Seen::Value("a.test".into()),
             kind: "A".into(),
@@ -191,7 +193,7 @@ mod tests {
         assert!(found(&judge(&of(4)), "dns-lookups").is_some());
         assert!(ruled_out(&judge(&of(3)), "dns-lookups"));
         let mut run = of(101);
-        if let Seen::Value(rows) = &mut run.lookups {
+        if let Seen::Value(rows) = &mut run.tables.lookups {
             rows[0].kind = LIBRARY.into();
         }
         assert!(ruled_out(&judge(&run), "dns-lookups"));

@@ -7,6 +7,7 @@ use crate::judge::counters;
 use crate::judge::named::{called, how_shown, place};
 use crate::judge::own_code::{self, Owner, Sum, Within};
 use crate::judge::predict::{Goes, faster};
+use crate::judge::shortfall::ShareNeeded;
 use crate::judge::spins;
 use crate::names::base_name;
 use model::coverage::Interval;
@@ -26,61 +27,54 @@ pub(super) static CAUSE: Cause = Cause {
                that it calls.",
         why: "Most programs spend most of their CPU time in little code. It need not be slow: it is where a better \
               algorithm, less work or another data structure pays.",
-        rule: "A sample counts for the innermost function of the program itself: what it calls of the C library, of the \
-               language's runtime or of an interpreter counts with it, the allocator does not. Of these functions the one \
-               with the most samples has at least 30 of them, a tenth of all, and its interval does not begin below a \
-               twentieth. 30 samples are known to about a third of themselves; with less than a tenth no single function \
-               is worth a change. In the kernel it has fewer samples than in its own mode: else its calls are what takes \
-               time; nor does it only look whether something has happened (busy-wait). The line is named if it has at least half of the function's samples.",
-        else_it_could_be: "Memory that is slow to come is charged to the instruction that waits for it, a spinning wait \
-                           to the loop. Other causes name these where their signs show. Where the processor's counters \
-                           were sampled, its instructions a cycle, misses and stalled slots are among the evidence: \
-                           many a cycle and few misses, and only fewer instructions help.",
+        rule: "A sample counts for the innermost function of the program itself: what that calls of the C \
+               library, of the language's runtime or of an interpreter counts with it, the allocator does \
+               not. The function with the most samples has at least 30 of them, a tenth of all, and its \
+               interval does not begin below a twentieth. 30 samples give a share to within about a third; \
+               with less than a tenth no single function is worth a change. It has fewer samples in the \
+               kernel than in user mode, or its calls are what takes time; and it does more than poll \
+               (busy-wait). The line is named if it has at least half of the function's samples.",
+        else_it_could_be: "Time spent waiting for memory is charged to the instruction that waits, a \
+                           spinning wait to its loop. Other causes name these where their signs show. \
+                           Where the processor's counters were sampled, instructions per cycle, misses and \
+                           stalled slots are among the evidence: with many per cycle and few misses, only \
+                           fewer instructions help.",
         change: "Look at its lines with `--lines FUNCTION` and its instructions with `--annotate FUNCTION`. Leave out work that \
                  is not needed or that is done again and again, or take a data structure that makes it less.",
-        part: "Made s times faster, a share p of the time gives p(1 - 1/s). The factor is assumed: from 1.5 to all of it \
-               gone. The interval of p is that of its samples.",
-        assumes: "The function can be made at least one and a half times faster. Its share on the path is that of all \
-                  threads.",
+        part: "Made s times faster, a function with a share p of the time saves p(1 - 1/s). The factor is \
+               assumed: from 1.5 to all of it gone. The interval of p is that of its samples.",
+        assumes: "The function can be made at least one and a half times faster. It has the same share of \
+                  the critical path as of all threads.",
     },
     explains: &[],
+    probe: None,
     check,
 };
 
-/// Of the samples, for a function to lead: its share, the low end of its interval, and how many.
+/// What a function needs of the samples to lead: its share, the low end of its interval, and their
+/// number.
 const SHARE_MIN: f64 = 0.10;
 const SHARE_LO_MIN: f64 = 0.05;
 const SAMPLES_MIN: u64 = 30;
+const NEEDED: ShareNeeded = ShareNeeded { value: SHARE_MIN, lo: SHARE_LO_MIN, samples: SAMPLES_MIN };
 /// How many times faster it gets at least.
 const FASTER_MIN: f64 = 1.5;
 /// Lines of the function that are listed.
 const LINES: usize = 3;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    Outcome::of_table(evidence.functions, |_| {
+    Outcome::of_table(&evidence.run.tables.functions, |_| {
         let all = evidence.cpu_samples();
         let Some((most, share)) = leading(evidence, all) else {
             return unnamed(evidence, all)
-                .unwrap_or(Outcome::RuledOut(say!("no sample struck the program's own code")));
+                .unwrap_or(Outcome::RuledOut(say!("no samples in the program's own code").into()));
         };
-        if share.value < SHARE_MIN || share.lo < SHARE_LO_MIN {
-            return unnamed(evidence, all).unwrap_or(Outcome::RuledOut(say!(
-                "the function with most CPU time, ",
-                Name(most.frame.function.clone()),
-                ", has ",
-                Piece::Share(share.value),
-                " of it"
-            )));
-        }
-        if most.all.samples < SAMPLES_MIN {
-            return Outcome::RuledOut(say!(
-                "the function with most CPU time, ",
-                Name(most.frame.function.clone()),
-                ", has no more than ",
-                Count(most.all.samples, "sample".into())
-            ));
-        }
-        Outcome::Found(vec![finding(evidence, &most, share)])
+        let what = say!("of CPU time in the hottest function, ", Name(most.frame.function.clone()));
+        let Some(why) = NEEDED.why_not(&share, most.all.samples, what) else {
+            return Outcome::Found(vec![finding(evidence, &most, share)]);
+        };
+        let is_small = share.value < SHARE_MIN || share.lo < SHARE_LO_MIN;
+        is_small.then(|| unnamed(evidence, all)).flatten().unwrap_or(Outcome::RuledOut(why))
     })
 }
 
@@ -120,15 +114,13 @@ fn unnamed(evidence: &Evidence<'_>, all: Amount) -> Option<Outcome> {
         let percent = (share * 100.0).round();
         Outcome::Unavailable(if module == JIT_MODULE {
             format!(
-                "{percent} % of the CPU time is in code of a JIT that has no names: have its runtime write a map of them"
+                "{percent} % of CPU time is in JIT code without names; try: have its runtime write a perf map"
             )
         } else if own_code::runs_others(module) {
-            format!(
-                "{percent} % of the CPU time is in {module} itself, outside of any function of a script that is seen"
-            )
+            format!("{percent} % of CPU time is in {module} itself, outside the functions of a script")
         } else {
             format!(
-                "{percent} % of the CPU time is in code of {module} that has no names: install its debug symbols"
+                "{percent} % of CPU time is in code of {module} without names; try: install its debug symbols"
             )
         })
     })

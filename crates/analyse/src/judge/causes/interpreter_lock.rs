@@ -10,7 +10,7 @@ use model::recording::Tier;
 use model::run::{ThreadLedger, WaitRow, WaitingThread};
 use model::sentence::Piece::{Count, Ns as Time, Share};
 use model::wait::{StackFrame, WaitTarget};
-use model::{Ns, Sentence, State, say};
+use model::{Ns, RuledOut, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("interpreter-lock", "waits for the interpreter's lock"),
@@ -18,20 +18,24 @@ pub(super) static CAUSE: Cause = Cause {
     manual: Manual {
         what: "Threads of a Python program wait for the global interpreter lock (GIL).",
         why: "Only the thread that has it runs Python code, so threads that compute take turns on one CPU.",
-        rule: "A function that takes the lock is among the 8 innermost frames of the wait, such waits have a hundredth of \
-               the time or more, and two threads or more wait at least a quarter as long as the one that waits longest: where \
-               one computes and another mostly sleeps there is no work that could be divided.",
+        rule: "A function that takes the lock is among the 8 innermost frames of the wait, such waits have \
+               a hundredth of the time or more, and two threads or more wait at least a quarter as long as \
+               the one that waits longest: where one computes and another mostly sleeps, there is no work \
+               to divide.",
         else_it_could_be: "One thread that keeps the lock in an extension without releasing it: the table of waits names \
                            the holder.",
         change: "Compute in processes (`multiprocessing`, `concurrent.futures.ProcessPoolExecutor`), in code that releases \
                  the lock (NumPy and the like), or with a free-threaded build.",
-        part: "Bounded by the structure: the time that these threads were on a CPU or ready to run, divided among as many \
-               processes on the CPUs that the program may use; with more threads than CPUs by Graham's bounds. A run \
-               gains no more than one of them waited for the lock or, woken for it, for a CPU. At the low end processes side by side run at three quarters of \
-               their speed (they share caches and memory, and CPUs may share a core), and need 50 ms to start.",
+        part: "Bounded by the structure: the time in which these threads were on a CPU or ready to run, \
+               divided among as many processes on the CPUs that the program may use; with more threads \
+               than CPUs by Graham's bounds. The high end is no more than one of them waited for the lock \
+               or, once woken, for a CPU. At the low end, processes side by side run at three quarters of \
+               their speed (they share caches and memory, and CPUs may share a core), and need 50 ms to \
+               start.",
         assumes: "What a thread computes needs no results of the others, and little data has to be handed to it and back.",
     },
     explains: &["lock-contention", "single-thread", "context-switching"],
+    probe: None,
     check,
 };
 
@@ -46,18 +50,23 @@ const SPEED_MIN: f64 = 0.75;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let waits = || {
-        let waits = evidence.waits.iter().enumerate();
+        let waits = evidence.run.waits.iter().enumerate();
         waits.filter(|(_, wait)| matches!(wait.on, WaitTarget::InterpreterLock(_)))
     };
     let total_ns: Ns = waits().map(|(_, wait)| wait.total_ns).sum();
-    let long = waits().filter(|(_, wait)| wait.total_ns >= evidence.whole_ns / WHOLE_PART);
+    let long = waits().filter(|(_, wait)| wait.total_ns >= evidence.run.whole_ns() / WHOLE_PART);
     let findings = long.filter_map(|(row, wait)| {
         let threads = contenders(wait);
         (threads.len() >= 2).then(|| finding(evidence, row, wait, &threads))
     });
+    let longest_ns = waits().map(|(_, wait)| wait.total_ns).max().unwrap_or(0);
+    let needed_ns = evidence.run.whole_ns() / WHOLE_PART;
     let why_not = match total_ns {
-        0 => say!("no waits for an interpreter's lock"),
-        _ => say!("threads waited ", Time(total_ns), " for an interpreter's lock, and no two of them long"),
+        0 => say!("no waits for an interpreter lock").into(),
+        _ if longest_ns < needed_ns => {
+            RuledOut::below(Time(longest_ns), say!("waited for an interpreter lock"), Time(needed_ns))
+        }
+        _ => say!("one thread waited ", Time(total_ns), " for an interpreter lock, the others hardly").into(),
     };
     Outcome::of(findings, why_not)
 }
@@ -70,8 +79,11 @@ fn contenders(wait: &WaitRow) -> Vec<&WaitingThread> {
 
 fn finding(evidence: &Evidence<'_>, row: usize, wait: &WaitRow, threads: &[&WaitingThread]) -> Finding {
     let cpus = evidence.cpus_allowed();
-    let goes =
-        if evidence.window { in_window(wait, threads, cpus) } else { of_wall(evidence, threads, cpus) };
+    let goes = if evidence.run.window.is_some() {
+        in_window(wait, threads, cpus)
+    } else {
+        of_wall(evidence, threads, cpus)
+    };
     let place = wait.stack.value().and_then(|stack| stack.iter().find(|frame| frame.is_script()));
     let waited =
         wait.total_ns as f64 / (wait.total_ns + ran_ns(evidence, threads).iter().sum::<Ns>()).max(1) as f64;
@@ -139,7 +151,8 @@ fn in_states(evidence: &Evidence<'_>, threads: &[&WaitingThread], is: fn(State) 
     let of = |thread: &ThreadLedger| {
         thread.states.iter().filter(|(state, _)| is(*state)).map(|(_, ns)| ns).sum::<Ns>()
     };
-    let ledger = |waiting: &WaitingThread| evidence.threads.iter().find(|thread| thread.tid == waiting.tid);
+    let ledger =
+        |waiting: &WaitingThread| evidence.run.threads.iter().find(|thread| thread.tid == waiting.tid);
     threads.iter().map(|thread| ledger(thread).map_or(0, of)).collect()
 }
 
@@ -153,7 +166,7 @@ mod tests {
 
     const MS: Ns = 1_000_000;
 
-    /// So many threads that each compute for 1 s, one at a time.
+    /// A run of this many threads that each compute for 1 s, one at a time.
     fn of(threads: model::Tid) -> Run {
         let total_ns = Ns::from(threads) * 1000 * MS;
         let mut run = run(&[(State::User, total_ns)]);

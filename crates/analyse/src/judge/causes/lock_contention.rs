@@ -20,21 +20,24 @@ pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("lock-contention", "waits for a lock"),
     tiers: &[Tier::Bpf],
     manual: Manual {
-        what: "Threads wait for a lock that another thread has, and the run gets longer by it.",
+        what: "Threads wait for a lock that another thread has, and the run takes longer for it.",
         why: "What is done under a lock is done by one thread at a time, however many CPUs there are. If its holder sleeps, \
               or waits for a disk or a peer, all others do.",
-        rule: "A function that takes a lock is on the stacks of the waits, which are a hundredth of the time or more, and \
-               the run would end earlier without them. With less there is no clock for the lock. A condition, a barrier, a \
-               semaphore and the end of a thread are waited for in the same call, and are no locks.",
+        rule: "A function that takes a lock is on the stacks of the waits, which are a hundredth of the \
+               time or more, and the run would end earlier without them. With less there is no clock for \
+               the lock. Waits for a condition, a barrier, a semaphore or the end of a thread are in the \
+               same call, and do not count.",
         else_it_could_be: "A holder that waits for its CPU (`during the waits: waiting for a CPU`) suffers from others, not from the \
                            lock. A lock that is only tried in a loop shows as CPU time.",
         change: "Take the lock for what the threads share and for nothing else: wait, read, write and compute outside of it. \
                  One lock for each part of the data, or a lock that readers share, lets more threads in.",
-        part: "Bounded by the structure: from half of the waits gone to all, with the calls that wait and release. Where holders compute, their CPU time has to fit \
-               on the CPUs that the program gets.",
+        part: "Bounded by the structure: from half of the waits gone to all, with the calls that wait and \
+               release. Where holders compute, their CPU time has to fit on the CPUs that the program \
+               gets.",
         assumes: "What is done under the lock needs no other order than that in which it waited.",
     },
     explains: &["single-thread", "context-switching"],
+    probe: None,
     check,
 };
 
@@ -44,17 +47,17 @@ const WHOLE_PART: Ns = 100;
 const PART: Part = (0.5, 1.0);
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    let of_locks = || evidence.waits.iter().enumerate().filter(|(_, wait)| wait.reason == State::Lock);
+    let of_locks = || evidence.run.waits.iter().enumerate().filter(|(_, wait)| wait.reason == State::Lock);
     let mut known = Vec::new();
     let mut findings = Vec::new();
     let mut apart: Vec<&StackFrame> = Vec::new();
     for (row, wait) in of_locks() {
-        if wait.total_ns < evidence.whole_ns / WHOLE_PART || known.contains(&lock_of(wait)) {
+        if wait.total_ns < evidence.run.whole_ns() / WHOLE_PART || known.contains(&lock_of(wait)) {
             continue;
         }
         let Some(stack) = wait.stack.value() else { continue };
         let Some(taken) = takes_lock_in(stack) else { continue };
-        if !evidence.window && sleeps_apart(stack) {
+        if evidence.run.window.is_none() && sleeps_apart(stack) {
             // The clock of one futex has what one thread waits: others that wait for the lock would
             // still hold it up.
             apart.push(taken);
@@ -65,20 +68,16 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     }
     if let (Some(taken), true) = (apart.first(), findings.is_empty()) {
         return Outcome::Unavailable(format!(
-            "threads that wait for the lock that {} takes sleep on a futex each, so what it costs is not known",
+            "threads that wait for the lock in {} sleep on a futex each, so its cost is unknown",
             taken.function
         ));
     }
     let total_ns: Ns = of_locks().map(|(_, wait)| wait.total_ns).sum();
     let why_not = match total_ns {
         0 => say!("no thread waited for a lock"),
-        _ => say!(
-            "of ",
-            Time(total_ns),
-            " of waits for other threads none is for a lock that holds up the end"
-        ),
+        _ => say!(Time(total_ns), " of waits for other threads, none for a lock that delays the end"),
     };
-    Outcome::of(findings, why_not)
+    Outcome::of(findings, why_not.into())
 }
 
 /// The lock, where it is a futex.
@@ -96,7 +95,7 @@ fn goes(evidence: &Evidence<'_>, wait: &WaitRow) -> Option<Goes> {
     if matches!(wait.on, WaitTarget::InterpreterLock(_)) {
         return None;
     }
-    if evidence.window {
+    if evidence.run.window.is_some() {
         let all = Interval { lo: wait.total_ns, hi: wait.total_ns };
         return Some(Goes::Account(all, Kind::Waiting));
     }
@@ -128,7 +127,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, wait: &WaitRow, taken: &StackFra
         share_ns,
         saving: evidence.saving(goes, PART, Known::Bounded).map(|saving| {
             let hi = saving.ns.hi + in_calls_ns(evidence, wait);
-            Saving { ns: Interval { hi: hi.min(evidence.whole_ns), ..saving.ns }, ..saving }
+            Saving { ns: Interval { hi: hi.min(evidence.run.whole_ns()), ..saving.ns }, ..saving }
         }),
         evidence: vec![say!(
             Count(wait.calls, "wait".into()),
@@ -154,7 +153,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, wait: &WaitRow, taken: &StackFra
 fn in_calls_ns(evidence: &Evidence<'_>, wait: &WaitRow) -> Ns {
     let is_in =
         |reason: &Reason| matches!(reason, Reason::Syscall(name) if Some(name) == wait.call.syscall());
-    let steps = evidence.path.iter().filter(|step| !evidence.window && is_in(&step.reason));
+    let steps = evidence.run.path.iter().filter(|step| evidence.run.window.is_none() && is_in(&step.reason));
     steps.map(|step| step.ns).sum()
 }
 

@@ -16,7 +16,7 @@ use model::profile::Activity;
 use model::recording::Tier;
 use model::run::Share;
 use model::sentence::Piece::{self, Bytes, Count, Name};
-use model::{Ns, Seen, State, say};
+use model::{Ns, RuledOut, Seen, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("memory-latency", "loads that wait for memory"),
@@ -24,51 +24,55 @@ pub(super) static CAUSE: Cause = Cause {
     manual: Manual {
         what: "The program follows pointers, or looks up places of a large table, and each load waits for memory, or for a \
                distant cache, before what needs it can go on.",
-        why: "A load from the first cache takes a nanosecond, one from memory a hundred: as long as some hundred instructions. \
-              The CPU loads ahead of a program only what it can foresee: arrays that are read in order.",
-        rule: "By the addresses of loads. Where samples stand does not tell it: 95 % of them are behind the load in a \
-               chase through 16 KiB, which the first cache holds, as in one through 64 MiB. So at each sample of the \
-               program's own code the address of the load is taken from the registers and the instruction. A function \
-               is named if all of this holds: it has a tenth of the CPU time or more, since with less no single \
-               function is worth a change; half of its samples or more stand at loads whose address is known and does \
-               not step through an array; 100 addresses or more are known, so that an order would show; the steps \
-               from each to the next differ, which is so if the most frequent eighth of their lengths has less than a \
-               quarter of them (by chance an eighth and some); and the memory that they are spread over is larger \
-               than the largest cache of one CPU alone. That size is told by pairs of addresses in the same line: of \
-               n addresses in a set of K lines, n(n-1)/2K pairs. The low end of its interval counts. Where too few \
-               addresses are known for that, pages are counted in the same way: from 4,096 on each load needs its \
-               translation as well, since no CPU keeps more than some 3,000 for pages of 4 KiB, and lines of so many \
-               pages fill half a cache at least. Where a ladder of the host is kept, a load from so much memory must \
-               take half as long again as one from half of that cache, or more: less is not worth a change. Where the \
-               processor's counters were sampled they decide, whatever the addresses leave open: a function waits for \
-               memory if half a read from memory or more is under way on average (misses of the last cache in a \
-               second, times what a load from memory takes: by the ladder, else 50 to 300 ns; with less, none is \
-               under way for half of its time), and the back end leaves half of its slots empty; where the processor \
-               does not name these, if it does less than one instruction a cycle. It does not if less than that is \
-               certain. Ends of intervals count.",
-        else_it_could_be: "Translation of addresses, where the set has more pages than the TLB: the same changes help, and huge pages. \
-                           A line that other CPUs write is waited for as well, but such lines are few.",
+        why: "A load from the first cache takes a nanosecond, one from memory a hundred: as long as some \
+              hundred instructions. The CPU loads ahead only what it can foresee: arrays that are read in \
+              order.",
+        rule: "The rule looks at the addresses of loads. Where samples fall does not tell: 95 % of them \
+               fall behind the load in a chase through 16 KiB, which the first cache holds, as in one \
+               through 64 MiB. So at each sample of the program's own code the address of the load is \
+               taken from the registers and the instruction. A function is reported if all of this holds. \
+               It has a tenth of the CPU time or more; with less no single function is worth a change. \
+               Half of its samples or more fall at loads whose address is known and does not step through \
+               an array. 100 addresses or more are known, enough to show an order. The steps from each to \
+               the next differ: the most frequent eighth of their lengths has less than a quarter of them \
+               (by chance an eighth and some). And the memory that they are spread over is larger than the \
+               largest cache of one CPU alone. That size is estimated from pairs of addresses in the same \
+               line: n addresses in a set of K lines give n(n-1)/2K pairs. The low end of its interval \
+               counts. Where too few addresses are known for that, pages are counted in the same way: from \
+               4,096 on each load needs its translation as well, since no CPU keeps more than some 3,000 \
+               for pages of 4 KiB, and the lines of these pages fill half a cache at least. Where a ladder \
+               of the host is kept, a load from that much memory must take half as long again as one from \
+               half of that cache, or more. Where the processor's counters were sampled they decide, \
+               whatever the addresses leave open: a function waits for memory if half a read from memory \
+               or more is under way on average (misses of the last cache in a second, times what a load \
+               from memory takes: by the ladder, else 50 to 300 ns), and the back end leaves half of its \
+               slots empty; where the processor does not count these, if it does less than one instruction \
+               a cycle. It does not wait if less than that is certain. Ends of intervals count.",
+        else_it_could_be: "Address translation, where the set has more pages than the TLB: the same \
+                           changes help, and huge pages. A line that other CPUs write is waited for as \
+                           well, but such lines are few.",
         change: "Make what is used together lie together: arrays in place of lists and trees, smaller records, indexes in place of \
                  pointers, hot fields apart from cold ones. Ask for several items at once, or in order, or prefetch; huge pages \
                  where the table is large.",
-        part: "The samples at these loads: from a third of them, as of hot code, since a dictionary or an index may have to jump, to \
-               all. That what is loaded can lie closer is assumed.",
-        assumes: "The data can be laid out so that the cache, or the order, serves these loads. Its share on the path is that of \
-                  all threads.",
+        part: "The samples at these loads: from a third of them, as for hot code, since a dictionary or an \
+               index may have to jump, to all. It is assumed that the data can lie closer together.",
+        assumes: "The data can be laid out so that the cache, or the order, serves these loads. They have \
+                  the same share of the critical path as of all threads.",
     },
     explains: &["hot-code"],
+    probe: None,
     check,
 };
 
 /// Less than this part of the account is no cause.
 const PART: f64 = 0.05;
-/// Of the CPU time, what a function has.
+/// The least share of the CPU time of a function.
 const SHARE_MIN: f64 = 0.10;
 /// Of its samples, those at loads from addresses that jump.
 const AT_LOADS_MIN: f64 = 0.5;
 /// Fewer addresses show no order, nor a set.
 const ADDRESSES_MIN: u64 = 100;
-/// Of the ways from one address to the next, those of the most frequent eighth of lengths.
+/// Steps from one address to the next: the share of the most frequent eighth of their lengths.
 const IN_ORDER_MAX: f64 = 0.25;
 /// Pages whose translations no CPU keeps at once: the largest second-level TLBs have some 3,000
 /// entries (Software Optimization Guide for AMD Family 19h, 56665; Intel 64 and IA-32 Architectures
@@ -79,17 +83,19 @@ const PAGE_BYTES: u64 = 4096;
 const FOUND: usize = 3;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    let own = evidence.account_ns(|state| state == State::User) as f64 / evidence.whole_ns.max(1) as f64;
+    let own =
+        evidence.account_ns(|state| state == State::User) as f64 / evidence.run.whole_ns().max(1) as f64;
     if own < PART {
-        return Outcome::RuledOut(say!("the program's own code has ", Piece::Share(own), " of the time"));
+        let what = say!("of the time in the program's own code");
+        return Outcome::RuledOut(RuledOut::below(Piece::Share(own), what, Piece::Share(PART)));
     }
-    let table = match evidence.loads {
+    let table = match &evidence.run.tables.loads {
         Seen::Value(table) => table,
-        Seen::Absent => return Outcome::RuledOut(say!("no sample struck the program's own code")),
-        Seen::Unseen(why) => return Outcome::Unavailable(format!("where its loads are is not known: {why}")),
+        Seen::Absent => return Outcome::RuledOut(say!("no samples in the program's own code").into()),
+        Seen::Unseen(why) => return Outcome::Unavailable(format!("load addresses unavailable: {why}")),
     };
     if table.functions.iter().all(|row| row.samples == 0) && own >= SHARE_MIN {
-        return Outcome::Unavailable("too few samples struck code that could be read".to_owned());
+        return Outcome::Unavailable("too few samples in code that could be read".to_owned());
     }
     let all = evidence.cpu_samples();
     let candidates: Vec<Candidate<'_>> =
@@ -106,9 +112,10 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     if !found.is_empty() {
         return Outcome::Found(found);
     }
-    other.unwrap_or(Outcome::RuledOut(say!(
-        "no function has a tenth of the CPU time and half of its samples at loads from addresses that jump"
-    )))
+    other.unwrap_or(Outcome::RuledOut(
+        say!("no function has 10 % of CPU time and half of its samples at loads from scattered addresses")
+            .into(),
+    ))
 }
 
 /// A function that spends its time at loads.
@@ -116,7 +123,7 @@ struct Candidate<'a> {
     row: &'a LoadRow,
     /// The program's own function that it works for.
     owner: Sum<'a>,
-    /// Of the CPU time, the samples at loads.
+    /// The samples at loads, as a share of the CPU time.
     share: Share,
     /// What the processor's counters say.
     waits: Waits,
@@ -158,15 +165,18 @@ fn candidate<'a>(evidence: &Evidence<'a>, row: &'a LoadRow, all: Amount) -> Opti
 }
 
 impl Candidate<'_> {
-    /// The same where counters say it, else by addresses.
+    /// A finding where the counters say that it waits for memory, else by its addresses.
     fn judged(&self, evidence: &Evidence<'_>, table: &LoadTable) -> Result<Finding, Outcome> {
         let row = self.row;
         let in_order = row.in_order.value().is_some_and(|part| *part >= IN_ORDER_MAX);
         match self.waits {
-            Waits::No => Err(Outcome::RuledOut(say!(
-                Name(row.function.clone()),
-                " loads most, and by the processor's counters it does not wait for memory"
-            ))),
+            Waits::No => Err(Outcome::RuledOut(
+                say!(
+                    Name(row.function.clone()),
+                    " loads most, but does not wait for memory by the CPU's counters"
+                )
+                .into(),
+            )),
             Waits::Yes if !in_order => {
                 Ok(self.finding(evidence, load_costs::own_cache(&table.caches).unwrap_or(u64::MAX), None))
             }
@@ -185,39 +195,29 @@ impl Candidate<'_> {
             return Err(self.too_few());
         }
         if *in_order >= IN_ORDER_MAX {
-            return Err(Outcome::RuledOut(say!(
-                name(),
-                " loads most, and runs through its memory in order: ",
-                Piece::Share(*in_order),
-                " of the steps from one address to the next are alike"
-            )));
+            let what = say!("of the steps between load addresses in ", name(), " are alike");
+            let (figure, allowed) = (Piece::Share(*in_order), Piece::Share(IN_ORDER_MAX));
+            return Err(Outcome::RuledOut(RuledOut::above(figure, what, allowed)));
         }
-        let costs = evidence.costs.value().and_then(|costs| costs.load_ns.value());
+        let costs = evidence.run.costs.value().and_then(|costs| costs.load_ns.value());
         let beyond = load_costs::beyond(set, &table.caches, costs.map(Vec::as_slice));
         match beyond {
-            Beyond::Within { cache } => Err(Outcome::RuledOut(match set.hi {
-                Some(hi) => say!(
-                    name(),
-                    " loads most, from ",
-                    Bytes(hi),
-                    " at most: a cache of ",
-                    Bytes(cache),
-                    " holds that"
-                ),
-                None => say!(name(), " loads most, from no more than its cache of ", Bytes(cache), " holds"),
-            })),
+            Beyond::Within { cache } => {
+                let within = say!(name(), " loads from no more than its cache of ", Bytes(cache), " holds");
+                let size = set.hi.map(|hi| say!(": ", Bytes(hi), " at most")).unwrap_or_default();
+                Err(Outcome::RuledOut(within.and(size).into()))
+            }
             Beyond::Unclear { cache } if self.pages_min() >= TRANSLATED_MAX => {
                 Ok(self.finding(evidence, cache, None))
             }
             Beyond::Unclear { cache } => Err(Outcome::Unavailable(format!(
-                "{} loads most, and its {} addresses do not tell whether from more than the {} KiB of a cache: a longer run, or \
-                 a higher --rate, would",
-                row.function,
+                "{} load addresses in {} do not tell whether they fit the {} KiB cache; try: a longer run, or a higher --rate",
                 row.addresses,
+                row.function,
                 cache >> 10
             ))),
             Beyond::Unknown => Err(Outcome::Unavailable(
-                "how large this host's caches are is not known: try dwell ladder".to_owned(),
+                "the sizes of this host's caches are unknown; try: dwell ladder".to_owned(),
             )),
             Beyond::Outside { cache, cost } => Ok(self.finding(evidence, cache, cost)),
         }
@@ -230,8 +230,8 @@ impl Candidate<'_> {
 
     fn too_few(&self) -> Outcome {
         Outcome::Unavailable(format!(
-            "{} loads most, and no more than {} addresses are known: a longer run, or a higher --rate, has more",
-            self.row.function, self.row.addresses
+            "{} load addresses known in {} ({ADDRESSES_MIN} needed); try: a longer run, or a higher --rate",
+            self.row.addresses, self.row.function
         ))
     }
 
@@ -355,7 +355,7 @@ mod tests {
     fn judged(row: LoadRow, costs: Option<&[LoadCost]>) -> Diagnosis {
         let mut run = run(&[(State::User, 1000 * MS)]);
         let caches = vec![cache(1, 32 << 10, 1), cache(2, MIB, 1), cache(3, 32 * MIB, 2)];
-        run.loads = Seen::Value(LoadTable { functions: vec![row], caches });
+        run.tables.loads = Seen::Value(LoadTable { functions: vec![row], caches });
         if let Some(costs) = costs {
             let mut all = crate::judge::load_costs::tests::costs();
             all.load_ns = Seen::Value(costs.to_vec());
@@ -422,8 +422,9 @@ mod tests {
         let judged = |row: LoadRow, (instructions, misses, stalled): (f64, f64, Option<f64>)| {
             let told = Told::default().stack(900, Activity::User, &[native("program", "walk")]);
             let mut run = run(&[(State::User, 1000 * MS)]);
-            run.loads = Seen::Value(LoadTable { functions: vec![row], caches: vec![cache(2, MIB, 1)] });
-            run.counters =
+            run.tables.loads =
+                Seen::Value(LoadTable { functions: vec![row], caches: vec![cache(2, MIB, 1)] });
+            run.tables.counters =
                 counters::tests::table("walk", counters::tests::counted(instructions, misses, stalled));
             let diagnosis = judged_with(&run, &told.0, &Seen::Absent);
             let out = diagnosis.ruled_out.iter().any(|(cause, _)| cause.id == "memory-latency");
@@ -454,7 +455,7 @@ mod tests {
     fn it_is_ruled_out_where_there_is_no_code_that_loads() {
         let is_open = |user_ns: Ns| {
             let mut run = run(&[(State::User, user_ns), (State::Sleep, 1000 - user_ns)]);
-            run.loads = Seen::unseen("not recorded");
+            run.tables.loads = Seen::unseen("not recorded");
             let diagnosis = judged_with(&run, &model::Profile::default(), &Seen::Absent);
             diagnosis.unavailable.iter().any(|(cause, _)| cause.id == "memory-latency")
         };

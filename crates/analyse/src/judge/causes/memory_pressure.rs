@@ -16,31 +16,34 @@ use model::run::Share;
 use model::sentence::Piece::{self, Bytes, Count, Name, Ns as Time};
 use model::series::{DiskSeries, SeriesVerdict};
 use model::wait::WaitTarget;
-use model::{Ns, Seen, Sentence, State, say};
+use model::{Ns, RuledOut, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("memory-pressure", "memory that is short"),
     tiers: &[Tier::Bpf, Tier::Perf, Tier::Proc],
     manual: Manual {
-        what: "The program waits for memory: the kernel takes pages from it or from others first, swaps them out and in, or \
-               reads files again that did not stay in memory.",
-        why: "A page that is in memory costs 100 ns, one that has to come from a disk 100 us and more. Where memory is short by a \
+        what: "The program waits for memory: the kernel has to take pages from it or from others first, \
+               swaps them out and in, or reads files again that did not stay in memory.",
+        why: "A page in memory costs 100 ns, one from a disk 100 us and more. Where memory is short by a \
               little, the same pages come and go all the time.",
-        rule: "Waits for swap and samples in the kernel's reclaim have a twentieth of the account or more; or reads that wait \
-               for the disk have that much, as far as what was read had been taken from the program's control group before \
-               (the kernel's count of refaults, of a group with a limit), or as long as a task waited for memory by the \
-               kernel's own count (PSI), if that is a hundredth of the time or more. A program that reads a file for the \
+        rule: "Waits for swap and samples in the kernel's reclaim have a twentieth of the account or more; \
+               or reads that wait for the disk have that much. Of these reads only as much counts as had \
+               been taken from the program's control group before (the kernel's count of refaults, for a \
+               group with a limit), or as long as a task waited for memory by the kernel's own count \
+               (PSI), if that is a hundredth of the time or more. A program that reads a file for the \
                first time waits as well, but not for memory: the kernel counts neither.",
         else_it_could_be: "Another program that takes the memory: PSI, swapping and reclaim are the host's.",
         change: "Give it more memory (raise the limit of the control group that the finding names), or use less: smaller caches \
                  and batches, a stream in place of the whole. See which other programs are large.",
-        part: "Bounded: the waits for swap and the reclaim go, and at most all time in faults of a program that swaps; of the \
-               waits for reads of files at least the part that the refaults have of what the program read from disks, and \
-               at most all, with the calls' own time; without a count of refaults from nothing to all, but for no longer \
-               than the kernel counted waits for memory.",
+        part: "Bounded. Waits for swap and reclaim are saved, and the high end takes all time in faults of \
+               a program that swaps. Of waits for reads of files, the low end takes the share that \
+               refaults have of what the program read from disks, the high end all, with the calls' own \
+               time. Without a count of refaults it is from nothing to all, but no longer than the kernel \
+               counted waits for memory.",
         assumes: "With enough memory the pages stay.",
     },
     explains: &["disk-latency", "disk-throughput", "repeated-reads"],
+    probe: None,
     check,
 };
 
@@ -101,24 +104,23 @@ impl Signs {
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let (signs, pressure) = (signs(evidence), pressure(evidence));
     let seen_ns = signs.swap_ns + signs.kernel_ns.lo + signs.reads_ns.hi;
-    if seen_ns > 0 && seen_ns >= evidence.whole_ns / PART {
+    if seen_ns > 0 && seen_ns >= evidence.run.whole_ns() / PART {
         return Outcome::Found(vec![finding(evidence, &signs, pressure)]);
     }
-    match (evidence.series, pressure) {
-        (_, Some(share)) => Outcome::RuledOut(say!(
-            "tasks of the host waited for memory for ",
-            Piece::Share(share),
-            " of the time, this program for ",
-            Time(signs.certain_ns())
-        )),
+    match (&evidence.run.series, pressure) {
+        (_, Some(share)) => {
+            let host = Piece::Share(share);
+            let what = say!("of waits for memory, while tasks of the host waited for ", host, " of the run");
+            Outcome::RuledOut(RuledOut::below(Time(seen_ns), what, Time(evidence.run.whole_ns() / PART)))
+        }
         (Seen::Unseen(why), None) => Outcome::Unavailable(why.clone()),
-        _ => Outcome::RuledOut(say!("no swap, no reclaim, and nothing waited for memory")),
+        _ => Outcome::RuledOut(say!("no swapping, no reclaim, no waits for memory").into()),
     }
 }
 
 /// For which part of the wall some task waited for memory, where that is worth a word.
 fn pressure(evidence: &Evidence<'_>) -> Option<f64> {
-    let verdicts = evidence.series.value().map_or(&[][..], |series| &series.verdicts);
+    let verdicts = evidence.run.series.value().map_or(&[][..], |series| &series.verdicts);
     verdicts.iter().find_map(|verdict| match verdict {
         SeriesVerdict::MemoryShort { pressure_share, .. } => {
             Some(pressure_share.value().copied().unwrap_or(0.0))
@@ -129,7 +131,7 @@ fn pressure(evidence: &Evidence<'_>) -> Option<f64> {
 
 fn signs(evidence: &Evidence<'_>) -> Signs {
     let on_path = |of: &dyn Fn(&WaitTarget) -> bool| -> Ns {
-        let reads = evidence.waits.iter().filter(|wait| {
+        let reads = evidence.run.waits.iter().filter(|wait| {
             wait.reason == State::Disk
                 && !wait.call.syscall().is_some_and(|name| name.writes())
                 && of(&wait.on)
@@ -138,15 +140,15 @@ fn signs(evidence: &Evidence<'_>) -> Signs {
     };
     let is_swap = |on: &WaitTarget| *on == WaitTarget::Swap;
     let on_cpu_ns = evidence.account_ns(State::on_cpu) as f64;
-    let waited_ns = pressure(evidence).map_or(0, |share| (share * evidence.wall_ns as f64) as Ns);
+    let waited_ns = pressure(evidence).map_or(0, |share| (share * evidence.run.wall_ns as f64) as Ns);
     let swap_ns = on_path(&is_swap);
     let reads_ns = on_path(&|on| !is_swap(on));
     let (refaulted_bytes, part) = refaulted(evidence);
     let again_ns = (reads_ns as f64 * part) as Ns;
-    let again_is_some = again_ns > 0 && again_ns >= evidence.whole_ns / PART;
+    let again_is_some = again_ns > 0 && again_ns >= evidence.run.whole_ns() / PART;
     let (of_pages, kernel_part) = if again_is_some { (BRING_IN, part) } else { (&[][..], 1.0) };
     let kernel = kernel(evidence, of_pages).unwrap_or(Share { value: 0.0, lo: 0.0, hi: 0.0 });
-    let faults = evidence.account.iter().find(|part| part.state == State::Fault && swap_ns > 0);
+    let faults = evidence.run.account.iter().find(|part| part.state == State::Fault && swap_ns > 0);
     Signs {
         swap_ns,
         faults_ns: faults.map_or(0, |part| part.hi_ns),
@@ -170,8 +172,8 @@ fn signs(evidence: &Evidence<'_>) -> Signs {
 fn refaulted(evidence: &Evidence<'_>) -> (u64, f64) {
     let limits = evidence.limits.value();
     let bytes = limits.and_then(|limits| limits.refaulted_bytes.value()).copied().unwrap_or(0);
-    let series = evidence.series.value();
-    let requests = evidence.disk_requests.value().filter(|requests| requests.other_requests == 0);
+    let series = evidence.run.series.value();
+    let requests = evidence.run.tables.disk_requests.value().filter(|requests| requests.other_requests == 0);
     let own = |row: &&DiskRequestRow| !row.write;
     let own_bytes = requests
         .map(|requests| requests.rows.iter().filter(own).map(|row| row.bytes as f64).sum::<f64>())
@@ -207,7 +209,7 @@ fn kernel(evidence: &Evidence<'_>, others: &[&str]) -> Option<Share> {
 fn finding(evidence: &Evidence<'_>, signs: &Signs, pressure: Option<f64>) -> Finding {
     let limit =
         evidence.limits.value().and_then(|limits| limits.memory.value()).filter(|limit| limit.reached > 0);
-    let share_ns = Interval { lo: signs.certain_ns(), hi: signs.most_ns().min(evidence.whole_ns) };
+    let share_ns = Interval { lo: signs.certain_ns(), hi: signs.most_ns().min(evidence.run.whole_ns()) };
     let mut figures = Vec::new();
     let mut figure = |ns: Ns, of: &'static str| {
         if ns > 0 {
@@ -366,7 +368,7 @@ mod tests {
         assert!(found(&judge(&writes, &Told::default()), "memory-pressure").is_none());
     }
 
-    /// So much came back into the memory of its group, and so much was read by disks.
+    /// Adds bytes that came back into the memory of the group, and bytes that disks read.
     fn refaulted(run: &mut Run, bytes: u64, read_bytes: f64) {
         let disk = DiskSeries {
             name: "vda".into(),
@@ -403,7 +405,7 @@ mod tests {
             found(&judge(&run, &Told::default()), "memory-pressure").is_none(),
             "a twentieth of the reads"
         );
-        run.disk_requests = crate::judge::disk_reads::tests::jumping(1536, 1536);
+        run.tables.disk_requests = crate::judge::disk_reads::tests::jumping(1536, 1536);
         let diagnosis = judge(&run, &Told::default());
         let saves = saves(found(&diagnosis, "memory-pressure").expect("it is there"));
         assert_eq!(saves, (416_666_666, 500 * MS), "5 of 6 MiB that it read itself");
@@ -412,7 +414,7 @@ mod tests {
         let diagnosis = judge(&run, &Told::default());
         let finding = found(&diagnosis, "memory-pressure").expect("it is there");
         assert_eq!(crate::judge::samples::saves(finding), saves);
-        run.disk_requests = Seen::Absent;
+        run.tables.disk_requests = Seen::Absent;
         refaulted(&mut run, 60 << 20, 0.0);
         assert!(
             found(&judge(&run, &Told::default()), "memory-pressure").is_none(),

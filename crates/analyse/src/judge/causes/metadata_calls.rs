@@ -12,9 +12,9 @@ use crate::judge::results::{
 };
 use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
-use model::sentence::Piece::{Count, Name, Ns as Time, Number};
+use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
 use model::syscall_rows::{CallRow, PathRow};
-use model::{Ns, Seen, State, say};
+use model::{Ns, RuledOut, Seen, State, say};
 use std::cmp::Reverse;
 
 pub(super) static CAUSE: Cause = Cause {
@@ -24,37 +24,44 @@ pub(super) static CAUSE: Cause = Cause {
         what: "The program opens files or asks for them (`stat`, `access`) by names that mostly are not there; or it lists \
                directories, and asks for each file that is in them; or it asks for the same paths again and again.",
         why: "Each look-up enters the kernel and goes through the directories of the path. A search along \
-              many directories does so for each file that it looks for; a long listing calls three times for each file, where \
-              a call that lists a directory gives hundreds of names.",
-        rule: "At least half of the calls of a kind fail, and 100 or more. A search that finds what it looks for in the \
-               second place fails every other time. Fewer are the start of an ordinary program, whose interpreter and \
-               linker look for their files in the same way. Of a listing: 1,000 questions for metadata or more that are \
-               answered, or for attributes, no more than the names that may have been listed (at least 24 bytes each), at \
-               least a quarter of these, and twice as many as files were opened: who reads the files needs to look at them. Questions \
-               for a path again do not count: a listing has each name once. Of paths \
-               again: three quarters of the calls of a kind and 1,000 or more are answered for a path that the same process had \
-               given to the same call before, so each is asked for four times or more: who writes files and reads them later opens \
-               each twice. How many there are is a sample, which finds no more than there were. Directories that are opened \
-               to be listed do not count: they may have other entries.",
-        else_it_could_be: "A program that waits for a file to appear or to change. Programs that must know that a name is free before \
-                           they use it. A listing whose purpose are sizes or times.",
+              many directories does so for each file that it looks for; a long listing makes three calls \
+              for each file, where a call that lists a directory gives hundreds of names.",
+        rule: "There are three signs. Missing names: at least half of the calls of a kind fail, and 100 or \
+               more. A search that finds what it looks for in the second place fails every other time. \
+               Fewer are the start of an ordinary program, whose interpreter and linker look for their \
+               files in the same way. A listing: 1,000 questions for metadata or more are answered, or for \
+               attributes, no more than the names that may have been listed (at least 24 bytes each), at \
+               least a quarter of these, and twice as many as files were opened: a program that reads the \
+               files needs to look at them. Questions for a path again do not count: a listing has each \
+               name once. Paths again: three quarters of the calls of a kind, and 1,000 or more, are \
+               answered for a path that the same process had given to the same call before, so each is \
+               asked for four times or more: a program that writes files and reads them later opens each \
+               twice. Their number is estimated from a sample, which finds no more than there were. \
+               Directories that are opened to be listed do not count: they may have other entries.",
+        else_it_could_be: "A program that waits for a file to appear or to change. A program that must \
+                           know that a name is free before it uses it. A listing whose purpose is sizes or \
+                           times.",
         change: "List the directory once and look there. Put the directory that has most of the files first in the search \
                  path (`PATH`, `LD_LIBRARY_PATH`, `PYTHONPATH`, include directories), and leave out those that have none. \
                  Remember what was not there. The kind of a file is listed with its name: `d_type` of `readdir`, `os.scandir`, \
                  `FTS_NOSTAT`, `find -type`, `ls` without `-l`, `-F` and colours. Keep a file open that is needed again (`pread` \
                  reads it from the start), or what was found out of it; set `TZ`, or libc asks for `/etc/localtime` at each \
                  `localtime`. A web server has a cache of open files.",
-        part: "The calls that fail go. Counted; of their time at least as much as the median call takes. At most all questions of \
-               the kind go, since who has listed the directory has no need of them; entering \
-               and leaving the kernel goes along, and the functions that mostly make these calls. Of a listing none to all of \
-               the questions go, with as much of the program's own code as they are of all calls; whether they can is assumed. Of \
-               paths again all but the first of each go, with the closing of what was opened: at least as many as a sample of the \
-               calls shows, and at most all but one for each path in that sample, since a call before it need not be in it; or all \
-               questions, where they are of files that were listed with their names and kinds.",
-        assumes: "The program does not need to know that these files are missing each time that it asks; of a listing, no more \
-                  than names and kinds; of paths again, that files stay what they are, or that the program is told when they change.",
+        part: "Missing names: the calls that fail are saved, each for at least as long as the median call; \
+               they are counted. The high end takes all questions of the kind, since a program that has \
+               listed the directory needs none; it includes kernel entry and exit, and the functions that \
+               mostly make these calls. A listing: from none to all of the questions, with as much of the \
+               program's own code as they are of all calls; assumed. Paths again: all questions but the \
+               first for each, with the closing of what was opened. The low end takes as many as a sample \
+               of the calls shows; the high end takes all but one for each path in that sample, since an \
+               earlier call need not be in it, or all questions, where the files were listed with their \
+               names and kinds.",
+        assumes: "Missing names: the program need not find out each time that these files are missing. A \
+                  listing: names and kinds are enough. Paths again: files stay what they are, or the \
+                  program is told when they change.",
     },
     explains: &[],
+    probe: None,
     check,
 };
 
@@ -62,17 +69,17 @@ pub(super) static CAUSE: Cause = Cause {
 const FAILED_MIN: u64 = 100;
 /// Fewer questions are no listing's; fewer for a path again, those of an ordinary start.
 const ASKED_MIN: u64 = 1000;
-/// Of calls, those for a path again: from so many of a path on, all but one of each.
+/// Calls for one path from which on all but one of each go.
 const TIMES_MIN: u64 = 4;
 /// `struct linux_dirent64` with a name of up to four bytes (getdents(2)).
 const ENTRY_BYTES_MIN: u64 = 24;
-/// Of the names that may have been listed, which are asked for at least.
+/// The least part of the listed names that is asked for: one in this many.
 const LISTED_PART: u64 = 4;
 /// Ask for attributes of a file.
 const ATTRIBUTES: &[&str] = &["getxattr", "lgetxattr", "fgetxattr", "listxattr", "llistxattr", "flistxattr"];
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    if let Seen::Unseen(why) = evidence.syscalls {
+    if let Seen::Unseen(why) = &evidence.run.tables.syscalls {
         return Outcome::Unavailable(why.clone());
     }
     let rows: Vec<_> = [ASKS, OPENS].iter().flat_map(|names| evidence.calls_named(names)).collect();
@@ -91,10 +98,17 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     // Who asks again for what was listed is told both with one finding.
     let place = again.as_ref().map(|again| again.place);
     let listing = listing(evidence).filter(|listing| Some(listing.place) != place);
-    Outcome::of(
-        missing.into_iter().chain(listing).chain(again),
-        say!(hedge_rows, Count(missed, "look-up".into()), " of ", Number(all), " found nothing"),
-    )
+    let why_not = if missed < FAILED_MIN {
+        let what = say!("of ", hedge_rows, Count(all, "look-up".into()), " found nothing");
+        RuledOut::below(Number(missed), what, Number(FAILED_MIN))
+    } else if missed * 2 < all {
+        let what = say!("of ", hedge_rows, Count(all, "look-up".into()), " found nothing");
+        RuledOut::below(Share(missed as f64 / all as f64), what, Share(0.5))
+    } else {
+        let what = say!("by calls that mostly find nothing");
+        RuledOut::below(Count(failed, "look-up".into()), what, Number(FAILED_MIN))
+    };
+    Outcome::of(missing.into_iter().chain(listing).chain(again), why_not)
 }
 
 /// Questions that are answered for a path that was asked for before, of calls that mostly find
@@ -232,10 +246,10 @@ fn questions_of_listed<'a>(
 }
 
 /// What the program does with the answers, at most: the part of its own code that these are of all
-/// calls. Of several programs of a tree, of the code of those that ask: what a linker computes goes
-/// with no question of the compiler before it.
+/// calls. In a tree of several programs, of the code of the asking ones: what a linker computes
+/// goes with no question of the compiler before it.
 fn with_answers_ns(evidence: &Evidence<'_>, asks: &[(usize, &CallRow)]) -> Ns {
-    let rows = evidence.syscalls.value().map_or(&[][..], Vec::as_slice);
+    let rows = evidence.run.tables.syscalls.value().map_or(&[][..], Vec::as_slice);
     let all: u64 = rows.iter().map(|row| row.calls).sum();
     let questions: u64 = asks.iter().map(|(_, row)| row.calls).sum();
     let names: Vec<_> = asks.iter().map(|(_, row)| &row.name).collect();
@@ -251,7 +265,7 @@ fn listing(evidence: &Evidence<'_>) -> Option<Finding> {
     let gone: Vec<Gone<'_>> =
         asks.iter().map(|(_, row)| Gone { part: (0.0, 1.0), ..Gone::of(row, row.calls) }).collect();
     let questions: u64 = asks.iter().map(|(_, row)| row.calls).sum();
-    // What the program does with the answers goes along.
+    // What the program does with the answers is saved with them.
     let with_answers_ns = with_answers_ns(evidence, &asks);
     let goes = evidence.without(&gone, Along::Wrappers, Kind::Cpu).and_beside(with_answers_ns);
     let names: Vec<_> = asks.iter().map(|(_, row)| &row.name).collect();
@@ -371,7 +385,7 @@ mod tests {
     /// 200 ms, of which 100 are in `newfstatat`.
     fn diagnosis(calls: u64, errors: u64) -> Diagnosis {
         let mut run = run(&[(State::User, 60 * MS), (State::Kernel, 140 * MS)]);
-        run.syscalls =
+        run.tables.syscalls =
             Seen::Value(vec![call("newfstatat", calls, errors, 100 * MS), call("getpid", calls, 0, MS)]);
         run.path = vec![crate::judge::file_samples::step(State::Kernel, Reason::SyscallEntry, 40 * MS)];
         judged(&run, &sites(&run, &[(Site::Call("newfstatat".into()), [100 * MS; 3])]))
@@ -390,7 +404,7 @@ mod tests {
             let mut run = run(&[(State::User, 60 * MS), (State::Kernel, 140 * MS)]);
             let list = moving("getdents64", listed_bytes, &[(4096, 100)]);
             let none = call("lgetxattr", asked, asked, 20 * MS);
-            run.syscalls = Seen::Value(vec![
+            run.tables.syscalls = Seen::Value(vec![
                 call("statx", asked, 0, 100 * MS),
                 none,
                 call("openat", opened, 0, MS),
@@ -405,7 +419,7 @@ mod tests {
         for (asked, bytes, opened, why) in [
             (999, 24_000, 0, "few"),
             (1001, 24_000, 0, "more than were listed"),
-            (1000, 96_024, 0, "a few of those that were listed"),
+            (1000, 96_024, 0, "a few of the listed ones"),
             (1000, 24_000, 501, "they are read"),
         ] {
             assert_eq!(saved(asked, bytes, opened), None, "{why}");
@@ -423,7 +437,7 @@ mod tests {
             };
             run.threads = vec![of(200, "go", 10 * MS), of(201, "link", 50 * MS), of(202, "go", 2 * MS)];
             let list = moving("getdents64", 24_000, &[(4096, 100)]);
-            run.syscalls = Seen::Value(vec![call("statx", 1000, 0, 100 * MS), list]);
+            run.tables.syscalls = Seen::Value(vec![call("statx", 1000, 0, 100 * MS), list]);
             let mut profile = profile_of(Activity::Kernel, &[(&["main", "libc:statx"], 9)]);
             profile.threads = vec![Owner { pid: asks, tid: asks, name: "thread".into() }];
             let clocks = sites(&run, &[(Site::Call("statx".into()), [100 * MS; 3])]);
@@ -441,7 +455,7 @@ mod tests {
             let mut run = run(&[(State::User, 60 * MS), (State::Kernel, 140 * MS)]);
             // 40,000 bytes of 100 calls were traced: 1,666 names at most.
             let list = CallRow { estimate, ..moving("getdents64", 240_000, &[(4096, 600)]) };
-            run.syscalls = Seen::Value(vec![call("statx", 1000, 0, 100 * MS), list]);
+            run.tables.syscalls = Seen::Value(vec![call("statx", 1000, 0, 100 * MS), list]);
             let clocks = sites(&run, &[(Site::Call("statx".into()), [100 * MS; 3])]);
             found(&judged(&run, &clocks), "metadata-calls").is_some()
         };
@@ -461,7 +475,7 @@ mod tests {
             let most = Vec::new();
             results.paths = Some(PathsRow { sample: 921, again, again_failed, most });
             let list = moving("getdents64", 34_280, &[(4096, 54)]);
-            run.syscalls = Seen::Value(vec![ask, call("openat", 294, 37, MS), list]);
+            run.tables.syscalls = Seen::Value(vec![ask, call("openat", 294, 37, MS), list]);
             let clocks = sites(&run, &[(Site::Call("newfstatat".into()), [20 * MS; 3])]);
             found(&judged(&run, &clocks), "metadata-calls").is_some()
         };
@@ -470,12 +484,12 @@ mod tests {
         assert!(is(322, 1), "what failed is no answer");
     }
 
-    /// Opens and closes of 100 ms together, so many of them with a path again.
+    /// Opens and closes of 100 ms together, this many of them with a path again.
     fn opens(calls: u64, again: u64, again_failed: u64) -> Diagnosis {
         opens_and_lists(calls, again, again_failed, 0)
     }
 
-    /// The same of a program that lists so many directories to their end.
+    /// The same of a program that lists this many directories to their end.
     fn opens_and_lists(calls: u64, again: u64, again_failed: u64, lists: u64) -> Diagnosis {
         let mut run = run(&[(State::User, 60 * MS), (State::Kernel, 140 * MS)]);
         let most = vec![PathRow { path: "/etc/localtime".into(), pid: 100, again, again_failed }];
@@ -486,7 +500,7 @@ mod tests {
         let mut list = moving("getdents64", 4096, &[(4096, lists)]);
         let Seen::Value(results) = &mut list.results else { panic!("they are there") };
         results.zeros = lists;
-        run.syscalls = Seen::Value(vec![open, call("close", calls, 0, 20 * MS), list]);
+        run.tables.syscalls = Seen::Value(vec![open, call("close", calls, 0, 20 * MS), list]);
         let of = |call: &'static str, ns| (Site::Call(call.into()), [ns; 3]);
         judged(&run, &sites(&run, &[of("openat", 80 * MS), of("close", 20 * MS)]))
     }
@@ -508,14 +522,14 @@ mod tests {
             let Seen::Value(results) = &mut ask.results else { panic!("they are there") };
             results.paths = Some(PathsRow { sample: 2000, again: 1600, again_failed: 0, most: Vec::new() });
             let list = moving("getdents64", listed_bytes, &[(4096, 400)]);
-            run.syscalls = Seen::Value(vec![ask, list]);
+            run.tables.syscalls = Seen::Value(vec![ask, list]);
             let diagnosis = judged(&run, &sites(&run, &[(Site::Call("lstat".into()), [100 * MS; 3])]));
             let times = diagnosis.findings.iter().filter(|finding| finding.cause == CAUSE.name).count();
             assert_eq!(times, 1, "it is not claimed twice of one call");
             let finding = found(&diagnosis, "metadata-calls").expect("it is there");
             (saves(finding), finding.evidence.len())
         };
-        assert_eq!(saved(24), ((80 * MS, 80 * MS), 1), "no directory has so many names");
+        assert_eq!(saved(24), ((80 * MS, 80 * MS), 1), "no directory has that many names");
         // With the answers goes five sixths of 60 ms of its own code.
         assert_eq!(saved(2000 * 24), ((80 * MS, 150 * MS), 2));
     }

@@ -10,61 +10,70 @@ use model::peers::ConnectionRow;
 use model::recording::Tier;
 use model::sentence::Piece::{Bytes, Name, Ns as Time, Share};
 use model::series::LinkSeries;
-use model::{Seen, Sentence, Series, say};
+use model::{RuledOut, Seen, Sentence, Series, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("network-throughput", "transfers as fast as the network carries"),
     tiers: &[Tier::Bpf],
     manual: Manual {
-        what: "The program waits for data that comes or goes at a rate which does not change: that of a link, or of \
+        what: "The program waits for data that comes or goes at a constant rate: that of a link, or of \
                something on the way.",
-        why: "A link carries so many bits a second and no more. Then only fewer bytes, or another way, take less time.",
-        rule: "A link carries nine tenths of what it can for half of the run or, where that is not known or more than it \
-               carries, the same rate within a tenth for half of the run; half of its bytes or more are those of one peer's \
-               connections; and these carry 64 KiB and more for each turn, since less is a request.",
-        else_it_could_be: "A peer that makes or takes data at a steady rate, limits a client on purpose, or has a window that \
-                           is too small for its distance. Where the link's limit is not known these look alike.",
+        why: "A link has a fixed capacity. Only fewer bytes, or another way, take less time.",
+        rule: "A link carries nine tenths of its capacity for half of the run or, where that is unknown or \
+               larger, the same rate within a tenth for half of the run; half of its bytes or more are \
+               those of one peer's connections; and these carry 64 KiB and more for each turn, since less \
+               is a request.",
+        else_it_could_be: "A peer that makes or takes data at a steady rate, limits a client on purpose, \
+                           or has a window that is too small for its distance. Where the link's capacity \
+                           is unknown these look alike.",
         change: "Send less: compress, ask only for what is needed, keep what came (a cache, a delta). Or use a faster link, \
                  a nearer copy, or the link's speed where the limit is a shaper's.",
-        part: "Assumed: from a third of the bytes gone (made 1.5 times fewer) to all of them, at most with the calls that \
-               wait for them and the code around these. Text compresses to a third or less, media not at all.",
+        part: "Assumed: from a third of the bytes gone (made 1.5 times fewer) to all of them. The high end \
+               includes the calls that wait for them and the code around these. Text compresses to a third \
+               or less, media not at all.",
         assumes: "The data can be made 1.5 times less, or the link as much faster, at least.",
     },
     explains: &["serial-requests"],
+    probe: None,
     check,
 };
 
 /// How many times fewer bytes at least.
 const FEWER_MIN: f64 = 1.5;
-/// Of the run.
+/// The least share of the run at the limit.
 const LIMITED_SHARE: f64 = 0.5;
-/// Of a link's bytes, one peer's.
+/// The least part of a link's bytes that one peer has: one in this many.
 const LINK_PART: u64 = 2;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    Outcome::of_table(evidence.connections, |rows| {
+    Outcome::of_table(&evidence.run.tables.connections, |rows| {
         let most = rows.iter().enumerate().max_by_key(|(_, of)| bytes(of));
-        let Some((row, of)) = most.filter(|(_, of)| is_transfer(of)) else {
-            return Outcome::RuledOut(say!("no peer sends or receives more than requests"));
+        let Some((row, of)) = most else {
+            return Outcome::RuledOut(say!("no connections").into());
         };
-        let series = match evidence.series {
+        if bytes_a_turn(of) < peers::REQUEST_BYTES_MAX {
+            return Outcome::RuledOut(RuledOut::below(
+                Bytes(bytes_a_turn(of)),
+                say!("per request to ").and(peers::name(of)).and(say!(", no bulk transfer")),
+                Bytes(peers::REQUEST_BYTES_MAX),
+            ));
+        }
+        let series = match &evidence.run.series {
             Seen::Value(series) => series,
             Seen::Absent => return Outcome::Unavailable("host metrics were not recorded".into()),
             Seen::Unseen(why) => return Outcome::Unavailable(why.clone()),
         };
         let Some(full) = link(evidence, series, bytes(of)) else {
-            if too_short_for_rates(&Grid::of(series, evidence.wall_ns)) {
+            if too_short_for_rates(&Grid::of(series, evidence.run.wall_ns)) {
                 let why = "the run is too short to tell the rate of a link (7 steps of 100 ms)";
                 return Outcome::Unavailable(why.to_owned());
             }
-            return Outcome::RuledOut(
-                say!("no link carries ").and(peers::name(of)).and(say!(" at a steady rate")),
-            );
+            let why = say!("no link carries what goes to and from ").and(peers::name(of));
+            return Outcome::RuledOut(why.and(say!(" at a steady rate")).into());
         };
         let Some(waits) = peers::goes(evidence, of) else {
-            return Outcome::RuledOut(
-                say!("waits for ").and(peers::name(of)).and(say!(" are no hundredth of the run")),
-            );
+            let why = say!("waits for ").and(peers::name(of)).and(say!(" are less than 1 % of the run"));
+            return Outcome::RuledOut(why.into());
         };
         let part: Part = (faster(FEWER_MIN), 1.0);
         let share_ns = peers::share(&waits, (1.0, 1.0));
@@ -93,9 +102,9 @@ fn bytes(of: &ConnectionRow) -> u64 {
     of.sent_bytes + of.received_bytes
 }
 
-fn is_transfer(of: &ConnectionRow) -> bool {
-    let turns = of.turns.map_or(1, |turns| turns.times).max(1);
-    bytes(of) / turns >= peers::REQUEST_BYTES_MAX
+/// Bytes in both directions for each request and its answer.
+fn bytes_a_turn(of: &ConnectionRow) -> u64 {
+    bytes(of) / of.turns.map_or(1, |turns| turns.times).max(1)
 }
 
 /// A link that carries what it can, or always the same.
@@ -108,7 +117,7 @@ struct Full<'a> {
 
 /// The link that carries these bytes at its limit, or at a steady rate.
 fn link<'a>(evidence: &Evidence<'_>, series: &'a Series, bytes: u64) -> Option<Full<'a>> {
-    let grid = Grid::of(series, evidence.wall_ns);
+    let grid = Grid::of(series, evidence.run.wall_ns);
     let links = series.links.value().map_or(&[][..], Vec::as_slice);
     links.iter().filter(|link| bytes.saturating_mul(LINK_PART) >= link.bytes).find_map(|link| {
         // Its speed is absent of a link that is none, as loopback.
@@ -173,12 +182,13 @@ mod tests {
         WaitTarget::Tcp(model::network::Endpoint::read("192.0.2.1:80").unwrap())
     }
 
-    /// A second of waits for these bytes, over a link that carries so many Mb/s in each tenth.
+    /// A second of waits for these bytes, over a link that carries this many Mb/s in each tenth.
     fn of(received_bytes: u64, rates: [f64; 10]) -> Run {
         let mut run = run(&[(State::Network, 1000 * MS)]);
         run.waits = vec![wait(State::Network, peer(), &[waiting(100, 1000 * MS)])];
         let row = connection("192.0.2.1:80");
-        run.connections = Seen::Value(vec![ConnectionRow { received_bytes, waited_ns: 1000 * MS, ..row }]);
+        run.tables.connections =
+            Seen::Value(vec![ConnectionRow { received_bytes, waited_ns: 1000 * MS, ..row }]);
         let mut of = series(Vec::new());
         of.links = Seen::Value(vec![link("eth0", &rates.map(|rate| rate * 1e6))]);
         run.series = Seen::Value(of);
@@ -206,7 +216,7 @@ mod tests {
         run.account.push(model::run::measured(State::User, 40 * MS));
         run.waits[0].call = WaitCall::Syscall("recvfrom".into());
         run.waits[0].path_ns = 900 * MS;
-        run.syscalls = Seen::Value(vec![call("recvfrom", 100, 0, 960 * MS)]);
+        run.tables.syscalls = Seen::Value(vec![call("recvfrom", 100, 0, 960 * MS)]);
         run.path = vec![
             step(State::Network, Reason::Syscall("recvfrom".into()), 900 * MS),
             step(State::Kernel, Reason::Syscall("recvfrom".into()), 60 * MS),

@@ -6,6 +6,7 @@ use crate::judge::Evidence;
 use crate::judge::allocators;
 use crate::judge::along::part_along;
 use crate::judge::fault_places;
+use crate::judge::imposed::{self, Imposed};
 use crate::judge::own_code::{self, Key, Owner};
 use crate::judge::predict::{COUNTED_LEAST, Goes};
 use crate::judge::results::{hedge, hedge_time};
@@ -16,10 +17,10 @@ use model::processes::MemoryPeak;
 use model::profile::{Activity, Weight};
 use model::recording::{Language, Tier};
 use model::run::ThreadLedger;
-use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
+use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number, Times};
 use model::syscall_rows::CallRow;
 use model::wait::SyscallName;
-use model::{Ns, Pid, Seen, State, say};
+use model::{Ns, Pid, Probe, RuledOut, Seen, State, say};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -31,23 +32,26 @@ pub(super) static CAUSE: Cause = Cause {
         what: "A process gives memory back to the kernel (`munmap`, `brk`, `madvise`) and touches new memory soon after.",
         why: "Each first touch of a page is a fault: the kernel finds a free page, clears it and maps it, which takes half a \
               microsecond to two; giving it back takes half as long again. Memory that the process keeps costs nothing.",
-        rule: "A process had at least twice as many faults without IO as pages in its largest size, so that each was touched \
-               twice or more on average, and memory was given back ten times or more. Faults for each page once are what \
-               memory costs.",
-        else_it_could_be: "A process that goes on writing after each `fork`: its pages are copied one by one.",
+        rule: "A process had at least twice as many faults without IO as pages in its largest size, so \
+               that each was touched twice or more on average, and memory was given back ten times or \
+               more. One fault for each page is what memory costs.",
+        else_it_could_be: "A process that keeps writing after each `fork`: its pages are copied one by \
+                           one.",
         change: "Keep buffers and use them again. With glibc large blocks go back at once: raise the thresholds \
                  (`GLIBC_TUNABLES=glibc.malloc.mmap_threshold=…:glibc.malloc.trim_threshold=…`, `mallopt`). With jemalloc and \
                  Go, let memory go back later (`dirty_decay_ms`, `GOGC`, `GOMEMLIMIT`). Larger pages make fewer faults.",
-        part: "Counted: of N faults of a process that never had more than M pages, N - M are for pages that it had before; the \
-               calls that give memory back and take it go with them. At most all faults of the process go, where it could do \
-               without the memory. The interval is that of the samples that know the time \
-               in faults. At most 200 ns a fault are added, since entering and leaving it is charged to the code that \
-               touches the page; or what takes objects apart (destructors), and the own time of functions that have more time \
-               in faults than in themselves, since to fill what is thrown away may be what they are for. Where these are more than a quarter of the high end it is \
-               bounded, not counted.",
+        part: "Counted: of N faults of a process that never had more than M pages, N - M are for pages \
+               that it had before; the calls that give memory back and take it are saved with them. The \
+               high end takes all faults of the process, as if it could do without the memory. The \
+               interval is that of the samples of time in faults. The high end also adds 200 ns a fault, \
+               since entering and leaving it is charged to the code that touches the page; or, if that is \
+               more, destructors and the own time of functions that have more time in faults than in \
+               themselves, since they may only fill what is thrown away. Where these are more than a \
+               quarter of the high end, the saving is bounded, not counted.",
         assumes: "The memory can be kept: the process then has its largest size all the time.",
     },
     explains: &["allocation"],
+    probe: Some(Imposed { probe: Probe::KeepMemory, fits: imposed::always }),
     check,
 };
 
@@ -58,12 +62,12 @@ const GIVEN_BACK_MIN: u64 = 10;
 /// The smallest page there is: with larger ones fewer are touched again than it seems.
 const PAGE_BYTES: u64 = 4096;
 
-/// What of a fault is charged to the program's own code, at most: entering it and leaving it.
+/// The part of a fault that is charged to the program's own code, at most: entering and leaving.
 const ENTRY_NS: Ns = 200;
 
 /// Parts of the names of the kernel's functions that handle faults.
 const FAULTS: &[&str] = &["page_fault", "mem_abort"];
-/// With fewer samples in them nothing is said of a function.
+/// A function with fewer samples in them is not judged.
 const SAMPLES_MIN: u64 = 5;
 
 /// Calls that give memory back, and that take it.
@@ -80,27 +84,27 @@ struct Most<'a> {
 }
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    let peak = match evidence.memory_peak {
+    let peak = match &evidence.run.tables.memory_peak {
         Seen::Value(peak) => peak,
         Seen::Absent => return Outcome::Unavailable("no process was seen".to_owned()),
         Seen::Unseen(why) => return Outcome::Unavailable(why.clone()),
     };
-    let Some(most) = most(evidence.threads) else {
-        return Outcome::Unavailable("faults are not known by process".to_owned());
+    let Some(most) = most(&evidence.run.threads) else {
+        return Outcome::Unavailable("page faults of single processes are unknown".to_owned());
     };
     let pages = peak.bytes / PAGE_BYTES;
     if most.faults < pages.max(1) * TIMES_MIN {
-        return Outcome::RuledOut(say!(
-            "a process had ",
-            Count(most.faults, "fault".into()),
-            " for ",
-            Count(pages, "page".into())
-        ));
+        let faults = Count(most.faults, "fault".into());
+        let what =
+            say!("as many faults as pages in one process: ", faults, ", ", Count(pages, "page".into()));
+        let times = Times(most.faults as f64 / pages.max(1) as f64);
+        return Outcome::RuledOut(RuledOut::below(times, what, Times(TIMES_MIN as f64)));
     }
     let calls = evidence.calls_named(GIVE_BACK);
     let times: u64 = calls.iter().map(|(_, row)| row.calls).sum();
     if times < GIVEN_BACK_MIN {
-        return Outcome::RuledOut(say!("memory was given back ", Count(times, "time".into())));
+        let what = say!("gave memory back");
+        return Outcome::RuledOut(RuledOut::below(Count(times, "call".into()), what, Number(GIVEN_BACK_MIN)));
     }
     Outcome::Found(vec![finding(evidence, peak, most, &calls)])
 }
@@ -130,9 +134,10 @@ fn finding(
     calls: &[(usize, &CallRow)],
 ) -> Finding {
     let again = most.faults - peak.bytes / PAGE_BYTES;
-    let all = evidence.faults.value().map_or(most.faults, |faults| faults.minor).max(most.faults);
+    let all = evidence.run.tables.faults.value().map_or(most.faults, |faults| faults.minor).max(most.faults);
     let fault_ns = evidence.account_ns(|state| state == State::Fault);
     let calls_ns: Ns = evidence
+        .run
         .path
         .iter()
         .filter(|step| {
@@ -141,7 +146,7 @@ fn finding(
         })
         .map(|step| step.ns)
         .sum();
-    let share_ns = Interval { lo: fault_ns, hi: (fault_ns + calls_ns).min(evidence.whole_ns) };
+    let share_ns = Interval { lo: fault_ns, hi: (fault_ns + calls_ns).min(evidence.run.whole_ns()) };
     let named = |names: &[&str]| names.iter().map(|name| SyscallName::from(*name)).collect::<Vec<_>>();
     let sites = [named(GIVE_BACK), named(TAKE)].concat().into_iter().map(Site::Call);
     let sites = sites.chain([Site::State(State::Fault)]).collect();
@@ -179,7 +184,7 @@ fn finding(
         saving: evidence.saving(&Goes::Sites(sites, share_ns), part, Known::Counted).map(|saving| {
             let handling_ns = (handling_ns(evidence) as f64 * part.1) as Ns;
             let hi = saving.ns.hi + (most.faults * ENTRY_NS).min(own_ns).max(handling_ns);
-            let hi = hi.min(evidence.whole_ns);
+            let hi = hi.min(evidence.run.whole_ns());
             // Which of the program's own code goes with the pages nobody counted.
             let counted = saving.ns.hi as f64 >= COUNTED_LEAST * hi as f64;
             let known = if counted { saving.known } else { saving.known.max(Known::Bounded) };
@@ -207,9 +212,9 @@ fn finding(
     }
 }
 
-/// Up to so much of the program's own time goes with the pages: what takes apart the objects in
-/// them, and functions by whether they do little but touch new pages. All of it up to as much as
-/// they have in faults, none from twice as much on, in between less and less.
+/// The program's own time that may go with the pages, at most: that of destructors of the objects
+/// in them, and of functions that do little but touch new pages. A function's time counts in full
+/// up to what it has in faults, and less and less from there to twice as much.
 fn handling_ns(evidence: &Evidence<'_>) -> Ns {
     let profile = evidence.profile;
     let in_fault = |weight: &Weight| {
@@ -256,14 +261,14 @@ mod tests {
     const MS: Ns = 1_000_000;
     const MIB: u64 = 1 << 20;
 
-    /// A second, half of it in faults: so many, of a process of 1 MiB.
+    /// A second, half of it in faults: this many, of a process of 1 MiB.
     fn faults(minor: u64, given_back: u64) -> Run {
         let mut run = run(&[(State::User, 500 * MS), (State::Fault, 500 * MS)]);
         run.threads[0].minor_faults = Seen::Value(minor);
-        run.faults = Seen::Value(model::run::Faults { minor, major: 0 });
-        run.memory_peak =
+        run.tables.faults = Seen::Value(model::run::Faults { minor, major: 0 });
+        run.tables.memory_peak =
             Seen::Value(MemoryPeak { bytes: MIB, at_most: false, pid: Seen::Value(100), name: Seen::Absent });
-        run.syscalls = Seen::Value(vec![call("munmap", given_back, 0)]);
+        run.tables.syscalls = Seen::Value(vec![call("munmap", given_back, 0)]);
         run
     }
 
@@ -297,7 +302,7 @@ mod tests {
     #[test]
     fn without_the_largest_size_it_is_not_known() {
         let mut run = faults(2560, 100);
-        run.memory_peak = Seen::unseen("not in this recording");
+        run.tables.memory_peak = Seen::unseen("not in this recording");
         let diagnosis = judge(&run);
         assert!(diagnosis.unavailable.iter().any(|(cause, _)| cause.id == "page-faults"));
     }

@@ -20,20 +20,22 @@ pub(super) static CAUSE: Cause = Cause {
     manual: Manual {
         what: "The program waits for a program that it did not start: for what that one writes to a pipe or a local socket, or \
                for room there or on a terminal.",
-        why: "A pipe is as fast as its slower end. This end has nothing to do meanwhile.",
-        rule: "Waits on a pipe or a local socket, and for room on a terminal, that a thread outside of the program ended, are on \
-               the path. Waits of an event loop are not looked at, since what it waits for may be work that nobody has for it, \
-               nor reads of a terminal, since people type slowly. Where the other end is a process of the program itself, the \
-               account goes on there.",
+        why: "A pipe is as fast as its slower end. This end has nothing to do in the meantime.",
+        rule: "Waits on a pipe or a local socket, and for room on a terminal, that a thread outside the \
+               program ended, are on the path. Waits of an event loop do not count, since it may wait for \
+               work that nobody has for it; nor do reads of a terminal, since people type slowly. Where \
+               the other end is a process of the program itself, the account goes on there.",
         else_it_could_be: "A program that is faster than it must be: the other end does the work that matters, or waits for \
                            something in turn.",
         change: "Look at the other end: `dwell attach` on its process, or `dwell run` on both of them together. Let it write \
                  larger pieces, and earlier.",
-        part: "With the other end s times faster 1 - 1/s of the waits go. The factor is assumed: from 1.5 to all of it, \
-               with the calls that wait, and the waits for a CPU after them: the other end may also be asked less often.",
+        part: "With the other end s times faster, 1 - 1/s of the waits are saved. The factor is assumed: \
+               from 1.5 to all of it, with the calls that wait, and the waits for a CPU after them: the \
+               other end may also be asked less often.",
         assumes: "The other end can be made faster by half at least, and its speed does not depend on this one's.",
     },
     explains: &["small-io"],
+    probe: None,
     check,
 };
 
@@ -41,19 +43,19 @@ pub(super) static CAUSE: Cause = Cause {
 const FASTER_MIN: f64 = 1.5;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    if evidence.window {
+    if evidence.run.window.is_some() {
         return Outcome::Unavailable(
-            "whether a window waits for work or for what it needs is not seen".to_owned(),
+            "a window does not show whether it waits for work or for input".to_owned(),
         );
     }
     let waits: Vec<(usize, &WaitRow)> =
-        evidence.waits.iter().enumerate().filter(|(_, wait)| is_for_a_peer(wait)).collect();
+        evidence.run.waits.iter().enumerate().filter(|(_, wait)| is_for_a_peer(wait)).collect();
     let most = waits.iter().max_by_key(|(_, wait)| wait.path_ns).filter(|(_, wait)| wait.path_ns > 0);
     match most {
         Some((place, wait)) => Outcome::Found(vec![finding(evidence, *place, wait, &waits)]),
-        None => Outcome::RuledOut(say!(
-            "it waits for no program at the other end of a pipe, a terminal or a local socket"
-        )),
+        None => Outcome::RuledOut(
+            say!("no waits for another program on a pipe, a terminal or a local socket").into(),
+        ),
     }
 }
 
@@ -150,7 +152,7 @@ mod tests {
     fn diagnosis(name: &'static str, on: WaitTarget, by: WakerKind) -> Diagnosis {
         let mut run = run(&[(State::User, 100 * MS), (State::Pipe, 900 * MS)]);
         run.waits = vec![wait(State::Pipe, name, on, 100, 900 * MS, by)];
-        run.syscalls = Seen::Value(vec![call(name, 100, 0, 900 * MS)]);
+        run.tables.syscalls = Seen::Value(vec![call(name, 100, 0, 900 * MS)]);
         run.path = vec![step(State::Kernel, Reason::Syscall(name.into()), 900 * MS)];
         judged(&run, &sites(&run, &[(Site::Call(name.into()), [900 * MS; 3])]))
     }
@@ -173,7 +175,7 @@ mod tests {
         let mut run = run(&[(State::User, 100 * MS), (State::Kernel, 50 * MS), (State::Pipe, 800 * MS)]);
         run.account.push(model::run::measured(State::Runqueue, 50 * MS));
         run.waits = vec![wait(State::Pipe, "recvfrom", on.clone(), 100, 800 * MS, WakerKind::Outside)];
-        run.syscalls = Seen::Value(vec![call("recvfrom", 100, 0, 850 * MS)]);
+        run.tables.syscalls = Seen::Value(vec![call("recvfrom", 100, 0, 850 * MS)]);
         run.path = vec![
             step(State::Kernel, Reason::Syscall("recvfrom".into()), 50 * MS),
             step(State::Pipe, Reason::Syscall("recvfrom".into()), 800 * MS),

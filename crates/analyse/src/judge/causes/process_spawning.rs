@@ -8,9 +8,9 @@ use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place, Saving};
 use model::prediction::Site;
 use model::recording::Tier;
-use model::sentence::Piece::{Count, Name, Ns as Time, Number};
+use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
 use model::wait::SyscallName;
-use model::{Ns, Pid, Reason, Seen, Sentence, State, say};
+use model::{Ns, Pid, Reason, RuledOut, Seen, Sentence, State, say};
 use rustc_hash::FxHashSet;
 use std::cmp::Reverse;
 
@@ -21,17 +21,18 @@ pub(super) static CAUSE: Cause = Cause {
         what: "The program starts many processes that do little.",
         why: "A process costs its creation, a copy of page tables, `execve`, the loading of its libraries and its end: half a \
               millisecond for a small program in C, 20 ms for an interpreter, whatever it then does.",
-        rule: "20 processes or more began and ended, and the calls that make, execute and end them have a twentieth of the \
-               tree's CPU time or more. With fewer processes there are not as many as there are items; with less of the time \
-               they do enough to be worth their start.",
-        else_it_could_be: "One process that is created by a large one: copying page tables takes long then, and `vfork` or \
-                           `posix_spawn` is what helps.",
+        rule: "20 processes or more began and ended, and the calls that make, execute and end them have a \
+               twentieth of the tree's CPU time or more. Fewer processes are not one for each item; with \
+               less of the time they do enough to be worth their start.",
+        else_it_could_be: "One process that a large one creates: copying page tables takes long then, and \
+                           `vfork` or `posix_spawn` helps.",
         change: "Do the work in one process: the shell's own commands in place of small programs, one call for many items \
                  (`xargs`, `find -exec … +`), a library in place of a command, a pool of workers that live on.",
-        part: "Bounded: at least the calls that make, execute and end the processes go; at most all that the path has of \
-               processes of which there are 20 or more, from their creation on, of the calls around it (signals kept off, waiting for \
-               the end), and what others wait for a CPU, as the one that \
-               starts them does after each. What a process needs to load its libraries is in between.",
+        part: "Bounded. The low end takes the calls that make, execute and end the processes. The high end \
+               takes all that the path has of processes that are 20 or more of one program, from their \
+               creation on, the calls around it (blocking signals, waiting for the end), and what others \
+               wait for a CPU, as the one that starts them does after each. Loading libraries is in \
+               between.",
         assumes: "What the processes do can be done without them. At the high end that work takes next to nothing.",
     },
     explains: &[
@@ -42,12 +43,13 @@ pub(super) static CAUSE: Cause = Cause {
         "small-io",
         "repeated-reads",
     ],
+    probe: None,
     check,
 };
 
 /// Fewer are not one for each item.
 const PROCESSES_MIN: usize = 20;
-/// Of the tree's CPU time, what making and ending them takes.
+/// The least part of the tree's CPU time for making and ending them: one in this many.
 const PART: Ns = 20;
 
 /// Calls that make a process or give it a program.
@@ -60,7 +62,7 @@ const AROUND: &[&str] =
     &["pipe2", "socketpair", "rt_sigprocmask", "rt_sigaction", "pidfd_open", "wait4", "waitid", "waitpid"];
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    if let Seen::Unseen(why) = evidence.syscalls {
+    if let Seen::Unseen(why) = &evidence.run.tables.syscalls {
         return Outcome::Unavailable(why.clone());
     }
     let mut groups: Vec<(String, Group)> = processes::by_program(evidence).into_iter().collect();
@@ -68,20 +70,15 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         .sort_by(|(a, x), (b, y)| Reverse(x.processes()).cmp(&Reverse(y.processes())).then_with(|| a.cmp(b)));
     let processes: usize = groups.iter().map(|(_, group)| group.processes()).sum();
     if processes < PROCESSES_MIN {
-        return Outcome::RuledOut(say!("the program started ", Count(processes as u64, "process".into())));
+        let (figure, needed) = (Count(processes as u64, "process".into()), Number(PROCESSES_MIN as u64));
+        return Outcome::RuledOut(RuledOut::below(figure, say!("started"), needed));
     }
     let costs_ns = costs_ns(evidence);
     let cpu_ns = evidence.cpu_ns();
     if costs_ns < cpu_ns / PART {
-        return Outcome::RuledOut(say!(
-            "starting and ending ",
-            Count(processes as u64, "process".into()),
-            " takes ",
-            Time(costs_ns),
-            " of ",
-            Time(cpu_ns),
-            " of CPU time"
-        ));
+        let what = say!("of CPU time for starting and ending ", Count(processes as u64, "process".into()));
+        let share = Share(costs_ns as f64 / cpu_ns as f64);
+        return Outcome::RuledOut(RuledOut::below(share, what, Share(1.0 / PART as f64)));
     }
     Outcome::Found(vec![finding(evidence, &groups, processes, costs_ns)])
 }
@@ -90,7 +87,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 fn costs_ns(evidence: &Evidence<'_>) -> Ns {
     let made: Ns = evidence.calls_named(MAKE).iter().map(|(_, row)| row.cpu_ns).sum();
     // These do not return, so they are not in the table of calls.
-    let ended = evidence.path.iter().filter(|step| match &step.reason {
+    let ended = evidence.run.path.iter().filter(|step| match &step.reason {
         Reason::Syscall(name) => END.contains(&&*name.name),
         _ => false,
     });
@@ -100,8 +97,10 @@ fn costs_ns(evidence: &Evidence<'_>) -> Ns {
 fn finding(evidence: &Evidence<'_>, groups: &[(String, Group)], processes: usize, costs_ns: Ns) -> Finding {
     let (name, most) = &groups[0];
     let lives_ns: Ns = groups.iter().map(|(_, group)| group.life_ns).sum();
-    let share_ns =
-        Interval { lo: costs_ns.min(evidence.whole_ns), hi: lives_ns.max(costs_ns).min(evidence.whole_ns) };
+    let share_ns = Interval {
+        lo: costs_ns.min(evidence.run.whole_ns()),
+        hi: lives_ns.max(costs_ns).min(evidence.run.whole_ns()),
+    };
     let what = match groups.len() {
         1 => say!(Count(processes as u64, "process".into()), " of ", Name(name.clone())),
         _ => say!(
@@ -119,7 +118,7 @@ fn finding(evidence: &Evidence<'_>, groups: &[(String, Group)], processes: usize
         place: place.map_or(Place::Thread(most.longest.1), |(row, _)| Place::Call(row)),
         what: what.and(say!(
             " are started, one every ",
-            Time(evidence.wall_ns / processes as u64),
+            Time(evidence.run.wall_ns / processes as u64),
             ": starting and ending them takes ",
             Time(costs_ns),
             " of CPU time, their lives ",
@@ -168,7 +167,7 @@ fn saving(evidence: &Evidence<'_>, groups: &[(String, Group)], share_ns: Interva
     let many = groups.iter().filter(|(_, group)| group.processes() >= PROCESSES_MIN);
     let names: FxHashSet<&str> = many.clone().map(|(name, _)| name.as_str()).collect();
     let many: FxHashSet<Pid> = many.flat_map(|(_, group)| &group.pids).copied().collect();
-    let goes = evidence.path.iter().filter(|step| {
+    let goes = evidence.run.path.iter().filter(|step| {
         let makes = matches!(&step.reason, Reason::Syscall(name)
             if [MAKE, AROUND].iter().any(|calls| calls.contains(&&*name.name)));
         let is_of_many = match step.together {
@@ -179,7 +178,7 @@ fn saving(evidence: &Evidence<'_>, groups: &[(String, Group)], share_ns: Interva
     });
     let most_ns: Ns = goes.map(|step| step.ns).sum();
     least.map(|least| {
-        let hi = most_ns.max(least.ns.hi).min(evidence.whole_ns);
+        let hi = most_ns.max(least.ns.hi).min(evidence.run.whole_ns());
         let part = (least.ns.lo as f64 / hi.max(1) as f64, 1.0);
         let hi = evidence.without_overhead(Interval { lo: 0, hi }).hi;
         Saving { ns: Interval { lo: least.ns.lo, hi }, part, known: Known::Bounded, ..least }
@@ -197,7 +196,7 @@ mod tests {
 
     const MS: Ns = 1_000_000;
 
-    /// A shell that starts so many processes of 2 ms; making each takes a part of that.
+    /// A shell that starts this many processes of 2 ms; making each takes a part of that.
     fn shell(processes: u32, made_ns: Ns) -> Run {
         let lives_ns = u64::from(processes) * 2 * MS;
         let mut run = run(&[(State::Kernel, lives_ns), (State::User, 20 * MS)]);
@@ -212,7 +211,8 @@ mod tests {
         });
         run.path = vec![step(State::User, Reason::None, 20 * MS), step(State::Runqueue, Reason::None, MS)];
         run.path.extend(lives);
-        run.syscalls = Seen::Value(vec![call("execve", processes.into(), made_ns * u64::from(processes))]);
+        run.tables.syscalls =
+            Seen::Value(vec![call("execve", processes.into(), made_ns * u64::from(processes))]);
         run
     }
 

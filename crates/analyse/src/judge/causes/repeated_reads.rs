@@ -14,35 +14,39 @@ use model::recording::Tier;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
 use model::syscall_rows::CallRow;
 use model::wait::WaitTarget;
-use model::{Ns, Seen, Sentence, State, say};
+use model::{Ns, RuledOut, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("repeated-reads", "the same bytes read again"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "A process reads more bytes of a file than the file has: at least twice as many.",
-        why: "Each time the bytes are copied from the kernel's memory and taken apart again; if memory was short meanwhile, \
-              the disk has to give them again too. Of a file that was opened with `O_DIRECT` the disk gives them each \
-              time: the page cache keeps nothing of it.",
-        rule: "One process has read at least twice the size of a file; what the program wrote to the file meanwhile does not \
-               count as read again. How much was read of each file is a sample by bytes: the low end of its 95 % interval \
-               counts. All such files together are read again by 4 MiB or more: copying so much takes about as long as \
-               starting a process.",
-        else_it_could_be: "A file that another program changed meanwhile. A file of which some places are read \
-                           again and again and others never: a database that is larger than memory, read with `pread`. \
-                           Then the answer is a larger cache in the program, and what it saves is what that cache hits.",
-        change: "Read it once and keep what was made of it; look at its time of change (`stat`) to know whether it is still \
-                 the same. Of a file that is read in places keep those that are needed again, or map it (`mmap`). With `O_DIRECT` the \
-                 program needs a cache of its own, or opens the file without it.",
-        part: "Of the calls' time on the file what is not its first pass goes: of B bytes read of a file of S bytes, \
-               1 - S/B. At least of their CPU time alone: they wait for the disk in the first pass, as a rule; with `O_DIRECT` in \
-               each, so that waits go in the same part. Counted. \
-               At most what opens and closes the file each time goes too, and the own time of functions that mostly \
-               read it (up to as much as the calls take, none from twice as much on): what is made of the same bytes is the \
-               same. The program's other work on the bytes would go along, and is not claimed.",
+        why: "Each time the bytes are copied from the kernel's memory and parsed again; if memory was \
+              short in between, the disk has to deliver them again too. With `O_DIRECT` the disk delivers \
+              them each time: the page cache keeps nothing of the file.",
+        rule: "One process has read at least twice the size of a file; what the program wrote to the file \
+               in between does not count as read again. The bytes read of each file are estimated from a \
+               sample: the low end of its 95 % interval counts. All such files together are read again by \
+               4 MiB or more: copying that much takes about as long as starting a process.",
+        else_it_could_be: "A file that another program changed in between. A file where some places are \
+                           read again and again and others never: a database that is larger than memory, \
+                           read with `pread`. Then a larger cache in the program helps, and saves what it \
+                           hits.",
+        change: "Read it once and keep what was made of it; look at its time of change (`stat`) to know \
+                 whether it is still the same. Of a file that is read in places keep those that are needed \
+                 again, or map it (`mmap`). With `O_DIRECT` the program needs a cache of its own, or opens \
+                 the file without it.",
+        part: "Of the calls' time on the file, all but the first pass is saved: of B bytes read of a file \
+               of S bytes, 1 - S/B; this is counted. The low end takes CPU time alone: the calls wait for \
+               the disk in the first pass, as a rule. With `O_DIRECT` they wait in each, and these waits \
+               are saved in the same part. The high end also takes what opens and closes the file each \
+               time, and the own time of functions that mostly read it (all of it up to what the calls \
+               take, none from twice as much on): the same bytes give the same result. Other work on the \
+               bytes would be saved as well, and is not claimed.",
         assumes: "The bytes are the same each time. What is made of them fits into memory.",
     },
     explains: &["small-io", "disk-latency", "disk-throughput"],
+    probe: None,
     check,
 };
 
@@ -56,7 +60,7 @@ const NAMED: usize = 3;
 struct Again<'a> {
     place: usize,
     file: &'a FileRow,
-    /// Its size, and what was written to it: so many bytes could be new.
+    /// Its size, and what was written to it: this many bytes could be new.
     new_bytes: u64,
 }
 
@@ -73,21 +77,24 @@ struct OfCall<'a> {
 }
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    let files = match evidence.files {
+    let files = match &evidence.run.tables.files {
         Seen::Value(files) => files,
-        Seen::Absent => return Outcome::RuledOut(say!("no files were read")),
+        Seen::Absent => return Outcome::RuledOut(say!("no files were read").into()),
         Seen::Unseen(why) => return Outcome::Unavailable(why.clone()),
     };
     let again = again(files);
     let bytes: u64 = again.iter().map(Again::bytes).sum();
     let calls = of_calls(evidence, &again);
-    if bytes < AGAIN_MIN || calls.is_empty() {
-        return Outcome::RuledOut(why_not(files));
+    if bytes < AGAIN_MIN {
+        return Outcome::RuledOut(RuledOut::below(Bytes(bytes), say!("read again"), Bytes(AGAIN_MIN)));
+    }
+    if calls.is_empty() {
+        return Outcome::RuledOut(say!("the calls that read again took no time").into());
     }
     Outcome::Found(vec![finding(evidence, &again, &calls)])
 }
 
-/// Those that were, for certain, what was read most first.
+/// The files that were read again for certain, what was read most first.
 fn again(files: &FileTable) -> Vec<Again<'_>> {
     let written = |file: &FileRow| {
         let same = files.rows.iter().filter(|other| other.is_same_file(file));
@@ -139,7 +146,7 @@ impl<'a> OfCall<'a> {
 
 /// The calls that read these files, each with its own part.
 fn of_calls<'a>(evidence: &Evidence<'a>, again: &[Again<'_>]) -> Vec<OfCall<'a>> {
-    let rows = evidence.syscalls.value().map_or(&[][..], Vec::as_slice);
+    let rows = evidence.run.tables.syscalls.value().map_or(&[][..], Vec::as_slice);
     let of_row = |row: &'a CallRow| {
         let seen = traced_part(row);
         let mut sum = OfCall {
@@ -166,7 +173,7 @@ fn of_calls<'a>(evidence: &Evidence<'a>, again: &[Again<'_>]) -> Vec<OfCall<'a>>
 
 /// How long a call waited for anything.
 fn waits_ns(evidence: &Evidence<'_>, row: &CallRow) -> Ns {
-    let waits = evidence.waits.iter().filter(|wait| wait.call.syscall() == Some(&row.name));
+    let waits = evidence.run.waits.iter().filter(|wait| wait.call.syscall() == Some(&row.name));
     waits.map(|wait| wait.total_ns).sum()
 }
 
@@ -178,21 +185,6 @@ fn disk_ns(evidence: &Evidence<'_>, row: &CallRow, path: &str) -> Ns {
         _ => false,
     });
     of_file.map(|(_, wait)| wait.total_ns).sum()
-}
-
-fn why_not(files: &FileTable) -> Sentence {
-    let most = files.rows.iter().filter(|file| file.size_bytes > 0).max_by_key(|file| file.read.lo_bytes);
-    match most.filter(|file| file.read.lo_bytes > 0) {
-        Some(file) => say!(
-            "of the file of which most was read, ",
-            Name(file.path.clone()),
-            ", that was at least ",
-            Bytes(file.read.lo_bytes),
-            ", and it has ",
-            Bytes(file.size_bytes)
-        ),
-        None => say!("little was read from files"),
-    }
 }
 
 fn finding(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -> Finding {
@@ -244,7 +236,7 @@ fn around<'a>(evidence: &Evidence<'a>, again: &[Again<'_>]) -> Vec<Gone<'a>> {
 
 fn what(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -> Sentence {
     let most = &again[0];
-    let in_windows = evidence.files.value().is_some_and(|files| files.at_least);
+    let in_windows = evidence.run.tables.files.value().is_some_and(|files| files.at_least);
     let about = if in_windows { " at least " } else { " about " };
     let call = calls.iter().map(|of| &of.row.name).find(|name| name.to_string() == most.file.read.call);
     let caller = call.map(|call| evidence.caller(&[call])).unwrap_or_default();
@@ -323,9 +315,9 @@ mod tests {
     /// A second, of which 800 ms are in reads.
     fn of(files: Vec<FileRow>) -> Run {
         let mut run = run(&[(State::User, 200 * MS), (State::Kernel, 800 * MS)]);
-        run.syscalls = Seen::Value(vec![call("read", 1000, 0, 800 * MS)]);
+        run.tables.syscalls = Seen::Value(vec![call("read", 1000, 0, 800 * MS)]);
         run.path = vec![step(State::Kernel, Reason::Syscall("read".into()), 800 * MS)];
-        run.files = Seen::Value(FileTable { rows: files, other_bytes: 0, at_least: false });
+        run.tables.files = Seen::Value(FileTable { rows: files, other_bytes: 0, at_least: false });
         run
     }
 
@@ -352,7 +344,7 @@ mod tests {
     fn what_opens_the_file_for_each_pass_goes_at_most() {
         let of_calls = |opens: u64| {
             let mut run = of(vec![file("/a", 5 * MIB, 500 * MIB, 800 * MS)]);
-            let Seen::Value(calls) = &mut run.syscalls else { panic!("they are there") };
+            let Seen::Value(calls) = &mut run.tables.syscalls else { panic!("they are there") };
             calls.push(call("openat", opens, 0, 20 * MS));
             run.path.push(step(State::Kernel, Reason::Syscall("openat".into()), 20 * MS));
             let sites = sites(
@@ -421,7 +413,7 @@ mod tests {
     #[test]
     fn the_disk_is_waited_for_in_the_first_pass() {
         let mut run = of(vec![file("/a", 5 * MIB, 50 * MIB, 500 * MS)]);
-        let Seen::Value(calls) = &mut run.syscalls else { panic!("they are there") };
+        let Seen::Value(calls) = &mut run.tables.syscalls else { panic!("they are there") };
         calls[0].cpu_ns = 500 * MS;
         let on = WaitTarget::File(Seen::Value("/a".into()));
         run.waits = vec![wait(State::Disk, "read", on, 10, 300 * MS, WakerKind::Device)];
@@ -434,7 +426,7 @@ mod tests {
         let mut row = file("/a", 5 * MIB, 50 * MIB, 500 * MS);
         row.flags = vec!["O_DIRECT".into()];
         let mut run = of(vec![row]);
-        let Seen::Value(calls) = &mut run.syscalls else { panic!("they are there") };
+        let Seen::Value(calls) = &mut run.tables.syscalls else { panic!("they are there") };
         calls[0].cpu_ns = 500 * MS;
         let on = WaitTarget::File(Seen::Value("/a".into()));
         run.waits = vec![wait(State::Disk, "read", on, 10, 300 * MS, WakerKind::Device)];
@@ -447,7 +439,7 @@ mod tests {
     #[test]
     fn of_calls_in_windows_the_files_have_a_part_of_those_that_were_traced() {
         let mut run = of(vec![file("/a", 5 * MIB, 50 * MIB, 100 * MS)]);
-        let Seen::Value(calls) = &mut run.syscalls else { panic!("they are there") };
+        let Seen::Value(calls) = &mut run.tables.syscalls else { panic!("they are there") };
         calls[0].estimate = Some(Estimate { seen: 250, calls: 1000, lo: 900, hi: Some(1100) });
         let diagnosis = diagnosis(&run);
         let finding = found(&diagnosis, "repeated-reads").expect("it is there");
@@ -457,7 +449,7 @@ mod tests {
     #[test]
     fn without_bytes_of_files_it_cannot_be_looked_for() {
         let mut run = of(vec![]);
-        run.files = Seen::unseen("not in this recording");
+        run.tables.files = Seen::unseen("not in this recording");
         assert!(diagnosis(&run).unavailable.iter().any(|(cause, _)| cause.id == "repeated-reads"));
     }
 }

@@ -8,7 +8,7 @@ use model::peers::{ConnectionRow, Turns};
 use model::recording::Tier;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number, Share};
 use model::series::SeriesVerdict;
-use model::{Ns, Sentence, say};
+use model::{Ns, RuledOut, Sentence, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("serial-requests", "requests one after the other"),
@@ -17,28 +17,31 @@ pub(super) static CAUSE: Cause = Cause {
         what: "The program sends a request to a peer, waits for the answer, and then sends the next.",
         why: "Each takes a round trip and the peer's own time, in which this program and, as a rule, most of the peer do \
               nothing. The waits add up; under way at a time they overlap.",
-        rule: "On connections to one peer something is sent and then waited for, 16 times or more (fewer leave nothing \
-               for sixteen at a time), or on 8 connections or more, since the steps of one session (a greeting, a login, \
-               a question) are on one; while one is waited for no other connection to that peer owes an answer, for nine \
-               tenths of the time; what is sent and what comes back is less than 64 KiB each on average, since more is a \
-               transfer that a link bounds; and no link is at its limit.",
+        rule: "On connections to one peer something is sent and then waited for, 16 times or more (fewer \
+               leave nothing for sixteen at a time), or on 8 connections or more, since the steps of one \
+               session (a greeting, a login, a question) are on one. While one request is waited for, no \
+               other connection to that peer owes an answer, for nine tenths of the time. What is sent and \
+               what comes back is less than 64 KiB each on average, since more is a transfer that a link \
+               bounds; and no link is at its limit.",
         else_it_could_be: "Several requests at a time on one connection (HTTP/2, pipelining) look like one. A program that \
                            waits until its peer has something for it (a queue, a chat) looks alike, and has nothing to gain.",
         change: "Have several requests under way: more threads or tasks with a connection each, pipelining, an asynchronous \
                  client. Or ask for many items with one request: a query for all rows, a batch, a bulk interface.",
-        part: "Bounded by the structure: N turns of mean t, k at a time, take between the longest and N t/k, plus at most \
-               (1 - 1/k) of the longest (Graham's bounds); from k = 2 to 16.",
+        part: "Bounded by the structure: N turns of mean t, k at a time, take at least N t/k or the \
+               longest, whichever is more, and at most N t/k and (1 - 1/k) of the longest together \
+               (Graham's bounds); from k = 2 to 16.",
         assumes: "The requests do not need each other's answers, and the peer serves several at a time as fast as one.",
     },
     explains: &[],
+    probe: None,
     check,
 };
 
 /// With fewer there is nothing for sixteen at a time.
 const TURNS_MIN: u64 = 16;
-/// Or on so many connections: the steps of one session are on one, and need each other.
+/// Or on this many connections: the steps of one session are on one, and need each other.
 const CONNECTIONS_MIN: u64 = 8;
-/// Of the time in turns, with another under way at most this part.
+/// The largest part of the time in turns with another under way: one in this many.
 const AT_ONCE_PART: Ns = 10;
 /// How many at a time, from and to.
 const AT_A_TIME: (f64, f64) = (2.0, 16.0);
@@ -47,13 +50,10 @@ const LIMITED_SHARE: f64 = 0.5;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     if let Some(link) = limited_link(evidence) {
-        return Outcome::RuledOut(say!(
-            "link ",
-            Name(link.to_owned()),
-            " is at its limit: more at a time would wait for it"
-        ));
+        let why = say!("the link ", Name(link.to_owned()), " is at its limit, where requests would queue");
+        return Outcome::RuledOut(why.into());
     }
-    Outcome::of_table(evidence.connections, |rows| {
+    Outcome::of_table(&evidence.run.tables.connections, |rows| {
         let serial = rows.iter().enumerate().filter(|(_, of)| peers::asks(of));
         let findings = serial.filter_map(|(row, of)| {
             let turns = of.turns.as_ref().filter(|turns| is_serial(of, turns))?;
@@ -64,22 +64,28 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 }
 
 /// Why there is none: of the peer with the most turns.
-fn why_not(rows: &[ConnectionRow]) -> Sentence {
-    let turns = rows.iter().filter_map(|of| Some((of, of.turns.as_ref()?)));
+fn why_not(rows: &[ConnectionRow]) -> RuledOut {
+    let turns = rows.iter().filter(|of| peers::asks(of)).filter_map(|of| Some((of, of.turns.as_ref()?)));
+    let few =
+        |times: u64, what: Sentence| RuledOut::below(Count(times, "request".into()), what, Number(TURNS_MIN));
     let Some((of, turns)) = turns.max_by_key(|(_, turns)| turns.times) else {
-        return say!("no peer has many requests, one after the other: at most ", Count(0, "turn".into()));
+        return few(0, say!("to peers"));
     };
+    let to_peer = say!("to ").and(peers::name(of));
     let each_bytes = of.sent_bytes.max(of.received_bytes) / turns.times.max(1);
-    match peers::asks(of) && is_many(of, turns) && each_bytes >= peers::REQUEST_BYTES_MAX {
-        true => say!("the ", Count(turns.times, "request".into()), " to ").and(peers::name(of)).and(say!(
-            " move ",
-            Bytes(each_bytes),
-            " each: transfers, which would share a link if more were under way at a time"
-        )),
-        false => say!(
-            "no peer has many requests, one after the other: at most ",
-            Count(turns.times, "turn".into())
-        ),
+    let alone = 1.0 - turns.at_once_ns as f64 / turns.total_ns.max(1) as f64;
+    if !is_many(of, turns) {
+        few(turns.times, to_peer)
+    } else if each_bytes >= peers::REQUEST_BYTES_MAX {
+        let what = say!("per request ").and(to_peer);
+        RuledOut::above(Bytes(each_bytes), what, Bytes(peers::REQUEST_BYTES_MAX))
+    } else if turns.at_once_ns > turns.total_ns / AT_ONCE_PART {
+        let what = say!("of the time in requests ").and(to_peer).and(say!(" had one under way alone"));
+        RuledOut::below(Share(alone), what, Share(1.0 - 1.0 / AT_ONCE_PART as f64))
+    } else if is_serial(of, turns) {
+        say!("requests ").and(to_peer).and(say!(" are less than 1 % of the run")).into()
+    } else {
+        say!("bytes go one way only in requests ").and(to_peer).into()
     }
 }
 
@@ -89,7 +95,7 @@ fn is_many(of: &ConnectionRow, turns: &Turns) -> bool {
 }
 
 fn limited_link<'a>(evidence: &Evidence<'a>) -> Option<&'a str> {
-    let verdicts = evidence.series.value().map_or(&[][..], |series| &series.verdicts);
+    let verdicts = evidence.run.series.value().map_or(&[][..], |series| &series.verdicts);
     verdicts.iter().find_map(|verdict| match verdict {
         SeriesVerdict::LinkAtLimit { name, share_of_wall, .. } if *share_of_wall >= LIMITED_SHARE => {
             Some(name.as_str())
@@ -112,7 +118,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, turns: &Turn
     let part = part(evidence, of, turns);
     let most = of.dialogue.map(|of| of.turns_max).filter(|most| *most > 1 && of.times > 1);
     let of_one = most.map(|most| say!(", ", Number(most), " on one at most")).unwrap_or_default();
-    let whole = evidence.waits_at_once.value().and_then(|at_once| at_once.network.one_share());
+    let whole = evidence.run.tables.waits_at_once.value().and_then(|at_once| at_once.network.one_share());
     let of_all = whole
         .map(|one| say!("in ", Share(one), " of the time with waits for the network, one thread waited"));
     let at_once = match of.dialogue.map(|of| of.waiting_max) {
@@ -172,6 +178,7 @@ fn part(evidence: &Evidence<'_>, of: &ConnectionRow, turns: &Turns) -> Part {
 mod tests {
     use super::*;
     use crate::judge::samples::{connection, found, judged, ruled_out, run, saves, sites, wait, waiting};
+    use model::Threshold;
     use model::peers::Dialogue;
     use model::prediction::Site;
     use model::series::SeriesVerdict;
@@ -185,7 +192,7 @@ mod tests {
         WaitTarget::Tcp(model::network::Endpoint::read("192.0.2.1:80").unwrap())
     }
 
-    /// So many turns of 10 ms each.
+    /// A run with `times` turns of 10 ms each.
     fn of(times: u64) -> (Run, Ns) {
         let ns = times * 10 * MS;
         let mut run = run(&[(State::Network, ns), (State::User, MS)]);
@@ -193,7 +200,7 @@ mod tests {
         let turns = Some(Turns { times, total_ns: ns, max_ns: 10 * MS, at_once_ns: 0 });
         let bytes = times * 100;
         let row = connection("192.0.2.1:80");
-        run.connections = Seen::Value(vec![ConnectionRow {
+        run.tables.connections = Seen::Value(vec![ConnectionRow {
             turns,
             sent_bytes: bytes,
             received_bytes: bytes,
@@ -208,7 +215,7 @@ mod tests {
     }
 
     fn change(run: &mut Run, with: impl Fn(&mut ConnectionRow)) {
-        if let Seen::Value(rows) = &mut run.connections {
+        if let Seen::Value(rows) = &mut run.tables.connections {
             with(&mut rows[0]);
         }
     }
@@ -232,7 +239,7 @@ mod tests {
         assert_eq!(alone.last(), Some(&say!("no two threads waited for it at once")));
         assert!(alone[1].0.contains(&Number(60)));
         let network = AtOnce { any_ns: 100 * MS, one_ns: 97 * MS, ..AtOnce::default() };
-        run.waits_at_once = Seen::Value(WaitsAtOnce { network, ..WaitsAtOnce::default() });
+        run.tables.waits_at_once = Seen::Value(WaitsAtOnce { network, ..WaitsAtOnce::default() });
         let of_all = said(&run);
         assert!(of_all.len() == 4 && of_all[3].0.contains(&Share(0.97)), "{of_all:?}");
     }
@@ -294,11 +301,13 @@ mod tests {
         let said = |run: &Run| {
             let diagnosis = judge(run, ns);
             let of = diagnosis.ruled_out.into_iter().find(|(cause, _)| cause.id == "serial-requests");
-            of.expect("it is ruled out").1.0
+            of.expect("it is ruled out").1.threshold
         };
-        assert!(said(&run).contains(&Bytes(1 << 16)), "{:?}", said(&run));
+        let (figure, allowed) = (Bytes(1 << 16), Bytes(1 << 16));
+        assert_eq!(said(&run), Some(Threshold::Above { figure, allowed }));
         change(&mut run, |row| row.turns.as_mut().unwrap().times = 7);
-        assert!(said(&run).contains(&Count(7, "turn".into())), "few are few, whatever they move");
+        let (figure, needed) = (Count(7, "request".into()), Number(16));
+        assert_eq!(said(&run), Some(Threshold::Below { figure, needed }), "few are few, whatever they move");
     }
 
     #[test]

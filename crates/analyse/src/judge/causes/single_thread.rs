@@ -9,46 +9,51 @@ use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place};
 use model::hand_overs::HandOverEnd;
 use model::recording::Tier;
-use model::sentence::Piece::{Count, Name, Ns as Time, Number};
+use model::sentence::Piece::{Count, Decimal, Name, Ns as Time, Number};
 use model::wait::TargetKind;
-use model::{Ns, Pid, Seen, State, say};
+use model::{Ns, Pid, RuledOut, Seen, State, say};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("single-thread", "work that is done one after another"),
     tiers: &[Tier::Bpf, Tier::Perf, Tier::Proc],
     manual: Manual {
-        what: "The program works off a list with a process for each item, one after another, and may use more CPUs than one.",
-        why: "While one of them computes the other CPUs are idle.",
-        rule: "Four processes or more of one program live for 10 ms or more on average and compute for half of that (on a CPU \
-               or ready to); their lives together are no longer than the wall clock, so that they do not overlap; the threads \
-               of the program hardly ever run at the same time; and it may use two CPUs or more. With two or three it is not \
-               told that they are a list; of a shorter life a good part is its start, which is the cause process-spawning. A process that computes in one \
-               thread is no finding: nothing that can be seen from outside says whether its work can be divided.",
-        else_it_could_be: "Each process may need what the one before has written. Where one process waits on pipes for what \
-                           several of them write, as a script that asks a compiler what it can do, it may begin the next by what \
-                           it was told: then nothing is certain to go, and the finding says whom to ask.",
+        what: "The program works off a list with a process for each item, one after another, though it may \
+               use more CPUs than one.",
+        why: "While one process computes, the other CPUs are idle.",
+        rule: "Four processes or more of one program live for 10 ms or more on average and compute for \
+               half of that (on a CPU or ready to). Their lives together are no longer than the wall \
+               clock, so they do not overlap; the threads of the program hardly ever run at the same time; \
+               and it may use two CPUs or more. Two or three processes need not be a list; a shorter life \
+               is mostly start-up, which is the cause process-spawning. A process that computes in one \
+               thread is no finding: whether its work can be divided cannot be seen from outside.",
+        else_it_could_be: "Each process may need what the one before has written. Where one process reads \
+                           on pipes what several of them write, as a script that asks a compiler what it \
+                           can do, it may decide by that what it starts next: then nothing is certain, and \
+                           the finding names that process.",
         change: "Run as many at a time as there are CPUs: `xargs -P`, `make -j`, `parallel`, a pool of processes.",
-        part: "Bounded, after R. Graham (1969): N lives of T together, the longest of them m, take on k CPUs at least \
-               the larger of T/k and m, and at most T/k + (1 - 1/k)m, in whatever order they are begun. For the low \
-               end they share the CPUs with what other programs have: n threads of others leave k of them the part \
-               k/(n + k) of all CPUs, or where these are in another session or control group, whose share does not \
-               grow with its threads, what they do not use, at least a half; and a process alone may have one to \
-               itself, as where two others are on the other CPU of two; then nothing is certain. No more is certain than what the program would save if all \
-               code were free, by the dependencies that were seen. Where it sleeps and looks whether a process has \
-               ended, that is next to nothing: it is the sleeps that it waits for. Where their output is read through \
-               pipes by one process, that lived on from one of them to the next, nothing is certain: assumed, from 0 \
+        part: "Bounded, after R. Graham (1969): N lives of T together, the longest of them m, take on k \
+               CPUs at least the larger of T/k and m, and at most T/k + (1 - 1/k)m, in whatever order they \
+               begin. At the low end they share the CPUs with other programs: n threads of others leave k \
+               of them the part k/(n + k) of all CPUs. Others in another session or control group, whose \
+               share does not grow with its threads, leave what they do not use, at least a half. A \
+               process alone may have a CPU to itself, as where two others are on the other CPU of two: \
+               then nothing is certain. Nor is more certain than what the program would save if all code \
+               were free, by the dependencies that were seen: next to nothing where it sleeps and polls \
+               for the end of a process. Where their output is read through pipes by one process that \
+               lived on from one of them to the next, nothing is certain: the saving is assumed, from 0 \
                on.",
         assumes: "The processes do not need each other's results, and memory and disks serve several at once as fast as one. \
                   Where the processor's counters were sampled, the evidence says whether their code waits for memory.",
     },
     explains: &[],
+    probe: None,
     check,
 };
 
 /// Fewer processes of a program are no list.
 const PROCESSES_MIN: usize = 4;
-/// Of a shorter life the start is more than a tenth.
+/// A shorter life is a tenth start-up or more.
 const LIFE_NS_MIN: Ns = 10_000_000;
 /// Lives that do not overlap may be longer than the wall clock by this part, since a process lives
 /// on a little while the next one begins.
@@ -61,35 +66,33 @@ const READS_MIN: f64 = 0.5;
 const TOGETHER_MAX: f64 = 1.2;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    if evidence.window {
-        return Outcome::Unavailable(
-            "a window does not show processes from their beginning to their end".to_owned(),
-        );
+    if evidence.run.window.is_some() {
+        return Outcome::Unavailable("a window does not show processes from start to end".to_owned());
     }
     let cpus = evidence.cpus_allowed();
     if cpus < 1.5 {
-        return Outcome::RuledOut(say!("it may use no more than one CPU"));
+        return Outcome::RuledOut(say!("it may use one CPU only").into());
     }
-    if let Seen::Value(used) = evidence.utilization {
+    if let Seen::Value(used) = &evidence.run.utilization {
         let together = evidence.cpu_ns() as f64 / used.on_cpu_ns.max(1) as f64;
         if together > TOGETHER_MAX {
-            return Outcome::RuledOut(say!(
-                "while any thread ran, ",
-                model::sentence::Piece::Times(together),
-                " did on average"
-            ));
+            let what = say!("threads ran at a time, on average while any did");
+            return Outcome::RuledOut(RuledOut::above(Decimal(together), what, Decimal(TOGETHER_MAX)));
         }
     }
     let lists =
-        processes::by_program(evidence).into_iter().filter(|(_, group)| is_list(group, evidence.wall_ns));
+        processes::by_program(evidence).into_iter().filter(|(_, group)| is_list(group, evidence.run.wall_ns));
     let most = lists.max_by(|(a, x), (b, y)| x.life_ns.cmp(&y.life_ns).then_with(|| b.cmp(a)));
     match most {
         Some((name, group)) => Outcome::Found(vec![finding(evidence, &name, &group, cpus)]),
-        None => Outcome::RuledOut(say!(
-            "there are no ",
-            Number(PROCESSES_MIN as u64),
-            " processes of one program that compute one after another"
-        )),
+        None => Outcome::RuledOut(
+            say!(
+                "fewer than ",
+                Number(PROCESSES_MIN as u64),
+                " processes of one program computed one after another"
+            )
+            .into(),
+        ),
     }
 }
 
@@ -108,7 +111,8 @@ fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Fin
         lo: least_ns(evidence, group, cpus).min(held_up_ns(evidence).unwrap_or(Ns::MAX)),
         hi: saved(total_ns, longest_ns, cpus.min(processes as f64), false),
     };
-    let share_ns = Interval { lo: total_ns.min(evidence.wall_ns), hi: total_ns.min(evidence.wall_ns) };
+    let share_ns =
+        Interval { lo: total_ns.min(evidence.run.wall_ns), hi: total_ns.min(evidence.run.wall_ns) };
     let reader = reader(evidence, group);
     let goes = Interval { lo: if reader.is_some() { 0 } else { goes.lo }, ..goes };
     let known = if reader.is_some() { Known::Assumed } else { Known::Bounded };
@@ -116,7 +120,7 @@ fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Fin
         say!("they compute for ", Time(group.computes_ns), " of their lives"),
         say!("the longest lives for ", Time(longest_ns)),
     ];
-    lines.extend(evidence.counters.value().and_then(|table| {
+    lines.extend(evidence.run.tables.counters.value().and_then(|table| {
         let memory = match counters::waits_for_memory(evidence, &table.all.user) {
             Waits::Yes => say!(": their code waits for memory, which several share"),
             Waits::No => say!(": memory does not hold their code up"),
@@ -158,7 +162,7 @@ fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Fin
 /// time; and who only learns on a pipe that they have begun, as libraries do that start processes,
 /// waits for a small part of their lives.
 fn reader<'a>(evidence: &Evidence<'a>, group: &Group) -> Option<&'a str> {
-    let rows = evidence.hand_overs.value().map_or(&[][..], |all| &all.rows);
+    let rows = evidence.run.tables.hand_overs.value().map_or(&[][..], |all| &all.rows);
     let is_listed = |pid: &Pid| group.pids.contains(pid);
     let mut told: BTreeMap<Pid, (&'a str, BTreeSet<Pid>, Ns)> = BTreeMap::new();
     for row in rows.iter().filter(|row| matches!(row.through.kind(), TargetKind::Pipe | TargetKind::Unix)) {
@@ -172,7 +176,7 @@ fn reader<'a>(evidence: &Evidence<'a>, group: &Group) -> Option<&'a str> {
         }
     }
     let lives_ns = |of: &BTreeSet<Pid>| -> Ns {
-        let leaders = evidence.threads.iter().filter(|thread| thread.tid == thread.pid);
+        let leaders = evidence.run.threads.iter().filter(|thread| thread.tid == thread.pid);
         leaders.filter(|leader| of.contains(&leader.pid)).map(|leader| leader.life_ns).sum()
     };
     let reads = |by: &BTreeSet<Pid>, waited_ns: Ns| waited_ns as f64 >= lives_ns(by) as f64 * READS_MIN;
@@ -185,7 +189,7 @@ fn processes_of(evidence: &Evidence<'_>, end: &HandOverEnd) -> Vec<Pid> {
     if let Seen::Value(pid) = end.pid {
         return vec![pid];
     }
-    let named = evidence.threads.iter().filter(|thread| thread.name == end.name && thread.pid > 0);
+    let named = evidence.run.threads.iter().filter(|thread| thread.name == end.name && thread.pid > 0);
     named.map(|thread| thread.pid).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
@@ -205,7 +209,7 @@ fn least_ns(evidence: &Evidence<'_>, group: &Group, cpus: f64) -> Ns {
     let computes_ns = total_ns - behind_ns;
     let alone_ns = (computes_ns as f64 * (1.0 + evidence.shortest_queue().unwrap_or(0.0))) as Ns;
     let alone_ns = alone_ns.min(total_ns);
-    let others = evidence.others_wanted() * cpus / f64::from(evidence.cpus.max(1));
+    let others = evidence.others_wanted() * cpus / f64::from(evidence.run.host.cpus.max(1));
     let by_threads = at_a_time * (cpus / (others + at_a_time)).min(1.0);
     // Who is in another session (sched(7), autogroup) or control group shares by groups: a half of
     // the CPUs, however many threads the list has.
@@ -214,12 +218,12 @@ fn least_ns(evidence: &Evidence<'_>, group: &Group, cpus: f64) -> Ns {
     let longest_ns = group.longest.0 as f64 * computes_ns as f64 / total_ns.max(1) as f64;
     let takes_ns = computes_ns - saved(computes_ns, longest_ns as Ns, gets.max(1.0), true);
     // In parts of a run in which one alone waits no longer than that.
-    let run_ns = evidence.wall_ns.saturating_sub(total_ns - alone_ns).max(1);
+    let run_ns = evidence.run.wall_ns.saturating_sub(total_ns - alone_ns).max(1);
     let part = alone_ns.saturating_sub(takes_ns) as f64 / run_ns as f64;
-    (part * evidence.wall_ns as f64) as Ns
+    (part * evidence.run.wall_ns as f64) as Ns
 }
 
-/// What of their lives is saved on so many CPUs: by the worst order, or the best.
+/// What of their lives is saved on this many CPUs: by the worst order, or the best.
 fn saved(total_ns: Ns, longest_ns: Ns, cpus: f64, worst: bool) -> Ns {
     let (total, longest) = (total_ns as f64, longest_ns as f64);
     let takes = match worst {
@@ -242,7 +246,7 @@ mod tests {
 
     const MS: Ns = 1_000_000;
 
-    /// A shell that waits for so many processes of 100 ms, which compute for a part of that.
+    /// A shell that waits for this many processes of 100 ms, which compute for a part of that.
     fn list(processes: u32, computes_ns: Ns) -> Run {
         let wall_ns = u64::from(processes) * 100 * MS + 20 * MS;
         let mut run = run(&[(State::User, wall_ns)]);
@@ -308,7 +312,7 @@ mod tests {
         assert_eq!((lo(820 * MS), lo(20 * MS)), (525 * MS, 20 * MS));
     }
 
-    /// So many of the list end waits of such a process, through pipes or otherwise.
+    /// Adds waits of these readers that processes of the list end, through pipes or otherwise.
     fn told_by(run: &mut Run, of: u32, through: &WaitTarget, readers: &[Pid], waited_ns: Ns) {
         let end = |name: &str, pid| HandOverEnd { name: name.into(), pid, tid: Seen::Absent };
         let lengths = || Lengths { total_ns: waited_ns, p50_ns: MS, p99_ns: MS, max_ns: MS };
@@ -322,7 +326,7 @@ mod tests {
             waited: lengths(),
             until_run: Seen::Value(lengths()),
         };
-        run.hand_overs = Seen::Value(HandOvers { rows: (0..of).map(row).collect(), other_times: 0 });
+        run.tables.hand_overs = Seen::Value(HandOvers { rows: (0..of).map(row).collect(), other_times: 0 });
     }
 
     #[test]
@@ -349,7 +353,7 @@ mod tests {
         // Many of one name are one row.
         let mut run = list(8, 100 * MS);
         told_by(&mut run, 1, &pipe(), &[100], 700 * MS);
-        let Seen::Value(all) = &mut run.hand_overs else { panic!("they are there") };
+        let Seen::Value(all) = &mut run.tables.hand_overs else { panic!("they are there") };
         (all.rows[0].from.pid, all.rows[0].to.pid) = (Seen::Absent, Seen::Absent);
         all.rows[0].to.name = "program".into();
         assert_eq!(saves(found(&judged(&run, &Seen::Absent), "single-thread").expect("it is there")).0, 0);

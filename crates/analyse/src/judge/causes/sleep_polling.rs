@@ -8,36 +8,39 @@ use model::finding::{CauseName, Finding, Known, Place, Saving};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::run::{TimedWaits, WaitRow};
-use model::sentence::Piece::{Count, Name, Ns as Time, Share};
+use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
 use model::wait::WakerKind;
-use model::{Ns, State, say};
+use model::{Ns, RuledOut, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("sleep-polling", "sleeps between looks"),
     tiers: &[Tier::Bpf],
     manual: Manual {
-        what: "The program sleeps for a while, looks whether something has happened, and sleeps again.",
+        what: "The program sleeps for a while, checks whether something has happened, and sleeps again.",
         why: "It goes on at the end of a sleep, not when what it waits for has happened: half a sleep later on average, each \
               time.",
-        rule: "A thread sleeps 5 times or more, and others of the program work meanwhile for half of the time that it \
-               sleeps. A hundredth is enough where every other sleep or more comes with a look whether a child has \
-               ended: a `wait4` that does not wait, or a `kill`. With less the sleeps are a pace, whatever others do. \
-               It is ruled out where other threads sleep as well, without anything else under way, for more than half \
-               as long as these sleeps hold the program up: then those sleeps may be what it waits for.",
-        else_it_could_be: "A pace that is wanted: a limit of requests per second, a display that is drawn anew while others work.",
+        rule: "A thread sleeps 5 times or more, and other threads of the program work for half of the time \
+               that it sleeps. A hundredth is enough where every other sleep or more comes with a check \
+               whether a child has ended: a `wait4` that does not wait, or a `kill`. With less the sleeps \
+               are a pace, whatever others do. It is ruled out where other threads sleep as well, with \
+               nothing else under way, for more than half as long as these sleeps delay the program: then \
+               it may wait for those sleeps.",
+        else_it_could_be: "A pace that is wanted: a limit of requests per second, a display that is drawn \
+                           anew while others work.",
         change: "Wait for the event itself: `waitpid` without `WNOHANG`, `join`, a condition variable, a queue's blocking `get`, a \
                  pipe or an eventfd, `inotify` for a file, `pidfd_open` and `poll` for a process. Where that is not possible, sleep \
                  for less.",
-        part: "Bounded: of each sleep what is left of it once its event has come, and when that was is not seen; at most \
-               all time of these sleeps that holds the program up while nothing else of it is under way. \
-               Where in a sleep its event comes is chance, so another run may have more or less of that: with A of it \
-               in sleeps of length p, four of five runs differ by no more than 1.28 times the root of A·p/6 (the \
-               standard deviation of what is left of these sleeps). Where others slept as well, that much less is \
-               certain. Beside other programs at most what waits behind them goes too: what begins without a sleep \
-               before it runs on.",
+        part: "Bounded: what is left of each sleep once its event has come, and when that was is not seen; \
+               at most all time of these sleeps that delays the program with nothing else of it under way. \
+               Where in a sleep its event comes is chance, so another run may differ: with A of such time \
+               in sleeps of length p, four of five runs differ by no more than 1.28 times the root of \
+               A·p/6 (the standard deviation of what is left of these sleeps). Where others slept as well, \
+               that much less is certain. Beside other programs the high end includes the waits behind \
+               them: a thread that has not slept keeps its CPU.",
         assumes: "What the program sleeps for is what the others do.",
     },
     explains: &[],
+    probe: None,
     check,
 };
 
@@ -46,32 +49,36 @@ const SLEEPS_MIN: u64 = 5;
 /// Others work for this part of the sleeps; or for this part where the program looks.
 const WORK_SHARE_MIN: f64 = 0.5;
 const WORK_SHARE_SEEN_MIN: f64 = 0.01;
-/// It looks once in so many sleeps.
+/// Sleeps for each look, at most.
 const SLEEPS_A_LOOK: u64 = 2;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    if evidence.window {
-        return Outcome::Unavailable("a window has no end that could come earlier".to_owned());
+    if evidence.run.window.is_some() {
+        return Outcome::Unavailable("a window has no end that a change could bring forward".to_owned());
     }
-    let sleeps = || evidence.waits.iter().enumerate().filter(|(_, wait)| wait.reason == State::Sleep);
+    let sleeps = || evidence.run.waits.iter().enumerate().filter(|(_, wait)| wait.reason == State::Sleep);
     let most = sleeps().max_by_key(|(_, wait)| wait.path_ns).filter(|(_, wait)| wait.path_ns > 0);
     let Some((place, most)) = most else {
-        return Outcome::RuledOut(say!("no sleep holds the program up"));
+        return Outcome::RuledOut(say!("no sleep delays the program").into());
     };
     if most.calls < SLEEPS_MIN {
-        return Outcome::RuledOut(say!("the program sleeps ", Count(most.calls, "time".into())));
+        let what = say!("in the call that sleeps longest");
+        return Outcome::RuledOut(RuledOut::below(
+            Count(most.calls, "sleep".into()),
+            what,
+            Number(SLEEPS_MIN),
+        ));
     }
     let share = share_of_others(evidence, most);
     let child = looks_for_a_child(evidence, most);
-    if share < if child { WORK_SHARE_SEEN_MIN } else { WORK_SHARE_MIN } {
-        return Outcome::RuledOut(say!(
-            "while it sleeps, others of the program are at work for ",
-            Share(share),
-            " of the time"
-        ));
+    let needed = if child { WORK_SHARE_SEEN_MIN } else { WORK_SHARE_MIN };
+    if share < needed {
+        let what = say!("of its sleep has other threads at work");
+        return Outcome::RuledOut(RuledOut::below(Share(share), what, Share(needed)));
     }
     if beside(evidence) * 2 > most.path_ns {
-        return Outcome::RuledOut(say!("others of the program sleep as well, for ", Time(beside(evidence))));
+        let what = say!("of sleep in other threads");
+        return Outcome::RuledOut(RuledOut::above(Time(beside(evidence)), what, Time(most.path_ns / 2)));
     }
     Outcome::Found(vec![finding(evidence, place, most, share, child)])
 }
@@ -79,10 +86,15 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 /// What its threads let pass.
 fn timed<'a>(evidence: &Evidence<'a>, wait: &'a WaitRow) -> impl Iterator<Item = TimedWaits> + 'a {
     let sleeps = |tid| wait.threads.iter().any(|thread| thread.tid == tid);
-    evidence.threads.iter().filter(move |thread| sleeps(thread.tid)).filter_map(|thread| thread.timed_waits)
+    evidence
+        .run
+        .threads
+        .iter()
+        .filter(move |thread| sleeps(thread.tid))
+        .filter_map(|thread| thread.timed_waits)
 }
 
-/// For how much of what these threads slept any other of the tree was under way.
+/// The part of these threads' sleep in which any other thread of the tree was under way.
 fn share_of_others(evidence: &Evidence<'_>, wait: &WaitRow) -> f64 {
     let outside = outside_part(evidence);
     let (others_ns, total_ns) = timed(evidence, wait).fold((0.0, 0), |(others_ns, total_ns), timed| {
@@ -95,7 +107,7 @@ fn share_of_others(evidence: &Evidence<'_>, wait: &WaitRow) -> f64 {
 /// How much of the waits for devices and peers somebody outside of the program ended: who waits for
 /// one of its threads may wait for the one that sleeps.
 fn outside_part(evidence: &Evidence<'_>) -> f64 {
-    let waits = evidence.waits.iter().filter(|wait| matches!(wait.reason, State::Disk | State::Network));
+    let waits = evidence.run.waits.iter().filter(|wait| matches!(wait.reason, State::Disk | State::Network));
     let ended = |counts: fn(WakerKind) -> bool| -> Ns {
         waits.clone().flat_map(|wait| &wait.by).filter(|by| counts(by.kind)).map(|by| by.ns).sum()
     };
@@ -111,7 +123,7 @@ fn looks_for_a_child(evidence: &Evidence<'_>, wait: &WaitRow) -> bool {
         evidence.calls_named(names).iter().map(|(_, row)| row.calls - row.errors).sum::<u64>()
     };
     let waits = |wait: &&WaitRow| wait.call.syscall().is_some_and(|call| WAITS.contains(&&*call.name));
-    let waited: u64 = evidence.waits.iter().filter(waits).map(|wait| wait.calls).sum();
+    let waited: u64 = evidence.run.waits.iter().filter(waits).map(|wait| wait.calls).sum();
     let own = timed(evidence, wait).any(|timed| timed.times >= SLEEPS_MIN);
     own && often(calls(WAITS).saturating_sub(waited)) || often(calls(&["kill", "pidfd_send_signal"]))
 }
@@ -151,7 +163,7 @@ fn finding(evidence: &Evidence<'_>, place: usize, wait: &WaitRow, share: f64, ch
     }
 }
 
-/// So many standard deviations on both sides have four of five of what is normally distributed.
+/// The standard deviations on both sides that hold four fifths of a normal distribution.
 const FOUR_OF_FIVE: f64 = 1.2816;
 
 /// What goes: not more than sleeps save in all; and where others slept as well, that may be what it
@@ -169,14 +181,14 @@ fn alone(evidence: &Evidence<'_>, wait: &WaitRow) -> Interval {
 /// runs on, and what begins after a sleep is put where others are.
 fn behind_others_too(evidence: &Evidence<'_>, ns: Interval) -> Interval {
     let behind_ns = evidence.behind_others_ns().unwrap_or(0);
-    Interval { hi: (ns.hi + behind_ns).min(evidence.whole_ns).max(ns.lo), ..ns }
+    Interval { hi: (ns.hi + behind_ns).min(evidence.run.whole_ns()).max(ns.lo), ..ns }
 }
 
 /// Time of sleeps that neither is on the path nor stands there as what others did meanwhile.
 fn beside(evidence: &Evidence<'_>) -> Ns {
-    let sleeps = evidence.waits.iter().filter(|wait| wait.reason == State::Sleep);
+    let sleeps = evidence.run.waits.iter().filter(|wait| wait.reason == State::Sleep);
     let off_path: Ns = sleeps.map(|wait| wait.total_ns.saturating_sub(wait.path_ns)).sum();
-    let timed = evidence.threads.iter().filter_map(|thread| thread.timed_waits);
+    let timed = evidence.run.threads.iter().filter_map(|thread| thread.timed_waits);
     let others: Ns = timed.map(|timed| timed.others_running_ns() + timed.others_waiting_ns).sum();
     off_path.saturating_sub(others)
 }
@@ -216,7 +228,7 @@ mod tests {
         let times = TimedWaits { times: sleeps, total_ns: 1000 * MS, ..TimedWaits::default() };
         run.threads[0].timed_waits = Some(TimedWaits { others_on_cpu_ns: others_ns, ..times });
         run.threads.push(thread(101, &[(State::User, others_ns)]));
-        run.syscalls = Seen::Value(vec![call("nanosleep", sleeps, 0, 1000 * MS)]);
+        run.tables.syscalls = Seen::Value(vec![call("nanosleep", sleeps, 0, 1000 * MS)]);
         run
     }
 
@@ -246,13 +258,13 @@ mod tests {
     fn who_looks_for_a_child_each_time_polls_also_where_it_works_little() {
         let mut run = of(20, 10 * MS);
         let mut is = |row| {
-            run.syscalls = Seen::Value(vec![row]);
+            run.tables.syscalls = Seen::Value(vec![row]);
             is_found(&run)
         };
         assert!(is(call("wait4", 10, 0, MS)) && is(call("kill", 10, 0, MS)));
         assert!(!is(call("wait4", 9, 0, MS)) && !is(call("wait4", 20, 11, MS)), "there is no child");
         run.threads[0].timed_waits.as_mut().expect("it sleeps").times = 1;
-        run.syscalls = Seen::Value(vec![call("wait4", 20, 0, MS)]);
+        run.tables.syscalls = Seen::Value(vec![call("wait4", 20, 0, MS)]);
         assert!(!is_found(&run), "a shell waits for each sleep");
     }
 

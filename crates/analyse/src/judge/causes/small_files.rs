@@ -10,29 +10,33 @@ use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
 use model::syscall_rows::CallRow;
-use model::{Ns, Seen, say};
+use model::{Ns, RuledOut, Seen, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("small-files", "data in many small files"),
     tiers: &[Tier::Bpf],
     manual: Manual {
-        what: "The program opens many files, and reads little from each or writes little to it.",
-        why: "Opening, asking for the size and closing take longer than reading a few pages from memory, and from a disk \
-              each file is a request of its own or more. To make a file and to remove it takes longer still.",
-        rule: "1,000 files or more are opened (that a process opens a file again does not count), and 32 KiB or less are read and written for each on average: that much is copied from \
-               memory in about the time that opening and closing take. An interpreter, a compiler or a linker opens some \
-               hundreds. A program that lists a directory for every 100 files or fewer goes through a tree that it was \
-               given: how its files are laid out is not up to it.",
-        else_it_could_be: "A program that is told to look at all files there are, and is given their names.",
+        what: "The program opens many files, and reads or writes little in each.",
+        why: "Opening, asking for the size and closing take longer than reading a few pages from memory, \
+              and on a disk each file is at least one request of its own. Making and removing a file takes \
+              longer still.",
+        rule: "1,000 files or more are opened (a file that a process opens again does not count), and 32 \
+               KiB or less are read and written for each on average: copying that much from memory takes \
+               about as long as opening and closing. An interpreter, a compiler or a linker opens some \
+               hundreds. A program that lists a directory for every 100 files or fewer goes through a tree \
+               that it was given: how its files are laid out is not up to it.",
+        else_it_could_be: "A program whose task is to look at all files, and that is given their names.",
         change: "Keep what is read together in one file: an archive that is read in order, SQLite, a format with an index. \
                  Scripts in thousands of modules can be bundled.",
-        part: "All opens but one go, with the closes, the removals, and the questions for their sizes; of reads and writes at \
-               most all but what bytes/64 KiB of them take, each as long as the median, and of what makes them durable at most what the other files have of it, \
-               since each has an inode, a name and a place on the disk. Counted. At most entering and leaving the kernel goes along, and the functions that mostly \
-               make these calls.",
+        part: "All opens but one are saved, with the closes, the removals and the questions for their \
+               sizes; these are counted. The high end also takes reads and writes beyond bytes/64 KiB, \
+               each as long as the median; the other files' share of what makes them durable, since each \
+               has an inode, a name and a place on the disk; kernel entry and exit; and the functions that \
+               mostly make these calls.",
         assumes: "The program may choose how its data is laid out. Finding a record in the one file takes little.",
     },
     explains: &["small-io", "disk-latency"],
+    probe: None,
     check,
 };
 
@@ -46,46 +50,41 @@ const IN_DIRECTORY_MIN: u64 = 100;
 const CALLS_OF_LIST: u64 = 2;
 const BUFFER: u64 = 65_536;
 
-/// Of files that go.
+/// Calls that remove or rename files.
 const REMOVALS: &[&str] = &["unlink", "unlinkat", "rename", "renameat", "renameat2"];
 /// A file that is written and read is opened as often.
 const OPENS_A_FILE: u64 = 2;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    if let Seen::Unseen(why) = evidence.syscalls {
+    if let Seen::Unseen(why) = &evidence.run.tables.syscalls {
         return Outcome::Unavailable(why.clone());
     }
     let opens = evidence.calls_named(OPENS);
     let files: u64 = opens.iter().map(|(_, row)| succeeded(row)).sum();
     let again: u64 = opens.iter().map(|(_, row)| asked_again(row)).sum();
     if files >= FILES_MIN && files - again.min(files) < FILES_MIN {
-        return Outcome::RuledOut(say!(
-            "of ",
-            Number(files),
-            " times that a file was opened, ",
-            Number(again),
-            " were of one that had been opened before"
-        ));
+        let different = Count(files - again.min(files), "different file".into());
+        let what = say!("opened, some of them again: ", Count(files, "open".into()));
+        return Outcome::RuledOut(RuledOut::below(different, what, Number(FILES_MIN)));
     }
     let lists: u64 = evidence.calls_named(LISTS).iter().map(|(_, row)| row.calls).sum();
     let moves = [evidence.calls_named(READS), evidence.calls_named(WRITES)].concat();
     if files < FILES_MIN {
-        return Outcome::RuledOut(say!(Count(files, "file".into()), " were opened"));
+        return Outcome::RuledOut(RuledOut::below(
+            Count(files, "file".into()),
+            say!("opened"),
+            Number(FILES_MIN),
+        ));
     }
     if lists / CALLS_OF_LIST * IN_DIRECTORY_MIN > files {
-        return Outcome::RuledOut(say!(
-            "the program goes through ",
-            Number(lists / CALLS_OF_LIST),
-            " directories for ",
-            Count(files, "file".into())
-        ));
+        let files = Count(files / (lists / CALLS_OF_LIST), "file".into());
+        let what = say!("opened per listed directory");
+        return Outcome::RuledOut(RuledOut::below(files, what, Number(IN_DIRECTORY_MIN)));
     }
-    if moves.iter().map(|(_, row)| row.calls).sum::<u64>() < files {
-        return Outcome::RuledOut(say!(
-            "of ",
-            Count(files, "file".into()),
-            " some were neither read nor written"
-        ));
+    let reads_and_writes = moves.iter().map(|(_, row)| row.calls).sum::<u64>();
+    if reads_and_writes < files {
+        let what = say!("reads and writes for ", Count(files, "opened file".into()));
+        return Outcome::RuledOut(RuledOut::below(Number(reads_and_writes), what, Number(files)));
     }
     let mut bytes = 0;
     for (_, row) in &moves {
@@ -96,7 +95,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         }
     }
     if bytes / files > BYTES_MAX {
-        return Outcome::RuledOut(say!(Bytes(bytes / files), " were read and written for each file"));
+        let what = say!("read and written per file");
+        return Outcome::RuledOut(RuledOut::above(Bytes(bytes / files), what, Bytes(BYTES_MAX)));
     }
     Outcome::Found(vec![finding(evidence, files, bytes)])
 }
@@ -176,7 +176,7 @@ mod tests {
     fn of(files: u64, bytes: u64, lists: u64) -> Run {
         let mut run = run(&[(State::Kernel, 3 * files * 1000)]);
         let ns = files * 1000;
-        run.syscalls = Seen::Value(vec![
+        run.tables.syscalls = Seen::Value(vec![
             call("openat", files, 0, ns),
             moving("read", bytes, &[(1024, files)]),
             call("close", files, 0, ns),
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn reads_that_wait_for_the_disk_may_all_go_but_what_copies_the_bytes() {
         let mut run = of(10_000, 10_000 * 10_000, 0);
-        let Seen::Value(rows) = &mut run.syscalls else { panic!("there are rows") };
+        let Seen::Value(rows) = &mut run.tables.syscalls else { panic!("there are rows") };
         // 1,526 of them hold as much, each 1 us; half of them wait for the disk.
         (rows[1].total_ns, rows[1].p50_ns) = (50 * MS, Seen::Value(1000));
         run.wall_ns += 40 * MS;
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn what_is_made_for_each_file_and_written_to_it_goes_as_well() {
         let mut run = of(10_000, 10_000 * 2048, 0);
-        let Seen::Value(rows) = &mut run.syscalls else { panic!("there are rows") };
+        let Seen::Value(rows) = &mut run.tables.syscalls else { panic!("there are rows") };
         rows.extend([
             moving("write", 5_000 * 2048, &[(1024, 5_000)]),
             call("unlink", 5_000, 0, 5_000_000),
@@ -253,7 +253,7 @@ mod tests {
             run.wall_ns += 50 * MS;
             run.account.push(model::run::measured(State::Disk, 50 * MS));
             run.path.push(step(State::Disk, Reason::Syscall("syncfs".into()), 50 * MS));
-            let Seen::Value(rows) = &mut run.syscalls else { panic!("there are rows") };
+            let Seen::Value(rows) = &mut run.tables.syscalls else { panic!("there are rows") };
             rows.push(call("syncfs", 1, 0, 50 * MS));
             if written {
                 rows.push(moving("write", 10_000 * 2048, &[(1024, 10_000)]));
@@ -280,7 +280,7 @@ mod tests {
     fn files_that_are_opened_again_are_the_same_files() {
         let of_again = |again| {
             let mut run = of(3000, 3000 * 1024, 0);
-            let Seen::Value(rows) = &mut run.syscalls else { panic!("there are rows") };
+            let Seen::Value(rows) = &mut run.tables.syscalls else { panic!("there are rows") };
             let paths = Some(PathsRow { sample: 3000, again, ..PathsRow::default() });
             rows[0].results = Seen::Value(ResultsRow { paths, ..ResultsRow::default() });
             is_found(&run)

@@ -10,33 +10,36 @@ use crate::judge::results::{Moved, SMALL, hedge, hedge_all, hedge_time, moved, w
 use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
 use model::run::WaitRow;
-use model::sentence::Piece::{Bytes, Count, Name, Ns as Time};
+use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
 use model::syscall_rows::CallRow;
-use model::{Ns, Seen, State, say};
+use model::{Ns, RuledOut, Seen, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("small-io", "reads and writes of few bytes"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "The program reads or writes few bytes with each system call: a byte, a field, a line at a time.",
-        why: "Entering the kernel, finding the file and leaving again take the same for one byte as for a page. With a \
-              buffer of 64 KiB one call does the work of thousands.",
-        rule: "Calls that move less than 1 KiB, 100 or more beyond those that a buffer of 64 KiB needs: copying so \
-               little takes a tenth of what entering and leaving the kernel does. Not counted are two reads (the \
-               bytes and the end) and one write for each file that is opened, calls that waited for what another \
-               program gives or takes, and of writes as many as there were waits to read something, since each may \
-               have been for that. A read that would block (`EAGAIN`) is such a wait, whatever its thread does \
-               until there is something: what comes then was not there to be read with the piece before.",
-        else_it_could_be: "Questions and answers on a pipe or a socket, each of which needs the one before. A device that \
-                           gives its data in small pieces.",
+        why: "Entering the kernel, finding the file and leaving again take the same for one byte as for a \
+              page. With a buffer of 64 KiB one call does the work of thousands.",
+        rule: "Calls that move less than 1 KiB, 100 or more beyond those that a buffer of 64 KiB needs: \
+               copying 1 KiB takes a tenth of what entering and leaving the kernel does. Not counted are \
+               two reads (the bytes and the end) and one write for each file that is opened; calls that \
+               waited for what another program gives or takes; and as many writes as there were waits to \
+               read something, since each may have been for that. A read that would block (`EAGAIN`) is \
+               such a wait, whatever its thread does until there is something: what comes then was not \
+               there to be read with the piece before.",
+        else_it_could_be: "Questions and answers on a pipe or a socket, where each needs the one before. A \
+                           device that gives its data in small pieces.",
         change: "Use a buffer: `fread` and `fwrite`, `BufReader` and `BufWriter`, `bufio`, `open(…, buffering=65536)`; read \
                  whole blocks and split them in memory. For several small pieces at hand use `writev`. A file that was opened with `O_DIRECT` has no \
                  page cache behind it either: each piece is a request to the disk, and the buffer must be aligned.",
-        part: "Of N calls those beyond bytes/64 KiB go. Counted; each takes at least as long as the median call. \
-               At most entering and leaving the kernel and the C library's wrapper go along.",
+        part: "Of N calls, those beyond bytes/64 KiB are saved; they are counted, and each takes at least \
+               as long as the median call. The high end also counts syscall entry and exit, and the C \
+               library's wrapper.",
         assumes: "The bytes are there when they are asked for, and nobody waits for each piece that is written.",
     },
     explains: &[],
+    probe: None,
     check,
 };
 
@@ -46,7 +49,7 @@ const BUFFER: u64 = 65_536;
 const GONE_MIN: u64 = 100;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    if let Seen::Unseen(why) = evidence.syscalls {
+    if let Seen::Unseen(why) = &evidence.run.tables.syscalls {
         return Outcome::Unavailable(why.clone());
     }
     let rows: Vec<_> = [(READS, 2), (WRITES, 1)]
@@ -58,6 +61,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let opened: u64 =
         evidence.calls_named(OPENS).iter().map(|(_, row)| row.calls.saturating_sub(row.errors)).sum();
     let mut gone: Vec<(usize, Gone<'_>, Moved)> = Vec::new();
+    let mut most_calls = 0;
     for (place, row, needed_by_file) in rows {
         let moved = match moved(row) {
             Seen::Value(moved) => moved,
@@ -67,19 +71,24 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         let waited = waited_for(evidence, row);
         let needed = (moved.small * SMALL).min(moved.bytes) / BUFFER + opened * needed_by_file;
         let calls = moved.small.saturating_sub(needed + waited);
+        most_calls = most_calls.max(calls);
         if calls >= GONE_MIN {
             gone.push((place, Gone::of(row, calls), moved));
         }
     }
     match gone.iter().max_by_key(|(_, gone, _)| gone.row.total_ns) {
         Some(most) => Outcome::Found(vec![finding(evidence, *most, &gone)]),
-        None => Outcome::RuledOut(say!("no call is made 100 times more often than a buffer of 64 KiB needs")),
+        None => Outcome::RuledOut(RuledOut::below(
+            Count(most_calls, "small call".into()),
+            say!("that a 64 KiB buffer would save"),
+            Number(GONE_MIN),
+        )),
     }
 }
 
-/// How often such a call waited for what another gives or takes; of what is written, how often
-/// anybody waited for a piece. One that would block did, also where an event loop, as that of Go,
-/// had other work until there was something: then no thread waits.
+/// How often such a call waited for what another program gives or takes; for a write, how often
+/// anybody waited for a piece. A call that would block counts as a wait, even where an event loop
+/// (Go's, for one) had other work until there was something, so that no thread waited.
 fn waited_for(evidence: &Evidence<'_>, row: &CallRow) -> u64 {
     let written = WRITES.contains(&&*row.name.name);
     let takes = |wait: &WaitRow| match wait.call.syscall() {
@@ -90,7 +99,7 @@ fn waited_for(evidence: &Evidence<'_>, row: &CallRow) -> u64 {
     // A timer's descriptor sleeps.
     let of_others =
         |state| matches!(state, State::Pipe | State::Network | State::Lock | State::OtherWait | State::Sleep);
-    let waits = evidence.waits.iter().filter(|wait| of_others(wait.reason) && takes(wait));
+    let waits = evidence.run.waits.iter().filter(|wait| of_others(wait.reason) && takes(wait));
     let would_block = match written {
         true => evidence.calls_named(READS).iter().map(|(_, read)| would_block(read)).sum(),
         false => would_block(row),
@@ -162,10 +171,11 @@ mod tests {
 
     const US: Ns = 1000;
 
-    /// 2 ms, one of which is in 1,000 reads that move this much in all; so many files are opened.
+    /// 2 ms, one of which is in 1,000 reads that move this much in all; this many files are opened.
     fn of(bytes: u64, sizes: &[(u64, u64)], files: u64) -> Run {
         let mut run = run(&[(State::User, 1000 * US), (State::Kernel, 1000 * US)]);
-        run.syscalls = Seen::Value(vec![moving("read", bytes, sizes), call("openat", files + 3, 3, US)]);
+        run.tables.syscalls =
+            Seen::Value(vec![moving("read", bytes, sizes), call("openat", files + 3, 3, US)]);
         run.path = vec![step(State::Kernel, Reason::Syscall("read".into()), 1000 * US)];
         run
     }
@@ -209,7 +219,7 @@ mod tests {
     #[test]
     fn what_somebody_waits_for_is_a_message() {
         let mut run = of(1000, &[(1, 1000)], 0);
-        run.syscalls = Seen::Value(vec![moving("write", 1000, &[(1, 1000)])]);
+        run.tables.syscalls = Seen::Value(vec![moving("write", 1000, &[(1, 1000)])]);
         run.path = vec![step(State::Kernel, Reason::Syscall("write".into()), 1000 * US)];
         let waits =
             |call| wait(State::Pipe, call, WaitTarget::Pipe(Seen::Absent), 901, US, WakerKind::Thread);
@@ -236,7 +246,7 @@ mod tests {
         };
         let mut run = of(1000, &[(1, 1000)], 0);
         for (would_block, is_cause) in [(0, true), (800, true), (901, false), (1000, false)] {
-            run.syscalls = Seen::Value(rows(would_block));
+            run.tables.syscalls = Seen::Value(rows(would_block));
             assert_eq!(is_found(&run), is_cause, "{would_block}");
         }
     }
@@ -244,7 +254,7 @@ mod tests {
     #[test]
     fn without_bytes_it_cannot_be_looked_for() {
         let mut run = of(1000, &[(1, 1000)], 0);
-        run.syscalls = Seen::Value(vec![call("read", 1000, 0, 1000 * US)]);
+        run.tables.syscalls = Seen::Value(vec![call("read", 1000, 0, 1000 * US)]);
         assert!(diagnosis(&run).unavailable.iter().any(|(cause, _)| cause.id == "small-io"));
     }
 }

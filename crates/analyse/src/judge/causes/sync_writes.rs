@@ -6,6 +6,7 @@ use crate::judge::Evidence;
 use crate::judge::along::Along;
 use crate::judge::file_calls::{Gone, SYNCS, WRITES};
 use crate::judge::held_writes::HeldWrites;
+use crate::judge::imposed::{self, Imposed};
 use crate::judge::predict::{Goes, Kind, Part};
 use crate::judge::results::{hedge, hedge_time, moved};
 use model::coverage::Interval;
@@ -13,10 +14,10 @@ use model::files::{DurableRow, FileRow};
 use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
 use model::run::WaitRow;
-use model::sentence::Piece::{Bytes, Count, Name, Ns as Time};
+use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
 use model::syscall_rows::CallRow;
 use model::wait::WaitTarget;
-use model::{Ns, Seen, Sentence, State, say};
+use model::{Ns, Probe, RuledOut, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("sync-writes", "writes synced one by one"),
@@ -27,22 +28,23 @@ pub(super) static CAUSE: Cause = Cause {
         why: "Each such call waits until the disk has confirmed everything before it: a flush of the disk's cache, and mostly \
               a commit of the file system's journal. That takes as long for one record as for a thousand.",
         rule: "Such calls returned 10 times or more, and what they wait for is on the path. Fewer are one \
-               confirmation at the end of a piece of work, which is what these calls are for. Of writes to a file \
-               that was opened with `O_SYNC` or `O_DSYNC` each one that waited counts. Others, and those whose file \
-               is not known, count if at least every other one waits for the disk; waits that a timer ends do not \
-               count, since there the kernel lets the disk catch up. No more than 256 KiB are written for each: that \
-               takes any disk less than its confirmation.",
+               confirmation at the end of a piece of work, which is what these calls are for. Of writes to \
+               a file that was opened with `O_SYNC` or `O_DSYNC`, each one that waited counts. Others, and \
+               those whose file is not known, count if at least every other one waits for the disk; waits \
+               that a timer ends do not count, since there the kernel lets the disk catch up. No more than \
+               256 KiB are written for each: any disk writes that faster than it confirms it.",
         else_it_could_be: "Another program that syncs to the same disk makes each call longer: the disk's own figures \
                            on the page are of all programs.",
         change: "Confirm several records with one call: one transaction around many statements, group commit, a flush by \
                  time. Where the data can be made again, do not sync at all.",
-        part: "Of N calls those that g records share go, N - N/g. Counted: with g from 10 records to all of them, \
-               between nine tenths and all but one. At most entering and leaving the kernel goes along, and the \
-               time that the thread waited for a CPU after those waits.",
-        assumes: "The records need not be durable one by one; that is for the program's owner to say. One call for many \
-                  records takes no longer than the mean of those that were seen.",
+        part: "Of N calls, N - N/g are saved where g records share one. Counted, with g from 10 records to \
+               all of them: between nine tenths and all but one. The high end also includes kernel entry \
+               and exit, and the time that the thread waited for a CPU after those waits.",
+        assumes: "The records need not be durable one by one; that is for the program's owner to say. One \
+                  call for many records takes no longer than the average call that was seen.",
     },
     explains: &["disk-latency", "small-io"],
+    probe: Some(Imposed { probe: Probe::SkipFlushes, fits: imposed::flushes }),
     check,
 };
 
@@ -52,27 +54,25 @@ const CALLS_MIN: u64 = 10;
 const GROUP: f64 = 10.0;
 /// A slow disk moves so much in less time than it takes to confirm it.
 const BYTES_MAX: u64 = 256 << 10;
-/// One of so many writes waits for the disk, at least.
+/// Writes for each wait for the disk, at most.
 const WRITES_A_WAIT: u64 = 2;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    if let Seen::Unseen(why) = evidence.syscalls {
+    if let Seen::Unseen(why) = &evidence.run.tables.syscalls {
         return Outcome::Unavailable(why.clone());
     }
     let synced = evidence.calls_named(SYNCS).into_iter().map(Confirms::all);
     let calls: Vec<Confirms<'_>> = synced.chain(durable_writes(evidence)).collect();
     let times: u64 = calls.iter().map(|one| one.calls).sum();
     if times < CALLS_MIN {
-        return Outcome::RuledOut(say!("the program synced ", Count(times, "time".into())));
+        let calls = Count(times, "sync call".into());
+        return Outcome::RuledOut(RuledOut::below(calls, say!("made"), Number(CALLS_MIN)));
     }
     match written(evidence, &calls) {
-        Some(bytes) if bytes / times > BYTES_MAX => Outcome::RuledOut(say!(
-            "the program synced ",
-            Count(times, "time".into()),
-            ", for ",
-            Bytes(bytes / times),
-            " each"
-        )),
+        Some(bytes) if bytes / times > BYTES_MAX => {
+            let what = say!("written per sync");
+            Outcome::RuledOut(RuledOut::above(Bytes(bytes / times), what, Bytes(BYTES_MAX)))
+        }
         _ => Outcome::Found(vec![finding(evidence, &calls, times)]),
     }
 }
@@ -141,7 +141,7 @@ fn durable_writes<'a>(evidence: &Evidence<'a>) -> Vec<Confirms<'a>> {
 
 /// The files that such a call wrote to, each write waiting to be durable.
 fn durable_files<'a>(evidence: &Evidence<'a>, row: &CallRow) -> Vec<(usize, &'a FileRow, &'a DurableRow)> {
-    let rows = evidence.files.value().map_or(&[][..], |files| files.rows.as_slice());
+    let rows = evidence.run.tables.files.value().map_or(&[][..], |files| files.rows.as_slice());
     let all = rows.iter().enumerate().filter_map(|(index, file)| Some((index, file, file.durable.value()?)));
     let mut all: Vec<_> = all.filter(|(_, _, durable)| *durable.call == *row.name.name).collect();
     all.sort_by_key(|(index, _, durable)| (std::cmp::Reverse(durable.total_ns), *index));
@@ -162,10 +162,10 @@ fn written(evidence: &Evidence<'_>, confirm: &[Confirms<'_>]) -> Option<u64> {
     let calls = evidence.calls_named(WRITES);
     let moved = |(_, row): &(usize, &CallRow)| moved(row).value().map(|moved| moved.bytes);
     let by_calls: Option<u64> = calls.iter().map(moved).sum();
-    let by_disks = evidence.series.value().and_then(|series| {
-        let (disks, grid) = (series.disks.value()?, Grid::of(series, evidence.wall_ns));
+    let by_disks = evidence.run.series.value().and_then(|series| {
+        let (disks, grid) = (series.disks.value()?, Grid::of(series, evidence.run.wall_ns));
         let rate: f64 = disks.iter().map(|disk| grid.mean(&disk.written_bytes_per_s)).sum();
-        Some((rate * evidence.wall_ns as f64 / 1e9) as u64)
+        Some((rate * evidence.run.wall_ns as f64 / 1e9) as u64)
     });
     // What is mapped is written without a call, and others write to the disk as well.
     let mapped = !evidence.calls_named(&["msync", "sync", "syncfs"]).is_empty();
@@ -186,7 +186,7 @@ fn finding(evidence: &Evidence<'_>, calls: &[Confirms<'_>], times: u64) -> Findi
     let durable = most.files.first();
     let by_file = durable.map(|(row, _, _)| Place::File(*row));
     let place = by_file.or(longest.map(|(row, _)| Place::Wait(*row))).unwrap_or(Place::Call(row));
-    let share_ns = Interval { lo: path_ns, hi: total_ns.min(evidence.whole_ns).max(path_ns) };
+    let share_ns = Interval { lo: path_ns, hi: total_ns.min(evidence.run.whole_ns()).max(path_ns) };
     let held = HeldWrites::of(waits.iter().map(|(_, wait)| *wait));
     let part = (1.0 - 1.0 / GROUP, 1.0 - 1.0 / times as f64);
     let gone: Vec<_> = calls.iter().map(|one| one.gone(part)).collect();

@@ -111,7 +111,7 @@ pub(super) fn of_frame(frame: &Frame) -> Own {
     }
 }
 
-/// Of a frame that is in no profile, by its text.
+/// Judges a frame that is in no profile, by its text.
 fn of_text(frame: &StackFrame) -> Own {
     match (frame.kind, frame.language, &frame.source) {
         (FrameKind::Function, Language::Python, Some((file, _))) => of_script(file),
@@ -129,7 +129,7 @@ pub(super) fn of_line(row: &LineRow) -> Own {
     }
 }
 
-/// Of a script, by where it is.
+/// Judges a script, by where it is.
 fn of_script(file: &str) -> Own {
     let library = ["/lib/python", "/lib64/python", "/site-packages/", "/dist-packages/"];
     if file.starts_with("<frozen") || file.ends_with(".pyc") {

@@ -156,7 +156,7 @@ impl Tree {
         }
     }
 
-    /// `call`: the one it fell into, of those that are not traced.
+    /// `call`: the untraced one that it fell into.
     pub(in crate::trace) fn sampled(&mut self, slot: Slot, at: Ns, sample: [u32; KINDS], call: Option<Call>) {
         let (path_of, slicing) = (self.path_of(slot), self.books.slicing);
         let thread = self.get_mut(slot);

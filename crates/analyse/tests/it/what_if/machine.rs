@@ -1,5 +1,5 @@
-//! Programs on a simulated machine with so many CPUs: what each of their threads does is known, so
-//! what they would take with an edit is found by running them again.
+//! Programs on a simulated machine with this many CPUs: what each of their threads does is known,
+//! so what they would take with an edit is found by running them again.
 //!
 //! A thread that is ready takes the first free CPU, first come, first served, and keeps it until it
 //! waits or ends. Lengths are nanoseconds, so that hardly two things are at once.

@@ -17,11 +17,11 @@ const ALONE_RUNS: u32 = 10;
 /// The limits of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pace {
-    /// Exactly so many pairs.
+    /// Exactly this many pairs.
     fixed: Option<u32>,
-    /// At least so many.
+    /// At least this many.
     least: u32,
-    /// At most so many.
+    /// At most this many.
     most: Option<u32>,
     /// No pair begins after this time.
     pub(super) for_ns: Option<Ns>,

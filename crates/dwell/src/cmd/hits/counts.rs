@@ -175,7 +175,7 @@ impl Counts {
     }
 }
 
-/// Takes so many bytes of those that are left; false, and none, if there are fewer.
+/// Takes this many of the bytes that are left; false, and none, if there are fewer.
 fn take(left: &mut u64, bytes: u64) -> bool {
     let rest = left.checked_sub(bytes);
     *left = rest.unwrap_or(*left);

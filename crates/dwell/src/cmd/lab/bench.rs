@@ -1,5 +1,5 @@
-//! Where a pair is held: a directory that is removed, the server of those that need one, busy loops
-//! beside them, and dwell itself, which observes and compares.
+//! Where a pair is held: a directory that is removed, the server, where a pair needs one, busy
+//! loops beside them, and dwell itself, which observes and compares.
 
 use super::pair::{described, missing};
 use super::place::Place;
@@ -62,7 +62,7 @@ impl Asked {
 /// What came of a sitting.
 pub(super) struct Held {
     pub(super) sitting: LabSitting,
-    /// Of the slow and the fast program, as far as they were run.
+    /// Profiles of the slow and the fast program, as far as they were run.
     pub(super) profiles: Vec<LabProfile>,
     /// The parts of the ways.
     pub(super) apart: Vec<LabPart>,

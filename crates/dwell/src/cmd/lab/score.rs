@@ -22,7 +22,7 @@ use sys::clock::{monotonic_ns, rfc3339, unix_s};
 use sys::signals::Signals;
 use tempfile::NamedTempFile;
 
-/// Pairs of runs in each comparison, where nothing is said.
+/// Pairs of runs in each comparison, by default.
 const PAIRS: u32 = 6;
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -230,7 +230,7 @@ mod tests {
         assert!(sizes == drawn_by(7) && sizes != drawn_by(8));
     }
 
-    /// A score of so many pairs, of which these were held in the first round, so.
+    /// A score of this many pairs, of which these were held in the first round, so.
     fn score(rows: usize, seed: u64, held: &[(usize, bool)]) -> LabScore {
         let observed = serde_json::json!({"wall_ns": 1, "class": "cpu", "findings": []});
         let sitting = |beside: bool| {

@@ -47,7 +47,7 @@ impl Asked {
         }
     }
 
-    /// Probes a finding, and puts what that gave into the result. What cannot be done is said.
+    /// Probes a finding, and puts what that gave into the result. What cannot be done is reported.
     pub(super) fn probe(self, result: &mut RunOutput, repeated: &Repeated<'_>, signals: &mut Signals) {
         if let Ending::Signal(signal) = repeated.ending {
             output::complain(&format!("no probe: signal {signal} ended the program"));
@@ -65,6 +65,7 @@ impl Asked {
                 .map(|finding| (finding.cause.clone(), judged::of(finding, run)))
                 .collect();
             let causes = self.probe.map(|probe| (probe, judged::causes(probe)));
+            let causes = causes.as_ref().map(|(probe, causes)| (*probe, causes.as_slice()));
             output::complain(&report::probe::none(causes, &found));
             let of_flushes = self.probe.is_none_or(|probe| probe == Probe::SkipFlushes);
             let durable = diagnosis.findings.iter().position(|finding| judged::writes_durably(finding, run));

@@ -16,7 +16,7 @@ pub(crate) enum How {
 }
 
 impl How {
-    /// Of a script: the words before dwell, and the line that starts what is beside it, whose PIDs
+    /// For a script: the words before dwell, and the line that starts what is beside it, whose PIDs
     /// are added to `pids`.
     pub(crate) fn words(self) -> (&'static str, &'static str) {
         match self {
@@ -84,7 +84,7 @@ impl Claims {
         self.that(!found.contains(&cause), format!("{cause} among {found:?}"));
     }
 
-    /// This cause could not be looked for, which is said with the reason.
+    /// This cause could not be looked for, and the reason is given.
     pub(crate) fn not_looked_for(&mut self, told: &Told, cause: &str) {
         self.not_found(told, cause);
         let why = rows(told, "not_looked_for").into_iter().find(|(other, _)| *other == cause);

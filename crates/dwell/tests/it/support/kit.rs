@@ -278,7 +278,7 @@ pub(crate) fn hold_code(options: &[&str], command: &[&str], claim: impl Fn(&Told
     hold_code_with(|| coded(options, command), claim);
 }
 
-/// The same, for runs that need something around them.
+/// As `hold_code`, for runs that need something around them.
 pub(crate) fn hold_code_with(run: impl Fn() -> (Told, Code), claim: impl Fn(&Told, &Code, &mut Claims)) {
     let last = RefCell::new(None);
     let told = || {

@@ -491,7 +491,7 @@ pub(crate) fn hold(command: &[&str], claim: impl Fn(&Told, &mut Claims)) {
     hold_with(|| run(command), claim);
 }
 
-/// The same, for runs that need something around them.
+/// As `hold`, for runs that need something around them.
 pub(crate) fn hold_with(run: impl Fn() -> Told, claim: impl Fn(&Told, &mut Claims)) {
     hold_coarse(run, |told, claims| {
         claims.closes(told);

@@ -62,8 +62,8 @@ const NETWORK: &[&str] = &["inet_sock_set_state", "net_dev_queue", "netif_receiv
 /// `fault_samples.rs`, `counted.rs`).
 const OF_EVENTS: [&str; 3] = ["sample", "fault", "counted"];
 
-/// Those that take longest to load, the longest first: so that no thread is left with one of them
-/// when all others have been loaded.
+/// The programs that take longest to load, the longest first: so that no thread is left with one of
+/// them when all others have been loaded.
 const LONGEST: &[&str] = &[
     "sched_switch",
     "sys_exit",
@@ -76,7 +76,7 @@ const LONGEST: &[&str] = &[
     "sock_send_length",
 ];
 
-/// At most so many threads load programs: the longest one takes a quarter of the time of all.
+/// At most this many threads load programs: the longest one takes a quarter of the time of all.
 const THREADS_MAX: usize = 4;
 
 /// All tracepoints used.
@@ -154,7 +154,7 @@ fn calls(links: &mut Vec<Link>, done: &mut Outcomes) -> Source {
             Source::full("calls")
         }
         Err(why) => {
-            let lost = "which calls the program makes is known of waits and samples alone";
+            let lost = "only calls that wait or are sampled are known";
             Source::none("calls", format!("{lost}: {why}"), why.remedy(""))
         }
     }
@@ -176,13 +176,13 @@ fn contexts(ebpf: &mut Ebpf, done: &mut Outcomes) -> Option<Source> {
             let _ = program.detach(link);
         }
     }
-    let lost = "which wake-ups and samples are of interrupts is unknown";
+    let lost = "wake-ups and samples of interrupts cannot be told from others";
     Some(Source::none("interrupts", format!("{lost}: {why}"), why.remedy("")))
 }
 
 fn renames(done: &mut Outcomes) -> Option<Source> {
     let why = refused(done, &[NAMER]).pop()?;
-    let lost = "threads that name themselves keep the name of who made them";
+    let lost = "threads that rename themselves keep their creator's name";
     Some(Source::none("thread names", format!("{lost}: {why}"), why.remedy("")))
 }
 

@@ -10,9 +10,9 @@ use crate::settings::MaxOverhead;
 use aya::Ebpf;
 use model::Ns;
 
-/// It begins when the program has made so many calls: half of what is always traced.
+/// It begins when the program has made this many calls: half of what is always traced.
 const BEGINS_AT_CALLS: u64 = 12_500;
-/// It lasts at least so long, and for so many calls.
+/// It lasts at least so long, and for this many calls.
 const LASTS_NS: Ns = 3_000_000;
 const LASTS_CALLS: u64 = 1000;
 /// And at most so long, since timing costs something.

@@ -28,7 +28,7 @@ pub(super) struct Controller {
     /// What instruments cost, where the kernel timed them.
     each: Option<EachNs>,
     own_calls: OwnCalls,
-    /// Since when calls are not traced, where they cannot be; until that is said.
+    /// Since when calls are not traced, where they cannot be; until that is reported.
     never: Option<Ns>,
     noted: Option<Noted>,
 }
@@ -44,7 +44,7 @@ struct OwnCalls {
     counted: Option<f64>,
 }
 
-/// They are timed at the beginning of so many windows.
+/// They are timed at the beginning of this many windows.
 const OWN_CALLS_TIMED: usize = 5;
 
 /// A moment that the stream has not reached yet, and the counts at that time.

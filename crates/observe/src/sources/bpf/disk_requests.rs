@@ -15,7 +15,7 @@ const USES: usize = 64;
 type KeyWords = [u64; size_of::<wire::DiskKey>() / 8];
 type CountsWords = [u64; size_of::<wire::DiskCounts>() / 8];
 
-/// All of them, those with most requests first. So many were counted before they were forgotten.
+/// All of them, those with most requests first. This many were counted before they were forgotten.
 pub(super) fn uses(ebpf: &Ebpf, before: u64, sources: &[Source]) -> Seen<DiskUses> {
     if let Some(source) = sources.iter().find(|source| source.name == "disks" && source.seen != Extent::Full)
     {
@@ -57,7 +57,7 @@ fn of_use(key: &wire::DiskKey, counts: &wire::DiskCounts) -> DiskUse {
     }
 }
 
-/// Those that occur.
+/// The octaves that occur.
 fn octaves(counts: &[u32]) -> Vec<(u8, u64)> {
     let all = (0..).zip(counts).map(|(octave, count)| (octave, u64::from(*count)));
     all.filter(|(_, count)| *count > 0).collect()

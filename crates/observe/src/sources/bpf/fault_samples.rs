@@ -1,8 +1,8 @@
 //! The sample of page faults (`faults.h`): the event of perf that counts them.
 //!
-//! Of so many page faults of a CPU one is taken. A sample costs more than a fault itself, so where
-//! faults are what a program does, fewer are taken: what they cost stays within a part of the bound
-//! of all overhead (`--max-overhead`).
+//! Of this many page faults of a CPU one is taken. A sample costs more than a fault itself, so
+//! where faults are what a program does, fewer are taken: what they cost stays within a part of the
+//! bound of all overhead (`--max-overhead`).
 
 use super::refusal::BpfRefusal;
 use crate::settings::MaxOverhead;
@@ -14,7 +14,7 @@ use aya::programs::perf_event::{
 use model::Ns;
 use model::coverage::Source;
 
-/// One of so many, the most first. Primes: what comes again after a round number of faults is not
+/// One of this many, the most first. Primes: what comes again after a round number of faults is not
 /// always, or never, taken.
 const EACH: [u64; 6] = [251, 509, 1021, 2039, 4093, 8191];
 /// What a sample costs; `cost.rs` has the range.

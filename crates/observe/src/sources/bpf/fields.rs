@@ -105,7 +105,7 @@ enum Length {
     Bytes(u32),
     /// A field of bits.
     Bits,
-    /// So many elements, of this many bytes.
+    /// Number of elements, and the bytes of each.
     Elements(u32, u32),
     /// A structure, which is looked at itself.
     Parts(u32),

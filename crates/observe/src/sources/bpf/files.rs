@@ -12,7 +12,7 @@ use model::{Call, Seen};
 use std::cmp::Reverse;
 use zerocopy::transmute;
 
-/// More are not recorded: the sample says little of those that moved less.
+/// More are not recorded: the sample says little of files that moved less.
 const FILES: usize = 256;
 /// Of these, files whose writes waited to be durable, though they moved little.
 const DURABLE: usize = 32;
@@ -24,7 +24,7 @@ const CALL: u64 = 1024;
 type KeyWords = [u64; size_of::<wire::FileKey>() / 8];
 type CountsWords = [u64; size_of::<wire::FileCounts>() / 8];
 
-/// All files, those that moved most first. So many bytes were counted before they were forgotten.
+/// All files, those that moved most first. This many bytes were counted before they were forgotten.
 pub(super) fn uses(ebpf: &Ebpf, before: u64, sources: &[Source]) -> Seen<FileUses> {
     let map = ebpf.map("files").map(HashMap::<_, KeyWords, CountsWords>::try_from);
     let (Some(Ok(map)), Some(counted)) = (map, bytes_counted(ebpf)) else {
@@ -69,7 +69,7 @@ fn sorted(counted: impl Iterator<Item = (wire::FileKey, wire::FileCounts)>, file
     FileUses { point_bytes: POINT_BYTES.into(), files, other_bytes }
 }
 
-/// Those that have most of something, and the others.
+/// The files that have most of something, and the others.
 fn first(mut files: Vec<FileUse>, number: usize, of: fn(&FileUse) -> u64) -> (Vec<FileUse>, Vec<FileUse>) {
     files.sort_by_key(|file| {
         (Reverse(of(file)), Reverse(bytes(file)), file.dev, file.ino, file.generation, file.pid)

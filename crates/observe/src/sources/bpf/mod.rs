@@ -7,7 +7,7 @@
 //! - `load.rs`, `types.rs`: loading the object, with a reduced BTF of the kernel, which `sound.rs`
 //!   and `fields.rs` look at first. `maps.rs`: its maps. `refusal.rs`: why it cannot be used.
 //! - `attach.rs`: attaching the programs. `firing.rs`: whether they run. `alive.rs`: finding
-//!   existing threads. `sleepers.rs`: the stacks of those that are blocked.
+//!   existing threads. `sleepers.rs`: the stacks of blocked threads.
 //! - `buffers.rs`: the CPUs' buffers as one stream. `drain.rs`: draining them.
 //! - `decode.rs`: records into events, with `paths.rs`, `lookups.rs` and `dns.rs` for their parts.
 //! - `mappings.rs`: executable mappings, from perf's side-band events.
@@ -480,7 +480,7 @@ impl Bpf {
 
     fn network_shortfall(&self) -> Option<Source> {
         let (connections, questions) = (network::lost(&self.ebpf), self.drain.decoder.lookups.unfollowed);
-        let untold = "connections that were open at the end could not be asked for";
+        let untold = "connections that were open at the end could not be queried";
         let lost =
             format!("{connections} connections found no room, {questions} name lookups could not be traced");
         let untold = (!self.told_open).then(|| untold.to_owned());

@@ -19,8 +19,8 @@ pub(super) const LEFT_MIN: f64 = 0.25;
 const MEAN_NS_MAX: f64 = 500e6;
 /// The longest pause, in means with their windows: one in 150 would be longer.
 const MEANS_MAX: f64 = 5.0;
-/// So many windows may cost all of it: a count that is as uneven among them as it is large is known
-/// to a tenth then. More windows cost as much less as they are more,
+/// This many windows may cost all of it: a count that is as uneven among them as it is large is
+/// known to a tenth then. More windows cost as much less as they are more,
 const WINDOWS_FULL: f64 = 100.0;
 /// down to this part, with which changes of a program are noticed.
 const PART_MIN: f64 = 0.2;
@@ -49,7 +49,7 @@ impl Pauses {
     }
 
     /// The mean length of pauses between windows of `window_ns` in which tracing costs this share
-    /// of the CPU time, after so many windows that tell something. `attach_ns` is what attaching
+    /// of the CPU time, after this many windows that tell something. `attach_ns` is what attaching
     /// and detaching takes of each CPU, `fixed` the share of the CPU time of the other instruments.
     pub(super) fn mean_ns(&self, window_ns: Ns, share: f64, windows: u64, attach_ns: f64, fixed: f64) -> f64 {
         // Where the other instruments alone exceed the bound, calls still get a part of it: an
@@ -62,7 +62,7 @@ impl Pauses {
         ((window * share + attach_ns) / allowed - window).min(MEAN_NS_MAX)
     }
 
-    /// A pause of so many windows as chance has it; often none.
+    /// A pause of this many windows as chance has it; often none.
     pub(super) fn draw(&mut self, mean_ns: f64, window_ns: Ns) -> Ns {
         if mean_ns <= 0.0 {
             return 0;
@@ -74,7 +74,7 @@ impl Pauses {
     }
 }
 
-/// The part of the bound that windows have when there were so many.
+/// The part of the bound that windows have when there were this many.
 fn part(windows: u64) -> f64 {
     (WINDOWS_FULL / windows.max(1) as f64).clamp(PART_MIN, 1.0)
 }

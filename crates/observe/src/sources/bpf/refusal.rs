@@ -19,7 +19,7 @@ const ABILITIES: [(&str, &str); 2] =
 /// The remedy where the kernel has all that is needed and refuses it: nothing on that host.
 const TELL: &str = "none on this kernel: tell dwell's authors this line and the output of `uname -r`";
 
-/// So many fields are named.
+/// The number of fields that are named.
 const FIELDS_TOLD: usize = 4;
 
 /// Why the source cannot be used here.

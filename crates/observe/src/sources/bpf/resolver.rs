@@ -52,7 +52,8 @@ pub(super) fn attach(ebpf: &mut Ebpf, pids: &[Pid]) -> Option<Source> {
     missing(found, &refused)
 }
 
-/// What is not seen of lookups, of so many libraries that were found, with those that were refused.
+/// What is not seen of lookups, of this many libraries that were found, with those that were
+/// refused.
 fn missing(found: usize, refused: &[(PathBuf, String)]) -> Option<Source> {
     let remedy = "queries to name servers over UDP are traced nevertheless";
     if found == 0 {

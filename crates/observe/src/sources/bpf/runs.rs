@@ -51,7 +51,7 @@ pub(super) struct InstrumentRuns {
     pub(super) faults: u64,
     /// Sends on sockets, with what goes through the network for them.
     pub(super) sends: u64,
-    /// Of the programs that trace calls, where the kernel times them.
+    /// Runs of the programs that trace calls, where the kernel times them.
     pub(super) timed: Option<TimedRuns>,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct TimedRuns {
     pub(super) ns: Ns,
 }
 
-/// Of the programs of switches, wake-ups, samples and sends.
+/// Runs of the programs for switches, wake-ups, samples and sends.
 pub(super) type Others = [TimedRuns; 4];
 
 /// What tracing calls took of the tree's CPU time: estimate, low and high.
@@ -162,7 +162,7 @@ impl TimedRuns {
         Self { pairs: self.pairs.saturating_sub(then.pairs), ns: self.ns.saturating_sub(then.ns) }
     }
 
-    /// What the tree has of it with so many calls; none among many calls of others.
+    /// What the tree has of it with this many calls; none among many calls of others.
     fn overhead(self, calls: u64, (around_lo, around, around_hi): AroundNs) -> Option<Overhead> {
         let others = self.pairs.saturating_sub(calls) as f64;
         let (outside_lo, outside_hi) = OUTSIDE_NS;

@@ -32,7 +32,7 @@ const SLICE_NS: Ns = 2_000_000;
 const ENOUGH_NS: f64 = 0.95 * SLICE_NS as f64;
 /// The longest window, for a tree that does little.
 const SLICE_NS_MAX: Ns = 50_000_000;
-/// Of so many windows in which calls are counted one is preceded by one in which they are traced.
+/// Of this many windows in which calls are counted one is preceded by one in which they are traced.
 const COUNTED_FOR_TRACED: u64 = 4;
 /// How far what counting a call takes may be from what dwell's own calls say.
 const COUNT_LESS_NS: f64 = 25.0;
@@ -44,8 +44,8 @@ const RETRY_NS: Ns = 100_000_000;
 /// What attaching and detaching takes of each CPU before it is measured: some 40 interrupts, since
 /// the kernel changes its own code.
 const ATTACH_NS: f64 = 200e3;
-/// Of the time in which the reader attaches, an interrupted CPU loses this part: with a loop that
-/// looks at the clock, 10 of 31 us for each interrupt.
+/// The part that an interrupted CPU loses of the time in which the reader attaches: with a loop
+/// that looks at the clock, 10 of 31 us for each interrupt.
 const LOST_OF_ATTACHING: f64 = 1.0 / 3.0;
 /// The newest measurement's part of the mean.
 const NEWEST: f64 = 0.25;
@@ -489,7 +489,7 @@ impl Slices {
     }
 }
 
-/// What counting so many calls took, where it takes so much for each.
+/// What counting this many calls took, where it takes so much for each.
 fn counting(calls: u64, count_ns: f64) -> Overhead {
     let of = |ns: f64| calls as f64 * ns.max(0.0);
     Overhead { ns: of(count_ns), lo_ns: of(count_ns - COUNT_LESS_NS), hi_ns: of(count_ns + COUNT_MORE_NS) }

@@ -18,13 +18,13 @@ const NAME_MAX: usize = 60;
 /// A part of a structure.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Member {
-    /// Where its name is in the strings, and where that is said in the record.
+    /// Where its name is in the strings, and where the record has that offset.
     pub(super) name: u32,
     pub(super) name_at: usize,
     /// The number of its type.
     pub(super) of: u32,
     pub(super) bit: u64,
-    /// Of a field of bits; else 0.
+    /// The bits of a bit field; else 0.
     pub(super) bits: u64,
 }
 

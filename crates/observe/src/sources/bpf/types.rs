@@ -48,7 +48,7 @@ impl Types {
         Ok(Self { layouts: parse(&layouts)?, targets: parse(&targets)?, names, lacking })
     }
 
-    /// Whether the kernel has this tracepoint, one of those that were asked for.
+    /// Whether the kernel has this tracepoint, which was asked for.
     pub(crate) fn has_tracepoint(&self, name: &str) -> bool {
         let handler = handler_of(name);
         self.names.split(|byte| *byte == 0).any(|name| name == handler.as_bytes())

@@ -115,11 +115,11 @@ layout! {
         /// In the ring `stacks`, like all below. a: mode.
         SampleStack = 64,
         WaitStack = 65,
-        /// Of a wait that begins: its length is not known yet.
+        /// The stack of a wait that begins: its length is not known yet.
         FaultStack = 66,
-        /// Of a waker. stands_for_ns: the time of the wake-up, call: the woken thread.
+        /// The stack of a waker. stands_for_ns: the time of the wake-up, call: the woken thread.
         WakerStack = 67,
-        /// Of a page fault of the sample.
+        /// The stack of a page fault of the sample.
         FaultSampleStack = 68,
         /// a: mode; a counter of the processor overflowed.
         Counted = 69,
@@ -389,7 +389,7 @@ layout! {
     struct Fault as fault_record {
         /// a: mapping_kind.
         head: Head,
-        /// Of a file.
+        /// The inode of a file.
         ino: u64,
         dev: u32,
         /// The faults that it stands for.
@@ -604,7 +604,7 @@ layout! {
     const ASKED_MAX: u32 = 1024;
     /// Bytes of such a text, its zero included: of a longer path the end.
     const ASKED_NAME: usize = 112;
-    /// So many calls of a CPU are all in the sample.
+    /// The first calls of a CPU, which are all in the sample.
     const ASKED_FIRST: u32 = 4096;
     /// Calls in one piece that are in the sample from then on, and of how many they are one.
     const ASKED_PIECE: u32 = 64;

@@ -2,7 +2,7 @@
 
 use super::{objects, parse};
 
-/// A file of `/proc/PID`, as each of those that are parsed, and what a descriptor's link says.
+/// A file of `/proc/PID`, as each kind that is parsed, and what a descriptor's link says.
 pub(crate) fn texts(bytes: &[u8]) {
     let _ = (parse::stat(bytes), parse::schedstat(bytes), parse::syscall(bytes));
     let text = String::from_utf8_lossy(bytes);

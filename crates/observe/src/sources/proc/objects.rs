@@ -227,7 +227,7 @@ mod tests {
             assert_eq!(objects.take_news(), Vec::from_iter(expected));
         }
         objects.of(proc_root, own, server.as_raw_fd() as u64, 1);
-        assert_eq!(objects.take_news(), [], "it is said once");
+        assert_eq!(objects.take_news(), [], "it is reported once");
     }
 
     #[test]

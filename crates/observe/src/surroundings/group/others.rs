@@ -10,9 +10,9 @@ use model::Pid;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// So many processes are looked at each time: a look takes some 10 us.
+/// Processes that are looked at each time: a look takes some 10 us.
 const AT_A_TIME: usize = 8;
-/// So many texts of groups are remembered.
+/// Texts of groups that are remembered, at most.
 const KNOWN_MAX: usize = 64;
 
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(super) struct Others {
     first: Pid,
     /// The one that was looked at last.
     last: Pid,
-    /// What `/proc/PID/cgroup` said of those that were looked at: most processes are in the same
+    /// What `/proc/PID/cgroup` said of the processes looked at: most processes are in the same
     /// groups.
     known: BTreeSet<String>,
     tightest: Option<Limited>,
@@ -73,7 +73,7 @@ impl Others {
         is_other
     }
 
-    /// Those that come after the last one, and then from the beginning; each once.
+    /// The processes that come after the last one, and then from the beginning; each once.
     fn next(&mut self, living: &[Pid]) -> Vec<Pid> {
         let at = living.partition_point(|pid| *pid <= self.last);
         let (before, after) = living.split_at(at);

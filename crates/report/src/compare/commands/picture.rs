@@ -176,7 +176,7 @@ pub(crate) fn narrowing(comparison: &Comparison, change: &CommandChange) -> Opti
     Some(picture)
 }
 
-/// What so many pairs said.
+/// What this many pairs said.
 struct Step {
     pairs: usize,
     estimate: f64,

@@ -63,7 +63,7 @@ pub(crate) fn page(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     page
 }
 
-/// Not more than so many lines of a paragraph.
+/// Not more than this many lines of a paragraph.
 fn first(mut lines: Vec<Line>, most: usize, look: Look) -> Vec<Line> {
     if lines.len() > most {
         lines.truncate(most);

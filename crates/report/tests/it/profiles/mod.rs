@@ -71,7 +71,7 @@ impl Build {
         self.profile.threads.len() as u32 - 1
     }
 
-    /// So much time of a stack: frames parted by ` | `, outermost first.
+    /// Adds time of a stack: frames parted by ` | `, outermost first.
     pub(crate) fn add(&mut self, thread: u32, stack: &str, doing: Activity, ms: u64) {
         self.add_frames(thread, stack.split(" | ").map(frame).collect(), doing, ms);
     }

@@ -34,7 +34,7 @@ pub(crate) const HOSTILE: &str = "a\x1b[2J\u{202e}b\nc";
 pub(crate) struct Shape<'a> {
     pub(crate) cycles: u64,
     pub(crate) median_ns: f64,
-    /// Of the logarithm.
+    /// The spread of the logarithm.
     pub(crate) spread: f64,
     /// Value and how many.
     pub(crate) late: &'a [(Ns, u64)],

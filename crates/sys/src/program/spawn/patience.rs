@@ -42,7 +42,7 @@ impl AskedToEnd {
 pub struct Patience {
     /// When it was asked, and whether the signal was ignored then.
     asked: Option<(Ns, bool)>,
-    /// The same, once that was looked at again.
+    /// The time, once that was looked at again.
     looked_again: Option<Ns>,
 }
 

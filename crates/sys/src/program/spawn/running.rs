@@ -22,7 +22,7 @@ pub struct RunningProgram {
     stop_asked: bool,
     /// It was stopped at some time.
     was_stopped: bool,
-    /// The last signal of those that end programs.
+    /// The last signal that ends programs.
     asked: Option<AskedToEnd>,
     /// It is in a session of its own: signals of dwell's terminal do not reach it.
     apart: bool,

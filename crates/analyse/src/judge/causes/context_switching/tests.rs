@@ -12,7 +12,7 @@ fn step(state: State, reason: Reason, ns: Ns) -> Step {
     Step { pid: 100, tid: 100, process: "ping".into(), state, reason, ns, count: 1, together: None }
 }
 
-/// A second of two processes, with so much of their own code, and so many hand-overs.
+/// A second of two processes, with so much of their own code, and this many hand-overs.
 fn turns(own_ns: Ns, times: u64, on: WaitTarget) -> Run {
     let costs_ns = 1000 * MS - own_ns;
     let mut run = run(&[(State::User, own_ns), (State::Kernel, costs_ns)]);

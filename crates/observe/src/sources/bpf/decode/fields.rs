@@ -31,7 +31,7 @@ fn call(number: u32) -> Call {
     Call(number as u16)
 }
 
-/// The same, where there is a call.
+/// The call of this number, where there is one.
 pub(super) fn known(number: u32) -> Option<Call> {
     (number != NO_CALL).then(|| call(number))
 }

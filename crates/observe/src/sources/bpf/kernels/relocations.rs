@@ -100,7 +100,7 @@ pub(super) enum Found {
     Missing,
     /// It is as the object declares it.
     Same,
-    /// It has so many bytes.
+    /// It has this many bytes.
     Bytes(u32),
 }
 

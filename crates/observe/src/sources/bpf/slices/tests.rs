@@ -182,8 +182,8 @@ fn what_own_calls_took_says_what_entering_the_programs_takes() {
     assert_eq!(slices.sums(off).unwrap().traced_ns, 20 * MS - 10_000 * 500);
 }
 
-/// A program in CPU time: how many calls it has made after so many of its own milliseconds. It
-/// sleeps after each so many of them for so long. Gives the sums of its recording.
+/// A program in CPU time: how many calls it has made after this many of its own milliseconds. It
+/// sleeps for so long after every `each` of them. Gives the sums of its recording.
 fn simulated(calls: impl Fn(f64) -> u64, sleeps: (f64, f64), whole_ms: f64, seed: Ns) -> Sliced {
     const COST: f64 = 200e-6;
     const COUNT_COST: f64 = 45e-6;

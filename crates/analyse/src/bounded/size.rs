@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 /// Bytes of a value in indented JSON, `depth` levels deep, with a comma and a line break after it.
 /// It may take fewer: of characters beyond ASCII it is taken that all are escaped.
-pub(super) fn bytes<T: Serialize>(value: &T, depth: usize) -> usize {
+pub(crate) fn bytes<T: Serialize>(value: &T, depth: usize) -> usize {
     const STEP: usize = 2;
     let mut counted = Counted::default();
     // The counter takes all, and the model has string keys only.

@@ -7,11 +7,12 @@ use model::{Seen, State};
 
 /// Bytes of one text. Names of functions are bounded to as many where they are read.
 const TEXT_BYTES: usize = 2048;
-/// Of the command with all of its arguments.
+/// The limit of a command with all of its arguments.
 const COMMAND_BYTES: usize = 16 * 1024;
 
-/// Cuts the texts of a run that are too long: their beginnings and ends stay.
-pub(super) fn cut(run: &mut Run) {
+/// Cuts the texts of a run that are too long, but for those of its tables: their beginnings and
+/// ends stay.
+pub(crate) fn cut(run: &mut Run) {
     command(&mut run.command);
     for step in &mut run.path {
         text(&mut step.process);
@@ -33,80 +34,17 @@ pub(super) fn cut(run: &mut Run) {
         }
         wait.threads.iter_mut().for_each(|thread| text(&mut thread.name));
     }
-    seen(&mut run.hand_overs, |all| {
-        for row in &mut all.rows {
-            target(&mut row.through);
-            text(&mut row.from.name);
-            text(&mut row.to.name);
-        }
-    });
-    seen(&mut run.lookups, |rows| rows.iter_mut().for_each(|row| seen(&mut row.name, text)));
-    seen(&mut run.files, |all| {
-        for row in &mut all.rows {
-            text(&mut row.path);
-            seen(&mut row.device, text);
-            seen(&mut row.program, text);
-        }
-    });
-    seen(&mut run.fault_places, |all| {
-        for process in &mut all.processes {
-            seen(&mut process.program, text);
-            for row in &mut process.rows {
-                seen(&mut row.path, text);
-                seen(&mut row.place, frame);
-            }
-        }
-    });
-    seen(&mut run.programs, |all| {
-        for row in &mut all.rows {
-            text(&mut row.name);
-            row.command.iter_mut().for_each(text);
-        }
-    });
-    seen(&mut run.functions, |rows| {
-        for row in rows {
-            text(&mut row.name);
-            text(&mut row.module);
-        }
-    });
-    seen(&mut run.lines, |rows| {
-        for row in rows {
-            text(&mut row.file);
-            text(&mut row.function);
-        }
-    });
-    seen(&mut run.loads, |all| {
-        for row in &mut all.functions {
-            text(&mut row.function);
-            text(&mut row.module);
-        }
-    });
-    seen(&mut run.counters, |table| {
-        let of_path = table.path.value_mut().into_iter().flat_map(|code| &mut code.functions);
-        for row in table.all.functions.iter_mut().chain(of_path) {
-            text(&mut row.function);
-            text(&mut row.module);
-        }
-    });
-    seen(&mut run.syscalls, |rows| {
-        for row in rows {
-            seen(&mut row.results, |results| {
-                let paths = results.paths.iter_mut().flat_map(|paths| &mut paths.most);
-                paths.for_each(|path| text(&mut path.path));
-            });
-        }
-    });
     seen(&mut run.limits, |limits| seen(&mut limits.group, text));
 }
 
-fn seen<T>(value: &mut Seen<T>, with: impl FnOnce(&mut T)) {
+pub(crate) fn seen<T>(value: &mut Seen<T>, with: impl FnOnce(&mut T)) {
     if let Seen::Value(value) = value {
         with(value);
     }
 }
 
 /// All of the arguments where they are few, else the first, and how many more there were.
-pub(super) fn command(arguments: &mut Vec<String>) {
+pub(crate) fn command(arguments: &mut Vec<String>) {
     arguments.iter_mut().for_each(text);
     let mut sum = 0;
     let fitting = arguments.iter().take_while(|argument| {
@@ -124,12 +62,12 @@ fn stack(frames: &mut Seen<Vec<StackFrame>>) {
     seen(frames, |frames| frames.iter_mut().for_each(frame));
 }
 
-fn frame(frame: &mut StackFrame) {
+pub(crate) fn frame(frame: &mut StackFrame) {
     text(&mut frame.function);
     frame.source.iter_mut().for_each(|(file, _)| text(file));
 }
 
-fn target(target: &mut WaitTarget) {
+pub(crate) fn target(target: &mut WaitTarget) {
     if let Seen::Value(mut name) = target.name()
         && name.len() > TEXT_BYTES
     {
@@ -152,7 +90,7 @@ fn reason(reason: &mut Reason, state: State) {
 }
 
 /// Three quarters of what stays are the beginning.
-fn text(text: &mut String) {
+pub(crate) fn text(text: &mut String) {
     const MARK: &str = "…";
     if text.len() <= TEXT_BYTES {
         return;

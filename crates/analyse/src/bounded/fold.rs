@@ -7,18 +7,18 @@ use std::hash::Hash;
 
 /// How large a table may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Limit {
+pub(crate) struct Limit {
     /// Rows.
-    pub(super) rows: usize,
+    pub(crate) rows: usize,
     /// In JSON.
-    pub(super) bytes: usize,
+    pub(crate) bytes: usize,
 }
 
 /// How deep the rows of a table of a run are in its JSON.
-pub(super) const DEPTH: usize = 2;
+pub(crate) const DEPTH: usize = 2;
 
 /// A row that can be put together with others.
-pub(super) trait Row: Serialize + Clone {
+pub(crate) trait Row: Serialize + Clone {
     /// What rows that are put together have in common.
     type Key: Ord + Hash;
     /// Ways to put rows together, each with fewer rows than the one before: what is alike by one is
@@ -35,11 +35,11 @@ pub(super) trait Row: Serialize + Clone {
 }
 
 /// How many rows were put together, in how many.
-pub(super) type Together = (u64, u64);
+pub(crate) type Together = (u64, u64);
 
 /// Puts rows together, those of the lowest rank, where a table is larger than it may be. A quarter
 /// of the room is for what they become.
-pub(super) fn fold<R: Row>(rows: &mut Vec<R>, limit: Limit) -> Option<Together> {
+pub(crate) fn fold<R: Row>(rows: &mut Vec<R>, limit: Limit) -> Option<Together> {
     if fits(rows, limit) {
         return None;
     }
@@ -75,12 +75,12 @@ pub(super) fn fold<R: Row>(rows: &mut Vec<R>, limit: Limit) -> Option<Together> 
 }
 
 /// Leaves out the last rows of a table that is larger than it may be, and gives them.
-pub(super) fn cut<R: Serialize>(rows: &mut Vec<R>, limit: Limit) -> Vec<R> {
+pub(crate) fn cut<R: Serialize>(rows: &mut Vec<R>, limit: Limit) -> Vec<R> {
     if fits(rows, limit) { Vec::new() } else { rows.split_off(fitting(rows.iter(), limit)) }
 }
 
 /// Bytes of these rows; not much more than `most` where they are more.
-pub(super) fn bytes_of<R: Serialize>(rows: &[R], most: usize) -> usize {
+pub(crate) fn bytes_of<R: Serialize>(rows: &[R], most: usize) -> usize {
     let mut sum = 0;
     for row in rows {
         sum += bytes(row, DEPTH);
