@@ -97,3 +97,8 @@ struct Unseen {
     /// Why: a sentence without a full stop.
     unseen: String,
 }
+
+/// Of what earlier versions wrote as text alone.
+pub fn or_text(schema: &mut Schema) {
+    *schema = json_schema!({"anyOf": [std::mem::take(schema), {"type": "string"}]});
+}

@@ -134,3 +134,14 @@ fn kept_results_are_valid() {
     }
     assert!(valid >= 15, "{valid}");
 }
+
+#[test]
+fn a_reason_that_is_text_alone_is_of_an_earlier_version() {
+    let file = root().join("crates/golden/recordings/mutex.json");
+    let mut run: Value = serde_json::from_slice(&fs::read(file).expect("it can be read")).expect("JSON");
+    let validator = validator(&Published::named("dwell.run/1").expect("it has a schema").schema());
+    for (reason, valid) in [(json!("no disk was waited for"), true), (json!(7), false)] {
+        *run.pointer_mut("/diagnosis/ruled_out/0/1").expect("a cause that is ruled out") = reason;
+        assert_eq!(validator.is_valid(&run), valid);
+    }
+}
