@@ -1,12 +1,12 @@
 //! Programs that have the disk confirm each of many small writes.
 
-use super::{Cause, Manual, Outcome};
+use super::{Cause, Imposed, Manual, Outcome};
 use crate::grid::Grid;
 use crate::judge::Evidence;
 use crate::judge::along::Along;
 use crate::judge::file_calls::{Gone, SYNCS, WRITES};
 use crate::judge::held_writes::HeldWrites;
-use crate::judge::imposed::{self, Imposed};
+use crate::judge::imposed;
 use crate::judge::predict::{Goes, Kind, Part};
 use crate::judge::results::{hedge, hedge_time, moved};
 use model::coverage::Interval;
