@@ -3,7 +3,7 @@
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::named::{called, place};
-use crate::judge::predict::{ALL, Goes, Kind};
+use crate::judge::predict::{ALL, Kind, Removal};
 use crate::judge::results::hedge;
 use crate::judge::shortfall::ShareNeeded;
 use crate::judge::spins::{self, Spins};
@@ -119,8 +119,8 @@ fn finding(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Finding {
         false => what,
     };
     let saving = match delays {
-        _ if evidence.window => evidence.saving(&Goes::Account(spent_ns, Kind::Cpu), ALL, Known::Bounded),
-        true => evidence.saving(&Goes::WallAndCpu(kept_ns, spent_ns.hi), ALL, Known::Bounded),
+        _ if evidence.window => evidence.saving(&Removal::Account(spent_ns, Kind::Cpu), ALL, Known::Bounded),
+        true => evidence.saving(&Removal::WallAndCpu(kept_ns, spent_ns.hi), ALL, Known::Bounded),
         false => Seen::Value(Saving {
             ns: spent_ns,
             of: SavedTime::Cpu,

@@ -2,7 +2,7 @@
 
 use super::{Cause, Manual, Outcome, peers};
 use crate::judge::Evidence;
-use crate::judge::predict::Goes;
+use crate::judge::predict::Removal;
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place, Saving};
 use model::network::ConnectionOrigin;
@@ -239,7 +239,7 @@ fn calls(evidence: &Evidence<'_>, again: u64) -> Option<(Interval, Seen<Saving>)
         let goes_ns = row.cpu_ns as f64 * again.min(row.calls) as f64 / row.calls as f64;
         let part = goes_ns / row.total_ns as f64;
         let share = Interval { lo: 0, hi: (goes_ns as Ns).min(evidence.whole_ns) };
-        Some((share, evidence.saving(&Goes::Sites(vec![site], share), (part, part), Known::Counted)))
+        Some((share, evidence.saving(&Removal::Sites(vec![site], share), (part, part), Known::Counted)))
     });
     each.reduce(|(a, one), (b, other)| {
         (Interval { lo: a.lo + b.lo, hi: a.hi + b.hi }, evidence.together(one, other))

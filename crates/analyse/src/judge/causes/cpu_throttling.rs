@@ -2,7 +2,7 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
-use crate::judge::predict::{ALL, Goes};
+use crate::judge::predict::{ALL, Removal};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place, Saving};
 use model::limits::CpuQuota;
@@ -71,7 +71,7 @@ fn finding(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, share_ns: Interval
     });
     // What the CPUs could do without the quota.
     let free = evidence.limits.clone().map(|limits| model::limits::Limits { cpu: Seen::Absent, ..limits });
-    let goes = Goes::Sites(vec![Site::State(State::Throttled)], share_ns);
+    let goes = Removal::Sites(vec![Site::State(State::Throttled)], share_ns);
     Finding {
         cause: CAUSE.name.clone(),
         place: Place::State(State::Throttled),

@@ -6,7 +6,7 @@
 
 use super::{Cause, Manual, Outcome, peers};
 use crate::judge::Evidence;
-use crate::judge::predict::{ALL, Goes, on_path};
+use crate::judge::predict::{ALL, Removal, on_path};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place};
 use model::network::Connection;
@@ -95,7 +95,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, found: &Dela
         share_ns: on_path(evidence, State::Network, found.total_ns),
         saving: evidence.together(
             evidence.saving(&goes, part, Known::Counted),
-            evidence.saving(&Goes::Wall(writes(evidence, found.waits)), ALL, Known::Counted),
+            evidence.saving(&Removal::Wall(writes(evidence, found.waits)), ALL, Known::Counted),
         ),
         evidence: vec![say!(
             Number(found.waits),

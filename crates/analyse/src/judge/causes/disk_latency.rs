@@ -4,7 +4,7 @@ use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::disk_reads::DiskReads;
 use crate::judge::file_calls::{ASKS, LISTS, OPENS, READS};
-use crate::judge::predict::{Goes, Kind, Parts, faster};
+use crate::judge::predict::{Kind, Parts, Removal, faster};
 use crate::judge::results::moved;
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place};
@@ -231,7 +231,7 @@ fn finding(
             (false, false) => say!("read several pieces at once, larger ones, or keep them in memory"),
         },
         share_ns: Interval { lo: path_ns, hi: path_ns },
-        saving: evidence.saving(&Goes::Parts(goes), (half, 1.0), Known::Bounded),
+        saving: evidence.saving(&Removal::Parts(goes), (half, 1.0), Known::Bounded),
         evidence: [say!(
             Count(requests, "request".into()),
             ", each waited for ",

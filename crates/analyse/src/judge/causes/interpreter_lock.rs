@@ -3,7 +3,7 @@
 
 use super::{Cause, Manual, Outcome, places};
 use crate::judge::Evidence;
-use crate::judge::predict::{ALL, Goes, makespan};
+use crate::judge::predict::{ALL, Removal, makespan};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
@@ -94,7 +94,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, wait: &WaitRow, threads: &[&Wait
             "compute in processes (multiprocessing, ProcessPoolExecutor), or in code that releases the lock"
         ),
         share_ns: Interval { lo: wait.path_ns, hi: goes.hi.max(wait.path_ns) },
-        saving: evidence.saving(&Goes::Wall(goes), ALL, Known::Bounded),
+        saving: evidence.saving(&Removal::Wall(goes), ALL, Known::Bounded),
         evidence: vec![
             say!(Count(wait.calls, "wait".into()), ", ", Time(wait.total_ns), " in total"),
             say!("these threads spent ", Share(waited), " of their time waiting for it"),

@@ -5,7 +5,7 @@
 
 use super::{Cause, Manual, Outcome, places};
 use crate::judge::Evidence;
-use crate::judge::predict::{Goes, Kind, Part, on_path};
+use crate::judge::predict::{Kind, Part, Removal, on_path};
 use crate::purpose::{sleeps_apart, takes_lock_in};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place, Saving};
@@ -90,27 +90,33 @@ fn lock_of(wait: &WaitRow) -> Option<Site> {
 }
 
 /// None where the run would end no earlier without the lock, or it is the interpreter's.
-fn goes(evidence: &Evidence<'_>, wait: &WaitRow) -> Option<Goes> {
+fn goes(evidence: &Evidence<'_>, wait: &WaitRow) -> Option<Removal> {
     if matches!(wait.on, WaitTarget::InterpreterLock(_)) {
         return None;
     }
     if evidence.window {
         let all = Interval { lo: wait.total_ns, hi: wait.total_ns };
-        return Some(Goes::Account(all, Kind::Waiting));
+        return Some(Removal::Account(all, Kind::Waiting));
     }
     let on_path_ns = on_path(evidence, State::Lock, wait.total_ns);
     match (lock_of(wait), evidence.prediction) {
         (Some(site), Some(_)) => {
             let path_ns = evidence.site(&site)?.path_ns.value().copied().unwrap_or(on_path_ns);
-            Some(Goes::Lock(site, path_ns))
+            Some(Removal::Lock(site, path_ns))
         }
-        _ => Some(Goes::Account(on_path_ns, Kind::Waiting)),
+        _ => Some(Removal::Account(on_path_ns, Kind::Waiting)),
     }
 }
 
-fn finding(evidence: &Evidence<'_>, row: usize, wait: &WaitRow, taken: &StackFrame, goes: &Goes) -> Finding {
+fn finding(
+    evidence: &Evidence<'_>,
+    row: usize,
+    wait: &WaitRow,
+    taken: &StackFrame,
+    goes: &Removal,
+) -> Finding {
     let share_ns = match goes {
-        Goes::Lock(_, ns) | Goes::Account(ns, _) => *ns,
+        Removal::Lock(_, ns) | Removal::Account(ns, _) => *ns,
         _ => Interval::default(),
     };
     let holder = Holder::of(wait);

@@ -3,7 +3,7 @@
 use super::{Cause, Manual, Outcome};
 use crate::code::Amount;
 use crate::judge::file_calls::READS;
-use crate::judge::predict::Goes;
+use crate::judge::predict::Removal;
 use crate::judge::{Evidence, own_code};
 use model::coverage::Interval;
 use model::disk_requests::DiskRequestRow;
@@ -283,8 +283,8 @@ fn saving(evidence: &Evidence<'_>, signs: &Signs) -> Seen<Saving> {
         (signs.swap_ns + signs.reads_ns.lo) as f64 / disk_ns,
         (signs.swap_ns + signs.reads_ns.hi) as f64 / disk_ns,
     );
-    let waits = evidence.saving(&Goes::Sites(vec![Site::State(State::Disk)], waits), part, Known::Bounded);
-    let reclaim = evidence.saving(&Goes::Samples(signs.kernel), (signs.kernel_part, 1.0), Known::Bounded);
+    let waits = evidence.saving(&Removal::Sites(vec![Site::State(State::Disk)], waits), part, Known::Bounded);
+    let reclaim = evidence.saving(&Removal::Samples(signs.kernel), (signs.kernel_part, 1.0), Known::Bounded);
     match (waits, reclaim) {
         (Seen::Value(waits), Seen::Value(reclaim)) => {
             // Pages are reclaimed and brought back within faults, most of them.

@@ -5,7 +5,7 @@ use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::along::Along;
 use crate::judge::file_calls::{ASKS, Gone, LISTS, OPENS, part_of_all};
-use crate::judge::predict::{Goes, Kind};
+use crate::judge::predict::{Kind, Removal};
 use crate::judge::processes;
 use crate::judge::results::{
     asked_again, asked_again_max, hedge, hedge_again, hedge_all, hedge_time, moved, not_there, traced_part,
@@ -206,7 +206,7 @@ fn again(evidence: &Evidence<'_>, failing: &[(usize, &CallRow)]) -> Option<Findi
             )
         },
         share_ns: evidence.has(&names, &goes),
-        saving: evidence.saving(&Goes::Parts(goes), part, Known::Counted),
+        saving: evidence.saving(&Removal::Parts(goes), part, Known::Counted),
         evidence: rows
             .iter()
             .map(of_all)
@@ -288,7 +288,7 @@ fn listing(evidence: &Evidence<'_>) -> Option<Finding> {
         )
     };
     let (share_ns, part) = (evidence.has(&names, &goes), part_of_all(&gone));
-    let saving = evidence.saving(&Goes::Parts(goes), part, Known::Assumed);
+    let saving = evidence.saving(&Removal::Parts(goes), part, Known::Assumed);
     // With little time it has no clock, and nothing is lost by leaving it.
     saving.value()?;
     Some(Finding {
@@ -346,7 +346,7 @@ fn finding(evidence: &Evidence<'_>, place: usize, most: &CallRow, rows: &[&CallR
         )),
         change: say!("list the directory once, or ask first where the files are"),
         share_ns: evidence.has(&names, &goes),
-        saving: evidence.saving(&Goes::Parts(goes), part, Known::Counted),
+        saving: evidence.saving(&Removal::Parts(goes), part, Known::Counted),
         evidence: rows.iter().map(of_all).collect(),
         assumes: vec![say!("the program need not know each time that they are missing")],
         verify: vec![say!(

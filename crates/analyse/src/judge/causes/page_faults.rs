@@ -7,7 +7,7 @@ use crate::judge::allocators;
 use crate::judge::along::part_along;
 use crate::judge::fault_places;
 use crate::judge::own_code::{self, Key, Owner};
-use crate::judge::predict::{COUNTED_LEAST, Goes};
+use crate::judge::predict::{COUNTED_LEAST, Removal};
 use crate::judge::results::{hedge, hedge_time};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place, Saving};
@@ -178,7 +178,7 @@ fn finding(
             _ => say!("keep the memory and use it again, or have malloc keep it: M_MMAP_THRESHOLD"),
         },
         share_ns,
-        saving: evidence.saving(&Goes::Sites(sites, share_ns), part, Known::Counted).map(|saving| {
+        saving: evidence.saving(&Removal::Sites(sites, share_ns), part, Known::Counted).map(|saving| {
             let handling_ns = (handling_ns(evidence) as f64 * part.1) as Ns;
             let hi = saving.ns.hi + (most.faults * ENTRY_NS).min(own_ns).max(handling_ns);
             let hi = hi.min(evidence.whole_ns);

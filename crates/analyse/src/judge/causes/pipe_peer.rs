@@ -4,7 +4,7 @@ use super::{Cause, Manual, Outcome};
 use crate::calls::waits_for_events;
 use crate::judge::Evidence;
 use crate::judge::file_calls::WRITES;
-use crate::judge::predict::{Goes, Kind, Part, Parts, faster};
+use crate::judge::predict::{Kind, Part, Parts, Removal, faster};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place};
 use model::prediction::Site;
@@ -121,7 +121,7 @@ fn end(on: &WaitTarget) -> model::Sentence {
 }
 
 /// The waits, with the time until their thread had a CPU.
-fn goes(evidence: &Evidence<'_>, most: &WaitRow, path_ns: Ns, times: u64) -> (Goes, Part) {
+fn goes(evidence: &Evidence<'_>, most: &WaitRow, path_ns: Ns, times: u64) -> (Removal, Part) {
     let least = faster(FASTER_MIN);
     let call = most.call.syscall().expect("it is in a call");
     let queued_ns = evidence.queued_after(times);
@@ -130,12 +130,12 @@ fn goes(evidence: &Evidence<'_>, most: &WaitRow, path_ns: Ns, times: u64) -> (Go
         let account_ns = Interval { lo: (least * path_ns as f64) as Ns, hi: path_ns };
         let sites = vec![(Site::Peer(most.on.clone()), part)];
         let parts = Parts { sites, beside_ns: 0, cpu_ns: 0, account_ns, kind: Kind::Waiting, of_all: false };
-        return (Goes::Parts(parts.and_beside(queued_ns + evidence.beside_waits_ns(call, path_ns))), part);
+        return (Removal::Parts(parts.and_beside(queued_ns + evidence.beside_waits_ns(call, path_ns))), part);
     }
     let of_call = (path_ns as f64 / evidence.path_ns_in(call).max(path_ns).max(1) as f64).min(1.0);
     let part = (least * of_call, of_call);
     let parts = Parts { cpu_ns: 0, ..evidence.parts_of(&[(call, part)], Kind::Waiting) };
-    (Goes::Parts(parts.and_beside(queued_ns)), part)
+    (Removal::Parts(parts.and_beside(queued_ns)), part)
 }
 
 #[cfg(test)]

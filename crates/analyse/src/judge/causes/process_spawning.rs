@@ -2,7 +2,7 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
-use crate::judge::predict::{ALL, Goes};
+use crate::judge::predict::{ALL, Removal};
 use crate::judge::processes::{self, Group};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place, Saving};
@@ -160,7 +160,8 @@ fn saving(evidence: &Evidence<'_>, groups: &[(String, Group)], share_ns: Interva
         names.iter().map(of).collect()
     };
     let costs = Interval { lo: share_ns.lo, hi: share_ns.lo };
-    let least = evidence.saving(&Goes::Sites([calls(MAKE), calls(END)].concat(), costs), ALL, Known::Counted);
+    let least =
+        evidence.saving(&Removal::Sites([calls(MAKE), calls(END)].concat(), costs), ALL, Known::Counted);
     let many = groups.iter().filter(|(_, group)| group.processes() >= PROCESSES_MIN);
     let names: FxHashSet<&str> = many.clone().map(|(name, _)| name.as_str()).collect();
     let many: FxHashSet<Pid> = many.flat_map(|(_, group)| &group.pids).copied().collect();

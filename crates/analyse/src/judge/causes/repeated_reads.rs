@@ -5,7 +5,7 @@ use crate::judge::Evidence;
 use crate::judge::along::Along;
 use crate::judge::direct::is_direct;
 use crate::judge::file_calls::{Gone, OF_EACH, OPENS, part_of_all};
-use crate::judge::predict::{Goes, Kind};
+use crate::judge::predict::{Kind, Removal};
 use crate::judge::results::traced_part;
 use model::coverage::Interval;
 use model::files::{FileRow, FileTable};
@@ -215,7 +215,7 @@ fn finding(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -
             say!("read it once and keep what is made of it")
         },
         share_ns: Interval { lo: of(all.lo), hi: of(all.hi) },
-        saving: evidence.saving(&Goes::Parts(goes), part, Known::Counted),
+        saving: evidence.saving(&Removal::Parts(goes), part, Known::Counted),
         evidence: again.iter().take(NAMED).map(figures).collect(),
         assumes: vec![say!("the bytes are the same each time, and what is made of them fits into memory")],
         verify: vec![say!("dwell compare 'the program' 'the one that keeps what it has read'")],

@@ -2,7 +2,7 @@
 
 use super::{Cause, Manual, Outcome, peers};
 use crate::judge::Evidence;
-use crate::judge::predict::{Goes, Part, makespan};
+use crate::judge::predict::{Part, Removal, makespan};
 use model::finding::{CauseName, Finding, Known, Place};
 use model::peers::{ConnectionRow, Turns};
 use model::recording::Tier;
@@ -113,7 +113,13 @@ fn is_serial(of: &ConnectionRow, turns: &Turns) -> bool {
         && of.received_bytes >= turns.times
 }
 
-fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, turns: &Turns, goes: &Goes) -> Finding {
+fn finding(
+    evidence: &Evidence<'_>,
+    row: usize,
+    of: &ConnectionRow,
+    turns: &Turns,
+    goes: &Removal,
+) -> Finding {
     let part = part(evidence, of, turns);
     let most = of.dialogue.map(|of| of.turns_max).filter(|most| *most > 1 && of.times > 1);
     let of_one = most.map(|most| say!(", ", Number(most), " on one at most")).unwrap_or_default();

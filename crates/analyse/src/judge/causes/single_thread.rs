@@ -3,7 +3,7 @@
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::counters::{self, Waits};
-use crate::judge::predict::{ALL, Goes, ON_CPU};
+use crate::judge::predict::{ALL, ON_CPU, Removal};
 use crate::judge::processes::{self, Group};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place};
@@ -141,7 +141,7 @@ fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Fin
         ),
         change: say!("run ", at_a_time(), " at a time: xargs -P, make -j, a pool of processes"),
         share_ns,
-        saving: evidence.saving(&Goes::Wall(goes), ALL, known),
+        saving: evidence.saving(&Removal::Wall(goes), ALL, known),
         evidence: lines,
         assumes: vec![match reader {
             Some(reader) => say!(

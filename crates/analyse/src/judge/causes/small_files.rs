@@ -4,7 +4,7 @@ use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::along::Along;
 use crate::judge::file_calls::{Gone, LISTS, OF_EACH, OPENS, READS, SYNCS, WRITES, part_of_all};
-use crate::judge::predict::{Goes, Kind};
+use crate::judge::predict::{Kind, Removal};
 use crate::judge::results::{asked_again, hedge, hedge_all, hedge_time, moved};
 use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
@@ -151,7 +151,7 @@ fn finding(evidence: &Evidence<'_>, files: u64, bytes: u64) -> Finding {
         )),
         change: say!("keep what is read together in one file: an archive, SQLite"),
         share_ns: evidence.has(&of_files, &goes),
-        saving: evidence.saving(&Goes::Parts(goes), part, Known::Counted),
+        saving: evidence.saving(&Removal::Parts(goes), part, Known::Counted),
         evidence: vec![say!(Count(files, "file".into()), ", ", Bytes(bytes), " read and written")],
         assumes: vec![say!("the program may choose how its data is laid out")],
         verify: vec![say!("dwell compare --predicted of this run's --json, with both versions")],

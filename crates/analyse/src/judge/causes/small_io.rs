@@ -5,7 +5,7 @@ use crate::calls::waits_for_events;
 use crate::judge::Evidence;
 use crate::judge::along::Along;
 use crate::judge::file_calls::{Gone, OPENS, READS, WRITES, part_of_all};
-use crate::judge::predict::{Goes, Kind};
+use crate::judge::predict::{Kind, Removal};
 use crate::judge::results::{Moved, SMALL, hedge, hedge_all, hedge_time, moved, would_block};
 use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
@@ -150,7 +150,7 @@ fn finding(
             say!("read and write through a buffer of 64 KiB")
         },
         share_ns: evidence.has(&names, &goes),
-        saving: evidence.saving(&Goes::Parts(goes), part, Known::Counted),
+        saving: evidence.saving(&Removal::Parts(goes), part, Known::Counted),
         evidence: all.iter().map(each).collect(),
         assumes: vec![say!("nobody waits for each piece")],
         verify: vec![say!("dwell compare --predicted of this run's --json, with both versions")],

@@ -6,7 +6,7 @@ use crate::judge::Evidence;
 use crate::judge::along::Along;
 use crate::judge::file_calls::{Gone, SYNCS, WRITES};
 use crate::judge::held_writes::HeldWrites;
-use crate::judge::predict::{Goes, Kind, Part};
+use crate::judge::predict::{Kind, Part, Removal};
 use crate::judge::results::{hedge, hedge_time, moved};
 use model::coverage::Interval;
 use model::files::{DurableRow, FileRow};
@@ -223,7 +223,7 @@ fn finding(evidence: &Evidence<'_>, calls: &[Confirms<'_>], times: u64) -> Findi
             say!("sync once for many records")
         },
         share_ns,
-        saving: evidence.saving(&Goes::Parts(goes), part, Known::Counted),
+        saving: evidence.saving(&Removal::Parts(goes), part, Known::Counted),
         evidence: [
             Some(say!(Count(times, "call".into()), ", each ", Time(total_ns / times), " on average")),
             flags,
