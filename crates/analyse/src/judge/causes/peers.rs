@@ -2,9 +2,9 @@
 //! and what the waits for them have of the run.
 
 use crate::judge::Evidence;
-use crate::judge::along::Along;
-use crate::judge::file_calls::Gone;
+use crate::judge::file_calls::RemovedCalls;
 use crate::judge::predict::{Kind, Part, Parts, Removal};
+use crate::judge::removed_with::RemovedWith;
 use model::coverage::Interval;
 use model::network::{ConnectionOrigin, Endpoint};
 use model::peers::ConnectionRow;
@@ -73,9 +73,9 @@ pub(super) fn with_calls(
         let part = evidence.part_of_waits(&row.name, *waited.get(&row.name)?);
         Some((row.calls as f64 * part) as u64)
     };
-    let gone: Vec<_> = rows.iter().filter_map(|row| Some(Gone::of(row, gone(row)?))).collect();
+    let gone: Vec<_> = rows.iter().filter_map(|row| Some(RemovedCalls::of(row, gone(row)?))).collect();
     let beside_ns: Ns = waited.iter().map(|(call, ns)| evidence.beside_waits_ns(call, *ns)).sum();
-    let cpu_ns = beside_ns + evidence.along_ns(&gone, Along::Makers);
+    let cpu_ns = beside_ns + evidence.along_ns(&gone, RemovedWith::Makers);
     let sites = sites.iter().map(|site| (site.clone(), part)).collect();
     let account_ns = share(&waits, part);
     let parts = Parts { sites, beside_ns: 0, cpu_ns, account_ns, kind: Kind::Waiting, of_all: false };

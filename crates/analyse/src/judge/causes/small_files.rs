@@ -2,9 +2,9 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
-use crate::judge::along::Along;
-use crate::judge::file_calls::{Gone, LISTS, OF_EACH, OPENS, READS, SYNCS, WRITES, part_of_all};
+use crate::judge::file_calls::{LISTS, OF_EACH, OPENS, READS, RemovedCalls, SYNCS, WRITES, part_of_all};
 use crate::judge::predict::{Kind, Removal};
+use crate::judge::removed_with::RemovedWith;
 use crate::judge::results::{asked_again, hedge, hedge_all, hedge_time, moved};
 use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
@@ -107,33 +107,35 @@ fn succeeded(row: &CallRow) -> u64 {
 fn finding(evidence: &Evidence<'_>, files: u64, bytes: u64) -> Finding {
     let opens = evidence.calls_named(OPENS);
     let (place, most) = opens.iter().max_by_key(|(_, row)| row.total_ns).copied().expect("files were opened");
-    let mut gone: Vec<Gone<'_>> =
-        opens.iter().map(|(_, row)| Gone::of(row, succeeded(row).saturating_sub(1))).collect();
+    let mut gone: Vec<RemovedCalls<'_>> =
+        opens.iter().map(|(_, row)| RemovedCalls::of(row, succeeded(row).saturating_sub(1))).collect();
     let others = [evidence.calls_named(OF_EACH), evidence.calls_named(REMOVALS)].concat();
     // Only what is called for each of them is of them.
     let each = files / OPENS_A_FILE;
     let others = others.into_iter().filter(|(_, row)| succeeded(row) >= each - each / 10);
-    gone.extend(others.map(|(_, row)| Gone::of(row, (files - 1).min(succeeded(row)))));
+    gone.extend(others.map(|(_, row)| RemovedCalls::of(row, (files - 1).min(succeeded(row)))));
     let handling_ns: Ns = gone.iter().map(|gone| (gone.part.1 * gone.row.total_ns as f64) as Ns).sum();
     let moves = [evidence.calls_named(READS), evidence.calls_named(WRITES)].concat();
     gone.extend(moves.into_iter().map(|(_, row)| {
         let moved = moved(row).value().map_or(0, |moved| moved.bytes);
-        let gone = Gone::of(row, row.calls.saturating_sub(moved / BUFFER + 1));
+        let gone = RemovedCalls::of(row, row.calls.saturating_sub(moved / BUFFER + 1));
         // Those that wait for the disk may all go: of one file it reads ahead, and writes later.
         // Where none was timed, none is known to stay.
         let stays_ns = (row.calls - gone.calls) * row.p50_ns.value().copied().unwrap_or(0);
         let most = 1.0 - (stays_ns as f64 / row.total_ns.max(1) as f64).min(1.0);
-        Gone { part: (0.0, most.max(gone.part.1)), ..gone }
+        RemovedCalls { part: (0.0, most.max(gone.part.1)), ..gone }
     }));
     if !evidence.calls_named(WRITES).is_empty() {
         let others = (files - 1) as f64 / files as f64;
         let syncs = evidence.calls_named(SYNCS);
         gone.extend(
-            syncs.into_iter().map(|(_, row)| Gone { part: (0.0, others), ..Gone::of(row, row.calls) }),
+            syncs
+                .into_iter()
+                .map(|(_, row)| RemovedCalls { part: (0.0, others), ..RemovedCalls::of(row, row.calls) }),
         );
     }
     let part = part_of_all(&gone);
-    let goes = evidence.without(&gone, Along::Makers, Kind::Waiting);
+    let goes = evidence.without(&gone, RemovedWith::Makers, Kind::Waiting);
     let names: Vec<_> = opens.iter().map(|(_, row)| &row.name).collect();
     let of_files: Vec<_> = gone.iter().map(|gone| &gone.row.name).collect();
     Finding {

@@ -3,10 +3,10 @@
 use super::{Cause, Manual, Outcome};
 use crate::grid::Grid;
 use crate::judge::Evidence;
-use crate::judge::along::Along;
-use crate::judge::file_calls::{Gone, SYNCS, WRITES};
+use crate::judge::file_calls::{RemovedCalls, SYNCS, WRITES};
 use crate::judge::held_writes::HeldWrites;
 use crate::judge::predict::{Kind, Part, Removal};
+use crate::judge::removed_with::RemovedWith;
 use crate::judge::results::{hedge, hedge_time, moved};
 use model::coverage::Interval;
 use model::files::{DurableRow, FileRow};
@@ -99,9 +99,9 @@ impl<'a> Confirms<'a> {
     }
 
     /// Such a part of these calls.
-    fn gone(&self, part: Part) -> Gone<'a> {
+    fn gone(&self, part: Part) -> RemovedCalls<'a> {
         let of_row = self.of_row();
-        Gone { row: self.row, calls: self.calls, part: (part.0 * of_row, part.1 * of_row) }
+        RemovedCalls { row: self.row, calls: self.calls, part: (part.0 * of_row, part.1 * of_row) }
     }
 
     /// Whether such a wait is one of these.
@@ -188,7 +188,7 @@ fn finding(evidence: &Evidence<'_>, calls: &[Confirms<'_>], times: u64) -> Findi
     let held = HeldWrites::of(waits.iter().map(|(_, wait)| *wait));
     let part = (1.0 - 1.0 / GROUP, 1.0 - 1.0 / times as f64);
     let gone: Vec<_> = calls.iter().map(|one| one.gone(part)).collect();
-    let goes = evidence.without(&gone, Along::Wrappers, Kind::Waiting);
+    let goes = evidence.without(&gone, RemovedWith::Wrappers, Kind::Waiting);
     let writes = WRITES.contains(&&*call.name.name);
     let named = match durable {
         Some((_, named, _)) => say!(" of ", Name(named.path.clone())),
