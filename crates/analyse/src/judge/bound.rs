@@ -105,7 +105,7 @@ pub(super) fn mixed(bound: &Bound) -> Option<Mixed> {
 pub(super) fn held_up_ns(evidence: &Evidence<'_>, own_ns: Ns) -> Option<Ns> {
     let held_up = |state| matches!(state, State::Runqueue | State::Throttled | State::Stopped);
     let ns = evidence.account_ns(held_up).saturating_sub(own_ns);
-    (evidence.bound.class != Class::Starved && evidence.is_worth_a_word(ns)).then_some(ns)
+    (evidence.bound.class != Class::Starved && evidence.is_notable(ns)).then_some(ns)
 }
 
 /// What most of the kernel's work is, when one thing is at least half of it.

@@ -34,7 +34,7 @@ fn memory_matters(memory: &MemoryLimit, evidence: &Evidence<'_>) -> bool {
 /// Fewer CPUs than the host has, and it wanted more.
 fn cpus_matter(allowed: u32, evidence: &Evidence<'_>) -> bool {
     let queued = evidence.account_ns(|state| state == State::Runqueue);
-    allowed < evidence.cpus && (evidence.bound.class == Class::Starved || evidence.is_worth_a_word(queued))
+    allowed < evidence.cpus && (evidence.bound.class == Class::Starved || evidence.is_notable(queued))
 }
 
 #[cfg(test)]

@@ -105,7 +105,7 @@ pub(super) fn starved(evidence: &Evidence<'_>, held: RunnableSplit) -> Option<St
 
 /// Time behind its own threads, where that is worth a word.
 pub(super) fn behind_own_ns(evidence: &Evidence<'_>, held: RunnableSplit) -> Option<Ns> {
-    evidence.is_worth_a_word(held.own_ns).then_some(held.own_ns)
+    evidence.is_notable(held.own_ns).then_some(held.own_ns)
 }
 
 #[cfg(test)]

@@ -146,7 +146,7 @@ fn finding(evidence: &Evidence<'_>, most: &Sum<'_>, share: Share) -> Finding {
 fn faults(evidence: &Evidence<'_>) -> Option<Sentence> {
     let most = evidence.fault_places.value()?.processes.first()?;
     let fault_ns = evidence.account_ns(|state| state == State::Fault);
-    evidence.is_worth_a_word(fault_ns).then(|| fault_places::leading(evidence, most.pid)).flatten()
+    evidence.is_notable(fault_ns).then(|| fault_places::leading(evidence, most.pid)).flatten()
 }
 
 #[cfg(test)]
