@@ -1,7 +1,7 @@
 //! The run, put together: the pieces of the account, the tables from the trailer, and what it all
 //! rests on.
 
-use crate::account::{Covered, Pieces, Progress, run_queue};
+use crate::account::{Pieces, Progress, ProgressTimes, run_queue};
 use crate::bounds::bounded;
 use crate::consumers::{Consumers, How};
 use crate::counted::{Place, Sampled};
@@ -187,7 +187,7 @@ pub(crate) fn run(
 }
 
 /// How CPUs were used, from what any thread did.
-fn utilization(covered: Option<Covered>, wall_ns: Ns) -> Seen<Utilization> {
+fn utilization(covered: Option<ProgressTimes>, wall_ns: Ns) -> Seen<Utilization> {
     let Some(covered) = covered else { return Seen::unseen("when threads ran together needs BPF") };
     let covered = covered.within(wall_ns);
     let (on_cpu_ns, runnable_ns) = (covered.of(Progress::OnCpu), covered.of(Progress::Runnable));

@@ -1,6 +1,6 @@
 //! For how long no thread of the tree was under way, and for how long only one was.
 //!
-//! `cover` says in which way any thread was under way; this says whether another was than the one
+//! `progress_clock` says in which way any thread was under way; this says whether another was than the one
 //! that is asked about.
 
 use model::Ns;

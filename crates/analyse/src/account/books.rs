@@ -1,8 +1,8 @@
 //! Where intervals and waits are added up, traced and polled alike.
 
 use super::activity::{Activities, ActivityId, Interval};
-use super::cover::Cover;
 use super::path::Path;
+use super::progress_clock::ProgressClock;
 use super::slicing::Slicing;
 use super::waits::Waits;
 
@@ -14,7 +14,7 @@ pub(crate) struct Books {
     pub(crate) activities: Activities,
     pub(crate) waits: Waits,
     /// When any thread was under way.
-    pub(crate) cover: Cover,
+    pub(crate) cover: ProgressClock,
     /// What all threads did, from when there are two.
     pub(crate) whole_tree: Path,
 }
@@ -25,7 +25,7 @@ impl Books {
             slicing,
             activities: Activities::default(),
             waits: Waits::default(),
-            cover: Cover::default(),
+            cover: ProgressClock::default(),
             whole_tree: Path::default(),
         }
     }

@@ -7,9 +7,9 @@
 
 use super::activity::{Activity, ActivityId, Slot};
 use super::books::Books;
-use super::cover::{Covered, Progress};
 use super::layers::Key;
 use super::path::Amount;
+use super::progress_clock::{Progress, ProgressTimes};
 use crate::keys::ReasonKey;
 use model::run::TimedWaits;
 use model::{Ns, State};
@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct Passed(TimedWaits);
 
 impl Passed {
-    pub(crate) fn add(&mut self, ns: Ns, covered: Covered) {
+    pub(crate) fn add(&mut self, ns: Ns, covered: ProgressTimes) {
         self.0.times += 1;
         self.0.total_ns += ns;
         self.0.others_on_cpu_ns += covered.of(Progress::OnCpu);

@@ -4,8 +4,8 @@ use super::limited::Limited;
 use super::processes::Spent;
 use crate::account::split::Counts;
 use crate::account::{
-    ActivityId, Covered, Ended, HolderTimes, Life, Pace, Passed, Path, Progress, Slot, ThreadState, Times,
-    may_be_for_a_lock,
+    ActivityId, Ended, HolderTimes, Life, Pace, Passed, Path, Progress, ProgressTimes, Slot, ThreadState,
+    Times, may_be_for_a_lock,
 };
 use crate::calls::{Arch, may_be_timed, waits_for, waits_for_events, waits_for_work};
 use crate::classify::is_for_several;
@@ -89,7 +89,7 @@ pub(super) struct Thread {
     /// What the kernel had counted when the thread was found alive.
     pub(super) before: Counters,
     /// What others had done when its wait began.
-    pub(super) covered: Covered,
+    pub(super) covered: ProgressTimes,
     /// What it let pass.
     pub(super) passed: Passed,
     /// What it did while others waited for locks.
@@ -177,7 +177,7 @@ impl Thread {
             in_calls: InCalls::default(),
             counters: None,
             before: Counters::default(),
-            covered: Covered::default(),
+            covered: ProgressTimes::default(),
             passed: Passed::default(),
             holder: HolderTimes::default(),
             unsettled: Unsettled::default(),
