@@ -13,7 +13,6 @@
 //! ```
 
 mod activity;
-mod alone;
 mod books;
 mod breakdown;
 mod clocks;
@@ -33,6 +32,7 @@ mod run_queue;
 mod site_keys;
 mod sites;
 mod slicing;
+mod solo_clock;
 pub(crate) mod split;
 mod steps;
 mod thread_rows;
@@ -43,7 +43,6 @@ mod wait_rows;
 mod waits;
 
 pub(crate) use activity::{Activities, Activity, ActivityId, Certainty, Interval, NOBODY, Slot};
-pub(crate) use alone::{Alone, Mark, part};
 pub(crate) use books::Books;
 pub(crate) use breakdown::{Breakdown, Sum};
 pub(crate) use clocks::{Clocks, SiteClock};
@@ -62,6 +61,7 @@ pub(crate) use run_queue::run_queue;
 pub(crate) use site_keys::{SiteId, SiteKey};
 pub(crate) use sites::{Sites, Watched};
 pub(crate) use slicing::Slicing;
+pub(crate) use solo_clock::{Mark, SoloClock, part};
 #[cfg(test)]
 pub(crate) use steps::StepReason;
 pub(crate) use steps::{NO_REASON, StepRef, StepThread};

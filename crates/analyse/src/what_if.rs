@@ -10,7 +10,6 @@
 //! classified here again. What it means: `docs/method/what-if.md`.
 
 mod account;
-mod alone;
 mod asked;
 mod chance;
 mod crowd;
@@ -26,6 +25,7 @@ mod refused;
 mod replay;
 mod result;
 mod sites;
+mod solo_clock;
 mod timeline;
 mod times;
 mod walls;

@@ -4,7 +4,7 @@
 //! clocks come to at the end is in `prediction`.
 
 use super::clocked::{Clocked, Returns, Sampled};
-use crate::account::{ActivityId, Alone, Clocks, Reading, SiteId, SiteKey, Sites, Slot, part};
+use crate::account::{ActivityId, Clocks, Reading, SiteId, SiteKey, Sites, Slot, SoloClock, part};
 use crate::keys::{ReasonKey, WaitKey};
 use model::recording::{Comm, SampleMode};
 use model::{Call, Ns, Pid, State};
@@ -13,7 +13,7 @@ use model::{Call, Ns, Pid, State};
 #[derive(Debug, Default)]
 pub(super) struct Predictor {
     pub(super) sites: Sites,
-    alone: Alone,
+    alone: SoloClock,
     /// By slot.
     threads: Vec<Clocked>,
     /// As long as there is one: all time is its own, so it needs no clock.
