@@ -12,11 +12,11 @@
 mod account;
 mod asked;
 mod chance;
-mod crowd;
-mod crowding;
+mod cpu_saturation;
 pub mod edit;
 mod lengths;
 mod missing;
+mod others_share;
 mod own;
 mod path;
 pub(crate) mod program;
