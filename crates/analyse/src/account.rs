@@ -1,4 +1,4 @@
-//! The books of a run: what its threads did and waited for, added up the same way however it was
+//! The ledgers of a run: what its threads did and waited for, added up the same way however it was
 //! seen.
 //!
 //! Two producers see a program: `trace` by its switches and wake-ups, `poll` by snapshots from
@@ -8,18 +8,18 @@
 //!
 //! ```text
 //!   trace ─┐                       ┌─► ledgers: time by activity and slice ─► steps, parts, phases
-//!          ├─ Interval ─► Books ───┤
+//!          ├─ Interval ─► Ledgers ─┤
 //!   poll ──┘   ended waits         └─► waits: lengths, wakers, stacks ──────► wait rows
 //! ```
 
 mod activity;
-mod books;
 mod breakdown;
 mod clocks;
 mod divide;
 mod holders;
 mod idle;
 mod layers;
+mod ledgers;
 mod lock_waits;
 mod meanwhile;
 mod path;
@@ -43,13 +43,13 @@ mod wait_rows;
 mod waits;
 
 pub(crate) use activity::{Activities, Activity, ActivityId, Certainty, Interval, NOBODY, Slot};
-pub(crate) use books::Books;
 pub(crate) use breakdown::{Breakdown, Sum};
 pub(crate) use clocks::{Clocks, SiteClock};
 pub(crate) use divide::{Divide, Portion, Portions, Total, by_activity, by_thread};
 pub(crate) use holders::{Begins, HolderTimes};
 pub(crate) use idle::{Life, Member, Pace, idle, keep_time, window};
 pub(crate) use layers::Key;
+pub(crate) use ledgers::Ledgers;
 pub(crate) use lock_waits::{Verdicts, may_be_for_a_lock};
 pub(crate) use meanwhile::{Passed, placeholder, resolved};
 pub(crate) use path::{Amount, Path};

@@ -161,7 +161,7 @@ impl Trace {
             self.wall.start = at;
             self.tree.begins(at);
         }
-        self.tree.books.slicing.fit(at);
+        self.tree.ledgers.slicing.fit(at);
         self.tree.recorder.iter_mut().for_each(|recorder| recorder.heard(at));
         match event {
             Event::Start { .. }
@@ -173,7 +173,7 @@ impl Trace {
             | Event::Alive { .. } => self.lives(event),
             Event::WaitStack { tid, node, weight_ns, .. } => {
                 let ended = self.ended(*tid)?;
-                self.tree.books.waits.stack(ended.wait, ended.thread, *node, *weight_ns);
+                self.tree.ledgers.waits.stack(ended.wait, ended.thread, *node, *weight_ns);
                 return Some(ended.into());
             }
             Event::AliveStack { tid, node, .. } => {
@@ -183,7 +183,7 @@ impl Trace {
             }
             Event::WakerStack { tid, woken_at, node, .. } => {
                 if let Some(ended) = self.ended(*tid).filter(|ended| ended.at == *woken_at) {
-                    self.tree.books.waits.ended_from(&ended, *node);
+                    self.tree.ledgers.waits.ended_from(&ended, *node);
                 }
             }
             _ => self.runs(event),
@@ -380,7 +380,7 @@ impl Trace {
                 self.wait_ends(slot, &wait, wake);
             }
             TracedState::Stopped => {
-                self.tree.book(slot, wake.at, State::Stopped, ReasonKey::None);
+                self.tree.charge(slot, wake.at, State::Stopped, ReasonKey::None);
                 self.tree.becomes(slot, wake.at, TracedState::Runnable);
             }
             // One that was preempted on its way out waits for a CPU, and may block as soon as it
@@ -415,7 +415,7 @@ impl Trace {
         if at > self.tree.get(slot).since {
             match self.passes(slot, kind.0, wait, wake.waker) {
                 Some(progress) => self.tree.let_pass(slot, at, kind, progress),
-                None => self.tree.book_wait(slot, at, kind),
+                None => self.tree.charge_wait(slot, at, kind),
             }
         }
         let from = from.map(|(by, until)| (by, at.saturating_sub(until)));
@@ -539,14 +539,14 @@ impl Trace {
                 _ => None,
             });
             self.tree.under_way.waited(state, begin, at);
-            self.tree.books.waits.record(
+            self.tree.ledgers.waits.record(
                 kind,
                 ended.thread,
                 ns,
                 WaitEnd { waker: ended.by, request, holder },
             );
             if let Some(node) = stack {
-                self.tree.books.waits.stack(kind, ended.thread, node, ns);
+                self.tree.ledgers.waits.stack(kind, ended.thread, node, ns);
             }
             self.tree.limited(slot, begin, ended, running);
         }

@@ -40,15 +40,15 @@ pub(super) fn close(run: Ended<'_>) -> Closed {
     let Ended { mut tree, path, names, root, mut user, by_looks, looks, unsure, on_path } = run;
     let (start, end) = (path.start(), path.now());
     let order = tree.close(end);
-    let Tree { threads, books, .. } = tree;
-    let entries = path.ledger.entries(books.slicing);
-    let totals = by_activity(entries.iter().copied(), &books.activities);
+    let Tree { threads, ledgers, .. } = tree;
+    let entries = path.ledger.entries(ledgers.slicing);
+    let totals = by_activity(entries.iter().copied(), &ledgers.activities);
     let on_cpu_ns = by_thread(&totals, |activity| activity.state == State::User);
     user.on_cpu_ns = on_cpu_ns.values().sum();
     let division = Division { threads: &threads, user, by_looks, mix: |thread| thread.path_mix, on_cpu_ns };
     let mut breakdown = Breakdown::new(&totals, &division, names);
     let entries = entries.into_iter();
-    let phases = phases(books.slicing, end, entries, &books.activities, &division, &mut breakdown);
+    let phases = phases(ledgers.slicing, end, entries, &ledgers.activities, &division, &mut breakdown);
     let (wall_ns, looks_only) = (end - start, by_looks.then_some(looks));
     let known = Known { user, looks: looks_only, wall_ns, breakdown: &breakdown, unsure: &unsure };
     let parts = breakdown.parts(|state, sum| known.of(state, sum));
@@ -60,7 +60,7 @@ pub(super) fn close(run: Ended<'_>) -> Closed {
     let times = WaitTimes { path_ns, total_ns: None };
     let ordered = || order.iter().map(|slot| &threads[*slot as usize]);
     let of_threads = |thread: &Thread| {
-        let totals = by_activity(thread.ledger.entries(books.slicing).into_iter(), &books.activities);
+        let totals = by_activity(thread.ledger.entries(ledgers.slicing).into_iter(), &ledgers.activities);
         thread_row(thread, &totals, &division, root)
     };
     let pieces = Pieces {
@@ -71,7 +71,7 @@ pub(super) fn close(run: Ended<'_>) -> Closed {
         phases,
         covered: None,
         threads: ordered().map(of_threads).collect(),
-        waits: wait_rows(books.waits, &times, names, Seeing::Polled),
+        waits: wait_rows(ledgers.waits, &times, names, Seeing::Polled),
         window: None,
     };
     let counted = |of: fn(&Faults) -> u64| ordered().filter_map(faults).map(|faults| of(&faults)).sum();

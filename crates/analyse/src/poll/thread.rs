@@ -115,7 +115,7 @@ impl Thread {
         }
     }
 
-    /// What it does, as the books have it.
+    /// What it does, as the ledgers have it.
     pub(super) fn activity(&self) -> Activity {
         let (state, reason) = match self.doing {
             PolledState::Running => (State::User, ReasonKey::None),

@@ -276,7 +276,7 @@ impl Watch {
             && at > path.now()
         {
             let activity = position(&self.tree, self.root).and_then(|position| position.activity());
-            path.charge(at, activity, &mut self.tree.books);
+            path.charge(at, activity, &mut self.tree.ledgers);
         }
     }
 

@@ -1,4 +1,4 @@
-//! The books of traced threads closed: the final path and the ledgers, brought to the end of the
+//! The ledgers of traced threads closed: the final path and the ledgers, brought to the end of the
 //! wall.
 
 use super::division::{Division, Known};
@@ -120,25 +120,25 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     for thread in threads(&tree).filter(|thread| !thread.doing.is_dead()) {
         processes.lives_on(thread.pid, thread.spent());
     }
-    let covered = tree.books.cover.read(end);
+    let covered = tree.ledgers.cover.read(end);
     let keep_time = tree.keep_time();
     let who = |slot| tree.get(slot).who();
     let verdicts =
-        Verdicts::new(&tree.books.waits, code, window.is_some().then_some(&who), keep_time, &mut names);
+        Verdicts::new(&tree.ledgers.waits, code, window.is_some().then_some(&who), keep_time, &mut names);
     let program = recorder.map(|recorder| recorder.finish(code, &verdicts));
     tree.revise(&verdicts);
     let hand_overs = std::mem::take(&mut tree.handed).table(&verdicts, &names);
     let waits_at_once = std::mem::take(&mut tree.under_way).table();
-    let waits = std::mem::take(&mut tree.books.waits);
+    let waits = std::mem::take(&mut tree.ledgers.waits);
     let idle = tree.idle();
     let predictor = tree.predictor.take();
     let mut on_path = None;
     let entries = match window {
         Some(_) => ledgers(&mut tree, &idle),
         None => {
-            let booked = last_path(&wall, &tree);
-            let before = if tree.struck.places.is_empty() { Vec::new() } else { booked.clone() };
-            let resolved = resolved(booked, &tree.books);
+            let charged = last_path(&wall, &tree);
+            let before = if tree.struck.places.is_empty() { Vec::new() } else { charged.clone() };
+            let resolved = resolved(charged, &tree.ledgers);
             on_path = last(&wall, &tree).map(|thread| tree.counted_on(&thread.path, &before, &resolved));
             resolved
         }
@@ -146,8 +146,8 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     let division = division(&tree);
     let living: Living = trailer.living.iter().copied().collect();
     let faults = faults(&tree, &living);
-    let books = &tree.books;
-    let mut totals = by_activity(entries.iter().copied(), &books.activities);
+    let ledgers = &tree.ledgers;
+    let mut totals = by_activity(entries.iter().copied(), &ledgers.activities);
     for (activity, total) in &mut totals {
         if let ReasonKey::Syscall(call) = activity.reason {
             total.count = sliced::counted(trailer, call, total.count);
@@ -155,7 +155,7 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     }
     let mut breakdown = Breakdown::new(&folded(&totals), &division, &names);
     let phases =
-        phases(books.slicing, end, entries.iter().copied(), &books.activities, &division, &mut breakdown);
+        phases(ledgers.slicing, end, entries.iter().copied(), &ledgers.activities, &division, &mut breakdown);
     let tree_own_ns = threads(&tree).map(|thread| thread.states.of(State::User)).sum();
     let late = Late::after(faults.map_or(0, |faults| faults.minor + faults.major), sliced::calls(trailer));
     let known = Known::new(&totals, late, tree_own_ns);
@@ -230,7 +230,7 @@ impl Ended {
         // no evidence.
         let end = self.wall.end.unwrap_or(trailer.reaped_at).max(self.wall.start);
         // It may be long after the last event.
-        self.tree.books.slicing.fit(end.saturating_sub(1));
+        self.tree.ledgers.slicing.fit(end.saturating_sub(1));
         for slot in self.tree.in_use() {
             let thread = self.tree.get(slot);
             if thread.doing.is_dead() || thread.since >= end {
@@ -241,7 +241,7 @@ impl Ended {
                 self.cut(slot, end, state);
             } else {
                 let state = if self.wall.end.is_some() { state } else { State::Unexplained };
-                self.tree.book(slot, end, state, ReasonKey::None);
+                self.tree.charge(slot, end, state, ReasonKey::None);
             }
         }
         if self.wall.end.is_none() && self.window.is_none() {
@@ -296,16 +296,16 @@ impl Ended {
                     state = State::Idle;
                 }
                 self.tree.under_way.waited(state, end - ns, end);
-                self.tree.books.waits.record((state, reason), of, ns, WaitEnd::UNKNOWN);
+                self.tree.ledgers.waits.record((state, reason), of, ns, WaitEnd::UNKNOWN);
                 if let Some(node) = stack {
-                    self.tree.books.waits.stack((state, reason), of, node, ns);
+                    self.tree.ledgers.waits.stack((state, reason), of, node, ns);
                 }
                 self.tree.get_mut(slot).unsettled.add((state, reason), ns, true);
                 reason
             }
             _ => ReasonKey::None,
         };
-        self.tree.book(slot, end, state, reason);
+        self.tree.charge(slot, end, state, reason);
     }
 
     /// The thread whose path is the program's when no end was seen: one of the root's that lives,
@@ -321,14 +321,14 @@ impl Ended {
             let doing = TracedState::Running;
             self.tree.add(Newcomer { at, tid: root, pid: root, name, path, creator: None, doing })
         });
-        self.tree.book(last, end, State::Unexplained, ReasonKey::None);
+        self.tree.charge(last, end, State::Unexplained, ReasonKey::None);
         last
     }
 }
 
 /// The path of the thread that the program ended with.
 fn last_path(wall: &Wall, tree: &Tree) -> Vec<(Key, Amount)> {
-    last(wall, tree).map(|thread| thread.path.entries(tree.books.slicing)).unwrap_or_default()
+    last(wall, tree).map(|thread| thread.path.entries(tree.ledgers.slicing)).unwrap_or_default()
 }
 
 /// The thread that the program ended with.
@@ -346,7 +346,7 @@ fn ledgers(tree: &mut Tree, idle: &FxHashSet<Slot>) -> Vec<(Key, Amount)> {
     for slot in counted {
         let path = std::mem::take(&mut tree.get_mut(slot).path);
         // An activity is a thread's own.
-        all.extend(path.entries(tree.books.slicing));
+        all.extend(path.entries(tree.ledgers.slicing));
     }
     all
 }

@@ -62,8 +62,8 @@ impl Tree {
                 }
                 self.recorder.iter_mut().for_each(|recorder| recorder.led_out(slot, leader, since - from));
                 if self.is_passed_over(from) {
-                    let id = self.books.activities.id(self.activity(slot, state, ReasonKey::None));
-                    self.books.whole_tree.add(self.books.slicing, from, since, &[], id, false);
+                    let id = self.ledgers.activities.id(self.activity(slot, state, ReasonKey::None));
+                    self.ledgers.whole_tree.add(self.ledgers.slicing, from, since, &[], id, false);
                 }
             }
         }

@@ -48,7 +48,7 @@ impl Tree {
             _ if is_an_object(target) && !matches!(ended.by, WakerKey::Thread(who) if who.pid == pid) => {
                 let waits = std::mem::take(&mut thread.limited.waits);
                 for LimitedWait { wait, ns, .. } in waits.iter().filter(|wait| polls(wait)) {
-                    self.books.waits.turned_out(*wait, ended.thread, ended.wait, *ns);
+                    self.ledgers.waits.turned_out(*wait, ended.thread, ended.wait, *ns);
                 }
             }
             TargetKey::Futex(futex) if matches!(ended.by, WakerKey::Thread(_) | WakerKey::Outside(_)) => {
@@ -58,7 +58,7 @@ impl Tree {
             _ => {}
         }
         if again {
-            self.books.waits.again(ended.wait, ended.thread);
+            self.ledgers.waits.again(ended.wait, ended.thread);
         }
     }
 
@@ -72,7 +72,7 @@ impl Tree {
         for LimitedWait { wait, times, ns, .. } in on_it() {
             let holder = did.map(|did| did.part(*ns, all_ns)).unwrap_or_default();
             let ends = Ends { times: *times, ns: *ns, holder };
-            self.books.waits.held(*wait, ended.thread, ended.by, ends);
+            self.ledgers.waits.held(*wait, ended.thread, ended.by, ends);
         }
     }
 }

@@ -26,16 +26,16 @@ impl Tree {
         }
     }
 
-    /// What was counted on this path: `entries` as booked, and `resolved`.
+    /// What was counted on this path: `entries` as charged, and `resolved`.
     pub(super) fn counted_on(
         &self,
         path: &Path,
         entries: &[(Key, Amount)],
         resolved: &[(Key, Amount)],
     ) -> Vec<(Place, Sampled)> {
-        let activities = &self.books.activities;
+        let activities = &self.ledgers.activities;
         let (had, has) = (on_cpu(activities, entries), on_cpu(activities, resolved));
-        let did = on_cpu(activities, &self.books.whole_tree.entries(self.books.slicing));
+        let did = on_cpu(activities, &self.ledgers.whole_tree.entries(self.ledgers.slicing));
         let part = |thread: &Slot| {
             let of = |sums: &FxHashMap<Slot, Ns>| sums.get(thread).copied().unwrap_or(0);
             (of(&has).saturating_sub(of(&had)) as f64 / of(&did).max(1) as f64).min(1.0)

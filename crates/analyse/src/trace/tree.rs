@@ -2,7 +2,7 @@
 //!
 //! A thread's time since it was last heard of is booked when it is heard of again.
 
-mod booking;
+mod charging;
 mod switches;
 
 use super::hand_overs::Handed;
@@ -11,7 +11,7 @@ use super::predictor::Predictor;
 use super::struck::Struck;
 use super::thread::{Newcomer, Thread, TracedState};
 use crate::account::{
-    Activity, Begins, Books, Ended, Path, Slicing, Slot, Times, Verdicts, idle, keep_time, split,
+    Activity, Begins, Ended, Ledgers, Path, Slicing, Slot, Times, Verdicts, idle, keep_time, split,
 };
 use crate::calls::Arch;
 use crate::keys::{CallKey, ReasonKey, WakerKey, Who};
@@ -28,7 +28,7 @@ const SLICES_OF_ALL: usize = 256_000;
 /// of an hour starts hundreds of thousands of processes, and memory is not to grow with them.
 const OWN_LEDGERS: usize = 20_000;
 
-/// All threads, with the books of what they did.
+/// All threads, with the ledgers of what they did.
 #[derive(Debug)]
 pub(super) struct Tree {
     pub(super) root: Pid,
@@ -41,7 +41,7 @@ pub(super) struct Tree {
     /// The shared ledger, once there is one, and the slots that are free again.
     shared: Option<Slot>,
     free: Vec<Slot>,
-    pub(super) books: Books,
+    pub(super) ledgers: Ledgers,
     arch: Arch,
     /// Threads that may be letting time pass, and when the last of them no longer did.
     passing: (u32, Ns),
@@ -80,7 +80,7 @@ impl Tree {
             by_tid: FxHashMap::default(),
             shared: None,
             free: Vec::new(),
-            books: Books::new(Slicing::fine(start)),
+            ledgers: Ledgers::new(Slicing::fine(start)),
             arch,
             passing: (0, 0),
             commands: FxHashMap::default(),
@@ -96,7 +96,7 @@ impl Tree {
 
     /// The time begins.
     pub(super) fn begins(&mut self, at: Ns) {
-        self.books.slicing = Slicing::fine(at);
+        self.ledgers.slicing = Slicing::fine(at);
         self.bound_slices();
         if let Some(predictor) = &mut self.predictor {
             predictor.sites.begins(at);
@@ -108,7 +108,7 @@ impl Tree {
     fn bound_slices(&mut self) {
         if self.in_window {
             let threads = self.threads.len().max(1);
-            self.books.slicing.at_most(u32::try_from(SLICES_OF_ALL / threads).unwrap_or(u32::MAX));
+            self.ledgers.slicing.at_most(u32::try_from(SLICES_OF_ALL / threads).unwrap_or(u32::MAX));
         }
     }
 
@@ -146,8 +146,8 @@ impl Tree {
     fn put(&mut self, who: Newcomer, shared: Option<Slot>) -> Slot {
         let slot = self.free.pop().unwrap_or(self.threads.len() as Slot);
         let ledger_of = shared.unwrap_or(slot);
-        let own = self.books.activities.id(Activity::seen(ledger_of, State::User, ReasonKey::None));
-        self.books.cover.change(who.at, None, who.doing.progress());
+        let own = self.ledgers.activities.id(Activity::seen(ledger_of, State::User, ReasonKey::None));
+        self.ledgers.cover.change(who.at, None, who.doing.progress());
         if let Some(recorder) = &mut self.recorder {
             let Newcomer { at, pid, tid, name, .. } = who;
             recorder.begins(slot, Newborn { at, pid, tid, name, ledger_of });
@@ -175,7 +175,7 @@ impl Tree {
             recorder.is_ready(slot, at);
         }
         let (progressed, progresses) = (was.progress(), thread.doing.progress());
-        self.books.cover.change(at, progressed, progresses);
+        self.ledgers.cover.change(at, progressed, progresses);
         if progressed.is_some() != progresses.is_some()
             && let Some(predictor) = &mut self.predictor
         {
@@ -308,8 +308,8 @@ impl Tree {
 
     /// Waits, and time by state, as they turned out.
     pub(super) fn revise(&mut self, verdicts: &Verdicts) {
-        self.books.activities.revise(|activity| verdicts.revise(activity));
-        self.books.waits = verdicts.sort(std::mem::take(&mut self.books.waits));
+        self.ledgers.activities.revise(|activity| verdicts.revise(activity));
+        self.ledgers.waits = verdicts.sort(std::mem::take(&mut self.ledgers.waits));
         for thread in &mut self.threads {
             for (wait, ns) in thread.unsettled.0.drain(..) {
                 thread.states.moves(wait.0, verdicts.of(wait, thread.ledger_of).0, ns);

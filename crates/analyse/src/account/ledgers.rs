@@ -6,10 +6,10 @@ use super::progress_clock::ProgressClock;
 use super::slicing::Slicing;
 use super::waits::Waits;
 
-/// The books of a recording. Ledgers lie with the threads whose time they hold: a wake-up may
+/// The ledgers of a recording. Ledgers lie with the threads whose time they hold: a wake-up may
 /// hand one over.
 #[derive(Debug)]
-pub(crate) struct Books {
+pub(crate) struct Ledgers {
     pub(crate) slicing: Slicing,
     pub(crate) activities: Activities,
     pub(crate) waits: Waits,
@@ -19,7 +19,7 @@ pub(crate) struct Books {
     pub(crate) whole_tree: Path,
 }
 
-impl Books {
+impl Ledgers {
     pub(crate) fn new(slicing: Slicing) -> Self {
         Self {
             slicing,
@@ -30,8 +30,8 @@ impl Books {
         }
     }
 
-    /// Books an interval; `begins`: the activity began with it.
-    pub(crate) fn book(&mut self, ledger: &mut Path, interval: &Interval, begins: bool) -> ActivityId {
+    /// Charges an interval; `begins`: the activity began with it.
+    pub(crate) fn charge(&mut self, ledger: &mut Path, interval: &Interval, begins: bool) -> ActivityId {
         let id = self.activities.id(interval.activity);
         ledger.add(self.slicing, interval.from, interval.to, &[], id, begins);
         id
