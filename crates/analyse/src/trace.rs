@@ -55,7 +55,7 @@ use model::{Call, Header, Ns, Pid, State, Tid};
 use processes::Processes;
 use samples::Samples;
 use sends::{Sends, Source, is_local};
-use thread::{BlockedIn, Newcomer, Thread, TracedState};
+use thread::{BlockedIn, NewThread, Thread, TracedState};
 use tree::Tree;
 use wall::Wall;
 
@@ -312,7 +312,7 @@ impl Trace {
     fn starts(&mut self, at: Ns, tid: Tid) {
         self.tree.begins(at);
         let pid = self.tree.root;
-        let root = Newcomer {
+        let root = NewThread {
             at,
             tid,
             pid,
@@ -331,7 +331,7 @@ impl Trace {
         let Thread { since: at, path, .. } = self.tree.get(parent);
         let path = if self.window.is_some() { Path::default() } else { path.clone() };
         let (creator, doing) = (Some(parent), TracedState::Runnable);
-        let child = Newcomer { at: *at, tid, pid, name, path, creator, doing };
+        let child = NewThread { at: *at, tid, pid, name, path, creator, doing };
         let child = self.tree.add(child);
         self.tree.recorder.iter_mut().for_each(|recorder| recorder.forked(parent, child));
         if pid == self.tree.root {
@@ -348,7 +348,7 @@ impl Trace {
         }
         let slot = known.unwrap_or_else(|| {
             let doing = TracedState::Runnable;
-            self.tree.add(Newcomer { at, tid, pid, name, path, creator: None, doing })
+            self.tree.add(NewThread { at, tid, pid, name, path, creator: None, doing })
         });
         self.tree.becomes(slot, at, doing);
         self.tree.get_mut(slot).before = before;
@@ -362,11 +362,11 @@ impl Trace {
             // The program ends with its last thread; another that ended has handed on what it had.
             let ended_before = |last: &Slot| *last != died.slot && self.tree.get(*last).doing.is_dead();
             if let Some(before) = self.wall.last.filter(ended_before) {
-                self.tree.bury(before);
+                self.tree.retire(before);
             }
             self.wall.left(died.at, died.slot);
         } else {
-            self.tree.bury(died.slot);
+            self.tree.retire(died.slot);
         }
     }
 
@@ -600,7 +600,7 @@ impl Trace {
         if self.tree.get(slot).pid == self.tree.root && !alone && !self.wall.leaving_together {
             // The whole process ends, and this thread says so.
             self.wall.leaving_together = true;
-            self.tree.lead_out(slot);
+            self.tree.exit_group(slot);
         }
     }
 

@@ -1,6 +1,6 @@
 //! The threads and processes of the tree, as far as they have been seen.
 
-use super::thread::{Newcomer, PolledState, PolledWait, Thread};
+use super::thread::{NewThread, PolledState, PolledWait, Thread};
 use crate::account::{Interval, Ledgers, NOBODY, Slicing, Slot, WaitEnd, Waits};
 use crate::calls::{Arch, waits_for_work};
 use crate::classify::{Classified, Next};
@@ -76,8 +76,8 @@ impl Tree {
     }
 
     /// Puts a thread into the tree, unless it is there.
-    pub(super) fn add(&mut self, at: Ns, who: Newcomer, doing: PolledState) {
-        let Newcomer { tid, pid, parent, .. } = who;
+    pub(super) fn add(&mut self, at: Ns, who: NewThread, doing: PolledState) {
+        let NewThread { tid, pid, parent, .. } = who;
         if self.living.contains_key(&tid) {
             return;
         }

@@ -3,7 +3,7 @@
 use super::late::{Late, Unsure, late};
 use super::mix::{Mix, TICK_NS};
 use super::path::{PathLedger, position};
-use super::thread::{Newcomer, PolledState, PolledWait};
+use super::thread::{NewThread, PolledState, PolledWait};
 use super::tree::Tree;
 use crate::account::split::Kind;
 use crate::calls::Arch;
@@ -163,7 +163,7 @@ impl Watch {
         self.advance(at);
         match event {
             Event::Exec { tid, pid, name, .. } => {
-                let who = Newcomer { tid: *tid, pid: *pid, parent: 0, name: *name };
+                let who = NewThread { tid: *tid, pid: *pid, parent: 0, name: *name };
                 self.tree.add(at, who, PolledState::Running);
                 self.renamed(*tid, *name);
             }
@@ -171,7 +171,7 @@ impl Watch {
             Event::Fork { tid, child, pid, name, .. } => {
                 let parent = self.tree.process_of(*tid).unwrap_or(0);
                 self.gone.remove(child);
-                let who = Newcomer { tid: *child, pid: *pid, parent, name: *name };
+                let who = NewThread { tid: *child, pid: *pid, parent, name: *name };
                 self.tree.add(at, who, PolledState::Runnable);
             }
             Event::Exit { tid, .. } => self.exits(at, *tid),
@@ -190,7 +190,7 @@ impl Watch {
             self.executed = true;
             self.path = Some(PathLedger::new(*entered));
             self.tree.begin(*entered);
-            let who = Newcomer { tid: *tid, pid: *pid, parent: 0, name: *name };
+            let who = NewThread { tid: *tid, pid: *pid, parent: 0, name: *name };
             self.tree.add(*entered, who, PolledState::Running);
         }
     }
@@ -379,7 +379,7 @@ impl Watch {
             // Idle and parked threads are the kernel's own.
             _ => PolledState::Unknown,
         };
-        let who = Newcomer { tid, pid: looked.pid, parent: looked.parent, name: looked.name };
+        let who = NewThread { tid, pid: looked.pid, parent: looked.parent, name: looked.name };
         self.tree.add(at, who, now);
         self.tree.has_parent(looked.pid, looked.parent);
         if tid == looked.pid {

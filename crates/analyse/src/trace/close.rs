@@ -6,7 +6,7 @@ use super::fault_places::FaultSamples;
 use super::files::folded;
 use super::prediction::prediction;
 use super::processes::{Largest, Processes};
-use super::thread::{BlockedIn, Newcomer, Thread, TracedState};
+use super::thread::{BlockedIn, NewThread, Thread, TracedState};
 use super::tree::Tree;
 use super::wall::Wall;
 use crate::account::split::{Counts, Late, add};
@@ -319,7 +319,7 @@ impl Ended {
             let (name, path) = (Comm::default(), Path::default());
             let at = self.wall.start;
             let doing = TracedState::Running;
-            self.tree.add(Newcomer { at, tid: root, pid: root, name, path, creator: None, doing })
+            self.tree.add(NewThread { at, tid: root, pid: root, name, path, creator: None, doing })
         });
         self.tree.charge(last, end, State::Unexplained, ReasonKey::None);
         last

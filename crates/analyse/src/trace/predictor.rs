@@ -230,7 +230,7 @@ impl Predictor {
     }
 
     /// A thread is ended by another one of its process.
-    pub(super) fn led_out(&mut self, slot: Slot, by: Slot) {
+    pub(super) fn killed_by_exit_group(&mut self, slot: Slot, by: Slot) {
         let clocks = self.clocks(by).clone();
         let thread = &mut self.threads[slot as usize];
         thread.mark.read(&mut self.alone, thread.clocks.at(), clocks.at());

@@ -110,7 +110,7 @@ pub(super) struct Thread {
 
 /// A thread that comes into the tree.
 #[derive(Debug)]
-pub(super) struct Newcomer {
+pub(super) struct NewThread {
     pub(super) at: Ns,
     pub(super) tid: Tid,
     pub(super) pid: Pid,
@@ -157,7 +157,7 @@ impl Thread {
     }
 
     /// With its time in this ledger.
-    pub(super) fn new(who: Newcomer, ledger_of: Slot, own: ActivityId) -> Self {
+    pub(super) fn new(who: NewThread, ledger_of: Slot, own: ActivityId) -> Self {
         Self {
             pid: who.pid,
             tid: who.tid,

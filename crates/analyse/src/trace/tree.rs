@@ -9,14 +9,14 @@ use super::hand_overs::Handed;
 use super::occupants::Occupants;
 use super::predictor::Predictor;
 use super::struck::Struck;
-use super::thread::{Newcomer, Thread, TracedState};
+use super::thread::{NewThread, Thread, TracedState};
 use crate::account::{
     Activity, Begins, Ended, Ledgers, Path, Slicing, Slot, Times, Verdicts, idle, keep_time, split,
 };
 use crate::calls::Arch;
 use crate::keys::{CallKey, ReasonKey, WakerKey, Who};
 use crate::under_way::UnderWay;
-use crate::what_if::recorder::{Newborn, Recorder};
+use crate::what_if::recorder::{RecordedThread, Recorder};
 use model::recording::{Comm, Counters, Object, WaitContext, Waker};
 use model::{Call, Ns, Pid, State, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -65,7 +65,7 @@ pub(super) struct Tree {
 
 /// A thread that was switched out for the last time.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Died {
+pub(super) struct ThreadExit {
     pub(super) slot: Slot,
     pub(super) at: Ns,
 }
@@ -129,12 +129,12 @@ impl Tree {
         self.slot(tid).map(|slot| self.get(slot))
     }
 
-    pub(super) fn add(&mut self, who: Newcomer) -> Slot {
+    pub(super) fn add(&mut self, who: NewThread) -> Slot {
         let many = self.threads.len() >= OWN_LEDGERS;
         if many && self.shared.is_none() {
             let (name, path) = (Comm::from("(others)"), Path::default());
             let doing = TracedState::Dead;
-            let others = Newcomer { at: 0, tid: 0, pid: 0, name, path, creator: None, doing };
+            let others = NewThread { at: 0, tid: 0, pid: 0, name, path, creator: None, doing };
             self.shared = Some(self.put(others, None));
         }
         let (tid, shared) = (who.tid, self.shared.filter(|_| many));
@@ -143,14 +143,14 @@ impl Tree {
         slot
     }
 
-    fn put(&mut self, who: Newcomer, shared: Option<Slot>) -> Slot {
+    fn put(&mut self, who: NewThread, shared: Option<Slot>) -> Slot {
         let slot = self.free.pop().unwrap_or(self.threads.len() as Slot);
         let ledger_of = shared.unwrap_or(slot);
         let own = self.ledgers.activities.id(Activity::seen(ledger_of, State::User, ReasonKey::None));
         self.ledgers.cover.change(who.at, None, who.doing.progress());
         if let Some(recorder) = &mut self.recorder {
-            let Newcomer { at, pid, tid, name, .. } = who;
-            recorder.begins(slot, Newborn { at, pid, tid, name, ledger_of });
+            let NewThread { at, pid, tid, name, .. } = who;
+            recorder.begins(slot, RecordedThread { at, pid, tid, name, ledger_of });
         }
         if let Some(predictor) = &mut self.predictor {
             predictor.adds(slot, who.at, who.doing.progress().is_some(), who.creator);
@@ -270,7 +270,7 @@ impl Tree {
     }
 
     /// Frees what a thread had with which the program does not end.
-    pub(super) fn bury(&mut self, slot: Slot) {
+    pub(super) fn retire(&mut self, slot: Slot) {
         // No thread continues on a dead thread's path: what waited for it has it by now. In a
         // window it is the thread's own.
         if !self.in_window {

@@ -48,7 +48,7 @@ struct Tracked {
 
 /// Who it is.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Newborn {
+pub(crate) struct RecordedThread {
     pub(crate) at: Ns,
     pub(crate) pid: Pid,
     pub(crate) tid: Tid,
@@ -93,8 +93,8 @@ impl Recorder {
     }
 
     /// A thread comes into the tree.
-    pub(crate) fn begins(&mut self, slot: Slot, who: Newborn) {
-        let Newborn { at, pid, tid, name, ledger_of } = who;
+    pub(crate) fn begins(&mut self, slot: Slot, who: RecordedThread) {
+        let RecordedThread { at, pid, tid, name, ledger_of } = who;
         let thread = self.program.threads.len() as ThreadId;
         if self.by_slot.len() <= slot as usize {
             self.by_slot.resize(slot as usize + 1, None);
@@ -258,7 +258,7 @@ impl Recorder {
     }
 
     /// It is ended with its process, by this one: what it would have done no longer matters.
-    pub(crate) fn led_out(&mut self, slot: Slot, leader: Slot, ns: Ns) {
+    pub(crate) fn killed_by_exit_group(&mut self, slot: Slot, leader: Slot, ns: Ns) {
         let Some(token) = self.releases(leader) else { return };
         let (kind, from) = ((State::Stopped, ReasonKey::None), Some(Edge { token, lag_ns: 0 }));
         let (by_exit, under_way, lets_pass) = (true, true, false);

@@ -1,6 +1,6 @@
 //! What a switch says of a thread: what it did until then, and what it does from then on.
 
-use super::{Died, Tree};
+use super::{ThreadExit, Tree};
 use crate::account::WaitEnd;
 use crate::keys::ReasonKey;
 use crate::trace::thread::{BlockedIn, TracedState};
@@ -54,7 +54,7 @@ impl Tree {
     }
 
     /// A thread is switched out; if that is the end of it, it is forgotten by its number.
-    pub(in crate::trace) fn switched_out(&mut self, at: Ns, out: &SwitchOut) -> Option<Died> {
+    pub(in crate::trace) fn switched_out(&mut self, at: Ns, out: &SwitchOut) -> Option<ThreadExit> {
         let slot = self.ran_until(out.tid, at, &out.calls)?;
         let thread = &mut self.threads[slot as usize];
         let doing = match &out.left {
@@ -73,7 +73,7 @@ impl Tree {
                 TracedState::Dead
             }
         };
-        let (died, is_dead) = (Died { slot, at: thread.since }, doing.is_dead());
+        let (died, is_dead) = (ThreadExit { slot, at: thread.since }, doing.is_dead());
         self.becomes(slot, at, doing);
         self.threads[slot as usize].covered = self.ledgers.cover.read(at);
         if is_dead {
