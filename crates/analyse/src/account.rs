@@ -69,4 +69,4 @@ pub(crate) use thread_rows::ThreadTotals;
 pub(crate) use thread_state::ThreadState;
 pub(crate) use times::Times;
 pub(crate) use wait_rows::{Seeing, WaitTimes, wait_rows};
-pub(crate) use waits::{Ended, Ends, WaitEnd, Waits};
+pub(crate) use waits::{CompletedWait, Ends, WaitEnd, Waits};

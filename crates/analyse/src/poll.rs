@@ -85,13 +85,13 @@ impl Poll {
         match watch.window {
             Some(attached) => {
                 let end = trailer.reaped_at.max(attached.at);
-                window::close(window::Ended { tree, attached, end, names, tier, user, looks, unsure })
+                window::close(window::WindowAtEnd { tree, attached, end, names, tier, user, looks, unsure })
             }
             None => {
                 let path = path.unwrap_or_else(|| PathLedger::new(end));
                 let by_looks = tier == Tier::Proc;
                 let on_path = on_path.into_iter().collect();
-                run::close(run::Ended { tree, path, names, root, user, by_looks, looks, unsure, on_path })
+                run::close(run::RunAtEnd { tree, path, names, root, user, by_looks, looks, unsure, on_path })
             }
         }
     }

@@ -33,7 +33,7 @@ mod thread;
 mod tree;
 mod wall;
 
-use crate::account::{Ended, Path, Progress, Slot, WaitEnd};
+use crate::account::{CompletedWait, Path, Progress, Slot, WaitEnd};
 use crate::calls::{sends_a_signal, touches_a_peer, waits_for_room};
 use crate::classify::{Evidence, becomes_ready, classify, for_a_name, is_for_several};
 use crate::code::Code;
@@ -305,7 +305,7 @@ impl Trace {
     }
 
     /// A thread's last completed wait.
-    fn ended(&self, tid: Tid) -> Option<Ended> {
+    fn ended(&self, tid: Tid) -> Option<CompletedWait> {
         self.tree.by_tid(tid)?.last_wait
     }
 
@@ -528,7 +528,7 @@ impl Trace {
         classified.target = for_a_name(classified.target, wait, waker, answer);
         let kind @ (state, _) = classified.key();
         let by = self.tree.waker(waker);
-        let ended = Ended { at, thread: 0, wait: kind, by, ns, handed_by: None };
+        let ended = CompletedWait { at, thread: 0, wait: kind, by, ns, handed_by: None };
         let ended = self.tree.ended(slot, ended);
         // One that ended before the window began does not belong to it.
         if ns > 0 || self.window.is_none() {
@@ -608,7 +608,7 @@ impl Trace {
     pub(crate) fn close(self, trailer: &Trailer, code: &Code) -> Closed {
         let Self { wall, tree, untraced, names, connections, processes, fault_samples, window, .. } = self;
         let ended =
-            close::Ended { wall, tree, untraced, names, connections, processes, fault_samples, window };
+            close::TraceAtEnd { wall, tree, untraced, names, connections, processes, fault_samples, window };
         close::close(ended, trailer, code)
     }
 }

@@ -20,7 +20,7 @@ use stats::wilson;
 
 /// All that is known of a run at its end.
 #[derive(Debug)]
-pub(super) struct Ended<'a> {
+pub(super) struct RunAtEnd<'a> {
     pub(super) tree: Tree,
     pub(super) path: PathLedger,
     pub(super) names: &'a Names,
@@ -36,8 +36,8 @@ pub(super) struct Ended<'a> {
 }
 
 /// The account of such a run.
-pub(super) fn close(run: Ended<'_>) -> Closed {
-    let Ended { mut tree, path, names, root, mut user, by_looks, looks, unsure, on_path } = run;
+pub(super) fn close(run: RunAtEnd<'_>) -> Closed {
+    let RunAtEnd { mut tree, path, names, root, mut user, by_looks, looks, unsure, on_path } = run;
     let (start, end) = (path.start(), path.now());
     let order = tree.close(end);
     let Tree { threads, ledgers, .. } = tree;

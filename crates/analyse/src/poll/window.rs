@@ -24,7 +24,7 @@ use stats::wilson;
 
 /// All that is known of a window at its end.
 #[derive(Debug)]
-pub(super) struct Ended<'a> {
+pub(super) struct WindowAtEnd<'a> {
     pub(super) tree: Tree,
     pub(super) attached: AttachWindow,
     pub(super) end: Ns,
@@ -38,8 +38,8 @@ pub(super) struct Ended<'a> {
 }
 
 /// The account of such a window.
-pub(super) fn close(ended: Ended<'_>) -> Closed {
-    let Ended { mut tree, attached, end, names, tier, user, looks, unsure } = ended;
+pub(super) fn close(ended: WindowAtEnd<'_>) -> Closed {
+    let WindowAtEnd { mut tree, attached, end, names, tier, user, looks, unsure } = ended;
     let order = tree.close(end);
     let Tree { threads, ledgers, .. } = tree;
     let members = Members::new(&threads, &order, &ledgers, tier, user);

@@ -95,7 +95,7 @@ type Living = FxHashMap<Tid, Counters>;
 
 /// All that is known of a traced program at its end.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub(super) struct TraceAtEnd {
     pub(super) wall: Wall,
     pub(super) tree: Tree,
     pub(super) untraced: Untraced,
@@ -107,12 +107,20 @@ pub(super) struct Ended {
 }
 
 /// The account of such a program.
-pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed {
+pub(super) fn close(mut ended: TraceAtEnd, trailer: &Trailer, code: &Code) -> Closed {
     // What is booked from here on was not observed.
     let recorder = ended.recorded();
     let end = ended.settle(trailer);
-    let Ended { wall, mut tree, untraced, mut names, connections, mut processes, mut fault_samples, window } =
-        ended;
+    let TraceAtEnd {
+        wall,
+        mut tree,
+        untraced,
+        mut names,
+        connections,
+        mut processes,
+        mut fault_samples,
+        window,
+    } = ended;
     for (pid, bytes) in &trailer.peaks {
         processes.peaked(*pid, *bytes);
         fault_samples.peaked(*pid, *bytes);
@@ -212,7 +220,7 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     }
 }
 
-impl Ended {
+impl TraceAtEnd {
     /// What all threads did, with what those were doing at the end that live on.
     fn recorded(&mut self) -> Option<Recorder> {
         let (mut recorder, end) = (self.tree.recorder.take()?, self.wall.end?);

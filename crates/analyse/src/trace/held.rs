@@ -6,7 +6,7 @@
 
 use super::limited::{LimitedWait, is_of_several};
 use super::tree::Tree;
-use crate::account::{Ended, Ends, Slot};
+use crate::account::{CompletedWait, Ends, Slot};
 use crate::keys::{CallKey, ReasonKey, TargetKey, WaitKey, WakerKey};
 use model::wait::TargetKind;
 use model::{Ns, State};
@@ -22,7 +22,7 @@ const AT_ONCE: Ns = 20_000;
 
 impl Tree {
     /// A thread's wait ended; `running`: the thread of the tree that ended it.
-    pub(super) fn limited(&mut self, slot: Slot, begin: Ns, ended: Ended, running: Option<Slot>) {
+    pub(super) fn limited(&mut self, slot: Slot, begin: Ns, ended: CompletedWait, running: Option<Slot>) {
         let ReasonKey::Wait(_, target) = ended.wait.1 else { return };
         let thread = self.get_mut(slot);
         let pid = thread.pid;
@@ -63,7 +63,14 @@ impl Tree {
     }
 
     /// What limits ended on this futex was for what this thread had, which has just given it away.
-    fn held(&mut self, waits: &[LimitedWait], futex: u64, begin: Ns, ended: Ended, holder: Option<Slot>) {
+    fn held(
+        &mut self,
+        waits: &[LimitedWait],
+        futex: u64,
+        begin: Ns,
+        ended: CompletedWait,
+        holder: Option<Slot>,
+    ) {
         let on_it = || waits.iter().filter(|wait| wait.futex.abs_diff(futex) <= APART);
         let all_ns: Ns = on_it().map(|wait| wait.ns).sum();
         let since = on_it().map(|wait| wait.since).min().unwrap_or(begin);

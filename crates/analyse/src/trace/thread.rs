@@ -4,8 +4,8 @@ use super::limited::Limited;
 use super::processes::Spent;
 use crate::account::split::Counts;
 use crate::account::{
-    ActivityId, Ended, HolderTimes, Life, Pace, Passed, Path, Progress, ProgressTimes, Slot, ThreadState,
-    Times, may_be_for_a_lock,
+    ActivityId, CompletedWait, HolderTimes, Life, Pace, Passed, Path, Progress, ProgressTimes, Slot,
+    ThreadState, Times, may_be_for_a_lock,
 };
 use crate::calls::{Arch, may_be_timed, waits_for, waits_for_events, waits_for_work};
 use crate::classify::is_for_several;
@@ -74,7 +74,7 @@ pub(super) struct Thread {
     /// It was switched in and nothing has been booked since.
     pub(super) just_in: bool,
     /// Its last completed wait: stacks of it come later.
-    pub(super) last_wait: Option<Ended>,
+    pub(super) last_wait: Option<CompletedWait>,
     /// The last call that it blocked in.
     blocked_in: Option<Call>,
     /// The row of hand-overs of the one that woke it, until it runs.

@@ -11,7 +11,7 @@ use super::predictor::Predictor;
 use super::struck::Struck;
 use super::thread::{NewThread, Thread, TracedState};
 use crate::account::{
-    Activity, Begins, Ended, Ledgers, Path, Slicing, Slot, Times, Verdicts, idle, keep_time, split,
+    Activity, Begins, CompletedWait, Ledgers, Path, Slicing, Slot, Times, Verdicts, idle, keep_time, split,
 };
 use crate::calls::Arch;
 use crate::keys::{CallKey, ReasonKey, WakerKey, Who};
@@ -297,10 +297,10 @@ impl Tree {
     }
 
     /// A wait of this thread has completed: it counts with the thread's ledger.
-    pub(super) fn ended(&mut self, slot: Slot, ended: Ended) -> Ended {
+    pub(super) fn ended(&mut self, slot: Slot, ended: CompletedWait) -> CompletedWait {
         let in_window = self.in_window;
         let thread = self.get_mut(slot);
-        let ended = Ended { thread: thread.ledger_of, ..ended };
+        let ended = CompletedWait { thread: thread.ledger_of, ..ended };
         thread.last_wait = Some(ended);
         thread.unsettled.add(ended.wait, ended.ns, in_window);
         ended
