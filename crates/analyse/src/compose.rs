@@ -3,7 +3,7 @@
 
 use crate::account::{Pieces, Progress, ProgressTimes, run_queue};
 use crate::bounds::bounded;
-use crate::consumers::{Consumers, How};
+use crate::consumers::{Consumers, TierAnalysis};
 use crate::counted::{Place, Sampled};
 use crate::counters::OnPath;
 use crate::names::Names;
@@ -198,7 +198,7 @@ fn utilization(covered: Option<ProgressTimes>, wall_ns: Ns) -> Seen<Utilization>
 /// What the analysis of a tier gives.
 struct OfTier {
     pieces: Pieces,
-    beside: Beside,
+    beside: TierExtras,
     waits_at_once: Seen<WaitsAtOnce>,
     hand_overs: Seen<HandOvers>,
     connections: Seen<Vec<ConnectionRow>>,
@@ -219,7 +219,7 @@ struct OfTier {
 
 /// Both, a large profile on another CPU meanwhile: the program has ended and no longer needs it.
 fn of_tier_and_profile(
-    how: How,
+    how: TierAnalysis,
     header: &Header,
     trailer: &Trailer,
     stacks: &code::Code,
@@ -236,12 +236,12 @@ fn of_tier_and_profile(
     })
 }
 
-fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) -> OfTier {
+fn of_tier(how: TierAnalysis, header: &Header, trailer: &Trailer, stacks: &code::Code) -> OfTier {
     let stolen = stolen(trailer, header.host.cpus);
     match how {
-        How::Trace(trace) => {
+        TierAnalysis::Trace(trace) => {
             let closed = trace.close(trailer, stacks);
-            let beside = Beside::of_trace(&closed, trailer, header.host.cpus, stolen);
+            let beside = TierExtras::of_trace(&closed, trailer, header.host.cpus, stolen);
             let (connections, lookups) = match why_none_of(header, "network") {
                 None => (Seen::Value(closed.connections), Seen::Value(closed.lookups)),
                 Some(why) => (Seen::unseen(&why), Seen::unseen(why)),
@@ -269,11 +269,11 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
                 on_path: closed.on_path,
             }
         }
-        How::Poll(poll) => {
+        TierAnalysis::Poll(poll) => {
             let closed = poll.close(trailer);
             let of_network = "connections and name lookups need BPF";
             OfTier {
-                beside: Beside::of_poll(&closed, header.host.cpus, stolen),
+                beside: TierExtras::of_poll(&closed, header.host.cpus, stolen),
                 waits_at_once: Seen::unseen("which waits overlap needs BPF"),
                 hand_overs: Seen::unseen("which thread ended whose wait needs BPF"),
                 connections: Seen::unseen(of_network),
@@ -324,13 +324,13 @@ fn started_at(header: &Header) -> String {
 }
 
 /// What a tier knows in addition to the account.
-struct Beside {
+struct TierExtras {
     faults: Seen<Faults>,
     checks: Vec<Check>,
     notes: Vec<String>,
 }
 
-impl Beside {
+impl TierExtras {
     fn of_poll(closed: &poll::Closed, cpus: u32, stolen: Ns) -> Self {
         let check = |counted: poll::Counted| Check {
             what: "CPU time of all threads against the scheduler's".to_owned(),
