@@ -4,7 +4,7 @@
 use crate::account::{Pieces, Progress, ProgressTimes, run_queue};
 use crate::bounds::bounded;
 use crate::consumers::{Consumers, TierAnalysis};
-use crate::counted::{Place, Sampled};
+use crate::counted::{CounterHit, Sampled};
 use crate::counters::OnPath;
 use crate::names::Names;
 use crate::poll;
@@ -214,7 +214,7 @@ struct OfTier {
     recorded: Option<(Program, Names)>,
     syscalls: Seen<Vec<CallRow>>,
     /// What the processor's counters counted on the path; none in a window.
-    on_path: Option<Vec<(Place, Sampled)>>,
+    on_path: Option<Vec<(CounterHit, Sampled)>>,
 }
 
 /// Both, a large profile on another CPU meanwhile: the program has ended and no longer needs it.

@@ -38,7 +38,7 @@ use crate::calls::{sends_a_signal, touches_a_peer, waits_for_room};
 use crate::classify::{Evidence, becomes_ready, classify, for_a_name, is_for_several};
 use crate::code::Code;
 use crate::connections::{Connections, Until};
-use crate::counted::Place;
+use crate::counted::CounterHit;
 use crate::for_work::{HELD_NS_MAX, is_idle};
 use crate::keys::{ReasonKey, StackOf, TargetKey, WaitKey};
 use crate::names::Names;
@@ -280,7 +280,7 @@ impl Trace {
             }
             Event::Counted { at, tid, .. } => {
                 let slot = self.tree.slot(*tid).filter(|_| *at >= self.wall.start);
-                if let (Some(slot), Some(counted)) = (slot, Place::of(event)) {
+                if let (Some(slot), Some(counted)) = (slot, CounterHit::of(event)) {
                     self.tree.counted(slot, *at, counted);
                 }
             }

@@ -11,7 +11,7 @@ use crate::account::{
     Activity, Breakdown, NOBODY, Passed, Pieces, Seeing, StepThread, Sum, ThreadTotals, Times, Total,
     WaitTimes, by_activity, by_thread, phases, wait_rows,
 };
-use crate::counted::{Place, Sampled};
+use crate::counted::{CounterHit, Sampled};
 use crate::names::Names;
 use model::run::{Faults, ThreadLedger as ThreadRow};
 use model::{Basis, Ns, Pid, Seen, State};
@@ -32,7 +32,7 @@ pub(super) struct RunAtEnd<'a> {
     /// Snapshots that fell into it.
     pub(super) looks: u64,
     pub(super) unsure: Unsure,
-    pub(super) on_path: Vec<(Place, Sampled)>,
+    pub(super) on_path: Vec<(CounterHit, Sampled)>,
 }
 
 /// The account of such a run.

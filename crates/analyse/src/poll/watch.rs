@@ -8,7 +8,7 @@ use super::tree::Tree;
 use crate::account::split::Kind;
 use crate::calls::Arch;
 use crate::classify::Classified;
-use crate::counted::{Place, Sampled};
+use crate::counted::{CounterHit, Sampled};
 use model::recording::{
     AttachWindow, Header, SwitchIn, SwitchOut, SwitchOutState, ThreadSnapshot as Snapshot, Tier,
 };
@@ -44,7 +44,7 @@ pub(super) struct Watch {
     /// Samples of all threads in what the account is about.
     pub(super) pooled: Mix,
     /// What the processor's counters counted on the path.
-    pub(super) on_path: FxHashMap<Place, Sampled>,
+    pub(super) on_path: FxHashMap<CounterHit, Sampled>,
     /// What was attached to: then every thread's own time counts, and there is no path.
     pub(super) window: Option<AttachWindow>,
     /// Which waits ended late is not known for sure.
@@ -257,7 +257,7 @@ impl Watch {
         if self.window.is_some() || self.path.is_none() || !self.is_on_path(tid) {
             return;
         }
-        if let Some((place, sum)) = Place::of(event) {
+        if let Some((place, sum)) = CounterHit::of(event) {
             *self.on_path.entry(place).or_default() += sum;
         }
     }

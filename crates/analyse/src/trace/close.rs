@@ -17,7 +17,7 @@ use crate::account::{
 use crate::classify::{Evidence, classify};
 use crate::code::Code;
 use crate::connections::Connections;
-use crate::counted::{Place, Sampled};
+use crate::counted::{CounterHit, Sampled};
 use crate::for_work::{HELD_NS_MAX, is_idle};
 use crate::keys::{ReasonKey, TargetKey};
 use crate::names::Names;
@@ -79,7 +79,7 @@ pub(crate) struct Closed {
     /// What is known of calls that were not traced.
     pub(crate) untraced: Untraced,
     /// What the processor's counters counted on the path; none in a window.
-    pub(crate) on_path: Option<Vec<(Place, Sampled)>>,
+    pub(crate) on_path: Option<Vec<(CounterHit, Sampled)>>,
 }
 
 /// Time as added up here, and the kernel's count of the same.

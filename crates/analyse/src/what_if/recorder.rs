@@ -4,7 +4,7 @@
 
 use super::cpu_saturation::CpuSaturation;
 use super::program::{
-    Edge, Kind, KindId, Place, Program, Queued, Sample, SampleClass, Step, Thread, ThreadId, Token,
+    Edge, Kind, KindId, Program, Queued, Sample, SampleClass, Step, StepRef, Thread, ThreadId, Token,
     behind_own,
 };
 use crate::account::{Slot, Verdicts};
@@ -117,7 +117,7 @@ impl Recorder {
         self.by_slot[child as usize].iter_mut().for_each(|child| child.program = program);
         let child = &mut self.program.threads[child_id as usize];
         child.executes.push((0, program));
-        child.creator = Some(Place { thread: parent_id, step });
+        child.creator = Some(StepRef { thread: parent_id, step });
     }
 
     /// Its process executes another program.
@@ -271,7 +271,7 @@ impl Recorder {
         let thread = self.tracked(slot)?.thread;
         let (token, step) =
             (self.program.releases.len() as Token, self.program.thread(thread).steps.len() as u32);
-        self.program.releases.push(Place { thread, step });
+        self.program.releases.push(StepRef { thread, step });
         self.push(slot, Step::Release(token));
         Some(token)
     }
