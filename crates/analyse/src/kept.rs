@@ -6,7 +6,7 @@
 use crate::judge;
 use model::account::DoesNotClose;
 use model::coverage::{Extent, Interval};
-use model::finding::{CauseName, Finding, Known, Place, SavedTime, Saving};
+use model::finding::{CauseName, Finding, Place, SavedTime, Saving, SavingBasis};
 use model::recording::Tier;
 use model::run::{FindingRow, RuledOutRow, WaitRow};
 use model::sentence::{Piece, Sentence};
@@ -105,7 +105,7 @@ fn finding(row: &FindingRow, whole_ns: Ns) -> Finding {
         ns: *saved,
         of: SavedTime::named(&row.saved).unwrap_or(SavedTime::Wall),
         part,
-        known: Known::named(&row.known).unwrap_or(Known::Assumed),
+        known: SavingBasis::named(&row.known).unwrap_or(SavingBasis::Assumed),
         queued_ns: 0,
         shared: row.shared,
     };

@@ -67,7 +67,7 @@ pub struct Saving {
     /// The part of the place's time that goes, 0 to 1: least and most.
     pub part: (f64, f64),
     /// How that part is known.
-    pub known: Known,
+    pub known: SavingBasis,
     /// The part of the low end that is, at least, waits for a CPU that other programs had.
     pub queued_ns: Ns,
     /// What of the low end a finding above this one saves as well, where that is worth a word.
@@ -116,7 +116,7 @@ impl SavedTime {
 /// How it is known which part of a place's time can go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Known {
+pub enum SavingBasis {
     /// The operations that go, and what each costs, were both seen.
     Counted,
     /// The structure of the program bounds it.
@@ -125,19 +125,21 @@ pub enum Known {
     Assumed,
 }
 
-impl Known {
+impl SavingBasis {
     /// In every output.
     pub fn id(self) -> &'static str {
         match self {
-            Known::Counted => "counted",
-            Known::Bounded => "bounded",
-            Known::Assumed => "assumed",
+            SavingBasis::Counted => "counted",
+            SavingBasis::Bounded => "bounded",
+            SavingBasis::Assumed => "assumed",
         }
     }
 
     /// That of this id.
     pub fn named(id: &str) -> Option<Self> {
-        [Known::Counted, Known::Bounded, Known::Assumed].into_iter().find(|known| known.id() == id)
+        [SavingBasis::Counted, SavingBasis::Bounded, SavingBasis::Assumed]
+            .into_iter()
+            .find(|known| known.id() == id)
     }
 }
 

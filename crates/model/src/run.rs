@@ -12,7 +12,7 @@ use crate::coverage::{Coverage, Interval};
 use crate::disk_requests::DiskRequests;
 use crate::fault_places::FaultPlaces;
 use crate::files::FileTable;
-use crate::finding::{Known, SavedTime, Shared};
+use crate::finding::{SavedTime, SavingBasis, Shared};
 use crate::hand_overs::HandOvers;
 use crate::limits::Limits;
 use crate::loads::LoadTable;
@@ -181,7 +181,7 @@ impl FindingRow {
 
     /// Whether the operations that go, and what each costs, were both seen.
     pub fn is_counted(&self) -> bool {
-        self.known == Known::Counted.id()
+        self.known == SavingBasis::Counted.id()
     }
 }
 

@@ -11,7 +11,7 @@
 
 use super::Evidence;
 use model::coverage::Interval;
-use model::finding::{Known, SavedTime, Saving};
+use model::finding::{SavedTime, Saving, SavingBasis};
 use model::prediction::{Site, SiteTimes};
 use model::run::{Share, ThreadLedger};
 use model::{Ns, Pid, Seen, State};
@@ -110,7 +110,7 @@ impl Parts {
 
 impl Evidence<'_> {
     /// What it saves that this part goes.
-    pub(super) fn saving(&self, goes: &Removal, part: Part, known: Known) -> Seen<Saving> {
+    pub(super) fn saving(&self, goes: &Removal, part: Part, known: SavingBasis) -> Seen<Saving> {
         let kind = kind(goes);
         let ends = match (self.by_clocks(goes, part), goes) {
             (Some(ends), _) => ends,
@@ -137,7 +137,7 @@ impl Evidence<'_> {
             Kind::Cpu => SavedTime::Cpu,
             Kind::Waiting => SavedTime::Waiting,
         };
-        let known = if part.0 < COUNTED_LEAST * part.1 { known.max(Known::Bounded) } else { known };
+        let known = if part.0 < COUNTED_LEAST * part.1 { known.max(SavingBasis::Bounded) } else { known };
         let queued_ns = self.queued_least_ns(goes, lo, with_ns.saturating_sub(elsewhere_ns));
         Seen::Value(Saving { ns: Interval { lo, hi }, of, part, known, queued_ns, shared: None })
     }
@@ -472,7 +472,7 @@ mod tests {
         let evidence = Evidence::of(Tier::Bpf, &run, &profile);
         let saving = |lo, hi| {
             let goes = Removal::Account(Interval { lo: lo * MS, hi: hi * MS }, Kind::Waiting);
-            evidence.saving(&goes, ALL, Known::Counted)
+            evidence.saving(&goes, ALL, SavingBasis::Counted)
         };
         let of = |one, other| {
             let both = evidence.together(one, other);
@@ -492,7 +492,7 @@ mod tests {
         let profile = Profile::default();
         let evidence = Evidence::of(Tier::Bpf, &run, &profile).with(&clocks);
         let goes = Removal::Sites(vec![Site::State(State::Disk)], Interval::default());
-        let saving = evidence.saving(&goes, ALL, Known::Bounded);
+        let saving = evidence.saving(&goes, ALL, SavingBasis::Bounded);
         let ns = saving.value().expect("there is a clock").ns;
         (ns.lo, ns.hi)
     }
@@ -506,9 +506,9 @@ mod tests {
             let goes = Removal::Wall(Interval { lo: 400 * MS, hi: 400 * MS });
             evidence.saving(&goes, (least, 1.0), known).value().map(|saving| saving.known)
         };
-        assert_eq!(known(0.75, Known::Counted), Some(Known::Counted));
-        assert_eq!(known(0.74, Known::Counted), Some(Known::Bounded));
-        assert_eq!(known(0.1, Known::Assumed), Some(Known::Assumed));
+        assert_eq!(known(0.75, SavingBasis::Counted), Some(SavingBasis::Counted));
+        assert_eq!(known(0.74, SavingBasis::Counted), Some(SavingBasis::Bounded));
+        assert_eq!(known(0.1, SavingBasis::Assumed), Some(SavingBasis::Assumed));
     }
 
     #[test]
@@ -518,7 +518,7 @@ mod tests {
         let profile = Profile::default();
         let evidence = Evidence::of(Tier::Bpf, &run, &profile);
         let goes = Removal::Account(Interval { lo: 400 * MS, hi: 400 * MS }, Kind::Waiting);
-        let saving = evidence.saving(&goes, ALL, Known::Counted);
+        let saving = evidence.saving(&goes, ALL, SavingBasis::Counted);
         let ns = saving.value().expect("the account has it").ns;
         assert_eq!((ns.lo, ns.hi), (320 * MS, 500 * MS), "400 of 800 ms are half");
     }
@@ -534,7 +534,7 @@ mod tests {
         let saves = |run: &model::Run| {
             let profile = Profile::default();
             let evidence = Evidence::of(Tier::Bpf, run, &profile).with(&clocks);
-            let ns = evidence.saving(&goes, ALL, Known::Bounded).value().expect("there is a clock").ns;
+            let ns = evidence.saving(&goes, ALL, SavingBasis::Bounded).value().expect("there is a clock").ns;
             (ns.lo, ns.hi)
         };
         assert_eq!(saves(&run), (100 * MS, 100 * MS), "a wait for another thread, all the time");
@@ -572,7 +572,7 @@ mod tests {
         let hi = |run: &model::Run| {
             let profile = Profile::default();
             let evidence = Evidence::of(Tier::Bpf, run, &profile).with(&clocks);
-            evidence.saving(&goes, ALL, Known::Bounded).value().expect("there is a clock").ns.hi
+            evidence.saving(&goes, ALL, SavingBasis::Bounded).value().expect("there is a clock").ns.hi
         };
         assert_eq!(hi(&run), 550 * MS, "five times 90 ms more than its clock has");
         run.threads.iter_mut().for_each(|thread| thread.life_ns = 300 * MS);

@@ -174,7 +174,7 @@ mod tests {
     use crate::judge::file_samples::{call, wait};
     use crate::judge::predict::ALL;
     use crate::judge::samples::{behind_others, run, sites};
-    use model::finding::Known;
+    use model::finding::SavingBasis;
     use model::recording::Tier;
     use model::syscall_rows::CallRow;
     use model::wait::{WaitTarget, WakerKind};
@@ -207,7 +207,7 @@ mod tests {
             let profile = Profile::default();
             let evidence = Evidence::of(Tier::Bpf, &run, &profile);
             let ns = Interval { lo: 100 * MS, hi: 200 * MS };
-            let saving = evidence.saving(&Removal::Account(ns, goes), ALL, Known::Counted);
+            let saving = evidence.saving(&Removal::Account(ns, goes), ALL, SavingBasis::Counted);
             let ns = saving.value().expect("the account has it").ns;
             (ns.lo, ns.hi)
         };
@@ -238,7 +238,7 @@ mod tests {
             let profile = Profile::default();
             let evidence = Evidence::of(Tier::Bpf, &run, &profile).with(&clocks);
             let parts = evidence.parts_of(&[(&"fdatasync".into(), ALL)], Kind::Waiting);
-            let saving = evidence.saving(&Removal::Parts(parts), ALL, Known::Counted);
+            let saving = evidence.saving(&Removal::Parts(parts), ALL, SavingBasis::Counted);
             saving.value().expect("there is a clock").ns.lo
         };
         assert_eq!(lo(100 * MS), 700 * MS, "as much as is computed, beside one other");
@@ -264,7 +264,7 @@ mod tests {
             of_all: true,
             kind: Kind::Waiting,
         };
-        let saving = evidence.saving(&Removal::Parts(parts), ALL, Known::Bounded);
+        let saving = evidence.saving(&Removal::Parts(parts), ALL, SavingBasis::Bounded);
         let lo = saving.value().expect("there are clocks").ns.lo;
         // 100 ms stay, and a third of the 500 behind others.
         assert!(lo.abs_diff(733 * MS) <= MS, "{lo}");
@@ -316,7 +316,7 @@ mod tests {
     fn saves(run: &Run, goes: &Removal) -> (Ns, Ns) {
         let profile = Profile::default();
         let evidence = Evidence::of(Tier::Bpf, run, &profile);
-        let saving = evidence.saving(goes, ALL, Known::Counted);
+        let saving = evidence.saving(goes, ALL, SavingBasis::Counted);
         let ns = saving.value().expect("the account has it").ns;
         (ns.lo, ns.hi)
     }

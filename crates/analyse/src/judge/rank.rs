@@ -8,7 +8,7 @@
 
 use super::Evidence;
 use super::causes::Cause;
-use model::finding::{CauseName, Finding, Known, Place, SavedTime, Shared};
+use model::finding::{CauseName, Finding, Place, SavedTime, SavingBasis, Shared};
 use model::sentence::Piece::{Ns as Time, NsBetween};
 use model::{Ns, RuledOut, Seen, say};
 use std::cmp::Reverse;
@@ -80,7 +80,7 @@ fn saves_cpu_only(evidence: &Evidence<'_>, finding: &Finding) -> bool {
 
 /// Whether it is by a factor that nobody sees from outside: then its high end says little.
 fn is_assumed(finding: &Finding) -> bool {
-    finding.saving.value().is_some_and(|saving| saving.known == Known::Assumed)
+    finding.saving.value().is_some_and(|saving| saving.known == SavingBasis::Assumed)
 }
 
 /// At least, and at most.
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
     use crate::judge::samples::{behind_others, run};
     use model::coverage::Interval;
-    use model::finding::{Known, Saving};
+    use model::finding::{Saving, SavingBasis};
     use model::recording::Tier;
     use model::{RunQueue, State};
 
@@ -157,7 +157,7 @@ mod tests {
             ns: Interval { lo, hi },
             of: SavedTime::Wall,
             part: (0.0, 1.0),
-            known: Known::Assumed,
+            known: SavingBasis::Assumed,
             queued_ns: 0,
             shared: None,
         };
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn where_nothing_is_certain_an_assumed_factor_comes_last() {
         let mut bounded = saving("a", 0, 100 * MS);
-        bounded.saving = bounded.saving.map(|saving| Saving { known: Known::Bounded, ..saving });
+        bounded.saving = bounded.saving.map(|saving| Saving { known: SavingBasis::Bounded, ..saving });
         assert_eq!(order([saving("b", 49 * MS, 900 * MS), bounded.clone()]), ["a", "b"]);
         assert_eq!(order([saving("b", 50 * MS, 900 * MS), bounded]), ["b", "a"]);
     }

@@ -9,7 +9,7 @@ use crate::samples;
 use crate::support::{check_lines, check_page};
 use dwell_report::Look;
 use model::coverage::{Extent, Interval};
-use model::finding::{CauseName, Known, Place, SavedTime, Saving, Shared};
+use model::finding::{CauseName, Place, SavedTime, Saving, SavingBasis, Shared};
 use model::recording::Runtime;
 use model::run::UnnamedRow;
 use model::sentence::Piece;
@@ -315,7 +315,7 @@ fn a_finding_is_said_with_what_can_be_done_about_it() {
         ns: share_ns,
         of: SavedTime::Wall,
         part: (1.0, 1.0),
-        known: Known::Counted,
+        known: SavingBasis::Counted,
         queued_ns: 0,
         shared: None,
     };

@@ -10,7 +10,7 @@ use crate::judge::own_code::{self, Charge, Sum, Within};
 use crate::judge::predict::Removal;
 use crate::judge::shortfall::ShareNeeded;
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known};
+use model::finding::{CauseName, Finding, SavingBasis};
 use model::recording::{Language, Tier};
 use model::run::Share;
 use model::sentence::Piece::{self, Count, Name};
@@ -133,7 +133,7 @@ fn finding(evidence: &Evidence<'_>, most: &Sum<'_>, share: Share) -> Finding {
         )),
         change: say!("keep the blocks and use them again: outside the loop, in a pool or an arena"),
         share_ns: Interval { lo: (on_cpu_ns * share.lo) as Ns, hi: (on_cpu_ns * share.hi) as Ns },
-        saving: evidence.saving(&Removal::Samples(share), (PART_MIN, 1.0), Known::Bounded),
+        saving: evidence.saving(&Removal::Samples(share), (PART_MIN, 1.0), SavingBasis::Bounded),
         evidence: figures,
         assumes: vec![say!("at least half of the blocks can be used again")],
         verify: vec![say!("dwell run --lines '", Name(most.frame.function.clone()), "' …")],

@@ -8,7 +8,7 @@ use crate::judge::results::hedge;
 use crate::judge::shortfall::ShareNeeded;
 use crate::judge::spins::{self, Spins};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place, SavedTime, Saving};
+use model::finding::{CauseName, Finding, Place, SavedTime, Saving, SavingBasis};
 use model::recording::Tier;
 use model::sentence::Piece::{self, Count, Name, Ns as Time, Number};
 use model::syscall_rows::CallRow;
@@ -119,13 +119,15 @@ fn finding(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Finding {
         false => what,
     };
     let saving = match delays {
-        _ if evidence.window => evidence.saving(&Removal::Account(spent_ns, Kind::Cpu), ALL, Known::Bounded),
-        true => evidence.saving(&Removal::WallAndCpu(kept_ns, spent_ns.hi), ALL, Known::Bounded),
+        _ if evidence.window => {
+            evidence.saving(&Removal::Account(spent_ns, Kind::Cpu), ALL, SavingBasis::Bounded)
+        }
+        true => evidence.saving(&Removal::WallAndCpu(kept_ns, spent_ns.hi), ALL, SavingBasis::Bounded),
         false => Seen::Value(Saving {
             ns: spent_ns,
             of: SavedTime::Cpu,
             part: ALL,
-            known: Known::Bounded,
+            known: SavingBasis::Bounded,
             queued_ns: 0,
             shared: None,
         }),

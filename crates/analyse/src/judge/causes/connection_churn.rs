@@ -4,7 +4,7 @@ use super::{Cause, Manual, Outcome, peers};
 use crate::judge::Evidence;
 use crate::judge::predict::Removal;
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place, Saving};
+use model::finding::{CauseName, Finding, Place, Saving, SavingBasis};
 use model::network::ConnectionOrigin;
 use model::peers::{ConnectionRow, Opening};
 use model::prediction::Site;
@@ -187,7 +187,7 @@ fn waits(
     let handshake_ns = opening.first_turn_ns.min(most_ns);
     let most_ns = opening.waited_ns + handshake_ns + slow_start_ns(of);
     let part = (part(opening.waited_ns + least_ns), part(most_ns));
-    (part.1 > 0.0).then(|| (peers::share(&goes, part), evidence.saving(&goes, part, Known::Counted)))
+    (part.1 > 0.0).then(|| (peers::share(&goes, part), evidence.saving(&goes, part, SavingBasis::Counted)))
 }
 
 /// Whether what the peer does for a new connection may wait for a CPU: it is on this host, and
@@ -239,7 +239,7 @@ fn calls(evidence: &Evidence<'_>, again: u64) -> Option<(Interval, Seen<Saving>)
         let goes_ns = row.cpu_ns as f64 * again.min(row.calls) as f64 / row.calls as f64;
         let part = goes_ns / row.total_ns as f64;
         let share = Interval { lo: 0, hi: (goes_ns as Ns).min(evidence.whole_ns) };
-        Some((share, evidence.saving(&Removal::Sites(vec![site], share), (part, part), Known::Counted)))
+        Some((share, evidence.saving(&Removal::Sites(vec![site], share), (part, part), SavingBasis::Counted)))
     });
     each.reduce(|(a, one), (b, other)| {
         (Interval { lo: a.lo + b.lo, hi: a.hi + b.hi }, evidence.together(one, other))

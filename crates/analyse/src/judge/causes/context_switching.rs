@@ -4,7 +4,7 @@ use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::predict::{Kind, Part, Parts, Removal};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, Place, SavingBasis};
 use model::hand_overs::HandOverRow;
 use model::prediction::Site;
 use model::recording::Tier;
@@ -243,7 +243,7 @@ fn finding(
             "hand over more at a time: put many items into one write, or let one thread do both steps"
         ),
         share_ns,
-        saving: evidence.saving(&Removal::Parts(goes), part, Known::Bounded),
+        saving: evidence.saving(&Removal::Parts(goes), part, SavingBasis::Bounded),
         evidence: [
             Some(say!(Count(most, "wait".into()), " of these in ", Name(call))),
             handed.and_then(|(_, row)| how_soon(row)),

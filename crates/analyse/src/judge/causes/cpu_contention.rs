@@ -5,7 +5,7 @@ use super::{Cause, Manual, Outcome};
 use crate::judge::predict::Removal;
 use crate::judge::{Evidence, spins, starved};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, Place, SavingBasis};
 use model::limits::Limits;
 use model::prediction::Site;
 use model::recording::Tier;
@@ -165,7 +165,7 @@ fn saving(evidence: &Evidence<'_>, share_ns: Interval) -> Seen<model::finding::S
     let queued_ns = evidence.account_ns(|state| state == State::Runqueue).max(1) as f64;
     let part = (share_ns.lo as f64 / queued_ns, share_ns.hi as f64 / queued_ns);
     let all = Interval { lo: queued_ns as Ns, hi: queued_ns as Ns };
-    evidence.saving(&Removal::Sites(vec![Site::State(State::Runqueue)], all), part, Known::Bounded)
+    evidence.saving(&Removal::Sites(vec![Site::State(State::Runqueue)], all), part, SavingBasis::Bounded)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::{Cause, Manual, Outcome, peers};
 use crate::judge::Evidence;
 use crate::judge::predict::{ALL, Removal, on_path};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, Place, SavingBasis};
 use model::network::Connection;
 use model::peers::{ConnectionRow, DelayedAck};
 use model::recording::Tier;
@@ -94,8 +94,8 @@ fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, found: &Dela
         change: say!("write each request with one call, or set TCP_NODELAY"),
         share_ns: on_path(evidence, State::Network, found.total_ns),
         saving: evidence.together(
-            evidence.saving(&goes, part, Known::Counted),
-            evidence.saving(&Removal::Wall(writes(evidence, found.waits)), ALL, Known::Counted),
+            evidence.saving(&goes, part, SavingBasis::Counted),
+            evidence.saving(&Removal::Wall(writes(evidence, found.waits)), ALL, SavingBasis::Counted),
         ),
         evidence: vec![say!(
             Number(found.waits),

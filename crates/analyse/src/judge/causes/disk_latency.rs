@@ -7,7 +7,7 @@ use crate::judge::file_calls::{ASKS, LISTS, OPENS, READS};
 use crate::judge::predict::{Kind, Parts, Removal, faster};
 use crate::judge::results::moved;
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, Place, SavingBasis};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::run::{ThreadLedger, WaitRow};
@@ -231,7 +231,7 @@ fn finding(
             (false, false) => say!("read several pieces at once, larger ones, or keep them in memory"),
         },
         share_ns: Interval { lo: path_ns, hi: path_ns },
-        saving: evidence.saving(&Removal::Parts(goes), (half, 1.0), Known::Bounded),
+        saving: evidence.saving(&Removal::Parts(goes), (half, 1.0), SavingBasis::Bounded),
         evidence: [say!(
             Count(requests, "request".into()),
             ", each waited for ",

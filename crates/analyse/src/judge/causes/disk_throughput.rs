@@ -8,7 +8,7 @@ use crate::judge::limits::SHARE_OF_WALL_MIN;
 use crate::judge::predict::{Kind, Parts, Removal, faster};
 use crate::judge::results::moved;
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, Place, SavingBasis};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::run::WaitRow;
@@ -133,7 +133,7 @@ fn finding(evidence: &Evidence<'_>, disk: &DiskSeries, only: bool) -> Option<Fin
         ),
         change: say!("move fewer bytes: compress them, keep them in memory"),
         share_ns: Interval { lo: path_ns, hi: path_ns },
-        saving: evidence.saving(&Removal::Parts(goes), (faster(FEWER), 1.0), Known::Assumed),
+        saving: evidence.saving(&Removal::Parts(goes), (faster(FEWER), 1.0), SavingBasis::Assumed),
         evidence: [Some(say!(Bytes(rate as u64), " per second on average, of all programs")), held.said()]
             .into_iter()
             .chain([by_ladder(evidence, most)])

@@ -4,7 +4,7 @@ use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::predict::{ALL, Kind, Removal};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, Place, SavingBasis};
 use model::peers::LookupRow;
 use model::prediction::Site;
 use model::recording::Tier;
@@ -101,7 +101,7 @@ fn goes(evidence: &Evidence<'_>) -> Option<Removal> {
 fn finding(evidence: &Evidence<'_>, row: usize, most: &LookupRow, again: &Again, goes: &Removal) -> Finding {
     let part = |ns: Ns| ns as f64 / again.total_ns.max(1) as f64;
     let part = (part(again.ns.saturating_sub(again.repeated * CACHED_NS)), part(again.ns));
-    let waits = evidence.saving(goes, part, Known::Counted);
+    let waits = evidence.saving(goes, part, SavingBasis::Counted);
     let library = Removal::Wall(Interval { lo: 0, hi: library_ns(evidence, again) });
     Finding {
         cause: CAUSE.name.clone(),
@@ -111,7 +111,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, most: &LookupRow, again: &Again,
             .and(say!(" ", Count(most.times, "time".into()), ") took ", Time(again.ns))),
         change: say!("keep the address or the connection, or ask through a cache on this host"),
         share_ns: super::peers::share(goes, part),
-        saving: evidence.together(waits, evidence.saving(&library, ALL, Known::Counted)),
+        saving: evidence.together(waits, evidence.saving(&library, ALL, SavingBasis::Counted)),
         evidence: vec![say!(
             Name(most.server.clone()),
             " took ",

@@ -5,7 +5,7 @@ use super::{Cause, Manual, Outcome, places};
 use crate::judge::Evidence;
 use crate::judge::predict::{ALL, Removal, makespan};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, Place, SavingBasis};
 use model::recording::Tier;
 use model::run::{ThreadLedger, WaitRow, WaitingThread};
 use model::sentence::Piece::{Count, Ns as Time, Share};
@@ -94,7 +94,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, wait: &WaitRow, threads: &[&Wait
             "compute in processes (multiprocessing, ProcessPoolExecutor), or in code that releases the lock"
         ),
         share_ns: Interval { lo: wait.path_ns, hi: goes.hi.max(wait.path_ns) },
-        saving: evidence.saving(&Removal::Wall(goes), ALL, Known::Bounded),
+        saving: evidence.saving(&Removal::Wall(goes), ALL, SavingBasis::Bounded),
         evidence: vec![
             say!(Count(wait.calls, "wait".into()), ", ", Time(wait.total_ns), " in total"),
             say!("these threads spent ", Share(waited), " of their time waiting for it"),

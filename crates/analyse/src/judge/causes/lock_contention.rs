@@ -8,7 +8,7 @@ use crate::judge::Evidence;
 use crate::judge::predict::{Kind, Part, Removal, on_path};
 use crate::purpose::{sleeps_apart, takes_lock_in};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place, Saving};
+use model::finding::{CauseName, Finding, Place, Saving, SavingBasis};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::run::{WaitRow, WakerRow};
@@ -130,7 +130,7 @@ fn finding(
             .and(holder.what()),
         change: holder.change(),
         share_ns,
-        saving: evidence.saving(goes, PART, Known::Bounded).map(|saving| {
+        saving: evidence.saving(goes, PART, SavingBasis::Bounded).map(|saving| {
             let hi = saving.ns.hi + in_calls_ns(evidence, wait);
             Saving { ns: Interval { hi: hi.min(evidence.whole_ns), ..saving.ns }, ..saving }
         }),

@@ -7,7 +7,7 @@ use crate::judge::predict::Removal;
 use crate::judge::{Evidence, own_code};
 use model::coverage::Interval;
 use model::disk_requests::DiskRequestRow;
-use model::finding::{CauseName, Finding, Known, Place, Saving};
+use model::finding::{CauseName, Finding, Place, Saving, SavingBasis};
 use model::limits::MemoryLimit;
 use model::prediction::Site;
 use model::profile::Activity;
@@ -283,8 +283,10 @@ fn saving(evidence: &Evidence<'_>, signs: &Signs) -> Seen<Saving> {
         (signs.swap_ns + signs.reads_ns.lo) as f64 / disk_ns,
         (signs.swap_ns + signs.reads_ns.hi) as f64 / disk_ns,
     );
-    let waits = evidence.saving(&Removal::Sites(vec![Site::State(State::Disk)], waits), part, Known::Bounded);
-    let reclaim = evidence.saving(&Removal::Samples(signs.kernel), (signs.kernel_part, 1.0), Known::Bounded);
+    let waits =
+        evidence.saving(&Removal::Sites(vec![Site::State(State::Disk)], waits), part, SavingBasis::Bounded);
+    let reclaim =
+        evidence.saving(&Removal::Samples(signs.kernel), (signs.kernel_part, 1.0), SavingBasis::Bounded);
     match (waits, reclaim) {
         (Seen::Value(waits), Seen::Value(reclaim)) => {
             // Pages are reclaimed and brought back within faults, most of them.

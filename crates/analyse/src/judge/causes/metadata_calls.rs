@@ -10,7 +10,7 @@ use crate::judge::removed_with::RemovedWith;
 use crate::judge::results::{
     asked_again, asked_again_max, hedge, hedge_again, hedge_all, hedge_time, moved, not_there, traced_part,
 };
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, Place, SavingBasis};
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
 use model::syscall_rows::{CallRow, PathRow};
@@ -206,7 +206,7 @@ fn again(evidence: &Evidence<'_>, failing: &[(usize, &CallRow)]) -> Option<Findi
             )
         },
         share_ns: evidence.has(&names, &goes),
-        saving: evidence.saving(&Removal::Parts(goes), part, Known::Counted),
+        saving: evidence.saving(&Removal::Parts(goes), part, SavingBasis::Counted),
         evidence: rows
             .iter()
             .map(of_all)
@@ -290,7 +290,7 @@ fn listing(evidence: &Evidence<'_>) -> Option<Finding> {
         )
     };
     let (share_ns, part) = (evidence.has(&names, &goes), part_of_all(&gone));
-    let saving = evidence.saving(&Removal::Parts(goes), part, Known::Assumed);
+    let saving = evidence.saving(&Removal::Parts(goes), part, SavingBasis::Assumed);
     // With little time it has no clock, and nothing is lost by leaving it.
     saving.value()?;
     Some(Finding {
@@ -348,7 +348,7 @@ fn finding(evidence: &Evidence<'_>, place: usize, most: &CallRow, rows: &[&CallR
         )),
         change: say!("list the directory once, or ask first where the files are"),
         share_ns: evidence.has(&names, &goes),
-        saving: evidence.saving(&Removal::Parts(goes), part, Known::Counted),
+        saving: evidence.saving(&Removal::Parts(goes), part, SavingBasis::Counted),
         evidence: rows.iter().map(of_all).collect(),
         assumes: vec![say!("the program need not know each time that they are missing")],
         verify: vec![say!(

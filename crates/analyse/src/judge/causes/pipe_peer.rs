@@ -6,7 +6,7 @@ use crate::judge::Evidence;
 use crate::judge::file_calls::WRITES;
 use crate::judge::predict::{Kind, Part, Parts, Removal, faster};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, Place, SavingBasis};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::run::WaitRow;
@@ -97,7 +97,7 @@ fn finding(evidence: &Evidence<'_>, place: usize, most: &WaitRow, waits: &[(usiz
             .and(say!(", ", Time(total_ns), " in all")),
         change: say!("look at the other end; it bounds this program"),
         share_ns: Interval { lo: path_ns, hi: path_ns },
-        saving: evidence.saving(&goes, part, Known::Assumed),
+        saving: evidence.saving(&goes, part, SavingBasis::Assumed),
         evidence: vec![say!(
             Count(times, "wait".into()),
             ", each ",

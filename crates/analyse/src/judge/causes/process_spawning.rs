@@ -5,7 +5,7 @@ use crate::judge::Evidence;
 use crate::judge::predict::{ALL, Removal};
 use crate::judge::processes::{self, Group};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place, Saving};
+use model::finding::{CauseName, Finding, Place, Saving, SavingBasis};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
@@ -160,8 +160,11 @@ fn saving(evidence: &Evidence<'_>, groups: &[(String, Group)], share_ns: Interva
         names.iter().map(of).collect()
     };
     let costs = Interval { lo: share_ns.lo, hi: share_ns.lo };
-    let least =
-        evidence.saving(&Removal::Sites([calls(MAKE), calls(END)].concat(), costs), ALL, Known::Counted);
+    let least = evidence.saving(
+        &Removal::Sites([calls(MAKE), calls(END)].concat(), costs),
+        ALL,
+        SavingBasis::Counted,
+    );
     let many = groups.iter().filter(|(_, group)| group.processes() >= PROCESSES_MIN);
     let names: FxHashSet<&str> = many.clone().map(|(name, _)| name.as_str()).collect();
     let many: FxHashSet<Pid> = many.flat_map(|(_, group)| &group.pids).copied().collect();
@@ -179,7 +182,7 @@ fn saving(evidence: &Evidence<'_>, groups: &[(String, Group)], share_ns: Interva
         let hi = most_ns.max(least.ns.hi).min(evidence.whole_ns);
         let part = (least.ns.lo as f64 / hi.max(1) as f64, 1.0);
         let hi = evidence.without_overhead(Interval { lo: 0, hi }).hi;
-        Saving { ns: Interval { lo: least.ns.lo, hi }, part, known: Known::Bounded, ..least }
+        Saving { ns: Interval { lo: least.ns.lo, hi }, part, known: SavingBasis::Bounded, ..least }
     })
 }
 

@@ -9,7 +9,7 @@ use crate::judge::removed_with::RemovedWith;
 use crate::judge::results::traced_part;
 use model::coverage::Interval;
 use model::files::{FileRow, FileTable};
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, Place, SavingBasis};
 use model::recording::Tier;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
 use model::syscall_rows::CallRow;
@@ -215,7 +215,7 @@ fn finding(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -
             say!("read it once and keep what is made of it")
         },
         share_ns: Interval { lo: of(all.lo), hi: of(all.hi) },
-        saving: evidence.saving(&Removal::Parts(goes), part, Known::Counted),
+        saving: evidence.saving(&Removal::Parts(goes), part, SavingBasis::Counted),
         evidence: again.iter().take(NAMED).map(figures).collect(),
         assumes: vec![say!("the bytes are the same each time, and what is made of them fits into memory")],
         verify: vec![say!("dwell compare 'the program' 'the one that keeps what it has read'")],

@@ -3,7 +3,7 @@
 use super::{Cause, Manual, Outcome, peers};
 use crate::judge::Evidence;
 use crate::judge::predict::{Part, Removal, makespan};
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, Place, SavingBasis};
 use model::peers::{ConnectionRow, Turns};
 use model::recording::Tier;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number, Share};
@@ -145,7 +145,7 @@ fn finding(
             "have several under way at a time (connections, pipelining), or ask for many things with one request"
         ),
         share_ns: peers::share(goes, (peers::part(evidence, of, turns.total_ns), 1.0)),
-        saving: evidence.saving(goes, part, Known::Bounded),
+        saving: evidence.saving(goes, part, SavingBasis::Bounded),
         evidence: [
             say!(Time(turns.total_ns / turns.times), " each on average, ", Time(turns.max_ns), " at most"),
             say!(

@@ -6,7 +6,7 @@ use crate::judge::counters::{self, Waits};
 use crate::judge::predict::{ALL, ON_CPU, Removal};
 use crate::judge::processes::{self, Group};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, Place, SavingBasis};
 use model::hand_overs::HandOverEnd;
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Decimal, Name, Ns as Time, Number};
@@ -113,7 +113,7 @@ fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Fin
     let share_ns = Interval { lo: total_ns.min(evidence.wall_ns), hi: total_ns.min(evidence.wall_ns) };
     let reader = reader(evidence, group);
     let goes = Interval { lo: if reader.is_some() { 0 } else { goes.lo }, ..goes };
-    let known = if reader.is_some() { Known::Assumed } else { Known::Bounded };
+    let known = if reader.is_some() { SavingBasis::Assumed } else { SavingBasis::Bounded };
     let mut lines = vec![
         say!("they compute for ", Time(group.computes_ns), " of their lives"),
         say!("the longest lives for ", Time(longest_ns)),
@@ -338,8 +338,8 @@ mod tests {
         };
         let of = |of: u32, through: WaitTarget, readers: &[Pid]| after(of, through, readers, 90 * MS);
         let pipe = || WaitTarget::Pipe(Seen::Absent);
-        assert_eq!(of(8, pipe(), &[100]), (0, Some(Known::Assumed)));
-        let independent = (525 * MS, Some(Known::Bounded));
+        assert_eq!(of(8, pipe(), &[100]), (0, Some(SavingBasis::Assumed)));
+        let independent = (525 * MS, Some(SavingBasis::Bounded));
         assert_eq!(of(1, pipe(), &[100]), independent, "the list's input");
         let child = WaitTarget::Nameless(TargetKind::Child);
         assert_eq!(of(8, child, &[100]), independent, "that it ends tells little");

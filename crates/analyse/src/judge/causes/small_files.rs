@@ -6,7 +6,7 @@ use crate::judge::file_calls::{LISTS, OF_EACH, OPENS, READS, RemovedCalls, SYNCS
 use crate::judge::predict::{Kind, Removal};
 use crate::judge::removed_with::RemovedWith;
 use crate::judge::results::{asked_again, hedge, hedge_all, hedge_time, moved};
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, Place, SavingBasis};
 use model::recording::Tier;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
 use model::syscall_rows::CallRow;
@@ -153,7 +153,7 @@ fn finding(evidence: &Evidence<'_>, files: u64, bytes: u64) -> Finding {
         )),
         change: say!("keep what is read together in one file: an archive, SQLite"),
         share_ns: evidence.has(&of_files, &goes),
-        saving: evidence.saving(&Removal::Parts(goes), part, Known::Counted),
+        saving: evidence.saving(&Removal::Parts(goes), part, SavingBasis::Counted),
         evidence: vec![say!(Count(files, "file".into()), ", ", Bytes(bytes), " read and written")],
         assumes: vec![say!("the program may choose how its data is laid out")],
         verify: vec![say!("dwell compare --predicted of this run's --json, with both versions")],

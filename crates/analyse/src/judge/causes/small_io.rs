@@ -7,7 +7,7 @@ use crate::judge::file_calls::{OPENS, READS, RemovedCalls, WRITES, part_of_all};
 use crate::judge::predict::{Kind, Removal};
 use crate::judge::removed_with::RemovedWith;
 use crate::judge::results::{BytesMoved, SMALL, hedge, hedge_all, hedge_time, moved, would_block};
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, Place, SavingBasis};
 use model::recording::Tier;
 use model::run::WaitRow;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
@@ -150,7 +150,7 @@ fn finding(
             say!("read and write through a buffer of 64 KiB")
         },
         share_ns: evidence.has(&names, &goes),
-        saving: evidence.saving(&Removal::Parts(goes), part, Known::Counted),
+        saving: evidence.saving(&Removal::Parts(goes), part, SavingBasis::Counted),
         evidence: all.iter().map(each).collect(),
         assumes: vec![say!("nobody waits for each piece")],
         verify: vec![say!("dwell compare --predicted of this run's --json, with both versions")],

@@ -10,7 +10,7 @@ use crate::judge::removed_with::RemovedWith;
 use crate::judge::results::{hedge, hedge_time, moved};
 use model::coverage::Interval;
 use model::files::{DurableRow, FileRow};
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, Place, SavingBasis};
 use model::recording::Tier;
 use model::run::WaitRow;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
@@ -223,7 +223,7 @@ fn finding(evidence: &Evidence<'_>, calls: &[Confirms<'_>], times: u64) -> Findi
             say!("sync once for many records")
         },
         share_ns,
-        saving: evidence.saving(&Removal::Parts(goes), part, Known::Counted),
+        saving: evidence.saving(&Removal::Parts(goes), part, SavingBasis::Counted),
         evidence: [
             Some(say!(Count(times, "call".into()), ", each ", Time(total_ns / times), " on average")),
             flags,
