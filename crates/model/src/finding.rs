@@ -38,7 +38,7 @@ pub struct Finding {
     /// Which.
     pub cause: CauseName,
     /// Where it shows.
-    pub place: Place,
+    pub place: RowRef,
     /// What the program does there, and what it takes: a sentence that begins with its subject.
     pub what: Sentence,
     /// What to change: an imperative.
@@ -146,7 +146,7 @@ impl SavingBasis {
 /// Where a cause shows: a row of the run's tables, by its index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum RowRef {
     /// A part of `account`.
     State(State),
     /// A row of `path`.
@@ -173,38 +173,38 @@ pub enum Place {
     Run,
 }
 
-impl Place {
+impl RowRef {
     /// The table that it points into, as the JSON names it, and the row there.
     pub fn table(self) -> (&'static str, Option<usize>) {
         match self {
-            Place::State(_) => ("account", None),
-            Place::Step(row) => ("path", Some(row)),
-            Place::Wait(row) => ("waits", Some(row)),
-            Place::HandOver(row) => ("hand_overs", Some(row)),
-            Place::Connection(row) => ("connections", Some(row)),
-            Place::Lookup(row) => ("lookups", Some(row)),
-            Place::File(row) => ("files", Some(row)),
-            Place::Call(row) => ("syscalls", Some(row)),
-            Place::Function(row) => ("functions", Some(row)),
-            Place::Line(row) => ("lines", Some(row)),
-            Place::Thread(row) => ("threads", Some(row)),
-            Place::Run => ("", None),
+            RowRef::State(_) => ("account", None),
+            RowRef::Step(row) => ("path", Some(row)),
+            RowRef::Wait(row) => ("waits", Some(row)),
+            RowRef::HandOver(row) => ("hand_overs", Some(row)),
+            RowRef::Connection(row) => ("connections", Some(row)),
+            RowRef::Lookup(row) => ("lookups", Some(row)),
+            RowRef::File(row) => ("files", Some(row)),
+            RowRef::Call(row) => ("syscalls", Some(row)),
+            RowRef::Function(row) => ("functions", Some(row)),
+            RowRef::Line(row) => ("lines", Some(row)),
+            RowRef::Thread(row) => ("threads", Some(row)),
+            RowRef::Run => ("", None),
         }
     }
 
     /// The row of this table.
     pub fn named(table: &str, row: usize) -> Option<Self> {
         let rows: [fn(usize) -> Self; 10] = [
-            Place::Step,
-            Place::Wait,
-            Place::HandOver,
-            Place::Connection,
-            Place::Lookup,
-            Place::File,
-            Place::Call,
-            Place::Function,
-            Place::Line,
-            Place::Thread,
+            RowRef::Step,
+            RowRef::Wait,
+            RowRef::HandOver,
+            RowRef::Connection,
+            RowRef::Lookup,
+            RowRef::File,
+            RowRef::Call,
+            RowRef::Function,
+            RowRef::Line,
+            RowRef::Thread,
         ];
         rows.into_iter().map(|place| place(row)).find(|place| place.table().0 == table)
     }

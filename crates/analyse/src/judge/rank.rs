@@ -8,7 +8,7 @@
 
 use super::Evidence;
 use super::causes::Cause;
-use model::finding::{CauseName, Finding, Place, SavedTime, SavingBasis, Shared};
+use model::finding::{CauseName, Finding, RowRef, SavedTime, SavingBasis, Shared};
 use model::sentence::Piece::{Ns as Time, NsBetween};
 use model::{Ns, RuledOut, Seen, say};
 use std::cmp::Reverse;
@@ -130,7 +130,7 @@ fn explained(evidence: &Evidence<'_>, mut findings: Vec<Finding>) -> Vec<Finding
 /// Whether one is that a file is read again and again, and the other that this file is asked for
 /// again and again: who keeps what it has read need not open it either.
 fn is_of_file_read_again(evidence: &Evidence<'_>, by: &Finding, other: &Finding) -> bool {
-    let (Place::File(file), Place::Call(call)) = (by.place, other.place) else { return false };
+    let (RowRef::File(file), RowRef::Call(call)) = (by.place, other.place) else { return false };
     if other.cause.id != "metadata-calls" {
         return false;
     }
@@ -163,7 +163,7 @@ mod tests {
         };
         Finding {
             cause: CauseName::new(id, ""),
-            place: Place::State(State::User),
+            place: RowRef::State(State::User),
             what: say!(""),
             change: say!(""),
             share_ns: Interval { lo: hi, hi },

@@ -8,7 +8,7 @@ use crate::judge::results::hedge;
 use crate::judge::shortfall::ShareNeeded;
 use crate::judge::spins::{self, Spins};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Place, SavedTime, Saving, SavingBasis};
+use model::finding::{CauseName, Finding, RowRef, SavedTime, Saving, SavingBasis};
 use model::recording::Tier;
 use model::sentence::Piece::{self, Count, Name, Ns as Time, Number};
 use model::syscall_rows::CallRow;
@@ -135,7 +135,7 @@ fn finding(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Finding {
     let on_cpu_ns = evidence.account_ns(State::on_cpu) as f64;
     Finding {
         cause: CAUSE.name.clone(),
-        place: spins.by.as_ref().map_or(Place::Call(row), |by| place(evidence, by)),
+        place: spins.by.as_ref().map_or(RowRef::Call(row), |by| place(evidence, by)),
         what,
         change: change(call),
         share_ns: Interval { lo: (on_cpu_ns * spins.share.lo) as Ns, hi: (on_cpu_ns * spins.share.hi) as Ns },

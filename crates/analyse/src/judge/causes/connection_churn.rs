@@ -4,7 +4,7 @@ use super::{Cause, Manual, Outcome, peers};
 use crate::judge::Evidence;
 use crate::judge::predict::Removal;
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Place, Saving, SavingBasis};
+use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
 use model::network::ConnectionOrigin;
 use model::peers::{ConnectionRow, Opening};
 use model::prediction::Site;
@@ -123,7 +123,7 @@ fn finding(
     let each_ns = of.connect.map_or(0, |connect| connect.total_ns / (of.times - of.failed).max(1));
     Some(Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Connection(row),
+        place: RowRef::Connection(row),
         what: say!(Count(of.times, "connection".into()), " to ").and(peers::name(of)).and(say!(
             " were opened, never more than ",
             Number(opening.at_once.max(1)),

@@ -4,7 +4,7 @@ use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::predict::{Kind, Part, Parts, Removal};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Place, SavingBasis};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::hand_overs::HandOverRow;
 use model::prediction::Site;
 use model::recording::Tier;
@@ -233,7 +233,7 @@ fn finding(
     let own_ns = evidence.account_ns(|state| state == State::User);
     Finding {
         cause: CAUSE.name.clone(),
-        place: handed.map_or(Place::Wait(row), |(row, _)| Place::HandOver(row)),
+        place: handed.map_or(RowRef::Wait(row), |(row, _)| RowRef::HandOver(row)),
         what: who(wait).and(say!(" to each other ")).and(through(wait)).and(say!(
             Count(times, "time".into()),
             ", every ",

@@ -5,7 +5,7 @@ use super::{Cause, Manual, Outcome};
 use crate::judge::predict::Removal;
 use crate::judge::{Evidence, spins, starved};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Place, SavingBasis};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::limits::Limits;
 use model::prediction::Site;
 use model::recording::Tier;
@@ -115,7 +115,7 @@ fn behind_others(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns) -> Finding {
     let who = named.unwrap_or_else(|| say!("the other programs"));
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::State(State::Runqueue),
+        place: RowRef::State(State::Runqueue),
         what: say!("the program waits ", Time(ns), " for CPUs that other programs have").and(most),
         change: say!("end or move ").and(who).and(say!(", or give them less: nice, cpu.weight, taskset")),
         share_ns,
@@ -136,7 +136,7 @@ fn behind_own(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns, allowed: u32) -
         evidence.limits.clone().map(|limits| Limits { cpus_allowed: Seen::Value(evidence.cpus), ..limits });
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::State(State::Runqueue),
+        place: RowRef::State(State::Runqueue),
         what: say!(
             "threads of the program wait ",
             Time(ns),

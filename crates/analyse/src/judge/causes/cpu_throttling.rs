@@ -4,7 +4,7 @@ use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::predict::{ALL, Removal};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Place, Saving, SavingBasis};
+use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
 use model::limits::CpuQuota;
 use model::prediction::Site;
 use model::recording::Tier;
@@ -74,7 +74,7 @@ fn finding(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, share_ns: Interval
     let goes = Removal::Sites(vec![Site::State(State::Throttled)], share_ns);
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::State(State::Throttled),
+        place: RowRef::State(State::Throttled),
         what: say!("the program stands still for ", Time(share_ns.hi), " since the CPU quota of ")
             .and(group())
             .and(say!(" is used up")),

@@ -8,7 +8,7 @@ use super::{Cause, Manual, Outcome, peers};
 use crate::judge::Evidence;
 use crate::judge::predict::{ALL, Removal, on_path};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Place, SavingBasis};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::network::Connection;
 use model::peers::{ConnectionRow, DelayedAck};
 use model::recording::Tier;
@@ -84,7 +84,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, found: &Dela
     let part = (peers::part(evidence, of, least_ns), peers::part(evidence, of, most_ns));
     Some(Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Connection(row),
+        place: RowRef::Connection(row),
         what: say!("requests to ").and(peers::name(of)).and(say!(
             " wait for delayed acknowledgements: ",
             Time(found.total_ns),

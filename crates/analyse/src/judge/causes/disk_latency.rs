@@ -7,7 +7,7 @@ use crate::judge::file_calls::{ASKS, LISTS, OPENS, READS};
 use crate::judge::predict::{Kind, Parts, Removal, faster};
 use crate::judge::results::moved;
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Place, SavingBasis};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::run::{ThreadLedger, WaitRow};
@@ -210,7 +210,7 @@ fn finding(
     let each = size.map(|bytes| say!(" for ", Bytes(bytes), " each")).unwrap_or_default();
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Wait(place),
+        place: RowRef::Wait(place),
         what: say!(Name(call.map_or("a page fault".to_owned(), ToString::to_string)))
             .and(caller)
             .and(file(waits, most, path_ns))

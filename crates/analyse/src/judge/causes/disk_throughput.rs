@@ -8,7 +8,7 @@ use crate::judge::limits::SHARE_OF_WALL_MIN;
 use crate::judge::predict::{Kind, Parts, Removal, faster};
 use crate::judge::results::moved;
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Place, SavingBasis};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::run::WaitRow;
@@ -120,7 +120,7 @@ fn finding(evidence: &Evidence<'_>, disk: &DiskSeries, only: bool) -> Option<Fin
     let call = most.call.syscall().map_or("a page fault".to_owned(), ToString::to_string);
     Some(Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Wait(row),
+        place: RowRef::Wait(row),
         what: say!(
             "the disk ",
             Name(disk.name.clone()),

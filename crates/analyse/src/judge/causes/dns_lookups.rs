@@ -4,7 +4,7 @@ use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::predict::{ALL, Kind, Removal};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Place, SavingBasis};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::peers::LookupRow;
 use model::prediction::Site;
 use model::recording::Tier;
@@ -105,7 +105,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, most: &LookupRow, again: &Again,
     let library = Removal::Wall(Interval { lo: 0, hi: library_ns(evidence, again) });
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Lookup(row),
+        place: RowRef::Lookup(row),
         what: say!(Count(again.repeated, "question".into()), " for names that had been answered (")
             .and(name(most))
             .and(say!(" ", Count(most.times, "time".into()), ") took ", Time(again.ns))),

@@ -5,7 +5,7 @@ use super::{Cause, Manual, Outcome, places};
 use crate::judge::Evidence;
 use crate::judge::predict::{ALL, Removal, makespan};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Place, SavingBasis};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::recording::Tier;
 use model::run::{ThreadLedger, WaitRow, WaitingThread};
 use model::sentence::Piece::{Count, Ns as Time, Share};
@@ -85,7 +85,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, wait: &WaitRow, threads: &[&Wait
         wait.total_ns as f64 / (wait.total_ns + ran_ns(evidence, threads).iter().sum::<Ns>()).max(1) as f64;
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Wait(row),
+        place: RowRef::Wait(row),
         what: places::threads(threads.len())
             .and(say!(" took turns at Python's interpreter lock"))
             .and(place.map(within).unwrap_or_default())

@@ -8,7 +8,7 @@ use crate::judge::Evidence;
 use crate::judge::predict::{Kind, Part, Removal, on_path};
 use crate::purpose::{sleeps_apart, takes_lock_in};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Place, Saving, SavingBasis};
+use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::run::{WaitRow, WakerRow};
@@ -122,7 +122,7 @@ fn finding(
     let holder = Holder::of(wait);
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Wait(row),
+        place: RowRef::Wait(row),
         what: places::threads(wait.threads.len().max(1))
             .and(say!(" waited ", Time(wait.total_ns), " for the lock that "))
             .and(places::frame(taken))

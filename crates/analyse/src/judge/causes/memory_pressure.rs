@@ -7,7 +7,7 @@ use crate::judge::predict::Removal;
 use crate::judge::{Evidence, own_code};
 use model::coverage::Interval;
 use model::disk_requests::DiskRequestRow;
-use model::finding::{CauseName, Finding, Place, Saving, SavingBasis};
+use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
 use model::limits::MemoryLimit;
 use model::prediction::Site;
 use model::profile::Activity;
@@ -244,7 +244,7 @@ fn finding(evidence: &Evidence<'_>, signs: &Signs, pressure: Option<f64>) -> Fin
     };
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::State(if signs.swap_ns + signs.reads_ns.hi > 0 { State::Disk } else { State::Kernel }),
+        place: RowRef::State(if signs.swap_ns + signs.reads_ns.hi > 0 { State::Disk } else { State::Kernel }),
         what: what.and(say!(": it waits up to ", Time(share_ns.hi), " for pages")),
         change,
         share_ns,

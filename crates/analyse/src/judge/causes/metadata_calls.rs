@@ -10,7 +10,7 @@ use crate::judge::removed_with::RemovedWith;
 use crate::judge::results::{
     asked_again, asked_again_max, hedge, hedge_again, hedge_all, hedge_time, moved, not_there, traced_part,
 };
-use model::finding::{CauseName, Finding, Place, SavingBasis};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
 use model::syscall_rows::{CallRow, PathRow};
@@ -186,7 +186,7 @@ fn again(evidence: &Evidence<'_>, failing: &[(usize, &CallRow)]) -> Option<Findi
     };
     Some(Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Call(place),
+        place: RowRef::Call(place),
         what: say!(Name(most.name.to_string()))
             .and(evidence.caller(&asked))
             .and(say!(
@@ -295,7 +295,7 @@ fn listing(evidence: &Evidence<'_>) -> Option<Finding> {
     saving.value()?;
     Some(Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Call(place),
+        place: RowRef::Call(place),
         what: say!(Name(most.name.to_string())).and(others).and(evidence.caller(&names)).and(say!(
             if asks.len() == 1 { " asks " } else { " ask " },
             hedge_all(asks.iter().map(|(_, row)| *row), hedge),
@@ -335,7 +335,7 @@ fn finding(evidence: &Evidence<'_>, place: usize, most: &CallRow, rows: &[&CallR
     };
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Call(place),
+        place: RowRef::Call(place),
         what: say!(Name(most.name.to_string())).and(evidence.caller(&names)).and(say!(
             " asks ",
             hedge(most),

@@ -5,7 +5,7 @@ use crate::grid::Grid;
 use crate::judge::Evidence;
 use crate::judge::limits::{LINK_LIMIT_SHARE, steady_bits_per_s, too_short_for_rates};
 use crate::judge::predict::{Part, faster};
-use model::finding::{CauseName, Finding, Place, SavingBasis};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::peers::ConnectionRow;
 use model::recording::Tier;
 use model::sentence::Piece::{Bytes, Name, Ns as Time, Share};
@@ -79,7 +79,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         let goes = peers::with_calls(evidence, of, waits, part);
         Outcome::Found(vec![Finding {
             cause: CAUSE.name.clone(),
-            place: Place::Connection(row),
+            place: RowRef::Connection(row),
             what: say!(Bytes(of.received_bytes), " from ")
                 .and(peers::name(of))
                 .and(say!(" and ", Bytes(of.sent_bytes), " to it "))

@@ -10,7 +10,7 @@ use crate::judge::predict::{COUNTED_LEAST, Removal};
 use crate::judge::removed_with::part_along;
 use crate::judge::results::{hedge, hedge_time};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Place, Saving, SavingBasis};
+use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
 use model::prediction::Site;
 use model::processes::MemoryPeak;
 use model::profile::{Activity, Weight};
@@ -153,7 +153,7 @@ fn finding(
         calls.iter().max_by_key(|(row, call)| (call.calls, Reverse(*row))).expect("there are some");
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Thread(most.row),
+        place: RowRef::Thread(most.row),
         what: say!(
             Name(most.thread.name.clone()),
             " touches ",

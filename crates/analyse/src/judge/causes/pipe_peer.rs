@@ -6,7 +6,7 @@ use crate::judge::Evidence;
 use crate::judge::file_calls::WRITES;
 use crate::judge::predict::{Kind, Part, Parts, Removal, faster};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Place, SavingBasis};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::run::WaitRow;
@@ -89,7 +89,7 @@ fn finding(evidence: &Evidence<'_>, place: usize, most: &WaitRow, waits: &[(usiz
     let (goes, part) = goes(evidence, most, path_ns, times);
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Wait(place),
+        place: RowRef::Wait(place),
         what: say!(Name(call.to_string()))
             .and(evidence.caller(&[call]))
             .and(say!(" waits ", Count(times, "time".into()), " for ", Name(peer), " at the other end of "))

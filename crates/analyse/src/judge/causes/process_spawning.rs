@@ -5,7 +5,7 @@ use crate::judge::Evidence;
 use crate::judge::predict::{ALL, Removal};
 use crate::judge::processes::{self, Group};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Place, Saving, SavingBasis};
+use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
@@ -112,7 +112,7 @@ fn finding(evidence: &Evidence<'_>, groups: &[(String, Group)], processes: usize
     let place = evidence.calls_named(MAKE).into_iter().max_by_key(|(row, call)| (call.cpu_ns, Reverse(*row)));
     Finding {
         cause: CAUSE.name.clone(),
-        place: place.map_or(Place::Thread(most.longest.1), |(row, _)| Place::Call(row)),
+        place: place.map_or(RowRef::Thread(most.longest.1), |(row, _)| RowRef::Call(row)),
         what: what.and(say!(
             " are started, one every ",
             Time(evidence.wall_ns / processes as u64),

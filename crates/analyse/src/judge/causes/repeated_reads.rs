@@ -9,7 +9,7 @@ use crate::judge::removed_with::RemovedWith;
 use crate::judge::results::traced_part;
 use model::coverage::Interval;
 use model::files::{FileRow, FileTable};
-use model::finding::{CauseName, Finding, Place, SavingBasis};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::recording::Tier;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
 use model::syscall_rows::CallRow;
@@ -205,7 +205,7 @@ fn finding(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -
     let direct = is_direct(most.file);
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::File(most.place),
+        place: RowRef::File(most.place),
         what: what(evidence, again, calls),
         change: if direct {
             say!("keep what is needed again in a cache of the program, or open the file without O_DIRECT")
@@ -335,7 +335,7 @@ mod tests {
         let diagnosis = diagnosis(&run);
         let finding = found(&diagnosis, "repeated-reads").expect("it is there");
         assert_eq!(saves(finding), (360 * MS, 360 * MS), "nine tenths of half of the calls' time");
-        assert_eq!(finding.place, Place::File(1));
+        assert_eq!(finding.place, RowRef::File(1));
         assert_eq!(finding.share_ns, Interval { lo: 400 * MS, hi: 400 * MS });
     }
 

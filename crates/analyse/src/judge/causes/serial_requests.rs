@@ -3,7 +3,7 @@
 use super::{Cause, Manual, Outcome, peers};
 use crate::judge::Evidence;
 use crate::judge::predict::{Part, Removal, makespan};
-use model::finding::{CauseName, Finding, Place, SavingBasis};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::peers::{ConnectionRow, Turns};
 use model::recording::Tier;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number, Share};
@@ -135,7 +135,7 @@ fn finding(
     };
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Connection(row),
+        place: RowRef::Connection(row),
         what: say!(Count(turns.times, "request".into()), " to ").and(peers::name(of)).and(say!(
             " waited one after the other, ",
             Time(turns.total_ns),

@@ -6,7 +6,7 @@ use crate::judge::counters::{self, Waits};
 use crate::judge::predict::{ALL, ON_CPU, Removal};
 use crate::judge::processes::{self, Group};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Place, SavingBasis};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::hand_overs::HandOverEnd;
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Decimal, Name, Ns as Time, Number};
@@ -129,7 +129,7 @@ fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Fin
     let at_a_time = || Number(cpus.min(processes as f64).round() as u64);
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Thread(row),
+        place: RowRef::Thread(row),
         what: say!(
             Number(processes as u64),
             " processes of ",

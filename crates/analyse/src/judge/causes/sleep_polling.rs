@@ -4,7 +4,7 @@ use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::predict::{ALL, Removal};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Place, Saving, SavingBasis};
+use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::run::{TimedWaits, WaitRow};
@@ -136,7 +136,7 @@ fn finding(evidence: &Evidence<'_>, place: usize, wait: &WaitRow, share: f64, ch
     };
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Wait(place),
+        place: RowRef::Wait(place),
         what: say!(Name(call.map_or("a wait".to_owned(), ToString::to_string)))
             .and(caller)
             .and(say!(" sleeps ", Count(wait.calls, "time".into()), ", ", Time(wait.p50_ns), " each"))

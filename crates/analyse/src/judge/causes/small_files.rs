@@ -6,7 +6,7 @@ use crate::judge::file_calls::{LISTS, OF_EACH, OPENS, READS, RemovedCalls, SYNCS
 use crate::judge::predict::{Kind, Removal};
 use crate::judge::removed_with::RemovedWith;
 use crate::judge::results::{asked_again, hedge, hedge_all, hedge_time, moved};
-use model::finding::{CauseName, Finding, Place, SavingBasis};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::recording::Tier;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
 use model::syscall_rows::CallRow;
@@ -140,7 +140,7 @@ fn finding(evidence: &Evidence<'_>, files: u64, bytes: u64) -> Finding {
     let of_files: Vec<_> = gone.iter().map(|gone| &gone.row.name).collect();
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Call(place),
+        place: RowRef::Call(place),
         what: say!(Name(most.name.to_string())).and(evidence.caller(&names)).and(say!(
             " opens ",
             hedge_all(opens.iter().map(|(_, row)| *row), hedge),

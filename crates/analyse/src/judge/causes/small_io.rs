@@ -7,7 +7,7 @@ use crate::judge::file_calls::{OPENS, READS, RemovedCalls, WRITES, part_of_all};
 use crate::judge::predict::{Kind, Removal};
 use crate::judge::removed_with::RemovedWith;
 use crate::judge::results::{BytesMoved, SMALL, hedge, hedge_all, hedge_time, moved, would_block};
-use model::finding::{CauseName, Finding, Place, SavingBasis};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::recording::Tier;
 use model::run::WaitRow;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
@@ -131,7 +131,7 @@ fn finding(
     };
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Call(place),
+        place: RowRef::Call(place),
         what: say!(Name(row.name.to_string())).and(evidence.caller(&[&row.name])).and(say!(
             " moves ",
             Bytes(of_most.bytes / row.calls.max(1)),
