@@ -19,10 +19,10 @@ mod output;
 mod private;
 mod progress;
 
+mod live_run;
 mod stop;
 mod suggest;
 mod to_reader;
-mod trial;
 
 use cli::Verb;
 use keep::Keeper;

@@ -4,10 +4,10 @@ use crate::cli::AttachArgs;
 use crate::cmd::run::{OfRun, finish};
 use crate::keep::Keeper;
 use crate::last_ladder;
+use crate::live_run::LiveRun;
 use crate::out::Page;
 use crate::progress::ProgressLine;
 use crate::suggest;
-use crate::trial::Trial;
 use anyhow::{Context, bail};
 use model::{Ns, Pid};
 use observe::cgroups::{self, Hierarchies, NotFound};
@@ -27,14 +27,14 @@ pub(crate) fn attach(args: AttachArgs, keeper: &mut Keeper) -> anyhow::Result<u8
     let rights = target.first().and_then(|pid| Rights::of_process(pid).ok()).unwrap_or_else(Rights::own);
     let page = if args.quiet { Page::None } else { Page::Stderr };
     let outputs = args.page.open(page, args.watching.keep.as_deref(), &[])?;
-    let mut trial = Trial::prepare(&args.watching)?;
+    let mut live_run = LiveRun::prepare(&args.watching)?;
     // From here on Ctrl-C ends the window, and the report is still written.
     let signals = Signals::take_over().context("cannot handle signals")?;
     let (watching, length_ns) = (args.watching.watching(MaxOverhead::All(0.02)), args.length_ns);
     let window = Window { target, watching, length_ns, jvm_names: args.jvm_names };
     let line = ProgressLine::new(args.quiet);
     let recorded =
-        observe::attach(&window, &mut trial, &mut |ns| line.update(|| passed(ns, args.length_ns)))?;
+        observe::attach(&window, &mut live_run, &mut |ns| line.update(|| passed(ns, args.length_ns)))?;
     drop(line);
     // What comes now may wait: for the reader of a pipe, for a disk.
     drop(signals);
@@ -44,7 +44,7 @@ pub(crate) fn attach(args: AttachArgs, keeper: &mut Keeper) -> anyhow::Result<u8
     let sources = Sources::of(rights, recorded.users());
     let of_run = OfRun { job: args.page.job(None), sources, recording: args.watching.keep };
     let trailer = recorded.trailer(last_ladder::costs(keeper));
-    finish(keeper, trial, &trailer, outputs, args.page, of_run, |_| ())
+    finish(keeper, live_run, &trailer, outputs, args.page, of_run, |_| ())
 }
 
 /// `recording: 3 s of 10 s; Ctrl-C to stop`.
