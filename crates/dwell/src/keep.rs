@@ -24,7 +24,7 @@ const AFTER: Duration = Duration::from_millis(300);
 
 /// The store, and what is to be kept there.
 #[derive(Debug)]
-pub(crate) struct Keeper {
+pub(crate) struct ResultStore {
     choice: Choice,
     /// It did not answer: it is not asked again.
     gone: Cell<bool>,
@@ -33,7 +33,7 @@ pub(crate) struct Keeper {
     ladder: Option<Ladder>,
 }
 
-impl Keeper {
+impl ResultStore {
     /// By the options and the environment. Nothing is opened yet.
     pub(crate) fn new(args: &StoreArgs) -> Self {
         let choice = Choice::of(args, std::env::var_os(VARIABLE));

@@ -2,7 +2,7 @@
 
 use crate::cli::AttachArgs;
 use crate::cmd::run::{OfRun, finish};
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::last_ladder;
 use crate::live_run::LiveRun;
 use crate::out::Page;
@@ -21,7 +21,7 @@ use sys::rights;
 use sys::signals::Signals;
 
 /// Records the target; returns the exit status.
-pub(crate) fn attach(args: AttachArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
+pub(crate) fn attach(args: AttachArgs, keeper: &mut ResultStore) -> anyhow::Result<u8> {
     let target = target(&args)?;
     // Those of one process; of the others it is looked while they are recorded.
     let rights = target.first().and_then(|pid| Rights::of_process(pid).ok()).unwrap_or_else(Rights::own);

@@ -11,7 +11,7 @@ mod sitting;
 use crate::cli::{CompareArgs, IgnoredStatuses, StreamArg};
 use crate::cmd::results;
 use crate::exit;
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::out::RunOutput;
 use crate::output;
 use crate::progress::ProgressLine;
@@ -36,7 +36,7 @@ pub(super) const ALPHA: f64 = 0.05;
 const UNDECIDED: u8 = 2;
 
 /// Compares; returns the exit status.
-pub(crate) fn compare(args: &CompareArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
+pub(crate) fn compare(args: &CompareArgs, keeper: &mut ResultStore) -> anyhow::Result<u8> {
     if let StreamArg::File(path) = &args.parts.output {
         output::is_no_store(path)?;
     }
@@ -116,7 +116,7 @@ fn settings(args: &CompareArgs, made: &MadeCommands) -> CompareSettings {
 }
 
 /// The run whose predictions are held against what is measured.
-fn predicted(path: &Path, on: Figure, keeper: &Keeper) -> anyhow::Result<RunResult> {
+fn predicted(path: &Path, on: Figure, keeper: &ResultStore) -> anyhow::Result<RunResult> {
     if on != Figure::Wall {
         bail!("--predicted is of the wall clock\ntry: without --on and --metric");
     }

@@ -6,7 +6,7 @@
 use crate::annotate::{self, Counted};
 use crate::cli::RunArgs;
 use crate::exit;
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::out::{Outputs, Page, Render};
 use crate::output;
 use anyhow::{Context, anyhow, bail};
@@ -72,7 +72,7 @@ pub(super) fn words(args: &RunArgs) -> Vec<String> {
 }
 
 /// Runs the program and counts; returns the exit status. `asked` is the function, empty for all.
-pub(crate) fn run(args: &RunArgs, asked: &str, keeper: &mut Keeper) -> anyhow::Result<u8> {
+pub(crate) fn run(args: &RunArgs, asked: &str, keeper: &mut ResultStore) -> anyhow::Result<u8> {
     counts_only("--count-blocks", args)?;
     // An ordinary user needs none of them to trace what he starts.
     rights::give_up();

@@ -7,7 +7,7 @@
 use crate::cli::RunArgs;
 use crate::cmd::count::{counts_only, outputs, words};
 use crate::exit;
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::output;
 use anyhow::{Context, bail};
 use counts::{Counts, Function};
@@ -43,7 +43,7 @@ const COLUMNS: usize = 400;
 
 /// Runs the program and counts; returns the exit status. `asked` is the function, empty for the
 /// table only.
-pub(crate) fn run(args: &RunArgs, asked: &str, keeper: &mut Keeper) -> anyhow::Result<u8> {
+pub(crate) fn run(args: &RunArgs, asked: &str, keeper: &mut ResultStore) -> anyhow::Result<u8> {
     counts_only("--hits", args)?;
     rights::give_up();
     // Opening waits for the reader of a pipe: a signal ends that.

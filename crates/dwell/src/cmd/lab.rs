@@ -15,7 +15,7 @@ use crate::child;
 use crate::cli::LabArgs;
 use crate::cmd::compare::ALPHA;
 use crate::exit;
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::look::{OutputKind, look};
 use crate::output;
 use crate::progress::ProgressLine;
@@ -45,7 +45,7 @@ const WHOLE_JOBS: &[(&str, u64)] = &[("log-resolver", 10_000_000)];
 const PAIRS: u32 = 10;
 
 /// Lists, runs or scores; returns the exit status.
-pub(crate) fn lab(args: &LabArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
+pub(crate) fn lab(args: &LabArgs, keeper: &mut ResultStore) -> anyhow::Result<u8> {
     if let Some(service) = args.serve {
         let how = Served { latency_ms: args.latency, rate: args.rate };
         let at = (args.port > 0).then(|| SocketAddrV4::new(args.host, args.port));
@@ -188,7 +188,7 @@ fn size(pair: &Pair, args: &LabArgs) -> u64 {
 }
 
 /// Holds one pair once.
-fn one(pair: &'static Pair, args: &LabArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
+fn one(pair: &'static Pair, args: &LabArgs, keeper: &mut ResultStore) -> anyhow::Result<u8> {
     // Opening waits for the reader of a pipe: a signal ends that.
     let outputs = args.outputs.open(&[])?;
     let mut signals = Signals::take_over().context("cannot handle signals")?;

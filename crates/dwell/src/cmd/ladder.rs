@@ -3,7 +3,7 @@
 use crate::cli::LadderArgs;
 use crate::cmd::{named, results};
 use crate::exit;
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::last_ladder;
 use crate::look::{OutputKind, look};
 use crate::out::{LadderResult, Outputs};
@@ -21,7 +21,7 @@ use sys::policy::Hurry;
 use sys::signals::Signals;
 
 /// Measures and reports; returns the exit status.
-pub(crate) fn ladder(args: &LadderArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
+pub(crate) fn ladder(args: &LadderArgs, keeper: &mut ResultStore) -> anyhow::Result<u8> {
     let asked = LadderRequest {
         quick: args.quick,
         only: args.only.clone(),
@@ -74,7 +74,7 @@ pub(crate) fn ladder(args: &LadderArgs, keeper: &mut Keeper) -> anyhow::Result<u
 
 /// The costs of operations from a quick ladder, after the program has ended. The ladder is kept if
 /// it is whole.
-pub(super) fn after_a_run(signals: &mut Signals, quiet: bool, keeper: &mut Keeper) -> Seen<Costs> {
+pub(super) fn after_a_run(signals: &mut Signals, quiet: bool, keeper: &mut ResultStore) -> Seen<Costs> {
     let asked = LadderRequest { quick: true, ..LadderRequest::default() };
     let measured = measure(&asked, signals, quiet);
     if !measured.whole {
@@ -125,7 +125,7 @@ fn is_machine(name: &str) -> bool {
 }
 
 /// The ladders to show beside this one: the named machines and files, or else textbook figures.
-fn others(given: &[String], keeper: &Keeper) -> anyhow::Result<Vec<Reference>> {
+fn others(given: &[String], keeper: &ResultStore) -> anyhow::Result<Vec<Reference>> {
     if given.is_empty() {
         return Ok(vec![analyse::ladder::beside::textbook()]);
     }

@@ -6,7 +6,7 @@ mod probe;
 use crate::cli::{PageArgs, RunArgs};
 use crate::cmd::{count, hits, ladder};
 use crate::exit;
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::last_ladder;
 use crate::live_run::LiveRun;
 use crate::out::{Outputs, Page, RunOutput};
@@ -28,7 +28,7 @@ use sys::spawn::Command;
 use sys::user::User;
 
 /// Runs the program; returns the exit status.
-pub(crate) fn run(args: RunArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
+pub(crate) fn run(args: RunArgs, keeper: &mut ResultStore) -> anyhow::Result<u8> {
     // These two open their outputs themselves: opened twice, a new file would be removed as unused.
     if let Some(function) = &args.count_blocks {
         return count::run(&args, function, keeper);
@@ -101,7 +101,7 @@ pub(super) struct OfRun {
 /// Analyses the recording, does what is left to do with the result, and writes the outputs; returns
 /// the exit status.
 pub(super) fn finish(
-    keeper: &mut Keeper,
+    keeper: &mut ResultStore,
     live_run: LiveRun,
     trailer: &Trailer,
     outputs: Outputs<RunOutput>,

@@ -5,7 +5,7 @@ mod sheet;
 
 use crate::cli::{Cpus, WakeArgs, bare_numbers};
 use crate::exit;
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::out::junit_has_verdict;
 use crate::output;
 use crate::progress::ProgressLine;
@@ -36,7 +36,7 @@ const LOADS_LONGER: Duration = Duration::from_secs(60);
 const JUDGED: &str = "--deadline TIME, or without --junit";
 
 /// Measures and reports; returns the exit status.
-pub(crate) fn wake(args: &WakeArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
+pub(crate) fn wake(args: &WakeArgs, keeper: &mut ResultStore) -> anyhow::Result<u8> {
     if !args.outputs.quiet {
         let words: Vec<String> =
             std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();

@@ -5,7 +5,7 @@ use super::pair::{described, missing, named};
 use crate::cli::LabArgs;
 use crate::cmd::results;
 use crate::exit;
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::out::{OutputPath, Outputs};
 use crate::output;
 use crate::progress::ProgressLine;
@@ -27,7 +27,7 @@ const PAIRS: u32 = 6;
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// Scores; returns the exit status.
-pub(super) fn score(args: &LabArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
+pub(super) fn score(args: &LabArgs, keeper: &mut ResultStore) -> anyhow::Result<u8> {
     let mut score = match &args.resume {
         Some(path) => {
             let kept = results::one(path, results::all(path, keeper)?)?;
