@@ -2,7 +2,7 @@
 //!
 //! What is a file by its path is that file, also if it is called as a result is.
 
-use crate::keep::{Place, ResultStore};
+use crate::keep::{ResultStore, StorePath};
 use crate::output;
 use crate::suggest;
 use anyhow::{Context, anyhow, bail};
@@ -90,7 +90,7 @@ pub(super) fn change<T: Send>(
 }
 
 /// The store, if there is one.
-pub(super) fn read(place: &Place) -> anyhow::Result<Store> {
+pub(super) fn read(place: &StorePath) -> anyhow::Result<Store> {
     let store = place.open_to_read(Instant::now() + PATIENCE)?;
     store.with_context(|| {
         format!("no result was kept yet: there is no {:?}\ntry: dwell run CMD", place.path())
