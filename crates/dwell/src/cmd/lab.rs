@@ -6,10 +6,10 @@
 
 mod bench;
 mod pair;
-mod place;
 mod score;
 mod served;
 mod words;
+mod work_dir;
 
 use crate::child;
 use crate::cli::LabArgs;
@@ -25,7 +25,6 @@ use bench::{Asked, Bench};
 use model::lab::{LabRun, SCHEMA_LAB};
 use pair::{described, missing, named};
 use pairs::{Need, Pair, Served, Setting, server};
-use place::Place;
 use report::lab::Listed;
 use similar::TextDiff;
 use std::net::SocketAddrV4;
@@ -33,6 +32,7 @@ use std::process::Command;
 use std::{env, io};
 use sys::clock::{rfc3339, unix_s};
 use sys::signals::Signals;
+use work_dir::WorkDir;
 
 /// The pair that takes the user's URLs.
 const OF_URLS: &str = "downloads";
@@ -144,7 +144,7 @@ fn run(pair: &Pair, way: &str, args: &LabArgs) -> anyhow::Result<u8> {
     let mut signals = Signals::take_over().context("cannot handle signals")?;
     let stop = Stop::new(&mut signals);
     let here = env::current_dir().context("there is no current directory")?;
-    let place = Place::new(&here, "the current directory")?;
+    let place = WorkDir::new(&here, "the current directory")?;
     if let pairs::Run::Foreign(source) = way.run {
         source
             .prepare(place.path())

@@ -1,6 +1,6 @@
 //! All pairs, several times each: which sizes, in which order, and how it goes on after Ctrl-C.
 
-use super::bench::{Asked, Bench, Held};
+use super::bench::{Asked, Bench, PairRun};
 use super::pair::{described, missing, named};
 use crate::cli::LabArgs;
 use crate::cmd::results;
@@ -125,7 +125,7 @@ fn hold_all(
                 format!("{} of {total}{left}: ", done + 1)
             };
             match bench.hold(pair, &asked, Some(&before)) {
-                Ok(Some(Held { sitting, ended_early: None, .. })) => {
+                Ok(Some(PairRun { sitting, ended_early: None, .. })) => {
                     score.rows[at].sittings.push(sitting);
                     unfinished.keep(score);
                 }
