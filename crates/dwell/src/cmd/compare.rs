@@ -1,7 +1,7 @@
 //! `dwell compare`: commands run in alternation and compared.
 
+mod expand;
 mod first;
-mod making;
 mod observed;
 mod pace;
 mod parameters;
@@ -17,7 +17,7 @@ use crate::output;
 use crate::progress::ProgressLine;
 use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
-use making::{MadeCommand, MadeCommands};
+use expand::{ExpandedCommand, ExpandedCommands};
 use model::RunResult;
 use model::compare::commands::{CommandChange, CompareEnd, CompareSettings, Comparison};
 use model::run::SCHEMA_RUN;
@@ -41,7 +41,7 @@ pub(crate) fn compare(args: &CompareArgs, keeper: &mut ResultStore) -> anyhow::R
         output::is_no_store(path)?;
     }
     let trees = revisions::trees(&args.revisions, args.outputs.quiet)?;
-    let made = making::made(&args.commands, &args.parts, args.floor, &trees)?;
+    let made = expand::expand(&args.commands, &args.parts, args.floor, &trees)?;
     let metric = args.metric.as_deref().map(Metric::new).transpose().map_err(|error| anyhow!(error))?;
     let settings = settings(args, &made);
     let predicted = args.predicted.as_deref().map(|path| predicted(path, settings.on, keeper)).transpose()?;
@@ -100,7 +100,7 @@ fn status(comparison: &Comparison, fail_if_slower: Option<f64>) -> u8 {
 }
 
 /// What is asked for, with defaults filled in.
-fn settings(args: &CompareArgs, made: &MadeCommands) -> CompareSettings {
+fn settings(args: &CompareArgs, made: &ExpandedCommands) -> CompareSettings {
     let on = if args.metric.is_some() { Figure::Printed } else { args.on.into() };
     CompareSettings {
         on,
@@ -137,10 +137,10 @@ fn say_if_too_few(args: &CompareArgs, settings: &CompareSettings, commands: usiz
     }
 }
 
-fn plan(args: &CompareArgs, made: &MadeCommands, metric: Option<Metric>, seed: u64) -> Plan {
+fn plan(args: &CompareArgs, made: &ExpandedCommands, metric: Option<Metric>, seed: u64) -> Plan {
     let parts = &args.parts;
     let os = |words: &Vec<String>| words.iter().map(OsString::from).collect::<Vec<_>>();
-    let planned = |command: &MadeCommand| Planned {
+    let planned = |command: &ExpandedCommand| Planned {
         argv: os(&command.words),
         prepare: command.prepare.as_ref().map(os),
         conclude: command.conclude.as_ref().map(os),

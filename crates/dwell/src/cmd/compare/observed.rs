@@ -1,8 +1,8 @@
 //! Pairs that are observed after those that were timed, for the difference's place: each run by a
 //! `dwell run` of its own, with the same environment, input and output.
 
+use super::expand::ExpandedCommand;
 use super::first;
-use super::making::MadeCommand;
 use super::sitting::Sitting;
 use crate::child;
 use crate::cli::{IgnoredStatuses, StreamArg};
@@ -155,7 +155,7 @@ fn shuffle(order: &mut [usize], random: &mut Random) {
 /// Runs a command under dwell, with what runs before and after it.
 fn observe(
     sitting: &Sitting<'_, '_>,
-    command: &MadeCommand,
+    command: &ExpandedCommand,
     directory: &Scratch,
     tick: &dyn Fn(),
 ) -> anyhow::Result<Option<Run>> {
