@@ -15,10 +15,10 @@ use observe::targets::{self, Listeners, Process};
 use observe::{MaxOverhead, ProcessSet, Sources, Target, Window};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use sys::foreign::Rights;
 use sys::policy::Hurry;
 use sys::rights;
 use sys::signals::Signals;
+use sys::untrusted_file::Rights;
 
 /// Records the target; returns the exit status.
 pub(crate) fn attach(args: AttachArgs, keeper: &mut ResultStore) -> anyhow::Result<u8> {

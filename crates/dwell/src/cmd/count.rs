@@ -23,7 +23,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use sys::at_once::EndAtOnce;
 use sys::clock::{rfc3339, unix_s};
-use sys::foreign::Rights;
 use sys::policy::Hurry;
 use sys::resolve::resolve_as;
 use sys::rights;
@@ -31,6 +30,7 @@ use sys::signals::Signals;
 use sys::spawn::{Command, ENDING};
 use sys::step;
 use sys::step::{Limits, StopReason};
+use sys::untrusted_file::Rights;
 use sys::user::User;
 
 /// Functions of a whole program that are listed with their blocks, and those in the table.

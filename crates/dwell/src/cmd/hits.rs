@@ -23,12 +23,12 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use sys::clock::{monotonic_ns, rfc3339, unix_s};
-use sys::foreign::Rights;
 use sys::policy::Hurry;
 use sys::poll;
 use sys::rights;
 use sys::signals::Signals;
 use sys::spawn::{Command, HeldProgram, Patience};
+use sys::untrusted_file::Rights;
 use sys::user::User;
 
 mod counts;

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::process::ExitStatus;
 use std::time::Instant;
 use store::Reader;
-use sys::foreign::Rights;
+use sys::untrusted_file::Rights;
 
 /// The ending of a program whose end was not recorded; no program can exit with this status.
 const NO_ENDING: Ending = Ending::Code(-1);

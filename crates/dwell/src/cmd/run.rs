@@ -20,11 +20,11 @@ use probe::Repeated;
 use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use sys::foreign::Rights;
 use sys::policy::Hurry;
 use sys::rights;
 use sys::signals::Signals;
 use sys::spawn::Command;
+use sys::untrusted_file::Rights;
 use sys::user::User;
 
 /// Runs the program; returns the exit status.

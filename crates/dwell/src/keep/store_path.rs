@@ -12,8 +12,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use store::results::{Store, StoreError};
-use sys::foreign::{self, Rights};
-use sys::ours::Caller;
+use sys::output_file::Caller;
+use sys::untrusted_file::{self, Rights};
 use sys::user::{self, User};
 
 /// The directory of dwell, and the file in it.
@@ -160,7 +160,7 @@ impl Wanted {
         } else {
             private::existing(self.own, &self.above, "--store")?
         };
-        let local = !foreign::is_shared(&within).with_context(|| format!("cannot use {within:?}"))?;
+        let local = !untrusted_file::is_shared(&within).with_context(|| format!("cannot use {within:?}"))?;
         Ok(StorePath { path: within.join(&self.name), own: self.own, local })
     }
 }

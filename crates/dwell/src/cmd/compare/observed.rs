@@ -18,7 +18,7 @@ use std::fs::File;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use sys::clock::monotonic_ns;
-use sys::ours;
+use sys::output_file;
 use sys::scratch::{Kind, Scratch};
 
 /// Pairs at least, and at most; in between as many as fit into the time.
@@ -205,7 +205,7 @@ fn redirect(sitting: &Sitting<'_, '_>, run: &mut Command) -> anyhow::Result<()> 
         StreamArg::Null => (Stdio::null(), Stdio::null()),
         StreamArg::Pipe => (Stdio::piped(), Stdio::null()),
         StreamArg::File(path) => {
-            let file = ours::emptied(path).with_context(|| format!("cannot write {path:?}"))?;
+            let file = output_file::emptied(path).with_context(|| format!("cannot write {path:?}"))?;
             (Stdio::from(file), Stdio::null())
         }
     };
