@@ -15,7 +15,7 @@ use observe::targets::{self, Listeners, Process};
 use observe::{MaxOverhead, ProcessSet, Sources, Target, Window};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use sys::policy::Hurry;
+use sys::policy::RtBoost;
 use sys::rights;
 use sys::signals::Signals;
 use sys::untrusted_file::Rights;
@@ -39,7 +39,7 @@ pub(crate) fn attach(args: AttachArgs, keeper: &mut ResultStore) -> anyhow::Resu
     // What comes now may wait: for the reader of a pipe, for a disk.
     drop(signals);
     // Somebody waits for the end: before the right to do so is given up.
-    let _hurry = recorded.was_asked_to_end().then(Hurry::begin);
+    let _hurry = recorded.was_asked_to_end().then(RtBoost::begin);
     rights::after_recording();
     let sources = Sources::of(rights, recorded.users());
     let of_run = OfRun { job: args.page.job(None), sources, recording: args.watching.keep };

@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use sys::at_once::EndAtOnce;
 use sys::clock::{rfc3339, unix_s};
-use sys::policy::Hurry;
+use sys::policy::RtBoost;
 use sys::resolve::resolve_as;
 use sys::rights;
 use sys::signals::Signals;
@@ -106,7 +106,7 @@ pub(crate) fn run(args: &RunArgs, asked: &str, keeper: &mut ResultStore) -> anyh
     let started_at = rfc3339(unix_s());
     let counts = count_blocks(&command, &counted, limits, Some(&mut signals)).map_err(not_started)?;
     drop(signals);
-    let _hurry = asked_to_end(&counts).then(Hurry::begin);
+    let _hurry = asked_to_end(&counts).then(RtBoost::begin);
     output::complain_of_left(counts.left, "counted");
     let found = match &function {
         None => of_program(&counts, &sources)?,

@@ -23,7 +23,7 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use sys::clock::{monotonic_ns, rfc3339, unix_s};
-use sys::policy::Hurry;
+use sys::policy::RtBoost;
 use sys::poll;
 use sys::rights;
 use sys::signals::Signals;
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &RunArgs, asked: &str, keeper: &mut ResultStore) -> anyh
     let end = wait(held, &mut signals)?;
     let elapsed_ns = monotonic_ns() - begun_ns;
     drop(signals);
-    let _hurry = end.asked.then(Hurry::begin);
+    let _hurry = end.asked.then(RtBoost::begin);
     output::complain_of_left(end.left, "counted");
 
     let counts = Counts::read(exchange.opened(), root)?;

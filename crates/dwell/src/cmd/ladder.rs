@@ -17,7 +17,7 @@ use model::{Costs, Ladder, Seen};
 use rungs::Listener;
 use std::path::Path;
 use std::time::Instant;
-use sys::policy::Hurry;
+use sys::policy::RtBoost;
 use sys::signals::Signals;
 
 /// Measures and reports; returns the exit status.
@@ -100,7 +100,7 @@ fn measure(asked: &LadderRequest, signals: &mut Signals, quiet: bool) -> Measure
     let mut progress = RungProgress { line: ProgressLine::new(quiet), begun: Instant::now() };
     let measured = rungs::measure(asked, observe::this_host(), &mut progress, &|| stop.asked());
     drop(progress);
-    let _hurry = measured.interrupted.then(Hurry::begin);
+    let _hurry = measured.interrupted.then(RtBoost::begin);
     Measured {
         ladder: analyse::ladder::ladder(&measured),
         whole: asked.only.is_empty() && !measured.interrupted,

@@ -20,7 +20,7 @@ use probe::Repeated;
 use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use sys::policy::Hurry;
+use sys::policy::RtBoost;
 use sys::rights;
 use sys::signals::Signals;
 use sys::spawn::Command;
@@ -67,7 +67,7 @@ pub(crate) fn run(args: RunArgs, keeper: &mut ResultStore) -> anyhow::Result<u8>
     // What comes now may wait as well.
     drop(signals);
     // What is run again for a probe would inherit it.
-    let _hurry = (asked_to_end && asked.is_none()).then(Hurry::begin);
+    let _hurry = (asked_to_end && asked.is_none()).then(RtBoost::begin);
     if asked.is_none() {
         rights::after_recording();
     }
