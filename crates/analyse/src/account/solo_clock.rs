@@ -1,7 +1,7 @@
 //! For how long no thread of the tree was under way, and for how long only one was.
 //!
-//! `progress_clock` says in which way any thread was under way; this says whether another was than the one
-//! that is asked about.
+//! `progress_clock` says in which way any thread was under way; this says whether another was than
+//! the one that is asked about.
 
 use model::Ns;
 
