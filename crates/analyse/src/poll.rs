@@ -56,7 +56,7 @@ impl Poll {
     /// Takes the next event. Events and snapshots may come up to 5 ms out of order.
     pub(crate) fn event(&mut self, event: &Event) {
         if let Event::LocalSocket { ino, serves, name } = event {
-            self.names.local_sockets.told(*ino, *serves, name);
+            self.names.local_sockets.observe(*ino, *serves, name);
         }
         self.order.push(event);
         while let Some(batch) = self.order.next() {

@@ -138,11 +138,11 @@ impl Trace {
     pub(crate) fn event(&mut self, event: &Event) -> Option<StackOf> {
         match event {
             // As a rule recorded at the end, about what was before.
-            Event::Established { ends, serves, .. } => self.names.roles.told(*ends, *serves),
-            Event::Connection(connection) => self.connections.told(connection),
-            Event::Lookup(lookup) => self.names.lookups.told(lookup),
-            Event::Path { dev, ino, path } => self.names.files.told(*dev, *ino, path),
-            Event::LocalSocket { ino, serves, name } => self.names.local_sockets.told(*ino, *serves, name),
+            Event::Established { ends, serves, .. } => self.names.roles.observe(*ends, *serves),
+            Event::Connection(connection) => self.connections.observe(connection),
+            Event::Lookup(lookup) => self.names.lookups.observe(lookup),
+            Event::Path { dev, ino, path } => self.names.files.observe(*dev, *ino, path),
+            Event::LocalSocket { ino, serves, name } => self.names.local_sockets.observe(*ino, *serves, name),
             Event::Command { pid, line } => {
                 self.tree.runs_command(*pid, line);
                 self.processes.runs_command(*pid, line);
@@ -290,7 +290,7 @@ impl Trace {
                 }
             }
             Event::Ran { at, from, cpu, tid, pid, name } => {
-                self.tree.occupants.told(*cpu, *from, *at, (*tid, *pid, *name));
+                self.tree.occupants.observe(*cpu, *from, *at, (*tid, *pid, *name));
             }
             Event::Send { at, tid, ends, calls } => self.sends(*at, *tid, *ends, calls),
             Event::Tracing { at, calls } => self.samples.tracing(*at, *calls),
