@@ -71,7 +71,7 @@ impl<'a> Members<'a> {
     }
 
     /// The members that the account is about: all that did something, or all where none did.
-    pub(super) fn told(&self) -> Vec<&Member<'a>> {
+    pub(super) fn accounted(&self) -> Vec<&Member<'a>> {
         let (idle, active): (Vec<_>, Vec<_>) = self.all.iter().partition(|member| member.idle);
         if active.is_empty() { idle } else { active }
     }

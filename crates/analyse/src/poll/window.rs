@@ -43,7 +43,7 @@ pub(super) fn close(ended: WindowAtEnd<'_>) -> Closed {
     let order = tree.close(end);
     let Tree { threads, ledgers, .. } = tree;
     let members = Members::new(&threads, &order, &ledgers, tier, user);
-    let told = members.told();
+    let told = members.accounted();
     let totals: Vec<_> = told.iter().flat_map(|member| member.totals.iter().copied()).collect();
     let mut breakdown = Breakdown::new(&totals, &members, names);
     let known = Known::new(&breakdown, &told, &members, &unsure);

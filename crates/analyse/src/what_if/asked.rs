@@ -62,7 +62,7 @@ impl Given<'_> {
             let alone = alone.within(piece.from, piece.to, under_way) as f64 / piece.ns() as f64;
             alone_ns += self.removed(lengths, *piece, part) * alone;
         }
-        let told = |(at, (edit, sum)): (u8, (&Edit, Sum))| sum.told(edit, at, own);
+        let told = |(at, (edit, sum)): (u8, (&Edit, Sum))| sum.edit_times(edit, at, own);
         Ok(Asked { edits: (0..).zip(edits.iter().zip(sums)).map(told).collect(), alone_ns: alone_ns as Ns })
     }
 
@@ -133,7 +133,7 @@ struct Sum {
 }
 
 impl Sum {
-    fn told(self, edit: &Edit, at: u8, own: &Own<'_>) -> EditTimes {
+    fn edit_times(self, edit: &Edit, at: u8, own: &Own<'_>) -> EditTimes {
         let times = match &edit.change {
             Change::Time(SiteName::Function(_), _) => Seen::Value(own.count(at)),
             Change::Time(SiteName::Program(_), _) | Change::Cpus(_) => Seen::Absent,

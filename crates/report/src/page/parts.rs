@@ -1,7 +1,7 @@
 //! The parts of the page for a document: the same sentences and rows as on a terminal, not laid
 //! out, with all rows.
 
-use super::findings::{self, Told};
+use super::findings::{self, FindingText};
 use super::surroundings::{self, MetricRow};
 use super::{
     account, by_size, calls, costs, counters, coverage, faults, functions, hand_overs, headline, meanwhile,
@@ -15,7 +15,7 @@ use model::{Diagnosis, Run, State};
 pub(crate) struct Parts {
     /// The command, its figures, how it ended, and the class.
     pub(crate) head: Vec<Line>,
-    pub(crate) findings: Vec<Told>,
+    pub(crate) findings: Vec<FindingText>,
     /// Where there is no finding.
     pub(crate) nothing: Vec<Line>,
     /// Causes that are not there, and that could not be looked for.
@@ -60,7 +60,7 @@ pub(crate) fn parts(run: &Run, diagnosis: &Diagnosis) -> Parts {
     ];
     Parts {
         head,
-        findings: findings::told(run, diagnosis, look),
+        findings: findings::render(run, diagnosis, look),
         nothing,
         other_causes: findings::others(diagnosis, look),
         account: account::table(run, &states, look),

@@ -146,7 +146,7 @@ impl Decoder {
             }
             Kind::Connection => Event::Connection(Box::new(connections::connection(record)?)),
             Kind::Path => return self.path(record),
-            Kind::SocketNames => return self.sockets.told(record),
+            Kind::SocketNames => return self.sockets.decode(record),
             Kind::Packet => return self.packet(record),
             Kind::Resolved => return resolved(record),
             Kind::Object => {
