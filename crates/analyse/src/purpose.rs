@@ -4,14 +4,14 @@
 //! nothing for it. Runtimes tell by where they sleep: their functions are listed in [`known`]. What
 //! follows from it is up to the account and `judge`.
 
-mod known;
+mod name_patterns;
 
-use known::{
+use model::recording::Language;
+use model::wait::StackFrame;
+use name_patterns::{
     BEGINS, CONDITIONS, LOCKS, LOCKS_APART, LOOPS, NO_LOCKS, SCRIPT_LOCKS, SEMAPHORES, SLEEPS, TAKES, WORK,
     is_in, undecorated,
 };
-use model::recording::Language;
-use model::wait::StackFrame;
 
 /// What a wait is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

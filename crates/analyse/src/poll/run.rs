@@ -50,7 +50,7 @@ pub(super) fn close(run: RunAtEnd<'_>) -> Closed {
     let entries = entries.into_iter();
     let phases = phases(ledgers.slicing, end, entries, &ledgers.activities, &division, &mut breakdown);
     let (wall_ns, looks_only) = (end - start, by_looks.then_some(looks));
-    let known = Known { user, looks: looks_only, wall_ns, breakdown: &breakdown, unsure: &unsure };
+    let known = FigureBasis { user, looks: looks_only, wall_ns, breakdown: &breakdown, unsure: &unsure };
     let parts = breakdown.parts(|state, sum| known.of(state, sum));
     let waited = totals.iter().filter(|(activity, _)| activity.state.blocked());
     let mut path_ns = FxHashMap::default();
@@ -113,7 +113,7 @@ fn thread_row(thread: &Thread, totals: &[(Activity, Total)], of_path: &Division<
 }
 
 /// What a figure of the account is based on.
-struct Known<'a> {
+struct FigureBasis<'a> {
     user: UserShare<'a>,
     /// Snapshots, where there is nothing else.
     looks: Option<u64>,
@@ -122,7 +122,7 @@ struct Known<'a> {
     unsure: &'a Unsure,
 }
 
-impl Known<'_> {
+impl FigureBasis<'_> {
     fn of(&self, state: State, sum: &Sum) -> (Basis, (Ns, Ns)) {
         if state == State::Unexplained {
             return (Basis::Derived, (sum.ns, sum.ns));

@@ -46,7 +46,7 @@ pub(super) fn close(ended: WindowAtEnd<'_>) -> Closed {
     let told = members.accounted();
     let totals: Vec<_> = told.iter().flat_map(|member| member.totals.iter().copied()).collect();
     let mut breakdown = Breakdown::new(&totals, &members, names);
-    let known = Known::new(&breakdown, &told, &members, &unsure);
+    let known = FigureBasis::new(&breakdown, &told, &members, &unsure);
     let parts = breakdown.parts(|state, sum| known.of(state, sum));
     // An activity is a thread's own.
     let entries = told.iter().flat_map(|member| member.thread.ledger.entries(ledgers.slicing));
@@ -88,7 +88,7 @@ fn waits_of(totals: &[(Activity, Total)], divide: &dyn Divide) -> FxHashMap<(Wai
 }
 
 /// What a figure of the account is based on.
-struct Known<'a> {
+struct FigureBasis<'a> {
     breakdown: &'a Breakdown,
     members: &'a Members<'a>,
     unsure: &'a Unsure,
@@ -99,7 +99,7 @@ struct Known<'a> {
     is_counted: bool,
 }
 
-impl<'a> Known<'a> {
+impl<'a> FigureBasis<'a> {
     fn new(
         breakdown: &'a Breakdown,
         told: &[&Member<'a>],

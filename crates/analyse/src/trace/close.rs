@@ -1,7 +1,7 @@
 //! The ledgers of traced threads closed: the final path and the ledgers, brought to the end of the
 //! wall.
 
-use super::division::{Division, Known};
+use super::division::{Division, OwnTimeSamples};
 use super::fault_places::FaultSamples;
 use super::files::folded;
 use super::prediction::prediction;
@@ -166,7 +166,7 @@ pub(super) fn close(mut ended: TraceAtEnd, trailer: &Trailer, code: &Code) -> Cl
         phases(ledgers.slicing, end, entries.iter().copied(), &ledgers.activities, &division, &mut breakdown);
     let tree_own_ns = threads(&tree).map(|thread| thread.states.of(State::User)).sum();
     let late = Late::after(faults.map_or(0, |faults| faults.minor + faults.major), sliced::calls(trailer));
-    let known = Known::new(&totals, late, tree_own_ns);
+    let known = OwnTimeSamples::new(&totals, late, tree_own_ns);
     let prediction = match predictor {
         Some(mut predictor) => prediction(&wall, &mut predictor, &names, &known, trailer.sliced.is_some()),
         // A window.

@@ -188,7 +188,7 @@ impl Predictor {
         if kind.0 == State::Runqueue {
             returns.sites().iter().for_each(|site| passing.spends(*site, ns));
         } else {
-            // A state has what the account has of it.
+            // States are charged by the account; skip them here.
             returns.waited(sites.into_iter().filter(|site| !Sites::is_state(*site)));
         }
     }
