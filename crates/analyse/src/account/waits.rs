@@ -3,7 +3,7 @@
 use super::activity::{NOBODY, Slot};
 use super::times::Times;
 use crate::keys::{ReasonKey, StackOf, WaitKey, WakerKey};
-use model::because::BlockRequest;
+use model::wake_reason::BlockRequest;
 use model::{Ns, State, Tid};
 use rustc_hash::FxHashMap;
 use stats::Histogram;
