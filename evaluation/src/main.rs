@@ -1,12 +1,13 @@
 //! How right dwell is and what it costs, beside other tools: `cargo xtask truth`, `bench`,
-//! `attack`, which build this first and pass their arguments on.
+//! `attack`, `corpus`, `score`, which build this first and pass their arguments on.
 //!
-//! A file for each of the three; this one only selects. dwell is seen from outside: what it says is
-//! its pages, and its JSON as the types of `model`; nothing else here is of dwell.
+//! A file for each; this one only selects. dwell is seen from outside: what it says is its pages, and
+//! its JSON as the types of `model`. Only `score` judges by itself, from recordings.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool of the developers")]
 
 mod attack;
 mod bench;
+mod corpus;
 #[cfg(test)]
 mod sample;
 mod truth;
@@ -14,7 +15,7 @@ mod truth;
 use std::process::ExitCode;
 
 const USAGE: &str = "\
-cargo xtask bench|attack|truth …
+cargo xtask bench|attack|truth|corpus|score …
 
   bench [--quick] [--markdown] [--rounds N] [--without PEER,…] [--dwell FILE] [NAME…]
                                      dwell, bare runs and the tools people use today; NAME is a
@@ -44,6 +45,11 @@ cargo xtask bench|attack|truth …
                                      accounts and classes of real programs against perf sched and
                                      other oracles, quiet or beside a busy loop on each CPU (root);
                                      --kept shows what was measured before
+  corpus --host WORD [--busy] [--again] [--dwell FILE] [CASE…]
+                                     records the cases of corpus/ that have no recording of this host,
+                                     and measures what their changes save (root)
+  score [--bless] [CASE…]            how right dwell is about the recordings of corpus/; fails where it
+                                     is worse than corpus/score.txt, which --bless writes
 ";
 
 fn main() -> ExitCode {
@@ -57,6 +63,8 @@ fn main() -> ExitCode {
         ["bench", options @ ..] => bench::run(options),
         ["attack", options @ ..] => attack::run(options),
         ["truth", options @ ..] => truth::run(options),
+        ["corpus", options @ ..] => corpus::record(options),
+        ["score", options @ ..] => corpus::score(options),
         _ => {
             eprint!("{USAGE}");
             return ExitCode::from(2);

@@ -18,7 +18,7 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 /// The packages whose tests need no root, no kernel and no clock: the fast lane.
-pub(crate) const PURE: &[&str] = &["model", "stats", "analyse", "report", "store", "golden"];
+pub(crate) const PURE: &[&str] = &["model", "stats", "analyse", "report", "store", "golden", "schema"];
 
 /// More packages whose tests measure nothing. Packages in neither list measure.
 const UNMEASURED: &[&str] =

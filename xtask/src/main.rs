@@ -1,5 +1,5 @@
 //! The project's own chores: `cargo xtask fast`, `test`, `setup`, `ci`, `bpf`, `tidy`, `dist`,
-//! `fuzz`, `kernels`; `bench`, `attack` and `truth` are the evaluation's (`evaluation/`).
+//! `schema`, `fuzz`, `kernels`; `bench`, `attack` and `truth` are the evaluation's (`evaluation/`).
 //!
 //! One file for each subcommand; this one only selects. Nothing here is part of the released dwell.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool of the developers")]
@@ -23,6 +23,7 @@ mod lanes;
 mod package;
 mod privilege;
 mod programs;
+mod schema;
 mod setup;
 #[path = "../../crates/observe/src/spikes/wire.rs"]
 mod spikes_wire;
@@ -35,6 +36,7 @@ mod wire;
 use anyhow::Context;
 use programs::TESTED;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{ExitCode, Stdio};
 use workshop::shell;
 
@@ -53,6 +55,7 @@ cargo xtask VERB
   tidy                               the checks on layers, documents and files alone
   dist [--tested] [ARCH[=FILE]…]     static binaries, tarballs and Debian packages for both
                                      architectures, with checksums, into target/dist
+  schema DIR                         the JSON Schemas of what dwell writes, into a directory
   bench, attack, truth …             what dwell costs, what is left when it is killed, how right it is:
                                      the evaluation, built for that; `cargo xtask bench help` lists it
   fuzz [--for 60s] [--in-all 60s] [--markdown] [--kept] [TARGET…]
@@ -89,7 +92,8 @@ fn main() -> ExitCode {
         ["kernel-types", of @ ..] => kernel_types::run(of),
         ["tidy"] => tidy::run(),
         ["dist", rest @ ..] => dist::run(rest),
-        ["bench" | "attack" | "truth", ..] => evaluate(&arguments),
+        ["schema", directory] => schema::write(Path::new(directory)),
+        ["bench" | "attack" | "truth" | "corpus" | "score", ..] => evaluate(&arguments),
         ["fuzz", options @ ..] => fuzz::fuzz(options),
         ["kernels", options @ ..] => kernels::run(options),
         ["help" | "--help" | "-h"] => {

@@ -1,8 +1,10 @@
 //! What users install: static binaries stripped, their debug information beside them, tarballs and
-//! Debian packages with manual pages, completions and licences, and the checksums of all.
+//! Debian packages with manual pages, completions, JSON Schemas and licences, and the checksums of
+//! all.
 //!
 //! llvm-objcopy, tar and dpkg-deb do the work: the first strips for any architecture.
 
+use crate::schema;
 use crate::shell::{self, output, program, root};
 use anyhow::{Context, Result, bail};
 use std::env;
@@ -104,7 +106,7 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// Manual pages and completions, into `man` and `completions`.
+/// Manual pages, completions and schemas, into `man`, `completions` and `schema`.
 fn documents(runs: &Path, tree: &Path) -> Result<()> {
     let (man, completions) = (tree.join("man"), tree.join("completions"));
     fs::create_dir_all(&man)?;
@@ -114,7 +116,7 @@ fn documents(runs: &Path, tree: &Path) -> Result<()> {
         let written = output(&mut program(runs, &["completions", shell]))?;
         fs::write(completions.join(name(Path::new(path))), written)?;
     }
-    Ok(())
+    schema::write(&tree.join("schema"))
 }
 
 /// Whatever the umask was: everybody may read what was installed.
@@ -150,9 +152,11 @@ fn deb(arch: &str, tree: &Path, directory: &Path) -> Result<PathBuf> {
     for (_, path) in COMPLETIONS {
         put(&tree.join("completions").join(name(Path::new(path))), path)?;
     }
-    for page in fs::read_dir(tree.join("man"))? {
-        let page = page?.path();
-        put(&page, &format!("usr/share/man/man1/{}", name(&page)))?;
+    for (directory, installed) in [("man", "man/man1"), ("schema", "doc/dwell/schema")] {
+        for file in fs::read_dir(tree.join(directory))? {
+            let file = file?.path();
+            put(&file, &format!("usr/share/{installed}/{}", name(&file)))?;
+        }
     }
     for (_, text) in TEXTS {
         put(&tree.join(text), &format!("usr/share/doc/dwell/{text}"))?;

@@ -15,17 +15,10 @@ use crate::what_if::program::Program;
 use crate::{code, judge, kernel_faults, memory_peak, sliced, syscall_rows};
 use model::account::DoesNotClose;
 use model::coverage::{Check, Coverage, Extent, InstrumentOverhead, Interval, Source};
-use model::disk_requests::DiskRequests;
-use model::fault_places::FaultPlaces;
-use model::files::FileTable;
-use model::hand_overs::HandOvers;
-use model::peers::{ConnectionRow, LookupRow};
-use model::processes::{MemoryPeak, Programs};
 use model::profile::{Activity, Profile};
 use model::recording::{Cost, HostCpu, Trailer};
-use model::run::{Faults, Run, ThreadLedger, Utilization};
-use model::syscall_rows::CallRow;
-use model::waits_at_once::WaitsAtOnce;
+use model::run::{Run, ThreadLedger, Utilization};
+use model::tables::Tables;
 use model::{Account, Header, Ns, Prediction, RunResult, Seen, State};
 
 /// Two figures for one thing may differ by this much and still agree: 2 %, or 10 ms; and by what
@@ -86,31 +79,10 @@ pub(crate) fn run(
 ) -> Result<(RunResult, Option<(Program, Names)>), DoesNotClose> {
     let Consumers { header, how, code: stacks, surroundings, loads, counters } = consumers;
     let (of_tier, mut profile) = of_tier_and_profile(how, &header, trailer, &stacks);
-    let OfTier {
-        pieces,
-        beside,
-        waits_at_once,
-        hand_overs,
-        connections,
-        lookups,
-        disk_requests,
-        files,
-        fault_places,
-        memory_peak,
-        programs,
-        rivals,
-        prediction,
-        recorded,
-        syscalls,
-        on_path,
-    } = of_tier;
+    let OfTier { pieces, beside, mut tables, rivals, prediction, recorded, on_path } = of_tier;
     let Pieces { start, wall_ns, parts, steps, phases, covered, threads, waits, window } = pieces;
     let addresses = stacks.addresses(&counters.precise_cycles(trailer));
-    let loads = loads.table(&stacks, trailer);
     profile.moments.iter_mut().for_each(|moment| moment.at_ns = moment.at_ns.saturating_sub(start));
-    // Without a sample there is no share: a program of less than a sampling period, or no access.
-    let sampled = profile.weights.iter().any(|weight| !matches!(weight.doing, Activity::Waiting(_)));
-    let unsampled = why_unsampled(&header, trailer);
     let whole_ns = window.as_ref().map_or(wall_ns, |window| window.thread_ns);
     let account = Account::new(whole_ns, parts, steps.times())?;
     let user_ns = time_in(&threads, &[State::User]);
@@ -119,7 +91,18 @@ pub(crate) fn run(
         let times = (account.ns(State::User), IN_KERNEL.iter().map(|state| account.ns(*state)).sum());
         Seen::Value(OnPath { counts, times })
     });
-    let counters = counters.table(&stacks, trailer, (user_ns, kernel_ns), on_path);
+    tables.counters = counters.table(&stacks, trailer, (user_ns, kernel_ns), on_path);
+    // Without a sample there is no share: a program of less than a sampling period, or no access.
+    if profile.weights.iter().any(|weight| !matches!(weight.doing, Activity::Waiting(_))) {
+        tables.functions = Seen::Value(code::functions(&profile));
+        tables.lines = Seen::Value(code::lines(&profile));
+        tables.loads = loads.table(&stacks, trailer);
+    } else {
+        let why = why_unsampled(&header, trailer);
+        tables.functions = Seen::unseen(&why);
+        tables.lines = Seen::unseen(&why);
+        tables.loads = Seen::unseen(why);
+    }
     let utilization = utilization(covered, wall_ns);
     let queue = run_queue(steps.iter(), &threads, wall_ns, rivals.as_ref());
     let mut coverage =
@@ -155,21 +138,7 @@ pub(crate) fn run(
         utilization,
         threads,
         waits,
-        waits_at_once,
-        hand_overs,
-        connections,
-        lookups,
-        disk_requests,
-        syscalls,
-        files,
-        faults: beside.faults,
-        fault_places,
-        memory_peak,
-        programs,
-        functions: if sampled { Seen::Value(code::functions(&profile)) } else { Seen::unseen(&unsampled) },
-        loads: if sampled { loads } else { Seen::unseen(&unsampled) },
-        counters,
-        lines: if sampled { Seen::Value(code::lines(&profile)) } else { Seen::unseen(&unsampled) },
+        tables,
         extrapolation: None,
         folded: Vec::new(),
         run_queue: Seen::Value(queue),
@@ -199,20 +168,11 @@ fn utilization(covered: Option<ProgressTimes>, wall_ns: Ns) -> Seen<Utilization>
 struct OfTier {
     pieces: Pieces,
     beside: TierExtras,
-    waits_at_once: Seen<WaitsAtOnce>,
-    hand_overs: Seen<HandOvers>,
-    connections: Seen<Vec<ConnectionRow>>,
-    lookups: Seen<Vec<LookupRow>>,
-    disk_requests: Seen<DiskRequests>,
-    files: Seen<FileTable>,
-    fault_places: Seen<FaultPlaces>,
-    memory_peak: Seen<MemoryPeak>,
-    programs: Seen<Programs>,
+    tables: Tables,
     /// None where it is not seen what ran instead.
     rivals: Option<Rivals>,
     prediction: Seen<Prediction>,
     recorded: Option<(Program, Names)>,
-    syscalls: Seen<Vec<CallRow>>,
     /// What the processor's counters counted on the path; none in a window.
     on_path: Option<Vec<(CounterHit, Sampled)>>,
 }
@@ -242,51 +202,38 @@ fn of_tier(how: TierAnalysis, header: &Header, trailer: &Trailer, stacks: &code:
         TierAnalysis::Trace(trace) => {
             let closed = trace.close(trailer, stacks);
             let beside = TierExtras::of_trace(&closed, trailer, header.host.cpus, stolen);
-            let (connections, lookups) = match why_none_of(header, "network") {
-                None => (Seen::Value(closed.connections), Seen::Value(closed.lookups)),
-                Some(why) => (Seen::unseen(&why), Seen::unseen(why)),
-            };
-            let fault_places = match why_none_of(header, "fault places") {
-                None => Seen::Value(closed.fault_places),
-                Some(why) => Seen::unseen(why),
-            };
+            let mut tables = closed.tables;
+            if let Some(why) = why_none_of(header, "network") {
+                tables.connections = Seen::unseen(&why);
+                tables.lookups = Seen::unseen(why);
+            }
+            if let Some(why) = why_none_of(header, "fault places") {
+                tables.fault_places = Seen::unseen(why);
+            }
+            tables.memory_peak = memory_peak::traced(closed.largest, header, trailer);
+            tables.syscalls = syscall_rows::rows(header, trailer, &closed.untraced);
             OfTier {
                 pieces: closed.pieces,
                 beside,
-                waits_at_once: Seen::Value(closed.waits_at_once),
-                hand_overs: Seen::Value(closed.hand_overs),
-                connections,
-                lookups,
-                disk_requests: closed.disk_requests,
-                files: closed.files,
-                fault_places,
-                memory_peak: memory_peak::traced(closed.largest, header, trailer),
-                programs: Seen::Value(closed.programs),
+                tables,
                 rivals: Some(closed.rivals),
                 prediction: closed.prediction,
                 recorded: closed.recorded,
-                syscalls: syscall_rows::rows(header, trailer, &closed.untraced),
                 on_path: closed.on_path,
             }
         }
         TierAnalysis::Poll(poll) => {
             let closed = poll.close(trailer);
-            let of_network = "connections and name lookups need BPF";
+            let mut tables = Tables::unseen();
+            tables.faults = Seen::Value(closed.faults);
+            tables.memory_peak = memory_peak::polled(&closed.pieces.threads, header, trailer);
+            tables.syscalls = syscall_rows::rows(header, trailer, &Untraced::default());
             OfTier {
                 beside: TierExtras::of_poll(&closed, header.host.cpus, stolen),
-                waits_at_once: Seen::unseen("which waits overlap needs BPF"),
-                hand_overs: Seen::unseen("which thread ended whose wait needs BPF"),
-                connections: Seen::unseen(of_network),
-                lookups: Seen::unseen(of_network),
-                disk_requests: Seen::unseen("requests to disks are counted with BPF only"),
-                files: Seen::unseen("what was read of each file is counted with BPF only"),
-                fault_places: Seen::unseen("page faults are sampled with BPF only"),
-                memory_peak: memory_peak::polled(&closed.pieces.threads, header, trailer),
-                programs: Seen::unseen("when processes begin and end needs BPF"),
+                tables,
                 rivals: None,
                 prediction: Seen::unseen("which thread held up which needs BPF"),
                 recorded: None,
-                syscalls: syscall_rows::rows(header, trailer, &Untraced::default()),
                 on_path: closed.on_path,
                 pieces: closed.pieces,
             }
@@ -325,7 +272,6 @@ fn started_at(header: &Header) -> String {
 
 /// What a tier knows in addition to the account.
 struct TierExtras {
-    faults: Seen<Faults>,
     checks: Vec<Check>,
     notes: Vec<String>,
 }
@@ -344,11 +290,7 @@ impl TierExtras {
                 switching(counted.switches, counted.theirs_ns, 2) + Ns::from(cpus) * 10_000_000 + stolen,
             ),
         };
-        Self {
-            faults: Seen::Value(closed.faults),
-            checks: closed.cpu.map(check).into_iter().collect(),
-            notes: closed.notes.clone(),
-        }
+        Self { checks: closed.cpu.map(check).into_iter().collect(), notes: closed.notes.clone() }
     }
 
     fn of_trace(closed: &Closed, trailer: &Trailer, cpus: u32, stolen: Ns) -> Self {
@@ -392,11 +334,7 @@ impl TierExtras {
                 checks.push(made("CPU time of the tree against getrusage", (ours, theirs), agrees));
             }
         }
-        let faults = match closed.faults {
-            Some(faults) => Seen::Value(faults),
-            None => Seen::unseen("no thread exit was observed"),
-        };
-        Self { faults, checks, notes: Vec::new() }
+        Self { checks, notes: Vec::new() }
     }
 }
 

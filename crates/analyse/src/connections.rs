@@ -1,5 +1,6 @@
 //! Connections by peer: what TCP counted of them, and how long threads of the tree waited on them.
 
+use crate::bounded::{Bounded, Room, Together, put_together, rows_size};
 use crate::judge::causes::delayed_ack::{Delayed, Exchanges};
 use crate::lookups::Sums;
 use crate::roles::serves_by_ports;
@@ -281,6 +282,16 @@ fn end((address, port): ([u8; 16], u16)) -> String {
     }
     let address = std::net::Ipv6Addr::from(address);
     address.to_ipv4_mapped().map_or_else(|| address.to_string(), |v4| v4.to_string())
+}
+
+impl Bounded for Vec<ConnectionRow> {
+    fn size(&self) -> usize {
+        rows_size(self)
+    }
+
+    fn shrink(&mut self, room: Room) -> Option<Together> {
+        put_together(self, room)
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! A sample stands for its period; one of a counter that took turns with others stands for as much
 //! more. A ratio of two counts has the interval that the numbers of their samples leave open.
 
+use crate::bounded::{Bounded, texts};
 use crate::code::Code;
 use crate::counted::{CounterHit, Sampled};
 use model::counters::{
@@ -224,6 +225,16 @@ impl<'a> Scale<'a> {
             let off = (Z * (1.0 / a.worth() + 1.0 / b.worth()).sqrt()).exp();
             Seen::Value(Ratio { value: round(value), lo: round(value / off), hi: round(value * off) })
         })
+    }
+}
+
+impl Bounded for CounterTable {
+    fn cut_texts(&mut self) {
+        let of_path = self.path.value_mut().into_iter().flat_map(|code| &mut code.functions);
+        for row in self.all.functions.iter_mut().chain(of_path) {
+            texts::text(&mut row.function);
+            texts::text(&mut row.module);
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The table of requests to disks, from what the kernel half counted.
 
+use crate::bounded::{Bounded, Room, Together, leave_out, rows_size};
 use crate::file_rows::program;
 use crate::names::Names;
 use model::Seen;
@@ -39,6 +40,16 @@ fn row(one: &DiskUse, device: Seen<String>, program: Seen<String>) -> DiskReques
         alone: one.alone,
         depth_mean: one.depths as f64 / one.requests.max(1) as f64,
         depth_max: one.depth_max,
+    }
+}
+
+impl Bounded for DiskRequests {
+    fn size(&self) -> usize {
+        rows_size(&self.rows)
+    }
+
+    fn shrink(&mut self, room: Room) -> Option<Together> {
+        leave_out(&mut self.rows, room, |row| self.other_requests += row.requests)
     }
 }
 

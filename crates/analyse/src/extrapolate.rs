@@ -67,7 +67,7 @@ fn extrapolate(run: &Run, work: &Work, of: u64) -> Result<Extrapolation, Error> 
         Work::Units(units) => (*units, String::new()),
         Work::Lines(Some(lines)) if *lines > 0 => (*lines, "lines".to_owned()),
         Work::Lines(_) => return Err(Error::NoLines),
-        Work::Calls(name) => match &run.syscalls {
+        Work::Calls(name) => match &run.tables.syscalls {
             Seen::Value(rows) => {
                 let calls = rows.iter().find(|row| row.name.to_string() == *name).map_or(0, |row| row.calls);
                 (calls, name.clone())

@@ -1,6 +1,7 @@
 //! The table of files: what each process read and wrote of them, from the sample that the kernel
 //! half took, and within which bounds.
 
+use crate::bounded::{Bounded, Room, Together, leave_out, rows_size, texts};
 use crate::calls::Arch;
 use crate::names::Names;
 use model::files::{
@@ -86,6 +87,24 @@ fn fewest(points: u64) -> f64 {
     }
     let n = points as f64;
     n * (1.0 - 1.0 / (9.0 * n) - 1.96 / (3.0 * n.sqrt())).max(0.0).powi(3)
+}
+
+impl Bounded for FileTable {
+    fn cut_texts(&mut self) {
+        for row in &mut self.rows {
+            texts::text(&mut row.path);
+            texts::seen(&mut row.device, texts::text);
+            texts::seen(&mut row.program, texts::text);
+        }
+    }
+
+    fn size(&self) -> usize {
+        rows_size(&self.rows)
+    }
+
+    fn shrink(&mut self, room: Room) -> Option<Together> {
+        leave_out(&mut self.rows, room, |row| self.other_bytes += row.read.bytes + row.written.bytes)
+    }
 }
 
 #[cfg(test)]

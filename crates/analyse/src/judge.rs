@@ -21,6 +21,7 @@ mod file_calls;
 mod file_samples;
 mod group_limits;
 mod held_writes;
+mod imposed;
 pub(crate) mod limits;
 mod load_costs;
 mod lock_functions;
@@ -63,8 +64,8 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
     let evidence = &Evidence { charges: Some(&charges), ..*evidence };
     let held = starved::of(evidence);
     let mut diagnosis = Diagnosis {
-        kinds: bound::kinds(evidence.bound.shares, held, evidence.whole_ns),
-        mixed: bound::mixed(evidence.bound),
+        kinds: bound::kinds(evidence.run.bound.shares, held, evidence.run.whole_ns()),
+        mixed: bound::mixed(&evidence.run.bound),
         held_up_ns: bound::held_up_ns(evidence, held.own_ns),
         behind_own_ns: starved::behind_own_ns(evidence, held),
         starved: starved::starved(evidence, held),

@@ -51,9 +51,9 @@ pub fn unfound(words: &FindingsInWords, cause: &str, judged: bool) -> Option<Unf
 
 /// Where a run had its CPU time.
 pub fn profile(run: &Run) -> LabProfile {
-    let functions = run.functions.value().into_iter().flatten();
+    let functions = run.tables.functions.value().into_iter().flatten();
     let functions = functions.map(|row| LabShare { name: row.name.clone(), share: row.share.value });
-    let lines = run.lines.value().into_iter().flatten();
+    let lines = run.tables.lines.value().into_iter().flatten();
     let name = |file: &str, line: u32| format!("{}:{line}", file.rsplit('/').next().unwrap_or(file));
     let lines = lines.map(|row| LabShare { name: name(&row.file, row.line), share: row.share.value });
     LabProfile { functions: longest(functions), lines: longest(lines) }
@@ -76,7 +76,7 @@ fn longest(rows: impl Iterator<Item = LabShare>) -> Vec<LabShare> {
 /// The file and function of the line that a finding points to; empty where it is none.
 fn function(run: &Run, finding: &FindingRow) -> String {
     let to = finding.points_to.as_ref().filter(|to| to.table == "lines");
-    let line = to.and_then(|to| run.lines.value()?.get(to.row?));
+    let line = to.and_then(|to| run.tables.lines.value()?.get(to.row?));
     line.map_or_else(String::new, |line| format!("{} {}", line.file, line.function))
 }
 

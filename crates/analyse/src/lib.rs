@@ -5,6 +5,7 @@
 //! their number.
 
 mod account;
+mod bounded;
 mod bounds;
 pub mod calls;
 mod classify;

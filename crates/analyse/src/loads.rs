@@ -5,6 +5,7 @@
 //! pairs are expected to be in the same line. Lines that are used more often make the set smaller
 //! than it is, never larger. What follows from it is up to `judge`.
 
+use crate::bounded::{Bounded, texts};
 use crate::code::Code;
 use model::loads::{LoadRow, LoadTable, SampledLoad, SetBytes};
 use model::recording::Trailer;
@@ -178,6 +179,15 @@ fn in_order(addresses: &[(Tid, u64)]) -> Seen<f64> {
     let eighth = |part: usize| parts[part] + parts[(part + 1) % PARTS];
     let most = (0..PARTS).map(eighth).max().unwrap_or(0);
     Seen::Value((most as f64 / steps as f64 * 1000.0).round() / 1000.0)
+}
+
+impl Bounded for LoadTable {
+    fn cut_texts(&mut self) {
+        for row in &mut self.functions {
+            texts::text(&mut row.function);
+            texts::text(&mut row.module);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Questions for names, by name: how often, how long until the answer, and how often the same
 //! again.
 
+use crate::bounded::{Bounded, Room, Together, put_together, rows_size, texts};
 use crate::keys::QuestionId;
 use model::network::{Endpoint, Lookup, Question};
 use model::peers::{Lengths, LookupRow};
@@ -190,6 +191,20 @@ fn kind_name(kind: u16) -> String {
         other => return format!("TYPE{other}"),
     };
     name.to_owned()
+}
+
+impl Bounded for Vec<LookupRow> {
+    fn cut_texts(&mut self) {
+        self.iter_mut().for_each(|row| texts::seen(&mut row.name, texts::text));
+    }
+
+    fn size(&self) -> usize {
+        rows_size(self)
+    }
+
+    fn shrink(&mut self, room: Room) -> Option<Together> {
+        put_together(self, room)
+    }
 }
 
 #[cfg(test)]

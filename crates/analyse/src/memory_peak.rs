@@ -1,6 +1,7 @@
 //! The largest resident set of a process: from what the kernel had counted of each at its end,
 //! else from what it says of all that were waited for.
 
+use crate::bounded::Bounded;
 use crate::trace::Largest;
 use model::processes::MemoryPeak;
 use model::recording::{Tier, Trailer};
@@ -75,3 +76,5 @@ fn name_of(threads: &[ThreadLedger], pid: Pid) -> Seen<String> {
         |leader| Seen::Value(leader.name.clone()),
     )
 }
+
+impl Bounded for MemoryPeak {}

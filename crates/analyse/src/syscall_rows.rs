@@ -1,6 +1,7 @@
 //! The table of system calls, from the counters of the kernel half. Where not all were traced
 //! `sliced` completes it.
 
+use crate::bounded::{Bounded, Room, Together, leave_out, rows_size, texts};
 use crate::calls::Arch;
 use crate::sliced;
 use crate::untraced::Untraced;
@@ -88,6 +89,25 @@ fn again(paths: &PathsAsked, calls: u64) -> PathsRow {
         again: of_all(paths.again),
         again_failed: of_all(paths.again_failed),
         most: most.collect(),
+    }
+}
+
+impl Bounded for Vec<CallRow> {
+    fn cut_texts(&mut self) {
+        for row in self {
+            texts::seen(&mut row.results, |results| {
+                let paths = results.paths.iter_mut().flat_map(|paths| &mut paths.most);
+                paths.for_each(|path| texts::text(&mut path.path));
+            });
+        }
+    }
+
+    fn size(&self) -> usize {
+        rows_size(self)
+    }
+
+    fn shrink(&mut self, room: Room) -> Option<Together> {
+        leave_out(self, room, |_| {})
     }
 }
 

@@ -5,6 +5,7 @@
 //! time since is kept in stretches, each with the waits in it that have ended so far; the oldest
 //! are added up. What a wait has of the time before is told by itself.
 
+use crate::bounded::Bounded;
 use model::waits_at_once::{AtOnce, WaitsAtOnce};
 use model::{Ns, State};
 use std::collections::{BTreeMap, VecDeque};
@@ -134,6 +135,8 @@ impl<const STRETCHES: usize> Waits<STRETCHES> {
         }
     }
 }
+
+impl Bounded for WaitsAtOnce {}
 
 #[cfg(test)]
 mod tests {

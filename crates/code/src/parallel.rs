@@ -42,7 +42,7 @@ mod tests {
     fn results_come_in_the_order_of_the_items() {
         let items: Vec<u64> = (0..1000).collect();
         assert_eq!(map(&items, |item| item * 2), (0..2000).step_by(2).collect::<Vec<_>>());
-        assert_eq!(map(&[] as &[u64], |item| *item), Vec::new());
+        assert_eq!(map(&[] as &[u64], |item| *item), Vec::<u64>::new());
     }
 
     #[test]

@@ -44,13 +44,11 @@ impl LiveRun {
         let analyser = analyser.context("the recording has no header")?;
         let mut errors = Vec::new();
         // The recording is completed first: if the analysis fails, it shows why.
-        if !kept.is_full() {
-            errors.extend(kept.finish(trailer, None).err());
-        }
+        let is_kept = kept.end(trailer).map_err(|error| errors.push(error)).is_ok();
         let (result, unanswered) = with_job(analyser.finish(trailer)?, job);
         errors.extend(unanswered.map(anyhow::Error::from));
-        if kept.is_full() {
-            errors.extend(kept.finish(trailer, Some(&report::result::whole(&result))).err());
+        if is_kept {
+            errors.extend(kept.finish(&result).err());
         }
         Ok(Analysed { result, errors })
     }
@@ -93,10 +91,6 @@ impl RecordingFile {
         Self { header: None, target, path, limit_bytes, writer: None, failed: None }
     }
 
-    fn is_full(&self) -> bool {
-        self.writer.as_ref().is_some_and(Writer::is_full)
-    }
-
     fn event(&mut self, event: &Event) {
         self.start();
         if let Some(writer) = &mut self.writer {
@@ -114,14 +108,24 @@ impl RecordingFile {
         }
     }
 
-    fn finish(&mut self, trailer: &Trailer, result: Option<&str>) -> anyhow::Result<()> {
+    fn end(&mut self, trailer: &Trailer) -> anyhow::Result<()> {
         self.start();
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
-        if let Some(writer) = self.writer.take() {
-            writer.finish(trailer, result)?;
-        }
+        self.writer.iter_mut().for_each(|writer| writer.end(trailer));
+        Ok(())
+    }
+
+    /// Adds what was concluded.
+    fn finish(self, result: &RunResult) -> anyhow::Result<()> {
+        let Some(writer) = self.writer else { return Ok(()) };
+        let concluded = if writer.is_full() {
+            report::result::whole(result)
+        } else {
+            serde_json::to_string(&result.found())?
+        };
+        writer.finish(Some(&concluded))?;
         Ok(())
     }
 }

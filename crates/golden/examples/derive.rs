@@ -24,7 +24,8 @@ fn main() -> Result<(), Failure> {
     }
     let mut writer = Writer::create(Path::new(to), &header, DEFAULT_LIMIT_BYTES)?;
     events.iter().for_each(|event| writer.event(event));
-    writer.finish(&trailer, None)?;
+    writer.end(&trailer);
+    writer.finish(None)?;
     Ok(())
 }
 

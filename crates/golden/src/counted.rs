@@ -14,7 +14,7 @@ const OFF_OF_FUNCTION: f64 = 0.27;
 fn table(name: &str) -> CounterTable {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("recordings/{name}.dwell"));
     let case = Case::read(&path).expect("a recording");
-    case.result.run.counters.value().cloned().expect("there were counters")
+    case.result.run.tables.counters.value().cloned().expect("there were counters")
 }
 
 fn millions(counted: &Counted, of: Counter) -> f64 {

@@ -56,7 +56,7 @@ pub fn show(recording: &[u8]) {
     }
     let end = reader.end();
     let trailer = end.trailer.unwrap_or_else(|| Trailer::unwritten(Ending::Code(-1), last_at, "cut off"));
-    let result = match &end.result {
+    let result = match &end.concluded {
         Some(result) if trailer.kept_until.is_some() => match stored(result) {
             Ok(result) => result,
             Err(_) => return,

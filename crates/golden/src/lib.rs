@@ -69,7 +69,7 @@ impl Case {
         let end = reader.end();
         let why = || Error::NotWhole(end.notice.map(|notice| notice.to_string()).unwrap_or_default());
         let trailer = end.trailer.as_ref().ok_or_else(why)?;
-        let result = match &end.result {
+        let result = match &end.concluded {
             Some(result) if trailer.kept_until.is_some() => stored(result)?,
             _ => analyser.finish(trailer)?,
         };

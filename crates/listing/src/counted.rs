@@ -1,7 +1,7 @@
 //! Exact executions of basic blocks: the result of `dwell run --count-blocks`.
 //!
-//! The JSON is a public contract, described by `docs/schema/dwell.blocks.1.json`: fields are added,
-//! not renamed. It has what is on the page, and no counts of other functions' blocks.
+//! The JSON is a public contract, listed in `docs/schema/dwell.blocks.1.fields.txt`: fields are
+//! added, not renamed. It has what is on the page, and no counts of other functions' blocks.
 
 use crate::listing::Listing;
 use model::Ns;
@@ -11,20 +11,25 @@ use serde::{Deserialize, Serialize};
 /// The name of the schema of `dwell run --count-blocks --json`.
 pub const SCHEMA_BLOCKS: &str = "dwell.blocks/1";
 
-/// The counts of a program, or of one function of it.
+/// What `dwell run --count-blocks --json` writes, and what is kept of it: exact executions of the
+/// basic blocks of a function, or of those of a program that execute most.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CountedBlocks {
     /// [`SCHEMA_BLOCKS`].
     pub schema: String,
-    /// Where.
+    /// The host.
     pub host: Host,
     /// When it began: RFC 3339, UTC.
+    #[cfg_attr(feature = "schema", schemars(with = "model::shape::Utc"))]
     pub started_at: String,
-    /// The program and its arguments.
+    /// The program and its arguments. Bytes that are no UTF-8 are replaced.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub command: Vec<String>,
     /// The function that was counted; none where all of the program was.
     pub function: Option<CountedFunction>,
-    /// Executed instructions by function, most first. Only of a whole program.
+    /// Executed instructions by function, most first, at most 15. Empty where one function was
+    /// counted.
     pub functions: Vec<FunctionSum>,
     /// The functions that are not in `functions`.
     pub other: OtherFunctions,
@@ -52,6 +57,7 @@ impl CountedBlocks {
 
 /// A function that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CountedFunction {
     /// As it was asked for: `NAME` or `NAME@FILE`.
     pub asked: String,
@@ -63,6 +69,7 @@ pub struct CountedFunction {
 
 /// Executed instructions of a function.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FunctionSum {
     /// Its name.
     pub name: String,
@@ -74,6 +81,7 @@ pub struct FunctionSum {
 
 /// Functions that are only summed up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OtherFunctions {
     /// How many.
     pub functions: u64,
@@ -83,6 +91,7 @@ pub struct OtherFunctions {
 
 /// Executed instructions of a file that belong to no named function.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnnamedSum {
     /// The file, as named in the program's maps; empty for memory without a file.
     pub module: String,
@@ -92,6 +101,7 @@ pub struct UnnamedSum {
 
 /// Why counting ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Stopped {
     /// The program ended: the counts are complete.

@@ -15,6 +15,7 @@ const FEW: u64 = 100;
 
 /// The subject of a listing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Subject {
     /// The function. Untrusted until escaped.
     pub name: String,
@@ -48,17 +49,19 @@ pub struct ExecutionCounts {
 
 /// A line of the source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SourceLine {
     /// Its file.
     pub file: String,
     /// Its number.
     pub line: u32,
-    /// Its text, where the file could be read.
+    /// Its text; null where the file could not be read.
     pub text: Option<String>,
 }
 
 /// Caveats of a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Note {
     /// Skid: samples are taken by interrupts and have the address of the next instruction, so the
@@ -80,6 +83,7 @@ pub enum Note {
 
 /// One instruction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Listed {
     /// The instruction.
     #[serde(flatten)]
@@ -92,18 +96,19 @@ pub struct Listed {
     pub share: Proportion,
     /// Number of executions, where counted.
     pub executions: Option<u64>,
-    /// An index into [`Listing::lines`], where it differs from that of the instruction before.
+    /// An index into `lines` of the listing, where it differs from that of the instruction before.
     pub line: Option<usize>,
 }
 
 /// One basic block.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListedBlock {
     /// Address of its first instruction.
     pub start: u64,
     /// Address after its last.
     pub end: u64,
-    /// Blocks that may come next, by their starts.
+    /// Blocks of the function that may come next, by their starts.
     pub successors: Vec<u64>,
     /// The samples in it.
     #[serde(skip)]
@@ -119,6 +124,7 @@ pub struct ListedBlock {
 
 /// Blocks that are only summed up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OtherBlocks {
     /// How many.
     pub blocks: u64,
@@ -130,6 +136,7 @@ pub struct OtherBlocks {
 
 /// A function with samples, counts and source lines.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Listing {
     /// Its subject.
     pub subject: Subject,
@@ -139,7 +146,8 @@ pub struct Listing {
     /// Their share of the program's time on a CPU; none where that is not known.
     #[serde(skip)]
     pub share: Option<Proportion>,
-    /// By address.
+    /// Its basic blocks, by address: those that executed most instructions, if the function has
+    /// more than a result has room for.
     pub blocks: Vec<ListedBlock>,
     /// The blocks of the function that are not in `blocks`.
     #[serde(default)]

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 /// How a figure is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
     /// From the time stamps of events at both of its ends.
@@ -21,6 +22,7 @@ pub enum Basis {
 
 /// One state's share of the wall clock, with how it is known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AccountPart {
     /// What the thread or path was doing.
     pub state: State,
@@ -36,7 +38,9 @@ pub struct AccountPart {
 
 /// One place on the critical path: thread, state, reason, total duration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(from = "StoredStep")]
+#[cfg_attr(feature = "schema", schemars(!from))]
 pub struct Step {
     /// The process; 0 for time that belongs to none.
     pub pid: Pid,
@@ -56,6 +60,7 @@ pub struct Step {
     pub count: u64,
     /// Number of rows that this row stands for, where there are several. Process, thread and reason
     /// are then what all of them have in common: a number is 0, a name empty, where they differ.
+    /// Sums are exact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub together: Option<PlacesTogether>,
 }

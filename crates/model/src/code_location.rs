@@ -54,6 +54,7 @@ pub const JIT_MODULE: &str = "[jit]";
 
 /// What makes machine code while a program runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Runtime {
     /// V8 in Node.js.
@@ -100,6 +101,7 @@ impl Runtime {
 
 /// Machine code that a process made while it ran, and for which no name is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnnamedCode {
     /// What made it.
     pub runtime: Runtime,
@@ -109,6 +111,7 @@ pub struct UnnamedCode {
 
 /// The language of code, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Language {
     /// Compiled to machine code.

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 /// Time of the account in one state, for one reason, that one function of the program had.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(from = "StoredPlace")]
+#[cfg_attr(feature = "schema", schemars(!from))]
 pub struct CodePlace {
     /// The process's name.
     pub process: String,

@@ -3,19 +3,33 @@
 //! Each kind of result has a file below with its schema. All share the change of a figure; JSON and
 //! pages have different words for it.
 
-/// A module for `serde(with)` that has a [`Change`] in JSON in the words of a kind of result.
+/// A type for `serde(with)` that has a [`Change`] in JSON in the words of a kind of result.
 macro_rules! words_in_json {
-    ($module:ident, $words:expr) => {
-        mod $module {
-            use crate::compare::Change;
-            use serde::{Deserializer, Serializer};
+    ($name:ident, $words:expr) => {
+        struct $name;
 
-            pub(super) fn serialize<S: Serializer>(change: &Change, to: S) -> Result<S::Ok, S::Error> {
+        impl $name {
+            fn serialize<S: serde::Serializer>(change: &Change, to: S) -> Result<S::Ok, S::Error> {
                 $words.serialize(*change, to)
             }
 
-            pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Change, D::Error> {
+            fn deserialize<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Change, D::Error> {
                 $words.deserialize(from)
+            }
+        }
+
+        #[cfg(feature = "schema")]
+        impl schemars::JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({"enum": Change::ALL.map(|change| $words.of(change))})
             }
         }
     };
@@ -35,6 +49,7 @@ use serde::ser::Serializer;
 
 /// One of the two results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
     /// The first: the reference.
@@ -94,17 +109,19 @@ impl ChangeWords {
 
 /// Something other than the figures in which the two results differ.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Difference {
     /// What differs, in a few words.
     pub what: String,
-    /// Its value in A.
+    /// Value in the first.
     pub a: String,
-    /// Its value in B.
+    /// Value in the other.
     pub b: String,
 }
 
 /// An estimate with its interval.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EstimateInterval {
     /// The estimate.
     pub estimate: f64,

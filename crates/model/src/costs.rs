@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Costs of one operation each, in nanoseconds: the median with its 95 % interval, to a thousandth.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Costs {
     /// The ladder that they are from, in words.
     pub from: String,
@@ -16,45 +17,47 @@ pub struct Costs {
     pub quick: bool,
     /// A load from memory that depends on the one before.
     pub memory_access_ns: Seen<MedianInterval>,
-    /// The cheapest system call.
+    /// The cheapest system call (`system-call`).
     pub call_ns: Seen<MedianInterval>,
-    /// First touch of a page of the smallest size: a fault without IO.
+    /// First touch of a page of the smallest size: a fault without IO (`page-touch`).
     pub fault_ns: Seen<MedianInterval>,
-    /// A switch between two threads on the same core.
+    /// A switch from one thread to another on the same core (`thread-switch`).
     pub switch_ns: Seen<MedianInterval>,
     /// Opening a file and closing it.
     pub open_ns: Seen<MedianInterval>,
-    /// `stat` of a file.
+    /// `stat` of a file (`stat`).
     pub stat_ns: Seen<MedianInterval>,
-    /// `fsync` after a write of 4 KiB.
+    /// Writing 4 KiB to disk with fsync (`fsync`).
     pub fsync_ns: Seen<MedianInterval>,
-    /// A random read of 4 KiB from the disk, past the page cache.
+    /// Reading 4 KiB at a random offset of the disk, past the page cache (`direct-read`).
     pub disk_read_ns: Seen<MedianInterval>,
     /// A process: fork, the smallest static program executed, exit and wait. The sum of two rungs;
     /// the ends of intervals are added as well.
     pub process_ns: Seen<MedianInterval>,
-    /// A TCP connection within the host: made, accepted, closed.
+    /// A TCP connection within the host: connect, accept, close (`tcp-connect`).
     pub connect_ns: Seen<MedianInterval>,
     /// Loads that depend on the one before, by the size of the memory that they are spread over,
     /// smallest first.
-    #[serde(default = "crate::seen::unrecorded")]
+    #[serde(default)]
     pub load_ns: Seen<Vec<LoadCost>>,
-    /// What one of 32 random reads of 4 KiB takes that are under way at once, past the page cache.
-    #[serde(default = "crate::seen::unrecorded")]
+    /// What one of 32 random reads of 4 KiB takes that are under way at once, past the page cache
+    /// (`direct-read-32`).
+    #[serde(default)]
     pub disk_read_32_ns: Seen<MedianInterval>,
-    /// Reading 1 MiB from the disk, one after another in order.
-    #[serde(default = "crate::seen::unrecorded")]
+    /// Reading 1 MiB from the disk, one after another in order (`sequential-read`).
+    #[serde(default)]
     pub sequential_read_ns: Seen<MedianInterval>,
-    /// Writing 1 MiB to the disk, one after another in order.
-    #[serde(default = "crate::seen::unrecorded")]
+    /// Writing 1 MiB to the disk, one after another in order (`sequential-write`).
+    #[serde(default)]
     pub sequential_write_ns: Seen<MedianInterval>,
-    /// A full TLS 1.3 handshake within the host, both ends together.
-    #[serde(default = "crate::seen::unrecorded")]
+    /// A full TLS 1.3 handshake within the host, both ends together (`tls-handshake`).
+    #[serde(default)]
     pub tls_handshake_ns: Seen<MedianInterval>,
 }
 
 /// What a load from a set of memory costs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadCost {
     /// The size of the set.
     pub bytes: u64,
@@ -64,6 +67,7 @@ pub struct LoadCost {
 
 /// Operations that waits are compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
     /// `memory_access_ns`.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// How much of a source was observed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Extent {
     /// All of it.
@@ -17,8 +18,11 @@ pub enum Extent {
 
 /// One source of evidence: how much it gave, and what would give more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Source {
-    /// Its subject: `switches`, `calls`, `faults`, `code`, `objects`, `surroundings`.
+    /// What it observes: `switches`, `calls`, `interrupts`, `thread names` (these two where they
+    /// are missing), `sockets`, `disks`, `network`, `names`, `faults`, `fault places`, `code`,
+    /// `objects`, `surroundings` (host metrics), `other users' processes`.
     pub name: String,
     /// How much of it was observed.
     pub seen: Extent,
@@ -47,8 +51,9 @@ impl Source {
 
 /// Two independent figures for one thing, side by side.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Check {
-    /// What is compared.
+    /// The figure that is compared.
     pub what: String,
     /// dwell's figure.
     pub ours_ns: Ns,
@@ -60,23 +65,27 @@ pub struct Check {
 
 /// The evidence that a result rests on. A page that looks complete is complete.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Coverage {
-    /// Every source, available or not.
+    /// Every source of evidence, observed or not.
     pub sources: Vec<Source>,
-    /// Events that the kernel could not deliver.
+    /// Lost events: those that the kernel could not deliver.
     pub lost_events: Seen<u64>,
     /// Time without evidence on the path, as in the account.
     pub unexplained_ns: Ns,
-    /// What dwell's instruments cost the program, by estimate: CPU time of its own.
+    /// What dwell's instruments cost the program, by estimate: CPU time of its own threads. How
+    /// often each ran, times what one run costs; effects on caches are not in it.
     pub overhead_ns: Seen<Interval>,
-    /// The same by instrument; sums to it.
+    /// The same by instrument; those that never ran are left out.
     #[serde(default)]
     pub overhead_by: Vec<InstrumentOverhead>,
-    /// CPU time of dwell's own threads while the program ran, beside it.
-    #[serde(default = "crate::seen::unrecorded")]
+    /// CPU time of dwell's own threads while the program ran: beside the program, not in its time.
+    /// Setting up and naming code are not in it.
+    #[serde(default)]
     pub reader_cpu_ns: Seen<Ns>,
     /// CPU time of other programs, as a share of the capacity of all CPUs while the program ran (0
     /// to 1).
+    #[cfg_attr(feature = "schema", schemars(with = "Seen<crate::shape::Fraction>"))]
     pub host_busy: Seen<f64>,
     /// CPU time taken by the hypervisor while the program ran, summed over CPUs.
     pub steal_ns: Seen<Ns>,
@@ -88,8 +97,10 @@ pub struct Coverage {
 
 /// What one kind of instrument cost the program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InstrumentOverhead {
-    /// Which: `calls`, `switches`, `wakes`, `samples`.
+    /// Which: `calls` (entries and exits of system calls), `switches`, `wakes`, `samples`, `fault
+    /// samples`.
     pub what: String,
     /// How often it ran for the program's threads.
     pub times: u64,
@@ -101,6 +112,7 @@ pub struct InstrumentOverhead {
 
 /// An interval, both ends included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
     /// Low end.
     pub lo: Ns,

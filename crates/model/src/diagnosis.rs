@@ -14,6 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 /// What a run means.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Diagnosis {
     /// The kinds of time that the class is decided from, with their shares of the account, largest
     /// first.
@@ -58,13 +59,13 @@ impl Diagnosis {
             RowRef::State(_) | RowRef::Run => true,
             RowRef::Step(row) => row < run.path.len(),
             RowRef::Wait(row) => row < run.waits.len(),
-            RowRef::HandOver(row) => has(&run.hand_overs, |table| row < table.rows.len()),
-            RowRef::Connection(row) => has(&run.connections, |rows| row < rows.len()),
-            RowRef::Lookup(row) => has(&run.lookups, |rows| row < rows.len()),
-            RowRef::File(row) => has(&run.files, |table| row < table.rows.len()),
-            RowRef::Call(row) => has(&run.syscalls, |rows| row < rows.len()),
-            RowRef::Function(row) => has(&run.functions, |rows| row < rows.len()),
-            RowRef::Line(row) => has(&run.lines, |rows| row < rows.len()),
+            RowRef::HandOver(row) => has(&run.tables.hand_overs, |table| row < table.rows.len()),
+            RowRef::Connection(row) => has(&run.tables.connections, |rows| row < rows.len()),
+            RowRef::Lookup(row) => has(&run.tables.lookups, |rows| row < rows.len()),
+            RowRef::File(row) => has(&run.tables.files, |table| row < table.rows.len()),
+            RowRef::Call(row) => has(&run.tables.syscalls, |rows| row < rows.len()),
+            RowRef::Function(row) => has(&run.tables.functions, |rows| row < rows.len()),
+            RowRef::Line(row) => has(&run.tables.lines, |rows| row < rows.len()),
             RowRef::Thread(row) => row < run.threads.len(),
         };
         let shared = |(at, finding): (usize, &Finding)| {
@@ -97,6 +98,7 @@ fn has<T>(table: &Seen<T>, row: impl Fn(&T) -> bool) -> bool {
 
 /// Kinds of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TimeKind {
     /// Blocked in any way.
@@ -109,6 +111,7 @@ pub enum TimeKind {
 
 /// Why a class is `mixed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Mixed {
     /// The two leading kinds are too close.
@@ -119,8 +122,9 @@ pub enum Mixed {
 
 /// Time of the account in which a program was ready to run, by what had the CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Starved {
-    /// Other programs.
+    /// Other programs had them.
     pub others_ns: Ns,
     /// Nobody on its account: the quota of its control group was used up.
     pub throttled_ns: Ns,
@@ -132,6 +136,7 @@ pub struct Starved {
 
 /// Work of the kernel for a program.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum KernelWork {
     /// Page faults.
@@ -149,6 +154,7 @@ fn of_kernel<'de, D: Deserializer<'de>>(from: D) -> Result<Reason, D::Error> {
 
 /// A wait in operations of the host, as its ladder has measured them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Yardstick {
     /// The row of `waits`: the one that the path has most of.
     pub wait: usize,
@@ -160,6 +166,7 @@ pub struct Yardstick {
 
 /// A series of host metrics, by its index in its list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// Of `links`.
@@ -176,6 +183,7 @@ pub enum Metric {
 
 /// A limit that a program runs under.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
     /// The CPU quota.
@@ -188,6 +196,7 @@ pub enum Limit {
 
 /// What makes the figures of a run doubtful.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Doubts {
     /// More of the account is unexplained than should be.
     pub unexplained: bool,

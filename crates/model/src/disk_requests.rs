@@ -44,8 +44,10 @@ pub struct DiskUse {
 
 /// The table of requests.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiskRequests {
     /// A disk, a process and a direction each, those with most requests first; not more than 64.
+    #[cfg_attr(feature = "schema", schemars(length(max = 64)))]
     pub rows: Vec<DiskRequestRow>,
     /// Requests that are not among them.
     pub other_requests: u64,
@@ -53,14 +55,15 @@ pub struct DiskRequests {
 
 /// Requests of one process to one disk in one direction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiskRequestRow {
-    /// The disk.
+    /// The disk; of a partition the whole one.
     pub device: Seen<String>,
     /// The process.
     pub pid: Pid,
     /// Its name.
     pub program: Seen<String>,
-    /// Whether they wrote.
+    /// Whether they wrote; else they read.
     pub write: bool,
     /// How many.
     pub requests: u64,
@@ -69,16 +72,18 @@ pub struct DiskRequestRow {
     /// By size, in octaves: (smallest number of bytes, requests). The octave of 8 MiB has all that
     /// are larger too; empty ones are left out.
     pub sizes: Vec<(u64, u64)>,
-    /// Requests that began where the one before had ended.
+    /// Requests that began where the one before of this row had ended.
     pub follow_on: u64,
-    /// The others, by distance, in octaves: (smallest number of bytes, requests).
+    /// The others but the first, by distance from there, forwards or backwards, in octaves: the
+    /// smallest number of bytes, and how many requests.
     pub jumps: Vec<(u64, u64)>,
     /// Requests issued while no other of the program was under way on that disk.
     pub alone: u64,
     /// How many of the program's were under way on that disk when one was issued, itself included:
     /// the mean.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub depth_mean: f64,
-    /// The most.
+    /// The most of them.
     pub depth_max: u32,
 }
 

@@ -1,8 +1,8 @@
 //! What dwell can do on a host, each ability tried: the result of `dwell doctor`.
 //!
 //! [`Attempt`]s and [`Standing`] are what was tried and found; [`Doctor`] has what follows, with
-//! the command that would change it. The JSON is a public contract, described by
-//! `docs/schema/dwell.doctor.1.json`: fields are added, not renamed.
+//! the command that would change it. The JSON is a public contract, listed in
+//! `docs/schema/dwell.doctor.1.fields.txt`: fields are added, not renamed.
 
 use crate::container::{Container, Wants};
 use crate::coverage::Extent;
@@ -14,6 +14,7 @@ pub const SCHEMA_DOCTOR: &str = "dwell.doctor/1";
 
 /// One thing that dwell does on a host, where the host lets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Ability {
     /// BPF programs on the tracepoints without which there is no account.
@@ -204,22 +205,24 @@ pub struct Standing {
     pub preempt_dynamic: bool,
 }
 
-/// What works on a host, and what would change the rest.
+/// What `dwell doctor --json` writes: what works on a host, each thing tried, and what would change
+/// the rest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Doctor {
     /// [`SCHEMA_DOCTOR`].
     pub schema: String,
     /// The version of dwell.
     pub version: String,
-    /// The absolute path of dwell's file.
+    /// The absolute path of dwell's file, quoted for a shell.
     pub binary: String,
-    /// Where.
+    /// The host.
     pub host: Host,
     /// The user in effect.
     pub uid: u32,
     /// The source that `run` and `attach` would use.
     pub tier: Tier,
-    /// What was tried, in the order of [`Ability::ALL`].
+    /// What was tried, always in the same order.
     pub checks: Vec<Check>,
     /// What is known to be wrong in this kernel and makes programs slow, a sentence each.
     #[serde(default)]
@@ -228,8 +231,9 @@ pub struct Doctor {
 
 /// One ability, whether it works, and what would change it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Check {
-    /// Which.
+    /// What was tried. New ones may be added.
     pub ability: Ability,
     /// Whether it works.
     pub works: Extent,

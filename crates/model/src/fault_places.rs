@@ -30,6 +30,7 @@ pub enum FaultMapping {
 
 /// What kind of mapping it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum MappingKind {
     /// Not found.
@@ -46,8 +47,10 @@ pub enum MappingKind {
 
 /// Page faults by process, mapping and place: estimates by a sample.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FaultPlaces {
     /// Those with most faults in the sample, first; not more than 16.
+    #[cfg_attr(feature = "schema", schemars(length(max = 16)))]
     pub processes: Vec<FaultingProcess>,
     /// Estimated faults of all others.
     pub other_faults: u64,
@@ -55,6 +58,7 @@ pub struct FaultPlaces {
 
 /// The page faults of one process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FaultingProcess {
     /// The process.
     pub pid: Pid,
@@ -67,6 +71,7 @@ pub struct FaultingProcess {
     /// Its largest resident set: beside the faults it says how often a page is touched anew.
     pub peak_bytes: Seen<u64>,
     /// By mapping and place, most faults first; not more than 8.
+    #[cfg_attr(feature = "schema", schemars(length(max = 8)))]
     pub rows: Vec<FaultRow>,
     /// Estimated faults of other mappings and places.
     pub other_faults: u64,
@@ -74,6 +79,7 @@ pub struct FaultingProcess {
 
 /// Page faults of a process in one mapping, at one place of its code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FaultRow {
     /// What kind of mapping.
     pub kind: MappingKind,

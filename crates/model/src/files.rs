@@ -4,7 +4,6 @@
 //! Both are by the calls that read and write: what is mapped, sent by `sendfile` or moved by
 //! io_uring is in neither.
 
-use crate::seen::unrecorded;
 use crate::{Call, Ns, Pid, Seen};
 use serde::{Deserialize, Serialize};
 
@@ -45,16 +44,17 @@ pub struct FileUse {
     /// With `O_DIRECT`.
     pub direct: bool,
     /// Writes that waited to be durable.
-    #[serde(default = "unrecorded")]
+    #[serde(default)]
     pub durable: Seen<DurableWrites>,
     /// Requests to disks that were made for it.
-    #[serde(default = "unrecorded")]
+    #[serde(default)]
     pub disk: Seen<FileRequests>,
 }
 
 /// Requests to disks that threads of a process made in calls on a file, by its descriptor, or in
 /// page faults of it. Counted, not estimated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileRequests {
     /// Calls that read.
     pub reads: u64,
@@ -98,8 +98,10 @@ pub struct Transfers {
 
 /// The table of files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileTable {
     /// A file and a process each, those that moved most first; not more than 256.
+    #[cfg_attr(feature = "schema", schemars(length(max = 256)))]
     pub rows: Vec<FileRow>,
     /// Bytes of files that are not among them.
     pub other_bytes: u64,
@@ -109,8 +111,9 @@ pub struct FileTable {
 
 /// What a process read and wrote of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileRow {
-    /// Its path; where that was not recorded the beginning of its name.
+    /// Its path; where that was not recorded, the first 15 bytes of its name after `…/`.
     pub path: String,
     /// The device that it is on.
     pub device: Seen<String>,
@@ -122,30 +125,35 @@ pub struct FileRow {
     pub pid: Pid,
     /// Its name.
     pub program: Seen<String>,
-    /// Its largest size.
+    /// The largest size that was seen.
     pub size_bytes: u64,
-    /// Read.
+    /// What it read.
     pub read: TransferRow,
-    /// Written.
+    /// What it wrote.
     pub written: TransferRow,
     /// How it was opened, of `O_SYNC`, `O_DSYNC` and `O_DIRECT`.
+    #[cfg_attr(feature = "schema", schemars(extend("items" = {"enum": ["O_SYNC", "O_DSYNC", "O_DIRECT"]})))]
     pub flags: Vec<String>,
-    /// Writes that waited to be durable; absent where there were none.
-    #[serde(default = "unrecorded")]
+    /// Writes that each waited until the device had confirmed them, of a file that was opened with
+    /// `O_SYNC` or `O_DSYNC`: counted, not estimated. Null where there were none; missing in files
+    /// of older versions.
+    #[serde(default)]
     pub durable: Seen<DurableRow>,
-    /// Requests to disks that its threads made for it, by a descriptor or in page faults, with what
-    /// the kernel read ahead; absent where there were none.
-    #[serde(default = "unrecorded")]
+    /// Requests to disks that threads of the process made for this file: in calls by a descriptor
+    /// of it, or in page faults of it, with what the kernel read ahead. Counted, not estimated.
+    /// Null where there were none; missing in files of older versions.
+    #[serde(default)]
     pub disk: Seen<FileRequests>,
 }
 
 /// Writes that each waited until the device has confirmed them: of a file that was opened with
 /// `O_SYNC` or `O_DSYNC`. Counted, not estimated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DurableRow {
-    /// The call of the last.
+    /// The system call of the last.
     pub call: String,
-    /// How many.
+    /// Number of calls.
     pub calls: u64,
     /// Bytes that they wrote.
     pub bytes: u64,
@@ -155,6 +163,7 @@ pub struct DurableRow {
 
 /// What was moved in one direction.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TransferRow {
     /// The call that moved some of it last; empty where nothing was moved.
     pub call: String,

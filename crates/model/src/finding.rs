@@ -12,6 +12,7 @@ use std::borrow::Cow;
 
 /// The name of a cause.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CauseName {
     /// For programs: lower case, with hyphens. It never changes.
     pub id: Cow<'static, str>,
@@ -34,10 +35,11 @@ impl CauseName {
 
 /// A cause, found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// Which.
     pub cause: CauseName,
-    /// Where it shows.
+    /// Where it shows: the run, a state of the account, or a row of a table.
     pub place: RowRef,
     /// What the program does there, and what it takes: a sentence that begins with its subject.
     pub what: Sentence,
@@ -59,6 +61,7 @@ pub struct Finding {
 
 /// What a change saves.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Saving {
     /// How much.
     pub ns: Interval,
@@ -77,6 +80,7 @@ pub struct Saving {
 /// Time that the change of another finding saves as well. Both together save less than the sum of
 /// what each saves alone, by that at least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shared {
     /// The other one: its index among the findings, which is lower.
     pub finding: usize,
@@ -86,6 +90,7 @@ pub struct Shared {
 
 /// Time that is saved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SavedTime {
     /// The wall clock of a whole run.
@@ -115,6 +120,7 @@ impl SavedTime {
 
 /// How it is known which part of a place's time can go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SavingBasis {
     /// The operations that go, and what each costs, were both seen.
@@ -145,6 +151,7 @@ impl SavingBasis {
 
 /// Where a cause shows: a row of the run's tables, by its index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RowRef {
     /// A part of `account`.

@@ -8,8 +8,11 @@ use serde::{Deserialize, Serialize};
 
 /// Waits of threads of the tree that other threads of the tree ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HandOvers {
-    /// By who ended whose waits for what, those that were most often first; not more than 64.
+    /// Those that were most often, first: 64 at most. Where more than eight rows differ only by
+    /// their threads' numbers, or by their files or futexes, they are one.
+    #[cfg_attr(feature = "schema", schemars(length(max = 64)))]
     pub rows: Vec<HandOverRow>,
     /// How many there were of all others.
     pub other_times: u64,
@@ -17,18 +20,21 @@ pub struct HandOvers {
 
 /// Waits of one thread that another one ended, for one target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HandOverRow {
-    /// Who ended them.
+    /// Who ended them: who ran then, or had sent what arrived.
     pub from: HandOverEnd,
     /// Who waited.
     pub to: HandOverEnd,
-    /// As what the waits count.
+    /// The states in which a thread is blocked; `unexplained` if it was blocked and no wake-up was
+    /// observed.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::WaitState"))]
     pub reason: State,
     /// The call in which the thread waited. In JSON its name, empty for a fault.
     pub call: WaitCall,
     /// Through what: the wait target. In JSON an object: `{"kind": "pipe", "name": null}`.
     pub through: WaitTarget,
-    /// How many.
+    /// Number of waits.
     pub times: u64,
     /// How long the thread had waited.
     pub waited: Lengths,
@@ -38,6 +44,7 @@ pub struct HandOverRow {
 
 /// A thread at one end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HandOverEnd {
     /// Its name.
     pub name: String,

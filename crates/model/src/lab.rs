@@ -13,6 +13,7 @@ pub const SCHEMA_SCORE: &str = "dwell.lab-score/1";
 
 /// A pair of the lab: a program that is slow in one known way, and the same work without it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabPair {
     /// Its name.
     pub name: String,
@@ -20,13 +21,14 @@ pub struct LabPair {
     pub title: String,
     /// The cause that the slow program has, judged before any run; none for a healthy program.
     pub cause: Option<String>,
-    /// The writing that it comes from.
+    /// The writing that it comes from, or null.
     #[serde(default)]
     pub writing: Option<Writing>,
 }
 
 /// A writing on latency.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Writing {
     /// Title and author.
     pub title: String,
@@ -34,27 +36,30 @@ pub struct Writing {
     pub theirs: String,
 }
 
-/// One pair, held once.
+/// What `dwell lab NAME --json` writes: one pair, held once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabRun {
     /// [`SCHEMA_LAB`].
     pub schema: String,
     /// The version of dwell.
     pub dwell: String,
-    /// Where.
+    /// The host.
     pub host: Host,
     /// When it began: RFC 3339, UTC.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::Utc"))]
     pub started_at: String,
     /// Which.
     pub pair: LabPair,
-    /// What was found and measured.
+    /// A pair under `dwell run` and `dwell compare`.
     pub sitting: LabSitting,
     /// The difference between the slow and the fast way, as lines of a diff.
     pub change: Vec<String>,
-    /// Where the slow and the fast one had their CPU time, in this order, as far as they were run.
+    /// Where the slow and the fast program had their CPU time, in this order, as far as they were
+    /// run.
     #[serde(default)]
     pub profiles: Vec<LabProfile>,
-    /// What the parts of the ways take, each timed by itself, where they have any.
+    /// What the parts of the ways take, each timed by itself. Empty where they have none.
     #[serde(default)]
     pub apart: Vec<LabPart>,
     /// The size of a whole job of which the programs do a part.
@@ -67,6 +72,7 @@ pub struct LabRun {
 
 /// A part of what the ways of a pair do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabPart {
     /// What it does: `read, from memory`.
     pub what: String,
@@ -76,6 +82,7 @@ pub struct LabPart {
 
 /// Where a run had its CPU time: the longest first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabProfile {
     /// By function, without callees.
     pub functions: Vec<LabShare>,
@@ -85,29 +92,35 @@ pub struct LabProfile {
 
 /// A function or a line, with its part of the CPU time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabShare {
     /// `malloc`, or `grid.py:17`.
     pub name: String,
     /// 0 to 1.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub share: f64,
 }
 
 /// A pair under `dwell run` and `dwell compare`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabSitting {
     /// How much the programs did, and of what.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub size: u64,
     /// The unit of `size`, in the plural.
     pub unit: String,
     /// Whether other programs kept all CPUs busy meanwhile.
     pub beside: bool,
     /// The commands, the slow one first.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub commands: Vec<Vec<String>>,
     /// Commands that do the same by themselves, in any directory, as long as `server` runs; empty
     /// in results of earlier versions.
     #[serde(default)]
     pub by_hand: Vec<Vec<String>>,
-    /// The command that is the server which they need; none where they need none.
+    /// The command that is the server which they need, in another terminal; null where they need
+    /// none.
     #[serde(default)]
     pub server: Option<Vec<String>>,
     /// What each does.
@@ -122,12 +135,13 @@ pub struct LabSitting {
     pub wall_ns: Vec<Option<Ns>>,
     /// The pairs that count.
     pub pairs: u32,
-    /// What follows.
+    /// Whether dwell was right.
     pub outcome: Outcome,
 }
 
 /// One run under `dwell run`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Observed {
     /// Its wall clock.
     pub wall_ns: Ns,
@@ -139,12 +153,14 @@ pub struct Observed {
     #[serde(default)]
     pub functions: Vec<String>,
     /// CPU time of other programs meanwhile, in parts of all CPUs.
-    #[serde(default = "crate::seen::unrecorded")]
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Seen<crate::shape::NotNegative>"))]
     pub host_busy: Seen<f64>,
 }
 
 /// Whether dwell was right.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Outcome {
     /// The first finding is the cause that the program has. Beside other programs that keep the
     /// CPUs busy, that is the first after `cpu-contention`. Of a healthy program: nothing is
@@ -161,8 +177,8 @@ pub struct Outcome {
     pub score: Option<f64>,
     /// The score of the rule that always says between a third of the finding's share and all of it.
     pub rule_score: Option<f64>,
-    /// Why the cause that the program has is no finding, where the run says so; none in results of
-    /// earlier versions.
+    /// Why the cause that the program has is no finding of the slow run. Missing where it is one,
+    /// where another finding explains it, of healthy programs, and in files of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfound: Option<Unfound>,
 }
@@ -176,6 +192,7 @@ impl Outcome {
 
 /// Why the cause of a pair is no finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unfound {
     /// What follows for dwell.
     pub kind: UnfoundKind,
@@ -192,6 +209,7 @@ impl Unfound {
 
 /// What follows where the cause of a pair is no finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum UnfoundKind {
     /// Its signs could not be observed: nothing is right or wrong.
@@ -203,18 +221,21 @@ pub enum UnfoundKind {
     RuledOut,
 }
 
-/// Many sittings.
+/// What `dwell lab --score --json` writes: many sittings. `--resume` goes on from it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabScore {
     /// [`SCHEMA_SCORE`].
     pub schema: String,
     /// The version of dwell.
     pub dwell: String,
-    /// Where.
+    /// The host.
     pub host: Host,
     /// When it began: RFC 3339, UTC.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::Utc"))]
     pub started_at: String,
     /// Sittings of each pair that were asked for.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub rounds: u32,
     /// What the sizes were drawn from.
     pub seed: u64,
@@ -222,14 +243,15 @@ pub struct LabScore {
     pub rows: Vec<ScoreRow>,
     /// Pairs that could not be held, and why.
     pub not_held: Vec<(String, String)>,
-    /// All together.
+    /// All sittings together.
     pub total: ScoreTotal,
-    /// Why it ended before the last sitting.
+    /// Why it ended before the last sitting; null if it did not.
     pub ended_early: Option<String>,
 }
 
 /// The sittings of a pair.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScoreRow {
     /// Which.
     pub pair: LabPair,
@@ -239,6 +261,7 @@ pub struct ScoreRow {
 
 /// The score of all sittings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScoreTotal {
     /// Sittings of programs that have a cause, but for those in `unseen`.
     pub sittings: u32,

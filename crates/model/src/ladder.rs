@@ -3,7 +3,8 @@
 //!
 //! Measuring concludes nothing: [`Samples`] are times as the clock gave them. Medians, intervals,
 //! what is plausible and where a cache ends are made of them by `analyse`. Names and units are a
-//! public contract, described by `docs/schema/dwell.ladder.1.json`: fields are added, not renamed.
+//! public contract, listed in `docs/schema/dwell.ladder.1.fields.txt`: fields are added, not
+//! renamed.
 
 pub mod beside;
 
@@ -17,6 +18,7 @@ pub const SCHEMA_LADDER: &str = "dwell.ladder/1";
 
 /// Groups of rungs, in the order of the ladder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RungGroup {
     /// One core alone.
@@ -64,9 +66,11 @@ impl RungGroup {
 /// What a rung says of itself before it is measured. All texts are sentences or parts of one,
 /// without a full stop.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RungDescription {
     /// Unique, lower case, words joined by `-`: a public name. Of a rung about a host that was
     /// named, with `@HOST` behind.
+    #[cfg_attr(feature = "schema", schemars(regex(pattern = r"^[a-z0-9-]+(@[\s\S]+)?$")))]
     pub id: String,
     /// Its group.
     pub group: RungGroup,
@@ -80,10 +84,11 @@ pub struct RungDescription {
     /// before; another wording of the method is the same version. Results that lack it are of the
     /// first.
     #[serde(default = "first_version")]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub method_version: u32,
     /// Where the method comes from.
     pub source: String,
-    /// Requirements; empty where there are none.
+    /// Requirements of the measurement; empty if there are none.
     pub needs: String,
 }
 
@@ -131,7 +136,7 @@ pub struct Conditions {
     /// How long the rung took, in all.
     pub took_ns: Ns,
     /// How long the measuring thread waited for its CPU, which had other work.
-    #[serde(default = "crate::seen::unrecorded")]
+    #[serde(default)]
     pub waited_ns: Seen<Ns>,
     /// Time that the hypervisor gave to others, summed over all CPUs.
     pub steal_ns: Seen<Ns>,
@@ -161,23 +166,28 @@ pub struct SizeSamples {
     pub ops_per_sample: u64,
 }
 
-/// The machine's properties, beyond [`Host`].
+/// The machine's properties, beyond those of `host`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Machine {
     /// The CPU's name.
     pub cpu: Seen<String>,
     /// Caches that hold data, smallest level first. Empty where the kernel does not list them.
     pub caches: Vec<Cache>,
-    /// Of one page.
+    /// Smallest page size, in bytes.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub page_bytes: u64,
     /// Memory nodes.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub nodes: u32,
-    /// CPUs that dwell may run on.
+    /// CPUs that dwell was allowed to use.
     pub cpus_allowed: Vec<u32>,
     /// The frequency that the kernel states now, in MHz. In a virtual machine often that of the
     /// time stamp counter.
+    #[cfg_attr(feature = "schema", schemars(with = "Seen<crate::shape::NotNegative>"))]
     pub stated_mhz: Seen<f64>,
     /// The highest frequency that the kernel may set, in MHz.
+    #[cfg_attr(feature = "schema", schemars(with = "Seen<crate::shape::NotNegative>"))]
     pub max_mhz: Seen<f64>,
     /// The frequency governor.
     pub governor: Seen<String>,
@@ -189,14 +199,15 @@ pub struct Machine {
 
 /// The request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LadderRequest {
-    /// Five seconds instead of thirty.
+    /// Quick: five seconds instead of thirty.
     pub quick: bool,
     /// Rungs or groups by name; empty: all.
     pub only: Vec<String>,
     /// The directory of the file rungs.
     pub dir: Option<String>,
-    /// Hosts that dwell may connect to.
+    /// Hosts that the network rungs may connect to.
     pub hosts: Vec<String>,
 }
 
@@ -228,6 +239,7 @@ pub struct LadderMeasurements {
 
 /// A median with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MedianInterval {
     /// Half of the samples are below.
     pub median: f64,
@@ -239,6 +251,7 @@ pub struct MedianInterval {
 
 /// Spread of the samples.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spread {
     /// The smallest.
     pub min: f64,
@@ -252,6 +265,7 @@ pub struct Spread {
 
 /// Whether a figure is plausible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Plausibility {
     /// It agrees with published figures and the machine's other rungs.
@@ -264,6 +278,7 @@ pub enum Plausibility {
 
 /// Plausibility and its basis.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plausible {
     /// Whether it is plausible.
     pub verdict: Plausibility,
@@ -273,11 +288,13 @@ pub struct Plausible {
 
 /// A rung of the ladder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rung {
     /// Its description.
     #[serde(flatten)]
     pub about: RungDescription,
-    /// Nanoseconds per operation, without the clock's cost.
+    /// Nanoseconds of one operation, less the overhead of the clock; null if this machine has no
+    /// such thing, with the reason in `limits`.
     pub ns: Seen<MedianInterval>,
     /// Spread of the samples.
     pub spread_ns: Seen<Spread>,
@@ -285,11 +302,11 @@ pub struct Rung {
     pub samples: u64,
     /// Operations per sample: spread and interval are of means of this many.
     pub ops_per_sample: u64,
-    /// Throughput at this rung.
+    /// Throughput of the same level, in bytes per second; null if it has no meaning.
     pub bytes_per_s: Seen<MedianInterval>,
     /// What qualifies the figure, or why the machine lacks it.
     pub limits: Vec<String>,
-    /// Plausibility.
+    /// Plausibility of the figure.
     pub plausible: Plausible,
 }
 
@@ -302,8 +319,10 @@ pub fn cycle_ns(rungs: &[Rung]) -> Option<f64> {
 
 /// A point of latency against size.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Point {
     /// Size of the memory, in bytes.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub bytes: u64,
     /// Nanoseconds per load.
     pub ns: MedianInterval,
@@ -311,12 +330,14 @@ pub struct Point {
 
 /// Where latency rises.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencyEdge {
     /// The size at which it rises: the geometric mean of two points of the curve.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub bytes: u64,
-    /// Latency below.
+    /// Latency below that size.
     pub below_ns: f64,
-    /// Latency above.
+    /// Latency above that size.
     pub above_ns: f64,
     /// The cache that ends there, by what the kernel says of sizes: `l1`, `l2`, `l3`; none where no
     /// size fits.
@@ -325,33 +346,37 @@ pub struct LatencyEdge {
 
 /// Latency against size, and the edges in it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Curve {
-    /// Smallest first.
+    /// Smallest size first.
     pub points: Vec<Point>,
-    /// Smallest first.
+    /// Smallest size first.
     pub edges: Vec<LatencyEdge>,
 }
 
-/// The ladder.
+/// What `dwell ladder --json` writes. Times of one operation are nanoseconds with a fraction;
+/// durations are whole nanoseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ladder {
     /// [`SCHEMA_LADDER`].
     pub schema: String,
-    /// Where.
+    /// The host.
     pub host: Host,
-    /// The machine's properties.
+    /// Further properties of the machine.
     pub machine: Machine,
     /// When it began: RFC 3339, UTC.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::Utc"))]
     pub started_at: String,
-    /// Duration.
+    /// Duration of the measurement.
     pub took_ns: Ns,
-    /// The request.
+    /// Options of the measurement.
     pub asked: LadderRequest,
     /// In the order of the groups; those not requested are left out.
     pub rungs: Vec<Rung>,
-    /// Latency against size.
+    /// Latency by working-set size.
     pub curve: Seen<Curve>,
-    /// What qualifies all of it.
+    /// Caveats of the whole ladder: sentences; a second line says what to try.
     pub limits: Vec<String>,
     /// Rungs in whose time others had the CPU for more than a tenth: other tasks, or the
     /// hypervisor. 0 in results of earlier versions.

@@ -22,6 +22,7 @@ pub struct ControlGroup {
 
 /// The CPU quota of a group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuQuota {
     /// The group that has it: the program's own, or one above.
     pub group: String,
@@ -29,7 +30,7 @@ pub struct CpuQuota {
     pub quota_ns: Ns,
     /// The period.
     pub period_ns: Ns,
-    /// Periods in which the group had something to run.
+    /// Periods within the wall in which the group had something to run.
     pub periods: u64,
     /// Periods in which the quota was used up.
     pub throttled_periods: u64,
@@ -39,14 +40,15 @@ pub struct CpuQuota {
 
 /// The memory limit of a group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MemoryLimit {
     /// The group that has it: the program's own, that of another of its processes, or one above.
     pub group: String,
     /// The limit (`memory.max`, or `memory.high` where that is lower).
     pub limit_bytes: u64,
-    /// In use.
+    /// The most that was in use at a snapshot.
     pub used_bytes: u64,
-    /// How often the limit was reached.
+    /// How often the limit was reached within the wall.
     pub reached: u64,
 }
 
@@ -59,17 +61,18 @@ impl CpuQuota {
 
 /// The limits of a run: those that it ended with, and what they did within the wall.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limits {
-    /// The program's control group.
+    /// The program's control group, from the root of its hierarchy.
     pub group: Seen<String>,
     /// The CPU quota, with the counts of the wall; absent where there is none.
     pub cpu: Seen<CpuQuota>,
     /// The memory limit, likewise. `used_bytes` is the most that was seen.
     pub memory: Seen<MemoryLimit>,
-    /// CPUs that its main thread may run on.
+    /// Number of CPUs that its main thread may run on.
     pub cpus_allowed: Seen<u32>,
-    /// What came back into the group's memory within the wall, after it had been taken away for
-    /// want of memory (refaults). Absent where there is no memory limit.
-    #[serde(default = "crate::seen::unrecorded")]
+    /// What came back into the memory of the group with the memory limit within the wall, after it
+    /// had been taken away for want of memory (refaults).absent where there is no memory limit.
+    #[serde(default)]
     pub refaulted_bytes: Seen<u64>,
 }

@@ -34,15 +34,17 @@ pub struct LoadsObserved {
 
 /// The loads of the program's own code, by function.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadTable {
-    /// Most samples at loads first.
+    /// Functions with 30 samples or more, those with most samples at loads first; at most 50.
     pub functions: Vec<LoadRow>,
-    /// The host's caches that hold data, smallest level first.
+    /// The host's caches that hold data, as the kernel lists them, smallest level first.
     pub caches: Vec<Cache>,
 }
 
 /// What samples tell of one function's loads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadRow {
     /// The function.
     pub function: String,
@@ -50,7 +52,8 @@ pub struct LoadRow {
     pub module: String,
     /// Samples of its own code whose instructions could be read.
     pub samples: u64,
-    /// Of these, samples at or just behind a load that is not on the stack.
+    /// Of these, samples at or just behind a load that is neither on the stack nor at a constant
+    /// address.
     pub at_loads: u64,
     /// Of these, loads whose address moves by a constant in a loop.
     pub stepping: u64,
@@ -66,21 +69,23 @@ pub struct LoadRow {
     /// addresses are in the same line.
     pub set_bytes: Seen<SetBytes>,
     /// The same by pairs in the same page of 4 KiB: whole pages.
-    #[serde(default = "crate::seen::unrecorded")]
+    #[serde(default)]
     pub page_set_bytes: Seen<SetBytes>,
     /// How much of the way from one sample to the thread's next is always the same: the part of
     /// such steps that the most frequent eighth has. An eighth and some where addresses jump, more
     /// where they run on in order.
+    #[cfg_attr(feature = "schema", schemars(with = "Seen<crate::shape::Fraction>"))]
     pub in_order: Seen<f64>,
 }
 
 /// The size of a set of memory, with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SetBytes {
     /// Pairs of addresses in the same line, or page.
     pub pairs: u64,
     /// At least.
     pub lo: u64,
-    /// At most; none where no two were in the same one.
+    /// At most; null where no two addresses were in the same page.
     pub hi: Option<u64>,
 }

@@ -89,6 +89,7 @@ pub struct Connection {
 
 /// How the tree got a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ConnectionOrigin {
     /// A thread connected.

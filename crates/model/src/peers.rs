@@ -6,14 +6,18 @@ use serde::{Deserialize, Serialize};
 
 /// TCP connections with one peer that began in the same way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ConnectionRow {
-    /// `tcp`.
+    /// Protocol.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["tcp"])))]
     pub protocol: String,
     /// How the tree got them.
     pub began: ConnectionOrigin,
-    /// This end: an address; of accepted ones with the port that they came in on.
+    /// Local address; with the port if this end is the service. `*`: connections after the first
+    /// 4096 peers.
     pub local: String,
-    /// The other end: address and port; of accepted ones only the address.
+    /// Remote address and port; only the address if this end is the service. `*` as for the local
+    /// address.
     pub remote: String,
     /// The usual service of that port, where dwell knows it.
     pub service: Option<String>,
@@ -23,17 +27,17 @@ pub struct ConnectionRow {
     pub failed: u64,
     /// Of these, how many were still open at the end.
     pub open: u64,
-    /// Time from the first segment until it was established, of opened ones.
+    /// Time from the first segment until established, for connections that the tree opened.
     pub connect: Option<Lengths>,
-    /// The largest of their smoothed round-trip times at the end.
+    /// Smoothed round-trip time (`srtt_us`) at the end of a connection; the maximum.
     pub round_trip_ns: Option<Ns>,
-    /// The smallest round trip of all.
+    /// Minimum round-trip time (`rtt_min`) of all connections.
     pub round_trip_ns_min: Option<Ns>,
-    /// Payload sent and acknowledged.
+    /// Payload sent and acknowledged; for `found` connections, from then on.
     pub sent_bytes: u64,
-    /// Payload received.
+    /// Payload received; for `found` connections, from then on.
     pub received_bytes: u64,
-    /// Segments retransmitted.
+    /// Retransmitted segments, SYN segments included.
     pub retransmits: u64,
     /// How long they were open, summed.
     pub open_ns: Ns,
@@ -45,7 +49,7 @@ pub struct ConnectionRow {
     pub bytes_per_s_open: Option<u64>,
     /// Payload of both ways over `waited_ns`; none where that is 0.
     pub bytes_per_s_waited: Option<u64>,
-    /// Likely delayed ACKs, if any.
+    /// Waits that look like delayed acknowledgements, if any.
     pub delayed_ack: Option<DelayedAck>,
     /// Of connections whose other end is the service: its turns; none where none had to be waited
     /// for, and in older results.
@@ -58,15 +62,17 @@ pub struct ConnectionRow {
     /// none in older results.
     #[serde(default)]
     pub dialogue: Option<Dialogue>,
-    /// Number of rows that this row stands for, where there are several. Their ends are `*`.
+    /// Number of rows that this row stands for, where there are several: their ends are `*`.
+    /// Sums are exact then, and quantiles are the largest of theirs, so no less than that of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<u64>,
 }
 
 /// Turns with a peer: something is sent, and then threads of the tree wait for what comes back.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Turns {
-    /// How many.
+    /// Number of turns.
     pub times: u64,
     /// Blocked time in them, summed.
     pub total_ns: Ns,
@@ -89,18 +95,20 @@ impl Turns {
 
 /// What opening connections to a peer takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Opening {
     /// The most that were open at once.
     pub at_once: u64,
     /// Blocked time before the first thing was sent: until they were established, and for what the
     /// peer sends first.
     pub waited_ns: Ns,
-    /// Blocked time in the first turn of each.
+    /// Blocked time in the first turn of each connection.
     pub first_turn_ns: Ns,
 }
 
 /// How the connections of a row are used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Dialogue {
     /// The most turns on one connection.
     pub turns_max: u64,
@@ -119,12 +127,13 @@ pub struct Dialogue {
 /// the other (Nagle's algorithm, RFC 896, on this side; delayed ACK, RFC 1122 section 4.2.3.2, on
 /// the other).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DelayedAck {
     /// Waits of that length.
     pub waits: u64,
-    /// Waits that followed more than one write.
+    /// Waits that followed more than one write, of any length.
     pub of_waits: u64,
-    /// Their sum.
+    /// Total time of these waits.
     pub total_ns: Ns,
     /// Other waits that followed more than one write: the sum of what a delay can be of each.
     #[serde(default)]
@@ -135,19 +144,21 @@ pub struct DelayedAck {
 
 /// A summary of durations.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Lengths {
     /// Their sum.
     pub total_ns: Ns,
-    /// Median.
+    /// Median, within the histogram's 6 %.
     pub p50_ns: Ns,
-    /// 99th percentile.
+    /// 99th percentile, within the histogram's 6 %.
     pub p99_ns: Ns,
-    /// The longest.
+    /// Maximum, exact.
     pub max_ns: Ns,
 }
 
 /// Lookups of one name and type at one server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LookupRow {
     /// The name, in presentation form and lower case; unseen for those that came after the table of
     /// names was full.
@@ -156,11 +167,11 @@ pub struct LookupRow {
     pub kind: String,
     /// The server, or `the C library`.
     pub server: String,
-    /// Number of queries.
+    /// Queries sent, retransmissions included.
     pub times: u64,
-    /// Number of answers.
+    /// Answers within ten seconds.
     pub answered: u64,
-    /// Answers with an error, such as no such name.
+    /// Answers that report a failure or that the name does not exist.
     pub failed: u64,
     /// Queries repeated after an answer: what a cache would have saved.
     pub repeated: u64,
@@ -169,7 +180,8 @@ pub struct LookupRow {
     pub repeated_ns: Ns,
     /// From the query to its answer, of those answered.
     pub answer: Option<Lengths>,
-    /// Number of rows that this row stands for, where there are several.
+    /// Number of rows that this row stands for, where there are several. Sums are exact then, and
+    /// quantiles are the largest of theirs, so no less than that of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<u64>,
 }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 /// The savings of a run, by site.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Prediction {
     /// The wall clock by the clocks that the savings come from, with nothing edited. It is the
     /// run's.
@@ -22,6 +23,7 @@ pub struct Prediction {
 
 /// Something that a program spends time at and that could be made to cost less.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Site {
     /// A system call: on a CPU in it, and waits in it that no thread of the tree ended.
@@ -51,6 +53,7 @@ pub enum Site {
 /// The ends of an interval are apart by what the site had before it was watched, and by what
 /// samples leave open.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SiteTimes {
     /// Which.
     pub site: Site,

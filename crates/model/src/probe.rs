@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// What is imposed on a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Probe {
     /// Calls that have the disk confirm what was written return at once.
@@ -63,16 +64,18 @@ impl Probe {
 /// What pairs of runs gave, one of each pair as the program is, one with the probe; none of them is
 /// observed otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Probed {
     /// What was imposed.
     pub probe: Probe,
     /// How many pairs.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub pairs: u32,
     /// The median wall clock of the runs without the probe.
     pub plain_ns: Ns,
     /// The same with it.
     pub probed_ns: Ns,
-    /// By how much the runs with it are shorter.
+    /// By how much the runs with it are shorter; negative where they are longer.
     pub saving_ns: MeasuredSaving,
     /// Whether the predicted saving came.
     pub held: Came,
@@ -83,10 +86,11 @@ pub struct Probed {
 
 /// A saving that was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MeasuredSaving {
     /// The middle; negative where the probe made the program slower.
     pub estimate: i64,
-    /// The low end of its 95 % interval. None of fewer than six pairs.
+    /// Low end of the 95 % interval (signed ranks); null with fewer than six pairs.
     pub lo: Option<i64>,
     /// The high end, likewise.
     pub hi: Option<i64>,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// The process with the largest resident set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MemoryPeak {
     /// Its largest resident set, as the kernel counts it.
     pub bytes: u64,
@@ -14,15 +15,17 @@ pub struct MemoryPeak {
     pub at_most: bool,
     /// Which it was.
     pub pid: Seen<Pid>,
-    /// Its name.
+    /// Its program.
     pub name: Seen<String>,
 }
 
 /// The processes of the tree by the program that they executed last. One that executes none has
 /// that of its creator.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Programs {
     /// The programs that used most CPU time, first; not more than 32.
+    #[cfg_attr(feature = "schema", schemars(length(max = 32)))]
     pub rows: Vec<ProgramRow>,
     /// All others together; none where there are none.
     pub rest: Option<ProgramRow>,
@@ -30,6 +33,7 @@ pub struct Programs {
 
 /// All processes of one program, until the end of the wall.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProgramRow {
     /// Its name: the first 15 bytes of its file's. Of the rest empty.
     pub name: String,
@@ -39,12 +43,13 @@ pub struct ProgramRow {
     pub processes: u64,
     /// How many of them were created and executed a program while they were observed.
     pub started: u64,
-    /// From the creation of those until `execve` had replaced the old program, summed.
+    /// From the creation of those processes until their first `execve` had replaced the old
+    /// program, summed.
     pub startup_ns: Ns,
-    /// How long they lived, summed.
+    /// From creation to exit within the wall clock, summed over processes.
     pub life_ns: Ns,
     /// User time of their threads.
     pub user_ns: Ns,
-    /// Kernel time, faults included.
+    /// Kernel time of their threads, faults included.
     pub kernel_ns: Ns,
 }

@@ -30,13 +30,14 @@ use serde::{Deserialize, Serialize};
 
 /// Where events come from, best first. It decides what the analysis may rely on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Tier {
     /// Every switch, wake-up and system call, traced in the kernel.
     Bpf,
-    /// Every switch of the tree without its reason, from perf events, and [`Event::Look`]s.
+    /// Every switch of the tree without its reason, from perf events, and looks at `/proc`.
     Perf,
-    /// [`Event::Look`]s only.
+    /// Looks at `/proc` only.
     Proc,
 }
 
@@ -53,14 +54,16 @@ impl Tier {
 
 /// The machine the recording was made on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Host {
-    /// `uname -n`.
+    /// Host name (`uname -n`).
     pub name: String,
-    /// `uname -r`.
+    /// Kernel release (`uname -r`).
     pub kernel: String,
     /// `uname -m`: `x86_64`, `aarch64`. Decides the meaning of syscall numbers.
     pub arch: String,
     /// CPUs online.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub cpus: u32,
     /// Physical memory.
     pub memory_bytes: Seen<u64>,
@@ -126,12 +129,13 @@ pub struct Device {
 
 /// How the root ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
     /// It exited with this code.
-    Code(i32),
+    Code(#[cfg_attr(feature = "schema", schemars(range(min = 0, max = 255)))] i32),
     /// It was killed by this signal.
-    Signal(i32),
+    Signal(#[cfg_attr(feature = "schema", schemars(range(min = 1)))] i32),
     /// The window of `dwell attach` ended, for this reason; the program's exit status is not known.
     Window(WindowEnd),
 }
@@ -198,10 +202,10 @@ pub struct Trailer {
     #[serde(default)]
     pub began_at_bytes: Option<u64>,
     /// What processes read and wrote of files.
-    #[serde(default = "crate::seen::unrecorded")]
+    #[serde(default)]
     pub files: Seen<FileUses>,
     /// What processes asked of disks.
-    #[serde(default = "crate::seen::unrecorded")]
+    #[serde(default)]
     pub disk_requests: Seen<DiskUses>,
     /// Events that the kernel could not deliver.
     pub lost_events: Seen<u64>,
@@ -217,17 +221,17 @@ pub struct Trailer {
     pub sliced: Option<Sliced>,
     /// What operations cost on this host, from its ladder. Stored with the recording, so that other
     /// machines show the same.
-    #[serde(default = "crate::seen::unrecorded")]
+    #[serde(default)]
     pub costs: Seen<crate::Costs>,
     /// The users of the processes and of the files that their code is from: all of them could have
     /// named the sources. Absent in older recordings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub users: Option<Vec<u32>>,
     /// Which counters of the processor were sampled.
-    #[serde(default = "crate::seen::unrecorded")]
+    #[serde(default)]
     pub counters: Seen<crate::counters::CountersObserved>,
     /// Whether loads were told with the samples.
-    #[serde(default = "crate::seen::unrecorded")]
+    #[serde(default)]
     pub loads: Seen<crate::loads::LoadsObserved>,
 }
 

@@ -3,12 +3,12 @@
 //! It is made once, by `analyse`, and not changed after that: `report` makes words of it; the
 //! store, `--json` and the page for a browser hold it. `report::result` writes it as JSON.
 
+use crate::coverage::Interval;
 use crate::diagnosis::Diagnosis;
 use crate::prediction::Prediction;
 use crate::profile::Profile;
 use crate::run::{Address, FindingRow, RuledOutRow, Run};
-use crate::seen::unrecorded;
-use crate::{Ns, Seen};
+use crate::{Finding, Ns, Seen};
 use serde::{Deserialize, Serialize};
 
 /// A run, what it means, and what its tables of code are views of.
@@ -37,6 +37,20 @@ impl RunResult {
     pub fn profile(&self) -> &Profile {
         self.profile.value().unwrap_or(&NO_STACKS)
     }
+
+    /// What it found, for a recording: later rules may find something else in it.
+    pub fn found(&self) -> Found {
+        let saving = |finding: &Finding| finding.saving.value().map(|saving| saving.ns);
+        let findings = self.diagnosis.findings.iter();
+        Found { causes: findings.map(|one| (one.cause.id.clone().into_owned(), saving(one))).collect() }
+    }
+}
+
+/// What was found in a recording when it was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Found {
+    /// The causes, in the order of the page, each with what its change saves where that is known.
+    pub causes: Vec<(String, Option<Interval>)>,
 }
 
 /// What a diagnosis found, in words: so JSON has it.
@@ -50,34 +64,43 @@ pub struct FindingsInWords {
     pub not_looked_for: Vec<RuledOutRow>,
 }
 
-/// A result as it was kept. Older versions kept less.
+/// What `dwell run --json` and `dwell attach --json` write, as it was kept. Older versions kept
+/// less.
 #[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KeptRun {
     /// The tables.
     #[serde(flatten)]
     pub run: Run,
-    /// The findings in words.
-    #[serde(default = "unrecorded")]
+    /// Causes found, with what each change saves; what saves most comes first.
+    #[serde(default)]
     pub findings: Seen<Vec<FindingRow>>,
     /// Causes that were looked for and are not there, in words.
-    #[serde(default = "unrecorded")]
+    #[serde(default)]
     pub ruled_out: Seen<Vec<RuledOutRow>>,
     /// Causes that could not be looked for, in words.
-    #[serde(default = "unrecorded")]
-    pub not_looked_for: Seen<Vec<RuledOutRow>>,
-    /// What it means; older results lack it.
     #[serde(default)]
+    pub not_looked_for: Seen<Vec<RuledOutRow>>,
+    /// What was concluded from the tables, with types: what `dwell show` makes its page of. For
+    /// scripts the same is in words in `bound`, `findings`, `ruled_out` and `not_looked_for`. Older
+    /// results lack it.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Diagnosis"))]
     pub diagnosis: Option<Diagnosis>,
     /// See [`RunResult::path_over_time`].
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub path_over_time: Vec<Vec<(u32, Ns)>>,
     /// Its stacks, where they were kept.
-    #[serde(default = "unrecorded", deserialize_with = "Profile::sound")]
+    #[serde(default, deserialize_with = "Profile::sound")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub profile: Seen<Profile>,
     /// The program's code that ran, by instruction.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub addresses: Vec<Address>,
     /// See [`RunResult::prediction`].
-    #[serde(default = "unrecorded")]
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub prediction: Seen<Prediction>,
 }

@@ -1,130 +1,96 @@
 //! The result of one `dwell run`, in the schema of `--json` (`dwell.run/1`).
 //!
-//! Names and units are a public contract, described by `docs/schema/dwell.run.1.json`: fields are
-//! added, not renamed.
+//! Names and units are a public contract, listed in `docs/schema/dwell.run.1.fields.txt`: fields
+//! are added, not renamed.
 
 use crate::CodePlace;
 use crate::account::{Account, AccountPart, Basis, DoesNotClose, State, Step};
-use crate::code_location::Runtime;
 use crate::costs::Costs;
-use crate::counters::CounterTable;
 use crate::coverage::{Coverage, Interval};
-use crate::disk_requests::DiskRequests;
-use crate::fault_places::FaultPlaces;
-use crate::files::FileTable;
 use crate::finding::{SavedTime, SavingBasis, Shared};
-use crate::hand_overs::HandOvers;
 use crate::limits::Limits;
-use crate::loads::LoadTable;
-use crate::peers::{ConnectionRow, LookupRow};
 use crate::probe::Probed;
-use crate::processes::{MemoryPeak, Programs};
 use crate::recording::{Ending, Host};
-use crate::seen::unrecorded;
-use crate::syscall_rows::CallRow;
+pub use crate::run_rows::{Faults, FunctionRow, LineRow, Share, UnnamedRow};
+use crate::tables::Tables;
 use crate::together::{Folded, ThreadsTogether};
 use crate::wait::{StackFrame, WaitCall, WaitTarget, WakerKind};
-use crate::waits_at_once::WaitsAtOnce;
 use crate::{Ns, Pid, RunQueue, Seen, Series, Tid};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// The report of one run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Run {
     /// [`SCHEMA_RUN`], or [`SCHEMA_ATTACH`] where there is a `window`.
-    #[serde(skip_deserializing, default = "schema")]
+    #[serde(skip_deserializing, default = "schema_run")]
     pub schema: &'static str,
-    /// The program and its arguments.
+    /// The program and its arguments; bytes that are not UTF-8 are replaced. Of a window: those of
+    /// its first process.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub command: Vec<String>,
     /// Its exit status.
     pub exit: Ending,
     /// When it started: RFC 3339, UTC.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::Utc"))]
     pub started_at: String,
-    /// Where.
+    /// The host.
     pub host: Host,
-    /// From the entry of the successful `execve` to the end of the root's last thread.
+    /// Wall clock: from the entry of the successful `execve` to the last switch-out of the root
+    /// process's last thread. Of a window: its length, from when all threads had been found.
     pub wall_ns: Ns,
     /// User time of the tree, summed over all threads until the end of the wall.
     pub user_ns: Seen<Ns>,
-    /// Kernel time of the tree, faults included, likewise.
+    /// CPU time in the kernel for the tree, faults included, summed over threads, until the end of
+    /// the wall clock.
     pub kernel_ns: Seen<Ns>,
     /// What bounds the program.
     pub bound: Bound,
-    /// The wall clock by state; sums to [`Run::whole_ns`] exactly.
+    /// The wall clock by state, in order of precedence; `ns` sums to `wall_ns` exactly. Of a
+    /// window: the time of the active threads (of all threads, if all are idle); it sums to
+    /// `window.thread_ns` exactly.
     pub account: Vec<AccountPart>,
-    /// The same by place, longest first; sums to [`Run::whole_ns`] exactly.
+    /// The same time by place, longest first, with the same sum. In a window there is no critical
+    /// path: each place is a thread's own time.
     pub path: Vec<Step>,
-    /// The account by the program's own code, longest first; sums to [`Run::whole_ns`] exactly.
-    #[serde(default = "unrecorded")]
+    /// The account by the program's own code, longest first, with the same sum.
+    #[serde(default)]
     pub places: Seen<Vec<CodePlace>>,
-    /// The path over time.
+    /// The critical path over time: equal slices from the start of the wall clock; the last one is
+    /// shorter. Of a window: the time of the same threads in each slice.
     pub phases: Phases,
     /// Of `dwell attach`: then there is no critical path, and `account`, `path` and `phases` are
     /// the time of the threads that were not idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<WindowSummary>,
-    /// How much of the wall clock any of its threads was on a CPU.
-    #[serde(default = "unrecorded")]
+    /// The use of CPUs by all threads together: wall-clock time by what any of them did.
+    #[serde(default)]
     pub utilization: Seen<Utilization>,
     /// Each thread's own ledger.
     pub threads: Vec<ThreadLedger>,
     /// Waits of all threads of the tree, on the path or not, longest first.
     pub waits: Vec<WaitRow>,
-    /// How many of those for the network and for disks were under way at once.
-    #[serde(default = "unrecorded")]
-    pub waits_at_once: Seen<WaitsAtOnce>,
-    /// Waits that threads of the tree ended, by who ended whose.
-    #[serde(default = "unrecorded")]
-    pub hand_overs: Seen<HandOvers>,
-    /// TCP connections of the tree by peer, those most waited on first.
-    #[serde(default = "unrecorded")]
-    pub connections: Seen<Vec<ConnectionRow>>,
-    /// Name lookups of the tree, by name, longest total first.
-    #[serde(default = "unrecorded")]
-    pub lookups: Seen<Vec<LookupRow>>,
-    /// What processes asked of disks.
-    #[serde(default = "unrecorded")]
-    pub disk_requests: Seen<DiskRequests>,
-    /// System calls of the tree that returned, longest total first.
-    pub syscalls: Seen<Vec<CallRow>>,
-    /// What processes read and wrote of regular files, by calls; estimates by a sample.
-    #[serde(default = "unrecorded")]
-    pub files: Seen<FileTable>,
-    /// Page faults of the tree.
-    pub faults: Seen<Faults>,
-    /// Which mappings they are in, and whose code they are of; estimates by a sample.
-    #[serde(default = "unrecorded")]
-    pub fault_places: Seen<FaultPlaces>,
-    /// The process with the largest resident set.
-    #[serde(default = "unrecorded")]
-    pub memory_peak: Seen<MemoryPeak>,
-    /// The processes of the tree by the program that they execute.
-    #[serde(default = "unrecorded")]
-    pub programs: Seen<Programs>,
-    /// Which code ran.
-    pub functions: Seen<Vec<FunctionRow>>,
-    /// Which source lines ran.
-    pub lines: Seen<Vec<LineRow>>,
-    /// What memory its own code loads from.
-    #[serde(default = "unrecorded")]
-    pub loads: Seen<LoadTable>,
-    /// What the processor's counters say of the code that ran.
-    #[serde(default = "unrecorded")]
-    pub counters: Seen<CounterTable>,
+    /// What was observed beside the account, by thing.
+    #[serde(flatten)]
+    pub tables: Tables,
     /// Host metrics over the same time.
     pub series: Seen<Series>,
     /// Extrapolation to the whole job, where this run was declared a part of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extrapolation: Option<Extrapolation>,
-    /// Who had the CPUs while the program was ready to run.
-    #[serde(default = "unrecorded")]
+    /// Who had the CPUs while the program was ready to run. The times are parts of the account and
+    /// sum to its `runqueue`.
+    #[serde(default)]
     pub run_queue: Seen<RunQueue>,
-    /// The limits of its control group.
-    #[serde(default = "unrecorded")]
+    /// The limits of the program's control group and of the groups above it: of several the
+    /// tightest.
+    #[serde(default)]
     pub limits: Seen<Limits>,
-    /// What operations cost on this host, from its last ladder; the waits are compared with them.
-    #[serde(default = "unrecorded")]
+    /// Costs of operations on this host, from its last whole `dwell ladder`, or from one measured
+    /// after the run (`--ladder`); kept with a recording. Unseen if there is none: dwell does not
+    /// measure them unasked.
+    #[serde(default)]
     pub costs: Seen<Costs>,
     /// Tables of which rows were put together, so that the result stays below a megabyte; in the
     /// order of their names here.
@@ -136,8 +102,9 @@ pub struct Run {
 
 /// A cause that a run shows, in words.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FindingRow {
-    /// Its name for programs.
+    /// Its name, as `dwell explain` takes it.
     pub cause: String,
     /// Its part of the account, 0 to 1: between these.
     pub share: Ends,
@@ -145,10 +112,12 @@ pub struct FindingRow {
     pub saving_ns: Seen<Interval>,
     /// What is saved: `wall` of a whole run; `cpu` time or time `waiting` in a window; `cpu` time
     /// also of a run whose wall clock stays as it is.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["wall", "cpu", "waiting", ""])))]
     pub saved: String,
     /// The part of the place's time that goes, 0 to 1: least and most.
     pub part: Seen<Ends>,
     /// How that part is known: `counted`, `bounded` or `assumed`.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["counted", "bounded", "assumed", ""])))]
     pub known: String,
     /// What the program does, and where.
     #[serde(rename = "where")]
@@ -165,10 +134,13 @@ pub struct FindingRow {
     pub verify: Vec<String>,
     /// Causes that are consequences of this one.
     pub explains: Vec<String>,
-    /// What of the low end of `saving_ns` the change of a finding above this one saves as well.
+    /// Present where the change of a finding above this one saves much of the same time, so that
+    /// both together save less than the sum: what of the low end of `saving_ns` is surely saved by
+    /// both. No savings are to be summed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared: Option<Shared>,
-    /// What a probe gave, where one was asked for and this finding has it.
+    /// What a probe gave: further runs of the command in pairs, one as it is and one with the fix
+    /// imposed. Present only with `--probe`, in the finding that was probed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probed: Option<Seen<Probed>>,
 }
@@ -187,6 +159,7 @@ impl FindingRow {
 
 /// Two ends of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ends {
     /// Low.
     pub lo: f64,
@@ -196,6 +169,7 @@ pub struct Ends {
 
 /// A row of a table of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RowOf {
     /// The table, by its name in JSON.
     pub table: String,
@@ -205,10 +179,11 @@ pub struct RowOf {
 
 /// A cause that is not there, or could not be looked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RuledOutRow {
-    /// Its name for programs.
+    /// Its name, as `dwell explain` takes it.
     pub cause: String,
-    /// Why.
+    /// Why it is not there, or could not be looked for.
     pub why: String,
     /// The figure that decided it, where it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -217,6 +192,7 @@ pub struct RuledOutRow {
 
 /// A figure that fell short of a rule. One of `needed`, `needed_samples` and `allowed` is there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThresholdRow {
     /// What was measured.
     pub figure: f64,
@@ -239,19 +215,21 @@ pub struct ThresholdRow {
 /// The account of a whole job, when this run did a part of it: each part of the account, scaled to
 /// the whole job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Extrapolation {
     /// Units of work that this run did.
     pub done: u64,
     /// What was counted: empty when the number was given, else `lines` or a system call.
     pub unit: String,
-    /// Units of the whole job.
+    /// Units of work of the whole job.
     pub of: u64,
     /// Wall clock of the whole job.
     pub wall_ns: Ns,
     /// The same by state; sums to it but for rounding. In JSON an object.
     #[serde(serialize_with = "by_state", deserialize_with = "from_states")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::TimeByState"))]
     pub states: Vec<(State, Ns)>,
-    /// Variation between runs; unknown from one run.
+    /// Variation between runs, as a share; one run does not show it.
     pub spread: Seen<f64>,
     /// Assumptions of the figures.
     pub assumptions: Vec<String>,
@@ -294,35 +272,40 @@ impl Run {
 
 /// The window of `dwell attach`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WindowSummary {
-    /// The target, in words.
+    /// The target of the window, in words.
     pub target: String,
-    /// Processes observed in it.
+    /// Processes that existed in the window.
     pub processes: u64,
-    /// Threads that did something.
+    /// Active threads: `account`, `path` and `phases` are theirs.
     pub threads_active: u64,
-    /// Idle threads: they did nothing but wait for work. Where all threads are idle, the account is
-    /// theirs.
+    /// Idle threads, not in the account: they used no CPU and stayed in one wait, or they waited in
+    /// accept, epoll, poll, select, futex and similar calls and were on a CPU for less than a
+    /// thousandth of their life and in other waits for less than a thousandth. If all are idle, the
+    /// account is theirs.
     pub threads_idle: u64,
     /// Time of the threads in the account, each for as long as it lived in the window.
     pub thread_ns: Ns,
-    /// Time of the idle ones.
+    /// The same of the idle threads.
     pub idle_ns: Ns,
 }
 
 /// The use of CPUs by all threads together. The three times sum to the wall clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Utilization {
     /// Wall-clock time with at least one thread on a CPU.
     pub on_cpu_ns: Ns,
     /// With none on a CPU and at least one in the run queue.
     pub runnable_ns: Ns,
-    /// With neither.
+    /// With neither. The three sum to `wall_ns`.
     pub off_cpu_ns: Ns,
 }
 
 /// The class: the kind of time that leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// User time.
@@ -356,12 +339,14 @@ impl Class {
 
 /// What bounds the program, and by how large a margin.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bound {
     /// The class.
     pub class: Class,
     /// The state that leads within it: `disk`, `network`, `user` …
     pub resource: State,
     /// Percentage points of the wall between the leading kind and the next.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 100)))]
     pub margin_points: f64,
     /// Shares of the wall (0 to 1): waiting, kernel and fault, user. The rest is run queue and the
     /// like.
@@ -370,34 +355,41 @@ pub struct Bound {
 
 /// The three kinds of time that the class is decided from.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shares {
     /// Blocked in any way.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub waiting: f64,
     /// Kernel and faults.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub kernel: f64,
-    /// User.
+    /// User code.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub user: f64,
 }
 
 /// The path over time: equal steps from the start of the wall, the last one shorter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Phases {
     /// Length of a step.
     pub slice_ns: Ns,
     /// For each step, time by state; each sums to the step.
     #[serde(serialize_with = "slices_by_state", deserialize_with = "slices_from_states")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::shape::TimeByState>"))]
     pub slices: Vec<Vec<(State, Ns)>>,
 }
 
 /// One thread's ledger: its time from its creation (or the start of the wall) to its end (or the
 /// end of the wall).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadLedger {
     /// Its process.
     pub pid: Pid,
     /// The thread.
     pub tid: Tid,
-    /// Its last name.
+    /// The thread's last name (`comm`).
     pub name: String,
     /// The command line of its process, for the thread that leads it: the first 256 bytes, as read
     /// just after the program was executed or when it was found. Left out where that is not known.
@@ -407,13 +399,16 @@ pub struct ThreadLedger {
     pub life_ns: Ns,
     /// Whether it was still alive at the end of the wall.
     pub outlived: bool,
-    /// In a window: whether it did nothing but wait for work.
+    /// In a window: whether the thread is idle (only waited for work) and not in the account.
+    /// Otherwise false.
     #[serde(default)]
     pub idle: bool,
     /// Time by state; sums to `life_ns`. In JSON an object: `{"user": 12, …}`.
     #[serde(serialize_with = "by_state", deserialize_with = "from_states")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::TimeByState"))]
     pub states: Vec<(State, Ns)>,
-    /// Sleeps, as far as was known when they ended; absent where there was none, or in a window.
+    /// Sleeps, as far as was known when they ended: waits that only time ends, and those of several
+    /// things or of a futex that a time limit ended; absent where there was none, or in a window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timed_waits: Option<TimedWaits>,
     /// Page faults served without IO.
@@ -422,6 +417,7 @@ pub struct ThreadLedger {
     pub major_faults: Seen<u64>,
     /// Number of threads that this row stands for, where there are several. Then `tid` is 0, as is
     /// `pid` where they are of several processes, and the name is empty where they have several.
+    /// Sums are exact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<ThreadsTogether>,
 }
@@ -441,8 +437,10 @@ impl ThreadLedger {
 /// Waits of one thread that only time ended, and what the other threads of the tree did meanwhile.
 /// On the path that is what stands for these waits, for as long as any other was under way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimedWaits {
     /// Number of waits.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub times: u64,
     /// Their total length.
     pub total_ns: Ns,
@@ -450,7 +448,8 @@ pub struct TimedWaits {
     pub others_on_cpu_ns: Ns,
     /// The rest with another thread in the run queue.
     pub others_runnable_ns: Ns,
-    /// The rest with another thread waiting for a device or a peer.
+    /// The rest with another thread waiting for a device or a peer; where that turned out to be this
+    /// thread, the path has the wait.
     pub others_waiting_ns: Ns,
 }
 
@@ -463,8 +462,11 @@ impl TimedWaits {
 
 /// One kind of wait, over all threads of the tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WaitRow {
-    /// Which wait state.
+    /// The states in which a thread is blocked; `unexplained` if it was blocked and no wake-up was
+    /// observed.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::WaitState"))]
     pub reason: State,
     /// Where in the kernel it blocked. In JSON the call's name, empty for a fault.
     pub call: WaitCall,
@@ -472,7 +474,7 @@ pub struct WaitRow {
     pub on: WaitTarget,
     /// Number of waits.
     pub calls: u64,
-    /// Total blocked time.
+    /// Blocked time, summed over threads.
     pub total_ns: Ns,
     /// The part of `total_ns` that is on the path.
     pub path_ns: Ns,
@@ -484,19 +486,19 @@ pub struct WaitRow {
     pub max_ns: Ns,
     /// Where it was called from, the innermost first.
     pub stack: Seen<Vec<StackFrame>>,
-    /// For waits on a disk: its name, or the source of the mount. Absent for other waits, as are
-    /// the next three.
-    #[serde(default = "unrecorded")]
+    /// For waits on a disk: the name of the disk, or what the filesystem is mounted from. Null for
+    /// other waits, as are `requests`, `queue_ns` and `device_ns`.
+    #[serde(default)]
     pub device: Seen<String>,
     /// How many of these waits ended with the completion of a request to that disk.
-    #[serde(default = "unrecorded")]
+    #[serde(default)]
     pub requests: Seen<u64>,
     /// Queue time of those requests, summed: before they were issued to the driver. A request may
     /// have been created long before a thread waited for it.
-    #[serde(default = "unrecorded")]
+    #[serde(default)]
     pub queue_ns: Seen<Ns>,
-    /// Service time at the device, likewise.
-    #[serde(default = "unrecorded")]
+    /// Time that those requests were with the device, summed over requests.
+    #[serde(default)]
     pub device_ns: Seen<Ns>,
     /// The wakers, most blocked time first: for a lock who released it, for a pipe its writer.
     #[serde(default)]
@@ -504,27 +506,29 @@ pub struct WaitRow {
     /// Histogram of their lengths by octave: (upper bound in nanoseconds, count).
     #[serde(default)]
     pub histogram: Vec<(Ns, u64)>,
-    /// Whose waits these are, most blocked time first; not more than [`WAITING_THREADS_MAX`]. Empty
-    /// where threads are not kept apart.
+    /// Threads that waited, most blocked time first; at most 64 (eight in files of older versions).
+    /// Threads of one kind of wait with other stacks have rows of their own. Empty without BPF.
     #[serde(default)]
     pub threads: Vec<WaitingThread>,
     /// Where the threads waited, most time first, where stacks tell of several places: those that
     /// have a twentieth of the time or more. Empty where there is one, and in older results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<WaitPlace>,
-    /// How threads of the tree ended these waits.
+    /// How threads of the tree ended these waits: by releasing a lock, or in any way.
     #[serde(default)]
     pub ended: WaitEnd,
     /// The frame of `stack` that is the program's own code, by its index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_frame: Option<usize>,
-    /// Number of rows that this row stands for, where there are several.
+    /// Number of rows that this row stands for, where there are several. Sums are exact then, and
+    /// quantiles are the largest of theirs, so no less than that of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<u64>,
 }
 
 /// How threads ended the waits of others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WaitEnd {
     /// By releasing a lock.
@@ -536,6 +540,7 @@ pub enum WaitEnd {
 
 /// One place of several where threads waited.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WaitPlace {
     /// Its main stack, the innermost first.
     pub stack: Vec<StackFrame>,
@@ -548,12 +553,13 @@ pub const WAITING_THREADS_MAX: usize = 64;
 
 /// A thread that waited.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WaitingThread {
     /// Its process.
     pub pid: Pid,
     /// The thread.
     pub tid: Tid,
-    /// Its last name.
+    /// Name of the thread.
     pub name: String,
     /// Its part of the row's `total_ns`.
     pub ns: Ns,
@@ -561,114 +567,42 @@ pub struct WaitingThread {
 
 /// Waits that one waker ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WakerRow {
     /// The kind of waker: `thread` (of the tree), `outside` (another program's thread, or the
     /// kernel's), `timer`, `device`, `network`, `interrupt`, `unknown`.
     pub kind: WakerKind,
-    /// The thread's name; empty for other kinds.
+    /// Name of the thread; empty if the waker is not a thread.
     pub name: String,
-    /// Its process, for threads of the tree.
-    #[serde(default = "unrecorded")]
+    /// Its process, for threads of the tree. Null for wakers that are no thread, and where the row
+    /// stands for many threads of one name.
+    #[serde(default)]
     pub pid: Seen<Pid>,
     /// The thread. Absent for other kinds, and where the row stands for many threads of one name.
-    #[serde(default = "unrecorded")]
+    #[serde(default)]
     pub tid: Seen<Tid>,
     /// How many waits it ended. A wait for a lock that a time limit ended counts with the thread
     /// that had the lock, as far as that is known: the one that released it next.
     pub times: u64,
-    /// Their blocked time.
+    /// Blocked time of those waits.
     pub ns: Ns,
     /// For locks released by threads of the tree: the line or function of the program that released
     /// them for most of that time, as far as stacks were taken. Absent for other wakers.
-    #[serde(default = "unrecorded")]
+    #[serde(default)]
     pub place: Seen<StackFrame>,
     /// The stack there, the innermost first.
-    #[serde(default = "unrecorded")]
+    #[serde(default)]
     pub stack: Seen<Vec<StackFrame>>,
     /// What a holder of locks did while the others waited, as far as it is known; sums to `ns` at
     /// most. `user` includes page faults. In JSON an object, as a thread's states.
     #[serde(default, serialize_with = "by_state", deserialize_with = "from_states")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::TimeByState"))]
     pub meanwhile: Vec<(State, Ns)>,
-}
-
-/// Page faults of the tree, until the end of the wall.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Faults {
-    /// Served without IO.
-    pub minor: u64,
-    /// That needed IO.
-    pub major: u64,
-}
-
-/// A share of the samples, with its 95 % interval. All 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Share {
-    /// Estimate.
-    pub value: f64,
-    /// Low end.
-    pub lo: f64,
-    /// High end.
-    pub hi: f64,
-}
-
-/// One function of the code table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FunctionRow {
-    /// Its name.
-    pub name: String,
-    /// The file that has it.
-    pub module: String,
-    /// `user` or `kernel`.
-    pub mode: String,
-    /// Its share of time on a CPU, without callees.
-    pub share: Share,
-    /// Number of samples.
-    pub samples: u64,
-    /// The same with callees.
-    #[serde(default)]
-    pub total: Option<Share>,
-    /// It is no function, but all code of a JIT that has no name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unnamed: Option<UnnamedRow>,
-    /// It is the program's own code, and not a library's, a runtime's or the kernel's.
-    #[serde(default)]
-    pub own: bool,
-}
-
-/// The unnamed code that a row of the functions stands for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UnnamedRow {
-    /// What made it.
-    pub runtime: Runtime,
-    /// The processes that have such code, in order; none in older recordings.
-    pub pids: Vec<Pid>,
-}
-
-/// One source line.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LineRow {
-    /// Source file.
-    pub file: String,
-    /// Line, from 1.
-    pub line: u32,
-    /// The function that it is in.
-    pub function: String,
-    /// Its language.
-    pub language: String,
-    /// Its share of time on a CPU, including callees without line information.
-    pub share: Share,
-    /// Number of samples.
-    pub samples: u64,
-    /// The same with all callees.
-    #[serde(default)]
-    pub total: Option<Share>,
-    /// It is the program's own code.
-    #[serde(default)]
-    pub own: bool,
 }
 
 /// Samples of one instruction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Address {
     /// The file that has it, as the kernel named it when it was mapped.
     pub module: String,
@@ -703,7 +637,7 @@ fn slices_from_states<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<
 }
 
 /// Replaced by [`Run::promise`].
-fn schema() -> &'static str {
+fn schema_run() -> &'static str {
     SCHEMA_RUN
 }
 

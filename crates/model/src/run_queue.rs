@@ -1,12 +1,12 @@
 //! Who had the CPUs while the program was ready to run: its own threads, other programs, nobody.
 
-use crate::seen::unrecorded;
 use crate::{Ns, Pid, Seen};
 use serde::{Deserialize, Serialize};
 
 /// The run queue of an account: its `runqueue` part by what had the CPU meanwhile, and how many
 /// CPUs the threads used and wanted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunQueue {
     /// Behind threads of the tree: its own work had the CPU.
     pub behind_own_ns: Ns,
@@ -19,21 +19,26 @@ pub struct RunQueue {
     /// Other programs, by the time that the account waited behind them, longest first: 8 at most.
     pub others: Vec<Rival>,
     /// Mean number of CPUs that the threads of the tree ran on.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub cpus_used: f64,
     /// Mean number of threads of the tree that ran or were ready to.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub cpus_wanted: f64,
-    /// The same of all threads, on the path or not.
-    #[serde(default = "unrecorded")]
+    /// The same of all threads of the tree, on the path or not.not observed without BPF.
+    #[serde(default)]
     pub of_all: Seen<QueueOfAll>,
 }
 
 /// Who had the CPUs while threads of the tree were ready to run, over all of these. The times of
 /// the rows and the three other ones sum to `total_ns`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QueueOfAll {
-    /// Time of all threads in the run queue.
+    /// Time of all threads in the run queue: the sum of `states.runqueue` of `threads`.
     pub total_ns: Ns,
-    /// Who had the CPU meanwhile, longest first: 32 at most.
+    /// Processes that had the CPU meanwhile, longest first: 32 at most. Of one name at most eight
+    /// are told apart.
+    #[cfg_attr(feature = "schema", schemars(length(max = 32)))]
     pub rows: Vec<OccupantRow>,
     /// All others together.
     pub other_ns: Ns,
@@ -45,8 +50,9 @@ pub struct QueueOfAll {
 
 /// A process that had a CPU for which a thread of the tree waited.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OccupantRow {
-    /// Its thread's name.
+    /// The name of its thread.
     pub name: String,
     /// The process. Absent where the row stands for many of this name.
     pub pid: Seen<Pid>,
@@ -60,8 +66,9 @@ pub struct OccupantRow {
 
 /// Another program that had the CPU.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rival {
-    /// Its thread's name.
+    /// The name of its thread.
     pub name: String,
     /// The process: of several with this name the one that threads of the tree waited for longest.
     pub pid: Seen<Pid>,

@@ -71,9 +71,11 @@ impl<T> Seen<T> {
 /// Why a field is unseen that an earlier version of dwell did not record.
 pub const UNRECORDED: &str = "not recorded by the dwell version that made this file";
 
-/// For a field that was not recorded by an earlier version of dwell.
-pub(crate) fn unrecorded<T>() -> Seen<T> {
-    Seen::unseen(UNRECORDED)
+/// A field that an earlier version of dwell did not record.
+impl<T> Default for Seen<T> {
+    fn default() -> Self {
+        Seen::unseen(UNRECORDED)
+    }
 }
 
 /// The form for people and JSON, where a value's own shape tells it from the others.

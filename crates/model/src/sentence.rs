@@ -10,12 +10,16 @@ use std::borrow::Cow;
 
 /// A sentence, or a part of one, without a full stop.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(into = "String", try_from = "String")]
+#[cfg_attr(feature = "schema", schemars(with = "String"))]
 pub struct Sentence(pub Vec<Piece>);
 
 /// A piece of a sentence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(into = "String", try_from = "String")]
+#[cfg_attr(feature = "schema", schemars(with = "String"))]
 pub enum Piece {
     /// Words, with their blanks.
     Text(Cow<'static, str>),

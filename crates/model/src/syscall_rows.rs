@@ -1,43 +1,47 @@
 //! The table of system calls, in the schema of `--json`.
 
-use crate::seen::unrecorded;
 use crate::wait::SyscallName;
 use crate::{Ns, Pid, Seen};
 use serde::{Deserialize, Serialize};
 
 /// One row of the table of system calls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallRow {
-    /// Its name; `32:name` through the 32-bit table.
+    /// Name of the system call; `32:name` if made through the 32-bit table.
     pub name: SyscallName,
     /// Number of calls that returned.
     pub calls: u64,
     /// Calls that returned an error.
     pub errors: u64,
-    /// Wall time, summed over threads.
+    /// Wall time from entry to return, summed over threads.
     pub total_ns: Ns,
-    /// CPU time of that.
+    /// The part of `total_ns` on a CPU.
     pub cpu_ns: Ns,
     /// Median, within the histogram's 6 %. This and the next two are unseen where none was timed.
     pub p50_ns: Seen<Ns>,
-    /// 99th percentile, likewise.
+    /// 99th percentile, within 6 %; unseen where none was timed.
     pub p99_ns: Seen<Ns>,
-    /// The longest, exactly.
+    /// Maximum, exact; unseen where none was timed.
     pub max_ns: Seen<Ns>,
-    /// What they gave.
-    #[serde(default = "unrecorded")]
+    /// What the calls gave.
+    #[serde(default)]
     pub results: Seen<ResultsRow>,
-    /// Where not all calls were timed; then `total_ns` is CPU time and all waits, and `p50_ns`,
-    /// `p99_ns` and `max_ns` are those of calls that were.
+    /// Present if all calls were counted and not all were timed, to bound the overhead: `cpu_ns` is
+    /// then an estimate, `total_ns` is that and all waits, and the percentiles and the maximum are
+    /// those of the timed calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timed: Option<TimedCalls>,
-    /// Where only windows were counted: then calls, errors, times and results are estimates.
+    /// Present if calls were counted only in tracing windows, to bound the overhead: `calls`,
+    /// `errors`, `total_ns`, `cpu_ns` and `results` are then estimates, and the percentiles and the
+    /// maximum are those of the traced calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
 }
 
 /// What the calls of one row gave.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResultsRow {
     /// Bytes that they moved. None for calls whose result is something else.
     pub bytes: Option<u64>,
@@ -47,14 +51,16 @@ pub struct ResultsRow {
     /// Calls that returned 0: reads at the end of a file, looks that found nothing; of many calls
     /// it is success.
     pub zeros: u64,
-    /// Calls with the first three arguments and the result of the thread's last one of this kind;
-    /// none of those with bytes moved. What arguments point at is not compared: none for calls on
-    /// paths.
+    /// Calls with the same first three arguments and the same result as the last such call of their
+    /// thread. Calls that moved bytes are not counted. What arguments point at is not compared:
+    /// null for calls on paths, and where no call was timed.
     pub repeats: Option<u64>,
-    /// Calls that failed, by error number, the most frequent first. Rare ones may be missing.
+    /// Calls that failed, by error number, most frequent first. Up to six numbers of each call are
+    /// kept on each CPU, so rare ones may be missing.
     pub errors: Vec<ErrorRow>,
-    /// Of calls that open a file by its path or ask for one: how many gave a path again. None for
-    /// other calls, and where that was not recorded.
+    /// Of calls that open a file by its path or ask for one: how many gave a path that the same
+    /// process had given to the same call before. Estimates by a sample, on average no more than
+    /// there were. Missing for other calls, and if this was not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paths: Option<PathsRow>,
 }
@@ -62,6 +68,7 @@ pub struct ResultsRow {
 /// Calls with a path that the same process had given to the same call before: estimates by a
 /// sample, and on average no more than there were.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PathsRow {
     /// Calls in the sample.
     pub sample: u64,
@@ -70,13 +77,16 @@ pub struct PathsRow {
     /// Of these, calls that failed.
     pub again_failed: u64,
     /// Paths that were asked for again, the most frequent first: 8 at most.
+    #[cfg_attr(feature = "schema", schemars(length(max = 8)))]
     pub most: Vec<PathRow>,
 }
 
 /// A path that a process asked for again: estimates, and no more than there were on average.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PathRow {
-    /// The path as it was given: a relative one begins at a directory that is not known.
+    /// The path as it was given; a relative one begins at a directory that is not known. A long one
+    /// has its end, after `…`.
     pub path: String,
     /// The process.
     pub pid: Pid,
@@ -88,17 +98,19 @@ pub struct PathRow {
 
 /// Calls that failed in one way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ErrorRow {
     /// The error number.
     pub errno: u16,
     /// Its name, where it has one: `ENOENT`.
     pub name: Option<String>,
-    /// How many calls.
+    /// Calls that failed with it.
     pub calls: u64,
 }
 
 /// The part of a row's calls that were timed, and what is known of the CPU time of all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimedCalls {
     /// How many calls.
     pub calls: u64,
@@ -110,13 +122,15 @@ pub struct TimedCalls {
 
 /// A count estimated from tracing windows, with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {
     /// Calls that were counted.
     pub seen: u64,
     /// The estimated number of calls.
     pub calls: u64,
-    /// Low end.
+    /// Low end of the 95 % interval.
     pub lo: u64,
-    /// High end; none when there are too few windows.
+    /// High end of the 95 % interval; null if the tracing windows cannot bound it: then `calls` and
+    /// `lo` are what was traced, the least there was.
     pub hi: Option<u64>,
 }

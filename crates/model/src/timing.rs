@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// One run of a command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimedRun {
     /// Its command: from 0, in the order of the command line.
     pub command: u32,
@@ -42,7 +43,8 @@ pub struct TimedRun {
     pub ending: Ending,
     /// Processes that it left behind.
     pub left_behind: u32,
-    /// Whether a signal stopped it for a while: Ctrl-Z.
+    /// Whether a signal stopped it for a while (Ctrl-Z): then it does not count, and has not
+    /// failed.
     #[serde(default)]
     pub stopped: bool,
     /// CPU time that the hypervisor took from the host while it ran; unseen of runs that are too
@@ -50,7 +52,7 @@ pub struct TimedRun {
     pub steal_ns: Seen<Ns>,
     /// CPU time of the rest of the host while it ran; likewise.
     pub others_cpu_ns: Seen<Ns>,
-    /// Numbers that it printed, as asked.
+    /// Numbers that it printed, as asked by `--metric`.
     pub printed: Vec<f64>,
     /// Why it does not count; none if it does.
     pub excluded: Option<String>,
@@ -65,6 +67,7 @@ impl TimedRun {
 
 /// A figure of a run by which commands are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Figure {
     /// Wall clock, in nanoseconds.

@@ -7,15 +7,17 @@ use serde::{Deserialize, Serialize};
 
 /// What a row of the path stands for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlacesTogether {
     /// How many rows.
     pub places: u64,
-    /// Of how many threads.
+    /// Threads that they are of.
     pub threads: u64,
 }
 
 /// What a row of the table of threads stands for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadsTogether {
     /// How many threads.
     pub threads: u64,
@@ -28,6 +30,7 @@ pub const TABLES_SHORTENED: &str = "tables are shortened";
 
 /// What was done so that a table stays small.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Folded {
     /// The table, by its name in JSON, or `stacks of waits`.
     pub table: String,

@@ -1,5 +1,6 @@
 //! The kept results of one command over time: the shape that `dwell list --trend --json` writes,
-//! `dwell.trend/1`, described by `docs/schema/dwell.trend.1.json`. Fields are added, not renamed.
+//! `dwell.trend/1`, listed in `docs/schema/dwell.trend.1.fields.txt`. Fields are added, not
+//! renamed.
 
 use crate::Ns;
 use crate::compare::commands::{CompareSettings, ComparedCommand};
@@ -8,8 +9,10 @@ use serde::{Deserialize, Serialize};
 /// The name of the schema.
 pub const SCHEMA_TREND: &str = "dwell.trend/1";
 
-/// The wall clock of a command, result by result. Nothing is concluded from it.
+/// What `dwell list --trend --json` writes: the wall clock of one command in the results that were
+/// kept, the oldest first. Nothing is concluded from it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trend {
     /// [`SCHEMA_TREND`].
     pub schema: String,
@@ -21,18 +24,21 @@ pub struct Trend {
     pub results: Vec<TrendRow>,
     /// Whether there are older results than these.
     pub more: bool,
-    /// Results of the command that are not among them.
+    /// Results of the command that are not among them, by reason.
     pub left_out: LeftOut,
 }
 
 /// A result, or a side of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrendRow {
-    /// The ID of the result.
+    /// The ID of the result, for `dwell show`.
     pub id: String,
     /// When it was kept: RFC 3339, UTC.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::Utc"))]
     pub at: String,
     /// The verb: `run` or `compare`.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["run", "compare"])))]
     pub verb: String,
     /// Which side of a comparison; none of a run.
     pub side: Option<TrendSide>,
@@ -42,7 +48,7 @@ pub struct TrendRow {
     pub kernel: String,
     /// Runs that the figure is of.
     pub runs: u32,
-    /// Their median; of one run its wall clock.
+    /// The median of their wall clocks; of one run its wall clock.
     pub median_ns: Ns,
     /// The 95 % interval of the median. None of one run.
     pub interval_ns: Option<TrendInterval>,
@@ -50,6 +56,7 @@ pub struct TrendRow {
 
 /// A side of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrendSide {
     /// Its place among the commands, from 0.
     pub place: u32,
@@ -61,6 +68,7 @@ pub struct TrendSide {
 
 /// An interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrendInterval {
     /// Its low end.
     pub lo: Ns,
@@ -70,6 +78,7 @@ pub struct TrendInterval {
 
 /// What is left out, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftOut {
     /// Comparisons of another figure than the wall clock.
     pub other_figure: u64,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Waits of all threads that were under way at once, by what they are for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WaitsAtOnce {
     /// For the network.
     pub network: AtOnce,
@@ -14,19 +15,21 @@ pub struct WaitsAtOnce {
 
 /// How many of them were under way at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AtOnce {
-    /// Waits.
+    /// Number of waits.
     pub waits: u64,
     /// For how long one was or more.
     pub any_ns: Ns,
     /// For how long exactly one was.
     pub one_ns: Ns,
     /// How many on average, while there were any; 0 where there was none.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub mean: f64,
-    /// The most.
+    /// The largest number.
     pub most: u32,
-    /// Time of waits that is in none of these: they had begun too long before others that were
-    /// counted.
+    /// Time of waits that is in none of these: a wait is counted when it ends, and back through the
+    /// last 1,024 changes of their number.
     pub untold_ns: Ns,
 }
 

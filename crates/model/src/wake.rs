@@ -3,8 +3,8 @@
 //!
 //! A wake-up is late by the time from when its sleep should have ended to when the thread reads the
 //! clock. Measuring concludes nothing: percentiles, warnings, causes and the verdict are made of it
-//! by `analyse`. Names and units are a public contract, described by
-//! `docs/schema/dwell.wake.1.json`: fields are added, not renamed.
+//! by `analyse`. Names and units are a public contract, listed in
+//! `docs/schema/dwell.wake.1.fields.txt`: fields are added, not renamed.
 
 pub mod environment;
 pub mod load;
@@ -25,6 +25,7 @@ pub const SCHEMA_WAKE: &str = "dwell.wake/1";
 
 /// The mode of the measuring threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum WakeMode {
     /// They sleep until a given time and measure their latency.
@@ -36,6 +37,7 @@ pub enum WakeMode {
 
 /// How a thread sleeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Sleeper {
     /// `clock_nanosleep(2)` until an absolute time.
@@ -49,17 +51,18 @@ pub enum Sleeper {
 
 /// A scheduling policy with its parameter: sched(7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
     /// `SCHED_FIFO`, with its priority (1 to 99).
-    Fifo(u32),
+    Fifo(#[cfg_attr(feature = "schema", schemars(range(min = 1)))] u32),
     /// `SCHED_RR`, with its priority.
-    Rr(u32),
+    Rr(#[cfg_attr(feature = "schema", schemars(range(min = 1)))] u32),
     /// `SCHED_OTHER`: the timer slack of the thread, which delays its wake-ups, in nanoseconds.
     Other(Ns),
     /// `SCHED_DEADLINE`.
     Deadline {
-        /// Runtime in each period.
+        /// Runtime: CPU time guaranteed in each period.
         runtime_ns: Ns,
         /// Relative to the start of the period.
         deadline_ns: Ns,
@@ -70,10 +73,11 @@ pub enum Policy {
 
 /// The request, with defaults filled in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WakeRequest {
-    /// Sleep or spin.
+    /// Mode of the measuring threads.
     pub mode: WakeMode,
-    /// How to sleep.
+    /// How the measuring threads sleep.
     pub sleeper: Sleeper,
     /// CPUs with a measuring thread each.
     pub cpus: Vec<u32>,
@@ -81,22 +85,23 @@ pub struct WakeRequest {
     pub interval_ns: Ns,
     /// Duration.
     pub for_ns: Ns,
-    /// Policy of the measuring threads.
+    /// Scheduling policy of the measuring threads.
     pub policy: Policy,
-    /// The stress load in that time.
+    /// Stress loads during the measurement.
     pub loads: Vec<Load>,
     /// The deadline to judge, if any.
     pub deadline: Option<Deadline>,
-    /// The latency from which a wake-up is a spike; `None`: the largest ones.
+    /// The latency from which a wake-up is a spike; none: the largest ones are.
     pub spike_ns: Option<Ns>,
 }
 
 /// The settings of a measuring thread in force, read back while it measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InForce {
-    /// `sched_getattr(2)`.
+    /// Policy, by `sched_getattr(2)`.
     pub policy: Policy,
-    /// `sched_getaffinity(2)`.
+    /// Affinity, by `sched_getaffinity(2)`.
     pub cpus: Seen<Vec<u32>>,
     /// Bytes locked in memory by the process: `VmLck`.
     pub locked_bytes: Seen<u64>,
@@ -114,6 +119,8 @@ fn not_said() -> Seen<bool> {
 /// Values of a histogram from `from_ns` up to, not with, `to_ns`; in JSON
 /// `[from_ns, to_ns, count]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(with = "(Ns, std::num::NonZeroU64, u64)"))]
 #[serde(from = "(Ns, Ns, u64)", into = "(Ns, Ns, u64)")]
 pub struct Bin {
     /// The smallest value.
@@ -138,10 +145,11 @@ impl From<Bin> for (Ns, Ns, u64) {
 
 /// The maximum latency of an interval of time: timelines and estimates of the maximum use blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencyBlock {
     /// The start of the block, from the start of the measurement.
     pub at_ns: Ns,
-    /// Wake-ups in it.
+    /// Wake-ups in the block.
     pub cycles: u64,
     /// The maximum latency.
     pub max_ns: Ns,
@@ -210,82 +218,89 @@ pub struct WakeMeasurements {
 
 /// The figures of one thread, or of all together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Wakes {
     /// The CPU; none: all of them.
     pub cpu: Option<u32>,
-    /// Wake-ups.
+    /// Number of wake-ups.
     pub cycles: u64,
-    /// Missed periods. Unseen in results of tools that do not count them.
+    /// Missed periods: wake-up times that passed while a thread was late. They do not count as
+    /// wake-ups and are not in the histogram.
     pub missed: Seen<u64>,
     /// Wake-ups elsewhere, while the CPU was offline or taken from dwell; left out where there
     /// were none, or they were not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub elsewhere: Option<u64>,
-    /// The minimum.
+    /// Minimum latency.
     pub min_ns: Seen<Ns>,
-    /// Mean.
+    /// Mean latency.
     pub avg_ns: Seen<Ns>,
-    /// The median.
+    /// Median. Unseen if there are too few wake-ups for it.
     pub p50_ns: Seen<Ns>,
-    /// 99 %.
+    /// 99th percentile. Unseen if there are too few wake-ups for it.
     pub p99_ns: Seen<Ns>,
-    /// 99.9 %.
+    /// 99.9th percentile. Unseen if there are too few wake-ups for it.
     pub p999_ns: Seen<Ns>,
     /// 99.99 %. Unseen when there are fewer than 10,000 wake-ups; the others likewise.
     pub p9999_ns: Seen<Ns>,
-    /// 99.999 %.
+    /// 99.999th percentile. Unseen if there are too few wake-ups for it.
     pub p99999_ns: Seen<Ns>,
-    /// 99.9999 %.
+    /// 99.9999th percentile. Unseen if there are too few wake-ups for it.
     pub p999999_ns: Seen<Ns>,
     /// The maximum latency.
     pub max_ns: Seen<Ns>,
-    /// When the wake-up with the maximum latency was due, from the start.
+    /// When the wake-up with the maximum latency was due, from the start of the measurement.
     pub max_at_ns: Seen<Ns>,
-    /// The histogram of all wake-ups, in order.
+    /// Histogram of all latencies, ascending; empty bins are left out.
     pub histogram: Vec<Bin>,
-    /// The blocks.
+    /// Maximum latency of each block, in order.
     pub timeline: Vec<LatencyBlock>,
-    /// CPU time of the measuring itself, for one wake-up.
+    /// Overhead: CPU time of the measurement itself for each wake-up.
     pub cpu_per_cycle_ns: Seen<Ns>,
 }
 
 /// The requested settings and those in force.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Settings {
     /// The request, defaults filled in.
     pub asked: WakeRequest,
-    /// By CPU, in the order of `asked.cpus`.
+    /// Settings in force, in the order of `asked.cpus`.
     pub in_force: Vec<InForce>,
 }
 
-/// The result of one `dwell wake`.
+/// What `dwell wake --json` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Wakeups {
-    /// [`SCHEMA_WAKE`].
+    /// Name and version of this format.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA_WAKE)))]
     pub schema: String,
-    /// Where.
+    /// The host.
     pub host: Host,
     /// The settings that decide about latency.
     pub environment: Environment,
     /// When it began: RFC 3339, UTC.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::Utc"))]
     pub started_at: String,
     /// Duration of the measurement.
     pub took_ns: Ns,
     /// Requested settings and those in force.
     pub settings: Settings,
-    /// All CPUs together.
+    /// Figures of all CPUs together.
     pub all: Wakes,
     /// One for each CPU.
     pub threads: Vec<Wakes>,
     /// What the loads did.
     pub loads: Vec<LoadDone>,
-    /// The verdict; absent where no deadline was given.
+    /// Verdict: pass, fail or undecided; null if no deadline was given.
     pub verdict: Seen<Verdict>,
     /// The largest spikes with their causes, the largest first.
     pub spikes: Seen<Vec<Spike>>,
-    /// What qualifies all of it, what was not in force, and what would change it: sentences without
-    /// a full stop.
+    /// Caveats: what qualifies the result, which settings were not in force, and what would change
+    /// that: sentences; a second line says what to try.
     pub limits: Vec<String>,
-    /// Ended early.
+    /// Whether it was ended early: by a signal, or by a thread that could not keep its interval.
     pub interrupted: bool,
 }

@@ -1,6 +1,6 @@
 //! What the wall clock of a run would have been with edits: the shape that `dwell show --what-if
-//! --json` writes, `dwell.what-if/1`, described by `docs/schema/dwell.what-if.1.json`. Fields are
-//! added, not renamed.
+//! --json` writes, `dwell.what-if/1`, listed in `docs/schema/dwell.what-if.1.fields.txt`. Fields
+//! are added, not renamed.
 //!
 //! What it means and where it is blind: `docs/method/what-if.md`.
 
@@ -13,22 +13,25 @@ use serde::{Deserialize, Serialize};
 /// The name of the schema.
 pub const SCHEMA_WHAT_IF: &str = "dwell.what-if/1";
 
-/// A run, replayed with edits.
+/// What `dwell show --what-if --json` writes: a kept recording replayed with edits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WhatIf {
     /// [`SCHEMA_WHAT_IF`].
     pub schema: String,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// When it was recorded: RFC 3339, UTC.
+    /// Start time of the recorded run: RFC 3339, UTC.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::Utc"))]
     pub started_at: String,
-    /// Where.
+    /// The host that it was recorded on.
     pub host: Host,
     /// The edits, in the order in which they were given.
     pub edits: Vec<EditTimes>,
     /// The wall clock as it was recorded.
     pub wall_ns: Ns,
-    /// The wall clock with the edits.
+    /// The wall clock with the edits: an estimate. It is the replay's with the edits, scaled by
+    /// what the replay is wrong by without them, and its ends are widened by that.
     pub after: WallEstimate,
     /// By how much it would have been shorter; below 0 where it would have been longer.
     pub saving: SavingEstimate,
@@ -38,33 +41,38 @@ pub struct WhatIf {
     pub path_before: ReplayedPath,
     /// The path of the replay with the edits: what bounds the program then.
     pub path_after: ReplayedPath,
-    /// What is taken for granted.
+    /// What the result takes for granted.
     pub assumptions: Vec<ReplayAssumption>,
 }
 
 /// What an edit is about, in the run as it was recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EditTimes {
-    /// As it was given: `fsync=0`.
+    /// The edit as it was given: `fsync=0`.
     pub edit: String,
     /// How often that was: calls that returned, samples of a function, else waits. Absent where
     /// nothing is counted.
     pub times: Seen<u64>,
     /// The time of all threads at it. Absent for `cpus`.
     pub total_ns: Seen<Ns>,
-    /// What of it is on the recorded path, whatever held up whom: as in a prediction.
+    /// What of that is on the recorded path; of locks, on the path that does not go over to the
+    /// threads that had them. Absent for `cpus`.
     pub path_ns: Seen<Ns>,
 }
 
 /// A wall clock that was not measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WallEstimate {
-    /// By the dependencies that were seen.
+    /// By the dependencies between threads that were seen.
     pub ns: Ns,
-    /// Low end: other programs have less of the CPUs, and dwell costs nothing.
+    /// Low end: without the time for which other programs had a CPU after a wait that the edits
+    /// removed, on another number of CPUs without all such time, and without what dwell cost: its
+    /// instruments, and time in the run queue behind dwell.
     pub lo_ns: Ns,
-    /// High end: dependencies that never blocked bind, or other programs have a part of the CPUs
-    /// that come into use.
+    /// High end: dependencies that never blocked, and so were not seen, bind, or other programs
+    /// have a part of the CPUs that the edits bring into use.
     pub hi_ns: Ns,
     /// What differs from run to run by chance, half of its interval of 95 %; both ends have it.
     #[serde(default)]
@@ -73,17 +81,19 @@ pub struct WallEstimate {
 
 /// The difference that it makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SavingEstimate {
-    /// By the dependencies that were seen.
+    /// By the dependencies that were seen: `wall_ns` less `after.ns`.
     pub ns: i64,
-    /// Low end.
+    /// Low end: `wall_ns` less `after.hi_ns`.
     pub lo_ns: i64,
-    /// High end.
+    /// High end: `wall_ns` less `after.lo_ns`.
     pub hi_ns: i64,
 }
 
 /// How a recording was replayed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Replay {
     /// The wall clock of the replay with nothing edited. It differs from the recorded one by the
     /// replay's own error.
@@ -93,14 +103,16 @@ pub struct Replay {
     /// What of both was not replayed but taken as it was: 0, unless there is `until_ns`.
     pub rest_ns: Ns,
     /// CPUs that the program could use when it was recorded.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub cpus_recorded: u32,
     /// CPUs of the replay with the edits.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub cpus: u32,
     /// Threads.
     pub threads: u64,
     /// Events of the recording.
     pub events: u64,
-    /// Steps of all threads that they make.
+    /// Steps of all threads that were kept of them.
     pub steps: u64,
     /// The recording has more steps than are kept: the replay ends so long after the beginning, and
     /// the rest is taken as it was. Absent where all of it was replayed.
@@ -109,8 +121,9 @@ pub struct Replay {
 
 /// The chain of threads that the end of a replay depended on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReplayedPath {
-    /// What bounds it.
+    /// What bounds the program.
     pub bound: Bound,
     /// Its time by state; sums to the wall clock of the replay without its `rest_ns`, exactly.
     pub account: Vec<StateTime>,
@@ -122,6 +135,7 @@ pub struct ReplayedPath {
 
 /// Time in a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StateTime {
     /// The state.
     pub state: State,
@@ -131,13 +145,15 @@ pub struct StateTime {
 
 /// A place of a replayed path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(from = "StoredPlace")]
+#[cfg_attr(feature = "schema", schemars(!from))]
 pub struct ReplayedPlace {
     /// The process's name.
     pub process: String,
     /// What it was doing.
     pub state: State,
-    /// Why, as in the path of a run.
+    /// Why: the system call, the wait target or what ran instead, as in the path of a run.
     pub reason: Reason,
     /// How long.
     pub ns: Ns,
@@ -145,6 +161,7 @@ pub struct ReplayedPlace {
 
 /// What a replay takes for granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ReplayAssumption {
     /// Threads wake each other in the order in which they did, and do as much as they did.

@@ -16,6 +16,7 @@ pub struct AttachWindow {
 
 /// What ended a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowEnd {
     /// The requested time had passed.

@@ -6,7 +6,7 @@ use model::coverage::Interval;
 use model::finding::CauseName;
 use model::run::{Ends, FindingRow, RowOf, RuledOutRow, ThresholdRow};
 use model::sentence::{Piece, Sentence};
-use model::{Finding, FindingsInWords, Ns, RuledOut, RunResult, Threshold};
+use model::{Finding, FindingsInWords, Found, Ns, RuledOut, RunResult, Threshold};
 
 /// What was found, with the names of the program as they are: whoever shows the text cleans it.
 pub(crate) fn text(sentence: &Sentence, look: Look) -> String {
@@ -56,6 +56,29 @@ pub fn in_words(result: &RunResult) -> FindingsInWords {
             .collect(),
         not_looked_for: unseen.map(|(cause, why)| row(cause, why.clone(), None)).collect(),
     }
+}
+
+/// Of what was found when a recording was made, so many are named.
+const FOUND_SHOWN: usize = 8;
+
+/// Says that a recording was judged otherwise by the version of dwell that made it, `recorder`;
+/// nothing where it found the same.
+pub fn judged_anew(recorder: &str, then: &Found, now: &Found) -> Option<String> {
+    let one = |(cause, saving): &(String, Option<Interval>)| match saving {
+        Some(Interval { lo, hi }) => format!("{cause} (saves {})", duration_range(*lo, *hi, JSON.dash())),
+        None => cause.clone(),
+    };
+    let found = match &*then.causes {
+        [] => "no cause".to_owned(),
+        causes => causes.iter().take(FOUND_SHOWN).map(one).collect::<Vec<_>>().join(", "),
+    };
+    (then != now).then(|| {
+        let said = format!("dwell {recorder} found {found} when it recorded this");
+        format!(
+            "{}; the findings here are by today's rules",
+            crate::clean::fit(&crate::clean(&said, true), 400, true)
+        )
+    })
 }
 
 /// Why a cause is ruled out: `0 hand-overs between its threads (1,000 needed)`.

@@ -1,5 +1,5 @@
-//! The JSON of `--json`, with its schemas in `docs/schema`, and the escapes that make JSON safe to
-//! print.
+//! The JSON of `--json`, whose fields are listed in `docs/schema`, and the escapes that make JSON
+//! safe to print.
 
 use crate::clean::invisible;
 use serde::Serialize;

@@ -38,7 +38,7 @@ pub mod what_if;
 
 pub use clean::clean;
 pub use explain::{explain, list as list_causes};
-pub use findings::in_words;
+pub use findings::{in_words, judged_anew};
 pub use fit::fit;
 pub use json::json;
 pub use page::{causes, screen, terminal};

@@ -30,8 +30,9 @@ pub struct Reader<R: Read = BufReader<File>> {
 pub struct RecordingEnd {
     /// Absent when the recording ends early.
     pub trailer: Option<Trailer>,
-    /// The report of the run as JSON, where not all events were kept.
-    pub result: Option<String>,
+    /// What was concluded, as JSON: the whole result where not all events were kept
+    /// (`trailer.kept_until`), else what was found. Older recordings lack the latter.
+    pub concluded: Option<String>,
     /// What the reader must know of an incomplete recording.
     pub notice: Option<Notice>,
 }
@@ -164,7 +165,7 @@ impl<R: Read> Reader<R> {
                 Ok(trailer) => self.end.trailer = Some(trailer),
                 Err(_) => self.stop(Incomplete::NotUnderstood),
             },
-            BlockRead::Block(BlockKind::Run, json) => self.end.result = String::from_utf8(json).ok(),
+            BlockRead::Block(BlockKind::Run, json) => self.end.concluded = String::from_utf8(json).ok(),
             BlockRead::Block(BlockKind::Header | BlockKind::Unknown, _) => {}
             BlockRead::End if self.end.trailer.is_some() => self.over = true,
             BlockRead::End | BlockRead::CutOff => self.stop(Incomplete::CutOff),

@@ -94,28 +94,36 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// Whether the limit was reached: then [`Writer::finish`] wants the result, too.
+    /// Whether the limit was reached: then [`Writer::finish`] wants the whole result.
     pub fn is_full(&self) -> bool {
         self.kept_until.is_some()
     }
 
-    /// Writes the trailer, with the final `kept_until`, and the result as JSON, if given: it covers
-    /// events that were not kept.
-    ///
-    /// # Errors
-    /// [`Error::Write`] with the first failure since the start.
-    pub fn finish(mut self, trailer: &Trailer, result: Option<&str>) -> Result<KeptRecording, Error> {
+    /// Writes the trailer, with the final `kept_until`: a recording that ends here is whole, unless
+    /// it is full.
+    pub fn end(&mut self, trailer: &Trailer) {
         let trailer = Trailer { kept_until: self.kept_until, ..trailer.clone() };
         self.attempt(|writer| {
             writer.write_events()?;
             writer.write_json(BlockKind::Trailer, &trailer)?;
-            if let Some(result) = result {
-                let mut block = block::start();
-                block.extend_from_slice(result.as_bytes());
-                writer.write_block(BlockKind::Run, &mut block)?;
-            }
             writer.out.flush()
         });
+    }
+
+    /// Writes what was concluded, as JSON: of a full recording the whole result, since it covers
+    /// events that were not kept; of others what was found.
+    ///
+    /// # Errors
+    /// [`Error::Write`] with the first failure since the start.
+    pub fn finish(mut self, concluded: Option<&str>) -> Result<KeptRecording, Error> {
+        if let Some(concluded) = concluded {
+            self.attempt(|writer| {
+                let mut block = block::start();
+                block.extend_from_slice(concluded.as_bytes());
+                writer.write_block(BlockKind::Run, &mut block)?;
+                writer.out.flush()
+            });
+        }
         match self.failed {
             Some(said) => Err(Error::Write { path: self.path, said }),
             None => Ok(KeptRecording { bytes: self.written_bytes, until: self.kept_until }),

@@ -95,7 +95,7 @@ pub(crate) fn rss_kib(program: &Program, tool: Tool, quick: bool, place: &Path) 
 /// Samples and those of a named function, from dwell's JSON, where it was asked for.
 fn named(place: &Path) -> Option<(u64, u64)> {
     let run: Run = serde_json::from_slice(&fs::read(place.join("json")).ok()?).ok()?;
-    let rows = run.functions.value()?;
+    let rows = run.tables.functions.value()?;
     let samples = |row: &FunctionRow| row.samples;
     // Without a name it is the module and how far in.
     let is_named = |row: &&FunctionRow| !row.name.contains("+0x");

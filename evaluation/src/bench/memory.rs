@@ -94,7 +94,7 @@ pub(super) fn mib(kib: Option<u64>) -> f64 {
 
 fn table(run: &Run, peaks: &[u64]) -> String {
     let wall_s = run.wall_ns as f64 / 1e9;
-    let syscalls = || run.syscalls.value().into_iter().flatten();
+    let syscalls = || run.tables.syscalls.value().into_iter().flatten();
     let calls = syscalls().map(|row| row.calls).sum::<u64>() as f64 / wall_s;
     let waits = run.waits.iter().map(|row| row.calls).sum::<u64>() as f64 / wall_s;
     let sliced = syscalls().any(|row| row.estimate.is_some());
@@ -130,7 +130,7 @@ mod tests {
     fn events_are_calls_and_two_for_each_wait() {
         let mut run = crate::sample::run();
         run.wall_ns = 2_000_000_000;
-        let syscalls = run.syscalls.value_mut().unwrap();
+        let syscalls = run.tables.syscalls.value_mut().unwrap();
         (syscalls[0].calls, syscalls[1].calls, syscalls[1].estimate) = (100_000, 4, None);
         run.waits[0].calls = 50_000;
         let text = table(&run, &[1024, 2048]);

@@ -123,14 +123,14 @@ impl DwellResult {
     /// How often a system call was made.
     pub(crate) fn calls(&self, name: &str) -> Option<Calls> {
         let name = SyscallName::from(name);
-        let row = self.run.syscalls.value()?.iter().find(|row| row.name == name)?;
+        let row = self.run.tables.syscalls.value()?.iter().find(|row| row.name == name)?;
         let exactly = Calls { calls: row.calls, lo: row.calls, hi: Some(row.calls) };
         Some(row.estimate.as_ref().map_or(exactly, |of| Calls { calls: of.calls, lo: of.lo, hi: of.hi }))
     }
 
     /// Functions, each with its share of all samples, in percent, with what it called.
     pub(crate) fn functions(&self) -> impl Iterator<Item = (&str, f64)> {
-        self.run.functions.value().into_iter().flatten().filter_map(|row| {
+        self.run.tables.functions.value().into_iter().flatten().filter_map(|row| {
             // `[jit:hotspot]` and the like: all code of a JIT that has no name, and no function.
             let name = if row.unnamed.is_some() { JIT } else { &row.name };
             Some((name, row.total?.value * 100.0))

@@ -29,6 +29,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("analyse", &["model", "stats"]),
     ("report", &["model", "stats", "listing"]),
     ("seeds", &[]),
+    ("schema", &["model", "listing"]),
     ("golden", &["model", "store", "analyse", "report"]),
     (
         "dwell",
@@ -44,14 +45,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
 ];
 
 /// Further ones in tests only: pages are tested with results of `analyse`, and are made without it.
-/// What is fuzzed is tested with the inputs that are kept.
+/// JSON is tested by its schema. What is fuzzed is tested with the inputs that are kept.
 const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[
-    ("report", &["analyse"]),
+    ("report", &["analyse", "schema"]),
     ("code", &["seeds"]),
     ("python", &["seeds"]),
     ("observe", &["seeds"]),
     ("golden", &["seeds"]),
-    ("dwell", &["seeds"]),
+    ("dwell", &["seeds", "schema"]),
     ("store", &["seeds"]),
 ];
 

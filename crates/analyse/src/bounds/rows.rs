@@ -1,7 +1,7 @@
 //! What rows of the path and of threads have in common, and what several come to.
 
-use super::fold::Row;
 use crate::account::{NO_REASON, StepRef};
+use crate::bounded::Row;
 use model::run::{ThreadLedger, TimedWaits};
 use model::together::{PlacesTogether, ThreadsTogether};
 use model::{Ns, Pid, Seen, State, Tid};

@@ -1,8 +1,7 @@
 //! Stacks of waits, which are most of their rows: those of the shortest waits are left out before
 //! any rows are put together.
 
-use super::fold::{DEPTH, Row, Together, bytes_of};
-use super::size::bytes;
+use crate::bounded::{DEPTH, Row, Together, bytes, bytes_of};
 use model::Seen;
 use model::run::WaitRow;
 use std::cmp::Reverse;

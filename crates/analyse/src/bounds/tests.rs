@@ -2,11 +2,13 @@
 
 use super::*;
 use crate::account::StepReason;
+use crate::bounded::ROWS_MAX;
 use crate::judge::samples;
+use model::disk_requests::DiskRequestRow;
 use model::recording::Language;
-use model::run::{TimedWaits, WaitRow};
+use model::run::{ThreadLedger, TimedWaits, WaitRow};
 use model::wait::{FrameKind, Reason, StackFrame, WaitCall, WaitTarget};
-use model::{AccountPart, Basis, Ns, State};
+use model::{AccountPart, Basis, Ns, Seen, State};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -180,9 +182,9 @@ fn rows_beyond_a_sum_of_their_table_are_in_it() {
         depth_max: 0,
     };
     let rows = (1..=1500).map(row).collect();
-    run.disk_requests = Seen::Value(model::disk_requests::DiskRequests { rows, other_requests: 7 });
+    run.tables.disk_requests = Seen::Value(model::disk_requests::DiskRequests { rows, other_requests: 7 });
     let after = bound(run);
-    let all = after.disk_requests.value().unwrap();
+    let all = after.tables.disk_requests.value().unwrap();
     assert!(all.rows.len() < 1000, "{}", all.rows.len());
     assert_eq!(
         all.rows.iter().map(|row| row.requests).sum::<u64>() + all.other_requests,
@@ -215,9 +217,10 @@ fn stacks_of_short_waits_go_before_rows_are_put_together() {
 
 #[test]
 fn small_tables_keep_what_they_need_and_large_ones_share_the_rest() {
-    assert_eq!(shares(&[10, 500, 20, 400], &[1; 4], 1000), [10, 500, 20, 400]);
-    assert_eq!(shares(&[10, 5000, 20, 4000], &[1; 4], 1030), [10, 500, 20, 500]);
-    assert_eq!(shares(&[10, 5000, 20, 400], &[1; 4], 1030), [10, 600, 20, 400]);
-    assert_eq!(shares(&[10, 5000, 20, 4000], &[1, 3, 1, 1], 1030), [10, 750, 20, 250]);
-    assert_eq!(shares(&[], &[], 7), [0; 0]);
+    let most = |sizes: &[usize], all| rooms(sizes, all).iter().map(|room| room.most).collect::<Vec<_>>();
+    assert_eq!(most(&[0, 0, 0, 10, 500, 20, 400], 1000), [0, 0, 0, 10, 500, 20, 400]);
+    assert_eq!(most(&[0, 0, 0, 10, 5000, 20, 4000], 1030), [0, 0, 0, 10, 500, 20, 500]);
+    assert_eq!(most(&[0, 0, 0, 10, 5000, 20, 400], 1030), [0, 0, 0, 10, 600, 20, 400]);
+    assert_eq!(most(&[0, 0, 5000, 4000], 1200), [0, 0, 1000, 200]);
+    assert!(most(&[], 7).is_empty());
 }

@@ -1,7 +1,7 @@
 //! What waits, connections and name lookups have in common, and what several rows come to.
 
-use super::fold::Row;
 use super::rows::{common, sum, sum_seen, sum_states};
+use crate::bounded::Row;
 use model::network::ConnectionOrigin;
 use model::peers::{ConnectionRow, DelayedAck, Dialogue, Lengths, LookupRow, Opening};
 use model::run::{WaitEnd, WaitRow, WakerRow};

@@ -1,5 +1,6 @@
 //! Functions and lines by their share of time on a CPU, with what sampling leaves open.
 
+use crate::bounded::{Bounded, Room, Together, leave_out, rows_size, texts};
 use model::profile::{Activity, Frame, Profile, Weight};
 use model::recording::{Language, Runtime};
 use model::run::{FunctionRow, LineRow, Share, UnnamedRow};
@@ -193,6 +194,40 @@ fn name_of(language: Language) -> &'static str {
         Language::Kernel => "kernel",
         Language::Python => "python",
         Language::Jit => "jit",
+    }
+}
+
+impl Bounded for Vec<FunctionRow> {
+    fn cut_texts(&mut self) {
+        for row in self {
+            texts::text(&mut row.name);
+            texts::text(&mut row.module);
+        }
+    }
+
+    fn size(&self) -> usize {
+        rows_size(self)
+    }
+
+    fn shrink(&mut self, room: Room) -> Option<Together> {
+        leave_out(self, room, |_| {})
+    }
+}
+
+impl Bounded for Vec<LineRow> {
+    fn cut_texts(&mut self) {
+        for row in self {
+            texts::text(&mut row.file);
+            texts::text(&mut row.function);
+        }
+    }
+
+    fn size(&self) -> usize {
+        rows_size(self)
+    }
+
+    fn shrink(&mut self, room: Room) -> Option<Together> {
+        leave_out(self, room, |_| {})
     }
 }
 

@@ -97,7 +97,7 @@ fn extent(seen: Extent) -> String {
 
 /// Samples for each second on a CPU.
 fn sampling_rate(run: &Run) -> Option<f64> {
-    let samples: u64 = run.functions.value()?.iter().map(|row| row.samples).sum();
+    let samples: u64 = run.tables.functions.value()?.iter().map(|row| row.samples).sum();
     let cpu_ns = run.user_ns.value()?.saturating_add(*run.kernel_ns.value()?);
     (samples >= SAMPLES_MIN && cpu_ns > 0).then(|| samples as f64 * 1e9 / cpu_ns as f64)
 }

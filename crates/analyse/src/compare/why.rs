@@ -84,7 +84,7 @@ fn seen_rows<T, K: Clone + Eq + Hash>(
 fn calls(pairs: &Pairs<'_>) -> Seen<Vec<CallDifference>> {
     let found = seen_rows(
         pairs,
-        |run| &run.syscalls,
+        |run| &run.tables.syscalls,
         |_, row| (row.name.clone(), Amount::new(row.total_ns, row.calls)),
     );
     found.map(|rows| {
@@ -97,7 +97,7 @@ fn functions(pairs: &Pairs<'_>) -> Seen<Vec<FunctionDifference>> {
     code::differences(
         pairs,
         |run| {
-            let table = run.functions.as_ref();
+            let table = run.tables.functions.as_ref();
             table.map(|rows| rows.iter().map(|row| (FunctionKey::of(run, row), row.share)).collect())
         },
         |rows| rows,
@@ -113,7 +113,7 @@ fn lines(pairs: &Pairs<'_>) -> Seen<Vec<LineDifference>> {
     code::differences(
         pairs,
         |run| {
-            let table = run.lines.as_ref();
+            let table = run.tables.lines.as_ref();
             table.map(|rows| rows.iter().map(|row| (LineKey::of(row), row.share)).collect())
         },
         folded,
@@ -160,7 +160,7 @@ fn wakers(pairs: &Pairs<'_>) -> Vec<WakerDifference> {
 fn peers(pairs: &Pairs<'_>) -> Seen<Vec<PeerDifference>> {
     let found = seen_rows(
         pairs,
-        |run| &run.connections,
+        |run| &run.tables.connections,
         |_, row| (PeerKey::of(row), Amount::new(row.waited_ns, row.waits)),
     );
     found.map(|rows| {

@@ -105,13 +105,13 @@ pub(super) fn mixed(bound: &Bound) -> Option<Mixed> {
 pub(super) fn held_up_ns(evidence: &Evidence<'_>, own_ns: Ns) -> Option<Ns> {
     let held_up = |state| matches!(state, State::Runqueue | State::Throttled | State::Stopped);
     let ns = evidence.account_ns(held_up).saturating_sub(own_ns);
-    (evidence.bound.class != Class::Starved && evidence.is_notable(ns)).then_some(ns)
+    (evidence.run.bound.class != Class::Starved && evidence.is_notable(ns)).then_some(ns)
 }
 
 /// What most of the kernel's work is, when one thing is at least half of it.
 pub(super) fn kernel_work(evidence: &Evidence<'_>) -> Option<KernelWork> {
     let mut sums = FxHashMap::<KernelWork, (Ns, Reverse<usize>)>::default();
-    for (at, step) in evidence.path.iter().enumerate() {
+    for (at, step) in evidence.run.path.iter().enumerate() {
         let work = match step.state {
             State::Kernel => KernelWork::Calls(step.reason.clone()),
             State::Fault => KernelWork::Faults,

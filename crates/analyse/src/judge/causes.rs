@@ -33,6 +33,7 @@ mod sync_writes;
 mod thresholds;
 
 use super::evidence::Evidence;
+use super::imposed::Imposed;
 use model::finding::{CauseName, Finding};
 use model::recording::Tier;
 use model::{RuledOut, Seen, say};
@@ -79,6 +80,8 @@ pub struct Cause {
     pub manual: Manual,
     /// Causes that are consequences of this one where both are found, by their names for programs.
     pub explains: &'static [&'static str],
+    /// A fix that can be imposed on the program from outside.
+    pub probe: Option<Imposed>,
     /// Looks for the signs, where the tier allows it.
     check: fn(&Evidence<'_>) -> Outcome,
 }

@@ -38,7 +38,7 @@ pub(super) fn of_function<'a>(
 ) -> Option<&'a CountedFunction> {
     let is_it =
         |row: &&CountedFunction| row.function == function && module.is_none_or(|one| one == row.module);
-    evidence.counters.value()?.all.functions.iter().filter(|row| row.mode == "user").find(is_it)
+    evidence.run.tables.counters.value()?.all.functions.iter().filter(|row| row.mode == "user").find(is_it)
 }
 
 /// Whether it waits for memory.
@@ -60,10 +60,10 @@ pub(super) fn waits_for_memory(evidence: &Evidence<'_>, counted: &Counted) -> Wa
 
 /// How many reads from memory are under way on average while it runs: at least and at most.
 fn under_way(evidence: &Evidence<'_>, counted: &Counted) -> Option<(f64, f64)> {
-    let clock = evidence.counters.value()?.all.clock_hz.value()?;
+    let clock = evidence.run.tables.counters.value()?.all.clock_hz.value()?;
     let misses = counted.last_level_misses_per_1000.value()?;
     let instructions = counted.instructions_per_cycle.value()?;
-    let ladder = evidence.costs.value().and_then(|costs| costs.load_ns.value()).and_then(|curve| {
+    let ladder = evidence.run.costs.value().and_then(|costs| costs.load_ns.value()).and_then(|curve| {
         let largest = curve.iter().max_by_key(|cost| cost.bytes)?;
         Some((largest.ns * 1e-9, largest.ns * 1e-9))
     });
@@ -138,7 +138,7 @@ pub(super) mod tests {
 
     fn waits(of: Counted) -> Waits {
         let mut run: Run = samples::run(&[(model::State::User, 1000)]);
-        run.counters = table("walk", of.clone());
+        run.tables.counters = table("walk", of.clone());
         let profile = model::Profile::default();
         waits_for_memory(&Evidence::of(model::recording::Tier::Bpf, &run, &profile), &of)
     }

@@ -29,6 +29,6 @@ impl<'a> Evidence<'a> {
     }
 
     fn file_rows(&self) -> &'a [FileRow] {
-        self.files.value().map_or(&[][..], |files| &files.rows)
+        self.run.tables.files.value().map_or(&[][..], |files| &files.rows)
     }
 }

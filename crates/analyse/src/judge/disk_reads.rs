@@ -30,7 +30,7 @@ impl Evidence<'_> {
     /// not known, or were made for it by others: then it made less than half as many as it waited
     /// for. (Two threads may wait for one.)
     pub(super) fn disk_reads(&self, waits: &[(usize, &WaitRow)]) -> Option<DiskReads> {
-        let table = self.disk_requests.value()?;
+        let table = self.run.tables.disk_requests.value()?;
         let mut reads = DiskReads::default();
         let is_waited_for = |device: &Seen<String>| waits.iter().any(|(_, wait)| wait.device == *device);
         for row in table.rows.iter().filter(|row| !row.write && is_waited_for(&row.device)) {

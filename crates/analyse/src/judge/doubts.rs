@@ -18,10 +18,11 @@ pub(crate) fn is_busy(coverage: &Coverage) -> bool {
 
 /// What makes these doubtful.
 pub(super) fn of(evidence: &Evidence<'_>) -> Doubts {
-    let coverage = evidence.coverage;
-    let all = evidence.wall_ns.saturating_mul(u64::from(evidence.cpus.max(1)));
+    let coverage = &evidence.run.coverage;
+    let all = evidence.run.wall_ns.saturating_mul(u64::from(evidence.run.host.cpus.max(1)));
     Doubts {
-        unexplained: u128::from(coverage.unexplained_ns) * UNEXPLAINED_PART > u128::from(evidence.whole_ns),
+        unexplained: u128::from(coverage.unexplained_ns) * UNEXPLAINED_PART
+            > u128::from(evidence.run.whole_ns()),
         host_busy: is_busy(coverage),
         steal: matches!(coverage.steal_ns, Seen::Value(steal)
             if steal > 0 && u128::from(steal) * STEAL_PART >= u128::from(all)),

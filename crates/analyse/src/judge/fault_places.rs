@@ -14,7 +14,7 @@ const PART_MIN: f64 = 0.25;
 /// `40 % of its page faults are in the heap, at fill (a.c:7)`: the mapping and line that lead. None
 /// where none does, or too few faults were sampled.
 pub(super) fn leading(evidence: &Evidence<'_>, pid: Pid) -> Option<Sentence> {
-    let places = evidence.fault_places.value()?;
+    let places = evidence.run.tables.fault_places.value()?;
     let process = places.processes.iter().find(|process| process.pid == pid)?;
     let row = process.rows.first()?;
     let part = row.faults as f64 / process.faults.max(1) as f64;
@@ -72,7 +72,7 @@ mod tests {
 
     fn said(heap: u64, file: u64, of: Pid) -> Option<Sentence> {
         let mut run = run(&[(State::Fault, 1_000_000)]);
-        run.fault_places = places(100, heap, file);
+        run.tables.fault_places = places(100, heap, file);
         let profile = Profile::default();
         leading(&Evidence::of(Tier::Bpf, &run, &profile), of)
     }

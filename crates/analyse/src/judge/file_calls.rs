@@ -89,7 +89,7 @@ impl Evidence<'_> {
             Reason::Syscall(name) | Reason::Wait(WaitCall::Syscall(name), _) => name == call,
             _ => false,
         };
-        self.path.iter().filter(|step| is_in(&step.reason)).map(|step| step.ns).sum()
+        self.run.path.iter().filter(|step| is_in(&step.reason)).map(|step| step.ns).sum()
     }
 
     /// What a call has of the path beside its waits, for the part of them that is so much time.
@@ -104,7 +104,7 @@ impl Evidence<'_> {
     }
 
     fn waited_in(&self, call: &SyscallName) -> Ns {
-        let waits = self.waits.iter().filter(|wait| wait.call.syscall() == Some(call));
+        let waits = self.run.waits.iter().filter(|wait| wait.call.syscall() == Some(call));
         waits.map(|wait| wait.path_ns).sum()
     }
 
@@ -122,12 +122,12 @@ impl Evidence<'_> {
             lo: sum.lo + more.lo,
             hi: sum.hi + more.hi,
         });
-        Interval { hi: sum.hi.min(self.whole_ns).max(sum.lo), ..sum }
+        Interval { hi: sum.hi.min(self.run.whole_ns()).max(sum.lo), ..sum }
     }
 
     /// Such a part of each of these calls: on a CPU in them, and what they wait for.
     pub(super) fn parts_of(&self, calls: &[(&SyscallName, Part)], kind: Kind) -> Parts {
-        let rows = self.syscalls.value().map_or(&[][..], Vec::as_slice);
+        let rows = self.run.tables.syscalls.value().map_or(&[][..], Vec::as_slice);
         let cpu_ns = |call: &SyscallName| {
             rows.iter().filter(|row| row.name == *call).map(|row| row.cpu_ns).sum::<Ns>()
         };
@@ -147,7 +147,7 @@ impl Evidence<'_> {
     /// Time of the path that its threads waited for a CPU after this many waits: as much as after
     /// any other.
     pub(super) fn queued_after(&self, waits: u64) -> Ns {
-        let all: u64 = self.waits.iter().map(|wait| wait.calls).sum();
+        let all: u64 = self.run.waits.iter().map(|wait| wait.calls).sum();
         let queued_ns = self.account_ns(|state| state == State::Runqueue);
         (queued_ns as f64 * (waits as f64 / all.max(1) as f64).min(1.0)) as Ns
     }
@@ -155,7 +155,7 @@ impl Evidence<'_> {
     /// Waits in a state in these calls, by their places in the table.
     pub(super) fn waits_in(&self, state: State, calls: &[&str]) -> Vec<(usize, &WaitRow)> {
         let is_in = |wait: &WaitRow| wait.call.syscall().is_some_and(|call| calls.contains(&&*call.name));
-        let waits = self.waits.iter().enumerate();
+        let waits = self.run.waits.iter().enumerate();
         waits.filter(|(_, wait)| wait.reason == state && is_in(wait)).collect()
     }
 }

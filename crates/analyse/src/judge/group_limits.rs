@@ -25,7 +25,7 @@ fn quota_matters(quota: &CpuQuota, evidence: &Evidence<'_>) -> bool {
 }
 
 fn memory_matters(memory: &MemoryLimit, evidence: &Evidence<'_>) -> bool {
-    let verdicts = evidence.series.value().map_or(&[][..], |series| &series.verdicts);
+    let verdicts = evidence.run.series.value().map_or(&[][..], |series| &series.verdicts);
     memory.reached > 0
         || memory.used_bytes as f64 >= memory.limit_bytes as f64 * MEMORY_SHARE_MIN
         || verdicts.iter().any(|verdict| matches!(verdict, SeriesVerdict::MemoryShort { .. }))
@@ -34,7 +34,8 @@ fn memory_matters(memory: &MemoryLimit, evidence: &Evidence<'_>) -> bool {
 /// Fewer CPUs than the host has, and it wanted more.
 fn cpus_matter(allowed: u32, evidence: &Evidence<'_>) -> bool {
     let queued = evidence.account_ns(|state| state == State::Runqueue);
-    allowed < evidence.cpus && (evidence.bound.class == Class::Starved || evidence.is_notable(queued))
+    allowed < evidence.run.host.cpus
+        && (evidence.run.bound.class == Class::Starved || evidence.is_notable(queued))
 }
 
 #[cfg(test)]

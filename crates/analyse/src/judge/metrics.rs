@@ -22,8 +22,8 @@ const SWAPPED_PAGES_PER_S_MIN: f64 = 1.0;
 /// What the program waits for comes first. Means are over steps (the last may be shorter):
 /// accurate enough to decide whether something changed.
 pub(super) fn of(evidence: &Evidence<'_>) -> Vec<Metric> {
-    let Seen::Value(series) = evidence.series else { return Vec::new() };
-    let resource = evidence.bound.resource;
+    let Seen::Value(series) = &evidence.run.series else { return Vec::new() };
+    let resource = evidence.run.bound.resource;
     let [at_network, at_disk] = [State::Network, State::Disk].map(|state| state == resource);
     let links = those(&series.links, Metric::Link, |link| link_matters(link, at_network));
     let disks = those(&series.disks, Metric::Disk, |disk| disk_matters(disk, at_disk));

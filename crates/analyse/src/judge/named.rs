@@ -28,11 +28,11 @@ pub(super) fn called(sum: &Sum<'_>) -> Sentence {
 pub(super) fn place(evidence: &Evidence<'_>, sum: &Sum<'_>) -> RowRef {
     let (name, module) = sum.key();
     let line = sum.leading_line().and_then(|(file, line)| {
-        let mut lines = evidence.lines.value()?.iter();
+        let mut lines = evidence.run.tables.lines.value()?.iter();
         lines.position(|row| row.file == file && row.line == line && row.function == name)
     });
     let function = || {
-        let mut functions = evidence.functions.value()?.iter();
+        let mut functions = evidence.run.tables.functions.value()?.iter();
         functions.position(|row| row.name == name && row.module == module)
     };
     match line {

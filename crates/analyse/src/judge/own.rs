@@ -20,10 +20,10 @@ pub(super) fn places(run: &Run, profile: &Profile) -> (Vec<CodePlace>, Option<Fo
 /// Marks the rows and frames that are the program's own code.
 pub(super) fn mark(run: &mut Run, profile: &mut Profile) {
     let frames = OwnFrames::of(profile);
-    if let Seen::Value(rows) = &mut run.functions {
+    if let Seen::Value(rows) = &mut run.tables.functions {
         rows.iter_mut().for_each(|row| row.own = frames.function(&row.name, &row.module).is_own());
     }
-    if let Seen::Value(rows) = &mut run.lines {
+    if let Seen::Value(rows) = &mut run.tables.lines {
         rows.iter_mut().for_each(|row| row.own = frames::of_line(row).is_own());
     }
     for row in &mut run.waits {

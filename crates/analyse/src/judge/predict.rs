@@ -122,10 +122,14 @@ impl Evidence<'_> {
             (None, Removal::Parts(_)) => self.by_account(goes).ends(ALL),
             (None, _) => self.by_account(goes).ends(part),
         };
-        let with = if self.window { ends } else { self.with_queue(ends, goes, self.on_cpu_part(goes)) };
+        let with = if self.run.window.is_some() {
+            ends
+        } else {
+            self.with_queue(ends, goes, self.on_cpu_part(goes))
+        };
         let with_ns = with.lo - ends.lo;
         let ends = self.without_overhead(with);
-        let hi = ends.hi.min(self.beyond_cpus_ns(goes, part.1, self.cpus_allowed())).min(self.whole_ns);
+        let hi = ends.hi.min(self.beyond_cpus_ns(goes, part.1, self.cpus_allowed())).min(self.run.whole_ns());
         let elsewhere_ns = self.queues_elsewhere_ns(goes, with_ns);
         let lo = ends.lo.min(hi).saturating_sub(elsewhere_ns);
         let lo = match goes {
@@ -133,7 +137,7 @@ impl Evidence<'_> {
             _ => lo,
         };
         let of = match kind {
-            _ if !self.window => SavedTime::Wall,
+            _ if self.run.window.is_none() => SavedTime::Wall,
             Kind::Cpu => SavedTime::Cpu,
             Kind::Waiting => SavedTime::Waiting,
         };
@@ -147,7 +151,7 @@ impl Evidence<'_> {
     pub(super) fn together(&self, one: Seen<Saving>, other: Seen<Saving>) -> Seen<Saving> {
         match (one, other) {
             (Seen::Value(one), Seen::Value(other)) => {
-                let hi = (one.ns.hi + other.ns.hi).min(self.whole_ns);
+                let hi = (one.ns.hi + other.ns.hi).min(self.run.whole_ns());
                 Seen::Value(Saving {
                     ns: Interval { lo: (one.ns.lo + other.ns.lo).min(hi), hi },
                     queued_ns: one.queued_ns + other.queued_ns,
@@ -233,7 +237,7 @@ impl Evidence<'_> {
             for (all, more) in
                 [(&mut all.path_ns, path), (&mut all.saved_ns, saved), (&mut all.least_ns, least)]
             {
-                *all = Interval { lo: all.lo + more.lo, hi: (all.hi + more.hi).min(self.wall_ns) };
+                *all = Interval { lo: all.lo + more.lo, hi: (all.hi + more.hi).min(self.run.wall_ns) };
             }
         }
         sum.map(|all| if count > 1 { all.of_several() } else { all })
@@ -261,9 +265,9 @@ impl Evidence<'_> {
     /// end. Nothing that was seen says that it needed them. A shell sleeps by a program: processes
     /// of one name count together where their lives fit one after the other.
     fn held_by_sleeps_ns(&self, path: Interval, saved: Interval) -> Ns {
-        let is_on_path = |thread: &&ThreadLedger| self.path.iter().any(|step| step.tid == thread.tid);
+        let is_on_path = |thread: &&ThreadLedger| self.run.path.iter().any(|step| step.tid == thread.tid);
         let (mut most_ns, mut programs) = (0, FxHashMap::<&str, (Ns, Ns)>::default());
-        for thread in self.threads.iter().filter(is_on_path) {
+        for thread in self.run.threads.iter().filter(is_on_path) {
             let Some(timed) = thread.timed_waits else { continue };
             let slept_ns = timed.others_running_ns() + timed.others_waiting_ns;
             most_ns = most_ns.max(slept_ns);
@@ -273,7 +277,7 @@ impl Evidence<'_> {
                 *all_ns += slept_ns;
             }
         }
-        let in_turn = programs.into_values().filter(|(lived_ns, _)| *lived_ns <= self.wall_ns);
+        let in_turn = programs.into_values().filter(|(lived_ns, _)| *lived_ns <= self.run.wall_ns);
         let slept_ns = in_turn.map(|(_, all_ns)| all_ns).fold(most_ns, Ns::max);
         path.hi.saturating_sub(saved.hi).min(slept_ns)
     }
@@ -299,7 +303,7 @@ impl Evidence<'_> {
             }
         };
         let of_structure = matches!(goes, Removal::Wall(_) | Removal::WallAndCpu(..));
-        let certain = self.window || self.threads.len() == 1 || of_structure;
+        let certain = self.run.window.is_some() || self.run.threads.len() == 1 || of_structure;
         let least_ns = if certain { ns } else { Interval { lo: 0, hi: ns.hi } };
         Times { path_ns: ns, saved_ns: ns, least_ns }
     }
@@ -311,35 +315,35 @@ impl Evidence<'_> {
             // What goes of the CPU time of threads that are not on the path is known by samples
             // only.
             Removal::Samples(share) => self.cpu_ns() as f64 * share.hi,
-            _ if kind(goes) == Kind::Cpu || self.window => return Ns::MAX,
+            _ if kind(goes) == Kind::Cpu || self.run.window.is_some() => return Ns::MAX,
             Removal::Sites(sites, _) => sites.iter().map(|site| self.cpu_ns_of(site) as f64).sum(),
             Removal::WallAndCpu(_, cpu_ns) => *cpu_ns as f64,
             Removal::Parts(parts) => {
                 let left_ns = self.cpu_ns().saturating_sub(parts.cpu_ns);
-                return self.wall_ns.saturating_sub((left_ns as f64 / cpus.max(0.01)) as Ns);
+                return self.run.wall_ns.saturating_sub((left_ns as f64 / cpus.max(0.01)) as Ns);
             }
             Removal::Lock(..) | Removal::Account(..) | Removal::Wall(_) => 0.0,
         };
         let left_ns = (self.cpu_ns() as f64 - goes_ns * part).max(0.0);
-        self.wall_ns.saturating_sub((left_ns / cpus.max(0.01)) as Ns)
+        self.run.wall_ns.saturating_sub((left_ns / cpus.max(0.01)) as Ns)
     }
 
     /// CPU time of all threads at a site, as far as tables have it.
     fn cpu_ns_of(&self, site: &Site) -> Ns {
         let on_cpu = |counts: &dyn Fn(State) -> bool, of: &dyn Fn(Pid) -> bool| -> Ns {
-            let threads = self.threads.iter().filter(|thread| of(thread.pid));
+            let threads = self.run.threads.iter().filter(|thread| of(thread.pid));
             let states = threads.flat_map(|thread| &thread.states);
             states.filter(|(state, _)| state.on_cpu() && counts(*state)).map(|(_, ns)| ns).sum()
         };
         match site {
             Site::State(state) => on_cpu(&|one| one == *state, &|_| true),
             Site::Call(name) => {
-                let rows = self.syscalls.value().map_or(&[][..], Vec::as_slice);
+                let rows = self.run.tables.syscalls.value().map_or(&[][..], Vec::as_slice);
                 rows.iter().filter(|row| row.name == *name).map(|row| row.cpu_ns).sum()
             }
             Site::Program(name) => {
                 let named = |thread: &&ThreadLedger| thread.processes() > 0 && thread.name == *name;
-                let leaders = || self.threads.iter().filter(named);
+                let leaders = || self.run.threads.iter().filter(named);
                 let pids: FxHashSet<Pid> =
                     leaders().map(|thread| thread.pid).filter(|pid| *pid > 0).collect();
                 let of_many = leaders().filter(|thread| thread.pid == 0).flat_map(|thread| &thread.states);
@@ -352,13 +356,13 @@ impl Evidence<'_> {
 
     /// Time of all threads on a CPU.
     pub(super) fn cpu_ns(&self) -> Ns {
-        let states = self.threads.iter().flat_map(|thread| &thread.states);
+        let states = self.run.threads.iter().flat_map(|thread| &thread.states);
         states.filter(|(state, _)| state.on_cpu()).map(|(_, ns)| ns).sum()
     }
 
     /// As many CPUs as the program may use: the host's, those that it is bound to, or its quota.
     pub(super) fn cpus_allowed(&self) -> f64 {
-        let mut cpus = f64::from(self.cpus.max(1));
+        let mut cpus = f64::from(self.run.host.cpus.max(1));
         if let Seen::Value(limits) = self.limits {
             if let Seen::Value(allowed) = limits.cpus_allowed {
                 cpus = cpus.min(f64::from(allowed));
@@ -373,7 +377,7 @@ impl Evidence<'_> {
     /// As many of these as it would get of them: what ran had to wait for its CPU for a part of the
     /// time, and more at once would get no more of each.
     pub(super) fn cpus_free(&self) -> f64 {
-        let states = self.threads.iter().flat_map(|thread| &thread.states);
+        let states = self.run.threads.iter().flat_map(|thread| &thread.states);
         let queued = |state: State| matches!(state, State::Runqueue | State::Throttled);
         let queued_ns: Ns = states.filter(|(state, _)| queued(*state)).map(|(_, ns)| ns).sum();
         let cpu_ns = self.cpu_ns();
@@ -402,10 +406,13 @@ impl Evidence<'_> {
     /// A saving of the program without dwell, in parts of the run as it was: at least dwell's cost
     /// is spread evenly, at most all of it is in what stays.
     pub(super) fn without_overhead(&self, ns: Interval) -> Interval {
-        let overhead_ns = self.coverage.overhead_ns.value().map_or(0, |overhead| overhead.hi);
-        let part = (overhead_ns as f64 / self.whole_ns.max(1) as f64).min(0.5);
+        let overhead_ns = self.run.coverage.overhead_ns.value().map_or(0, |overhead| overhead.hi);
+        let part = (overhead_ns as f64 / self.run.whole_ns().max(1) as f64).min(0.5);
         let hi = ns.hi as f64 / (1.0 - part);
-        Interval { lo: (ns.lo as f64 * (1.0 - part)) as Ns, hi: (hi as Ns).min(self.whole_ns).max(ns.lo) }
+        Interval {
+            lo: (ns.lo as f64 * (1.0 - part)) as Ns,
+            hi: (hi as Ns).min(self.run.whole_ns()).max(ns.lo),
+        }
     }
 }
 
@@ -447,7 +454,7 @@ pub(super) fn makespan(total_ns: Ns, longest_ns: Ns, at_a_time: f64) -> Interval
 /// What some waits in a state have of the path, where only their sum over all threads is known: at
 /// least what no other wait in that state can have, and no more than all of them have.
 pub(super) fn on_path(evidence: &Evidence<'_>, state: State, waited_ns: Ns) -> Interval {
-    let of_state = || evidence.waits.iter().filter(|wait| wait.reason == state);
+    let of_state = || evidence.run.waits.iter().filter(|wait| wait.reason == state);
     let total_ns: Ns = of_state().map(|wait| wait.total_ns).sum();
     let path_ns: Ns = of_state().map(|wait| wait.path_ns).sum();
     let off_path_ns = total_ns.saturating_sub(path_ns);

@@ -4,10 +4,9 @@
 //! write that is durable by itself is no flush that could be skipped, and a priority is of no use
 //! behind the program's own threads.
 
-use super::file_calls::{SYNCS, WRITES};
-use model::finding::RowRef;
-use model::run::WaitRow;
-use model::{Diagnosis, Finding, Probe, Run, Seen, State, WaitTarget};
+use super::causes::{self, Cause};
+pub use super::imposed::{files, writes_durably};
+use model::{Diagnosis, Finding, Probe, Run};
 
 /// The probe of a finding, if it has one.
 pub fn of(finding: &Finding, run: &Run) -> Option<Probe> {
@@ -15,22 +14,8 @@ pub fn of(finding: &Finding, run: &Run) -> Option<Probe> {
     if run.window.is_some() {
         return None;
     }
-    match &*finding.cause.id {
-        "sync-writes" if call(finding, run).is_some_and(|name| SYNCS.contains(&name)) => {
-            Some(Probe::SkipFlushes)
-        }
-        "delayed-ack" => Some(Probe::NoDelay),
-        "disk-latency" | "disk-throughput" if !files(run).is_empty() => Some(Probe::WarmFiles),
-        "cpu-throttling" => Some(Probe::LiftQuota),
-        "cpu-contention" if is_behind_others(finding) => Some(Probe::RaisePriority),
-        "page-faults" | "allocation" => Some(Probe::KeepMemory),
-        _ => None,
-    }
-}
-
-/// Whether a finding is of writes that are durable by themselves, which no probe skips.
-pub fn writes_durably(finding: &Finding, run: &Run) -> bool {
-    finding.cause.id == "sync-writes" && call(finding, run).is_some_and(|name| WRITES.contains(&name))
+    let imposed = Cause::named(&finding.cause.id)?.probe.as_ref()?;
+    (imposed.fits)(finding, run).then_some(imposed.probe)
 }
 
 /// The first finding that has this probe or, where none is asked for, one that needs no name.
@@ -43,49 +28,9 @@ pub fn choose(run: &Run, diagnosis: &Diagnosis, asked: Option<Probe>) -> Option<
 }
 
 /// The causes whose findings may have a probe.
-pub fn causes(probe: Probe) -> &'static [&'static str] {
-    match probe {
-        Probe::SkipFlushes => &["sync-writes"],
-        Probe::NoDelay => &["delayed-ack"],
-        Probe::WarmFiles => &["disk-latency", "disk-throughput"],
-        Probe::LiftQuota => &["cpu-throttling"],
-        Probe::RaisePriority => &["cpu-contention"],
-        Probe::KeepMemory => &["page-faults", "allocation"],
-    }
-}
-
-/// The files that the program read from a disk, those waited for longest first.
-pub fn files(run: &Run) -> Vec<String> {
-    let mut files: Vec<String> = Vec::new();
-    for path in run.waits.iter().filter_map(read_from_disk) {
-        if !files.iter().any(|known| known == path) {
-            files.push(path.to_owned());
-        }
-    }
-    files
-}
-
-/// A path from the root: others are names of files that cannot be found again.
-fn read_from_disk(wait: &WaitRow) -> Option<&str> {
-    let WaitTarget::File(Seen::Value(path)) = &wait.on else { return None };
-    let writes = |name: &str| WRITES.contains(&name) || SYNCS.contains(&name);
-    let reads = wait.reason == State::Disk && !wait.call.syscall().is_some_and(|call| writes(&call.name));
-    (reads && path.starts_with('/')).then_some(path)
-}
-
-/// The call that a finding points to.
-fn call<'a>(finding: &Finding, run: &'a Run) -> Option<&'a str> {
-    match finding.place {
-        RowRef::Wait(row) => run.waits.get(row)?.call.syscall().map(|call| &*call.name),
-        RowRef::Call(row) => run.syscalls.value()?.get(row).map(|row| &*row.name.name),
-        _ => None,
-    }
-}
-
-/// Whether the finding is about other programs, seen by name or not: that time was waited behind
-/// them. Behind threads of its own it may be none.
-fn is_behind_others(finding: &Finding) -> bool {
-    finding.share_ns.lo > 0
+pub fn causes(probe: Probe) -> Vec<&'static str> {
+    let has = move |cause: &&&Cause| cause.probe.as_ref().is_some_and(|imposed| imposed.probe == probe);
+    causes::ALL.iter().filter(has).map(|cause| &*cause.name.id).collect()
 }
 
 #[cfg(test)]
@@ -96,8 +41,11 @@ mod tests {
     use model::Ns;
     use model::coverage::Interval;
     use model::finding::CauseName;
+    use model::finding::RowRef;
+    use model::run::WaitRow;
     use model::say;
     use model::wait::WaitCall;
+    use model::{Seen, State, WaitTarget};
 
     const MS: Ns = 1_000_000;
 

@@ -35,12 +35,13 @@ impl Group {
 pub(super) fn by_program(evidence: &Evidence<'_>) -> FxHashMap<String, Group> {
     let mut computes: FxHashMap<Pid, Ns> = FxHashMap::default();
     let of = |(state, ns): &(State, Ns)| if state.wants_cpu() { *ns } else { 0 };
-    for thread in evidence.threads {
+    for thread in &evidence.run.threads {
         *computes.entry(thread.pid).or_default() += thread.states.iter().map(of).sum::<Ns>();
     }
     let mut groups: FxHashMap<String, Group> = FxHashMap::default();
-    for (row, leader) in evidence.threads.iter().enumerate().filter(|(_, thread)| thread.processes() > 0) {
-        if leader.together.is_none() && leader.life_ns as f64 >= evidence.wall_ns as f64 * STARTER_PART {
+    for (row, leader) in evidence.run.threads.iter().enumerate().filter(|(_, thread)| thread.processes() > 0)
+    {
+        if leader.together.is_none() && leader.life_ns as f64 >= evidence.run.wall_ns as f64 * STARTER_PART {
             continue;
         }
         let group = groups.entry(leader.name.clone()).or_default();
@@ -74,13 +75,13 @@ pub(super) fn user_ns_of_callers(evidence: &Evidence<'_>, calls: &[&SyscallName]
     let weights = evidence.profile.weights.iter().filter(|weight| in_calls.holds(weight));
     let owners = weights.filter_map(|weight| evidence.profile.threads.get(weight.thread as usize));
     let pids: FxHashSet<Pid> = owners.map(|owner| owner.pid).collect();
-    let leaders = evidence.threads.iter().filter(|thread| thread.tid == thread.pid && thread.pid > 0);
+    let leaders = evidence.run.threads.iter().filter(|thread| thread.tid == thread.pid && thread.pid > 0);
     let programs: FxHashMap<Pid, &str> = leaders.map(|leader| (leader.pid, &*leader.name)).collect();
     // By name, since others of the same program may have been too short for a sample.
     let callers: FxHashSet<&str> =
         pids.iter().map(|pid| programs.get(pid).copied()).collect::<Option<_>>()?;
     // Rows that stand for threads of several programs have no name.
-    let threads = evidence.threads.iter().filter(|thread| {
+    let threads = evidence.run.threads.iter().filter(|thread| {
         let program = programs.get(&thread.pid).copied().unwrap_or(&thread.name);
         program.is_empty() || callers.contains(program)
     });

@@ -29,7 +29,7 @@ impl Evidence<'_> {
         let less = if of_queue(goes) { 0.0 } else { each - self.shortest_queue().unwrap_or(each) };
         let hi = with(ns.hi, 1.0);
         // Of a change that takes nothing away nothing is saved.
-        let part = (hi as f64 / self.whole_ns.max(1) as f64).min(1.0);
+        let part = (hi as f64 / self.run.whole_ns().max(1) as f64).min(1.0);
         let less_ns = (stays_ns.max(0.0) * less.max(0.0) * part) as Ns;
         Interval { lo: with(ns.lo, self.turns_used_up()), hi: hi + less_ns }
     }
@@ -37,12 +37,12 @@ impl Evidence<'_> {
     /// Time of the account in the run queue behind other programs. Where it was not seen who had
     /// the CPU, as beside many others, it is divided as what was seen.
     pub(super) fn behind_others_ns(&self) -> Option<Ns> {
-        self.run_queue.value().map(|_| starved::of(self).others_ns)
+        self.run.run_queue.value().map(|_| starved::of(self).others_ns)
     }
 
     /// CPUs that others kept busy; none where that is not known.
     fn others_cpus(&self) -> Option<f64> {
-        self.coverage.host_busy.value().map(|share| share * f64::from(self.cpus))
+        self.run.coverage.host_busy.value().map(|share| share * f64::from(self.run.host.cpus))
     }
 
     /// For how long a thread waits for each second that it has a CPU, where it is on the one with
@@ -50,17 +50,17 @@ impl Evidence<'_> {
     /// share, and a run of a second may be there all the time. Others that had more than a CPU are
     /// two threads at least.
     pub(super) fn shortest_queue(&self) -> Option<f64> {
-        let queue = self.run_queue.value()?;
+        let queue = self.run.run_queue.value()?;
         let want = self.others_cpus()?.ceil() + queue.cpus_wanted.max(1.0);
-        Some(((want / f64::from(self.cpus.max(1))).floor() - 1.0).max(0.0))
+        Some(((want / f64::from(self.run.host.cpus.max(1))).floor() - 1.0).max(0.0))
     }
 
     /// Threads of others that want a CPU: as many as they had CPUs, where another was idle that
     /// they could have had; else each that they had any of was wanted all the time.
     pub(super) fn others_wanted(&self) -> f64 {
         let others = self.others_cpus().unwrap_or(0.0);
-        let own = self.cpu_ns() as f64 / self.wall_ns.max(1) as f64;
-        let idle = f64::from(self.cpus.max(1)) - others - own;
+        let own = self.cpu_ns() as f64 / self.run.wall_ns.max(1) as f64;
+        let idle = f64::from(self.run.host.cpus.max(1)) - others - own;
         if idle < IDLE_MIN { others.ceil() } else { others }
     }
 
@@ -72,7 +72,7 @@ impl Evidence<'_> {
             return 0;
         };
         let on_cpu_ns = self.account_ns(State::on_cpu) as f64;
-        let waits = on_cpu_ns * others / f64::from(self.cpus.max(1));
+        let waits = on_cpu_ns * others / f64::from(self.run.host.cpus.max(1));
         (waits - behind_ns as f64).max(0.0) as Ns
     }
 
@@ -80,7 +80,7 @@ impl Evidence<'_> {
     /// them than waits for something else.
     fn turns_used_up(&self) -> f64 {
         let count = |of: &dyn Fn(State) -> bool| -> u64 {
-            self.path.iter().filter(|step| of(step.state)).map(|step| step.count).sum()
+            self.run.path.iter().filter(|step| of(step.state)).map(|step| step.count).sum()
         };
         let queued = count(&|state| state == State::Runqueue);
         let woken = count(&State::blocked);
@@ -92,7 +92,7 @@ impl Evidence<'_> {
     /// these sleeps what it computes has to share with others, with one on each CPU at least. Of
     /// hand-overs, which are waits too, these waits are known only by what goes with them: so much.
     pub(super) fn queues_elsewhere_ns(&self, goes: &Removal, with_ns: Ns) -> Ns {
-        let (Some(behind_ns), false) = (self.behind_others_ns(), self.window) else { return 0 };
+        let (Some(behind_ns), false) = (self.behind_others_ns(), self.run.window.is_some()) else { return 0 };
         let parts = match goes {
             Removal::Parts(parts) => parts,
             Removal::Sites(sites, _) if sites.contains(&Site::State(State::Throttled)) => {
@@ -113,7 +113,7 @@ impl Evidence<'_> {
     /// all that is neither on a CPU nor a wait for something else, else what goes `with` the CPU
     /// time. Where the path also waited behind its own threads, it may have been for those.
     pub(super) fn queued_least_ns(&self, goes: &Removal, lo: Ns, with_ns: Ns) -> Ns {
-        let (Some(behind_ns), false) = (self.behind_others_ns(), self.window) else { return 0 };
+        let (Some(behind_ns), false) = (self.behind_others_ns(), self.run.window.is_some()) else { return 0 };
         let sites: Vec<&Site> = match goes {
             Removal::Sites(sites, _) => sites.iter().collect(),
             Removal::Parts(parts) => parts.sites.iter().map(|(site, _)| site).collect(),
@@ -145,7 +145,7 @@ impl Evidence<'_> {
     /// In a call all that is neither on a CPU nor a wait for something else.
     fn queued_in(&self, site: &Site) -> Ns {
         let Site::Call(call) = site else { return 0 };
-        let rows = self.syscalls.value().map_or(&[][..], Vec::as_slice);
+        let rows = self.run.tables.syscalls.value().map_or(&[][..], Vec::as_slice);
         let rows = rows.iter().filter(|row| row.name == *call);
         rows.map(|row| row.total_ns).sum::<Ns>().saturating_sub(self.used_in(site))
     }
@@ -153,9 +153,9 @@ impl Evidence<'_> {
     /// Time of all threads in a call, on a CPU or in waits for something else.
     fn used_in(&self, site: &Site) -> Ns {
         let Site::Call(call) = site else { return 0 };
-        let rows = self.syscalls.value().map_or(&[][..], Vec::as_slice);
+        let rows = self.run.tables.syscalls.value().map_or(&[][..], Vec::as_slice);
         let rows = rows.iter().filter(|row| row.name == *call);
-        let waits = self.waits.iter().filter(|wait| wait.call.syscall() == Some(call));
+        let waits = self.run.waits.iter().filter(|wait| wait.call.syscall() == Some(call));
         rows.map(|row| row.cpu_ns).sum::<Ns>() + waits.map(|wait| wait.total_ns).sum::<Ns>()
     }
 }
@@ -224,7 +224,7 @@ mod tests {
             let mut run = run(&on_cpu);
             run.run_queue = queue(500 * MS);
             let call = CallRow { total_ns: 800 * MS, ..call("fdatasync", 1000, 0, 0) };
-            run.syscalls = Seen::Value(vec![call]);
+            run.tables.syscalls = Seen::Value(vec![call]);
             run.waits = vec![wait(
                 State::Disk,
                 "fdatasync",
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn what_a_saving_has_of_the_queue_is_what_cannot_be_anything_else() {
         let mut run = run(&[(State::Disk, 300 * MS), (State::Runqueue, 700 * MS)]);
-        run.syscalls = Seen::Value(vec![CallRow {
+        run.tables.syscalls = Seen::Value(vec![CallRow {
             total_ns: 900 * MS,
             cpu_ns: 50 * MS,
             ..call("fdatasync", 1000, 0, 0)

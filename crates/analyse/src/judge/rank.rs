@@ -33,13 +33,13 @@ pub(super) fn ranked(
             Some(saving) => (NsBetween(saving.ns), say!("saved by its change")),
             None => (Time(finding.share_ns.hi), say!("of the time")),
         };
-        let why = RuledOut::below(figure, what, Time(evidence.whole_ns / WORTH_PART));
+        let why = RuledOut::below(figure, what, Time(evidence.run.whole_ns() / WORTH_PART));
         ruled_out.push((finding.cause, why));
     }
     // What is certain and worth no change says nothing of the order.
     let order = |finding: &Finding| {
         let (lo, hi) = saves(finding);
-        let lo = if lo >= evidence.whole_ns / WORTH_PART { lo } else { 0 };
+        let lo = if lo >= evidence.run.whole_ns() / WORTH_PART { lo } else { 0 };
         (saves_cpu_only(evidence, finding), Reverse(lo), is_assumed(finding), Reverse(hi))
     };
     worth.sort_by_key(order);
@@ -63,19 +63,20 @@ fn share(evidence: &Evidence<'_>, findings: &mut [Finding]) {
         let Seen::Value(saving) = &mut rest[0].saving else { continue };
         let with = |(finding, other): (usize, &Finding)| {
             let other = other.saving.value().filter(|other| other.of == saving.of)?;
-            let of_all_ns = beyond(other.ns.lo, saving.ns.lo, evidence.whole_ns);
+            let of_all_ns = beyond(other.ns.lo, saving.ns.lo, evidence.run.whole_ns());
             let queued_ns = beyond(other.queued_ns, saving.queued_ns, behind_ns);
             let ns = of_all_ns.max(queued_ns).min(other.ns.lo).min(saving.ns.lo);
             Some(Shared { finding, ns })
         };
         let most = above.iter().enumerate().filter_map(with).max_by_key(|shared| shared.ns);
-        saving.shared = most.filter(|shared| shared.ns > 0 && shared.ns >= evidence.whole_ns / WORTH_PART);
+        saving.shared =
+            most.filter(|shared| shared.ns > 0 && shared.ns >= evidence.run.whole_ns() / WORTH_PART);
     }
 }
 
 /// Whether the run itself gets no shorter.
 fn saves_cpu_only(evidence: &Evidence<'_>, finding: &Finding) -> bool {
-    !evidence.window && finding.saving.value().is_some_and(|saving| saving.of == SavedTime::Cpu)
+    evidence.run.window.is_none() && finding.saving.value().is_some_and(|saving| saving.of == SavedTime::Cpu)
 }
 
 /// Whether it is by a factor that nobody sees from outside: then its high end says little.
@@ -89,7 +90,7 @@ fn saves(finding: &Finding) -> (Ns, Ns) {
 }
 
 fn is_worth(evidence: &Evidence<'_>, finding: &Finding) -> bool {
-    let enough = |ns: Ns| ns > 0 && ns >= evidence.whole_ns / WORTH_PART;
+    let enough = |ns: Ns| ns > 0 && ns >= evidence.run.whole_ns() / WORTH_PART;
     match finding.saving.value() {
         Some(saving) if saving.of == SavedTime::Wall => enough(saving.ns.hi),
         // Threads of a window do their work side by side.
@@ -134,8 +135,8 @@ fn is_of_file_read_again(evidence: &Evidence<'_>, by: &Finding, other: &Finding)
     if other.cause.id != "metadata-calls" {
         return false;
     }
-    let file = evidence.files.value().and_then(|files| files.rows.get(file));
-    let call = evidence.syscalls.value().and_then(|rows| rows.get(call));
+    let file = evidence.run.tables.files.value().and_then(|files| files.rows.get(file));
+    let call = evidence.run.tables.syscalls.value().and_then(|rows| rows.get(call));
     let paths = call.and_then(|row| row.results.value()).and_then(|results| results.paths.as_ref());
     let most = paths.and_then(|paths| paths.most.first());
     file.zip(most).is_some_and(|(file, most)| !most.path.is_empty() && file.path.ends_with(&*most.path))

@@ -61,13 +61,13 @@ impl Evidence<'_> {
 
     /// In which the kernel is entered and left.
     fn entering_ns(&self) -> Ns {
-        let entering = self.path.iter().filter(|step| step.reason == Reason::SyscallEntry);
+        let entering = self.run.path.iter().filter(|step| step.reason == Reason::SyscallEntry);
         entering.map(|step| step.ns).sum()
     }
 
     /// Their share of time that is the same for each call, as far as samples tell.
     fn part_of_all_calls(&self, gone: &[RemovedCalls<'_>]) -> f64 {
-        let rows = self.syscalls.value().map_or(&[][..], Vec::as_slice);
+        let rows = self.run.tables.syscalls.value().map_or(&[][..], Vec::as_slice);
         let all: u64 = rows.iter().map(|row| row.calls).sum();
         let calls: u64 = gone.iter().map(|gone| gone.calls).sum();
         (calls as f64 / all.max(1) as f64).min(1.0)
@@ -146,10 +146,10 @@ mod tests {
     /// calls.
     fn removed_with(removed_with: RemovedWith, profile: &Profile) -> Ns {
         let mut run = run(&[(State::User, 1000 * MS), (State::Kernel, 1000 * MS)]);
-        run.syscalls =
+        run.tables.syscalls =
             Seen::Value(vec![call("newfstatat", 1000, 1000, 900 * MS), call("getpid", 1000, 0, MS)]);
         run.path = vec![step(State::Kernel, Reason::SyscallEntry, 80 * MS)];
-        let row = run.syscalls.value().expect("there are rows")[0].clone();
+        let row = run.tables.syscalls.value().expect("there are rows")[0].clone();
         Evidence::of(Tier::Bpf, &run, profile).along_ns(&[RemovedCalls::of(&row, 500)], removed_with)
     }
 
@@ -198,9 +198,9 @@ mod tests {
         let profile = profile(&[(LOOKS, 1000), (NAMES, 3000), (WORK, 6000)], &[(IN_CALL, 2000)]);
         let makers = |lo_ns: Ns, hi_ns: Ns| {
             let mut run = run(&[(State::User, 1000 * MS), (State::Kernel, 200 * MS)]);
-            run.syscalls = Seen::Value(vec![call("newfstatat", 1000, 1000, 200 * MS)]);
+            run.tables.syscalls = Seen::Value(vec![call("newfstatat", 1000, 1000, 200 * MS)]);
             (run.account[0].lo_ns, run.account[1].hi_ns) = (lo_ns, hi_ns);
-            let row = run.syscalls.value().expect("there are rows")[0].clone();
+            let row = run.tables.syscalls.value().expect("there are rows")[0].clone();
             Evidence::of(Tier::Bpf, &run, &profile)
                 .along_ns(&[RemovedCalls::of(&row, 1000)], RemovedWith::Makers)
         };

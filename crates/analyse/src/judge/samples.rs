@@ -11,6 +11,7 @@ use model::recording::{Ending, Host, Tier};
 use model::run::{Bound, Class, Phases, Shares, ThreadLedger, WaitEnd, WaitRow, WaitingThread, measured};
 use model::series::{LinkSeries, SeriesVerdict};
 use model::syscall_rows::CallRow;
+use model::tables::Tables;
 use model::wait::{WaitCall, WaitTarget};
 use model::{Coverage, Diagnosis, Finding, Ns, Profile, Run, RunQueue, Seen, Series, State, Tid};
 
@@ -63,21 +64,15 @@ pub(crate) fn run(states: &[(State, Ns)]) -> Run {
         utilization: Seen::Absent,
         threads: vec![thread(100, states)],
         waits: Vec::new(),
-        waits_at_once: Seen::unseen("not in this recording"),
-        hand_overs: Seen::Absent,
-        connections: Seen::Value(Vec::new()),
-        lookups: Seen::Value(Vec::new()),
-        disk_requests: Seen::unseen("not in this recording"),
-        syscalls: Seen::Value(Vec::new()),
-        files: Seen::Value(FileTable::default()),
-        faults: Seen::Absent,
-        fault_places: Seen::Absent,
-        memory_peak: Seen::Absent,
-        loads: Seen::Absent,
-        counters: Seen::unseen("not in this recording"),
-        programs: Seen::Absent,
-        functions: Seen::Value(Vec::new()),
-        lines: Seen::Value(Vec::new()),
+        tables: Tables {
+            connections: Seen::Value(Vec::new()),
+            lookups: Seen::Value(Vec::new()),
+            syscalls: Seen::Value(Vec::new()),
+            files: Seen::Value(FileTable::default()),
+            functions: Seen::Value(Vec::new()),
+            lines: Seen::Value(Vec::new()),
+            ..Tables::unseen()
+        },
         series: Seen::Absent,
         places: Seen::Absent,
         extrapolation: None,

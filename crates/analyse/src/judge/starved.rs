@@ -91,16 +91,16 @@ impl Contention<'_> {
 
 /// The same of a run; nothing where its run queue was not recorded.
 pub(super) fn of(evidence: &Evidence<'_>) -> RunnableSplit {
-    let Seen::Value(queue) = evidence.run_queue else { return RunnableSplit::default() };
-    let (coverage, cpus, wall_ns) = (evidence.coverage, evidence.cpus, evidence.wall_ns);
-    Contention { queue, coverage, cpus, wall_ns }.held(evidence.account)
+    let Seen::Value(queue) = &evidence.run.run_queue else { return RunnableSplit::default() };
+    let (coverage, cpus, wall_ns) = (&evidence.run.coverage, evidence.run.host.cpus, evidence.run.wall_ns);
+    Contention { queue, coverage, cpus, wall_ns }.held(&evidence.run.account)
 }
 
 /// Whose doing it was, of a program that is starved.
 pub(super) fn starved(evidence: &Evidence<'_>, held: RunnableSplit) -> Option<Starved> {
     let RunnableSplit { others_ns, throttled_ns, stolen_ns, unknown_ns, .. } = held;
     let starved = Starved { others_ns, throttled_ns, stolen_ns, unknown_ns };
-    (evidence.bound.class == Class::Starved).then_some(starved)
+    (evidence.run.bound.class == Class::Starved).then_some(starved)
 }
 
 /// Time behind its own threads, where that is worth a word.

@@ -14,18 +14,18 @@ const OF_THE_WALL: Ns = 10;
 
 /// The longest wait of a program that waits for something, where a ladder of the host is known.
 pub(super) fn of(evidence: &Evidence<'_>) -> Option<Yardstick> {
-    let costs = evidence.costs.value()?;
+    let costs = evidence.run.costs.value()?;
     // A window has no path to an end; and time that was asked for is not worth anything.
-    if evidence.window || !matches!(evidence.bound.class, Class::Io | Class::Mixed) {
+    if evidence.run.window.is_some() || !matches!(evidence.run.bound.class, Class::Io | Class::Mixed) {
         return None;
     }
-    let waits = evidence.waits.iter().enumerate().filter(|(_, wait)| wait.reason != State::Sleep);
+    let waits = evidence.run.waits.iter().enumerate().filter(|(_, wait)| wait.reason != State::Sleep);
     let (row, wait) = waits.max_by_key(|(_, wait)| wait.path_ns)?;
     let worth = |operation| Some((operation, times(wait.max_ns, costs.of(operation))?));
     // How long a peer takes has nothing to do with what this host's memory costs.
     let memory = (wait.reason != State::Network).then_some(Operation::MemoryAccess);
     let worth: Vec<_> = [Some(comparable(wait)), memory].into_iter().flatten().filter_map(worth).collect();
-    let says = wait.path_ns >= evidence.wall_ns / OF_THE_WALL && !worth.is_empty();
+    let says = wait.path_ns >= evidence.run.wall_ns / OF_THE_WALL && !worth.is_empty();
     says.then_some(Yardstick { wait: row, ns: wait.max_ns, worth })
 }
 

@@ -14,6 +14,7 @@ use crate::account::{
     Activity, Amount, Breakdown, Key, Member, Path, Pieces, Seeing, Slot, StepThread, ThreadTotals, Times,
     Total, Verdicts, WaitEnd, WaitTimes, by_activity, phases, resolved, wait_rows, window,
 };
+use crate::bounded::Bounded;
 use crate::classify::{Evidence, classify};
 use crate::code::Code;
 use crate::connections::Connections;
@@ -26,15 +27,9 @@ use crate::untraced::{InCalls, Untraced};
 use crate::what_if::program::Program;
 use crate::what_if::recorder::Recorder;
 use crate::{disk_requests, file_rows, sliced};
-use model::disk_requests::DiskRequests;
-use model::fault_places::FaultPlaces;
-use model::files::FileTable;
-use model::hand_overs::HandOvers;
-use model::peers::{ConnectionRow, LookupRow};
-use model::processes::Programs;
 use model::recording::{AttachWindow, Comm, Counters, Trailer, Waker};
 use model::run::{Faults, ThreadLedger as ThreadRow};
-use model::waits_at_once::WaitsAtOnce;
+use model::tables::Tables;
 use model::{Ns, Prediction, Seen, State, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -50,26 +45,10 @@ pub(crate) struct Closed {
     pub(crate) runqueue: (Ns, Ns),
     /// How often threads that ended were switched, by the kernel's count.
     pub(crate) switches: u64,
-    /// Page faults of all threads, where the kernel counted them.
-    pub(crate) faults: Option<Faults>,
-    /// Which mappings they are in, and whose code they are of.
-    pub(crate) fault_places: FaultPlaces,
-    /// How many waits were under way at once.
-    pub(crate) waits_at_once: WaitsAtOnce,
-    /// Waits that threads of the tree ended.
-    pub(crate) hand_overs: HandOvers,
-    /// Connections by peer.
-    pub(crate) connections: Vec<ConnectionRow>,
-    /// Questions for names.
-    pub(crate) lookups: Vec<LookupRow>,
-    /// What processes asked of disks.
-    pub(crate) disk_requests: Seen<DiskRequests>,
-    /// What was read and written of files.
-    pub(crate) files: Seen<FileTable>,
+    /// What traced events tell: the others are still unseen.
+    pub(crate) tables: Tables,
     /// Other programs that threads waited behind.
     pub(crate) rivals: Rivals,
-    /// Its processes, by program.
-    pub(crate) programs: Programs,
     /// The largest of them, where the end of one was seen or one lived on.
     pub(crate) largest: Option<Largest>,
     /// What it would have gained without parts of it.
@@ -135,8 +114,9 @@ pub(super) fn close(mut ended: TraceAtEnd, trailer: &Trailer, code: &Code) -> Cl
         Verdicts::new(&tree.ledgers.waits, code, window.is_some().then_some(&who), keep_time, &mut names);
     let program = recorder.map(|recorder| recorder.finish(code, &verdicts));
     tree.revise(&verdicts);
-    let hand_overs = std::mem::take(&mut tree.handed).table(&verdicts, &names);
-    let waits_at_once = std::mem::take(&mut tree.under_way).table();
+    let mut tables = Tables::unseen();
+    tables.hand_overs = Seen::Value(std::mem::take(&mut tree.handed).table(&verdicts, &names));
+    tables.waits_at_once = Seen::Value(std::mem::take(&mut tree.under_way).table());
     let waits = std::mem::take(&mut tree.ledgers.waits);
     let idle = tree.idle();
     let predictor = tree.predictor.take();
@@ -189,12 +169,16 @@ pub(super) fn close(mut ended: TraceAtEnd, trailer: &Trailer, code: &Code) -> Cl
         ),
         window: window.map(|attached| self::window(attached.target, &members(&tree, &idle))),
     };
-    let (connections, lookups) = (connections.rows(), names.lookups.rows());
-    let files = file_rows::table(trailer, &names, &pieces.threads);
-    let disk_requests = disk_requests::table(trailer, &names, &pieces.threads);
-    let fault_places = fault_samples.table(code, &names, &pieces.threads);
+    tables.connections = Seen::Value(connections.rows());
+    tables.lookups = Seen::Value(names.lookups.rows());
+    tables.files = file_rows::table(trailer, &names, &pieces.threads);
+    tables.disk_requests = disk_requests::table(trailer, &names, &pieces.threads);
+    tables.fault_places = Seen::Value(fault_samples.table(code, &names, &pieces.threads));
+    if let Some(faults) = faults {
+        tables.faults = Seen::Value(faults);
+    }
     let largest = processes.largest();
-    let programs = processes.close(end, division.of_tree.0);
+    tables.programs = Seen::Value(processes.close(end, division.of_tree.0));
     let rivals = tree.occupants.rivals;
     let recorded = program.map(|program| (program, names));
     Closed {
@@ -202,16 +186,8 @@ pub(super) fn close(mut ended: TraceAtEnd, trailer: &Trailer, code: &Code) -> Cl
         cpu,
         runqueue,
         switches,
-        faults,
-        fault_places,
-        waits_at_once,
-        hand_overs,
-        connections,
-        lookups,
-        disk_requests,
-        files,
+        tables,
         rivals,
-        programs,
         largest,
         prediction,
         recorded,
@@ -457,3 +433,5 @@ fn wait_times(totals: &[(Activity, Total)]) -> WaitTimes {
     }
     WaitTimes { path_ns, total_ns: None }
 }
+
+impl Bounded for Faults {}

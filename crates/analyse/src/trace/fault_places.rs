@@ -1,6 +1,7 @@
 //! Which mapping page faults of each process are in, and whose code they are of, from the sample
 //! of them.
 
+use crate::bounded::{Bounded, Room, Together, leave_out, rows_size, texts};
 use crate::code::Code;
 use crate::file_rows;
 use crate::names::Names;
@@ -132,5 +133,25 @@ impl Places<'_> {
             None => Seen::unseen("no stack was taken"),
         };
         (kind, path, place)
+    }
+}
+
+impl Bounded for FaultPlaces {
+    fn cut_texts(&mut self) {
+        for process in &mut self.processes {
+            texts::seen(&mut process.program, texts::text);
+            for row in &mut process.rows {
+                texts::seen(&mut row.path, texts::text);
+                texts::seen(&mut row.place, texts::frame);
+            }
+        }
+    }
+
+    fn size(&self) -> usize {
+        rows_size(&self.processes)
+    }
+
+    fn shrink(&mut self, room: Room) -> Option<Together> {
+        leave_out(&mut self.processes, room, |process| self.other_faults += process.faults)
     }
 }

@@ -4,6 +4,7 @@
 //! `tree`.
 
 use crate::account::{Slot, Verdicts};
+use crate::bounded::{Bounded, Room, Together, leave_out, rows_size, texts};
 use crate::keys::{WaitKey, Who};
 use crate::lookups::Sums;
 use crate::names::Names;
@@ -159,4 +160,22 @@ fn folded(rows: Vec<(Key, Sum)>, coarser: fn(Key) -> Key) -> Vec<(Key, Sum)> {
     rows.iter().for_each(|(key, _)| *alike.entry(coarser(*key)).or_default() += 1);
     let is_one_of_many = |key: Key| alike[&coarser(key)] > NAMESAKES;
     together(rows.into_iter().map(|(key, sum)| (if is_one_of_many(key) { coarser(key) } else { key }, sum)))
+}
+
+impl Bounded for HandOvers {
+    fn cut_texts(&mut self) {
+        for row in &mut self.rows {
+            texts::target(&mut row.through);
+            texts::text(&mut row.from.name);
+            texts::text(&mut row.to.name);
+        }
+    }
+
+    fn size(&self) -> usize {
+        rows_size(&self.rows)
+    }
+
+    fn shrink(&mut self, room: Room) -> Option<Together> {
+        leave_out(&mut self.rows, room, |row| self.other_times += row.times)
+    }
 }

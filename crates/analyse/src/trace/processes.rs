@@ -4,6 +4,7 @@
 
 use crate::account::Times;
 use crate::account::split::{Counts, add, split};
+use crate::bounded::{Bounded, texts};
 use model::processes::{ProgramRow, Programs};
 use model::recording::Comm;
 use model::{Ns, Pid, State};
@@ -210,6 +211,15 @@ impl Sum {
             life_ns,
             user_ns: own.user,
             kernel_ns: in_kernel.iter().sum::<Ns>() + states.of(State::User) - own.user,
+        }
+    }
+}
+
+impl Bounded for Programs {
+    fn cut_texts(&mut self) {
+        for row in &mut self.rows {
+            texts::text(&mut row.name);
+            row.command.iter_mut().for_each(texts::text);
         }
     }
 }

@@ -40,7 +40,7 @@ impl Given<'_> {
 
     /// Functions with user time, as edits name them.
     fn functions(&self, name: &str) -> Vec<(String, Ns)> {
-        let rows = self.run.functions.value().into_iter().flatten().filter(|row| row.mode == "user");
+        let rows = self.run.tables.functions.value().into_iter().flatten().filter(|row| row.mode == "user");
         let cpu_ns = self
             .run
             .user_ns

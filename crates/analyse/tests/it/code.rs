@@ -66,7 +66,7 @@ fn sampled() -> RunResult {
 #[test]
 fn functions_have_their_own_share_and_that_with_callees() {
     let analysis = sampled();
-    let Seen::Value(functions) = &analysis.run.functions else { panic!("no functions") };
+    let Seen::Value(functions) = &analysis.run.tables.functions else { panic!("no functions") };
     let row = |name: &str| functions.iter().find(|row| row.name == name).unwrap();
     assert_eq!((row("add").samples, row("add").share.value), (30, 0.75));
     assert_eq!((row("clear_page").samples, row("clear_page").mode.as_str()), (10, "kernel"));
@@ -81,7 +81,7 @@ fn functions_have_their_own_share_and_that_with_callees() {
 #[test]
 fn a_line_has_the_time_of_code_without_lines_that_it_called() {
     let analysis = sampled();
-    let Seen::Value(lines) = &analysis.run.lines else { panic!("no lines") };
+    let Seen::Value(lines) = &analysis.run.tables.lines else { panic!("no lines") };
     let line = |number| lines.iter().find(|row| row.line == number).unwrap();
     // The kernel's samples count for the innermost line above: that of the inlined function.
     assert_eq!((line(3).samples, line(3).share.value), (40, 1.0));
@@ -141,7 +141,7 @@ fn jitted(place: impl Fn(u32, u64) -> CodeLocation) -> RunResult {
 fn unnamed_code_of_a_jit_is_one_row_with_its_whole_share() {
     let of_node = |pid, address| CodeLocation::Jit { pid, runtime: Runtime::Node, address };
     let analysis = jitted(of_node);
-    let functions = analysis.run.functions.value().unwrap();
+    let functions = analysis.run.tables.functions.value().unwrap();
     let row = functions.iter().find(|row| row.unnamed.is_some()).unwrap();
     assert_eq!((row.name.as_str(), row.module.as_str(), row.samples), ("[jit:node]", "[jit]", 6));
     assert_eq!((row.share.value, row.total.unwrap().value), (0.5, 8.0 / 12.0));
@@ -154,7 +154,7 @@ fn unnamed_code_of_a_jit_is_one_row_with_its_whole_share() {
 #[test]
 fn a_line_has_no_time_of_code_of_a_jit_above_it() {
     let analysis = jitted(|pid, address| CodeLocation::Jit { pid, runtime: Runtime::Other, address });
-    let lines = analysis.run.lines.value().unwrap();
+    let lines = analysis.run.tables.lines.value().unwrap();
     assert_eq!(lines.len(), 1);
     assert_eq!((lines[0].samples, lines[0].total.unwrap().value), (0, 1.0));
 }
@@ -162,7 +162,7 @@ fn a_line_has_no_time_of_code_of_a_jit_above_it() {
 #[test]
 fn older_recordings_have_their_unnamed_code_in_one_row_too() {
     let analysis = jitted(|_, address| CodeLocation::Native { module: "[jit]".to_owned(), address });
-    let functions = analysis.run.functions.value().unwrap();
+    let functions = analysis.run.tables.functions.value().unwrap();
     let row = functions.iter().find(|row| row.unnamed.is_some()).unwrap();
     assert_eq!((row.name.as_str(), row.samples), ("[jit]", 6));
     assert_eq!(row.unnamed, Some(UnnamedRow { runtime: Runtime::Other, pids: vec![] }));
@@ -181,7 +181,7 @@ fn samples_count_by_the_time_they_stand_for() {
         sample(&mut story, 2, SampleMode::User, 6000);
     }
     named(&mut story, 0, &[("main", None, false)]);
-    let Seen::Value(functions) = story.analysed().run.functions else { panic!("no functions") };
+    let Seen::Value(functions) = story.analysed().run.tables.functions else { panic!("no functions") };
     // What has no symbol is called by its module and address.
     assert_eq!((functions[0].name.as_str(), functions[0].share.value), ("prog+0x1f0", 0.75));
     // Fifteen samples of unequal weight are worth 40² / (10 + 5 x 36) = 8.4 equal ones.
@@ -200,10 +200,10 @@ fn a_script_counts_before_the_interpreter_below_it() {
     sample(&mut story, 3, SampleMode::User, 1000);
     named(&mut story, 1, &[("list_resize", Some(90), false)]);
     let run = story.analysed().run;
-    let Seen::Value(lines) = &run.lines else { panic!("no lines") };
+    let Seen::Value(lines) = &run.tables.lines else { panic!("no lines") };
     assert_eq!((lines[0].file.as_str(), lines[0].line, lines[0].samples), ("/srv/grid.py", 7, 1));
     assert_eq!((lines[0].language.as_str(), lines[1].samples), ("python", 0));
-    let Seen::Value(functions) = &run.functions else { panic!("no functions") };
+    let Seen::Value(functions) = &run.tables.functions else { panic!("no functions") };
     assert_eq!(functions[0].name, "list_resize");
 }
 
@@ -226,7 +226,7 @@ fn a_waits_stack_goes_with_what_was_waited_for() {
     let weight = &analysis.profile().weights[0];
     assert_eq!((weight.doing, weight.ns), (Activity::Waiting(State::Sleep), 2_000_000));
     // Nothing ran while somebody looked: that is not a share of nothing.
-    assert!(matches!(analysis.run.functions, Seen::Unseen(_)));
+    assert!(matches!(analysis.run.tables.functions, Seen::Unseen(_)));
 }
 
 /// Each wait with a stack: who waited, and who of the tree ended that.
@@ -293,7 +293,7 @@ fn a_stack_that_could_not_be_followed_is_counted_and_says_why() {
     assert_eq!((analysis.profile().stacks, analysis.profile().broken), (1, 1));
     let broke = analysis.profile().frames.iter().find(|frame| frame.broke).unwrap();
     assert_eq!(broke.function, "no unwind information in x");
-    let Seen::Value(functions) = &analysis.run.functions else { panic!("no functions") };
+    let Seen::Value(functions) = &analysis.run.tables.functions else { panic!("no functions") };
     assert_eq!(functions.len(), 1);
     assert_eq!(functions[0].name, "[kernel]+0x1");
 }

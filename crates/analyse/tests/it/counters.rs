@@ -31,7 +31,7 @@ fn thousands(counted: &Counted) -> [u64; 2] {
 
 /// Thousands of cycles and of instructions in user code: of all threads, and of the path.
 fn cycles(run: &Run) -> ([u64; 2], Seen<[u64; 2]>) {
-    let table = run.counters.value().expect("there are counters");
+    let table = run.tables.counters.value().expect("there are counters");
     let path = table.path.as_ref().map(|path: &CountedCode| thousands(&path.user));
     (thousands(&table.all.user), path)
 }
@@ -54,7 +54,7 @@ fn two_beside(told: impl FnOnce(&Story) -> Run) -> Run {
 fn the_path_has_what_was_counted_of_those_who_held_it_up() {
     let run = two_beside(|story| story.told_as(Tier::Bpf, were_there));
     assert_eq!(cycles(&run), ([140, 70], Seen::Value([50, 25])));
-    let path = run.counters.value().and_then(|table| table.path.value()).expect("there is a path");
+    let path = run.tables.counters.value().and_then(|table| table.path.value()).expect("there is a path");
     assert_eq!(path.samples, 50);
     let clock = path.clock_hz.value().expect("enough samples");
     // 50,000 cycles in 120 us of user code and none in the kernel.

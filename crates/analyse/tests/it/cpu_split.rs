@@ -95,7 +95,7 @@ fn of_account(analysis: &RunResult, state: State) -> (f64, f64) {
 
 /// The interval of a function's share.
 fn of_function(analysis: &RunResult, which: &str) -> (f64, f64) {
-    let Seen::Value(functions) = &analysis.run.functions else { panic!("no functions") };
+    let Seen::Value(functions) = &analysis.run.tables.functions else { panic!("no functions") };
     let row = functions.iter().find(|row| row.name.starts_with(which));
     row.map_or((0.0, 0.0), |row| (row.share.lo, row.share.hi))
 }
@@ -131,7 +131,7 @@ fn softirqs_over_its_own_code_are_a_part_of_their_own() {
     assert_eq!(interrupt.basis, model::Basis::Sampled);
     assert!(holds(of_account(&analysis, State::Interrupt), 0.2), "{interrupt:?}");
     assert!(holds(of_account(&analysis, State::User), 0.7), "{:?}", analysis.run.account);
-    assert!(holds(of_function(&analysis, "(interrupts)"), 0.2), "{:?}", analysis.run.functions);
+    assert!(holds(of_function(&analysis, "(interrupts)"), 0.2), "{:?}", analysis.run.tables.functions);
 }
 
 proptest! {

@@ -42,18 +42,19 @@ fn story() -> Story {
 }
 
 fn rows(run: &Run, of: usize) -> &[FaultRow] {
-    &run.fault_places.value().unwrap_or_else(|| panic!("{:?}", run.fault_places)).processes[of].rows
+    &run.tables.fault_places.value().unwrap_or_else(|| panic!("{:?}", run.tables.fault_places)).processes[of]
+        .rows
 }
 
 #[test]
 fn faults_are_told_by_process_mapping_and_line() {
     let run = story().told_with(source(Extent::Full));
-    let [heap, file] = rows(&run, 0) else { panic!("{:?}", run.fault_places) };
+    let [heap, file] = rows(&run, 0) else { panic!("{:?}", run.tables.fault_places) };
     assert_eq!((heap.kind, heap.faults, heap.samples), (MappingKind::Heap, 502, 2));
     assert_eq!(heap.place, Seen::Value("fill (a.c:7)".into()));
     assert_eq!((file.kind, &file.path), (MappingKind::File, &Seen::Value("/tmp/data".into())));
     assert!(matches!(file.place, Seen::Unseen(_)), "{:?}", file.place);
-    let processes = &run.fault_places.value().expect("as above").processes;
+    let processes = &run.tables.fault_places.value().expect("as above").processes;
     let figures: Vec<_> = processes.iter().map(|of| (of.pid, of.faults, of.peak_bytes.value())).collect();
     assert_eq!(figures, [(ROOT, 753, Some(&(3 * MIB))), (CHILD, 251, None)]);
     assert_eq!(rows(&run, 1)[0].kind, MappingKind::Stack);
@@ -61,7 +62,7 @@ fn faults_are_told_by_process_mapping_and_line() {
 
 #[test]
 fn where_they_were_not_sampled_none_is_known() {
-    assert!(matches!(story().told().fault_places, Seen::Unseen(_)), "an older recording");
+    assert!(matches!(story().told().tables.fault_places, Seen::Unseen(_)), "an older recording");
     let run = story().told_with(source(Extent::None));
-    assert_eq!(run.fault_places, Seen::unseen("refused"));
+    assert_eq!(run.tables.fault_places, Seen::unseen("refused"));
 }

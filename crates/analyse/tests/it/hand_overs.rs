@@ -10,7 +10,7 @@ use model::{Run, Seen, Tid};
 const US: u64 = 1000;
 
 fn hand_overs(run: &Run) -> &HandOvers {
-    run.hand_overs.value().unwrap_or_else(|| panic!("{:?}", run.hand_overs))
+    run.tables.hand_overs.value().unwrap_or_else(|| panic!("{:?}", run.tables.hand_overs))
 }
 
 fn end(name: &str, tid: Tid) -> HandOverEnd {
@@ -33,7 +33,7 @@ fn a_wait_that_a_thread_of_the_tree_ends_is_handed_over() {
     // What happens to it later is no part of it.
     story.after(5).leaves(ROOT, SwitchOutState::Runnable, none()).after(50).comes(ROOT);
     let run = story.after(1).ends();
-    let [row] = &hand_overs(&run).rows[..] else { panic!("{:?}", run.hand_overs) };
+    let [row] = &hand_overs(&run).rows[..] else { panic!("{:?}", run.tables.hand_overs) };
     assert_eq!((&row.from, &row.to), (&end("child", CHILD), &end("root", ROOT)));
     assert_eq!((row.through.kind(), row.times), (TargetKind::Child, 1));
     assert_eq!((row.waited.total_ns, row.waited.max_ns), (20 * US, 20 * US));
@@ -55,7 +55,7 @@ fn who_was_not_seen_to_run_was_woken_all_the_same() {
     story.leaves(CHILD, waiting_in(READ, Object::Unknown), none());
     story.after(7).wakes(CHILD, by_task(ROOT), none());
     let run = story.after(1).ends();
-    let [row] = &hand_overs(&run).rows[..] else { panic!("{:?}", run.hand_overs) };
+    let [row] = &hand_overs(&run).rows[..] else { panic!("{:?}", run.tables.hand_overs) };
     assert_eq!((row.times, row.waited.total_ns), (1, 7 * US));
     assert!(matches!(row.until_run, Seen::Unseen(_)), "{:?}", row.until_run);
 }

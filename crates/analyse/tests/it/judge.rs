@@ -84,11 +84,11 @@ fn why_unavailable<'a>(diagnosis: &'a Diagnosis, id: &str) -> Option<&'a str> {
 fn a_cause_is_found_or_ruled_out_or_it_is_said_why_neither() {
     let mut run = run();
     assert_eq!(why_unavailable(&judged(&run), "delayed-ack"), Some("not in this recording"));
-    run.connections = Seen::Value(vec![connection(None)]);
+    run.tables.connections = Seen::Value(vec![connection(None)]);
     let diagnosis = judged(&run);
     assert!(is_ruled_out(&diagnosis, "delayed-ack") && found(&diagnosis, "delayed-ack").is_none());
     assert!(is_ruled_out(&diagnosis, "interpreter-lock"));
-    run.connections = Seen::Value(vec![connection(None), connection(Some(300))]);
+    run.tables.connections = Seen::Value(vec![connection(None), connection(Some(300))]);
     let diagnosis = judged(&run);
     assert!(!is_ruled_out(&diagnosis, "delayed-ack"));
     let finding = found(&diagnosis, "delayed-ack").expect("it is there");
@@ -102,7 +102,7 @@ fn a_cause_is_found_or_ruled_out_or_it_is_said_why_neither() {
 #[test]
 fn what_can_be_on_the_path_is_between_what_must_be_and_what_is() {
     let mut run = run();
-    run.connections = Seen::Value(vec![connection(Some(300))]);
+    run.tables.connections = Seen::Value(vec![connection(Some(300))]);
     let share = |run: &Run| {
         let judged = judged(run);
         let share_ns = found(&judged, "delayed-ack").expect("it is there").share_ns;
@@ -120,9 +120,9 @@ fn what_can_be_on_the_path_is_between_what_must_be_and_what_is() {
 #[test]
 fn a_finding_that_saves_less_than_a_twentieth_is_none() {
     let mut run = run();
-    run.connections = Seen::Value(vec![connection(Some(50))]);
+    run.tables.connections = Seen::Value(vec![connection(Some(50))]);
     assert!(found(&judged(&run), "delayed-ack").is_some(), "a twentieth of 1000 us");
-    run.connections = Seen::Value(vec![connection(Some(49))]);
+    run.tables.connections = Seen::Value(vec![connection(Some(49))]);
     let diagnosis = judged(&run);
     assert!(found(&diagnosis, "delayed-ack").is_none());
     assert!(is_ruled_out(&diagnosis, "delayed-ack"), "it says so");

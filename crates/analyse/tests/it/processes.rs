@@ -32,13 +32,13 @@ fn story(child: u64, root: u64) -> Story {
 }
 
 fn peak(run: &Run) -> &MemoryPeak {
-    run.memory_peak.value().unwrap_or_else(|| panic!("{:?}", run.memory_peak))
+    run.tables.memory_peak.value().unwrap_or_else(|| panic!("{:?}", run.tables.memory_peak))
 }
 
 #[test]
 fn each_program_has_its_processes_their_start_and_their_time() {
     let run = story(MIB, 2 * MIB).ends();
-    let programs = run.programs.value().expect("they were seen");
+    let programs = run.tables.programs.value().expect("they were seen");
     let [worker, root] = &programs.rows[..] else { panic!("{programs:?}") };
     let expected = ProgramRow {
         name: "worker".into(),
@@ -69,7 +69,7 @@ fn the_largest_process_is_named() {
     assert_eq!(peak(&run), &expected);
     // A child begins at its parent's size.
     assert_eq!(peak(&story(2 * MIB, 2 * MIB).ends()).pid, Seen::Value(ROOT));
-    assert!(matches!(Story::begins().ends().memory_peak, Seen::Unseen(_)), "none of it was recorded");
+    assert!(matches!(Story::begins().ends().tables.memory_peak, Seen::Unseen(_)), "none of it was recorded");
 }
 
 #[test]
@@ -95,10 +95,10 @@ fn looks_know_the_size_and_not_whose_it_is() {
         });
         assert_eq!((peak(&run).bytes, peak(&run).at_most), (9 * MIB, false));
         assert!(matches!(peak(&run).pid, Seen::Unseen(_)));
-        assert!(matches!(run.programs, Seen::Unseen(_)));
+        assert!(matches!(run.tables.programs, Seen::Unseen(_)));
         // In older recordings it may be the size of dwell.
         let run = story.told_as(tier, |trailer| trailer.rusage = usage(9 * MIB));
-        assert!(matches!(run.memory_peak, Seen::Unseen(_)), "{:?}", run.memory_peak);
+        assert!(matches!(run.tables.memory_peak, Seen::Unseen(_)), "{:?}", run.tables.memory_peak);
     }
 }
 

@@ -35,6 +35,9 @@ pub(crate) struct ExportArgs {
 /// A format of other tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
+    /// Any result as dwell keeps it, on one line. That of a run has its stacks, which --json leaves
+    /// out
+    Json,
     /// A table of any result, for spreadsheets
     Csv,
     /// Tables of any result
@@ -44,7 +47,7 @@ pub(crate) enum ExportFormat {
     /// The runs of dwell compare as JSON of hyperfine 1
     #[value(name = "hyperfine-1")]
     Hyperfine1,
-    /// Functions on a CPU and waiting, for pprof; of a recording
+    /// Functions on a CPU and waiting, for pprof; of a run with its stacks
     Pprof,
     /// Threads over time with hand-overs and the critical path, for ui.perfetto.dev; of a recording
     /// of dwell run
@@ -53,11 +56,11 @@ pub(crate) enum ExportFormat {
     Otlp,
     /// Lengths of waits by reason, or latencies of dwell wake by CPU, as a log of HdrHistogram
     Hdr,
-    /// Functions over time, for profiler.firefox.com; of a recording
+    /// Functions over time, for profiler.firefox.com; of a run with its stacks
     Firefox,
-    /// Functions over time, for speedscope.app; of a recording
+    /// Functions over time, for speedscope.app; of a run with its stacks
     Speedscope,
-    /// Stacks with their time, for flamegraph.pl and inferno; of a recording
+    /// Stacks with their time, for flamegraph.pl and inferno; of a run with its stacks
     Folded,
     /// The picture of dwell wake, a sheet or a ladder
     Svg,
@@ -71,6 +74,7 @@ impl ExportFormat {
     /// Its name on the command line.
     pub(crate) fn name(self) -> &'static str {
         match self {
+            Self::Json => "json",
             Self::Csv => "csv",
             Self::Markdown => "markdown",
             Self::Hyperfine => "hyperfine",

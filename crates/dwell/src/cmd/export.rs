@@ -44,6 +44,10 @@ pub(crate) fn export(mut args: ExportArgs, keeper: &ResultStore) -> anyhow::Resu
 
 fn exported(args: &ExportArgs, result: &dyn Kept) -> anyhow::Result<Exported> {
     match args.format {
+        ExportFormat::Json => match result.whole() {
+            Some(bytes) => Ok(Exported { bytes, left_out: Vec::new() }),
+            None => refused(args, result),
+        },
         ExportFormat::Csv => csv(args, &result.tables()),
         ExportFormat::Markdown => markdown(args, &result.tables()),
         format => match result.export(format.name(), &args.result)? {
@@ -63,7 +67,7 @@ fn refused(args: &ExportArgs, result: &dyn Kept) -> anyhow::Result<Exported> {
              try: dwell run --keep run.dwell ..., then dwell export run.dwell --as {name}"
         );
     }
-    let names: Vec<&str> = ["csv", "markdown"].into_iter().chain(formats).collect();
+    let names: Vec<&str> = ["json", "csv", "markdown"].into_iter().chain(formats).collect();
     bail!("{path:?} is a {:?}, which has no {name}\ntry: {}", result.schema(), names.join(", "))
 }
 

@@ -8,8 +8,9 @@ use crate::progress::{self, ProgressLine};
 use analyse::Analyser;
 use anyhow::Context;
 use model::recording::{Ending, WindowEnd};
-use model::{Event, Header, KeptRun, Ns, RunResult, Trailer};
+use model::{Event, Found, Header, KeptRun, Ns, RunResult, Trailer};
 use observe::Sources;
+use report::judged_anew;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
@@ -78,13 +79,19 @@ pub(super) fn analysed(mut reader: AnyReader, path: &Path) -> anyhow::Result<Run
     let end = reader.end();
     let trailer = end.trailer.unwrap_or_else(|| seen.trailer());
     let sources = sources(&trailer, owner);
-    let mut result = match &end.result {
+    let mut result = match &end.concluded {
         // Events beyond the limit were analysed during the recording, and are not kept.
         Some(result) if trailer.kept_until.is_some() => stored(result, path)?,
         _ => analyser.finish(&trailer).with_context(|| {
             format!("cannot show {path:?}: it was changed since it was written, or dwell has a mistake")
         })?,
     };
+    // What is not understood was written by a later version: then nothing is said of it.
+    let then = end.concluded.and_then(|json| serde_json::from_str::<Found>(&json).ok());
+    if let Some(otherwise) = then.and_then(|then| judged_anew(&header.recorder, &then, &result.found())) {
+        output::complain(&format!("{}: {otherwise}", path.display()));
+        result.run.coverage.notes.push(otherwise);
+    }
     if let Some(notice) = end.notice {
         let notice = format!("{notice}; the report covers what could be read");
         output::complain(&format!("{}: {notice}", path.display()));

@@ -17,6 +17,7 @@ impl Render for ExportResult {
             Form::new(name, "", |result: &ExportResult| result.0.clone())
         }
         const FORMS: &[Form<ExportResult>] = &[
+            form("json"),
             form("csv"),
             form("markdown"),
             form("hyperfine"),

@@ -44,6 +44,11 @@ pub(crate) trait Kind: Render {
         &[]
     }
 
+    /// Its JSON with all that is kept of it; none where it has no JSON.
+    fn whole(&self) -> Option<Vec<u8>> {
+        in_form(self, "json")
+    }
+
     /// Its row in the store, with its JSON; none where it is not kept.
     fn row(&self) -> Option<NewResult> {
         None
@@ -133,7 +138,9 @@ pub(crate) trait Kept: Any {
     fn show_code(&mut self, code: &CodeArgs);
     /// What is on its page as tables.
     fn tables(&self) -> Tables;
-    /// The names of the formats of `dwell export` besides the tables.
+    /// Its JSON with all that is kept of it; none where it has no JSON.
+    fn whole(&self) -> Option<Vec<u8>>;
+    /// The names of the formats of `dwell export` besides the tables and JSON.
     fn formats(&self) -> Vec<&'static str>;
     /// The result in this format; none where it has none such, or its recording is needed.
     ///
@@ -166,6 +173,10 @@ impl<K: Kind> Kept for K {
 
     fn tables(&self) -> Tables {
         Kind::tables(self)
+    }
+
+    fn whole(&self) -> Option<Vec<u8>> {
+        Kind::whole(self)
     }
 
     fn formats(&self) -> Vec<&'static str> {

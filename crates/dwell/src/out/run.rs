@@ -126,6 +126,10 @@ impl Kind for RunOutput {
         })
     }
 
+    fn whole(&self) -> Option<Vec<u8>> {
+        Some(report::result::whole(&self.result).into_bytes())
+    }
+
     fn show_code(&mut self, code: &CodeArgs) {
         self.code = code.clone();
     }

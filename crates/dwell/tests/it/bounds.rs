@@ -67,7 +67,7 @@ fn is_bounded_and_closes(told: &Told, what: &str) {
         let all: u64 = states.values().filter_map(Value::as_u64).sum();
         assert_eq!(Some(all), thread["life_ns"].as_u64(), "{what}: {thread}");
     }
-    let broken = support::errors(&support::schema("dwell.run.1.json"), run);
+    let broken = support::errors(&support::schema("dwell.run/1"), run);
     assert_eq!(broken, Vec::<String>::new(), "{what}");
 }
 

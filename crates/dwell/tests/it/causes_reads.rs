@@ -105,7 +105,7 @@ fn the_same_bytes_again_and_others() {
             let ends = [&finding["saving_ns"]["lo"], &finding["saving_ns"]["hi"]].map(Value::as_u64);
             let so = matches!(ends, [Some(lo), Some(hi)] if 0 < lo && lo <= hi && hi <= told.wall());
             claims.that(so, format!("it saves {}", finding["saving_ns"]));
-            claims.equal("breaks of the schema", errors(&schema("dwell.run.1.json"), &told.run), Vec::new());
+            claims.equal("breaks of the schema", errors(&schema("dwell.run/1"), &told.run), Vec::new());
         },
     );
     hold_coarse(

@@ -80,7 +80,7 @@ impl Repository {
     fn json(&self, name: &str) -> Value {
         let path = self.tree().join("perf").join(format!("{name}.json"));
         let value = support::read_json(&path);
-        let errors = support::errors(&support::schema(&format!("dwell.{name}.1.json")), &value);
+        let errors = support::errors(&support::schema(&format!("dwell.{name}/1")), &value);
         assert!(errors.is_empty(), "{errors:#?}");
         value
     }

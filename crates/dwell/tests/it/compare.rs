@@ -27,7 +27,7 @@ fn json(args: &[&str]) -> Value {
 
 fn parsed(output: &Output) -> Value {
     let value = support::json(output);
-    let errors = support::errors(&support::schema("dwell.compare.1.json"), &value);
+    let errors = support::errors(&support::schema("dwell.compare/1"), &value);
     assert!(errors.is_empty(), "{errors:#?}");
     value
 }

@@ -71,7 +71,7 @@ impl Place {
         let output = self.said(&args);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         let value: Value = serde_json::from_slice(&output.stdout).unwrap();
-        let errors = support::errors(&support::schema("dwell.compare.1.json"), &value);
+        let errors = support::errors(&support::schema("dwell.compare/1"), &value);
         assert!(errors.is_empty(), "{errors:#?}");
         value
     }

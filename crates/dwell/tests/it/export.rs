@@ -341,11 +341,17 @@ fn hyperfines_scripts_find_the_runs_of_a_comparison() {
 fn what_a_result_has_not_is_refused_with_what_it_has() {
     let run = result("hand-overs");
     let said = refused(&run, &["--as", "hyperfine"]);
-    assert!(said.contains("which has no hyperfine\ntry: csv, markdown, pprof, perfetto, otlp"), "{said}");
+    assert!(
+        said.contains("which has no hyperfine\ntry: json, csv, markdown, pprof, perfetto, otlp"),
+        "{said}"
+    );
     for format in ["perfetto", "otlp"] {
         assert!(refused(&run, &["--as", format]).contains("--keep run.dwell"), "{format}");
         let said = refused(&recording("attach-busy"), &["--as", format]);
-        assert!(said.contains("try: csv, markdown, pprof, hdr, firefox"), "a window has no path: {said}");
+        assert!(
+            said.contains("try: json, csv, markdown, pprof, hdr, firefox"),
+            "a window has no path: {said}"
+        );
         let said = refused(&recording("perf-mutex"), &["--as", format]);
         assert!(said.contains("made without BPF"), "{said}");
         let said = refused(&recording("keep-limit"), &["--as", format]);
@@ -354,7 +360,7 @@ fn what_a_result_has_not_is_refused_with_what_it_has() {
     let said = refused(&run, &["--as", "pprof"]);
     assert!(said.contains("without its recording") && said.contains("--keep run.dwell"), "{said}");
     let said = refused(&repository().join("docs/pages/wake.html"), &["--as", "pprof"]);
-    assert!(said.contains("which has no pprof\ntry: csv, markdown"), "{said}");
+    assert!(said.contains("which has no pprof\ntry: json, csv, markdown"), "{said}");
     let said = refused(&run, &["--as", "csv"]);
     assert!(said.contains("CSV has one table") && said.contains("account, path"), "{said}");
     let said = refused(&run, &["--as", "csv", "--table", "wait"]);
@@ -403,7 +409,7 @@ fn what_verbs_write_by_options_is_exported_of_what_was_kept() {
         assert!(text(&png.stderr).contains("png: it is a picture"), "{}", text(&png.stderr));
     }
     let said = refused(&ladder, &["--as", "junit"]);
-    assert!(said.contains("which has no junit\ntry: csv, markdown, svg, png"), "{said}");
+    assert!(said.contains("which has no junit\ntry: json, csv, markdown, svg, png"), "{said}");
     assert!(refused(&of, &["--as", "svg"]).contains("which has no svg"));
     let xml = exported(&wakes, &["--as", "junit"]);
     assert!(xml.starts_with("<?xml") && xml.contains("<testsuite"), "{xml}");

@@ -195,7 +195,7 @@ fn hits_are_kept_and_shown_again_from_their_json() {
     let json = fs::read(place.path("hits.json")).unwrap();
     assert_eq!(dwell(&["show", "last", "--json", "-"]).as_bytes(), json);
     let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
-    let broken = crate::support::errors(&crate::support::schema("dwell.hits.1.json"), &json);
+    let broken = crate::support::errors(&crate::support::schema("dwell.hits/1"), &json);
     assert!(broken.is_empty(), "{broken:#?}");
     let hits =
         json["functions"][0]["lines"].as_array().unwrap().iter().filter_map(|line| line["hits"].as_u64());

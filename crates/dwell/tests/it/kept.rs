@@ -83,11 +83,44 @@ fn the_last_result_is_shown_as_its_run_was() {
         assert_eq!(home.out(&["show", json.to_str().unwrap(), "--width", "100"]), page);
         assert!(home.out(&["show", "last", "--flame"]).contains("md5sum") || words[0] == "python3");
         assert!(home.out(&["export", "last", "--as", "folded"]).lines().count() > 3);
+        let whole = home.at("whole.json");
+        home.out(&["export", "last", "--as", "json", "-o", whole.to_str().unwrap()]);
+        let with_stacks = ["--flame", "--width", "100"];
+        let of = |name: &str| home.out(&[&["show", name][..], &with_stacks].concat());
+        assert_eq!(of(whole.to_str().unwrap()), of("last"));
         let all = home.out(&["show", "last", "-v", "--causes", "--width", "100"]);
         let html = home.at("last.html");
         home.out(&["report", "last", "-o", html.to_str().unwrap()]);
         assert_eq!(home.out(&["show", html.to_str().unwrap(), "-v", "--causes", "--width", "100"]), all);
     }
+}
+
+/// The recording has what was found when it was made: rules of a later version say so where they
+/// find something else.
+#[test]
+fn a_recording_that_is_judged_otherwise_says_so() {
+    let home = Home::new();
+    let (kept, other) = (home.at("kept.dwell"), home.at("other.dwell"));
+    let program = ["sh", "-c", "for n in 1 2 3 4 5 6 7 8 9 10 11 12; do sync; done"];
+    let words = [&["run", "-q", "--keep", kept.to_str().unwrap(), "--"][..], &program].concat();
+    assert!(home.dwell(&words).status().unwrap().success());
+    let show = |path: &Path| {
+        let shown = home.dwell(&["show", path.to_str().unwrap(), "-v"]).output().unwrap();
+        (text(&shown.stdout), text(&shown.stderr))
+    };
+    let (page, said) = show(&kept);
+    assert!(said.is_empty() && !page.contains("today's rules"), "{said}{page}");
+    let mut reader = store::Reader::open(&kept).unwrap();
+    let mut writer = store::Writer::create(&other, reader.header(), u64::MAX).unwrap();
+    reader.by_ref().for_each(|event| writer.event(&event));
+    writer.end(&reader.end().trailer.unwrap());
+    writer
+        .finish(Some(r#"{"causes":[["busy-wait",{"lo":1000000,"hi":2000000}],["\u001b[31mred",null]]}"#))
+        .unwrap();
+    let (page, said) = show(&other);
+    let words = "found busy-wait (saves 1.00–2.00 ms), ";
+    assert!(said.contains(words) && said.contains("by today's rules") && !said.contains('\u{1b}'), "{said}");
+    assert!(page.replace("\n", " ").contains("by today's rules"), "{page}");
 }
 
 /// The same of every other verb that keeps something.
@@ -216,7 +249,7 @@ fn exact_counts_and_what_works_here_are_kept_like_others() {
     assert_eq!(home.out(&["show", "last-1"]), page);
     assert!(home.out(&["show", "last"]).contains("For dwell wake"));
     let json: serde_json::Value = serde_json::from_slice(&fs::read(home.at("f.json")).unwrap()).unwrap();
-    let broken = support::errors(&support::schema("dwell.blocks.1.json"), &json);
+    let broken = support::errors(&support::schema("dwell.blocks/1"), &json);
     assert!(broken.is_empty(), "{broken:#?}");
     assert_eq!(json["listings"][0]["executed"], json["steps"], "{json:#}");
     let shown: serde_json::Value =
@@ -517,7 +550,7 @@ fn the_results_of_a_command_are_shown_over_time_and_fail_nothing() {
     );
     let json = home.out(&["list", "--trend", "sh -c \"sleep 0.01\"", "--json", "-"]);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    let broken = support::errors(&support::schema("dwell.trend.1.json"), &json);
+    let broken = support::errors(&support::schema("dwell.trend/1"), &json);
     assert!(broken.is_empty(), "{broken:#?}");
     let results = json["results"].as_array().unwrap();
     let verbs: Vec<_> = results.iter().map(|row| row["verb"].as_str().unwrap()).collect();

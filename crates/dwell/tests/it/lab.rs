@@ -60,7 +60,7 @@ fn a_pair_goes_from_diagnosis_to_verdict_and_leaves_nothing_behind() {
     }
     assert_eq!(shown(place.path(), "one.json"), page);
     let result = read_json(&place.path().join("one.json"));
-    assert_eq!(errors(&schema("dwell.lab.1.json"), &result), Vec::<String>::new());
+    assert_eq!(errors(&schema("dwell.lab/1"), &result), Vec::<String>::new());
     let sitting = &result["sitting"];
     assert_eq!(
         (&sitting["size"], sitting["ways"].as_array().unwrap().len()),
@@ -81,7 +81,7 @@ fn a_score_is_ended_and_resumed() {
     let done = lab(place.path(), &begin);
     assert!(done.status.success(), "{}", stderr(&done));
     let whole = read_json(&place.path().join("whole.json"));
-    assert_eq!(errors(&schema("dwell.lab-score.1.json"), &whole), Vec::<String>::new());
+    assert_eq!(errors(&schema("dwell.lab-score/1"), &whole), Vec::<String>::new());
     assert_eq!((&whole["total"]["sittings"], &whole["total"]["healthy"]), (&2.into(), &2.into()));
     let sizes = |score: &Value| -> Vec<u64> {
         let rows = score["rows"].as_array().unwrap().iter();
@@ -113,7 +113,7 @@ fn a_score_is_ended_and_resumed() {
     let page = String::from_utf8_lossy(&compared.stdout);
     assert!(page.contains("2 pairs that both held") && page.contains("mean width of what"), "{page}");
     let compared = read_json(&place.path().join("diff.json"));
-    assert_eq!(errors(&schema("dwell.lab-diff.1.json"), &compared), Vec::<String>::new());
+    assert_eq!(errors(&schema("dwell.lab-diff/1"), &compared), Vec::<String>::new());
     assert_eq!(compared["total"]["a"]["total"], whole["total"], "all pairs are in both");
     for empty in ["differences", "uncompared"] {
         assert!(compared[empty].as_array().is_some_and(Vec::is_empty), "{}", compared[empty]);
@@ -185,7 +185,7 @@ fn ctrl_c_in_the_comparison_leaves_what_was_found_by_then() {
         assert!(page.contains(part), "{part:?} in {page}");
     }
     let result = read_json(&place.path().join("one.json"));
-    assert_eq!(errors(&schema("dwell.lab.1.json"), &result), Vec::<String>::new());
+    assert_eq!(errors(&schema("dwell.lab/1"), &result), Vec::<String>::new());
     assert_eq!(result["ended_early"], "a signal ended it");
     assert_eq!(names(place.path()), ["one.json"]);
 }
@@ -460,7 +460,7 @@ fn urls_that_fail_are_said_by_name_and_the_others_come() {
     );
     assert!(done.status.success(), "{}", stderr(&done));
     let result = read_json(&place.path().join("few.json"));
-    assert_eq!(errors(&schema("dwell.lab.1.json"), &result), Vec::<String>::new());
+    assert_eq!(errors(&schema("dwell.lab/1"), &result), Vec::<String>::new());
     let outcome = &result["sitting"]["outcome"];
     assert_eq!(outcome["unfound"]["kind"], "unjudged", "{outcome}");
     let why = outcome["unfound"]["why"].as_str().unwrap();

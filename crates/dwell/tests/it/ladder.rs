@@ -34,7 +34,7 @@ fn a_whole_ladder_is_what_the_schema_says_and_levels_are_in_their_order() {
     let output = run(&["--quick", "--no-keep", "--json", "-"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let ladder: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let errors: Vec<String> = schema("dwell.ladder.1.json")
+    let errors: Vec<String> = schema("dwell.ladder/1")
         .iter_errors(&ladder)
         .map(|error| format!("{}: {error}", error.instance_path()))
         .collect();
@@ -144,7 +144,7 @@ fn two_ladders_of_this_machine_are_compared_rung_by_rung() {
     assert!(std::fs::read(&png).unwrap().starts_with(b"\x89PNG"));
     let found: Value = read_json(&json);
     let errors: Vec<String> =
-        schema("dwell.ladder-diff.1.json").iter_errors(&found).map(|one| one.to_string()).collect();
+        schema("dwell.ladder-diff/1").iter_errors(&found).map(|one| one.to_string()).collect();
     assert!(errors.is_empty(), "{errors:#?}");
     let (of_a, of_b) = (median(&read_json(&a), "cycle"), median(&read_json(&b), "cycle"));
     let rungs = found["rungs"].as_array().unwrap();

@@ -67,7 +67,7 @@ fn supervised_for(time: &str, spec: &str) -> Child {
 
 #[test]
 fn each_load_works_for_its_time_and_says_what_the_schema_promises() {
-    let schema = support::schema("dwell.load.1.json");
+    let schema = support::schema("dwell.load/1");
     for spec in SMALL {
         let begun = Instant::now();
         let output = load(&["--for", "300ms", "--json", "-", spec]).output().unwrap();
@@ -241,7 +241,7 @@ fn a_worker_that_ends_early_is_a_failure_with_what_was_done() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(125));
     let said: Value = serde_json::from_str(&said).unwrap();
-    let errors = support::errors(&support::schema("dwell.load.1.json"), &said);
+    let errors = support::errors(&support::schema("dwell.load/1"), &said);
     assert!(errors.is_empty(), "{errors:#?}");
     let failures = said["result"]["failures"].as_array().unwrap();
     assert!(failures.len() == 1 && failures[0].as_str().unwrap().contains("4 workers ended early"), "{said}");

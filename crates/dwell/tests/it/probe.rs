@@ -21,7 +21,7 @@ fn finding<'a>(told: &'a Told, cause: &str) -> Option<&'a Value> {
 /// The probe of this cause took at least this part of the wall clock away, and says so in valid
 /// JSON and on the page.
 fn saves(told: &Told, claims: &mut Claims, cause: &str, probe: &str, part: f64) {
-    let broken = support::errors(&support::schema("dwell.run.1.json"), &told.run);
+    let broken = support::errors(&support::schema("dwell.run/1"), &told.run);
     claims.equal("breaks of the schema", broken, Vec::new());
     let Some(finding) = finding(told, cause) else {
         return claims.that(false, format!("no {cause}: {}", told.page));
@@ -342,7 +342,7 @@ fn writes_that_are_durable_by_themselves_have_no_probe_and_the_finding_says_why(
     hold_coarse(
         || plainly("--probe=skip-flushes", &command),
         |told, claims| {
-            let broken = support::errors(&support::schema("dwell.run.1.json"), &told.run);
+            let broken = support::errors(&support::schema("dwell.run/1"), &told.run);
             claims.equal("breaks of the schema", broken, Vec::new());
             let why = finding(told, "sync-writes").map(|found| found["probed"]["unseen"].clone());
             let why = why.as_ref().and_then(Value::as_str).unwrap_or_default();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 #[test]
 fn real_output_of_every_source_is_what_the_schema_says() {
     let _alone = support::alone();
-    let schema = support::schema("dwell.run.1.json");
+    let schema = support::schema("dwell.run/1");
     let programs: [&[&str]; 4] = [
         &["true"],
         &["sh", "-c", "ls -lR /usr/share | gzip | wc -c"],

@@ -24,7 +24,7 @@ fn the_rows_of_two_runs_sum_to_the_difference_of_their_walls() {
     let (a, b) = (kept("fsync"), kept("page-faults"));
     let output = diff(&["--json", "-", utf8(&a), utf8(&b)]);
     let found: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
-    assert_eq!(errors(&schema("dwell.run-diff.1.json"), &found), [""; 0]);
+    assert_eq!(errors(&schema("dwell.run-diff/1"), &found), [""; 0]);
     let wall = |path: &Path| {
         let run: Value = read_json(path);
         run["wall_ns"].as_i64().unwrap()

@@ -103,7 +103,7 @@ fn all_cases_are_measured_in_order_each_under_its_loads() {
     let output: Output = place.begin("1s").output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let sheet = read_json(&place.dir.join("result"));
-    let errors = support::errors(&support::schema("dwell.wake-sheet.1.json"), &sheet);
+    let errors = support::errors(&support::schema("dwell.wake-sheet/1"), &sheet);
     assert!(errors.is_empty(), "{errors:#?}");
     assert_eq!(names(&sheet), ["idle", "cpu", "sched"]);
     let loads = |at: usize| sheet["results"][at]["loads"].as_array().unwrap().len();

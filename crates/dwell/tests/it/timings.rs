@@ -64,7 +64,7 @@ fn what_hyperfine_writes_is_shown_without_a_verdict() {
     assert!(text.starts_with("<!doctype html>") && text.contains("no verdict: hyperfine"), "{text}");
     let diff = dwell("diff", &[&path, &path], &["--json", "-"]);
     let diff: Value = serde_json::from_slice(&diff.stdout).unwrap();
-    let broken = support::errors(&support::schema("dwell.timings-diff.1.json"), &diff);
+    let broken = support::errors(&support::schema("dwell.timings-diff/1"), &diff);
     assert!(broken.is_empty(), "{broken:#?}");
     let says = own["results"][0]["median"].as_f64();
     let says = says.or_else(|| own["results"][0]["summary"]["time_wall_clock"]["median"].as_f64());

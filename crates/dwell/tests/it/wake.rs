@@ -144,7 +144,7 @@ fn isolated() -> String {
 
 #[test]
 fn what_is_said_is_what_the_schema_says() {
-    let validator = support::schema("dwell.wake.1.json");
+    let validator = support::schema("dwell.wake/1");
     for args in [
         &["--for", "200ms"][..],
         &["--for", "100ms", "--policy", "other", "--sleeper", "timerfd", "--idle-states"],

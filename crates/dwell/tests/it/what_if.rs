@@ -26,7 +26,7 @@ fn json(args: &[&str]) -> Value {
     let output = show(&[args, &["--json", "-"]].concat());
     let value = serde_json::from_slice(&output.stdout);
     let value: Value = value.unwrap_or_else(|error| panic!("{args:?}: {error}: {}", text(&output.stderr)));
-    assert_eq!(errors(&schema("dwell.what-if.1.json"), &value), [""; 0]);
+    assert_eq!(errors(&schema("dwell.what-if/1"), &value), [""; 0]);
     let sum = |path: &str| -> u64 {
         let parts = value[path]["account"].as_array().expect("an account");
         parts.iter().map(|part| part["ns"].as_u64().expect("a time")).sum()

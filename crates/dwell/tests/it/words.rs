@@ -152,7 +152,7 @@ fn the_doctor_says_what_works_and_names_this_binary() {
     assert!(page.contains("BPF tracepoints") && page.contains(support::dwell()), "{page}");
     let (_, json, _) = said(&["doctor", "--json", "-"]);
     let doctor: Value = serde_json::from_str(&json).unwrap();
-    let errors = support::errors(&support::schema("dwell.doctor.1.json"), &doctor);
+    let errors = support::errors(&support::schema("dwell.doctor/1"), &doctor);
     assert!(errors.is_empty(), "{errors:#?}");
     // Kept, it is the same page again.
     let kept = support::fresh("doctor.json");

@@ -1,5 +1,5 @@
 //! Commands that were run in alternation, compared: the shape that `dwell compare --json` writes,
-//! `dwell.compare/1`, described by `docs/schema/dwell.compare.1.json`. Fields are added, not
+//! `dwell.compare/1`, listed in `docs/schema/dwell.compare.1.fields.txt`. Fields are added, not
 //! renamed.
 
 pub use super::EstimateInterval;
@@ -20,24 +20,27 @@ pub const WORDS: ChangeWords = ChangeWords { less: "faster", more: "slower" };
 /// The words for other figures (memory, faults, what was printed).
 pub const WORDS_OF_AMOUNTS: ChangeWords = ChangeWords { less: "less", more: "more" };
 
-/// Commands that were compared, and how.
+/// What `dwell compare --json` writes: commands that were compared, and how.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// [`SCHEMA_COMPARE`].
     pub schema: String,
     /// The version of dwell that measured.
     pub dwell: String,
-    /// Where.
+    /// The host.
     pub host: Host,
     /// When it began: RFC 3339, UTC.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::Utc"))]
     pub started_at: String,
-    /// What was asked for.
+    /// What was asked for, with defaults filled in.
     pub settings: CompareSettings,
     /// The commands, in the order of the command line; the first is the reference.
     pub commands: Vec<ComparedCommand>,
     /// Each other command compared with the first, in their order. Empty for one command alone.
     pub comparisons: Vec<CommandChange>,
     /// What starting and reaping takes: the wall clock of an empty program, run at the same time.
+    /// It is in every run's `wall_ns`.
     pub floor_ns: Seen<MedianInterval>,
     /// From the first run to the end of the last, without the time for which dwell was stopped.
     pub took_ns: Ns,
@@ -51,6 +54,7 @@ pub struct Comparison {
 
 /// What was asked for, with defaults filled in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CompareSettings {
     /// The figure that is compared.
     pub on: Figure,
@@ -59,11 +63,15 @@ pub struct CompareSettings {
     /// Relative differences up to this count as none.
     pub margin: f64,
     /// The chance of a wrong `faster` or `slower`, of all comparisons together.
+    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1)))]
     pub alpha: f64,
-    /// Blocks that only warm up, before those that count.
+    /// Blocks that only warm up, before those that count (`--warmup`). Missing in results of
+    /// versions before, which have the rows of one.
     #[serde(default = "warmup_of_before")]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub warmup: u32,
-    /// A number of pairs that was fixed beforehand.
+    /// Number of pairs that was fixed beforehand. Null: it went on until it was decided.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub pairs: Option<u32>,
     /// No pair begins after this time.
     pub for_ns: Option<Ns>,
@@ -97,14 +105,15 @@ impl CompareSettings {
 
 /// A command, with what its runs that count had.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ComparedCommand {
-    /// As it is called.
+    /// Name: that of `--command-name`, or the command as it was given.
     pub name: String,
-    /// The program and its arguments.
+    /// The program and its arguments, the shell included.
     pub command: Vec<String>,
     /// The parameters that it was made with: names and values.
     pub parameters: Vec<(String, String)>,
-    /// Variables of its environment that were asked for.
+    /// Variables of its environment that `--env` set: name and value.
     #[serde(default)]
     pub env: Vec<(String, String)>,
     /// Runs that count.
@@ -117,45 +126,50 @@ pub struct ComparedCommand {
     pub range: Option<(f64, f64)>,
     /// Medians of the other figures.
     pub user_ns: Ns,
-    /// Time in the kernel.
+    /// Median of the time in the kernel.
     pub kernel_ns: Ns,
-    /// The largest resident set.
+    /// Median of the largest resident set of one process.
     pub memory_bytes: u64,
-    /// Whether that is at most.
+    /// Whether that is an upper bound: it is no larger than the process that started the command.
     pub memory_at_most: bool,
-    /// Page faults.
+    /// Median of the page faults.
     pub faults: u64,
 }
 
 /// A command compared with the first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommandChange {
     /// The reference: 0.
     pub a: u32,
-    /// The command that is compared with it.
+    /// The command that is compared with it: its place in `commands`.
     pub b: u32,
     /// The pairs that count, in their order.
     pub pairs: Vec<CommandPair>,
-    /// B by A. None with too few pairs for an interval.
+    /// B by A (Hodges-Lehmann estimate of the logarithm) with its interval. With a fixed number of
+    /// pairs that of the signed-rank test, else one that holds however often it is looked at. Null
+    /// with too few pairs for an interval.
     pub ratio: Option<EstimateInterval>,
-    /// B less A, in the unit of the figure.
+    /// B less A, of the median of A, in the unit of the figure.
     pub difference: Option<EstimateInterval>,
-    /// The verdict on B.
-    #[serde(with = "words")]
+    /// Verdict on B. `faster`: the interval of the ratio is below 1; `slower`: above; `same`:
+    /// within the margin, also if it excludes 1.
+    #[serde(with = "Words")]
     pub verdict: Change,
     /// Why there can be no verdict: sentences without a full stop.
     pub no_verdict: Vec<String>,
     /// An undecided one: this many pairs more this spread would take, and so long.
     pub needs: Option<PairsNeeded>,
-    /// Further percentiles of the numbers that each run printed. Empty unless runs printed several;
-    /// the figure itself is then their median, p50.
+    /// Further percentiles of the numbers that each run printed (`--metric`); the figure that is
+    /// compared is then their median, p50. Neither the verdict nor the end of the comparison rests
+    /// on them, and each interval holds by itself. Empty unless runs printed several numbers.
     #[serde(default)]
     pub percentiles: Vec<PercentileChange>,
     /// A against A: the ratio of neighbouring runs of the same command, as its interval of 95 %.
     pub noise_floor: Option<EstimateInterval>,
     /// The run that was second in its pair by the first one: whether the order matters.
     pub second_by_first: Option<EstimateInterval>,
-    /// Why B differs, from pairs that were observed.
+    /// Where the difference lies, from pairs that were observed as by `dwell run`.
     pub why: Seen<Why>,
     /// Savings that a run was said to have in it, and whether they came. Empty if none was given.
     pub predicted: Vec<PredictedSaving>,
@@ -164,31 +178,37 @@ pub struct CommandChange {
 /// A percentile of the numbers that each run printed. No verdict and no end of the comparison rests
 /// on it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PercentileChange {
     /// Which: 90 or 99.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = [90, 99])))]
     pub percent: u32,
-    /// What the pairs say of it; unseen where runs have too few numbers for it.
+    /// What the pairs say of it. Unseen where a run printed too few numbers for it: 10 for p90, 100
+    /// for p99.
     pub found: Seen<PercentileFound>,
 }
 
 /// What the pairs say of a percentile.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PercentileFound {
     /// The median of A's runs.
     pub a: f64,
     /// The median of B's runs.
     pub b: f64,
-    /// B by A, by the method of [`CommandChange::ratio`]. None with too few pairs for an interval.
+    /// B by A, by the method of `ratio` of the comparison. None with too few pairs for an interval.
     pub ratio: Option<EstimateInterval>,
-    /// B less A.
+    /// B less A, of the median of A.
     pub difference: Option<EstimateInterval>,
-    /// What that interval allows to say.
-    #[serde(with = "words_of_amounts")]
+    /// What that interval allows to say, in the rules of `verdict`. `less`: it is below 1; `more`:
+    /// above.
+    #[serde(with = "WordsOfAmounts")]
     pub change: Change,
 }
 
 /// One pair.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommandPair {
     /// Its block.
     pub block: u32,
@@ -202,6 +222,7 @@ pub struct CommandPair {
 
 /// What a verdict would take.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PairsNeeded {
     /// Pairs in all.
     pub pairs: u32,
@@ -211,6 +232,7 @@ pub struct PairsNeeded {
 
 /// Why it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CompareEnd {
     /// All comparisons are decided.
@@ -225,6 +247,6 @@ pub enum CompareEnd {
     Failed,
 }
 
-words_in_json!(words, super::WORDS);
+words_in_json!(Words, WORDS);
 
-words_in_json!(words_of_amounts, super::WORDS_OF_AMOUNTS);
+words_in_json!(WordsOfAmounts, WORDS_OF_AMOUNTS);

@@ -1,5 +1,5 @@
 //! Two scores of the lab compared, pair by pair, or one pair held twice: the shape that `dwell diff
-//! --json` writes of them, `dwell.lab-diff/1`, described by `docs/schema/dwell.lab-diff.1.json`.
+//! --json` writes of them, `dwell.lab-diff/1`, listed in `docs/schema/dwell.lab-diff.1.fields.txt`.
 //! Fields are added, not renamed.
 
 use super::{Change, ChangeWords, Difference, EstimateInterval, Side};
@@ -13,20 +13,22 @@ pub const SCHEMA_LAB_DIFF: &str = "dwell.lab-diff/1";
 /// A smaller interval score is a better one.
 pub const WORDS: ChangeWords = ChangeWords { less: "better", more: "worse" };
 
-/// Two results of the lab.
+/// What `dwell diff --json` writes for two scores of `dwell lab --score`, or for one pair held
+/// twice.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabComparison {
     /// [`SCHEMA_LAB_DIFF`].
     pub schema: String,
-    /// The first.
+    /// A, the reference.
     pub a: LabOrigin,
-    /// The second.
+    /// B, compared with A.
     pub b: LabOrigin,
-    /// Other differences: hosts, versions, seeds.
+    /// Other differences between the two: host, version, seed, size.
     pub differences: Vec<Difference>,
     /// All pairs that both held, together.
     pub total: BothFigures,
-    /// By how much B's scores are above A's.
+    /// How the interval scores of the pairs changed.
     pub scores: ScoreChange,
     /// Each pair that both held, in A's order.
     pub rows: Vec<LabRow>,
@@ -36,17 +38,20 @@ pub struct LabComparison {
 
 /// Where and by what one of them was measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabOrigin {
     /// The host's name.
     pub host: String,
     /// The version of dwell.
     pub dwell: String,
     /// When it began: RFC 3339, UTC.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::Utc"))]
     pub started_at: String,
 }
 
 /// The figures of both.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BothFigures {
     /// Figures of the first.
     pub a: LabFigures,
@@ -56,10 +61,11 @@ pub struct BothFigures {
 
 /// What the sittings of a pair, or of many, come to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabFigures {
     /// How often what was right, and the mean scores.
     pub total: ScoreTotal,
-    /// Sittings beside busy loops.
+    /// Sittings beside busy loops on each CPU.
     pub beside: u32,
     /// The mean ends of what was predicted, in parts of the wall clock; none where nothing was.
     pub predicted: Option<Ends>,
@@ -73,33 +79,36 @@ pub struct LabFigures {
 
 /// How the interval scores of the pairs changed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScoreChange {
     /// Pairs that have a score in both.
     pub pairs: u32,
-    /// B's score less A's in the middle of the pairs, with its 95 % interval by signed ranks. None
-    /// with too few pairs for an interval.
+    /// B's score less A's in the middle of the pairs (Hodges-Lehmann), with its 95 % interval by
+    /// signed ranks; negative where B is better. Null with too few pairs.
     pub by: Option<EstimateInterval>,
-    /// What that says of B.
-    #[serde(with = "words")]
+    /// What the interval says of B.
+    #[serde(with = "Words")]
     pub change: Change,
 }
 
 /// A pair that both held.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabRow {
     /// Its name.
     pub name: String,
-    /// Its cause; none of a healthy program.
+    /// The cause that its slow program has; null of a healthy one.
     pub cause: Option<String>,
     /// What it came to.
     #[serde(flatten)]
     pub figures: BothFigures,
-    /// What is right more often or less often in B.
+    /// What is right in another part of the sittings of B than of A's.
     pub changes: Vec<RightChange>,
 }
 
 /// Something of which B was right more often than A, or less often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RightChange {
     /// What.
     pub what: Right,
@@ -109,6 +118,7 @@ pub struct RightChange {
 
 /// What a sitting can be right about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Right {
     /// The cause is the first finding.
@@ -125,6 +135,7 @@ pub enum Right {
 
 /// A pair that one of them did not hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UncomparedPair {
     /// Its name.
     pub name: String,
@@ -134,4 +145,4 @@ pub struct UncomparedPair {
     pub why: String,
 }
 
-words_in_json!(words, super::WORDS);
+words_in_json!(Words, WORDS);

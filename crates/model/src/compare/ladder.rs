@@ -1,6 +1,6 @@
-//! Two ladders compared, rung by rung: the shape that `dwell diff --json` writes of
-//! them, `dwell.ladder-diff/1`, described by `docs/schema/dwell.ladder-diff.1.json`. Fields are
-//! added, not renamed.
+//! Two ladders compared, rung by rung: the shape that `dwell diff --json` writes of them,
+//! `dwell.ladder-diff/1`, listed in `docs/schema/dwell.ladder-diff.1.fields.txt`. Fields are added,
+//! not renamed.
 
 use super::{Change, ChangeWords, Difference, Side};
 use crate::ladder::{MedianInterval, RungGroup};
@@ -14,31 +14,37 @@ pub const WORDS: ChangeWords = ChangeWords { less: "faster", more: "slower" };
 
 /// A rung that both measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Compared {
-    /// Its public name.
+    /// Name of the rung; for a rung of a named host, `@` and the host follow.
+    #[cfg_attr(feature = "schema", schemars(regex(pattern = r"^[a-z0-9-]+(@[\s\S]+)?$")))]
     pub id: String,
-    /// Its group.
+    /// Group of the rung.
     pub group: RungGroup,
     /// Nanoseconds for one operation.
     pub a_ns: MedianInterval,
-    /// The same of B.
+    /// Nanoseconds of one operation, B.
     pub b_ns: MedianInterval,
-    /// B by A, with its 95 % interval. None where a figure or the end of an interval is not above
-    /// zero.
+    /// Ratio B/A, with its 95 % interval by the method of variance estimates recovery on the
+    /// logarithms; null if a figure or the end of an interval is not above zero.
     pub ratio: Option<MedianInterval>,
-    /// How it changed.
-    #[serde(with = "words")]
+    /// `faster`, `slower`: B is, the intervals do not overlap and the ratio is beyond the margin.
+    /// `same`: the whole interval of the ratio is within the margin. `undecided`: neither.
+    #[serde(with = "Words")]
     pub change: Change,
-    /// What qualifies one of the two and not the other. Sentences without a full stop.
+    /// What qualifies one of the two, unless it qualifies the other in the same words: sentences,
+    /// where a second line is what to try.
     pub notes: Vec<String>,
 }
 
 /// A rung for which one of the two, or both, have no figure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Uncompared {
-    /// Its public name.
+    /// Name of the rung; for a rung of a named host, `@` and the host follow.
+    #[cfg_attr(feature = "schema", schemars(regex(pattern = r"^[a-z0-9-]+(@[\s\S]+)?$")))]
     pub id: String,
-    /// Its group.
+    /// Group of the rung.
     pub group: RungGroup,
     /// The side that has a figure. None: neither.
     pub only: Option<Side>,
@@ -48,30 +54,34 @@ pub struct Uncompared {
 
 /// Where and when one of them was measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LadderOrigin {
     /// The host's name.
     pub host: String,
     /// When it began: RFC 3339, UTC.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::Utc"))]
     pub started_at: String,
 }
 
-/// The comparison.
+/// What `dwell diff --json` writes for two ladders.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LadderComparison {
     /// [`SCHEMA_LADDER_DIFF`].
     pub schema: String,
-    /// The first.
+    /// A, the reference.
     pub a: LadderOrigin,
-    /// The second.
+    /// B, compared with A.
     pub b: LadderOrigin,
-    /// Relative differences up to this count as none.
+    /// Margin: a relative difference up to this counts as none.
+    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0)))]
     pub margin: f64,
-    /// Other differences: hosts, frequency, requests.
+    /// Other differences between the two: host, frequency, options.
     pub differences: Vec<Difference>,
-    /// In the order of the groups.
+    /// Rungs with a figure in both, in the order of the groups.
     pub rungs: Vec<Compared>,
-    /// The others.
+    /// Rungs without a figure in one or both.
     pub uncompared: Vec<Uncompared>,
 }
 
-words_in_json!(words, super::WORDS);
+words_in_json!(Words, WORDS);

@@ -1,5 +1,5 @@
 //! Two runs beside each other: the shape that `dwell diff --json` writes of them,
-//! `dwell.run-diff/1`, described by `docs/schema/dwell.run-diff.1.json`. Fields are added, not
+//! `dwell.run-diff/1`, listed in `docs/schema/dwell.run-diff.1.fields.txt`. Fields are added, not
 //! renamed.
 
 use super::Difference;
@@ -13,6 +13,7 @@ pub const SCHEMA_RUN_DIFF: &str = "dwell.run-diff/1";
 
 /// Where and when one of them was observed, and what it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunOrigin {
     /// The host's name.
     pub host: String,
@@ -26,17 +27,21 @@ pub struct RunOrigin {
     pub wall_ns: Ns,
 }
 
-/// The comparison. It has no verdict: one run has no spread.
+/// What `dwell diff --json` writes for two runs. It has no verdict: one run has no spread.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunComparison {
     /// [`SCHEMA_RUN_DIFF`].
     pub schema: String,
     /// The first: the reference.
     pub a: RunOrigin,
-    /// The second.
+    /// B, compared with A.
     pub b: RunOrigin,
-    /// Other differences: hosts, commands, what was observed.
+    /// Other differences between the two: host, command, what was observed.
     pub differences: Vec<Difference>,
-    /// Where the difference of the walls lies.
+    /// Where the difference of the walls lies: B less A, as a mean over pairs of observed runs.
+    /// `states`, `processes`, and `steps` with `steps_rest` each sum to `wall`, to the nanosecond.
+    /// The other tables are of all threads: they overlap, and sum to nothing. Rows come largest
+    /// difference first.
     pub why: Why,
 }

@@ -1,6 +1,6 @@
 //! Several comparisons of the same commands, each a sitting of its own: the shape that `dwell diff
-//! --json` writes of them, `dwell.compare-diff/1`, described by
-//! `docs/schema/dwell.compare-diff.1.json`. Fields are added, not renamed.
+//! --json` writes of them, `dwell.compare-diff/1`, listed in
+//! `docs/schema/dwell.compare-diff.1.fields.txt`. Fields are added, not renamed.
 
 use super::{Change, Difference, EstimateInterval, commands};
 use crate::timing::Figure;
@@ -9,8 +9,10 @@ use serde::{Deserialize, Serialize};
 /// The name of the schema.
 pub const SCHEMA_COMPARE_DIFF: &str = "dwell.compare-diff/1";
 
-/// Several sittings beside each other.
+/// What `dwell diff --json` writes for two or more results of `dwell compare --json`: sittings of
+/// the same commands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sittings {
     /// [`SCHEMA_COMPARE_DIFF`].
     pub schema: String,
@@ -24,6 +26,7 @@ pub struct Sittings {
 
 /// One of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sitting {
     /// The file.
     pub file: String,
@@ -37,8 +40,10 @@ pub struct Sitting {
 
 /// What differs between the first sitting and another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SittingDifference {
-    /// The other: from 1.
+    /// The other: from 1, where 0 is the first.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub sitting: u32,
     /// What.
     #[serde(flatten)]
@@ -47,6 +52,7 @@ pub struct SittingDifference {
 
 /// A command compared with the first, in each sitting.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SittingsRow {
     /// The reference, by its name in the first sitting.
     pub a: String,
@@ -60,18 +66,20 @@ pub struct SittingsRow {
 
 /// What a sitting said.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SittingResult {
     /// Pairs that counted.
     pub pairs: u32,
     /// B by A. None with too few pairs for an interval.
     pub ratio: Option<EstimateInterval>,
     /// The verdict on B.
-    #[serde(with = "words")]
+    #[serde(with = "Words")]
     pub verdict: Change,
 }
 
 /// Ratios of several sittings.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SittingSpread {
     /// Their median.
     pub median: f64,
@@ -81,7 +89,8 @@ pub struct SittingSpread {
     pub hi: f64,
     /// The standard deviation of their logarithms by what the intervals of the sittings explain of
     /// it: 1 where a sitting tells what another will find. None where an interval has no width.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub between_by_within: Option<f64>,
 }
 
-words_in_json!(words, super::commands::WORDS);
+words_in_json!(Words, commands::WORDS);

@@ -1,7 +1,7 @@
 //! Commands whose runs were timed by another tool, one command after the other: what is read of
 //! such a file, and two of them side by side, in the shape that `dwell diff --json` writes:
-//! `dwell.timings-diff/1`, described by `docs/schema/dwell.timings-diff.1.json`. Fields are added,
-//! not renamed.
+//! `dwell.timings-diff/1`, listed in `docs/schema/dwell.timings-diff.1.fields.txt`. Fields are
+//! added, not renamed.
 
 use crate::ladder::MedianInterval;
 use serde::{Deserialize, Serialize};
@@ -23,21 +23,28 @@ pub struct Timings {
 
 /// A command, with the wall clock of its runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimedCommand {
     /// As it is called.
     pub name: String,
     /// Its runs, all of which count.
     pub runs: u32,
-    /// Of these, the ones that ended with another status than 0.
+    /// Of these, the ones that ended with another status than 0. Of dwell compare none counts.
     pub failed: u32,
     /// Their median, in ns, with its 95 % interval.
     pub median_ns: MedianInterval,
     /// The smallest and the largest, in ns.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "(crate::shape::NotNegative, crate::shape::NotNegative)")
+    )]
     pub range_ns: (f64, f64),
 }
 
-/// Two files side by side. There is no verdict.
+/// What `dwell diff --json` writes of two files of which one at least is hyperfine's: the wall
+/// clocks of commands of the same name. There is no verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimingsDiff {
     /// [`SCHEMA_TIMINGS_DIFF`].
     pub schema: String,
@@ -55,15 +62,17 @@ pub struct TimingsDiff {
 
 /// Where timings are from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimingsOrigin {
     /// The file.
     pub file: String,
-    /// Who timed.
+    /// Who timed: `hyperfine, JSON version 1`.
     pub tool: String,
 }
 
 /// A command in both files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimingsRow {
     /// The command.
     pub name: String,

@@ -1,6 +1,6 @@
 //! Two results compared, or the cases of two sheets: the shape that `dwell diff --json` writes of
-//! them, `dwell.wake-diff/1`, described by `docs/schema/dwell.wake-diff.1.json`. Fields are added,
-//! not renamed.
+//! them, `dwell.wake-diff/1`, listed in `docs/schema/dwell.wake-diff.1.fields.txt`. Fields are
+//! added, not renamed.
 
 use super::{Change, ChangeWords, Difference, Side};
 use crate::wake::Wakes;
@@ -16,6 +16,7 @@ pub const WORDS: ChangeWords = ChangeWords { less: "earlier", more: "later" };
 
 /// Where, when and by what one of them was measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MeasurementOrigin {
     /// The host's name; empty where the source does not have it.
     pub host: String,
@@ -42,6 +43,8 @@ pub struct Comparable {
 
 /// Which case it is. A sheet may have one that is called `all`; it is not that of a plain result.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(with = "String"))]
 pub enum CaseName {
     /// The only case of a plain result: `all` in JSON.
     Plain,
@@ -102,6 +105,7 @@ pub struct SettingText {
 
 /// A figure with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FigureInterval {
     /// The figure.
     pub ns: Ns,
@@ -113,10 +117,12 @@ pub struct FigureInterval {
 
 /// A percentile of both.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Quantile {
     /// `p50`, `p99`, `p99.9` and so on.
     pub name: String,
     /// The share of wake-ups that are not later: 0.5.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub share: f64,
     /// Of A. Unseen where it has too few wake-ups for it.
     pub a: Seen<FigureInterval>,
@@ -124,17 +130,18 @@ pub struct Quantile {
     pub b: Seen<FigureInterval>,
     /// B minus A in nanoseconds. Unseen where one of them is.
     pub later_ns: Seen<i64>,
-    /// Low end of its 95 % interval.
+    /// Low end of the 95 % interval of the difference.
     pub later_lo_ns: Seen<i64>,
-    /// High end.
+    /// High end of the 95 % interval of the difference.
     pub later_hi_ns: Seen<i64>,
     /// How it changed.
-    #[serde(with = "words")]
+    #[serde(with = "Words")]
     pub change: Change,
 }
 
 /// The maximum latencies of both.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Maxima {
     /// Of A.
     pub a_ns: Seen<Ns>,
@@ -145,14 +152,16 @@ pub struct Maxima {
     pub beyond: u64,
     /// The probability of that if both had the same distribution. Unseen where nothing can be
     /// counted.
+    #[cfg_attr(feature = "schema", schemars(with = "Seen<crate::shape::Fraction>"))]
     pub chance: Seen<f64>,
     /// How it changed.
-    #[serde(with = "words")]
+    #[serde(with = "Words")]
     pub change: Change,
 }
 
 /// One case of both.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CaseDiff {
     /// The case of a sheet; plain for two plain results.
     pub name: CaseName,
@@ -173,32 +182,35 @@ pub struct CaseDiff {
 
 /// A case that only one of two sheets has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnmatchedCase {
-    /// Its name.
+    /// Name of the case.
     pub name: CaseName,
-    /// Which side has it.
+    /// The sheet that has it.
     pub only: Side,
 }
 
-/// The comparison.
+/// What `dwell diff A B --json` writes for two results of `dwell wake`, or for two sheets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WakeComparison {
     /// [`SCHEMA_WAKE_DIFF`].
     pub schema: String,
     /// The first: the reference.
     pub a: MeasurementOrigin,
-    /// The second.
+    /// B, compared with A.
     pub b: MeasurementOrigin,
     /// A relative difference up to this counts as none, as does one up to `margin_ns`.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub margin: f64,
     /// An absolute one.
     pub margin_ns: Ns,
     /// Differences between hosts and their settings.
     pub differences: Vec<Difference>,
-    /// One for two plain results.
+    /// Cases that both have; one for two plain results.
     pub cases: Vec<CaseDiff>,
-    /// The others.
+    /// Cases that only one of them has.
     pub uncompared: Vec<UnmatchedCase>,
 }
 
-words_in_json!(words, super::WORDS);
+words_in_json!(Words, WORDS);

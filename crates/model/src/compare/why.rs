@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 /// The difference, B less A, as a mean over pairs of runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Why {
     /// Pairs that were observed.
     pub pairs: u32,
@@ -28,7 +29,7 @@ pub struct Why {
     pub steps: Vec<StepDifference>,
     /// The steps that no row names.
     pub steps_rest: Option<StepsRest>,
-    /// By system call, of all threads.
+    /// By system call, of all threads: waits included.
     pub calls: Seen<Vec<CallDifference>>,
     /// By function, of all CPU time: estimates from samples.
     pub functions: Seen<Vec<FunctionDifference>>,
@@ -48,10 +49,11 @@ pub struct Why {
 
 /// A time of A and B: means over the pairs, rounded so that rows which sum still do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimeDifference {
-    /// Of A.
+    /// A: the mean over the pairs, in nanoseconds.
     pub a_ns: Ns,
-    /// Of B.
+    /// B, likewise.
     pub b_ns: Ns,
     /// B less A.
     pub ns: i64,
@@ -61,6 +63,7 @@ pub struct TimeDifference {
 
 /// An interval of differences, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SignedInterval {
     /// Low end.
     pub lo: i64,
@@ -70,6 +73,7 @@ pub struct SignedInterval {
 
 /// The difference of a state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StateDifference {
     /// The state.
     pub state: State,
@@ -80,8 +84,9 @@ pub struct StateDifference {
 
 /// The difference of a process of the path: of all that have its name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessDifference {
-    /// Its name.
+    /// The process, by its name.
     pub process: String,
     /// Its name in B, where the two commands are files of different names.
     pub process_in_b: Option<String>,
@@ -92,7 +97,9 @@ pub struct ProcessDifference {
 
 /// The difference of a step of the path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(from = "StoredStep")]
+#[cfg_attr(feature = "schema", schemars(!from))]
 pub struct StepDifference {
     /// The process, by its name.
     pub process: String,
@@ -100,10 +107,11 @@ pub struct StepDifference {
     pub process_in_b: Option<String>,
     /// The state.
     pub state: State,
-    /// What it did or waited for.
+    /// What it did or waited for, as in `path[].reason` of a run; empty when nothing more is known.
     pub reason: Reason,
-    /// How many names stand here for one: 1, unless they differ only in what changes from run to
-    /// run.
+    /// How many names stand here for one: they differ only in parts that look made up, which `*`
+    /// replaces. 1: it is a name.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub names: u32,
     /// Its time.
     #[serde(flatten)]
@@ -132,8 +140,10 @@ impl From<StoredStep> for StepDifference {
 
 /// The sum of the steps that no row names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepsRest {
     /// How many they are.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub rows: u64,
     /// Their time.
     #[serde(flatten)]
@@ -142,17 +152,21 @@ pub struct StepsRest {
 
 /// How often something happened: means over the runs of a side.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CountDifference {
     /// In A.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub a: f64,
     /// In B.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub b: f64,
 }
 
 /// The difference of a system call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallDifference {
-    /// Its name.
+    /// Its name; `32:name` through the 32-bit table.
     pub name: SyscallName,
     /// How often it was made.
     pub calls: CountDifference,
@@ -163,6 +177,7 @@ pub struct CallDifference {
 
 /// The difference of a function.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FunctionDifference {
     /// Its name.
     pub name: String,
@@ -171,6 +186,7 @@ pub struct FunctionDifference {
     /// The name of that file in B, where the two commands are files of different names.
     pub module_in_b: Option<String>,
     /// `user` or `kernel`.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["user", "kernel"])))]
     pub mode: String,
     /// Its CPU time, without callees.
     #[serde(flatten)]
@@ -179,8 +195,9 @@ pub struct FunctionDifference {
 
 /// The difference of a line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LineDifference {
-    /// Source file.
+    /// Source file; only its name where the two sides have it in different directories.
     pub file: String,
     /// Line, from 1.
     pub line: u32,
@@ -193,14 +210,17 @@ pub struct LineDifference {
 
 /// The difference of a kind of wait.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WaitDifference {
     /// Which wait state.
     pub reason: State,
     /// Where in the kernel it blocked: the call's name, empty for a fault.
     pub call: WaitCall,
-    /// The wait target.
+    /// What was waited for.
     pub on: WaitTarget,
-    /// How many names stand here for one, as in a step.
+    /// How many names stand here for one: they differ only in parts that look made up, which `*`
+    /// replaces. 1: it is a name.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub names: u32,
     /// How often.
     pub calls: CountDifference,
@@ -211,6 +231,7 @@ pub struct WaitDifference {
 
 /// The difference of waits by what ended them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WakerDifference {
     /// Which wait state.
     pub reason: State,
@@ -218,7 +239,9 @@ pub struct WakerDifference {
     pub kind: WakerKind,
     /// The thread's name; empty for other kinds.
     pub name: String,
-    /// How many names stand here for one, as in a step.
+    /// How many names stand here for one: they differ only in parts that look made up, which `*`
+    /// replaces. 1: it is a name.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub names: u32,
     /// How many waits it ended.
     pub times: CountDifference,
@@ -229,12 +252,15 @@ pub struct WakerDifference {
 
 /// The difference of waits for a peer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PeerDifference {
     /// The other end: address and port; of accepted connections only the address.
     pub remote: String,
     /// The usual service of that port.
     pub service: Option<String>,
-    /// How many names stand here for one, as in a step.
+    /// How many names stand here for one: they differ only in parts that look made up, which `*`
+    /// replaces. 1: it is a name.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub names: u32,
     /// How often threads were blocked on it.
     pub waits: CountDifference,
@@ -245,10 +271,13 @@ pub struct PeerDifference {
 
 /// The difference of waits for a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileDifference {
     /// The file.
     pub on: WaitTarget,
-    /// How many names stand here for one, as in a step.
+    /// How many names stand here for one: they differ only in parts that look made up, which `*`
+    /// replaces. 1: it is a name.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub names: u32,
     /// How often threads were blocked on it, in any call or fault.
     pub waits: CountDifference,
@@ -259,6 +288,7 @@ pub struct FileDifference {
 
 /// Whether a saving that was predicted came.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PredictedSaving {
     /// The cause whose finding predicted it, by its name for programs.
     pub cause: String,
@@ -270,6 +300,7 @@ pub struct PredictedSaving {
 
 /// What became of a predicted saving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Came {
     /// The whole interval of what was measured lies within the predicted one.

@@ -35,8 +35,11 @@ const CUT: &str = "(cut: ";
 
 /// A wait target in JSON: kind and name.
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Named {
+    /// Its kind.
     kind: TargetKind,
+    /// Its name, as far as it is known; absent where it has none.
     name: Seen<String>,
 }
 

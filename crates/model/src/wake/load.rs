@@ -7,23 +7,26 @@ use serde::{Deserialize, Serialize};
 /// The name of the schema of `dwell load --json`.
 pub const SCHEMA_LOAD: &str = "dwell.load/1";
 
-/// The result of `dwell load`: one load that ran alone.
+/// What `dwell load --json` writes: one load that ran alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadRun {
     /// [`SCHEMA_LOAD`].
     pub schema: String,
-    /// Where.
+    /// The host.
     pub host: Host,
     /// When it began: RFC 3339, UTC.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::Utc"))]
     pub started_at: String,
-    /// What it did.
+    /// What the load did.
     pub result: LoadDone,
-    /// Ended early.
+    /// Whether it was ended early, by a signal.
     pub interrupted: bool,
 }
 
 /// How senders reach receivers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
     /// Pairs of local sockets.
@@ -35,6 +38,7 @@ pub enum Transport {
 
 /// What senders and receivers are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Workers {
     /// Processes.
@@ -46,6 +50,7 @@ pub enum Workers {
 
 /// A load with its sizes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Load {
     /// Groups of senders and receivers, each sender writing to each receiver of its group.
@@ -56,9 +61,9 @@ pub enum Load {
         pairs: u32,
         /// Bytes of one message.
         message_bytes: u32,
-        /// The transport.
+        /// What the messages go through.
         transport: Transport,
-        /// What they are.
+        /// What senders and receivers are.
         workers: Workers,
     },
     /// Copies memory from place to place and verifies it by checksums.
@@ -72,7 +77,7 @@ pub enum Load {
     Disk {
         /// With a file each.
         threads: u32,
-        /// Of one file.
+        /// Size of a file.
         bytes: u64,
         /// Where the files are; none: the directory for temporary files.
         dir: Option<String>,
@@ -91,9 +96,9 @@ pub enum Load {
     },
     /// Timers that interrupt.
     Irq {
-        /// Threads with a timer each.
+        /// Number of threads, with one timer each.
         threads: u32,
-        /// Of each timer, a second.
+        /// Expirations of each timer per second.
         rate_hz: u32,
     },
 }
@@ -157,6 +162,7 @@ impl Load {
 
 /// Memory or a file whose content differed from what had been written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Mismatch {
     /// Address, or offset in the file.
     pub at: u64,
@@ -170,21 +176,22 @@ pub struct Mismatch {
 
 /// What a load did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadDone {
     /// With its sizes: of memory what it had in the end, which the host or the control group may
     /// have limited; otherwise what was asked for.
     pub load: Load,
     /// From the start of the first worker to the end of the last.
     pub ran_ns: Ns,
-    /// The work done, in `unit`.
+    /// Amount of work done, in `unit`.
     pub done: u64,
     /// `messages`, `bytes`, `round trips`, `loops`, `timers`.
     pub unit: String,
     /// CPU time.
     pub cpu_ns: Ns,
-    /// The first ones.
+    /// The first verification errors.
     pub mismatches: Vec<Mismatch>,
-    /// All of them.
+    /// Number of verification errors.
     pub mismatches_total: u64,
     /// Workers that ended early, and why: sentences without a full stop.
     #[serde(default)]

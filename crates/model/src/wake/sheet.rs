@@ -10,25 +10,28 @@ pub const SCHEMA_SHEET: &str = "dwell.wake-sheet/1";
 
 /// One case of a sheet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Case {
     /// Unique in its sheet: `idle`, `sched`, `memory-2`.
     pub name: String,
-    /// The loads; none: idle.
+    /// Stress loads during the case; empty: idle.
     #[serde(default)]
     pub loads: Vec<Load>,
 }
 
-/// A sheet and the cases measured so far.
+/// What `dwell wake --sheet --json` writes: a sheet and the cases measured so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sheet {
     /// [`SCHEMA_SHEET`].
     pub schema: String,
-    /// Its name.
+    /// Name of the sheet.
     pub name: String,
     /// The duration of each case.
     pub for_ns: Ns,
     /// All cases, in order.
     pub cases: Vec<Case>,
-    /// The results, in the order of the cases; fewer where it was interrupted.
+    /// Results, in the order of the cases, each as `dwell.wake/1`; fewer than cases if the run was
+    /// interrupted.
     pub results: Vec<Wakeups>,
 }

@@ -98,6 +98,7 @@ pub struct SpikeSeen {
 
 /// The kind of a part of a latency. The names are a public contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
     /// The timer's interrupt came late while the CPU idled: leaving the idle state.
@@ -135,6 +136,7 @@ pub enum Cause {
 
 /// A part of a latency.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencyShare {
     /// What.
     pub cause: Cause,
@@ -146,6 +148,7 @@ pub struct LatencyShare {
 
 /// A late wake-up with its cause.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spike {
     /// When it was due, from the start of the measurement.
     pub at_ns: Ns,
@@ -153,15 +156,15 @@ pub struct Spike {
     pub cpu: u32,
     /// Its latency.
     pub ns: Ns,
-    /// The largest share's.
+    /// Kind of the largest part.
     pub cause: Cause,
-    /// The largest share's.
+    /// Name of the largest part.
     pub who: Option<String>,
-    /// The parts, in order of time; they sum to `ns`.
+    /// Parts of the latency in order of time; they sum to `ns`.
     pub shares: Vec<LatencyShare>,
-    /// As in [`SpikeSeen`].
+    /// Kernel stack of the task that had the CPU, innermost first.
     pub stack: Seen<Vec<String>>,
-    /// As in [`SpikeSeen`]: what is missing is `unexplained`.
+    /// Why events are missing, if they are: their part of the latency is unexplained.
     #[serde(default)]
     pub lost: Option<String>,
 }

@@ -42,7 +42,7 @@ pub(super) fn drawn(lines: &Lines, strips: &[ThreadStrip], wall_ns: Ns) -> Strin
 pub(super) fn said(lines: &Lines, run: &Run) -> Option<String> {
     let drawn = lines.drawn.len() as u64;
     // Not each wait has a stack, and moments may be thinned: the run has counted all.
-    let counted = run.hand_overs.value().map_or(0, |all| all.times());
+    let counted = run.tables.hand_overs.value().map_or(0, |all| all.times());
     let all = counted.max(lines.all as u64);
     if all == 0 {
         return None;

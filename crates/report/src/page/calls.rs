@@ -12,14 +12,14 @@ use std::cmp::Reverse;
 
 /// The table, most CPU time first, and below it the page faults.
 pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
-    let mut lines = match &run.syscalls {
+    let mut lines = match &run.tables.syscalls {
         Seen::Value(calls) if !calls.is_empty() => call_table(calls, look, rows),
         Seen::Value(_) | Seen::Absent => {
             vec![Line::new(look).add(Ink::Bold, "system calls").add(Ink::Plain, "  none completed")]
         }
         Seen::Unseen(why) => no_data("system calls", why, look),
     };
-    match &run.faults {
+    match &run.tables.faults {
         Seen::Value(faults) => {
             let figures =
                 format!("  {} minor, {} major (with I/O)", count(faults.minor), count(faults.major));

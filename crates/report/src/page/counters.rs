@@ -10,7 +10,7 @@ use model::{Run, Seen};
 
 /// Nothing where they were not sampled: the coverage has why.
 pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
-    run.counters.value().map(|table| of_table(table, look)).unwrap_or_default()
+    run.tables.counters.value().map(|table| of_table(table, look)).unwrap_or_default()
 }
 
 fn of_table(table: &CounterTable, look: Look) -> Vec<Line> {

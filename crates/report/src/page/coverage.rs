@@ -39,7 +39,7 @@ pub(super) fn lines(run: &Run, doubts: Doubts, look: Look) -> Vec<Line> {
     for (what, why) in unknown {
         lines.extend(why.map(|why| unseen(what, why, look)).unwrap_or_default());
     }
-    if let Some(why) = why(&run.counters).filter(|why| *why != UNRECORDED) {
+    if let Some(why) = why(&run.tables.counters).filter(|why| *why != UNRECORDED) {
         lines.extend(unseen("the processor's counters", why, look));
     }
     for note in &coverage.notes {
@@ -161,7 +161,7 @@ fn host(run: &Run, look: Look) -> Line {
     if let Seen::Value(what) = &host.virtualisation {
         text = format!("{text}, {what}");
     }
-    if let Seen::Value(peak) = &run.memory_peak {
+    if let Seen::Value(peak) = &run.tables.memory_peak {
         text = format!("{text}; {}", largest(peak, look));
     }
     Line::new(look).add(Ink::Dim, &text)

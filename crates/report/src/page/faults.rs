@@ -17,7 +17,7 @@ const SAMPLES_MIN: u64 = 8;
 
 /// The table; nothing where faults are a small part of the time, or are not known by place.
 pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
-    let Some(places) = run.fault_places.value() else { return Vec::new() };
+    let Some(places) = run.tables.fault_places.value() else { return Vec::new() };
     let account: Vec<_> = run.account.iter().map(|part| (part.state, part.ns)).collect();
     let fault_ns = time_in(&account, |state| state == State::Fault);
     let mut all: Vec<(&FaultingProcess, &FaultRow)> = places

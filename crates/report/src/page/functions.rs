@@ -15,14 +15,14 @@ use model::{Run, Seen};
 /// The table: the program's own by their time with callees, then others by their own
 /// time on a CPU.
 pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
-    let all = match &run.functions {
+    let all = match &run.tables.functions {
         Seen::Value(functions) if !functions.is_empty() => functions,
         Seen::Value(_) | Seen::Absent => {
             return vec![Line::new(look).add(Ink::Bold, "functions").add(Ink::Plain, "  no samples")];
         }
         Seen::Unseen(why) => return no_data("functions", why, look),
     };
-    let counted = run.counters.value().filter(|table| !table.all.functions.is_empty());
+    let counted = run.tables.counters.value().filter(|table| !table.all.functions.is_empty());
     let mut columns = vec![
         text("", 16, 0),
         text("in", 10, 1),
@@ -84,7 +84,7 @@ fn order(all: &[FunctionRow]) -> Vec<usize> {
 /// The functions of the run that the rows of the document's table are. What further rows are summed
 /// up in is not among them.
 pub(crate) fn functions_of_rows(run: &Run) -> Vec<&FunctionRow> {
-    let all = run.functions.value().map_or(&[][..], |all| all);
+    let all = run.tables.functions.value().map_or(&[][..], |all| all);
     let order = order(all);
     let shown = rows_shown(order.len(), Look::DOCUMENT_ROWS);
     order.into_iter().take(shown).map(|at| &all[at]).collect()

@@ -17,7 +17,7 @@ const APART_NS_MAX: Ns = 1_000_000;
 
 /// The table; nothing where threads of the program seldom wait for each other.
 pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
-    let Some(all) = run.hand_overs.value() else { return Vec::new() };
+    let Some(all) = run.tables.hand_overs.value() else { return Vec::new() };
     let times = all.times();
     if times < TIMES_MIN || run.whole_ns() / times > APART_NS_MAX {
         return Vec::new();

@@ -24,6 +24,7 @@ mod samples;
 mod short;
 pub(crate) mod source_lines;
 pub(crate) mod surroundings;
+mod tables;
 pub(crate) mod threads;
 pub(crate) mod waits;
 mod whole;
@@ -31,7 +32,6 @@ pub(crate) mod words;
 
 use crate::Look;
 use crate::paint::Line;
-use model::diagnosis::TimeKind;
 use model::run::Class;
 use model::{Diagnosis, Ns, Run, State};
 
@@ -48,20 +48,9 @@ pub fn terminal(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     parts.push(phases::lines(run, &order, look));
     parts.push(places::table(run, look));
     parts.push(meanwhile::lines(run, look));
-    for (table, rows) in tables(run.bound.class, diagnosis) {
-        match table {
-            Table::Waits => parts.push(waits::table(run, look, rows)),
-            Table::Locks => parts.push(waits::locks(run, look, rows)),
-            Table::WaitsButLocks => parts.push(waits::but_locks(run, look, rows)),
-            Table::Peers => parts.extend(peers::tables(run, look, rows)),
-            Table::Calls => parts.push(calls::table(run, look, rows)),
-            Table::Functions => parts.push(functions::table(run, look, rows)),
-            Table::Lines => parts.push(source_lines::table(run, look, rows)),
-        }
-    }
-    parts.push(faults::table(run, look, 4));
-    parts.push(hand_overs::table(run, look, 3));
-    parts.push(run_queue::table(run, look, 3));
+    parts.extend(
+        tables::on_terminal(run.bound.class, diagnosis).map(|(table, rows)| table.lines(run, look, rows)),
+    );
     parts.push(threads);
     parts.push(surroundings::lines(run, diagnosis, look));
     parts.push(threads::idle(run, look));
@@ -78,46 +67,6 @@ pub fn terminal(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
         }
     }
     page
-}
-
-/// A table of what threads did or waited for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Table {
-    Waits,
-    /// Waits for locks that matter beside what a program did on its CPUs.
-    Locks,
-    /// The other waits.
-    WaitsButLocks,
-    Peers,
-    Calls,
-    Functions,
-    Lines,
-}
-
-/// All tables, with their rows: those that say most about a program of this class first.
-fn tables(class: Class, diagnosis: &Diagnosis) -> Vec<(Table, usize)> {
-    use Table::*;
-    let mut tables = match class {
-        Class::Io | Class::Idle => vec![(Waits, 6), (Peers, 2), (Functions, 4)],
-        Class::Kernel => vec![(Calls, 5), (Functions, 3), (Locks, 3)],
-        Class::Cpu => vec![(Functions, 7), (Lines, 5), (Locks, 3)],
-        Class::Mixed | Class::Starved => {
-            let of = |kind| match kind {
-                TimeKind::Waiting => &[(Waits, 4), (Peers, 2)][..],
-                TimeKind::Kernel => &[(Calls, 4)],
-                TimeKind::User => &[(Functions, 4)],
-            };
-            diagnosis.kinds.iter().take(2).flat_map(|(kind, _)| of(*kind)).copied().collect()
-        }
-    };
-    let has = |tables: &[(Table, usize)], one| tables.iter().any(|(table, _)| *table == one);
-    let waits = if has(&tables, Locks) { WaitsButLocks } else { Waits };
-    for other in [Functions, Lines, Calls, waits, Peers] {
-        if !has(&tables, other) {
-            tables.push((other, 3));
-        }
-    }
-    tables
 }
 
 /// The page that fits a screen: at most 30 lines of 80 columns.

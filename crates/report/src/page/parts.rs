@@ -3,10 +3,7 @@
 
 use super::findings::{self, FindingText};
 use super::surroundings::{self, MetricRow};
-use super::{
-    account, by_size, calls, costs, counters, coverage, faults, functions, hand_overs, headline, meanwhile,
-    peers, places, run_queue, source_lines, threads, waits, whole,
-};
+use super::{account, by_size, costs, counters, coverage, headline, meanwhile, places, tables, whole};
 use crate::Look;
 use crate::paint::Line;
 use model::{Diagnosis, Run, State};
@@ -36,28 +33,12 @@ pub(crate) struct Parts {
 /// The parts.
 pub(crate) fn parts(run: &Run, diagnosis: &Diagnosis) -> Parts {
     let look = Look::DOCUMENT;
-    let rows = Look::DOCUMENT_ROWS;
     let states = by_size(run);
     let nothing =
         if diagnosis.findings.is_empty() { findings::nothing(run, diagnosis, look) } else { Vec::new() };
     let mut head = headline::lines(run, diagnosis, look);
     head.extend(costs::lines(run, diagnosis, look));
-    let [connections, lookups] = peers::tables(run, look, rows);
-    let mut threads = threads::table(run, look, rows);
-    threads.extend(threads::idle(run, look));
     let (metrics, metrics_said) = surroundings::whole(run, diagnosis, look);
-    let tables = vec![
-        ("waits", waits::table(run, look, rows)),
-        ("system calls", calls::table(run, look, rows)),
-        ("functions", functions::table(run, look, rows)),
-        ("lines", source_lines::table(run, look, rows)),
-        ("threads", threads),
-        ("connections", connections),
-        ("name lookups", lookups),
-        ("page faults", faults::table(run, look, rows)),
-        ("hand-overs", hand_overs::table(run, look, rows)),
-        ("run queue", run_queue::table(run, look, rows)),
-    ];
     Parts {
         head,
         findings: findings::render(run, diagnosis, look),
@@ -69,7 +50,11 @@ pub(crate) fn parts(run: &Run, diagnosis: &Diagnosis) -> Parts {
         places: places::table(run, look),
         metrics,
         metrics_said,
-        tables: tables.into_iter().filter(|(_, lines)| !lines.is_empty()).collect(),
+        tables: tables::ALL
+            .map(|table| (table.name(), table.lines(run, look, Look::DOCUMENT_ROWS)))
+            .into_iter()
+            .filter(|(_, lines)| !lines.is_empty())
+            .collect(),
         coverage: coverage::lines(run, diagnosis.doubts, look),
         states,
     }

@@ -13,22 +13,17 @@ use model::{Ns, Run, State};
 /// The share of the wall clock (1 in N) from which waits for the network have these tables.
 const WORTH: Ns = 50;
 
-/// Both tables with their notes; nothing where the program did not wait for the network, or it was
-/// not observed: then the coverage has the reason.
-pub(super) fn tables(run: &Run, look: Look, rows: usize) -> [Vec<Line>; 2] {
+fn waited(run: &Run) -> bool {
     let network = run.time_in(State::Network);
-    if network == 0 || network < run.wall_ns / WORTH {
-        return Default::default();
-    }
-    let peers = run.connections.value().filter(|all| !all.is_empty());
-    let asked = run.lookups.value().filter(|all| !all.is_empty());
-    [
-        peers.map(|all| connections(all, look, rows)).unwrap_or_default(),
-        asked.map(|all| names(all, look, rows)).unwrap_or_default(),
-    ]
+    network > 0 && network >= run.wall_ns / WORTH
 }
 
-fn connections(all: &[ConnectionRow], look: Look, rows: usize) -> Vec<Line> {
+/// Connections by peer, with their notes; nothing where the program hardly waited for the network,
+/// or it was not observed: then the coverage has the reason.
+pub(super) fn connections(run: &Run, look: Look, rows: usize) -> Vec<Line> {
+    let Some(all) = run.tables.connections.value().filter(|all| !all.is_empty() && waited(run)) else {
+        return Vec::new();
+    };
     let columns = vec![
         text("", 14, 0),
         text("service", 5, 5),
@@ -91,7 +86,11 @@ fn peer(row: &ConnectionRow) -> String {
     }
 }
 
-fn names(all: &[LookupRow], look: Look, rows: usize) -> Vec<Line> {
+/// Name lookups, likewise.
+pub(super) fn lookups(run: &Run, look: Look, rows: usize) -> Vec<Line> {
+    let Some(all) = run.tables.lookups.value().filter(|all| !all.is_empty() && waited(run)) else {
+        return Vec::new();
+    };
     let columns = vec![
         text("", 16, 0),
         text("type", 4, 3),

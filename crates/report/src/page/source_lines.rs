@@ -11,7 +11,7 @@ use model::{Run, Seen};
 
 /// The table, in the order of the functions; nothing where no code has lines.
 pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
-    let Seen::Value(lines) = &run.lines else { return Vec::new() };
+    let Seen::Value(lines) = &run.tables.lines else { return Vec::new() };
     let columns = vec![
         text("", 16, 0),
         text("function", 10, 1),
@@ -55,7 +55,7 @@ fn order(all: &[LineRow]) -> Vec<usize> {
 ///
 /// [`functions_of_rows`]: super::functions::functions_of_rows
 pub(crate) fn lines_of_rows(run: &Run) -> Vec<&LineRow> {
-    let all = run.lines.value().map_or(&[][..], |all| all);
+    let all = run.tables.lines.value().map_or(&[][..], |all| all);
     let order = order(all);
     let shown = rows_shown(order.len(), Look::DOCUMENT_ROWS);
     order.into_iter().take(shown).map(|at| &all[at]).collect()

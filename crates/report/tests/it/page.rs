@@ -348,7 +348,7 @@ fn a_finding_is_said_with_what_can_be_done_about_it() {
 #[test]
 fn code_of_a_jit_without_names_is_one_row_with_the_command_that_names_it() {
     let mut run = samples::crunch();
-    let Seen::Value(functions) = &mut run.functions else { panic!("no functions") };
+    let Seen::Value(functions) = &mut run.tables.functions else { panic!("no functions") };
     functions[0].name = Runtime::HotSpot.mark().into();
     functions[0].unnamed = Some(UnnamedRow { runtime: Runtime::HotSpot, pids: vec![77] });
     let page = unwrapped(&run);

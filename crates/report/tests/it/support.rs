@@ -1,7 +1,6 @@
-//! What tests of pages and of JSON share: golden files, what holds for each page, and the schemas
-//! in `docs/schema`.
+//! What tests of pages and of JSON share: golden files, what holds for each page, and the schemas.
 
-// Golden files and schemas are read here, by the tests, not by the crate.
+// Golden files are read here, by the tests, not by the crate.
 #![allow(clippy::disallowed_methods)]
 
 use dwell_report::Look;
@@ -59,8 +58,7 @@ pub(crate) fn check_lines(name: &str, page: &str, look: Look) {
 
 /// The schema of these results: `run`, `ladder-diff`.
 pub(crate) fn schema(what: &str) -> Value {
-    let text = std::fs::read_to_string(beside(&format!("../../../docs/schema/dwell.{what}.1.json")));
-    serde_json::from_str(&text.expect("the schema can be read")).expect("the schema is JSON")
+    schema::Published::named(&format!("dwell.{what}/1")).expect("it has a schema").schema()
 }
 
 pub(crate) fn validator(schema: &Value) -> Validator {
@@ -87,17 +85,4 @@ pub(crate) fn close(schema: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(close),
         _ => {}
     }
-}
-
-/// Every property of a schema has a description, of its own or by reference.
-pub(crate) fn check_described(what: &str) {
-    fn walk(at: &str, schema: &Value) {
-        let Some(object) = schema.as_object() else { return };
-        for (name, property) in object.get("properties").and_then(Value::as_object).into_iter().flatten() {
-            let described = property.get("description").is_some() || property.get("$ref").is_some();
-            assert!(described, "{at}/{name} has no description");
-        }
-        object.iter().for_each(|(key, value)| walk(&format!("{at}/{key}"), value));
-    }
-    walk(what, &schema(what));
 }

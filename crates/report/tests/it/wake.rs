@@ -6,7 +6,7 @@
 // Samples, golden files and the schemas are read here, by the tests, not by the crate.
 #![allow(clippy::disallowed_methods)]
 
-use crate::support::{beside, check_described, check_golden, check_lines, close, errors, schema};
+use crate::support::{beside, check_golden, check_lines, close, errors, schema};
 use crate::wakes;
 use crate::wakes::{HOSTILE, board, diff, gap, odd, sheet, sheet_diff, vm};
 use ::png as png_crate;
@@ -206,7 +206,7 @@ fn every_cause_has_a_word_of_its_own() {
         pages.insert(terminal(&wakeups, PLAIN));
     }
     assert_eq!(pages.len(), causes.len());
-    let named = schema("wake")["$defs"]["cause"]["oneOf"].as_array().unwrap().len();
+    let named = schema("wake")["$defs"]["Cause"]["oneOf"].as_array().unwrap().len();
     assert_eq!(named, causes.len(), "the schema has other causes");
 }
 
@@ -332,21 +332,12 @@ fn the_deadline_is_drawn_where_it_is_near() {
     assert_eq!(dashes(&wakeups), 0);
 }
 
-/// Those of sheets and comparisons refer to that of wake-ups.
 fn validator(what: &str, closed: bool) -> Validator {
-    let (mut schema, mut wake) = (schema(what), schema("wake"));
-    jsonschema::draft202012::meta::validate(&schema).expect("the schema is one of draft 2020-12");
+    let mut schema = schema(what);
     if closed {
         close(&mut schema);
-        close(&mut wake);
     }
-    let registry = jsonschema::Registry::new().add("urn:dwell:wake:1", wake).expect("it has a name");
-    let registry = registry.prepare().expect("it is a schema");
-    jsonschema::draft202012::options()
-        .should_validate_formats(true)
-        .with_registry(&registry)
-        .build(&schema)
-        .expect("the schema compiles")
+    crate::support::validator(&schema)
 }
 
 fn parsed(text: &str) -> Value {
@@ -438,11 +429,4 @@ fn what_is_broken_is_refused() {
         ("a third side", "/uncompared/0/only", literal!("c")),
     ];
     refused("wake-diff", &json(&sheet_diff()), &of_diffs);
-}
-
-#[test]
-fn every_property_has_a_description() {
-    for what in ["wake", "wake-sheet", "wake-diff"] {
-        check_described(what);
-    }
 }

@@ -22,7 +22,8 @@ fn written_to(
 ) -> KeptRecording {
     let mut writer = Writer::new(out, name(), &recording.header, limit_bytes);
     recording.events.iter().for_each(|event| writer.event(event));
-    writer.finish(&recording.trailer, result).unwrap()
+    writer.end(&recording.trailer);
+    writer.finish(result).unwrap()
 }
 
 fn written(recording: &Recording) -> Vec<u8> {
@@ -55,7 +56,7 @@ fn opens_as(path: &Path, expected: Recording) {
     assert_eq!(*reader.header(), expected.header);
     assert_eq!(reader.by_ref().collect::<Vec<_>>(), expected.events);
     let end = reader.end();
-    assert_eq!((end.trailer, end.result, end.notice), (Some(expected.trailer), None, None));
+    assert_eq!((end.trailer, end.concluded, end.notice), (Some(expected.trailer), None, None));
 }
 
 #[test]
@@ -111,7 +112,7 @@ fn beyond_the_limit_the_result_stands_for_the_events() {
     let end = reader.end();
     assert_eq!(kept.until, events.iter().rev().find_map(Event::at));
     assert_eq!(end.trailer, Some(Trailer { kept_until: kept.until, ..recording.trailer }));
-    assert_eq!(end.result.as_deref(), Some(r#"{"schema":"dwell.run/1"}"#));
+    assert_eq!(end.concluded.as_deref(), Some(r#"{"schema":"dwell.run/1"}"#));
     assert_eq!(end.notice, None);
 }
 
@@ -231,7 +232,8 @@ fn a_full_disk_is_said_at_the_end() {
     for room in [0, 10, 1_000, 100_000] {
         let mut writer = Writer::new(Small(room), name(), &recording.header, DEFAULT_LIMIT_BYTES);
         recording.events.iter().for_each(|event| writer.event(event));
-        let error = writer.finish(&recording.trailer, None).unwrap_err();
+        writer.end(&recording.trailer);
+        let error = writer.finish(None).unwrap_err();
         assert!(matches!(error, Error::Write { .. }), "{error}");
     }
 }
@@ -243,7 +245,8 @@ fn a_file_on_disk_comes_back() {
     let recording = recording();
     let mut writer = Writer::create(&path, &recording.header, DEFAULT_LIMIT_BYTES).unwrap();
     recording.events.iter().for_each(|event| writer.event(event));
-    let kept = writer.finish(&recording.trailer, None).unwrap();
+    writer.end(&recording.trailer);
+    let kept = writer.finish(None).unwrap();
     assert_eq!(fs::metadata(&path).unwrap().len(), kept.bytes);
     assert!(Reader::open(&path).unwrap().eq(recording.events));
     let refused = Writer::create(&top.path().join("no/such/dir"), &recording.header, 0).unwrap_err();

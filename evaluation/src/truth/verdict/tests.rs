@@ -231,13 +231,13 @@ fn what_is_unexplained_does_not_hide_among_what_is_blocked() {
 #[test]
 fn functions_holders_and_groups_have_to_be_named() {
     let mut said = said(&[(State::User, 10, 10, 10)]);
-    let main = said.run.functions.value().unwrap()[0].clone();
+    let main = said.run.tables.functions.value().unwrap()[0].clone();
     let function = |name: &str, value| FunctionRow {
         name: name.to_owned(),
         total: Some(Share { value, lo: value, hi: value }),
         ..main.clone()
     };
-    said.run.functions = Seen::Value(vec![function("main", 0.99), function("Work.hot(int)", 0.7)]);
+    said.run.tables.functions = Seen::Value(vec![function("main", 0.99), function("Work.hot(int)", 0.7)]);
     said.page = "held by PID 123\n".to_owned();
     let named = |word: &str| vec![Named { what: "holder", word: word.to_owned() }];
     let right = Truth {

@@ -66,7 +66,7 @@ fn lost(run: &Run) -> bool {
 
 /// Whether a row of its calls was estimated from windows.
 fn estimated(run: &Run) -> bool {
-    run.syscalls.value().is_some_and(|rows| rows.iter().any(|row| row.estimate.is_some()))
+    run.tables.syscalls.value().is_some_and(|rows| rows.iter().any(|row| row.estimate.is_some()))
 }
 
 fn unexplained(run: &Run) -> bool {

@@ -5,6 +5,7 @@ use crate::judge::samples;
 use model::account::Basis;
 use model::network::Endpoint;
 use model::run::{FunctionRow, LineRow, Share, WaitEnd, WaitRow};
+use model::tables::Tables;
 use model::wait::{WaitCall, WaitTarget};
 use model::{AccountPart, Ns, Reason, State, Step};
 
@@ -42,8 +43,11 @@ fn run(command: &str, places: Vec<Place>) -> Run {
         account,
         path: path.collect(),
         threads: Vec::new(),
-        lookups: Seen::Absent,
-        files: Seen::Absent,
+        tables: Tables {
+            syscalls: Seen::Value(Vec::new()),
+            functions: Seen::Value(Vec::new()),
+            ..Tables::unseen()
+        },
         ..samples::run(&[])
     }
 }
@@ -190,7 +194,7 @@ fn two_versions_of_a_program_may_have_different_names() {
             ],
         );
         let module = command.rsplit('/').next().unwrap().to_owned();
-        run.functions =
+        run.tables.functions =
             Seen::Value(vec![function("parse", &module, 0.9), function("memcpy", "libc.so.6", 0.1)]);
         run
     };
@@ -227,7 +231,7 @@ fn function(name: &str, module: &str, share: f64) -> FunctionRow {
 fn a_function_that_one_side_lacks_may_be_one_that_no_sample_met() {
     let of = |rows: Vec<FunctionRow>| {
         let mut run = run("./a", vec![("a", State::User, Reason::None, 100 * MS)]);
-        run.functions = Seen::Value(rows);
+        run.tables.functions = Seen::Value(rows);
         run
     };
     let a = of(vec![function("rare", "a", 0.02), function("f", "a", 0.98)]);
@@ -244,7 +248,7 @@ fn lines_of_another_directory_are_the_same_lines() {
     let of = |file: &str, share: f64| {
         let mut run = run("./a", vec![("a", State::User, Reason::None, 100 * MS)]);
         let interval = stats::wilson_of(share, 100.0);
-        run.lines = Seen::Value(vec![LineRow {
+        run.tables.lines = Seen::Value(vec![LineRow {
             own: false,
             file: file.into(),
             line: 7,
@@ -266,8 +270,8 @@ fn lines_of_another_directory_are_the_same_lines() {
 fn a_table_that_one_run_lacks_is_unseen_and_the_sums_hold() {
     let a = run("./a", vec![("a", State::User, Reason::None, 5 * MS)]);
     let mut b = run("./a", vec![("a", State::User, Reason::None, 4 * MS)]);
-    b.syscalls = Seen::unseen("no BPF");
-    b.functions = Seen::unseen("no samples");
+    b.tables.syscalls = Seen::unseen("no BPF");
+    b.tables.functions = Seen::unseen("no samples");
     b.coverage.lost_events = Seen::Value(3);
     let why = why(&[(&a, &b)]);
     sums_to_the_wall(&why);

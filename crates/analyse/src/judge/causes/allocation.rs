@@ -5,6 +5,7 @@ use crate::code::Amount;
 use crate::judge::Evidence;
 use crate::judge::allocators::Step;
 use crate::judge::fault_places;
+use crate::judge::imposed::{self, Imposed};
 use crate::judge::named::{called, place};
 use crate::judge::own_code::{self, Charge, Sum, Within};
 use crate::judge::predict::Removal;
@@ -14,7 +15,7 @@ use model::finding::{CauseName, Finding, SavingBasis};
 use model::recording::{Language, Tier};
 use model::run::Share;
 use model::sentence::Piece::{self, Count, Name};
-use model::{Ns, RuledOut, Sentence, State, say};
+use model::{Ns, Probe, RuledOut, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("allocation", "making and freeing memory"),
@@ -43,6 +44,7 @@ pub(super) static CAUSE: Cause = Cause {
                   critical path as of all threads.",
     },
     explains: &[],
+    probe: Some(Imposed { probe: Probe::KeepMemory, fits: imposed::always }),
     check,
 };
 
@@ -63,7 +65,7 @@ const CALLER_PART: f64 = 2.0;
 const PART_MIN: f64 = 0.5;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    Outcome::of_table(evidence.functions, |_| {
+    Outcome::of_table(&evidence.run.tables.functions, |_| {
         let allocators = of(evidence, None);
         let share = evidence.cpu_share(allocators, evidence.cpu_samples());
         let what = say!("of CPU time in the allocator");
@@ -144,7 +146,7 @@ fn finding(evidence: &Evidence<'_>, most: &Sum<'_>, share: Share) -> Finding {
 /// Where the page faults are of the process that has most of them: blocks that go back to the
 /// kernel are touched anew.
 fn faults(evidence: &Evidence<'_>) -> Option<Sentence> {
-    let most = evidence.fault_places.value()?.processes.first()?;
+    let most = evidence.run.tables.fault_places.value()?.processes.first()?;
     let fault_ns = evidence.account_ns(|state| state == State::Fault);
     evidence.is_notable(fault_ns).then(|| fault_places::leading(evidence, most.pid)).flatten()
 }

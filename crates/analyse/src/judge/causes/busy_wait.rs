@@ -44,6 +44,7 @@ pub(super) static CAUSE: Cause = Cause {
                   than the polling thread needs to notice.",
     },
     explains: &["cpu-contention"],
+    probe: None,
     check,
 };
 
@@ -57,7 +58,7 @@ const COMPUTES_PART: Ns = 20;
 const WORTH_PART: Ns = 20;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    if let Seen::Unseen(why) = evidence.syscalls {
+    if let Seen::Unseen(why) = &evidence.run.tables.syscalls {
         return Outcome::Unavailable(why.clone());
     }
     let (calls, unseen) = spins::calls(evidence);
@@ -69,7 +70,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             ),
         };
     }
-    if let Seen::Unseen(why) = evidence.functions {
+    if let Seen::Unseen(why) = &evidence.run.tables.functions {
         return Outcome::Unavailable(why.clone());
     }
     let spins = spins::of(evidence, calls);
@@ -100,7 +101,7 @@ fn finding(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Finding {
     let cpu_ns = evidence.cpu_ns() as f64;
     let spent_ns = Interval { lo: (cpu_ns * spins.share.lo) as Ns, hi: (cpu_ns * spins.share.hi) as Ns };
     let kept_ns = kept_from_cpus(evidence, spins);
-    let delays = kept_ns.hi >= evidence.whole_ns / WORTH_PART && kept_ns.hi > 0;
+    let delays = kept_ns.hi >= evidence.run.whole_ns() / WORTH_PART && kept_ns.hi > 0;
     let who = match &spins.by {
         Some(by) => called(by).and(say!(" calls ")),
         None => say!("the program calls "),
@@ -119,7 +120,7 @@ fn finding(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Finding {
         false => what,
     };
     let saving = match delays {
-        _ if evidence.window => {
+        _ if evidence.run.window.is_some() => {
             evidence.saving(&Removal::Account(spent_ns, Kind::Cpu), ALL, SavingBasis::Bounded)
         }
         true => evidence.saving(&Removal::WallAndCpu(kept_ns, spent_ns.hi), ALL, SavingBasis::Bounded),
@@ -158,20 +159,20 @@ fn finding(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Finding {
 /// How long threads that do something else waited for a CPU: the one that waited least, as far as
 /// the program itself had it, and the one that waited most.
 fn kept_from_cpus(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Interval {
-    let behind_own = evidence.run_queue.value().map_or(0.0, |queue| {
+    let behind_own = evidence.run.run_queue.value().map_or(0.0, |queue| {
         let seen = queue.behind_own_ns + queue.behind_others_ns;
         if seen > 0 { queue.behind_own_ns as f64 / seen as f64 } else { 0.0 }
     });
-    let others = evidence.threads.iter().filter(|thread| !spins.threads.contains(&thread.tid));
+    let others = evidence.run.threads.iter().filter(|thread| !spins.threads.contains(&thread.tid));
     let of = |thread: &model::run::ThreadLedger, counts: fn(State) -> bool| -> Ns {
         thread.states.iter().filter(|(state, _)| counts(*state)).map(|(_, ns)| ns).sum()
     };
-    let computes = others.filter(|thread| of(thread, State::on_cpu) >= evidence.wall_ns / COMPUTES_PART);
+    let computes = others.filter(|thread| of(thread, State::on_cpu) >= evidence.run.wall_ns / COMPUTES_PART);
     let waits: Vec<Ns> = computes.map(|thread| of(thread, |state| state == State::Runqueue)).collect();
     let least_ns = waits.iter().min().copied().unwrap_or(0);
     let seen =
         Interval { lo: (least_ns as f64 * behind_own) as Ns, hi: waits.iter().max().copied().unwrap_or(0) };
-    let looking = evidence.threads.iter().filter(|thread| spins.threads.contains(&thread.tid));
+    let looking = evidence.run.threads.iter().filter(|thread| spins.threads.contains(&thread.tid));
     let looks_ns: Ns = looking.map(|thread| of(thread, takes_turns)).sum();
     balanced(evidence, waits.len(), spins.threads.len(), looks_ns, seen)
 }
@@ -191,7 +192,7 @@ fn balanced(evidence: &Evidence<'_>, compute: usize, look: usize, looks_ns: Ns, 
         return seen;
     }
     // They look for a part of the time only.
-    let present_ns = (looks_ns as f64 / look as f64).min(evidence.whole_ns as f64);
+    let present_ns = (looks_ns as f64 / look as f64).min(evidence.run.whole_ns() as f64);
     let saved = |on_one: f64| ((1.0 - 1.0 / on_one) * present_ns) as Ns;
     Interval { lo: seen.lo.min(saved(each)), hi: seen.hi.max(saved(each.ceil())) }
 }
@@ -227,7 +228,7 @@ mod tests {
     fn looks(call: CallRow, waits_ns: Ns) -> Run {
         let mut run = run(&[(State::Kernel, 700 * MS), (State::User, 300 * MS)]);
         run.threads.push(thread(101, &[(State::User, 1000 * MS - waits_ns), (State::Runqueue, waits_ns)]));
-        run.syscalls = Seen::Value(vec![call]);
+        run.tables.syscalls = Seen::Value(vec![call]);
         run.run_queue = Seen::Value(RunQueue {
             behind_own_ns: 10 * MS,
             behind_others_ns: 0,

@@ -39,6 +39,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "The peer keeps connections open.",
     },
     explains: &["dns-lookups"],
+    probe: None,
     check,
 };
 
@@ -74,7 +75,7 @@ const CLOSE: &str = "close";
 const CLOSED_MAX: u64 = 2;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    Outcome::of_table(evidence.connections, |rows| {
+    Outcome::of_table(&evidence.run.tables.connections, |rows| {
         let opened = rows.iter().enumerate().filter(|(_, of)| of.began == ConnectionOrigin::Opened);
         let findings = opened.clone().filter_map(|(row, of)| {
             let opening = of.opening.as_ref()?;
@@ -113,7 +114,7 @@ fn finding(
     let (waits, calls) = (waits(evidence, of, opening, again), calls(evidence, again));
     let (share_ns, saving) = match (waits, calls) {
         (Some(waits), Some(calls)) => {
-            let hi = (waits.0.hi + calls.0.hi).min(evidence.whole_ns);
+            let hi = (waits.0.hi + calls.0.hi).min(evidence.run.whole_ns());
             let share = Interval { lo: (waits.0.lo + calls.0.lo).min(hi), hi };
             (share, evidence.together(waits.1, calls.1))
         }
@@ -159,7 +160,7 @@ fn first_answer(of: &ConnectionRow) -> Option<Sentence> {
 /// What the host's ladder measured of a TLS handshake, where TLS is usual behind the port.
 fn tls_by_ladder(evidence: &Evidence<'_>, of: &ConnectionRow) -> Option<Sentence> {
     let costs =
-        evidence.costs.value().filter(|_| of.service.as_deref().is_some_and(|of| TLS.contains(&of)))?;
+        evidence.run.costs.value().filter(|_| of.service.as_deref().is_some_and(|of| TLS.contains(&of)))?;
     let each_ns = costs.tls_handshake_ns.value()?.median as Ns;
     Some(say!(
         "a full TLS handshake takes ",
@@ -195,7 +196,7 @@ fn waits(
 fn waits_for_cpu(evidence: &Evidence<'_>, of: &ConnectionRow) -> bool {
     let address = |end: &str| end.rsplit_once(':').map_or(end, |(address, _)| address).to_owned();
     let here = address(&of.remote) == of.local || address(&of.remote) == address(&of.local);
-    here && evidence.others_wanted() >= f64::from(evidence.cpus.max(1))
+    here && evidence.others_wanted() >= f64::from(evidence.run.host.cpus.max(1))
 }
 
 /// The round trips in which the windows of all connections grow, until they hold what one carries
@@ -224,7 +225,7 @@ fn beyond_later_ns(of: &ConnectionRow, opening: &Opening) -> Ns {
 
 /// What the CPU time of the calls that open and close has, and what it saves.
 fn calls(evidence: &Evidence<'_>, again: u64) -> Option<(Interval, Seen<Saving>)> {
-    if evidence.window {
+    if evidence.run.window.is_some() {
         return None;
     }
     let rows = evidence.calls_named(CALLS).into_iter().filter(|(_, row)| {
@@ -238,7 +239,7 @@ fn calls(evidence: &Evidence<'_>, again: u64) -> Option<(Interval, Seen<Saving>)
         }
         let goes_ns = row.cpu_ns as f64 * again.min(row.calls) as f64 / row.calls as f64;
         let part = goes_ns / row.total_ns as f64;
-        let share = Interval { lo: 0, hi: (goes_ns as Ns).min(evidence.whole_ns) };
+        let share = Interval { lo: 0, hi: (goes_ns as Ns).min(evidence.run.whole_ns()) };
         Some((share, evidence.saving(&Removal::Sites(vec![site], share), (part, part), SavingBasis::Counted)))
     });
     each.reduce(|(a, one), (b, other)| {
@@ -268,7 +269,7 @@ mod tests {
         let ns = times * 100 * MS;
         let mut run = run(&[(State::Network, ns)]);
         run.waits = vec![wait(State::Network, peer(), &[waiting(100, ns)])];
-        run.connections = Seen::Value(vec![ConnectionRow {
+        run.tables.connections = Seen::Value(vec![ConnectionRow {
             times,
             service: Some("https".into()),
             waited_ns: ns,
@@ -292,7 +293,7 @@ mod tests {
             let handshake = model::ladder::MedianInterval { median: 600_000.0, lo: 5e5, hi: 7e5 };
             costs.tls_handshake_ns = Seen::Value(handshake);
             run.costs = Seen::Value(costs);
-            if let Seen::Value(rows) = &mut run.connections {
+            if let Seen::Value(rows) = &mut run.tables.connections {
                 rows[0].service = Some(service.into());
             }
             let diagnosis = judge(&run, 10_000 * MS);
@@ -307,7 +308,7 @@ mod tests {
         let ends = |local: &str, busy| {
             let mut run = of(100);
             run.coverage.host_busy = Seen::Value(busy);
-            if let Seen::Value(rows) = &mut run.connections {
+            if let Seen::Value(rows) = &mut run.tables.connections {
                 (rows[0].service, rows[0].local) = (Some("http".into()), local.to_owned());
             }
             saves(found(&judge(&run, 10_000 * MS), "connection-churn").unwrap())
@@ -323,7 +324,7 @@ mod tests {
         let diagnosis = judge(&run, 10_000 * MS);
         assert_eq!(saves(found(&diagnosis, "connection-churn").unwrap()), (990 * MS, 2970 * MS));
         // Without TLS the first turn is the request, but for what the peer does for a connection.
-        if let Seen::Value(rows) = &mut run.connections {
+        if let Seen::Value(rows) = &mut run.tables.connections {
             rows[0].service = Some("http".into());
         }
         let diagnosis = judge(&run, 10_000 * MS);
@@ -334,7 +335,7 @@ mod tests {
     fn the_round_trips_in_which_windows_grow_go_at_the_high_end() {
         let hi = |received_bytes| {
             let mut run = of(100);
-            if let Seen::Value(rows) = &mut run.connections {
+            if let Seen::Value(rows) = &mut run.tables.connections {
                 rows[0].received_bytes = received_bytes;
                 rows[0].round_trip_ns_min = Some(15 * MS);
             }
@@ -348,7 +349,7 @@ mod tests {
     fn what_first_turns_last_beyond_later_ones_goes_at_the_low_end() {
         let mut run = of(100);
         let with_turns = |run: &mut Run, times| {
-            if let Seen::Value(rows) = &mut run.connections {
+            if let Seen::Value(rows) = &mut run.tables.connections {
                 let turns = Turns { times, total_ns: 9000 * MS, max_ns: 70 * MS, at_once_ns: 0 };
                 rows[0].turns = Some(turns);
             }
@@ -357,7 +358,7 @@ mod tests {
         // 20 ms of TLS and then seven of 10 ms each.
         assert_eq!(with_turns(&mut run, 800), (1980 * MS, 2970 * MS));
         assert_eq!(with_turns(&mut run, 101), (990 * MS, 2970 * MS), "most have no later ones");
-        if let Seen::Value(rows) = &mut run.connections {
+        if let Seen::Value(rows) = &mut run.tables.connections {
             rows[0].service = None;
         }
         assert_eq!(with_turns(&mut run, 800), (1188 * MS, 1188 * MS), "2 ms each at most");
@@ -379,10 +380,10 @@ mod tests {
             estimate: None,
             results: Seen::Absent,
         };
-        run.syscalls = Seen::Value(vec![call("connect", 100, 60 * MS), call("close", 100, 40 * MS)]);
+        run.tables.syscalls = Seen::Value(vec![call("connect", 100, 60 * MS), call("close", 100, 40 * MS)]);
         let diagnosis = judge(&run, 10_000 * MS);
         assert_eq!(saves(found(&diagnosis, "connection-churn").unwrap()), (1089 * MS, 3069 * MS));
-        run.syscalls = Seen::Value(vec![call("connect", 100, 60 * MS), call("close", 300, 120 * MS)]);
+        run.tables.syscalls = Seen::Value(vec![call("connect", 100, 60 * MS), call("close", 300, 120 * MS)]);
         let diagnosis = judge(&run, 10_000 * MS);
         let saves = saves(found(&diagnosis, "connection-churn").unwrap());
         assert_eq!(saves.0, 1_049_400_000, "most that are closed are files");
@@ -391,7 +392,7 @@ mod tests {
     #[test]
     fn a_pool_that_is_open_at_once_is_none() {
         let mut run = of(100);
-        if let Seen::Value(rows) = &mut run.connections {
+        if let Seen::Value(rows) = &mut run.tables.connections {
             rows[0].opening.as_mut().unwrap().at_once = 91;
         }
         assert!(ruled_out(&judge(&run, 10_000 * MS), "connection-churn"));

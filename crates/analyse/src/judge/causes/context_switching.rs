@@ -47,6 +47,7 @@ pub(super) static CAUSE: Cause = Cause {
                   predicted.",
     },
     explains: &["small-io"],
+    probe: None,
     check,
 };
 
@@ -86,7 +87,7 @@ const CALLS: &[&str] = &[
 ];
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    let rows = evidence.waits.iter().enumerate().filter(|(_, wait)| hands_over(wait));
+    let rows = evidence.run.waits.iter().enumerate().filter(|(_, wait)| hands_over(wait));
     let rows: Vec<(usize, &WaitRow, u64)> = rows.map(|(row, wait)| (row, wait, by_own(wait))).collect();
     let times: u64 = rows.iter().map(|(_, _, times)| times).sum();
     if times < HAND_OVERS_MIN {
@@ -94,7 +95,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         let what = say!("between its threads");
         return Outcome::RuledOut(RuledOut::below(hand_overs, what, Number(HAND_OVERS_MIN)));
     }
-    let apart_ns = evidence.whole_ns / times;
+    let apart_ns = evidence.run.whole_ns() / times;
     if apart_ns > APART_NS_MAX {
         return Outcome::RuledOut(RuledOut::above(
             Time(apart_ns),
@@ -164,7 +165,7 @@ fn is_step(step: &Step) -> bool {
 }
 
 fn path_ns(evidence: &Evidence<'_>, counts: impl Fn(&Step) -> bool) -> Ns {
-    evidence.path.iter().filter(|step| counts(step)).map(|step| step.ns).sum()
+    evidence.run.path.iter().filter(|step| counts(step)).map(|step| step.ns).sum()
 }
 
 /// What hand-overs take of the path: the calls, and the time until the other one has a CPU. Who had
@@ -190,12 +191,12 @@ fn goes(evidence: &Evidence<'_>, costs_ns: Interval, part: Part) -> Parts {
     let queued_ns = in_state(State::Runqueue, &is_step);
     let unseen_ns = costs_ns.hi - costs_ns.lo;
     let entering_ns = in_state(State::Kernel, &enters);
-    let user = evidence.account.iter().find(|part| part.state == State::User);
+    let user = evidence.run.account.iter().find(|part| part.state == State::User);
     let (user_ns, user) =
         user.map_or((0, Interval::default()), |part| (part.ns, Interval { lo: part.lo_ns, hi: part.hi_ns }));
     let own_ns = user_ns + entering_ns;
     let entering_least_ns = own_ns.saturating_sub(user.hi.max(user_ns));
-    let threads = evidence.threads.iter().flat_map(|thread| &thread.states);
+    let threads = evidence.run.threads.iter().flat_map(|thread| &thread.states);
     let on_cpu_ns: Ns = threads.filter(|(state, _)| *state == State::Kernel).map(|(_, ns)| ns).sum();
     let (_, of_kernel) = site(State::Kernel, 0, calls_ns + entering_ns, kernel_ns + entering_ns);
     Parts {
@@ -237,7 +238,7 @@ fn finding(
         what: who(wait).and(say!(" to each other ")).and(through(wait)).and(say!(
             Count(times, "time".into()),
             ", every ",
-            Time(evidence.whole_ns / times)
+            Time(evidence.run.whole_ns() / times)
         )),
         change: say!(
             "hand over more at a time: put many items into one write, or let one thread do both steps"
@@ -249,9 +250,9 @@ fn finding(
             handed.and_then(|(_, row)| how_soon(row)),
             Some(say!(
                 "hand-overs have ",
-                Share(share_ns.hi as f64 / evidence.whole_ns.max(1) as f64),
+                Share(share_ns.hi as f64 / evidence.run.whole_ns().max(1) as f64),
                 " of the account, the program's own code ",
-                Share(own_ns as f64 / evidence.whole_ns.max(1) as f64)
+                Share(own_ns as f64 / evidence.run.whole_ns().max(1) as f64)
             )),
         ]
         .into_iter()
@@ -268,7 +269,7 @@ fn finding(
 
 /// The row of hand-overs that ended most waits of this row.
 fn hand_over<'a>(evidence: &Evidence<'a>, wait: &WaitRow) -> Option<(usize, &'a HandOverRow)> {
-    let rows = evidence.hand_overs.value().map_or(&[][..], |all| all.rows.as_slice());
+    let rows = evidence.run.tables.hand_overs.value().map_or(&[][..], |all| all.rows.as_slice());
     let is_of =
         |row: &HandOverRow| row.through == wait.on && row.call == wait.call && row.reason == wait.reason;
     // They are in order of their number.

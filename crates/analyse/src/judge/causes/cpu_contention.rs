@@ -2,6 +2,7 @@
 //! its own threads on fewer CPUs than the host has.
 
 use super::{Cause, Manual, Outcome};
+use crate::judge::imposed::{self, Imposed};
 use crate::judge::predict::Removal;
 use crate::judge::{Evidence, spins, starved};
 use model::coverage::Interval;
@@ -10,7 +11,7 @@ use model::limits::Limits;
 use model::prediction::Site;
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
-use model::{Ns, Rival, RuledOut, RunQueue, Seen, Sentence, State, say};
+use model::{Ns, Probe, Rival, RuledOut, RunQueue, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("cpu-contention", "too few CPUs for what is ready to run"),
@@ -38,6 +39,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "The other programs can do without these CPUs.",
     },
     explains: &[],
+    probe: Some(Imposed { probe: Probe::RaisePriority, fits: imposed::is_behind_others }),
     check,
 };
 
@@ -70,15 +72,15 @@ const NO_PROGRAMS: &[&str] = &[
 ];
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    let Seen::Value(queue) = evidence.run_queue else {
+    let Seen::Value(queue) = &evidence.run.run_queue else {
         return Outcome::Unavailable("this recording does not say who had the CPUs".to_owned());
     };
     let held = starved::of(evidence);
     let no_programs = queue.others.iter().filter(|other| !is_program(other));
     let others_ns = held.others_ns.saturating_sub(no_programs.map(|other| other.ns).sum());
-    let counts = |ns: Ns| ns > 0 && ns >= evidence.whole_ns / PART;
+    let counts = |ns: Ns| ns > 0 && ns >= evidence.run.whole_ns() / PART;
     let bound_to = evidence.limits.value().and_then(|limits| limits.cpus_allowed.value());
-    let few = bound_to.copied().filter(|allowed| *allowed < evidence.cpus);
+    let few = bound_to.copied().filter(|allowed| *allowed < evidence.run.host.cpus);
     let mut findings = Vec::new();
     if counts(others_ns) && others_ns >= OTHERS_NS_MIN {
         findings.push(behind_others(evidence, queue, others_ns));
@@ -94,7 +96,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         Some(_) if yields => say!(", ", Time(held.own_ns), " behind its own threads, which yield"),
         Some(_) => say!(", ", Time(held.own_ns), " behind its own threads"),
     };
-    let needed_ns = OTHERS_NS_MIN.max(evidence.whole_ns / PART);
+    let needed_ns = OTHERS_NS_MIN.max(evidence.run.whole_ns() / PART);
     let what = say!("behind other programs").and(own);
     Outcome::of(findings, RuledOut::below(Time(others_ns), what, Time(needed_ns)))
 }
@@ -132,8 +134,10 @@ fn behind_others(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns) -> Finding {
 
 fn behind_own(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns, allowed: u32) -> Finding {
     let share_ns = Interval { lo: 0, hi: ns };
-    let free =
-        evidence.limits.clone().map(|limits| Limits { cpus_allowed: Seen::Value(evidence.cpus), ..limits });
+    let free = evidence
+        .limits
+        .clone()
+        .map(|limits| Limits { cpus_allowed: Seen::Value(evidence.run.host.cpus), ..limits });
     Finding {
         cause: CAUSE.name.clone(),
         place: RowRef::State(State::Runqueue),
@@ -143,7 +147,7 @@ fn behind_own(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns, allowed: u32) -
             " for each other: they may use ",
             Number(allowed.into()),
             " of ",
-            Count(evidence.cpus.into(), "CPU".into())
+            Count(evidence.run.host.cpus.into(), "CPU".into())
         ),
         change: say!("let it use more CPUs: taskset, cpuset.cpus, the container's limit"),
         share_ns,
@@ -225,9 +229,9 @@ mod tests {
     #[test]
     fn who_yields_waits_of_its_own_will() {
         let mut run = queued(400 * MS, &[], 1);
-        run.syscalls = Seen::Value(vec![call("sched_yield", 999, MS)]);
+        run.tables.syscalls = Seen::Value(vec![call("sched_yield", 999, MS)]);
         assert!(found(&judge(&run), "cpu-contention").is_some());
-        run.syscalls = Seen::Value(vec![call("sched_yield", 1000, MS)]);
+        run.tables.syscalls = Seen::Value(vec![call("sched_yield", 1000, MS)]);
         assert!(found(&judge(&run), "cpu-contention").is_none());
         run.run_queue = queued(400 * MS, &[("sh", 100 * MS)], 1).run_queue;
         assert!(found(&judge(&run), "cpu-contention").is_some(), "others have it against its will");

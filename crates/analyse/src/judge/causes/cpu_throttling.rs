@@ -2,6 +2,7 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
+use crate::judge::imposed::{self, Imposed};
 use crate::judge::predict::{ALL, Removal};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
@@ -9,7 +10,7 @@ use model::limits::CpuQuota;
 use model::prediction::Site;
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number};
-use model::{Ns, Seen, Sentence, State, say};
+use model::{Ns, Probe, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("cpu-throttling", "a used-up CPU quota"),
@@ -35,6 +36,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "Without the quota a CPU is free for the program.",
     },
     explains: &[],
+    probe: Some(Imposed { probe: Probe::LiftQuota, fits: imposed::always }),
     check,
 };
 
@@ -95,7 +97,7 @@ fn finding(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, share_ns: Interval
 /// the scheduler puts where, and only its bounds are known.
 fn known(evidence: &Evidence<'_>) -> SavingBasis {
     let behind_ns = evidence.behind_others_ns().unwrap_or(0);
-    if 100 * behind_ns >= evidence.whole_ns { SavingBasis::Bounded } else { SavingBasis::Counted }
+    if 100 * behind_ns >= evidence.run.whole_ns() { SavingBasis::Bounded } else { SavingBasis::Counted }
 }
 
 /// The saving of a run that stands still for one period more, or one less, at its beginning and at
@@ -105,7 +107,7 @@ fn known(evidence: &Evidence<'_>) -> SavingBasis {
 fn a_period_at_either_end(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, ns: Interval) -> Interval {
     let still_ns = 2 * standstill_ns(evidence, quota);
     let behind_ns = evidence.behind_others_ns().unwrap_or(0);
-    let whole = evidence.whole_ns as f64;
+    let whole = evidence.run.whole_ns() as f64;
     let part = |saved_ns: Ns, whole_ns: f64| (saved_ns as f64 * whole / whole_ns.max(1.0)) as Ns;
     Interval {
         lo: part(ns.lo.saturating_sub(still_ns), whole - still_ns.min(ns.lo) as f64),
@@ -119,7 +121,7 @@ fn standstill_ns(evidence: &Evidence<'_>, quota: Option<&CpuQuota>) -> Ns {
     if let Some(quota) = quota {
         return quota.period_ns.saturating_sub(quota.quota_ns);
     }
-    let still = evidence.path.iter().filter(|step| step.state == State::Throttled);
+    let still = evidence.run.path.iter().filter(|step| step.state == State::Throttled);
     let (ns, times) = still.fold((0, 0), |sum, step| (sum.0 + step.ns, sum.1 + step.count));
     ns.checked_div(times).unwrap_or(0)
 }

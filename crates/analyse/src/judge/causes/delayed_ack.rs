@@ -6,6 +6,7 @@
 
 use super::{Cause, Manual, Outcome, peers};
 use crate::judge::Evidence;
+use crate::judge::imposed::{self, Imposed};
 use crate::judge::predict::{ALL, Removal, on_path};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
@@ -13,7 +14,7 @@ use model::network::Connection;
 use model::peers::{ConnectionRow, DelayedAck};
 use model::recording::Tier;
 use model::sentence::Piece::{Bytes, Count, Ns as Time, Number};
-use model::{Ns, State, say};
+use model::{Ns, Probe, State, say};
 use std::ops::RangeInclusive;
 
 pub(super) static CAUSE: Cause = Cause {
@@ -39,6 +40,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "The other end acknowledges at once what needs no answer with it, and answers as fast as before.",
     },
     explains: &["serial-requests"],
+    probe: Some(Imposed { probe: Probe::NoDelay, fits: imposed::always }),
     check,
 };
 
@@ -58,7 +60,7 @@ const WRITES: &[&str] = &["write", "writev", "sendto", "sendmsg"];
 const DELAY_PART: f64 = 38.0 / 48.0;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    Outcome::of_table(evidence.connections, |rows| {
+    Outcome::of_table(&evidence.run.tables.connections, |rows| {
         let delayed =
             rows.iter().enumerate().filter_map(|(row, of)| Some((row, of, of.delayed_ack.as_ref()?)));
         let findings = delayed.clone().filter_map(|(row, of, found)| finding(evidence, row, of, found));

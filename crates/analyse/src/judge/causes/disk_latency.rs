@@ -4,6 +4,7 @@ use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::disk_reads::DiskReads;
 use crate::judge::file_calls::{ASKS, LISTS, OPENS, READS};
+use crate::judge::imposed::{self, Imposed};
 use crate::judge::predict::{Kind, Parts, Removal, faster};
 use crate::judge::results::moved;
 use model::coverage::Interval;
@@ -14,7 +15,7 @@ use model::run::{ThreadLedger, WaitRow};
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number, Share, Times};
 use model::series::SeriesVerdict;
 use model::wait::{WaitCall, WaitTarget};
-use model::{Costs, Ns, RuledOut, Seen, Sentence, State, say};
+use model::{Costs, Ns, Probe, RuledOut, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("disk-latency", "one small request to a disk after the other"),
@@ -46,6 +47,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "What is read next does not depend on the bytes read before.",
     },
     explains: &[],
+    probe: Some(Imposed { probe: Probe::WarmFiles, fits: imposed::reads_files }),
     check,
 };
 
@@ -65,7 +67,7 @@ const LINKS: &[&str] = &["readlink", "readlinkat"];
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let waits: Vec<(usize, &WaitRow)> =
-        evidence.waits.iter().enumerate().filter(|(_, wait)| is_read(evidence, wait)).collect();
+        evidence.run.waits.iter().enumerate().filter(|(_, wait)| is_read(evidence, wait)).collect();
     let requests: u64 = waits.iter().map(|(_, wait)| requests(wait)).sum();
     if requests < WAITS_MIN {
         let reads = Count(requests, "disk read".into());
@@ -73,7 +75,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     }
     let sum = |of: fn(&WaitRow) -> Ns| waits.iter().map(|(_, wait)| of(wait)).sum::<Ns>();
     let (total_ns, path_ns) = (sum(|wait| wait.total_ns), sum(|wait| wait.path_ns));
-    let one_ns = if evidence.window { most_of_a_thread(&waits) } else { path_ns };
+    let one_ns = if evidence.run.window.is_some() { most_of_a_thread(&waits) } else { path_ns };
     let reads = evidence.disk_reads(&waits);
     if let Some(reads) = reads.as_ref().filter(|reads| reads.alone_share() < ALONE_SHARE) {
         let what = say!("of its disk reads were issued with no other under way");
@@ -125,7 +127,7 @@ fn is_code(evidence: &Evidence<'_>, on: &WaitTarget) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     // A process is called by the first 15 bytes of its program's name.
     let runs = |thread: &ThreadLedger| thread.name == name.get(..15).unwrap_or(name);
-    name.contains(".so") || evidence.threads.iter().any(runs)
+    name.contains(".so") || evidence.run.threads.iter().any(runs)
 }
 
 fn requests(wait: &WaitRow) -> u64 {
@@ -148,7 +150,7 @@ fn most_of_a_thread(waits: &[(usize, &WaitRow)]) -> Ns {
 /// The part of the time with waits for a disk in which one thread waited: where nearly all of them
 /// are told.
 fn alone_share(evidence: &Evidence<'_>) -> Option<f64> {
-    let disk = evidence.waits_at_once.value()?.disk;
+    let disk = evidence.run.tables.waits_at_once.value()?.disk;
     disk.one_share().filter(|_| disk.untold_ns <= disk.any_ns / AT_ONCE_PART)
 }
 
@@ -157,7 +159,7 @@ fn at_limit<'a>(evidence: &Evidence<'a>, waits: &[(usize, &WaitRow)]) -> Option<
     let may_be = |disk: &str| {
         waits.iter().any(|(_, wait)| wait.device.value().is_none_or(|device| device.as_str() == disk))
     };
-    evidence.series.value()?.verdicts.iter().find_map(|verdict| match verdict {
+    evidence.run.series.value()?.verdicts.iter().find_map(|verdict| match verdict {
         SeriesVerdict::DiskAtLimit { name, .. } if may_be(name) => Some(name.as_str()),
         _ => None,
     })
@@ -180,7 +182,7 @@ fn bytes_each(evidence: &Evidence<'_>, waits: &[(usize, &WaitRow)]) -> Seen<u64>
     {
         return Seen::Value(bytes / calls.max(1));
     }
-    let disks = evidence.series.as_ref().and_then(|series| series.disks.as_ref());
+    let disks = evidence.run.series.as_ref().and_then(|series| series.disks.as_ref());
     let disk = disks
         .value()
         .and_then(|disks| disks.iter().find(|disk| most.device == Seen::Value(disk.name.clone())));
@@ -255,13 +257,13 @@ fn finding(
 /// How many times as many reads a disk serves at least, if it is asked for several at once: by the
 /// ladder no more than it measured.
 fn at_once(evidence: &Evidence<'_>) -> f64 {
-    let measured = evidence.costs.value().and_then(Costs::reads_at_once);
+    let measured = evidence.run.costs.value().and_then(Costs::reads_at_once);
     measured.map_or(AT_ONCE, |times| times.clamp(1.0, AT_ONCE))
 }
 
 /// What the host's ladder measured of reads at once.
 fn by_ladder(evidence: &Evidence<'_>) -> Option<Sentence> {
-    let costs = evidence.costs.value()?;
+    let costs = evidence.run.costs.value()?;
     Some(say!(
         "a disk of this host serves ",
         Times(costs.reads_at_once()?),
@@ -297,7 +299,7 @@ fn goes(evidence: &Evidence<'_>, waits: &[(usize, &WaitRow)], path_ns: Ns, half:
             return evidence.parts_of(&[(name, (half * waited, 1.0))], Kind::Waiting).and_beside(queued_ns);
         }
     }
-    let of_disk = evidence.waits.iter().filter(|wait| wait.reason == State::Disk);
+    let of_disk = evidence.run.waits.iter().filter(|wait| wait.reason == State::Disk);
     let of_all = path_ns as f64 / of_disk.map(|wait| wait.path_ns).sum::<Ns>().max(1) as f64;
     let parts = Parts {
         sites: vec![(Site::State(State::Disk), (half * of_all, of_all))],
@@ -337,7 +339,7 @@ mod tests {
         let mut run = run(&[(State::User, 200 * MS), (State::Kernel, 200 * MS), (State::Disk, 600 * MS)]);
         let file = WaitTarget::File(Seen::Value("/index".into()));
         run.waits = vec![wait(State::Disk, "pread64", file, waits, 600 * MS, WakerKind::Device)];
-        run.syscalls = Seen::Value(vec![call("pread64", reads, 0, 800 * MS)]);
+        run.tables.syscalls = Seen::Value(vec![call("pread64", reads, 0, 800 * MS)]);
         run.path = vec![step(State::Kernel, Reason::Syscall("pread64".into()), 800 * MS)];
         let disk = disk("vda", waits, waits * bytes, 0.0);
         run.series = Seen::Value(series(&run, disk));
@@ -367,9 +369,9 @@ mod tests {
         let mut run = of(1000, 142, 4096);
         let hi = |run: &Run| saves(found(&diagnosis(run), "disk-latency").expect("it is there")).1;
         assert_eq!(hi(&run), 600 * MS);
-        run.disk_requests = jumping(1000, 1000);
+        run.tables.disk_requests = jumping(1000, 1000);
         run.waits[0].device = Seen::Value("vda".into());
-        if let Seen::Value(all) = &mut run.disk_requests {
+        if let Seen::Value(all) = &mut run.tables.disk_requests {
             all.rows[0].device = Seen::Value("vda".into());
         }
         assert_eq!(hi(&run), 800 * MS, "each read made one");
@@ -416,8 +418,8 @@ mod tests {
         run.series = Seen::Value(series(&run, disk("vda", 1000, 4_096_000, 0.5)));
         assert!(found(&diagnosis(&run), "disk-latency").is_none());
         run.waits[0].device = Seen::Value("vdb".into());
-        run.disk_requests = jumping(1000, 1000);
-        if let Seen::Value(all) = &mut run.disk_requests {
+        run.tables.disk_requests = jumping(1000, 1000);
+        if let Seen::Value(all) = &mut run.tables.disk_requests {
             all.rows[0].device = Seen::Value("vdb".into());
         }
         assert!(found(&diagnosis(&run), "disk-latency").is_some(), "it waits for another disk");
@@ -435,7 +437,7 @@ mod tests {
                 untold_ns: untold_ms * MS,
                 ..AtOnce::default()
             };
-            run.waits_at_once = Seen::Value(WaitsAtOnce { disk, ..WaitsAtOnce::default() });
+            run.tables.waits_at_once = Seen::Value(WaitsAtOnce { disk, ..WaitsAtOnce::default() });
             found(&diagnosis(&run), "disk-latency").is_some()
         };
         assert!(of_waits(540, 0) && of_waits(540, 60));
@@ -445,7 +447,11 @@ mod tests {
 
     #[test]
     fn requests_that_are_alone_tell_that_it_is_one_at_a_time_and_else_how_much_waited_on_the_path() {
-        let of_requests = |alone| Run { disk_requests: jumping(1000, alone), ..of(1000, 1000, 4096) };
+        let of_requests = |alone| {
+            let mut run = of(1000, 1000, 4096);
+            run.tables.disk_requests = jumping(1000, alone);
+            run
+        };
         assert!(found(&diagnosis(&of_requests(749)), "disk-latency").is_none());
         let diagnosed = diagnosis(&of_requests(750));
         let finding = found(&diagnosed, "disk-latency").expect("it is there");
@@ -459,11 +465,12 @@ mod tests {
 
     #[test]
     fn requests_that_others_made_tell_nothing_and_large_ones_are_no_cause() {
-        let mut run = Run { disk_requests: jumping(400, 400), ..of(1000, 1000, BYTES_MAX + 1) };
+        let mut run = of(1000, 1000, BYTES_MAX + 1);
+        run.tables.disk_requests = jumping(400, 400);
         assert!(found(&diagnosis(&run), "disk-latency").is_none(), "by the calls");
-        run.disk_requests = jumping(600, 600);
+        run.tables.disk_requests = jumping(600, 600);
         assert!(found(&diagnosis(&run), "disk-latency").is_some());
-        if let Seen::Value(all) = &mut run.disk_requests {
+        if let Seen::Value(all) = &mut run.tables.disk_requests {
             all.rows[0].sizes = vec![(BYTES_MAX * 2, 600)];
         }
         assert!(found(&diagnosis(&run), "disk-latency").is_none());

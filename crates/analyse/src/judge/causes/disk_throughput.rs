@@ -4,6 +4,7 @@ use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::file_calls::{READS, WRITES};
 use crate::judge::held_writes::HeldWrites;
+use crate::judge::imposed::{self, Imposed};
 use crate::judge::limits::SHARE_OF_WALL_MIN;
 use crate::judge::predict::{Kind, Parts, Removal, faster};
 use crate::judge::results::moved;
@@ -15,7 +16,7 @@ use model::run::WaitRow;
 use model::sentence::Piece::{Bytes, Name, Ns as Time, Share};
 use model::series::{DiskSeries, SeriesVerdict};
 use model::wait::SyscallName;
-use model::{Ns, RuledOut, Seen, Sentence, State, say};
+use model::{Ns, Probe, RuledOut, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("disk-throughput", "a disk at its limit"),
@@ -40,6 +41,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "The requests of this program fill the disk. Fewer bytes take less time in proportion.",
     },
     explains: &["disk-latency"],
+    probe: Some(Imposed { probe: Probe::WarmFiles, fits: imposed::reads_files }),
     check,
 };
 
@@ -50,7 +52,7 @@ const LIMIT_PART: Ns = 3;
 const FEWER: f64 = 1.5;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    let series = match evidence.series {
+    let series = match &evidence.run.series {
         Seen::Value(series) => series,
         Seen::Absent => return Outcome::RuledOut(say!("no disk activity").into()),
         Seen::Unseen(why) => return Outcome::Unavailable(why.clone()),
@@ -96,11 +98,11 @@ fn finding(evidence: &Evidence<'_>, disk: &DiskSeries, only: bool) -> Option<Fin
         Seen::Value(name) => *name == disk.name,
         _ => only,
     };
-    let of_disk = || evidence.waits.iter().enumerate().filter(|(_, wait)| wait.reason == State::Disk);
+    let of_disk = || evidence.run.waits.iter().enumerate().filter(|(_, wait)| wait.reason == State::Disk);
     let here: Vec<_> = of_disk().filter(|(_, wait)| is_on(wait)).collect();
     let (row, most) = here.iter().max_by_key(|(_, wait)| wait.path_ns).copied()?;
     let path_ns: Ns = here.iter().map(|(_, wait)| wait.path_ns).sum();
-    let at_limit_ns = (disk.at_limit_share * evidence.wall_ns as f64) as Ns;
+    let at_limit_ns = (disk.at_limit_share * evidence.run.wall_ns as f64) as Ns;
     if own_bytes(evidence, disk, &here) < disk.bytes / 2 || at_limit_ns * LIMIT_PART < path_ns {
         return None;
     }
@@ -115,7 +117,7 @@ fn finding(evidence: &Evidence<'_>, disk: &DiskSeries, only: bool) -> Option<Fin
         kind: Kind::Waiting,
         of_all: total_ns > evidence.cpu_ns(),
     };
-    let rate = disk.bytes as f64 * 1e9 / evidence.wall_ns.max(1) as f64;
+    let rate = disk.bytes as f64 * 1e9 / evidence.run.wall_ns.max(1) as f64;
     let held = HeldWrites::of(here.iter().map(|(_, wait)| *wait));
     let call = most.call.syscall().map_or("a page fault".to_owned(), ToString::to_string);
     Some(Finding {
@@ -150,7 +152,7 @@ fn finding(evidence: &Evidence<'_>, disk: &DiskSeries, only: bool) -> Option<Fin
 
 /// What the host's ladder measured of a disk that is read or written in order.
 fn by_ladder(evidence: &Evidence<'_>, most: &WaitRow) -> Option<Sentence> {
-    let costs = evidence.costs.value()?;
+    let costs = evidence.run.costs.value()?;
     let writes = most.call.syscall().is_some_and(SyscallName::writes);
     let (cost, doing) = match writes {
         true => (&costs.sequential_write_ns, "in order a disk of this host writes "),

@@ -32,6 +32,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "An answer stays valid for as long as the program runs.",
     },
     explains: &[],
+    probe: None,
     check,
 };
 
@@ -45,7 +46,7 @@ const LIBRARY_NS: Ns = 500_000;
 const LIBRARY: &str = "getaddrinfo";
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    Outcome::of_table(evidence.lookups, |rows| {
+    Outcome::of_table(&evidence.run.tables.lookups, |rows| {
         let sent = || rows.iter().enumerate().filter(|(_, row)| row.kind != LIBRARY);
         let sum = |of: fn(&LookupRow) -> u64| sent().map(|(_, row)| of(row)).sum::<u64>();
         let repeated = sum(|row| row.repeated);
@@ -83,10 +84,10 @@ struct Again {
 
 /// The waits for answers; none where they are less than 1 % of the run.
 fn goes(evidence: &Evidence<'_>) -> Option<Removal> {
-    let waits = || evidence.waits.iter().filter(|wait| matches!(wait.on, WaitTarget::Answer(_)));
+    let waits = || evidence.run.waits.iter().filter(|wait| matches!(wait.on, WaitTarget::Answer(_)));
     let (path_ns, total_ns) =
         (waits().map(|wait| wait.path_ns).sum(), waits().map(|wait| wait.total_ns).sum());
-    if evidence.window {
+    if evidence.run.window.is_some() {
         return Some(Removal::Account(Interval { lo: total_ns, hi: total_ns }, Kind::Waiting));
     }
     let share_ns = Interval { lo: path_ns, hi: path_ns };
@@ -127,10 +128,10 @@ fn finding(evidence: &Evidence<'_>, row: usize, most: &LookupRow, again: &Again,
 /// What the library does for repeated questions at most, as far as waits for answers are on the
 /// path.
 fn library_ns(evidence: &Evidence<'_>, again: &Again) -> Ns {
-    let waits = evidence.waits.iter().filter(|wait| matches!(wait.on, WaitTarget::Answer(_)));
+    let waits = evidence.run.waits.iter().filter(|wait| matches!(wait.on, WaitTarget::Answer(_)));
     let (path_ns, total_ns) =
         waits.fold((0, 0), |sums, wait| (sums.0 + wait.path_ns, sums.1 + wait.total_ns));
-    if evidence.window {
+    if evidence.run.window.is_some() {
         return 0;
     }
     let on_path = path_ns as f64 / total_ns.max(1) as f64;
@@ -162,7 +163,7 @@ mod tests {
         let mut run = run(&[(State::Network, ns), (State::User, 60 * MS)]);
         run.waits = vec![wait(State::Network, on, &[waiting(100, ns)])];
         run.waits[0].path_ns = ns;
-        run.lookups = Seen::Value(vec![LookupRow {
+        run.tables.lookups = Seen::Value(vec![LookupRow {
             together: None,
             name: Seen::Value("a.test".into()),
             kind: "A".into(),
@@ -194,7 +195,7 @@ mod tests {
         assert!(found(&judge(&of(4)), "dns-lookups").is_some());
         assert!(ruled_out(&judge(&of(3)), "dns-lookups"));
         let mut run = of(101);
-        if let Seen::Value(rows) = &mut run.lookups {
+        if let Seen::Value(rows) = &mut run.tables.lookups {
             rows[0].kind = LIBRARY.into();
         }
         assert!(ruled_out(&judge(&run), "dns-lookups"));

@@ -47,6 +47,7 @@ pub(super) static CAUSE: Cause = Cause {
                   the critical path as of all threads.",
     },
     explains: &[],
+    probe: None,
     check,
 };
 
@@ -62,7 +63,7 @@ const FASTER_MIN: f64 = 1.5;
 const LINES: usize = 3;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    Outcome::of_table(evidence.functions, |_| {
+    Outcome::of_table(&evidence.run.tables.functions, |_| {
         let all = evidence.cpu_samples();
         let Some((most, share)) = leading(evidence, all) else {
             return unnamed(evidence, all)

@@ -35,6 +35,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "What a thread computes needs no results of the others, and little data has to be handed to it and back.",
     },
     explains: &["lock-contention", "single-thread", "context-switching"],
+    probe: None,
     check,
 };
 
@@ -49,17 +50,17 @@ const SPEED_MIN: f64 = 0.75;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let waits = || {
-        let waits = evidence.waits.iter().enumerate();
+        let waits = evidence.run.waits.iter().enumerate();
         waits.filter(|(_, wait)| matches!(wait.on, WaitTarget::InterpreterLock(_)))
     };
     let total_ns: Ns = waits().map(|(_, wait)| wait.total_ns).sum();
-    let long = waits().filter(|(_, wait)| wait.total_ns >= evidence.whole_ns / WHOLE_PART);
+    let long = waits().filter(|(_, wait)| wait.total_ns >= evidence.run.whole_ns() / WHOLE_PART);
     let findings = long.filter_map(|(row, wait)| {
         let threads = contenders(wait);
         (threads.len() >= 2).then(|| finding(evidence, row, wait, &threads))
     });
     let longest_ns = waits().map(|(_, wait)| wait.total_ns).max().unwrap_or(0);
-    let needed_ns = evidence.whole_ns / WHOLE_PART;
+    let needed_ns = evidence.run.whole_ns() / WHOLE_PART;
     let why_not = match total_ns {
         0 => say!("no waits for an interpreter lock").into(),
         _ if longest_ns < needed_ns => {
@@ -78,8 +79,11 @@ fn contenders(wait: &WaitRow) -> Vec<&WaitingThread> {
 
 fn finding(evidence: &Evidence<'_>, row: usize, wait: &WaitRow, threads: &[&WaitingThread]) -> Finding {
     let cpus = evidence.cpus_allowed();
-    let goes =
-        if evidence.window { in_window(wait, threads, cpus) } else { of_wall(evidence, threads, cpus) };
+    let goes = if evidence.run.window.is_some() {
+        in_window(wait, threads, cpus)
+    } else {
+        of_wall(evidence, threads, cpus)
+    };
     let place = wait.stack.value().and_then(|stack| stack.iter().find(|frame| frame.is_script()));
     let waited =
         wait.total_ns as f64 / (wait.total_ns + ran_ns(evidence, threads).iter().sum::<Ns>()).max(1) as f64;
@@ -147,7 +151,8 @@ fn in_states(evidence: &Evidence<'_>, threads: &[&WaitingThread], is: fn(State) 
     let of = |thread: &ThreadLedger| {
         thread.states.iter().filter(|(state, _)| is(*state)).map(|(_, ns)| ns).sum::<Ns>()
     };
-    let ledger = |waiting: &WaitingThread| evidence.threads.iter().find(|thread| thread.tid == waiting.tid);
+    let ledger =
+        |waiting: &WaitingThread| evidence.run.threads.iter().find(|thread| thread.tid == waiting.tid);
     threads.iter().map(|thread| ledger(thread).map_or(0, of)).collect()
 }
 

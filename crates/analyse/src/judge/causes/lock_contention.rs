@@ -37,6 +37,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "What is done under the lock needs no other order than that in which it waited.",
     },
     explains: &["single-thread", "context-switching"],
+    probe: None,
     check,
 };
 
@@ -46,17 +47,17 @@ const WHOLE_PART: Ns = 100;
 const PART: Part = (0.5, 1.0);
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    let of_locks = || evidence.waits.iter().enumerate().filter(|(_, wait)| wait.reason == State::Lock);
+    let of_locks = || evidence.run.waits.iter().enumerate().filter(|(_, wait)| wait.reason == State::Lock);
     let mut known = Vec::new();
     let mut findings = Vec::new();
     let mut apart: Vec<&StackFrame> = Vec::new();
     for (row, wait) in of_locks() {
-        if wait.total_ns < evidence.whole_ns / WHOLE_PART || known.contains(&lock_of(wait)) {
+        if wait.total_ns < evidence.run.whole_ns() / WHOLE_PART || known.contains(&lock_of(wait)) {
             continue;
         }
         let Some(stack) = wait.stack.value() else { continue };
         let Some(taken) = takes_lock_in(stack) else { continue };
-        if !evidence.window && sleeps_apart(stack) {
+        if evidence.run.window.is_none() && sleeps_apart(stack) {
             // The clock of one futex has what one thread waits: others that wait for the lock would
             // still hold it up.
             apart.push(taken);
@@ -94,7 +95,7 @@ fn goes(evidence: &Evidence<'_>, wait: &WaitRow) -> Option<Removal> {
     if matches!(wait.on, WaitTarget::InterpreterLock(_)) {
         return None;
     }
-    if evidence.window {
+    if evidence.run.window.is_some() {
         let all = Interval { lo: wait.total_ns, hi: wait.total_ns };
         return Some(Removal::Account(all, Kind::Waiting));
     }
@@ -132,7 +133,7 @@ fn finding(
         share_ns,
         saving: evidence.saving(goes, PART, SavingBasis::Bounded).map(|saving| {
             let hi = saving.ns.hi + in_calls_ns(evidence, wait);
-            Saving { ns: Interval { hi: hi.min(evidence.whole_ns), ..saving.ns }, ..saving }
+            Saving { ns: Interval { hi: hi.min(evidence.run.whole_ns()), ..saving.ns }, ..saving }
         }),
         evidence: vec![say!(
             Count(wait.calls, "wait".into()),
@@ -158,7 +159,7 @@ fn finding(
 fn in_calls_ns(evidence: &Evidence<'_>, wait: &WaitRow) -> Ns {
     let is_in =
         |reason: &Reason| matches!(reason, Reason::Syscall(name) if Some(name) == wait.call.syscall());
-    let steps = evidence.path.iter().filter(|step| !evidence.window && is_in(&step.reason));
+    let steps = evidence.run.path.iter().filter(|step| evidence.run.window.is_none() && is_in(&step.reason));
     steps.map(|step| step.ns).sum()
 }
 

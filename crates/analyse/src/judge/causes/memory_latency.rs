@@ -60,6 +60,7 @@ pub(super) static CAUSE: Cause = Cause {
                   the same share of the critical path as of all threads.",
     },
     explains: &["hot-code"],
+    probe: None,
     check,
 };
 
@@ -82,12 +83,13 @@ const PAGE_BYTES: u64 = 4096;
 const FOUND: usize = 3;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    let own = evidence.account_ns(|state| state == State::User) as f64 / evidence.whole_ns.max(1) as f64;
+    let own =
+        evidence.account_ns(|state| state == State::User) as f64 / evidence.run.whole_ns().max(1) as f64;
     if own < PART {
         let what = say!("of the time in the program's own code");
         return Outcome::RuledOut(RuledOut::below(Piece::Share(own), what, Piece::Share(PART)));
     }
-    let table = match evidence.loads {
+    let table = match &evidence.run.tables.loads {
         Seen::Value(table) => table,
         Seen::Absent => return Outcome::RuledOut(say!("no samples in the program's own code").into()),
         Seen::Unseen(why) => return Outcome::Unavailable(format!("load addresses unavailable: {why}")),
@@ -197,7 +199,7 @@ impl Candidate<'_> {
             let (figure, allowed) = (Piece::Share(*in_order), Piece::Share(IN_ORDER_MAX));
             return Err(Outcome::RuledOut(RuledOut::above(figure, what, allowed)));
         }
-        let costs = evidence.costs.value().and_then(|costs| costs.load_ns.value());
+        let costs = evidence.run.costs.value().and_then(|costs| costs.load_ns.value());
         let beyond = load_costs::beyond(set, &table.caches, costs.map(Vec::as_slice));
         match beyond {
             Beyond::Within { cache } => {
@@ -357,7 +359,7 @@ mod tests {
     fn judged(row: LoadRow, costs: Option<&[LoadCost]>) -> Diagnosis {
         let mut run = run(&[(State::User, 1000 * MS)]);
         let caches = vec![cache(1, 32 << 10, 1), cache(2, MIB, 1), cache(3, 32 * MIB, 2)];
-        run.loads = Seen::Value(LoadTable { functions: vec![row], caches });
+        run.tables.loads = Seen::Value(LoadTable { functions: vec![row], caches });
         if let Some(costs) = costs {
             let mut all = crate::judge::load_costs::tests::costs();
             all.load_ns = Seen::Value(costs.to_vec());
@@ -424,8 +426,9 @@ mod tests {
         let judged = |row: LoadRow, (instructions, misses, stalled): (f64, f64, Option<f64>)| {
             let told = Told::default().stack(900, Activity::User, &[native("program", "walk")]);
             let mut run = run(&[(State::User, 1000 * MS)]);
-            run.loads = Seen::Value(LoadTable { functions: vec![row], caches: vec![cache(2, MIB, 1)] });
-            run.counters =
+            run.tables.loads =
+                Seen::Value(LoadTable { functions: vec![row], caches: vec![cache(2, MIB, 1)] });
+            run.tables.counters =
                 counters::tests::table("walk", counters::tests::counted(instructions, misses, stalled));
             let diagnosis = judged_with(&run, &told.0, &Seen::Absent);
             let out = diagnosis.ruled_out.iter().any(|(cause, _)| cause.id == "memory-latency");
@@ -456,7 +459,7 @@ mod tests {
     fn it_is_ruled_out_where_there_is_no_code_that_loads() {
         let is_open = |user_ns: Ns| {
             let mut run = run(&[(State::User, user_ns), (State::Sleep, 1000 - user_ns)]);
-            run.loads = Seen::unseen("not recorded");
+            run.tables.loads = Seen::unseen("not recorded");
             let diagnosis = judged_with(&run, &model::Profile::default(), &Seen::Absent);
             diagnosis.unavailable.iter().any(|(cause, _)| cause.id == "memory-latency")
         };

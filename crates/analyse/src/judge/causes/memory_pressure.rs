@@ -43,6 +43,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "With enough memory the pages stay.",
     },
     explains: &["disk-latency", "disk-throughput", "repeated-reads"],
+    probe: None,
     check,
 };
 
@@ -103,14 +104,14 @@ impl Signs {
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let (signs, pressure) = (signs(evidence), pressure(evidence));
     let seen_ns = signs.swap_ns + signs.kernel_ns.lo + signs.reads_ns.hi;
-    if seen_ns > 0 && seen_ns >= evidence.whole_ns / PART {
+    if seen_ns > 0 && seen_ns >= evidence.run.whole_ns() / PART {
         return Outcome::Found(vec![finding(evidence, &signs, pressure)]);
     }
-    match (evidence.series, pressure) {
+    match (&evidence.run.series, pressure) {
         (_, Some(share)) => {
             let host = Piece::Share(share);
             let what = say!("of waits for memory, while tasks of the host waited for ", host, " of the run");
-            Outcome::RuledOut(RuledOut::below(Time(seen_ns), what, Time(evidence.whole_ns / PART)))
+            Outcome::RuledOut(RuledOut::below(Time(seen_ns), what, Time(evidence.run.whole_ns() / PART)))
         }
         (Seen::Unseen(why), None) => Outcome::Unavailable(why.clone()),
         _ => Outcome::RuledOut(say!("no swapping, no reclaim, no waits for memory").into()),
@@ -119,7 +120,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 
 /// For which part of the wall some task waited for memory, where that is worth a word.
 fn pressure(evidence: &Evidence<'_>) -> Option<f64> {
-    let verdicts = evidence.series.value().map_or(&[][..], |series| &series.verdicts);
+    let verdicts = evidence.run.series.value().map_or(&[][..], |series| &series.verdicts);
     verdicts.iter().find_map(|verdict| match verdict {
         SeriesVerdict::MemoryShort { pressure_share, .. } => {
             Some(pressure_share.value().copied().unwrap_or(0.0))
@@ -130,7 +131,7 @@ fn pressure(evidence: &Evidence<'_>) -> Option<f64> {
 
 fn signs(evidence: &Evidence<'_>) -> Signs {
     let on_path = |of: &dyn Fn(&WaitTarget) -> bool| -> Ns {
-        let reads = evidence.waits.iter().filter(|wait| {
+        let reads = evidence.run.waits.iter().filter(|wait| {
             wait.reason == State::Disk
                 && !wait.call.syscall().is_some_and(|name| name.writes())
                 && of(&wait.on)
@@ -139,15 +140,15 @@ fn signs(evidence: &Evidence<'_>) -> Signs {
     };
     let is_swap = |on: &WaitTarget| *on == WaitTarget::Swap;
     let on_cpu_ns = evidence.account_ns(State::on_cpu) as f64;
-    let waited_ns = pressure(evidence).map_or(0, |share| (share * evidence.wall_ns as f64) as Ns);
+    let waited_ns = pressure(evidence).map_or(0, |share| (share * evidence.run.wall_ns as f64) as Ns);
     let swap_ns = on_path(&is_swap);
     let reads_ns = on_path(&|on| !is_swap(on));
     let (refaulted_bytes, part) = refaulted(evidence);
     let again_ns = (reads_ns as f64 * part) as Ns;
-    let again_is_some = again_ns > 0 && again_ns >= evidence.whole_ns / PART;
+    let again_is_some = again_ns > 0 && again_ns >= evidence.run.whole_ns() / PART;
     let (of_pages, kernel_part) = if again_is_some { (BRING_IN, part) } else { (&[][..], 1.0) };
     let kernel = kernel(evidence, of_pages).unwrap_or(Share { value: 0.0, lo: 0.0, hi: 0.0 });
-    let faults = evidence.account.iter().find(|part| part.state == State::Fault && swap_ns > 0);
+    let faults = evidence.run.account.iter().find(|part| part.state == State::Fault && swap_ns > 0);
     Signs {
         swap_ns,
         faults_ns: faults.map_or(0, |part| part.hi_ns),
@@ -171,8 +172,8 @@ fn signs(evidence: &Evidence<'_>) -> Signs {
 fn refaulted(evidence: &Evidence<'_>) -> (u64, f64) {
     let limits = evidence.limits.value();
     let bytes = limits.and_then(|limits| limits.refaulted_bytes.value()).copied().unwrap_or(0);
-    let series = evidence.series.value();
-    let requests = evidence.disk_requests.value().filter(|requests| requests.other_requests == 0);
+    let series = evidence.run.series.value();
+    let requests = evidence.run.tables.disk_requests.value().filter(|requests| requests.other_requests == 0);
     let own = |row: &&DiskRequestRow| !row.write;
     let own_bytes = requests
         .map(|requests| requests.rows.iter().filter(own).map(|row| row.bytes as f64).sum::<f64>())
@@ -208,7 +209,7 @@ fn kernel(evidence: &Evidence<'_>, others: &[&str]) -> Option<Share> {
 fn finding(evidence: &Evidence<'_>, signs: &Signs, pressure: Option<f64>) -> Finding {
     let limit =
         evidence.limits.value().and_then(|limits| limits.memory.value()).filter(|limit| limit.reached > 0);
-    let share_ns = Interval { lo: signs.certain_ns(), hi: signs.most_ns().min(evidence.whole_ns) };
+    let share_ns = Interval { lo: signs.certain_ns(), hi: signs.most_ns().min(evidence.run.whole_ns()) };
     let mut figures = Vec::new();
     let mut figure = |ns: Ns, of: &'static str| {
         if ns > 0 {
@@ -406,7 +407,7 @@ mod tests {
             found(&judge(&run, &Told::default()), "memory-pressure").is_none(),
             "a twentieth of the reads"
         );
-        run.disk_requests = crate::judge::disk_reads::tests::jumping(1536, 1536);
+        run.tables.disk_requests = crate::judge::disk_reads::tests::jumping(1536, 1536);
         let diagnosis = judge(&run, &Told::default());
         let saves = saves(found(&diagnosis, "memory-pressure").expect("it is there"));
         assert_eq!(saves, (416_666_666, 500 * MS), "5 of 6 MiB that it read itself");
@@ -415,7 +416,7 @@ mod tests {
         let diagnosis = judge(&run, &Told::default());
         let finding = found(&diagnosis, "memory-pressure").expect("it is there");
         assert_eq!(crate::judge::samples::saves(finding), saves);
-        run.disk_requests = Seen::Absent;
+        run.tables.disk_requests = Seen::Absent;
         refaulted(&mut run, 60 << 20, 0.0);
         assert!(
             found(&judge(&run, &Told::default()), "memory-pressure").is_none(),

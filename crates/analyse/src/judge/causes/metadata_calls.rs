@@ -61,6 +61,7 @@ pub(super) static CAUSE: Cause = Cause {
                   program is told when they change.",
     },
     explains: &[],
+    probe: None,
     check,
 };
 
@@ -78,7 +79,7 @@ const LISTED_PART: u64 = 4;
 const ATTRIBUTES: &[&str] = &["getxattr", "lgetxattr", "fgetxattr", "listxattr", "llistxattr", "flistxattr"];
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    if let Seen::Unseen(why) = evidence.syscalls {
+    if let Seen::Unseen(why) = &evidence.run.tables.syscalls {
         return Outcome::Unavailable(why.clone());
     }
     let rows: Vec<_> = [ASKS, OPENS].iter().flat_map(|names| evidence.calls_named(names)).collect();
@@ -248,7 +249,7 @@ fn questions_of_listed<'a>(
 /// calls. In a tree of several programs, of the code of the asking ones: what a linker computes
 /// goes with no question of the compiler before it.
 fn with_answers_ns(evidence: &Evidence<'_>, asks: &[(usize, &CallRow)]) -> Ns {
-    let rows = evidence.syscalls.value().map_or(&[][..], Vec::as_slice);
+    let rows = evidence.run.tables.syscalls.value().map_or(&[][..], Vec::as_slice);
     let all: u64 = rows.iter().map(|row| row.calls).sum();
     let questions: u64 = asks.iter().map(|(_, row)| row.calls).sum();
     let names: Vec<_> = asks.iter().map(|(_, row)| &row.name).collect();
@@ -386,7 +387,7 @@ mod tests {
     /// 200 ms, of which 100 are in `newfstatat`.
     fn diagnosis(calls: u64, errors: u64) -> Diagnosis {
         let mut run = run(&[(State::User, 60 * MS), (State::Kernel, 140 * MS)]);
-        run.syscalls =
+        run.tables.syscalls =
             Seen::Value(vec![call("newfstatat", calls, errors, 100 * MS), call("getpid", calls, 0, MS)]);
         run.path = vec![crate::judge::file_samples::step(State::Kernel, Reason::SyscallEntry, 40 * MS)];
         judged(&run, &sites(&run, &[(Site::Call("newfstatat".into()), [100 * MS; 3])]))
@@ -405,7 +406,7 @@ mod tests {
             let mut run = run(&[(State::User, 60 * MS), (State::Kernel, 140 * MS)]);
             let list = moving("getdents64", listed_bytes, &[(4096, 100)]);
             let none = call("lgetxattr", asked, asked, 20 * MS);
-            run.syscalls = Seen::Value(vec![
+            run.tables.syscalls = Seen::Value(vec![
                 call("statx", asked, 0, 100 * MS),
                 none,
                 call("openat", opened, 0, MS),
@@ -438,7 +439,7 @@ mod tests {
             };
             run.threads = vec![of(200, "go", 10 * MS), of(201, "link", 50 * MS), of(202, "go", 2 * MS)];
             let list = moving("getdents64", 24_000, &[(4096, 100)]);
-            run.syscalls = Seen::Value(vec![call("statx", 1000, 0, 100 * MS), list]);
+            run.tables.syscalls = Seen::Value(vec![call("statx", 1000, 0, 100 * MS), list]);
             let mut profile = profile_of(Activity::Kernel, &[(&["main", "libc:statx"], 9)]);
             profile.threads = vec![Owner { pid: asks, tid: asks, name: "thread".into() }];
             let clocks = sites(&run, &[(Site::Call("statx".into()), [100 * MS; 3])]);
@@ -456,7 +457,7 @@ mod tests {
             let mut run = run(&[(State::User, 60 * MS), (State::Kernel, 140 * MS)]);
             // 40,000 bytes of 100 calls were traced: 1,666 names at most.
             let list = CallRow { estimate, ..moving("getdents64", 240_000, &[(4096, 600)]) };
-            run.syscalls = Seen::Value(vec![call("statx", 1000, 0, 100 * MS), list]);
+            run.tables.syscalls = Seen::Value(vec![call("statx", 1000, 0, 100 * MS), list]);
             let clocks = sites(&run, &[(Site::Call("statx".into()), [100 * MS; 3])]);
             found(&judged(&run, &clocks), "metadata-calls").is_some()
         };
@@ -476,7 +477,7 @@ mod tests {
             let most = Vec::new();
             results.paths = Some(PathsRow { sample: 921, again, again_failed, most });
             let list = moving("getdents64", 34_280, &[(4096, 54)]);
-            run.syscalls = Seen::Value(vec![ask, call("openat", 294, 37, MS), list]);
+            run.tables.syscalls = Seen::Value(vec![ask, call("openat", 294, 37, MS), list]);
             let clocks = sites(&run, &[(Site::Call("newfstatat".into()), [20 * MS; 3])]);
             found(&judged(&run, &clocks), "metadata-calls").is_some()
         };
@@ -501,7 +502,7 @@ mod tests {
         let mut list = moving("getdents64", 4096, &[(4096, lists)]);
         let Seen::Value(results) = &mut list.results else { panic!("they are there") };
         results.zeros = lists;
-        run.syscalls = Seen::Value(vec![open, call("close", calls, 0, 20 * MS), list]);
+        run.tables.syscalls = Seen::Value(vec![open, call("close", calls, 0, 20 * MS), list]);
         let of = |call: &'static str, ns| (Site::Call(call.into()), [ns; 3]);
         judged(&run, &sites(&run, &[of("openat", 80 * MS), of("close", 20 * MS)]))
     }
@@ -523,7 +524,7 @@ mod tests {
             let Seen::Value(results) = &mut ask.results else { panic!("they are there") };
             results.paths = Some(PathsRow { sample: 2000, again: 1600, again_failed: 0, most: Vec::new() });
             let list = moving("getdents64", listed_bytes, &[(4096, 400)]);
-            run.syscalls = Seen::Value(vec![ask, list]);
+            run.tables.syscalls = Seen::Value(vec![ask, list]);
             let diagnosis = judged(&run, &sites(&run, &[(Site::Call("lstat".into()), [100 * MS; 3])]));
             let times = diagnosis.findings.iter().filter(|finding| finding.cause == CAUSE.name).count();
             assert_eq!(times, 1, "it is not claimed twice of one call");

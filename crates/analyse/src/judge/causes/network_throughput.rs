@@ -34,6 +34,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "The data can be made 1.5 times less, or the link as much faster, at least.",
     },
     explains: &["serial-requests"],
+    probe: None,
     check,
 };
 
@@ -45,7 +46,7 @@ const LIMITED_SHARE: f64 = 0.5;
 const LINK_PART: u64 = 2;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    Outcome::of_table(evidence.connections, |rows| {
+    Outcome::of_table(&evidence.run.tables.connections, |rows| {
         let most = rows.iter().enumerate().max_by_key(|(_, of)| bytes(of));
         let Some((row, of)) = most else {
             return Outcome::RuledOut(say!("no connections").into());
@@ -57,13 +58,13 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                 Bytes(peers::REQUEST_BYTES_MAX),
             ));
         }
-        let series = match evidence.series {
+        let series = match &evidence.run.series {
             Seen::Value(series) => series,
             Seen::Absent => return Outcome::Unavailable("host metrics were not recorded".into()),
             Seen::Unseen(why) => return Outcome::Unavailable(why.clone()),
         };
         let Some(full) = link(evidence, series, bytes(of)) else {
-            if too_short_for_rates(&Grid::of(series, evidence.wall_ns)) {
+            if too_short_for_rates(&Grid::of(series, evidence.run.wall_ns)) {
                 let why = "the run is too short to tell the rate of a link (7 steps of 100 ms)";
                 return Outcome::Unavailable(why.to_owned());
             }
@@ -116,7 +117,7 @@ struct Full<'a> {
 
 /// The link that carries these bytes at its limit, or at a steady rate.
 fn link<'a>(evidence: &Evidence<'_>, series: &'a Series, bytes: u64) -> Option<Full<'a>> {
-    let grid = Grid::of(series, evidence.wall_ns);
+    let grid = Grid::of(series, evidence.run.wall_ns);
     let links = series.links.value().map_or(&[][..], Vec::as_slice);
     links.iter().filter(|link| bytes.saturating_mul(LINK_PART) >= link.bytes).find_map(|link| {
         // Its speed is absent of a link that is none, as loopback.
@@ -186,7 +187,8 @@ mod tests {
         let mut run = run(&[(State::Network, 1000 * MS)]);
         run.waits = vec![wait(State::Network, peer(), &[waiting(100, 1000 * MS)])];
         let row = connection("192.0.2.1:80");
-        run.connections = Seen::Value(vec![ConnectionRow { received_bytes, waited_ns: 1000 * MS, ..row }]);
+        run.tables.connections =
+            Seen::Value(vec![ConnectionRow { received_bytes, waited_ns: 1000 * MS, ..row }]);
         let mut of = series(Vec::new());
         of.links = Seen::Value(vec![link("eth0", &rates.map(|rate| rate * 1e6))]);
         run.series = Seen::Value(of);
@@ -214,7 +216,7 @@ mod tests {
         run.account.push(model::run::measured(State::User, 40 * MS));
         run.waits[0].call = WaitCall::Syscall("recvfrom".into());
         run.waits[0].path_ns = 900 * MS;
-        run.syscalls = Seen::Value(vec![call("recvfrom", 100, 0, 960 * MS)]);
+        run.tables.syscalls = Seen::Value(vec![call("recvfrom", 100, 0, 960 * MS)]);
         run.path = vec![
             step(State::Network, Reason::Syscall("recvfrom".into()), 900 * MS),
             step(State::Kernel, Reason::Syscall("recvfrom".into()), 60 * MS),

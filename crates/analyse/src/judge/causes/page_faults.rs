@@ -5,6 +5,7 @@ use crate::code::Amount;
 use crate::judge::Evidence;
 use crate::judge::allocators;
 use crate::judge::fault_places;
+use crate::judge::imposed::{self, Imposed};
 use crate::judge::own_code::{self, Key, Owner};
 use crate::judge::predict::{COUNTED_LEAST, Removal};
 use crate::judge::removed_with::part_along;
@@ -19,7 +20,7 @@ use model::run::ThreadLedger;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number, Times};
 use model::syscall_rows::CallRow;
 use model::wait::SyscallName;
-use model::{Ns, Pid, RuledOut, Seen, State, say};
+use model::{Ns, Pid, Probe, RuledOut, Seen, State, say};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -50,6 +51,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "The memory can be kept: the process then has its largest size all the time.",
     },
     explains: &["allocation"],
+    probe: Some(Imposed { probe: Probe::KeepMemory, fits: imposed::always }),
     check,
 };
 
@@ -82,12 +84,12 @@ struct Most<'a> {
 }
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    let peak = match evidence.memory_peak {
+    let peak = match &evidence.run.tables.memory_peak {
         Seen::Value(peak) => peak,
         Seen::Absent => return Outcome::Unavailable("no process was seen".to_owned()),
         Seen::Unseen(why) => return Outcome::Unavailable(why.clone()),
     };
-    let Some(most) = most(evidence.threads) else {
+    let Some(most) = most(&evidence.run.threads) else {
         return Outcome::Unavailable("page faults of single processes are unknown".to_owned());
     };
     let pages = peak.bytes / PAGE_BYTES;
@@ -132,9 +134,10 @@ fn finding(
     calls: &[(usize, &CallRow)],
 ) -> Finding {
     let again = most.faults - peak.bytes / PAGE_BYTES;
-    let all = evidence.faults.value().map_or(most.faults, |faults| faults.minor).max(most.faults);
+    let all = evidence.run.tables.faults.value().map_or(most.faults, |faults| faults.minor).max(most.faults);
     let fault_ns = evidence.account_ns(|state| state == State::Fault);
     let calls_ns: Ns = evidence
+        .run
         .path
         .iter()
         .filter(|step| {
@@ -143,7 +146,7 @@ fn finding(
         })
         .map(|step| step.ns)
         .sum();
-    let share_ns = Interval { lo: fault_ns, hi: (fault_ns + calls_ns).min(evidence.whole_ns) };
+    let share_ns = Interval { lo: fault_ns, hi: (fault_ns + calls_ns).min(evidence.run.whole_ns()) };
     let named = |names: &[&str]| names.iter().map(|name| SyscallName::from(*name)).collect::<Vec<_>>();
     let sites = [named(GIVE_BACK), named(TAKE)].concat().into_iter().map(Site::Call);
     let sites = sites.chain([Site::State(State::Fault)]).collect();
@@ -181,7 +184,7 @@ fn finding(
         saving: evidence.saving(&Removal::Sites(sites, share_ns), part, SavingBasis::Counted).map(|saving| {
             let handling_ns = (handling_ns(evidence) as f64 * part.1) as Ns;
             let hi = saving.ns.hi + (most.faults * ENTRY_NS).min(own_ns).max(handling_ns);
-            let hi = hi.min(evidence.whole_ns);
+            let hi = hi.min(evidence.run.whole_ns());
             // Which of the program's own code goes with the pages nobody counted.
             let counted = saving.ns.hi as f64 >= COUNTED_LEAST * hi as f64;
             let known = if counted { saving.known } else { saving.known.max(SavingBasis::Bounded) };
@@ -262,10 +265,10 @@ mod tests {
     fn faults(minor: u64, given_back: u64) -> Run {
         let mut run = run(&[(State::User, 500 * MS), (State::Fault, 500 * MS)]);
         run.threads[0].minor_faults = Seen::Value(minor);
-        run.faults = Seen::Value(model::run::Faults { minor, major: 0 });
-        run.memory_peak =
+        run.tables.faults = Seen::Value(model::run::Faults { minor, major: 0 });
+        run.tables.memory_peak =
             Seen::Value(MemoryPeak { bytes: MIB, at_most: false, pid: Seen::Value(100), name: Seen::Absent });
-        run.syscalls = Seen::Value(vec![call("munmap", given_back, 0)]);
+        run.tables.syscalls = Seen::Value(vec![call("munmap", given_back, 0)]);
         run
     }
 
@@ -299,7 +302,7 @@ mod tests {
     #[test]
     fn without_the_largest_size_it_is_not_known() {
         let mut run = faults(2560, 100);
-        run.memory_peak = Seen::unseen("not in this recording");
+        run.tables.memory_peak = Seen::unseen("not in this recording");
         let diagnosis = judge(&run);
         assert!(diagnosis.unavailable.iter().any(|(cause, _)| cause.id == "page-faults"));
     }

@@ -39,11 +39,11 @@ fn target(row: &ConnectionRow) -> Option<WaitTarget> {
 
 /// The waits for the service, all of them; none where they are less than 1 % of the run.
 pub(super) fn goes(evidence: &Evidence<'_>, row: &ConnectionRow) -> Option<Removal> {
-    if evidence.window {
+    if evidence.run.window.is_some() {
         return Some(Removal::Account(Interval { lo: row.waited_ns, hi: row.waited_ns }, Kind::Waiting));
     }
     let target = target(row)?;
-    let of_target = evidence.waits.iter().filter(|wait| wait.on == target);
+    let of_target = evidence.run.waits.iter().filter(|wait| wait.on == target);
     let path_ns: Ns = of_target.map(|wait| wait.path_ns).sum();
     let share_ns = Interval { lo: path_ns, hi: path_ns };
     let site = Site::Peer(target);
@@ -63,12 +63,12 @@ pub(super) fn with_calls(
 ) -> Removal {
     let Removal::Sites(sites, _) = &waits else { return waits };
     let mut waited = FxHashMap::<&SyscallName, Ns>::default();
-    for wait in evidence.waits.iter().filter(|wait| Some(&wait.on) == target(row).as_ref()) {
+    for wait in evidence.run.waits.iter().filter(|wait| Some(&wait.on) == target(row).as_ref()) {
         if let Some(call) = wait.call.syscall() {
             *waited.entry(call).or_default() += wait.path_ns;
         }
     }
-    let rows = evidence.syscalls.value().map_or(&[][..], Vec::as_slice);
+    let rows = evidence.run.tables.syscalls.value().map_or(&[][..], Vec::as_slice);
     let gone = |row: &'_ CallRow| {
         let part = evidence.part_of_waits(&row.name, *waited.get(&row.name)?);
         Some((row.calls as f64 * part) as u64)
@@ -85,7 +85,7 @@ pub(super) fn with_calls(
 /// The part of these waits that so much time is. A server of the tree waits as well, for requests:
 /// that time is not the service's.
 pub(super) fn part(evidence: &Evidence<'_>, row: &ConnectionRow, ns: Ns) -> f64 {
-    let rows = evidence.connections.value().map_or(&[][..], Vec::as_slice);
+    let rows = evidence.run.tables.connections.value().map_or(&[][..], Vec::as_slice);
     let same = |other: &&ConnectionRow| other.remote == row.remote && target(other) == target(row);
     let waited_ns: Ns = rows.iter().filter(same).map(|other| other.waited_ns).sum();
     (ns as f64 / waited_ns.max(1) as f64).min(1.0)

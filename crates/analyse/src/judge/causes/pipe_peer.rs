@@ -35,6 +35,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "The other end can be made faster by half at least, and its speed does not depend on this one's.",
     },
     explains: &["small-io"],
+    probe: None,
     check,
 };
 
@@ -42,13 +43,13 @@ pub(super) static CAUSE: Cause = Cause {
 const FASTER_MIN: f64 = 1.5;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    if evidence.window {
+    if evidence.run.window.is_some() {
         return Outcome::Unavailable(
             "a window does not show whether it waits for work or for input".to_owned(),
         );
     }
     let waits: Vec<(usize, &WaitRow)> =
-        evidence.waits.iter().enumerate().filter(|(_, wait)| is_for_a_peer(wait)).collect();
+        evidence.run.waits.iter().enumerate().filter(|(_, wait)| is_for_a_peer(wait)).collect();
     let most = waits.iter().max_by_key(|(_, wait)| wait.path_ns).filter(|(_, wait)| wait.path_ns > 0);
     match most {
         Some((place, wait)) => Outcome::Found(vec![finding(evidence, *place, wait, &waits)]),
@@ -151,7 +152,7 @@ mod tests {
     fn diagnosis(name: &'static str, on: WaitTarget, by: WakerKind) -> Diagnosis {
         let mut run = run(&[(State::User, 100 * MS), (State::Pipe, 900 * MS)]);
         run.waits = vec![wait(State::Pipe, name, on, 100, 900 * MS, by)];
-        run.syscalls = Seen::Value(vec![call(name, 100, 0, 900 * MS)]);
+        run.tables.syscalls = Seen::Value(vec![call(name, 100, 0, 900 * MS)]);
         run.path = vec![step(State::Kernel, Reason::Syscall(name.into()), 900 * MS)];
         judged(&run, &sites(&run, &[(Site::Call(name.into()), [900 * MS; 3])]))
     }
@@ -174,7 +175,7 @@ mod tests {
         let mut run = run(&[(State::User, 100 * MS), (State::Kernel, 50 * MS), (State::Pipe, 800 * MS)]);
         run.account.push(model::run::measured(State::Runqueue, 50 * MS));
         run.waits = vec![wait(State::Pipe, "recvfrom", on.clone(), 100, 800 * MS, WakerKind::Outside)];
-        run.syscalls = Seen::Value(vec![call("recvfrom", 100, 0, 850 * MS)]);
+        run.tables.syscalls = Seen::Value(vec![call("recvfrom", 100, 0, 850 * MS)]);
         run.path = vec![
             step(State::Kernel, Reason::Syscall("recvfrom".into()), 50 * MS),
             step(State::Pipe, Reason::Syscall("recvfrom".into()), 800 * MS),

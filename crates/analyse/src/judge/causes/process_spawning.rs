@@ -43,6 +43,7 @@ pub(super) static CAUSE: Cause = Cause {
         "small-io",
         "repeated-reads",
     ],
+    probe: None,
     check,
 };
 
@@ -61,7 +62,7 @@ const AROUND: &[&str] =
     &["pipe2", "socketpair", "rt_sigprocmask", "rt_sigaction", "pidfd_open", "wait4", "waitid", "waitpid"];
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    if let Seen::Unseen(why) = evidence.syscalls {
+    if let Seen::Unseen(why) = &evidence.run.tables.syscalls {
         return Outcome::Unavailable(why.clone());
     }
     let mut groups: Vec<(String, Group)> = processes::by_program(evidence).into_iter().collect();
@@ -86,7 +87,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 fn costs_ns(evidence: &Evidence<'_>) -> Ns {
     let made: Ns = evidence.calls_named(MAKE).iter().map(|(_, row)| row.cpu_ns).sum();
     // These do not return, so they are not in the table of calls.
-    let ended = evidence.path.iter().filter(|step| match &step.reason {
+    let ended = evidence.run.path.iter().filter(|step| match &step.reason {
         Reason::Syscall(name) => END.contains(&&*name.name),
         _ => false,
     });
@@ -96,8 +97,10 @@ fn costs_ns(evidence: &Evidence<'_>) -> Ns {
 fn finding(evidence: &Evidence<'_>, groups: &[(String, Group)], processes: usize, costs_ns: Ns) -> Finding {
     let (name, most) = &groups[0];
     let lives_ns: Ns = groups.iter().map(|(_, group)| group.life_ns).sum();
-    let share_ns =
-        Interval { lo: costs_ns.min(evidence.whole_ns), hi: lives_ns.max(costs_ns).min(evidence.whole_ns) };
+    let share_ns = Interval {
+        lo: costs_ns.min(evidence.run.whole_ns()),
+        hi: lives_ns.max(costs_ns).min(evidence.run.whole_ns()),
+    };
     let what = match groups.len() {
         1 => say!(Count(processes as u64, "process".into()), " of ", Name(name.clone())),
         _ => say!(
@@ -115,7 +118,7 @@ fn finding(evidence: &Evidence<'_>, groups: &[(String, Group)], processes: usize
         place: place.map_or(RowRef::Thread(most.longest.1), |(row, _)| RowRef::Call(row)),
         what: what.and(say!(
             " are started, one every ",
-            Time(evidence.wall_ns / processes as u64),
+            Time(evidence.run.wall_ns / processes as u64),
             ": starting and ending them takes ",
             Time(costs_ns),
             " of CPU time, their lives ",
@@ -168,7 +171,7 @@ fn saving(evidence: &Evidence<'_>, groups: &[(String, Group)], share_ns: Interva
     let many = groups.iter().filter(|(_, group)| group.processes() >= PROCESSES_MIN);
     let names: FxHashSet<&str> = many.clone().map(|(name, _)| name.as_str()).collect();
     let many: FxHashSet<Pid> = many.flat_map(|(_, group)| &group.pids).copied().collect();
-    let goes = evidence.path.iter().filter(|step| {
+    let goes = evidence.run.path.iter().filter(|step| {
         let makes = matches!(&step.reason, Reason::Syscall(name)
             if [MAKE, AROUND].iter().any(|calls| calls.contains(&&*name.name)));
         let is_of_many = match step.together {
@@ -179,7 +182,7 @@ fn saving(evidence: &Evidence<'_>, groups: &[(String, Group)], share_ns: Interva
     });
     let most_ns: Ns = goes.map(|step| step.ns).sum();
     least.map(|least| {
-        let hi = most_ns.max(least.ns.hi).min(evidence.whole_ns);
+        let hi = most_ns.max(least.ns.hi).min(evidence.run.whole_ns());
         let part = (least.ns.lo as f64 / hi.max(1) as f64, 1.0);
         let hi = evidence.without_overhead(Interval { lo: 0, hi }).hi;
         Saving { ns: Interval { lo: least.ns.lo, hi }, part, known: SavingBasis::Bounded, ..least }
@@ -212,7 +215,8 @@ mod tests {
         });
         run.path = vec![step(State::User, Reason::None, 20 * MS), step(State::Runqueue, Reason::None, MS)];
         run.path.extend(lives);
-        run.syscalls = Seen::Value(vec![call("execve", processes.into(), made_ns * u64::from(processes))]);
+        run.tables.syscalls =
+            Seen::Value(vec![call("execve", processes.into(), made_ns * u64::from(processes))]);
         run
     }
 

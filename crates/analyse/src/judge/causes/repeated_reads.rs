@@ -46,6 +46,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "The bytes are the same each time. What is made of them fits into memory.",
     },
     explains: &["small-io", "disk-latency", "disk-throughput"],
+    probe: None,
     check,
 };
 
@@ -76,7 +77,7 @@ struct OfCall<'a> {
 }
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    let files = match evidence.files {
+    let files = match &evidence.run.tables.files {
         Seen::Value(files) => files,
         Seen::Absent => return Outcome::RuledOut(say!("no files were read").into()),
         Seen::Unseen(why) => return Outcome::Unavailable(why.clone()),
@@ -145,7 +146,7 @@ impl<'a> OfCall<'a> {
 
 /// The calls that read these files, each with its own part.
 fn of_calls<'a>(evidence: &Evidence<'a>, again: &[Again<'_>]) -> Vec<OfCall<'a>> {
-    let rows = evidence.syscalls.value().map_or(&[][..], Vec::as_slice);
+    let rows = evidence.run.tables.syscalls.value().map_or(&[][..], Vec::as_slice);
     let of_row = |row: &'a CallRow| {
         let seen = traced_part(row);
         let mut sum = OfCall {
@@ -172,7 +173,7 @@ fn of_calls<'a>(evidence: &Evidence<'a>, again: &[Again<'_>]) -> Vec<OfCall<'a>>
 
 /// How long a call waited for anything.
 fn waits_ns(evidence: &Evidence<'_>, row: &CallRow) -> Ns {
-    let waits = evidence.waits.iter().filter(|wait| wait.call.syscall() == Some(&row.name));
+    let waits = evidence.run.waits.iter().filter(|wait| wait.call.syscall() == Some(&row.name));
     waits.map(|wait| wait.total_ns).sum()
 }
 
@@ -235,7 +236,7 @@ fn around<'a>(evidence: &Evidence<'a>, again: &[Again<'_>]) -> Vec<RemovedCalls<
 
 fn what(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -> Sentence {
     let most = &again[0];
-    let in_windows = evidence.files.value().is_some_and(|files| files.at_least);
+    let in_windows = evidence.run.tables.files.value().is_some_and(|files| files.at_least);
     let about = if in_windows { " at least " } else { " about " };
     let call = calls.iter().map(|of| &of.row.name).find(|name| name.to_string() == most.file.read.call);
     let caller = call.map(|call| evidence.caller(&[call])).unwrap_or_default();
@@ -314,9 +315,9 @@ mod tests {
     /// A second, of which 800 ms are in reads.
     fn of(files: Vec<FileRow>) -> Run {
         let mut run = run(&[(State::User, 200 * MS), (State::Kernel, 800 * MS)]);
-        run.syscalls = Seen::Value(vec![call("read", 1000, 0, 800 * MS)]);
+        run.tables.syscalls = Seen::Value(vec![call("read", 1000, 0, 800 * MS)]);
         run.path = vec![step(State::Kernel, Reason::Syscall("read".into()), 800 * MS)];
-        run.files = Seen::Value(FileTable { rows: files, other_bytes: 0, at_least: false });
+        run.tables.files = Seen::Value(FileTable { rows: files, other_bytes: 0, at_least: false });
         run
     }
 
@@ -343,7 +344,7 @@ mod tests {
     fn what_opens_the_file_for_each_pass_goes_at_most() {
         let of_calls = |opens: u64| {
             let mut run = of(vec![file("/a", 5 * MIB, 500 * MIB, 800 * MS)]);
-            let Seen::Value(calls) = &mut run.syscalls else { panic!("they are there") };
+            let Seen::Value(calls) = &mut run.tables.syscalls else { panic!("they are there") };
             calls.push(call("openat", opens, 0, 20 * MS));
             run.path.push(step(State::Kernel, Reason::Syscall("openat".into()), 20 * MS));
             let sites = sites(
@@ -412,7 +413,7 @@ mod tests {
     #[test]
     fn the_disk_is_waited_for_in_the_first_pass() {
         let mut run = of(vec![file("/a", 5 * MIB, 50 * MIB, 500 * MS)]);
-        let Seen::Value(calls) = &mut run.syscalls else { panic!("they are there") };
+        let Seen::Value(calls) = &mut run.tables.syscalls else { panic!("they are there") };
         calls[0].cpu_ns = 500 * MS;
         let on = WaitTarget::File(Seen::Value("/a".into()));
         run.waits = vec![wait(State::Disk, "read", on, 10, 300 * MS, WakerKind::Device)];
@@ -425,7 +426,7 @@ mod tests {
         let mut row = file("/a", 5 * MIB, 50 * MIB, 500 * MS);
         row.flags = vec!["O_DIRECT".into()];
         let mut run = of(vec![row]);
-        let Seen::Value(calls) = &mut run.syscalls else { panic!("they are there") };
+        let Seen::Value(calls) = &mut run.tables.syscalls else { panic!("they are there") };
         calls[0].cpu_ns = 500 * MS;
         let on = WaitTarget::File(Seen::Value("/a".into()));
         run.waits = vec![wait(State::Disk, "read", on, 10, 300 * MS, WakerKind::Device)];
@@ -438,7 +439,7 @@ mod tests {
     #[test]
     fn of_calls_in_windows_the_files_have_a_part_of_those_that_were_traced() {
         let mut run = of(vec![file("/a", 5 * MIB, 50 * MIB, 100 * MS)]);
-        let Seen::Value(calls) = &mut run.syscalls else { panic!("they are there") };
+        let Seen::Value(calls) = &mut run.tables.syscalls else { panic!("they are there") };
         calls[0].estimate = Some(Estimate { seen: 250, calls: 1000, lo: 900, hi: Some(1100) });
         let diagnosis = diagnosis(&run);
         let finding = found(&diagnosis, "repeated-reads").expect("it is there");
@@ -448,7 +449,7 @@ mod tests {
     #[test]
     fn without_bytes_of_files_it_cannot_be_looked_for() {
         let mut run = of(vec![]);
-        run.files = Seen::unseen("not in this recording");
+        run.tables.files = Seen::unseen("not in this recording");
         assert!(diagnosis(&run).unavailable.iter().any(|(cause, _)| cause.id == "repeated-reads"));
     }
 }

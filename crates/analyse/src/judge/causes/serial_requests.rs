@@ -33,6 +33,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "The requests do not need each other's answers, and the peer serves several at a time as fast as one.",
     },
     explains: &[],
+    probe: None,
     check,
 };
 
@@ -52,7 +53,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         let why = say!("the link ", Name(link.to_owned()), " is at its limit, where requests would queue");
         return Outcome::RuledOut(why.into());
     }
-    Outcome::of_table(evidence.connections, |rows| {
+    Outcome::of_table(&evidence.run.tables.connections, |rows| {
         let serial = rows.iter().enumerate().filter(|(_, of)| peers::asks(of));
         let findings = serial.filter_map(|(row, of)| {
             let turns = of.turns.as_ref().filter(|turns| is_serial(of, turns))?;
@@ -94,7 +95,7 @@ fn is_many(of: &ConnectionRow, turns: &Turns) -> bool {
 }
 
 fn limited_link<'a>(evidence: &Evidence<'a>) -> Option<&'a str> {
-    let verdicts = evidence.series.value().map_or(&[][..], |series| &series.verdicts);
+    let verdicts = evidence.run.series.value().map_or(&[][..], |series| &series.verdicts);
     verdicts.iter().find_map(|verdict| match verdict {
         SeriesVerdict::LinkAtLimit { name, share_of_wall, .. } if *share_of_wall >= LIMITED_SHARE => {
             Some(name.as_str())
@@ -123,7 +124,7 @@ fn finding(
     let part = part(evidence, of, turns);
     let most = of.dialogue.map(|of| of.turns_max).filter(|most| *most > 1 && of.times > 1);
     let of_one = most.map(|most| say!(", ", Number(most), " on one at most")).unwrap_or_default();
-    let whole = evidence.waits_at_once.value().and_then(|at_once| at_once.network.one_share());
+    let whole = evidence.run.tables.waits_at_once.value().and_then(|at_once| at_once.network.one_share());
     let of_all = whole
         .map(|one| say!("in ", Share(one), " of the time with waits for the network, one thread waited"));
     let at_once = match of.dialogue.map(|of| of.waiting_max) {
@@ -205,7 +206,7 @@ mod tests {
         let turns = Some(Turns { times, total_ns: ns, max_ns: 10 * MS, at_once_ns: 0 });
         let bytes = times * 100;
         let row = connection("192.0.2.1:80");
-        run.connections = Seen::Value(vec![ConnectionRow {
+        run.tables.connections = Seen::Value(vec![ConnectionRow {
             turns,
             sent_bytes: bytes,
             received_bytes: bytes,
@@ -220,7 +221,7 @@ mod tests {
     }
 
     fn change(run: &mut Run, with: impl Fn(&mut ConnectionRow)) {
-        if let Seen::Value(rows) = &mut run.connections {
+        if let Seen::Value(rows) = &mut run.tables.connections {
             with(&mut rows[0]);
         }
     }
@@ -244,7 +245,7 @@ mod tests {
         assert_eq!(alone.last(), Some(&say!("no two threads waited for it at once")));
         assert!(alone[1].0.contains(&Number(60)));
         let network = AtOnce { any_ns: 100 * MS, one_ns: 97 * MS, ..AtOnce::default() };
-        run.waits_at_once = Seen::Value(WaitsAtOnce { network, ..WaitsAtOnce::default() });
+        run.tables.waits_at_once = Seen::Value(WaitsAtOnce { network, ..WaitsAtOnce::default() });
         let of_all = said(&run);
         assert!(of_all.len() == 4 && of_all[3].0.contains(&Share(0.97)), "{of_all:?}");
     }

@@ -47,6 +47,7 @@ pub(super) static CAUSE: Cause = Cause {
                   Where the processor's counters were sampled, the evidence says whether their code waits for memory.",
     },
     explains: &[],
+    probe: None,
     check,
 };
 
@@ -65,14 +66,14 @@ const READS_MIN: f64 = 0.5;
 const TOGETHER_MAX: f64 = 1.2;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    if evidence.window {
+    if evidence.run.window.is_some() {
         return Outcome::Unavailable("a window does not show processes from start to end".to_owned());
     }
     let cpus = evidence.cpus_allowed();
     if cpus < 1.5 {
         return Outcome::RuledOut(say!("it may use one CPU only").into());
     }
-    if let Seen::Value(used) = evidence.utilization {
+    if let Seen::Value(used) = &evidence.run.utilization {
         let together = evidence.cpu_ns() as f64 / used.on_cpu_ns.max(1) as f64;
         if together > TOGETHER_MAX {
             let what = say!("threads ran at a time, on average while any did");
@@ -80,7 +81,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         }
     }
     let lists =
-        processes::by_program(evidence).into_iter().filter(|(_, group)| is_list(group, evidence.wall_ns));
+        processes::by_program(evidence).into_iter().filter(|(_, group)| is_list(group, evidence.run.wall_ns));
     let most = lists.max_by(|(a, x), (b, y)| x.life_ns.cmp(&y.life_ns).then_with(|| b.cmp(a)));
     match most {
         Some((name, group)) => Outcome::Found(vec![finding(evidence, &name, &group, cpus)]),
@@ -110,7 +111,8 @@ fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Fin
         lo: least_ns(evidence, group, cpus).min(held_up_ns(evidence).unwrap_or(Ns::MAX)),
         hi: saved(total_ns, longest_ns, cpus.min(processes as f64), false),
     };
-    let share_ns = Interval { lo: total_ns.min(evidence.wall_ns), hi: total_ns.min(evidence.wall_ns) };
+    let share_ns =
+        Interval { lo: total_ns.min(evidence.run.wall_ns), hi: total_ns.min(evidence.run.wall_ns) };
     let reader = reader(evidence, group);
     let goes = Interval { lo: if reader.is_some() { 0 } else { goes.lo }, ..goes };
     let known = if reader.is_some() { SavingBasis::Assumed } else { SavingBasis::Bounded };
@@ -118,7 +120,7 @@ fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Fin
         say!("they compute for ", Time(group.computes_ns), " of their lives"),
         say!("the longest lives for ", Time(longest_ns)),
     ];
-    lines.extend(evidence.counters.value().and_then(|table| {
+    lines.extend(evidence.run.tables.counters.value().and_then(|table| {
         let memory = match counters::waits_for_memory(evidence, &table.all.user) {
             Waits::Yes => say!(": their code waits for memory, which several share"),
             Waits::No => say!(": memory does not hold their code up"),
@@ -160,7 +162,7 @@ fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Fin
 /// time; and who only learns on a pipe that they have begun, as libraries do that start processes,
 /// waits for a small part of their lives.
 fn reader<'a>(evidence: &Evidence<'a>, group: &Group) -> Option<&'a str> {
-    let rows = evidence.hand_overs.value().map_or(&[][..], |all| &all.rows);
+    let rows = evidence.run.tables.hand_overs.value().map_or(&[][..], |all| &all.rows);
     let is_listed = |pid: &Pid| group.pids.contains(pid);
     let mut told: BTreeMap<Pid, (&'a str, BTreeSet<Pid>, Ns)> = BTreeMap::new();
     for row in rows.iter().filter(|row| matches!(row.through.kind(), TargetKind::Pipe | TargetKind::Unix)) {
@@ -174,7 +176,7 @@ fn reader<'a>(evidence: &Evidence<'a>, group: &Group) -> Option<&'a str> {
         }
     }
     let lives_ns = |of: &BTreeSet<Pid>| -> Ns {
-        let leaders = evidence.threads.iter().filter(|thread| thread.tid == thread.pid);
+        let leaders = evidence.run.threads.iter().filter(|thread| thread.tid == thread.pid);
         leaders.filter(|leader| of.contains(&leader.pid)).map(|leader| leader.life_ns).sum()
     };
     let reads = |by: &BTreeSet<Pid>, waited_ns: Ns| waited_ns as f64 >= lives_ns(by) as f64 * READS_MIN;
@@ -187,7 +189,7 @@ fn processes_of(evidence: &Evidence<'_>, end: &HandOverEnd) -> Vec<Pid> {
     if let Seen::Value(pid) = end.pid {
         return vec![pid];
     }
-    let named = evidence.threads.iter().filter(|thread| thread.name == end.name && thread.pid > 0);
+    let named = evidence.run.threads.iter().filter(|thread| thread.name == end.name && thread.pid > 0);
     named.map(|thread| thread.pid).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
@@ -207,7 +209,7 @@ fn least_ns(evidence: &Evidence<'_>, group: &Group, cpus: f64) -> Ns {
     let computes_ns = total_ns - behind_ns;
     let alone_ns = (computes_ns as f64 * (1.0 + evidence.shortest_queue().unwrap_or(0.0))) as Ns;
     let alone_ns = alone_ns.min(total_ns);
-    let others = evidence.others_wanted() * cpus / f64::from(evidence.cpus.max(1));
+    let others = evidence.others_wanted() * cpus / f64::from(evidence.run.host.cpus.max(1));
     let by_threads = at_a_time * (cpus / (others + at_a_time)).min(1.0);
     // Who is in another session (sched(7), autogroup) or control group shares by groups: a half of
     // the CPUs, however many threads the list has.
@@ -216,9 +218,9 @@ fn least_ns(evidence: &Evidence<'_>, group: &Group, cpus: f64) -> Ns {
     let longest_ns = group.longest.0 as f64 * computes_ns as f64 / total_ns.max(1) as f64;
     let takes_ns = computes_ns - saved(computes_ns, longest_ns as Ns, gets.max(1.0), true);
     // In parts of a run in which one alone waits no longer than that.
-    let run_ns = evidence.wall_ns.saturating_sub(total_ns - alone_ns).max(1);
+    let run_ns = evidence.run.wall_ns.saturating_sub(total_ns - alone_ns).max(1);
     let part = alone_ns.saturating_sub(takes_ns) as f64 / run_ns as f64;
-    (part * evidence.wall_ns as f64) as Ns
+    (part * evidence.run.wall_ns as f64) as Ns
 }
 
 /// What of their lives is saved on this many CPUs: by the worst order, or the best.
@@ -324,7 +326,7 @@ mod tests {
             waited: lengths(),
             until_run: Seen::Value(lengths()),
         };
-        run.hand_overs = Seen::Value(HandOvers { rows: (0..of).map(row).collect(), other_times: 0 });
+        run.tables.hand_overs = Seen::Value(HandOvers { rows: (0..of).map(row).collect(), other_times: 0 });
     }
 
     #[test]
@@ -351,7 +353,7 @@ mod tests {
         // Many of one name are one row.
         let mut run = list(8, 100 * MS);
         told_by(&mut run, 1, &pipe(), &[100], 700 * MS);
-        let Seen::Value(all) = &mut run.hand_overs else { panic!("they are there") };
+        let Seen::Value(all) = &mut run.tables.hand_overs else { panic!("they are there") };
         (all.rows[0].from.pid, all.rows[0].to.pid) = (Seen::Absent, Seen::Absent);
         all.rows[0].to.name = "program".into();
         assert_eq!(saves(found(&judged(&run, &Seen::Absent), "single-thread").expect("it is there")).0, 0);

@@ -40,6 +40,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "What the program sleeps for is what the others do.",
     },
     explains: &[],
+    probe: None,
     check,
 };
 
@@ -52,10 +53,10 @@ const WORK_SHARE_SEEN_MIN: f64 = 0.01;
 const SLEEPS_A_LOOK: u64 = 2;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    if evidence.window {
+    if evidence.run.window.is_some() {
         return Outcome::Unavailable("a window has no end that a change could bring forward".to_owned());
     }
-    let sleeps = || evidence.waits.iter().enumerate().filter(|(_, wait)| wait.reason == State::Sleep);
+    let sleeps = || evidence.run.waits.iter().enumerate().filter(|(_, wait)| wait.reason == State::Sleep);
     let most = sleeps().max_by_key(|(_, wait)| wait.path_ns).filter(|(_, wait)| wait.path_ns > 0);
     let Some((place, most)) = most else {
         return Outcome::RuledOut(say!("no sleep delays the program").into());
@@ -85,7 +86,12 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 /// What its threads let pass.
 fn timed<'a>(evidence: &Evidence<'a>, wait: &'a WaitRow) -> impl Iterator<Item = TimedWaits> + 'a {
     let sleeps = |tid| wait.threads.iter().any(|thread| thread.tid == tid);
-    evidence.threads.iter().filter(move |thread| sleeps(thread.tid)).filter_map(|thread| thread.timed_waits)
+    evidence
+        .run
+        .threads
+        .iter()
+        .filter(move |thread| sleeps(thread.tid))
+        .filter_map(|thread| thread.timed_waits)
 }
 
 /// The part of these threads' sleep in which any other thread of the tree was under way.
@@ -101,7 +107,7 @@ fn share_of_others(evidence: &Evidence<'_>, wait: &WaitRow) -> f64 {
 /// How much of the waits for devices and peers somebody outside of the program ended: who waits for
 /// one of its threads may wait for the one that sleeps.
 fn outside_part(evidence: &Evidence<'_>) -> f64 {
-    let waits = evidence.waits.iter().filter(|wait| matches!(wait.reason, State::Disk | State::Network));
+    let waits = evidence.run.waits.iter().filter(|wait| matches!(wait.reason, State::Disk | State::Network));
     let ended = |counts: fn(WakerKind) -> bool| -> Ns {
         waits.clone().flat_map(|wait| &wait.by).filter(|by| counts(by.kind)).map(|by| by.ns).sum()
     };
@@ -117,7 +123,7 @@ fn looks_for_a_child(evidence: &Evidence<'_>, wait: &WaitRow) -> bool {
         evidence.calls_named(names).iter().map(|(_, row)| row.calls - row.errors).sum::<u64>()
     };
     let waits = |wait: &&WaitRow| wait.call.syscall().is_some_and(|call| WAITS.contains(&&*call.name));
-    let waited: u64 = evidence.waits.iter().filter(waits).map(|wait| wait.calls).sum();
+    let waited: u64 = evidence.run.waits.iter().filter(waits).map(|wait| wait.calls).sum();
     let own = timed(evidence, wait).any(|timed| timed.times >= SLEEPS_MIN);
     own && often(calls(WAITS).saturating_sub(waited)) || often(calls(&["kill", "pidfd_send_signal"]))
 }
@@ -175,14 +181,14 @@ fn alone(evidence: &Evidence<'_>, wait: &WaitRow) -> Interval {
 /// runs on, and what begins after a sleep is put where others are.
 fn behind_others_too(evidence: &Evidence<'_>, ns: Interval) -> Interval {
     let behind_ns = evidence.behind_others_ns().unwrap_or(0);
-    Interval { hi: (ns.hi + behind_ns).min(evidence.whole_ns).max(ns.lo), ..ns }
+    Interval { hi: (ns.hi + behind_ns).min(evidence.run.whole_ns()).max(ns.lo), ..ns }
 }
 
 /// Time of sleeps that neither is on the path nor stands there as what others did meanwhile.
 fn beside(evidence: &Evidence<'_>) -> Ns {
-    let sleeps = evidence.waits.iter().filter(|wait| wait.reason == State::Sleep);
+    let sleeps = evidence.run.waits.iter().filter(|wait| wait.reason == State::Sleep);
     let off_path: Ns = sleeps.map(|wait| wait.total_ns.saturating_sub(wait.path_ns)).sum();
-    let timed = evidence.threads.iter().filter_map(|thread| thread.timed_waits);
+    let timed = evidence.run.threads.iter().filter_map(|thread| thread.timed_waits);
     let others: Ns = timed.map(|timed| timed.others_running_ns() + timed.others_waiting_ns).sum();
     off_path.saturating_sub(others)
 }
@@ -222,7 +228,7 @@ mod tests {
         let times = TimedWaits { times: sleeps, total_ns: 1000 * MS, ..TimedWaits::default() };
         run.threads[0].timed_waits = Some(TimedWaits { others_on_cpu_ns: others_ns, ..times });
         run.threads.push(thread(101, &[(State::User, others_ns)]));
-        run.syscalls = Seen::Value(vec![call("nanosleep", sleeps, 0, 1000 * MS)]);
+        run.tables.syscalls = Seen::Value(vec![call("nanosleep", sleeps, 0, 1000 * MS)]);
         run
     }
 
@@ -252,13 +258,13 @@ mod tests {
     fn who_looks_for_a_child_each_time_polls_also_where_it_works_little() {
         let mut run = of(20, 10 * MS);
         let mut is = |row| {
-            run.syscalls = Seen::Value(vec![row]);
+            run.tables.syscalls = Seen::Value(vec![row]);
             is_found(&run)
         };
         assert!(is(call("wait4", 10, 0, MS)) && is(call("kill", 10, 0, MS)));
         assert!(!is(call("wait4", 9, 0, MS)) && !is(call("wait4", 20, 11, MS)), "there is no child");
         run.threads[0].timed_waits.as_mut().expect("it sleeps").times = 1;
-        run.syscalls = Seen::Value(vec![call("wait4", 20, 0, MS)]);
+        run.tables.syscalls = Seen::Value(vec![call("wait4", 20, 0, MS)]);
         assert!(!is_found(&run), "a shell waits for each sleep");
     }
 

@@ -36,6 +36,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "The program may choose how its data is laid out. Finding a record in the one file takes little.",
     },
     explains: &["small-io", "disk-latency"],
+    probe: None,
     check,
 };
 
@@ -55,7 +56,7 @@ const REMOVALS: &[&str] = &["unlink", "unlinkat", "rename", "renameat", "renamea
 const OPENS_A_FILE: u64 = 2;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    if let Seen::Unseen(why) = evidence.syscalls {
+    if let Seen::Unseen(why) = &evidence.run.tables.syscalls {
         return Outcome::Unavailable(why.clone());
     }
     let opens = evidence.calls_named(OPENS);
@@ -177,7 +178,7 @@ mod tests {
     fn of(files: u64, bytes: u64, lists: u64) -> Run {
         let mut run = run(&[(State::Kernel, 3 * files * 1000)]);
         let ns = files * 1000;
-        run.syscalls = Seen::Value(vec![
+        run.tables.syscalls = Seen::Value(vec![
             call("openat", files, 0, ns),
             moving("read", bytes, &[(1024, files)]),
             call("close", files, 0, ns),
@@ -212,7 +213,7 @@ mod tests {
     #[test]
     fn reads_that_wait_for_the_disk_may_all_go_but_what_copies_the_bytes() {
         let mut run = of(10_000, 10_000 * 10_000, 0);
-        let Seen::Value(rows) = &mut run.syscalls else { panic!("there are rows") };
+        let Seen::Value(rows) = &mut run.tables.syscalls else { panic!("there are rows") };
         // 1,526 of them hold as much, each 1 us; half of them wait for the disk.
         (rows[1].total_ns, rows[1].p50_ns) = (50 * MS, Seen::Value(1000));
         run.wall_ns += 40 * MS;
@@ -229,7 +230,7 @@ mod tests {
     #[test]
     fn what_is_made_for_each_file_and_written_to_it_goes_as_well() {
         let mut run = of(10_000, 10_000 * 2048, 0);
-        let Seen::Value(rows) = &mut run.syscalls else { panic!("there are rows") };
+        let Seen::Value(rows) = &mut run.tables.syscalls else { panic!("there are rows") };
         rows.extend([
             moving("write", 5_000 * 2048, &[(1024, 5_000)]),
             call("unlink", 5_000, 0, 5_000_000),
@@ -254,7 +255,7 @@ mod tests {
             run.wall_ns += 50 * MS;
             run.account.push(model::run::measured(State::Disk, 50 * MS));
             run.path.push(step(State::Disk, Reason::Syscall("syncfs".into()), 50 * MS));
-            let Seen::Value(rows) = &mut run.syscalls else { panic!("there are rows") };
+            let Seen::Value(rows) = &mut run.tables.syscalls else { panic!("there are rows") };
             rows.push(call("syncfs", 1, 0, 50 * MS));
             if written {
                 rows.push(moving("write", 10_000 * 2048, &[(1024, 10_000)]));
@@ -281,7 +282,7 @@ mod tests {
     fn files_that_are_opened_again_are_the_same_files() {
         let of_again = |again| {
             let mut run = of(3000, 3000 * 1024, 0);
-            let Seen::Value(rows) = &mut run.syscalls else { panic!("there are rows") };
+            let Seen::Value(rows) = &mut run.tables.syscalls else { panic!("there are rows") };
             let paths = Some(PathsRow { sample: 3000, again, ..PathsRow::default() });
             rows[0].results = Seen::Value(ResultsRow { paths, ..ResultsRow::default() });
             is_found(&run)

@@ -39,6 +39,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "The bytes are there when they are asked for, and nobody waits for each piece that is written.",
     },
     explains: &[],
+    probe: None,
     check,
 };
 
@@ -48,7 +49,7 @@ const BUFFER: u64 = 65_536;
 const GONE_MIN: u64 = 100;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    if let Seen::Unseen(why) = evidence.syscalls {
+    if let Seen::Unseen(why) = &evidence.run.tables.syscalls {
         return Outcome::Unavailable(why.clone());
     }
     let rows: Vec<_> = [(READS, 2), (WRITES, 1)]
@@ -98,7 +99,7 @@ fn waited_for(evidence: &Evidence<'_>, row: &CallRow) -> u64 {
     // A timer's descriptor sleeps.
     let of_others =
         |state| matches!(state, State::Pipe | State::Network | State::Lock | State::OtherWait | State::Sleep);
-    let waits = evidence.waits.iter().filter(|wait| of_others(wait.reason) && takes(wait));
+    let waits = evidence.run.waits.iter().filter(|wait| of_others(wait.reason) && takes(wait));
     let would_block = match written {
         true => evidence.calls_named(READS).iter().map(|(_, read)| would_block(read)).sum(),
         false => would_block(row),
@@ -173,7 +174,8 @@ mod tests {
     /// 2 ms, one of which is in 1,000 reads that move this much in all; this many files are opened.
     fn of(bytes: u64, sizes: &[(u64, u64)], files: u64) -> Run {
         let mut run = run(&[(State::User, 1000 * US), (State::Kernel, 1000 * US)]);
-        run.syscalls = Seen::Value(vec![moving("read", bytes, sizes), call("openat", files + 3, 3, US)]);
+        run.tables.syscalls =
+            Seen::Value(vec![moving("read", bytes, sizes), call("openat", files + 3, 3, US)]);
         run.path = vec![step(State::Kernel, Reason::Syscall("read".into()), 1000 * US)];
         run
     }
@@ -217,7 +219,7 @@ mod tests {
     #[test]
     fn what_somebody_waits_for_is_a_message() {
         let mut run = of(1000, &[(1, 1000)], 0);
-        run.syscalls = Seen::Value(vec![moving("write", 1000, &[(1, 1000)])]);
+        run.tables.syscalls = Seen::Value(vec![moving("write", 1000, &[(1, 1000)])]);
         run.path = vec![step(State::Kernel, Reason::Syscall("write".into()), 1000 * US)];
         let waits =
             |call| wait(State::Pipe, call, WaitTarget::Pipe(Seen::Absent), 901, US, WakerKind::Thread);
@@ -244,7 +246,7 @@ mod tests {
         };
         let mut run = of(1000, &[(1, 1000)], 0);
         for (would_block, is_cause) in [(0, true), (800, true), (901, false), (1000, false)] {
-            run.syscalls = Seen::Value(rows(would_block));
+            run.tables.syscalls = Seen::Value(rows(would_block));
             assert_eq!(is_found(&run), is_cause, "{would_block}");
         }
     }
@@ -252,7 +254,7 @@ mod tests {
     #[test]
     fn without_bytes_it_cannot_be_looked_for() {
         let mut run = of(1000, &[(1, 1000)], 0);
-        run.syscalls = Seen::Value(vec![call("read", 1000, 0, 1000 * US)]);
+        run.tables.syscalls = Seen::Value(vec![call("read", 1000, 0, 1000 * US)]);
         assert!(diagnosis(&run).unavailable.iter().any(|(cause, _)| cause.id == "small-io"));
     }
 }

@@ -5,6 +5,7 @@ use crate::grid::Grid;
 use crate::judge::Evidence;
 use crate::judge::file_calls::{RemovedCalls, SYNCS, WRITES};
 use crate::judge::held_writes::HeldWrites;
+use crate::judge::imposed::{self, Imposed};
 use crate::judge::predict::{Kind, Part, Removal};
 use crate::judge::removed_with::RemovedWith;
 use crate::judge::results::{hedge, hedge_time, moved};
@@ -16,7 +17,7 @@ use model::run::WaitRow;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
 use model::syscall_rows::CallRow;
 use model::wait::WaitTarget;
-use model::{Ns, RuledOut, Seen, Sentence, State, say};
+use model::{Ns, Probe, RuledOut, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("sync-writes", "writes synced one by one"),
@@ -43,6 +44,7 @@ pub(super) static CAUSE: Cause = Cause {
                   call for many records takes no longer than the average call that was seen.",
     },
     explains: &["disk-latency", "small-io"],
+    probe: Some(Imposed { probe: Probe::SkipFlushes, fits: imposed::flushes }),
     check,
 };
 
@@ -56,7 +58,7 @@ const BYTES_MAX: u64 = 256 << 10;
 const WRITES_A_WAIT: u64 = 2;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    if let Seen::Unseen(why) = evidence.syscalls {
+    if let Seen::Unseen(why) = &evidence.run.tables.syscalls {
         return Outcome::Unavailable(why.clone());
     }
     let synced = evidence.calls_named(SYNCS).into_iter().map(Confirms::all);
@@ -139,7 +141,7 @@ fn durable_writes<'a>(evidence: &Evidence<'a>) -> Vec<Confirms<'a>> {
 
 /// The files that such a call wrote to, each write waiting to be durable.
 fn durable_files<'a>(evidence: &Evidence<'a>, row: &CallRow) -> Vec<(usize, &'a FileRow, &'a DurableRow)> {
-    let rows = evidence.files.value().map_or(&[][..], |files| files.rows.as_slice());
+    let rows = evidence.run.tables.files.value().map_or(&[][..], |files| files.rows.as_slice());
     let all = rows.iter().enumerate().filter_map(|(index, file)| Some((index, file, file.durable.value()?)));
     let mut all: Vec<_> = all.filter(|(_, _, durable)| *durable.call == *row.name.name).collect();
     all.sort_by_key(|(index, _, durable)| (std::cmp::Reverse(durable.total_ns), *index));
@@ -160,10 +162,10 @@ fn written(evidence: &Evidence<'_>, confirm: &[Confirms<'_>]) -> Option<u64> {
     let calls = evidence.calls_named(WRITES);
     let moved = |(_, row): &(usize, &CallRow)| moved(row).value().map(|moved| moved.bytes);
     let by_calls: Option<u64> = calls.iter().map(moved).sum();
-    let by_disks = evidence.series.value().and_then(|series| {
-        let (disks, grid) = (series.disks.value()?, Grid::of(series, evidence.wall_ns));
+    let by_disks = evidence.run.series.value().and_then(|series| {
+        let (disks, grid) = (series.disks.value()?, Grid::of(series, evidence.run.wall_ns));
         let rate: f64 = disks.iter().map(|disk| grid.mean(&disk.written_bytes_per_s)).sum();
-        Some((rate * evidence.wall_ns as f64 / 1e9) as u64)
+        Some((rate * evidence.run.wall_ns as f64 / 1e9) as u64)
     });
     // What is mapped is written without a call, and others write to the disk as well.
     let mapped = !evidence.calls_named(&["msync", "sync", "syncfs"]).is_empty();
@@ -184,7 +186,7 @@ fn finding(evidence: &Evidence<'_>, calls: &[Confirms<'_>], times: u64) -> Findi
     let durable = most.files.first();
     let by_file = durable.map(|(row, _, _)| RowRef::File(*row));
     let place = by_file.or(longest.map(|(row, _)| RowRef::Wait(*row))).unwrap_or(RowRef::Call(row));
-    let share_ns = Interval { lo: path_ns, hi: total_ns.min(evidence.whole_ns).max(path_ns) };
+    let share_ns = Interval { lo: path_ns, hi: total_ns.min(evidence.run.whole_ns()).max(path_ns) };
     let held = HeldWrites::of(waits.iter().map(|(_, wait)| *wait));
     let part = (1.0 - 1.0 / GROUP, 1.0 - 1.0 / times as f64);
     let gone: Vec<_> = calls.iter().map(|one| one.gone(part)).collect();

@@ -65,6 +65,7 @@ impl Asked {
                 .map(|finding| (finding.cause.clone(), judged::of(finding, run)))
                 .collect();
             let causes = self.probe.map(|probe| (probe, judged::causes(probe)));
+            let causes = causes.as_ref().map(|(probe, causes)| (*probe, causes.as_slice()));
             output::complain(&report::probe::none(causes, &found));
             let of_flushes = self.probe.is_none_or(|probe| probe == Probe::SkipFlushes);
             let durable = diagnosis.findings.iter().position(|finding| judged::writes_durably(finding, run));

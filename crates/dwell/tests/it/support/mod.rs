@@ -555,15 +555,11 @@ pub(crate) fn holds(program: &str, args: &[&str], claim: impl Fn(&Told, &Truth, 
     hold(&command, |told, claims| claim(told, &told.truth(program), claims));
 }
 
-/// The validator of `docs/schema/NAME`, which may refer to that of wake-ups.
+/// The validator of results that call themselves so: `dwell.run/1`.
 pub(crate) fn schema(name: &str) -> jsonschema::Validator {
-    let schemas = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema");
-    let read = |name: &str| read_json(&schemas.join(name));
-    let schema = read(name);
+    let schema = schema::Published::named(name).expect("it has a schema").schema();
     jsonschema::draft202012::meta::validate(&schema).expect("the schema is one of draft 2020-12");
-    let registry = jsonschema::Registry::new().add("urn:dwell:wake:1", read("dwell.wake.1.json"));
-    let registry = registry.expect("it has a name").prepare().expect("it is a schema");
-    jsonschema::draft202012::options().with_registry(&registry).build(&schema).expect("the schema compiles")
+    jsonschema::draft202012::new(&schema).expect("the schema compiles")
 }
 
 /// What is wrong with it by its schema.

@@ -100,7 +100,7 @@ pub(crate) fn until_it_records(dwell: u32) {
 
 pub(crate) fn schema() -> &'static jsonschema::Validator {
     static SCHEMA: OnceLock<jsonschema::Validator> = OnceLock::new();
-    SCHEMA.get_or_init(|| super::schema("dwell.run.1.json"))
+    SCHEMA.get_or_init(|| super::schema("dwell.run/1"))
 }
 
 /// What dwell says of this window, once `meanwhile` (given dwell's process) and dwell are done.

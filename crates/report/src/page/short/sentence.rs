@@ -104,7 +104,7 @@ fn waiting(line: Line, run: &Run, diagnosis: &Diagnosis) -> Line {
 fn in_turn(run: &Run, diagnosis: &Diagnosis) -> Option<String> {
     let finding = diagnosis.findings.iter().find(|finding| finding.cause.id == SERIAL)?;
     let ("connections", Some(row)) = finding.place.table() else { return None };
-    let of = run.connections.value()?.get(row).filter(|_| run.bound.resource == State::Network)?;
+    let of = run.tables.connections.value()?.get(row).filter(|_| run.bound.resource == State::Network)?;
     let requests = counted(of.turns.as_ref()?.times, "request");
     Some(format!("{requests} to {}, one after another", of.remote))
 }

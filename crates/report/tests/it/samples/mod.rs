@@ -18,6 +18,7 @@ use model::run::{
     Faults, FunctionRow, LineRow, Phases, Run, Share, ThreadLedger, WaitEnd, WaitRow, WakerRow, WindowSummary,
 };
 use model::syscall_rows::CallRow;
+use model::tables::Tables;
 use model::wait::{StackFrame, WaitCall, WaitTarget, WakerKind};
 use model::{Ns, Pid, Reason, Rival, RunQueue, Seen};
 use std::collections::BTreeMap;
@@ -106,21 +107,14 @@ fn run(command: &[&str], places: &[Place], sampled_part: f64) -> Run {
         utilization: Seen::unseen("not recorded"),
         threads: Vec::new(),
         waits: Vec::new(),
-        connections: Seen::Value(Vec::new()),
-        lookups: Seen::Value(Vec::new()),
-        syscalls: Seen::Value(Vec::new()),
-        disk_requests: Seen::unseen("not recorded"),
-        files: Seen::unseen("not recorded"),
-        faults: Seen::Value(Faults { minor: 312, major: 0 }),
-        fault_places: Seen::unseen("not recorded"),
-        memory_peak: Seen::unseen("not recorded"),
-        waits_at_once: Seen::unseen("not recorded"),
-        hand_overs: Seen::unseen("not recorded"),
-        loads: Seen::unseen("not recorded"),
-        counters: Seen::unseen(model::seen::UNRECORDED),
-        programs: Seen::unseen("not recorded"),
-        functions: Seen::unseen("stacks are not taken yet"),
-        lines: Seen::unseen("stacks are not taken yet"),
+        tables: Tables {
+            connections: Seen::Value(Vec::new()),
+            lookups: Seen::Value(Vec::new()),
+            syscalls: Seen::Value(Vec::new()),
+            faults: Seen::Value(Faults { minor: 312, major: 0 }),
+            counters: Seen::unseen(model::seen::UNRECORDED),
+            ..Tables::unseen()
+        },
         series: Seen::unseen("devices are not watched yet"),
         places: Seen::Absent,
         extrapolation: None,
@@ -334,7 +328,7 @@ pub(crate) fn ls() -> Run {
         ("ls", 812, 812, Unexplained, "", 900 * US, 4),
     ];
     let mut ls = run(&["ls", "-lR", "/usr"], places, 0.06);
-    ls.syscalls = Seen::Value(vec![
+    ls.tables.syscalls = Seen::Value(vec![
         call("newfstatat", 212_644, 12, 850 * MS, 842 * MS),
         call("getdents64", 44_021, 0, 320 * MS, 311 * MS),
         call("lgetxattr", 212_644, 212_644, 291 * MS, 290 * MS),
@@ -422,8 +416,8 @@ pub(crate) fn python() -> Run {
         ("python3", 77, 77, Runqueue, "dwell", 6 * MS, 31),
     ];
     let mut python = run(&["python3", "grid.py", "--size", "4096"], places, 0.05);
-    python.faults = Seen::Value(Faults { minor: 905_112, major: 3 });
-    python.syscalls = Seen::Value(vec![
+    python.tables.faults = Seen::Value(Faults { minor: 905_112, major: 3 });
+    python.tables.syscalls = Seen::Value(vec![
         call("munmap", 3_500, 0, 541 * MS, 540 * MS),
         call("mmap", 3_512, 0, 31 * MS, 31 * MS),
         call("read", 211, 0, 2 * MS, 2 * MS),
@@ -452,8 +446,8 @@ pub(crate) fn degraded() -> Run {
     }
     let paranoid = "perf_event_paranoid is 4 and this user may not change it";
     rsync.exit = Ending::Signal(9);
-    rsync.syscalls = Seen::unseen("BPF was refused (operation not permitted)");
-    rsync.faults = Seen::Absent;
+    rsync.tables.syscalls = Seen::unseen("BPF was refused (operation not permitted)");
+    rsync.tables.faults = Seen::Absent;
     rsync.kernel_ns = Seen::unseen("the program was not reaped by dwell");
     let mut socket = wait(Network, "read", ("tcp", ""), 611, 6_120 * MS, 6_120 * MS);
     socket.on =
@@ -519,8 +513,8 @@ pub(crate) fn hostile() -> Run {
         &format!("\x1b[5munlock{wide}"),
         &[(Sleep, 20 * MS)],
     ));
-    hostile.syscalls = Seen::Value(vec![call("\x1b[5m", 1, 1, MS, MS), call(&long, 1, 0, MS, MS)]);
-    hostile.functions = Seen::unseen("\x1b[?1049h\u{202e}");
+    hostile.tables.syscalls = Seen::Value(vec![call("\x1b[5m", 1, 1, MS, MS), call(&long, 1, 0, MS, MS)]);
+    hostile.tables.functions = Seen::unseen("\x1b[?1049h\u{202e}");
     hostile.costs = Seen::Value(costs::hostile());
     hostile.threads = (1..5).map(|id| thread(id, id, "\x1b[7m\u{200f}t", &[(User, 20 * MS)])).collect();
     hostile
@@ -551,7 +545,7 @@ pub(crate) fn build() -> Run {
         .filter(|thread| thread.states[0].0 == User)
         .collect();
     build.user_ns = Seen::Value(51 * S);
-    build.memory_peak = peak(431_194_112, false, 417, "cc1");
+    build.tables.memory_peak = peak(431_194_112, false, 417, "cc1");
     build
 }
 
@@ -579,7 +573,7 @@ pub(crate) fn server() -> Run {
         wait(Sleep, "epoll_wait", ("timer", ""), 200, 2_000 * MS, 0),
         wait(Network, "recvfrom", ("tcp", "10.0.0.7:5432"), 4_100, 1_400 * MS, 910 * MS),
     ];
-    server.syscalls = Seen::Value(vec![
+    server.tables.syscalls = Seen::Value(vec![
         call("recvfrom", 8_200, 0, 1_771 * MS, 371 * MS),
         call("sendto", 4_100, 0, 502 * MS, 502 * MS),
         call("futex", 91_000, 4_000, 4_300 * MS, 42 * MS),
@@ -703,7 +697,7 @@ pub(crate) fn crawler() -> Run {
     };
     let mut connections = vec![connection("198.51.100.7:443", Some("https"), 240), delayed, failed, accepted];
     connections.extend((20..60).map(|last| connection(&format!("198.51.100.{last}:443"), Some("https"), 1)));
-    crawler.connections = Seen::Value(connections);
+    crawler.tables.connections = Seen::Value(connections);
     let lookup = |name: &str, kind: &str, times: u64, answered: u64| LookupRow {
         together: None,
         name: Seen::Value(name.into()),
@@ -717,7 +711,7 @@ pub(crate) fn crawler() -> Run {
         answer: lengths(answered, 30 * MS).filter(|_| answered > 0),
     };
     let long = "a-name-as-long-as-a-label-may-be.and-then-some.example.org";
-    crawler.lookups = Seen::Value(vec![
+    crawler.tables.lookups = Seen::Value(vec![
         lookup("www.example.org", "A", 24, 24),
         // Names are escaped before they come here; should one not be, the page is safe all the
         // same.
@@ -741,7 +735,7 @@ pub(crate) fn turns() -> Run {
         thread(100, 101, "take", &[(User, 10 * MS), (Pipe, 38 * MS)]),
         thread(100, 102, "timer", &[(Sleep, 48 * MS)]),
     ];
-    turns.hand_overs = Seen::Value(HandOvers { rows: Vec::new(), other_times: 20 });
+    turns.tables.hand_overs = Seen::Value(HandOvers { rows: Vec::new(), other_times: 20 });
     turns
 }
 
@@ -765,12 +759,12 @@ pub(crate) fn crunch() -> Run {
         total: None,
         unnamed: None,
     };
-    crunch.functions = Seen::Value(vec![
+    crunch.tables.functions = Seen::Value(vec![
         function("matrix::multiply", "crunch", "user", 0.81),
         function("__memmove_avx_unaligned_erms", "libc.so.6", "user", 0.11),
         function("clear_page_rep", "[kernel]", "kernel", 0.009),
     ]);
-    crunch.lines = Seen::Value(vec![LineRow {
+    crunch.tables.lines = Seen::Value(vec![LineRow {
         own: false,
         file: "src/matrix.rs".into(),
         line: 42,
@@ -788,7 +782,7 @@ pub(crate) fn crunch() -> Run {
 /// Nothing at all: a wall of zero.
 pub(crate) fn empty() -> Run {
     let mut empty = run(&["true"], &[], 0.0);
-    empty.memory_peak = peak(2_035_712, true, 812, "true");
+    empty.tables.memory_peak = peak(2_035_712, true, 812, "true");
     empty
 }
 

@@ -13,7 +13,7 @@ const MS: Ns = 1_000_000;
 /// A second, of which 900 ms are in this call.
 fn of(name: &'static str, calls: u64) -> Run {
     let mut run = run(&[(State::User, 100 * MS), (State::Disk, 900 * MS)]);
-    run.syscalls = Seen::Value(vec![call(name, calls, 0, 900 * MS)]);
+    run.tables.syscalls = Seen::Value(vec![call(name, calls, 0, 900 * MS)]);
     run.path = vec![step(State::Kernel, Reason::Syscall(name.into()), 900 * MS)];
     run
 }
@@ -79,7 +79,7 @@ fn among_others(durable: u64, bytes: u64) -> Run {
         durable: Seen::Value(row),
         disk: Seen::Absent,
     };
-    run.files = Seen::Value(FileTable { rows: vec![file], ..FileTable::default() });
+    run.tables.files = Seen::Value(FileTable { rows: vec![file], ..FileTable::default() });
     run
 }
 

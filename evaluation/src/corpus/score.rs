@@ -1,0 +1,295 @@
+//! `cargo xtask score`: how right dwell is about the recordings of the corpus.
+//!
+//! Savings are scored by the interval score of T. Gneiting and A. Raftery, "Strictly Proper Scoring
+//! Rules, Prediction, and Estimation" (2007), section 6.2, in parts of the wall clock, beside two
+//! rules that look at nothing: from a third of the wall clock to all of it, and from a third of the
+//! time at the finding's place to all of that.
+
+use super::{Case, Condition, OUTSIDE};
+use anyhow::{Context, Result, bail, ensure};
+use golden::Case as Recorded;
+use model::run::FindingRow;
+use model::{RunResult, Seen};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+
+/// An interval is meant to hold in 1 - ALPHA of the cases.
+const ALPHA: f64 = 0.2;
+/// A finding of a program's own code is no claim: every program that computes has one.
+const OF_CODE: &str = "hot-code";
+/// What other programs take, no claim where there are some.
+const OF_OTHERS: &str = "cpu-contention";
+/// An interval score that is worse by this, in parts of the wall clock, is worse.
+const WORSE: f64 = 0.02;
+
+/// What dwell said of a recording, and how right that is.
+#[derive(Debug, Clone, PartialEq)]
+struct Judged {
+    case: String,
+    condition: String,
+    /// The cause of the first finding.
+    first: String,
+    right: bool,
+    /// None where the finding is not the right one, or no place is asked for.
+    place: Option<bool>,
+    saving: Option<Saving>,
+}
+
+/// A saving that was measured, and what was predicted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Saving {
+    saved: f64,
+    /// None where the cause was not found, or its saving is not known.
+    predicted: Option<(f64, f64)>,
+    held: bool,
+    score: f64,
+    of_wall: f64,
+    of_place: f64,
+}
+
+/// The verb.
+pub(crate) fn run(arguments: &[&str]) -> Result<()> {
+    let (mut bless, mut names) = (false, Vec::new());
+    for argument in arguments {
+        match *argument {
+            "--bless" => bless = true,
+            option if option.starts_with("--") => bail!("no option {option}"),
+            name => names.push(name),
+        }
+    }
+    let cases = Case::all()?;
+    let all = judged(&cases, &names)?;
+    ensure!(!all.is_empty(), "no recording of {names:?} in the corpus");
+    print!("{}\n{}", table(&all), totals(&cases, &all));
+    if bless && names.is_empty() {
+        fs::write(committed(), table(&all))?;
+    }
+    let worse = worse(&fs::read_to_string(committed()).unwrap_or_default(), &all);
+    ensure!(worse.is_empty(), "worse than corpus/score.txt:\n{}", worse.join("\n"));
+    Ok(())
+}
+
+fn committed() -> PathBuf {
+    workshop::shell::root().join("corpus/score.txt")
+}
+
+/// All recordings of the cases with these names, or of all.
+fn judged(cases: &[Case], names: &[&str]) -> Result<Vec<Judged>> {
+    let mut todo = Vec::new();
+    for case in cases.iter().filter(|case| names.is_empty() || names.contains(&&*case.name)) {
+        todo.extend(case.recordings()?.into_iter().map(|(condition, path)| (case, condition, path)));
+    }
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let work = || -> Result<Vec<(usize, Judged)>> {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let Some((case, condition, path)) = todo.get(at) else { return Ok(done) };
+            let recorded = Recorded::read(path).with_context(|| format!("{path:?}"))?;
+            done.push((at, judge(case, condition, recorded.result())));
+        }
+    };
+    let parts = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        threads.into_iter().map(join).collect::<Result<Vec<_>>>()
+    })?;
+    let mut all: Vec<(usize, Judged)> = parts.into_iter().flatten().collect();
+    all.sort_by_key(|(at, _)| *at);
+    Ok(all.into_iter().map(|(_, judged)| judged).collect())
+}
+
+fn judge(case: &Case, condition: &Condition, result: &RunResult) -> Judged {
+    let findings = report::in_words(result).findings;
+    let claims: Vec<&FindingRow> = findings
+        .iter()
+        .filter(|row| !(condition.busy && row.cause == OF_OTHERS && !accepts(case, row)))
+        .collect();
+    let first = claims.first().copied();
+    let right = match (case.is_healthy(), case.facts.causes.iter().any(|cause| cause == OUTSIDE)) {
+        (true, _) => claims.iter().all(|row| row.cause == OF_CODE),
+        (_, true) => first.is_none(),
+        _ => first.is_some_and(|row| accepts(case, row)),
+    };
+    let at_place =
+        |row: &FindingRow| case.facts.place.iter().any(|text| texts(row).any(|said| said.contains(text)));
+    let is_asked = right && !case.facts.place.is_empty();
+    Judged {
+        case: case.name.clone(),
+        condition: condition.file().trim_end_matches(".dwell").to_owned(),
+        first: first.map_or("-", |row| &*row.cause).to_owned(),
+        right,
+        place: first.filter(|_| is_asked).map(at_place),
+        saving: case.saved(condition).map(|[saved, ..]| {
+            let own = claims.iter().find(|row| accepts(case, row));
+            let wall = result.run.wall_ns.max(1) as f64;
+            let predicted = own.and_then(|row| match &row.saving_ns {
+                Seen::Value(ns) if row.saves_wall() => Some((ns.lo as f64 / wall, ns.hi as f64 / wall)),
+                _ => None,
+            });
+            let share = own.or(first.as_ref()).map_or(0.0, |row| row.share.hi);
+            let of = |(lo, hi): (f64, f64)| score((lo, hi), saved);
+            Saving {
+                saved,
+                predicted,
+                held: predicted.is_some_and(|(lo, hi)| (lo..=hi).contains(&saved)),
+                score: of(predicted.unwrap_or((0.0, 0.0))),
+                of_wall: of((1.0 / 3.0, 1.0)),
+                of_place: of((share / 3.0, share)),
+            }
+        }),
+    }
+}
+
+fn accepts(case: &Case, row: &FindingRow) -> bool {
+    case.facts.causes.contains(&row.cause) || case.facts.also.contains(&row.cause)
+}
+
+/// What a finding says of where.
+fn texts(row: &FindingRow) -> impl Iterator<Item = &str> {
+    [&row.place, &row.action].into_iter().chain(&row.evidence).map(String::as_str)
+}
+
+/// The width of an interval, and what it misses by.
+fn score((lo, hi): (f64, f64), truth: f64) -> f64 {
+    (hi - lo) + 2.0 / ALPHA * ((lo - truth).max(0.0) + (truth - hi).max(0.0))
+}
+
+/// A line for each recording.
+fn table(all: &[Judged]) -> String {
+    let mut text = String::new();
+    for one in all {
+        let yes = |is: bool| if is { "yes" } else { "no" };
+        let saving = match one.saving {
+            Some(Saving { saved, predicted, score, .. }) => {
+                let predicted = match predicted {
+                    Some((lo, hi)) => format!("{lo:.3}-{hi:.3}"),
+                    None => "-".to_owned(),
+                };
+                format!("saved {saved:.3} predicted {predicted} score {score:.3}")
+            }
+            None => String::new(),
+        };
+        let place = one.place.map_or("-", yes);
+        let line = format!(
+            "{} {} {} right {} place {place} {saving}",
+            one.case,
+            one.condition,
+            one.first,
+            yes(one.right)
+        );
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
+}
+
+/// What is worse than what is committed.
+fn worse(committed: &str, now: &[Judged]) -> Vec<String> {
+    let key = |line: &str| line.split(' ').take(2).collect::<Vec<_>>().join(" ");
+    let before: BTreeMap<String, &str> = committed.lines().map(|line| (key(line), line)).collect();
+    let after = table(now);
+    let score = |line: &str| line.rsplit_once(" score ").and_then(|(_, score)| score.parse::<f64>().ok());
+    let is_worse = |line: &&str| {
+        let Some(before) = before.get(&key(line)) else { return false };
+        let lost =
+            |what: &str| before.contains(&format!("{what} yes")) && line.contains(&format!("{what} no"));
+        let score = score(before).zip(score(line)).is_some_and(|(before, now)| now > before + WORSE);
+        lost("right") || lost("place") || score
+    };
+    after.lines().filter(is_worse).map(|line| format!("{line}\nbefore: {}", before[&key(line)])).collect()
+}
+
+/// How often it was right, by what was recorded and by cause.
+fn totals(cases: &[Case], all: &[Judged]) -> String {
+    let of_name: BTreeMap<&str, &Case> = cases.iter().map(|case| (&*case.name, case)).collect();
+    let case = |one: &Judged| of_name[&*one.case];
+    let head = ["", "recordings", "first right", "place", "held", "score", "wall", "place/3"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    let mut add = |name: &str, of: &[&Judged]| {
+        if of.is_empty() {
+            return;
+        }
+        let savings: Vec<Saving> = of.iter().filter_map(|one| one.saving).collect();
+        let share =
+            |count: usize, all: usize| if all == 0 { "-".to_owned() } else { format!("{count}/{all}") };
+        let mean = |of: fn(&Saving) -> f64| match savings.len() {
+            0 => "-".to_owned(),
+            count => format!("{:.2}", savings.iter().map(of).sum::<f64>() / count as f64),
+        };
+        let places: Vec<bool> = of.iter().filter_map(|one| one.place).collect();
+        rows.push(vec![
+            name.to_owned(),
+            of.len().to_string(),
+            share(of.iter().filter(|one| one.right).count(), of.len()),
+            share(places.iter().filter(|place| **place).count(), places.len()),
+            share(savings.iter().filter(|saving| saving.held).count(), savings.len()),
+            mean(|saving| saving.score),
+            mean(|saving| saving.of_wall),
+            mean(|saving| saving.of_place),
+        ]);
+    };
+    let those = |which: &dyn Fn(&Judged) -> bool| all.iter().filter(|one| which(one)).collect::<Vec<_>>();
+    add("all", &those(&|_| true));
+    add("of a report", &those(&|one| case(one).facts.report.is_some()));
+    add("with a cause", &those(&|one| !case(one).is_healthy()));
+    add("healthy", &those(&|one| case(one).is_healthy()));
+    for part in ["quiet-bpf", "busy-bpf", "quiet-perf", "busy-perf"] {
+        add(part, &those(&|one| one.condition.ends_with(part)));
+    }
+    let mut causes: Vec<&String> = cases.iter().flat_map(|case| case.facts.causes.first()).collect();
+    causes.sort();
+    causes.dedup();
+    for cause in causes {
+        add(cause, &those(&|one| case(one).facts.causes.first() == Some(cause)));
+    }
+    let families = |of: &str| {
+        let of = |case: &&Case| of.is_empty() || case.facts.language == of;
+        let mut all: Vec<&str> = cases.iter().filter(of).map(|case| &*case.facts.family).collect();
+        all.sort_unstable();
+        all.dedup();
+        all.len()
+    };
+    format!("{}\n{} cases of {} families\n", workshop::table::layout(&rows, false), cases.len(), families(""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_recording_of_the_corpus_is_judged_worse_than_before() {
+        let cases = Case::all().expect("the corpus can be read");
+        let all = judged(&cases, &[]).expect("recordings can be read");
+        let worse = worse(&fs::read_to_string(committed()).expect("corpus/score.txt"), &all);
+        assert!(worse.is_empty(), "{}", worse.join("\n"));
+    }
+
+    #[test]
+    fn worse_is_what_was_right_and_is_wrong_or_misses_by_more() {
+        let of = |right: bool, score: f64| Judged {
+            case: "a".into(),
+            condition: "x-quiet-bpf".into(),
+            first: "small-io".into(),
+            right,
+            place: None,
+            saving: Some(Saving {
+                saved: 0.5,
+                predicted: None,
+                held: false,
+                score,
+                of_wall: 1.0,
+                of_place: 1.0,
+            }),
+        };
+        let before = table(&[of(true, 0.50)]);
+        assert!(worse(&before, &[of(true, 0.51)]).is_empty());
+        assert_eq!(worse(&before, &[of(true, 0.53)]).len(), 1);
+        assert_eq!(worse(&before, &[of(false, 0.40)]).len(), 1);
+        assert!(worse("", &[of(false, 5.0)]).is_empty(), "a new recording is not worse than none");
+    }
+}
