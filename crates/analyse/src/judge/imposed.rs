@@ -2,7 +2,7 @@
 //! their probe.
 
 use super::file_calls::{SYNCS, WRITES};
-use model::finding::Place;
+use model::finding::RowRef;
 use model::run::WaitRow;
 use model::{Finding, Run, Seen, State, WaitTarget};
 
@@ -48,8 +48,8 @@ fn read_from_disk(wait: &WaitRow) -> Option<&str> {
 /// The call that a finding points to.
 fn call<'a>(finding: &Finding, run: &'a Run) -> Option<&'a str> {
     match finding.place {
-        Place::Wait(row) => run.waits.get(row)?.call.syscall().map(|call| &*call.name),
-        Place::Call(row) => run.tables.syscalls.value()?.get(row).map(|row| &*row.name.name),
+        RowRef::Wait(row) => run.waits.get(row)?.call.syscall().map(|call| &*call.name),
+        RowRef::Call(row) => run.tables.syscalls.value()?.get(row).map(|row| &*row.name.name),
         _ => None,
     }
 }

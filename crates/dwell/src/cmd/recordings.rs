@@ -1,7 +1,7 @@
 //! The reader of kept recordings: found by a path or by the name of a result, and analysed again.
 
 use super::named;
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::out::{CodeArgs, NOBODY, RunOutput};
 use crate::output;
 use crate::progress::{self, ProgressLine};
@@ -18,7 +18,7 @@ use std::path::Path;
 use std::process::ExitStatus;
 use std::time::Instant;
 use store::Reader;
-use sys::foreign::Rights;
+use sys::untrusted_file::Rights;
 
 /// The ending of a program whose end was not recorded; no program can exit with this status.
 const NO_ENDING: Ending = Ending::Code(-1);
@@ -34,7 +34,7 @@ pub(super) type AnyReader = Reader<Box<dyn Read + Send>>;
 ///
 /// # Errors
 /// There is nothing of this name, or it cannot be read.
-pub(super) fn open(path: &Path, keeper: &Keeper) -> anyhow::Result<Option<AnyReader>> {
+pub(super) fn open(path: &Path, keeper: &ResultStore) -> anyhow::Result<Option<AnyReader>> {
     Ok(match named::find(path, keeper)? {
         Some(row) if row.recording_bytes > 0 => Some(named::recording(&row, keeper)?),
         Some(_) => None,
