@@ -9,16 +9,16 @@
 mod ends;
 mod environments;
 mod limits;
-mod odd;
 mod place;
+mod restricted_env;
 mod verbs;
 
 use crate::bench::install;
 use anyhow::{Context, Result, bail, ensure};
 use environments::ENVIRONMENTS;
 use limits::LIMITS;
-use odd::Case;
-use place::Place;
+use place::Workplace;
+use restricted_env::Case;
 use rustix::process::{geteuid, getpid, set_child_subreaper};
 use stats::Random;
 use std::path::PathBuf;
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     ensure!(geteuid().is_root(), "dwell's BPF programs are part of what could be left: this needs root");
     set_child_subreaper(Some(getpid())).context("cannot become the parent of orphans")?;
     let dwell = install(options.dwell.as_deref())?.join("dwell");
-    let place = Place::new(&dwell)?;
+    let place = Workplace::new(&dwell)?;
     verbs::prepare(&place)?;
     let before = load();
     let mut failed = Vec::new();
@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
         failed.extend(end_verbs(&place, &options)?);
     }
     for table in &options.tables {
-        odd::prepare(&place)?;
+        restricted_env::prepare(&place)?;
         failed.extend(try_cases(&place, table, options.markdown)?);
     }
     println!("{}; load {before} before and {} after.", system(), load());
@@ -113,7 +113,7 @@ fn options(arguments: &[&str]) -> Result<Options> {
 }
 
 /// Ends each verb, and prints the table and what was drawn. Returns what did not hold.
-fn end_verbs(place: &Place, options: &Options) -> Result<Vec<String>> {
+fn end_verbs(place: &Workplace, options: &Options) -> Result<Vec<String>> {
     let mut random = Random::new(options.seed);
     let mut failed = Vec::new();
     let mut rows = vec![ends::HEADER.map(str::to_owned).to_vec()];
@@ -138,7 +138,7 @@ fn end_verbs(place: &Place, options: &Options) -> Result<Vec<String>> {
 }
 
 /// Tries the cases of a table, and prints it. Returns what did not hold.
-fn try_cases(place: &Place, table: &Table, markdown: bool) -> Result<Vec<String>> {
+fn try_cases(place: &Workplace, table: &Table, markdown: bool) -> Result<Vec<String>> {
     let mut failed = Vec::new();
     let mut head = vec![table.name.to_owned()];
     head.extend(verbs::CASES.iter().map(|verb| verb.name.to_owned()));
@@ -146,7 +146,7 @@ fn try_cases(place: &Place, table: &Table, markdown: bool) -> Result<Vec<String>
     let mut rows = vec![head];
     for case in table.cases {
         eprintln!("{}", case.name);
-        let outcome = odd::attempt(place, case)?;
+        let outcome = restricted_env::attempt(place, case)?;
         failed.extend(outcome.wrong.iter().map(|wrong| format!("{}: {wrong}", outcome.name)));
         let mut cells = vec![outcome.name.to_owned()];
         cells.extend(outcome.cells);

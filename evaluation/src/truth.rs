@@ -8,6 +8,7 @@
 
 mod account;
 mod counts;
+mod dwell_result;
 mod findings;
 mod inputs;
 mod kept;
@@ -16,7 +17,6 @@ mod observe;
 mod program;
 mod programs;
 pub(crate) mod quota;
-mod said;
 mod sched;
 mod shares;
 mod stage;
@@ -27,11 +27,11 @@ mod verdict;
 
 use crate::bench::install;
 use anyhow::{Context, Result, bail, ensure};
+use dwell_result::DwellResult;
 use findings::Findings;
 use program::Program;
 use programs::Programs;
 use rustix::process::geteuid;
-use said::Said;
 use stage::Started;
 use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
@@ -105,13 +105,18 @@ fn show(options: &Options, base: &Path) -> Result<()> {
     Ok(())
 }
 
-fn observed(program: &Program, programs: &Programs, base: &Path, dwell: &Path) -> Result<(Said, Truth)> {
+fn observed(
+    program: &Program,
+    programs: &Programs,
+    base: &Path,
+    dwell: &Path,
+) -> Result<(DwellResult, Truth)> {
     let observed = || observe::observe(program, programs, base, dwell);
     // perf 6.1 cannot read what it recorded if BPF programs went at the wrong moment: once more.
     observed().or_else(|_| observed())
 }
 
-fn judged(program: &Program, findings: &Findings, said: &Said, truth: &Truth, busy: bool) -> Verdict {
+fn judged(program: &Program, findings: &Findings, said: &DwellResult, truth: &Truth, busy: bool) -> Verdict {
     let mut verdict = verdict::judge(program, said, truth);
     let behind_percent = if busy { 100.0 } else { truth.starved.map_or(0.0, |behind| behind.hi) };
     verdict.checks.extend(findings.check(&program.name, said, behind_percent));

@@ -1,4 +1,4 @@
-//! The books of a run: what its threads did and waited for, added up the same way however it was
+//! The ledgers of a run: what its threads did and waited for, added up the same way however it was
 //! seen.
 //!
 //! Two producers see a program: `trace` by its switches and wake-ups, `poll` by snapshots from
@@ -8,20 +8,18 @@
 //!
 //! ```text
 //!   trace ─┐                       ┌─► ledgers: time by activity and slice ─► steps, parts, phases
-//!          ├─ Interval ─► Books ───┤
+//!          ├─ Interval ─► Ledgers ─┤
 //!   poll ──┘   ended waits         └─► waits: lengths, wakers, stacks ──────► wait rows
 //! ```
 
 mod activity;
-mod alone;
-mod books;
 mod breakdown;
 mod clocks;
-mod cover;
 mod divide;
 mod holders;
 mod idle;
 mod layers;
+mod ledgers;
 mod lock_waits;
 mod meanwhile;
 mod path;
@@ -29,10 +27,12 @@ mod phases;
 mod pieces;
 mod places;
 mod pools;
+mod progress_clock;
 mod run_queue;
 mod site_keys;
 mod sites;
 mod slicing;
+mod solo_clock;
 pub(crate) mod split;
 mod steps;
 mod thread_rows;
@@ -43,25 +43,25 @@ mod wait_rows;
 mod waits;
 
 pub(crate) use activity::{Activities, Activity, ActivityId, Certainty, Interval, NOBODY, Slot};
-pub(crate) use alone::{Alone, Mark, part};
-pub(crate) use books::Books;
 pub(crate) use breakdown::{Breakdown, Sum};
 pub(crate) use clocks::{Clocks, SiteClock};
-pub(crate) use cover::{Covered, Progress};
 pub(crate) use divide::{Divide, Portion, Portions, Total, by_activity, by_thread};
 pub(crate) use holders::{Begins, HolderTimes};
 pub(crate) use idle::{Life, Member, Pace, idle, keep_time, window};
 pub(crate) use layers::Key;
+pub(crate) use ledgers::Ledgers;
 pub(crate) use lock_waits::{Verdicts, may_be_for_a_lock};
 pub(crate) use meanwhile::{Passed, placeholder, resolved};
 pub(crate) use path::{Amount, Path};
 pub(crate) use phases::phases;
 pub(crate) use pieces::Pieces;
 pub(crate) use places::Reading;
+pub(crate) use progress_clock::{Progress, ProgressTimes};
 pub(crate) use run_queue::run_queue;
 pub(crate) use site_keys::{SiteId, SiteKey};
 pub(crate) use sites::{Sites, Watched};
 pub(crate) use slicing::Slicing;
+pub(crate) use solo_clock::{Mark, SoloClock, part};
 #[cfg(test)]
 pub(crate) use steps::StepReason;
 pub(crate) use steps::{NO_REASON, StepRef, StepThread};
@@ -69,4 +69,4 @@ pub(crate) use thread_rows::ThreadTotals;
 pub(crate) use thread_state::ThreadState;
 pub(crate) use times::Times;
 pub(crate) use wait_rows::{Seeing, WaitTimes, wait_rows};
-pub(crate) use waits::{Ended, Ends, WaitEnd, Waits};
+pub(crate) use waits::{CompletedWait, Ends, WaitEnd, Waits};

@@ -1,10 +1,10 @@
 //! The run, put together: the pieces of the account, the tables from the trailer, and what it all
 //! rests on.
 
-use crate::account::{Covered, Pieces, Progress, run_queue};
+use crate::account::{Pieces, Progress, ProgressTimes, run_queue};
 use crate::bounds::bounded;
-use crate::consumers::{Consumers, How};
-use crate::counted::{Place, Sampled};
+use crate::consumers::{Consumers, TierAnalysis};
+use crate::counted::{CounterHit, Sampled};
 use crate::counters::OnPath;
 use crate::names::Names;
 use crate::poll;
@@ -156,7 +156,7 @@ pub(crate) fn run(
 }
 
 /// How CPUs were used, from what any thread did.
-fn utilization(covered: Option<Covered>, wall_ns: Ns) -> Seen<Utilization> {
+fn utilization(covered: Option<ProgressTimes>, wall_ns: Ns) -> Seen<Utilization> {
     let Some(covered) = covered else { return Seen::unseen("when threads ran together needs BPF") };
     let covered = covered.within(wall_ns);
     let (on_cpu_ns, runnable_ns) = (covered.of(Progress::OnCpu), covered.of(Progress::Runnable));
@@ -167,19 +167,19 @@ fn utilization(covered: Option<Covered>, wall_ns: Ns) -> Seen<Utilization> {
 /// What the analysis of a tier gives.
 struct OfTier {
     pieces: Pieces,
-    beside: Beside,
+    beside: TierExtras,
     tables: Tables,
     /// None where it is not seen what ran instead.
     rivals: Option<Rivals>,
     prediction: Seen<Prediction>,
     recorded: Option<(Program, Names)>,
     /// What the processor's counters counted on the path; none in a window.
-    on_path: Option<Vec<(Place, Sampled)>>,
+    on_path: Option<Vec<(CounterHit, Sampled)>>,
 }
 
 /// Both, a large profile on another CPU meanwhile: the program has ended and no longer needs it.
 fn of_tier_and_profile(
-    how: How,
+    how: TierAnalysis,
     header: &Header,
     trailer: &Trailer,
     stacks: &code::Code,
@@ -196,12 +196,12 @@ fn of_tier_and_profile(
     })
 }
 
-fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) -> OfTier {
+fn of_tier(how: TierAnalysis, header: &Header, trailer: &Trailer, stacks: &code::Code) -> OfTier {
     let stolen = stolen(trailer, header.host.cpus);
     match how {
-        How::Trace(trace) => {
+        TierAnalysis::Trace(trace) => {
             let closed = trace.close(trailer, stacks);
-            let beside = Beside::of_trace(&closed, trailer, header.host.cpus, stolen);
+            let beside = TierExtras::of_trace(&closed, trailer, header.host.cpus, stolen);
             let mut tables = closed.tables;
             if let Some(why) = why_none_of(header, "network") {
                 tables.connections = Seen::unseen(&why);
@@ -222,14 +222,14 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
                 on_path: closed.on_path,
             }
         }
-        How::Poll(poll) => {
+        TierAnalysis::Poll(poll) => {
             let closed = poll.close(trailer);
             let mut tables = Tables::unseen();
             tables.faults = Seen::Value(closed.faults);
             tables.memory_peak = memory_peak::polled(&closed.pieces.threads, header, trailer);
             tables.syscalls = syscall_rows::rows(header, trailer, &Untraced::default());
             OfTier {
-                beside: Beside::of_poll(&closed, header.host.cpus, stolen),
+                beside: TierExtras::of_poll(&closed, header.host.cpus, stolen),
                 tables,
                 rivals: None,
                 prediction: Seen::unseen("which thread held up which needs BPF"),
@@ -271,12 +271,12 @@ fn started_at(header: &Header) -> String {
 }
 
 /// What a tier knows in addition to the account.
-struct Beside {
+struct TierExtras {
     checks: Vec<Check>,
     notes: Vec<String>,
 }
 
-impl Beside {
+impl TierExtras {
     fn of_poll(closed: &poll::Closed, cpus: u32, stolen: Ns) -> Self {
         let check = |counted: poll::Counted| Check {
             what: "CPU time of all threads against the scheduler's".to_owned(),

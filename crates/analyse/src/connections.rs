@@ -158,8 +158,8 @@ impl Connections {
         }
     }
 
-    /// What the kernel counted of one that closed, or is still open at the end.
-    pub(crate) fn told(&mut self, connection: &Connection) {
+    /// Takes what the kernel counted of a connection that closed, or is still open at the end.
+    pub(crate) fn observe(&mut self, connection: &Connection) {
         let known = self.open.remove(&connection.ends);
         let of = known.unwrap_or_default();
         let (turns, before_ns, first_turn_ns, unanswered) = of.turns.ended();
@@ -314,13 +314,13 @@ mod tests {
         let mut connections = Connections::default();
         for port in 40_000..40_200 {
             waits(&mut connections, connection(port, 80).ends, MS);
-            connections.told(&connection(port, 80));
+            connections.observe(&connection(port, 80));
             let accepted =
                 Connection { began: ConnectionOrigin::Accepted, closed: false, ..connection(80, port) };
-            connections.told(&accepted);
+            connections.observe(&accepted);
         }
         let refused = Connection { established_at: None, round_trip_ns: None, ..connection(40_001, 80) };
-        connections.told(&refused);
+        connections.observe(&refused);
         let rows = connections.rows();
         let [opened, accepted] = &rows[..] else { panic!("{rows:#?}") };
         assert_eq!((opened.local.as_str(), opened.remote.as_str()), ("127.0.0.1", "127.0.0.1:80"));
@@ -354,8 +354,8 @@ mod tests {
         wait(&mut connections, &two, Until::TimeWasUp);
         wait(&mut connections, &one, Until::SomethingCame);
         wait(&mut connections, &two, Until::SomethingCame);
-        connections.told(&one);
-        connections.told(&two);
+        connections.observe(&one);
+        connections.observe(&two);
         let rows = connections.rows();
         let turns = Turns { times: 2, total_ns: 15 * MS, max_ns: 10 * MS, at_once_ns: 5 * MS };
         assert_eq!((rows[0].turns, rows[0].waits), (Some(turns), 4));
@@ -369,7 +369,7 @@ mod tests {
     fn rows_do_not_grow_without_bound_and_none_is_left_out() {
         let mut connections = Connections::default();
         for port in 1..=PEERS as u16 + 7 {
-            connections.told(&connection(40_000, port));
+            connections.observe(&connection(40_000, port));
         }
         let rows = connections.rows();
         assert_eq!(rows.len(), PEERS + 1);

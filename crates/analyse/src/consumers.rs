@@ -13,7 +13,7 @@ use model::{Event, Header};
 #[derive(Debug)]
 pub(crate) struct Consumers {
     pub(crate) header: Header,
-    pub(crate) how: How,
+    pub(crate) how: TierAnalysis,
     pub(crate) code: Code,
     pub(crate) surroundings: Surroundings,
     pub(crate) loads: Loads,
@@ -22,7 +22,7 @@ pub(crate) struct Consumers {
 
 /// How threads are seen.
 #[derive(Debug)]
-pub(crate) enum How {
+pub(crate) enum TierAnalysis {
     /// Every switch and wake-up was seen.
     Trace(Box<Trace>),
     /// A snapshot of the tree was taken.
@@ -33,8 +33,8 @@ impl Consumers {
     /// For a recording that begins with this header.
     pub(crate) fn new(header: &Header) -> Self {
         let how = match header.tier {
-            Tier::Bpf => How::Trace(Box::new(Trace::new(header))),
-            Tier::Perf | Tier::Proc => How::Poll(Box::new(Poll::new(header))),
+            Tier::Bpf => TierAnalysis::Trace(Box::new(Trace::new(header))),
+            Tier::Perf | Tier::Proc => TierAnalysis::Poll(Box::new(Poll::new(header))),
         };
         let (code, surroundings) = (Code::new(header), Surroundings::new(header));
         let (loads, counters) = (Loads::default(), Counters::default());
@@ -43,14 +43,14 @@ impl Consumers {
 
     /// What threads do is kept step by step, where all of it is seen.
     pub(crate) fn records(&mut self, functions: Vec<String>) {
-        if let How::Trace(trace) = &mut self.how {
+        if let TierAnalysis::Trace(trace) = &mut self.how {
             trace.records(functions);
         }
     }
 
     /// No more than this many steps are kept.
     pub(crate) fn keeps(&mut self, steps: u64) {
-        if let How::Trace(trace) = &mut self.how {
+        if let TierAnalysis::Trace(trace) = &mut self.how {
             trace.keeps(steps);
         }
     }
@@ -64,11 +64,11 @@ impl Consumers {
         self.loads.event(event);
         self.counters.event(event);
         match &mut self.how {
-            How::Trace(trace) => {
+            TierAnalysis::Trace(trace) => {
                 let wait = trace.event(event);
                 self.code.event(event, wait);
             }
-            How::Poll(poll) => {
+            TierAnalysis::Poll(poll) => {
                 poll.event(event);
                 self.code.event(event, None);
             }

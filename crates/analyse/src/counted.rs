@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use std::ops::AddAssign;
 
 /// A place by number.
-pub(crate) type PlaceId = u32;
+pub(crate) type CounterHitId = u32;
 
 /// Places that are told apart on paths; what strikes later ones is known by its mode only.
 const PLACES: usize = 100_000;
@@ -49,7 +49,7 @@ impl AddAssign for Sampled {
 
 /// Where a sample struck, and of which counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Place {
+pub(crate) struct CounterHit {
     /// The node of the code; 0: it is not known.
     pub(crate) node: u32,
     /// In the kernel.
@@ -57,7 +57,7 @@ pub(crate) struct Place {
     pub(crate) counter: Counter,
 }
 
-impl Place {
+impl CounterHit {
     /// Where this event struck, and what it stands for, if it is a counter's.
     pub(crate) fn of(event: &Event) -> Option<(Self, Sampled)> {
         let Event::Counted { counter, count, kernel, node, .. } = event else { return None };
@@ -68,17 +68,17 @@ impl Place {
 /// Numbers of places.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
-    ids: FxHashMap<Place, PlaceId>,
-    all: Vec<Place>,
+    ids: FxHashMap<CounterHit, CounterHitId>,
+    all: Vec<CounterHit>,
 }
 
 impl Places {
-    pub(crate) fn id(&mut self, place: Place) -> PlaceId {
+    pub(crate) fn id(&mut self, place: CounterHit) -> CounterHitId {
         let room = self.all.len() < PLACES || self.ids.contains_key(&place);
-        let place = if room { place } else { Place { node: 0, ..place } };
+        let place = if room { place } else { CounterHit { node: 0, ..place } };
         *self.ids.entry(place).or_insert_with(|| {
             self.all.push(place);
-            (self.all.len() - 1) as PlaceId
+            (self.all.len() - 1) as CounterHitId
         })
     }
 
@@ -86,7 +86,7 @@ impl Places {
         self.all.is_empty()
     }
 
-    pub(crate) fn get(&self, id: PlaceId) -> Place {
+    pub(crate) fn get(&self, id: CounterHitId) -> CounterHit {
         self.all[id as usize]
     }
 }
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn places_have_numbers_and_later_ones_are_known_by_their_mode() {
         let mut places = Places::default();
-        let place = |node, kernel| Place { node, kernel, counter: Counter::Cycles };
+        let place = |node, kernel| CounterHit { node, kernel, counter: Counter::Cycles };
         let first = places.id(place(1, false));
         (2..=PLACES as u32).for_each(|node| assert!(places.id(place(node, false)) > first));
         let late = places.id(place(u32::MAX, true));

@@ -5,7 +5,7 @@
 
 use crate::bounded::{Bounded, texts};
 use crate::code::Code;
-use crate::counted::{Place, Sampled};
+use crate::counted::{CounterHit, Sampled};
 use model::counters::{
     Counted, CountedCode, CountedFunction, Counter, CounterPart, CounterRow, CounterTable, CounterTimes,
     CountersObserved, Ratio,
@@ -38,21 +38,21 @@ fn add(all: &mut Sums, more: &Sums) {
     all.iter_mut().zip(more).for_each(|(sum, more)| *sum += *more);
 }
 
-fn adds(sums: &mut ByPlace, place: Place, sum: Sampled) {
+fn adds(sums: &mut ByPlace, place: CounterHit, sum: Sampled) {
     sums.entry((place.node, place.kernel)).or_default()[place.counter as usize] += sum;
 }
 
 /// What was counted on the path, and its time in user mode and in the kernel.
 #[derive(Debug)]
 pub(crate) struct OnPath {
-    pub(crate) counts: Vec<(Place, Sampled)>,
+    pub(crate) counts: Vec<(CounterHit, Sampled)>,
     pub(crate) times: (Ns, Ns),
 }
 
 impl Counters {
     /// Takes one event.
     pub(crate) fn event(&mut self, event: &Event) {
-        if let Some((place, sum)) = Place::of(event) {
+        if let Some((place, sum)) = CounterHit::of(event) {
             adds(&mut self.sums, place, sum);
         }
     }

@@ -23,8 +23,9 @@ impl Files {
         Self { by_inode: FxHashMap::default(), files: Vec::new(), devices }
     }
 
-    /// From now on this is its path. Another than before is another file: inodes are used again.
-    pub(crate) fn told(&mut self, dev: u32, ino: u64, path: &str) {
+    /// Takes the path of an inode from now on. Another path than before is another file: inodes are
+    /// used again.
+    pub(crate) fn observe(&mut self, dev: u32, ino: u64, path: &str) {
         let known = self.by_inode.get(&(dev, ino)).and_then(|file| self.get(*file));
         if known.is_none_or(|(known, _)| known != path) {
             self.add(dev, ino, path);
@@ -106,11 +107,11 @@ mod tests {
     #[test]
     fn an_inode_that_is_used_again_is_another_file() {
         let mut files = Files::new(&[Device { dev: 8 << 20, name: "sda".into() }]);
-        files.told(8 << 20, 5, "/a");
+        files.observe(8 << 20, 5, "/a");
         let before = files.of(&object(5));
-        files.told(8 << 20, 5, "/a");
+        files.observe(8 << 20, 5, "/a");
         assert_eq!(files.of(&object(5)), before);
-        files.told(8 << 20, 5, "/b");
+        files.observe(8 << 20, 5, "/b");
         let after = files.of(&object(5));
         assert_eq!(files.path(before), Seen::Value("/a".into()));
         assert_eq!(files.path(after), Seen::Value("/b".into()));
@@ -123,10 +124,10 @@ mod tests {
     fn past_the_bound_files_are_one_of_many_and_none_has_anothers_name() {
         let mut files = Files::new(&[]);
         for ino in 0..FILES as u64 {
-            files.told(1, ino, "/x");
+            files.observe(1, ino, "/x");
         }
-        files.told(1, FILES as u64, "/y");
-        files.told(1, 3, "/z");
+        files.observe(1, FILES as u64, "/y");
+        files.observe(1, 3, "/z");
         for ino in [FILES as u64, 3] {
             assert_eq!(files.at(1, ino), FileId::MANY);
             assert!(matches!(files.path(files.at(1, ino)), Seen::Unseen(_)));

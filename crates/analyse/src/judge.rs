@@ -6,7 +6,6 @@
 //! time sums to up to the accounts.
 
 mod allocators;
-mod along;
 pub mod bound;
 mod callers;
 pub mod causes;
@@ -35,6 +34,7 @@ pub mod probes;
 mod processes;
 mod queues;
 mod rank;
+mod removed_with;
 mod results;
 #[cfg(test)]
 pub(crate) mod samples;

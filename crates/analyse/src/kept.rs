@@ -6,7 +6,7 @@
 use crate::judge;
 use model::account::DoesNotClose;
 use model::coverage::{Extent, Interval};
-use model::finding::{CauseName, Finding, Known, Place, SavedTime, Saving};
+use model::finding::{CauseName, Finding, RowRef, SavedTime, Saving, SavingBasis};
 use model::recording::Tier;
 use model::run::{FindingRow, RuledOutRow, WaitRow};
 use model::sentence::{Piece, Sentence};
@@ -105,14 +105,14 @@ fn finding(row: &FindingRow, whole_ns: Ns) -> Finding {
         ns: *saved,
         of: SavedTime::named(&row.saved).unwrap_or(SavedTime::Wall),
         part,
-        known: Known::named(&row.known).unwrap_or(Known::Assumed),
+        known: SavingBasis::named(&row.known).unwrap_or(SavingBasis::Assumed),
         queued_ns: 0,
         shared: row.shared,
     };
-    let place = row.points_to.as_ref().and_then(|to| Place::named(&to.table, to.row?));
+    let place = row.points_to.as_ref().and_then(|to| RowRef::named(&to.table, to.row?));
     Finding {
         cause: cause(&row.cause),
-        place: place.unwrap_or(Place::Run),
+        place: place.unwrap_or(RowRef::Run),
         what: sentence(&row.place),
         change: sentence(&row.action),
         share_ns: Interval { lo: ns(row.share.lo), hi: ns(row.share.hi) },
@@ -196,7 +196,7 @@ mod tests {
     fn an_older_result_says_what_it_found_then() {
         let result = whole(kept(Seen::Value(vec![row()]))).expect("it is sound");
         let [finding] = &result.diagnosis.findings[..] else { panic!("{:?}", result.diagnosis) };
-        assert_eq!((&*finding.cause.id, finding.place), ("of-tomorrow", Place::Wait(0)));
+        assert_eq!((&*finding.cause.id, finding.place), ("of-tomorrow", RowRef::Wait(0)));
         assert_eq!(finding.explains[0].title, "hot code");
         assert_eq!(finding.share_ns, Interval { lo: 500, hi: 1000 });
         assert_eq!(finding.saving.value().expect("a saving").ns, Interval { lo: 100, hi: 200 });
@@ -215,7 +215,7 @@ mod tests {
             change(&mut kept);
             whole(kept)
         };
-        let place = |kept: &mut KeptRun| kept.diagnosis.as_mut().unwrap().findings[0].place = Place::Wait(1);
+        let place = |kept: &mut KeptRun| kept.diagnosis.as_mut().unwrap().findings[0].place = RowRef::Wait(1);
         assert!(matches!(forged(&place), Err(Changed::Rows)));
         let name = |kept: &mut KeptRun| {
             kept.diagnosis.as_mut().unwrap().findings[0].cause.id = "\u{1b}[31m".into();

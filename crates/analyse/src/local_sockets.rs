@@ -31,8 +31,8 @@ pub(crate) struct LocalSockets {
 }
 
 impl LocalSockets {
-    /// From now on the socket with this inode is this end.
-    pub(crate) fn told(&mut self, ino: u64, serves: bool, name: &str) {
+    /// Takes a socket: from now on the one with this inode is this end.
+    pub(crate) fn observe(&mut self, ino: u64, serves: bool, name: &str) {
         let server = self.name(name);
         if self.by_inode.len() >= SOCKETS {
             self.by_inode.clear();
@@ -82,7 +82,7 @@ mod tests {
         for (ino, serves) in [(5, true), (6, false)] {
             let mut sockets = LocalSockets::default();
             assert_eq!(sockets.end(&SERVER), None);
-            sockets.told(ino, serves, "/run/x");
+            sockets.observe(ino, serves, "/run/x");
             let [server, client] = [SERVER, CLIENT].map(|end| sockets.end(&end).unwrap());
             assert!(server.serves && !client.serves);
             assert_eq!(server.server, client.server);
@@ -94,8 +94,8 @@ mod tests {
     #[test]
     fn an_inode_that_is_used_again_is_another_socket() {
         let mut sockets = LocalSockets::default();
-        sockets.told(5, true, "/run/x");
-        sockets.told(5, false, "/run/y");
+        sockets.observe(5, true, "/run/x");
+        sockets.observe(5, false, "/run/y");
         let end = sockets.end(&SERVER).unwrap();
         assert!(!end.serves);
         assert_eq!(sockets.path(end.server), Seen::Value("/run/y".into()));
@@ -105,12 +105,12 @@ mod tests {
     fn past_the_bounds_names_are_one_of_many_and_sockets_are_forgotten() {
         let mut sockets = LocalSockets::default();
         for ino in 1..=SOCKETS as u64 {
-            sockets.told(ino, true, &ino.to_string());
+            sockets.observe(ino, true, &ino.to_string());
         }
         assert_eq!(sockets.end(&SERVER).map(|end| sockets.path(end.server)), Some(Seen::Value("5".into())));
         let last = sockets.end(&Object::Unix { ino: SOCKETS as u64, peer: 0 }).unwrap();
         assert!(last.serves && matches!(sockets.path(last.server), Seen::Unseen(_)));
-        sockets.told(SOCKETS as u64 + 1, true, "5");
+        sockets.observe(SOCKETS as u64 + 1, true, "5");
         assert_eq!(sockets.end(&SERVER), None);
         assert_eq!(sockets.by_inode.len(), 1);
     }

@@ -81,8 +81,8 @@ impl Sums {
 }
 
 impl Lookups {
-    /// Takes the next.
-    pub(crate) fn told(&mut self, lookup: &Lookup) {
+    /// Takes the next lookup.
+    pub(crate) fn observe(&mut self, lookup: &Lookup) {
         let server = lookup.ends.map(|ends| (ends.remote, ends.remote_port));
         let mut key = (Some(lookup.name.to_ascii_lowercase()), lookup.kind, server);
         if self.rows.len() >= DISTINCT && !self.rows.contains_key(&key) {
@@ -228,10 +228,10 @@ mod tests {
     #[test]
     fn what_is_asked_again_after_an_answer_is_repeated_and_what_is_sent_again_is_not() {
         let mut lookups = Lookups::default();
-        lookups.told(&lookup("A.example", 5, Some((35, 0))));
-        lookups.told(&lookup("a.example", 10, None)); // before the answer: a second packet
-        lookups.told(&lookup("a.EXAMPLE", 40, Some((60, 3))));
-        lookups.told(&lookup("b.example", 41, None));
+        lookups.observe(&lookup("A.example", 5, Some((35, 0))));
+        lookups.observe(&lookup("a.example", 10, None)); // before the answer: a second packet
+        lookups.observe(&lookup("a.EXAMPLE", 40, Some((60, 3))));
+        lookups.observe(&lookup("b.example", 41, None));
         let rows = lookups.rows();
         assert_eq!(rows.len(), 2);
         let [first, second] = [&rows[0], &rows[1]];
@@ -247,8 +247,8 @@ mod tests {
     #[test]
     fn what_the_c_library_was_asked_is_a_row_of_its_own() {
         let mut lookups = Lookups::default();
-        lookups.told(&Lookup { ends: None, kind: 0, ..lookup("a.example", 5, Some((50, 2))) });
-        lookups.told(&lookup("a.example", 10, Some((40, 0))));
+        lookups.observe(&Lookup { ends: None, kind: 0, ..lookup("a.example", 5, Some((50, 2))) });
+        lookups.observe(&lookup("a.example", 10, Some((40, 0))));
         let rows = lookups.rows();
         let told = rows.iter().map(|row| (row.server.as_str(), row.kind.as_str(), row.failed));
         assert_eq!(told.collect::<Vec<_>>(), [("the C library", "getaddrinfo", 1), ("[::]:53", "A", 0)]);
@@ -258,7 +258,7 @@ mod tests {
     fn rows_do_not_grow_without_bound_and_none_is_left_out() {
         let mut lookups = Lookups::default();
         for number in 0..DISTINCT as u64 + 5 {
-            lookups.told(&lookup(&format!("n{number}"), number, Some((number + 1, 0))));
+            lookups.observe(&lookup(&format!("n{number}"), number, Some((number + 1, 0))));
         }
         let rows = lookups.rows();
         assert_eq!(rows.len(), DISTINCT + 1);
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn an_answer_is_found_by_its_socket_and_time_and_names_are_bounded() {
         let mut lookups = Lookups::default();
-        lookups.told(&lookup("A.example", 5, Some((35, 0))));
+        lookups.observe(&lookup("A.example", 5, Some((35, 0))));
         let ends =
             SocketEnds { protocol: 17, local: [0; 16], local_port: 4000, remote: [0; 16], remote_port: 53 };
         let named = |lookups: &Lookups, ends, from| {
@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(named(&lookups, SocketEnds { local_port: 4001, ..ends }, 5), None, "another socket");
         assert_eq!(named(&lookups, ends, 36), None, "it was there before the wait began");
         for number in 0..NAMED as u64 + 5 {
-            lookups.told(&lookup(&format!("n{number}"), 36, Some((37, 0))));
+            lookups.observe(&lookup(&format!("n{number}"), 36, Some((37, 0))));
         }
         assert_eq!(named(&lookups, ends, 5).as_deref(), Some("[::]:53 for other names"));
         assert!(lookups.questions.len() <= NAMED + 1);

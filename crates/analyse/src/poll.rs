@@ -56,7 +56,7 @@ impl Poll {
     /// Takes the next event. Events and snapshots may come up to 5 ms out of order.
     pub(crate) fn event(&mut self, event: &Event) {
         if let Event::LocalSocket { ino, serves, name } = event {
-            self.names.local_sockets.told(*ino, *serves, name);
+            self.names.local_sockets.observe(*ino, *serves, name);
         }
         self.order.push(event);
         while let Some(batch) = self.order.next() {
@@ -85,13 +85,13 @@ impl Poll {
         match watch.window {
             Some(attached) => {
                 let end = trailer.reaped_at.max(attached.at);
-                window::close(window::Ended { tree, attached, end, names, tier, user, looks, unsure })
+                window::close(window::WindowAtEnd { tree, attached, end, names, tier, user, looks, unsure })
             }
             None => {
                 let path = path.unwrap_or_else(|| PathLedger::new(end));
                 let by_looks = tier == Tier::Proc;
                 let on_path = on_path.into_iter().collect();
-                run::close(run::Ended { tree, path, names, root, user, by_looks, looks, unsure, on_path })
+                run::close(run::RunAtEnd { tree, path, names, root, user, by_looks, looks, unsure, on_path })
             }
         }
     }

@@ -4,14 +4,14 @@
 //! nothing for it. Runtimes tell by where they sleep: their functions are listed in [`known`]. What
 //! follows from it is up to the account and `judge`.
 
-mod known;
+mod name_patterns;
 
-use known::{
+use model::recording::Language;
+use model::wait::StackFrame;
+use name_patterns::{
     BEGINS, CONDITIONS, LOCKS, LOCKS_APART, LOOPS, NO_LOCKS, SCRIPT_LOCKS, SEMAPHORES, SLEEPS, TAKES, WORK,
     is_in, undecorated,
 };
-use model::recording::Language;
-use model::wait::StackFrame;
 
 /// What a wait is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,7 +29,7 @@ const INTERPRETER_FRAMES: usize = 8;
 
 /// Whether the wait is for the next piece of work, by its stack, the innermost first.
 pub(crate) fn waits_for_work(stack: &[StackFrame]) -> bool {
-    told(stack).is_some_and(|(purpose, _)| purpose == Purpose::Work)
+    classify(stack).is_some_and(|(purpose, _)| purpose == Purpose::Work)
 }
 
 /// Whether it sleeps on a condition that another thread will make true, by its stack. Locks made of
@@ -41,8 +41,8 @@ pub(crate) fn is_on_condition(stack: &[StackFrame]) -> bool {
 /// The function that sleeps for a lock and for nothing else, where the wait is in one, by its
 /// stack, the innermost first.
 pub(crate) fn lock_function(stack: &[StackFrame]) -> Option<&str> {
-    let told = told(stack).filter(|(purpose, _)| *purpose == Purpose::Lock);
-    let frame = stack.iter().find(|frame| told.is_some_and(|(_, function)| frame.function == function))?;
+    let lock = classify(stack).filter(|(purpose, _)| *purpose == Purpose::Lock);
+    let frame = stack.iter().find(|frame| lock.is_some_and(|(_, function)| frame.function == function))?;
     is_in(LOCKS, frame).then_some(frame.function.as_str())
 }
 
@@ -56,7 +56,7 @@ pub(crate) enum Taken {
 
 /// Whether a wait takes something that may be a lock, by its stack, the innermost first.
 pub(crate) fn taken_otherwise(stack: &[StackFrame]) -> Option<Taken> {
-    let (_, function) = told(stack).filter(|(purpose, _)| *purpose == Purpose::Lock)?;
+    let (_, function) = classify(stack).filter(|(purpose, _)| *purpose == Purpose::Lock)?;
     let frame = stack.iter().find(|frame| frame.function == function)?;
     match (is_in(SCRIPT_LOCKS, frame), is_in(SEMAPHORES, frame)) {
         (true, _) => Some(Taken::OfScript),
@@ -69,7 +69,7 @@ pub(crate) fn taken_otherwise(stack: &[StackFrame]) -> Option<Taken> {
 /// called the one that takes it, of a script its own. None where the wait may be for something
 /// else: a semaphore can be a notice, and locks of a script's conditions are.
 pub(crate) fn takes_lock_in(stack: &[StackFrame]) -> Option<&StackFrame> {
-    let (purpose, _) = told(stack)?;
+    let (purpose, _) = classify(stack)?;
     let takes = |frame: &StackFrame| is_in(LOCKS, frame) || is_in(SCRIPT_LOCKS, frame);
     let taken = stack.iter().take(FRAMES).rposition(takes).filter(|_| purpose == Purpose::Lock)?;
     let callers = &stack[taken + 1..];
@@ -83,7 +83,7 @@ pub(crate) fn sleeps_apart(stack: &[StackFrame]) -> bool {
 }
 
 /// What a wait is for, and the function that tells.
-fn told(stack: &[StackFrame]) -> Option<(Purpose, &str)> {
+fn classify(stack: &[StackFrame]) -> Option<(Purpose, &str)> {
     let (mut sleeps_itself, mut otherwise, mut in_script) = (true, None, false);
     for frame in stack.iter().take(FRAMES) {
         let is = |list| is_in(list, frame);
@@ -159,7 +159,7 @@ mod tests {
 
     fn purpose(stack: &[StackFrame]) -> Option<Purpose> {
         let lock = interpreter_lock(stack).map(|_| Purpose::Lock);
-        lock.or_else(|| told(stack).map(|(purpose, _)| purpose))
+        lock.or_else(|| classify(stack).map(|(purpose, _)| purpose))
     }
 
     fn of(functions: &[&str]) -> Option<Purpose> {

@@ -19,8 +19,8 @@ pub(crate) struct Roles {
 }
 
 impl Roles {
-    /// Who opened a connection is known; `serves`: not the tree's end.
-    pub(crate) fn told(&mut self, ends: SocketEnds, serves: bool) {
+    /// Takes who opened a connection; `serves`: not the tree's end.
+    pub(crate) fn observe(&mut self, ends: SocketEnds, serves: bool) {
         if self.serves.len() >= CONNECTIONS && !self.serves.contains_key(&ends) {
             self.serves.clear();
         }
@@ -50,8 +50,8 @@ mod tests {
     fn what_was_told_counts_before_the_ports() {
         let mut roles = Roles::default();
         assert!(roles.serves(ends(40_000, 50_000)) && !roles.serves(ends(40_000, 80)));
-        roles.told(ends(40_000, 50_000), false);
-        roles.told(ends(50_000, 40_000), true);
+        roles.observe(ends(40_000, 50_000), false);
+        roles.observe(ends(50_000, 40_000), true);
         assert!(!roles.serves(ends(40_000, 50_000)) && roles.serves(ends(50_000, 40_000)));
     }
 }

@@ -90,7 +90,7 @@ impl Surroundings {
     pub(crate) fn event(&mut self, event: &Event) {
         match event {
             Event::Surroundings { at, surroundings } => self.look(*at, surroundings),
-            Event::Group { group, .. } => self.groups.told(group),
+            Event::Group { group, .. } => self.groups.observe(group),
             Event::Refaults { bytes, .. } => self.groups.refaulted(*bytes),
             event => self.tree.event(event),
         }
@@ -117,7 +117,7 @@ impl Surroundings {
             for disk in disks {
                 let device = self.disks.entry(disk.dev).or_default();
                 device.name.clone_from(&disk.name);
-                device.track.told(step, of_disk(disk), first);
+                device.track.observe(step, of_disk(disk), first);
             }
         }
         if let Some(links) = self.seen("links", &look.links) {
@@ -126,7 +126,12 @@ impl Surroundings {
                 std::mem::replace(&mut self.links_namespace, look.links_namespace) != look.links_namespace;
             for link in links {
                 let counters = of_link(link);
-                self.links.entry(link.name.clone()).or_default().told(step, counters, first || others, link);
+                self.links.entry(link.name.clone()).or_default().observe(
+                    step,
+                    counters,
+                    first || others,
+                    link,
+                );
             }
         }
         if let Some(memory) = self.seen("memory", &look.memory) {
@@ -134,7 +139,7 @@ impl Surroundings {
             if let Seen::Unseen(why) = &memory.pressure_ns {
                 self.pressure = Some(why.clone());
             }
-            self.memory.track.told(step, of_memory(memory), first);
+            self.memory.track.observe(step, of_memory(memory), first);
             self.gauges.truncate(self.looks.len() - 1);
             let gauges = [
                 memory.available_bytes,
@@ -150,12 +155,12 @@ impl Surroundings {
             let tree_ns = self.tree.until(at);
             let counters =
                 [cpu.busy_ns, cpu.iowait_ns, cpu.steal_ns, cpu.interrupt_ns, cpu.dwell_ns, tree_ns];
-            self.cpu.track.told(step, counters, first);
+            self.cpu.track.observe(step, counters, first);
         }
         if let Some(mounts) = self.seen("nfs", &look.nfs) {
             for mount in mounts {
                 let key = (mount.device.clone(), mount.mount.clone());
-                self.nfs.entry(key).or_default().told(step, mount, first);
+                self.nfs.entry(key).or_default().observe(step, mount, first);
             }
         }
     }
@@ -335,7 +340,7 @@ fn mean_latency<const N: usize>(steps: &[[f64; N]], of: impl Fn(&[f64; N]) -> (f
 }
 
 impl NfsTrack {
-    fn told(&mut self, step: Option<u32>, mount: &NfsCounters, first: bool) {
+    fn observe(&mut self, step: Option<u32>, mount: &NfsCounters, first: bool) {
         let mut sum = [0; 4];
         for one in &mount.operations {
             let all = [one.calls, one.total_ns, one.bytes.0, one.bytes.1];
@@ -344,7 +349,7 @@ impl NfsTrack {
             let at_first = if first { now } else { (0, 0) };
             self.operations.entry(one.name.clone()).or_insert([at_first, now])[1] = now;
         }
-        self.track.told(step, sum, first);
+        self.track.observe(step, sum, first);
     }
 
     fn series(&self, (name, mount): &(String, String), looks: &Looks, grid: &Grid) -> NfsSeries {

@@ -33,12 +33,12 @@ mod thread;
 mod tree;
 mod wall;
 
-use crate::account::{Ended, Path, Progress, Slot, WaitEnd};
+use crate::account::{CompletedWait, Path, Progress, Slot, WaitEnd};
 use crate::calls::{sends_a_signal, touches_a_peer, waits_for_room};
 use crate::classify::{Evidence, becomes_ready, classify, for_a_name, is_for_several};
 use crate::code::Code;
 use crate::connections::{Connections, Until};
-use crate::counted::Place;
+use crate::counted::CounterHit;
 use crate::for_work::{HELD_NS_MAX, is_idle};
 use crate::keys::{ReasonKey, StackOf, TargetKey, WaitKey};
 use crate::names::Names;
@@ -55,7 +55,7 @@ use model::{Call, Header, Ns, Pid, State, Tid};
 use processes::Processes;
 use samples::Samples;
 use sends::{Sends, Source, is_local};
-use thread::{BlockedIn, Newcomer, Thread, TracedState};
+use thread::{BlockedIn, NewThread, Thread, TracedState};
 use tree::Tree;
 use wall::Wall;
 
@@ -138,11 +138,11 @@ impl Trace {
     pub(crate) fn event(&mut self, event: &Event) -> Option<StackOf> {
         match event {
             // As a rule recorded at the end, about what was before.
-            Event::Established { ends, serves, .. } => self.names.roles.told(*ends, *serves),
-            Event::Connection(connection) => self.connections.told(connection),
-            Event::Lookup(lookup) => self.names.lookups.told(lookup),
-            Event::Path { dev, ino, path } => self.names.files.told(*dev, *ino, path),
-            Event::LocalSocket { ino, serves, name } => self.names.local_sockets.told(*ino, *serves, name),
+            Event::Established { ends, serves, .. } => self.names.roles.observe(*ends, *serves),
+            Event::Connection(connection) => self.connections.observe(connection),
+            Event::Lookup(lookup) => self.names.lookups.observe(lookup),
+            Event::Path { dev, ino, path } => self.names.files.observe(*dev, *ino, path),
+            Event::LocalSocket { ino, serves, name } => self.names.local_sockets.observe(*ino, *serves, name),
             Event::Command { pid, line } => {
                 self.tree.runs_command(*pid, line);
                 self.processes.runs_command(*pid, line);
@@ -161,7 +161,7 @@ impl Trace {
             self.wall.start = at;
             self.tree.begins(at);
         }
-        self.tree.books.slicing.fit(at);
+        self.tree.ledgers.slicing.fit(at);
         self.tree.recorder.iter_mut().for_each(|recorder| recorder.heard(at));
         match event {
             Event::Start { .. }
@@ -173,7 +173,7 @@ impl Trace {
             | Event::Alive { .. } => self.lives(event),
             Event::WaitStack { tid, node, weight_ns, .. } => {
                 let ended = self.ended(*tid)?;
-                self.tree.books.waits.stack(ended.wait, ended.thread, *node, *weight_ns);
+                self.tree.ledgers.waits.stack(ended.wait, ended.thread, *node, *weight_ns);
                 return Some(ended.into());
             }
             Event::AliveStack { tid, node, .. } => {
@@ -183,7 +183,7 @@ impl Trace {
             }
             Event::WakerStack { tid, woken_at, node, .. } => {
                 if let Some(ended) = self.ended(*tid).filter(|ended| ended.at == *woken_at) {
-                    self.tree.books.waits.ended_from(&ended, *node);
+                    self.tree.ledgers.waits.ended_from(&ended, *node);
                 }
             }
             _ => self.runs(event),
@@ -280,7 +280,7 @@ impl Trace {
             }
             Event::Counted { at, tid, .. } => {
                 let slot = self.tree.slot(*tid).filter(|_| *at >= self.wall.start);
-                if let (Some(slot), Some(counted)) = (slot, Place::of(event)) {
+                if let (Some(slot), Some(counted)) = (slot, CounterHit::of(event)) {
                     self.tree.counted(slot, *at, counted);
                 }
             }
@@ -290,7 +290,7 @@ impl Trace {
                 }
             }
             Event::Ran { at, from, cpu, tid, pid, name } => {
-                self.tree.occupants.told(*cpu, *from, *at, (*tid, *pid, *name));
+                self.tree.occupants.observe(*cpu, *from, *at, (*tid, *pid, *name));
             }
             Event::Send { at, tid, ends, calls } => self.sends(*at, *tid, *ends, calls),
             Event::Tracing { at, calls } => self.samples.tracing(*at, *calls),
@@ -305,14 +305,14 @@ impl Trace {
     }
 
     /// A thread's last completed wait.
-    fn ended(&self, tid: Tid) -> Option<Ended> {
+    fn ended(&self, tid: Tid) -> Option<CompletedWait> {
         self.tree.by_tid(tid)?.last_wait
     }
 
     fn starts(&mut self, at: Ns, tid: Tid) {
         self.tree.begins(at);
         let pid = self.tree.root;
-        let root = Newcomer {
+        let root = NewThread {
             at,
             tid,
             pid,
@@ -331,7 +331,7 @@ impl Trace {
         let Thread { since: at, path, .. } = self.tree.get(parent);
         let path = if self.window.is_some() { Path::default() } else { path.clone() };
         let (creator, doing) = (Some(parent), TracedState::Runnable);
-        let child = Newcomer { at: *at, tid, pid, name, path, creator, doing };
+        let child = NewThread { at: *at, tid, pid, name, path, creator, doing };
         let child = self.tree.add(child);
         self.tree.recorder.iter_mut().for_each(|recorder| recorder.forked(parent, child));
         if pid == self.tree.root {
@@ -348,7 +348,7 @@ impl Trace {
         }
         let slot = known.unwrap_or_else(|| {
             let doing = TracedState::Runnable;
-            self.tree.add(Newcomer { at, tid, pid, name, path, creator: None, doing })
+            self.tree.add(NewThread { at, tid, pid, name, path, creator: None, doing })
         });
         self.tree.becomes(slot, at, doing);
         self.tree.get_mut(slot).before = before;
@@ -362,11 +362,11 @@ impl Trace {
             // The program ends with its last thread; another that ended has handed on what it had.
             let ended_before = |last: &Slot| *last != died.slot && self.tree.get(*last).doing.is_dead();
             if let Some(before) = self.wall.last.filter(ended_before) {
-                self.tree.bury(before);
+                self.tree.retire(before);
             }
             self.wall.left(died.at, died.slot);
         } else {
-            self.tree.bury(died.slot);
+            self.tree.retire(died.slot);
         }
     }
 
@@ -380,7 +380,7 @@ impl Trace {
                 self.wait_ends(slot, &wait, wake);
             }
             TracedState::Stopped => {
-                self.tree.book(slot, wake.at, State::Stopped, ReasonKey::None);
+                self.tree.charge(slot, wake.at, State::Stopped, ReasonKey::None);
                 self.tree.becomes(slot, wake.at, TracedState::Runnable);
             }
             // One that was preempted on its way out waits for a CPU, and may block as soon as it
@@ -415,7 +415,7 @@ impl Trace {
         if at > self.tree.get(slot).since {
             match self.passes(slot, kind.0, wait, wake.waker) {
                 Some(progress) => self.tree.let_pass(slot, at, kind, progress),
-                None => self.tree.book_wait(slot, at, kind),
+                None => self.tree.charge_wait(slot, at, kind),
             }
         }
         let from = from.map(|(by, until)| (by, at.saturating_sub(until)));
@@ -528,7 +528,7 @@ impl Trace {
         classified.target = for_a_name(classified.target, wait, waker, answer);
         let kind @ (state, _) = classified.key();
         let by = self.tree.waker(waker);
-        let ended = Ended { at, thread: 0, wait: kind, by, ns, handed_by: None };
+        let ended = CompletedWait { at, thread: 0, wait: kind, by, ns, handed_by: None };
         let ended = self.tree.ended(slot, ended);
         // One that ended before the window began does not belong to it.
         if ns > 0 || self.window.is_none() {
@@ -539,14 +539,14 @@ impl Trace {
                 _ => None,
             });
             self.tree.under_way.waited(state, begin, at);
-            self.tree.books.waits.record(
+            self.tree.ledgers.waits.record(
                 kind,
                 ended.thread,
                 ns,
                 WaitEnd { waker: ended.by, request, holder },
             );
             if let Some(node) = stack {
-                self.tree.books.waits.stack(kind, ended.thread, node, ns);
+                self.tree.ledgers.waits.stack(kind, ended.thread, node, ns);
             }
             self.tree.limited(slot, begin, ended, running);
         }
@@ -600,7 +600,7 @@ impl Trace {
         if self.tree.get(slot).pid == self.tree.root && !alone && !self.wall.leaving_together {
             // The whole process ends, and this thread says so.
             self.wall.leaving_together = true;
-            self.tree.lead_out(slot);
+            self.tree.exit_group(slot);
         }
     }
 
@@ -608,7 +608,7 @@ impl Trace {
     pub(crate) fn close(self, trailer: &Trailer, code: &Code) -> Closed {
         let Self { wall, tree, untraced, names, connections, processes, fault_samples, window, .. } = self;
         let ended =
-            close::Ended { wall, tree, untraced, names, connections, processes, fault_samples, window };
+            close::TraceAtEnd { wall, tree, untraced, names, connections, processes, fault_samples, window };
         close::close(ended, trailer, code)
     }
 }

@@ -10,14 +10,13 @@
 //! classified here again. What it means: `docs/method/what-if.md`.
 
 mod account;
-mod alone;
 mod asked;
 mod chance;
-mod crowd;
-mod crowding;
+mod cpu_saturation;
 pub mod edit;
 mod lengths;
 mod missing;
+mod others_share;
 mod own;
 mod path;
 pub(crate) mod program;
@@ -26,6 +25,7 @@ mod refused;
 mod replay;
 mod result;
 mod sites;
+mod solo_clock;
 mod timeline;
 mod times;
 mod walls;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use model::recording::{JIT_MODULE, Runtime};
 use rustc_hash::FxHashMap;
-use sys::foreign::Rights;
+use sys::untrusted_file::Rights;
 
 use crate::bytes::Bytes;
 use crate::cfi::Cfi;
@@ -298,7 +298,7 @@ enum OpenFailure {
 /// The inode decides. The device does not: on btrfs and overlayfs the kernel reports different ones
 /// for a mapping and for the file.
 fn open_same(path: &Path, mapping: &Mapping) -> Result<File, OpenFailure> {
-    let file = sys::foreign::open(path).map_err(|error| match error.kind() {
+    let file = sys::untrusted_file::open(path).map_err(|error| match error.kind() {
         std::io::ErrorKind::InvalidInput => OpenFailure::Replaced,
         _ => OpenFailure::System(error),
     })?;

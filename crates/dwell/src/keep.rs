@@ -2,20 +2,20 @@
 //! out and the exit status known. Whatever becomes of that costs one line, and no more than two
 //! seconds.
 
-mod place;
+mod store_path;
 
 use crate::cli::StoreArgs;
 use crate::out::{Kind, LadderResult};
 use crate::{ladder_file, output};
 use anyhow::anyhow;
 use model::Ladder;
-pub(crate) use place::Place;
-use place::{Choice, VARIABLE};
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use store::results::{NewResult, Put, Size};
+pub(crate) use store_path::StorePath;
+use store_path::{Choice, VARIABLE};
 
 /// How long a store may take.
 const WITHIN: Duration = Duration::from_secs(2);
@@ -24,7 +24,7 @@ const AFTER: Duration = Duration::from_millis(300);
 
 /// The store, and what is to be kept there.
 #[derive(Debug)]
-pub(crate) struct Keeper {
+pub(crate) struct ResultStore {
     choice: Choice,
     /// It did not answer: it is not asked again.
     gone: Cell<bool>,
@@ -33,7 +33,7 @@ pub(crate) struct Keeper {
     ladder: Option<Ladder>,
 }
 
-impl Keeper {
+impl ResultStore {
     /// By the options and the environment. Nothing is opened yet.
     pub(crate) fn new(args: &StoreArgs) -> Self {
         let choice = Choice::of(args, std::env::var_os(VARIABLE));
@@ -91,7 +91,7 @@ impl Keeper {
     /// What it says, or that it takes too long.
     pub(crate) fn in_time<T: Send + 'static>(
         &self,
-        what: impl FnOnce(&Place, Instant) -> anyhow::Result<T> + Send + 'static,
+        what: impl FnOnce(&StorePath, Instant) -> anyhow::Result<T> + Send + 'static,
     ) -> anyhow::Result<T> {
         let (sender, receiver) = mpsc::channel();
         let choice = self.choice.clone();
@@ -99,7 +99,7 @@ impl Keeper {
         let thread = std::thread::Builder::new().name("dwell-store".into());
         // Nobody waits for what comes too late.
         thread.spawn(move || {
-            let _ = sender.send(place::with(&choice, |place| what(place, until)));
+            let _ = sender.send(store_path::with(&choice, |place| what(place, until)));
         })?;
         receiver.recv_timeout(WITHIN).unwrap_or_else(|_| {
             self.gone.set(true);
@@ -113,9 +113,9 @@ impl Keeper {
     /// What it says; that there is none.
     pub(crate) fn at_length<T: Send>(
         &self,
-        what: impl FnOnce(&Place) -> anyhow::Result<T> + Send,
+        what: impl FnOnce(&StorePath) -> anyhow::Result<T> + Send,
     ) -> anyhow::Result<T> {
-        place::with(&self.choice, what)
+        store_path::with(&self.choice, what)
     }
 }
 

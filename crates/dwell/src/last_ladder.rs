@@ -1,7 +1,7 @@
 //! The last ladder of this host, and the costs of operations from it. It is a result of the store;
 //! where there is none, it has a file.
 
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::ladder_file;
 use crate::out::{LADDER_FULL, LADDER_QUICK, this_machine};
 use model::{Costs, Ladder, Seen};
@@ -10,7 +10,7 @@ use store::ladder::{self, LadderLoadError};
 
 /// The last ladder of this host, if the host is as it was: a full one if there is any. From the
 /// store, and from the file that had it before, or has it where there is no store.
-pub(crate) fn last(keeper: &Keeper) -> Result<Ladder, LadderLoadError> {
+pub(crate) fn last(keeper: &ResultStore) -> Result<Ladder, LadderLoadError> {
     let newer = |a: &Ladder, b: &Ladder| (!a.asked.quick, &a.started_at) >= (!b.asked.quick, &b.started_at);
     match (in_store(keeper), ladder_file::last()) {
         (Ok(stored), Ok(filed)) => Ok(if newer(&stored, &filed) { stored } else { filed }),
@@ -19,7 +19,7 @@ pub(crate) fn last(keeper: &Keeper) -> Result<Ladder, LadderLoadError> {
     }
 }
 
-fn in_store(keeper: &Keeper) -> Result<Ladder, LadderLoadError> {
+fn in_store(keeper: &ResultStore) -> Result<Ladder, LadderLoadError> {
     if !keeper.is_on() {
         return Err(LadderLoadError::None);
     }
@@ -46,7 +46,7 @@ fn in_store(keeper: &Keeper) -> Result<Ladder, LadderLoadError> {
 }
 
 /// The costs of operations on this host, from its kept ladder.
-pub(crate) fn costs(keeper: &Keeper) -> Seen<Costs> {
+pub(crate) fn costs(keeper: &ResultStore) -> Seen<Costs> {
     match last(keeper) {
         Ok(ladder) => {
             let day = ladder.started_at.split('T').next().unwrap_or_default();

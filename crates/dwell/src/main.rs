@@ -19,13 +19,13 @@ mod output;
 mod private;
 mod progress;
 
+mod live_run;
 mod stop;
 mod suggest;
 mod to_reader;
-mod trial;
 
 use cli::Verb;
-use keep::Keeper;
+use keep::ResultStore;
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return exit::usage(&error),
     };
-    let mut keeper = Keeper::new(&cli.store);
+    let mut keeper = ResultStore::new(&cli.store);
     let kept = &mut keeper;
     // A panic of dwell must not look like an exit status of the program: Rust's would be 101.
     let done = panic::catch_unwind(AssertUnwindSafe(|| match cli.verb {

@@ -7,8 +7,8 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use sys::ours::{self, Made};
-use sys::whole::Output;
+use sys::atomic_write::Output;
+use sys::output_file::{self, Made};
 
 /// Files that were created and are not written yet.
 static UNWRITTEN: Mutex<Vec<Arc<Made>>> = Mutex::new(Vec::new());
@@ -49,7 +49,7 @@ impl Growing {
     /// Opens `path` for writing.
     pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
         is_no_store(path)?;
-        let (file, made) = ours::open(path).with_context(|| cannot_write(path))?;
+        let (file, made) = output_file::open(path).with_context(|| cannot_write(path))?;
         let made = made.map(Arc::new);
         unwritten().extend(made.clone());
         Ok(Self { path: path.to_owned(), file: Some(file), made })

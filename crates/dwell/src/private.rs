@@ -5,7 +5,7 @@ use anyhow::{Context, bail};
 use std::fs::{self, DirBuilder, Metadata};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use sys::ours::Caller;
+use sys::output_file::Caller;
 
 /// Bits of a mode.
 const STICKY: u32 = 0o1000;

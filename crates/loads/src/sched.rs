@@ -15,7 +15,7 @@ use std::thread::{Builder, JoinHandle, sleep};
 use std::time::Duration;
 use sys::clock::{children_cpu_ns, monotonic_ns, process_cpu_ns};
 use sys::counters::SharedCounters;
-use sys::policy::Hurry;
+use sys::policy::RtBoost;
 use sys::poll;
 use sys::worker::{Worker, WorkerEnd};
 
@@ -131,7 +131,7 @@ fn in_processes(topology: &Topology, shared: &SharedCounters, mut limit: RunLimi
     });
     shared[STOP].store(1, Relaxed);
     // Hundreds of workers want the CPUs to end.
-    let _hurry = Hurry::begin();
+    let _hurry = RtBoost::begin();
     let end_ns = after(END);
     while workers.iter_mut().any(|worker| matches!(worker.ended(), Ok(None))) && monotonic_ns() < end_ns {
         sleep(TICK);

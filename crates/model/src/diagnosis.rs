@@ -4,7 +4,7 @@
 //! concluded, and from what, is up to `analyse`; `report` takes it as it is.
 
 use crate::costs::Operation;
-use crate::finding::{CauseName, Finding, Place};
+use crate::finding::{CauseName, Finding, RowRef};
 use crate::probe::Probed;
 use crate::ruled_out::RuledOut;
 use crate::run::Run;
@@ -46,6 +46,7 @@ pub struct Diagnosis {
     /// none was asked for.
     pub probed: Option<(usize, Seen<Probed>)>,
     /// Causes that were looked for and are not there, and why.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<(CauseName, crate::shape::WhyNot)>"))]
     pub ruled_out: Vec<(CauseName, RuledOut)>,
     /// Causes that could not be looked for, and why.
     pub unavailable: Vec<(CauseName, String)>,
@@ -55,18 +56,18 @@ impl Diagnosis {
     /// Whether all rows that it refers to are in the tables, and causes have names: somebody may
     /// have changed a kept one.
     pub fn is_sound(&self, run: &Run) -> bool {
-        let fits = |place: &Place| match *place {
-            Place::State(_) | Place::Run => true,
-            Place::Step(row) => row < run.path.len(),
-            Place::Wait(row) => row < run.waits.len(),
-            Place::HandOver(row) => has(&run.tables.hand_overs, |table| row < table.rows.len()),
-            Place::Connection(row) => has(&run.tables.connections, |rows| row < rows.len()),
-            Place::Lookup(row) => has(&run.tables.lookups, |rows| row < rows.len()),
-            Place::File(row) => has(&run.tables.files, |table| row < table.rows.len()),
-            Place::Call(row) => has(&run.tables.syscalls, |rows| row < rows.len()),
-            Place::Function(row) => has(&run.tables.functions, |rows| row < rows.len()),
-            Place::Line(row) => has(&run.tables.lines, |rows| row < rows.len()),
-            Place::Thread(row) => row < run.threads.len(),
+        let fits = |place: &RowRef| match *place {
+            RowRef::State(_) | RowRef::Run => true,
+            RowRef::Step(row) => row < run.path.len(),
+            RowRef::Wait(row) => row < run.waits.len(),
+            RowRef::HandOver(row) => has(&run.tables.hand_overs, |table| row < table.rows.len()),
+            RowRef::Connection(row) => has(&run.tables.connections, |rows| row < rows.len()),
+            RowRef::Lookup(row) => has(&run.tables.lookups, |rows| row < rows.len()),
+            RowRef::File(row) => has(&run.tables.files, |table| row < table.rows.len()),
+            RowRef::Call(row) => has(&run.tables.syscalls, |rows| row < rows.len()),
+            RowRef::Function(row) => has(&run.tables.functions, |rows| row < rows.len()),
+            RowRef::Line(row) => has(&run.tables.lines, |rows| row < rows.len()),
+            RowRef::Thread(row) => row < run.threads.len(),
         };
         let shared = |(at, finding): (usize, &Finding)| {
             finding.saving.value().and_then(|saving| saving.shared).is_none_or(|shared| shared.finding < at)

@@ -3,7 +3,6 @@
 //! Events are kept in a compact encoding without names, so a variant never changes: what needs
 //! another field becomes a new variant at the end.
 
-use crate::because::LegacyWakeReason;
 use crate::call::Call;
 use crate::code_location::{CodeLocation, Function};
 use crate::counters::Counter;
@@ -16,6 +15,7 @@ use crate::snapshot::ThreadSnapshot;
 use crate::surroundings::HostMetrics;
 use crate::switch::{Calls, SampleMode, SwitchIn, SwitchOut, WakeReasons, Waker};
 use crate::thread::{Comm, Counters};
+use crate::wake_reason::LegacyWakeReason;
 use crate::window::AliveState;
 use crate::{Ns, Pid, Tid};
 use serde::{Deserialize, Serialize};

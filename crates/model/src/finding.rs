@@ -40,7 +40,7 @@ pub struct Finding {
     /// Which.
     pub cause: CauseName,
     /// Where it shows: the run, a state of the account, or a row of a table.
-    pub place: Place,
+    pub place: RowRef,
     /// What the program does there, and what it takes: a sentence that begins with its subject.
     pub what: Sentence,
     /// What to change: an imperative.
@@ -70,7 +70,7 @@ pub struct Saving {
     /// The part of the place's time that goes, 0 to 1: least and most.
     pub part: (f64, f64),
     /// How that part is known.
-    pub known: Known,
+    pub known: SavingBasis,
     /// The part of the low end that is, at least, waits for a CPU that other programs had.
     pub queued_ns: Ns,
     /// What of the low end a finding above this one saves as well, where that is worth a word.
@@ -122,7 +122,7 @@ impl SavedTime {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Known {
+pub enum SavingBasis {
     /// The operations that go, and what each costs, were both seen.
     Counted,
     /// The structure of the program bounds it.
@@ -131,19 +131,21 @@ pub enum Known {
     Assumed,
 }
 
-impl Known {
+impl SavingBasis {
     /// In every output.
     pub fn id(self) -> &'static str {
         match self {
-            Known::Counted => "counted",
-            Known::Bounded => "bounded",
-            Known::Assumed => "assumed",
+            SavingBasis::Counted => "counted",
+            SavingBasis::Bounded => "bounded",
+            SavingBasis::Assumed => "assumed",
         }
     }
 
     /// That of this id.
     pub fn named(id: &str) -> Option<Self> {
-        [Known::Counted, Known::Bounded, Known::Assumed].into_iter().find(|known| known.id() == id)
+        [SavingBasis::Counted, SavingBasis::Bounded, SavingBasis::Assumed]
+            .into_iter()
+            .find(|known| known.id() == id)
     }
 }
 
@@ -151,7 +153,7 @@ impl Known {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum RowRef {
     /// A part of `account`.
     State(State),
     /// A row of `path`.
@@ -178,38 +180,38 @@ pub enum Place {
     Run,
 }
 
-impl Place {
+impl RowRef {
     /// The table that it points into, as the JSON names it, and the row there.
     pub fn table(self) -> (&'static str, Option<usize>) {
         match self {
-            Place::State(_) => ("account", None),
-            Place::Step(row) => ("path", Some(row)),
-            Place::Wait(row) => ("waits", Some(row)),
-            Place::HandOver(row) => ("hand_overs", Some(row)),
-            Place::Connection(row) => ("connections", Some(row)),
-            Place::Lookup(row) => ("lookups", Some(row)),
-            Place::File(row) => ("files", Some(row)),
-            Place::Call(row) => ("syscalls", Some(row)),
-            Place::Function(row) => ("functions", Some(row)),
-            Place::Line(row) => ("lines", Some(row)),
-            Place::Thread(row) => ("threads", Some(row)),
-            Place::Run => ("", None),
+            RowRef::State(_) => ("account", None),
+            RowRef::Step(row) => ("path", Some(row)),
+            RowRef::Wait(row) => ("waits", Some(row)),
+            RowRef::HandOver(row) => ("hand_overs", Some(row)),
+            RowRef::Connection(row) => ("connections", Some(row)),
+            RowRef::Lookup(row) => ("lookups", Some(row)),
+            RowRef::File(row) => ("files", Some(row)),
+            RowRef::Call(row) => ("syscalls", Some(row)),
+            RowRef::Function(row) => ("functions", Some(row)),
+            RowRef::Line(row) => ("lines", Some(row)),
+            RowRef::Thread(row) => ("threads", Some(row)),
+            RowRef::Run => ("", None),
         }
     }
 
     /// The row of this table.
     pub fn named(table: &str, row: usize) -> Option<Self> {
         let rows: [fn(usize) -> Self; 10] = [
-            Place::Step,
-            Place::Wait,
-            Place::HandOver,
-            Place::Connection,
-            Place::Lookup,
-            Place::File,
-            Place::Call,
-            Place::Function,
-            Place::Line,
-            Place::Thread,
+            RowRef::Step,
+            RowRef::Wait,
+            RowRef::HandOver,
+            RowRef::Connection,
+            RowRef::Lookup,
+            RowRef::File,
+            RowRef::Call,
+            RowRef::Function,
+            RowRef::Line,
+            RowRef::Thread,
         ];
         rows.into_iter().map(|place| place(row)).find(|place| place.table().0 == table)
     }

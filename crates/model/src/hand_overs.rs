@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HandOvers {
-    /// By who ended whose waits for what, most often first: 64 at most. Where more than eight rows
-    /// differ only by their threads' numbers, or by their files or futexes, they are one.
+    /// The most frequent hand-overs, first: 64 at most. Where more than eight rows differ only by
+    /// their threads' numbers, or by their files or futexes, they are one.
     #[cfg_attr(feature = "schema", schemars(length(max = 64)))]
     pub rows: Vec<HandOverRow>,
     /// How many there were of all others.

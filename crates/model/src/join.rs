@@ -6,10 +6,10 @@
 //! before it; only a sample's stack comes after it. That is the one rule by which they are joined,
 //! live and in what was kept.
 
-use crate::because::{BlockRequest, LegacyWakeReason};
 use crate::object::{Object, SocketEnds};
 use crate::recording::{Event, SwitchOutState, WaitContext, WakeReason, WakeReasons, Waker};
 use crate::thread::{Comm, Counters};
+use crate::wake_reason::{BlockRequest, LegacyWakeReason};
 use crate::{Ns, Tid};
 
 /// Parts that wait at once. Past it the oldest is dropped: its event was lost.

@@ -10,7 +10,6 @@
 
 pub mod account;
 pub mod arch;
-pub mod because;
 mod cache;
 pub mod call;
 mod code_location;
@@ -69,6 +68,7 @@ pub mod units;
 pub mod wait;
 pub mod waits_at_once;
 pub mod wake;
+pub mod wake_reason;
 pub mod what_if;
 pub mod window;
 

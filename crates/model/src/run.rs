@@ -7,7 +7,7 @@ use crate::CodePlace;
 use crate::account::{Account, AccountPart, Basis, DoesNotClose, State, Step};
 use crate::costs::Costs;
 use crate::coverage::{Coverage, Interval};
-use crate::finding::{Known, SavedTime, Shared};
+use crate::finding::{SavedTime, SavingBasis, Shared};
 use crate::limits::Limits;
 use crate::probe::Probed;
 use crate::recording::{Ending, Host};
@@ -153,7 +153,7 @@ impl FindingRow {
 
     /// Whether the operations that go, and what each costs, were both seen.
     pub fn is_counted(&self) -> bool {
-        self.known == Known::Counted.id()
+        self.known == SavingBasis::Counted.id()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Shapes of values in JSON that their types alone do not tell, for the schemas: `with = "…"`.
 
-use crate::{Ns, Seen, State};
+use crate::{Ns, RuledOut, Seen, State};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
 
@@ -98,7 +98,9 @@ struct Unseen {
     unseen: String,
 }
 
-/// Of what earlier versions wrote as text alone.
-pub fn or_text(schema: &mut Schema) {
-    *schema = json_schema!({"anyOf": [std::mem::take(schema), {"type": "string"}]});
+shape! {
+    /// Why a cause is ruled out. Older results have the sentence alone.
+    WhyNot, generator => json_schema!({
+        "anyOf": [generator.subschema_for::<RuledOut>(), {"type": "string"}],
+    })
 }

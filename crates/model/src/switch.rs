@@ -1,9 +1,9 @@
 //! Threads that are switched out and in, and what wakes them.
 
-use crate::because::BlockRequest;
 use crate::call::{Call, CallTime};
 use crate::object::{Object, SocketEnds};
 use crate::thread::{Comm, Counters};
+use crate::wake_reason::BlockRequest;
 use crate::{Ns, Tid};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;

@@ -13,7 +13,7 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::time::Duration;
 use sys::clock::monotonic_ns;
-use sys::policy::Hurry;
+use sys::policy::RtBoost;
 use sys::signals::Signals;
 
 /// What to record, how, and for how long.
@@ -97,7 +97,7 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
         let left = end_at.map(|end| Duration::from_nanos(end.saturating_sub(monotonic_ns())));
         session.read(&[signals.as_fd()], left)?;
         if asked_to_stop(&mut signals)? {
-            hurry = Some(Hurry::begin());
+            hurry = Some(RtBoost::begin());
             break WindowEnd::Signal;
         }
         if session.instruments.threads().all_are_gone() {

@@ -18,7 +18,7 @@ pub(crate) struct Commands {
 
 impl Commands {
     /// The command line of a process that this event tells of.
-    pub(crate) fn told(&mut self, event: &Event) -> Option<Event> {
+    pub(crate) fn command_line(&mut self, event: &Event) -> Option<Event> {
         let pid = match event {
             Event::Exec { pid, .. } => *pid,
             Event::Alive { tid, pid, .. } if tid == pid => *pid,
@@ -45,13 +45,13 @@ mod tests {
     fn a_process_is_asked_for_its_command_line_when_it_is_found() {
         let pid = std::process::id();
         let found = Event::Exec { at: 1, entered: 0, tid: pid, pid, old_tid: pid, name: "it".into() };
-        let Some(Event::Command { pid: of, line }) = Commands::default().told(&found) else {
+        let Some(Event::Command { pid: of, line }) = Commands::default().command_line(&found) else {
             panic!("this process has a command line");
         };
         let own = std::env::args().next().expect("a first argument");
         assert!(of == pid && own.starts_with(line.split(' ').next().expect("a word")), "{line}");
         assert!(line.len() <= LINE_MAX);
-        assert_eq!(Commands::default().told(&Event::Lost { at: 1, events: 1 }), None);
-        assert_eq!(Commands { asked: PROCESSES }.told(&found), None);
+        assert_eq!(Commands::default().command_line(&Event::Lost { at: 1, events: 1 }), None);
+        assert_eq!(Commands { asked: PROCESSES }.command_line(&found), None);
     }
 }

@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use sys::foreign;
+use sys::untrusted_file;
 
 /// The time limit for looking up source lines.
 const LINES_WITHIN: Duration = Duration::from_secs(5);
@@ -62,7 +62,7 @@ impl FunctionCode {
 /// # Errors
 /// It does not exist, is not a regular file, or is not an ELF file.
 pub fn image(path: &Path) -> Result<Image, Error> {
-    of_file(path, foreign::open(path))
+    of_file(path, untrusted_file::open(path))
 }
 
 /// The image at `path`, which a program named.

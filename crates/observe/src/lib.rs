@@ -14,12 +14,12 @@ mod commands;
 mod counters;
 pub mod doctor;
 mod error;
+mod first_executables;
 pub mod function_code;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzed;
 mod giving_way;
 mod jvm;
-mod likely;
 mod local_sockets;
 mod machine;
 mod mounts;

@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::session::{LeftProgram, Recorded, RecordingSubject, Running, Session, SessionEnd, Sink};
 use crate::settings::Watching;
 use crate::targets::all_ignore;
-use crate::{access, likely, sources};
+use crate::{access, first_executables, sources};
 use model::recording::{Ending, Tier, WindowEnd};
 use model::{Ns, Pid, Seen};
 use std::os::fd::AsFd;
@@ -44,7 +44,7 @@ pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Recorded, Error>
     let entrusted = access::entrusted(held.path(), held.pid());
     let mut instruments =
         sources::start(&request.watching, held.pid(), &host::cpus(host::here()), entrusted)?;
-    for path in likely::executables(held.path()) {
+    for path in first_executables::executables(held.path()) {
         instruments.expect(&path);
     }
     let subject = RecordingSubject {

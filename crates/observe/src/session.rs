@@ -18,8 +18,8 @@ use std::collections::BTreeSet;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 use sys::clock::{monotonic_ns, process_cpu_ns, unix_s};
-use sys::foreign::Rights;
 use sys::poll;
+use sys::untrusted_file::Rights;
 
 /// The pause between drains at first, so that an interpreter is recognized before it has run long.
 const YOUNG: Duration = Duration::from_millis(2);

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use sys::foreign::Rights;
+use sys::untrusted_file::Rights;
 
 /// The largest file that is read as source.
 const SIZE_MAX: u64 = 16 << 20;

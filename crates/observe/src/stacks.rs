@@ -41,7 +41,7 @@ const JVMS_WITHIN: Duration = Duration::from_secs(5);
 pub(crate) struct RawStack {
     pub(crate) tid: Tid,
     pub(crate) pid: Pid,
-    pub(crate) of: Of,
+    pub(crate) of: StackKind,
     /// The user registers.
     pub(crate) registers: Registers,
     /// Addresses in the kernel, the innermost first.
@@ -54,7 +54,7 @@ pub(crate) struct RawStack {
 
 /// The kind of stack.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Of {
+pub(crate) enum StackKind {
     Sample {
         mode: SampleMode,
         period_ns: u32,
@@ -192,7 +192,7 @@ impl Stacks {
     /// A stack was taken.
     pub(crate) fn stack(&mut self, at: Ns, stack: Box<RawStack>) {
         self.taken += 1;
-        if let Of::Sample { mode: SampleMode::Fault, .. } = stack.of {
+        if let StackKind::Sample { mode: SampleMode::Fault, .. } = stack.of {
             self.entered.came(&stack.kernel);
         }
         self.add(at, Item::Stack(stack));
@@ -235,7 +235,7 @@ impl Stacks {
     /// Whether a sample that is taken for one in a fault is in an interrupt: in the kernel's way
     /// back from it to the thread's own code.
     fn is_interrupt(&self, stack: &RawStack) -> bool {
-        matches!(stack.of, Of::Sample { mode: SampleMode::Fault, .. })
+        matches!(stack.of, StackKind::Sample { mode: SampleMode::Fault, .. })
             && self.entered.by_interrupt(&stack.kernel)
     }
 
@@ -356,7 +356,8 @@ impl Stacks {
         while self.waiting.last().is_some_and(|(of, ..)| *of == at) {
             match self.waiting.pop() {
                 Some((_, _, Item::Stack(stack)))
-                    if stack.tid == tid && matches!(stack.of, Of::Sample { .. } | Of::FaultSample) =>
+                    if stack.tid == tid
+                        && matches!(stack.of, StackKind::Sample { .. } | StackKind::FaultSample) =>
                 {
                     return Some(stack);
                 }
@@ -409,13 +410,13 @@ impl Stacks {
         let Some(node) = self.node(at, stack, sink) else { return };
         let tid = stack.tid;
         sink(&match stack.of {
-            Of::Fault => return self.faults.stack(tid, node),
+            StackKind::Fault => return self.faults.stack(tid, node),
             // Without its sample it says nothing.
-            Of::FaultSample => return,
-            Of::Sample { mode, period_ns } => Event::SampleStack { at, tid, node, mode, period_ns },
-            Of::Wait { weight_ns, call } => Event::WaitStack { at, tid, node, weight_ns, call },
-            Of::Waker { woken, woken_at } => Event::WakerStack { at, tid: woken, woken_at, node },
-            Of::Found => Event::AliveStack { at, tid, node },
+            StackKind::FaultSample => return,
+            StackKind::Sample { mode, period_ns } => Event::SampleStack { at, tid, node, mode, period_ns },
+            StackKind::Wait { weight_ns, call } => Event::WaitStack { at, tid, node, weight_ns, call },
+            StackKind::Waker { woken, woken_at } => Event::WakerStack { at, tid: woken, woken_at, node },
+            StackKind::Found => Event::AliveStack { at, tid, node },
         });
     }
 
@@ -465,7 +466,7 @@ impl Stacks {
             let address = if depth == 0 { *address } else { address.saturating_sub(1) };
             node = self.tree.node(files, node, FrameKey::Other(CodeLocation::Kernel { address }), sink);
         }
-        let own = matches!(stack.of, Of::Sample { mode: SampleMode::User, .. });
+        let own = matches!(stack.of, StackKind::Sample { mode: SampleMode::User, .. });
         if let Some(first) = frames.first().filter(|_| own && node > 0)
             && let Some(load) = self.processes.load(*first, &stack.registers)
         {
@@ -486,7 +487,7 @@ mod tests {
         let (at, tid, period_ns, mode) = (9, 7, 1000, SampleMode::Fault);
         let mut stacks = Stacks::new();
         let (registers, user) = (crate::machine::here().of_bpf([0; 8], &[]), Vec::new());
-        let of = Of::Sample { mode, period_ns };
+        let of = StackKind::Sample { mode, period_ns };
         let stack = RawStack { tid, pid: 7, of, registers, kernel: vec![0x100], user, python: None };
         stacks.stack(at, Box::new(stack));
         let asked = stacks.entries();

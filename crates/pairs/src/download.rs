@@ -9,7 +9,7 @@ mod tls;
 mod url;
 
 use crate::server::http::checksum_from;
-use body::{Body, Ended};
+use body::{Body, BodyEnd};
 pub(crate) use progress::{Progress, amount};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -121,9 +121,9 @@ fn whole(limits: Limits, url: &Url, kept: u64, progress: &Progress) -> io::Resul
             Ok(())
         })?;
         match ended {
-            Ended::Whole => break,
-            Ended::Cut if resumed < CUTS_MAX && !head.chunked => resumed += 1,
-            Ended::Cut => return Err(io::Error::other(format!("it was cut after {at} bytes"))),
+            BodyEnd::Whole => break,
+            BodyEnd::Cut if resumed < CUTS_MAX && !head.chunked => resumed += 1,
+            BodyEnd::Cut => return Err(io::Error::other(format!("it was cut after {at} bytes"))),
         }
     }
     progress.is_whole();

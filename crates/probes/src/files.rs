@@ -4,7 +4,7 @@ use rustix::fs::{Advice, fadvise};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
-use sys::foreign;
+use sys::untrusted_file;
 
 /// The files may take one part in this many of the free memory.
 const FREE_PART: u64 = 2;
@@ -16,7 +16,7 @@ const PIECE_BYTES: usize = 1 << 20;
 pub(crate) fn check(files: &[PathBuf]) -> Result<(), String> {
     let mut bytes = 0_u64;
     for path in files {
-        let size = foreign::open(path).and_then(|file| file.metadata()).map(|metadata| metadata.len());
+        let size = untrusted_file::open(path).and_then(|file| file.metadata()).map(|metadata| metadata.len());
         bytes = bytes.saturating_add(size.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => format!(
                 "{path:?}, which the first run read, is gone: this probe is for files that stay between two runs"
@@ -60,7 +60,7 @@ pub(crate) fn warm(files: &[PathBuf]) -> Result<(), String> {
 
 fn each(files: &[PathBuf], mut with: impl FnMut(&File) -> io::Result<()>) -> Result<(), String> {
     for path in files {
-        let done = foreign::open(path).and_then(|file| with(&file));
+        let done = untrusted_file::open(path).and_then(|file| with(&file));
         done.map_err(|error| format!("cannot read {path:?}: {error}"))?;
     }
     Ok(())

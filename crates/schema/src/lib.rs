@@ -151,7 +151,7 @@ fn not_null(schema: &mut Value) {
     }
 }
 
-/// The description of a variant is also that of the field that tells which it is.
+/// The description of a variant goes to the field that tells which variant it is.
 fn variants_described(schema: &mut Schema) {
     let Some(Value::Array(variants)) = schema.get_mut("oneOf") else { return };
     for variant in variants {

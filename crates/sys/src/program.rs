@@ -5,10 +5,11 @@
 
 pub mod allocator;
 pub mod at_once;
+pub mod atomic_write;
 mod errno;
-pub mod foreign;
+mod open_parent;
 pub(crate) mod origin;
-pub mod ours;
+pub mod output_file;
 pub mod resolve;
 pub mod rights;
 mod sandbox;
@@ -16,7 +17,6 @@ pub mod scratch;
 pub mod signals;
 pub mod spawn;
 pub mod starter;
+pub mod untrusted_file;
 pub(crate) mod usage;
 pub mod user;
-mod walk;
-pub mod whole;

@@ -54,7 +54,7 @@ pub(crate) fn attend(
     let began_ns = monotonic_ns();
     let mut next_tell_ns = began_ns + TOLD_AFTER_NS;
     let mut next_take_ns = streams.are_caught().then(|| began_ns.saturating_add(take_each_ns));
-    let mut ending: Option<Ended> = None;
+    let mut ending: Option<EndedChild> = None;
     let mut was_stopped = false;
     let mut watched = watch;
     loop {
@@ -85,7 +85,7 @@ pub(crate) fn attend(
             match tell(now_ns - began_ns) {
                 Go::On => {}
                 Go::OnAfterStop => was_stopped = true,
-                Go::Stop => ending = ending.or_else(|| Some(Ended::at(now_ns))),
+                Go::Stop => ending = ending.or_else(|| Some(EndedChild::at(now_ns))),
             }
             // What `tell` did not read would keep dwell awake: it is told again with the next
             // second.
@@ -112,13 +112,13 @@ fn is_ready(fd: BorrowedFd<'_>) -> bool {
 }
 
 /// Ending a run: a signal as soon as it has a process, and one that cannot be refused later.
-struct Ended {
+struct EndedChild {
     next_ns: Ns,
     kill_ns: Ns,
     asked: bool,
 }
 
-impl Ended {
+impl EndedChild {
     fn at(now_ns: Ns) -> Self {
         Self { next_ns: now_ns, kill_ns: now_ns + PATIENCE_NS, asked: false }
     }

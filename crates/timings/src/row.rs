@@ -11,14 +11,20 @@ use sys::starter::CommandEnd;
 
 /// Where a run belongs.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct RunPosition {
     pub(crate) command: usize,
     pub(crate) block: u32,
     pub(crate) place: u32,
 }
 
 /// The row of a run that ended; `slack_bytes` are [`host::own::resident_slack_bytes`].
-pub(crate) fn row(at: Place, end: &CommandEnd, first_ns: Ns, before: Before, slack_bytes: u64) -> TimedRun {
+pub(crate) fn row(
+    at: RunPosition,
+    end: &CommandEnd,
+    first_ns: Ns,
+    before: Before,
+    slack_bytes: u64,
+) -> TimedRun {
     let usage = &end.end.rusage;
     let (steal_ns, others_cpu_ns) = before.since(end.wall_ns, usage.user_ns + usage.kernel_ns);
     TimedRun {
@@ -89,7 +95,7 @@ mod tests {
     }
 
     fn row_of(end: &CommandEnd) -> TimedRun {
-        row(Place { command: 1, block: 2, place: 0 }, end, 1_000, Before::read(Some(0)), 4096)
+        row(RunPosition { command: 1, block: 2, place: 0 }, end, 1_000, Before::read(Some(0)), 4096)
     }
 
     #[test]

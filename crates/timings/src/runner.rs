@@ -7,7 +7,7 @@ use crate::empty::EmptyProgram;
 use crate::error::Error;
 use crate::metric::Metric;
 use crate::plan::{Doing, Go, IgnoredFailures, Input, Output, Plan, Planned, Progress};
-use crate::row::{self, Place};
+use crate::row::{self, RunPosition};
 use crate::shuffle::Chance;
 use crate::streams::{Drain, Streams};
 use model::Ns;
@@ -153,7 +153,7 @@ impl Runner {
         let mut end = BlockEnd::Complete;
         for (command, place) in self.chance.order(self.commands.len()).into_iter().zip(0..) {
             let Some((run, output)) =
-                self.turn(Place { command, block: number, place }, &mut lingering, tell)?
+                self.turn(RunPosition { command, block: number, place }, &mut lingering, tell)?
             else {
                 end = BlockEnd::Stopped;
                 break;
@@ -177,7 +177,7 @@ impl Runner {
     /// # Errors
     /// It cannot be run, or it failed.
     pub fn once(&mut self, argv: &[OsString], tell: Tell<'_>) -> Result<Go, Error> {
-        let at = Place { command: 0, block: self.next_block, place: 0 };
+        let at = RunPosition { command: 0, block: self.next_block, place: 0 };
         let environment = entries(&[]);
         self.chore(Doing::Once, &Order::new(argv)?, &environment, at, tell)
     }
@@ -213,7 +213,7 @@ impl Runner {
         self.starter.start(order, &environment, streams.descriptors()).map_err(|error| error.to_string())?;
         let watch = self.watch.as_ref().map(AsFd::as_fd);
         let attention = Attention { watch, drain: None, take_each_ns: Ns::MAX };
-        let at = Place { command: 0, block: self.next_block, place: 0 };
+        let at = RunPosition { command: 0, block: self.next_block, place: 0 };
         let mut told = |so_far_ns| tell(progress(Doing::Empty, at, so_far_ns));
         match attend(&mut self.starter, &mut streams, attention, &mut told).map_err(in_words)? {
             Attended::Stopped => Ok(None),
@@ -233,7 +233,12 @@ impl Runner {
     }
 
     /// One run with what prepares and concludes it.
-    fn turn(&mut self, at: Place, lingering: &mut Vec<(usize, u32)>, tell: Tell<'_>) -> Result<Turn, Error> {
+    fn turn(
+        &mut self,
+        at: RunPosition,
+        lingering: &mut Vec<(usize, u32)>,
+        tell: Tell<'_>,
+    ) -> Result<Turn, Error> {
         let ready = &self.commands[at.command];
         let (prepare, conclude) = (ready.prepare.clone(), ready.conclude.clone());
         let chores_environment = ready.environment.clone();
@@ -269,7 +274,11 @@ impl Runner {
     }
 
     /// The run that is timed; none if it was stopped.
-    fn timed(&mut self, at: Place, tell: Tell<'_>) -> Result<Option<(CommandEnd, Before, Streams)>, Error> {
+    fn timed(
+        &mut self,
+        at: RunPosition,
+        tell: Tell<'_>,
+    ) -> Result<Option<(CommandEnd, Before, Streams)>, Error> {
         let environment = self.environment(at.command);
         let (mut streams, drain) = self.streams(at.block)?;
         let ready = &self.commands[at.command];
@@ -309,7 +318,7 @@ impl Runner {
         doing: Doing,
         order: &Order,
         environment: &[OsString],
-        at: Place,
+        at: RunPosition,
         tell: Tell<'_>,
     ) -> Result<Go, Error> {
         if tell(progress(doing, at, 0)) == Go::Stop {
@@ -371,7 +380,7 @@ fn entries(variables: &[(OsString, OsString)]) -> Vec<OsString> {
     kept.chain(variables.iter().cloned()).map(join).collect()
 }
 
-fn progress(doing: Doing, at: Place, so_far_ns: Ns) -> Progress {
+fn progress(doing: Doing, at: RunPosition, so_far_ns: Ns) -> Progress {
     Progress { doing, command: at.command, block: at.block, place: at.place, so_far_ns }
 }
 

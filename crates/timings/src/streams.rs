@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{self, PipeReader};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
-use sys::ours;
+use sys::output_file;
 
 /// How much a pipe holds, where the kernel allows it: the fewer times dwell has to wake up.
 const PIPE_BYTES: usize = 1 << 20;
@@ -39,7 +39,7 @@ impl Streams {
             Output::Null => Out::Plain(null()?, null()?),
             Output::Inherit => Out::Plain(own(io::stdout().as_fd())?, own(io::stderr().as_fd())?),
             Output::File(path) => {
-                let file = ours::emptied(path).map_err(|error| at(path, error))?;
+                let file = output_file::emptied(path).map_err(|error| at(path, error))?;
                 Out::Plain(file.into(), null()?)
             }
             Output::Pipe => {

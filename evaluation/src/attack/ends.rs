@@ -3,7 +3,7 @@
 //!
 //! Moments are uniform over the time that the verb takes undisturbed.
 
-use super::place::{Place, unheld_programs};
+use super::place::{Workplace, unheld_programs};
 use super::verbs::{Fate, Verb};
 use anyhow::{Result, ensure};
 use rustix::process::Signal;
@@ -49,7 +49,7 @@ pub(super) struct Row {
 ///
 /// # Errors
 /// When it does not run undisturbed.
-pub(super) fn attack(place: &Place, verb: &Verb, kills: usize, random: &mut Random) -> Result<Row> {
+pub(super) fn attack(place: &Workplace, verb: &Verb, kills: usize, random: &mut Random) -> Result<Row> {
     let before = (place.files(), unheld_programs());
     let mut row = Row::default();
     let mut target = verb.target(place)?;

@@ -1,6 +1,6 @@
 //! Restricted and odd environments: namespaces, rights, sandboxes, variables. One a case.
 
-use super::odd::Case;
+use super::restricted_env::Case;
 
 const SEGV: i32 = 11;
 

@@ -1,6 +1,6 @@
 //! Limits, full disks and closed descriptors: one a case.
 
-use super::odd::Case;
+use super::restricted_env::Case;
 
 const KILL: i32 = 9;
 const SEGV: i32 = 11;

@@ -21,7 +21,7 @@ const RESULTS: [&str; 13] = [
 ];
 
 /// The directory, gone with this.
-pub(super) struct Place {
+pub(super) struct Workplace {
     dwell: PathBuf,
     top: PathBuf,
     /// The dwells and their orphans, by PID.
@@ -37,7 +37,7 @@ pub(super) struct Target {
     count: PathBuf,
 }
 
-impl Place {
+impl Workplace {
     pub(super) fn new(dwell: &Path) -> Result<Self> {
         let top = target().join(format!("attack-{}", std::process::id()));
         for below in ["work", "tmp", "cache", "work/pages", "work/disk"] {
@@ -206,7 +206,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Workplace {
     fn drop(&mut self) {
         self.leave_group();
         let _ = fs::remove_dir_all(&self.top);

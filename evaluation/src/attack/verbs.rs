@@ -1,6 +1,6 @@
 //! The verbs that are attacked, each with little work.
 
-use super::place::{Place, Target};
+use super::place::{Target, Workplace};
 use anyhow::{Context, Result, ensure};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -73,7 +73,7 @@ pub(super) const CASES: &[Verb] = &[
 ];
 
 /// The program of [`CASES`] without dwell.
-pub(super) fn bare(place: &Place) -> Vec<String> {
+pub(super) fn bare(place: &Workplace) -> Vec<String> {
     vec!["/bin/sh".to_owned(), "-c".to_owned(), SHORT.to_owned(), place.path("")]
 }
 
@@ -125,12 +125,12 @@ const fn other(name: &'static str, words: &'static [&'static str]) -> Verb {
 
 impl Verb {
     /// Starts what it attaches to.
-    pub(super) fn target(&self, place: &Place) -> Result<Option<Target>> {
+    pub(super) fn target(&self, place: &Workplace) -> Result<Option<Target>> {
         self.attaches.then(|| place.target()).transpose()
     }
 
     /// Its arguments.
-    pub(super) fn arguments(&self, place: &Place, target: Option<&Target>) -> Vec<String> {
+    pub(super) fn arguments(&self, place: &Workplace, target: Option<&Target>) -> Vec<String> {
         let mut words = Vec::new();
         for word in self.words {
             match *word {
@@ -159,7 +159,7 @@ fn counting_python() -> String {
 }
 
 /// Makes the recording that is shown and compared, and the program that is stepped.
-pub(super) fn prepare(place: &Place) -> Result<()> {
+pub(super) fn prepare(place: &Workplace) -> Result<()> {
     let source = place.path("stepped.c");
     std::fs::write(&source, STEPPED_SOURCE)?;
     let mut cc = Command::new("cc");

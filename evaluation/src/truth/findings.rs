@@ -2,7 +2,7 @@
 //! does (`evaluation/findings.toml`). To claim nothing is right for each; what is not in its list
 //! is a wrong claim.
 
-use super::said::Said;
+use super::dwell_result::DwellResult;
 use super::verdict::{Check, Verdict};
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
@@ -97,7 +97,7 @@ impl Findings {
 
     /// The first finding against what was judged; none where it was not judged, or dwell does not
     /// look for causes. `behind_percent`: what the trace may have behind other programs.
-    pub(crate) fn check(&self, program: &str, said: &Said, behind_percent: f64) -> Option<Check> {
+    pub(crate) fn check(&self, program: &str, said: &DwellResult, behind_percent: f64) -> Option<Check> {
         let busy = behind_percent >= BESIDE_PERCENT;
         let (_, right) = self.all().find(|(name, _)| *name == program)?;
         let first = said.findings.as_ref()?.first();
@@ -122,9 +122,9 @@ mod tests {
         Findings::read().unwrap()
     }
 
-    fn said(findings: Option<&[&str]>) -> Said {
+    fn said(findings: Option<&[&str]>) -> DwellResult {
         let findings = findings.map(|ids| ids.iter().map(|id| (*id).to_owned()).collect());
-        Said { run: crate::sample::run(), findings, page: String::new() }
+        DwellResult { run: crate::sample::run(), findings, page: String::new() }
     }
 
     #[test]

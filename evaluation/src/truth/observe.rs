@@ -6,9 +6,9 @@
 
 use super::account::{Account, Charged, Reading};
 use super::counts;
+use super::dwell_result::DwellResult;
 use super::program::{Also, Attach, Program};
 use super::programs::Programs;
-use super::said::Said;
 use super::sched::{Ledger, Root, Tid, Trace};
 use super::shares::{SAMPLES_HZ, Samples};
 use super::stage::Stage;
@@ -60,7 +60,7 @@ pub(crate) fn observe(
     programs: &Programs,
     base: &Path,
     dwell: &Path,
-) -> Result<(Said, Truth)> {
+) -> Result<(DwellResult, Truth)> {
     let stage = Stage::set(program, programs, base)?;
     let before = Ticks::now();
     let beside = match &program.attach {
@@ -76,7 +76,7 @@ pub(crate) fn observe(
     let read = |name| fs::read_to_string(stage.dir.join(name));
     let json = read(JSON).context("dwell wrote no JSON")?;
     let page = read(PAGE).context("dwell wrote no page")?;
-    let said = Said::read(&json, page).with_context(|| last_line(&stage.dir.join("stderr")))?;
+    let said = DwellResult::read(&json, page).with_context(|| last_line(&stage.dir.join("stderr")))?;
     let truth = truth(program, &stage, dwell, &said, beside);
     // Large, and of no use once read.
     let _ = fs::remove_file(stage.dir.join(DATA));
@@ -133,7 +133,13 @@ fn record(stage: &Stage, dwell: &Path, way: &[&str], end: &[&str], on: &[String]
 }
 
 /// What the oracles say.
-fn truth(program: &Program, stage: &Stage, dwell: &Path, said: &Said, beside: Beside) -> Result<Truth> {
+fn truth(
+    program: &Program,
+    stage: &Stage,
+    dwell: &Path,
+    said: &DwellResult,
+    beside: Beside,
+) -> Result<Truth> {
     let mut truth = Truth::default();
     let dir = &stage.dir;
     let trace = script(dir, OF_TRACE, &mut truth.notes, Trace::read)?;

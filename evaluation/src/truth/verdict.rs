@@ -9,8 +9,8 @@
 mod charged;
 mod class;
 
+use super::dwell_result::{Calls, DwellResult, Kind};
 use super::program::{Class, Program};
-use super::said::{Calls, Kind, Said};
 use super::sched::{Ledger, Wall};
 use model::State;
 use serde::{Deserialize, Serialize};
@@ -183,7 +183,7 @@ impl Verdict {
 }
 
 /// Compares the two.
-pub(crate) fn judge(program: &Program, said: &Said, truth: &Truth) -> Verdict {
+pub(crate) fn judge(program: &Program, said: &DwellResult, truth: &Truth) -> Verdict {
     let right = class::right(program, truth);
     let checks = [account(said, truth), times(said, truth), names(said, truth)].concat();
     let mut notes = truth.notes.clone();
@@ -201,7 +201,7 @@ pub(crate) fn judge(program: &Program, said: &Said, truth: &Truth) -> Verdict {
 }
 
 /// The account by kinds of time, and states of it that an oracle knows.
-fn account(said: &Said, truth: &Truth) -> Vec<Check> {
+fn account(said: &DwellResult, truth: &Truth) -> Vec<Check> {
     let whole = said.whole_ns().max(1) as f64;
     let of = |ns: u64| Range::exactly(ns as f64 / whole * 100.0);
     let mut checks = Vec::new();
@@ -220,7 +220,7 @@ fn account(said: &Said, truth: &Truth) -> Vec<Check> {
 }
 
 /// CPU times and counts, of all threads.
-fn times(said: &Said, truth: &Truth) -> Vec<Check> {
+fn times(said: &DwellResult, truth: &Truth) -> Vec<Check> {
     let (on_ns, user_ns) = said.cpu_ns();
     let mut checks = Vec::new();
     checks.extend(truth.user_percent.map(|(percent, half)| {
@@ -237,7 +237,7 @@ fn times(said: &Said, truth: &Truth) -> Vec<Check> {
 }
 
 /// What has to be named: functions, holders of locks, control groups.
-fn names(said: &Said, truth: &Truth) -> Vec<Check> {
+fn names(said: &DwellResult, truth: &Truth) -> Vec<Check> {
     let function = truth.function.as_ref().map(|words| {
         let known =
             said.functions().filter(|(name, _)| words.iter().any(|word| name.contains(word.as_str())));

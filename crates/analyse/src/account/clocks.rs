@@ -35,7 +35,7 @@
 //! keep. So by the dependencies that were seen, removing a part x of them saves x s at least and
 //! x P at most.
 
-use super::places::{Epoch, Place, Places, Reading};
+use super::places::{ClockSlot, Epoch, Places, Reading};
 use model::Ns;
 
 /// What a thread carries of one site.
@@ -89,7 +89,7 @@ impl Clocks {
     }
 
     /// The clock at a place that is taken.
-    pub(crate) fn of(&self, place: Place) -> SiteClock {
+    pub(crate) fn of(&self, place: ClockSlot) -> SiteClock {
         self.sites.get(usize::from(place)).copied().unwrap_or_default()
     }
 
@@ -102,7 +102,7 @@ impl Clocks {
 
     /// Takes time of that stretch as spent at a site.
     #[inline]
-    pub(crate) fn spends(&mut self, place: Place, ns: Ns, alone_ns: Ns) {
+    pub(crate) fn spends(&mut self, place: ClockSlot, ns: Ns, alone_ns: Ns) {
         let place = usize::from(place);
         if place >= self.sites.len() {
             self.grow(place + 1);
@@ -115,7 +115,7 @@ impl Clocks {
 
     /// Another thread held this one up. `dropped`: it did so by a lock, whose site this is; its
     /// wait is this thread's own.
-    pub(crate) fn held_up(&mut self, by: &Clocks, dropped: Option<Place>, places: &Places) {
+    pub(crate) fn held_up(&mut self, by: &Clocks, dropped: Option<ClockSlot>, places: &Places) {
         if by.epoch != places.now() {
             let mut renewed = by.clone();
             renewed.renew(places);
@@ -188,8 +188,8 @@ impl Clocks {
 mod tests {
     use super::*;
 
-    const READS: Place = 0;
-    const LOCK: Place = 1;
+    const READS: ClockSlot = 0;
+    const LOCK: ClockSlot = 1;
 
     fn places() -> Places {
         let mut places = Places::default();
@@ -198,18 +198,18 @@ mod tests {
     }
 
     /// A thread that has spent so much of its time at these, all of it alone.
-    fn clocks(at: Ns, sites: &[(Place, Ns)]) -> Clocks {
+    fn clocks(at: Ns, sites: &[(ClockSlot, Ns)]) -> Clocks {
         let mut clocks = Clocks::new(0);
         clocks.passes(at, at);
         sites.iter().for_each(|(place, ns)| clocks.spends(*place, *ns, *ns));
         clocks
     }
 
-    fn of(clocks: &Clocks, place: Place) -> SiteClock {
+    fn of(clocks: &Clocks, place: ClockSlot) -> SiteClock {
         clocks.of(place)
     }
 
-    fn saved(clocks: &Clocks, place: Place) -> Ns {
+    fn saved(clocks: &Clocks, place: ClockSlot) -> Ns {
         of(clocks, place).saved_ns
     }
 

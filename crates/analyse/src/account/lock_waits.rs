@@ -90,7 +90,7 @@ impl Verdicts {
         let mut reader = Reader { code, read: FxHashMap::default() };
         let is = |kind, says: &Says, given, names: &mut Names| {
             let notice = futex(kind).is_some_and(|address| pools.is_notice(address));
-            revised(kind, says, Known { given, notice, in_window: in_window.is_some() }, names)
+            revised(kind, says, WaitContext { given, notice, in_window: in_window.is_some() }, names)
         };
         let mut all = Self { keep_time, ..Self::default() };
         let mut by_address: FxHashMap<u64, Tally> = FxHashMap::default();
@@ -196,7 +196,7 @@ fn futex((_, reason): WaitKey) -> Option<u64> {
 
 /// What is known of a wait besides its stacks.
 #[derive(Debug, Clone, Copy)]
-struct Known {
+struct WaitContext {
     /// Time ended it, and then another thread gave what it was for.
     given: bool,
     /// Its futex is how threads are told of work.
@@ -205,8 +205,8 @@ struct Known {
 }
 
 /// The kind that such a wait is of, as its stacks have it.
-fn revised(kind: WaitKey, says: &Says, known: Known, names: &mut Names) -> WaitKey {
-    let Known { given, notice, in_window } = known;
+fn revised(kind: WaitKey, says: &Says, known: WaitContext, names: &mut Names) -> WaitKey {
+    let WaitContext { given, notice, in_window } = known;
     let (_, ReasonKey::Wait(call, target)) = kind else { return kind };
     let lock = |target| (State::Lock, ReasonKey::Wait(call, target));
     match (says, target) {

@@ -6,10 +6,10 @@
 //! close the ledger of the whole tree says what went on in that slice of time.
 
 use super::activity::{Activity, ActivityId, Slot};
-use super::books::Books;
-use super::cover::{Covered, Progress};
 use super::layers::Key;
+use super::ledgers::Ledgers;
 use super::path::Amount;
+use super::progress_clock::{Progress, ProgressTimes};
 use crate::keys::ReasonKey;
 use model::run::TimedWaits;
 use model::{Ns, State};
@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct Passed(TimedWaits);
 
 impl Passed {
-    pub(crate) fn add(&mut self, ns: Ns, covered: Covered) {
+    pub(crate) fn add(&mut self, ns: Ns, covered: ProgressTimes) {
         self.0.times += 1;
         self.0.total_ns += ns;
         self.0.others_on_cpu_ns += covered.of(Progress::OnCpu);
@@ -62,8 +62,8 @@ type Slices = BTreeMap<u32, Vec<(ActivityId, Amount)>>;
 ///
 /// The path has a wait's placeholders spread over all of it; the others may have worked in a part
 /// only. So each slice of the wait gets what they did there, within what they did in all.
-pub(crate) fn resolved(entries: Vec<(Key, Amount)>, books: &Books) -> Vec<(Key, Amount)> {
-    let reason = |key: &Key| books.activities.get(key.activity).reason;
+pub(crate) fn resolved(entries: Vec<(Key, Amount)>, ledgers: &Ledgers) -> Vec<(Key, Amount)> {
+    let reason = |key: &Key| ledgers.activities.get(key.activity).reason;
     let passed = |key: &Key| match reason(key) {
         ReasonKey::Meanwhile(wait) => Some(wait),
         _ => None,
@@ -80,9 +80,9 @@ pub(crate) fn resolved(entries: Vec<(Key, Amount)>, books: &Books) -> Vec<(Key, 
             None => add(&mut resolved, key, amount),
         }
     }
-    let slices = slices(books);
+    let slices = slices(ledgers);
     for (wait, let_pass) in let_pass {
-        let_pass.resolve(wait, &slices, books, &mut resolved);
+        let_pass.resolve(wait, &slices, ledgers, &mut resolved);
     }
     resolved.into_iter().collect()
 }
@@ -108,19 +108,19 @@ impl LetPass {
         mut self,
         wait: ActivityId,
         slices: &Slices,
-        books: &Books,
+        ledgers: &Ledgers,
         resolved: &mut FxHashMap<Key, Amount>,
     ) {
         // The kinds of work in their order: what counts first takes its room first.
         let mut placeholders: Vec<_> = std::mem::take(&mut self.others).into_iter().collect();
-        placeholders.sort_by_key(|(id, _)| order(books.activities.get(*id).state));
+        placeholders.sort_by_key(|(id, _)| order(ledgers.activities.get(*id).state));
         for (id, ns) in placeholders {
-            let placeholder = books.activities.get(id);
+            let placeholder = ledgers.activities.get(id);
             let worked: Vec<_> = self
                 .whole
                 .iter()
                 .map(|(slice, amount)| {
-                    let others = others(slices, books, &placeholder, *slice);
+                    let others = others(slices, ledgers, &placeholder, *slice);
                     let did_ns = others.iter().map(|(_, amount)| amount.ns).sum::<Ns>().min(amount.ns);
                     (*slice, did_ns, others)
                 })
@@ -164,9 +164,9 @@ fn add(entries: &mut FxHashMap<Key, Amount>, key: Key, amount: Amount) {
     *entries.entry(key).or_default() += amount;
 }
 
-fn slices(books: &Books) -> Slices {
+fn slices(ledgers: &Ledgers) -> Slices {
     let mut slices = Slices::new();
-    for (key, amount) in books.whole_tree.entries(books.slicing) {
+    for (key, amount) in ledgers.whole_tree.entries(ledgers.slicing) {
         slices.entry(key.slice).or_default().push((key.activity, amount));
     }
     slices.values_mut().for_each(|activities| activities.sort_unstable_by_key(|(id, _)| *id));
@@ -174,9 +174,14 @@ fn slices(books: &Books) -> Slices {
 }
 
 /// What other threads did in the slice that the placeholder can stand for.
-fn others(slices: &Slices, books: &Books, placeholder: &Activity, slice: u32) -> Vec<(ActivityId, Amount)> {
+fn others(
+    slices: &Slices,
+    ledgers: &Ledgers,
+    placeholder: &Activity,
+    slice: u32,
+) -> Vec<(ActivityId, Amount)> {
     let fits = |(id, amount): &&(ActivityId, Amount)| {
-        let activity = books.activities.get(*id);
+        let activity = ledgers.activities.get(*id);
         amount.ns > 0 && activity.thread != placeholder.thread && is_of(activity.state, placeholder.state)
     };
     slices.get(&slice).into_iter().flatten().filter(fits).copied().collect()
@@ -207,33 +212,33 @@ mod tests {
     use super::*;
     use crate::account::{Interval, Path, Slicing};
 
-    fn books() -> Books {
+    fn ledgers() -> Ledgers {
         let mut slicing = Slicing::fine(0);
         slicing.fit(1000);
-        Books::new(slicing)
+        Ledgers::new(slicing)
     }
 
-    fn on_cpu(books: &mut Books, thread: Slot, from: Ns, to: Ns) {
+    fn on_cpu(ledgers: &mut Ledgers, thread: Slot, from: Ns, to: Ns) {
         let activity = Activity::seen(thread, State::User, ReasonKey::None);
-        let id = books.activities.id(activity);
-        let slicing = books.slicing;
-        books.whole_tree.add(slicing, from, to, &[], id, false);
+        let id = ledgers.activities.id(activity);
+        let slicing = ledgers.slicing;
+        ledgers.whole_tree.add(slicing, from, to, &[], id, false);
     }
 
     const SLEEPER: Slot = 3;
 
-    fn slept(books: &mut Books, progress: Progress, ns: Ns) -> Vec<(Key, Amount)> {
+    fn slept(ledgers: &mut Ledgers, progress: Progress, ns: Ns) -> Vec<(Key, Amount)> {
         let mut path = Path::default();
-        let sleep = books.activities.id(Activity::seen(SLEEPER, State::Sleep, ReasonKey::None));
+        let sleep = ledgers.activities.id(Activity::seen(SLEEPER, State::Sleep, ReasonKey::None));
         let activity = placeholder(SLEEPER, progress, sleep);
-        books.book(&mut path, &Interval { activity, from: 0, to: ns }, true);
-        path.entries(books.slicing)
+        ledgers.charge(&mut path, &Interval { activity, from: 0, to: ns }, true);
+        path.entries(ledgers.slicing)
     }
 
-    fn by_thread(entries: &[(Key, Amount)], books: &Books) -> BTreeMap<(Slot, State), Ns> {
+    fn by_thread(entries: &[(Key, Amount)], ledgers: &Ledgers) -> BTreeMap<(Slot, State), Ns> {
         let mut sums = BTreeMap::new();
         for (key, amount) in entries {
-            let activity = books.activities.get(key.activity);
+            let activity = ledgers.activities.get(key.activity);
             *sums.entry((activity.thread, activity.state)).or_insert(0) += amount.ns;
         }
         sums
@@ -241,47 +246,47 @@ mod tests {
 
     #[test]
     fn a_sleep_is_divided_by_what_the_others_did_and_not_by_its_own_thread() {
-        let mut books = books();
-        on_cpu(&mut books, 1, 0, 600);
-        on_cpu(&mut books, 2, 0, 300);
-        on_cpu(&mut books, SLEEPER, 0, 900);
-        let entries = slept(&mut books, Progress::OnCpu, 91);
-        let sums = by_thread(&resolved(entries, &books), &books);
+        let mut ledgers = ledgers();
+        on_cpu(&mut ledgers, 1, 0, 600);
+        on_cpu(&mut ledgers, 2, 0, 300);
+        on_cpu(&mut ledgers, SLEEPER, 0, 900);
+        let entries = slept(&mut ledgers, Progress::OnCpu, 91);
+        let sums = by_thread(&resolved(entries, &ledgers), &ledgers);
         assert_eq!(sums.values().sum::<Ns>(), 91);
         assert_eq!((sums[&(1, State::User)], sums[&(2, State::User)]), (60, 31));
     }
 
     #[test]
     fn a_sleep_in_which_nobody_was_seen_to_do_that_is_a_sleep() {
-        let mut books = books();
-        on_cpu(&mut books, 1, 0, 600);
-        let entries = slept(&mut books, Progress::Outside, 50);
-        let sums = by_thread(&resolved(entries, &books), &books);
+        let mut ledgers = ledgers();
+        on_cpu(&mut ledgers, 1, 0, 600);
+        let entries = slept(&mut ledgers, Progress::Outside, 50);
+        let sums = by_thread(&resolved(entries, &ledgers), &ledgers);
         assert_eq!(sums, BTreeMap::from([((SLEEPER, State::Sleep), 50)]));
     }
 
     #[test]
     fn others_do_no_more_than_they_did() {
-        let mut books = books();
-        on_cpu(&mut books, 1, 0, 20);
-        let entries = slept(&mut books, Progress::OnCpu, 50);
-        let sums = by_thread(&resolved(entries, &books), &books);
+        let mut ledgers = ledgers();
+        on_cpu(&mut ledgers, 1, 0, 20);
+        let entries = slept(&mut ledgers, Progress::OnCpu, 50);
+        let sums = by_thread(&resolved(entries, &ledgers), &ledgers);
         assert_eq!(sums, BTreeMap::from([((1, State::User), 20), ((SLEEPER, State::Sleep), 30)]));
     }
 
     /// The first quarter of the wait is in slices of its own.
     #[test]
     fn work_in_a_part_of_a_wait_is_all_of_it_on_the_path() {
-        let mut books = books();
-        on_cpu(&mut books, 1, 0, 250);
+        let mut ledgers = ledgers();
+        on_cpu(&mut ledgers, 1, 0, 250);
         let mut path = Path::default();
-        let sleep = books.activities.id(Activity::seen(SLEEPER, State::Sleep, ReasonKey::None));
-        let worked = books.activities.id(placeholder(SLEEPER, Progress::OnCpu, sleep));
-        path.add(books.slicing, 0, 1000, &[(worked, 250, 0)], sleep, true);
-        let entries = resolved(path.entries(books.slicing), &books);
-        let sums = by_thread(&entries, &books);
+        let sleep = ledgers.activities.id(Activity::seen(SLEEPER, State::Sleep, ReasonKey::None));
+        let worked = ledgers.activities.id(placeholder(SLEEPER, Progress::OnCpu, sleep));
+        path.add(ledgers.slicing, 0, 1000, &[(worked, 250, 0)], sleep, true);
+        let entries = resolved(path.entries(ledgers.slicing), &ledgers);
+        let sums = by_thread(&entries, &ledgers);
         assert_eq!(sums, BTreeMap::from([((1, State::User), 250), ((SLEEPER, State::Sleep), 750)]));
-        let early = |key: &Key| books.activities.get(key.activity).thread == 1;
+        let early = |key: &Key| ledgers.activities.get(key.activity).thread == 1;
         let last = |which: &dyn Fn(&Key) -> bool| {
             entries.iter().filter(|(key, _)| which(key)).map(|(key, _)| key.slice).max().unwrap()
         };

@@ -7,7 +7,7 @@ use super::activity::ActivityId;
 use super::layers::{Key, Layers};
 use super::slicing::Slicing;
 use super::split::KINDS;
-use crate::counted::{PlaceId, Sampled};
+use crate::counted::{CounterHitId, Sampled};
 use model::Ns;
 use smallvec::SmallVec;
 use std::ops::AddAssign;
@@ -119,12 +119,12 @@ impl Path {
     }
 
     /// Notes a sample of a counter that struck there.
-    pub(crate) fn counts(&mut self, place: PlaceId, sum: Sampled) {
+    pub(crate) fn counts(&mut self, place: CounterHitId, sum: Sampled) {
         self.counts.put(Slicing::fine(0), Key { activity: place, slice: 0 }, sum);
     }
 
     /// What was counted on it.
-    pub(crate) fn counted(&self) -> Vec<(PlaceId, Sampled)> {
+    pub(crate) fn counted(&self) -> Vec<(CounterHitId, Sampled)> {
         let entries = self.counts.entries(Slicing::fine(0));
         entries.into_iter().map(|(key, sum)| (key.activity, sum)).collect()
     }

@@ -1,6 +1,6 @@
 //! What every tier's analysis gives: the pieces of a run that depend on how it was seen.
 
-use super::cover::Covered;
+use super::progress_clock::ProgressTimes;
 use super::steps::StepTable;
 use model::run::{Phases, ThreadLedger, WaitRow, WindowSummary};
 use model::{AccountPart, Ns};
@@ -19,7 +19,7 @@ pub(crate) struct Pieces {
     /// It, over time.
     pub(crate) phases: Phases,
     /// Wall-clock time by what any thread did, where switches were seen.
-    pub(crate) covered: Option<Covered>,
+    pub(crate) covered: Option<ProgressTimes>,
     /// Each thread's own ledger.
     pub(crate) threads: Vec<ThreadLedger>,
     /// What threads were blocked on.

@@ -8,7 +8,7 @@ use super::site_keys::SiteId;
 use model::Ns;
 
 /// A watched site's place in the clocks.
-pub(crate) type Place = u8;
+pub(crate) type ClockSlot = u8;
 
 /// How often any place has gone to another site.
 pub(crate) type Epoch = u32;
@@ -16,7 +16,7 @@ pub(crate) type Epoch = u32;
 /// A place whose site is spent all time since then: its clock is not kept before it has a place.
 #[derive(Debug, Clone, Copy)]
 struct Whole {
-    place: Place,
+    place: ClockSlot,
     /// The epoch that began when it got the place.
     since: Epoch,
     from: Reading,
@@ -42,7 +42,7 @@ pub(crate) struct Places {
 
 impl Places {
     /// A site takes the first one that is free: clocks are as long as the last one that they need.
-    pub(super) fn take(&mut self, site: SiteId) -> Place {
+    pub(super) fn take(&mut self, site: SiteId) -> ClockSlot {
         let free = self.sites.iter().position(Option::is_none);
         let place = free.unwrap_or(self.sites.len());
         if free.is_some() {
@@ -53,11 +53,11 @@ impl Places {
             self.sites.push(Some(site));
             self.since.push(0);
         }
-        place as Place
+        place as ClockSlot
     }
 
     /// A site takes one that has been spent all time from a reading on.
-    pub(super) fn take_whole(&mut self, site: SiteId, from: Reading) -> Place {
+    pub(super) fn take_whole(&mut self, site: SiteId, from: Reading) -> ClockSlot {
         let place = self.take(site);
         self.now += 1;
         self.since[usize::from(place)] = self.now;
@@ -65,7 +65,7 @@ impl Places {
         place
     }
 
-    pub(super) fn leave(&mut self, place: Place) {
+    pub(super) fn leave(&mut self, place: ClockSlot) {
         self.sites[usize::from(place)] = None;
     }
 

@@ -7,7 +7,7 @@
 //! is remembered, and a site that comes (again) begins with that.
 
 use super::activity::ActivityId;
-use super::places::{Place, Places, Reading};
+use super::places::{ClockSlot, Places, Reading};
 use super::site_keys::{SiteId, SiteKey};
 use crate::keys::{CallKey, ReasonKey, WaitKey};
 use model::recording::Comm;
@@ -41,7 +41,7 @@ struct Tally {
     /// Of all threads. At least that: it is more where the site may have been forgotten before.
     ns: Ns,
     /// While it is watched.
-    place: Option<Place>,
+    place: Option<ClockSlot>,
 }
 
 /// What else is known of it: apart, since each stretch of time changes several tallies.
@@ -59,7 +59,7 @@ struct About {
 pub(crate) struct Watched {
     pub(crate) key: SiteKey,
     /// Its place, and its time of all threads before it was watched, as far as there was room.
-    pub(crate) place: Option<(Place, Ns)>,
+    pub(crate) place: Option<(ClockSlot, Ns)>,
     /// Its time of all threads, and how much of that is what samples stand for.
     pub(crate) ns: Ns,
     pub(crate) sampled_ns: Ns,
@@ -258,7 +258,7 @@ impl Sites {
 
     /// The place of a site that is watched: a thread spends time at it.
     #[inline]
-    pub(crate) fn watched(&mut self, site: SiteId, ns: Ns) -> Option<Place> {
+    pub(crate) fn watched(&mut self, site: SiteId, ns: Ns) -> Option<ClockSlot> {
         let tally = &mut self.tallies[site as usize];
         let place = tally.place?;
         tally.ns += ns;
@@ -267,7 +267,7 @@ impl Sites {
 
     /// A thread spends time at a site, up to `at`. Its place if it is watched, this time included:
     /// it may be so from now on.
-    pub(crate) fn spends(&mut self, site: SiteId, ns: Ns, at: Ns) -> Option<Place> {
+    pub(crate) fn spends(&mut self, site: SiteId, ns: Ns, at: Ns) -> Option<ClockSlot> {
         self.thin_out(at);
         let tally = &mut self.tallies[site as usize];
         tally.ns += ns;
@@ -285,7 +285,7 @@ impl Sites {
 
     /// A site that has just had `ns` and its share with them.
     #[cold]
-    fn watch(&mut self, site: SiteId, ns: Ns, elapsed_ns: Ns) -> Option<Place> {
+    fn watch(&mut self, site: SiteId, ns: Ns, elapsed_ns: Ns) -> Option<ClockSlot> {
         if self.places.sites().count() == WATCHED {
             if elapsed_ns < self.full_until_ns {
                 return None;

@@ -28,7 +28,7 @@ pub(super) struct Group {
     /// Whose lock it is, where each process has one.
     process: Option<Pid>,
     /// Where it was called from.
-    places: Vec<Place>,
+    places: Vec<CallerNames>,
 }
 
 /// All rows.
@@ -39,7 +39,7 @@ pub(super) struct Groups {
 }
 
 /// The functions that waits were called from.
-type Place = Vec<String>;
+type CallerNames = Vec<String>;
 
 impl Groups {
     /// `code`: what stacks consist of, where there are any; `process`: of a thread.
@@ -103,11 +103,11 @@ impl Groups {
 }
 
 /// Where waits were called from, the main place first.
-fn places(wait: &Wait, code: &Code) -> Vec<Place> {
+fn places(wait: &Wait, code: &Code) -> Vec<CallerNames> {
     let all: Ns = wait.stacks.values().sum();
     let mut nodes: Vec<_> = wait.stacks.iter().filter(|(_, ns)| **ns >= all / PART).collect();
     nodes.sort_by_key(|(node, ns)| (Reverse(**ns), **node));
-    let mut places: Vec<Place> = Vec::new();
+    let mut places: Vec<CallerNames> = Vec::new();
     for (node, _) in nodes {
         let place = called_from(&code.stack(*node), FUNCTIONS);
         if !places.contains(&place) {

@@ -3,7 +3,7 @@
 use super::activity::{NOBODY, Slot};
 use super::times::Times;
 use crate::keys::{ReasonKey, StackOf, WaitKey, WakerKey};
-use model::because::BlockRequest;
+use model::wake_reason::BlockRequest;
 use model::{Ns, State, Tid};
 use rustc_hash::FxHashMap;
 use stats::Histogram;
@@ -85,7 +85,7 @@ pub(crate) struct WaitEnd {
 
 /// A completed wait.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ended {
+pub(crate) struct CompletedWait {
     pub(crate) at: Ns,
     /// The ledger that it counts in.
     pub(crate) thread: Slot,
@@ -97,8 +97,8 @@ pub(crate) struct Ended {
     pub(crate) handed_by: Option<Tid>,
 }
 
-impl From<Ended> for StackOf {
-    fn from(ended: Ended) -> Self {
+impl From<CompletedWait> for StackOf {
+    fn from(ended: CompletedWait) -> Self {
         Self { state: ended.wait.0, by: ended.handed_by }
     }
 }
@@ -287,7 +287,7 @@ impl Waits {
     }
 
     /// A stack was taken of the waker of such a wait: of locks, and threads of the tree.
-    pub(crate) fn ended_from(&mut self, ended: &Ended, node: u32) {
+    pub(crate) fn ended_from(&mut self, ended: &CompletedWait, node: u32) {
         if ended.wait.0 != State::Lock || !matches!(ended.by, WakerKey::Thread(_)) || ended.ns == 0 {
             return;
         }

@@ -51,7 +51,7 @@ fn median(walls_ns: impl Iterator<Item = Ns>) -> Ns {
 mod tests {
     use super::*;
     use model::coverage::Interval;
-    use model::finding::Known;
+    use model::finding::SavingBasis;
 
     const MS: Ns = 1_000_000;
 
@@ -61,7 +61,7 @@ mod tests {
             ns,
             of: SavedTime::Wall,
             part: (0.0, 1.0),
-            known: Known::Counted,
+            known: SavingBasis::Counted,
             queued_ns: 0,
             shared: None,
         })

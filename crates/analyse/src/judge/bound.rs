@@ -7,7 +7,7 @@
 //! until an idle CPU has woken up it is the end of a wait.
 
 use super::Evidence;
-use super::starved::{Contention, Held};
+use super::starved::{Contention, RunnableSplit};
 use model::diagnosis::{KernelWork, Mixed, TimeKind};
 use model::run::{Bound, Class, Shares};
 use model::{Account, Ns, Reason, State};
@@ -77,7 +77,7 @@ pub fn bound(account: &Account, contention: Contention<'_>) -> Bound {
 
 /// The kinds of time with their shares of the whole, largest first: with the parts of the run queue
 /// that count as theirs.
-pub(super) fn kinds(shares: Shares, held: Held, whole_ns: Ns) -> [(TimeKind, f64); 3] {
+pub(super) fn kinds(shares: Shares, held: RunnableSplit, whole_ns: Ns) -> [(TimeKind, f64); 3] {
     let share = |ns: Ns| ns as f64 / whole_ns.max(1) as f64;
     let (behind_own, waking) = (share(held.own_ns), share(held.waking_ns).min(shares.waiting));
     let on_cpu = shares.kernel + shares.user;
@@ -105,7 +105,7 @@ pub(super) fn mixed(bound: &Bound) -> Option<Mixed> {
 pub(super) fn held_up_ns(evidence: &Evidence<'_>, own_ns: Ns) -> Option<Ns> {
     let held_up = |state| matches!(state, State::Runqueue | State::Throttled | State::Stopped);
     let ns = evidence.account_ns(held_up).saturating_sub(own_ns);
-    (evidence.run.bound.class != Class::Starved && evidence.is_worth_a_word(ns)).then_some(ns)
+    (evidence.run.bound.class != Class::Starved && evidence.is_notable(ns)).then_some(ns)
 }
 
 /// What most of the kernel's work is, when one thing is at least half of it.

@@ -61,7 +61,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// Whether time without a CPU is worth a word of the headline.
-    pub(super) fn is_worth_a_word(&self, ns: Ns) -> bool {
+    pub(super) fn is_notable(&self, ns: Ns) -> bool {
         ns > 0 && u128::from(ns) * WORTH_PART >= u128::from(self.run.whole_ns())
     }
 

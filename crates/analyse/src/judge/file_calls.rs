@@ -53,7 +53,7 @@ const NEARLY_ALL: f64 = 0.95;
 
 /// Some calls of a row that go.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Gone<'a> {
+pub(super) struct RemovedCalls<'a> {
     pub(super) row: &'a CallRow,
     /// How many.
     pub(super) calls: u64,
@@ -61,7 +61,7 @@ pub(super) struct Gone<'a> {
     pub(super) part: Part,
 }
 
-impl<'a> Gone<'a> {
+impl<'a> RemovedCalls<'a> {
     /// What goes with some calls of a row, each with the time of the median, or the mean where that
     /// is less. At most with twice that, unless nearly all of them go: then with all that the row
     /// has. Where no call was timed, the median is anything up to the mean.
@@ -161,7 +161,7 @@ impl Evidence<'_> {
 }
 
 /// The part of all time in some calls that these have: least and most.
-pub(super) fn part_of_all(gone: &[Gone<'_>]) -> Part {
+pub(super) fn part_of_all(gone: &[RemovedCalls<'_>]) -> Part {
     let all_ns = gone.iter().map(|gone| gone.row.total_ns).sum::<Ns>().max(1) as f64;
     let part = |end: fn(Part) -> f64| {
         gone.iter().map(|gone| end(gone.part) * gone.row.total_ns as f64).sum::<f64>() / all_ns
@@ -178,9 +178,9 @@ mod tests {
     #[test]
     fn calls_of_unknown_length_have_anything_up_to_the_mean() {
         let row = call("read", 100, 0, 100_000);
-        assert_eq!(Gone::of(&row, 50).part, (0.5, 0.5));
+        assert_eq!(RemovedCalls::of(&row, 50).part, (0.5, 0.5));
         let row = CallRow { p50_ns: Seen::unseen("none of these calls was timed"), ..row };
-        assert_eq!(Gone::of(&row, 50).part, (0.0, 0.5));
-        assert_eq!(Gone::of(&row, 100).part, (0.0, 1.0));
+        assert_eq!(RemovedCalls::of(&row, 50).part, (0.0, 0.5));
+        assert_eq!(RemovedCalls::of(&row, 100).part, (0.0, 1.0));
     }
 }

@@ -35,7 +35,7 @@ fn memory_matters(memory: &MemoryLimit, evidence: &Evidence<'_>) -> bool {
 fn cpus_matter(allowed: u32, evidence: &Evidence<'_>) -> bool {
     let queued = evidence.account_ns(|state| state == State::Runqueue);
     allowed < evidence.run.host.cpus
-        && (evidence.run.bound.class == Class::Starved || evidence.is_worth_a_word(queued))
+        && (evidence.run.bound.class == Class::Starved || evidence.is_notable(queued))
 }
 
 #[cfg(test)]

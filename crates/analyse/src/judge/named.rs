@@ -3,7 +3,7 @@
 use super::Evidence;
 use super::own_code::Sum;
 use crate::names::base_name;
-use model::finding::Place;
+use model::finding::RowRef;
 use model::recording::Language;
 use model::sentence::Piece::{Name, Number};
 use model::{Sentence, State, say};
@@ -25,7 +25,7 @@ pub(super) fn called(sum: &Sum<'_>) -> Sentence {
 }
 
 /// The row of lines that leads, or that of its function.
-pub(super) fn place(evidence: &Evidence<'_>, sum: &Sum<'_>) -> Place {
+pub(super) fn place(evidence: &Evidence<'_>, sum: &Sum<'_>) -> RowRef {
     let (name, module) = sum.key();
     let line = sum.leading_line().and_then(|(file, line)| {
         let mut lines = evidence.run.tables.lines.value()?.iter();
@@ -36,8 +36,8 @@ pub(super) fn place(evidence: &Evidence<'_>, sum: &Sum<'_>) -> Place {
         functions.position(|row| row.name == name && row.module == module)
     };
     match line {
-        Some(row) => Place::Line(row),
-        None => function().map_or(Place::State(State::User), Place::Function),
+        Some(row) => RowRef::Line(row),
+        None => function().map_or(RowRef::State(State::User), RowRef::Function),
     }
 }
 

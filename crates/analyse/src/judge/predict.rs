@@ -11,7 +11,7 @@
 
 use super::Evidence;
 use model::coverage::Interval;
-use model::finding::{Known, SavedTime, Saving};
+use model::finding::{SavedTime, Saving, SavingBasis};
 use model::prediction::{Site, SiteTimes};
 use model::run::{Share, ThreadLedger};
 use model::{Ns, Pid, Seen, State};
@@ -19,7 +19,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What a change takes away a part of.
 #[derive(Debug, Clone)]
-pub(super) enum Goes {
+pub(super) enum Removal {
     /// Time at these sites, which do not overlap. The account has so much of it, for where there
     /// are no clocks.
     Sites(Vec<Site>, Interval),
@@ -110,14 +110,16 @@ impl Parts {
 
 impl Evidence<'_> {
     /// What it saves that this part goes.
-    pub(super) fn saving(&self, goes: &Goes, part: Part, known: Known) -> Seen<Saving> {
+    pub(super) fn saving(&self, goes: &Removal, part: Part, known: SavingBasis) -> Seen<Saving> {
         let kind = kind(goes);
         let ends = match (self.by_clocks(goes, part), goes) {
             (Some(ends), _) => ends,
-            (None, Goes::Sites(..) | Goes::Lock(..) | Goes::Parts(_)) if self.prediction.is_some() => {
+            (None, Removal::Sites(..) | Removal::Lock(..) | Removal::Parts(_))
+                if self.prediction.is_some() =>
+            {
                 return Seen::unseen("the place has too little time to have a clock of its own");
             }
-            (None, Goes::Parts(_)) => self.by_account(goes).ends(ALL),
+            (None, Removal::Parts(_)) => self.by_account(goes).ends(ALL),
             (None, _) => self.by_account(goes).ends(part),
         };
         let with = if self.run.window.is_some() {
@@ -131,7 +133,7 @@ impl Evidence<'_> {
         let elsewhere_ns = self.queues_elsewhere_ns(goes, with_ns);
         let lo = ends.lo.min(hi).saturating_sub(elsewhere_ns);
         let lo = match goes {
-            Goes::Lock(..) => lo.min(self.beyond_cpus_ns(goes, part.1, self.cpus_free())),
+            Removal::Lock(..) => lo.min(self.beyond_cpus_ns(goes, part.1, self.cpus_free())),
             _ => lo,
         };
         let of = match kind {
@@ -139,7 +141,7 @@ impl Evidence<'_> {
             Kind::Cpu => SavedTime::Cpu,
             Kind::Waiting => SavedTime::Waiting,
         };
-        let known = if part.0 < COUNTED_LEAST * part.1 { known.max(Known::Bounded) } else { known };
+        let known = if part.0 < COUNTED_LEAST * part.1 { known.max(SavingBasis::Bounded) } else { known };
         let queued_ns = self.queued_least_ns(goes, lo, with_ns.saturating_sub(elsewhere_ns));
         Seen::Value(Saving { ns: Interval { lo, hi }, of, part, known, queued_ns, shared: None })
     }
@@ -175,9 +177,9 @@ impl Evidence<'_> {
     }
 
     /// What clocks say that this part saves; none where there are none.
-    fn by_clocks(&self, goes: &Goes, part: Part) -> Option<Interval> {
+    fn by_clocks(&self, goes: &Removal, part: Part) -> Option<Interval> {
         match goes {
-            Goes::Parts(parts) => self.of_parts(parts),
+            Removal::Parts(parts) => self.of_parts(parts),
             _ => self.times(goes).map(|times| times.ends(part)),
         }
     }
@@ -196,14 +198,14 @@ impl Evidence<'_> {
         Some(Interval { hi: sum.hi + parts.beside_ns, ..sum })
     }
 
-    fn times(&self, goes: &Goes) -> Option<Times> {
+    fn times(&self, goes: &Removal) -> Option<Times> {
         match goes {
-            Goes::Sites(sites, _) => self.of_sites(sites, |times| self.known(times)),
-            Goes::Lock(site, _) => {
+            Removal::Sites(sites, _) => self.of_sites(sites, |times| self.known(times)),
+            Removal::Lock(site, _) => {
                 let times = self.of_sites(std::slice::from_ref(site), |times| self.known(times))?;
                 Some(Times { least_ns: times.saved_ns, ..times })
             }
-            Goes::Samples(share) => {
+            Removal::Samples(share) => {
                 // Where the program's own code has no clock, what is left says nothing of it.
                 self.site(&Site::State(State::User)).or_else(|| self.site(&Site::State(State::Kernel)))?;
                 // Their sum is measured, whatever samples say of each.
@@ -221,7 +223,7 @@ impl Evidence<'_> {
                     least_ns: of(all.least_ns),
                 })
             }
-            Goes::Account(..) | Goes::Wall(_) | Goes::WallAndCpu(..) | Goes::Parts(_) => None,
+            Removal::Account(..) | Removal::Wall(_) | Removal::WallAndCpu(..) | Removal::Parts(_) => None,
         }
     }
 
@@ -290,17 +292,17 @@ impl Evidence<'_> {
 
     /// Without clocks: all that the account has of it, and at least that only where no other thread
     /// could have taken its place. In a window it is time of threads, which is saved as such.
-    fn by_account(&self, goes: &Goes) -> Times {
+    fn by_account(&self, goes: &Removal) -> Times {
         let ns = match goes {
-            Goes::Sites(_, ns) | Goes::Lock(_, ns) | Goes::Account(ns, _) => *ns,
-            Goes::Wall(ns) | Goes::WallAndCpu(ns, _) => *ns,
-            Goes::Parts(parts) => parts.account_ns,
-            Goes::Samples(share) => {
+            Removal::Sites(_, ns) | Removal::Lock(_, ns) | Removal::Account(ns, _) => *ns,
+            Removal::Wall(ns) | Removal::WallAndCpu(ns, _) => *ns,
+            Removal::Parts(parts) => parts.account_ns,
+            Removal::Samples(share) => {
                 let on_cpu_ns = self.account_ns(State::on_cpu) as f64;
                 Interval { lo: (on_cpu_ns * share.lo) as Ns, hi: (on_cpu_ns * share.hi).ceil() as Ns }
             }
         };
-        let of_structure = matches!(goes, Goes::Wall(_) | Goes::WallAndCpu(..));
+        let of_structure = matches!(goes, Removal::Wall(_) | Removal::WallAndCpu(..));
         let certain = self.run.window.is_some() || self.run.threads.len() == 1 || of_structure;
         let least_ns = if certain { ns } else { Interval { lo: 0, hi: ns.hi } };
         Times { path_ns: ns, saved_ns: ns, least_ns }
@@ -308,19 +310,19 @@ impl Evidence<'_> {
 
     /// What of the wall clock the CPUs are not needed for once the part is gone: that much it can
     /// save at most.
-    fn beyond_cpus_ns(&self, goes: &Goes, part: f64, cpus: f64) -> Ns {
+    fn beyond_cpus_ns(&self, goes: &Removal, part: f64, cpus: f64) -> Ns {
         let goes_ns = match goes {
             // What goes of the CPU time of threads that are not on the path is known by samples
             // only.
-            Goes::Samples(share) => self.cpu_ns() as f64 * share.hi,
+            Removal::Samples(share) => self.cpu_ns() as f64 * share.hi,
             _ if kind(goes) == Kind::Cpu || self.run.window.is_some() => return Ns::MAX,
-            Goes::Sites(sites, _) => sites.iter().map(|site| self.cpu_ns_of(site) as f64).sum(),
-            Goes::WallAndCpu(_, cpu_ns) => *cpu_ns as f64,
-            Goes::Parts(parts) => {
+            Removal::Sites(sites, _) => sites.iter().map(|site| self.cpu_ns_of(site) as f64).sum(),
+            Removal::WallAndCpu(_, cpu_ns) => *cpu_ns as f64,
+            Removal::Parts(parts) => {
                 let left_ns = self.cpu_ns().saturating_sub(parts.cpu_ns);
                 return self.run.wall_ns.saturating_sub((left_ns as f64 / cpus.max(0.01)) as Ns);
             }
-            Goes::Lock(..) | Goes::Account(..) | Goes::Wall(_) => 0.0,
+            Removal::Lock(..) | Removal::Account(..) | Removal::Wall(_) => 0.0,
         };
         let left_ns = (self.cpu_ns() as f64 - goes_ns * part).max(0.0);
         self.run.wall_ns.saturating_sub((left_ns / cpus.max(0.01)) as Ns)
@@ -383,21 +385,21 @@ impl Evidence<'_> {
     }
 
     /// Which part of what goes is time on a CPU.
-    fn on_cpu_part(&self, goes: &Goes) -> f64 {
+    fn on_cpu_part(&self, goes: &Removal) -> f64 {
         let part = |cpu_ns: Ns, all_ns: Ns| (cpu_ns as f64 / all_ns.max(1) as f64).min(1.0);
         match goes {
             _ if kind(goes) == Kind::Cpu => 1.0,
-            Goes::Sites(sites, account_ns) => {
+            Removal::Sites(sites, account_ns) => {
                 let all = self.of_sites(sites, |times| self.known(times));
                 let all_ns = all.map_or(account_ns.hi, |times| times.path_ns.hi);
                 part(sites.iter().map(|site| self.cpu_ns_of(site)).sum(), all_ns)
             }
             // Their CPU time is of all threads, some of it side by side.
-            Goes::Parts(parts) if parts.of_all => part(self.on_cpu_at(&parts.sites), parts.account_ns.hi),
-            Goes::Parts(parts) => part(parts.cpu_ns, parts.account_ns.hi),
-            Goes::Samples(_) | Goes::Lock(..) | Goes::Account(..) | Goes::Wall(_) => 0.0,
+            Removal::Parts(parts) if parts.of_all => part(self.on_cpu_at(&parts.sites), parts.account_ns.hi),
+            Removal::Parts(parts) => part(parts.cpu_ns, parts.account_ns.hi),
+            Removal::Samples(_) | Removal::Lock(..) | Removal::Account(..) | Removal::Wall(_) => 0.0,
             // That CPU time is of threads that are not waited for.
-            Goes::WallAndCpu(..) => 0.0,
+            Removal::WallAndCpu(..) => 0.0,
         }
     }
 
@@ -414,13 +416,13 @@ impl Evidence<'_> {
     }
 }
 
-pub(super) fn kind(goes: &Goes) -> Kind {
+pub(super) fn kind(goes: &Removal) -> Kind {
     match goes {
-        Goes::Samples(_) => Kind::Cpu,
-        Goes::Lock(..) | Goes::Wall(_) | Goes::WallAndCpu(..) => Kind::Waiting,
-        Goes::Account(_, kind) => *kind,
-        Goes::Parts(parts) => parts.kind,
-        Goes::Sites(sites, _) => {
+        Removal::Samples(_) => Kind::Cpu,
+        Removal::Lock(..) | Removal::Wall(_) | Removal::WallAndCpu(..) => Kind::Waiting,
+        Removal::Account(_, kind) => *kind,
+        Removal::Parts(parts) => parts.kind,
+        Removal::Sites(sites, _) => {
             let on_cpu = |site: &Site| match site {
                 Site::State(state) => state.on_cpu(),
                 Site::Program(_) => true,
@@ -476,8 +478,8 @@ mod tests {
         let profile = Profile::default();
         let evidence = Evidence::of(Tier::Bpf, &run, &profile);
         let saving = |lo, hi| {
-            let goes = Goes::Account(Interval { lo: lo * MS, hi: hi * MS }, Kind::Waiting);
-            evidence.saving(&goes, ALL, Known::Counted)
+            let goes = Removal::Account(Interval { lo: lo * MS, hi: hi * MS }, Kind::Waiting);
+            evidence.saving(&goes, ALL, SavingBasis::Counted)
         };
         let of = |one, other| {
             let both = evidence.together(one, other);
@@ -496,8 +498,8 @@ mod tests {
         let clocks = sites(&run, &[of(State::Sleep, slept_ns), of(State::Disk, 10 * MS)]);
         let profile = Profile::default();
         let evidence = Evidence::of(Tier::Bpf, &run, &profile).with(&clocks);
-        let goes = Goes::Sites(vec![Site::State(State::Disk)], Interval::default());
-        let saving = evidence.saving(&goes, ALL, Known::Bounded);
+        let goes = Removal::Sites(vec![Site::State(State::Disk)], Interval::default());
+        let saving = evidence.saving(&goes, ALL, SavingBasis::Bounded);
         let ns = saving.value().expect("there is a clock").ns;
         (ns.lo, ns.hi)
     }
@@ -508,12 +510,12 @@ mod tests {
         let profile = Profile::default();
         let evidence = Evidence::of(Tier::Bpf, &run, &profile);
         let known = |least, known| {
-            let goes = Goes::Wall(Interval { lo: 400 * MS, hi: 400 * MS });
+            let goes = Removal::Wall(Interval { lo: 400 * MS, hi: 400 * MS });
             evidence.saving(&goes, (least, 1.0), known).value().map(|saving| saving.known)
         };
-        assert_eq!(known(0.75, Known::Counted), Some(Known::Counted));
-        assert_eq!(known(0.74, Known::Counted), Some(Known::Bounded));
-        assert_eq!(known(0.1, Known::Assumed), Some(Known::Assumed));
+        assert_eq!(known(0.75, SavingBasis::Counted), Some(SavingBasis::Counted));
+        assert_eq!(known(0.74, SavingBasis::Counted), Some(SavingBasis::Bounded));
+        assert_eq!(known(0.1, SavingBasis::Assumed), Some(SavingBasis::Assumed));
     }
 
     #[test]
@@ -522,8 +524,8 @@ mod tests {
         run.coverage.overhead_ns = Seen::Value(Interval { lo: 0, hi: 200 * MS });
         let profile = Profile::default();
         let evidence = Evidence::of(Tier::Bpf, &run, &profile);
-        let goes = Goes::Account(Interval { lo: 400 * MS, hi: 400 * MS }, Kind::Waiting);
-        let saving = evidence.saving(&goes, ALL, Known::Counted);
+        let goes = Removal::Account(Interval { lo: 400 * MS, hi: 400 * MS }, Kind::Waiting);
+        let saving = evidence.saving(&goes, ALL, SavingBasis::Counted);
         let ns = saving.value().expect("the account has it").ns;
         assert_eq!((ns.lo, ns.hi), (320 * MS, 500 * MS), "400 of 800 ms are half");
     }
@@ -535,11 +537,11 @@ mod tests {
         let mut run = run(&[(State::User, 200 * MS), (State::Runqueue, 800 * MS)]);
         let clocks = sites(&run, &[(Site::State(State::Runqueue), [800 * MS, 100 * MS, 100 * MS])]);
         let queue = Interval { lo: 800 * MS, hi: 800 * MS };
-        let goes = Goes::Sites(vec![Site::State(State::Runqueue)], queue);
+        let goes = Removal::Sites(vec![Site::State(State::Runqueue)], queue);
         let saves = |run: &model::Run| {
             let profile = Profile::default();
             let evidence = Evidence::of(Tier::Bpf, run, &profile).with(&clocks);
-            let ns = evidence.saving(&goes, ALL, Known::Bounded).value().expect("there is a clock").ns;
+            let ns = evidence.saving(&goes, ALL, SavingBasis::Bounded).value().expect("there is a clock").ns;
             (ns.lo, ns.hi)
         };
         assert_eq!(saves(&run), (100 * MS, 100 * MS), "a wait for another thread, all the time");
@@ -556,7 +558,8 @@ mod tests {
     fn sleeps_that_are_programs_of_their_own_count_together_where_they_may_follow_each_other() {
         let mut run = run(&[(State::User, 200 * MS), (State::Runqueue, 800 * MS)]);
         let clocks = sites(&run, &[(Site::State(State::Runqueue), [800 * MS, 100 * MS, 100 * MS])]);
-        let goes = Goes::Sites(vec![Site::State(State::Runqueue)], Interval { lo: 800 * MS, hi: 800 * MS });
+        let goes =
+            Removal::Sites(vec![Site::State(State::Runqueue)], Interval { lo: 800 * MS, hi: 800 * MS });
         let program = |at: u32| model::run::ThreadLedger {
             pid: 200 + at,
             tid: 200 + at,
@@ -576,7 +579,7 @@ mod tests {
         let hi = |run: &model::Run| {
             let profile = Profile::default();
             let evidence = Evidence::of(Tier::Bpf, run, &profile).with(&clocks);
-            evidence.saving(&goes, ALL, Known::Bounded).value().expect("there is a clock").ns.hi
+            evidence.saving(&goes, ALL, SavingBasis::Bounded).value().expect("there is a clock").ns.hi
         };
         assert_eq!(hi(&run), 550 * MS, "five times 90 ms more than its clock has");
         run.threads.iter_mut().for_each(|thread| thread.life_ns = 300 * MS);

@@ -41,7 +41,7 @@ mod tests {
     use model::Ns;
     use model::coverage::Interval;
     use model::finding::CauseName;
-    use model::finding::Place;
+    use model::finding::RowRef;
     use model::run::WaitRow;
     use model::say;
     use model::wait::WaitCall;
@@ -54,7 +54,7 @@ mod tests {
         WaitRow { call: WaitCall::Syscall(call.into()), ..wait(State::Disk, on, &[waiting(100, 100 * MS)]) }
     }
 
-    fn finding(id: &'static str, place: Place) -> Finding {
+    fn finding(id: &'static str, place: RowRef) -> Finding {
         Finding {
             cause: CauseName::new(id, ""),
             place,
@@ -73,9 +73,9 @@ mod tests {
     fn only_what_can_be_skipped_is_probed_by_skipping_it() {
         let mut run = run(&[(State::Disk, 100 * MS)]);
         run.waits = vec![disk_wait("fdatasync"), disk_wait("pwrite64")];
-        let of = |row| super::of(&finding("sync-writes", Place::Wait(row)), &run);
+        let of = |row| super::of(&finding("sync-writes", RowRef::Wait(row)), &run);
         assert_eq!((of(0), of(1)), (Some(Probe::SkipFlushes), None));
-        let durable = |row| writes_durably(&finding("sync-writes", Place::Wait(row)), &run);
+        let durable = |row| writes_durably(&finding("sync-writes", RowRef::Wait(row)), &run);
         assert_eq!((durable(0), durable(1)), (false, true));
         assert!(files(&run).is_empty(), "what is written is not warmed");
     }
@@ -90,7 +90,7 @@ mod tests {
             })
             .into();
         assert_eq!(files(&run), ["/data/a"]);
-        let disk = finding("disk-latency", Place::Wait(0));
+        let disk = finding("disk-latency", RowRef::Wait(0));
         assert_eq!(of(&disk, &run), Some(Probe::WarmFiles));
         run.waits.clear();
         assert_eq!(of(&disk, &run), None);
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn a_priority_is_of_no_use_behind_its_own_threads() {
         let run = run(&[(State::Runqueue, 100 * MS)]);
-        let own = finding("cpu-contention", Place::State(State::Runqueue));
+        let own = finding("cpu-contention", RowRef::State(State::Runqueue));
         assert_eq!(of(&own, &run), None);
         let others = Finding { share_ns: Interval { lo: 100 * MS, hi: 100 * MS }, ..own };
         assert_eq!(of(&others, &run), Some(Probe::RaisePriority));
@@ -115,9 +115,9 @@ mod tests {
             &model::Profile::default(),
         ));
         diagnosis.findings = vec![
-            finding("hot-code", Place::Run),
-            finding("sync-writes", Place::Wait(0)),
-            finding("page-faults", Place::Thread(0)),
+            finding("hot-code", RowRef::Run),
+            finding("sync-writes", RowRef::Wait(0)),
+            finding("page-faults", RowRef::Thread(0)),
         ];
         assert_eq!(choose(&run, &diagnosis, None), Some((2, Probe::KeepMemory)));
         let asked = choose(&run, &diagnosis, Some(Probe::SkipFlushes));

@@ -5,7 +5,7 @@
 //! balance between the CPUs, and differs from run to run.
 
 use super::Evidence;
-use super::predict::{Goes, Kind, kind};
+use super::predict::{Kind, Removal, kind};
 use super::starved;
 use model::coverage::Interval;
 use model::prediction::Site;
@@ -20,7 +20,7 @@ impl Evidence<'_> {
     /// what stays waits no longer than on the CPU with the fewest threads, as far as the program
     /// becomes another one: the run that was seen may have shared its CPU with more than others do.
     /// Who stands still for as long as it computes is another one altogether without.
-    pub(super) fn with_queue(&self, ns: Interval, goes: &Goes, on_cpu: f64) -> Interval {
+    pub(super) fn with_queue(&self, ns: Interval, goes: &Removal, on_cpu: f64) -> Interval {
         let on_cpu_ns = self.account_ns(State::on_cpu);
         let Some(behind_ns) = self.behind_others_ns() else { return ns };
         let each = behind_ns as f64 / on_cpu_ns.max(1) as f64;
@@ -91,11 +91,11 @@ impl Evidence<'_> {
     /// elsewhere. A thread that slept gets the CPU before one that has used up its turn; without
     /// these sleeps what it computes has to share with others, with one on each CPU at least. Of
     /// hand-overs, which are waits too, these waits are known only by what goes with them: so much.
-    pub(super) fn queues_elsewhere_ns(&self, goes: &Goes, with_ns: Ns) -> Ns {
+    pub(super) fn queues_elsewhere_ns(&self, goes: &Removal, with_ns: Ns) -> Ns {
         let (Some(behind_ns), false) = (self.behind_others_ns(), self.run.window.is_some()) else { return 0 };
         let parts = match goes {
-            Goes::Parts(parts) => parts,
-            Goes::Sites(sites, _) if sites.contains(&Site::State(State::Throttled)) => {
+            Removal::Parts(parts) => parts,
+            Removal::Sites(sites, _) if sites.contains(&Site::State(State::Throttled)) => {
                 return self.queue_grows_ns();
             }
             _ => return 0,
@@ -112,16 +112,16 @@ impl Evidence<'_> {
     /// The part of a saving's low end that can only be waits for a CPU that others had: of calls
     /// all that is neither on a CPU nor a wait for something else, else what goes `with` the CPU
     /// time. Where the path also waited behind its own threads, it may have been for those.
-    pub(super) fn queued_least_ns(&self, goes: &Goes, lo: Ns, with_ns: Ns) -> Ns {
+    pub(super) fn queued_least_ns(&self, goes: &Removal, lo: Ns, with_ns: Ns) -> Ns {
         let (Some(behind_ns), false) = (self.behind_others_ns(), self.run.window.is_some()) else { return 0 };
         let sites: Vec<&Site> = match goes {
-            Goes::Sites(sites, _) => sites.iter().collect(),
-            Goes::Parts(parts) => parts.sites.iter().map(|(site, _)| site).collect(),
+            Removal::Sites(sites, _) => sites.iter().collect(),
+            Removal::Parts(parts) => parts.sites.iter().map(|(site, _)| site).collect(),
             _ => Vec::new(),
         };
         let is_call = |site: &&Site| matches!(site, Site::Call(_));
         let queued_ns = match goes {
-            Goes::Sites(..) if of_queue(goes) => lo,
+            Removal::Sites(..) if of_queue(goes) => lo,
             _ if !sites.is_empty() && sites.iter().all(is_call) => {
                 lo.saturating_sub(sites.iter().map(|site| self.used_in(site)).sum()).max(with_ns)
             }
@@ -161,10 +161,10 @@ impl Evidence<'_> {
 }
 
 /// Whether it is the waits for a CPU themselves that go.
-fn of_queue(goes: &Goes) -> bool {
+fn of_queue(goes: &Removal) -> bool {
     match goes {
-        Goes::Sites(sites, _) => sites.contains(&Site::State(State::Runqueue)),
-        _ => kind(goes) == Kind::Waiting && matches!(goes, Goes::Account(..)),
+        Removal::Sites(sites, _) => sites.contains(&Site::State(State::Runqueue)),
+        _ => kind(goes) == Kind::Waiting && matches!(goes, Removal::Account(..)),
     }
 }
 
@@ -174,7 +174,7 @@ mod tests {
     use crate::judge::file_samples::{call, wait};
     use crate::judge::predict::ALL;
     use crate::judge::samples::{behind_others, run, sites};
-    use model::finding::Known;
+    use model::finding::SavingBasis;
     use model::recording::Tier;
     use model::syscall_rows::CallRow;
     use model::wait::{WaitTarget, WakerKind};
@@ -207,7 +207,7 @@ mod tests {
             let profile = Profile::default();
             let evidence = Evidence::of(Tier::Bpf, &run, &profile);
             let ns = Interval { lo: 100 * MS, hi: 200 * MS };
-            let saving = evidence.saving(&Goes::Account(ns, goes), ALL, Known::Counted);
+            let saving = evidence.saving(&Removal::Account(ns, goes), ALL, SavingBasis::Counted);
             let ns = saving.value().expect("the account has it").ns;
             (ns.lo, ns.hi)
         };
@@ -238,7 +238,7 @@ mod tests {
             let profile = Profile::default();
             let evidence = Evidence::of(Tier::Bpf, &run, &profile).with(&clocks);
             let parts = evidence.parts_of(&[(&"fdatasync".into(), ALL)], Kind::Waiting);
-            let saving = evidence.saving(&Goes::Parts(parts), ALL, Known::Counted);
+            let saving = evidence.saving(&Removal::Parts(parts), ALL, SavingBasis::Counted);
             saving.value().expect("there is a clock").ns.lo
         };
         assert_eq!(lo(100 * MS), 700 * MS, "as much as is computed, beside one other");
@@ -264,7 +264,7 @@ mod tests {
             of_all: true,
             kind: Kind::Waiting,
         };
-        let saving = evidence.saving(&Goes::Parts(parts), ALL, Known::Bounded);
+        let saving = evidence.saving(&Removal::Parts(parts), ALL, SavingBasis::Bounded);
         let lo = saving.value().expect("there are clocks").ns.lo;
         // 100 ms stay, and a third of the 500 behind others.
         assert!(lo.abs_diff(733 * MS) <= MS, "{lo}");
@@ -280,9 +280,9 @@ mod tests {
         }]);
         let file = WaitTarget::File(Seen::Absent);
         run.waits = vec![wait(State::Disk, "fdatasync", file, 1000, 250 * MS, WakerKind::Device)];
-        let calls = Goes::Sites(vec![Site::Call("fdatasync".into())], Interval::default());
-        let queue = Goes::Sites(vec![Site::State(State::Runqueue)], Interval::default());
-        let of = |behind_ns: Ns, goes: &Goes, lo: Ns, with_ns: Ns| {
+        let calls = Removal::Sites(vec![Site::Call("fdatasync".into())], Interval::default());
+        let queue = Removal::Sites(vec![Site::State(State::Runqueue)], Interval::default());
+        let of = |behind_ns: Ns, goes: &Removal, lo: Ns, with_ns: Ns| {
             let run = Run { run_queue: queue_of(behind_ns, &run), ..run.clone() };
             let profile = Profile::default();
             Evidence::of(Tier::Bpf, &run, &profile).queued_least_ns(goes, lo, with_ns)
@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(of(700 * MS, &calls, 300 * MS, 0), 0, "it may be all of these");
         assert_eq!(of(700 * MS, &calls, 350 * MS, 60 * MS), 60 * MS);
         assert_eq!(of(700 * MS, &queue, 650 * MS, 0), 650 * MS);
-        let lock = Goes::Account(Interval::default(), Kind::Waiting);
+        let lock = Removal::Account(Interval::default(), Kind::Waiting);
         assert_eq!(of(700 * MS, &lock, 650 * MS, 0), 0, "waits for something else");
     }
 
@@ -313,10 +313,10 @@ mod tests {
         run
     }
 
-    fn saves(run: &Run, goes: &Goes) -> (Ns, Ns) {
+    fn saves(run: &Run, goes: &Removal) -> (Ns, Ns) {
         let profile = Profile::default();
         let evidence = Evidence::of(Tier::Bpf, run, &profile);
-        let saving = evidence.saving(goes, ALL, Known::Counted);
+        let saving = evidence.saving(goes, ALL, SavingBasis::Counted);
         let ns = saving.value().expect("the account has it").ns;
         (ns.lo, ns.hi)
     }
@@ -324,21 +324,21 @@ mod tests {
     #[test]
     fn what_stays_may_wait_as_little_as_on_the_cpu_with_the_fewest() {
         let ns = Interval { lo: 400 * MS, hi: 400 * MS };
-        let of = |others| saves(&beside(others), &Goes::Account(ns, Kind::Cpu));
+        let of = |others| saves(&beside(others), &Removal::Account(ns, Kind::Cpu));
         // 100 ms stay, and four fifths of the program go.
         assert_eq!(of(1.0), (800 * MS, 880 * MS), "one other can have a CPU of its own");
         assert_eq!(of(1.5), (800 * MS, 880 * MS), "and two others one together");
         let little = Interval { lo: 5 * MS, hi: 5 * MS };
-        let hi = saves(&beside(1.0), &Goes::Account(little, Kind::Cpu)).1;
+        let hi = saves(&beside(1.0), &Removal::Account(little, Kind::Cpu)).1;
         assert!(hi < 20 * MS, "a change that takes little away saves little: {hi}");
         assert_eq!(of(2.5), (800 * MS, 800 * MS), "four threads: two on each, as it was");
         let mut unseen = beside(2.5);
         let Seen::Value(queue) = &mut unseen.run_queue else { panic!("it is there") };
         (queue.behind_others_ns, queue.unseen_ns) = (100 * MS, 400 * MS);
-        let saved = saves(&unseen, &Goes::Account(ns, Kind::Cpu));
+        let saved = saves(&unseen, &Removal::Account(ns, Kind::Cpu));
         assert_eq!(saved, (800 * MS, 800 * MS), "most of it was not seen, and what was is behind others");
         let queue = Interval { lo: 500 * MS, hi: 500 * MS };
-        assert_eq!(saves(&beside(1.0), &Goes::Account(queue, Kind::Waiting)), (500 * MS, 500 * MS));
+        assert_eq!(saves(&beside(1.0), &Removal::Account(queue, Kind::Waiting)), (500 * MS, 500 * MS));
     }
 
     #[test]
@@ -347,7 +347,7 @@ mod tests {
         run.host.cpus = 2;
         run.run_queue = queue(0);
         let all = Interval { lo: 600 * MS, hi: 600 * MS };
-        let goes = Goes::Sites(vec![Site::State(State::Throttled)], all);
+        let goes = Removal::Sites(vec![Site::State(State::Throttled)], all);
         assert_eq!(saves(&run, &goes), (600 * MS, 600 * MS));
         run.coverage.host_busy = Seen::Value(0.75);
         assert_eq!(saves(&run, &goes), (300 * MS, 600 * MS), "three quarters of a CPU on each");
@@ -362,10 +362,10 @@ mod tests {
         run.run_queue = queue(200 * MS);
         run.coverage.host_busy = Seen::Value(0.75);
         let all = Interval { lo: 400 * MS, hi: 400 * MS };
-        let goes = Goes::Sites(vec![Site::State(State::Throttled)], all);
+        let goes = Removal::Sites(vec![Site::State(State::Throttled)], all);
         assert_eq!(saves(&run, &goes), (300 * MS, 480 * MS), "two fifths of it");
         let all = Interval { lo: 40 * MS, hi: 40 * MS };
-        let goes = Goes::Sites(vec![Site::State(State::Throttled)], all);
+        let goes = Removal::Sites(vec![Site::State(State::Throttled)], all);
         assert_eq!(saves(&run, &goes).1, 48 * MS, "a twenty-fifth");
     }
 }

@@ -8,7 +8,7 @@
 
 use super::Evidence;
 use super::causes::Cause;
-use model::finding::{CauseName, Finding, Known, Place, SavedTime, Shared};
+use model::finding::{CauseName, Finding, RowRef, SavedTime, SavingBasis, Shared};
 use model::sentence::Piece::{Ns as Time, NsBetween};
 use model::{Ns, RuledOut, Seen, say};
 use std::cmp::Reverse;
@@ -81,7 +81,7 @@ fn saves_cpu_only(evidence: &Evidence<'_>, finding: &Finding) -> bool {
 
 /// Whether it is by a factor that nobody sees from outside: then its high end says little.
 fn is_assumed(finding: &Finding) -> bool {
-    finding.saving.value().is_some_and(|saving| saving.known == Known::Assumed)
+    finding.saving.value().is_some_and(|saving| saving.known == SavingBasis::Assumed)
 }
 
 /// At least, and at most.
@@ -131,7 +131,7 @@ fn explained(evidence: &Evidence<'_>, mut findings: Vec<Finding>) -> Vec<Finding
 /// Whether one is that a file is read again and again, and the other that this file is asked for
 /// again and again: who keeps what it has read need not open it either.
 fn is_of_file_read_again(evidence: &Evidence<'_>, by: &Finding, other: &Finding) -> bool {
-    let (Place::File(file), Place::Call(call)) = (by.place, other.place) else { return false };
+    let (RowRef::File(file), RowRef::Call(call)) = (by.place, other.place) else { return false };
     if other.cause.id != "metadata-calls" {
         return false;
     }
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
     use crate::judge::samples::{behind_others, run};
     use model::coverage::Interval;
-    use model::finding::{Known, Saving};
+    use model::finding::{Saving, SavingBasis};
     use model::recording::Tier;
     use model::{RunQueue, State};
 
@@ -158,13 +158,13 @@ mod tests {
             ns: Interval { lo, hi },
             of: SavedTime::Wall,
             part: (0.0, 1.0),
-            known: Known::Assumed,
+            known: SavingBasis::Assumed,
             queued_ns: 0,
             shared: None,
         };
         Finding {
             cause: CauseName::new(id, ""),
-            place: Place::State(State::User),
+            place: RowRef::State(State::User),
             what: say!(""),
             change: say!(""),
             share_ns: Interval { lo: hi, hi },
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn where_nothing_is_certain_an_assumed_factor_comes_last() {
         let mut bounded = saving("a", 0, 100 * MS);
-        bounded.saving = bounded.saving.map(|saving| Saving { known: Known::Bounded, ..saving });
+        bounded.saving = bounded.saving.map(|saving| Saving { known: SavingBasis::Bounded, ..saving });
         assert_eq!(order([saving("b", 49 * MS, 900 * MS), bounded.clone()]), ["a", "b"]);
         assert_eq!(order([saving("b", 50 * MS, 900 * MS), bounded]), ["b", "a"]);
     }

@@ -12,7 +12,7 @@ const WOULD_BLOCK: u16 = 11;
 
 /// What the calls of a row moved.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Moved {
+pub(super) struct BytesMoved {
     /// All bytes.
     pub(super) bytes: u64,
     /// Calls that moved less than [`SMALL`], and at least something.
@@ -20,10 +20,10 @@ pub(super) struct Moved {
 }
 
 /// The bytes of a row; absent of calls that move none.
-pub(super) fn moved(row: &CallRow) -> Seen<Moved> {
+pub(super) fn moved(row: &CallRow) -> Seen<BytesMoved> {
     row.results.as_ref().and_then(|results| {
         let small = results.sizes.iter().filter(|(least, _)| *least < SMALL).map(|(_, calls)| calls).sum();
-        results.bytes.map_or(Seen::Absent, |bytes| Seen::Value(Moved { bytes, small }))
+        results.bytes.map_or(Seen::Absent, |bytes| Seen::Value(BytesMoved { bytes, small }))
     })
 }
 
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn calls_below_a_kib_are_small() {
         let row = moving("read", 1_000_000, &[(1, 40), (512, 2), (1024, 7), (65_536, 9)]);
-        assert_eq!(moved(&row), Seen::Value(Moved { bytes: 1_000_000, small: 42 }));
+        assert_eq!(moved(&row), Seen::Value(BytesMoved { bytes: 1_000_000, small: 42 }));
         assert!(matches!(moved(&call("read", 5, 0, 5)), Seen::Unseen(_)));
     }
 

@@ -11,7 +11,7 @@ use model::{AccountPart, Coverage, Ns, RunQueue, Seen, State};
 
 /// Time without a CPU, by whose doing it was.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Held {
+pub(super) struct RunnableSplit {
     pub(super) own_ns: Ns,
     pub(super) others_ns: Ns,
     pub(super) throttled_ns: Ns,
@@ -23,7 +23,7 @@ pub(super) struct Held {
     pub(super) unknown_ns: Ns,
 }
 
-impl Held {
+impl RunnableSplit {
     /// What is not its own doing.
     pub(super) fn starved_ns(self) -> Ns {
         self.others_ns + self.throttled_ns + self.stolen_ns + self.unknown_ns
@@ -49,7 +49,7 @@ impl Contention<'_> {
     /// there were CPUs for all of them. Where nothing at all says who had the CPUs, it is known of
     /// those only that it was not they; what may have been an idle CPU that woke up, after a wait,
     /// is nobody's. Steal is known of the whole host; the program has its share.
-    pub(super) fn held(&self, parts: &[AccountPart]) -> Held {
+    pub(super) fn held(&self, parts: &[AccountPart]) -> RunnableSplit {
         let ns = |of: &dyn Fn(State) -> bool| -> Ns {
             parts.iter().filter(|part| of(part.state)).map(|part| part.ns).sum()
         };
@@ -66,7 +66,7 @@ impl Contention<'_> {
         };
         let crowded = seen_own > 0.0 || queue.cpus_wanted > f64::from(self.cpus);
         let nobody_seen = own + others <= 0.0 && !crowded;
-        Held {
+        RunnableSplit {
             unknown_ns: if nobody_seen { queue.unseen_ns.saturating_sub(ns(&State::blocked)) } else { 0 },
             own_ns: queue.behind_own_ns + if crowded { unseen(own) } else { 0 },
             others_ns: queue.behind_others_ns + unseen(others),
@@ -90,22 +90,22 @@ impl Contention<'_> {
 }
 
 /// The same of a run; nothing where its run queue was not recorded.
-pub(super) fn of(evidence: &Evidence<'_>) -> Held {
-    let Seen::Value(queue) = &evidence.run.run_queue else { return Held::default() };
+pub(super) fn of(evidence: &Evidence<'_>) -> RunnableSplit {
+    let Seen::Value(queue) = &evidence.run.run_queue else { return RunnableSplit::default() };
     let (coverage, cpus, wall_ns) = (&evidence.run.coverage, evidence.run.host.cpus, evidence.run.wall_ns);
     Contention { queue, coverage, cpus, wall_ns }.held(&evidence.run.account)
 }
 
 /// Whose doing it was, of a program that is starved.
-pub(super) fn starved(evidence: &Evidence<'_>, held: Held) -> Option<Starved> {
-    let Held { others_ns, throttled_ns, stolen_ns, unknown_ns, .. } = held;
+pub(super) fn starved(evidence: &Evidence<'_>, held: RunnableSplit) -> Option<Starved> {
+    let RunnableSplit { others_ns, throttled_ns, stolen_ns, unknown_ns, .. } = held;
     let starved = Starved { others_ns, throttled_ns, stolen_ns, unknown_ns };
     (evidence.run.bound.class == Class::Starved).then_some(starved)
 }
 
 /// Time behind its own threads, where that is worth a word.
-pub(super) fn behind_own_ns(evidence: &Evidence<'_>, held: Held) -> Option<Ns> {
-    evidence.is_worth_a_word(held.own_ns).then_some(held.own_ns)
+pub(super) fn behind_own_ns(evidence: &Evidence<'_>, held: RunnableSplit) -> Option<Ns> {
+    evidence.is_notable(held.own_ns).then_some(held.own_ns)
 }
 
 #[cfg(test)]
@@ -133,15 +133,15 @@ mod tests {
         Coverage { host_busy, steal_ns, ..samples::coverage() }
     }
 
-    fn held(figures: [Ns; 3], host_busy: Seen<f64>, steal_ns: Seen<Ns>) -> Held {
+    fn held(figures: [Ns; 3], host_busy: Seen<f64>, steal_ns: Seen<Ns>) -> RunnableSplit {
         let coverage = coverage(host_busy, steal_ns);
         let parts =
             [measured(State::User, 400), measured(State::Throttled, 100), measured(State::Stopped, 9)];
         Contention { queue: &queue(figures), coverage: &coverage, cpus: 4, wall_ns: 1000 }.held(&parts)
     }
 
-    fn of(own_ns: Ns, others_ns: Ns, stolen_ns: Ns) -> Held {
-        Held { own_ns, others_ns, throttled_ns: 100, stolen_ns, waking_ns: 0, unknown_ns: 0 }
+    fn of(own_ns: Ns, others_ns: Ns, stolen_ns: Ns) -> RunnableSplit {
+        RunnableSplit { own_ns, others_ns, throttled_ns: 100, stolen_ns, waking_ns: 0, unknown_ns: 0 }
     }
 
     #[test]
@@ -172,7 +172,7 @@ mod tests {
         let of = |cpus, parts: &[AccountPart]| {
             Contention { queue: &queue, coverage: &coverage, cpus, wall_ns: 1000 }.held(parts)
         };
-        assert_eq!(of(4, &[]), Held { unknown_ns: 100, ..Held::default() });
+        assert_eq!(of(4, &[]), RunnableSplit { unknown_ns: 100, ..RunnableSplit::default() });
         // Each wait may have ended with an idle CPU that woke up.
         assert_eq!(of(4, &[measured(State::Disk, 30)]).unknown_ns, 70);
         assert_eq!(of(2, &[]).unknown_ns, 0, "they want more than there are");

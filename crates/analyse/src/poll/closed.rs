@@ -1,7 +1,7 @@
 //! What polling gives, in addition to the pieces that every tier gives.
 
 use crate::account::Pieces;
-use crate::counted::{Place, Sampled};
+use crate::counted::{CounterHit, Sampled};
 use model::Ns;
 use model::run::Faults;
 
@@ -15,7 +15,7 @@ pub(crate) struct Closed {
     /// Time on a CPU of all threads in a window, where both the switches and the scheduler tell.
     pub(crate) cpu: Option<Counted>,
     /// What the processor's counters counted on the path; none in a window.
-    pub(crate) on_path: Option<Vec<(Place, Sampled)>>,
+    pub(crate) on_path: Option<Vec<(CounterHit, Sampled)>>,
     /// What the reader must know.
     pub(crate) notes: Vec<String>,
 }

@@ -6,7 +6,7 @@ use super::mix::UserShare;
 use super::run::UNCOUNTED;
 use super::thread::Thread;
 use crate::account::{
-    self, Activity, Books, Divide, Life, Passed, Portion, Portions, Slot, ThreadTotals, Times, Total,
+    self, Activity, Divide, Ledgers, Life, Passed, Portion, Portions, Slot, ThreadTotals, Times, Total,
     by_activity,
 };
 use crate::keys::{ReasonKey, WaitKey};
@@ -53,13 +53,13 @@ impl<'a> Members<'a> {
     pub(super) fn new(
         threads: &'a [Thread],
         order: &[Slot],
-        books: &Books,
+        ledgers: &Ledgers,
         tier: Tier,
         mut user: UserShare<'a>,
     ) -> Self {
         let seen = |slot: &Slot| {
             let thread = &threads[*slot as usize];
-            (thread, by_activity(thread.ledger.entries(books.slicing).into_iter(), &books.activities))
+            (thread, by_activity(thread.ledger.entries(ledgers.slicing).into_iter(), &ledgers.activities))
         };
         let seen: Vec<_> = order.iter().map(seen).collect();
         user.on_cpu_ns = seen.iter().map(|(thread, totals)| on_cpu(thread, totals, tier)).sum();
@@ -71,7 +71,7 @@ impl<'a> Members<'a> {
     }
 
     /// The members that the account is about: all that did something, or all where none did.
-    pub(super) fn told(&self) -> Vec<&Member<'a>> {
+    pub(super) fn accounted(&self) -> Vec<&Member<'a>> {
         let (idle, active): (Vec<_>, Vec<_>) = self.all.iter().partition(|member| member.idle);
         if active.is_empty() { idle } else { active }
     }

@@ -10,7 +10,7 @@
 
 use super::thread::{PolledState, PolledWait, Thread};
 use super::tree::{Tree, last_of};
-use crate::account::{Activity, ActivityId, Books, Certainty, Interval, NOBODY, Path};
+use crate::account::{Activity, ActivityId, Certainty, Interval, Ledgers, NOBODY, Path};
 use crate::classify::{Classified, Next};
 use crate::keys::ReasonKey;
 use model::{Ns, Pid, State, Tid};
@@ -57,15 +57,15 @@ impl PathLedger {
     }
 
     /// The time until `at` belongs to this activity; none where there is no evidence.
-    pub(super) fn charge(&mut self, at: Ns, activity: Option<Activity>, books: &mut Books) {
+    pub(super) fn charge(&mut self, at: Ns, activity: Option<Activity>, ledgers: &mut Ledgers) {
         if at <= self.now {
             return;
         }
         let activity = activity.unwrap_or(Activity::seen(NOBODY, State::Unexplained, ReasonKey::NotObserved));
         let interval = Interval { activity, from: self.now, to: at };
-        books.slicing.fit(last_of(&interval));
-        let begins = self.last != Some(books.activities.id(activity));
-        self.last = Some(books.book(&mut self.ledger, &interval, begins));
+        ledgers.slicing.fit(last_of(&interval));
+        let begins = self.last != Some(ledgers.activities.id(activity));
+        self.last = Some(ledgers.charge(&mut self.ledger, &interval, begins));
         self.now = at;
     }
 }

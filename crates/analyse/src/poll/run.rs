@@ -11,7 +11,7 @@ use crate::account::{
     Activity, Breakdown, NOBODY, Passed, Pieces, Seeing, StepThread, Sum, ThreadTotals, Times, Total,
     WaitTimes, by_activity, by_thread, phases, wait_rows,
 };
-use crate::counted::{Place, Sampled};
+use crate::counted::{CounterHit, Sampled};
 use crate::names::Names;
 use model::run::{Faults, ThreadLedger as ThreadRow};
 use model::{Basis, Ns, Pid, Seen, State};
@@ -20,7 +20,7 @@ use stats::wilson;
 
 /// All that is known of a run at its end.
 #[derive(Debug)]
-pub(super) struct Ended<'a> {
+pub(super) struct RunAtEnd<'a> {
     pub(super) tree: Tree,
     pub(super) path: PathLedger,
     pub(super) names: &'a Names,
@@ -32,25 +32,25 @@ pub(super) struct Ended<'a> {
     /// Snapshots that fell into it.
     pub(super) looks: u64,
     pub(super) unsure: Unsure,
-    pub(super) on_path: Vec<(Place, Sampled)>,
+    pub(super) on_path: Vec<(CounterHit, Sampled)>,
 }
 
 /// The account of such a run.
-pub(super) fn close(run: Ended<'_>) -> Closed {
-    let Ended { mut tree, path, names, root, mut user, by_looks, looks, unsure, on_path } = run;
+pub(super) fn close(run: RunAtEnd<'_>) -> Closed {
+    let RunAtEnd { mut tree, path, names, root, mut user, by_looks, looks, unsure, on_path } = run;
     let (start, end) = (path.start(), path.now());
     let order = tree.close(end);
-    let Tree { threads, books, .. } = tree;
-    let entries = path.ledger.entries(books.slicing);
-    let totals = by_activity(entries.iter().copied(), &books.activities);
+    let Tree { threads, ledgers, .. } = tree;
+    let entries = path.ledger.entries(ledgers.slicing);
+    let totals = by_activity(entries.iter().copied(), &ledgers.activities);
     let on_cpu_ns = by_thread(&totals, |activity| activity.state == State::User);
     user.on_cpu_ns = on_cpu_ns.values().sum();
     let division = Division { threads: &threads, user, by_looks, mix: |thread| thread.path_mix, on_cpu_ns };
     let mut breakdown = Breakdown::new(&totals, &division, names);
     let entries = entries.into_iter();
-    let phases = phases(books.slicing, end, entries, &books.activities, &division, &mut breakdown);
+    let phases = phases(ledgers.slicing, end, entries, &ledgers.activities, &division, &mut breakdown);
     let (wall_ns, looks_only) = (end - start, by_looks.then_some(looks));
-    let known = Known { user, looks: looks_only, wall_ns, breakdown: &breakdown, unsure: &unsure };
+    let known = FigureBasis { user, looks: looks_only, wall_ns, breakdown: &breakdown, unsure: &unsure };
     let parts = breakdown.parts(|state, sum| known.of(state, sum));
     let waited = totals.iter().filter(|(activity, _)| activity.state.blocked());
     let mut path_ns = FxHashMap::default();
@@ -60,7 +60,7 @@ pub(super) fn close(run: Ended<'_>) -> Closed {
     let times = WaitTimes { path_ns, total_ns: None };
     let ordered = || order.iter().map(|slot| &threads[*slot as usize]);
     let of_threads = |thread: &Thread| {
-        let totals = by_activity(thread.ledger.entries(books.slicing).into_iter(), &books.activities);
+        let totals = by_activity(thread.ledger.entries(ledgers.slicing).into_iter(), &ledgers.activities);
         thread_row(thread, &totals, &division, root)
     };
     let pieces = Pieces {
@@ -71,7 +71,7 @@ pub(super) fn close(run: Ended<'_>) -> Closed {
         phases,
         covered: None,
         threads: ordered().map(of_threads).collect(),
-        waits: wait_rows(books.waits, &times, names, Seeing::Polled),
+        waits: wait_rows(ledgers.waits, &times, names, Seeing::Polled),
         window: None,
     };
     let counted = |of: fn(&Faults) -> u64| ordered().filter_map(faults).map(|faults| of(&faults)).sum();
@@ -113,7 +113,7 @@ fn thread_row(thread: &Thread, totals: &[(Activity, Total)], of_path: &Division<
 }
 
 /// What a figure of the account is based on.
-struct Known<'a> {
+struct FigureBasis<'a> {
     user: UserShare<'a>,
     /// Snapshots, where there is nothing else.
     looks: Option<u64>,
@@ -122,7 +122,7 @@ struct Known<'a> {
     unsure: &'a Unsure,
 }
 
-impl Known<'_> {
+impl FigureBasis<'_> {
     fn of(&self, state: State, sum: &Sum) -> (Basis, (Ns, Ns)) {
         if state == State::Unexplained {
             return (Basis::Derived, (sum.ns, sum.ns));

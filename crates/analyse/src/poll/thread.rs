@@ -64,7 +64,7 @@ pub(super) struct Thread {
 
 /// A thread that comes into the tree.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Newcomer {
+pub(super) struct NewThread {
     pub(super) tid: Tid,
     pub(super) pid: Pid,
     /// The process's parent; 0 where it is not known.
@@ -88,7 +88,7 @@ impl PolledWait {
 }
 
 impl Thread {
-    pub(super) fn new(slot: Slot, at: Ns, who: Newcomer, doing: PolledState) -> Self {
+    pub(super) fn new(slot: Slot, at: Ns, who: NewThread, doing: PolledState) -> Self {
         Self {
             slot,
             pid: who.pid,
@@ -115,7 +115,7 @@ impl Thread {
         }
     }
 
-    /// What it does, as the books have it.
+    /// What it does, as the ledgers have it.
     pub(super) fn activity(&self) -> Activity {
         let (state, reason) = match self.doing {
             PolledState::Running => (State::User, ReasonKey::None),

@@ -1,7 +1,7 @@
 //! The threads and processes of the tree, as far as they have been seen.
 
-use super::thread::{Newcomer, PolledState, PolledWait, Thread};
-use crate::account::{Books, Interval, NOBODY, Slicing, Slot, WaitEnd, Waits};
+use super::thread::{NewThread, PolledState, PolledWait, Thread};
+use crate::account::{Interval, Ledgers, NOBODY, Slicing, Slot, WaitEnd, Waits};
 use crate::calls::{Arch, waits_for_work};
 use crate::classify::{Classified, Next};
 use model::{Ns, Pid, Tid};
@@ -20,7 +20,7 @@ pub(super) struct Process {
     pub(super) pipes: Vec<(u64, bool)>,
 }
 
-/// All of them, with the books of what they did.
+/// All of them, with the ledgers of what they did.
 #[derive(Debug)]
 pub(super) struct Tree {
     arch: Arch,
@@ -30,7 +30,7 @@ pub(super) struct Tree {
     pub(super) processes: FxHashMap<Pid, Process>,
     /// Waits that are kept apart.
     known: FxHashSet<Classified>,
-    pub(super) books: Books,
+    pub(super) ledgers: Ledgers,
 }
 
 impl Tree {
@@ -41,7 +41,7 @@ impl Tree {
             living: FxHashMap::default(),
             processes: FxHashMap::default(),
             known: FxHashSet::from_iter([Classified::UNSEEN]),
-            books: Books::new(Slicing::coarse(start)),
+            ledgers: Ledgers::new(Slicing::coarse(start)),
         }
     }
 
@@ -58,8 +58,8 @@ impl Tree {
         self.threads.clear();
         self.living.clear();
         self.processes.clear();
-        self.books.waits = Waits::default();
-        self.books.slicing = Slicing::coarse(start);
+        self.ledgers.waits = Waits::default();
+        self.ledgers.slicing = Slicing::coarse(start);
     }
 
     pub(super) fn get(&self, tid: Tid) -> Option<&Thread> {
@@ -76,8 +76,8 @@ impl Tree {
     }
 
     /// Puts a thread into the tree, unless it is there.
-    pub(super) fn add(&mut self, at: Ns, who: Newcomer, doing: PolledState) {
-        let Newcomer { tid, pid, parent, .. } = who;
+    pub(super) fn add(&mut self, at: Ns, who: NewThread, doing: PolledState) {
+        let NewThread { tid, pid, parent, .. } = who;
         if self.living.contains_key(&tid) {
             return;
         }
@@ -147,7 +147,7 @@ impl Tree {
         }
     }
 
-    /// Ends what a thread was doing, and books it.
+    /// Ends what a thread was doing, and charges it.
     fn turn(&mut self, slot: Slot, at: Ns, doing: PolledState) {
         let thread = &mut self.threads[slot as usize];
         let wait = match thread.doing {
@@ -158,10 +158,10 @@ impl Tree {
         if wait.is_some_and(|wait| is_for_work(wait, self.arch)) {
             thread.for_work_ns += turn.interval.ns();
         }
-        self.books.slicing.fit(last_of(&turn.interval));
-        self.books.book(&mut thread.ledger, &turn.interval, true);
+        self.ledgers.slicing.fit(last_of(&turn.interval));
+        self.ledgers.charge(&mut thread.ledger, &turn.interval, true);
         if let Some((wait, ns)) = turn.waited {
-            self.books.waits.record(wait, NOBODY, ns, WaitEnd::UNKNOWN);
+            self.ledgers.waits.record(wait, NOBODY, ns, WaitEnd::UNKNOWN);
         }
     }
 

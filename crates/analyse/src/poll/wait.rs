@@ -146,7 +146,7 @@ mod tests {
         let looked = looked(b'S', Seen::Value(Call(45)), Object::Unix { ino: 5, peer: 0 }, "");
         for (serves, state) in [(true, State::Idle), (false, State::Pipe)] {
             let mut names = names();
-            names.local_sockets.told(5, serves, "/run/x");
+            names.local_sockets.observe(5, serves, "/run/x");
             let wait = wait(&looked, true, &mut names);
             assert_eq!(wait.state, state);
             assert_eq!(names.reason(wait.reason()).to_string(), "recvfrom, unix /run/x");

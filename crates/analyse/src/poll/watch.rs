@@ -3,12 +3,12 @@
 use super::late::{Late, Unsure, late};
 use super::mix::{Mix, TICK_NS};
 use super::path::{PathLedger, position};
-use super::thread::{Newcomer, PolledState, PolledWait};
+use super::thread::{NewThread, PolledState, PolledWait};
 use super::tree::Tree;
 use crate::account::split::Kind;
 use crate::calls::Arch;
 use crate::classify::Classified;
-use crate::counted::{Place, Sampled};
+use crate::counted::{CounterHit, Sampled};
 use model::recording::{
     AttachWindow, Header, SwitchIn, SwitchOut, SwitchOutState, ThreadSnapshot as Snapshot, Tier,
 };
@@ -44,7 +44,7 @@ pub(super) struct Watch {
     /// Samples of all threads in what the account is about.
     pub(super) pooled: Mix,
     /// What the processor's counters counted on the path.
-    pub(super) on_path: FxHashMap<Place, Sampled>,
+    pub(super) on_path: FxHashMap<CounterHit, Sampled>,
     /// What was attached to: then every thread's own time counts, and there is no path.
     pub(super) window: Option<AttachWindow>,
     /// Which waits ended late is not known for sure.
@@ -163,7 +163,7 @@ impl Watch {
         self.advance(at);
         match event {
             Event::Exec { tid, pid, name, .. } => {
-                let who = Newcomer { tid: *tid, pid: *pid, parent: 0, name: *name };
+                let who = NewThread { tid: *tid, pid: *pid, parent: 0, name: *name };
                 self.tree.add(at, who, PolledState::Running);
                 self.renamed(*tid, *name);
             }
@@ -171,7 +171,7 @@ impl Watch {
             Event::Fork { tid, child, pid, name, .. } => {
                 let parent = self.tree.process_of(*tid).unwrap_or(0);
                 self.gone.remove(child);
-                let who = Newcomer { tid: *child, pid: *pid, parent, name: *name };
+                let who = NewThread { tid: *child, pid: *pid, parent, name: *name };
                 self.tree.add(at, who, PolledState::Runnable);
             }
             Event::Exit { tid, .. } => self.exits(at, *tid),
@@ -190,7 +190,7 @@ impl Watch {
             self.executed = true;
             self.path = Some(PathLedger::new(*entered));
             self.tree.begin(*entered);
-            let who = Newcomer { tid: *tid, pid: *pid, parent: 0, name: *name };
+            let who = NewThread { tid: *tid, pid: *pid, parent: 0, name: *name };
             self.tree.add(*entered, who, PolledState::Running);
         }
     }
@@ -257,7 +257,7 @@ impl Watch {
         if self.window.is_some() || self.path.is_none() || !self.is_on_path(tid) {
             return;
         }
-        if let Some((place, sum)) = Place::of(event) {
+        if let Some((place, sum)) = CounterHit::of(event) {
             *self.on_path.entry(place).or_default() += sum;
         }
     }
@@ -276,7 +276,7 @@ impl Watch {
             && at > path.now()
         {
             let activity = position(&self.tree, self.root).and_then(|position| position.activity());
-            path.charge(at, activity, &mut self.tree.books);
+            path.charge(at, activity, &mut self.tree.ledgers);
         }
     }
 
@@ -379,7 +379,7 @@ impl Watch {
             // Idle and parked threads are the kernel's own.
             _ => PolledState::Unknown,
         };
-        let who = Newcomer { tid, pid: looked.pid, parent: looked.parent, name: looked.name };
+        let who = NewThread { tid, pid: looked.pid, parent: looked.parent, name: looked.name };
         self.tree.add(at, who, now);
         self.tree.has_parent(looked.pid, looked.parent);
         if tid == looked.pid {

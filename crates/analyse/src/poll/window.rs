@@ -24,7 +24,7 @@ use stats::wilson;
 
 /// All that is known of a window at its end.
 #[derive(Debug)]
-pub(super) struct Ended<'a> {
+pub(super) struct WindowAtEnd<'a> {
     pub(super) tree: Tree,
     pub(super) attached: AttachWindow,
     pub(super) end: Ns,
@@ -38,18 +38,18 @@ pub(super) struct Ended<'a> {
 }
 
 /// The account of such a window.
-pub(super) fn close(ended: Ended<'_>) -> Closed {
-    let Ended { mut tree, attached, end, names, tier, user, looks, unsure } = ended;
+pub(super) fn close(ended: WindowAtEnd<'_>) -> Closed {
+    let WindowAtEnd { mut tree, attached, end, names, tier, user, looks, unsure } = ended;
     let order = tree.close(end);
-    let Tree { threads, books, .. } = tree;
-    let members = Members::new(&threads, &order, &books, tier, user);
-    let told = members.told();
+    let Tree { threads, ledgers, .. } = tree;
+    let members = Members::new(&threads, &order, &ledgers, tier, user);
+    let told = members.accounted();
     let totals: Vec<_> = told.iter().flat_map(|member| member.totals.iter().copied()).collect();
     let mut breakdown = Breakdown::new(&totals, &members, names);
-    let known = Known::new(&breakdown, &told, &members, &unsure);
+    let known = FigureBasis::new(&breakdown, &told, &members, &unsure);
     let parts = breakdown.parts(|state, sum| known.of(state, sum));
     // An activity is a thread's own.
-    let entries = told.iter().flat_map(|member| member.thread.ledger.entries(books.slicing));
+    let entries = told.iter().flat_map(|member| member.thread.ledger.entries(ledgers.slicing));
     let all: Vec<_> = members.all.iter().flat_map(|member| member.totals.iter().copied()).collect();
     let times = WaitTimes {
         path_ns: waits_of(&totals, &members),
@@ -57,7 +57,7 @@ pub(super) fn close(ended: Ended<'_>) -> Closed {
         total_ns: Some(waits_of(&all, &members)),
     };
     let in_window: Vec<_> = members.all.iter().map(Member::in_window).collect();
-    let phases = phases(books.slicing, end, entries, &books.activities, &members, &mut breakdown);
+    let phases = phases(ledgers.slicing, end, entries, &ledgers.activities, &members, &mut breakdown);
     let pieces = Pieces {
         start: attached.at,
         wall_ns: end - attached.at,
@@ -66,7 +66,7 @@ pub(super) fn close(ended: Ended<'_>) -> Closed {
         phases,
         covered: None,
         threads: members.all.iter().map(|member| member.row(&members)).collect(),
-        waits: wait_rows(books.waits, &times, names, Seeing::Polled),
+        waits: wait_rows(ledgers.waits, &times, names, Seeing::Polled),
         window: Some(window(attached.target, &in_window)),
     };
     let counted = |of: fn(&Faults) -> u64| {
@@ -88,7 +88,7 @@ fn waits_of(totals: &[(Activity, Total)], divide: &dyn Divide) -> FxHashMap<(Wai
 }
 
 /// What a figure of the account is based on.
-struct Known<'a> {
+struct FigureBasis<'a> {
     breakdown: &'a Breakdown,
     members: &'a Members<'a>,
     unsure: &'a Unsure,
@@ -99,7 +99,7 @@ struct Known<'a> {
     is_counted: bool,
 }
 
-impl<'a> Known<'a> {
+impl<'a> FigureBasis<'a> {
     fn new(
         breakdown: &'a Breakdown,
         told: &[&Member<'a>],

@@ -17,7 +17,7 @@ pub(super) struct Groups {
 
 impl Groups {
     /// Takes what was recorded next.
-    pub(super) fn told(&mut self, group: &ControlGroup) {
+    pub(super) fn observe(&mut self, group: &ControlGroup) {
         let mut now = group.clone();
         if let Seen::Value(quota) = &now.cpu {
             // Counters of another group begin anew.
@@ -102,9 +102,9 @@ mod tests {
     #[test]
     fn counters_are_those_of_the_wall_and_memory_is_the_most_that_was_used() {
         let mut groups = Groups::default();
-        groups.told(&group("/a", 5, 1000, 10));
-        groups.told(&group("/a", 6, 1500, 90));
-        groups.told(&group("/a", 9, 1800, 30));
+        groups.observe(&group("/a", 5, 1000, 10));
+        groups.observe(&group("/a", 6, 1500, 90));
+        groups.observe(&group("/a", 9, 1800, 30));
         let Seen::Value(limits) = groups.limits() else { panic!("they were told") };
         let quota = limits.cpu.value().unwrap();
         assert_eq!((quota.periods, quota.throttled_periods, quota.throttled_ns), (4, 4, 800));
@@ -116,24 +116,24 @@ mod tests {
     fn refaults_are_those_of_the_wall_and_of_the_last_group() {
         let mut groups = Groups::default();
         let bytes = |groups: &Groups| groups.limits().value().unwrap().refaulted_bytes.clone();
-        groups.told(&group("/a", 5, 1000, 80));
+        groups.observe(&group("/a", 5, 1000, 80));
         assert!(matches!(bytes(&groups), Seen::Unseen(_)), "an older recording");
         groups.refaulted(5000);
         groups.refaulted(7000);
         assert_eq!(bytes(&groups), Seen::Value(2000));
-        groups.told(&group("/b", 5, 1000, 80));
+        groups.observe(&group("/b", 5, 1000, 80));
         groups.refaulted(9000);
         assert_eq!(bytes(&groups), Seen::Value(0), "of another group");
-        groups.told(&ControlGroup { memory: Seen::Absent, ..group("/", 5, 1000, 80) });
+        groups.observe(&ControlGroup { memory: Seen::Absent, ..group("/", 5, 1000, 80) });
         assert_eq!(bytes(&groups), Seen::Absent);
     }
 
     #[test]
     fn a_program_that_is_moved_has_the_limits_of_its_new_group_from_then_on() {
         let mut groups = Groups::default();
-        groups.told(&group("/a", 5, 1000, 80));
-        groups.told(&group("/b", 100, 9000, 10));
-        groups.told(&group("/b", 103, 9100, 20));
+        groups.observe(&group("/a", 5, 1000, 80));
+        groups.observe(&group("/b", 100, 9000, 10));
+        groups.observe(&group("/b", 103, 9100, 20));
         let Seen::Value(limits) = groups.limits() else { panic!("they were told") };
         assert_eq!(limits.group, Seen::Value("/b".to_owned()));
         assert_eq!(

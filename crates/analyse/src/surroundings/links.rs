@@ -68,8 +68,8 @@ struct Carried {
 }
 
 impl LinkTrack {
-    pub(super) fn told(&mut self, step: Option<u32>, counters: [u64; 6], anew: bool, link: &LinkCounters) {
-        self.track.told(step, counters, anew);
+    pub(super) fn observe(&mut self, step: Option<u32>, counters: [u64; 6], anew: bool, link: &LinkCounters) {
+        self.track.observe(step, counters, anew);
         self.speed_bits.clone_from(&link.speed_bits);
         self.full_duplex.clone_from(&link.full_duplex);
         self.speed_given = link.speed_given;

@@ -82,7 +82,7 @@ impl<const N: usize> Track<N> {
     /// Takes the counters at the end of an interval. With `anew` they begin here; else those of a
     /// device that was not heard of before began at nothing. A counter that went back (it wrapped,
     /// or the device came anew) gained nothing.
-    pub(super) fn told(&mut self, step: Option<u32>, now: [u64; N], anew: bool) {
+    pub(super) fn observe(&mut self, step: Option<u32>, now: [u64; N], anew: bool) {
         let last = self.last.replace(now).unwrap_or([0; N]);
         let (Some(step), false) = (step, anew) else { return };
         let gained: [u64; N] = std::array::from_fn(|index| now[index].saturating_sub(last[index]));
@@ -132,7 +132,7 @@ mod tests {
         // Looks at 0, 90, 180, … 900 ms; the wall from 50 to 850 ms; ten a look.
         for look in 0..=10 {
             looks.add(look * 90 * MS);
-            track.told(looks.step(), [1000 + look * 10], look == 0);
+            track.observe(looks.step(), [1000 + look * 10], look == 0);
         }
         let grid = Grid::new(50 * MS, 800 * MS, 28);
         assert_eq!((grid.step_ns, grid.len()), (100 * MS, 8));
@@ -151,10 +151,10 @@ mod tests {
                 track.thin();
                 late.thin();
             }
-            track.told(looks.step(), [look, 7], look == 0);
+            track.observe(looks.step(), [look, 7], look == 0);
             // A device that appears later and is recorded only when it does something.
             if look == 15_000 {
-                late.told(looks.step(), [500, 0], false);
+                late.observe(looks.step(), [500, 0], false);
             }
         }
         assert!(looks.len() <= LOOKS_MAX, "{}", looks.len());
@@ -173,10 +173,10 @@ mod tests {
     #[test]
     fn a_counter_that_goes_back_gained_nothing() {
         let mut track = Track::<2>::default();
-        track.told(None, [100, 100], true);
-        track.told(Some(0), [5, 120], false);
+        track.observe(None, [100, 100], true);
+        track.observe(Some(0), [5, 120], false);
         assert_eq!(track.gained, [(0, [0, 20])]);
-        track.told(Some(1), [9, 120], true);
+        track.observe(Some(1), [9, 120], true);
         assert_eq!(track.gained.len(), 1);
     }
 }

@@ -1,6 +1,6 @@
 //! The clocks of one thread (`account::Clocks`), with what is needed to go on with them.
 
-use crate::account::{Alone, Clocks, Mark, SiteId, SiteKey, Sites};
+use crate::account::{Clocks, Mark, SiteId, SiteKey, Sites, SoloClock};
 use model::Ns;
 use smallvec::SmallVec;
 
@@ -54,7 +54,7 @@ pub(super) struct Sampled(Vec<(SiteId, Ns)>);
 
 impl Clocked {
     /// The clocks of a new thread.
-    pub(super) fn new(creator: Option<&Clocked>, alone: &mut Alone, at: Ns, under_way: bool) -> Self {
+    pub(super) fn new(creator: Option<&Clocked>, alone: &mut SoloClock, at: Ns, under_way: bool) -> Self {
         Self {
             clocks: creator.map_or_else(|| Clocks::new(at), |creator| creator.clocks.clone()),
             mark: Mark::new(alone, at, under_way),
@@ -68,7 +68,7 @@ impl Clocked {
     pub(super) fn held_up(
         &mut self,
         sites: &mut Sites,
-        alone: &mut Alone,
+        alone: &mut SoloClock,
         by: &Clocks,
         lock: Option<SiteKey>,
     ) {

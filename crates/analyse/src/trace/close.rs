@@ -1,12 +1,12 @@
-//! The books of traced threads closed: the final path and the ledgers, brought to the end of the
+//! The ledgers of traced threads closed: the final path and the ledgers, brought to the end of the
 //! wall.
 
-use super::division::{Division, Known};
+use super::division::{Division, OwnTimeSamples};
 use super::fault_places::FaultSamples;
 use super::files::folded;
 use super::prediction::prediction;
 use super::processes::{Largest, Processes};
-use super::thread::{BlockedIn, Newcomer, Thread, TracedState};
+use super::thread::{BlockedIn, NewThread, Thread, TracedState};
 use super::tree::Tree;
 use super::wall::Wall;
 use crate::account::split::{Counts, Late, add};
@@ -18,7 +18,7 @@ use crate::bounded::Bounded;
 use crate::classify::{Evidence, classify};
 use crate::code::Code;
 use crate::connections::Connections;
-use crate::counted::{Place, Sampled};
+use crate::counted::{CounterHit, Sampled};
 use crate::for_work::{HELD_NS_MAX, is_idle};
 use crate::keys::{ReasonKey, TargetKey};
 use crate::names::Names;
@@ -58,7 +58,7 @@ pub(crate) struct Closed {
     /// What is known of calls that were not traced.
     pub(crate) untraced: Untraced,
     /// What the processor's counters counted on the path; none in a window.
-    pub(crate) on_path: Option<Vec<(Place, Sampled)>>,
+    pub(crate) on_path: Option<Vec<(CounterHit, Sampled)>>,
 }
 
 /// Time as added up here, and the kernel's count of the same.
@@ -74,7 +74,7 @@ type Living = FxHashMap<Tid, Counters>;
 
 /// All that is known of a traced program at its end.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub(super) struct TraceAtEnd {
     pub(super) wall: Wall,
     pub(super) tree: Tree,
     pub(super) untraced: Untraced,
@@ -86,12 +86,20 @@ pub(super) struct Ended {
 }
 
 /// The account of such a program.
-pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed {
+pub(super) fn close(mut ended: TraceAtEnd, trailer: &Trailer, code: &Code) -> Closed {
     // What is booked from here on was not observed.
     let recorder = ended.recorded();
     let end = ended.settle(trailer);
-    let Ended { wall, mut tree, untraced, mut names, connections, mut processes, mut fault_samples, window } =
-        ended;
+    let TraceAtEnd {
+        wall,
+        mut tree,
+        untraced,
+        mut names,
+        connections,
+        mut processes,
+        mut fault_samples,
+        window,
+    } = ended;
     for (pid, bytes) in &trailer.peaks {
         processes.peaked(*pid, *bytes);
         fault_samples.peaked(*pid, *bytes);
@@ -99,26 +107,26 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     for thread in threads(&tree).filter(|thread| !thread.doing.is_dead()) {
         processes.lives_on(thread.pid, thread.spent());
     }
-    let covered = tree.books.cover.read(end);
+    let covered = tree.ledgers.cover.read(end);
     let keep_time = tree.keep_time();
     let who = |slot| tree.get(slot).who();
     let verdicts =
-        Verdicts::new(&tree.books.waits, code, window.is_some().then_some(&who), keep_time, &mut names);
+        Verdicts::new(&tree.ledgers.waits, code, window.is_some().then_some(&who), keep_time, &mut names);
     let program = recorder.map(|recorder| recorder.finish(code, &verdicts));
     tree.revise(&verdicts);
     let mut tables = Tables::unseen();
     tables.hand_overs = Seen::Value(std::mem::take(&mut tree.handed).table(&verdicts, &names));
     tables.waits_at_once = Seen::Value(std::mem::take(&mut tree.under_way).table());
-    let waits = std::mem::take(&mut tree.books.waits);
+    let waits = std::mem::take(&mut tree.ledgers.waits);
     let idle = tree.idle();
     let predictor = tree.predictor.take();
     let mut on_path = None;
     let entries = match window {
         Some(_) => ledgers(&mut tree, &idle),
         None => {
-            let booked = last_path(&wall, &tree);
-            let before = if tree.struck.places.is_empty() { Vec::new() } else { booked.clone() };
-            let resolved = resolved(booked, &tree.books);
+            let charged = last_path(&wall, &tree);
+            let before = if tree.struck.places.is_empty() { Vec::new() } else { charged.clone() };
+            let resolved = resolved(charged, &tree.ledgers);
             on_path = last(&wall, &tree).map(|thread| tree.counted_on(&thread.path, &before, &resolved));
             resolved
         }
@@ -126,8 +134,8 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     let division = division(&tree);
     let living: Living = trailer.living.iter().copied().collect();
     let faults = faults(&tree, &living);
-    let books = &tree.books;
-    let mut totals = by_activity(entries.iter().copied(), &books.activities);
+    let ledgers = &tree.ledgers;
+    let mut totals = by_activity(entries.iter().copied(), &ledgers.activities);
     for (activity, total) in &mut totals {
         if let ReasonKey::Syscall(call) = activity.reason {
             total.count = sliced::counted(trailer, call, total.count);
@@ -135,10 +143,10 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     }
     let mut breakdown = Breakdown::new(&folded(&totals), &division, &names);
     let phases =
-        phases(books.slicing, end, entries.iter().copied(), &books.activities, &division, &mut breakdown);
+        phases(ledgers.slicing, end, entries.iter().copied(), &ledgers.activities, &division, &mut breakdown);
     let tree_own_ns = threads(&tree).map(|thread| thread.states.of(State::User)).sum();
     let late = Late::after(faults.map_or(0, |faults| faults.minor + faults.major), sliced::calls(trailer));
-    let known = Known::new(&totals, late, tree_own_ns);
+    let known = OwnTimeSamples::new(&totals, late, tree_own_ns);
     let prediction = match predictor {
         Some(mut predictor) => prediction(&wall, &mut predictor, &names, &known, trailer.sliced.is_some()),
         // A window.
@@ -188,7 +196,7 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     }
 }
 
-impl Ended {
+impl TraceAtEnd {
     /// What all threads did, with what those were doing at the end that live on.
     fn recorded(&mut self) -> Option<Recorder> {
         let (mut recorder, end) = (self.tree.recorder.take()?, self.wall.end?);
@@ -206,7 +214,7 @@ impl Ended {
         // no evidence.
         let end = self.wall.end.unwrap_or(trailer.reaped_at).max(self.wall.start);
         // It may be long after the last event.
-        self.tree.books.slicing.fit(end.saturating_sub(1));
+        self.tree.ledgers.slicing.fit(end.saturating_sub(1));
         for slot in self.tree.in_use() {
             let thread = self.tree.get(slot);
             if thread.doing.is_dead() || thread.since >= end {
@@ -217,7 +225,7 @@ impl Ended {
                 self.cut(slot, end, state);
             } else {
                 let state = if self.wall.end.is_some() { state } else { State::Unexplained };
-                self.tree.book(slot, end, state, ReasonKey::None);
+                self.tree.charge(slot, end, state, ReasonKey::None);
             }
         }
         if self.wall.end.is_none() && self.window.is_none() {
@@ -272,16 +280,16 @@ impl Ended {
                     state = State::Idle;
                 }
                 self.tree.under_way.waited(state, end - ns, end);
-                self.tree.books.waits.record((state, reason), of, ns, WaitEnd::UNKNOWN);
+                self.tree.ledgers.waits.record((state, reason), of, ns, WaitEnd::UNKNOWN);
                 if let Some(node) = stack {
-                    self.tree.books.waits.stack((state, reason), of, node, ns);
+                    self.tree.ledgers.waits.stack((state, reason), of, node, ns);
                 }
                 self.tree.get_mut(slot).unsettled.add((state, reason), ns, true);
                 reason
             }
             _ => ReasonKey::None,
         };
-        self.tree.book(slot, end, state, reason);
+        self.tree.charge(slot, end, state, reason);
     }
 
     /// The thread whose path is the program's when no end was seen: one of the root's that lives,
@@ -295,16 +303,16 @@ impl Ended {
             let (name, path) = (Comm::default(), Path::default());
             let at = self.wall.start;
             let doing = TracedState::Running;
-            self.tree.add(Newcomer { at, tid: root, pid: root, name, path, creator: None, doing })
+            self.tree.add(NewThread { at, tid: root, pid: root, name, path, creator: None, doing })
         });
-        self.tree.book(last, end, State::Unexplained, ReasonKey::None);
+        self.tree.charge(last, end, State::Unexplained, ReasonKey::None);
         last
     }
 }
 
 /// The path of the thread that the program ended with.
 fn last_path(wall: &Wall, tree: &Tree) -> Vec<(Key, Amount)> {
-    last(wall, tree).map(|thread| thread.path.entries(tree.books.slicing)).unwrap_or_default()
+    last(wall, tree).map(|thread| thread.path.entries(tree.ledgers.slicing)).unwrap_or_default()
 }
 
 /// The thread that the program ended with.
@@ -322,7 +330,7 @@ fn ledgers(tree: &mut Tree, idle: &FxHashSet<Slot>) -> Vec<(Key, Amount)> {
     for slot in counted {
         let path = std::mem::take(&mut tree.get_mut(slot).path);
         // An activity is a thread's own.
-        all.extend(path.entries(tree.books.slicing));
+        all.extend(path.entries(tree.ledgers.slicing));
     }
     all
 }

@@ -53,14 +53,14 @@ impl Divide for Division {
 /// What the figures of an account rest on: user, fault, interrupt and the entries of calls are
 /// parts of one sampled figure; the rest is measured.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct OwnTimeSamples {
     /// Threads' own time, and the samples in it.
     own: Total,
     /// How much of it may be something else though it was sampled as user.
     late: Late,
 }
 
-impl Known {
+impl OwnTimeSamples {
     /// `late`: in `tree_own_ns`, the own time of all threads. The path has as much of it as of
     /// that.
     pub(super) fn new(totals: &[(Activity, Total)], late: Late, tree_own_ns: Ns) -> Self {

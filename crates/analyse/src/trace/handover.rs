@@ -42,7 +42,7 @@ impl Tree {
 
     /// A thread ends its whole process: what the others of it do from here on is its doing. A
     /// blocked one is woken by its signal, which passes the path on itself.
-    pub(super) fn lead_out(&mut self, leader: Slot) {
+    pub(super) fn exit_group(&mut self, leader: Slot) {
         let thread = self.get(leader);
         let (path, since, pid) = (thread.path.clone(), thread.since, thread.pid);
         for slot in (0..self.threads.len() as Slot).filter(|slot| *slot != leader) {
@@ -58,12 +58,14 @@ impl Tree {
                 thread.since = since;
                 thread.path = path.clone();
                 if let Some(predictor) = &mut self.predictor {
-                    predictor.led_out(slot, leader);
+                    predictor.killed_by_exit_group(slot, leader);
                 }
-                self.recorder.iter_mut().for_each(|recorder| recorder.led_out(slot, leader, since - from));
+                self.recorder
+                    .iter_mut()
+                    .for_each(|recorder| recorder.killed_by_exit_group(slot, leader, since - from));
                 if self.is_passed_over(from) {
-                    let id = self.books.activities.id(self.activity(slot, state, ReasonKey::None));
-                    self.books.whole_tree.add(self.books.slicing, from, since, &[], id, false);
+                    let id = self.ledgers.activities.id(self.activity(slot, state, ReasonKey::None));
+                    self.ledgers.whole_tree.add(self.ledgers.slicing, from, since, &[], id, false);
                 }
             }
         }

@@ -6,7 +6,7 @@
 
 use super::limited::{LimitedWait, is_of_several};
 use super::tree::Tree;
-use crate::account::{Ended, Ends, Slot};
+use crate::account::{CompletedWait, Ends, Slot};
 use crate::keys::{CallKey, ReasonKey, TargetKey, WaitKey, WakerKey};
 use model::wait::TargetKind;
 use model::{Ns, State};
@@ -22,7 +22,7 @@ const AT_ONCE: Ns = 20_000;
 
 impl Tree {
     /// A thread's wait ended; `running`: the thread of the tree that ended it.
-    pub(super) fn limited(&mut self, slot: Slot, begin: Ns, ended: Ended, running: Option<Slot>) {
+    pub(super) fn limited(&mut self, slot: Slot, begin: Ns, ended: CompletedWait, running: Option<Slot>) {
         let ReasonKey::Wait(_, target) = ended.wait.1 else { return };
         let thread = self.get_mut(slot);
         let pid = thread.pid;
@@ -48,7 +48,7 @@ impl Tree {
             _ if is_an_object(target) && !matches!(ended.by, WakerKey::Thread(who) if who.pid == pid) => {
                 let waits = std::mem::take(&mut thread.limited.waits);
                 for LimitedWait { wait, ns, .. } in waits.iter().filter(|wait| polls(wait)) {
-                    self.books.waits.turned_out(*wait, ended.thread, ended.wait, *ns);
+                    self.ledgers.waits.turned_out(*wait, ended.thread, ended.wait, *ns);
                 }
             }
             TargetKey::Futex(futex) if matches!(ended.by, WakerKey::Thread(_) | WakerKey::Outside(_)) => {
@@ -58,12 +58,19 @@ impl Tree {
             _ => {}
         }
         if again {
-            self.books.waits.again(ended.wait, ended.thread);
+            self.ledgers.waits.again(ended.wait, ended.thread);
         }
     }
 
     /// What limits ended on this futex was for what this thread had, which has just given it away.
-    fn held(&mut self, waits: &[LimitedWait], futex: u64, begin: Ns, ended: Ended, holder: Option<Slot>) {
+    fn held(
+        &mut self,
+        waits: &[LimitedWait],
+        futex: u64,
+        begin: Ns,
+        ended: CompletedWait,
+        holder: Option<Slot>,
+    ) {
         let on_it = || waits.iter().filter(|wait| wait.futex.abs_diff(futex) <= APART);
         let all_ns: Ns = on_it().map(|wait| wait.ns).sum();
         let since = on_it().map(|wait| wait.since).min().unwrap_or(begin);
@@ -72,7 +79,7 @@ impl Tree {
         for LimitedWait { wait, times, ns, .. } in on_it() {
             let holder = did.map(|did| did.part(*ns, all_ns)).unwrap_or_default();
             let ends = Ends { times: *times, ns: *ns, holder };
-            self.books.waits.held(*wait, ended.thread, ended.by, ends);
+            self.ledgers.waits.held(*wait, ended.thread, ended.by, ends);
         }
     }
 }

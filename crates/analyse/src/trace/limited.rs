@@ -1,7 +1,7 @@
 //! Waits of a thread that a time limit ended, kept until it is known who had what it waited for, or
 //! what they were for (`held`).
 
-use crate::account::Ended;
+use crate::account::CompletedWait;
 use crate::keys::{ReasonKey, TargetKey, WaitKey};
 use model::Ns;
 use smallvec::SmallVec;
@@ -32,8 +32,8 @@ pub(super) struct LimitedWait {
 }
 
 impl Limited {
-    pub(super) fn add(&mut self, begin: Ns, futex: u64, ended: Ended) {
-        let Ended { wait, ns, .. } = ended;
+    pub(super) fn add(&mut self, begin: Ns, futex: u64, ended: CompletedWait) {
+        let CompletedWait { wait, ns, .. } = ended;
         if let Some(known) = self.waits.iter_mut().find(|known| known.wait == wait) {
             known.times += 1;
             known.ns += ns;

@@ -85,8 +85,8 @@ impl Occupants {
         }
     }
 
-    /// What is not of the tree has left.
-    pub(super) fn told(&mut self, cpu: u32, from: Ns, to: Ns, who: (Tid, Pid, Comm)) {
+    /// Takes a stint on a CPU of a thread outside the tree, which has ended.
+    pub(super) fn observe(&mut self, cpu: u32, from: Ns, to: Ns, who: (Tid, Pid, Comm)) {
         self.told = true;
         let (tid, pid, name) = who;
         let who = if tid == 0 { Who::Nobody } else { Who::Other(name, pid) };
@@ -222,12 +222,12 @@ mod tests {
     #[test]
     fn each_is_given_the_time_for_which_it_had_the_cpu() {
         let mut cpus = Occupants::default();
-        cpus.told(1, 0, 150, other("hog", 7));
+        cpus.observe(1, 0, 150, other("hog", 7));
         cpus.comes(1, 150);
         cpus.leaves(1, 250, 2, (Comm::from("own"), 2));
-        cpus.told(1, 250, 300, other("rcu", 8));
-        cpus.told(1, 300, 700, other("hog", 9));
-        cpus.told(0, 100, 700, other("elsewhere", 10));
+        cpus.observe(1, 250, 300, other("rcu", 8));
+        cpus.observe(1, 300, 700, other("hog", 9));
+        cpus.observe(0, 100, 700, other("elsewhere", 10));
         let meanwhile = cpus.meanwhile(queued(&ran(Some((9, "hog"))), 100, 700));
         let own = ReasonKey::PreemptedByOwn(Comm::from("own"));
         assert_eq!(&meanwhile[..], [(preempted("hog"), 450), (own, 100), (preempted("rcu"), 50)]);
@@ -257,7 +257,12 @@ mod tests {
     fn of_very_many_the_last_ones_stand_for_all() {
         let mut cpus = Occupants::default();
         for index in 0..1000 {
-            cpus.told(1, index * 10, index * 10 + 10, other(if index % 2 == 0 { "one" } else { "two" }, 7));
+            cpus.observe(
+                1,
+                index * 10,
+                index * 10 + 10,
+                other(if index % 2 == 0 { "one" } else { "two" }, 7),
+            );
         }
         let meanwhile = cpus.meanwhile(queued(&ran(None), 0, 10_000));
         assert_eq!(meanwhile.iter().map(|(_, ns)| ns).sum::<Ns>(), 10_000);

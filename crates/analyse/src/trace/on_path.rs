@@ -6,14 +6,14 @@
 
 use super::tree::Tree;
 use crate::account::{Activities, Amount, Key, Path, Slot};
-use crate::counted::{Place, PlaceId, Sampled};
+use crate::counted::{CounterHit, CounterHitId, Sampled};
 use crate::keys::ReasonKey;
 use model::Ns;
 use rustc_hash::FxHashMap;
 
 impl Tree {
     /// A counter's sample struck there, in this thread.
-    pub(super) fn counted(&mut self, slot: Slot, at: Ns, (place, sum): (Place, Sampled)) {
+    pub(super) fn counted(&mut self, slot: Slot, at: Ns, (place, sum): (CounterHit, Sampled)) {
         // In a window there is no path.
         if self.in_window {
             return;
@@ -26,21 +26,21 @@ impl Tree {
         }
     }
 
-    /// What was counted on this path: `entries` as booked, and `resolved`.
+    /// What was counted on this path: `entries` as charged, and `resolved`.
     pub(super) fn counted_on(
         &self,
         path: &Path,
         entries: &[(Key, Amount)],
         resolved: &[(Key, Amount)],
-    ) -> Vec<(Place, Sampled)> {
-        let activities = &self.books.activities;
+    ) -> Vec<(CounterHit, Sampled)> {
+        let activities = &self.ledgers.activities;
         let (had, has) = (on_cpu(activities, entries), on_cpu(activities, resolved));
-        let did = on_cpu(activities, &self.books.whole_tree.entries(self.books.slicing));
+        let did = on_cpu(activities, &self.ledgers.whole_tree.entries(self.ledgers.slicing));
         let part = |thread: &Slot| {
             let of = |sums: &FxHashMap<Slot, Ns>| sums.get(thread).copied().unwrap_or(0);
             (of(&has).saturating_sub(of(&had)) as f64 / of(&did).max(1) as f64).min(1.0)
         };
-        let mut all: FxHashMap<PlaceId, Sampled> = path.counted().into_iter().collect();
+        let mut all: FxHashMap<CounterHitId, Sampled> = path.counted().into_iter().collect();
         let mut stand_in: Vec<_> = self.struck.passed_over.iter().collect();
         // Sums of floating point numbers depend on their order.
         stand_in.sort_unstable_by_key(|(key, _)| **key);

@@ -1,6 +1,6 @@
 //! What the clocks of the thread that the program ended with come to, and how well that is known.
 
-use super::division::Known;
+use super::division::OwnTimeSamples;
 use super::predictor::Predictor;
 use super::wall::Wall;
 use crate::account::{Clocks, SiteClock, SiteKey, Watched, part};
@@ -17,7 +17,7 @@ pub(super) fn prediction(
     wall: &Wall,
     predictor: &mut Predictor,
     names: &Names,
-    known: &Known,
+    known: &OwnTimeSamples,
     sliced: bool,
 ) -> Seen<Prediction> {
     let Some(clocks) = predictor.ends_with(wall.last.unwrap_or(0)) else {
@@ -48,7 +48,13 @@ fn is_sampled(site: &Watched, sliced: bool) -> bool {
 }
 
 /// `known`: where samples tell some of it, how well they do.
-fn times(site: Watched, clocks: &Clocks, wall_ns: Ns, names: &Names, known: Option<&Known>) -> SiteTimes {
+fn times(
+    site: Watched,
+    clocks: &Clocks,
+    wall_ns: Ns,
+    names: &Names,
+    known: Option<&OwnTimeSamples>,
+) -> SiteTimes {
     let seen = site.place.map(|(place, before_ns)| {
         let within = |(lo, hi): (Ns, Ns)| Interval { lo, hi: (hi + before_ns).min(wall_ns) };
         let SiteClock { path_ns, saved_ns, alone_ns } = clocks.of(place);
@@ -71,7 +77,11 @@ fn times(site: Watched, clocks: &Clocks, wall_ns: Ns, names: &Names, known: Opti
 }
 
 /// P, S and A of a site, as wide as samples leave them open.
-fn left_open(site: &Watched, [path_ns, saved_ns, alone_ns]: [Ns; 3], known: &Known) -> [(Ns, Ns); 3] {
+fn left_open(
+    site: &Watched,
+    [path_ns, saved_ns, alone_ns]: [Ns; 3],
+    known: &OwnTimeSamples,
+) -> [(Ns, Ns); 3] {
     let state = if let SiteKey::State(state) = site.key { Some(state) } else { None };
     let of = |ns: Ns| {
         let sampled_ns = match state {

@@ -4,7 +4,7 @@
 //! clocks come to at the end is in `prediction`.
 
 use super::clocked::{Clocked, Returns, Sampled};
-use crate::account::{ActivityId, Alone, Clocks, Reading, SiteId, SiteKey, Sites, Slot, part};
+use crate::account::{ActivityId, Clocks, Reading, SiteId, SiteKey, Sites, Slot, SoloClock, part};
 use crate::keys::{ReasonKey, WaitKey};
 use model::recording::{Comm, SampleMode};
 use model::{Call, Ns, Pid, State};
@@ -13,7 +13,7 @@ use model::{Call, Ns, Pid, State};
 #[derive(Debug, Default)]
 pub(super) struct Predictor {
     pub(super) sites: Sites,
-    alone: Alone,
+    alone: SoloClock,
     /// By slot.
     threads: Vec<Clocked>,
     /// As long as there is one: all time is its own, so it needs no clock.
@@ -188,7 +188,7 @@ impl Predictor {
         if kind.0 == State::Runqueue {
             returns.sites().iter().for_each(|site| passing.spends(*site, ns));
         } else {
-            // A state has what the account has of it.
+            // States are charged by the account; skip them here.
             returns.waited(sites.into_iter().filter(|site| !Sites::is_state(*site)));
         }
     }
@@ -230,7 +230,7 @@ impl Predictor {
     }
 
     /// A thread is ended by another one of its process.
-    pub(super) fn led_out(&mut self, slot: Slot, by: Slot) {
+    pub(super) fn killed_by_exit_group(&mut self, slot: Slot, by: Slot) {
         let clocks = self.clocks(by).clone();
         let thread = &mut self.threads[slot as usize];
         thread.mark.read(&mut self.alone, thread.clocks.at(), clocks.at());

@@ -4,8 +4,8 @@ use super::limited::Limited;
 use super::processes::Spent;
 use crate::account::split::Counts;
 use crate::account::{
-    ActivityId, Covered, Ended, HolderTimes, Life, Pace, Passed, Path, Progress, Slot, ThreadState, Times,
-    may_be_for_a_lock,
+    ActivityId, CompletedWait, HolderTimes, Life, Pace, Passed, Path, Progress, ProgressTimes, Slot,
+    ThreadState, Times, may_be_for_a_lock,
 };
 use crate::calls::{Arch, may_be_timed, waits_for, waits_for_events, waits_for_work};
 use crate::classify::is_for_several;
@@ -74,7 +74,7 @@ pub(super) struct Thread {
     /// It was switched in and nothing has been booked since.
     pub(super) just_in: bool,
     /// Its last completed wait: stacks of it come later.
-    pub(super) last_wait: Option<Ended>,
+    pub(super) last_wait: Option<CompletedWait>,
     /// The last call that it blocked in.
     blocked_in: Option<Call>,
     /// The row of hand-overs of the one that woke it, until it runs.
@@ -89,7 +89,7 @@ pub(super) struct Thread {
     /// What the kernel had counted when the thread was found alive.
     pub(super) before: Counters,
     /// What others had done when its wait began.
-    pub(super) covered: Covered,
+    pub(super) covered: ProgressTimes,
     /// What it let pass.
     pub(super) passed: Passed,
     /// What it did while others waited for locks.
@@ -110,7 +110,7 @@ pub(super) struct Thread {
 
 /// A thread that comes into the tree.
 #[derive(Debug)]
-pub(super) struct Newcomer {
+pub(super) struct NewThread {
     pub(super) at: Ns,
     pub(super) tid: Tid,
     pub(super) pid: Pid,
@@ -157,7 +157,7 @@ impl Thread {
     }
 
     /// With its time in this ledger.
-    pub(super) fn new(who: Newcomer, ledger_of: Slot, own: ActivityId) -> Self {
+    pub(super) fn new(who: NewThread, ledger_of: Slot, own: ActivityId) -> Self {
         Self {
             pid: who.pid,
             tid: who.tid,
@@ -177,7 +177,7 @@ impl Thread {
             in_calls: InCalls::default(),
             counters: None,
             before: Counters::default(),
-            covered: Covered::default(),
+            covered: ProgressTimes::default(),
             passed: Passed::default(),
             holder: HolderTimes::default(),
             unsettled: Unsettled::default(),

@@ -2,21 +2,21 @@
 //!
 //! A thread's time since it was last heard of is booked when it is heard of again.
 
-mod booking;
+mod charging;
 mod switches;
 
 use super::hand_overs::Handed;
 use super::occupants::Occupants;
 use super::predictor::Predictor;
 use super::struck::Struck;
-use super::thread::{Newcomer, Thread, TracedState};
+use super::thread::{NewThread, Thread, TracedState};
 use crate::account::{
-    Activity, Begins, Books, Ended, Path, Slicing, Slot, Times, Verdicts, idle, keep_time, split,
+    Activity, Begins, CompletedWait, Ledgers, Path, Slicing, Slot, Times, Verdicts, idle, keep_time, split,
 };
 use crate::calls::Arch;
 use crate::keys::{CallKey, ReasonKey, WakerKey, Who};
 use crate::under_way::UnderWay;
-use crate::what_if::recorder::{Newborn, Recorder};
+use crate::what_if::recorder::{RecordedThread, Recorder};
 use model::recording::{Comm, Counters, Object, WaitContext, Waker};
 use model::{Call, Ns, Pid, State, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -28,7 +28,7 @@ const SLICES_OF_ALL: usize = 256_000;
 /// of an hour starts hundreds of thousands of processes, and memory is not to grow with them.
 const OWN_LEDGERS: usize = 20_000;
 
-/// All threads, with the books of what they did.
+/// All threads, with the ledgers of what they did.
 #[derive(Debug)]
 pub(super) struct Tree {
     pub(super) root: Pid,
@@ -41,7 +41,7 @@ pub(super) struct Tree {
     /// The shared ledger, once there is one, and the slots that are free again.
     shared: Option<Slot>,
     free: Vec<Slot>,
-    pub(super) books: Books,
+    pub(super) ledgers: Ledgers,
     arch: Arch,
     /// Threads that may be letting time pass, and when the last of them no longer did.
     passing: (u32, Ns),
@@ -65,7 +65,7 @@ pub(super) struct Tree {
 
 /// A thread that was switched out for the last time.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Died {
+pub(super) struct ThreadExit {
     pub(super) slot: Slot,
     pub(super) at: Ns,
 }
@@ -80,7 +80,7 @@ impl Tree {
             by_tid: FxHashMap::default(),
             shared: None,
             free: Vec::new(),
-            books: Books::new(Slicing::fine(start)),
+            ledgers: Ledgers::new(Slicing::fine(start)),
             arch,
             passing: (0, 0),
             commands: FxHashMap::default(),
@@ -96,7 +96,7 @@ impl Tree {
 
     /// The time begins.
     pub(super) fn begins(&mut self, at: Ns) {
-        self.books.slicing = Slicing::fine(at);
+        self.ledgers.slicing = Slicing::fine(at);
         self.bound_slices();
         if let Some(predictor) = &mut self.predictor {
             predictor.sites.begins(at);
@@ -108,7 +108,7 @@ impl Tree {
     fn bound_slices(&mut self) {
         if self.in_window {
             let threads = self.threads.len().max(1);
-            self.books.slicing.at_most(u32::try_from(SLICES_OF_ALL / threads).unwrap_or(u32::MAX));
+            self.ledgers.slicing.at_most(u32::try_from(SLICES_OF_ALL / threads).unwrap_or(u32::MAX));
         }
     }
 
@@ -129,12 +129,12 @@ impl Tree {
         self.slot(tid).map(|slot| self.get(slot))
     }
 
-    pub(super) fn add(&mut self, who: Newcomer) -> Slot {
+    pub(super) fn add(&mut self, who: NewThread) -> Slot {
         let many = self.threads.len() >= OWN_LEDGERS;
         if many && self.shared.is_none() {
             let (name, path) = (Comm::from("(others)"), Path::default());
             let doing = TracedState::Dead;
-            let others = Newcomer { at: 0, tid: 0, pid: 0, name, path, creator: None, doing };
+            let others = NewThread { at: 0, tid: 0, pid: 0, name, path, creator: None, doing };
             self.shared = Some(self.put(others, None));
         }
         let (tid, shared) = (who.tid, self.shared.filter(|_| many));
@@ -143,14 +143,14 @@ impl Tree {
         slot
     }
 
-    fn put(&mut self, who: Newcomer, shared: Option<Slot>) -> Slot {
+    fn put(&mut self, who: NewThread, shared: Option<Slot>) -> Slot {
         let slot = self.free.pop().unwrap_or(self.threads.len() as Slot);
         let ledger_of = shared.unwrap_or(slot);
-        let own = self.books.activities.id(Activity::seen(ledger_of, State::User, ReasonKey::None));
-        self.books.cover.change(who.at, None, who.doing.progress());
+        let own = self.ledgers.activities.id(Activity::seen(ledger_of, State::User, ReasonKey::None));
+        self.ledgers.cover.change(who.at, None, who.doing.progress());
         if let Some(recorder) = &mut self.recorder {
-            let Newcomer { at, pid, tid, name, .. } = who;
-            recorder.begins(slot, Newborn { at, pid, tid, name, ledger_of });
+            let NewThread { at, pid, tid, name, .. } = who;
+            recorder.begins(slot, RecordedThread { at, pid, tid, name, ledger_of });
         }
         if let Some(predictor) = &mut self.predictor {
             predictor.adds(slot, who.at, who.doing.progress().is_some(), who.creator);
@@ -175,7 +175,7 @@ impl Tree {
             recorder.is_ready(slot, at);
         }
         let (progressed, progresses) = (was.progress(), thread.doing.progress());
-        self.books.cover.change(at, progressed, progresses);
+        self.ledgers.cover.change(at, progressed, progresses);
         if progressed.is_some() != progresses.is_some()
             && let Some(predictor) = &mut self.predictor
         {
@@ -270,7 +270,7 @@ impl Tree {
     }
 
     /// Frees what a thread had with which the program does not end.
-    pub(super) fn bury(&mut self, slot: Slot) {
+    pub(super) fn retire(&mut self, slot: Slot) {
         // No thread continues on a dead thread's path: what waited for it has it by now. In a
         // window it is the thread's own.
         if !self.in_window {
@@ -297,10 +297,10 @@ impl Tree {
     }
 
     /// A wait of this thread has completed: it counts with the thread's ledger.
-    pub(super) fn ended(&mut self, slot: Slot, ended: Ended) -> Ended {
+    pub(super) fn ended(&mut self, slot: Slot, ended: CompletedWait) -> CompletedWait {
         let in_window = self.in_window;
         let thread = self.get_mut(slot);
-        let ended = Ended { thread: thread.ledger_of, ..ended };
+        let ended = CompletedWait { thread: thread.ledger_of, ..ended };
         thread.last_wait = Some(ended);
         thread.unsettled.add(ended.wait, ended.ns, in_window);
         ended
@@ -308,8 +308,8 @@ impl Tree {
 
     /// Waits, and time by state, as they turned out.
     pub(super) fn revise(&mut self, verdicts: &Verdicts) {
-        self.books.activities.revise(|activity| verdicts.revise(activity));
-        self.books.waits = verdicts.sort(std::mem::take(&mut self.books.waits));
+        self.ledgers.activities.revise(|activity| verdicts.revise(activity));
+        self.ledgers.waits = verdicts.sort(std::mem::take(&mut self.ledgers.waits));
         for thread in &mut self.threads {
             for (wait, ns) in thread.unsettled.0.drain(..) {
                 thread.states.moves(wait.0, verdicts.of(wait, thread.ledger_of).0, ns);

@@ -1,7 +1,6 @@
 //! What edits are about in a run as it was recorded: how often that was, how much time of all
 //! threads and of the path it has, and what of that nothing else can take the place of.
 
-use super::alone::Alone;
 use super::edit::{Change, Edit, SiteName};
 use super::lengths::Lengths;
 use super::own::Own;
@@ -10,6 +9,7 @@ use super::program::{Step, ThreadId};
 use super::refused::Refused;
 use super::result::Given;
 use super::sites::{Concerns, Sites};
+use super::solo_clock::SoloClock;
 use super::times::Times;
 use model::what_if::EditTimes;
 use model::{Ns, Seen, State};
@@ -50,7 +50,7 @@ impl Given<'_> {
             matches!(at, Step::Await { .. }) && lengths.of(thread, step, at) < at.ns()
         };
         let path = path(program, &Lengths::Recorded, times, of_lock);
-        let alone = Alone::new(program, times);
+        let alone = SoloClock::new(program, times);
         let mut alone_ns = 0.0;
         for piece in &path {
             let step = program.thread(piece.thread).steps[piece.step as usize];
@@ -62,7 +62,7 @@ impl Given<'_> {
             let alone = alone.within(piece.from, piece.to, under_way) as f64 / piece.ns() as f64;
             alone_ns += self.removed(lengths, *piece, part) * alone;
         }
-        let told = |(at, (edit, sum)): (u8, (&Edit, Sum))| sum.told(edit, at, own);
+        let told = |(at, (edit, sum)): (u8, (&Edit, Sum))| sum.edit_times(edit, at, own);
         Ok(Asked { edits: (0..).zip(edits.iter().zip(sums)).map(told).collect(), alone_ns: alone_ns as Ns })
     }
 
@@ -133,7 +133,7 @@ struct Sum {
 }
 
 impl Sum {
-    fn told(self, edit: &Edit, at: u8, own: &Own<'_>) -> EditTimes {
+    fn edit_times(self, edit: &Edit, at: u8, own: &Own<'_>) -> EditTimes {
         let times = match &edit.change {
             Change::Time(SiteName::Function(_), _) => Seen::Value(own.count(at)),
             Change::Time(SiteName::Program(_), _) | Change::Cpus(_) => Seen::Absent,

@@ -2,7 +2,7 @@
 //! where it was held up by another one, through what that did until then.
 
 use super::lengths::{Lengths, NO_LIMIT};
-use super::program::{Place, Program, Step, ThreadId};
+use super::program::{Program, Step, StepRef, ThreadId};
 use super::times::Times;
 use model::Ns;
 
@@ -50,7 +50,7 @@ pub(super) fn path(
             None => start_of(thread),
         };
         let from = from.min(to);
-        let place = Place { thread, step: step as u32 };
+        let place = StepRef { thread, step: step as u32 };
         let held_up = held_up(program, lengths, times, place, (from, to));
         let held_up = held_up.filter(|_| !stays(thread, step as u32));
         let begin = held_up.map_or(from, |(_, released)| released);
@@ -75,9 +75,9 @@ fn held_up(
     program: &Program,
     lengths: &Lengths,
     times: &Times,
-    place: Place,
+    place: StepRef,
     (from, to): (Ns, Ns),
-) -> Option<(Place, Ns)> {
+) -> Option<(StepRef, Ns)> {
     let step = program.thread(place.thread).steps[place.step as usize];
     let Step::Await { edge, .. } = step else { return None };
     let (by, _) = program.source(edge);

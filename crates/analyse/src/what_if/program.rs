@@ -80,7 +80,7 @@ pub(crate) struct Edge {
 
 /// A place in a thread's steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Place {
+pub(crate) struct StepRef {
     pub(crate) thread: ThreadId,
     pub(crate) step: u32,
 }
@@ -119,7 +119,7 @@ pub(crate) struct Thread {
     /// When it began, as it was recorded.
     pub(crate) start: Ns,
     /// Where it was created; none of the first.
-    pub(crate) creator: Option<Place>,
+    pub(crate) creator: Option<StepRef>,
     pub(crate) steps: Vec<Step>,
     pub(crate) samples: Vec<Sample>,
     /// Its end was seen.
@@ -133,7 +133,7 @@ pub(crate) struct Program {
     pub(crate) threads: Vec<Thread>,
     pub(crate) kinds: Vec<Kind>,
     pub(crate) edges: Vec<Edge>,
-    pub(crate) releases: Vec<Place>,
+    pub(crate) releases: Vec<StepRef>,
     /// Names of programs that processes execute.
     pub(crate) programs: Vec<Comm>,
     pub(crate) classes: Vec<SampleClass>,
@@ -222,7 +222,7 @@ impl Program {
     }
 
     /// The release that a wait goes on from, and what it takes from there.
-    pub(crate) fn source(&self, edge: u32) -> (Place, Ns) {
+    pub(crate) fn source(&self, edge: u32) -> (StepRef, Ns) {
         let Edge { token, lag_ns } = self.edges[edge as usize];
         (self.releases[token as usize], lag_ns)
     }

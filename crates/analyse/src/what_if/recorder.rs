@@ -2,9 +2,9 @@
 //!
 //! What is kept is bounded: past [`STEPS`] the program ends there, and says so.
 
-use super::crowd::Crowd;
+use super::cpu_saturation::CpuSaturation;
 use super::program::{
-    Edge, Kind, KindId, Place, Program, Queued, Sample, SampleClass, Step, Thread, ThreadId, Token,
+    Edge, Kind, KindId, Program, Queued, Sample, SampleClass, Step, StepRef, Thread, ThreadId, Token,
     behind_own,
 };
 use crate::account::{Slot, Verdicts};
@@ -23,7 +23,7 @@ const STEPS: u64 = 10_000_000;
 pub(crate) struct Recorder {
     program: Program,
     by_slot: Vec<Option<Tracked>>,
-    crowd: Crowd,
+    cpu_saturation: CpuSaturation,
     kinds: FxHashMap<Kind, KindId>,
     programs: FxHashMap<Comm, u32>,
     /// Samples by mode and innermost place of the stack.
@@ -48,7 +48,7 @@ struct Tracked {
 
 /// Who it is.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Newborn {
+pub(crate) struct RecordedThread {
     pub(crate) at: Ns,
     pub(crate) pid: Pid,
     pub(crate) tid: Tid,
@@ -77,7 +77,7 @@ impl Recorder {
         Self {
             program,
             by_slot: Vec::new(),
-            crowd: Crowd::new(cpus),
+            cpu_saturation: CpuSaturation::new(cpus),
             kinds: FxHashMap::default(),
             programs: FxHashMap::default(),
             classes: FxHashMap::default(),
@@ -93,13 +93,13 @@ impl Recorder {
     }
 
     /// A thread comes into the tree.
-    pub(crate) fn begins(&mut self, slot: Slot, who: Newborn) {
-        let Newborn { at, pid, tid, name, ledger_of } = who;
+    pub(crate) fn begins(&mut self, slot: Slot, who: RecordedThread) {
+        let RecordedThread { at, pid, tid, name, ledger_of } = who;
         let thread = self.program.threads.len() as ThreadId;
         if self.by_slot.len() <= slot as usize {
             self.by_slot.resize(slot as usize + 1, None);
         }
-        let (program, full_ns) = (self.program(Comm::default()), self.crowd.full_ns(at));
+        let (program, full_ns) = (self.program(Comm::default()), self.cpu_saturation.full_ns(at));
         let tracked = Tracked { thread, program, full_ns, samples: SmallVec::new() };
         let tracked = self.program.cut.is_none().then_some(tracked);
         self.by_slot[slot as usize] = tracked;
@@ -117,7 +117,7 @@ impl Recorder {
         self.by_slot[child as usize].iter_mut().for_each(|child| child.program = program);
         let child = &mut self.program.threads[child_id as usize];
         child.executes.push((0, program));
-        child.creator = Some(Place { thread: parent_id, step });
+        child.creator = Some(StepRef { thread: parent_id, step });
     }
 
     /// Its process executes another program.
@@ -182,17 +182,17 @@ impl Recorder {
 
     /// The tree may use this many CPUs from now on.
     pub(crate) fn may_use(&mut self, cpus: u32) {
-        self.crowd.may_use(cpus);
+        self.cpu_saturation.may_use(cpus);
     }
 
     /// A thread of the tree comes to a CPU, or leaves it.
     pub(crate) fn on_cpu(&mut self, cpu: u32, at: Ns, comes: bool) {
-        self.crowd.change(cpu, at, comes);
+        self.cpu_saturation.change(cpu, at, comes);
     }
 
     /// It is ready to run.
     pub(crate) fn is_ready(&mut self, slot: Slot, at: Ns) {
-        let full_ns = self.crowd.full_ns(at);
+        let full_ns = self.cpu_saturation.full_ns(at);
         if let Some(Some(tracked)) = self.by_slot.get_mut(slot as usize) {
             tracked.full_ns = full_ns;
         }
@@ -208,10 +208,10 @@ impl Recorder {
         (from, to): (Ns, Ns),
         meanwhile: &[(ReasonKey, Ns)],
     ) {
-        let full_ns = self.crowd.full_ns(to);
+        let full_ns = self.cpu_saturation.full_ns(to);
         let Some(tracked) = self.tracked(slot) else { return };
         let full_ns = full_ns.saturating_sub(tracked.full_ns);
-        let left = self.crowd.left(cpu).clamp(from, to.max(from));
+        let left = self.cpu_saturation.left(cpu).clamp(from, to.max(from));
         let is_own = |reason: &ReasonKey| matches!(reason, ReasonKey::PreemptedByOwn(_));
         let most =
             |own: bool| meanwhile.iter().map(|(reason, _)| *reason).find(|reason| is_own(reason) == own);
@@ -258,7 +258,7 @@ impl Recorder {
     }
 
     /// It is ended with its process, by this one: what it would have done no longer matters.
-    pub(crate) fn led_out(&mut self, slot: Slot, leader: Slot, ns: Ns) {
+    pub(crate) fn killed_by_exit_group(&mut self, slot: Slot, leader: Slot, ns: Ns) {
         let Some(token) = self.releases(leader) else { return };
         let (kind, from) = ((State::Stopped, ReasonKey::None), Some(Edge { token, lag_ns: 0 }));
         let (by_exit, under_way, lets_pass) = (true, true, false);
@@ -271,7 +271,7 @@ impl Recorder {
         let thread = self.tracked(slot)?.thread;
         let (token, step) =
             (self.program.releases.len() as Token, self.program.thread(thread).steps.len() as u32);
-        self.program.releases.push(Place { thread, step });
+        self.program.releases.push(StepRef { thread, step });
         self.push(slot, Step::Release(token));
         Some(token)
     }
@@ -294,13 +294,13 @@ impl Recorder {
 
     /// The program, with its waits as they turned out.
     pub(crate) fn finish(self, code: &Code, verdicts: &Verdicts) -> Program {
-        let Self { mut program, mut kinds, nodes, functions, crowd, .. } = self;
+        let Self { mut program, mut kinds, nodes, functions, cpu_saturation, .. } = self;
         let class = |(mode, node): (SampleMode, Option<u32>)| {
             let on_stack = |function: &String| node.is_some_and(|node| code.passes_through(node, function));
             let functions = functions.iter().enumerate().filter(|(_, function)| on_stack(function));
             SampleClass { mode, functions: functions.map(|(at, _)| at as u8).collect() }
         };
-        program.cpus = crowd.cpus();
+        program.cpus = cpu_saturation.cpus();
         program.classes = nodes.into_iter().map(class).collect();
         let leaders = program.threads.iter().filter(|thread| thread.pid == thread.tid);
         let names: FxHashMap<Pid, Comm> = leaders.map(|thread| (thread.pid, thread.name)).collect();

@@ -14,7 +14,7 @@
 //! that thread has come to the place where it ended it, or at once if it has come there already.
 
 use super::lengths::{Lengths, NO_LIMIT};
-use super::program::{Place, Program, Queued, Step, ThreadId};
+use super::program::{Program, Queued, Step, StepRef, ThreadId};
 use super::times::{NEVER, Times, last};
 use model::Ns;
 use rustc_hash::FxHashMap;
@@ -89,7 +89,7 @@ struct Replay<'a> {
     idle_cpus: u32,
     others: Others,
     /// Threads that wait until a place is come to, with their edges.
-    waiting: FxHashMap<Place, SmallVec<[(ThreadId, u32); 1]>>,
+    waiting: FxHashMap<StepRef, SmallVec<[(ThreadId, u32); 1]>>,
     /// Threads that must end before the program has.
     left: u64,
 }
@@ -308,7 +308,7 @@ impl<'a> Replay<'a> {
         false
     }
 
-    fn forget(&mut self, thread: ThreadId, place: Place) {
+    fn forget(&mut self, thread: ThreadId, place: StepRef) {
         if let Some(waiting) = self.waiting.get_mut(&place) {
             waiting.retain(|(waits, _)| *waits != thread);
         }
@@ -316,7 +316,7 @@ impl<'a> Replay<'a> {
 
     /// It has come to a place: those that wait for it go on.
     fn releases(&mut self, thread: ThreadId, now: Ns) {
-        let place = Place { thread, step: self.live(thread).at };
+        let place = StepRef { thread, step: self.live(thread).at };
         for (waits, edge) in self.waiting.remove(&place).unwrap_or_default() {
             let lag = self.lengths.lag(self.program, edge);
             // It may end by its limit before that: what is on the agenda first is its turn.

@@ -3,9 +3,9 @@
 
 use super::account::Replayed;
 use super::chance;
-use super::crowding::{Computing, Host};
 use super::edit::{Change, Edit, SiteName};
 use super::lengths::Lengths;
+use super::others_share::{Computing, Host};
 use super::own::Own;
 use super::path::{Piece, path};
 use super::program::{Kind, Program, Queued, Step};
@@ -72,7 +72,7 @@ impl Given<'_> {
         let host = Host { cpus: run.host.cpus.max(cpus), others: run.coverage.host_busy.value().copied() };
         let [before, after] = [(&Lengths::Recorded, &path_before), (&lengths, &path_after)]
             .map(|(lengths, path)| Computing::new(program, lengths, path));
-        let most_ns = edited_ns + host.crowding_ns(before, after);
+        let most_ns = edited_ns + host.others_share_ns(before, after);
         drop(lengths);
         let instruments_ns = run.coverage.overhead_ns.value().map_or(0, |cost| cost.hi);
         let walls = Walls {

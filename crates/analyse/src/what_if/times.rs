@@ -1,6 +1,6 @@
 //! When the steps of threads were done: as they were recorded, or in a replay.
 
-use super::program::{Place, Program, Thread, ThreadId};
+use super::program::{Program, StepRef, Thread, ThreadId};
 use model::Ns;
 
 /// A step that was not come to.
@@ -19,7 +19,7 @@ pub(super) struct Times {
 
 impl Times {
     /// When a place was come to.
-    pub(super) fn at(&self, place: Place) -> Ns {
+    pub(super) fn at(&self, place: StepRef) -> Ns {
         self.done[place.thread as usize][place.step as usize]
     }
 }

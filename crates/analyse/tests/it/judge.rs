@@ -5,7 +5,7 @@ use crate::story::*;
 use dwell_analyse::judge::{Evidence, diagnose, judge};
 use model::costs::{Costs, Operation};
 use model::diagnosis::{Doubts, KernelWork, Metric, Mixed, TimeKind};
-use model::finding::{Finding, Place};
+use model::finding::{Finding, RowRef};
 use model::ladder::MedianInterval;
 use model::network::ConnectionOrigin;
 use model::peers::{ConnectionRow, DelayedAck};
@@ -92,7 +92,7 @@ fn a_cause_is_found_or_ruled_out_or_it_is_said_why_neither() {
     let diagnosis = judged(&run);
     assert!(!is_ruled_out(&diagnosis, "delayed-ack"));
     let finding = found(&diagnosis, "delayed-ack").expect("it is there");
-    assert_eq!(finding.place, Place::Connection(1));
+    assert_eq!(finding.place, RowRef::Connection(1));
     // A tier that does not show the signs rules nothing out.
     let polled = diagnose(&Evidence::of(Tier::Proc, &run, &Profile::default()));
     assert!(found(&polled, "delayed-ack").is_none() && !is_ruled_out(&polled, "delayed-ack"));

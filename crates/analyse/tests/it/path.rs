@@ -1,10 +1,10 @@
 //! Where the path goes, told in small stories. Times are microseconds.
 
 use crate::story::*;
-use model::because::BlockRequest;
 use model::recording::{
     Counters, Event, FileKind, HostCpu, Object, SampleMode, SwitchOutState, WaitContext, WakeReason, Waker,
 };
+use model::wake_reason::BlockRequest;
 use model::{Reason, Run, Seen, State, WaitTarget};
 
 #[test]

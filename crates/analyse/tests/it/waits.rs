@@ -1,13 +1,13 @@
 //! What waits are on, and who ended them where, told in small stories. Times are microseconds.
 
 use crate::story::*;
-use model::because::LegacyWakeReason;
 use model::network::Lookup;
 use model::recording::{
     CodeLocation, Event, FileKind, Function, Object, SocketEnds, WakeReason, WakeReasons, Waker,
 };
 use model::run::WaitRow;
 use model::wait::{StackFrame, TargetKind, WaitTarget, WakerKind};
+use model::wake_reason::LegacyWakeReason;
 use model::{Run, Seen, State};
 
 const POLL: u16 = 7;

@@ -13,8 +13,8 @@ pub(super) fn load(bytes: &[u8], at: usize) -> Option<Load> {
         .collect();
     let at = at.is_multiple_of(WORD).then_some(at / WORD).filter(|at| *at < words.len())?;
     let mut loads: Vec<Load> =
-        last_before(&words, at).into_iter().map(|index| told(&words, index, true)).collect();
-    loads.push(told(&words, at, false));
+        last_before(&words, at).into_iter().map(|index| load_of(&words, index, true)).collect();
+    loads.push(load_of(&words, at, false));
     Some(first(loads))
 }
 
@@ -28,7 +28,7 @@ fn last_before(words: &[u32], at: usize) -> Vec<usize> {
 }
 
 /// What an instruction loads, once it is done or before it begins.
-fn told(words: &[u32], index: usize, done: bool) -> Load {
+fn load_of(words: &[u32], index: usize, done: bool) -> Load {
     let word = words[index];
     let Some(Access { operand, written, into }) = access(word) else {
         return if word & 0x3b00_0000 == 0x1800_0000 { Load::Near } else { Load::None };

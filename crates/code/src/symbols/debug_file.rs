@@ -42,7 +42,7 @@ fn link(of: &Image) -> Option<(String, u32)> {
 
 /// Opens a candidate, if it belongs to `of`.
 fn open(path: &Path, of: &Image, checksum: Option<u32>) -> Option<Image> {
-    let bytes = Arc::new(Bytes::of_file(sys::foreign::open(path).ok()?).ok()?);
+    let bytes = Arc::new(Bytes::of_file(sys::untrusted_file::open(path).ok()?).ok()?);
     let image = Image::read(&bytes).ok()?;
     let same = match (&of.build_id, &image.build_id) {
         (Some(of), Some(found)) => of == found,

@@ -36,7 +36,8 @@ pub(crate) struct CompareArgs {
     #[arg(value_name = "COMMAND", required = true)]
     pub(crate) commands: Vec<String>,
 
-    /// Run exactly N pairs, after a first one that does not count [default: until it is decided]
+    /// Run exactly N pairs. One more runs before them, and does not count [default: until it is
+    /// decided]
     #[arg(short = 'r', long, visible_alias = "runs", value_name = "N", conflicts_with_all = ["min_pairs", "max_pairs"],
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) pairs: Option<u32>,

@@ -2,12 +2,12 @@
 
 use crate::cli::AttachArgs;
 use crate::cmd::run::{OfRun, finish};
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::last_ladder;
+use crate::live_run::LiveRun;
 use crate::out::Page;
 use crate::progress::ProgressLine;
 use crate::suggest;
-use crate::trial::Trial;
 use anyhow::{Context, bail};
 use model::{Ns, Pid};
 use observe::cgroups::{self, Hierarchies, NotFound};
@@ -15,36 +15,36 @@ use observe::targets::{self, Listeners, Process};
 use observe::{MaxOverhead, ProcessSet, Sources, Target, Window};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use sys::foreign::Rights;
-use sys::policy::Hurry;
+use sys::policy::RtBoost;
 use sys::rights;
 use sys::signals::Signals;
+use sys::untrusted_file::Rights;
 
 /// Records the target; returns the exit status.
-pub(crate) fn attach(args: AttachArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
+pub(crate) fn attach(args: AttachArgs, keeper: &mut ResultStore) -> anyhow::Result<u8> {
     let target = target(&args)?;
     // Those of one process; of the others it is looked while they are recorded.
     let rights = target.first().and_then(|pid| Rights::of_process(pid).ok()).unwrap_or_else(Rights::own);
     let page = if args.quiet { Page::None } else { Page::Stderr };
     let outputs = args.page.open(page, args.watching.keep.as_deref(), &[])?;
-    let mut trial = Trial::prepare(&args.watching)?;
+    let mut live_run = LiveRun::prepare(&args.watching)?;
     // From here on Ctrl-C ends the window, and the report is still written.
     let signals = Signals::take_over().context("cannot handle signals")?;
     let (watching, length_ns) = (args.watching.watching(MaxOverhead::All(0.02)), args.length_ns);
     let window = Window { target, watching, length_ns, jvm_names: args.jvm_names };
     let line = ProgressLine::new(args.quiet);
     let recorded =
-        observe::attach(&window, &mut trial, &mut |ns| line.update(|| passed(ns, args.length_ns)))?;
+        observe::attach(&window, &mut live_run, &mut |ns| line.update(|| passed(ns, args.length_ns)))?;
     drop(line);
     // What comes now may wait: for the reader of a pipe, for a disk.
     drop(signals);
     // Somebody waits for the end: before the right to do so is given up.
-    let _hurry = recorded.was_asked_to_end().then(Hurry::begin);
+    let _hurry = recorded.was_asked_to_end().then(RtBoost::begin);
     rights::after_recording();
     let sources = Sources::of(rights, recorded.users());
     let of_run = OfRun { job: args.page.job(None), sources, recording: args.watching.keep };
     let trailer = recorded.trailer(last_ladder::costs(keeper));
-    finish(keeper, trial, &trailer, outputs, args.page, of_run, |_| ())
+    finish(keeper, live_run, &trailer, outputs, args.page, of_run, |_| ())
 }
 
 /// `recording: 3 s of 10 s; Ctrl-C to stop`.

@@ -1,7 +1,7 @@
 //! `dwell compare`: commands run in alternation and compared.
 
+mod expand;
 mod first;
-mod making;
 mod observed;
 mod pace;
 mod parameters;
@@ -11,13 +11,13 @@ mod sitting;
 use crate::cli::{CompareArgs, IgnoredStatuses, StreamArg};
 use crate::cmd::results;
 use crate::exit;
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::out::RunOutput;
 use crate::output;
 use crate::progress::ProgressLine;
 use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
-use making::{MadeCommand, MadeCommands};
+use expand::{ExpandedCommand, ExpandedCommands};
 use model::RunResult;
 use model::compare::commands::{CommandChange, CompareEnd, CompareSettings, Comparison};
 use model::run::SCHEMA_RUN;
@@ -36,12 +36,12 @@ pub(super) const ALPHA: f64 = 0.05;
 const UNDECIDED: u8 = 2;
 
 /// Compares; returns the exit status.
-pub(crate) fn compare(args: &CompareArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
+pub(crate) fn compare(args: &CompareArgs, keeper: &mut ResultStore) -> anyhow::Result<u8> {
     if let StreamArg::File(path) = &args.parts.output {
         output::is_no_store(path)?;
     }
     let trees = revisions::trees(&args.revisions, args.outputs.quiet)?;
-    let made = making::made(&args.commands, &args.parts, args.floor, &trees)?;
+    let made = expand::expand(&args.commands, &args.parts, args.floor, &trees)?;
     let metric = args.metric.as_deref().map(Metric::new).transpose().map_err(|error| anyhow!(error))?;
     let settings = settings(args, &made);
     let predicted = args.predicted.as_deref().map(|path| predicted(path, settings.on, keeper)).transpose()?;
@@ -100,7 +100,7 @@ fn status(comparison: &Comparison, fail_if_slower: Option<f64>) -> u8 {
 }
 
 /// What is asked for, with defaults filled in.
-fn settings(args: &CompareArgs, made: &MadeCommands) -> CompareSettings {
+fn settings(args: &CompareArgs, made: &ExpandedCommands) -> CompareSettings {
     let on = if args.metric.is_some() { Figure::Printed } else { args.on.into() };
     CompareSettings {
         on,
@@ -116,7 +116,7 @@ fn settings(args: &CompareArgs, made: &MadeCommands) -> CompareSettings {
 }
 
 /// The run whose predictions are held against what is measured.
-fn predicted(path: &Path, on: Figure, keeper: &Keeper) -> anyhow::Result<RunResult> {
+fn predicted(path: &Path, on: Figure, keeper: &ResultStore) -> anyhow::Result<RunResult> {
     if on != Figure::Wall {
         bail!("--predicted is of the wall clock\ntry: without --on and --metric");
     }
@@ -137,10 +137,10 @@ fn say_if_too_few(args: &CompareArgs, settings: &CompareSettings, commands: usiz
     }
 }
 
-fn plan(args: &CompareArgs, made: &MadeCommands, metric: Option<Metric>, seed: u64) -> Plan {
+fn plan(args: &CompareArgs, made: &ExpandedCommands, metric: Option<Metric>, seed: u64) -> Plan {
     let parts = &args.parts;
     let os = |words: &Vec<String>| words.iter().map(OsString::from).collect::<Vec<_>>();
-    let planned = |command: &MadeCommand| Planned {
+    let planned = |command: &ExpandedCommand| Planned {
         argv: os(&command.words),
         prepare: command.prepare.as_ref().map(os),
         conclude: command.conclude.as_ref().map(os),

@@ -6,7 +6,7 @@
 use crate::annotate::{self, Counted};
 use crate::cli::RunArgs;
 use crate::exit;
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::out::{Outputs, Page, Render};
 use crate::output;
 use anyhow::{Context, anyhow, bail};
@@ -23,14 +23,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use sys::at_once::EndAtOnce;
 use sys::clock::{rfc3339, unix_s};
-use sys::foreign::Rights;
-use sys::policy::Hurry;
+use sys::policy::RtBoost;
 use sys::resolve::resolve_as;
 use sys::rights;
 use sys::signals::Signals;
 use sys::spawn::{Command, ENDING};
 use sys::step;
 use sys::step::{Limits, StopReason};
+use sys::untrusted_file::Rights;
 use sys::user::User;
 
 /// Functions of a whole program that are listed with their blocks, and those in the table.
@@ -72,7 +72,7 @@ pub(super) fn words(args: &RunArgs) -> Vec<String> {
 }
 
 /// Runs the program and counts; returns the exit status. `asked` is the function, empty for all.
-pub(crate) fn run(args: &RunArgs, asked: &str, keeper: &mut Keeper) -> anyhow::Result<u8> {
+pub(crate) fn run(args: &RunArgs, asked: &str, keeper: &mut ResultStore) -> anyhow::Result<u8> {
     counts_only("--count-blocks", args)?;
     // An ordinary user needs none of them to trace what he starts.
     rights::give_up();
@@ -106,7 +106,7 @@ pub(crate) fn run(args: &RunArgs, asked: &str, keeper: &mut Keeper) -> anyhow::R
     let started_at = rfc3339(unix_s());
     let counts = count_blocks(&command, &counted, limits, Some(&mut signals)).map_err(not_started)?;
     drop(signals);
-    let _hurry = asked_to_end(&counts).then(Hurry::begin);
+    let _hurry = asked_to_end(&counts).then(RtBoost::begin);
     output::complain_of_left(counts.left, "counted");
     let found = match &function {
         None => of_program(&counts, &sources)?,

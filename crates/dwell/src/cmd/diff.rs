@@ -4,7 +4,7 @@ use crate::cli::DiffArgs;
 use crate::cmd::named;
 use crate::cmd::results::{self, Comparand, Unread};
 use crate::exit;
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::out::{
     LadderDiffResult, LadderResult, Outputs, Page, Render, RunOutput, SheetResult, TimingsResult,
 };
@@ -19,7 +19,7 @@ use model::wake::Wakeups;
 use std::path::{Path, PathBuf};
 
 /// Compares the results; returns the exit status.
-pub(crate) fn diff(mut args: DiffArgs, keeper: &Keeper) -> anyhow::Result<u8> {
+pub(crate) fn diff(mut args: DiffArgs, keeper: &ResultStore) -> anyhow::Result<u8> {
     for path in [&mut args.a, &mut args.b].into_iter().chain(&mut args.more) {
         *path = named::settled(path, keeper)?;
     }
@@ -52,7 +52,7 @@ pub(crate) fn diff(mut args: DiffArgs, keeper: &Keeper) -> anyhow::Result<u8> {
     }
 }
 
-fn two_of_a_kind(args: &DiffArgs, a: Unread, b: Unread, keeper: &Keeper) -> anyhow::Result<u8> {
+fn two_of_a_kind(args: &DiffArgs, a: Unread, b: Unread, keeper: &ResultStore) -> anyhow::Result<u8> {
     if a.is::<LadderResult>() {
         return ladders(args, a.read()?, b.read()?);
     }
@@ -100,7 +100,7 @@ fn latency(path: &Path, one: Comparand) -> anyhow::Result<Comparable> {
     }
 }
 
-fn sittings(args: &DiffArgs, a: Comparison, b: Comparison, keeper: &Keeper) -> anyhow::Result<u8> {
+fn sittings(args: &DiffArgs, a: Comparison, b: Comparison, keeper: &ResultStore) -> anyhow::Result<u8> {
     let mut sittings = vec![(&args.a, a), (&args.b, b)];
     for path in &args.more {
         let more = results::one(path, results::all(path, keeper)?)?;

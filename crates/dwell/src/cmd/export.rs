@@ -3,7 +3,7 @@
 use super::{kept, named, recordings};
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::exit;
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::look::LookArgs;
 use crate::out::{ExportResult, Kept, Outputs, Page, Paths};
 use crate::output;
@@ -18,7 +18,7 @@ use report::export::tables::{Table, Tables};
 use report::export::{self, Exported};
 
 /// Writes the result in this format; returns the exit status.
-pub(crate) fn export(mut args: ExportArgs, keeper: &Keeper) -> anyhow::Result<u8> {
+pub(crate) fn export(mut args: ExportArgs, keeper: &ResultStore) -> anyhow::Result<u8> {
     // Another result may be the last one before the content is read.
     args.result = named::settled(&args.result, keeper)?;
     let args = &args;
@@ -76,7 +76,7 @@ const STEPS: u64 = 1_000_000;
 
 /// The formats that are made of a recording, read step by step; none where there is no recording,
 /// or what it has is in its result as well.
-fn of_recording(args: &ExportArgs, keeper: &Keeper) -> anyhow::Result<Option<Exported>> {
+fn of_recording(args: &ExportArgs, keeper: &ResultStore) -> anyhow::Result<Option<Exported>> {
     use ExportFormat::{Hdr, Otlp, Perfetto};
     let path = &args.result;
     if !matches!(args.format, Perfetto | Otlp | Hdr) {

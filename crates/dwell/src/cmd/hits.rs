@@ -7,7 +7,7 @@
 use crate::cli::RunArgs;
 use crate::cmd::count::{counts_only, outputs, words};
 use crate::exit;
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::output;
 use anyhow::{Context, bail};
 use counts::{Counts, Function};
@@ -23,12 +23,12 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use sys::clock::{monotonic_ns, rfc3339, unix_s};
-use sys::foreign::Rights;
-use sys::policy::Hurry;
+use sys::policy::RtBoost;
 use sys::poll;
 use sys::rights;
 use sys::signals::Signals;
 use sys::spawn::{Command, HeldProgram, Patience};
+use sys::untrusted_file::Rights;
 use sys::user::User;
 
 mod counts;
@@ -43,7 +43,7 @@ const COLUMNS: usize = 400;
 
 /// Runs the program and counts; returns the exit status. `asked` is the function, empty for the
 /// table only.
-pub(crate) fn run(args: &RunArgs, asked: &str, keeper: &mut Keeper) -> anyhow::Result<u8> {
+pub(crate) fn run(args: &RunArgs, asked: &str, keeper: &mut ResultStore) -> anyhow::Result<u8> {
     counts_only("--hits", args)?;
     rights::give_up();
     // Opening waits for the reader of a pipe: a signal ends that.
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &RunArgs, asked: &str, keeper: &mut Keeper) -> anyhow::R
     let end = wait(held, &mut signals)?;
     let elapsed_ns = monotonic_ns() - begun_ns;
     drop(signals);
-    let _hurry = end.asked.then(Hurry::begin);
+    let _hurry = end.asked.then(RtBoost::begin);
     output::complain_of_left(end.left, "counted");
 
     let counts = Counts::read(exchange.opened(), root)?;

@@ -3,7 +3,7 @@
 use super::recordings;
 use super::results::{self, Unread};
 use crate::cmd::named;
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::out::{Kept, RunOutput};
 use std::any::Any;
 use std::path::Path;
@@ -21,7 +21,7 @@ pub(super) enum Found {
 ///
 /// # Errors
 /// There is nothing of this name, or it cannot be read.
-pub(super) fn find(path: &Path, keeper: &Keeper) -> anyhow::Result<Found> {
+pub(super) fn find(path: &Path, keeper: &ResultStore) -> anyhow::Result<Found> {
     let of_store = named::find(path, keeper)?.is_some();
     let found = if of_store { Some(found(read(path, keeper)?)) } else { None };
     match found {
@@ -41,7 +41,7 @@ pub(super) fn find(path: &Path, keeper: &Keeper) -> anyhow::Result<Found> {
 ///
 /// # Errors
 /// As of [`find`].
-pub(super) fn all(path: &Path, keeper: &Keeper) -> anyhow::Result<Vec<Box<dyn Kept>>> {
+pub(super) fn all(path: &Path, keeper: &ResultStore) -> anyhow::Result<Vec<Box<dyn Kept>>> {
     Ok(match find(path, keeper)? {
         Found::Run(run) => vec![run],
         Found::Others(results) => results,
@@ -52,15 +52,15 @@ pub(super) fn all(path: &Path, keeper: &Keeper) -> anyhow::Result<Vec<Box<dyn Ke
 ///
 /// # Errors
 /// As of [`find`]; there are several.
-pub(super) fn one(path: &Path, keeper: &Keeper) -> anyhow::Result<Box<dyn Kept>> {
+pub(super) fn one(path: &Path, keeper: &ResultStore) -> anyhow::Result<Box<dyn Kept>> {
     results::one(path, all(path, keeper)?)
 }
 
-fn read(path: &Path, keeper: &Keeper) -> anyhow::Result<Vec<Box<dyn Kept>>> {
+fn read(path: &Path, keeper: &ResultStore) -> anyhow::Result<Vec<Box<dyn Kept>>> {
     results::all(path, keeper)?.into_iter().map(Unread::any).collect()
 }
 
-fn of_recording(path: &Path, keeper: &Keeper) -> anyhow::Result<Option<Found>> {
+fn of_recording(path: &Path, keeper: &ResultStore) -> anyhow::Result<Option<Found>> {
     let Some(reader) = recordings::open(path, keeper)? else { return Ok(None) };
     recordings::analysed(reader, path).map(|run| Some(Found::Run(Box::new(run))))
 }

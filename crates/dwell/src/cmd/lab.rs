@@ -6,16 +6,16 @@
 
 mod bench;
 mod pair;
-mod place;
 mod score;
 mod served;
 mod words;
+mod work_dir;
 
 use crate::child;
 use crate::cli::LabArgs;
 use crate::cmd::compare::ALPHA;
 use crate::exit;
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::look::{OutputKind, look};
 use crate::output;
 use crate::progress::ProgressLine;
@@ -25,7 +25,6 @@ use bench::{Asked, Bench};
 use model::lab::{LabRun, SCHEMA_LAB};
 use pair::{described, missing, named};
 use pairs::{Need, Pair, Served, Setting, server};
-use place::Place;
 use report::lab::Listed;
 use similar::TextDiff;
 use std::net::SocketAddrV4;
@@ -33,6 +32,7 @@ use std::process::Command;
 use std::{env, io};
 use sys::clock::{rfc3339, unix_s};
 use sys::signals::Signals;
+use work_dir::WorkDir;
 
 /// The pair that takes the user's URLs.
 const OF_URLS: &str = "downloads";
@@ -45,7 +45,7 @@ const WHOLE_JOBS: &[(&str, u64)] = &[("log-resolver", 10_000_000)];
 const PAIRS: u32 = 10;
 
 /// Lists, runs or scores; returns the exit status.
-pub(crate) fn lab(args: &LabArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
+pub(crate) fn lab(args: &LabArgs, keeper: &mut ResultStore) -> anyhow::Result<u8> {
     if let Some(service) = args.serve {
         let how = Served { latency_ms: args.latency, rate: args.rate };
         let at = (args.port > 0).then(|| SocketAddrV4::new(args.host, args.port));
@@ -144,7 +144,7 @@ fn run(pair: &Pair, way: &str, args: &LabArgs) -> anyhow::Result<u8> {
     let mut signals = Signals::take_over().context("cannot handle signals")?;
     let stop = Stop::new(&mut signals);
     let here = env::current_dir().context("there is no current directory")?;
-    let place = Place::new(&here, "the current directory")?;
+    let place = WorkDir::new(&here, "the current directory")?;
     if let pairs::Run::Foreign(source) = way.run {
         source
             .prepare(place.path())
@@ -188,7 +188,7 @@ fn size(pair: &Pair, args: &LabArgs) -> u64 {
 }
 
 /// Holds one pair once.
-fn one(pair: &'static Pair, args: &LabArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
+fn one(pair: &'static Pair, args: &LabArgs, keeper: &mut ResultStore) -> anyhow::Result<u8> {
     // Opening waits for the reader of a pipe: a signal ends that.
     let outputs = args.outputs.open(&[])?;
     let mut signals = Signals::take_over().context("cannot handle signals")?;

@@ -3,7 +3,7 @@
 use crate::cli::LadderArgs;
 use crate::cmd::{named, results};
 use crate::exit;
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::last_ladder;
 use crate::look::{OutputKind, look};
 use crate::out::{LadderResult, Outputs};
@@ -17,11 +17,11 @@ use model::{Costs, Ladder, Seen};
 use rungs::Listener;
 use std::path::Path;
 use std::time::Instant;
-use sys::policy::Hurry;
+use sys::policy::RtBoost;
 use sys::signals::Signals;
 
 /// Measures and reports; returns the exit status.
-pub(crate) fn ladder(args: &LadderArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
+pub(crate) fn ladder(args: &LadderArgs, keeper: &mut ResultStore) -> anyhow::Result<u8> {
     let asked = LadderRequest {
         quick: args.quick,
         only: args.only.clone(),
@@ -74,7 +74,7 @@ pub(crate) fn ladder(args: &LadderArgs, keeper: &mut Keeper) -> anyhow::Result<u
 
 /// The costs of operations from a quick ladder, after the program has ended. The ladder is kept if
 /// it is whole.
-pub(super) fn after_a_run(signals: &mut Signals, quiet: bool, keeper: &mut Keeper) -> Seen<Costs> {
+pub(super) fn after_a_run(signals: &mut Signals, quiet: bool, keeper: &mut ResultStore) -> Seen<Costs> {
     let asked = LadderRequest { quick: true, ..LadderRequest::default() };
     let measured = measure(&asked, signals, quiet);
     if !measured.whole {
@@ -100,7 +100,7 @@ fn measure(asked: &LadderRequest, signals: &mut Signals, quiet: bool) -> Measure
     let mut progress = RungProgress { line: ProgressLine::new(quiet), begun: Instant::now() };
     let measured = rungs::measure(asked, observe::this_host(), &mut progress, &|| stop.asked());
     drop(progress);
-    let _hurry = measured.interrupted.then(Hurry::begin);
+    let _hurry = measured.interrupted.then(RtBoost::begin);
     Measured {
         ladder: analyse::ladder::ladder(&measured),
         whole: asked.only.is_empty() && !measured.interrupted,
@@ -125,7 +125,7 @@ fn is_machine(name: &str) -> bool {
 }
 
 /// The ladders to show beside this one: the named machines and files, or else textbook figures.
-fn others(given: &[String], keeper: &Keeper) -> anyhow::Result<Vec<Reference>> {
+fn others(given: &[String], keeper: &ResultStore) -> anyhow::Result<Vec<Reference>> {
     if given.is_empty() {
         return Ok(vec![analyse::ladder::beside::textbook()]);
     }

@@ -4,7 +4,7 @@ mod trend;
 
 use super::named;
 use crate::cli::{ListArgs, Since};
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::look::{OutputKind, look};
 use crate::output;
 use report::results::{self, Listed};
@@ -13,7 +13,7 @@ use store::results::{Filter, ResultRow};
 use sys::clock::{rfc3339, unix_s};
 
 /// Lists; returns the exit status.
-pub(crate) fn list(args: &ListArgs, keeper: &Keeper) -> anyhow::Result<u8> {
+pub(crate) fn list(args: &ListArgs, keeper: &ResultStore) -> anyhow::Result<u8> {
     let filter = Filter {
         verb: args.verb.clone(),
         command: args.command.clone(),

@@ -1,7 +1,7 @@
 //! `dwell load`: one stress load by itself, and the process in which `dwell wake` runs a load.
 
 use crate::cli::LoadArgs;
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::output;
 use crate::progress::ProgressLine;
 use crate::{cli, exit, stop};
@@ -19,7 +19,7 @@ use sys::signals::Signals;
 const WRONG: u8 = 1;
 
 /// Runs the load and reports its rate; returns the exit status.
-pub(crate) fn load(args: &LoadArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
+pub(crate) fn load(args: &LoadArgs, keeper: &mut ResultStore) -> anyhow::Result<u8> {
     let Some(load) = &args.load else {
         output::to_stdout(list())?;
         return Ok(0);

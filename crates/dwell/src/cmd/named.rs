@@ -2,7 +2,7 @@
 //!
 //! What is a file by its path is that file, also if it is called as a result is.
 
-use crate::keep::{Keeper, Place};
+use crate::keep::{ResultStore, StorePath};
 use crate::output;
 use crate::suggest;
 use anyhow::{Context, anyhow, bail};
@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// There is no such result, or several.
-pub(super) fn settled(path: &Path, keeper: &Keeper) -> anyhow::Result<PathBuf> {
+pub(super) fn settled(path: &Path, keeper: &ResultStore) -> anyhow::Result<PathBuf> {
     Ok(find(path, keeper)?.map_or_else(|| path.to_owned(), |row| row.id.into()))
 }
 
@@ -26,7 +26,7 @@ pub(super) fn settled(path: &Path, keeper: &Keeper) -> anyhow::Result<PathBuf> {
 ///
 /// # Errors
 /// There is no such result, or several; it is damaged.
-pub(super) fn json(path: &Path, keeper: &Keeper) -> anyhow::Result<Option<Vec<u8>>> {
+pub(super) fn json(path: &Path, keeper: &ResultStore) -> anyhow::Result<Option<Vec<u8>>> {
     let Some(named) = named(path) else { return Ok(None) };
     keeper.at_length(|place| {
         let store = read(place)?;
@@ -39,7 +39,7 @@ pub(super) fn json(path: &Path, keeper: &Keeper) -> anyhow::Result<Option<Vec<u8
 ///
 /// # Errors
 /// There is no such result, or several.
-pub(super) fn find(path: &Path, keeper: &Keeper) -> anyhow::Result<Option<ResultRow>> {
+pub(super) fn find(path: &Path, keeper: &ResultStore) -> anyhow::Result<Option<ResultRow>> {
     let Some(named) = named(path) else { return Ok(None) };
     keeper.at_length(|place| one(&read(place)?, path, &named).map(Some))
 }
@@ -50,7 +50,7 @@ pub(super) fn find(path: &Path, keeper: &Keeper) -> anyhow::Result<Option<Result
 /// It cannot be read.
 pub(super) fn recording(
     row: &ResultRow,
-    keeper: &Keeper,
+    keeper: &ResultStore,
 ) -> anyhow::Result<Reader<Box<dyn std::io::Read + Send>>> {
     keeper.at_length(|place| {
         let path = read(place)?.recording(&row.id);
@@ -64,7 +64,7 @@ pub(super) fn recording(
 ///
 /// # Errors
 /// There is no such result, or several.
-pub(super) fn of_store(path: &Path, keeper: &Keeper) -> anyhow::Result<ResultRow> {
+pub(super) fn of_store(path: &Path, keeper: &ResultStore) -> anyhow::Result<ResultRow> {
     let named = path.to_str().and_then(Named::read).with_context(|| no_name(path))?;
     keeper.at_length(|place| one(&read(place)?, path, &named))
 }
@@ -75,7 +75,7 @@ pub(super) fn of_store(path: &Path, keeper: &Keeper) -> anyhow::Result<ResultRow
 /// There is no such result, or several; the store cannot be written.
 pub(super) fn change<T: Send>(
     id: &str,
-    keeper: &Keeper,
+    keeper: &ResultStore,
     what: impl FnOnce(&mut Store, &ResultRow) -> anyhow::Result<T> + Send,
 ) -> anyhow::Result<T> {
     let path = Path::new(id);
@@ -90,7 +90,7 @@ pub(super) fn change<T: Send>(
 }
 
 /// The store, if there is one.
-pub(super) fn read(place: &Place) -> anyhow::Result<Store> {
+pub(super) fn read(place: &StorePath) -> anyhow::Result<Store> {
     let store = place.open_to_read(Instant::now() + PATIENCE)?;
     store.with_context(|| {
         format!("no result was kept yet: there is no {:?}\ntry: dwell run CMD", place.path())

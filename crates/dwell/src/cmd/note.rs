@@ -2,10 +2,10 @@
 
 use super::named;
 use crate::cli::NoteArgs;
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 
 /// Writes the note or takes it away; returns the exit status.
-pub(crate) fn note(args: &NoteArgs, keeper: &Keeper) -> anyhow::Result<u8> {
+pub(crate) fn note(args: &NoteArgs, keeper: &ResultStore) -> anyhow::Result<u8> {
     let text = args.text.join(" ");
     named::change(&args.id, keeper, |store, row| {
         store.note(row, (!args.remove).then_some(&text))?;

@@ -1,7 +1,7 @@
 //! The reader of kept recordings: found by a path or by the name of a result, and analysed again.
 
 use super::named;
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::out::{CodeArgs, NOBODY, RunOutput};
 use crate::output;
 use crate::progress::{self, ProgressLine};
@@ -18,7 +18,7 @@ use std::path::Path;
 use std::process::ExitStatus;
 use std::time::Instant;
 use store::Reader;
-use sys::foreign::Rights;
+use sys::untrusted_file::Rights;
 
 /// The ending of a program whose end was not recorded; no program can exit with this status.
 const NO_ENDING: Ending = Ending::Code(-1);
@@ -34,7 +34,7 @@ pub(super) type AnyReader = Reader<Box<dyn Read + Send>>;
 ///
 /// # Errors
 /// There is nothing of this name, or it cannot be read.
-pub(super) fn open(path: &Path, keeper: &Keeper) -> anyhow::Result<Option<AnyReader>> {
+pub(super) fn open(path: &Path, keeper: &ResultStore) -> anyhow::Result<Option<AnyReader>> {
     Ok(match named::find(path, keeper)? {
         Some(row) if row.recording_bytes > 0 => Some(named::recording(&row, keeper)?),
         Some(_) => None,
@@ -86,7 +86,7 @@ pub(super) fn analysed(mut reader: AnyReader, path: &Path) -> anyhow::Result<Run
             format!("cannot show {path:?}: it was changed since it was written, or dwell has a mistake")
         })?,
     };
-    // What is not understood was written by a later version: then nothing is said of it.
+    // Text that is not understood was written by a later version, and is left out.
     let then = end.concluded.and_then(|json| serde_json::from_str::<Found>(&json).ok());
     if let Some(otherwise) = then.and_then(|then| judged_anew(&header.recorder, &then, &result.found())) {
         output::complain(&format!("{}: {otherwise}", path.display()));

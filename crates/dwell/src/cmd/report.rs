@@ -3,14 +3,14 @@
 use super::{kept, named};
 use crate::cli::ReportArgs;
 use crate::exit;
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::look::LookArgs;
 use crate::out::{Kept, Outputs, Page, PageResult, Paths};
 use anyhow::Context;
 use std::path::{Path, PathBuf};
 
 /// Writes the page; returns the exit status.
-pub(crate) fn report(args: &ReportArgs, keeper: &Keeper) -> anyhow::Result<u8> {
+pub(crate) fn report(args: &ReportArgs, keeper: &ResultStore) -> anyhow::Result<u8> {
     // Another result may be the last one before the content is read.
     let files = args.files.iter().map(|file| named::settled(file, keeper)).collect::<Result<Vec<_>, _>>()?;
     let read: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();

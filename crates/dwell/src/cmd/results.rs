@@ -2,7 +2,7 @@
 //! form.
 
 use super::named;
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::out::{self, Kept, Kind};
 use analyse::compare::timings;
 use analyse::wake::import;
@@ -49,7 +49,7 @@ impl Unread {
 }
 
 /// The results in a file, or of an ID: a page has one or several, any other file one.
-pub(super) fn all(path: &Path, keeper: &Keeper) -> anyhow::Result<Vec<Unread>> {
+pub(super) fn all(path: &Path, keeper: &ResultStore) -> anyhow::Result<Vec<Unread>> {
     let bytes = kept(path, keeper)?;
     if report::html::is_page(&bytes) { of_page(path, &bytes) } else { Ok(vec![own(path, &bytes, OWN)?]) }
 }
@@ -69,7 +69,7 @@ fn texts(path: &Path, bytes: &[u8]) -> anyhow::Result<Vec<String>> {
 }
 
 /// The text of a result, as it was written.
-pub(super) fn json(path: &Path, keeper: &Keeper) -> anyhow::Result<Vec<u8>> {
+pub(super) fn json(path: &Path, keeper: &ResultStore) -> anyhow::Result<Vec<u8>> {
     let bytes = kept(path, keeper)?;
     if !report::html::is_page(&bytes) {
         return Ok(bytes);
@@ -97,7 +97,7 @@ pub(super) fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
 }
 
 /// The content of a kept result, or of a file.
-pub(super) fn kept(path: &Path, keeper: &Keeper) -> anyhow::Result<Vec<u8>> {
+pub(super) fn kept(path: &Path, keeper: &ResultStore) -> anyhow::Result<Vec<u8>> {
     match named::json(path, keeper)? {
         Some(json) => Ok(json),
         None => bytes(path),
@@ -159,7 +159,7 @@ impl Comparand {
 }
 
 /// A result of dwell or of another tool, to be compared.
-pub(super) fn comparand(path: &Path, keeper: &Keeper) -> anyhow::Result<Comparand> {
+pub(super) fn comparand(path: &Path, keeper: &ResultStore) -> anyhow::Result<Comparand> {
     let bytes = kept(path, keeper)?;
     if report::html::is_page(&bytes) {
         return one(path, of_page(path, &bytes)?).map(Comparand::Own);

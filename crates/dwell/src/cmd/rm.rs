@@ -2,13 +2,13 @@
 
 use super::named;
 use crate::cli::RmArgs;
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use anyhow::{Context, bail};
 use std::path::Path;
 use store::results::ResultRow;
 
 /// Removes all of them, or none; returns the exit status.
-pub(crate) fn rm(args: &RmArgs, keeper: &Keeper) -> anyhow::Result<u8> {
+pub(crate) fn rm(args: &RmArgs, keeper: &ResultStore) -> anyhow::Result<u8> {
     let mut rows: Vec<ResultRow> = Vec::new();
     for id in &args.ids {
         let row = named::of_store(Path::new(id), keeper)?;

@@ -6,11 +6,11 @@ mod probe;
 use crate::cli::{PageArgs, RunArgs};
 use crate::cmd::{count, hits, ladder};
 use crate::exit;
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::last_ladder;
+use crate::live_run::LiveRun;
 use crate::out::{Outputs, Page, RunOutput};
 use crate::output;
-use crate::trial::Trial;
 use analyse::extrapolate::{Job, Work};
 use anyhow::Context;
 use model::Trailer;
@@ -20,15 +20,15 @@ use probe::Repeated;
 use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use sys::foreign::Rights;
-use sys::policy::Hurry;
+use sys::policy::RtBoost;
 use sys::rights;
 use sys::signals::Signals;
 use sys::spawn::Command;
+use sys::untrusted_file::Rights;
 use sys::user::User;
 
 /// Runs the program; returns the exit status.
-pub(crate) fn run(args: RunArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
+pub(crate) fn run(args: RunArgs, keeper: &mut ResultStore) -> anyhow::Result<u8> {
     // These two open their outputs themselves: opened twice, a new file would be removed as unused.
     if let Some(function) = &args.count_blocks {
         return count::run(&args, function, keeper);
@@ -40,7 +40,7 @@ pub(crate) fn run(args: RunArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
     let user = args.user.as_deref().map(User::look_up).transpose()?;
     let page = if args.quiet { Page::None } else { Page::Stderr };
     let outputs = args.page.open(page, args.watching.keep.as_deref(), &[])?;
-    let mut trial = Trial::prepare(&args.watching)?;
+    let mut live_run = LiveRun::prepare(&args.watching)?;
     // Outputs are open: that of a pipe waits for its reader, and Ctrl-C ends that. From here on it
     // goes to the program, and the report is still written.
     let mut signals = Signals::take_over().context("cannot handle signals")?;
@@ -50,7 +50,7 @@ pub(crate) fn run(args: RunArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
     let (program, arguments) = args.command.split_first().context("no program")?;
     let command = Command { program: program.clone(), args: arguments.to_vec(), user };
     let request = Request { command, watching: args.watching.watching(MaxOverhead::BesideCounting(0.05)) };
-    let recorded = observe::record(&request, &mut trial)?;
+    let recorded = observe::record(&request, &mut live_run)?;
     let job = args.page.job(lines.and_then(OutputLines::after));
     let costs = if args.ladder {
         ladder::after_a_run(&mut signals, args.quiet, keeper)
@@ -67,12 +67,12 @@ pub(crate) fn run(args: RunArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
     // What comes now may wait as well.
     drop(signals);
     // What is run again for a probe would inherit it.
-    let _hurry = (asked_to_end && asked.is_none()).then(Hurry::begin);
+    let _hurry = (asked_to_end && asked.is_none()).then(RtBoost::begin);
     if asked.is_none() {
         rights::after_recording();
     }
     let job = OfRun { job, sources, recording: args.watching.keep };
-    let status = finish(keeper, trial, &trailer, outputs, args.page, job, |result| {
+    let status = finish(keeper, live_run, &trailer, outputs, args.page, job, |result| {
         let repeated = Repeated { command: &request.command, ending: trailer.ending, asked_to_end, quiet };
         if let Some(asked) = asked {
             match Signals::take_over() {
@@ -101,15 +101,15 @@ pub(super) struct OfRun {
 /// Analyses the recording, does what is left to do with the result, and writes the outputs; returns
 /// the exit status.
 pub(super) fn finish(
-    keeper: &mut Keeper,
-    trial: Trial,
+    keeper: &mut ResultStore,
+    live_run: LiveRun,
     trailer: &Trailer,
     outputs: Outputs<RunOutput>,
     page: PageArgs,
     of_run: OfRun,
     then: impl FnOnce(&mut RunOutput),
 ) -> anyhow::Result<u8> {
-    let analysed = trial.analyse(trailer, of_run.job.as_ref())?;
+    let analysed = live_run.analyse(trailer, of_run.job.as_ref())?;
     let mut result = RunOutput::new(analysed.result, page.code, of_run.sources);
     then(&mut result);
     let mut outcome = outputs.write(&result, &page.look);

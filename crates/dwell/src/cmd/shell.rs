@@ -5,7 +5,7 @@ use crate::cli::{self, CompletionsArgs, ManArgs};
 use crate::output;
 use anyhow::{Context, bail};
 use std::os::unix::fs::MetadataExt;
-use sys::ours::Caller;
+use sys::output_file::Caller;
 use sys::user;
 
 /// Prints the completions for a shell; returns the exit status.

@@ -4,13 +4,13 @@ use super::kept::{self, Found};
 use super::{named, recordings, report, results, what_if};
 use crate::cli::ShowArgs;
 use crate::exit;
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::out::{Kept, KeptResults, Outputs, Page, RunOutput};
 use analyse::extrapolate::with_job;
 use anyhow::bail;
 
 /// Shows it; returns the exit status.
-pub(crate) fn show(mut args: ShowArgs, keeper: &Keeper) -> anyhow::Result<u8> {
+pub(crate) fn show(mut args: ShowArgs, keeper: &ResultStore) -> anyhow::Result<u8> {
     // Another result may be the last one before all is written.
     args.recording = named::settled(&args.recording, keeper)?;
     if !args.what_if.is_empty() {
@@ -43,7 +43,7 @@ fn run(args: ShowArgs, found: RunOutput) -> anyhow::Result<u8> {
 }
 
 /// Results of any kind: several where they are of a page.
-fn others(args: &ShowArgs, mut kept: Vec<Box<dyn Kept>>, keeper: &Keeper) -> anyhow::Result<u8> {
+fn others(args: &ShowArgs, mut kept: Vec<Box<dyn Kept>>, keeper: &ResultStore) -> anyhow::Result<u8> {
     let path = &args.recording;
     refuse_stacks(args, "is no run: it has a page and its JSON")?;
     if args.page.work.is_some() {

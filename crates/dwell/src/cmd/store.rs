@@ -2,7 +2,7 @@
 
 use super::named;
 use crate::cli::StoreVerbArgs;
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::look::{OutputKind, look};
 use crate::output;
 use report::results::{self, StoreFacts};
@@ -15,7 +15,7 @@ const DAMAGED: u8 = 1;
 const PATIENCE: Duration = Duration::from_secs(3600);
 
 /// Shows, checks or limits the store; returns the exit status.
-pub(crate) fn store(args: &StoreVerbArgs, keeper: &Keeper) -> anyhow::Result<u8> {
+pub(crate) fn store(args: &StoreVerbArgs, keeper: &ResultStore) -> anyhow::Result<u8> {
     let look = look(&args.look, OutputKind::Stdout);
     keeper.at_length(|place| {
         if let Some(bytes) = args.limit {

@@ -2,10 +2,10 @@
 
 use super::named;
 use crate::cli::TagArgs;
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 
 /// Gives tags and takes them away; returns the exit status.
-pub(crate) fn tag(args: &TagArgs, keeper: &Keeper) -> anyhow::Result<u8> {
+pub(crate) fn tag(args: &TagArgs, keeper: &ResultStore) -> anyhow::Result<u8> {
     named::change(&args.id, keeper, |store, row| {
         store.tag(row, &args.tags, &args.remove)?;
         Ok(0)

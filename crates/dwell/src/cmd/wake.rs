@@ -5,7 +5,7 @@ mod sheet;
 
 use crate::cli::{Cpus, WakeArgs, bare_numbers};
 use crate::exit;
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::out::junit_has_verdict;
 use crate::output;
 use crate::progress::ProgressLine;
@@ -21,7 +21,7 @@ use std::io;
 use std::time::Duration;
 use sys::at_once::EndAtOnce;
 use sys::clock::{rfc3339, unix_s};
-use sys::policy::Hurry;
+use sys::policy::RtBoost;
 use sys::signals::Signals;
 use wakes::{DmaLatency, LateWakeup, Listener, Progress};
 
@@ -36,7 +36,7 @@ const LOADS_LONGER: Duration = Duration::from_secs(60);
 const JUDGED: &str = "--deadline TIME, or without --junit";
 
 /// Measures and reports; returns the exit status.
-pub(crate) fn wake(args: &WakeArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
+pub(crate) fn wake(args: &WakeArgs, keeper: &mut ResultStore) -> anyhow::Result<u8> {
     if !args.outputs.quiet {
         let words: Vec<String> =
             std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -176,7 +176,7 @@ pub(super) fn measure(
     let mut watch = SpikeListener { spikes, progress, setting_up: setup.at_once, real_time, hurry: None };
     let realtime = Realtime::begin(&asked.cpus);
     let measured = wakes::measure(asked, &mut watch, stop).map_err(refused)?;
-    let _hurry = watch.hurry.take().or_else(|| measured.interrupted.then(Hurry::begin));
+    let _hurry = watch.hurry.take().or_else(|| measured.interrupted.then(RtBoost::begin));
     let environment = realtime.end(MeasurementSettings {
         dma_latency_us: dma_latency.held_us.clone(),
         rt_priority_max: wakes::rt_priority_max(),
@@ -237,7 +237,7 @@ struct SpikeListener<'a> {
     setting_up: Option<EndAtOnce>,
     /// The measuring threads have a policy before which this thread never runs.
     real_time: bool,
-    hurry: Option<Hurry>,
+    hurry: Option<RtBoost>,
 }
 
 impl Listener for SpikeListener<'_> {
@@ -245,7 +245,7 @@ impl Listener for SpikeListener<'_> {
         self.setting_up = None;
         // So that among hundreds of processes of a load this thread sees signals and spikes in
         // time. It does not come before real-time threads; others would be measured worse.
-        self.hurry = self.real_time.then(Hurry::begin);
+        self.hurry = self.real_time.then(RtBoost::begin);
         if let Ok(spikes) = &mut self.spikes {
             spikes.begin(begun_ns, threads);
         }

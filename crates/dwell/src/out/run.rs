@@ -16,7 +16,7 @@ use report::profile::{self, FlameOptions, FoldedOptions, FoldedTime, ProfileMeta
 use serde_json::Value;
 use std::path::Path;
 use store::results::NewResult;
-use sys::foreign::Rights;
+use sys::untrusted_file::Rights;
 
 /// A user who may read only what everybody may.
 pub(crate) const NOBODY: u32 = 65_534;

@@ -24,7 +24,7 @@ use super::perf_records::{Copied, Record, SAMPLE_TYPE, STACK_TYPE, What, decode}
 use crate::access::{container, more, own_events, sandboxed, so_many_files};
 use crate::counters::{self, Counters};
 use crate::machine;
-use crate::stacks::{CountedAt, Of, RawStack, Stacks};
+use crate::stacks::{CountedAt, RawStack, StackKind, Stacks};
 use crate::threads::Threads;
 use model::counters::CountersObserved;
 use model::coverage::Source;
@@ -285,7 +285,7 @@ impl Perf {
             let Some(mut event) = self.tree.event(record) else { continue };
             if let (Some(copied), Event::Sampled { tid, mode, period_ns, .. }) = (copied, &event) {
                 let Copied { pid, registers, kernel, user } = *copied;
-                let of = Of::Sample { mode: *mode, period_ns: *period_ns };
+                let of = StackKind::Sample { mode: *mode, period_ns: *period_ns };
                 let stack = RawStack { tid: *tid, pid, of, registers, kernel, user, python: None };
                 self.stacks.stack(at, Box::new(stack));
             }

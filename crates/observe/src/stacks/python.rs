@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use sys::foreign;
+use sys::untrusted_file;
 
 /// The description of a process for the kernel half.
 pub(crate) type PythonTarget = (Pid, [u8; TARGET_LEN]);
@@ -34,7 +34,8 @@ pub(crate) fn expected(executable: &Path) -> Option<([u8; 16], [u8; TARGET_LEN])
     if !::python::discover::is_named_so(&executable) {
         return None;
     }
-    let Interpreter::Python(python) = ::python::identify(&executable, foreign::open(&executable).ok()?)
+    let Interpreter::Python(python) =
+        ::python::identify(&executable, untrusted_file::open(&executable).ok()?)
     else {
         return None;
     };
@@ -80,7 +81,7 @@ impl Pythons {
 
     fn identify(&mut self, pid: Pid, path: &Path) -> Option<Arc<Python>> {
         let inside = PathBuf::from(format!("/proc/{pid}/root")).join(path.strip_prefix("/").unwrap_or(path));
-        let file = foreign::open(&inside).or_else(|_| foreign::open(path)).ok()?;
+        let file = untrusted_file::open(&inside).or_else(|_| untrusted_file::open(path)).ok()?;
         match ::python::identify(path, file) {
             Interpreter::Python(python) => {
                 let python = Arc::from(python);

@@ -15,7 +15,7 @@ pub(super) struct Body<R> {
 
 /// How a body ended.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(super) enum BodyEnd {
     Whole,
     /// Earlier than it should.
     Cut,
@@ -28,32 +28,32 @@ impl<R: BufRead> Body<R> {
     }
 
     /// Gives each piece to `take`.
-    pub(super) fn each(&mut self, mut take: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<Ended> {
+    pub(super) fn each(&mut self, mut take: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<BodyEnd> {
         let mut piece = vec![0; PIECE];
         loop {
             if self.left == Some(0) {
                 match self.chunked.then(|| self.next_chunk()) {
-                    None | Some(Ok(false)) => return Ok(Ended::Whole),
+                    None | Some(Ok(false)) => return Ok(BodyEnd::Whole),
                     Some(Ok(true)) => {}
-                    Some(Err(error)) if is_cut(&error) => return Ok(Ended::Cut),
+                    Some(Err(error)) if is_cut(&error) => return Ok(BodyEnd::Cut),
                     Some(Err(error)) => return Err(error),
                 }
             }
             let most = self.left.map_or(PIECE, |left| left.min(PIECE as u64) as usize);
             let len = match self.from.read(&mut piece[..most]) {
                 Ok(len) => len,
-                Err(error) if is_cut(&error) => return Ok(Ended::Cut),
+                Err(error) if is_cut(&error) => return Ok(BodyEnd::Cut),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             };
             if len == 0 {
-                return Ok(if self.left.is_none() { Ended::Whole } else { Ended::Cut });
+                return Ok(if self.left.is_none() { BodyEnd::Whole } else { BodyEnd::Cut });
             }
             take(&piece[..len])?;
             self.left = self.left.map(|left| left - len as u64);
             if self.chunked && self.left == Some(0) {
                 match line(&mut self.from) {
-                    Err(error) if is_cut(&error) => return Ok(Ended::Cut),
+                    Err(error) if is_cut(&error) => return Ok(BodyEnd::Cut),
                     ended => ended?,
                 };
             }

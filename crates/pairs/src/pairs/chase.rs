@@ -43,19 +43,19 @@ fn in_order(setting: &Setting) -> io::Result<()> {
 /// In each line where the next one is.
 #[repr(align(64))]
 #[derive(Clone, Copy)]
-struct Place(u32);
+struct Cell(u32);
 
 /// A ring through all places in that order.
-fn linked(order: &[u32]) -> Vec<Place> {
-    let mut list = vec![Place(0); order.len()];
+fn linked(order: &[u32]) -> Vec<Cell> {
+    let mut list = vec![Cell(0); order.len()];
     for (at, place) in order.iter().enumerate() {
-        list[*place as usize] = Place(order[(at + 1) % order.len()]);
+        list[*place as usize] = Cell(order[(at + 1) % order.len()]);
     }
     list
 }
 
 #[inline(never)]
-fn walk(list: &[Place], rounds: u64) {
+fn walk(list: &[Cell], rounds: u64) {
     let mut at = 0;
     for _ in 0..rounds * list.len() as u64 {
         at = list[at as usize].0;

@@ -2,7 +2,7 @@
 
 use super::svg::{self, BarPart};
 use super::{blocks, escape, flame, timeline, times};
-use crate::page::findings::Told;
+use crate::page::findings::FindingText;
 use crate::page::parts::{Parts, parts};
 use crate::page::words;
 use crate::units::{duration, share};
@@ -56,7 +56,7 @@ fn findings(parts: &Parts, run: &Run) -> String {
     }
     if !parts.findings.is_empty() {
         html.push_str("<ol>\n");
-        html.extend(parts.findings.iter().map(|told| finding(told, run)));
+        html.extend(parts.findings.iter().map(|found| finding(found, run)));
         html.push_str("</ol>\n");
     }
     for (head, causes) in &parts.other_causes {
@@ -77,23 +77,23 @@ fn findings(parts: &Parts, run: &Run) -> String {
     html
 }
 
-fn finding(told: &Told, run: &Run) -> String {
-    let explains = match &told.explains[..] {
+fn finding(found: &FindingText, run: &Run) -> String {
+    let explains = match &found.explains[..] {
         [] => String::new(),
         ids => format!(", the reason of {}", ids.join(", ")),
     };
     let mut html = format!(
         "<li><h3>{}</h3>\n<p>{}</p>\n{}<p class=\"saves\"><b>{}</b> <span class=\"dim\">{}{explains}</span></p>\n",
-        escape::text(&told.what),
-        escape::text(&told.change),
-        told.part.map(|part| gauge(part, run)).unwrap_or_default(),
-        escape::text(&told.saves),
-        told.cause,
+        escape::text(&found.what),
+        escape::text(&found.change),
+        found.part.map(|part| gauge(part, run)).unwrap_or_default(),
+        escape::text(&found.saves),
+        found.cause,
     );
-    html.push_str(&blocks::lines(&told.probed));
+    html.push_str(&blocks::lines(&found.probed));
     html.push_str("<details><summary>What this rests on</summary>\n<dl>\n");
     let mut last = "";
-    for (head, text) in &told.rests_on {
+    for (head, text) in &found.rests_on {
         if *head != last {
             let _ = write!(html, "<dt>{head}</dt>");
             last = head;

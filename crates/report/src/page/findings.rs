@@ -221,7 +221,7 @@ pub(super) fn others(diagnosis: &Diagnosis, look: Look) -> [Causes; 2] {
 }
 
 /// A finding for a document. Its texts are untrusted.
-pub(crate) struct Told {
+pub(crate) struct FindingText {
     pub(crate) what: String,
     pub(crate) change: String,
     pub(crate) saves: String,
@@ -235,9 +235,9 @@ pub(crate) struct Told {
     pub(crate) probed: Vec<Line>,
 }
 
-/// All findings.
-pub(super) fn told(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Told> {
-    let one = |(at, finding): (usize, &Finding)| Told {
+/// All findings, as texts for a document.
+pub(super) fn render(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<FindingText> {
+    let one = |(at, finding): (usize, &Finding)| FindingText {
         what: text(&finding.what, look),
         change: text(&finding.change, look),
         saves: saves(at, finding, run, diagnosis, look),

@@ -1,7 +1,7 @@
 //! The parts of the page for a document: the same sentences and rows as on a terminal, not laid
 //! out, with all rows.
 
-use super::findings::{self, Told};
+use super::findings::{self, FindingText};
 use super::surroundings::{self, MetricRow};
 use super::{account, by_size, costs, counters, coverage, headline, meanwhile, places, tables, whole};
 use crate::Look;
@@ -12,7 +12,7 @@ use model::{Diagnosis, Run, State};
 pub(crate) struct Parts {
     /// The command, its figures, how it ended, and the class.
     pub(crate) head: Vec<Line>,
-    pub(crate) findings: Vec<Told>,
+    pub(crate) findings: Vec<FindingText>,
     /// Where there is no finding.
     pub(crate) nothing: Vec<Line>,
     /// Causes that are not there, and that could not be looked for.
@@ -41,7 +41,7 @@ pub(crate) fn parts(run: &Run, diagnosis: &Diagnosis) -> Parts {
     let (metrics, metrics_said) = surroundings::whole(run, diagnosis, look);
     Parts {
         head,
-        findings: findings::told(run, diagnosis, look),
+        findings: findings::render(run, diagnosis, look),
         nothing,
         other_causes: findings::others(diagnosis, look),
         account: account::table(run, &states, look),

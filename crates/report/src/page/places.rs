@@ -20,7 +20,7 @@ const ROWS: usize = 8;
 /// Threads of a process with more names than this share a row.
 const THREAD_NAMES: usize = 6;
 
-struct Place {
+struct PathGroup {
     who: String,
     state: State,
     /// As displayed.
@@ -87,9 +87,9 @@ pub(super) fn table(run: &Run, look: Look) -> Vec<Line> {
 }
 
 /// Places that have a row.
-fn shown(places: &[Place], run: &Run, look: Look) -> usize {
+fn shown(places: &[PathGroup], run: &Run, look: Look) -> usize {
     // At least one place, whatever its size: all may be small.
-    let matters = |place: &Place| u128::from(place.ns) * 200 >= u128::from(run.whole_ns());
+    let matters = |place: &PathGroup| u128::from(place.ns) * 200 >= u128::from(run.whole_ns());
     let mut shown = places.iter().take_while(|place| matters(place)).count().clamp(1, ROWS);
     if look.is_document() {
         shown = places.len().min(look.rows(ROWS));
@@ -111,7 +111,7 @@ pub(crate) fn steps_of_rows(run: &Run) -> Vec<Vec<usize>> {
     rows
 }
 
-impl Place {
+impl PathGroup {
     /// The reason; of several programs that ran instead, the leading two.
     fn reason(&self) -> String {
         let mut ran: Vec<(&str, Ns)> = self.ran.iter().map(|(name, ns)| (name.as_str(), *ns)).collect();
@@ -127,26 +127,27 @@ impl Place {
 }
 
 /// The places, longest first.
-fn merged(run: &Run) -> Vec<Place> {
+fn merged(run: &Run) -> Vec<PathGroup> {
     let labels = Labels::new(run);
-    let mut places = BTreeMap::<(String, State, bool, String), Place>::new();
+    let mut places = BTreeMap::<(String, State, bool, String), PathGroup>::new();
     for (at, step) in run.path.iter().enumerate().filter(|(_, step)| step.ns > 0) {
         let who = labels.of(step);
         let reason = words::reason(&step.reason);
         let merged_by = if step.state == State::Runqueue { String::new() } else { reason.clone() };
         let behind_own = matches!(step.reason, Reason::PreemptedByOwn(_));
-        let place = places.entry((who.clone(), step.state, behind_own, merged_by)).or_insert_with(|| Place {
-            who,
-            state: step.state,
-            reason: reason.clone(),
-            behind_own,
-            ran: BTreeMap::new(),
-            ns: 0,
-            count: 0,
-            many: BTreeSet::new(),
-            together: 0,
-            steps: Vec::new(),
-        });
+        let place =
+            places.entry((who.clone(), step.state, behind_own, merged_by)).or_insert_with(|| PathGroup {
+                who,
+                state: step.state,
+                reason: reason.clone(),
+                behind_own,
+                ran: BTreeMap::new(),
+                ns: 0,
+                count: 0,
+                many: BTreeSet::new(),
+                together: 0,
+                steps: Vec::new(),
+            });
         match &step.reason {
             Reason::Preempted(name) | Reason::PreemptedByOwn(name) => {
                 *place.ran.entry(name.clone()).or_default() += step.ns
@@ -165,7 +166,7 @@ fn merged(run: &Run) -> Vec<Place> {
             }
         }
     }
-    let mut places: Vec<Place> = places.into_values().collect();
+    let mut places: Vec<PathGroup> = places.into_values().collect();
     // Among equals the map's order stays: by name.
     places.sort_by_key(|place| Reverse(place.ns));
     places

@@ -68,12 +68,12 @@ fn packed(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// What is written once and referred to by its number, from 1.
-struct Once<K> {
+struct Interner<K> {
     ids: HashMap<K, u64>,
     messages: Vec<Message>,
 }
 
-impl<K: Eq + Hash> Once<K> {
+impl<K: Eq + Hash> Interner<K> {
     fn new() -> Self {
         Self { ids: HashMap::new(), messages: Vec::new() }
     }
@@ -106,7 +106,7 @@ impl Texts {
 
 /// A place of a stack: a frame of the profile, or a state.
 #[derive(PartialEq, Eq, Hash, Clone, Copy)]
-enum Place {
+enum LocationKey {
     Frame(u32),
     State(State, bool),
 }
@@ -117,9 +117,9 @@ type FunctionKey = (u64, u64, u32);
 struct Writer<'a> {
     profile: &'a Profile,
     texts: Texts,
-    mappings: Once<u64>,
-    functions: Once<FunctionKey>,
-    locations: Once<Place>,
+    mappings: Interner<u64>,
+    functions: Interner<FunctionKey>,
+    locations: Interner<LocationKey>,
 }
 
 impl<'a> Writer<'a> {
@@ -127,9 +127,9 @@ impl<'a> Writer<'a> {
         let mut writer = Self {
             profile,
             texts: Texts::default(),
-            mappings: Once::new(),
-            functions: Once::new(),
-            locations: Once::new(),
+            mappings: Interner::new(),
+            functions: Interner::new(),
+            locations: Interner::new(),
         };
         writer.text("");
         // The first one is what viewers call the profile.
@@ -164,14 +164,14 @@ impl<'a> Writer<'a> {
         match (part.node, part.doing) {
             (Some(node), Some(doing)) => {
                 if ending(self.profile, node, doing).is_some() {
-                    stack.push(self.location(Place::State(part.state, true)));
+                    stack.push(self.location(LocationKey::State(part.state, true)));
                 }
                 for node in walk(self.profile, node) {
                     let Some(node) = self.profile.nodes.get(node as usize) else { break };
-                    stack.push(self.location(Place::Frame(node.frame)));
+                    stack.push(self.location(LocationKey::Frame(node.frame)));
                 }
             }
-            _ => stack.push(self.location(Place::State(part.state, false))),
+            _ => stack.push(self.location(LocationKey::State(part.state, false))),
         }
         let in_state = |is: bool| if is { part.ns } else { 0 };
         let values = [in_state(part.state.on_cpu()), in_state(part.state.blocked()), part.ns];
@@ -192,13 +192,13 @@ impl<'a> Writer<'a> {
         message
     }
 
-    fn location(&mut self, place: Place) -> u64 {
+    fn location(&mut self, place: LocationKey) -> u64 {
         if let Some(id) = self.locations.ids.get(&place) {
             return *id;
         }
         let (name, module, source, first_line) = match place {
-            Place::State(state, with_stack) => (state_name(state, with_stack), "", None, 0),
-            Place::Frame(at) => {
+            LocationKey::State(state, with_stack) => (state_name(state, with_stack), "", None, 0),
+            LocationKey::Frame(at) => {
                 let frame = self.profile.frames.get(at as usize);
                 (
                     function_name(self.profile, at),

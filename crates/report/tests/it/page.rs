@@ -9,7 +9,7 @@ use crate::samples;
 use crate::support::{check_lines, check_page};
 use dwell_report::Look;
 use model::coverage::{Extent, Interval};
-use model::finding::{CauseName, Known, Place, SavedTime, Saving, Shared};
+use model::finding::{CauseName, RowRef, SavedTime, Saving, SavingBasis, Shared};
 use model::recording::Runtime;
 use model::run::UnnamedRow;
 use model::sentence::Piece;
@@ -303,7 +303,7 @@ fn a_finding_is_said_with_what_can_be_done_about_it() {
         cause: CauseName::new(id, "small syncs"),
         share_ns,
         saving,
-        place: Place::Wait(0),
+        place: RowRef::Wait(0),
         what: say!(Piece::Name("fsync\x1b[31m".into()), " is called ", Piece::Count(12, "time".into())),
         change: say!("sync once for many records"),
         evidence: vec![say!(Piece::Count(12, "call".into()))],
@@ -315,7 +315,7 @@ fn a_finding_is_said_with_what_can_be_done_about_it() {
         ns: share_ns,
         of: SavedTime::Wall,
         part: (1.0, 1.0),
-        known: Known::Counted,
+        known: SavingBasis::Counted,
         queued_ns: 0,
         shared: None,
     };

@@ -34,7 +34,7 @@ struct Host {
 
 /// What was found out about a host, once for all of its rungs.
 #[derive(Debug)]
-struct Known {
+struct HostFindings {
     host: Result<Host, Unmeasured>,
     addresses: OnceCell<Result<Vec<SocketAddr>, Unmeasured>>,
     connections: OnceCell<Result<Connections, Unmeasured>>,
@@ -49,12 +49,13 @@ struct Connections {
 }
 
 pub(super) fn rungs(named: &str) -> [Rung; 3] {
-    let known = Rc::new(Known {
+    let known = Rc::new(HostFindings {
         host: host(named).map_err(Unmeasured::Unseen),
         addresses: OnceCell::new(),
         connections: OnceCell::new(),
     });
-    let rung = |about: RungDescription, measure: fn(&Known, &Bench<'_>) -> Result<Samples, Unmeasured>| {
+    let rung = |about: RungDescription,
+                measure: fn(&HostFindings, &Bench<'_>) -> Result<Samples, Unmeasured>| {
         let known = Rc::clone(&known);
         let about = RungDescription { needs: "an answer from that host".into(), ..about };
         Rung { about, parts: 1.0, watch_cycle: false, measure: Box::new(move |bench| measure(&known, bench)) }
@@ -131,7 +132,7 @@ fn host(named: &str) -> Result<Host, String> {
     }
 }
 
-impl Known {
+impl HostFindings {
     fn host(&self) -> Result<&Host, Unmeasured> {
         self.host.as_ref().map_err(Clone::clone)
     }
@@ -166,7 +167,7 @@ fn samples(ns: &[Ns], clock_cost_ns: f64, limit: String) -> Samples {
     Samples { per_op_ns, ops_per_sample: 1, clock_cost_ns, limits: vec![limit], ..Samples::default() }
 }
 
-fn resolve(known: &Known, bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
+fn resolve(known: &HostFindings, bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     let host = known.host()?;
     if host.name.parse::<IpAddr>().is_ok() {
         return Err(Unmeasured::Absent("an address needs no name lookup".into()));

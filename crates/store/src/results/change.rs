@@ -1,7 +1,7 @@
 //! Tags, notes, and results that go.
 
 use super::error::StoreError;
-use super::file::{Store, told};
+use super::file::{Store, store_error};
 use super::row::{ResultRow, TEXT_MAX, cut};
 use rusqlite::{Transaction, params};
 use std::fs;
@@ -23,18 +23,18 @@ impl Store {
     /// What SQLite says; the store is newer.
     pub fn tag(&mut self, row: &ResultRow, add: &[String], remove: &[String]) -> Result<(), StoreError> {
         let path = self.path.clone();
-        let told = |error| told(&path, &error);
+        let refused = |error| store_error(&path, &error);
         let change = self.change()?;
         let is_there = "INSERT OR IGNORE INTO tags (seq, tag) SELECT seq, ?2 FROM results WHERE seq = ?1";
         for tag in add {
-            change.execute(is_there, params![row.seq, tag]).map_err(told)?;
+            change.execute(is_there, params![row.seq, tag]).map_err(refused)?;
         }
         for tag in remove {
             change
                 .execute("DELETE FROM tags WHERE seq = ?1 AND tag = ?2", params![row.seq, tag])
-                .map_err(told)?;
+                .map_err(refused)?;
         }
-        change.commit().map_err(told)
+        change.commit().map_err(refused)
     }
 
     /// Writes a note beside a result, in place of the one before; without text there is none.
@@ -43,13 +43,13 @@ impl Store {
     /// What SQLite says; the store is newer.
     pub fn note(&mut self, row: &ResultRow, text: Option<&str>) -> Result<(), StoreError> {
         let path = self.path.clone();
-        let told = |error| told(&path, &error);
+        let refused = |error| store_error(&path, &error);
         let change = self.change()?;
         let text = text.map(|text| cut(text, TEXT_MAX));
         change
             .execute("UPDATE results SET note = ?2 WHERE seq = ?1", params![row.seq, text])
-            .map_err(told)?;
-        change.commit().map_err(told)
+            .map_err(refused)?;
+        change.commit().map_err(refused)
     }
 
     /// Removes results, all of them or, if that fails, none, and gives their room back to the disk.
@@ -58,13 +58,13 @@ impl Store {
     /// What SQLite says; the store is newer.
     pub fn remove(&mut self, rows: &[ResultRow]) -> Result<Removed, StoreError> {
         let path = self.path.clone();
-        let told = |error| told(&path, &error);
+        let refused = |error| store_error(&path, &error);
         let change = self.change()?;
         let mut removed = Removed::default();
         for row in rows {
-            removed.add(delete(&change, row.seq).map_err(told)?);
+            removed.add(delete(&change, row.seq).map_err(refused)?);
         }
-        change.commit().map_err(told)?;
+        change.commit().map_err(refused)?;
         for row in rows.iter().filter(|row| row.recording_bytes > 0) {
             let _ = fs::remove_file(self.recording(&row.id));
         }

@@ -115,7 +115,7 @@ impl Store {
                 let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
                 let db =
                     Connection::open_with_flags(unchanging(path), flags | OpenFlags::SQLITE_OPEN_NOFOLLOW)
-                        .map_err(|error| told(path, &error))?;
+                        .map_err(|error| store_error(path, &error))?;
                 let path = path.to_owned();
                 read(Self { db, path, version: 0, steps: STEPS, until })?
             }
@@ -132,7 +132,7 @@ impl Store {
         steps: &'static [&'static str],
     ) -> Result<Self, StoreError> {
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-        let db = Connection::open_with_flags(path, flags).map_err(|error| told(path, &error))?;
+        let db = Connection::open_with_flags(path, flags).map_err(|error| store_error(path, &error))?;
         let store = Self { db, path: path.to_owned(), version: 0, steps, until };
         store.wait_for_others().map_err(|error| store.error(error))?;
         Ok(store)
@@ -200,18 +200,19 @@ impl Store {
     fn migrate(&mut self) -> Result<(), StoreError> {
         self.wait_for_others().map_err(|error| self.error(error))?;
         let path = self.path.clone();
-        let told = |error| told(&path, &error);
+        let refused = |error| store_error(&path, &error);
         let steps = self.steps;
-        let change = self.db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(told)?;
+        let change = self.db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(refused)?;
         // Another dwell may have done it meanwhile.
-        let version: i64 = change.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(told)?;
+        let version: i64 =
+            change.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(refused)?;
         for step in steps.iter().skip(usize::try_from(version).unwrap_or(0)) {
-            change.execute_batch(step).map_err(told)?;
+            change.execute_batch(step).map_err(refused)?;
         }
         let version = version.max(steps.len() as i64);
-        change.pragma_update(None, "application_id", APPLICATION).map_err(told)?;
-        change.pragma_update(None, "user_version", version).map_err(told)?;
-        change.commit().map_err(told)?;
+        change.pragma_update(None, "application_id", APPLICATION).map_err(refused)?;
+        change.pragma_update(None, "user_version", version).map_err(refused)?;
+        change.commit().map_err(refused)?;
         self.version = version;
         // Into the file itself, which is known by its header from now on. If that cannot be done
         // yet, a later change does it.
@@ -223,10 +224,11 @@ impl Store {
     pub(super) fn change(&mut self) -> Result<rusqlite::Transaction<'_>, StoreError> {
         let current = self.current();
         let path = self.path.clone();
-        let told = |error| told(&path, &error);
-        self.wait_for_others().map_err(told)?;
-        let change = self.db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(told)?;
-        let version: i64 = change.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(told)?;
+        let refused = |error| store_error(&path, &error);
+        self.wait_for_others().map_err(refused)?;
+        let change = self.db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(refused)?;
+        let version: i64 =
+            change.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(refused)?;
         if version > current {
             return Err(StoreError::Newer { path: path.clone(), version });
         }
@@ -303,12 +305,12 @@ impl Store {
     }
 
     pub(super) fn error(&self, error: rusqlite::Error) -> StoreError {
-        told(&self.path, &error)
+        store_error(&self.path, &error)
     }
 }
 
-/// What went wrong, by SQLite's number.
-pub(super) fn told(path: &Path, error: &rusqlite::Error) -> StoreError {
+/// The error that SQLite gives, as one of the store.
+pub(super) fn store_error(path: &Path, error: &rusqlite::Error) -> StoreError {
     let at = path.to_owned();
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::OperationInterrupted) => {

@@ -2,7 +2,7 @@
 
 use super::change::{self, Removed};
 use super::error::StoreError;
-use super::file::{Store, told};
+use super::file::{Store, store_error};
 use rusqlite::params;
 use std::fs;
 use std::time::SystemTime;
@@ -80,13 +80,13 @@ impl Store {
     /// What SQLite says; the store is newer.
     pub fn limit(&mut self, bytes: u64) -> Result<Removed, StoreError> {
         let path = self.path.clone();
-        let told = |error| told(&path, &error);
+        let refused = |error| store_error(&path, &error);
         let change = self.change()?;
         let value = i64::try_from(bytes).unwrap_or(i64::MAX);
         change
             .execute("INSERT OR REPLACE INTO settings (name, value) VALUES (?1, ?2)", params![LIMIT, value])
-            .map_err(told)?;
-        change.commit().map_err(told)?;
+            .map_err(refused)?;
+        change.commit().map_err(refused)?;
         let size = self.size()?;
         if size.used_bytes <= size.limit_bytes {
             return Ok(Removed::default());
@@ -120,18 +120,18 @@ impl Store {
     /// once.
     fn remove_oldest(&mut self, bytes: u64) -> Result<Removed, StoreError> {
         let path = self.path.clone();
-        let told = |error| told(&path, &error);
+        let refused = |error| store_error(&path, &error);
         let change = self.change()?;
         let asked = "SELECT seq, id, recording_bytes FROM results \
                      WHERE NOT EXISTS (SELECT 1 FROM tags WHERE tags.seq = results.seq) \
                      AND seq < (SELECT max(seq) FROM results) ORDER BY seq LIMIT ?1";
         let oldest = {
-            let mut asked = change.prepare(asked).map_err(told)?;
+            let mut asked = change.prepare(asked).map_err(refused)?;
             let row = |row: &rusqlite::Row<'_>| {
                 Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, i64>(2)?))
             };
-            let rows = asked.query_map([AT_ONCE], row).map_err(told)?;
-            rows.collect::<rusqlite::Result<Vec<_>>>().map_err(told)?
+            let rows = asked.query_map([AT_ONCE], row).map_err(refused)?;
+            rows.collect::<rusqlite::Result<Vec<_>>>().map_err(refused)?
         };
         let mut gone = Removed::default();
         let mut files = Vec::new();
@@ -139,10 +139,10 @@ impl Store {
             if gone.bytes >= bytes {
                 break;
             }
-            gone.add(change::delete(&change, seq).map_err(told)?);
+            gone.add(change::delete(&change, seq).map_err(refused)?);
             files.extend((recording > 0).then_some(id));
         }
-        change.commit().map_err(told)?;
+        change.commit().map_err(refused)?;
         for id in files {
             let _ = fs::remove_file(self.recording(&id));
         }

@@ -80,12 +80,12 @@ pub fn of(tid: u32, slack_ns: Ns) -> io::Result<Policy> {
 /// machine that is busy, perhaps by its own loads. Threads and processes that it starts meanwhile
 /// would inherit it.
 #[derive(Debug)]
-pub struct Hurry {
+pub struct RtBoost {
     /// The nice value before; none where the system refuses another one, or nothing changed.
     before: Option<i32>,
 }
 
-impl Hurry {
+impl RtBoost {
     /// The highest priority of ordinary threads: setpriority(2).
     const HIGHEST: i32 = -20;
 
@@ -96,7 +96,7 @@ impl Hurry {
     }
 }
 
-impl Drop for Hurry {
+impl Drop for RtBoost {
     fn drop(&mut self) {
         if let Some(before) = self.before {
             // A lower priority is never refused.
@@ -184,7 +184,7 @@ mod tests {
     fn a_thread_that_hurries_is_as_nice_as_before_afterwards() {
         let (during, after) = alone(|| {
             rustix::process::setpriority_process(None, 5).unwrap();
-            let hurry = Hurry::begin();
+            let hurry = RtBoost::begin();
             let during = (getpriority_process(None).unwrap(), hurry.before);
             drop(hurry);
             (during, getpriority_process(None).unwrap())

@@ -4,7 +4,7 @@
 //! reports what only the kernel can check (a wrong architecture, a missing interpreter).
 
 use super::user::User;
-use crate::foreign::{self, Rights};
+use crate::untrusted_file::{self, Rights};
 use rustix::fs::{Access, AtFlags, CWD};
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -184,7 +184,7 @@ pub(crate) fn text(error: &io::Error) -> String {
 /// still run: its first line is text. An ELF file for another machine is not.
 pub(crate) fn is_bare_script(path: &Path) -> bool {
     let mut start = Vec::with_capacity(128);
-    let Ok(file) = foreign::open(path) else { return false };
+    let Ok(file) = untrusted_file::open(path) else { return false };
     if file.take(128).read_to_end(&mut start).is_err() {
         return false;
     }

@@ -127,14 +127,14 @@ pub fn asked_to_end() -> bool {
 }
 
 /// While it lives, the signals that end programs wait.
-pub(crate) struct Held(libc::sigset_t);
+pub(crate) struct SavedMask(libc::sigset_t);
 
 /// Lets the signals that end programs wait, in the calling thread.
-pub(crate) fn hold() -> Held {
-    Held(change_mask(libc::SIG_BLOCK, &set_of(&ENDING)))
+pub(crate) fn hold() -> SavedMask {
+    SavedMask(change_mask(libc::SIG_BLOCK, &set_of(&ENDING)))
 }
 
-impl Drop for Held {
+impl Drop for SavedMask {
     fn drop(&mut self) {
         change_mask(libc::SIG_SETMASK, &self.0);
     }

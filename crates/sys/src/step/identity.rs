@@ -7,7 +7,7 @@
 #![allow(unsafe_code)]
 
 use super::tally::{self, Map};
-use crate::foreign;
+use crate::untrusted_file;
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::Path;
@@ -25,7 +25,7 @@ impl FileIdentity {
     /// The identity of a file; none where it cannot be read.
     pub(super) fn of(path: &Path) -> Option<Self> {
         const LEN: usize = 1;
-        let file = foreign::open(path).ok()?;
+        let file = untrusted_file::open(path).ok()?;
         // SAFETY: a new mapping, whose memory nobody touches.
         let start = unsafe {
             libc::mmap(ptr::null_mut(), LEN, libc::PROT_READ, libc::MAP_PRIVATE, file.as_raw_fd(), 0)

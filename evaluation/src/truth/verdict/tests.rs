@@ -14,7 +14,7 @@ static PROGRAM: LazyLock<Program> = LazyLock::new(|| Program {
 });
 
 /// An account of these parts, each with its interval, and one thread with the same time.
-fn said(parts: &[(State, u64, u64, u64)]) -> Said {
+fn said(parts: &[(State, u64, u64, u64)]) -> DwellResult {
     let mut run = sample::run();
     let part =
         |&(state, ns, lo_ns, hi_ns): &_| AccountPart { state, ns, basis: Basis::Derived, lo_ns, hi_ns };
@@ -22,7 +22,7 @@ fn said(parts: &[(State, u64, u64, u64)]) -> Said {
     run.threads.truncate(1);
     run.threads[0].states = parts.iter().map(|&(state, ns, ..)| (state, ns)).collect();
     run.coverage.lost_events = Seen::Absent;
-    Said { run, findings: None, page: String::new() }
+    DwellResult { run, findings: None, page: String::new() }
 }
 
 fn kinds(on: f64, runnable: f64, blocked: f64) -> Truth {
@@ -248,7 +248,7 @@ fn functions_holders_and_groups_have_to_be_named() {
     assert_eq!(wrong(&judge(&PROGRAM, &said, &right)), [""; 0]);
     let other = Truth { function: Some(vec!["cold".to_owned()]), named: named("12"), ..Truth::default() };
     assert_eq!(wrong(&judge(&PROGRAM, &said, &other)), ["function", "holder"]);
-    let hostile = Said { page: "\u{1b}[2J".to_owned(), ..said };
+    let hostile = DwellResult { page: "\u{1b}[2J".to_owned(), ..said };
     assert_eq!(wrong(&judge(&PROGRAM, &hostile, &Truth::default())), ["control characters"]);
 }
 

@@ -1,17 +1,17 @@
 //! Programs that spend much of their CPU time on making and freeing memory.
 
-use super::{Cause, Manual, Outcome};
+use super::{Cause, Imposed, Manual, Outcome};
 use crate::code::Amount;
 use crate::judge::Evidence;
 use crate::judge::allocators::Step;
 use crate::judge::fault_places;
-use crate::judge::imposed::{self, Imposed};
+use crate::judge::imposed;
 use crate::judge::named::{called, place};
 use crate::judge::own_code::{self, Charge, Sum, Within};
-use crate::judge::predict::Goes;
+use crate::judge::predict::Removal;
 use crate::judge::shortfall::ShareNeeded;
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known};
+use model::finding::{CauseName, Finding, SavingBasis};
 use model::recording::{Language, Tier};
 use model::run::Share;
 use model::sentence::Piece::{self, Count, Name};
@@ -135,7 +135,7 @@ fn finding(evidence: &Evidence<'_>, most: &Sum<'_>, share: Share) -> Finding {
         )),
         change: say!("keep the blocks and use them again: outside the loop, in a pool or an arena"),
         share_ns: Interval { lo: (on_cpu_ns * share.lo) as Ns, hi: (on_cpu_ns * share.hi) as Ns },
-        saving: evidence.saving(&Goes::Samples(share), (PART_MIN, 1.0), Known::Bounded),
+        saving: evidence.saving(&Removal::Samples(share), (PART_MIN, 1.0), SavingBasis::Bounded),
         evidence: figures,
         assumes: vec![say!("at least half of the blocks can be used again")],
         verify: vec![say!("dwell run --lines '", Name(most.frame.function.clone()), "' …")],
@@ -148,7 +148,7 @@ fn finding(evidence: &Evidence<'_>, most: &Sum<'_>, share: Share) -> Finding {
 fn faults(evidence: &Evidence<'_>) -> Option<Sentence> {
     let most = evidence.run.tables.fault_places.value()?.processes.first()?;
     let fault_ns = evidence.account_ns(|state| state == State::Fault);
-    evidence.is_worth_a_word(fault_ns).then(|| fault_places::leading(evidence, most.pid)).flatten()
+    evidence.is_notable(fault_ns).then(|| fault_places::leading(evidence, most.pid)).flatten()
 }
 
 #[cfg(test)]

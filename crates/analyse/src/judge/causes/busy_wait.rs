@@ -3,12 +3,12 @@
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::named::{called, place};
-use crate::judge::predict::{ALL, Goes, Kind};
+use crate::judge::predict::{ALL, Kind, Removal};
 use crate::judge::results::hedge;
 use crate::judge::shortfall::ShareNeeded;
 use crate::judge::spins::{self, Spins};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place, SavedTime, Saving};
+use model::finding::{CauseName, Finding, RowRef, SavedTime, Saving, SavingBasis};
 use model::recording::Tier;
 use model::sentence::Piece::{self, Count, Name, Ns as Time, Number};
 use model::syscall_rows::CallRow;
@@ -121,14 +121,14 @@ fn finding(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Finding {
     };
     let saving = match delays {
         _ if evidence.run.window.is_some() => {
-            evidence.saving(&Goes::Account(spent_ns, Kind::Cpu), ALL, Known::Bounded)
+            evidence.saving(&Removal::Account(spent_ns, Kind::Cpu), ALL, SavingBasis::Bounded)
         }
-        true => evidence.saving(&Goes::WallAndCpu(kept_ns, spent_ns.hi), ALL, Known::Bounded),
+        true => evidence.saving(&Removal::WallAndCpu(kept_ns, spent_ns.hi), ALL, SavingBasis::Bounded),
         false => Seen::Value(Saving {
             ns: spent_ns,
             of: SavedTime::Cpu,
             part: ALL,
-            known: Known::Bounded,
+            known: SavingBasis::Bounded,
             queued_ns: 0,
             shared: None,
         }),
@@ -136,7 +136,7 @@ fn finding(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Finding {
     let on_cpu_ns = evidence.account_ns(State::on_cpu) as f64;
     Finding {
         cause: CAUSE.name.clone(),
-        place: spins.by.as_ref().map_or(Place::Call(row), |by| place(evidence, by)),
+        place: spins.by.as_ref().map_or(RowRef::Call(row), |by| place(evidence, by)),
         what,
         change: change(call),
         share_ns: Interval { lo: (on_cpu_ns * spins.share.lo) as Ns, hi: (on_cpu_ns * spins.share.hi) as Ns },

@@ -2,9 +2,9 @@
 
 use super::{Cause, Manual, Outcome, peers};
 use crate::judge::Evidence;
-use crate::judge::predict::Goes;
+use crate::judge::predict::Removal;
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place, Saving};
+use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
 use model::network::ConnectionOrigin;
 use model::peers::{ConnectionRow, Opening};
 use model::prediction::Site;
@@ -124,7 +124,7 @@ fn finding(
     let each_ns = of.connect.map_or(0, |connect| connect.total_ns / (of.times - of.failed).max(1));
     Some(Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Connection(row),
+        place: RowRef::Connection(row),
         what: say!(Count(of.times, "connection".into()), " to ").and(peers::name(of)).and(say!(
             " were opened, never more than ",
             Number(opening.at_once.max(1)),
@@ -188,7 +188,7 @@ fn waits(
     let handshake_ns = opening.first_turn_ns.min(most_ns);
     let most_ns = opening.waited_ns + handshake_ns + slow_start_ns(of);
     let part = (part(opening.waited_ns + least_ns), part(most_ns));
-    (part.1 > 0.0).then(|| (peers::share(&goes, part), evidence.saving(&goes, part, Known::Counted)))
+    (part.1 > 0.0).then(|| (peers::share(&goes, part), evidence.saving(&goes, part, SavingBasis::Counted)))
 }
 
 /// Whether what the peer does for a new connection may wait for a CPU: it is on this host, and
@@ -240,7 +240,7 @@ fn calls(evidence: &Evidence<'_>, again: u64) -> Option<(Interval, Seen<Saving>)
         let goes_ns = row.cpu_ns as f64 * again.min(row.calls) as f64 / row.calls as f64;
         let part = goes_ns / row.total_ns as f64;
         let share = Interval { lo: 0, hi: (goes_ns as Ns).min(evidence.run.whole_ns()) };
-        Some((share, evidence.saving(&Goes::Sites(vec![site], share), (part, part), Known::Counted)))
+        Some((share, evidence.saving(&Removal::Sites(vec![site], share), (part, part), SavingBasis::Counted)))
     });
     each.reduce(|(a, one), (b, other)| {
         (Interval { lo: a.lo + b.lo, hi: a.hi + b.hi }, evidence.together(one, other))

@@ -2,9 +2,9 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
-use crate::judge::predict::{Goes, Kind, Part, Parts};
+use crate::judge::predict::{Kind, Part, Parts, Removal};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::hand_overs::HandOverRow;
 use model::prediction::Site;
 use model::recording::Tier;
@@ -234,7 +234,7 @@ fn finding(
     let own_ns = evidence.account_ns(|state| state == State::User);
     Finding {
         cause: CAUSE.name.clone(),
-        place: handed.map_or(Place::Wait(row), |(row, _)| Place::HandOver(row)),
+        place: handed.map_or(RowRef::Wait(row), |(row, _)| RowRef::HandOver(row)),
         what: who(wait).and(say!(" to each other ")).and(through(wait)).and(say!(
             Count(times, "time".into()),
             ", every ",
@@ -244,7 +244,7 @@ fn finding(
             "hand over more at a time: put many items into one write, or let one thread do both steps"
         ),
         share_ns,
-        saving: evidence.saving(&Goes::Parts(goes), part, Known::Bounded),
+        saving: evidence.saving(&Removal::Parts(goes), part, SavingBasis::Bounded),
         evidence: [
             Some(say!(Count(most, "wait".into()), " of these in ", Name(call))),
             handed.and_then(|(_, row)| how_soon(row)),

@@ -1,12 +1,12 @@
 //! Time in which the program was ready to run and something else had the CPUs: other programs, or
 //! its own threads on fewer CPUs than the host has.
 
-use super::{Cause, Manual, Outcome};
-use crate::judge::imposed::{self, Imposed};
-use crate::judge::predict::Goes;
+use super::{Cause, Imposed, Manual, Outcome};
+use crate::judge::imposed;
+use crate::judge::predict::Removal;
 use crate::judge::{Evidence, spins, starved};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::limits::Limits;
 use model::prediction::Site;
 use model::recording::Tier;
@@ -117,7 +117,7 @@ fn behind_others(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns) -> Finding {
     let who = named.unwrap_or_else(|| say!("the other programs"));
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::State(State::Runqueue),
+        place: RowRef::State(State::Runqueue),
         what: say!("the program waits ", Time(ns), " for CPUs that other programs have").and(most),
         change: say!("end or move ").and(who).and(say!(", or give them less: nice, cpu.weight, taskset")),
         share_ns,
@@ -140,7 +140,7 @@ fn behind_own(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns, allowed: u32) -
         .map(|limits| Limits { cpus_allowed: Seen::Value(evidence.run.host.cpus), ..limits });
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::State(State::Runqueue),
+        place: RowRef::State(State::Runqueue),
         what: say!(
             "threads of the program wait ",
             Time(ns),
@@ -169,7 +169,7 @@ fn saving(evidence: &Evidence<'_>, share_ns: Interval) -> Seen<model::finding::S
     let queued_ns = evidence.account_ns(|state| state == State::Runqueue).max(1) as f64;
     let part = (share_ns.lo as f64 / queued_ns, share_ns.hi as f64 / queued_ns);
     let all = Interval { lo: queued_ns as Ns, hi: queued_ns as Ns };
-    evidence.saving(&Goes::Sites(vec![Site::State(State::Runqueue)], all), part, Known::Bounded)
+    evidence.saving(&Removal::Sites(vec![Site::State(State::Runqueue)], all), part, SavingBasis::Bounded)
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! The CPU quota of a control group that is used up.
 
-use super::{Cause, Manual, Outcome};
+use super::{Cause, Imposed, Manual, Outcome};
 use crate::judge::Evidence;
-use crate::judge::imposed::{self, Imposed};
-use crate::judge::predict::{ALL, Goes};
+use crate::judge::imposed;
+use crate::judge::predict::{ALL, Removal};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place, Saving};
+use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
 use model::limits::CpuQuota;
 use model::prediction::Site;
 use model::recording::Tier;
@@ -73,10 +73,10 @@ fn finding(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, share_ns: Interval
     });
     // What the CPUs could do without the quota.
     let free = evidence.limits.clone().map(|limits| model::limits::Limits { cpu: Seen::Absent, ..limits });
-    let goes = Goes::Sites(vec![Site::State(State::Throttled)], share_ns);
+    let goes = Removal::Sites(vec![Site::State(State::Throttled)], share_ns);
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::State(State::Throttled),
+        place: RowRef::State(State::Throttled),
         what: say!("the program stands still for ", Time(share_ns.hi), " since the CPU quota of ")
             .and(group())
             .and(say!(" is used up")),
@@ -95,9 +95,9 @@ fn finding(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, share_ns: Interval
 
 /// Counted, unless it waits behind other programs too: how much of that goes is a question of whom
 /// the scheduler puts where, and only its bounds are known.
-fn known(evidence: &Evidence<'_>) -> Known {
+fn known(evidence: &Evidence<'_>) -> SavingBasis {
     let behind_ns = evidence.behind_others_ns().unwrap_or(0);
-    if 100 * behind_ns >= evidence.run.whole_ns() { Known::Bounded } else { Known::Counted }
+    if 100 * behind_ns >= evidence.run.whole_ns() { SavingBasis::Bounded } else { SavingBasis::Counted }
 }
 
 /// The saving of a run that stands still for one period more, or one less, at its beginning and at
@@ -194,7 +194,7 @@ mod tests {
         let diagnosis = judged(&run, &clocks);
         let finding = found(&diagnosis, "cpu-throttling").expect("it is there");
         assert_eq!(saves(finding).1, (700 + 100 + 160) * MS * 1000 / 1160);
-        assert_eq!(finding.saving.value().expect("it was worked out").known, Known::Bounded);
+        assert_eq!(finding.saving.value().expect("it was worked out").known, SavingBasis::Bounded);
     }
 
     #[test]

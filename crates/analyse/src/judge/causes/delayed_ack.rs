@@ -4,12 +4,12 @@
 //! The signs are counted on each connection while the recording goes by, since connections are not
 //! kept one by one.
 
-use super::{Cause, Manual, Outcome, peers};
+use super::{Cause, Imposed, Manual, Outcome, peers};
 use crate::judge::Evidence;
-use crate::judge::imposed::{self, Imposed};
-use crate::judge::predict::{ALL, Goes, on_path};
+use crate::judge::imposed;
+use crate::judge::predict::{ALL, Removal, on_path};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::network::Connection;
 use model::peers::{ConnectionRow, DelayedAck};
 use model::recording::Tier;
@@ -86,7 +86,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, found: &Dela
     let part = (peers::part(evidence, of, least_ns), peers::part(evidence, of, most_ns));
     Some(Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Connection(row),
+        place: RowRef::Connection(row),
         what: say!("requests to ").and(peers::name(of)).and(say!(
             " wait for delayed acknowledgements: ",
             Time(found.total_ns),
@@ -96,8 +96,8 @@ fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, found: &Dela
         change: say!("write each request with one call, or set TCP_NODELAY"),
         share_ns: on_path(evidence, State::Network, found.total_ns),
         saving: evidence.together(
-            evidence.saving(&goes, part, Known::Counted),
-            evidence.saving(&Goes::Wall(writes(evidence, found.waits)), ALL, Known::Counted),
+            evidence.saving(&goes, part, SavingBasis::Counted),
+            evidence.saving(&Removal::Wall(writes(evidence, found.waits)), ALL, SavingBasis::Counted),
         ),
         evidence: vec![say!(
             Number(found.waits),

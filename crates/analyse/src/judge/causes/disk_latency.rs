@@ -1,14 +1,14 @@
 //! Programs that read from a disk a little at a time, one request after the other.
 
-use super::{Cause, Manual, Outcome};
+use super::{Cause, Imposed, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::disk_reads::DiskReads;
 use crate::judge::file_calls::{ASKS, LISTS, OPENS, READS};
-use crate::judge::imposed::{self, Imposed};
-use crate::judge::predict::{Goes, Kind, Parts, faster};
+use crate::judge::imposed;
+use crate::judge::predict::{Kind, Parts, Removal, faster};
 use crate::judge::results::moved;
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::run::{ThreadLedger, WaitRow};
@@ -212,7 +212,7 @@ fn finding(
     let each = size.map(|bytes| say!(" for ", Bytes(bytes), " each")).unwrap_or_default();
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Wait(place),
+        place: RowRef::Wait(place),
         what: say!(Name(call.map_or("a page fault".to_owned(), ToString::to_string)))
             .and(caller)
             .and(file(waits, most, path_ns))
@@ -233,7 +233,7 @@ fn finding(
             (false, false) => say!("read several pieces at once, larger ones, or keep them in memory"),
         },
         share_ns: Interval { lo: path_ns, hi: path_ns },
-        saving: evidence.saving(&Goes::Parts(goes), (half, 1.0), Known::Bounded),
+        saving: evidence.saving(&Removal::Parts(goes), (half, 1.0), SavingBasis::Bounded),
         evidence: [say!(
             Count(requests, "request".into()),
             ", each waited for ",

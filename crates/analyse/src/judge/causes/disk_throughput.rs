@@ -1,15 +1,15 @@
 //! Programs that wait for a disk that can do no more.
 
-use super::{Cause, Manual, Outcome};
+use super::{Cause, Imposed, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::file_calls::{READS, WRITES};
 use crate::judge::held_writes::HeldWrites;
-use crate::judge::imposed::{self, Imposed};
+use crate::judge::imposed;
 use crate::judge::limits::SHARE_OF_WALL_MIN;
-use crate::judge::predict::{Goes, Kind, Parts, faster};
+use crate::judge::predict::{Kind, Parts, Removal, faster};
 use crate::judge::results::moved;
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::run::WaitRow;
@@ -122,7 +122,7 @@ fn finding(evidence: &Evidence<'_>, disk: &DiskSeries, only: bool) -> Option<Fin
     let call = most.call.syscall().map_or("a page fault".to_owned(), ToString::to_string);
     Some(Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Wait(row),
+        place: RowRef::Wait(row),
         what: say!(
             "the disk ",
             Name(disk.name.clone()),
@@ -135,7 +135,7 @@ fn finding(evidence: &Evidence<'_>, disk: &DiskSeries, only: bool) -> Option<Fin
         ),
         change: say!("move fewer bytes: compress them, keep them in memory"),
         share_ns: Interval { lo: path_ns, hi: path_ns },
-        saving: evidence.saving(&Goes::Parts(goes), (faster(FEWER), 1.0), Known::Assumed),
+        saving: evidence.saving(&Removal::Parts(goes), (faster(FEWER), 1.0), SavingBasis::Assumed),
         evidence: [Some(say!(Bytes(rate as u64), " per second on average, of all programs")), held.said()]
             .into_iter()
             .chain([by_ladder(evidence, most)])

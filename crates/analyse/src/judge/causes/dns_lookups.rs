@@ -2,9 +2,9 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
-use crate::judge::predict::{ALL, Goes, Kind};
+use crate::judge::predict::{ALL, Kind, Removal};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::peers::LookupRow;
 use model::prediction::Site;
 use model::recording::Tier;
@@ -83,34 +83,36 @@ struct Again {
 }
 
 /// The waits for answers; none where they are less than 1 % of the run.
-fn goes(evidence: &Evidence<'_>) -> Option<Goes> {
+fn goes(evidence: &Evidence<'_>) -> Option<Removal> {
     let waits = || evidence.run.waits.iter().filter(|wait| matches!(wait.on, WaitTarget::Answer(_)));
     let (path_ns, total_ns) =
         (waits().map(|wait| wait.path_ns).sum(), waits().map(|wait| wait.total_ns).sum());
     if evidence.run.window.is_some() {
-        return Some(Goes::Account(Interval { lo: total_ns, hi: total_ns }, Kind::Waiting));
+        return Some(Removal::Account(Interval { lo: total_ns, hi: total_ns }, Kind::Waiting));
     }
     let share_ns = Interval { lo: path_ns, hi: path_ns };
     match evidence.prediction {
-        Some(_) => evidence.site(&Site::NameLookups).map(|_| Goes::Sites(vec![Site::NameLookups], share_ns)),
-        None => Some(Goes::Account(share_ns, Kind::Waiting)),
+        Some(_) => {
+            evidence.site(&Site::NameLookups).map(|_| Removal::Sites(vec![Site::NameLookups], share_ns))
+        }
+        None => Some(Removal::Account(share_ns, Kind::Waiting)),
     }
 }
 
-fn finding(evidence: &Evidence<'_>, row: usize, most: &LookupRow, again: &Again, goes: &Goes) -> Finding {
+fn finding(evidence: &Evidence<'_>, row: usize, most: &LookupRow, again: &Again, goes: &Removal) -> Finding {
     let part = |ns: Ns| ns as f64 / again.total_ns.max(1) as f64;
     let part = (part(again.ns.saturating_sub(again.repeated * CACHED_NS)), part(again.ns));
-    let waits = evidence.saving(goes, part, Known::Counted);
-    let library = Goes::Wall(Interval { lo: 0, hi: library_ns(evidence, again) });
+    let waits = evidence.saving(goes, part, SavingBasis::Counted);
+    let library = Removal::Wall(Interval { lo: 0, hi: library_ns(evidence, again) });
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Lookup(row),
+        place: RowRef::Lookup(row),
         what: say!(Count(again.repeated, "question".into()), " for names that had been answered (")
             .and(name(most))
             .and(say!(" ", Count(most.times, "time".into()), ") took ", Time(again.ns))),
         change: say!("keep the address or the connection, or ask through a cache on this host"),
         share_ns: super::peers::share(goes, part),
-        saving: evidence.together(waits, evidence.saving(&library, ALL, Known::Counted)),
+        saving: evidence.together(waits, evidence.saving(&library, ALL, SavingBasis::Counted)),
         evidence: vec![say!(
             Name(most.server.clone()),
             " took ",

@@ -6,12 +6,12 @@ use crate::judge::Evidence;
 use crate::judge::counters;
 use crate::judge::named::{called, how_shown, place};
 use crate::judge::own_code::{self, Owner, Sum, Within};
-use crate::judge::predict::{Goes, faster};
+use crate::judge::predict::{Removal, faster};
 use crate::judge::shortfall::ShareNeeded;
 use crate::judge::spins;
 use crate::names::base_name;
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known};
+use model::finding::{CauseName, Finding, SavingBasis};
 use model::profile::Activity;
 use model::recording::{JIT_MODULE, Tier};
 use model::run::Share;
@@ -168,7 +168,7 @@ fn finding(evidence: &Evidence<'_>, most: &Sum<'_>, share: Share) -> Finding {
             say!("do less there: the debug symbols of ", Name(most.frame.module.clone()), " give it a name")
         },
         share_ns,
-        saving: evidence.saving(&Goes::Samples(share), (faster(FASTER_MIN), 1.0), Known::Assumed),
+        saving: evidence.saving(&Removal::Samples(share), (faster(FASTER_MIN), 1.0), SavingBasis::Assumed),
         evidence: evidence_lines,
         assumes: vec![say!("it can be made 1.5 times faster at least")],
         verify: vec![say!("dwell run ", how_shown(most), " '", Name(name.clone()), "' …")],

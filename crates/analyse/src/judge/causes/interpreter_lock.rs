@@ -3,9 +3,9 @@
 
 use super::{Cause, Manual, Outcome, places};
 use crate::judge::Evidence;
-use crate::judge::predict::{ALL, Goes, makespan};
+use crate::judge::predict::{ALL, Removal, makespan};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::recording::Tier;
 use model::run::{ThreadLedger, WaitRow, WaitingThread};
 use model::sentence::Piece::{Count, Ns as Time, Share};
@@ -89,7 +89,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, wait: &WaitRow, threads: &[&Wait
         wait.total_ns as f64 / (wait.total_ns + ran_ns(evidence, threads).iter().sum::<Ns>()).max(1) as f64;
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Wait(row),
+        place: RowRef::Wait(row),
         what: places::threads(threads.len())
             .and(say!(" took turns at Python's interpreter lock"))
             .and(place.map(within).unwrap_or_default())
@@ -98,7 +98,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, wait: &WaitRow, threads: &[&Wait
             "compute in processes (multiprocessing, ProcessPoolExecutor), or in code that releases the lock"
         ),
         share_ns: Interval { lo: wait.path_ns, hi: goes.hi.max(wait.path_ns) },
-        saving: evidence.saving(&Goes::Wall(goes), ALL, Known::Bounded),
+        saving: evidence.saving(&Removal::Wall(goes), ALL, SavingBasis::Bounded),
         evidence: vec![
             say!(Count(wait.calls, "wait".into()), ", ", Time(wait.total_ns), " in total"),
             say!("these threads spent ", Share(waited), " of their time waiting for it"),

@@ -5,10 +5,10 @@
 
 use super::{Cause, Manual, Outcome, places};
 use crate::judge::Evidence;
-use crate::judge::predict::{Goes, Kind, Part, on_path};
+use crate::judge::predict::{Kind, Part, Removal, on_path};
 use crate::purpose::{sleeps_apart, takes_lock_in};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place, Saving};
+use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::run::{WaitRow, WakerRow};
@@ -91,33 +91,39 @@ fn lock_of(wait: &WaitRow) -> Option<Site> {
 }
 
 /// None where the run would end no earlier without the lock, or it is the interpreter's.
-fn goes(evidence: &Evidence<'_>, wait: &WaitRow) -> Option<Goes> {
+fn goes(evidence: &Evidence<'_>, wait: &WaitRow) -> Option<Removal> {
     if matches!(wait.on, WaitTarget::InterpreterLock(_)) {
         return None;
     }
     if evidence.run.window.is_some() {
         let all = Interval { lo: wait.total_ns, hi: wait.total_ns };
-        return Some(Goes::Account(all, Kind::Waiting));
+        return Some(Removal::Account(all, Kind::Waiting));
     }
     let on_path_ns = on_path(evidence, State::Lock, wait.total_ns);
     match (lock_of(wait), evidence.prediction) {
         (Some(site), Some(_)) => {
             let path_ns = evidence.site(&site)?.path_ns.value().copied().unwrap_or(on_path_ns);
-            Some(Goes::Lock(site, path_ns))
+            Some(Removal::Lock(site, path_ns))
         }
-        _ => Some(Goes::Account(on_path_ns, Kind::Waiting)),
+        _ => Some(Removal::Account(on_path_ns, Kind::Waiting)),
     }
 }
 
-fn finding(evidence: &Evidence<'_>, row: usize, wait: &WaitRow, taken: &StackFrame, goes: &Goes) -> Finding {
+fn finding(
+    evidence: &Evidence<'_>,
+    row: usize,
+    wait: &WaitRow,
+    taken: &StackFrame,
+    goes: &Removal,
+) -> Finding {
     let share_ns = match goes {
-        Goes::Lock(_, ns) | Goes::Account(ns, _) => *ns,
+        Removal::Lock(_, ns) | Removal::Account(ns, _) => *ns,
         _ => Interval::default(),
     };
     let holder = Holder::of(wait);
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Wait(row),
+        place: RowRef::Wait(row),
         what: places::threads(wait.threads.len().max(1))
             .and(say!(" waited ", Time(wait.total_ns), " for the lock that "))
             .and(places::frame(taken))
@@ -125,7 +131,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, wait: &WaitRow, taken: &StackFra
             .and(holder.what()),
         change: holder.change(),
         share_ns,
-        saving: evidence.saving(goes, PART, Known::Bounded).map(|saving| {
+        saving: evidence.saving(goes, PART, SavingBasis::Bounded).map(|saving| {
             let hi = saving.ns.hi + in_calls_ns(evidence, wait);
             Saving { ns: Interval { hi: hi.min(evidence.run.whole_ns()), ..saving.ns }, ..saving }
         }),

@@ -8,9 +8,9 @@ use crate::judge::counters::{self, Waits};
 use crate::judge::load_costs::{self, Beyond};
 use crate::judge::named::{called, how_shown, place};
 use crate::judge::own_code::{self, Sum};
-use crate::judge::predict::Goes;
+use crate::judge::predict::Removal;
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known};
+use model::finding::{CauseName, Finding, SavingBasis};
 use model::loads::{LoadRow, LoadTable};
 use model::profile::Activity;
 use model::recording::Tier;
@@ -303,7 +303,11 @@ impl Candidate<'_> {
                  prefetch the next items"
             ),
             share_ns,
-            saving: evidence.saving(&Goes::Samples(share), (load_costs::PART_MIN, 1.0), Known::Assumed),
+            saving: evidence.saving(
+                &Removal::Samples(share),
+                (load_costs::PART_MIN, 1.0),
+                SavingBasis::Assumed,
+            ),
             evidence: lines,
             assumes: vec![say!("the data can be laid out so that a cache, or its order, serves these loads")],
             verify: vec![say!(

@@ -3,11 +3,11 @@
 use super::{Cause, Manual, Outcome};
 use crate::code::Amount;
 use crate::judge::file_calls::READS;
-use crate::judge::predict::Goes;
+use crate::judge::predict::Removal;
 use crate::judge::{Evidence, own_code};
 use model::coverage::Interval;
 use model::disk_requests::DiskRequestRow;
-use model::finding::{CauseName, Finding, Known, Place, Saving};
+use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
 use model::limits::MemoryLimit;
 use model::prediction::Site;
 use model::profile::Activity;
@@ -245,7 +245,7 @@ fn finding(evidence: &Evidence<'_>, signs: &Signs, pressure: Option<f64>) -> Fin
     };
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::State(if signs.swap_ns + signs.reads_ns.hi > 0 { State::Disk } else { State::Kernel }),
+        place: RowRef::State(if signs.swap_ns + signs.reads_ns.hi > 0 { State::Disk } else { State::Kernel }),
         what: what.and(say!(": it waits up to ", Time(share_ns.hi), " for pages")),
         change,
         share_ns,
@@ -284,8 +284,10 @@ fn saving(evidence: &Evidence<'_>, signs: &Signs) -> Seen<Saving> {
         (signs.swap_ns + signs.reads_ns.lo) as f64 / disk_ns,
         (signs.swap_ns + signs.reads_ns.hi) as f64 / disk_ns,
     );
-    let waits = evidence.saving(&Goes::Sites(vec![Site::State(State::Disk)], waits), part, Known::Bounded);
-    let reclaim = evidence.saving(&Goes::Samples(signs.kernel), (signs.kernel_part, 1.0), Known::Bounded);
+    let waits =
+        evidence.saving(&Removal::Sites(vec![Site::State(State::Disk)], waits), part, SavingBasis::Bounded);
+    let reclaim =
+        evidence.saving(&Removal::Samples(signs.kernel), (signs.kernel_part, 1.0), SavingBasis::Bounded);
     match (waits, reclaim) {
         (Seen::Value(waits), Seen::Value(reclaim)) => {
             // Pages are reclaimed and brought back within faults, most of them.

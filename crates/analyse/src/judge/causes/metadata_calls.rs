@@ -3,14 +3,14 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
-use crate::judge::along::Along;
-use crate::judge::file_calls::{ASKS, Gone, LISTS, OPENS, part_of_all};
-use crate::judge::predict::{Goes, Kind};
+use crate::judge::file_calls::{ASKS, LISTS, OPENS, RemovedCalls, part_of_all};
+use crate::judge::predict::{Kind, Removal};
 use crate::judge::processes;
+use crate::judge::removed_with::RemovedWith;
 use crate::judge::results::{
     asked_again, asked_again_max, hedge, hedge_again, hedge_all, hedge_time, moved, not_there, traced_part,
 };
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
 use model::syscall_rows::{CallRow, PathRow};
@@ -23,7 +23,7 @@ pub(super) static CAUSE: Cause = Cause {
     manual: Manual {
         what: "The program opens files or asks for them (`stat`, `access`) by names that mostly are not there; or it lists \
                directories, and asks for each file that is in them; or it asks for the same paths again and again.",
-        why: "Each look-up enters the kernel and goes through the directories of the path. A search along \
+        why: "Each look-up enters the kernel and goes through the directories of the path. A search removed_with \
               many directories does so for each file that it looks for; a long listing makes three calls \
               for each file, where a call that lists a directory gives hundreds of names.",
         rule: "There are three signs. Missing names: at least half of the calls of a kind fail, and 100 or \
@@ -135,13 +135,13 @@ fn again(evidence: &Evidence<'_>, failing: &[(usize, &CallRow)]) -> Option<Findi
     let (place, most) = *rows.first()?;
     let listed = questions_of_listed(evidence, |row| row.calls).unwrap_or_default();
     let is_listed = |place: usize| listed.iter().any(|(listed, _)| *listed == place);
-    let mut gone: Vec<Gone<'_>> = rows
+    let mut gone: Vec<RemovedCalls<'_>> = rows
         .iter()
         .map(|(place, row)| {
-            let again = Gone::between(row, asked_again(row), asked_again_max(row));
+            let again = RemovedCalls::between(row, asked_again(row), asked_again_max(row));
             match is_listed(*place) {
                 // Who makes do with names and kinds asks for nothing, again or not.
-                true => Gone { part: (again.part.0, 1.0), ..Gone::of(row, row.calls) },
+                true => RemovedCalls { part: (again.part.0, 1.0), ..RemovedCalls::of(row, row.calls) },
                 false => again,
             }
         })
@@ -151,18 +151,18 @@ fn again(evidence: &Evidence<'_>, failing: &[(usize, &CallRow)]) -> Option<Findi
         opens.fold((0, 0), |(least, most), (_, row)| (least + asked_again(row), most + asked_again_max(row)));
     if opened_max > 0 {
         let closes = evidence.calls_named(&["close"]).into_iter();
-        gone.extend(closes.map(|(_, row)| Gone::between(row, opened, opened_max)));
+        gone.extend(closes.map(|(_, row)| RemovedCalls::between(row, opened, opened_max)));
     }
     let part = part_of_all(&gone);
     let of_listed: Vec<_> = rows.iter().copied().filter(|(place, _)| is_listed(*place)).collect();
-    let goes = evidence.without(&gone, Along::Makers, Kind::Cpu);
+    let goes = evidence.without(&gone, RemovedWith::Makers, Kind::Cpu);
     let goes = goes.and_beside(with_answers_ns(evidence, &of_listed));
     let names: Vec<_> = gone.iter().map(|gone| &gone.row.name).collect();
     let asked: Vec<_> = rows.iter().map(|(_, row)| &row.name).collect();
     let closed = gone[rows.len()..].iter().map(|gone| (gone.row, opened));
     let seen = rows.iter().map(|(_, row)| (*row, asked_again(row))).chain(closed);
     let total_ns: Ns =
-        seen.map(|(row, calls)| (Gone::of(row, calls).part.1 * row.total_ns as f64) as Ns).sum();
+        seen.map(|(row, calls)| (RemovedCalls::of(row, calls).part.1 * row.total_ns as f64) as Ns).sum();
     let of_all = |(_, row): &(usize, &CallRow)| {
         say!(
             Name(row.name.to_string()),
@@ -187,7 +187,7 @@ fn again(evidence: &Evidence<'_>, failing: &[(usize, &CallRow)]) -> Option<Findi
     };
     Some(Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Call(place),
+        place: RowRef::Call(place),
         what: say!(Name(most.name.to_string()))
             .and(evidence.caller(&asked))
             .and(say!(
@@ -207,7 +207,7 @@ fn again(evidence: &Evidence<'_>, failing: &[(usize, &CallRow)]) -> Option<Findi
             )
         },
         share_ns: evidence.has(&names, &goes),
-        saving: evidence.saving(&Goes::Parts(goes), part, Known::Counted),
+        saving: evidence.saving(&Removal::Parts(goes), part, SavingBasis::Counted),
         evidence: rows
             .iter()
             .map(of_all)
@@ -262,12 +262,14 @@ fn with_answers_ns(evidence: &Evidence<'_>, asks: &[(usize, &CallRow)]) -> Ns {
 /// the other, as Python does, lists these as well, and asks for the directories again each time.
 fn listing(evidence: &Evidence<'_>) -> Option<Finding> {
     let asks = questions_of_listed(evidence, |row| row.calls.saturating_sub(asked_again(row)))?;
-    let gone: Vec<Gone<'_>> =
-        asks.iter().map(|(_, row)| Gone { part: (0.0, 1.0), ..Gone::of(row, row.calls) }).collect();
+    let gone: Vec<RemovedCalls<'_>> = asks
+        .iter()
+        .map(|(_, row)| RemovedCalls { part: (0.0, 1.0), ..RemovedCalls::of(row, row.calls) })
+        .collect();
     let questions: u64 = asks.iter().map(|(_, row)| row.calls).sum();
     // What the program does with the answers is saved with them.
     let with_answers_ns = with_answers_ns(evidence, &asks);
-    let goes = evidence.without(&gone, Along::Wrappers, Kind::Cpu).and_beside(with_answers_ns);
+    let goes = evidence.without(&gone, RemovedWith::Wrappers, Kind::Cpu).and_beside(with_answers_ns);
     let names: Vec<_> = asks.iter().map(|(_, row)| &row.name).collect();
     let (place, most) = asks[0];
     let others = match &asks[1..] {
@@ -289,12 +291,12 @@ fn listing(evidence: &Evidence<'_>) -> Option<Finding> {
         )
     };
     let (share_ns, part) = (evidence.has(&names, &goes), part_of_all(&gone));
-    let saving = evidence.saving(&Goes::Parts(goes), part, Known::Assumed);
+    let saving = evidence.saving(&Removal::Parts(goes), part, SavingBasis::Assumed);
     // With little time it has no clock, and nothing is lost by leaving it.
     saving.value()?;
     Some(Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Call(place),
+        place: RowRef::Call(place),
         what: say!(Name(most.name.to_string())).and(others).and(evidence.caller(&names)).and(say!(
             if asks.len() == 1 { " asks " } else { " ask " },
             hedge_all(asks.iter().map(|(_, row)| *row), hedge),
@@ -316,9 +318,9 @@ fn listing(evidence: &Evidence<'_>) -> Option<Finding> {
 }
 
 fn finding(evidence: &Evidence<'_>, place: usize, most: &CallRow, rows: &[&CallRow]) -> Finding {
-    let gone: Vec<Gone<'_>> = rows.iter().copied().map(without).collect();
+    let gone: Vec<RemovedCalls<'_>> = rows.iter().copied().map(without).collect();
     let part = part_of_all(&gone);
-    let goes = evidence.without(&gone, Along::Makers, Kind::Cpu);
+    let goes = evidence.without(&gone, RemovedWith::Makers, Kind::Cpu);
     let total_ns: Ns = rows.iter().map(|row| row.total_ns).sum();
     let names: Vec<_> = rows.iter().map(|row| &row.name).collect();
     let of_all = |row: &&CallRow| {
@@ -334,7 +336,7 @@ fn finding(evidence: &Evidence<'_>, place: usize, most: &CallRow, rows: &[&CallR
     };
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Call(place),
+        place: RowRef::Call(place),
         what: say!(Name(most.name.to_string())).and(evidence.caller(&names)).and(say!(
             " asks ",
             hedge(most),
@@ -347,7 +349,7 @@ fn finding(evidence: &Evidence<'_>, place: usize, most: &CallRow, rows: &[&CallR
         )),
         change: say!("list the directory once, or ask first where the files are"),
         share_ns: evidence.has(&names, &goes),
-        saving: evidence.saving(&Goes::Parts(goes), part, Known::Counted),
+        saving: evidence.saving(&Removal::Parts(goes), part, SavingBasis::Counted),
         evidence: rows.iter().map(of_all).collect(),
         assumes: vec![say!("the program need not know each time that they are missing")],
         verify: vec![say!(
@@ -360,11 +362,11 @@ fn finding(evidence: &Evidence<'_>, place: usize, most: &CallRow, rows: &[&CallR
 }
 
 /// What goes of a call that mostly finds nothing.
-fn without(row: &CallRow) -> Gone<'_> {
-    let missed = Gone::of(row, not_there(row));
+fn without(row: &CallRow) -> RemovedCalls<'_> {
+    let missed = RemovedCalls::of(row, not_there(row));
     match ASKS.contains(&&*row.name.name) {
         // Who has listed the directory asks for nothing more.
-        true => Gone { part: (missed.part.0, 1.0), ..Gone::of(row, row.calls) },
+        true => RemovedCalls { part: (missed.part.0, 1.0), ..RemovedCalls::of(row, row.calls) },
         false => missed,
     }
 }

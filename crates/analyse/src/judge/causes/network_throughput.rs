@@ -5,7 +5,7 @@ use crate::grid::Grid;
 use crate::judge::Evidence;
 use crate::judge::limits::{LINK_LIMIT_SHARE, steady_bits_per_s, too_short_for_rates};
 use crate::judge::predict::{Part, faster};
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::peers::ConnectionRow;
 use model::recording::Tier;
 use model::sentence::Piece::{Bytes, Name, Ns as Time, Share};
@@ -80,7 +80,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         let goes = peers::with_calls(evidence, of, waits, part);
         Outcome::Found(vec![Finding {
             cause: CAUSE.name.clone(),
-            place: Place::Connection(row),
+            place: RowRef::Connection(row),
             what: say!(Bytes(of.received_bytes), " from ")
                 .and(peers::name(of))
                 .and(say!(" and ", Bytes(of.sent_bytes), " to it "))
@@ -89,7 +89,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                 "send less (compress, ask for less, keep what came), or use a faster link or a nearer copy"
             ),
             share_ns,
-            saving: evidence.saving(&goes, part, Known::Assumed),
+            saving: evidence.saving(&goes, part, SavingBasis::Assumed),
             evidence: vec![say!("threads waited ", Time(of.waited_ns), " for it"), full.evidence()],
             assumes: vec![say!("the data can be made 1.5 times less, or the link as much faster")],
             verify: vec![say!("dwell run --link NAME=SPEED tells whether the link is full")],

@@ -1,17 +1,17 @@
 //! Memory that is given back to the kernel and touched again.
 
-use super::{Cause, Manual, Outcome};
+use super::{Cause, Imposed, Manual, Outcome};
 use crate::code::Amount;
 use crate::judge::Evidence;
 use crate::judge::allocators;
-use crate::judge::along::part_along;
 use crate::judge::fault_places;
-use crate::judge::imposed::{self, Imposed};
+use crate::judge::imposed;
 use crate::judge::own_code::{self, Key, Owner};
-use crate::judge::predict::{COUNTED_LEAST, Goes};
+use crate::judge::predict::{COUNTED_LEAST, Removal};
+use crate::judge::removed_with::part_along;
 use crate::judge::results::{hedge, hedge_time};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place, Saving};
+use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
 use model::prediction::Site;
 use model::processes::MemoryPeak;
 use model::profile::{Activity, Weight};
@@ -156,7 +156,7 @@ fn finding(
         calls.iter().max_by_key(|(row, call)| (call.calls, Reverse(*row))).expect("there are some");
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Thread(most.row),
+        place: RowRef::Thread(most.row),
         what: say!(
             Name(most.thread.name.clone()),
             " touches ",
@@ -181,13 +181,13 @@ fn finding(
             _ => say!("keep the memory and use it again, or have malloc keep it: M_MMAP_THRESHOLD"),
         },
         share_ns,
-        saving: evidence.saving(&Goes::Sites(sites, share_ns), part, Known::Counted).map(|saving| {
+        saving: evidence.saving(&Removal::Sites(sites, share_ns), part, SavingBasis::Counted).map(|saving| {
             let handling_ns = (handling_ns(evidence) as f64 * part.1) as Ns;
             let hi = saving.ns.hi + (most.faults * ENTRY_NS).min(own_ns).max(handling_ns);
             let hi = hi.min(evidence.run.whole_ns());
             // Which of the program's own code goes with the pages nobody counted.
             let counted = saving.ns.hi as f64 >= COUNTED_LEAST * hi as f64;
-            let known = if counted { saving.known } else { saving.known.max(Known::Bounded) };
+            let known = if counted { saving.known } else { saving.known.max(SavingBasis::Bounded) };
             Saving { ns: Interval { hi, ..saving.ns }, known, ..saving }
         }),
         evidence: calls
@@ -324,11 +324,11 @@ mod tests {
         };
         let (filling, known) = hi(1000, 1000, 1000);
         assert!(filling > 750 * MS && filling < 765 * MS, "{filling}");
-        assert_eq!(known, Known::Bounded, "a third of it was not counted");
+        assert_eq!(known, SavingBasis::Bounded, "a third of it was not counted");
         let (less, known) = hi(1000, 750, 1000);
         assert!(less > 625 * MS && less < 645 * MS, "{less}");
-        assert_eq!(known, Known::Counted);
-        let all = (500 * MS + 2560 * ENTRY_NS, Known::Counted);
+        assert_eq!(known, SavingBasis::Counted);
+        let all = (500 * MS + 2560 * ENTRY_NS, SavingBasis::Counted);
         assert_eq!(hi(1000, 500, 1000), all, "it does something else as well");
     }
 

@@ -2,9 +2,9 @@
 //! and what the waits for them have of the run.
 
 use crate::judge::Evidence;
-use crate::judge::along::Along;
-use crate::judge::file_calls::Gone;
-use crate::judge::predict::{Goes, Kind, Part, Parts};
+use crate::judge::file_calls::RemovedCalls;
+use crate::judge::predict::{Kind, Part, Parts, Removal};
+use crate::judge::removed_with::RemovedWith;
 use model::coverage::Interval;
 use model::network::{ConnectionOrigin, Endpoint};
 use model::peers::ConnectionRow;
@@ -38,9 +38,9 @@ fn target(row: &ConnectionRow) -> Option<WaitTarget> {
 }
 
 /// The waits for the service, all of them; none where they are less than 1 % of the run.
-pub(super) fn goes(evidence: &Evidence<'_>, row: &ConnectionRow) -> Option<Goes> {
+pub(super) fn goes(evidence: &Evidence<'_>, row: &ConnectionRow) -> Option<Removal> {
     if evidence.run.window.is_some() {
-        return Some(Goes::Account(Interval { lo: row.waited_ns, hi: row.waited_ns }, Kind::Waiting));
+        return Some(Removal::Account(Interval { lo: row.waited_ns, hi: row.waited_ns }, Kind::Waiting));
     }
     let target = target(row)?;
     let of_target = evidence.run.waits.iter().filter(|wait| wait.on == target);
@@ -48,15 +48,20 @@ pub(super) fn goes(evidence: &Evidence<'_>, row: &ConnectionRow) -> Option<Goes>
     let share_ns = Interval { lo: path_ns, hi: path_ns };
     let site = Site::Peer(target);
     match evidence.prediction {
-        Some(_) => evidence.site(&site).map(|_| Goes::Sites(vec![site], share_ns)),
-        None => Some(Goes::Account(share_ns, Kind::Waiting)),
+        Some(_) => evidence.site(&site).map(|_| Removal::Sites(vec![site], share_ns)),
+        None => Some(Removal::Account(share_ns, Kind::Waiting)),
     }
 }
 
 /// These waits; at most with the calls that wait so, and with what the program does only to make
 /// them: bytes that do not come are not taken either. `part`: of the waits.
-pub(super) fn with_calls(evidence: &Evidence<'_>, row: &ConnectionRow, waits: Goes, part: Part) -> Goes {
-    let Goes::Sites(sites, _) = &waits else { return waits };
+pub(super) fn with_calls(
+    evidence: &Evidence<'_>,
+    row: &ConnectionRow,
+    waits: Removal,
+    part: Part,
+) -> Removal {
+    let Removal::Sites(sites, _) = &waits else { return waits };
     let mut waited = FxHashMap::<&SyscallName, Ns>::default();
     for wait in evidence.run.waits.iter().filter(|wait| Some(&wait.on) == target(row).as_ref()) {
         if let Some(call) = wait.call.syscall() {
@@ -68,13 +73,13 @@ pub(super) fn with_calls(evidence: &Evidence<'_>, row: &ConnectionRow, waits: Go
         let part = evidence.part_of_waits(&row.name, *waited.get(&row.name)?);
         Some((row.calls as f64 * part) as u64)
     };
-    let gone: Vec<_> = rows.iter().filter_map(|row| Some(Gone::of(row, gone(row)?))).collect();
+    let gone: Vec<_> = rows.iter().filter_map(|row| Some(RemovedCalls::of(row, gone(row)?))).collect();
     let beside_ns: Ns = waited.iter().map(|(call, ns)| evidence.beside_waits_ns(call, *ns)).sum();
-    let cpu_ns = beside_ns + evidence.along_ns(&gone, Along::Makers);
+    let cpu_ns = beside_ns + evidence.along_ns(&gone, RemovedWith::Makers);
     let sites = sites.iter().map(|site| (site.clone(), part)).collect();
     let account_ns = share(&waits, part);
     let parts = Parts { sites, beside_ns: 0, cpu_ns, account_ns, kind: Kind::Waiting, of_all: false };
-    Goes::Parts(parts.and_beside(cpu_ns))
+    Removal::Parts(parts.and_beside(cpu_ns))
 }
 
 /// The part of these waits that so much time is. A server of the tree waits as well, for requests:
@@ -87,9 +92,9 @@ pub(super) fn part(evidence: &Evidence<'_>, row: &ConnectionRow, ns: Ns) -> f64 
 }
 
 /// A part of what goes, as time of the account.
-pub(super) fn share(goes: &Goes, part: (f64, f64)) -> Interval {
+pub(super) fn share(goes: &Removal, part: (f64, f64)) -> Interval {
     let ns = match goes {
-        Goes::Sites(_, ns) | Goes::Account(ns, _) => *ns,
+        Removal::Sites(_, ns) | Removal::Account(ns, _) => *ns,
         _ => Interval::default(),
     };
     Interval { lo: (ns.lo as f64 * part.0) as Ns, hi: (ns.hi as f64 * part.1) as Ns }

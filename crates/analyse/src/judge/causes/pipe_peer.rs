@@ -4,9 +4,9 @@ use super::{Cause, Manual, Outcome};
 use crate::calls::waits_for_events;
 use crate::judge::Evidence;
 use crate::judge::file_calls::WRITES;
-use crate::judge::predict::{Goes, Kind, Part, Parts, faster};
+use crate::judge::predict::{Kind, Part, Parts, Removal, faster};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::run::WaitRow;
@@ -90,7 +90,7 @@ fn finding(evidence: &Evidence<'_>, place: usize, most: &WaitRow, waits: &[(usiz
     let (goes, part) = goes(evidence, most, path_ns, times);
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Wait(place),
+        place: RowRef::Wait(place),
         what: say!(Name(call.to_string()))
             .and(evidence.caller(&[call]))
             .and(say!(" waits ", Count(times, "time".into()), " for ", Name(peer), " at the other end of "))
@@ -98,7 +98,7 @@ fn finding(evidence: &Evidence<'_>, place: usize, most: &WaitRow, waits: &[(usiz
             .and(say!(", ", Time(total_ns), " in all")),
         change: say!("look at the other end; it bounds this program"),
         share_ns: Interval { lo: path_ns, hi: path_ns },
-        saving: evidence.saving(&goes, part, Known::Assumed),
+        saving: evidence.saving(&goes, part, SavingBasis::Assumed),
         evidence: vec![say!(
             Count(times, "wait".into()),
             ", each ",
@@ -122,7 +122,7 @@ fn end(on: &WaitTarget) -> model::Sentence {
 }
 
 /// The waits, with the time until their thread had a CPU.
-fn goes(evidence: &Evidence<'_>, most: &WaitRow, path_ns: Ns, times: u64) -> (Goes, Part) {
+fn goes(evidence: &Evidence<'_>, most: &WaitRow, path_ns: Ns, times: u64) -> (Removal, Part) {
     let least = faster(FASTER_MIN);
     let call = most.call.syscall().expect("it is in a call");
     let queued_ns = evidence.queued_after(times);
@@ -131,12 +131,12 @@ fn goes(evidence: &Evidence<'_>, most: &WaitRow, path_ns: Ns, times: u64) -> (Go
         let account_ns = Interval { lo: (least * path_ns as f64) as Ns, hi: path_ns };
         let sites = vec![(Site::Peer(most.on.clone()), part)];
         let parts = Parts { sites, beside_ns: 0, cpu_ns: 0, account_ns, kind: Kind::Waiting, of_all: false };
-        return (Goes::Parts(parts.and_beside(queued_ns + evidence.beside_waits_ns(call, path_ns))), part);
+        return (Removal::Parts(parts.and_beside(queued_ns + evidence.beside_waits_ns(call, path_ns))), part);
     }
     let of_call = (path_ns as f64 / evidence.path_ns_in(call).max(path_ns).max(1) as f64).min(1.0);
     let part = (least * of_call, of_call);
     let parts = Parts { cpu_ns: 0, ..evidence.parts_of(&[(call, part)], Kind::Waiting) };
-    (Goes::Parts(parts.and_beside(queued_ns)), part)
+    (Removal::Parts(parts.and_beside(queued_ns)), part)
 }
 
 #[cfg(test)]

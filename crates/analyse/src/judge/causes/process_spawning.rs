@@ -2,10 +2,10 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
-use crate::judge::predict::{ALL, Goes};
+use crate::judge::predict::{ALL, Removal};
 use crate::judge::processes::{self, Group};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place, Saving};
+use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
@@ -115,7 +115,7 @@ fn finding(evidence: &Evidence<'_>, groups: &[(String, Group)], processes: usize
     let place = evidence.calls_named(MAKE).into_iter().max_by_key(|(row, call)| (call.cpu_ns, Reverse(*row)));
     Finding {
         cause: CAUSE.name.clone(),
-        place: place.map_or(Place::Thread(most.longest.1), |(row, _)| Place::Call(row)),
+        place: place.map_or(RowRef::Thread(most.longest.1), |(row, _)| RowRef::Call(row)),
         what: what.and(say!(
             " are started, one every ",
             Time(evidence.run.wall_ns / processes as u64),
@@ -163,7 +163,11 @@ fn saving(evidence: &Evidence<'_>, groups: &[(String, Group)], share_ns: Interva
         names.iter().map(of).collect()
     };
     let costs = Interval { lo: share_ns.lo, hi: share_ns.lo };
-    let least = evidence.saving(&Goes::Sites([calls(MAKE), calls(END)].concat(), costs), ALL, Known::Counted);
+    let least = evidence.saving(
+        &Removal::Sites([calls(MAKE), calls(END)].concat(), costs),
+        ALL,
+        SavingBasis::Counted,
+    );
     let many = groups.iter().filter(|(_, group)| group.processes() >= PROCESSES_MIN);
     let names: FxHashSet<&str> = many.clone().map(|(name, _)| name.as_str()).collect();
     let many: FxHashSet<Pid> = many.flat_map(|(_, group)| &group.pids).copied().collect();
@@ -181,7 +185,7 @@ fn saving(evidence: &Evidence<'_>, groups: &[(String, Group)], share_ns: Interva
         let hi = most_ns.max(least.ns.hi).min(evidence.run.whole_ns());
         let part = (least.ns.lo as f64 / hi.max(1) as f64, 1.0);
         let hi = evidence.without_overhead(Interval { lo: 0, hi }).hi;
-        Saving { ns: Interval { lo: least.ns.lo, hi }, part, known: Known::Bounded, ..least }
+        Saving { ns: Interval { lo: least.ns.lo, hi }, part, known: SavingBasis::Bounded, ..least }
     })
 }
 

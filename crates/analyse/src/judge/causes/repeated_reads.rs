@@ -2,14 +2,14 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
-use crate::judge::along::Along;
 use crate::judge::direct::is_direct;
-use crate::judge::file_calls::{Gone, OF_EACH, OPENS, part_of_all};
-use crate::judge::predict::{Goes, Kind};
+use crate::judge::file_calls::{OF_EACH, OPENS, RemovedCalls, part_of_all};
+use crate::judge::predict::{Kind, Removal};
+use crate::judge::removed_with::RemovedWith;
 use crate::judge::results::traced_part;
 use model::coverage::Interval;
 use model::files::{FileRow, FileTable};
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::recording::Tier;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
 use model::syscall_rows::CallRow;
@@ -138,9 +138,9 @@ impl<'a> OfCall<'a> {
         (ns / self.all_ns).min(1.0)
     }
 
-    fn gone(&self) -> Gone<'a> {
+    fn gone(&self) -> RemovedCalls<'a> {
         let part = (self.share(self.goes_ns.0), self.share(self.goes_ns.1));
-        Gone { row: self.row, calls: (self.calls as u64).min(self.row.calls), part }
+        RemovedCalls { row: self.row, calls: (self.calls as u64).min(self.row.calls), part }
     }
 }
 
@@ -196,7 +196,7 @@ fn finding(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -
     let kind = if cpu_ns * 2 > total_ns { Kind::Cpu } else { Kind::Waiting };
     // What is made of bytes that come again was made of them before: whoever mostly reads them does
     // that beside it, and need not do it again. Code that computes more than it reads is left.
-    let goes = evidence.without(&gone, Along::Makers, kind);
+    let goes = evidence.without(&gone, RemovedWith::Makers, kind);
     let names: Vec<_> = calls.iter().map(|of| &of.row.name).collect();
     let all = evidence.has(&names, &goes);
     let of_files = calls.iter().map(|of| of.share(of.files_ns) * of.row.total_ns as f64).sum::<f64>();
@@ -206,7 +206,7 @@ fn finding(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -
     let direct = is_direct(most.file);
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::File(most.place),
+        place: RowRef::File(most.place),
         what: what(evidence, again, calls),
         change: if direct {
             say!("keep what is needed again in a cache of the program, or open the file without O_DIRECT")
@@ -216,7 +216,7 @@ fn finding(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -
             say!("read it once and keep what is made of it")
         },
         share_ns: Interval { lo: of(all.lo), hi: of(all.hi) },
-        saving: evidence.saving(&Goes::Parts(goes), part, Known::Counted),
+        saving: evidence.saving(&Removal::Parts(goes), part, SavingBasis::Counted),
         evidence: again.iter().take(NAMED).map(figures).collect(),
         assumes: vec![say!("the bytes are the same each time, and what is made of them fits into memory")],
         verify: vec![say!("dwell compare 'the program' 'the one that keeps what it has read'")],
@@ -226,12 +226,12 @@ fn finding(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -
 
 /// What is called for each time that a file is read, where it is opened for that: at most all but
 /// one of these go.
-fn around<'a>(evidence: &Evidence<'a>, again: &[Again<'_>]) -> Vec<Gone<'a>> {
+fn around<'a>(evidence: &Evidence<'a>, again: &[Again<'_>]) -> Vec<RemovedCalls<'a>> {
     let passes: u64 = again.iter().map(Again::times).sum();
     let rows = [evidence.calls_named(OPENS), evidence.calls_named(OF_EACH)].concat();
     let of_each = rows.into_iter().filter(|(_, row)| row.calls >= passes - passes / 10);
-    let gone = of_each.map(|(_, row)| Gone::of(row, passes.saturating_sub(1)));
-    gone.map(|gone| Gone { part: (0.0, gone.part.1), ..gone }).collect()
+    let gone = of_each.map(|(_, row)| RemovedCalls::of(row, passes.saturating_sub(1)));
+    gone.map(|gone| RemovedCalls { part: (0.0, gone.part.1), ..gone }).collect()
 }
 
 fn what(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -> Sentence {
@@ -336,7 +336,7 @@ mod tests {
         let diagnosis = diagnosis(&run);
         let finding = found(&diagnosis, "repeated-reads").expect("it is there");
         assert_eq!(saves(finding), (360 * MS, 360 * MS), "nine tenths of half of the calls' time");
-        assert_eq!(finding.place, Place::File(1));
+        assert_eq!(finding.place, RowRef::File(1));
         assert_eq!(finding.share_ns, Interval { lo: 400 * MS, hi: 400 * MS });
     }
 

@@ -2,8 +2,8 @@
 
 use super::{Cause, Manual, Outcome, peers};
 use crate::judge::Evidence;
-use crate::judge::predict::{Goes, Part, makespan};
-use model::finding::{CauseName, Finding, Known, Place};
+use crate::judge::predict::{Part, Removal, makespan};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::peers::{ConnectionRow, Turns};
 use model::recording::Tier;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number, Share};
@@ -114,7 +114,13 @@ fn is_serial(of: &ConnectionRow, turns: &Turns) -> bool {
         && of.received_bytes >= turns.times
 }
 
-fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, turns: &Turns, goes: &Goes) -> Finding {
+fn finding(
+    evidence: &Evidence<'_>,
+    row: usize,
+    of: &ConnectionRow,
+    turns: &Turns,
+    goes: &Removal,
+) -> Finding {
     let part = part(evidence, of, turns);
     let most = of.dialogue.map(|of| of.turns_max).filter(|most| *most > 1 && of.times > 1);
     let of_one = most.map(|most| say!(", ", Number(most), " on one at most")).unwrap_or_default();
@@ -130,7 +136,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, turns: &Turn
     };
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Connection(row),
+        place: RowRef::Connection(row),
         what: say!(Count(turns.times, "request".into()), " to ").and(peers::name(of)).and(say!(
             " waited one after the other, ",
             Time(turns.total_ns),
@@ -140,7 +146,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, turns: &Turn
             "have several under way at a time (connections, pipelining), or ask for many things with one request"
         ),
         share_ns: peers::share(goes, (peers::part(evidence, of, turns.total_ns), 1.0)),
-        saving: evidence.saving(goes, part, Known::Bounded),
+        saving: evidence.saving(goes, part, SavingBasis::Bounded),
         evidence: [
             say!(Time(turns.total_ns / turns.times), " each on average, ", Time(turns.max_ns), " at most"),
             say!(

@@ -3,10 +3,10 @@
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::counters::{self, Waits};
-use crate::judge::predict::{ALL, Goes, ON_CPU};
+use crate::judge::predict::{ALL, ON_CPU, Removal};
 use crate::judge::processes::{self, Group};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::hand_overs::HandOverEnd;
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Decimal, Name, Ns as Time, Number};
@@ -115,7 +115,7 @@ fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Fin
         Interval { lo: total_ns.min(evidence.run.wall_ns), hi: total_ns.min(evidence.run.wall_ns) };
     let reader = reader(evidence, group);
     let goes = Interval { lo: if reader.is_some() { 0 } else { goes.lo }, ..goes };
-    let known = if reader.is_some() { Known::Assumed } else { Known::Bounded };
+    let known = if reader.is_some() { SavingBasis::Assumed } else { SavingBasis::Bounded };
     let mut lines = vec![
         say!("they compute for ", Time(group.computes_ns), " of their lives"),
         say!("the longest lives for ", Time(longest_ns)),
@@ -131,7 +131,7 @@ fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Fin
     let at_a_time = || Number(cpus.min(processes as f64).round() as u64);
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Thread(row),
+        place: RowRef::Thread(row),
         what: say!(
             Number(processes as u64),
             " processes of ",
@@ -143,7 +143,7 @@ fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Fin
         ),
         change: say!("run ", at_a_time(), " at a time: xargs -P, make -j, a pool of processes"),
         share_ns,
-        saving: evidence.saving(&Goes::Wall(goes), ALL, known),
+        saving: evidence.saving(&Removal::Wall(goes), ALL, known),
         evidence: lines,
         assumes: vec![match reader {
             Some(reader) => say!(
@@ -340,8 +340,8 @@ mod tests {
         };
         let of = |of: u32, through: WaitTarget, readers: &[Pid]| after(of, through, readers, 90 * MS);
         let pipe = || WaitTarget::Pipe(Seen::Absent);
-        assert_eq!(of(8, pipe(), &[100]), (0, Some(Known::Assumed)));
-        let independent = (525 * MS, Some(Known::Bounded));
+        assert_eq!(of(8, pipe(), &[100]), (0, Some(SavingBasis::Assumed)));
+        let independent = (525 * MS, Some(SavingBasis::Bounded));
         assert_eq!(of(1, pipe(), &[100]), independent, "the list's input");
         let child = WaitTarget::Nameless(TargetKind::Child);
         assert_eq!(of(8, child, &[100]), independent, "that it ends tells little");

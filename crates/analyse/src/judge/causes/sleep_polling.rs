@@ -2,9 +2,9 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
-use crate::judge::predict::{ALL, Goes};
+use crate::judge::predict::{ALL, Removal};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, Known, Place, Saving};
+use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::run::{TimedWaits, WaitRow};
@@ -142,7 +142,7 @@ fn finding(evidence: &Evidence<'_>, place: usize, wait: &WaitRow, share: f64, ch
     };
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Wait(place),
+        place: RowRef::Wait(place),
         what: say!(Name(call.map_or("a wait".to_owned(), ToString::to_string)))
             .and(caller)
             .and(say!(" sleeps ", Count(wait.calls, "time".into()), ", ", Time(wait.p50_ns), " each"))
@@ -151,7 +151,7 @@ fn finding(evidence: &Evidence<'_>, place: usize, wait: &WaitRow, share: f64, ch
         change,
         share_ns: Interval { lo: wait.path_ns, hi: wait.path_ns },
         saving: evidence
-            .saving(&Goes::Wall(alone_ns), ALL, Known::Bounded)
+            .saving(&Removal::Wall(alone_ns), ALL, SavingBasis::Bounded)
             .map(|saving| Saving { ns: behind_others_too(evidence, saving.ns), ..saving }),
         evidence: vec![
             say!(Count(wait.calls, "sleep".into()), ", ", Time(wait.total_ns), " in all"),

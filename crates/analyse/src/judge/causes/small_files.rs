@@ -2,11 +2,11 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
-use crate::judge::along::Along;
-use crate::judge::file_calls::{Gone, LISTS, OF_EACH, OPENS, READS, SYNCS, WRITES, part_of_all};
-use crate::judge::predict::{Goes, Kind};
+use crate::judge::file_calls::{LISTS, OF_EACH, OPENS, READS, RemovedCalls, SYNCS, WRITES, part_of_all};
+use crate::judge::predict::{Kind, Removal};
+use crate::judge::removed_with::RemovedWith;
 use crate::judge::results::{asked_again, hedge, hedge_all, hedge_time, moved};
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::recording::Tier;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
 use model::syscall_rows::CallRow;
@@ -108,38 +108,40 @@ fn succeeded(row: &CallRow) -> u64 {
 fn finding(evidence: &Evidence<'_>, files: u64, bytes: u64) -> Finding {
     let opens = evidence.calls_named(OPENS);
     let (place, most) = opens.iter().max_by_key(|(_, row)| row.total_ns).copied().expect("files were opened");
-    let mut gone: Vec<Gone<'_>> =
-        opens.iter().map(|(_, row)| Gone::of(row, succeeded(row).saturating_sub(1))).collect();
+    let mut gone: Vec<RemovedCalls<'_>> =
+        opens.iter().map(|(_, row)| RemovedCalls::of(row, succeeded(row).saturating_sub(1))).collect();
     let others = [evidence.calls_named(OF_EACH), evidence.calls_named(REMOVALS)].concat();
     // Only what is called for each of them is of them.
     let each = files / OPENS_A_FILE;
     let others = others.into_iter().filter(|(_, row)| succeeded(row) >= each - each / 10);
-    gone.extend(others.map(|(_, row)| Gone::of(row, (files - 1).min(succeeded(row)))));
+    gone.extend(others.map(|(_, row)| RemovedCalls::of(row, (files - 1).min(succeeded(row)))));
     let handling_ns: Ns = gone.iter().map(|gone| (gone.part.1 * gone.row.total_ns as f64) as Ns).sum();
     let moves = [evidence.calls_named(READS), evidence.calls_named(WRITES)].concat();
     gone.extend(moves.into_iter().map(|(_, row)| {
         let moved = moved(row).value().map_or(0, |moved| moved.bytes);
-        let gone = Gone::of(row, row.calls.saturating_sub(moved / BUFFER + 1));
+        let gone = RemovedCalls::of(row, row.calls.saturating_sub(moved / BUFFER + 1));
         // Those that wait for the disk may all go: of one file it reads ahead, and writes later.
         // Where none was timed, none is known to stay.
         let stays_ns = (row.calls - gone.calls) * row.p50_ns.value().copied().unwrap_or(0);
         let most = 1.0 - (stays_ns as f64 / row.total_ns.max(1) as f64).min(1.0);
-        Gone { part: (0.0, most.max(gone.part.1)), ..gone }
+        RemovedCalls { part: (0.0, most.max(gone.part.1)), ..gone }
     }));
     if !evidence.calls_named(WRITES).is_empty() {
         let others = (files - 1) as f64 / files as f64;
         let syncs = evidence.calls_named(SYNCS);
         gone.extend(
-            syncs.into_iter().map(|(_, row)| Gone { part: (0.0, others), ..Gone::of(row, row.calls) }),
+            syncs
+                .into_iter()
+                .map(|(_, row)| RemovedCalls { part: (0.0, others), ..RemovedCalls::of(row, row.calls) }),
         );
     }
     let part = part_of_all(&gone);
-    let goes = evidence.without(&gone, Along::Makers, Kind::Waiting);
+    let goes = evidence.without(&gone, RemovedWith::Makers, Kind::Waiting);
     let names: Vec<_> = opens.iter().map(|(_, row)| &row.name).collect();
     let of_files: Vec<_> = gone.iter().map(|gone| &gone.row.name).collect();
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Call(place),
+        place: RowRef::Call(place),
         what: say!(Name(most.name.to_string())).and(evidence.caller(&names)).and(say!(
             " opens ",
             hedge_all(opens.iter().map(|(_, row)| *row), hedge),
@@ -152,7 +154,7 @@ fn finding(evidence: &Evidence<'_>, files: u64, bytes: u64) -> Finding {
         )),
         change: say!("keep what is read together in one file: an archive, SQLite"),
         share_ns: evidence.has(&of_files, &goes),
-        saving: evidence.saving(&Goes::Parts(goes), part, Known::Counted),
+        saving: evidence.saving(&Removal::Parts(goes), part, SavingBasis::Counted),
         evidence: vec![say!(Count(files, "file".into()), ", ", Bytes(bytes), " read and written")],
         assumes: vec![say!("the program may choose how its data is laid out")],
         verify: vec![say!("dwell compare --predicted of this run's --json, with both versions")],

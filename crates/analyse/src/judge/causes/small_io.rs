@@ -3,11 +3,11 @@
 use super::{Cause, Manual, Outcome};
 use crate::calls::waits_for_events;
 use crate::judge::Evidence;
-use crate::judge::along::Along;
-use crate::judge::file_calls::{Gone, OPENS, READS, WRITES, part_of_all};
-use crate::judge::predict::{Goes, Kind};
-use crate::judge::results::{Moved, SMALL, hedge, hedge_all, hedge_time, moved, would_block};
-use model::finding::{CauseName, Finding, Known, Place};
+use crate::judge::file_calls::{OPENS, READS, RemovedCalls, WRITES, part_of_all};
+use crate::judge::predict::{Kind, Removal};
+use crate::judge::removed_with::RemovedWith;
+use crate::judge::results::{BytesMoved, SMALL, hedge, hedge_all, hedge_time, moved, would_block};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::recording::Tier;
 use model::run::WaitRow;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
@@ -60,7 +60,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         .collect();
     let opened: u64 =
         evidence.calls_named(OPENS).iter().map(|(_, row)| row.calls.saturating_sub(row.errors)).sum();
-    let mut gone: Vec<(usize, Gone<'_>, Moved)> = Vec::new();
+    let mut gone: Vec<(usize, RemovedCalls<'_>, BytesMoved)> = Vec::new();
     let mut most_calls = 0;
     for (place, row, needed_by_file) in rows {
         let moved = match moved(row) {
@@ -73,7 +73,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         let calls = moved.small.saturating_sub(needed + waited);
         most_calls = most_calls.max(calls);
         if calls >= GONE_MIN {
-            gone.push((place, Gone::of(row, calls), moved));
+            gone.push((place, RemovedCalls::of(row, calls), moved));
         }
     }
     match gone.iter().max_by_key(|(_, gone, _)| gone.row.total_ns) {
@@ -109,17 +109,17 @@ fn waited_for(evidence: &Evidence<'_>, row: &CallRow) -> u64 {
 
 fn finding(
     evidence: &Evidence<'_>,
-    most: (usize, Gone<'_>, Moved),
-    all: &[(usize, Gone<'_>, Moved)],
+    most: (usize, RemovedCalls<'_>, BytesMoved),
+    all: &[(usize, RemovedCalls<'_>, BytesMoved)],
 ) -> Finding {
-    let (place, Gone { row, .. }, of_most) = most;
-    let gone: Vec<Gone<'_>> = all.iter().map(|(_, gone, _)| *gone).collect();
+    let (place, RemovedCalls { row, .. }, of_most) = most;
+    let gone: Vec<RemovedCalls<'_>> = all.iter().map(|(_, gone, _)| *gone).collect();
     let part = part_of_all(&gone);
-    let goes = evidence.without(&gone, Along::Wrappers, Kind::Cpu);
+    let goes = evidence.without(&gone, RemovedWith::Wrappers, Kind::Cpu);
     let names: Vec<_> = gone.iter().map(|gone| &gone.row.name).collect();
     let calls: u64 = gone.iter().map(|gone| gone.row.calls).sum();
     let total_ns: Ns = gone.iter().map(|gone| gone.row.total_ns).sum();
-    let each = |(_, gone, moved): &(usize, Gone<'_>, Moved)| {
+    let each = |(_, gone, moved): &(usize, RemovedCalls<'_>, BytesMoved)| {
         say!(
             hedge(gone.row),
             Count(gone.row.calls, "call".into()),
@@ -132,7 +132,7 @@ fn finding(
     };
     Finding {
         cause: CAUSE.name.clone(),
-        place: Place::Call(place),
+        place: RowRef::Call(place),
         what: say!(Name(row.name.to_string())).and(evidence.caller(&[&row.name])).and(say!(
             " moves ",
             Bytes(of_most.bytes / row.calls.max(1)),
@@ -151,7 +151,7 @@ fn finding(
             say!("read and write through a buffer of 64 KiB")
         },
         share_ns: evidence.has(&names, &goes),
-        saving: evidence.saving(&Goes::Parts(goes), part, Known::Counted),
+        saving: evidence.saving(&Removal::Parts(goes), part, SavingBasis::Counted),
         evidence: all.iter().map(each).collect(),
         assumes: vec![say!("nobody waits for each piece")],
         verify: vec![say!("dwell compare --predicted of this run's --json, with both versions")],

@@ -1,17 +1,17 @@
 //! Programs that have the disk confirm each of many small writes.
 
-use super::{Cause, Manual, Outcome};
+use super::{Cause, Imposed, Manual, Outcome};
 use crate::grid::Grid;
 use crate::judge::Evidence;
-use crate::judge::along::Along;
-use crate::judge::file_calls::{Gone, SYNCS, WRITES};
+use crate::judge::file_calls::{RemovedCalls, SYNCS, WRITES};
 use crate::judge::held_writes::HeldWrites;
-use crate::judge::imposed::{self, Imposed};
-use crate::judge::predict::{Goes, Kind, Part};
+use crate::judge::imposed;
+use crate::judge::predict::{Kind, Part, Removal};
+use crate::judge::removed_with::RemovedWith;
 use crate::judge::results::{hedge, hedge_time, moved};
 use model::coverage::Interval;
 use model::files::{DurableRow, FileRow};
-use model::finding::{CauseName, Finding, Known, Place};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::recording::Tier;
 use model::run::WaitRow;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
@@ -101,9 +101,9 @@ impl<'a> Confirms<'a> {
     }
 
     /// Such a part of these calls.
-    fn gone(&self, part: Part) -> Gone<'a> {
+    fn gone(&self, part: Part) -> RemovedCalls<'a> {
         let of_row = self.of_row();
-        Gone { row: self.row, calls: self.calls, part: (part.0 * of_row, part.1 * of_row) }
+        RemovedCalls { row: self.row, calls: self.calls, part: (part.0 * of_row, part.1 * of_row) }
     }
 
     /// Whether such a wait is one of these.
@@ -184,13 +184,13 @@ fn finding(evidence: &Evidence<'_>, calls: &[Confirms<'_>], times: u64) -> Findi
     let (row, call) = (most.index, most.row);
     let longest = waits.iter().max_by_key(|(_, wait)| wait.path_ns);
     let durable = most.files.first();
-    let by_file = durable.map(|(row, _, _)| Place::File(*row));
-    let place = by_file.or(longest.map(|(row, _)| Place::Wait(*row))).unwrap_or(Place::Call(row));
+    let by_file = durable.map(|(row, _, _)| RowRef::File(*row));
+    let place = by_file.or(longest.map(|(row, _)| RowRef::Wait(*row))).unwrap_or(RowRef::Call(row));
     let share_ns = Interval { lo: path_ns, hi: total_ns.min(evidence.run.whole_ns()).max(path_ns) };
     let held = HeldWrites::of(waits.iter().map(|(_, wait)| *wait));
     let part = (1.0 - 1.0 / GROUP, 1.0 - 1.0 / times as f64);
     let gone: Vec<_> = calls.iter().map(|one| one.gone(part)).collect();
-    let goes = evidence.without(&gone, Along::Wrappers, Kind::Waiting);
+    let goes = evidence.without(&gone, RemovedWith::Wrappers, Kind::Waiting);
     let writes = WRITES.contains(&&*call.name.name);
     let named = match durable {
         Some((_, named, _)) => say!(" of ", Name(named.path.clone())),
@@ -225,7 +225,7 @@ fn finding(evidence: &Evidence<'_>, calls: &[Confirms<'_>], times: u64) -> Findi
             say!("sync once for many records")
         },
         share_ns,
-        saving: evidence.saving(&Goes::Parts(goes), part, Known::Counted),
+        saving: evidence.saving(&Removal::Parts(goes), part, SavingBasis::Counted),
         evidence: [
             Some(say!(Count(times, "call".into()), ", each ", Time(total_ns / times), " on average")),
             flags,

@@ -1,6 +1,6 @@
 //! What a switch says of a thread: what it did until then, and what it does from then on.
 
-use super::{Died, Tree};
+use super::{ThreadExit, Tree};
 use crate::account::WaitEnd;
 use crate::keys::ReasonKey;
 use crate::trace::thread::{BlockedIn, TracedState};
@@ -29,32 +29,32 @@ impl Tree {
             self.handed.runs(row, at.saturating_sub(since));
         }
         match self.becomes(slot, at, TracedState::Running) {
-            _ if doubtful => self.book(slot, at, State::Unexplained, ReasonKey::None),
+            _ if doubtful => self.charge(slot, at, State::Unexplained, ReasonKey::None),
             TracedState::Runnable | TracedState::Blocked(BlockedIn { woken_early: true, .. }) => {
                 let throttled = into.throttled_ns.min(at.saturating_sub(since));
                 if throttled > 0 {
-                    self.book(slot, since + throttled, State::Throttled, ReasonKey::None);
+                    self.charge(slot, since + throttled, State::Throttled, ReasonKey::None);
                 }
-                self.book_queued(slot, cpu, at, into);
+                self.charge_queued(slot, cpu, at, into);
             }
-            TracedState::Stopped => self.book(slot, at, State::Stopped, ReasonKey::None),
+            TracedState::Stopped => self.charge(slot, at, State::Stopped, ReasonKey::None),
             TracedState::Blocked(_) => {
                 let kind = (State::Unexplained, ReasonKey::NoWakeUp);
                 // A stack of it is not of a wait that somebody was seen to end.
                 let thread = self.get_mut(slot);
                 thread.last_wait.iter_mut().for_each(|wait| wait.handed_by = None);
                 let of = thread.ledger_of;
-                self.books.waits.record(kind, of, at.saturating_sub(since), WaitEnd::UNKNOWN);
-                self.book(slot, at, State::Unexplained, ReasonKey::NoWakeUp);
+                self.ledgers.waits.record(kind, of, at.saturating_sub(since), WaitEnd::UNKNOWN);
+                self.charge(slot, at, State::Unexplained, ReasonKey::NoWakeUp);
             }
             TracedState::Running | TracedState::Dead | TracedState::Unknown => {
-                self.book(slot, at, State::Unexplained, ReasonKey::None);
+                self.charge(slot, at, State::Unexplained, ReasonKey::None);
             }
         }
     }
 
     /// A thread is switched out; if that is the end of it, it is forgotten by its number.
-    pub(in crate::trace) fn switched_out(&mut self, at: Ns, out: &SwitchOut) -> Option<Died> {
+    pub(in crate::trace) fn switched_out(&mut self, at: Ns, out: &SwitchOut) -> Option<ThreadExit> {
         let slot = self.ran_until(out.tid, at, &out.calls)?;
         let thread = &mut self.threads[slot as usize];
         let doing = match &out.left {
@@ -73,9 +73,9 @@ impl Tree {
                 TracedState::Dead
             }
         };
-        let (died, is_dead) = (Died { slot, at: thread.since }, doing.is_dead());
+        let (died, is_dead) = (ThreadExit { slot, at: thread.since }, doing.is_dead());
         self.becomes(slot, at, doing);
-        self.threads[slot as usize].covered = self.books.cover.read(at);
+        self.threads[slot as usize].covered = self.ledgers.cover.read(at);
         if is_dead {
             self.by_tid.remove(&out.tid);
             self.predictor.iter_mut().for_each(|predictor| predictor.dies(slot));

@@ -1,6 +1,6 @@
 //! What the first run of each command shows: one that fails, or commands that do different things.
 
-use super::making::MadeCommand;
+use super::expand::ExpandedCommand;
 use crate::output;
 use model::recording::Ending;
 use timings::{Block, Caught, RunOutput};
@@ -34,7 +34,7 @@ pub(super) fn ended(ending: Ending) -> String {
 
 /// What the outputs and exit statuses of the first runs say of the commands: who does less is not
 /// faster.
-pub(super) fn differences(block: &Block, commands: &[MadeCommand]) -> Vec<String> {
+pub(super) fn differences(block: &Block, commands: &[ExpandedCommand]) -> Vec<String> {
     let of = |command: usize| {
         let at = block.runs.iter().position(|run| run.command as usize == command)?;
         Some((&block.runs[at], block.outputs.get(at)?))
@@ -73,9 +73,9 @@ fn sizes(theirs: &Caught, its: &Caught) -> String {
 }
 
 /// The commands that are the first one again, by their numbers.
-pub(super) fn same_as_first(commands: &[MadeCommand]) -> Vec<usize> {
+pub(super) fn same_as_first(commands: &[ExpandedCommand]) -> Vec<usize> {
     let Some((first, others)) = commands.split_first() else { return Vec::new() };
-    let same = |command: &MadeCommand| {
+    let same = |command: &ExpandedCommand| {
         (&command.words, &command.env, &command.prepare, &command.conclude)
             == (&first.words, &first.env, &first.prepare, &first.conclude)
     };

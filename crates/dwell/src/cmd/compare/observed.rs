@@ -1,8 +1,8 @@
 //! Pairs that are observed after those that were timed, for the difference's place: each run by a
 //! `dwell run` of its own, with the same environment, input and output.
 
+use super::expand::ExpandedCommand;
 use super::first;
-use super::making::MadeCommand;
 use super::sitting::Sitting;
 use crate::child;
 use crate::cli::{IgnoredStatuses, StreamArg};
@@ -18,7 +18,7 @@ use std::fs::File;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use sys::clock::monotonic_ns;
-use sys::ours;
+use sys::output_file;
 use sys::scratch::{Kind, Scratch};
 
 /// Pairs at least, and at most; in between as many as fit into the time.
@@ -155,7 +155,7 @@ fn shuffle(order: &mut [usize], random: &mut Random) {
 /// Runs a command under dwell, with what runs before and after it.
 fn observe(
     sitting: &Sitting<'_, '_>,
-    command: &MadeCommand,
+    command: &ExpandedCommand,
     directory: &Scratch,
     tick: &dyn Fn(),
 ) -> anyhow::Result<Option<Run>> {
@@ -205,7 +205,7 @@ fn redirect(sitting: &Sitting<'_, '_>, run: &mut Command) -> anyhow::Result<()> 
         StreamArg::Null => (Stdio::null(), Stdio::null()),
         StreamArg::Pipe => (Stdio::piped(), Stdio::null()),
         StreamArg::File(path) => {
-            let file = ours::emptied(path).with_context(|| format!("cannot write {path:?}"))?;
+            let file = output_file::emptied(path).with_context(|| format!("cannot write {path:?}"))?;
             (Stdio::from(file), Stdio::null())
         }
     };

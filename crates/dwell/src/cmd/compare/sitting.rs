@@ -1,7 +1,7 @@
 //! One sitting: the blocks of runs from the first, which does not count, to the last.
 
+use super::expand::{ExpandedCommand, ExpandedCommands};
 use super::first;
-use super::making::{MadeCommand, MadeCommands};
 use super::pace::{Pace, SECOND_NS};
 use crate::cli::CompareArgs;
 use crate::output;
@@ -30,7 +30,7 @@ const EMPTY_SHARE: Ns = 20;
 #[derive(Clone, Copy)]
 pub(super) struct Sitting<'a, 's> {
     pub(super) args: &'a CompareArgs,
-    pub(super) made: &'a MadeCommands,
+    pub(super) made: &'a ExpandedCommands,
     pub(super) stop: &'a Stop<'s>,
     pub(super) line: &'a ProgressLine,
 }
@@ -131,7 +131,7 @@ impl Sitting<'_, '_> {
             ));
             limits.push(failing);
         }
-        let describe = |made: &MadeCommand| CommandDescription {
+        let describe = |made: &ExpandedCommand| CommandDescription {
             name: made.name.clone(),
             command: made.words.clone(),
             parameters: made.parameters.clone(),

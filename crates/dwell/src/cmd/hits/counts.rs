@@ -10,7 +10,7 @@ use std::fs::{self, File};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
-use sys::foreign;
+use sys::untrusted_file;
 
 /// What the names of files end with.
 const KNOWN: [&str; 3] = ["hits", "old", "failed"];
@@ -71,7 +71,7 @@ impl Counts {
             let path = PathBuf::from(entry.context(failed)?.file_name());
             let known = path.extension().is_some_and(|ending| KNOWN.iter().any(|known| *known == ending));
             // The counting modules make neither links nor pipes.
-            let Some(file) = known.then(|| foreign::open_in(directory, &path).ok()).flatten() else {
+            let Some(file) = known.then(|| untrusted_file::open_in(directory, &path).ok()).flatten() else {
                 continue;
             };
             match path.extension().and_then(|extension| extension.to_str()) {

@@ -2,9 +2,9 @@
 //! loops beside them, and dwell itself, which observes and compares.
 
 use super::pair::{described, missing};
-use super::place::Place;
 use super::served::Server;
 use super::words::{by_hand, server_by_hand};
+use super::work_dir::WorkDir;
 use crate::cache;
 use crate::child;
 use crate::out;
@@ -60,7 +60,7 @@ impl Asked {
 }
 
 /// What came of a sitting.
-pub(super) struct Held {
+pub(super) struct PairRun {
     pub(super) sitting: LabSitting,
     /// Profiles of the slow and the fast program, as far as they were run.
     pub(super) profiles: Vec<LabProfile>,
@@ -74,9 +74,9 @@ pub(super) struct Held {
 pub(super) struct Bench<'a, 's> {
     exe: PathBuf,
     /// Where the programs work.
-    directory: Place,
+    directory: WorkDir,
     /// Where dwell writes: small files.
-    results: Place,
+    results: WorkDir,
     /// Held while pairs are: what two labs measure, both disturb.
     _lock: Option<File>,
     stop: &'a Stop<'s>,
@@ -158,8 +158,8 @@ impl<'a, 's> Bench<'a, 's> {
         let within = directory.unwrap_or(Path::new("."));
         let within =
             fs::canonicalize(within).with_context(|| format!("cannot use {within:?}\ntry: --dir DIR"))?;
-        let results = Place::new(&env::temp_dir(), "TMPDIR")?;
-        Ok(Self { exe, directory: Place::new(&within, "--dir")?, results, _lock: lock(), stop, line })
+        let results = WorkDir::new(&env::temp_dir(), "TMPDIR")?;
+        Ok(Self { exe, directory: WorkDir::new(&within, "--dir")?, results, _lock: lock(), stop, line })
     }
 
     /// Holds a pair. None if it was ended before there was a result; what was held by then, if it
@@ -169,7 +169,7 @@ impl<'a, 's> Bench<'a, 's> {
         pair: &'static Pair,
         asked: &Asked,
         before: Option<&dyn Fn() -> String>,
-    ) -> anyhow::Result<Option<Held>> {
+    ) -> anyhow::Result<Option<PairRun>> {
         if let Some(why) = missing(pair) {
             bail!("{} cannot be run here: {why}", pair.name);
         }
@@ -216,7 +216,7 @@ impl<'a, 's> Bench<'a, 's> {
             outcome,
         };
         let ended_early = (!is_whole).then(|| "a signal ended it".to_owned());
-        Ok(Some(Held { sitting, profiles, apart, ended_early }))
+        Ok(Some(PairRun { sitting, profiles, apart, ended_early }))
     }
 
     /// Runs the programs, observes and compares them. None if a signal ended the first run.

@@ -1,11 +1,11 @@
 //! All pairs, several times each: which sizes, in which order, and how it goes on after Ctrl-C.
 
-use super::bench::{Asked, Bench, Held};
+use super::bench::{Asked, Bench, PairRun};
 use super::pair::{described, missing, named};
 use crate::cli::LabArgs;
 use crate::cmd::results;
 use crate::exit;
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::out::{OutputPath, Outputs};
 use crate::output;
 use crate::progress::ProgressLine;
@@ -27,7 +27,7 @@ const PAIRS: u32 = 6;
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// Scores; returns the exit status.
-pub(super) fn score(args: &LabArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
+pub(super) fn score(args: &LabArgs, keeper: &mut ResultStore) -> anyhow::Result<u8> {
     let mut score = match &args.resume {
         Some(path) => {
             let kept = results::one(path, results::all(path, keeper)?)?;
@@ -125,7 +125,7 @@ fn hold_all(
                 format!("{} of {total}{left}: ", done + 1)
             };
             match bench.hold(pair, &asked, Some(&before)) {
-                Ok(Some(Held { sitting, ended_early: None, .. })) => {
+                Ok(Some(PairRun { sitting, ended_early: None, .. })) => {
                     score.rows[at].sittings.push(sitting);
                     unfinished.keep(score);
                 }

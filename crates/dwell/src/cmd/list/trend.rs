@@ -6,7 +6,7 @@
 use crate::cli::{ListArgs, VERSION};
 use crate::cmd::named;
 use crate::exit;
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::out::{Outputs, Page, Paths, TrendResult};
 use crate::suggest;
 use model::compare::commands::ComparedCommand;
@@ -25,7 +25,7 @@ pub(super) fn trend(
     command: &str,
     filter: &Filter,
     most: usize,
-    keeper: &Keeper,
+    keeper: &ResultStore,
 ) -> anyhow::Result<u8> {
     let json = args.json.iter().map(|path| ("json".to_owned(), path.clone()));
     let outputs = Outputs::open(&Paths::from_iter(json), Page::Stdout, None, &[])?;

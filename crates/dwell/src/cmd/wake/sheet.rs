@@ -9,7 +9,7 @@ use super::super::results;
 use super::{JUDGED, Setup, WakeProgress, asked, cases, ended_before_start, measure, refused, status};
 use crate::cli::{VERSION, WakeArgs, load};
 use crate::exit;
-use crate::keep::Keeper;
+use crate::keep::ResultStore;
 use crate::out::{Outputs, Paths, SheetResult, junit_has_verdict};
 use crate::output::{self, clean_lines};
 use crate::stop::Stop;
@@ -32,7 +32,7 @@ const LENGTH_NS: Ns = 3600 * 1_000_000_000;
 const THREAD_BYTES: u64 = 512 << 10;
 
 /// Measures the remaining cases and reports all; returns the exit status.
-pub(super) fn sheet(args: &WakeArgs, keeper: &mut Keeper) -> anyhow::Result<u8> {
+pub(super) fn sheet(args: &WakeArgs, keeper: &mut ResultStore) -> anyhow::Result<u8> {
     let (mut unfinished, kept) = match &args.resume {
         Some(path) => resumed(path, args)?,
         None => (begun(args)?, SheetFile::New(new_path(args)?)),

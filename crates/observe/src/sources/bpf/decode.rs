@@ -16,13 +16,13 @@ use super::paths::{PathParts, Paths};
 use super::wire::{self, GIVEN_PATH, Head, Kind, NOT_KEPT};
 use fields::{Malformed, calls, first, known, mode, read};
 use model::Tid;
-use model::because::BlockRequest;
 use model::fault_places::FaultMapping;
 use model::join::{EventPart, Joiner};
 use model::recording::{
     AliveState, Comm, Counters, Event, Object, SwitchIn, SwitchOut, SwitchOutState, WaitContext, WakeReasons,
     Waker,
 };
+use model::wake_reason::BlockRequest;
 use rustix::param::page_size;
 use sockets::Sockets;
 pub(super) use stacks::{OfStacks, of_stacks, registers};
@@ -146,7 +146,7 @@ impl Decoder {
             }
             Kind::Connection => Event::Connection(Box::new(connections::connection(record)?)),
             Kind::Path => return self.path(record),
-            Kind::SocketNames => return self.sockets.told(record),
+            Kind::SocketNames => return self.sockets.decode(record),
             Kind::Packet => return self.packet(record),
             Kind::Resolved => return resolved(record),
             Kind::Object => {

@@ -6,7 +6,7 @@
 use super::buffers::Buffers;
 use super::decode::{self, Decoder, OfStacks};
 use super::mappings::{MappingRecord, Mappings};
-use crate::stacks::{Of, Stacks};
+use crate::stacks::{StackKind, Stacks};
 use aya::maps::{MapData, RingBuf};
 use model::{Event, Ns, Tid};
 use rustc_hash::FxHashMap;
@@ -38,7 +38,8 @@ impl Drain {
                 Some(OfStacks::Stack(at, mut stack)) => {
                     // Its Python part arrived just before, from the same program.
                     stack.python = self.python.remove(&(stack.tid, at));
-                    of_waits += u64::from(matches!(stack.of, Of::Wait { .. } | Of::Waker { .. }));
+                    of_waits +=
+                        u64::from(matches!(stack.of, StackKind::Wait { .. } | StackKind::Waker { .. }));
                     stacks.stack(at, stack);
                 }
                 Some(OfStacks::Python(stack)) => {

@@ -83,7 +83,7 @@ impl Lookups {
         if waiting.is_empty() {
             self.waiting.remove(&key);
         }
-        Some(told(ends, answered, Some((at, message.code))))
+        Some(event(ends, answered, Some((at, message.code))))
     }
 
     /// Reports queries that have timed out.
@@ -95,7 +95,7 @@ impl Lookups {
             self.order.pop_front();
             let Some(waiting) = self.waiting.get_mut(&key) else { continue };
             if let Some(index) = waiting.iter().position(|waiting| waiting.asked_at == asked_at) {
-                sink(&told(key.0, waiting.remove(index), None));
+                sink(&event(key.0, waiting.remove(index), None));
             }
             if waiting.is_empty() {
                 self.waiting.remove(&key);
@@ -158,7 +158,7 @@ pub(super) fn resolved(
     })))
 }
 
-fn told(ends: SocketEnds, waiting: Waiting, answer: Option<(Ns, u8)>) -> Event {
+fn event(ends: SocketEnds, waiting: Waiting, answer: Option<(Ns, u8)>) -> Event {
     Event::Lookup(Box::new(Lookup {
         tid: waiting.tid,
         ends: Some(ends),

@@ -353,7 +353,7 @@ impl Bpf {
             stacks.event(&event, threads);
             sink(&event);
             stacks.after(&event, sink);
-            if let Some(command) = commands.told(&event) {
+            if let Some(command) = commands.command_line(&event) {
                 sink(&command);
             }
         })

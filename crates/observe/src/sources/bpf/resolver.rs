@@ -19,7 +19,7 @@ use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use sys::foreign;
+use sys::untrusted_file;
 
 const FUNCTION: &str = "getaddrinfo";
 
@@ -79,9 +79,9 @@ fn mapped(pid: Pid) -> Vec<PathBuf> {
 /// A library, and which file it is. What is attached to it stands in every process that maps the
 /// file: so only a file that nobody but root can change, by rights or in place, will do.
 fn opened(path: &Path) -> io::Result<((u64, u64), File)> {
-    let file = foreign::open(path)?;
+    let file = untrusted_file::open(path)?;
     let found = file.metadata()?;
-    match foreign::changed_by_others(&found) {
+    match untrusted_file::changed_by_others(&found) {
         None => Ok(((found.dev(), found.ino()), file)),
         Some(why) => Err(io::Error::new(ErrorKind::PermissionDenied, why)),
     }

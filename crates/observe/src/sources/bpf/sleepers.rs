@@ -9,7 +9,7 @@
 
 use super::decode::registers;
 use super::wire::Found;
-use crate::stacks::{Of, RawStack};
+use crate::stacks::{RawStack, StackKind};
 use rustc_hash::FxHashMap;
 use std::fs::File;
 use std::ops::Range;
@@ -44,7 +44,7 @@ fn stack(row: &Found, anonymous: &[Range<u64>]) -> Option<RawStack> {
     (!user.is_empty()).then_some(RawStack {
         tid: row.tid,
         pid: row.pid,
-        of: Of::Found,
+        of: StackKind::Found,
         registers,
         kernel: Vec::new(),
         user,

@@ -89,7 +89,7 @@ fn of_many_writes_those_count_whose_file_syncs_each() {
     let diagnosis = diagnosis(&run, "write");
     let finding = found(&diagnosis, "sync-writes").expect("it is there");
     assert_eq!(saves(finding), (405 * MS, 445_500_000));
-    assert_eq!(finding.place, model::finding::Place::File(0));
+    assert_eq!(finding.place, model::finding::RowRef::File(0));
     let of = |durable, bytes| found(&diagnosis_of(&among_others(durable, bytes)), "sync-writes").is_some();
     assert!(of(10, 10 * BYTES_MAX) && !of(9, 900), "fewer are one confirmation at the end");
     assert!(!of(10, 11 * BYTES_MAX), "they are worth their time");

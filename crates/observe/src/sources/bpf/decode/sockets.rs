@@ -19,7 +19,7 @@ pub(super) struct Sockets {
 }
 
 impl Sockets {
-    pub(super) fn told(&mut self, record: &[u8]) -> Result<Option<Event>, Malformed> {
+    pub(super) fn decode(&mut self, record: &[u8]) -> Result<Option<Event>, Malformed> {
         let (names, _): (&wire::SocketNames, _) = read(record)?;
         let (own, peer) = (first(&names.own, names.own_len)?, first(&names.peer, names.peer_len)?);
         let digest = FxBuildHasher.hash_one((own, peer));
@@ -48,12 +48,12 @@ mod tests {
     #[test]
     fn a_socket_is_told_once_and_again_when_the_number_has_another() {
         let mut sockets = Sockets::default();
-        let mut told = |len| sockets.told(record(len).as_bytes()).ok().flatten();
+        let mut told = |len| sockets.decode(record(len).as_bytes()).ok().flatten();
         let expected = Event::LocalSocket { ino: 9, serves: true, name: "/x".into() };
         assert_eq!(told(2), Some(expected));
         assert_eq!(told(2), None);
         let Some(Event::LocalSocket { name, .. }) = told(SOCKET_NAME_MAX as u32) else { panic!() };
         assert_eq!(name.len(), SOCKET_NAME_MAX);
-        assert!(sockets.told(record(SOCKET_NAME_MAX as u32 + 1).as_bytes()).is_err());
+        assert!(sockets.decode(record(SOCKET_NAME_MAX as u32 + 1).as_bytes()).is_err());
     }
 }

@@ -4,7 +4,7 @@ use super::super::wire::{self, Head, Kind};
 use super::fields::{Malformed, known, mode, read};
 use crate::counters;
 use crate::machine;
-use crate::stacks::{CountedAt, Of, RawStack};
+use crate::stacks::{CountedAt, RawStack, StackKind};
 use code::Registers;
 use model::Ns;
 use python::record::{K_PYTHON, K_PYTHON_CODE};
@@ -53,14 +53,14 @@ fn counted(record: &[u8]) -> Option<OfStacks> {
 fn stack(record: &[u8]) -> Result<(Ns, RawStack), Malformed> {
     let (stack, user): (&wire::Stack, _) = read(record)?;
     let of = match Kind::from_wire(stack.head.kind) {
-        Some(Kind::SampleStack) => Of::Sample {
+        Some(Kind::SampleStack) => StackKind::Sample {
             mode: mode(stack.head.a, stack.call)?,
             period_ns: u32::try_from(stack.stands_for_ns).unwrap_or(u32::MAX),
         },
-        Some(Kind::WaitStack) => Of::Wait { weight_ns: stack.stands_for_ns, call: known(stack.call) },
-        Some(Kind::FaultStack) => Of::Fault,
-        Some(Kind::FaultSampleStack) => Of::FaultSample,
-        Some(Kind::WakerStack) => Of::Waker { woken: stack.call, woken_at: stack.stands_for_ns },
+        Some(Kind::WaitStack) => StackKind::Wait { weight_ns: stack.stands_for_ns, call: known(stack.call) },
+        Some(Kind::FaultStack) => StackKind::Fault,
+        Some(Kind::FaultSampleStack) => StackKind::FaultSample,
+        Some(Kind::WakerStack) => StackKind::Waker { woken: stack.call, woken_at: stack.stands_for_ns },
         _ => return Err(Malformed),
     };
     let at = stack.head.at;

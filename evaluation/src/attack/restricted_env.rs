@@ -1,10 +1,10 @@
-//! Odd surroundings: dwell is started in each once a verb, and its end is judged.
+//! Restricted environments: dwell is started in each once a verb, and its end is judged.
 //!
 //! A case is a line of shell that changes one thing and executes `"$@"`, which is dwell. The
-//! program of `run` is first run without dwell in the same surroundings: where it cannot work by
-//! itself, it is not held against dwell.
+//! program of `run` is first run without dwell in the same environment: where it cannot work by
+//! itself, that does not count against dwell.
 
-use super::place::Place;
+use super::place::Workplace;
 use super::verbs::{CASES as VERBS, Verb, bare};
 use anyhow::{Context, Result, ensure};
 use std::os::unix::process::ExitStatusExt;
@@ -78,7 +78,7 @@ pub(super) struct Outcome {
 ///
 /// # Errors
 /// When the C compiler is missing or fails.
-pub(super) fn prepare(place: &Place) -> Result<()> {
+pub(super) fn prepare(place: &Workplace) -> Result<()> {
     let source = workshop::shell::root().join("crates/dwell/tests/programs/refuse.c");
     let made = Command::new("cc").arg(source).arg("-o").arg(place.refuse()).status();
     ensure!(made.context("cannot start cc")?.success(), "cc cannot compile refuse.c");
@@ -89,10 +89,10 @@ pub(super) fn prepare(place: &Place) -> Result<()> {
 ///
 /// # Errors
 /// When a process cannot be started.
-pub(super) fn attempt(place: &Place, case: &Case) -> Result<Outcome> {
+pub(super) fn attempt(place: &Workplace, case: &Case) -> Result<Outcome> {
     let shell = format!("{PRELUDE}\n{}", case.shell);
     let mut outcome = Outcome { name: case.name, cells: Vec::new(), said: String::new(), wrong: Vec::new() };
-    let begins = |place: &Place| {
+    let begins = |place: &Workplace| {
         place.clear_program();
         place.clear_results();
         place.files()

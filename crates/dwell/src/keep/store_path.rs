@@ -12,8 +12,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use store::results::{Store, StoreError};
-use sys::foreign::{self, Rights};
-use sys::ours::Caller;
+use sys::output_file::Caller;
+use sys::untrusted_file::{self, Rights};
 use sys::user::{self, User};
 
 /// The directory of dwell, and the file in it.
@@ -53,13 +53,13 @@ impl Choice {
 
 /// A store that can be opened. Its directory is the user's own.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct StorePath {
     path: PathBuf,
     own: Own,
     local: bool,
 }
 
-impl Place {
+impl StorePath {
     /// The file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
@@ -93,7 +93,7 @@ impl Place {
 /// There is none; its directory is not the user's own; what it says.
 pub(super) fn with<T: Send>(
     choice: &Choice,
-    what: impl FnOnce(&Place) -> anyhow::Result<T> + Send,
+    what: impl FnOnce(&StorePath) -> anyhow::Result<T> + Send,
 ) -> anyhow::Result<T> {
     let wanted = match choice {
         Choice::Off => bail!("there is no store (--no-store, or DWELL_STORE=off)\ntry: --store FILE"),
@@ -154,14 +154,14 @@ impl Wanted {
     }
 
     /// With the rights of its user.
-    fn place(&self) -> anyhow::Result<Place> {
+    fn place(&self) -> anyhow::Result<StorePath> {
         let within = if self.of_data {
             private::directory_of(self.own, &self.above, &[DIRECTORY], DATA)?
         } else {
             private::existing(self.own, &self.above, "--store")?
         };
-        let local = !foreign::is_shared(&within).with_context(|| format!("cannot use {within:?}"))?;
-        Ok(Place { path: within.join(&self.name), own: self.own, local })
+        let local = !untrusted_file::is_shared(&within).with_context(|| format!("cannot use {within:?}"))?;
+        Ok(StorePath { path: within.join(&self.name), own: self.own, local })
     }
 }
 

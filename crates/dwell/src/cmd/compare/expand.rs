@@ -18,7 +18,7 @@ const FOR_A_SHELL: [&str; 12] = ["|", "||", "&", "&&", ";", ">", ">>", "<", "<<"
 
 /// A command with its parameters filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct MadeCommand {
+pub(super) struct ExpandedCommand {
     /// As it is called on the page.
     pub(super) name: String,
     /// The text that was split.
@@ -33,8 +33,8 @@ pub(super) struct MadeCommand {
 
 /// All of them, the reference first.
 #[derive(Debug)]
-pub(super) struct MadeCommands {
-    pub(super) commands: Vec<MadeCommand>,
+pub(super) struct ExpandedCommands {
+    pub(super) commands: Vec<ExpandedCommand>,
     /// Run before everything else, in this order.
     pub(super) setup: Vec<Vec<String>>,
     /// Run after everything else.
@@ -46,12 +46,12 @@ pub(super) struct MadeCommands {
 }
 
 /// Makes the commands of these texts, in each tree where there are some.
-pub(super) fn made(
+pub(super) fn expand(
     texts: &[String],
     args: &CommandArgs,
     floor: bool,
     trees: &[Tree],
-) -> anyhow::Result<MadeCommands> {
+) -> anyhow::Result<ExpandedCommands> {
     let mut parameters = parameters(args)?;
     let combined = in_trees(combinations(&parameters), trees);
     if !trees.is_empty() {
@@ -63,12 +63,12 @@ pub(super) fn made(
     let shell = shell(args)?;
     let mut making =
         Making { args, texts, parameters: &parameters, shell: shell.as_deref(), unknown: BTreeSet::new() };
-    let mut commands: Vec<(usize, MadeCommand)> = Vec::new();
+    let mut commands: Vec<(usize, ExpandedCommand)> = Vec::new();
     for values in &combined {
         for at in 0..texts.len() {
             let command = making.command(at, values)?;
             // One that no parameter changes is run once.
-            let same = |(of, other): &(usize, MadeCommand)| *of == at && runs_the_same(other, &command);
+            let same = |(of, other): &(usize, ExpandedCommand)| *of == at && runs_the_same(other, &command);
             if !commands.iter().any(same) {
                 commands.push((at, command));
             }
@@ -78,7 +78,7 @@ pub(super) fn made(
         bail!("{} commands are too many\ntry: at most {COMMANDS_MAX}, by fewer values", commands.len());
     }
     name(&mut commands, args, texts.len())?;
-    let mut commands: Vec<MadeCommand> = commands.into_iter().map(|(_, command)| command).collect();
+    let mut commands: Vec<ExpandedCommand> = commands.into_iter().map(|(_, command)| command).collect();
     let setup = making.once(args.setup.as_deref(), &combined);
     let cleanup = making.once(args.cleanup.as_deref(), &combined);
     let mut notes = making.notes()?;
@@ -91,10 +91,10 @@ pub(super) fn made(
         );
     }
     if floor {
-        let again = MadeCommand { name: format!("{} (again)", commands[0].name), ..commands[0].clone() };
+        let again = ExpandedCommand { name: format!("{} (again)", commands[0].name), ..commands[0].clone() };
         commands.insert(1, again);
     }
-    Ok(MadeCommands { commands, setup, cleanup, shell, notes })
+    Ok(ExpandedCommands { commands, setup, cleanup, shell, notes })
 }
 
 /// Each combination in each tree; trees change fastest.
@@ -122,7 +122,7 @@ struct Making<'a> {
 }
 
 impl Making<'_> {
-    fn command(&mut self, at: usize, values: &[(String, String)]) -> anyhow::Result<MadeCommand> {
+    fn command(&mut self, at: usize, values: &[(String, String)]) -> anyhow::Result<ExpandedCommand> {
         let line = self.filled(&self.texts[at], values);
         let mut words = match self.shell {
             Some(shell) => in_shell(shell, &line),
@@ -137,7 +137,7 @@ impl Making<'_> {
         let env =
             self.args.env.iter().map(|(name, value)| (name.clone(), self.filled(value, values))).collect();
         let is_shown = |(name, _): &&(String, String)| name != OF_TREES[1];
-        Ok(MadeCommand {
+        Ok(ExpandedCommand {
             name: String::new(),
             line,
             words,
@@ -225,7 +225,7 @@ impl Making<'_> {
     }
 }
 
-fn runs_the_same(a: &MadeCommand, b: &MadeCommand) -> bool {
+fn runs_the_same(a: &ExpandedCommand, b: &ExpandedCommand) -> bool {
     (&a.words, &a.prepare, &a.conclude, &a.env) == (&b.words, &b.prepare, &b.conclude, &b.env)
 }
 
@@ -282,7 +282,7 @@ fn split(text: &str) -> anyhow::Result<Vec<String>> {
 }
 
 /// Gives each command its name.
-fn name(commands: &mut [(usize, MadeCommand)], args: &CommandArgs, texts: usize) -> anyhow::Result<()> {
+fn name(commands: &mut [(usize, ExpandedCommand)], args: &CommandArgs, texts: usize) -> anyhow::Result<()> {
     let names = &args.command_name;
     if names.len() > commands.len() {
         let (names, commands) = (names.len(), commands.len());
@@ -309,8 +309,8 @@ fn name(commands: &mut [(usize, MadeCommand)], args: &CommandArgs, texts: usize)
 mod tests {
     use super::*;
 
-    fn of(texts: &[&str], args: &CommandArgs) -> anyhow::Result<MadeCommands> {
-        made(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>(), args, false, &[])
+    fn of(texts: &[&str], args: &CommandArgs) -> anyhow::Result<ExpandedCommands> {
+        expand(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>(), args, false, &[])
     }
 
     fn error(texts: &[&str], args: &CommandArgs) -> String {
@@ -324,7 +324,7 @@ mod tests {
         }
     }
 
-    fn lines(made: &MadeCommands) -> Vec<&str> {
+    fn lines(made: &ExpandedCommands) -> Vec<&str> {
         made.commands.iter().map(|command| command.line.as_str()).collect()
     }
 
@@ -439,7 +439,7 @@ mod tests {
             lock: None,
         };
         let trees = [tree("main", "/kept/1"), tree(".", "/here")];
-        let of = |text: &str| made(&[text.to_owned()], &CommandArgs::default(), false, &trees);
+        let of = |text: &str| expand(&[text.to_owned()], &CommandArgs::default(), false, &trees);
         let made_ = of("target/prog in").unwrap();
         assert_eq!(made_.commands[0].words, ["/kept/1/target/prog", "in"]);
         assert_eq!(made_.commands[1].words, ["/here/target/prog", "in"]);
@@ -454,7 +454,7 @@ mod tests {
 
     #[test]
     fn the_floor_is_the_first_again() {
-        let made = made(&["a".to_owned(), "b".to_owned()], &CommandArgs::default(), true, &[]).unwrap();
+        let made = expand(&["a".to_owned(), "b".to_owned()], &CommandArgs::default(), true, &[]).unwrap();
         let names: Vec<_> = made.commands.iter().map(|command| command.name.as_str()).collect();
         assert_eq!(names, ["a", "a (again)", "b"]);
     }

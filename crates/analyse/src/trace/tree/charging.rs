@@ -23,24 +23,24 @@ impl Tree {
         if self.in_window { self.get(slot).ledger_of } else { slot }
     }
 
-    /// Books a thread's time up to `at` as all of one kind.
-    pub(in crate::trace) fn book(&mut self, slot: Slot, at: Ns, state: State, reason: ReasonKey) {
+    /// Charges a thread's time up to `at` as all of one kind.
+    pub(in crate::trace) fn charge(&mut self, slot: Slot, at: Ns, state: State, reason: ReasonKey) {
         if let Some(recorder) = &mut self.recorder {
             let ns = at.saturating_sub(self.threads[slot as usize].since);
             recorder.passes(slot, ns, (state, reason));
         }
-        self.book_as(slot, at, (state, reason), true);
+        self.charge_as(slot, at, (state, reason), true);
     }
 
-    /// Books a completed wait, of which the recorder is told as a whole.
-    pub(in crate::trace) fn book_wait(&mut self, slot: Slot, at: Ns, kind: WaitKey) {
-        self.book_as(slot, at, kind, true);
+    /// Charges a completed wait, of which the recorder is told as a whole.
+    pub(in crate::trace) fn charge_wait(&mut self, slot: Slot, at: Ns, kind: WaitKey) {
+        self.charge_as(slot, at, kind, true);
     }
 
     /// The same; `begins`: it counts as one more of its kind.
-    fn book_as(&mut self, slot: Slot, at: Ns, (state, reason): (State, ReasonKey), begins: bool) {
+    fn charge_as(&mut self, slot: Slot, at: Ns, (state, reason): (State, ReasonKey), begins: bool) {
         let (activity, path_of) = (self.activity(slot, state, reason), self.path_of(slot));
-        let id = self.books.activities.id(activity);
+        let id = self.ledgers.activities.id(activity);
         self.clock_waits(slot, at, (state, reason), id);
         let thread = &mut self.threads[slot as usize];
         let interval = Interval { activity, from: thread.since, to: at.max(thread.since) };
@@ -49,13 +49,13 @@ impl Tree {
         }
         thread.spend(&self.begins, interval.to, &[(state, interval.ns())]);
         let path = &mut self.threads[path_of as usize].path;
-        path.add(self.books.slicing, interval.from, interval.to, &[], id, begins);
+        path.add(self.ledgers.slicing, interval.from, interval.to, &[], id, begins);
         if is_under_way(state) && self.is_passed_over(interval.from) {
-            self.books.whole_tree.add(self.books.slicing, interval.from, interval.to, &[], id, false);
+            self.ledgers.whole_tree.add(self.ledgers.slicing, interval.from, interval.to, &[], id, false);
         }
     }
 
-    /// Books a wait that holds nothing up while others of the tree are under way in one of these
+    /// Charges a wait that holds nothing up while others of the tree are under way in one of these
     /// ways: as what they did meanwhile, for as long as any was.
     pub(in crate::trace) fn let_pass(
         &mut self,
@@ -66,15 +66,15 @@ impl Tree {
     ) {
         let (since, before) = (self.get(slot).since, self.get(slot).covered);
         let ns = at.saturating_sub(since);
-        let covered = self.books.cover.read(at).since(before).within(ns);
+        let covered = self.ledgers.cover.read(at).since(before).within(ns);
         let thread = self.get(slot).ledger_of;
-        let wait = self.books.activities.id(self.activity(slot, state, reason));
+        let wait = self.ledgers.activities.id(self.activity(slot, state, reason));
         self.clock_waits(slot, at, (state, reason), wait);
         let others = progress.iter().copied().filter(|progress| covered.of(*progress) > 0);
         let mut inside: SmallVec<[(ActivityId, Ns, u64); 3]> = others
             .map(|progress| {
                 let placeholder = placeholder(thread, progress, wait);
-                (self.books.activities.id(placeholder), covered.of(progress), 0)
+                (self.ledgers.activities.id(placeholder), covered.of(progress), 0)
             })
             .collect();
         // The wait is counted once, also where others were under way through all of it.
@@ -87,10 +87,10 @@ impl Tree {
         if state == State::Sleep {
             thread.passed.add(ns, covered);
         }
-        thread.path.add(self.books.slicing, since, since + ns, &inside, wait, true);
+        thread.path.add(self.ledgers.slicing, since, since + ns, &inside, wait, true);
     }
 
-    /// A thread's time up to `at` is about to be booked as a wait, or as time in the run queue: as
+    /// A thread's time up to `at` is about to be charged as a wait, or as time in the run queue: as
     /// the activity with this number.
     fn clock_waits(&mut self, slot: Slot, at: Ns, kind: WaitKey, id: ActivityId) {
         let Some(predictor) = &mut self.predictor else { return };
@@ -101,7 +101,8 @@ impl Tree {
             return predictor.rests(slot, at);
         }
         // Of a group of activities or of threads it does not tell which this is.
-        let id = Some(id).filter(|id| thread.ledger_of == slot && self.books.activities.is_for(*id, kind.1));
+        let id =
+            Some(id).filter(|id| thread.ledger_of == slot && self.ledgers.activities.is_for(*id, kind.1));
         predictor.waits((slot, thread.pid), at, kind, id);
     }
 
@@ -111,23 +112,23 @@ impl Tree {
         !self.in_window && (self.passing.0 > 0 || self.passing.1 > from)
     }
 
-    /// Books a running thread's time up to `at`: its calls, and the rest as its own. Whatever is
+    /// Charges a running thread's time up to `at`: its calls, and the rest as its own. Whatever is
     /// heard of a thread that runs begins with this.
     pub(in crate::trace) fn ran_until(&mut self, tid: Tid, at: Ns, calls: &Calls) -> Option<Slot> {
         let slot = self.slot(tid)?;
         let was = self.becomes(slot, at, TracedState::Running);
         if std::mem::take(&mut self.get_mut(slot).doubtful) {
-            self.book(slot, at, State::Unexplained, ReasonKey::None);
+            self.charge(slot, at, State::Unexplained, ReasonKey::None);
         } else if matches!(was, TracedState::Running) {
-            self.book_calls(slot, at, calls);
+            self.charge_calls(slot, at, calls);
         } else {
             // It was not seen to be switched in.
-            self.book(slot, at, State::Unexplained, ReasonKey::NoWakeUp);
+            self.charge(slot, at, State::Unexplained, ReasonKey::NoWakeUp);
         }
         Some(slot)
     }
 
-    fn book_calls(&mut self, slot: Slot, at: Ns, calls: &Calls) {
+    fn charge_calls(&mut self, slot: Slot, at: Ns, calls: &Calls) {
         let Thread { since, ledger_of, .. } = *self.get(slot);
         let at = at.max(since);
         let mut room = at - since;
@@ -139,7 +140,7 @@ impl Tree {
             let activity = Activity::seen(ledger_of, State::Kernel, ReasonKey::Syscall(call.call));
             let ns = call.ns.min(room);
             room -= ns;
-            inside.push((self.books.activities.id(activity), ns, u64::from(call.count)));
+            inside.push((self.ledgers.activities.id(activity), ns, u64::from(call.count)));
         }
         if let Some(predictor) = &mut self.predictor {
             let calls = calls.iter().zip(&inside).map(|(call, (_, ns, _))| (call.call, *ns));
@@ -150,15 +151,15 @@ impl Tree {
         thread.spend(&self.begins, at, &[(State::Kernel, at - since - room), (State::User, room)]);
         let (own, begins) = (thread.own, std::mem::take(&mut thread.just_in));
         let path = &mut self.threads[path_of as usize].path;
-        path.add(self.books.slicing, since, at, &inside, own, begins);
+        path.add(self.ledgers.slicing, since, at, &inside, own, begins);
         if self.is_passed_over(since) {
-            self.books.whole_tree.add(self.books.slicing, since, at, &inside, own, false);
+            self.ledgers.whole_tree.add(self.ledgers.slicing, since, at, &inside, own, false);
         }
     }
 
     /// `call`: the untraced one that it fell into.
     pub(in crate::trace) fn sampled(&mut self, slot: Slot, at: Ns, sample: [u32; KINDS], call: Option<Call>) {
-        let (path_of, slicing) = (self.path_of(slot), self.books.slicing);
+        let (path_of, slicing) = (self.path_of(slot), self.ledgers.slicing);
         let thread = self.get_mut(slot);
         split::add(&mut thread.samples, sample);
         if let Some(call) = call {
@@ -167,12 +168,12 @@ impl Tree {
         let own = thread.own;
         self.get_mut(path_of).path.sample(slicing, at, own, sample);
         if self.is_passed_over(at) {
-            self.books.whole_tree.sample(slicing, at, own, sample);
+            self.ledgers.whole_tree.sample(slicing, at, own, sample);
         }
     }
 
-    /// Books a wait for a CPU, by who had it. Of each kind of them the wait is counted once.
-    pub(super) fn book_queued(&mut self, slot: Slot, cpu: u32, at: Ns, into: &SwitchIn) {
+    /// Charges a wait for a CPU, by who had it. Of each kind of them the wait is counted once.
+    pub(super) fn charge_queued(&mut self, slot: Slot, cpu: u32, at: Ns, into: &SwitchIn) {
         let from = self.get(slot).since;
         let after_own = into.ran.is_some_and(|(tid, _)| self.slot(tid).is_some());
         let meanwhile = self.occupants.meanwhile(Queued { cpu, from, to: at, into, after_own });
@@ -184,7 +185,7 @@ impl Tree {
             let kind = std::mem::discriminant(&reason);
             let begins = !counted.contains(&kind);
             counted.push(kind);
-            self.book_as(slot, to, (State::Runqueue, reason), begins);
+            self.charge_as(slot, to, (State::Runqueue, reason), begins);
         }
     }
 }

@@ -1,13 +1,13 @@
 //! For how long no thread of the tree was under way, and for how long only one was.
 //!
-//! `cover` says in which way any thread was under way; this says whether another was than the one
-//! that is asked about.
+//! `progress_clock` says in which way any thread was under way; this says whether another was than
+//! the one that is asked about.
 
 use model::Ns;
 
 /// The clock.
 #[derive(Debug, Default)]
-pub(crate) struct Alone {
+pub(crate) struct SoloClock {
     /// Threads that are under way.
     threads: u32,
     /// Time with no thread under way, and with one.
@@ -23,7 +23,7 @@ pub(crate) struct Mark {
     sum: Ns,
 }
 
-impl Alone {
+impl SoloClock {
     #[inline]
     fn advance(&mut self, at: Ns) {
         // Clocks of two CPUs may be a few hundred nanoseconds apart.
@@ -42,7 +42,7 @@ impl Alone {
 
 impl Mark {
     /// A clock of a new thread.
-    pub(crate) fn new(alone: &mut Alone, at: Ns, under_way: bool) -> Self {
+    pub(crate) fn new(alone: &mut SoloClock, at: Ns, under_way: bool) -> Self {
         let mut mark = Self::default();
         mark.becomes(alone, at, under_way);
         alone.advance(at);
@@ -51,7 +51,7 @@ impl Mark {
 
     /// The thread comes to be under way, or no longer is. Its time up to here may be read later.
     #[inline]
-    pub(crate) fn becomes(&mut self, alone: &mut Alone, at: Ns, under_way: bool) {
+    pub(crate) fn becomes(&mut self, alone: &mut SoloClock, at: Ns, under_way: bool) {
         if self.under_way != under_way {
             alone.advance(at);
             let unread = alone.sum(self.under_way).wrapping_sub(self.sum);
@@ -64,7 +64,7 @@ impl Mark {
     /// was under way. Up to where the clock was read later than `to`, that time is taken as evenly
     /// spread.
     #[inline]
-    pub(crate) fn read(&mut self, alone: &mut Alone, from: Ns, to: Ns) -> Ns {
+    pub(crate) fn read(&mut self, alone: &mut SoloClock, from: Ns, to: Ns) -> Ns {
         alone.advance(to);
         let sum = alone.sum(self.under_way);
         let (mut unread, ns) = (sum.wrapping_sub(self.sum), to.saturating_sub(from));
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_thread_is_alone_while_no_other_is_under_way() {
-        let mut alone = Alone::default();
+        let mut alone = SoloClock::default();
         let mut runs = Mark::new(&mut alone, 100, true);
         let mut sleeps = Mark::new(&mut alone, 100, false);
         let mut other = Mark::new(&mut alone, 130, true);
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn what_a_thread_becomes_does_not_change_what_it_was() {
-        let mut alone = Alone::default();
+        let mut alone = SoloClock::default();
         let mut stops = Mark::new(&mut alone, 0, false);
         let mut other = Mark::new(&mut alone, 20, true);
         stops.becomes(&mut alone, 50, true);
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn what_the_clock_has_counted_beyond_is_spread_evenly() {
-        let mut alone = Alone::default();
+        let mut alone = SoloClock::default();
         let mut mark = Mark::new(&mut alone, 0, true);
         let mut other = Mark::new(&mut alone, 60, true);
         other.becomes(&mut alone, 100, false);

@@ -43,7 +43,7 @@ impl Kind {
 
 /// The result of a run or a window.
 #[derive(Debug, Clone)]
-pub(crate) struct Said {
+pub(crate) struct DwellResult {
     pub(crate) run: Run,
     /// The causes that were found, in order; none where dwell did not look for any.
     pub(crate) findings: Option<Vec<String>>,
@@ -59,7 +59,7 @@ pub(crate) struct Calls {
     pub(crate) hi: Option<u64>,
 }
 
-impl Said {
+impl DwellResult {
     /// Reads the JSON; the page is kept as it is.
     ///
     /// # Errors
@@ -182,8 +182,8 @@ mod tests {
     use super::*;
     use crate::sample::RUN;
 
-    fn read(text: &str) -> Result<Said> {
-        Said::read(text, String::new())
+    fn read(text: &str) -> Result<DwellResult> {
+        DwellResult::read(text, String::new())
     }
 
     #[test]
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_word_of_the_page_is_whole() {
-        let said = Said::read(RUN, "held by postgres (PID 1234)\n".to_owned()).unwrap();
+        let said = DwellResult::read(RUN, "held by postgres (PID 1234)\n".to_owned()).unwrap();
         assert!(said.names("1234") && said.names("held"));
         assert!(!said.names("123") && !said.names("234") && !said.names("post"));
     }

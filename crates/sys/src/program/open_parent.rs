@@ -1,7 +1,7 @@
 //! Opening the directory that a file of root's is to be written to. A link on the way leads where
 //! its owner wants: root follows none of another user's.
 
-use crate::ours::{Caller, is_trusted, others_write};
+use crate::output_file::{Caller, is_trusted, others_write};
 use crate::user;
 use rustix::fs::{CWD, FileType, Mode, OFlags, PROC_SUPER_MAGIC, Stat, fstat, fstatfs, openat, readlinkat};
 use rustix::io::Errno;

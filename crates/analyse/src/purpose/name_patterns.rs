@@ -4,20 +4,21 @@ use model::wait::StackFrame;
 
 /// How a function is known by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Known {
+pub(super) enum NamePattern {
     /// A C function of this name, however decorated: `__pthread_mutex_lock`, `take_gil.part.0`.
     Is(&'static str),
     /// A qualified name with this in it.
     Has(&'static str),
-    /// The same with both of these: a class and its method. Runtimes write them in several ways.
+    /// A qualified name with both of these: a class and its method. Runtimes write them in several
+    /// ways.
     Method(&'static str, &'static str),
     /// A function of a script, by its file.
     Script(&'static str, &'static str),
 }
 
-use Known::{Has, Is, Method, Script};
+use NamePattern::{Has, Is, Method, Script};
 
-impl Known {
+impl NamePattern {
     fn names(self, frame: &StackFrame) -> bool {
         let name = frame.function.as_str();
         match self {
@@ -41,12 +42,12 @@ pub(super) fn undecorated(name: &str) -> &str {
 }
 
 /// Whether the list has the frame's function.
-pub(super) fn is_in(list: &[Known], frame: &StackFrame) -> bool {
+pub(super) fn is_in(list: &[NamePattern], frame: &StackFrame) -> bool {
     list.iter().any(|known| known.names(frame))
 }
 
 /// Functions that sleep for a lock and for nothing else.
-pub(super) const LOCKS: &[Known] = &[
+pub(super) const LOCKS: &[NamePattern] = &[
     // The C library.
     Is("pthread_mutex_lock"),
     Is("pthread_mutex_timedlock"),
@@ -123,7 +124,7 @@ pub(super) const LOCKS: &[Known] = &[
 ];
 
 /// Those of them whose threads each sleep on a futex of their own.
-pub(super) const LOCKS_APART: &[Known] = &[
+pub(super) const LOCKS_APART: &[NamePattern] = &[
     Has("AwareLock::Enter"),
     Has("JIT_MonEnter"),
     Has("ObjectMonitor::enter"),
@@ -137,7 +138,7 @@ pub(super) const LOCKS_APART: &[Known] = &[
 
 /// Semaphores: functions that sleep for a lock, unless those that called them wait for work with
 /// it.
-pub(super) const SEMAPHORES: &[Known] = &[
+pub(super) const SEMAPHORES: &[NamePattern] = &[
     Is("sem_wait"),
     Is("sem_timedwait"),
     Is("sem_clockwait"),
@@ -148,7 +149,7 @@ pub(super) const SEMAPHORES: &[Known] = &[
 ];
 
 /// Functions of scripts' runtimes that take the locks of scripts, with the same exception.
-pub(super) const SCRIPT_LOCKS: &[Known] = &[
+pub(super) const SCRIPT_LOCKS: &[NamePattern] = &[
     Is("PyThread_acquire_lock"),
     Is("PyThread_acquire_lock_timed"),
     Is("lock_PyThread_acquire_lock"),
@@ -156,14 +157,14 @@ pub(super) const SCRIPT_LOCKS: &[Known] = &[
 ];
 
 /// Functions that sleep with a lock for something else: for a notice, or the end of a thread.
-pub(super) const NO_LOCKS: &[Known] = &[
+pub(super) const NO_LOCKS: &[NamePattern] = &[
     Script("wait", "threading.py"),
     Script("join", "threading.py"),
     Script("_wait_for_tstate_lock", "threading.py"),
 ];
 
 /// Functions that sleep for work and for nothing else: what waits in them has none.
-pub(super) const WORK: &[Known] = &[
+pub(super) const WORK: &[NamePattern] = &[
     // Go's scheduler, its poller and its monitor.
     Has("runtime.stopm"),
     Has("runtime.findRunnable"),
@@ -252,7 +253,7 @@ pub(super) const WORK: &[Known] = &[
 ];
 
 /// Functions that sleep for work and do it too: only what they sleep in themselves is for work.
-pub(super) const LOOPS: &[Known] = &[
+pub(super) const LOOPS: &[NamePattern] = &[
     // A function of this name that sleeps on a condition by itself: libuv's, and many others.
     Is("worker"),
     Is("worker_main"),
@@ -289,8 +290,8 @@ pub(super) const LOOPS: &[Known] = &[
     Has("Per_thread_connection_handler::block_until_new_connection"),
 ];
 
-/// Functions that only sleep: what for is known by those that call them.
-pub(super) const SLEEPS: &[Known] = &[
+/// Functions that only sleep; their callers decide the purpose.
+pub(super) const SLEEPS: &[NamePattern] = &[
     Is("futex_wait"),
     Is("futex_abstimed_wait"),
     Is("futex_abstimed_wait_common"),
@@ -345,7 +346,7 @@ pub(super) const SLEEPS: &[Known] = &[
 ];
 
 /// Those of them that wait until another thread says that a condition is true.
-pub(super) const CONDITIONS: &[Known] = &[
+pub(super) const CONDITIONS: &[NamePattern] = &[
     Is("pthread_cond_wait"),
     Is("pthread_cond_timedwait"),
     Is("pthread_cond_clockwait"),
@@ -360,7 +361,7 @@ pub(super) const CONDITIONS: &[Known] = &[
 ];
 
 /// Functions that threads begin with.
-pub(super) const BEGINS: &[Known] = &[
+pub(super) const BEGINS: &[NamePattern] = &[
     Is("main"),
     Is("start"),
     Is("start_thread"),
@@ -382,7 +383,7 @@ mod tests {
 
     #[test]
     fn lists_that_are_of_others_are_part_of_them() {
-        let missing = |part: &[Known], of: &[Known]| -> Vec<Known> {
+        let missing = |part: &[NamePattern], of: &[NamePattern]| -> Vec<NamePattern> {
             part.iter().copied().filter(|known| !of.contains(known)).collect()
         };
         assert_eq!(missing(CONDITIONS, SLEEPS), []);

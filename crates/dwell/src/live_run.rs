@@ -15,7 +15,7 @@ use store::Writer;
 use sys::at_once::EndAtOnce;
 
 /// The analysis and the file of a recording in progress.
-pub(crate) struct Trial {
+pub(crate) struct LiveRun {
     analyser: Option<Analyser>,
     kept: RecordingFile,
     /// While instruments are set up.
@@ -29,7 +29,7 @@ pub(crate) struct Analysed {
     pub(crate) errors: Vec<anyhow::Error>,
 }
 
-impl Trial {
+impl LiveRun {
     /// Opens the file of the recording, if any.
     pub(crate) fn prepare(args: &WatchArgs) -> anyhow::Result<Self> {
         let target = args.keep.as_deref().map(Growing::open).transpose()?;
@@ -54,7 +54,7 @@ impl Trial {
     }
 }
 
-impl Sink for Trial {
+impl Sink for LiveRun {
     fn sets_up(&mut self) {
         // Without it signals are looked for when all is set up.
         self.setting_up = EndAtOnce::begin(output::remove_unwritten).ok();

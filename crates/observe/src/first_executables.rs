@@ -5,8 +5,8 @@ use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use sys::foreign;
 use sys::resolve::resolve;
+use sys::untrusted_file;
 
 /// Bytes that the kernel reads of a script's first line (`BINPRM_BUF_SIZE`).
 const LINE_LEN: u64 = 256;
@@ -19,7 +19,7 @@ pub(crate) fn executables(path: &Path) -> Vec<PathBuf> {
 /// The interpreter in a script's first line; for `env`, the program that it will find.
 fn interpreter(path: &Path) -> Option<PathBuf> {
     // A pipe or a device is not a script, and must not be read.
-    let file = foreign::open(path).ok()?;
+    let file = untrusted_file::open(path).ok()?;
     let mut head = Vec::new();
     file.take(LINE_LEN).read_to_end(&mut head).ok()?;
     let line = head.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;

@@ -7,7 +7,7 @@ use model::Ns;
 
 /// CPUs as threads of the tree come and go.
 #[derive(Debug)]
-pub(super) struct Crowd {
+pub(super) struct CpuSaturation {
     /// CPUs that the tree may use.
     cpus: u32,
     /// The CPUs that a thread of the tree has, by number.
@@ -22,7 +22,7 @@ pub(super) struct Crowd {
     at: Ns,
 }
 
-impl Crowd {
+impl CpuSaturation {
     /// The first thread has a CPU that its first switch names.
     pub(super) fn new(cpus: u32) -> Self {
         let (taken, left) = (Vec::new(), Vec::new());
@@ -84,13 +84,13 @@ mod tests {
 
     #[test]
     fn all_are_taken_while_as_many_threads_have_one() {
-        let mut crowd = Crowd::new(2);
-        assert_eq!(crowd.full_ns(10), 0, "the first thread has one");
-        crowd.change(1, 10, true);
-        assert_eq!(crowd.full_ns(30), 20);
-        crowd.change(0, 30, false);
-        assert_eq!((crowd.full_ns(50), crowd.left(0), crowd.left(7)), (20, 30, 0));
-        crowd.may_use(1);
-        assert_eq!((crowd.full_ns(60), crowd.cpus()), (30, 1));
+        let mut cpu_saturation = CpuSaturation::new(2);
+        assert_eq!(cpu_saturation.full_ns(10), 0, "the first thread has one");
+        cpu_saturation.change(1, 10, true);
+        assert_eq!(cpu_saturation.full_ns(30), 20);
+        cpu_saturation.change(0, 30, false);
+        assert_eq!((cpu_saturation.full_ns(50), cpu_saturation.left(0), cpu_saturation.left(7)), (20, 30, 0));
+        cpu_saturation.may_use(1);
+        assert_eq!((cpu_saturation.full_ns(60), cpu_saturation.cpus()), (30, 1));
     }
 }

@@ -17,14 +17,14 @@ pub(crate) enum Progress {
 
 /// Time by progress.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Covered([Ns; Progress::ALL.len()]);
+pub(crate) struct ProgressTimes([Ns; Progress::ALL.len()]);
 
 /// The clock.
 #[derive(Debug, Default)]
-pub(crate) struct Cover {
+pub(crate) struct ProgressClock {
     /// Threads by progress.
     threads: [u32; Progress::ALL.len()],
-    sums: Covered,
+    sums: ProgressTimes,
     at: Ns,
 }
 
@@ -32,22 +32,22 @@ impl Progress {
     pub(crate) const ALL: [Self; 3] = [Self::OnCpu, Self::Runnable, Self::Outside];
 }
 
-impl Covered {
+impl ProgressTimes {
     pub(crate) fn of(&self, progress: Progress) -> Ns {
         self.0[progress as usize]
     }
 
     /// What was added since an earlier reading.
-    pub(crate) fn since(self, earlier: Covered) -> Covered {
+    pub(crate) fn since(self, earlier: ProgressTimes) -> ProgressTimes {
         let mut difference = self.0;
         difference.iter_mut().zip(earlier.0).for_each(|(now, then)| *now = now.saturating_sub(then));
-        Covered(difference)
+        ProgressTimes(difference)
     }
 
     /// No more than this in all: what is below the first is cut first.
-    pub(crate) fn within(self, most: Ns) -> Covered {
+    pub(crate) fn within(self, most: Ns) -> ProgressTimes {
         let mut room = most;
-        Covered(self.0.map(|ns| {
+        ProgressTimes(self.0.map(|ns| {
             let ns = ns.min(room);
             room -= ns;
             ns
@@ -55,7 +55,7 @@ impl Covered {
     }
 }
 
-impl Cover {
+impl ProgressClock {
     /// A thread goes from one progress to another.
     pub(crate) fn change(&mut self, at: Ns, from: Option<Progress>, to: Option<Progress>) {
         if from == to {
@@ -72,7 +72,7 @@ impl Cover {
     }
 
     /// The reading at `at`.
-    pub(crate) fn read(&mut self, at: Ns) -> Covered {
+    pub(crate) fn read(&mut self, at: Ns) -> ProgressTimes {
         self.advance(at);
         self.sums
     }
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn the_first_progress_of_any_thread_counts() {
-        let mut cover = Cover::default();
+        let mut cover = ProgressClock::default();
         cover.change(100, None, Some(OnCpu));
         cover.change(110, None, Some(Outside));
         let before = cover.read(115);
@@ -103,7 +103,7 @@ mod tests {
         cover.change(155, Some(Runnable), Some(OnCpu));
         cover.change(160, Some(Outside), None);
         cover.change(170, Some(OnCpu), None);
-        let of = |covered: Covered| Progress::ALL.map(|progress| covered.of(progress));
+        let of = |covered: ProgressTimes| Progress::ALL.map(|progress| covered.of(progress));
         assert_eq!(of(cover.read(1000)), [20 + 15, 5, 30], "nobody is under way from 170 on");
         assert_eq!(of(cover.read(1000).since(before)), [5 + 15, 5, 30]);
         assert_eq!(of(cover.read(1000).within(37)), [35, 2, 0]);
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_behind_adds_nothing() {
-        let mut cover = Cover::default();
+        let mut cover = ProgressClock::default();
         cover.change(100, None, Some(OnCpu));
         cover.change(200, Some(OnCpu), None);
         cover.change(190, None, Some(OnCpu));

@@ -7,7 +7,7 @@
 //! so, or made; a pipe, a device and what a link leads to are written over, and so is a file that
 //! has other names, attributes of its own, or an owner whom the new one could not have.
 
-use crate::ours::{self, Caller, give_to_caller, is_trusted, new_mode, others_write, place};
+use crate::output_file::{self, Caller, give_to_caller, is_trusted, new_mode, others_write, place};
 use crate::signals;
 use crate::user;
 use rustix::fs::{
@@ -60,7 +60,7 @@ impl Output {
             Err(Errno::NOENT) => return Beside::new(above, name, None).map(Way::Beside).map(Self),
             found => found?,
         };
-        let file = match ours::open(path)? {
+        let file = match output_file::open(path)? {
             (file, None) => file,
             // It was removed since, and made again.
             (_, Some(made)) => {

@@ -7,7 +7,7 @@
 
 use super::Evidence;
 use super::callers::InCalls;
-use super::file_calls::Gone;
+use super::file_calls::RemovedCalls;
 use super::own_code::{Key, Owner, frames, is_door};
 use super::predict::{Kind, Parts};
 use crate::code::Amount;
@@ -20,7 +20,7 @@ const SAMPLES_MIN: u64 = 5;
 
 /// What code is there only for the calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Along {
+pub(super) enum RemovedWith {
     /// The wrappers.
     Wrappers,
     /// The functions that make them too, with what they call in libraries: where a name is made for
@@ -46,17 +46,17 @@ pub(super) fn part_along(own: Amount, in_kernel: Amount, late: f64) -> f64 {
 
 impl Evidence<'_> {
     /// What goes with these calls, and along with them.
-    pub(super) fn without(&self, gone: &[Gone<'_>], along: Along, kind: Kind) -> Parts {
-        let along_ns = self.along_ns(gone, along);
+    pub(super) fn without(&self, gone: &[RemovedCalls<'_>], removed_with: RemovedWith, kind: Kind) -> Parts {
+        let along_ns = self.along_ns(gone, removed_with);
         let parts: Vec<_> = gone.iter().map(|gone| (&gone.row.name, gone.part)).collect();
         let parts = self.parts_of(&parts, kind).and_beside(along_ns);
         Parts { cpu_ns: parts.cpu_ns + along_ns, ..parts }
     }
 
     /// The part of the path that is saved together with these calls, at most.
-    pub(super) fn along_ns(&self, gone: &[Gone<'_>], along: Along) -> Ns {
+    pub(super) fn along_ns(&self, gone: &[RemovedCalls<'_>], removed_with: RemovedWith) -> Ns {
         let entering_ns = self.entering_ns() as f64 * self.part_of_all_calls(gone);
-        entering_ns as Ns + self.code_ns(gone, along)
+        entering_ns as Ns + self.code_ns(gone, removed_with)
     }
 
     /// In which the kernel is entered and left.
@@ -66,7 +66,7 @@ impl Evidence<'_> {
     }
 
     /// Their share of time that is the same for each call, as far as samples tell.
-    fn part_of_all_calls(&self, gone: &[Gone<'_>]) -> f64 {
+    fn part_of_all_calls(&self, gone: &[RemovedCalls<'_>]) -> f64 {
         let rows = self.run.tables.syscalls.value().map_or(&[][..], Vec::as_slice);
         let all: u64 = rows.iter().map(|row| row.calls).sum();
         let calls: u64 = gone.iter().map(|gone| gone.calls).sum();
@@ -74,7 +74,7 @@ impl Evidence<'_> {
     }
 
     /// Their share of the program's own time around them.
-    fn code_ns(&self, gone: &[Gone<'_>], along: Along) -> Ns {
+    fn code_ns(&self, gone: &[RemovedCalls<'_>], removed_with: RemovedWith) -> Ns {
         let names: Vec<_> = gone.iter().map(|gone| &gone.row.name).collect();
         let calls = InCalls::new(self.profile, &names);
         let (mut functions, mut all) = (FxHashMap::<Option<Key<'_>>, Times>::default(), Amount::default());
@@ -110,7 +110,8 @@ impl Evidence<'_> {
         let mut around = Amount::default();
         let late = self.charged_late() * all.ns / kernel.ns.max(1.0);
         for (key, times) in &functions {
-            let makes = key.is_some() && times.in_calls.samples >= SAMPLES_MIN && along == Along::Makers;
+            let makes =
+                key.is_some() && times.in_calls.samples >= SAMPLES_MIN && removed_with == RemovedWith::Makers;
             let part = if makes { part_along(times.own, times.in_calls, late) } else { 0.0 };
             let maker = times.own.part(part);
             around.merge(if maker.ns > times.wrappers.ns { maker } else { times.wrappers });
@@ -143,13 +144,13 @@ mod tests {
 
     /// What is saved together with 500 of 1,000 looks for files, in a program with as many other
     /// calls.
-    fn along(along: Along, profile: &Profile) -> Ns {
+    fn removed_with(removed_with: RemovedWith, profile: &Profile) -> Ns {
         let mut run = run(&[(State::User, 1000 * MS), (State::Kernel, 1000 * MS)]);
         run.tables.syscalls =
             Seen::Value(vec![call("newfstatat", 1000, 1000, 900 * MS), call("getpid", 1000, 0, MS)]);
         run.path = vec![step(State::Kernel, Reason::SyscallEntry, 80 * MS)];
         let row = run.tables.syscalls.value().expect("there are rows")[0].clone();
-        Evidence::of(Tier::Bpf, &run, profile).along_ns(&[Gone::of(&row, 500)], along)
+        Evidence::of(Tier::Bpf, &run, profile).along_ns(&[RemovedCalls::of(&row, 500)], removed_with)
     }
 
     const LOOKS: &[&str] = &["main", "looks", "libc:__fstatat64"];
@@ -160,7 +161,7 @@ mod tests {
 
     #[test]
     fn entering_goes_by_the_number_of_calls() {
-        assert_eq!(along(Along::Makers, &Profile::default()), 20 * MS, "500 of 2,000 of 80 ms");
+        assert_eq!(removed_with(RemovedWith::Makers, &Profile::default()), 20 * MS, "500 of 2,000 of 80 ms");
     }
 
     #[test]
@@ -169,26 +170,26 @@ mod tests {
         let within = |ns: Ns, around_ms: Ns| {
             assert!((20 + around_ms) * MS <= ns && ns < (20 + around_ms + 10) * MS, "{ns}");
         };
-        within(along(Along::Makers, &profile), 200);
-        within(along(Along::Wrappers, &profile), 50);
+        within(removed_with(RemovedWith::Makers, &profile), 200);
+        within(removed_with(RemovedWith::Wrappers, &profile), 50);
     }
 
     #[test]
     fn what_enters_the_kernel_for_all_calls_goes_by_their_number() {
         let door: &[&str] = &["main", "looks", "sccp"];
         let profile = profile(&[(door, 4000), (WORK, 6000)], &[(IN_CALL, 10_000)]);
-        let ns = along(Along::Wrappers, &profile);
+        let ns = removed_with(RemovedWith::Wrappers, &profile);
         assert!((120 * MS..130 * MS).contains(&ns), "half of a half of 400 ms: {ns}");
     }
 
     #[test]
     fn of_who_computes_more_less_goes_and_from_twice_as_much_on_only_the_wrappers() {
         let user: &[(&[&str], u64)] = &[(LOOKS, 1000), (NAMES, 3000), (WORK, 6000)];
-        let of = |along_with, calls| along(along_with, &profile(user, &[(IN_CALL, calls)]));
-        let (all, wrappers) = (of(Along::Makers, 4000), of(Along::Wrappers, 4000));
-        assert_eq!(of(Along::Makers, 10_000), all);
-        assert_eq!(of(Along::Makers, 2000), wrappers);
-        let between = of(Along::Makers, 3000);
+        let of = |along_with, calls| removed_with(along_with, &profile(user, &[(IN_CALL, calls)]));
+        let (all, wrappers) = (of(RemovedWith::Makers, 4000), of(RemovedWith::Wrappers, 4000));
+        assert_eq!(of(RemovedWith::Makers, 10_000), all);
+        assert_eq!(of(RemovedWith::Makers, 2000), wrappers);
+        let between = of(RemovedWith::Makers, 3000);
         assert!(wrappers < between && between < all, "{wrappers} {between} {all}");
     }
 
@@ -200,7 +201,8 @@ mod tests {
             run.tables.syscalls = Seen::Value(vec![call("newfstatat", 1000, 1000, 200 * MS)]);
             (run.account[0].lo_ns, run.account[1].hi_ns) = (lo_ns, hi_ns);
             let row = run.tables.syscalls.value().expect("there are rows")[0].clone();
-            Evidence::of(Tier::Bpf, &run, &profile).along_ns(&[Gone::of(&row, 1000)], Along::Makers)
+            Evidence::of(Tier::Bpf, &run, &profile)
+                .along_ns(&[RemovedCalls::of(&row, 1000)], RemovedWith::Makers)
         };
         let as_sampled = makers(1000 * MS, 200 * MS);
         assert!((100 * MS..120 * MS).contains(&as_sampled), "only the wrappers: {as_sampled}");

@@ -2,7 +2,7 @@
 //! or the caller's of sudo, and none is written through what another user put there. Results are
 //! written whole or not at all (`whole.rs`); what grows while a program runs is [`open`]ed.
 
-use crate::program::walk;
+use crate::program::open_parent;
 use crate::user;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, statat, unlinkat};
 use rustix::io::{Errno, retry_on_intr};
@@ -107,7 +107,7 @@ pub(crate) fn place(path: &Path) -> io::Result<(OwnedFd, OsString)> {
     if path.as_os_str().as_bytes().ends_with(b"/") {
         return Err(ErrorKind::IsADirectory.into());
     }
-    Ok((walk::directory(above(path)?)?, name))
+    Ok((open_parent::directory(above(path)?)?, name))
 }
 
 /// A file that was there, if root may write over it: in a directory that others write to, they

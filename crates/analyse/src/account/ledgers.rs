@@ -1,37 +1,37 @@
 //! Where intervals and waits are added up, traced and polled alike.
 
 use super::activity::{Activities, ActivityId, Interval};
-use super::cover::Cover;
 use super::path::Path;
+use super::progress_clock::ProgressClock;
 use super::slicing::Slicing;
 use super::waits::Waits;
 
-/// The books of a recording. Ledgers lie with the threads whose time they hold: a wake-up may
+/// The ledgers of a recording. Ledgers lie with the threads whose time they hold: a wake-up may
 /// hand one over.
 #[derive(Debug)]
-pub(crate) struct Books {
+pub(crate) struct Ledgers {
     pub(crate) slicing: Slicing,
     pub(crate) activities: Activities,
     pub(crate) waits: Waits,
     /// When any thread was under way.
-    pub(crate) cover: Cover,
+    pub(crate) cover: ProgressClock,
     /// What all threads did, from when there are two.
     pub(crate) whole_tree: Path,
 }
 
-impl Books {
+impl Ledgers {
     pub(crate) fn new(slicing: Slicing) -> Self {
         Self {
             slicing,
             activities: Activities::default(),
             waits: Waits::default(),
-            cover: Cover::default(),
+            cover: ProgressClock::default(),
             whole_tree: Path::default(),
         }
     }
 
-    /// Books an interval; `begins`: the activity began with it.
-    pub(crate) fn book(&mut self, ledger: &mut Path, interval: &Interval, begins: bool) -> ActivityId {
+    /// Charges an interval; `begins`: the activity began with it.
+    pub(crate) fn charge(&mut self, ledger: &mut Path, interval: &Interval, begins: bool) -> ActivityId {
         let id = self.activities.id(interval.activity);
         ledger.add(self.slicing, interval.from, interval.to, &[], id, begins);
         id

@@ -7,9 +7,9 @@ use std::path::Path;
 use sys::scratch::{Kind, Scratch};
 
 /// A directory of this lab.
-pub(super) struct Place(Scratch);
+pub(super) struct WorkDir(Scratch);
 
-impl Place {
+impl WorkDir {
     /// A new one in `within`; what chose that is named in a remedy.
     pub(super) fn new(within: &Path, chosen_by: &str) -> anyhow::Result<Self> {
         let within = &private::above_of_caller(within, chosen_by)?;

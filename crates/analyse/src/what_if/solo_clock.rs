@@ -1,6 +1,6 @@
 //! For how long no thread was under way, and for how long only one was, as it was recorded.
 //!
-//! `account::alone` knows the same as events arrive; here all of them are there.
+//! `account::solo_clock` knows this as events arrive; here all of them are there.
 
 use super::program::Program;
 use super::times::Times;
@@ -8,7 +8,7 @@ use model::Ns;
 
 /// Sums of time with no thread under way, and with one, up to each change.
 #[derive(Debug, Default)]
-pub(super) struct Alone {
+pub(super) struct SoloClock {
     changes: Vec<Change>,
 }
 
@@ -21,7 +21,7 @@ struct Change {
     threads: u32,
 }
 
-impl Alone {
+impl SoloClock {
     /// `recorded`: when steps were done as they were recorded.
     pub(super) fn new(program: &Program, recorded: &Times) -> Self {
         let mut ends = Vec::<(Ns, bool)>::new();

@@ -51,7 +51,7 @@ impl Host {
     /// By how much the second may take longer since others want the CPUs that it uses more than
     /// the first: they are on idle CPUs while there are some, and a fair scheduler gives them half
     /// of the others at most. What the first had to share it was seen to.
-    pub(super) fn crowding_ns(self, first: Computing, second: Computing) -> Ns {
+    pub(super) fn others_share_ns(self, first: Computing, second: Computing) -> Ns {
         let all = f64::from(self.cpus.max(1));
         // Where that was not seen, as many as the first leaves.
         let most = (all - first.cpus()).max(0.0);
@@ -66,20 +66,20 @@ impl Host {
 mod tests {
     use super::*;
 
-    fn crowding(cpus: u32, others: Option<f64>, first: [Ns; 2], second: [Ns; 2]) -> Ns {
+    fn others_share(cpus: u32, others: Option<f64>, first: [Ns; 2], second: [Ns; 2]) -> Ns {
         let computing = |[cpu_ns, path_ns]: [Ns; 2]| Computing { cpu_ns, path_ns };
-        Host { cpus, others }.crowding_ns(computing(first), computing(second))
+        Host { cpus, others }.others_share_ns(computing(first), computing(second))
     }
 
     #[test]
     fn others_are_in_the_way_of_who_uses_more_cpus() {
         let (one, two) = ([400, 400], [400, 200]);
-        assert_eq!(crowding(2, Some(0.0), one, two), 0, "nobody else");
-        assert_eq!(crowding(2, Some(0.5), one, two), 100, "one other program: three want two CPUs");
-        assert_eq!(crowding(2, Some(1.0), one, two), 66, "it had a half of its CPU before");
-        assert_eq!(crowding(2, None, one, two), 100, "there may have been");
-        assert_eq!(crowding(8, Some(0.5), one, two), 0, "there are CPUs for all");
-        assert_eq!(crowding(2, Some(1.0), two, one), 0, "on fewer CPUs there is more room");
-        assert_eq!(crowding(2, Some(1.0), one, [0, 0]), 0, "it computes nothing any more");
+        assert_eq!(others_share(2, Some(0.0), one, two), 0, "nobody else");
+        assert_eq!(others_share(2, Some(0.5), one, two), 100, "one other program: three want two CPUs");
+        assert_eq!(others_share(2, Some(1.0), one, two), 66, "it had a half of its CPU before");
+        assert_eq!(others_share(2, None, one, two), 100, "there may have been");
+        assert_eq!(others_share(8, Some(0.5), one, two), 0, "there are CPUs for all");
+        assert_eq!(others_share(2, Some(1.0), two, one), 0, "on fewer CPUs there is more room");
+        assert_eq!(others_share(2, Some(1.0), one, [0, 0]), 0, "it computes nothing any more");
     }
 }
