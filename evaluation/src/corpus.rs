@@ -40,7 +40,7 @@ struct Facts {
     /// What the participants of the report found.
     #[expect(dead_code, reason = "for people")]
     found: Option<String>,
-    /// Of the program that is slow.
+    /// The language of the slow program.
     language: String,
     /// Run once by a shell, in a copy of the folder.
     build: Option<String>,

@@ -1,8 +1,8 @@
 //! How right dwell is and what it costs, beside other tools: `cargo xtask truth`, `bench`,
 //! `attack`, `corpus`, `score`, which build this first and pass their arguments on.
 //!
-//! A file for each; this one only selects. dwell is seen from outside: what it says is its pages, and
-//! its JSON as the types of `model`. Only `score` judges by itself, from recordings.
+//! A file for each; this one only selects. dwell is seen from outside: what it says is its pages,
+//! and its JSON as the types of `model`. Only `score` judges by itself, from recordings.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool of the developers")]
 
 mod attack;

@@ -448,8 +448,8 @@ pub struct TimedWaits {
     pub others_on_cpu_ns: Ns,
     /// The rest with another thread in the run queue.
     pub others_runnable_ns: Ns,
-    /// The rest with another thread waiting for a device or a peer; where that turned out to be this
-    /// thread, the path has the wait.
+    /// The rest with another thread waiting for a device or a peer; where that turned out to be
+    /// this thread, the path has the wait.
     pub others_waiting_ns: Ns,
 }
 

@@ -33,7 +33,7 @@ use Table::*;
 pub(super) const ALL: [Table; 10] =
     [Waits, Calls, Functions, Lines, Threads, Connections, Lookups, Faults, HandOvers, RunQueue];
 
-/// Those that follow on a terminal whatever the program did, with their rows.
+/// Tables that follow on a terminal whatever the program did, with their rows.
 const LAST: [(Table, usize); 3] = [(Faults, 4), (HandOvers, 3), (RunQueue, 3)];
 
 impl Table {
