@@ -40,7 +40,7 @@ struct Facts {
     /// What the participants of the report found.
     #[expect(dead_code, reason = "for people")]
     found: Option<String>,
-    /// The language of the slow program.
+    /// The language of the program that is slow.
     language: String,
     /// Run once by a shell, in a copy of the folder.
     build: Option<String>,

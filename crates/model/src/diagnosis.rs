@@ -46,6 +46,7 @@ pub struct Diagnosis {
     /// none was asked for.
     pub probed: Option<(usize, Seen<Probed>)>,
     /// Causes that were looked for and are not there, and why.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<(CauseName, crate::shape::WhyNot)>"))]
     pub ruled_out: Vec<(CauseName, RuledOut)>,
     /// Causes that could not be looked for, and why.
     pub unavailable: Vec<(CauseName, String)>,

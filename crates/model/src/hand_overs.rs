@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HandOvers {
-    /// The most frequent first, 64 at most. Where more than eight rows differ only by
+    /// The most frequent hand-overs, first: 64 at most. Where more than eight rows differ only by
     /// their threads' numbers, or by their files or futexes, they are one.
     #[cfg_attr(feature = "schema", schemars(length(max = 64)))]
     pub rows: Vec<HandOverRow>,

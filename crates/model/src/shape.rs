@@ -1,6 +1,6 @@
 //! Shapes of values in JSON that their types alone do not tell, for the schemas: `with = "…"`.
 
-use crate::{Ns, Seen, State};
+use crate::{Ns, RuledOut, Seen, State};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
 
@@ -96,4 +96,11 @@ impl<T: JsonSchema> JsonSchema for Seen<T> {
 struct Unseen {
     /// Why: a sentence without a full stop.
     unseen: String,
+}
+
+shape! {
+    /// Why a cause is ruled out. Older results have the sentence alone.
+    WhyNot, generator => json_schema!({
+        "anyOf": [generator.subschema_for::<RuledOut>(), {"type": "string"}],
+    })
 }

@@ -58,7 +58,7 @@ pub fn in_words(result: &RunResult) -> FindingsInWords {
     }
 }
 
-/// Findings of when a recording was made that are named, at most.
+/// Causes found when a recording was made that are named.
 const FOUND_SHOWN: usize = 8;
 
 /// Says that a recording was judged otherwise by the version of dwell that made it, `recorder`;

@@ -145,7 +145,7 @@ fn not_null(schema: &mut Value) {
     }
 }
 
-/// The description of a variant becomes that of the field that tells which variant it is.
+/// The description of a variant goes to the field that tells which variant it is.
 fn variants_described(schema: &mut Schema) {
     let Some(about) = schema.get("description").cloned() else { return };
     let Some(Value::Object(properties)) = schema.get_mut("properties") else { return };

@@ -40,7 +40,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("guest", &["observe"]),
     ("workshop", &[]),
-    ("evaluation", &["workshop", "model", "stats"]),
+    ("evaluation", &["workshop", "model", "stats", "analyse", "report", "golden"]),
     ("xtask", &["workshop"]),
 ];
 

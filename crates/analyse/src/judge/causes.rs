@@ -33,10 +33,9 @@ mod sync_writes;
 mod thresholds;
 
 use super::evidence::Evidence;
-use super::imposed::Imposed;
 use model::finding::{CauseName, Finding};
 use model::recording::Tier;
-use model::{RuledOut, Seen, say};
+use model::{Probe, RuledOut, Run, Seen, say};
 
 /// All of them: of two that save the same, the first one comes first.
 pub static ALL: &[&Cause] = &[
@@ -84,6 +83,15 @@ pub struct Cause {
     pub probe: Option<Imposed>,
     /// Looks for the signs, where the tier allows it.
     check: fn(&Evidence<'_>) -> Outcome,
+}
+
+/// A probe, and of which findings of its cause it imposes what they say is missing.
+#[derive(Debug)]
+pub struct Imposed {
+    /// The probe.
+    pub probe: Probe,
+    /// Whether it does so for this finding.
+    pub fits: fn(&Finding, &Run) -> bool,
 }
 
 /// What `dwell explain` says of a cause: full sentences, in Markdown without headings.

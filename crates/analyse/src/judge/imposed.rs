@@ -1,19 +1,10 @@
-//! Which findings of a cause a probe imposes the fix of: each cause names its probe with one of
-//! these.
+//! Whether what a probe imposes is what a finding says is missing: causes name one of these beside
+//! their probe.
 
 use super::file_calls::{SYNCS, WRITES};
 use model::finding::RowRef;
 use model::run::WaitRow;
-use model::{Finding, Probe, Run, Seen, State, WaitTarget};
-
-/// A probe, and of which findings of its cause it imposes what they say is missing.
-#[derive(Debug)]
-pub struct Imposed {
-    /// The probe.
-    pub probe: Probe,
-    /// Whether it does so for this finding.
-    pub fits: fn(&Finding, &Run) -> bool,
-}
+use model::{Finding, Run, Seen, State, WaitTarget};
 
 /// For a cause all of whose findings have its probe.
 pub(super) fn always(_: &Finding, _: &Run) -> bool {

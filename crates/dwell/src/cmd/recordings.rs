@@ -86,7 +86,7 @@ pub(super) fn analysed(mut reader: AnyReader, path: &Path) -> anyhow::Result<Run
             format!("cannot show {path:?}: it was changed since it was written, or dwell has a mistake")
         })?,
     };
-    // What is not understood was written by a later version: then there is no message.
+    // Text that is not understood was written by a later version, and is left out.
     let then = end.concluded.and_then(|json| serde_json::from_str::<Found>(&json).ok());
     if let Some(otherwise) = then.and_then(|then| judged_anew(&header.recorder, &then, &result.found())) {
         output::complain(&format!("{}: {otherwise}", path.display()));

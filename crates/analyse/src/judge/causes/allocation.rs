@@ -1,11 +1,11 @@
 //! Programs that spend much of their CPU time on making and freeing memory.
 
-use super::{Cause, Manual, Outcome};
+use super::{Cause, Imposed, Manual, Outcome};
 use crate::code::Amount;
 use crate::judge::Evidence;
 use crate::judge::allocators::Step;
 use crate::judge::fault_places;
-use crate::judge::imposed::{self, Imposed};
+use crate::judge::imposed;
 use crate::judge::named::{called, place};
 use crate::judge::own_code::{self, Charge, Sum, Within};
 use crate::judge::predict::Removal;

@@ -1,8 +1,8 @@
 //! Time in which the program was ready to run and something else had the CPUs: other programs, or
 //! its own threads on fewer CPUs than the host has.
 
-use super::{Cause, Manual, Outcome};
-use crate::judge::imposed::{self, Imposed};
+use super::{Cause, Imposed, Manual, Outcome};
+use crate::judge::imposed;
 use crate::judge::predict::Removal;
 use crate::judge::{Evidence, spins, starved};
 use model::coverage::Interval;

@@ -1,8 +1,8 @@
 //! The CPU quota of a control group that is used up.
 
-use super::{Cause, Manual, Outcome};
+use super::{Cause, Imposed, Manual, Outcome};
 use crate::judge::Evidence;
-use crate::judge::imposed::{self, Imposed};
+use crate::judge::imposed;
 use crate::judge::predict::{ALL, Removal};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};

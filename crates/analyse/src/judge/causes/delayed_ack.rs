@@ -4,9 +4,9 @@
 //! The signs are counted on each connection while the recording goes by, since connections are not
 //! kept one by one.
 
-use super::{Cause, Manual, Outcome, peers};
+use super::{Cause, Imposed, Manual, Outcome, peers};
 use crate::judge::Evidence;
-use crate::judge::imposed::{self, Imposed};
+use crate::judge::imposed;
 use crate::judge::predict::{ALL, Removal, on_path};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};

@@ -1,10 +1,10 @@
 //! Programs that wait for a disk that can do no more.
 
-use super::{Cause, Manual, Outcome};
+use super::{Cause, Imposed, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::file_calls::{READS, WRITES};
 use crate::judge::held_writes::HeldWrites;
-use crate::judge::imposed::{self, Imposed};
+use crate::judge::imposed;
 use crate::judge::limits::SHARE_OF_WALL_MIN;
 use crate::judge::predict::{Kind, Parts, Removal, faster};
 use crate::judge::results::moved;

@@ -1,11 +1,11 @@
 //! Memory that is given back to the kernel and touched again.
 
-use super::{Cause, Manual, Outcome};
+use super::{Cause, Imposed, Manual, Outcome};
 use crate::code::Amount;
 use crate::judge::Evidence;
 use crate::judge::allocators;
 use crate::judge::fault_places;
-use crate::judge::imposed::{self, Imposed};
+use crate::judge::imposed;
 use crate::judge::own_code::{self, Key, Owner};
 use crate::judge::predict::{COUNTED_LEAST, Removal};
 use crate::judge::removed_with::part_along;

@@ -1,11 +1,11 @@
 //! Programs that have the disk confirm each of many small writes.
 
-use super::{Cause, Manual, Outcome};
+use super::{Cause, Imposed, Manual, Outcome};
 use crate::grid::Grid;
 use crate::judge::Evidence;
 use crate::judge::file_calls::{RemovedCalls, SYNCS, WRITES};
 use crate::judge::held_writes::HeldWrites;
-use crate::judge::imposed::{self, Imposed};
+use crate::judge::imposed;
 use crate::judge::predict::{Kind, Part, Removal};
 use crate::judge::removed_with::RemovedWith;
 use crate::judge::results::{hedge, hedge_time, moved};
