@@ -23,7 +23,7 @@ pub(super) static CAUSE: Cause = Cause {
     manual: Manual {
         what: "The program opens files or asks for them (`stat`, `access`) by names that mostly are not there; or it lists \
                directories, and asks for each file that is in them; or it asks for the same paths again and again.",
-        why: "Each look-up enters the kernel and goes through the directories of the path. A search removed_with \
+        why: "Each look-up enters the kernel and goes through the directories of the path. A search along \
               many directories does so for each file that it looks for; a long listing makes three calls \
               for each file, where a call that lists a directory gives hundreds of names.",
         rule: "There are three signs. Missing names: at least half of the calls of a kind fail, and 100 or \
