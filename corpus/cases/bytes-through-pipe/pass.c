@@ -1,11 +1,11 @@
-// A parent writes 60,000 bytes into a pipe in pieces; its child reads pieces of the same size.
+// A parent writes 250,000 bytes into a pipe in pieces; its child reads pieces of the same size.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define N 60000
+#define N 250000
 
 int main(int argc, char **argv) {
     size_t piece = argc > 1 ? atoi(argv[1]) : 1;

@@ -1,4 +1,4 @@
-// Draws 120 frames; each looks at five settings.
+// Draws 400 frames; each looks at five settings.
 const fs = require('fs');
 let kept;
 function readConfig() {
@@ -7,9 +7,15 @@ function readConfig() {
   if (process.argv[2] === 'keep') kept = c;
   return c;
 }
+function draw(frame) {
+  let h = frame;
+  for (let k = 0; k < 1500000; k++) h = (h * 31 + k) | 0;
+  return h & 1;
+}
 const setting = (name) => readConfig()[name];
 let n = 0;
-for (let frame = 0; frame < 120; frame++) {
+for (let frame = 0; frame < 400; frame++) {
+  n += draw(frame);
   for (const name of ['theme', 'language', 'model', 'theme', 'model']) n += setting(name).length;
 }
 console.log(n);

@@ -38,7 +38,7 @@ func main() {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			for i := 0; i < 1200; i++ {
+			for i := 0; i < 500; i++ {
 				t := m.get(os.Args[1] == "copy")
 				for k := 0; k < 3000; k += 10 {
 					sums[r] += t[k] & 7

@@ -8,5 +8,5 @@ kept = resolve()
 n = 0
 for i in range(60):
     address = resolve() if sys.argv[1] == "each" else kept
-    n += sum(map(ord, address)) + sum(range(2000)) % 7
+    n += sum(map(ord, address)) + sum(range(200000)) % 7
 print(n)

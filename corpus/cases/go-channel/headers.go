@@ -1,4 +1,4 @@
-// Sends 400,000 headers through three stages.
+// Sends 250,000 headers through three stages.
 package main
 
 import (
@@ -16,7 +16,10 @@ func produce(n int, out chan<- uint64) {
 
 func stage(in <-chan uint64, out chan<- uint64) {
 	for h := range in {
-		out <- h*31 + 7
+		for k := 0; k < 500; k++ {
+			h = h*31 + 7
+		}
+		out <- h
 	}
 	close(out)
 }
@@ -26,7 +29,7 @@ func main() {
 	a := make(chan uint64, room)
 	b := make(chan uint64, room)
 	c := make(chan uint64, room)
-	go produce(400000, a)
+	go produce(250000, a)
 	go stage(a, b)
 	go stage(b, c)
 	var sum uint64

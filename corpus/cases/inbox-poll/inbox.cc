@@ -20,7 +20,7 @@ static void worker() {
         questions.pop_front();
         if (!x) return;
         l.unlock();
-        for (int i = 0; i < 1500000; i++) x = x * 6364136223846793005UL + 1;
+        for (int i = 0; i < 35000000; i++) x = x * 6364136223846793005UL + 1;
         l.lock();
         inbox.push_back(x);
         came.notify_one();
@@ -50,7 +50,7 @@ int main(int argc, char **argv) {
     poll_it = argc > 1 && !strcmp(argv[1], "poll");
     std::thread t(worker);
     unsigned long sum = 0;
-    for (int i = 1; i <= 80; i++) { ask(i); sum += take(); }
+    for (int i = 1; i <= 22; i++) { ask(i); sum += take(); }
     ask(0);
     t.join();
     printf("%lu\n", sum);

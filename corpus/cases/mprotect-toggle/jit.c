@@ -1,4 +1,4 @@
-// Writes 300,000 small pieces of code into memory that is not writable in between.
+// Writes 6,000 small pieces of code into memory that is not writable in between.
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,9 +15,10 @@ int main(int argc, char **argv) {
     unsigned long sum = 0;
     code = mmap(0, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     memset(code, 0x90, SIZE);
-    for (int i = 0; i < 300000; i++) {
+    for (int i = 0; i < 6000; i++) {
         if (each) writable(1);
-        memset(code + i * 64L % SIZE, i & 255, 16);
+        for (int k = 0; k < 120000; k++) sum = sum * 31 + k;
+        memset(code + i * 64L % SIZE, sum & 255, 16);
         if (each) writable(0);
     }
     writable(0);

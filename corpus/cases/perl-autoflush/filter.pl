@@ -3,5 +3,8 @@ use strict;
 use warnings;
 $| = shift;
 while (my $line = <STDIN>) {
-    print $line if $line =~ m{/page/\d*[13579] };
+    next unless $line =~ m{^GET\s+/(\w+)/(\d+)\s+(\d+)$} and $1 eq 'page' and $3 == 200;
+    my $sum = 0;
+    $sum += ord for split //, $line;
+    print $line if $sum and $line =~ m{/page/\d*[13579] };
 }

@@ -6,7 +6,7 @@ my $how = shift;
 sub job {
     my ($n) = @_;
     my $sum = 0;
-    $sum += $_ % 7 for 1 .. 700_000;
+    $sum += $_ % 7 for 1 .. 2_000_000;
     open(my $f, '>', "result.tmp") or die;
     print $f $sum + $n;
     close $f;
@@ -15,7 +15,7 @@ sub job {
 
 sub finished {
     my ($n, $pid) = @_;
-    select(undef, undef, undef, 0.15) until $how eq 'wait' or -e "result$n";
+    select(undef, undef, undef, 0.06) until $how eq 'wait' or -e "result$n";
     waitpid $pid, 0;
 }
 

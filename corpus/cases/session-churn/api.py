@@ -1,4 +1,4 @@
-# A web service that needs 2 ms to set up a connection (as a handshake would).
+# A web service that needs 1 ms to set up a connection (as a handshake would) and 4 ms to answer.
 import http.server, sys, time
 
 class H(http.server.BaseHTTPRequestHandler):
@@ -6,9 +6,10 @@ class H(http.server.BaseHTTPRequestHandler):
 
     def setup(self):
         super().setup()
-        time.sleep(0.002)
+        time.sleep(0.001)
 
     def do_GET(self):
+        time.sleep(0.004)
         body = b'{"ports": [22, 80, 443]}'
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))

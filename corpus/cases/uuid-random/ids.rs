@@ -14,7 +14,7 @@ fn main() {
     let mut buffer = vec![0u8; room];
     let mut at = room;
     let mut version4 = 0u64;
-    for _ in 0..500_000 {
+    for _ in 0..150_000 {
         if at == room {
             fill(&mut buffer);
             at = 0;
@@ -22,7 +22,8 @@ fn main() {
         let id = &mut buffer[at..at + 16];
         at += 16;
         id[6] = id[6] & 15 | 64;
-        version4 += (id[6] >> 4 == 4) as u64;
+        let text: String = id.iter().map(|b| format!("{b:02x}")).collect();
+        version4 += (text.as_bytes()[12] == b'4') as u64;
     }
     println!("{version4}");
 }
