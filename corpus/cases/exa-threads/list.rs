@@ -4,12 +4,16 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 fn entry(i: u64) -> u64 {
-    (0..30_000).fold(i, |x, k| x.wrapping_mul(6364136223846793005).wrapping_add(k))
+    (0..300_000).fold(i, |x, k| x.wrapping_mul(6364136223846793005).wrapping_add(k))
+}
+
+fn part(n: u64) -> u64 {
+    (0..3).map(|k| entry(n + k)).fold(0, u64::wrapping_add)
 }
 
 fn folder(n: u64) -> u64 {
     let workers: Vec<_> =
-        (0..4).map(|w| thread::spawn(move || (0..3).map(|k| entry(n + w * 3 + k)).fold(0, u64::wrapping_add))).collect();
+        (0..4).map(|w| thread::spawn(move || part(n + w * 3))).collect();
     workers.into_iter().map(|w| w.join().unwrap()).fold(0, u64::wrapping_add)
 }
 
@@ -28,7 +32,7 @@ fn main() {
                 loop {
                     let next = receive.lock().unwrap().recv();
                     match next {
-                        Ok(n) => sum = (0..3).map(|k| entry(n + k)).fold(sum, u64::wrapping_add),
+                        Ok(n) => sum = sum.wrapping_add(part(n)),
                         Err(_) => return sum,
                     }
                 }

@@ -2,7 +2,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** Four transfers add and remove 1,500 companions each, among 4,000 that stay. */
+/** Four transfers add and remove 1,500 companions each, among 40,000 that stay. */
 public class Pool {
     static final List<Integer> list = new ArrayList<>();
     static final ConcurrentHashMap<Integer, Integer> map = new ConcurrentHashMap<>();

@@ -9,13 +9,13 @@ public class Tasks {
 
     static void task(int i) {
         long x = i;
-        for (int k = 0; k < 150_000; k++) x = x * 6364136223846793005L + 1;
+        for (int k = 0; k < 250_000; k++) x = x * 6364136223846793005L + 1;
         sum.addAndGet(x & 255);
     }
 
     public static void main(String[] a) throws Exception {
         ExecutorService pool = Executors.newFixedThreadPool(4);
-        for (int i = 0; i < 700; i++) {
+        for (int i = 0; i < 400; i++) {
             int n = i;
             if (a[0].equals("pool")) {
                 pool.execute(() -> task(n));

@@ -1,4 +1,4 @@
-# Counts the different names among 12,000.
+# Counts the different names among 20,000.
 proc by_list {names} {
     set seen {}
     foreach n $names { if {[lsearch -exact $seen $n] < 0} { lappend seen $n } }
@@ -9,5 +9,5 @@ proc by_array {names} {
     return [array size seen]
 }
 set names {}
-for {set i 0} {$i < 12000} {incr i} { lappend names "name[expr {$i * 7919 % 5003}]" }
+for {set i 0} {$i < 20000} {incr i} { lappend names "name[expr {$i * 7919 % 8009}]" }
 puts [expr {[lindex $argv 0] eq "list" ? [by_list $names] : [by_array $names]}]
