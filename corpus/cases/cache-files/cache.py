@@ -1,5 +1,5 @@
-# Loads all entries, three times.
-import json, os, sys
+# Loads all entries three times, and checks each.
+import json, os, sys, zlib
 n = 2500
 
 def make():
@@ -24,4 +24,9 @@ def load_all():
 if sys.argv[1] == "make":
     make()
 else:
-    print(sum(len(v) for _ in range(3) for v in load_all().values()))
+    total = 0
+    for _ in range(3):
+        for v in load_all().values():
+            for r in range(60):
+                total ^= zlib.crc32(v.encode(), r)
+    print(total)

@@ -1,4 +1,4 @@
-// Draws 500 frames; each looks at five settings.
+// Draws 250 frames; each looks at five settings.
 const fs = require('fs');
 let kept;
 function readConfig() {
@@ -9,12 +9,12 @@ function readConfig() {
 }
 function draw(frame) {
   let h = frame;
-  for (let k = 0; k < 800000; k++) h = (h * 31 + k) | 0;
+  for (let k = 0; k < 500000; k++) h = (h * 31 + k) | 0;
   return h & 1;
 }
 const setting = (name) => readConfig()[name];
 let n = 0;
-for (let frame = 0; frame < 500; frame++) {
+for (let frame = 0; frame < 250; frame++) {
   n += draw(frame);
   for (const name of ['theme', 'language', 'model', 'theme', 'model']) n += setting(name).length;
 }

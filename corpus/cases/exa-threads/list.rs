@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 fn entry(i: u64) -> u64 {
-    (0..300_000).fold(i, |x, k| x.wrapping_mul(6364136223846793005).wrapping_add(k))
+    (0..1_000_000).fold(i, |x, k| x.wrapping_mul(6364136223846793005).wrapping_add(k))
 }
 
 fn part(n: u64) -> u64 {

@@ -1,4 +1,4 @@
-// Asks 250 times whether a request may pass.
+// Asks 150 times whether a request may pass.
 package main
 
 import (
@@ -22,7 +22,7 @@ func allowed(url string, drain bool) bool {
 
 func main() {
 	n := 0
-	for i := 0; i < 250; i++ {
+	for i := 0; i < 150; i++ {
 		if allowed("http://127.0.0.1:"+os.Args[1]+"/check", os.Args[2] == "drain") {
 			n++
 		}

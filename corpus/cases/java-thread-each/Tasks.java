@@ -9,7 +9,7 @@ public class Tasks {
 
     static void task(int i) {
         long x = i;
-        for (int k = 0; k < 250_000; k++) x = x * 6364136223846793005L + 1;
+        for (int k = 0; k < 900_000; k++) x = x * 6364136223846793005L + 1;
         sum.addAndGet(x & 255);
     }
 

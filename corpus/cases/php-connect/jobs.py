@@ -1,4 +1,4 @@
-# Greets after 3 ms, and answers each line after 1 ms.
+# Greets after 3 ms, and answers each line after 8 ms.
 import socketserver, sys, time
 
 class H(socketserver.StreamRequestHandler):
@@ -8,7 +8,7 @@ class H(socketserver.StreamRequestHandler):
         time.sleep(0.003)
         self.wfile.write(b"hello\n")
         for line in self.rfile:
-            time.sleep(0.001)
+            time.sleep(0.008)
             self.wfile.write(b"%d\n" % (int(line) * 3))
 
 class S(socketserver.ThreadingTCPServer):

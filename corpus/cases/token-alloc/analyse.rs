@@ -18,7 +18,7 @@ fn candidates_into(word: &str, kept: &mut Vec<String>) {
 }
 
 fn score(v: &[String]) -> u64 {
-    v.iter().map(|s| s.bytes().cycle().take(90).fold(7u64, |a, b| a.wrapping_mul(31) + b as u64) % 1000).sum()
+    v.iter().map(|s| s.bytes().cycle().take(240).fold(7u64, |a, b| a.wrapping_mul(31) + b as u64) % 1000).sum()
 }
 
 fn main() {
@@ -26,7 +26,7 @@ fn main() {
     let words = ["analysis", "of", "words", "in", "sentences", "without", "spaces", "and"];
     let mut kept = Vec::new();
     let mut total = 0u64;
-    for i in 0..900_000 {
+    for i in 0..450_000 {
         let word = words[i % words.len()];
         if reuse {
             candidates_into(word, &mut kept);
