@@ -1,8 +1,8 @@
-# Ten clients, five requests each.
+# Ten clients, twelve requests each.
 import socket, sys, threading
 
 def client():
-    for _ in range(5):
+    for _ in range(12):
         with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as c:
             c.sendall(sys.argv[2].encode() + b"\n")
             c.recv(10)

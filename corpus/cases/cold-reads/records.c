@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #define SIZE (96L << 20)
-#define N 1500
+#define N 3500
 static int fd;
 
 static long place(int i) { return i * 40503L % (SIZE / 4096) * 4096; }

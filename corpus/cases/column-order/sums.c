@@ -1,4 +1,4 @@
-// Sums the columns of a matrix of 4,000 by 4,096 numbers.
+// Sums, five times, the columns of a matrix of 4,000 by 4,096 numbers.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,8 @@ int main(int argc, char **argv) {
     int *m = malloc(sizeof *m * R * C);
     static long sums[C];
     for (size_t i = 0; i < (size_t)R * C; i++) m[i] = i % 13;
-    (argc > 1 && !strcmp(argv[1], "columns") ? by_columns : by_rows)(m, sums);
+    for (int k = 0; k < 5; k++)
+        (argc > 1 && !strcmp(argv[1], "columns") ? by_columns : by_rows)(m, sums);
     long all = 0;
     for (int c = 0; c < C; c++) all = all * 31 + sums[c];
     printf("%ld\n", all);

@@ -1,4 +1,4 @@
-// Parses lines of three words and gives each word a number.
+//! Parses lines of three words and gives each word a number.
 use std::collections::HashMap;
 
 fn main() {

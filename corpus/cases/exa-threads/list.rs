@@ -1,4 +1,4 @@
-// Reads 120 folders (here: computes their entries) with four workers, made for each or once.
+//! Reads 120 folders (here: computes their entries) with four workers, made for each or once.
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread;

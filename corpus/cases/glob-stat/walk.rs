@@ -1,4 +1,4 @@
-// Counts the files of a tree twelve times.
+//! Counts the files of a tree twelve times.
 use std::path::Path;
 
 fn count(folder: &Path, stat: bool) -> u64 {

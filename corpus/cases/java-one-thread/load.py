@@ -1,8 +1,8 @@
-# Eight clients ask for six pages each.
+# Eight clients ask for 18 pages each.
 import http.client, sys, threading
 
 def client():
-    for _ in range(6):
+    for _ in range(18):
         c = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]))
         c.request("GET", "/" + sys.argv[2])
         c.getresponse().read()

@@ -1,4 +1,4 @@
-// Renders 700 tiles in one buffer of 1 MiB that is given back after each, or kept.
+//! Renders 700 tiles in one buffer of 1 MiB that is given back after each, or kept.
 extern "C" {
     fn mmap(at: *mut u8, n: usize, prot: i32, flags: i32, fd: i32, off: i64) -> *mut u8;
     fn madvise(at: *mut u8, n: usize, advice: i32) -> i32;

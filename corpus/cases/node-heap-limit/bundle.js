@@ -4,9 +4,9 @@ function parse(i) {
   return { id: i, source: 'x'.repeat(20) + i, deps };
 }
 const keep = [];
-for (let i = 0; i < 45000; i++) keep.push(parse(i));
+for (let i = 0; i < 30000; i++) keep.push(parse(i));
 let s = 0;
-for (let i = 0; i < 130000; i++) {
+for (let i = 0; i < 80000; i++) {
   const m = parse(i);
   keep[(i * 7919) % keep.length] = m;
   s += m.deps.length;

@@ -1,4 +1,4 @@
-# Two clients log in ten times each, while a third asks for small pages.
+# Two clients log in 80 times each, while a third asks for small pages.
 import http.client, sys, threading
 
 def client(path, n):
@@ -8,8 +8,8 @@ def client(path, n):
         c.getresponse().read()
         c.close()
 
-ts = [threading.Thread(target=client, args=("/" + sys.argv[2], 12)) for _ in range(2)]
-ts.append(threading.Thread(target=client, args=("/", 12)))
+ts = [threading.Thread(target=client, args=("/" + sys.argv[2], 80)) for _ in range(2)]
+ts.append(threading.Thread(target=client, args=("/", 80)))
 [t.start() for t in ts]
 [t.join() for t in ts]
 print("served")

@@ -1,9 +1,9 @@
-# Eight clients ask 60 times each, each over one connection.
+# Eight clients ask 220 times each, each over one connection.
 import http.client, sys, threading
 
 def client():
     c = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]))
-    for _ in range(60):
+    for _ in range(220):
         c.request("GET", "/")
         c.getresponse().read()
     c.close()

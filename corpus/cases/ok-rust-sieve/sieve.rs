@@ -1,4 +1,4 @@
-// Counts the primes below 120 million in segments of 16 KiB.
+//! Counts the primes below 120 million in segments of 16 KiB.
 fn main() {
     const N: usize = 120_000_000;
     const SEGMENT: usize = 16384;

@@ -1,4 +1,4 @@
-# Eight clients ask for six pages each.
+# Eight clients ask for 18 pages each.
 import http.client, sys, threading
 
 def get(path):
@@ -8,7 +8,7 @@ def get(path):
     c.close()
 
 get("/" + sys.argv[2])
-ts = [threading.Thread(target=lambda: [get("/data") for _ in range(6)]) for _ in range(8)]
+ts = [threading.Thread(target=lambda: [get("/data") for _ in range(18)]) for _ in range(8)]
 [t.start() for t in ts]
 [t.join() for t in ts]
 print("served")

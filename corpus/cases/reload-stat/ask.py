@@ -1,6 +1,6 @@
-# Asks for a page every 50 ms, twenty times.
+# Asks for a page every 50 ms, 45 times.
 import socket, sys, time
-for _ in range(20):
+for _ in range(45):
     with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as c:
         c.sendall(sys.argv[2].encode())
         c.recv(10)

@@ -1,4 +1,4 @@
-// Shows the last ten lines of a log, 60 times.
+//! Shows the last ten lines of a log, 60 times.
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 

@@ -1,4 +1,4 @@
-// Looks at the parts of each word: in new strings for each, or in buffers that are kept.
+//! Looks at the parts of each word: in new strings for each, or in buffers that are kept.
 fn candidates(word: &str) -> Vec<String> {
     let mut v = Vec::new();
     for i in 1..=word.len() {

@@ -1,4 +1,4 @@
-// Makes identifiers of 16 random bytes, asked for one at a time or many at a time.
+//! Makes identifiers of 16 random bytes, asked for one at a time or many at a time.
 extern "C" {
     fn getrandom(at: *mut u8, n: usize, flags: u32) -> isize;
 }
