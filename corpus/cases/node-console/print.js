@@ -3,7 +3,7 @@ const each = process.argv[2] === 'each';
 let text = [];
 function emit(i) {
   let h = i;
-  for (let k = 0; k < 12000; k++) h = (h * 31 + k) | 0;
+  for (let k = 0; k < 2500; k++) h = (h * 31 + k) | 0;
   const line = 'line ' + i + ' has ' + h;
   if (each) return console.log(line);
   text.push(line);

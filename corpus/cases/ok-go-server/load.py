@@ -1,9 +1,9 @@
-# Eight clients ask 220 times each, each over one connection.
+# Eight clients ask 150 times each, each over one connection.
 import http.client, sys, threading
 
 def client():
     c = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]))
-    for _ in range(220):
+    for _ in range(150):
         c.request("GET", "/")
         c.getresponse().read()
     c.close()

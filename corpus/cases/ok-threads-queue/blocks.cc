@@ -32,7 +32,7 @@ static void consume() {
 
 int main() {
     std::thread a(consume), b(consume);
-    for (unsigned i = 0; i < 600; i++) {
+    for (unsigned i = 0; i < 350; i++) {
         Block block(65536);
         for (unsigned k = 0; k < block.size(); k++) block[k] = i * k;
         std::unique_lock l(m);
