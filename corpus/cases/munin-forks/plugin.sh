@@ -11,7 +11,7 @@ by_eval() {
     eval "c=\${field_critical}"
 }
 i=0
-while [ $i -lt 250 ]; do
+while [ $i -lt 400 ]; do
     by_$1
     echo "field$i.warning $w"
     echo "field$i.critical $c"

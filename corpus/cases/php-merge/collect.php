@@ -1,8 +1,8 @@
 <?php
-// Collects 2,500 pages of two rows each.
+// Collects 4,000 pages of two rows each.
 $how = $argv[1];
 $all = [];
-for ($i = 0; $i < 2500; $i++) {
+for ($i = 0; $i < 4000; $i++) {
     $page = ["a" . hash_pbkdf2("md5", "a$i", "s", 150), "b$i"];
     if ($how === "merge") {
         $all = array_merge($all, $page);

@@ -10,7 +10,7 @@ def ask(line):
     return [int(x) for x in r.readline().split()]
 
 def drawn(value):
-    return sum(i % (value + 1) for i in range(600))
+    return sum(i % (value + 1) for i in range(2500))
 
 if sys.argv[2] == "get":
     values = [ask("get " + k)[0] for k in keys]

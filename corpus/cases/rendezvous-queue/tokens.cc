@@ -1,4 +1,4 @@
-// Hands 4,000 tokens from one thread to another.
+// Hands 2,500 tokens from one thread to another.
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
@@ -28,17 +28,17 @@ static unsigned take() {
 }
 
 static unsigned parse(unsigned t) {
-    for (int k = 0; k < 40000; k++) t = t * 1664525 + 1013904223;
+    for (int k = 0; k < 60000; k++) t = t * 1664525 + 1013904223;
     return t;
 }
 
 int main(int argc, char **argv) {
     room = argc > 1 ? atoi(argv[1]) : 1;
     std::thread parser([] {
-        for (unsigned i = 0; i < 4000; i++) put(parse(i));
+        for (unsigned i = 0; i < 2500; i++) put(parse(i));
     });
     unsigned sum = 0;
-    for (int i = 0; i < 4000; i++) sum = sum * 31 + take();
+    for (int i = 0; i < 2500; i++) sum = sum * 31 + take();
     parser.join();
     printf("%u\n", sum);
 }

@@ -14,7 +14,7 @@ fn main() {
     let mut buffer = vec![0u8; room];
     let mut at = room;
     let mut version4 = 0u64;
-    for _ in 0..150_000 {
+    for _ in 0..350_000 {
         if at == room {
             fill(&mut buffer);
             at = 0;
