@@ -129,8 +129,7 @@ impl Place {
         fs::create_dir_all(&folder)?;
         copy(&case.place, &folder)?;
         if let Some(build) = &case.facts.build {
-            let mut command = Command::new("sh");
-            workshop::shell::run(command.args(["-c", build]).current_dir(&folder).stdout(Stdio::null()))?;
+            workshop::shell::run(Command::new("sh").within(&folder).args(["-c", build]))?;
         }
         let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
         let mut place = Self { folder, port, service: None };
@@ -273,6 +272,9 @@ trait Quiet {
 impl Quiet for Command {
     fn within(mut self, folder: &Path) -> Self {
         self.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        // Wrappers of version managers stand before these, and are processes of their own.
+        let path = std::env::var("PATH").unwrap_or_default();
+        self.env("PATH", format!("/usr/bin:/bin:{path}"));
         self
     }
 }
