@@ -27,10 +27,10 @@ enum other {
 	O_IRQ_WORK = 3,
 };
 
-/* Of a switch: the first thread was preempted. */
+/* Flag of a switch: the first thread was preempted. */
 #define F_PREEMPTED 1
 
-/* Of a switch: the second thread is the measuring one. */
+/* Flag of a switch: the second thread is the measuring one. */
 #define F_OWN 2
 
 /* A record of any kind. It takes one cache line, since each touched line may be a cache miss. */
@@ -40,9 +40,9 @@ struct record {
 	u64 at;
 	u8 kind;
 	u8 flags;
-	/* Of a switch from the idle task: the last idle state of the CPU, plus one. */
+	/* For a switch from the idle task: the last idle state of the CPU, plus one. */
 	u16 idle;
-	/* Of a switch to the measuring thread: the CPU that it migrated from, plus one. */
+	/* For a switch to the measuring thread: the CPU that it migrated from, plus one. */
 	u32 arg;
 	/* By kind, as in the structs below. */
 	u64 words[5];
@@ -93,7 +93,7 @@ struct interrupt_record {
 	u32 arg;
 	u64 began;
 	u64 spare;
-	/* Of a handler. */
+	/* The name of a handler. */
 	char name[16];
 	u64 spare2;
 };

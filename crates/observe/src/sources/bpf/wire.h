@@ -133,11 +133,11 @@ enum kind {
 	/* In the ring `stacks`, like all below. a: mode. */
 	K_SAMPLE_STACK = 64,
 	K_WAIT_STACK = 65,
-	/* Of a wait that begins: its length is not known yet. */
+	/* The stack of a wait that begins: its length is not known yet. */
 	K_FAULT_STACK = 66,
-	/* Of a waker. stands_for_ns: the time of the wake-up, call: the woken thread. */
+	/* The stack of a waker. stands_for_ns: the time of the wake-up, call: the woken thread. */
 	K_WAKER_STACK = 67,
-	/* Of a page fault of the sample. */
+	/* The stack of a page fault of the sample. */
 	K_FAULT_SAMPLE_STACK = 68,
 	/* a: mode; a counter of the processor overflowed. */
 	K_COUNTED = 69,
@@ -415,7 +415,7 @@ struct page_record {
 struct fault_record {
 	/* a: mapping_kind. */
 	struct head head;
-	/* Of a file. */
+	/* The inode of a file. */
 	u64 ino;
 	u32 dev;
 	/* The faults that it stands for. */
@@ -645,7 +645,7 @@ struct file_counts {
 /* Bytes of such a text, its zero included: of a longer path the end. */
 #define ASKED_NAME 112
 
-/* So many calls of a CPU are all in the sample. */
+/* The first calls of a CPU, which are all in the sample. */
 #define ASKED_FIRST 4096
 
 /* Calls in one piece that are in the sample from then on, and of how many they are one. */
