@@ -50,10 +50,10 @@ exec $become sh -c "$TYPING"'
 cat << END
 # The first minutes
 
-What \`bench/first-minutes.sh\` printed on $(date -u +%F): the released files for x86_64 on a Debian with
-nothing but its $packages essential packages (debootstrap's minbase: no Python, no compiler, no procps),
-in namespaces of its own. Lines after \`#\` were typed by root, those after \`\$\` by an ordinary
-user. Nothing was left out or changed.
+This is what \`bench/first-minutes.sh\` printed on $(date -u +%F). It ran the released files for x86_64 on
+a Debian with nothing but its $packages essential packages (debootstrap's minbase: no Python, no compiler,
+no procps), in separate namespaces. Root typed the lines after \`#\`, an ordinary user those after
+\`\$\`. Nothing was left out or changed.
 
 ## Root: unpack, look, run
 
