@@ -113,16 +113,17 @@ pub(crate) enum Verb {
 
 /// Run a program and show where its wall-clock time went
 ///
-/// The report goes to standard error, apart from the program's own output. The exit status is the
-/// program's (128 plus the signal number if a signal killed it); 125 if dwell itself failed, 126 if
-/// the program cannot be executed, 127 if it is not found.
+/// The report goes to standard error, so it does not mix with the program's standard output.
+///
+/// The exit status is that of the program, or 128 plus the signal number if a signal killed it. It
+/// is 125 if dwell itself failed, 126 if the program cannot be executed, 127 if it is not found.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  dwell run ls -lR /usr\n  dwell run --json run.json -- make -j2\n  sudo dwell run --user \"$USER\" -- ./server\n  dwell run --probe -- ./program"
 )]
 pub(crate) struct RunArgs {
-    /// Run the program as this user (name or UID), in a new session, without those of dwell's
-    /// environment variables that may be secret
+    /// Run the program as this user. NAME is a user name or a UID. The program gets a new session,
+    /// and none of dwell's environment variables that may hold secrets
     #[arg(long, value_name = "NAME")]
     pub(crate) user: Option<String>,
 
@@ -130,30 +131,30 @@ pub(crate) struct RunArgs {
     pub(crate) watching: WatchArgs,
 
     /// Count the executions of each basic block of FUNCTION exactly, by single-stepping the
-    /// program; without FUNCTION, of all functions. Measures no times: a step takes 20 us or more.
-    /// If dwell is killed, so is the program. FUNCTION@FILE takes the function from FILE instead of
-    /// the program
+    /// program. Without FUNCTION, count those of all functions. FUNCTION@FILE takes the function
+    /// from FILE instead of the program. No times are measured, since each step takes 20 us or
+    /// more. If dwell is killed, the program is killed as well
     #[arg(long, value_name = "FUNCTION", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(crate) count_blocks: Option<String>,
 
-    /// Count the executions of each line of a Python program (3.12 or later) exactly, in all
-    /// threads and Python child processes; with FUNCTION, show all of its lines. Measures no times:
-    /// counting makes Python 2 to 20 times slower
+    /// Count the executions of each line of a Python program exactly. Needs Python 3.12 or later,
+    /// and covers all threads and Python child processes. With FUNCTION, show all lines of that
+    /// function. No times are measured, since counting makes Python 2 to 20 times slower
     #[arg(long, value_name = "FUNCTION", num_args = 0..=1, require_equals = true, default_missing_value = "",
           conflicts_with = "count_blocks")]
     pub(crate) hits: Option<String>,
 
-    /// Run a quick `dwell ladder` after the program (about 5 seconds, with files in the current
-    /// directory) and compare the program's waits with it. It is kept, unless a full ladder
-    /// is kept already
+    /// Run a quick `dwell ladder` after the program, and compare the program's waits with it. It
+    /// takes about 5 seconds, and uses files in the current directory. The ladder is kept, unless a
+    /// full one is kept already
     #[arg(long, conflicts_with_all = ["count_blocks", "hits"])]
     pub(crate) ladder: bool,
 
-    /// After the run, test a finding before anything is changed: run the command again, in pairs,
-    /// as it is and with the fix imposed from outside, for 20 seconds or one pair. All that the
-    /// command does is done again. Without NAME, the first finding whose probe does no harm is
-    /// tested: no-delay, warm-files, raise-priority, keep-memory. By name only, as they say what
-    /// they risk: skip-flushes, lift-quota
+    /// After the run, test a finding before anything is changed. dwell runs the command again in
+    /// pairs, once as it is and once with the fix imposed from outside, for 20 seconds or one pair.
+    /// Everything that the command does is done again. Without NAME, dwell tests the first finding
+    /// whose probe does no harm: no-delay, warm-files, raise-priority, keep-memory. Two more run by
+    /// name only, and say what they risk: skip-flushes, lift-quota
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "",
           value_parser = probe, conflicts_with_all = ["count_blocks", "hits"])]
     pub(crate) probe: Option<ProbeArg>,
@@ -172,36 +173,40 @@ pub(crate) struct RunArgs {
 
 /// Show where running processes spend their time
 ///
-/// Traces the processes with all their threads and descendants until Ctrl-C, their exit, or the end
-/// of --for. They are neither stopped nor changed. The report goes to standard error. Its account
-/// is the time of the active threads, since a server has no critical path to an end; threads that
-/// only wait for work are summed up. The exit status is 0, or 125 if dwell failed.
+/// Traces the processes with all their threads and descendants, until Ctrl-C, their exit, or the
+/// end of --for. The processes are neither stopped nor changed. The report goes to standard error.
+///
+/// A server has no end that a critical path could lead to, so the report divides the time of the
+/// active threads instead. Threads that only wait for work are summed up.
+///
+/// The exit status is 0, or 125 if dwell failed.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  sudo dwell attach 1234 --for 10s\n  sudo dwell attach nginx --for 1m --json nginx.json\n  sudo dwell attach server.py --for 10s\n  sudo dwell attach :8080 --for 10s\n  sudo dwell attach --service postgresql --for 30s\n  sudo dwell attach --container 3f2a91 --for 10s\n  sudo dwell attach --cgroup system.slice/cron.service --for 10s"
 )]
 pub(crate) struct AttachArgs {
-    /// PIDs; names of processes (as in `ps -o comm`, or of their executables; `python` is also
-    /// python3), or of the script that they run (`server.py`); `:PORT`: who listens there
+    /// Processes to trace: PIDs, names, or :PORT. A name is that of the process (as in `ps -o
+    /// comm`), of its executable (`python` is also python3), or of the script that it runs
+    /// (`server.py`). `:PORT` is the process that listens there
     #[arg(value_name = "TARGET", required_unless_present_any = ["pids", "service", "container", "cgroup"])]
     pub(crate) targets: Vec<String>,
 
-    /// PIDs, as perf and strace take them
+    /// PIDs, separated by commas, as for perf and strace
     #[arg(short, long = "pid", value_name = "PID", value_delimiter = ',',
           conflicts_with_all = ["service", "container", "cgroup"])]
     pub(crate) pids: Vec<u32>,
 
-    /// All processes of this systemd unit: a system unit, else a user unit
+    /// All processes of this systemd unit. A system unit is looked for first, then a user unit
     #[arg(long, value_name = "UNIT", conflicts_with_all = ["targets", "container", "cgroup"])]
     pub(crate) service: Option<String>,
 
-    /// All processes of the container with this ID. Its first digits (3 or more) are enough;
-    /// containers of Docker, Podman, Kubernetes
+    /// All processes of the container with this ID. The first 3 digits of the ID, or more, are
+    /// enough. Docker, Podman and Kubernetes are supported
     #[arg(long, value_name = "ID", conflicts_with_all = ["targets", "cgroup"])]
     pub(crate) container: Option<String>,
 
-    /// All processes of this cgroup and its descendants, by its path in the file system or relative
-    /// to the root cgroup
+    /// All processes of this cgroup and its descendants. The path is in the file system, or
+    /// relative to the root cgroup
     #[arg(long, value_name = "PATH", conflicts_with = "targets")]
     pub(crate) cgroup: Option<PathBuf>,
 
@@ -209,8 +214,8 @@ pub(crate) struct AttachArgs {
     #[arg(long = "for", value_name = "TIME", value_parser = units::seconds_ns)]
     pub(crate) length_ns: Option<u64>,
 
-    /// Ask Java virtual machines (JDK 17 or newer) for the names of their compiled code, after the
-    /// recording and as `jcmd PID Compiler.perfmap` does: they get SIGQUIT and write
+    /// Ask Java virtual machines (JDK 17 or newer) for the names of compiled code. This happens
+    /// after the recording, as with `jcmd PID Compiler.perfmap`: the JVM gets SIGQUIT and writes
     /// /tmp/perf-PID.map
     #[arg(long)]
     pub(crate) jvm_names: bool,
@@ -234,17 +239,18 @@ pub(crate) struct AttachArgs {
     after_help = "Examples:\n  dwell show run.dwell\n  dwell show run.json\n  dwell show --flame run.dwell\n  dwell show run.dwell --what-if fsync=0\n  dwell show run.dwell --what-if lock=0 cpus=8 --json what-if.json"
 )]
 pub(crate) struct ShowArgs {
-    /// A recording written by `dwell run --keep` or `dwell attach --keep`, a result written by
-    /// --json of any verb or by hyperfine --export-json, or a kept result: its ID in `dwell list`,
-    /// `last`, `last-1`
+    /// A recording, a result, or the ID of a kept result. Recordings are written by `dwell run
+    /// --keep` and `dwell attach --keep`; results by --json of any verb, or by hyperfine
+    /// --export-json. IDs are in `dwell list`; `last` and `last-1` work as well
     #[arg(value_name = "FILE|ID")]
     pub(crate) recording: PathBuf,
 
-    /// Replay the recording with these edits and show what the wall clock would have been: a name
-    /// and a factor or, for each operation, a longest duration (`fsync=0`, `lock=0`,
+    /// Replay the recording with edits, and show its new wall clock. An edit is a name with a
+    /// factor, or with a longest duration for each operation: `fsync=0`, `lock=0`,
     /// `lock:0x7f01a2b3c4d0=0`, `'tcp 10.0.0.7:5432'=1ms`, `file:/path=0`, `program:NAME=0`,
     /// `user:FUNCTION=0.5`, `name-lookups=0`, `sleep=0`, `disk=0`, `network=0`, `fault=0`,
-    /// `runqueue=0`), `cpus=8`, `quota=none`. Of `dwell run` with BPF only
+    /// `runqueue=0`. Other edits are `cpus=8` and `quota=none`. Works for recordings of `dwell run`
+    /// with BPF only
     #[arg(long, value_name = "EDIT", num_args = 1.., conflicts_with_all = ["work", "flame", "lines", "annotate"])]
     pub(crate) what_if: Vec<String>,
 
@@ -254,16 +260,16 @@ pub(crate) struct ShowArgs {
 
 /// Make a page for a browser of kept results
 ///
-/// One file of HTML with the words and figures of the terminal, pictures over time, a flame graph,
-/// tables that sort and filter, and the results themselves, which `dwell show` takes out again. It
-/// opens without a network. Several results of one kind stand side by side.
+/// The page is one HTML file, which needs no network. It has the words and figures of the terminal,
+/// charts over time, a flame graph, tables that sort and filter, and the results themselves, which
+/// `dwell show` can read from it. Several results of one kind stand side by side.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  dwell report last -o page.html\n  dwell report run.dwell -o page.html\n  dwell report before.json after.json -o both.html\n  dwell report last-1 last -o both.html\n  dwell show page.html"
 )]
 pub(crate) struct ReportArgs {
-    /// Recordings written by --keep, results written by --json of any verb, pages, or kept results:
-    /// their IDs in `dwell list`, `last`, `last-1`
+    /// Recordings, results, pages, or IDs of kept results. Recordings are written by --keep,
+    /// results by --json of any verb. IDs are in `dwell list`; `last` and `last-1` work as well
     #[arg(value_name = "FILE|ID", required = true)]
     pub(crate) files: Vec<PathBuf>,
 
@@ -278,7 +284,7 @@ pub(crate) struct ReportArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  dwell explain\n  dwell explain sync-writes")]
 pub(crate) struct ExplainArgs {
-    /// A cause, as the report of `dwell run` names it
+    /// The cause, as the report of `dwell run` names it
     #[arg(value_name = "CAUSE")]
     pub(crate) cause: Option<String>,
 
@@ -308,9 +314,10 @@ pub(crate) struct ManArgs {
 
 /// Show what dwell can observe on this host
 ///
-/// Tries each thing that the other commands use, as the user who asks, and says which command would
-/// change what does not work. Nothing is changed. Takes half a second. The page goes to standard
-/// output. The exit status is 0, whatever works.
+/// Tries everything that the other commands use, as the current user. For what does not work, it
+/// prints the command that would change that. Nothing is changed. It takes half a second.
+///
+/// The page goes to standard output. The exit status is 0, whether or not everything works.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  dwell doctor\n  sudo dwell doctor\n  dwell doctor --json doctor.json")]
 pub(crate) struct DoctorArgs {
@@ -323,10 +330,12 @@ pub(crate) struct DoctorArgs {
 
 /// Measure the latency of each level of this machine
 ///
-/// From a core cycle to caches, memory, the kernel, files and the network, on one logarithmic axis.
-/// Takes up to 30 seconds and needs no privileges. The page goes to standard output. Ctrl-C ends
-/// the measurement early and shows the results so far; the exit status is then 128 plus the signal
-/// number. It is 125 if none of the requested rungs could be measured.
+/// The levels are core cycles, caches, memory, the kernel, files and the network, on one
+/// logarithmic axis. The measurement takes up to 30 seconds and needs no privileges. The page goes
+/// to standard output.
+///
+/// Ctrl-C ends the measurement early and shows the results so far; the exit status is then 128 plus
+/// the signal number. The exit status is 125 if none of the requested rungs could be measured.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  dwell ladder\n  dwell ladder --quick --only memory\n  dwell ladder --only l1,l2,dram --json ladder.json\n  dwell ladder --only files --dir /var/lib/db\n  dwell ladder --only network --host db.example:5432\n  dwell ladder --beside epyc-9654,ladder.json\n  dwell ladder --kept\n  dwell ladder --list"
@@ -336,12 +345,12 @@ pub(crate) struct LadderArgs {
     #[arg(long)]
     pub(crate) quick: bool,
 
-    /// Measure only these rungs or groups, by their names in --list
+    /// Measure only these levels (rungs) or groups. Their names are in --list
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
 
-    /// Measure files in DIR [default: the current directory]. All files are in one new directory,
-    /// take at most 5 % of the free space, and are removed at the end
+    /// Measure files in DIR [default: the current directory]. All files are made in one new
+    /// directory, take at most 5 % of the free space, and are removed at the end
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
 
@@ -350,13 +359,14 @@ pub(crate) struct LadderArgs {
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) host: Vec<String>,
 
-    /// Show other machines beside this one, instead of textbook figures: a reference machine with
-    /// published figures (xeon-6962p, epyc-9654, epyc-9224, graviton2, graviton4, imx8m-plus), a
-    /// file written by --json, or a kept ladder: its ID in `dwell list`, `last`, `last-1`
+    /// Show other machines beside this one. They take the place of textbook figures. A machine is a
+    /// reference machine with published figures (xeon-6962p, epyc-9654, epyc-9224, graviton2,
+    /// graviton4, imx8m-plus), a file written by --json, or a kept ladder (its ID in `dwell list`,
+    /// `last`, `last-1`)
     #[arg(long, value_name = "NAME|FILE", value_delimiter = ',')]
     pub(crate) beside: Vec<String>,
 
-    /// List available rungs and exit
+    /// List the available levels (rungs), and exit
     #[arg(long)]
     pub(crate) list: bool,
 
@@ -364,9 +374,9 @@ pub(crate) struct LadderArgs {
     #[arg(long, conflicts_with_all = ["quick", "only", "dir", "host", "list", "no_keep"])]
     pub(crate) kept: bool,
 
-    /// Do not keep the ladder. By default a whole ladder is the kept one of this host from now on,
-    /// for `dwell run` to compare waits with; a quick one does not replace a full one. Without a
-    /// store it is kept in $XDG_CACHE_HOME/dwell (~/.cache/dwell)
+    /// Do not keep the ladder. By default, a complete ladder becomes the kept one of this host, and
+    /// `dwell run` compares waits with it. A quick ladder does not replace a full one. Without a
+    /// store, the ladder is kept in $XDG_CACHE_HOME/dwell (~/.cache/dwell)
     #[arg(long)]
     pub(crate) no_keep: bool,
 
@@ -376,39 +386,38 @@ pub(crate) struct LadderArgs {
 
 /// Compare two kept results, or more than two comparisons
 ///
-/// Each is a file, or a kept result by its ID in `dwell list`, `last`, `last-1`.
+/// A and B are files, or IDs of kept results (in `dwell list`; `last` and `last-1` work as well).
+/// The page goes to standard output. It also lists how the setups differ. Only ladders and
+/// latencies have images.
 ///
-/// Two runs written by `dwell run --json`: by how much the wall clocks differ, and where the
-/// difference lies: by state and place, where it sums to that, then by system call, function, line,
-/// wait, peer and file. Without a verdict: one run has no spread.
+/// Two runs (`dwell run --json`): how much the wall clocks differ, and where. The difference is
+/// divided by state and place, whose parts add up to it, then by system call, function, line, wait,
+/// peer and file. There is no verdict, since one run has no spread.
 ///
-/// Comparisons written by `dwell compare --json`, two or more: their ratios and verdicts, and how
-/// far the sittings are apart, beside what their own intervals explain.
+/// Two or more comparisons (`dwell compare --json`): their ratios and verdicts, and how much the
+/// ratios differ between the comparisons, next to what their intervals explain.
 ///
-/// Two ladders written by `dwell ladder --json`: for each rung the two medians, their ratio with
-/// its 95 % interval, and whether B is faster, slower, the same, or undecided. Images have B's bars
-/// with A's medians marked.
+/// Two ladders (`dwell ladder --json`): both medians of each rung, their ratio with its 95 %
+/// interval, and whether B is faster, slower, the same, or undecided. Images show B's bars with A's
+/// medians marked.
 ///
-/// Two results of `dwell wake --json`, two sheets, case by case, or one of each: percentiles with
-/// their 95 % intervals, maximum latencies, and whether B's are lower (earlier), higher (later),
-/// the same, or undecided. Either file may be from another tool: cyclictest (--json, -q, -h,
-/// --histfile), jitterdebugger, rtla timerlat hist and top, rtla osnoise hist.
+/// Two results of `dwell wake --json`, two sheets (compared case by case), or one of each:
+/// percentiles with their 95 % intervals, maximum latencies, and whether B's are lower (earlier),
+/// higher (later), the same, or undecided. Either file may be from another tool: cyclictest
+/// (--json, -q, -h, --histfile), jitterdebugger, rtla timerlat hist and top, rtla osnoise hist.
 ///
 /// Two files of hyperfine (--export-json, of version 1 or 2), or one and a result of `dwell compare
-/// --json`: the medians of commands of the same name, without a verdict.
+/// --json`: the medians of commands with the same name, without a verdict.
 ///
-/// Two scores of `dwell lab --score --json`, or one pair held twice (`dwell lab NAME --json`):
-/// causes found first, predictions that held, interval scores and widths, and what changed of each
-/// pair.
-///
-/// Differences in setup are listed. Images are of ladders and latencies. The page goes to standard
-/// output.
+/// Two scores (`dwell lab --score --json`), or two results of one pair (`dwell lab NAME --json`):
+/// causes found first, predictions that held, scores and widths of the intervals, and what changed
+/// for each pair.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  dwell diff last-1 last\n  dwell diff before.json after.json\n  dwell diff monday.json tuesday.json friday.json\n  dwell diff --png both.png mine.json yours.json\n  dwell diff cyclictest-2019.txt today.json"
 )]
 pub(crate) struct DiffArgs {
-    /// The baseline. A file, or a kept result: its ID in `dwell list`, `last`, `last-1`
+    /// The baseline: a file, or the ID of a kept result
     #[arg(value_name = "A")]
     pub(crate) a: PathBuf,
 
@@ -416,7 +425,7 @@ pub(crate) struct DiffArgs {
     #[arg(value_name = "B")]
     pub(crate) b: PathBuf,
 
-    /// More results of `dwell compare`
+    /// More results of `dwell compare --json`
     #[arg(value_name = "MORE")]
     pub(crate) more: Vec<PathBuf>,
 
@@ -438,7 +447,7 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) keep: Option<PathBuf>,
 
-    /// Cap the recording at SIZE; the report still covers the whole run
+    /// Limit the recording to SIZE; the report still covers the whole run
     #[arg(long, value_name = "SIZE", default_value = "200M", value_parser = units::bytes, requires = "keep")]
     pub(crate) keep_limit: u64,
 
@@ -446,24 +455,24 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) source: Source,
 
-    /// Sampling rate per CPU: `99`, `5kHz` [default: 2000 for 50 ms, then 335; without BPF 1000, or
-    /// 335 to attach]
+    /// Sampling rate per CPU: `99`, `5kHz` [default: 2000 for the first 50 ms, then 335; without
+    /// BPF 1000 to run, 335 to attach]
     #[arg(long, value_name = "HZ", value_parser = sampling_rate)]
     pub(crate) rate: Option<NonZeroU32>,
 
-    /// Bound on dwell's overhead, as a share of the program's CPU time. Where tracing all syscalls
-    /// would take more, they are traced in windows, and where counting them would, they are counted
-    /// in windows too; `none` traces every syscall [default: 5% for run, which counts every syscall
-    /// beside it; 2% for attach]
+    /// Limit dwell's overhead to PERCENT of the program's CPU time. If tracing every syscall would
+    /// exceed the limit, syscalls are traced in windows of time. If counting them would exceed it
+    /// too, they are also counted in windows. `none` traces every syscall [default: 5% for run,
+    /// which also counts every syscall; 2% for attach]
     #[arg(long, value_name = "PERCENT", value_parser = max_overhead)]
     pub(crate) max_overhead: Option<MaxOverhead>,
 
-    /// Override the capacity of a network link, e.g. `eth0=10M`; append `,half` for half duplex
+    /// Set the capacity of a network link: `eth0=10M`; `eth0=10M,half` for half duplex
     #[arg(long, value_name = "NAME=BITS[,half]", value_parser = link)]
     pub(crate) link: Vec<GivenLink>,
 
-    /// Also trace name lookups (getaddrinfo), whether answered by /etc/hosts, a local resolver or
-    /// DNS. Adds about 0.2 s at exit
+    /// Also trace name lookups (getaddrinfo), whether /etc/hosts, a local resolver or DNS answers
+    /// them. Adds about 0.2 s at exit
     #[arg(long)]
     pub(crate) names: bool,
 }
@@ -488,12 +497,12 @@ impl WatchArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum Source {
-    /// The best that this host permits
+    /// The best of these that this host permits
     #[default]
     Auto,
     /// Every switch, wake-up and system call, traced by BPF
     Bpf,
-    /// Every switch, from perf events; snapshots of /proc for the rest
+    /// Every switch from perf events, and snapshots of /proc for the rest
     Perf,
     /// Poll /proc
     Proc,

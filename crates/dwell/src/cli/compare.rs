@@ -13,20 +13,22 @@ use values::{ignored, stream, variable};
 
 /// Find out which of several commands is faster, by how much, and why
 ///
-/// Runs the commands in alternation, in random order within each pair, and compares each with the
-/// first: faster, slower, same (within --margin), or undecided, with the ratio, its 95 % interval
-/// and the difference in time. Stops when that is decided, after 3 seconds at the earliest. Nothing
-/// is dropped as an outlier. Then a few pairs are observed as by `dwell run`: where the difference
-/// lies. One command alone is measured too.
+/// Each command is compared with the first. The verdict is faster, slower, same (within --margin),
+/// or undecided, with the ratio, its 95 % interval and the difference in time. One command alone is
+/// measured too.
 ///
-/// A command is one argument. It is split into words as a shell does and executed without one; -S
-/// uses a shell. The first run of each command does not count: it warms up, and shows whether the
+/// The commands run in alternation, in random order within each pair. The runs stop when the
+/// verdict is decided, after 3 seconds at the earliest. No run is dropped as an outlier. Then a few
+/// pairs are observed, as by `dwell run`, to find where the difference lies.
+///
+/// A command is one argument. It is split into words as a shell does, and executed without a shell;
+/// -S uses one. The first run of each command does not count: it warms up, and shows whether the
 /// commands do the same.
 ///
-/// The exit status is 0; with --fail-if-slower 0 if no command is slower, 1 if one is, 2 if that is
-/// undecided; 128 plus the signal number if the comparison was ended early (the result so far is
-/// shown); 125 if dwell itself or a command failed, 126 if a command cannot be executed, 127 if it
-/// is not found.
+/// The exit status is 0. With --fail-if-slower it is 0 if no command is slower, 1 if one is, and 2
+/// if that is undecided. It is 128 plus the signal number if the comparison was ended early (the
+/// result so far is shown), 125 if dwell itself or a command failed, 126 if a command cannot be
+/// executed, 127 if it is not found.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  dwell compare './old input' './new input'\n  dwell compare --fail-if-slower 3% --json cmp.json './old' './new'\n  dwell compare -L threads 1,2,4,8 'make -B -j {threads}'\n  dwell compare -S 'sort big | uniq' 'sort -u big'\n  dwell compare -p 'git clean -fdx' 'make' 'ninja'\n  dwell compare --rev main --rev . --build 'cargo build --release' 'target/release/prog input'\n  dwell compare --metric 'fps: ([0-9.]+)' './old' './new'\n  dwell compare --pairs 30 --no-why --hyperfine times.json './old' './new'"
@@ -50,15 +52,16 @@ pub(crate) struct CompareArgs {
     #[arg(short = 'M', long = "max-runs", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_pairs: Option<u32>,
 
-    /// Begin no pair after this time [default: 60s, or 12 pairs of longer commands]
+    /// Start no pair after this time [default: 60s, or 12 pairs of longer commands]
     #[arg(long = "for", value_name = "TIME", conflicts_with = "pairs", value_parser = units::seconds_ns)]
     pub(crate) for_ns: Option<u64>,
 
-    /// Run each command N times before the pairs that count; once in any case
+    /// Run each command N times before the pairs that count, at least once
     #[arg(short, long, value_name = "N", default_value_t = 1)]
     pub(crate) warmup: u32,
 
-    /// Treat differences up to PERCENT as the same
+    /// Largest difference called same. If a command differs from the first by up to PERCENT, the
+    /// verdict is same
     #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = units::share)]
     pub(crate) margin: f64,
 
@@ -66,13 +69,14 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_enum, default_value_t, value_name = "FIGURE", conflicts_with = "metric")]
     pub(crate) on: FigureArg,
 
-    /// Compare numbers that the commands print: what the first group of REGEX matches, in both
-    /// outputs; of several in a run their median decides, and p90 and p99 are compared beside it
+    /// Compare numbers that the commands print. A number is what the first group of REGEX matches,
+    /// in standard output and standard error. If one run prints several, their median decides, and
+    /// p90 and p99 are compared as well
     #[arg(long, value_name = "REGEX")]
     pub(crate) metric: Option<String>,
 
-    /// Exit with 1 if one is slower by over PERCENT. Slower than the first; exit with 0 if none is,
-    /// with 2 if that is undecided
+    /// Exit with 1 if any is slower by over PERCENT. Each command is compared with the first. The
+    /// exit status is 0 if none is slower, 2 if that is undecided
     #[arg(long, value_name = "PERCENT", value_parser = units::share)]
     pub(crate) fail_if_slower: Option<f64>,
 
@@ -80,12 +84,12 @@ pub(crate) struct CompareArgs {
     #[arg(long)]
     pub(crate) floor: bool,
 
-    /// Do not look for where the difference lies: observe no pairs
+    /// Do not find out where the difference lies. No pairs are observed
     #[arg(long)]
     pub(crate) no_why: bool,
 
-    /// Check the savings that a result of `dwell run` predicted. It is a file written by --json, or
-    /// kept: its ID in `dwell list`, `last`, `last-1`
+    /// Check the savings that a result of `dwell run` predicted. The result is a file written by
+    /// --json, or the ID of a kept result (in `dwell list`; `last` and `last-1` work as well)
     #[arg(long, value_name = "FILE|ID")]
     pub(crate) predicted: Option<PathBuf>,
 
@@ -107,15 +111,16 @@ pub(crate) struct CompareArgs {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Commands")]
 pub(crate) struct CommandArgs {
-    /// Run CMD in a shell before everything else: once per distinct expansion
+    /// Run CMD in a shell before everything else. With parameters, it runs once for each distinct
+    /// expansion of CMD
     #[arg(short, long, value_name = "CMD")]
     pub(crate) setup: Option<String>,
 
-    /// Run CMD in a shell before each run. May be given once for each command
+    /// Run CMD in a shell before each run. It may be given once for each command
     #[arg(short, long, value_name = "CMD")]
     pub(crate) prepare: Vec<String>,
 
-    /// Run CMD in a shell after each run; may be given once for each command
+    /// Run CMD in a shell after each run. It may be given once for each command
     #[arg(short = 'C', long, value_name = "CMD")]
     pub(crate) conclude: Vec<String>,
 
@@ -123,7 +128,7 @@ pub(crate) struct CommandArgs {
     #[arg(short, long, value_name = "CMD")]
     pub(crate) cleanup: Option<String>,
 
-    /// Run each command with all values from MIN to MAX in place of {VAR}
+    /// Run each command with each value from MIN to MAX in place of {VAR}
     #[arg(short = 'P', long, value_names = ["VAR", "MIN", "MAX"], num_args = 3, allow_hyphen_values = true)]
     pub(crate) parameter_scan: Vec<String>,
 
@@ -131,8 +136,8 @@ pub(crate) struct CommandArgs {
     #[arg(short = 'D', long, value_name = "DELTA", requires = "parameter_scan")]
     pub(crate) parameter_step_size: Option<String>,
 
-    /// Run with each of VALUES in place of {VAR}. Each command runs with each of them; separated by
-    /// commas; may be repeated for all combinations
+    /// Run with each of VALUES in place of {VAR}. VALUES are separated by commas. Each command runs
+    /// with each value; repeat the option for all combinations
     #[arg(short = 'L', long, value_names = ["VAR", "VALUES"], num_args = 2, allow_hyphen_values = true)]
     pub(crate) parameter_list: Vec<String>,
 
@@ -148,12 +153,12 @@ pub(crate) struct CommandArgs {
     #[arg(short = 'N')]
     pub(crate) no_shell: bool,
 
-    /// Count runs that fail: with any status, or with one of CODES
+    /// Count runs that fail as well: with any status, or with one of CODES
     #[arg(short, long, value_name = "CODES", num_args = 0..=1, require_equals = true, default_missing_value = "all",
           value_parser = ignored)]
     pub(crate) ignore_failure: Option<IgnoredStatuses>,
 
-    /// Name of a command on the page; may be given once for each command
+    /// Name of a command on the page. It may be given once for each command
     #[arg(short = 'n', long, value_name = "NAME")]
     pub(crate) command_name: Vec<String>,
 
@@ -161,15 +166,15 @@ pub(crate) struct CommandArgs {
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     pub(crate) env: Vec<(String, String)>,
 
-    /// Where commands read from: `null` or a file
+    /// Standard input of commands: `null` or a file
     #[arg(long, value_name = "WHERE", default_value = "null", value_parser = stream)]
     pub(crate) input: StreamArg,
 
-    /// Where their output goes: `null`, `pipe` (read and thrown away), `inherit`, or a file
+    /// Output of commands: `null`, `pipe` (read and thrown away), `inherit`, or a file
     #[arg(long, value_name = "WHERE", default_value = "null", conflicts_with = "show_output", value_parser = stream)]
     pub(crate) output: StreamArg,
 
-    /// Show the output of all runs: --output inherit
+    /// Show the output of all runs (--output inherit)
     #[arg(long)]
     pub(crate) show_output: bool,
 }
@@ -178,12 +183,12 @@ pub(crate) struct CommandArgs {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Revisions")]
 pub(crate) struct RevisionArgs {
-    /// Run the command in this revision of the repository, built by --build; given at least twice.
-    /// `.` is the tree as it is
+    /// Run the command in this git revision, built by --build. Give --rev at least twice. `.` is
+    /// the working tree as it is
     #[arg(long = "rev", value_name = "REV")]
     pub(crate) revisions: Vec<String>,
 
-    /// Build a revision with CMD, in a shell in its own worktree. Builds are kept by commit
+    /// Build a revision with CMD, in a shell in its own worktree. Builds are kept for each commit
     #[arg(long, value_name = "CMD", requires = "revisions")]
     pub(crate) build: Option<String>,
 }

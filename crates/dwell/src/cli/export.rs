@@ -6,15 +6,16 @@ use std::path::PathBuf;
 
 /// Write a kept result in the format of another tool
 ///
-/// Data that the format cannot represent is listed on standard error. Sums are those of the
-/// result, to the nanosecond where the format can hold it.
+/// Data that the format cannot represent is listed on standard error. Sums equal those of the
+/// result, to the nanosecond if the format can hold it.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  dwell export last --as markdown -o run.md\n  dwell export run.json --as csv --table waits -o waits.csv\n  dwell export run.dwell --as pprof -o run.pb.gz\n  dwell export run.dwell --as perfetto -o run.perfetto-trace\n  dwell export last --as hdr -o waits.hlog\n  dwell export last --as svg -o wake.svg\n  dwell export cmp.json --as hyperfine -o cmp.hyperfine.json"
 )]
 pub(crate) struct ExportArgs {
-    /// A result written by --json of any verb, a recording written by --keep, a page of HTML, or a
-    /// kept result: its ID in `dwell list`, `last`, `last-1`
+    /// A result, a recording, a page, or the ID of a kept result. Results are written by --json of
+    /// any verb, recordings by --keep, pages by --html. IDs are in `dwell list`; `last` and
+    /// `last-1` work as well
     #[arg(value_name = "FILE|ID")]
     pub(crate) result: PathBuf,
 
@@ -23,7 +24,7 @@ pub(crate) struct ExportArgs {
     pub(crate) format: ExportFormat,
 
     /// The table, for csv and markdown, by its name in the JSON (`account`, `waits`, `runs`).
-    /// Without it, Markdown has all tables; csv needs one, and lists them
+    /// Without it, markdown writes all tables; csv needs a name, and lists the tables
     #[arg(long, value_name = "NAME")]
     pub(crate) table: Option<String>,
 
@@ -35,38 +36,38 @@ pub(crate) struct ExportArgs {
 /// A format of other tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
-    /// Any result as dwell keeps it, on one line. That of a run has its stacks, which --json leaves
-    /// out
+    /// Any result as dwell keeps it, on one line. For a run that includes its stacks, which --json
+    /// leaves out
     Json,
-    /// A table of any result, for spreadsheets
+    /// One table of any result, for spreadsheets
     Csv,
-    /// Tables of any result
+    /// One table of any result, or all
     Markdown,
-    /// The runs of dwell compare as JSON of hyperfine 2
+    /// The runs of dwell compare, as JSON of hyperfine 2
     Hyperfine,
-    /// The runs of dwell compare as JSON of hyperfine 1
+    /// The runs of dwell compare, as JSON of hyperfine 1
     #[value(name = "hyperfine-1")]
     Hyperfine1,
-    /// Functions on a CPU and waiting, for pprof; of a run with its stacks
+    /// Functions on a CPU and waiting, for pprof. Needs a run with stacks
     Pprof,
-    /// Threads over time with hand-overs and the critical path, for ui.perfetto.dev; of a recording
-    /// of dwell run
+    /// Threads over time with hand-overs and the critical path, for ui.perfetto.dev. Needs a
+    /// recording of dwell run
     Perfetto,
-    /// The critical path as a trace of OpenTelemetry, in JSON; of a recording of dwell run
+    /// The critical path as a trace of OpenTelemetry, in JSON. Needs a recording of dwell run
     Otlp,
     /// Lengths of waits by reason, or latencies of dwell wake by CPU, as a log of HdrHistogram
     Hdr,
-    /// Functions over time, for profiler.firefox.com; of a run with its stacks
+    /// Functions over time, for profiler.firefox.com. Needs a run with stacks
     Firefox,
-    /// Functions over time, for speedscope.app; of a run with its stacks
+    /// Functions over time, for speedscope.app. Needs a run with stacks
     Speedscope,
-    /// Stacks with their time, for flamegraph.pl and inferno; of a run with its stacks
+    /// Stacks with their time, for flamegraph.pl and inferno. Needs a run with stacks
     Folded,
-    /// The picture of dwell wake, a sheet or a ladder
+    /// The image of dwell wake, a sheet or a ladder, as SVG
     Svg,
-    /// That picture in pixels
+    /// The same image, as PNG
     Png,
-    /// The verdict of dwell wake --deadline
+    /// The verdict of dwell wake --deadline, as JUnit XML
     Junit,
 }
 

@@ -9,14 +9,16 @@ use std::path::PathBuf;
 
 /// Show causes on this machine, with programs that have them, and score the predictions
 ///
-/// Without NAME, the programs are listed: each is slow in one known way, and does the same work in
-/// a fast way too. `dwell lab NAME` runs the slow one under `dwell run`, shows the change, measures
-/// both ways with `dwell compare`, and says whether cause and predicted saving were right.
+/// Without NAME, the programs are listed. Each is a pair: one way is slow for one known cause, the
+/// other does the same work fast. `dwell lab NAME` runs the slow way under `dwell run`, shows the
+/// change, measures both ways with `dwell compare`, and says whether the cause and the predicted
+/// saving were right.
 ///
-/// With --score, every pair is run several times at random sizes, half of the times beside a busy
-/// loop on each CPU. Ctrl-C ends it with the score so far; --resume goes on.
+/// With --score, every pair runs several times at random sizes, half of the times next to a busy
+/// loop on each CPU. Ctrl-C ends it with the score so far; --resume continues it.
 ///
 /// Programs work in a new directory, which is removed at the end. The page goes to standard output.
+///
 /// The exit status is 0; 128 plus the signal number if it was ended early; 125 if dwell or a
 /// program failed.
 #[derive(Debug, Args)]
@@ -24,19 +26,19 @@ use std::path::PathBuf;
     after_help = "Examples:\n  dwell lab\n  dwell lab small-files\n  dwell lab list-nodes --size 1000000\n  dwell lab --score --json score.json\n  dwell lab --score --rounds 1 --only syncs,lookups"
 )]
 pub(crate) struct LabArgs {
-    /// A pair, as the list names it
+    /// A pair of programs, as `dwell lab` lists it
     #[arg(value_name = "NAME", conflicts_with = "score")]
     pub(crate) name: Option<String>,
 
-    /// How much the programs do, in the unit that the list names
+    /// Amount of work, in the unit that the list of pairs names
     #[arg(long, value_name = "N", requires = "name", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) size: Option<u64>,
 
-    /// Run a busy loop on each CPU meanwhile
+    /// Run a busy loop on each CPU at the same time
     #[arg(long, requires = "name")]
     pub(crate) beside: bool,
 
-    /// Only run the program one way, in the current directory, unobserved
+    /// Run the program in one WAY only, in the current directory, unobserved
     #[arg(long, value_name = "WAY", requires = "name", conflicts_with_all = ["beside", "pairs", "dir"])]
     pub(crate) run: Option<String>,
 
@@ -44,7 +46,7 @@ pub(crate) struct LabArgs {
     #[arg(long, requires = "run", hide = true)]
     pub(crate) apart: bool,
 
-    /// The port of the server that the program talks to
+    /// Port of the server that the program talks to
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub(crate) port: u16,
 
@@ -52,25 +54,25 @@ pub(crate) struct LabArgs {
     #[arg(long, value_name = "ADDRESS", requires = "port", hide = true, default_value_t = Ipv4Addr::LOCALHOST)]
     pub(crate) host: Ipv4Addr,
 
-    /// Download this (http:// or https://), in place of what the lab's own server has; may be given
-    /// again. Only for `downloads`
+    /// Download URL, not files of the lab's own server. URL begins with http:// or https://. Only
+    /// for `downloads`; may be repeated
     #[arg(long = "url", value_name = "URL", requires = "name")]
     pub(crate) urls: Vec<String>,
 
-    /// The lab's own server answers after MS milliseconds [default: 60; of names 5]. For
+    /// Let the lab's own server answer after MS milliseconds [default: 60; 5 for names]. For
     /// `downloads` and `log-resolver`
     #[arg(long, value_name = "MS", conflicts_with_all = ["score", "urls"], value_parser = clap::value_parser!(u64).range(..=1500))]
     pub(crate) latency: Option<u64>,
 
-    /// Its server sends BYTES a second on each connection [default: 1000000]. For `downloads`
+    /// Let its server send BYTES a second on each connection [default: 1000000]. For `downloads`
     #[arg(long, value_name = "BYTES", conflicts_with_all = ["score", "urls"], value_parser = clap::value_parser!(u64).range(1000..))]
     pub(crate) rate: Option<u64>,
 
-    /// Be such a server, until standard input ends: `requests`, `link` or `names`
+    /// Only run a server, until standard input ends: `requests`, `link` or `names`
     #[arg(long, value_name = "WHAT", conflicts_with_all = ["name", "score"], value_parser = service)]
     pub(crate) serve: Option<Service>,
 
-    /// Run all pairs and score what was found and predicted
+    /// Run all pairs and score the causes found and savings predicted
     #[arg(long)]
     pub(crate) score: bool,
 
@@ -86,15 +88,15 @@ pub(crate) struct LabArgs {
     #[arg(long, value_name = "N", requires = "score")]
     pub(crate) seed: Option<u64>,
 
-    /// Go on with the score in FILE, written by --json, that was ended early
+    /// Continue the score in FILE, which was written by --json and ended early
     #[arg(long, value_name = "FILE", requires = "score", conflicts_with_all = ["rounds", "only", "seed"])]
     pub(crate) resume: Option<PathBuf>,
 
-    /// Compare the ways in N pairs of runs [default: 10; 6 each with --score]
+    /// Compare the two ways in N pairs of runs [default: 10; 6 with --score]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(6..))]
     pub(crate) pairs: Option<u32>,
 
-    /// Make the directory in DIR [default: the current directory]
+    /// Make the working directory in DIR [default: the current directory]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
 

@@ -9,10 +9,10 @@ use std::thread::available_parallelism;
 
 /// Run a stress load and report its rate
 ///
-/// Runs one load for the given time or until Ctrl-C. `sched`: messages between groups of processes
-/// or threads, as in hackbench; `memory`: copy and verify; `disk`: write past the page cache, read
-/// back and verify; `network`: loopback ping-pong; `cpu`: compute; `irq`: timer interrupts.
-/// Temporary files are removed.
+/// Runs one load for the given time, or until Ctrl-C. `sched` sends messages between groups of
+/// processes or threads, like hackbench. `memory` copies and verifies. `disk` writes past the page
+/// cache, reads back and verifies. `network` plays ping-pong over loopback. `cpu` computes. `irq`
+/// makes timer interrupts. Temporary files are removed.
 ///
 /// The exit status is 0; 1 if memory, a disk or the network returned wrong data; 128 plus the
 /// signal number if the load was ended early; 125 if it could not run, or a worker failed.

@@ -18,8 +18,8 @@ pub(crate) struct PageArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<OutputPath>,
 
-    /// Units of work this run completed: a number, a syscall to count, or `lines` to count lines of
-    /// output to a file; with --of, shows the time of the whole job
+    /// Units of work that this run completed; with --of, show the time of the whole job. WORK is a
+    /// number, a syscall to count, or `lines` to count lines of output to a file
     #[arg(long, value_name = "WORK", requires = "of", value_parser = work)]
     pub(crate) work: Option<Work>,
 

@@ -12,8 +12,8 @@ use store::results::TAG_MAX;
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct StoreArgs {
     /// Keep results in FILE, and look for them there [default: $DWELL_STORE, else
-    /// $XDG_DATA_HOME/dwell/results.sqlite (~/.local/share/dwell); under sudo that of the user who
-    /// called]
+    /// $XDG_DATA_HOME/dwell/results.sqlite (~/.local/share/dwell); under sudo, that of the calling
+    /// user]
     #[arg(
         long,
         value_name = "FILE",
@@ -24,16 +24,16 @@ pub(crate) struct StoreArgs {
     )]
     pub(crate) store: Option<PathBuf>,
 
-    /// Neither keep results nor look for them (or DWELL_STORE=off)
+    /// Neither keep results nor look for them (as DWELL_STORE=off does)
     #[arg(long, global = true, hide_short_help = true, help_heading = "Results")]
     pub(crate) no_store: bool,
 }
 
 /// List the results that were kept, the newest first
 ///
-/// Each verb that measures keeps its result. A line has its ID, when it was kept, the verb, the
-/// wall clock, the verdict or class, the first finding, tags, `+` where the recording is kept as
-/// well, and the command. The list goes to standard output.
+/// Each verb that measures keeps its result. A line shows the ID, when the result was kept, the
+/// verb, the wall clock, the verdict or class, the first finding, tags, `+` if the recording is
+/// kept as well, and the command. The list goes to standard output.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  dwell list\n  dwell list --command make --since 7d\n  dwell list --verb compare --all\n  dwell list --tag baseline\n  dwell list --trend 'make -j2'"
@@ -55,14 +55,14 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "TAG")]
     pub(crate) tag: Option<String>,
 
-    /// Only results kept since TIME: an age (`90m`, `12h`, `7d`) or a date in UTC
-    /// (`2026-11-25`)
+    /// Only results kept since TIME: an age (`90m`, `12h`, `7d`) or a UTC date (`2026-11-25`)
     #[arg(long, value_name = "TIME", value_parser = since)]
     pub(crate) since: Option<Since>,
 
-    /// Show the wall clock of COMMAND over time, the oldest first: each result of `dwell run`, and
-    /// each side of `dwell compare` with its median and interval. Host and kernel are named where
-    /// they change. Noise between days exceeds most changes, so no figure changes the exit status
+    /// Show the wall clock of COMMAND over time, the oldest first. It has each result of `dwell
+    /// run`, and each side of `dwell compare` with its median and interval. Host and kernel are
+    /// named where they change. Differences between days exceed most changes, so the exit status
+    /// does not depend on the figures
     #[arg(long, value_name = "COMMAND", conflicts_with = "command")]
     pub(crate) trend: Option<String>,
 
@@ -84,7 +84,7 @@ pub(crate) struct ListArgs {
 
 /// Give a kept result tags
 ///
-/// Results with tags are not deleted when the store reaches its limit.
+/// Tagged results are not deleted when the store reaches its limit.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  dwell tag last baseline\n  dwell tag 3f2a91 v1.2 slow\n  dwell tag 3f2a91 --remove slow"
@@ -139,16 +139,16 @@ pub(crate) struct RmArgs {
 
 /// Show where results are kept, and how large the store is
 ///
-/// Past the limit, the oldest results without tags are deleted.
+/// If the store exceeds its limit, the oldest results without tags are deleted.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  dwell store\n  dwell store --limit 5GB\n  dwell store --check")]
 pub(crate) struct StoreVerbArgs {
-    /// Set the size limit [default: 1GB]; results beyond it are deleted now
+    /// Set the size limit [default: 1GB]. Results beyond the limit are deleted at once
     #[arg(long, value_name = "SIZE", value_parser = units::bytes)]
     pub(crate) limit: Option<u64>,
 
-    /// Check everything for damage, and remove recordings that no result has. The exit status is 1
-    /// if anything is damaged
+    /// Check the store for damage. Recordings without a result are removed. The exit status is 1 if
+    /// anything is damaged
     #[arg(long)]
     pub(crate) check: bool,
 

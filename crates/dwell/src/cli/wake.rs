@@ -17,15 +17,15 @@ const PRIORITY: u32 = 80;
 
 /// Measure the wake-up latency of timers on this machine
 ///
-/// One thread per CPU sleeps until a given time and reads the clock when it wakes up, as cyclictest
-/// does. The page has percentiles, the largest latencies with what the kernel did around them, and
-/// the settings in force. With --deadline it shows whether the deadline is met, and with what
-/// confidence. Only timers are measured: the interrupt of a device takes another path.
+/// As with cyclictest, one thread per CPU sleeps until a given time and reads the clock when it
+/// wakes up. The page shows percentiles, the largest latencies with what the kernel did around
+/// them, and the settings in force. With --deadline it shows whether the deadline is met, and with
+/// what confidence. Only timers are measured: the interrupt of a device takes another path.
 ///
-/// The exit status is 0; with --deadline 0 if it is met, 1 if it is missed, 2 if that is undecided;
-/// 128 plus the signal number if the measurement was ended early (the results so far are shown);
-/// 125 if dwell itself failed. A thread that cannot keep its interval also ends the measurement
-/// early; the exit status is then that of the results so far.
+/// The exit status is 0. With --deadline it is 0 if the deadline is met, 1 if it is missed, and 2
+/// if that is undecided. It is 128 plus the signal number if the measurement was ended early (the
+/// results so far are shown), and 125 if dwell itself failed. If a thread cannot keep its interval,
+/// the measurement also ends early; the exit status is then that of the results so far.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  sudo dwell wake\n  sudo dwell wake --for 3h --deadline 125us --margin 20% --load sched\n  sudo dwell wake --cpus 2-3 --rate 8kHz --policy fifo:95 --json board.json\n  sudo dwell wake --sheet --for 1h --deadline 125us --one-in 19m --json s.json\n  sudo dwell wake --resume\n  dwell wake --policy other --sleeper timerfd\n  dwell wake --mode gap --cpus isolated"
@@ -36,23 +36,23 @@ pub(crate) struct WakeArgs {
     #[arg(long, value_name = "LIST", default_value = "all", value_parser = cpus)]
     pub(crate) cpus: Cpus,
 
-    /// Time from one wake-up to the next [default: 199us, or the period of `deadline:`]. An
-    /// interval of 200us would stay in phase with the kernel's tick
+    /// Time from one wake-up to the next [default: 199us, or the period of `deadline:`]. The
+    /// default is not 200us, which would stay in phase with the kernel's tick
     #[arg(long, value_name = "TIME", value_parser = units::microseconds_ns)]
     pub(crate) interval: Option<u64>,
 
-    /// Wake-ups per second, in place of --interval. `5kHz`, `1000`
+    /// Wake-ups per second, instead of --interval. Examples: `5kHz`, `1000`
     #[arg(long, value_name = "HZ", conflicts_with = "interval", value_parser = interval_of_rate)]
     pub(crate) rate: Option<u64>,
 
-    /// Duration [default: 10s; 1h for a case of a sheet]
+    /// Duration [default: 10s; 1h for each case of a sheet]
     #[arg(long = "for", value_name = "TIME", value_parser = units::seconds_ns)]
     pub(crate) length_ns: Option<u64>,
 
-    /// Scheduling policy of the measuring threads: `fifo:PRIORITY`, `rr:PRIORITY`, `other` (with a
-    /// timer slack of 1 ns; programs have `other:50us` by default), or `deadline:RUNTIME/PERIOD`
-    /// [default: `fifo:80`, or `other` with --mode gap]. Falls back to the best permitted policy,
-    /// with a warning
+    /// Scheduling policy of the measuring threads: `fifo:PRIORITY`, `rr:PRIORITY`, `other`, or
+    /// `deadline:RUNTIME/PERIOD` [default: `fifo:80`, or `other` with --mode gap]. `other` has a
+    /// timer slack of 1 ns; programs have 50 us by default, which is `other:50us`. If the policy is
+    /// not permitted, the best permitted one is used, with a warning
     #[arg(long, value_name = "POLICY", value_parser = policy)]
     pub(crate) policy: Option<Policy>,
 
@@ -64,35 +64,37 @@ pub(crate) struct WakeArgs {
     #[arg(long, value_enum, default_value_t, value_name = "MODE")]
     pub(crate) mode: ModeArg,
 
-    /// Run a stress load during the measurement: `sched`, `memory`, `disk`, `network`, `cpu`,
-    /// `irq`, with parameters as in `sched:groups=10,message=128` (see dwell help load); may be
-    /// repeated
+    /// Run a stress load during the measurement. LOAD is `sched`, `memory`, `disk`, `network`,
+    /// `cpu` or `irq`, with parameters as in `sched:groups=10,message=128` (see dwell help load).
+    /// May be repeated
     #[arg(long, value_name = "LOAD", value_parser = load)]
     pub(crate) load: Vec<Load>,
 
-    /// Measure several cases one after another: idle, sched with messages of 128 bytes, and memory
-    /// of 256 MiB with 2, 4 and 8 threads, the last together with disk and network; or the cases in
-    /// FILE: `{"name": "mine", "cases": [{"name": "idle"}, {"name": "busy", "loads":
-    /// ["sched:groups=4", "disk"]}]}`. Each case is kept when it is done
+    /// Measure a sheet: several cases, one after another. Each case is kept when it is done.
+    /// Without FILE, the cases are idle; sched with messages of 128 bytes; memory of 256 MiB with
+    /// 2, with 4 and with 8 threads, the last together with disk and network. FILE has other cases:
+    /// `{"name": "mine", "cases": [{"name": "idle"}, {"name": "busy", "loads": ["sched:groups=4",
+    /// "disk"]}]}`
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "", conflicts_with = "load",
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub(crate) sheet: Option<PathBuf>,
 
-    /// Resume a sheet that was ended early (by Ctrl-C, a signal, a reboot), with its settings, on
-    /// the same host, and write its result to the same files. A case that was cut short is measured
-    /// again. Without FILE: the newest sheet of this host in the current directory or in
-    /// $XDG_CACHE_HOME/dwell (~/.cache/dwell); a sheet with --json is kept beside that file
+    /// Resume a sheet that was ended early (by Ctrl-C, a signal, a reboot). It continues on the
+    /// same host with its own settings, and writes its result to the same files. A case that was
+    /// cut short is measured again. Without FILE, the sheet is the newest one of this host in the
+    /// current directory or in $XDG_CACHE_HOME/dwell (~/.cache/dwell). A sheet with --json is kept
+    /// beside that file
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "", conflicts_with_all = [
         "sheet", "load", "cpus", "interval", "rate", "length_ns", "policy", "sleeper", "mode", "deadline", "margin", "confidence",
         "one_in", "spike", "no_spikes", "idle_states",
     ], value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub(crate) resume: Option<PathBuf>,
 
-    /// Deadline: test that no latency exceeds it
+    /// Test that no latency exceeds this deadline
     #[arg(long, value_name = "TIME", value_parser = units::microseconds_ns)]
     pub(crate) deadline: Option<u64>,
 
-    /// Share of the deadline kept as reserve. No latency may exceed the rest of it
+    /// Share of the deadline kept as reserve. No latency may exceed the deadline less this share
     #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = units::share, requires = "deadline")]
     pub(crate) margin: f64,
 
@@ -100,8 +102,8 @@ pub(crate) struct WakeArgs {
     #[arg(long, value_name = "PERCENT", default_value = "95%", value_parser = units::share, requires = "deadline")]
     pub(crate) confidence: f64,
 
-    /// Required bound on misses per CPU. Fewer than one in DURATION; at 95 % confidence the run
-    /// must last three times that with no miss (rule of three)
+    /// Required bound on misses per CPU. There must be fewer than one in DURATION. At 95 %
+    /// confidence, the run must last three times DURATION without a miss (rule of three)
     #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = units::duration_ns, requires = "deadline")]
     pub(crate) one_in: u64,
 
@@ -113,8 +115,8 @@ pub(crate) struct WakeArgs {
     #[arg(long, conflicts_with = "spike")]
     pub(crate) no_spikes: bool,
 
-    /// Leave idle states as they are; by default `/dev/cpu_dma_latency` keeps CPUs out of deep
-    /// ones, as with cyclictest
+    /// Leave idle states as they are. By default, as with cyclictest, `/dev/cpu_dma_latency` keeps
+    /// CPUs out of deep ones
     #[arg(long)]
     pub(crate) idle_states: bool,
 
@@ -224,10 +226,10 @@ impl From<SleeperArg> for Sleeper {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum ModeArg {
-    /// Sleep until a given time, and measure the latency
+    /// Sleep until a given time, and measure how late the wake-up is
     #[default]
     Timer,
-    /// Read the clock in a loop, and measure the gaps
+    /// Read the clock in a loop, and measure the gaps between readings
     Gap,
 }
 

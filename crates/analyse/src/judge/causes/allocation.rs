@@ -21,27 +21,32 @@ pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("allocation", "making and freeing memory"),
     tiers: &[Tier::Bpf, Tier::Perf],
     manual: Manual {
-        what: "The allocator or the garbage collector has a good part of the program's CPU time, mostly on \
-               behalf of one function.",
-        why: "A block that is made and freed costs 10 to 20 ns where the allocator has one at hand, and several times that \
-              where it splits, merges or asks the kernel; collected memory costs its share of each collection. A block that \
-              the program keeps and uses again costs about 1 ns.",
-        rule: "A quarter of all samples on CPUs or more, with the low end of the interval at a fifth, have \
-               a function of the allocator or the collector on their stack before any function of the \
-               program: at least 30 of them. One function of the program calls for half of these or more; \
-               where it is a function of a script, half of all samples are needed, with the low end at two \
-               fifths. A program that makes memory for its results spends up to a tenth on that, compilers \
-               and interpreters up to a fifth. An interpreter also makes an object for each number that a \
-               script computes, which the script cannot avoid: a tenth to a third. Without one main caller \
-               there is no place to change.",
-        else_it_could_be: "Memory that is made once and kept: then few calls free any.",
-        change: "Make blocks once and use them again: outside the loop, in a pool, an arena or on the stack. Let containers \
-                 grow at once to the size that they get (`reserve`, a capacity). In Go, Java and JavaScript make fewer \
-                 objects on the paths that are taken often.",
-        part: "Bounded: between half of the allocator's time and all of it. A free list takes a tenth of \
-               what `malloc` and `free` take, but not every block can be reused.",
-        assumes: "At least half of the blocks can be reused. The allocator has the same share of the \
-                  critical path as of all threads.",
+        what: "The allocator or the garbage collector takes a large part of the program's CPU \
+               time, mostly for one function of the program.",
+        why: "Allocating and freeing a block costs 10 to 20 ns if the allocator has a free block \
+              at hand, and several times that if it must split or merge blocks or ask the kernel. \
+              Garbage-collected memory costs its share of each collection. A block that the \
+              program keeps and reuses costs about 1 ns.",
+        rule: "A sample counts if its stack, from the innermost frame outwards, has a function of \
+               the allocator or the collector before any function of the program. A quarter of all \
+               samples on CPUs or more count, with the low end of the interval at a fifth or more; \
+               there are at least 30 of them. One function of the program makes the calls in half \
+               of these samples or more. If it is a function of a script, half of all samples are \
+               needed, with the low end at two fifths. The reasons: a program that allocates its \
+               results spends up to a tenth on that, compilers and interpreters up to a fifth. An \
+               interpreter also makes an object for each number that a script computes: that takes \
+               a tenth to a third, and the script cannot avoid it. Without one main caller there \
+               is no place to change.",
+        else_it_could_be: "The program may allocate memory once and keep it: then few calls free \
+                           any.",
+        change: "Allocate blocks once and reuse them: move the allocation out of the loop, or use \
+                 a pool, an arena or the stack. Give a container its final size at the start \
+                 (`reserve`, a capacity). In Go, Java and JavaScript, make fewer objects on the \
+                 paths that are taken often.",
+        part: "Bounded: between half of the allocator's time and all of it. A free list takes a \
+               tenth of what `malloc` and `free` take, but not every block can be reused.",
+        assumes: "At least half of the blocks can be reused. The allocator's share of the critical \
+                  path is the same as its share of all threads.",
     },
     explains: &[],
     probe: Some(Imposed { probe: Probe::KeepMemory, fits: imposed::always }),

@@ -18,30 +18,34 @@ pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("busy-wait", "waits that never sleep"),
     tiers: &[Tier::Bpf],
     manual: Manual {
-        what: "A thread checks in a loop whether something has happened (`poll` with a time limit of 0, \
-               `sched_yield`, a read that would block), and does not sleep in between.",
-        why: "It keeps a CPU busy all the time. Where all CPUs are busy, it takes one from the thread that \
-              it waits for; elsewhere it uses power, and CPU time that other programs could use.",
-        rule: "A polling call returned a thousand times or more: `sched_yield`; or `poll`, `select`, \
-               `epoll_wait`, `waitpid`, where nine tenths of the calls or more returned 0; or a read, \
-               where as many failed with `EAGAIN`. Each took 20 us or less on average: a call that was \
-               given time to wait takes longer. Functions whose kernel time is mostly these calls have a \
-               twentieth of all samples or more, 30 at least, since fewer give no reliable share; and some \
-               thread does little else. A loop that checks memory without any call cannot be told from \
+        what: "A thread checks in a loop whether something has happened, and does not sleep in \
+               between. It calls `poll` with a timeout of 0, `sched_yield`, or a read that would \
+               block.",
+        why: "The thread keeps a CPU busy all the time. If all CPUs are busy, it takes CPU time \
+              from the thread that it waits for. Otherwise it uses power, and CPU time that other \
+              programs could use.",
+        rule: "A polling call returned a thousand times or more. Polling calls are `sched_yield`; \
+               `poll`, `select`, `epoll_wait` and `waitpid`, if nine tenths of the calls or more \
+               returned 0; and a read, if nine tenths or more failed with `EAGAIN`. Each call took \
+               20 us or less on average: a call that was given time to wait takes longer. The \
+               functions whose kernel time is mostly these calls have a twentieth of all samples \
+               or more, 30 at least, since fewer give no reliable share. And some thread does \
+               little else. A loop that checks memory without a system call cannot be told from \
                other work: it is reported as hot code.",
-        else_it_could_be: "A loop that does some work each time and polls in between: then polling is a \
-                           small part of its time.",
-        change: "Sleep until it has happened: a condition variable or a futex in place of `sched_yield`, a time limit in place \
-                 of 0, `waitpid` without `WNOHANG`, a blocking read or `epoll_wait`. Where the wait is always shorter than a \
-                 wake-up, spin for a few microseconds and then sleep.",
-        part: "Bounded by how long the threads that compute waited for a CPU. The low end is the wait of \
-               the one that waited least, as far as the program itself had the CPU; the high end is that \
-               of the one that waited most. Which threads share a CPU is chance: where there are more \
-               threads than CPUs, the interval also holds what each would wait with an even share of all \
-               CPUs, and on the fullest CPU. Where they hardly waited, CPU time is saved and no wall \
-               clock.",
-        assumes: "The threads that it keeps from a CPU do what it waits for. A wake-up takes no longer \
-                  than the polling thread needs to notice.",
+        else_it_could_be: "The loop may do some work each time and poll in between: then polling \
+                           is a small part of its time.",
+        change: "Sleep until it has happened: use a condition variable or a futex instead of \
+                 `sched_yield`, a timeout other than 0, `waitpid` without `WNOHANG`, a blocking \
+                 read or `epoll_wait`. If the wait is always shorter than a wake-up, spin for a \
+                 few microseconds and then sleep.",
+        part: "Bounded by how long the threads that compute waited for a CPU. The low end is the \
+               wait of the thread that waited least, as far as the program itself had the CPU. The \
+               high end is the wait of the thread that waited most. Which threads share a CPU is \
+               chance: if there are more threads than CPUs, the interval also covers what each \
+               would wait with an even share of all CPUs, and on the fullest CPU. If the threads \
+               hardly waited, the change saves CPU time but no wall-clock time.",
+        assumes: "The threads that the polling thread keeps from a CPU do what it waits for. A \
+                  wake-up takes no longer than the polling thread needs to notice.",
     },
     explains: &["cpu-contention"],
     probe: None,

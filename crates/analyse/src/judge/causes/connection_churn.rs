@@ -16,26 +16,28 @@ pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("connection-churn", "connections opened again and again"),
     tiers: &[Tier::Bpf],
     manual: Manual {
-        what: "The program opens a connection to a peer, uses it for little, closes it and opens the next.",
-        why: "A connection takes a round trip before anything can be sent; TLS adds one or two, a login \
-              more. Both ends set up a socket, and the peer often a thread or a process. The congestion \
-              window begins small again, too.",
-        rule: "Ten connections or more to one peer were opened beyond those open at once, and opening them \
-               takes time: waits before anything was sent, and CPU time in `socket` and `connect`. With \
-               fewer there is little to save.",
-        else_it_could_be: "Processes that each need a connection of their own, as in a shell loop: they \
-                           would have to become one process.",
-        change: "Keep connections open and use them again: HTTP keep-alive (a session or client object in place of a \
-                 function), a pool for databases, one process for many requests.",
-        part: "The waits before anything is sent on a connection, and the CPU time of the calls that open \
-               and close it, are saved for all connections but as many as were open at once; both are \
-               counted. The peer's own work for a new connection is part of its first turn (a request and \
-               its answer). The low end takes what first turns last beyond later ones on average, where \
-               most connections have later ones. The high end takes up to 2 ms of each first turn (twice \
-               what it takes to start a process), or all of it where the port usually has TLS or a login, \
-               or where the peer is on this host and others keep its CPUs busy. The high end also includes \
-               the round trips in which the congestion window grows to what a connection carries, from \
-               14,480 bytes, doubling each time (RFC 6928, RFC 5681).",
+        what: "The program opens a connection to a peer, uses it briefly, closes it and opens the \
+               next.",
+        why: "A new connection takes a round trip before anything can be sent; TLS adds one or \
+              two, a login more. Both ends set up a socket, and the peer often also starts a \
+              thread or a process. The congestion window starts small again, too.",
+        rule: "Ten connections or more to one peer were opened beyond those open at once, and \
+               opening them takes time: waits before anything was sent, and CPU time in `socket` \
+               and `connect`. With fewer there is little to save.",
+        else_it_could_be: "Each of several processes may need a connection of its own, as in a \
+                           shell loop: they would have to become one process.",
+        change: "Keep connections open and reuse them: HTTP keep-alive (a session or client object \
+                 instead of a function), a pool for databases, one process for many requests.",
+        part: "Counted: the waits before anything is sent on a connection, and the CPU time of the \
+               calls that open and close it. They are saved for all connections except as many as \
+               were open at once. The peer's own work for a new connection is part of its first \
+               turn (a request and its answer). The low end takes the time by which first turns \
+               are longer than later ones on average, if most connections have later ones. The \
+               high end takes up to 2 ms of each first turn (twice what it takes to start a \
+               process). It takes all of the first turn if the port usually has TLS or a login, or \
+               if the peer is on this host and others keep its CPUs busy. The high end also \
+               includes the round trips in which the congestion window grows to what a connection \
+               carries: from 14,480 bytes, doubling each time (RFC 6928, RFC 5681).",
         assumes: "The peer keeps connections open.",
     },
     explains: &["dns-lookups"],

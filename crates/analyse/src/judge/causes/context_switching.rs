@@ -17,34 +17,41 @@ pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("context-switching", "hand-overs for each small item"),
     tiers: &[Tier::Bpf],
     manual: Manual {
-        what: "Threads or processes of the program hand over to each other through a pipe, a local connection, an eventfd or a \
-               condition, many thousand times a second, with little to do in between.",
-        why: "Each hand-over is a call that sends, a wake-up, a switch of threads and a call that receives: 5 to 20 us, more \
-              where an idle CPU has to wake up first. One byte takes as long as 4 KiB.",
-        rule: "Threads of the program ended a thousand waits of each other or more, one in 50 us of the \
-               account or less. Calls that send and receive, waits behind its own threads, idle CPUs that \
-               wake up, and unseen run-queue time have more of the path than the program's own code; and \
-               such calls move 4 KiB on average or less. From 50 us on, the work between two hand-overs is \
-               worth more than the hand-over; fewer than a thousand take some milliseconds; more than a \
-               page is no small item. Waits for locks and for the end of a process do not count.",
-        else_it_could_be: "A question that needs its answer before the next one can be asked: then items \
-                           cannot be put together.",
-        change: "Hand over more at a time: buffer the items and write them together, let one thread do \
-                 both steps, or give each thread a queue that it empties before it sleeps.",
-        part: "Of N hand-overs, N - N/k are saved where k items share one. Bounded, with k from 10 to all \
-               of them: between nine tenths and all but one. Each saves its part of the path: kernel time \
-               of the calls that send and receive, with entry and exit, by samples; and run-queue time \
-               until an idle CPU has woken up, or behind threads of the program. The high end also \
-               includes run-queue time for which it was not seen who had the CPU. The program's own code \
-               stays, and so does time behind other programs. What the other side did in that time was the \
-               rest of its own calls, which are saved as well: so the low end is what the run would be \
-               shorter by, not only the time with nothing else under way. Where CPUs were short, no more \
-               is saved than the remaining CPU time allows.",
-        assumes: "Ten items or more may wait for each other. The threads have the CPUs that they had: \
-                  where dwell, which reads an event for each hand-over, keeps one of two CPUs busy, they \
-                  share the other, and a hand-over there is faster than one to another CPU (5 us instead \
-                  of 18). The program then runs faster under dwell than without it, and gains more than \
-                  predicted.",
+        what: "Threads or processes of the program hand over to each other many thousand times a \
+               second, with little to do in between. They do so through a pipe, a local \
+               connection, an eventfd or a condition variable.",
+        why: "Each hand-over is a call that sends, a wake-up, a context switch and a call that \
+              receives: 5 to 20 us, and more if an idle CPU has to wake up first. One byte takes \
+              as long as 4 KiB.",
+        rule: "Threads of the program ended a thousand waits of each other or more, at least one \
+               in 50 us of the account (where the time of the run went). The hand-overs take more \
+               of the critical path than the program's own code does. They are the calls that send \
+               and receive, waits behind the program's own threads, idle CPUs that wake up, and \
+               run-queue time for which it was not seen who had the CPU. The calls move 4 KiB on \
+               average or less. The reasons: with 50 us or more in between, the work is worth more \
+               than the hand-over; fewer than a thousand hand-overs take some milliseconds; more \
+               than a page is no small item. Waits for locks and for the end of a process do not \
+               count.",
+        else_it_could_be: "Each question may need its answer before the next one can be asked: \
+                           then items cannot be batched.",
+        change: "Hand over more at a time: buffer the items and write them together, let one \
+                 thread do both steps, or give each thread a queue that it empties before it \
+                 sleeps.",
+        part: "Bounded: if k items share one hand-over, N - N/k of N hand-overs are saved, with k \
+               from 10 to all of them: between nine tenths and all but one. Each saves its part of \
+               the critical path. That is the kernel time of the calls that send and receive, with \
+               syscall entry and exit, by samples; and the run-queue time until an idle CPU has \
+               woken up, or behind threads of the program. The high end also includes run-queue \
+               time for which it was not seen who had the CPU. The program's own code stays, and \
+               so does time behind other programs. What the other side did in that time was the \
+               rest of its own calls, which are saved as well. So the low end is the time by which \
+               the run would be shorter, not only the time with nothing else under way. If CPUs \
+               were short, no more is saved than the remaining CPU time allows.",
+        assumes: "Ten items or more may wait for each other. The threads have the CPUs that they \
+                  had. This may not hold where dwell keeps one of two CPUs busy, since it reads an \
+                  event for each hand-over. The threads then share the other CPU, and a hand-over \
+                  there is faster than one to another CPU (5 us instead of 18). So the program \
+                  runs faster under dwell than without it, and gains more than predicted.",
     },
     explains: &["small-io"],
     probe: None,

@@ -17,25 +17,28 @@ pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("cpu-contention", "too few CPUs for what is ready to run"),
     tiers: &[Tier::Bpf, Tier::Perf, Tier::Proc],
     manual: Manual {
-        what: "The program is ready to run, and other programs have the CPUs; or its own threads wait for each other's CPU \
-               since they may not use all that the host has.",
-        why: "Each thread that is ready gets its share of a CPU. Beside another that never sleeps the same work takes twice as \
-              long.",
-        rule: "A tenth of the account and 20 ms or more are run queue behind other programs; or a tenth is \
-               run queue behind its own threads, while it is bound to fewer CPUs than the host has. A \
-               tenth is how much a host with a few busy services varies from run to run; 20 ms are a few \
-               time slices. dwell and kernel threads do not count as other programs. Where it was not seen \
-               who had the CPU, that time is divided as the rest was, or else by the CPU time of the \
-               program and of others. Waits behind its own threads on all CPUs of the host are no finding: \
-               the machine is used up. Nor are those of a program that calls `sched_yield` again and \
-               again: it gives its CPU away.",
-        else_it_could_be: "A hypervisor that takes CPU time: the coverage has that as steal. A quota is the cause \
-                           cpu-throttling.",
-        change: "End the other programs that the finding names or move them elsewhere; give them less (`nice`, `cpu.weight`), \
-                 or CPUs of their own (`taskset`, a cpuset). Where the program is bound to few CPUs, allow it more.",
-        part: "All of the time behind others is saved, at most. Bounded: behind other programs by what was \
-               waited for them; behind its own threads by what the CPU time of all threads leaves free on \
-               all CPUs of the host.",
+        what: "The program is ready to run, but other programs have the CPUs. Or its own threads \
+               wait for each other's CPU, since they may not use all CPUs of the host.",
+        why: "Each thread that is ready gets its share of a CPU. Next to another thread that never \
+              sleeps, the same work takes twice as long.",
+        rule: "A tenth of the account (where the time of the run went) and 20 ms or more are run \
+               queue (time ready to run, without a CPU) behind other programs. Or a tenth is run \
+               queue behind its own threads, while the program is bound to fewer CPUs than the \
+               host has. The reasons: a host with a few busy services varies by a tenth from run \
+               to run, and 20 ms are a few time slices. dwell and kernel threads do not count as \
+               other programs. Time for which it was not seen who had the CPU is divided as the \
+               rest was, or else by the CPU time of the program and of others. Two things are no \
+               finding. If the program's threads wait for each other on all CPUs of the host, the \
+               machine is used up. If a program calls `sched_yield` again and again, it gives its \
+               CPU away.",
+        else_it_could_be: "A hypervisor may take CPU time: the coverage in the report shows that \
+                           as steal. If a quota is used up, the cause is cpu-throttling.",
+        change: "Stop the other programs that the finding names, or move them elsewhere. Give them \
+                 less CPU time (`nice`, `cpu.weight`), or CPUs of their own (`taskset`, a cpuset). \
+                 If the program is bound to few CPUs, allow it more.",
+        part: "Bounded: at most all of the time behind others is saved. Behind other programs the \
+               bound is the time that was waited for them. Behind the program's own threads it is \
+               what the CPU time of all threads leaves free on all CPUs of the host.",
         assumes: "The other programs can do without these CPUs.",
     },
     explains: &[],

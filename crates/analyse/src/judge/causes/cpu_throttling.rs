@@ -16,23 +16,29 @@ pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("cpu-throttling", "a used-up CPU quota"),
     tiers: &[Tier::Bpf, Tier::Perf, Tier::Proc],
     manual: Manual {
-        what: "The program is ready to run, and its control group, or one above it, has used up its CPU quota.",
-        why: "A group that may use 20 ms of each 100 ms and has several threads uses these up in a few milliseconds; all of \
-              its threads then stand still until the period ends, whether CPUs are idle or not.",
-        rule: "The account has time in which the program was ready and its group was throttled. The kernel \
-               reports that itself, so there is no threshold but that of every finding. Without BPF this \
-               time is part of the run queue, and is at most what the group's counter grew by.",
-        else_it_could_be: "Nothing else is throttled. Time behind other programs is the cause cpu-contention.",
-        change: "Raise the quota of the group that the finding names (`cpu.max`, `cpu.cfs_quota_us`, a container's CPU \
-                 limit), or remove it and give the group a weight (`cpu.weight`, CPU requests). A longer period lets short \
-                 bursts pass. Or use as many threads as the quota has CPUs (`GOMAXPROCS`, `-j`).",
-        part: "All of the throttled time is saved. It is counted: its beginning and its end were both \
-               seen. But where in a period a run begins and ends is chance, so the next run may stand \
-               still for a period more or less at either end. Where other programs keep the CPUs busy, a \
-               program with a quota gets a CPU at once after each standstill; without the quota it has to \
-               share one, so less is certain. Or the scheduler leaves it a CPU of its own: the high end \
-               includes its time behind others, and the saving is bounded where that is 1 % of the run or \
-               more.",
+        what: "The program is ready to run, but its control group, or one above it, has used up \
+               its CPU quota.",
+        why: "Suppose that a group may use 20 ms of each 100 ms, and has several threads. They use \
+              these up in a few milliseconds. Then all threads of the group stand still until the \
+              period ends, whether CPUs are idle or not.",
+        rule: "The account has time in which the program was ready to run and its group was \
+               throttled. The kernel reports that itself, so the only threshold is that of every \
+               finding. Without BPF this time is part of the run queue (time ready to run, without \
+               a CPU), and is at most what the group's counter grew by.",
+        else_it_could_be: "Nothing: only a quota throttles a program. Time behind other programs \
+                           is the cause cpu-contention.",
+        change: "Raise the quota of the group that the finding names (`cpu.max`, \
+                 `cpu.cfs_quota_us`, a container's CPU limit). Or remove it and give the group a \
+                 weight (`cpu.weight`, CPU requests). A longer period lets short bursts pass. Or \
+                 use only as many threads as the quota has CPUs (`GOMAXPROCS`, `-j`).",
+        part: "Counted: the beginning and the end of the throttled time were both seen, and all of \
+               it is saved. But where in a period a run begins and ends is chance, so the next run \
+               may stand still for a period more or less at either end. If other programs keep the \
+               CPUs busy, the saving can be less or more. With a quota, a program gets a CPU at \
+               once after each standstill; without one it has to share a CPU, so less is certain. \
+               Or the scheduler leaves it a CPU of its own: so the high end includes its time \
+               behind others. If that time is 1 % of the run or more, the saving is bounded, not \
+               counted.",
         assumes: "Without the quota a CPU is free for the program.",
     },
     explains: &[],

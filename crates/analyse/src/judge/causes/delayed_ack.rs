@@ -21,23 +21,31 @@ pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("delayed-ack", "delayed ACKs"),
     tiers: &[Tier::Bpf],
     manual: Manual {
-        what: "Each side of a TCP connection waits for the other: this one for the acknowledgement of a small segment \
-               before it sends the next (Nagle's algorithm, RFC 896), the other one for data to send the acknowledgement \
-               with (RFC 1122, section 4.2.3.2).",
-        why: "The other side gives up after 40 to 200 ms. A request that is written in two parts takes that long each time.",
-        rule: "At least half of the waits after two writes or more, and at least three, last 38 to 48 ms or 195 to 215 ms; \
-               writes are smaller than a segment on average; the socket has no `TCP_NODELAY`; nothing is retransmitted; \
-               the smallest round trip is below 20 ms. Linux delays for 40 ms at least and 200 ms at most, others mostly \
-               for 200 ms; a timer and a wake-up come a little later.",
-        else_it_could_be: "A server that takes 40 or 200 ms for each request that comes in two parts.",
-        change: "Write a request with one call (`writev`, a buffer), or set `TCP_NODELAY` on the socket.",
-        part: "These waits are saved, less a round trip each; the high end adds the CPU time of a write \
-               for each. Counted: each such wait was seen. What a wait lasts beyond the delay, a fifth of \
-               it at most (38 of 48 ms), may be the other end's own time; the low end leaves it out. The \
-               high end includes all waits after two writes, each for no longer than the delay: where \
-               either end waits for a CPU, the answer comes later, or a part of the delay is over before \
-               the wait begins. With many of these the saving is bounded.",
-        assumes: "The other end acknowledges at once what needs no answer with it, and answers as fast as before.",
+        what: "Each side of a TCP connection waits for the other. This side waits for the \
+               acknowledgement of a small segment before it sends the next (Nagle's algorithm, RFC \
+               896). The other side waits for data to send with the acknowledgement (delayed ACK, \
+               RFC 1122, section 4.2.3.2).",
+        why: "The other side stops waiting after 40 to 200 ms. A request that is written in two \
+              parts takes that long each time.",
+        rule: "All of this holds. At least half of the waits after two writes or more, and at \
+               least three, last 38 to 48 ms or 195 to 215 ms. The writes are smaller than a \
+               segment on average. The socket has no `TCP_NODELAY`. Nothing is retransmitted. And \
+               the smallest round trip is below 20 ms. The reason: Linux delays an acknowledgement \
+               for 40 to 200 ms, other systems mostly for 200 ms, and a timer and a wake-up come a \
+               little later.",
+        else_it_could_be: "The server itself may take 40 or 200 ms for each request that comes in \
+                           two parts.",
+        change: "Write a request with one call (`writev`, a buffer), or set `TCP_NODELAY` on the \
+                 socket.",
+        part: "Counted, since each such wait was seen: these waits are saved, less a round trip \
+               each. The high end adds the CPU time of a write for each. What a wait lasts beyond \
+               the delay, at most a fifth of it (38 of 48 ms), may be the other side's own time: \
+               the low end leaves it out. The high end includes all waits after two writes, each \
+               for no longer than the delay. This covers cases in which either side waits for a \
+               CPU: the answer comes later, or part of the delay is over before the wait begins. \
+               If there are many of these waits, the saving is bounded, not counted.",
+        assumes: "The other side acknowledges at once what it need not answer, and answers as fast \
+                  as before.",
     },
     explains: &["serial-requests"],
     probe: Some(Imposed { probe: Probe::NoDelay, fits: imposed::always }),

@@ -21,29 +21,33 @@ pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("disk-latency", "one small request to a disk after the other"),
     tiers: &[Tier::Bpf],
     manual: Manual {
-        what: "The program reads small pieces from a disk, and asks for the next one when the one before is there.",
-        why: "Each request takes the disk's whole latency, however little it moves, while the disk could serve many at the \
-              same time.",
-        rule: "100 waits or more in reads, page faults and look-ups ended with a disk request; three \
-               quarters of the requests to read were issued with no other of the program under way (the \
-               kernel reads some ahead); most are smaller than 64 KiB, since a larger one takes a disk \
-               longer to move than to find; and the disk is not at its limit. Where requests were not \
-               observed, one thread alone waited for a disk in nine tenths of the time with such waits, \
-               and reads are of 32 KiB or less. An ordinary program reads a hundred times when it starts \
-               for the first time. Pages of programs and libraries, which the kernel reads as they are \
-               executed, do not count.",
-        else_it_could_be: "A first run: the next one finds the bytes in memory. Memory that is too short \
-                           to keep what was read. A chain, where each piece says where the next one is. A \
-                           file opened with `O_DIRECT` comes from the disk at each run: the page cache \
-                           keeps nothing of it.",
-        change: "Ask for several pieces at once (`io_uring`, `posix_fadvise` with `POSIX_FADV_WILLNEED`, several threads), read \
-                 larger pieces in the order in which they lie, or keep them in memory. With `O_DIRECT` the kernel does not \
-                 read ahead: that is up to the program, or it opens the file without.",
-        part: "Bounded. The low end takes at least half of the waits for requests that were alone: any \
-               disk with a queue serves two at once in little more than the time of one. The high end \
-               takes all time of the calls, as if all bytes were in memory: a request that ends before its \
-               thread slept is kernel time. Where the host's kept ladder has a disk that serves less than \
-               twice as many reads with 32 at once, the low end takes that factor.",
+        what: "The program reads small pieces from a disk one at a time: it asks for the next \
+               piece when it has the one before.",
+        why: "Each request takes the full latency of the disk, however little it moves, though the \
+              disk could serve many requests at the same time.",
+        rule: "All of this holds. 100 waits or more in reads, page faults and look-ups ended with \
+               a disk request; an ordinary program reads a hundred times when it starts for the \
+               first time. At least three quarters of the requests to read were issued with no \
+               other request of the program under way (not all, since the kernel reads some \
+               ahead). Most requests are smaller than 64 KiB, since a disk takes longer to move a \
+               larger one than to find it. And the disk is not at its limit. If requests were not \
+               observed, the rule needs two other signs: one thread alone waited for a disk in \
+               nine tenths of the time with such waits, and reads are of 32 KiB or less. Pages of \
+               programs and libraries do not count: the kernel reads them as they are executed.",
+        else_it_could_be: "This may be a first run: the next one finds the bytes in memory. Memory \
+                           may be too short to keep what was read. The data may be a chain, where \
+                           each piece says where the next one is. A file opened with `O_DIRECT` \
+                           comes from the disk in every run: the page cache keeps nothing of it.",
+        change: "Ask for several pieces at once (`io_uring`, `posix_fadvise` with \
+                 `POSIX_FADV_WILLNEED`, several threads), read larger pieces in the order in which \
+                 they lie on the disk, or keep them in memory. With `O_DIRECT` the kernel does not \
+                 read ahead: the program must do so, or open the file without `O_DIRECT`.",
+        part: "Bounded. The low end takes at least half of the waits for requests that were alone: \
+               any disk with a queue serves two requests in little more time than one. If the \
+               host's kept ladder (`dwell ladder`) has a disk that serves less than twice as many \
+               reads with 32 at once, the low end takes that factor. The high end takes all time \
+               of the calls, as if all bytes were in memory. It includes kernel time, since a \
+               request may end before its thread sleeps.",
         assumes: "What is read next does not depend on the bytes read before.",
     },
     explains: &[],

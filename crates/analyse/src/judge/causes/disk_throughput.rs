@@ -22,23 +22,28 @@ pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("disk-throughput", "a disk at its limit"),
     tiers: &[Tier::Bpf],
     manual: Manual {
-        what: "The program waits for a disk that has as many requests as it can serve.",
-        why: "More requests at once, or a faster program, only make each wait longer: what the disk moves in a second is the \
-              limit. What is written goes to memory first; once much of it is there the kernel has the writers sleep until the \
-              disk has caught up (dirty throttling).",
-        rule: "The disk was busy for nine tenths of a step of the host's metrics, as far as the kernel's \
-               samples tell, with one and a half requests under way or more on average: for a tenth of the \
-               wall clock or more, and for a third or more of the time for which the program waited for \
-               it. At least half of the bytes that the disk moved are the program's, by its calls or by \
-               the requests that it waited for (not those of `sync` and `syncfs`, which wait for what \
-               anybody wrote). A busy disk alone is not at its limit: many serve several requests at once.",
-        else_it_could_be: "Another program that uses the disk as well: its figures are of all programs. A hypervisor that \
-                           holds requests back.",
-        change: "Move fewer bytes: compress them, leave out what is not needed, write temporary files to memory (`tmpfs`), \
-                 keep what is read again in memory. Or use a faster disk.",
-        part: "With s times fewer bytes, 1 - 1/s of the waits are saved. The factor is assumed: from 1.5, \
-               which most data can be compressed to, to all of it.",
-        assumes: "The requests of this program fill the disk. Fewer bytes take less time in proportion.",
+        what: "The program waits for a disk that already has as many requests as it can serve.",
+        why: "The limit is what the disk moves in a second. More requests at once, or a faster \
+              program, only make each wait longer. Writes go to memory first; once much of it is \
+              used, the kernel makes the writers sleep until the disk has caught up (dirty \
+              throttling).",
+        rule: "A disk is at its limit in a step of the host's metrics if it was busy for nine \
+               tenths of the step, as far as the kernel's samples tell, with one and a half \
+               requests under way or more on average. A busy disk alone is not at its limit: many \
+               serve several requests at once. The disk was at its limit for a tenth of the wall \
+               clock or more, and for a third or more of the time for which the program waited for \
+               it. At least half of the bytes that the disk moved are the program's: by its calls, \
+               or by the requests that it waited for. Requests of `sync` and `syncfs` do not \
+               count, since these wait for what anybody wrote.",
+        else_it_could_be: "Another program may use the disk as well: the disk's figures are of all \
+                           programs. A hypervisor may hold requests back.",
+        change: "Move fewer bytes: compress them, leave out what is not needed, write temporary \
+                 files to memory (`tmpfs`), keep in memory what is read again. Or use a faster \
+                 disk.",
+        part: "Assumed: with s times fewer bytes, 1 - 1/s of the waits are saved. The factor s is \
+               from 1.5, which most data can be compressed to, to all bytes gone.",
+        assumes: "The requests of this program fill the disk. With fewer bytes, the time falls in \
+                  proportion.",
     },
     explains: &["disk-latency"],
     probe: Some(Imposed { probe: Probe::WarmFiles, fits: imposed::reads_files }),

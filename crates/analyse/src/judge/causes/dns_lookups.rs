@@ -16,19 +16,22 @@ pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("dns-lookups", "names asked for again"),
     tiers: &[Tier::Bpf],
     manual: Manual {
-        what: "The program asks a name server for a name that has been answered already.",
-        why: "Neither programs nor the C library remember answers by themselves. Each question waits for a round trip to \
-              the name server, and for whomever that asks in turn.",
-        rule: "A question with the same name, type and server was answered before, three times or more. A \
-               question that is sent again because no answer came is no repeat.",
-        else_it_could_be: "A name whose answer lives for seconds only (its TTL) has to be asked for again if the program runs \
-                           for longer.",
-        change: "Keep the address, or the connection, for as long as the answer is valid. Or ask through a cache on this host \
-                 (systemd-resolved, nscd, dnsmasq): that helps programs that cannot be changed, and each new process.",
-        part: "The time from each repeated question to its answer is saved, as a part of the time of all \
-               answers; it is counted. A cache on this host answers within 0.2 ms (two switches to another \
-               process and back): the low end leaves that much of each. The high end also takes the C \
-               library's own work, up to 0.5 ms for each: it reads its files and opens a socket.",
+        what: "The program asks a name server for a name that it already had an answer for.",
+        why: "Neither programs nor the C library remember answers by themselves. Each question \
+              waits for a round trip to the name server, and for any server that it asks in turn.",
+        rule: "The program repeated a question that had been answered (same name, type and server) \
+               three times or more. A question that is sent again because no answer came is no \
+               repeat.",
+        else_it_could_be: "The answer may be valid for seconds only (its TTL): a program that runs \
+                           for longer has to ask again.",
+        change: "Keep the address, or the connection, for as long as the answer is valid. Or ask \
+                 through a cache on this host (systemd-resolved, nscd, dnsmasq): that helps \
+                 programs that cannot be changed, and each new process.",
+        part: "Counted: the time from each repeated question to its answer is saved, as a part of \
+               the time of all answers. A cache on this host answers within 0.2 ms (two switches \
+               to another process and back), so the low end leaves that much of each. The high end \
+               also takes the C library's own work, up to 0.5 ms for each: it reads its files and \
+               opens a socket.",
         assumes: "An answer stays valid for as long as the program runs.",
     },
     explains: &[],

@@ -23,28 +23,33 @@ pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("hot-code", "hot code"),
     tiers: &[Tier::Bpf, Tier::Perf],
     manual: Manual {
-        what: "One function of the program has a tenth of its CPU time or more, without the functions of the program \
-               that it calls.",
-        why: "Most programs spend most of their CPU time in little code. It need not be slow: it is where a better \
-              algorithm, less work or another data structure pays.",
-        rule: "A sample counts for the innermost function of the program itself: what that calls of the C \
-               library, of the language's runtime or of an interpreter counts with it, the allocator does \
-               not. The function with the most samples has at least 30 of them, a tenth of all, and its \
-               interval does not begin below a twentieth. 30 samples give a share to within about a third; \
-               with less than a tenth no single function is worth a change. It has fewer samples in the \
-               kernel than in user mode, or its calls are what takes time; and it does more than poll \
-               (busy-wait). The line is named if it has at least half of the function's samples.",
-        else_it_could_be: "Time spent waiting for memory is charged to the instruction that waits, a \
-                           spinning wait to its loop. Other causes name these where their signs show. \
-                           Where the processor's counters were sampled, instructions per cycle, misses and \
-                           stalled slots are among the evidence: with many per cycle and few misses, only \
-                           fewer instructions help.",
-        change: "Look at its lines with `--lines FUNCTION` and its instructions with `--annotate FUNCTION`. Leave out work that \
-                 is not needed or that is done again and again, or take a data structure that makes it less.",
-        part: "Made s times faster, a function with a share p of the time saves p(1 - 1/s). The factor is \
-               assumed: from 1.5 to all of it gone. The interval of p is that of its samples.",
-        assumes: "The function can be made at least one and a half times faster. It has the same share of \
-                  the critical path as of all threads.",
+        what: "One function of the program takes a tenth of its CPU time or more, without the \
+               functions of the program that it calls.",
+        why: "Most programs spend most of their CPU time in little code. That code need not be \
+              slow: it is where a better algorithm, less work or another data structure pays.",
+        rule: "A sample counts for the innermost function of the program itself. What that \
+               function calls in the C library, the language's runtime or an interpreter counts \
+               with it; the allocator does not. The function with the most samples has at least 30 \
+               of them, a tenth of all, and its interval does not begin below a twentieth. The \
+               reasons: 30 samples give a share to within about a third, and with less than a \
+               tenth no single function is worth a change. The function has fewer samples in the \
+               kernel than in user mode, or its calls are what takes time. It does more than poll \
+               (that is the cause busy-wait). A line is named if it has at least half of the \
+               function's samples.",
+        else_it_could_be: "The CPU may wait for memory, or spin. A wait for memory is charged to \
+                           the instruction that waits, a spinning wait to its loop; other causes \
+                           name these if their signs show. If the processor's counters were \
+                           sampled, the evidence has instructions per cycle, misses and stalled \
+                           slots: with many instructions per cycle and few misses, only fewer \
+                           instructions help.",
+        change: "Look at the function's lines with `--lines FUNCTION` and at its instructions with \
+                 `--annotate FUNCTION`. Leave out work that is not needed or that is done again \
+                 and again, or use a data structure that needs less of it.",
+        part: "Assumed: a function with a share p of the time, made s times faster, saves p(1 - \
+               1/s). The factor s is assumed: from 1.5 to all of it gone. The interval of p is \
+               that of its samples.",
+        assumes: "The function can be made at least one and a half times faster. Its share of the \
+                  critical path is the same as its share of all threads.",
     },
     explains: &[],
     probe: None,

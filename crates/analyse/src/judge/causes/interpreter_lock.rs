@@ -17,22 +17,25 @@ pub(super) static CAUSE: Cause = Cause {
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "Threads of a Python program wait for the global interpreter lock (GIL).",
-        why: "Only the thread that has it runs Python code, so threads that compute take turns on one CPU.",
-        rule: "A function that takes the lock is among the 8 innermost frames of the wait, such waits have \
-               a hundredth of the time or more, and two threads or more wait at least a quarter as long as \
-               the one that waits longest: where one computes and another mostly sleeps, there is no work \
-               to divide.",
-        else_it_could_be: "One thread that keeps the lock in an extension without releasing it: the table of waits names \
-                           the holder.",
-        change: "Compute in processes (`multiprocessing`, `concurrent.futures.ProcessPoolExecutor`), in code that releases \
-                 the lock (NumPy and the like), or with a free-threaded build.",
-        part: "Bounded by the structure: the time in which these threads were on a CPU or ready to run, \
-               divided among as many processes on the CPUs that the program may use; with more threads \
-               than CPUs by Graham's bounds. The high end is no more than one of them waited for the lock \
-               or, once woken, for a CPU. At the low end, processes side by side run at three quarters of \
-               their speed (they share caches and memory, and CPUs may share a core), and need 50 ms to \
-               start.",
-        assumes: "What a thread computes needs no results of the others, and little data has to be handed to it and back.",
+        why: "Only the thread that holds the lock runs Python code, so threads that compute take \
+              turns on one CPU.",
+        rule: "A function that takes the lock is among the 8 innermost frames of the wait. Such \
+               waits have a hundredth of the time or more. And two threads or more wait at least a \
+               quarter as long as the thread that waits longest: if one thread computes and \
+               another mostly sleeps, there is no work to divide.",
+        else_it_could_be: "One thread may hold the lock in an extension that does not release it: \
+                           the table of waits names the holder.",
+        change: "Compute in several processes (`multiprocessing`, \
+                 `concurrent.futures.ProcessPoolExecutor`), in code that releases the lock (NumPy \
+                 and the like), or with a free-threaded build of Python.",
+        part: "Bounded by the structure. The time in which these threads were on a CPU or ready to \
+               run is divided among as many processes, on the CPUs that the program may use; with \
+               more threads than CPUs, by Graham's bounds. At the low end, processes side by side \
+               run at three quarters of their speed (they share caches and memory, and CPUs may \
+               share a core), and need 50 ms to start. The high end is no more than the time that \
+               one thread waited for the lock or, once woken, for a CPU.",
+        assumes: "What a thread computes needs no results of the others, and little data has to be \
+                  passed to it and back.",
     },
     explains: &["lock-contention", "single-thread", "context-switching"],
     probe: None,

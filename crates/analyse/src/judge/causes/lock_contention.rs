@@ -20,21 +20,25 @@ pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("lock-contention", "waits for a lock"),
     tiers: &[Tier::Bpf],
     manual: Manual {
-        what: "Threads wait for a lock that another thread has, and the run takes longer for it.",
-        why: "What is done under a lock is done by one thread at a time, however many CPUs there are. If its holder sleeps, \
-              or waits for a disk or a peer, all others do.",
-        rule: "A function that takes a lock is on the stacks of the waits, which are a hundredth of the \
-               time or more, and the run would end earlier without them. With less there is no clock for \
-               the lock. Waits for a condition, a barrier, a semaphore or the end of a thread are in the \
-               same call, and do not count.",
-        else_it_could_be: "A holder that waits for its CPU (`during the waits: waiting for a CPU`) suffers from others, not from the \
-                           lock. A lock that is only tried in a loop shows as CPU time.",
-        change: "Take the lock for what the threads share and for nothing else: wait, read, write and compute outside of it. \
-                 One lock for each part of the data, or a lock that readers share, lets more threads in.",
-        part: "Bounded by the structure: from half of the waits gone to all, with the calls that wait and \
-               release. Where holders compute, their CPU time has to fit on the CPUs that the program \
-               gets.",
-        assumes: "What is done under the lock needs no other order than that in which it waited.",
+        what: "Threads wait for a lock that another thread holds, and the run takes longer because \
+               of it.",
+        why: "Only one thread at a time runs what is under the lock, however many CPUs there are. \
+              If the holder sleeps, or waits for a disk or a peer, all others wait with it.",
+        rule: "A function that takes a lock is on the stacks of the waits. These waits are a \
+               hundredth of the time or more: a smaller part does not show in the wall clock. And \
+               the run would end earlier without them. Waits for a condition variable, a barrier, \
+               a semaphore or the end of a thread are in the same system call, but do not count.",
+        else_it_could_be: "The holder may wait for its CPU (`during the waits: waiting for a \
+                           CPU`): then other threads or programs delay it, not the lock. A lock \
+                           that is only tried in a loop shows as CPU time.",
+        change: "Hold the lock for what the threads share and for nothing else: wait, read, write \
+                 and compute outside of it. To let more threads in, use one lock for each part of \
+                 the data, or a lock that readers share.",
+        part: "Bounded by the structure: from half of the waits gone to all, with the calls that \
+               wait and release. If holders compute, their CPU time has to fit on the CPUs that \
+               the program gets.",
+        assumes: "The work under the lock needs no other order than the order in which its threads \
+                  waited.",
     },
     explains: &["single-thread", "context-switching"],
     probe: None,

@@ -22,42 +22,50 @@ pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("memory-latency", "loads that wait for memory"),
     tiers: &[Tier::Bpf, Tier::Perf, Tier::Proc],
     manual: Manual {
-        what: "The program follows pointers, or looks up places of a large table, and each load waits for memory, or for a \
-               distant cache, before what needs it can go on.",
-        why: "A load from the first cache takes a nanosecond, one from memory a hundred: as long as some \
-              hundred instructions. The CPU loads ahead only what it can foresee: arrays that are read in \
-              order.",
-        rule: "The rule looks at the addresses of loads. Where samples fall does not tell: 95 % of them \
-               fall behind the load in a chase through 16 KiB, which the first cache holds, as in one \
-               through 64 MiB. So at each sample of the program's own code the address of the load is \
-               taken from the registers and the instruction. A function is reported if all of this holds. \
-               It has a tenth of the CPU time or more; with less no single function is worth a change. \
-               Half of its samples or more fall at loads whose address is known and does not step through \
-               an array. 100 addresses or more are known, enough to show an order. The steps from each to \
-               the next differ: the most frequent eighth of their lengths has less than a quarter of them \
-               (by chance an eighth and some). And the memory that they are spread over is larger than the \
-               largest cache of one CPU alone. That size is estimated from pairs of addresses in the same \
-               line: n addresses in a set of K lines give n(n-1)/2K pairs. The low end of its interval \
-               counts. Where too few addresses are known for that, pages are counted in the same way: from \
-               4,096 on each load needs its translation as well, since no CPU keeps more than some 3,000 \
-               for pages of 4 KiB, and the lines of these pages fill half a cache at least. Where a ladder \
-               of the host is kept, a load from that much memory must take half as long again as one from \
-               half of that cache, or more. Where the processor's counters were sampled they decide, \
-               whatever the addresses leave open: a function waits for memory if half a read from memory \
-               or more is under way on average (misses of the last cache in a second, times what a load \
-               from memory takes: by the ladder, else 50 to 300 ns), and the back end leaves half of its \
-               slots empty; where the processor does not count these, if it does less than one instruction \
-               a cycle. It does not wait if less than that is certain. Ends of intervals count.",
-        else_it_could_be: "Address translation, where the set has more pages than the TLB: the same \
-                           changes help, and huge pages. A line that other CPUs write is waited for as \
-                           well, but such lines are few.",
-        change: "Make what is used together lie together: arrays in place of lists and trees, smaller records, indexes in place of \
-                 pointers, hot fields apart from cold ones. Ask for several items at once, or in order, or prefetch; huge pages \
-                 where the table is large.",
-        part: "The samples at these loads: from a third of them, as for hot code, since a dictionary or an \
-               index may have to jump, to all. It is assumed that the data can lie closer together.",
-        assumes: "The data can be laid out so that the cache, or the order, serves these loads. They have \
-                  the same share of the critical path as of all threads.",
+        what: "The program follows pointers, or looks up places of a large table. Each load waits \
+               for memory or for a distant cache, and the code that needs the value waits with it.",
+        why: "A load from the first-level cache takes a nanosecond, a load from memory a hundred: \
+              as long as some hundred instructions. The CPU loads ahead only what it can predict: \
+              arrays that are read in order.",
+        rule: "The rule looks at the addresses of loads. The places of samples do not tell: in a \
+               pointer chase through 16 KiB, which the first-level cache holds, 95 % of the \
+               samples fall behind the load, as they do in one through 64 MiB. So at each sample \
+               of the program's own code, the address of the load is taken from the registers and \
+               the instruction. A function is reported if all of this holds. It has a tenth of the \
+               CPU time or more; with less no single function is worth a change. Half of its \
+               samples or more fall at loads whose address is known and does not step through an \
+               array. 100 addresses or more are known, enough to show an order. The steps from \
+               each address to the next differ: the most frequent eighth of the step lengths has \
+               less than a quarter of them (by chance it has an eighth and some). And the \
+               addresses spread over more memory than the largest cache that one CPU has to \
+               itself. That size is estimated from pairs of addresses in the same cache line: n \
+               addresses in a set of K lines give n(n-1)/2K pairs. The low end of the estimate's \
+               interval counts. If too few addresses are known for that, pages are counted in the \
+               same way: from 4,096 on each load needs its address translation as well. (No CPU \
+               keeps more than some 3,000 translations for pages of 4 KiB, and the lines of these \
+               pages fill at least half a cache.) If a ladder of the host is kept (`dwell \
+               ladder`), a load from that much memory must also take at least half as long again \
+               as a load from half of that cache. If the processor's counters were sampled they \
+               decide, whatever the addresses leave open. A function waits for memory if two \
+               things hold. Half a read from memory or more is under way on average: misses of the \
+               last-level cache per second, times the length of a load from memory (by the ladder, \
+               else 50 to 300 ns). And the back end leaves half of its slots empty, or, if the \
+               processor does not count slots, the function executes less than one instruction per \
+               cycle. The function does not wait for memory if it is certain that the counters are \
+               below these limits. Ends of intervals count.",
+        else_it_could_be: "Address translation may be slow, if the set has more pages than the \
+                           TLB: the same changes help, and so do huge pages. A cache line that \
+                           other CPUs write is waited for as well, but such lines are few.",
+        change: "Put together in memory what is used together: arrays instead of lists and trees, \
+                 smaller records, indexes instead of pointers, hot fields apart from cold ones. \
+                 Ask for several items at once, or in order, or prefetch; use huge pages if the \
+                 table is large.",
+        part: "Assumed: the data can lie closer together. From a third of the samples at these \
+               loads, as for hot code, since a dictionary or an index may have to jump, to all of \
+               them.",
+        assumes: "The data can be laid out so that the cache, or reading in order, serves these \
+                  loads. Their share of the critical path is the same as their share of all \
+                  threads.",
     },
     explains: &["hot-code"],
     probe: None,

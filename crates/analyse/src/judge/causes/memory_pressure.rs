@@ -22,25 +22,29 @@ pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("memory-pressure", "memory that is short"),
     tiers: &[Tier::Bpf, Tier::Perf, Tier::Proc],
     manual: Manual {
-        what: "The program waits for memory: the kernel has to take pages from it or from others first, \
-               swaps them out and in, or reads files again that did not stay in memory.",
-        why: "A page in memory costs 100 ns, one from a disk 100 us and more. Where memory is short by a \
-              little, the same pages come and go all the time.",
-        rule: "Waits for swap and samples in the kernel's reclaim have a twentieth of the account or more; \
-               or reads that wait for the disk have that much. Of these reads only as much counts as had \
-               been taken from the program's control group before (the kernel's count of refaults, for a \
-               group with a limit), or as long as a task waited for memory by the kernel's own count \
-               (PSI), if that is a hundredth of the time or more. A program that reads a file for the \
-               first time waits as well, but not for memory: the kernel counts neither.",
-        else_it_could_be: "Another program that takes the memory: PSI, swapping and reclaim are the host's.",
-        change: "Give it more memory (raise the limit of the control group that the finding names), or use less: smaller caches \
-                 and batches, a stream in place of the whole. See which other programs are large.",
-        part: "Bounded. Waits for swap and reclaim are saved, and the high end takes all time in faults of \
-               a program that swaps. Of waits for reads of files, the low end takes the share that \
-               refaults have of what the program read from disks, the high end all, with the calls' own \
-               time. Without a count of refaults it is from nothing to all, but no longer than the kernel \
-               counted waits for memory.",
-        assumes: "With enough memory the pages stay.",
+        what: "The program waits for memory: the kernel first has to take pages from it or from \
+               others, swaps pages out and in, or reads files again that did not stay in memory.",
+        why: "A page in memory costs 100 ns, a page from a disk 100 us or more. If memory is short \
+              by only a little, the same pages come and go all the time.",
+        rule: "Waits for swap and samples in the kernel's reclaim have a twentieth of the account \
+               or more; or reads that wait for the disk have that much. Of these reads only as \
+               much counts as can be due to memory. That is as much as had been taken from the \
+               program's control group before (the kernel's count of refaults, for a group with a \
+               limit). Or it is as long as a task waited for memory by the kernel's own count \
+               (PSI), if that is a hundredth of the time or more. A program that reads a file for \
+               the first time waits as well, but not for memory: it adds to neither count.",
+        else_it_could_be: "Another program may take the memory: PSI, swapping and reclaim are \
+                           figures of the whole host.",
+        change: "Give the program more memory (raise the limit of the control group that the \
+                 finding names), or make it use less: smaller caches and batches, a stream instead \
+                 of the whole. See which other programs are large.",
+        part: "Bounded. Waits for swap and reclaim are saved; if the program swaps, the high end \
+               takes all its time in page faults. Of the waits for reads of files, the low end \
+               takes the share that refaults have of what the program read from disks; the high \
+               end takes all of them, with the calls' own time. Without a count of refaults, the \
+               saving of these waits is from nothing to all, but no longer than the kernel counted \
+               waits for memory.",
+        assumes: "With enough memory the pages stay in it.",
     },
     explains: &["disk-latency", "disk-throughput", "repeated-reads"],
     probe: None,

@@ -21,44 +21,52 @@ pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("metadata-calls", "look-ups that may be left out"),
     tiers: &[Tier::Bpf],
     manual: Manual {
-        what: "The program opens files or asks for them (`stat`, `access`) by names that mostly are not there; or it lists \
-               directories, and asks for each file that is in them; or it asks for the same paths again and again.",
-        why: "Each look-up enters the kernel and goes through the directories of the path. A search along \
-              many directories does so for each file that it looks for; a long listing makes three calls \
-              for each file, where a call that lists a directory gives hundreds of names.",
-        rule: "There are three signs. Missing names: at least half of the calls of a kind fail, and 100 or \
-               more. A search that finds what it looks for in the second place fails every other time. \
-               Fewer are the start of an ordinary program, whose interpreter and linker look for their \
-               files in the same way. A listing: 1,000 questions for metadata or more are answered, or for \
-               attributes, no more than the names that may have been listed (at least 24 bytes each), at \
-               least a quarter of these, and twice as many as files were opened: a program that reads the \
-               files needs to look at them. Questions for a path again do not count: a listing has each \
-               name once. Paths again: three quarters of the calls of a kind, and 1,000 or more, are \
-               answered for a path that the same process had given to the same call before, so each is \
-               asked for four times or more: a program that writes files and reads them later opens each \
-               twice. Their number is estimated from a sample, which finds no more than there were. \
-               Directories that are opened to be listed do not count: they may have other entries.",
-        else_it_could_be: "A program that waits for a file to appear or to change. A program that must \
-                           know that a name is free before it uses it. A listing whose purpose is sizes or \
-                           times.",
-        change: "List the directory once and look there. Put the directory that has most of the files first in the search \
-                 path (`PATH`, `LD_LIBRARY_PATH`, `PYTHONPATH`, include directories), and leave out those that have none. \
-                 Remember what was not there. The kind of a file is listed with its name: `d_type` of `readdir`, `os.scandir`, \
-                 `FTS_NOSTAT`, `find -type`, `ls` without `-l`, `-F` and colours. Keep a file open that is needed again (`pread` \
-                 reads it from the start), or what was found out of it; set `TZ`, or libc asks for `/etc/localtime` at each \
-                 `localtime`. A web server has a cache of open files.",
-        part: "Missing names: the calls that fail are saved, each for at least as long as the median call; \
-               they are counted. The high end takes all questions of the kind, since a program that has \
-               listed the directory needs none; it includes kernel entry and exit, and the functions that \
-               mostly make these calls. A listing: from none to all of the questions, with as much of the \
-               program's own code as they are of all calls; assumed. Paths again: all questions but the \
-               first for each, with the closing of what was opened. The low end takes as many as a sample \
-               of the calls shows; the high end takes all but one for each path in that sample, since an \
-               earlier call need not be in it, or all questions, where the files were listed with their \
-               names and kinds.",
-        assumes: "Missing names: the program need not find out each time that these files are missing. A \
-                  listing: names and kinds are enough. Paths again: files stay what they are, or the \
-                  program is told when they change.",
+        what: "The program does one of three things. It opens files or asks for their metadata \
+               (`stat`, `access`) by names that mostly do not exist. It lists directories, and \
+               asks for the metadata of each file in them. Or it asks for the same paths again and \
+               again.",
+        why: "Each look-up enters the kernel and goes through the directories of the path. A \
+              search along many directories does so in each, for every file that it looks for. A \
+              long listing makes three calls for each file, while one call that lists a directory \
+              gives hundreds of names.",
+        rule: "There are three signs. Missing names: at least half of the calls of a kind fail, \
+               and 100 or more. A search that finds its file in the second place fails every other \
+               time; fewer than 100 are the start of an ordinary program, whose interpreter and \
+               linker look for their files in the same way. A listing: 1,000 questions for \
+               metadata or more are answered, or for attributes. They are no more than the names \
+               that may have been listed (at least 24 bytes each), at least a quarter of these, \
+               and twice as many as files were opened: a program that reads the files needs to \
+               look at them. Repeated questions for a path do not count, since a listing has each \
+               name once. Paths again: three quarters of the calls of a kind, and 1,000 or more, \
+               are answered for a path that the same process had given to the same call before. So \
+               each path is asked for four times or more; a program that writes files and reads \
+               them later opens each twice. The number of repeats is estimated from a sample, \
+               which finds no more than there were. Directories that are opened to be listed do \
+               not count: they may have other entries.",
+        else_it_could_be: "The program may wait for a file to appear or to change. It may have to \
+                           know that a name is free before it uses it. The purpose of a listing \
+                           may be sizes or times.",
+        change: "List the directory once and look there. Put the directory that has most of the \
+                 files first in the search path (`PATH`, `LD_LIBRARY_PATH`, `PYTHONPATH`, include \
+                 directories), and leave out those that have none. Remember which names were \
+                 missing. Take the kind of a file from the listing: `d_type` of `readdir`, \
+                 `os.scandir`, `FTS_NOSTAT`, `find -type`, `ls` without `-l`, `-F` and colours. \
+                 Keep a file open that is needed again (`pread` reads it from the start), or keep \
+                 what was learnt from it. Set `TZ`, or libc asks for `/etc/localtime` at each \
+                 `localtime`. In a web server, use its cache of open files.",
+        part: "Missing names: counted. The calls that fail are saved, each for at least as long as \
+               the median call. The high end takes all questions of the kind, since a program that \
+               has listed the directory needs none. It also includes syscall entry and exit, and \
+               the functions that mostly make these calls. A listing: assumed. From none to all of \
+               the questions are saved, with the same share of the program's own code as they are \
+               of all calls. Paths again: all questions but the first for each path are saved, \
+               with the closing of what was opened. The low end takes as many as a sample of the \
+               calls shows. The high end takes all but one for each path in that sample, since an \
+               earlier call need not be in it; or all questions, if the files were listed with \
+               their names and kinds.",
+        assumes: "Missing names: the program need not find out each time that these files are \
+                  missing. A listing: names and kinds are enough. Paths again: the files do not \
+                  change, or the program is told when they do.",
     },
     explains: &[],
     probe: None,

@@ -16,22 +16,25 @@ pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("network-throughput", "transfers as fast as the network carries"),
     tiers: &[Tier::Bpf],
     manual: Manual {
-        what: "The program waits for data that comes or goes at a constant rate: that of a link, or of \
-               something on the way.",
-        why: "A link has a fixed capacity. Only fewer bytes, or another way, take less time.",
-        rule: "A link carries nine tenths of its capacity for half of the run or, where that is unknown or \
-               larger, the same rate within a tenth for half of the run; half of its bytes or more are \
-               those of one peer's connections; and these carry 64 KiB and more for each turn, since less \
+        what: "The program waits for data that comes or goes at a constant rate: the rate of a \
+               link, or of something else on the way.",
+        why: "A link has a fixed capacity. Only fewer bytes, or another route, take less time.",
+        rule: "A link carries nine tenths of its capacity for half of the run. If the capacity is \
+               unknown or larger, the link carries the same rate, within a tenth, for half of the \
+               run. In both cases, half of its bytes or more are those of one peer's connections. \
+               And these carry 64 KiB or more for each turn (a request and its answer), since less \
                is a request.",
-        else_it_could_be: "A peer that makes or takes data at a steady rate, limits a client on purpose, \
-                           or has a window that is too small for its distance. Where the link's capacity \
-                           is unknown these look alike.",
-        change: "Send less: compress, ask only for what is needed, keep what came (a cache, a delta). Or use a faster link, \
-                 a nearer copy, or the link's speed where the limit is a shaper's.",
-        part: "Assumed: from a third of the bytes gone (made 1.5 times fewer) to all of them. The high end \
-               includes the calls that wait for them and the code around these. Text compresses to a third \
-               or less, media not at all.",
-        assumes: "The data can be made 1.5 times less, or the link as much faster, at least.",
+        else_it_could_be: "The peer may make or take data at a steady rate, limit a client on \
+                           purpose, or have a window that is too small for its distance. If the \
+                           link's capacity is unknown, these look alike.",
+        change: "Send less: compress, ask only for what is needed, keep what came (a cache, a \
+                 delta). Or use a faster link or a nearer copy, or raise the limit if a traffic \
+                 shaper sets it.",
+        part: "Assumed: from a third of the bytes gone (made 1.5 times fewer) to all of them. The \
+               high end includes the calls that wait for the bytes, and the code around these \
+               calls. Text compresses to a third or less, media not at all.",
+        assumes: "The data can be made at least 1.5 times smaller, or the link at least 1.5 times \
+                  faster.",
     },
     explains: &["serial-requests"],
     probe: None,

@@ -30,23 +30,27 @@ pub(super) static CAUSE: Cause = Cause {
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "A process gives memory back to the kernel (`munmap`, `brk`, `madvise`) and touches new memory soon after.",
-        why: "Each first touch of a page is a fault: the kernel finds a free page, clears it and maps it, which takes half a \
-              microsecond to two; giving it back takes half as long again. Memory that the process keeps costs nothing.",
-        rule: "A process had at least twice as many faults without IO as pages in its largest size, so \
-               that each was touched twice or more on average, and memory was given back ten times or \
-               more. One fault for each page is what memory costs.",
-        else_it_could_be: "A process that keeps writing after each `fork`: its pages are copied one by \
-                           one.",
-        change: "Keep buffers and use them again. With glibc large blocks go back at once: raise the thresholds \
-                 (`GLIBC_TUNABLES=glibc.malloc.mmap_threshold=…:glibc.malloc.trim_threshold=…`, `mallopt`). With jemalloc and \
-                 Go, let memory go back later (`dirty_decay_ms`, `GOGC`, `GOMEMLIMIT`). Larger pages make fewer faults.",
-        part: "Counted: of N faults of a process that never had more than M pages, N - M are for pages \
-               that it had before; the calls that give memory back and take it are saved with them. The \
-               high end takes all faults of the process, as if it could do without the memory. The \
-               interval is that of the samples of time in faults. The high end also adds 200 ns a fault, \
-               since entering and leaving it is charged to the code that touches the page; or, if that is \
-               more, destructors and the own time of functions that have more time in faults than in \
-               themselves, since they may only fill what is thrown away. Where these are more than a \
+        why: "The first touch of each page is a page fault: the kernel finds a free page, clears \
+              it and maps it, which takes 0.5 to 2 us. Giving it back takes half as long again. \
+              Memory that the process keeps costs nothing.",
+        rule: "A process had at least twice as many faults without I/O as it had pages at its \
+               largest size, so each page was touched twice or more on average. And memory was \
+               given back ten times or more. One fault for each page is what memory costs.",
+        else_it_could_be: "The process may keep writing after each `fork`: its pages are copied \
+                           one by one.",
+        change: "Keep buffers and reuse them. glibc gives large blocks back at once: raise its \
+                 thresholds \
+                 (`GLIBC_TUNABLES=glibc.malloc.mmap_threshold=…:glibc.malloc.trim_threshold=…`, \
+                 `mallopt`). With jemalloc and Go, give memory back later (`dirty_decay_ms`, \
+                 `GOGC`, `GOMEMLIMIT`). Larger pages make fewer faults.",
+        part: "Counted: of N faults of a process that never had more than M pages, N - M are for \
+               pages that it had before. They are saved, with the calls that give memory back and \
+               take it. The interval is that of the samples of time in faults. The high end takes \
+               all faults of the process, as if it could do without the memory. It also adds the \
+               larger of two times. One is 200 ns a fault, since entering and leaving a fault is \
+               charged to the code that touches the page. The other is the time of destructors, \
+               and the own time of functions that have more time in faults than in themselves, \
+               since they may only fill what is thrown away. If what is added is more than a \
                quarter of the high end, the saving is bounded, not counted.",
         assumes: "The memory can be kept: the process then has its largest size all the time.",
     },

@@ -18,21 +18,23 @@ pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("pipe-peer", "waits for another program"),
     tiers: &[Tier::Bpf],
     manual: Manual {
-        what: "The program waits for a program that it did not start: for what that one writes to a pipe or a local socket, or \
-               for room there or on a terminal.",
+        what: "The program waits for another program that it did not start: for data from it on a \
+               pipe or a local socket, or for room there or on a terminal.",
         why: "A pipe is as fast as its slower end. This end has nothing to do in the meantime.",
-        rule: "Waits on a pipe or a local socket, and for room on a terminal, that a thread outside the \
-               program ended, are on the path. Waits of an event loop do not count, since it may wait for \
-               work that nobody has for it; nor do reads of a terminal, since people type slowly. Where \
-               the other end is a process of the program itself, the account goes on there.",
-        else_it_could_be: "A program that is faster than it must be: the other end does the work that matters, or waits for \
-                           something in turn.",
-        change: "Look at the other end: `dwell attach` on its process, or `dwell run` on both of them together. Let it write \
-                 larger pieces, and earlier.",
-        part: "With the other end s times faster, 1 - 1/s of the waits are saved. The factor is assumed: \
-               from 1.5 to all of it, with the calls that wait, and the waits for a CPU after them: the \
-               other end may also be asked less often.",
-        assumes: "The other end can be made faster by half at least, and its speed does not depend on this one's.",
+        rule: "The waits are on the critical path, a thread outside the program ended them, and \
+               they are on a pipe or a local socket, or for room on a terminal. Waits of an event \
+               loop do not count, since it may wait for work that nobody has for it. Reads of a \
+               terminal do not count either, since people type slowly. If the other end is a \
+               process of the program itself, the account goes on with what that process did.",
+        else_it_could_be: "The program may be faster than it must be: the other end does the work \
+                           that matters, or waits for something in turn.",
+        change: "Look at the other end: use `dwell attach` on its process, or `dwell run` on both \
+                 programs together. Let it write larger pieces, and earlier.",
+        part: "Assumed: with the other end s times faster, 1 - 1/s of the waits are saved. The \
+               factor s is from 1.5 to all of it, with the calls that wait and the waits for a CPU \
+               after them, since the other end may also be asked less often.",
+        assumes: "The other end can be made at least 1.5 times faster, and its speed does not \
+                  depend on this end.",
     },
     explains: &["small-io"],
     probe: None,

@@ -18,22 +18,26 @@ pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("process-spawning", "a process for each small item"),
     tiers: &[Tier::Bpf],
     manual: Manual {
-        what: "The program starts many processes that do little.",
-        why: "A process costs its creation, a copy of page tables, `execve`, the loading of its libraries and its end: half a \
-              millisecond for a small program in C, 20 ms for an interpreter, whatever it then does.",
-        rule: "20 processes or more began and ended, and the calls that make, execute and end them have a \
-               twentieth of the tree's CPU time or more. Fewer processes are not one for each item; with \
-               less of the time they do enough to be worth their start.",
-        else_it_could_be: "One process that a large one creates: copying page tables takes long then, and \
-                           `vfork` or `posix_spawn` helps.",
-        change: "Do the work in one process: the shell's own commands in place of small programs, one call for many items \
-                 (`xargs`, `find -exec … +`), a library in place of a command, a pool of workers that live on.",
-        part: "Bounded. The low end takes the calls that make, execute and end the processes. The high end \
-               takes all that the path has of processes that are 20 or more of one program, from their \
-               creation on, the calls around it (blocking signals, waiting for the end), and what others \
-               wait for a CPU, as the one that starts them does after each. Loading libraries is in \
-               between.",
-        assumes: "What the processes do can be done without them. At the high end that work takes next to nothing.",
+        what: "The program starts many processes that each do little.",
+        why: "A process costs its creation, a copy of page tables, `execve`, the loading of its \
+              libraries and its exit. That takes half a millisecond for a small program in C and \
+              20 ms for an interpreter, whatever the process does.",
+        rule: "20 processes or more began and ended, and the calls that make, execute and end them \
+               have a twentieth of the tree's CPU time or more (the tree: the program and all its \
+               descendants). Fewer processes are not one for each item. If the calls take less, \
+               the processes do enough to be worth their start.",
+        else_it_could_be: "A large process may start a single one: copying its page tables then \
+                           takes long, and `vfork` or `posix_spawn` helps.",
+        change: "Do the work in one process: shell builtins instead of small programs, one call \
+                 for many items (`xargs`, `find -exec … +`), a library instead of a command, a \
+                 pool of workers that stay alive.",
+        part: "Bounded. The low end takes the calls that make, execute and end the processes. The \
+               high end takes three things: all time on the critical path of processes that are 20 \
+               or more of one program, from their creation on; the calls around it (blocking \
+               signals, waiting for the end); and the waits of others for a CPU, as the process \
+               that starts them has after each. Loading libraries is in between.",
+        assumes: "What the processes do can be done without them. At the high end that work takes \
+                  next to no time.",
     },
     explains: &[
         "single-thread",

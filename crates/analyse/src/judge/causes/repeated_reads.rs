@@ -20,29 +20,31 @@ pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("repeated-reads", "the same bytes read again"),
     tiers: &[Tier::Bpf],
     manual: Manual {
-        what: "A process reads more bytes of a file than the file has: at least twice as many.",
-        why: "Each time the bytes are copied from the kernel's memory and parsed again; if memory was \
-              short in between, the disk has to deliver them again too. With `O_DIRECT` the disk delivers \
-              them each time: the page cache keeps nothing of the file.",
-        rule: "One process has read at least twice the size of a file; what the program wrote to the file \
-               in between does not count as read again. The bytes read of each file are estimated from a \
-               sample: the low end of its 95 % interval counts. All such files together are read again by \
-               4 MiB or more: copying that much takes about as long as starting a process.",
-        else_it_could_be: "A file that another program changed in between. A file where some places are \
-                           read again and again and others never: a database that is larger than memory, \
-                           read with `pread`. Then a larger cache in the program helps, and saves what it \
-                           hits.",
-        change: "Read it once and keep what was made of it; look at its time of change (`stat`) to know \
-                 whether it is still the same. Of a file that is read in places keep those that are needed \
-                 again, or map it (`mmap`). With `O_DIRECT` the program needs a cache of its own, or opens \
-                 the file without it.",
-        part: "Of the calls' time on the file, all but the first pass is saved: of B bytes read of a file \
-               of S bytes, 1 - S/B; this is counted. The low end takes CPU time alone: the calls wait for \
-               the disk in the first pass, as a rule. With `O_DIRECT` they wait in each, and these waits \
-               are saved in the same part. The high end also takes what opens and closes the file each \
-               time, and the own time of functions that mostly read it (all of it up to what the calls \
-               take, none from twice as much on): the same bytes give the same result. Other work on the \
-               bytes would be saved as well, and is not claimed.",
+        what: "A process reads at least twice as many bytes of a file as the file has.",
+        why: "Each time, the bytes are copied from the kernel's memory and parsed again. If memory \
+              was short in between, the disk has to deliver them again too. With `O_DIRECT` the \
+              disk delivers them each time: the page cache keeps nothing of the file.",
+        rule: "One process has read at least twice the size of a file. What the program wrote to \
+               the file in between does not count as read again. The bytes read of each file are \
+               estimated from a sample: the low end of its 95 % interval counts. All such files \
+               together are read again by 4 MiB or more: copying that much takes about as long as \
+               starting a process.",
+        else_it_could_be: "Another program may have changed the file in between. Some places of \
+                           the file may be read again and again and others never, as in a database \
+                           that is larger than memory and is read with `pread`: then a larger \
+                           cache in the program helps, and saves the reads that it answers.",
+        change: "Read the file once and keep what was made of it; check its modification time \
+                 (`stat`) to know whether it has changed. If the program reads parts of the file, \
+                 keep those that are needed again, or map the file (`mmap`). With `O_DIRECT` the \
+                 program needs a cache of its own, or has to open the file without `O_DIRECT`.",
+        part: "Counted: of the calls' time on the file, all but the first pass is saved. For B \
+               bytes read of a file of S bytes, that is 1 - S/B. The low end takes CPU time alone, \
+               since as a rule the calls wait for the disk in the first pass. With `O_DIRECT` they \
+               wait in each pass, and the same part of these waits is saved. The high end also \
+               takes the opening and closing of the file each time, and the own time of functions \
+               that mostly read it, since the same bytes give the same result. That own time \
+               counts in full up to what the calls take, and not at all from twice as much on. \
+               Other work on the bytes would be saved as well, and is not claimed.",
         assumes: "The bytes are the same each time. What is made of them fits into memory.",
     },
     explains: &["small-io", "disk-latency", "disk-throughput"],

@@ -15,22 +15,28 @@ pub(super) static CAUSE: Cause = Cause {
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "The program sends a request to a peer, waits for the answer, and then sends the next.",
-        why: "Each takes a round trip and the peer's own time, in which this program and, as a rule, most of the peer do \
-              nothing. The waits add up; under way at a time they overlap.",
-        rule: "On connections to one peer something is sent and then waited for, 16 times or more (fewer \
-               leave nothing for sixteen at a time), or on 8 connections or more, since the steps of one \
-               session (a greeting, a login, a question) are on one. While one request is waited for, no \
-               other connection to that peer owes an answer, for nine tenths of the time. What is sent and \
-               what comes back is less than 64 KiB each on average, since more is a transfer that a link \
-               bounds; and no link is at its limit.",
-        else_it_could_be: "Several requests at a time on one connection (HTTP/2, pipelining) look like one. A program that \
-                           waits until its peer has something for it (a queue, a chat) looks alike, and has nothing to gain.",
-        change: "Have several requests under way: more threads or tasks with a connection each, pipelining, an asynchronous \
-                 client. Or ask for many items with one request: a query for all rows, a batch, a bulk interface.",
-        part: "Bounded by the structure: N turns of mean t, k at a time, take at least N t/k or the \
-               longest, whichever is more, and at most N t/k and (1 - 1/k) of the longest together \
-               (Graham's bounds); from k = 2 to 16.",
-        assumes: "The requests do not need each other's answers, and the peer serves several at a time as fast as one.",
+        why: "Each request takes a round trip and the peer's own time. Meanwhile this program does \
+              nothing, and neither, as a rule, does most of the peer. One after another the waits \
+              add up; at the same time they would overlap.",
+        rule: "On connections to one peer, the program sends something and then waits, 16 times or \
+               more (fewer leave nothing for sixteen at a time), or on 8 connections or more, \
+               since the steps of one session (a greeting, a login, a question) are on one. While \
+               one request is waited for, no other connection to that peer owes an answer, for \
+               nine tenths of the time. What is sent and what comes back is less than 64 KiB each \
+               on average, since more is a transfer that a link bounds. And no link is at its \
+               limit.",
+        else_it_could_be: "Several requests at a time on one connection (HTTP/2, pipelining) look \
+                           like one. A program that waits until its peer has something for it (a \
+                           queue, a chat) looks the same, and has nothing to gain.",
+        change: "Have several requests under way at the same time: more threads or tasks with a \
+                 connection each, pipelining, an asynchronous client. Or ask for many items with \
+                 one request: a query for all rows, a batch, a bulk interface.",
+        part: "Bounded by the structure, with k turns at a time, from k = 2 to 16. (A turn is a \
+               request and its answer.) N turns of mean t take at least N t/k or the longest turn, \
+               whichever is more. They take at most N t/k and (1 - 1/k) of the longest together \
+               (Graham's bounds).",
+        assumes: "No request needs the answer of another, and the peer serves several at a time as \
+                  fast as one.",
     },
     explains: &[],
     probe: None,

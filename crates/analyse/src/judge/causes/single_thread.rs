@@ -18,33 +18,37 @@ pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("single-thread", "work that is done one after another"),
     tiers: &[Tier::Bpf, Tier::Perf, Tier::Proc],
     manual: Manual {
-        what: "The program works off a list with a process for each item, one after another, though it may \
-               use more CPUs than one.",
+        what: "The program works through a list with one process for each item, one after another, \
+               though it may use more than one CPU.",
         why: "While one process computes, the other CPUs are idle.",
-        rule: "Four processes or more of one program live for 10 ms or more on average and compute for \
-               half of that (on a CPU or ready to). Their lives together are no longer than the wall \
-               clock, so they do not overlap; the threads of the program hardly ever run at the same time; \
-               and it may use two CPUs or more. Two or three processes need not be a list; a shorter life \
-               is mostly start-up, which is the cause process-spawning. A process that computes in one \
-               thread is no finding: whether its work can be divided cannot be seen from outside.",
-        else_it_could_be: "Each process may need what the one before has written. Where one process reads \
-                           on pipes what several of them write, as a script that asks a compiler what it \
-                           can do, it may decide by that what it starts next: then nothing is certain, and \
-                           the finding names that process.",
-        change: "Run as many at a time as there are CPUs: `xargs -P`, `make -j`, `parallel`, a pool of processes.",
-        part: "Bounded, after R. Graham (1969): N lives of T together, the longest of them m, take on k \
-               CPUs at least the larger of T/k and m, and at most T/k + (1 - 1/k)m, in whatever order they \
-               begin. At the low end they share the CPUs with other programs: n threads of others leave k \
-               of them the part k/(n + k) of all CPUs. Others in another session or control group, whose \
-               share does not grow with its threads, leave what they do not use, at least a half. A \
-               process alone may have a CPU to itself, as where two others are on the other CPU of two: \
-               then nothing is certain. Nor is more certain than what the program would save if all code \
-               were free, by the dependencies that were seen: next to nothing where it sleeps and polls \
-               for the end of a process. Where their output is read through pipes by one process that \
-               lived on from one of them to the next, nothing is certain: the saving is assumed, from 0 \
-               on.",
-        assumes: "The processes do not need each other's results, and memory and disks serve several at once as fast as one. \
-                  Where the processor's counters were sampled, the evidence says whether their code waits for memory.",
+        rule: "Four processes or more of one program live for 10 ms or more on average and compute \
+               for half of that (they are on a CPU or ready to run). Their lives together are no \
+               longer than the wall clock, so they do not overlap. The threads of the program \
+               hardly ever run at the same time, and the program may use two CPUs or more. Two or \
+               three processes need not be a list; a shorter life is mostly start-up, which is the \
+               cause process-spawning. A process that computes in one thread is no finding: it \
+               cannot be seen from outside whether its work can be divided.",
+        else_it_could_be: "Each process may need what the one before has written. One process may \
+                           read on pipes what several of them write, as a script does that asks a \
+                           compiler what it can do, and decide by that what it starts next: then \
+                           nothing is certain, and the finding names that process.",
+        change: "Run as many at a time as there are CPUs: `xargs -P`, `make -j`, `parallel`, a \
+                 pool of processes.",
+        part: "Bounded, after R. Graham (1969). N lives of T together, the longest of them m, take \
+               on k CPUs at least the larger of T/k and m, and at most T/k + (1 - 1/k)m, in \
+               whatever order they begin. At the low end the processes share the CPUs with other \
+               programs. If others have n threads, they leave k processes the part k/(n + k) of \
+               all CPUs. Others in another session or control group, whose share does not grow \
+               with the number of threads, leave what they do not use, and at least a half. The \
+               low end is zero in one case: a process alone may already have a CPU to itself, as \
+               when two others are on the other CPU of two. The low end is also no more than what \
+               the program would save if all code took no time, by the dependencies that were \
+               seen. That is next to nothing if the program sleeps and polls for the end of a \
+               process. If one process reads the output of the others through pipes, and lives on \
+               from one of them to the next, nothing is certain: the saving is assumed, from 0 on.",
+        assumes: "No process needs the results of another, and memory and disks serve several at \
+                  once as fast as one. If the processor's counters were sampled, the evidence says \
+                  whether the code of the processes waits for memory.",
     },
     explains: &[],
     probe: None,

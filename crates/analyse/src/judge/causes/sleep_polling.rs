@@ -17,27 +17,29 @@ pub(super) static CAUSE: Cause = Cause {
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "The program sleeps for a while, checks whether something has happened, and sleeps again.",
-        why: "It goes on at the end of a sleep, not when what it waits for has happened: half a sleep later on average, each \
-              time.",
-        rule: "A thread sleeps 5 times or more, and other threads of the program work for half of the time \
-               that it sleeps. A hundredth is enough where every other sleep or more comes with a check \
-               whether a child has ended: a `wait4` that does not wait, or a `kill`. With less the sleeps \
-               are a pace, whatever others do. It is ruled out where other threads sleep as well, with \
-               nothing else under way, for more than half as long as these sleeps delay the program: then \
-               it may wait for those sleeps.",
-        else_it_could_be: "A pace that is wanted: a limit of requests per second, a display that is drawn \
-                           anew while others work.",
-        change: "Wait for the event itself: `waitpid` without `WNOHANG`, `join`, a condition variable, a queue's blocking `get`, a \
-                 pipe or an eventfd, `inotify` for a file, `pidfd_open` and `poll` for a process. Where that is not possible, sleep \
-                 for less.",
-        part: "Bounded: what is left of each sleep once its event has come, and when that was is not seen; \
-               at most all time of these sleeps that delays the program with nothing else of it under way. \
-               Where in a sleep its event comes is chance, so another run may differ: with A of such time \
-               in sleeps of length p, four of five runs differ by no more than 1.28 times the root of \
-               A·p/6 (the standard deviation of what is left of these sleeps). Where others slept as well, \
-               that much less is certain. Beside other programs the high end includes the waits behind \
-               them: a thread that has not slept keeps its CPU.",
-        assumes: "What the program sleeps for is what the others do.",
+        why: "The program goes on at the end of a sleep, not when the event happens: on average \
+              half a sleep late, each time.",
+        rule: "A thread sleeps 5 times or more, and other threads of the program work for half of \
+               the time that it sleeps. A hundredth is enough if every other sleep or more comes \
+               with a check whether a child has ended: a `wait4` that does not wait, or a `kill`. \
+               With less, the sleeps set a pace, whatever others do. The cause is ruled out if \
+               other threads sleep as well, with nothing else under way, for more than half as \
+               long as these sleeps delay the program: then the thread may wait for those sleeps.",
+        else_it_could_be: "The pace may be wanted: a limit of requests per second, or a display \
+                           that is drawn anew while others work.",
+        change: "Wait for the event itself: `waitpid` without `WNOHANG`, `join`, a condition \
+                 variable, a queue's blocking `get`, a pipe or an eventfd, `inotify` for a file, \
+                 `pidfd_open` and `poll` for a process. If that is not possible, sleep for a \
+                 shorter time.",
+        part: "Bounded. What is saved is the rest of each sleep after its event has come, and when \
+               that was is not seen. At most it is all time of these sleeps that delays the \
+               program with nothing else of it under way. Where in a sleep its event comes is \
+               chance, so another run may differ. With A of such time in sleeps of length p, four \
+               of five runs differ by no more than 1.28 times the root of A·p/6 (the standard \
+               deviation of the rests of these sleeps). If others slept as well, that much less is \
+               certain. Beside other programs the high end includes the waits behind them: a \
+               thread that has not slept keeps its CPU.",
+        assumes: "The program sleeps until the other threads have done their work.",
     },
     explains: &[],
     probe: None,

@@ -17,23 +17,26 @@ pub(super) static CAUSE: Cause = Cause {
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "The program opens many files, and reads or writes little in each.",
-        why: "Opening, asking for the size and closing take longer than reading a few pages from memory, \
-              and on a disk each file is at least one request of its own. Making and removing a file takes \
-              longer still.",
-        rule: "1,000 files or more are opened (a file that a process opens again does not count), and 32 \
-               KiB or less are read and written for each on average: copying that much from memory takes \
-               about as long as opening and closing. An interpreter, a compiler or a linker opens some \
-               hundreds. A program that lists a directory for every 100 files or fewer goes through a tree \
-               that it was given: how its files are laid out is not up to it.",
-        else_it_could_be: "A program whose task is to look at all files, and that is given their names.",
-        change: "Keep what is read together in one file: an archive that is read in order, SQLite, a format with an index. \
-                 Scripts in thousands of modules can be bundled.",
-        part: "All opens but one are saved, with the closes, the removals and the questions for their \
-               sizes; these are counted. The high end also takes reads and writes beyond bytes/64 KiB, \
-               each as long as the median; the other files' share of what makes them durable, since each \
-               has an inode, a name and a place on the disk; kernel entry and exit; and the functions that \
-               mostly make these calls.",
-        assumes: "The program may choose how its data is laid out. Finding a record in the one file takes little.",
+        why: "Opening a file, asking for its size and closing it take longer than reading a few \
+              pages from memory. On a disk, each file is at least one request of its own. Making \
+              and removing a file takes longer still.",
+        rule: "1,000 files or more are opened (a file that a process opens again does not count), \
+               and 32 KiB or less are read and written for each on average. The reasons: copying \
+               that much from memory takes about as long as opening and closing, and an \
+               interpreter, a compiler or a linker opens some hundreds. A program that lists a \
+               directory for every 100 files or fewer is no finding. It goes through a tree that \
+               it was given, and how the files are laid out is not up to it.",
+        else_it_could_be: "The task of the program may be to look at all files whose names it is \
+                           given.",
+        change: "Keep in one file what is read together: an archive that is read in order, SQLite, \
+                 a format with an index. Scripts in thousands of modules can be bundled.",
+        part: "Counted: all opens but one are saved, with the closes, the removals and the \
+               questions for sizes. The high end also takes four things: reads and writes beyond \
+               bytes/64 KiB, each as long as the median; the other files' share of what makes them \
+               durable, since each has an inode, a name and a place on the disk; syscall entry and \
+               exit; and the functions that mostly make these calls.",
+        assumes: "The program may choose how its data is laid out. Finding a record in the one \
+                  file takes little time.",
     },
     explains: &["small-io", "disk-latency"],
     probe: None,

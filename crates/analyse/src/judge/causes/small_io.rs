@@ -18,25 +18,31 @@ pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("small-io", "reads and writes of few bytes"),
     tiers: &[Tier::Bpf],
     manual: Manual {
-        what: "The program reads or writes few bytes with each system call: a byte, a field, a line at a time.",
-        why: "Entering the kernel, finding the file and leaving again take the same for one byte as for a \
-              page. With a buffer of 64 KiB one call does the work of thousands.",
-        rule: "Calls that move less than 1 KiB, 100 or more beyond those that a buffer of 64 KiB needs: \
-               copying 1 KiB takes a tenth of what entering and leaving the kernel does. Not counted are \
-               two reads (the bytes and the end) and one write for each file that is opened; calls that \
-               waited for what another program gives or takes; and as many writes as there were waits to \
-               read something, since each may have been for that. A read that would block (`EAGAIN`) is \
-               such a wait, whatever its thread does until there is something: what comes then was not \
-               there to be read with the piece before.",
-        else_it_could_be: "Questions and answers on a pipe or a socket, where each needs the one before. A \
-                           device that gives its data in small pieces.",
-        change: "Use a buffer: `fread` and `fwrite`, `BufReader` and `BufWriter`, `bufio`, `open(…, buffering=65536)`; read \
-                 whole blocks and split them in memory. For several small pieces at hand use `writev`. A file that was opened with `O_DIRECT` has no \
-                 page cache behind it either: each piece is a request to the disk, and the buffer must be aligned.",
-        part: "Of N calls, those beyond bytes/64 KiB are saved; they are counted, and each takes at least \
-               as long as the median call. The high end also counts syscall entry and exit, and the C \
+        what: "The program reads or writes few bytes with each system call: a byte, a field or a \
+               line at a time.",
+        why: "Entering the kernel, finding the file and leaving again take as long for one byte as \
+              for a page. With a buffer of 64 KiB one call does the work of thousands.",
+        rule: "There are calls that move less than 1 KiB, 100 or more beyond those that a buffer \
+               of 64 KiB needs. The reason: copying 1 KiB takes a tenth of what entering and \
+               leaving the kernel does. Three kinds of calls do not count: two reads (the bytes \
+               and the end) and one write for each file that is opened; calls that waited for what \
+               another program gives or takes; and as many writes as there were waits to read \
+               something, since each of them may have asked for it. A read that would block \
+               (`EAGAIN`) is such a wait, whatever its thread does until there is something: what \
+               comes then could not have been read together with the piece before.",
+        else_it_could_be: "The calls may be questions and answers on a pipe or a socket, where \
+                           each needs the one before. Or a device may give its data in small \
+                           pieces.",
+        change: "Use a buffer: `fread` and `fwrite`, `BufReader` and `BufWriter`, `bufio`, \
+                 `open(…, buffering=65536)`; read whole blocks and split them in memory. For \
+                 several small pieces at hand use `writev`. A file that was opened with `O_DIRECT` \
+                 has no page cache behind it either: each piece is a request to the disk, and the \
+                 buffer must be aligned.",
+        part: "Counted: of N calls, those beyond bytes/64 KiB are saved, each for at least as long \
+               as the median call. The high end also includes syscall entry and exit, and the C \
                library's wrapper.",
-        assumes: "The bytes are there when they are asked for, and nobody waits for each piece that is written.",
+        assumes: "The bytes are there when the program asks for them, and nobody waits for each \
+                  piece that it writes.",
     },
     explains: &[],
     probe: None,

@@ -25,23 +25,28 @@ pub(super) static CAUSE: Cause = Cause {
     manual: Manual {
         what: "The program calls `fsync`, `fdatasync`, `msync` or `sync` after each of many small writes, or writes to a file \
                that it opened with `O_SYNC`, `O_DSYNC` or `O_DIRECT`.",
-        why: "Each such call waits until the disk has confirmed everything before it: a flush of the disk's cache, and mostly \
-              a commit of the file system's journal. That takes as long for one record as for a thousand.",
-        rule: "Such calls returned 10 times or more, and what they wait for is on the path. Fewer are one \
-               confirmation at the end of a piece of work, which is what these calls are for. Of writes to \
-               a file that was opened with `O_SYNC` or `O_DSYNC`, each one that waited counts. Others, and \
-               those whose file is not known, count if at least every other one waits for the disk; waits \
-               that a timer ends do not count, since there the kernel lets the disk catch up. No more than \
-               256 KiB are written for each: any disk writes that faster than it confirms it.",
-        else_it_could_be: "Another program that syncs to the same disk makes each call longer: the disk's own figures \
-                           on the page are of all programs.",
-        change: "Confirm several records with one call: one transaction around many statements, group commit, a flush by \
-                 time. Where the data can be made again, do not sync at all.",
-        part: "Of N calls, N - N/g are saved where g records share one. Counted, with g from 10 records to \
-               all of them: between nine tenths and all but one. The high end also includes kernel entry \
-               and exit, and the time that the thread waited for a CPU after those waits.",
-        assumes: "The records need not be durable one by one; that is for the program's owner to say. One \
-                  call for many records takes no longer than the average call that was seen.",
+        why: "Each such call waits until the disk has confirmed everything before it: the disk \
+              flushes its cache, and mostly the file system commits its journal. That takes as \
+              long for one record as for a thousand.",
+        rule: "Such calls returned 10 times or more, and what they wait for is on the critical \
+               path. Fewer than 10 confirm the end of a piece of work, which is what these calls \
+               are for. Of writes to a file that was opened with `O_SYNC` or `O_DSYNC`, each one \
+               that waited counts. Other writes, and those whose file is not known, count if at \
+               least every other one waits for the disk. Waits that a timer ends do not count, \
+               since there the kernel lets the disk catch up. No more than 256 KiB are written for \
+               each call: any disk writes that faster than it confirms it.",
+        else_it_could_be: "Another program may sync to the same disk, which makes each call \
+                           longer: the disk's own figures on the page are of all programs.",
+        change: "Confirm several records with one call: one transaction around many statements, \
+                 group commit, a flush at intervals. If the data can be made again, do not sync at \
+                 all.",
+        part: "Counted: if g records share one call, N - N/g of N calls are saved, with g from 10 \
+               records to all of them: between nine tenths and all but one. The high end also \
+               includes syscall entry and exit, and the time that the thread waited for a CPU \
+               after those waits.",
+        assumes: "The records need not be durable one by one; that is for the program's owner to \
+                  say. One call for many records takes no longer than the average call that was \
+                  seen.",
     },
     explains: &["disk-latency", "small-io"],
     probe: Some(Imposed { probe: Probe::SkipFlushes, fits: imposed::flushes }),

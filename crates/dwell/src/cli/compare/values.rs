@@ -10,13 +10,13 @@ pub(crate) enum FigureArg {
     /// Wall clock
     #[default]
     Wall,
-    /// CPU time in user mode, with that of children that were waited for
+    /// CPU time in user mode, including that of children that were waited for
     User,
     /// CPU time in the kernel
     Kernel,
-    /// Both
+    /// CPU time in user mode and in the kernel
     Cpu,
-    /// The largest resident set of a process
+    /// Largest resident set size of a process
     Memory,
     /// Page faults
     Faults,
