@@ -58,7 +58,8 @@ struct Facts {
     /// Causes that may be the first finding; none of a healthy program, [`OUTSIDE`] where none that
     /// dwell knows is there.
     causes: Vec<String>,
-    /// Causes that are there as well.
+    /// Causes that are there as well, behind the first.
+    #[expect(dead_code, reason = "second findings are not judged")]
     #[serde(default)]
     also: Vec<String>,
     /// What the place of the finding has one of; nothing where the whole program is meant.

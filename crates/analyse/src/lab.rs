@@ -15,9 +15,9 @@ use model::{FindingsInWords, Ns, Run, Seen};
 /// An interval is meant to hold in at least 1 - alpha of the cases.
 const ALPHA: f64 = 0.2;
 /// A finding of a program's own code is no claim: every program that computes has one.
-const OF_CODE: &str = "hot-code";
+pub const OF_CODE: &str = "hot-code";
 /// What other programs take.
-const OF_OTHERS: &str = "cpu-contention";
+pub const OF_OTHERS: &str = "cpu-contention";
 /// From this part of all CPUs on others keep the host busy, whether or not the lab asked for it.
 const BUSY_MIN: f64 = 0.1;
 /// Rows of a profile.
@@ -166,7 +166,7 @@ fn predicted(row: &FindingRow, wall_ns: Ns) -> Option<Ends> {
 }
 
 /// The width of an interval, and what it misses by.
-fn score((lo, hi): (f64, f64), truth: f64) -> f64 {
+pub fn score((lo, hi): (f64, f64), truth: f64) -> f64 {
     (hi - lo) + 2.0 / ALPHA * ((lo - truth).max(0.0) + (truth - hi).max(0.0))
 }
 

@@ -41,6 +41,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tool::Tool;
 use turns::Way;
+pub(crate) use turns::quoted;
 use workshop::machine::{conditions, load};
 use workshop::shell::{cargo, run as run_shown, target};
 

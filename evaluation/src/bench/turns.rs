@@ -96,7 +96,7 @@ fn key(tool: Tool) -> String {
 }
 
 /// A word as `dwell compare` reads it.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 

@@ -2,6 +2,7 @@
 //! by turns.
 
 use super::{Case, Condition, Facts, MEASURED, Measured};
+use crate::bench::quoted;
 use anyhow::{Context, Result, bail, ensure};
 use model::compare::commands::Comparison;
 use std::collections::BTreeMap;
@@ -125,7 +126,8 @@ struct Place {
 
 impl Place {
     fn new(case: &Case) -> Result<Self> {
-        let folder = std::env::temp_dir().join("dwell-corpus").join(&case.name);
+        // Root runs it: nobody else may be able to change it.
+        let folder = workshop::shell::target().join("corpus").join(&case.name);
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder)?;
         copy(&case.place, &folder)?;
@@ -295,10 +297,9 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// As one word of a shell.
+/// As one argument of `dwell compare`.
 fn in_shell(words: &[String]) -> String {
-    let quoted = |word: &String| format!("'{}'", word.replace('\'', r"'\''"));
-    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
 fn today() -> Result<String> {

@@ -1,11 +1,11 @@
 //! `cargo xtask score`: how right dwell is about the recordings of the corpus.
 //!
-//! Savings are scored by the interval score of T. Gneiting and A. Raftery, "Strictly Proper Scoring
-//! Rules, Prediction, and Estimation" (2007), section 6.2, in parts of the wall clock, beside two
-//! rules that look at nothing: from a third of the wall clock to all of it, and from a third of the
-//! time at the finding's place to all of that.
+//! Savings are scored as those of the lab are (`analyse::lab::score`), in parts of the wall clock,
+//! beside two rules that look at nothing: from a third of the wall clock to all of it, and from a
+//! third of the time at the finding's place to all of that.
 
 use super::{Case, Condition, OUTSIDE};
+use analyse::lab::{OF_CODE, OF_OTHERS, score};
 use anyhow::{Context, Result, bail, ensure};
 use golden::Case as Recorded;
 use model::run::FindingRow;
@@ -15,12 +15,6 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
-/// An interval is meant to hold in 1 - ALPHA of the cases.
-const ALPHA: f64 = 0.2;
-/// A finding of a program's own code is no claim: every program that computes has one.
-const OF_CODE: &str = "hot-code";
-/// What other programs take, no claim where there are some.
-const OF_OTHERS: &str = "cpu-contention";
 /// An interval score that is worse by this, in parts of the wall clock, is worse.
 const WORSE: f64 = 0.02;
 
@@ -147,17 +141,12 @@ fn judge(case: &Case, condition: &Condition, result: &RunResult) -> Judged {
 }
 
 fn accepts(case: &Case, row: &FindingRow) -> bool {
-    case.facts.causes.contains(&row.cause) || case.facts.also.contains(&row.cause)
+    case.facts.causes.contains(&row.cause)
 }
 
 /// What a finding says of where.
 fn texts(row: &FindingRow) -> impl Iterator<Item = &str> {
     [&row.place, &row.action].into_iter().chain(&row.evidence).map(String::as_str)
-}
-
-/// The width of an interval, and what it misses by.
-fn score((lo, hi): (f64, f64), truth: f64) -> f64 {
-    (hi - lo) + 2.0 / ALPHA * ((lo - truth).max(0.0) + (truth - hi).max(0.0))
 }
 
 /// A line for each recording.
