@@ -17,8 +17,7 @@ pub(crate) const ROWS_MAX: usize = 2000;
 /// JSON of a result.
 pub(crate) const BYTES_MAX: usize = 1_000_000;
 
-/// What is to be known of a table so that the result has a bound. What is not said of one is that
-/// of a few figures, which always have room.
+/// How a table is kept small. The defaults are for a table of a few figures, which always has room.
 pub(crate) trait Bounded {
     /// Cuts texts of the measured program that are too long.
     fn cut_texts(&mut self) {}

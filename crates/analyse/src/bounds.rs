@@ -38,9 +38,9 @@ const WEIGHTS: [usize; 3] = [2, 2, 5];
 pub(crate) fn bounded(mut run: Run, mut path: Vec<StepRef<'_>>) -> Run {
     texts::cut(&mut run);
     for_each_table!(run.tables, (_name, table) => table.cut_texts());
-    let beside = CONCLUDED_BYTES + beside(&mut run);
     let mut sizes = vec![rows_size(&path), rows_size(&run.threads), rows_size(&run.waits)];
     for_each_table!(run.tables, (_name, table) => sizes.push(table.size()));
+    let beside = CONCLUDED_BYTES + beside(&mut run, &sizes[WEIGHTS.len()..]);
     let rooms = rooms(&sizes, BYTES_MAX.saturating_sub(beside).max(TABLES_BYTES_MIN));
     let [of_path, of_threads, mut of_waits] = [rooms[0], rooms[1], rooms[2]];
     let stacks;
@@ -102,13 +102,14 @@ fn rooms(sizes: &[usize], all: usize) -> Vec<Room> {
     rooms
 }
 
-/// Bytes of what has no bound of its own: all but the tables with rows.
-fn beside(run: &mut Run) -> usize {
+/// Bytes of what has no bound of its own: all but the tables with rows, whose sizes these are.
+fn beside(run: &mut Run, sizes: &[usize]) -> usize {
     let lists = (std::mem::take(&mut run.threads), std::mem::take(&mut run.waits));
     let mut tables = std::mem::replace(&mut run.tables, Tables::unseen());
     let mut sum = bytes(run, 0);
+    let mut sizes = sizes.iter();
     for_each_table!(tables, (_name, table) => {
-        sum += if table.size() == 0 { bytes(table, 1) } else { 0 };
+        sum += if sizes.next() == Some(&0) { bytes(table, 1) } else { 0 };
     });
     (run.threads, run.waits) = lists;
     run.tables = tables;

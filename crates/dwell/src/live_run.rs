@@ -1,4 +1,4 @@
-//! One trial: a recording that is analysed as it is made, and kept with `--keep`.
+//! A run that is recorded and analysed at once, and kept with `--keep`.
 //!
 //! Shared by the verbs that record. Outputs of the result are left to [`out`](crate::out).
 
@@ -22,7 +22,7 @@ pub(crate) struct LiveRun {
     setting_up: Option<EndAtOnce>,
 }
 
-/// The analysis of a trial.
+/// What the run came to.
 pub(crate) struct Analysed {
     pub(crate) result: RunResult,
     /// Failures to keep the recording, or to extrapolate.
