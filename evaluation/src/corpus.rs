@@ -59,7 +59,6 @@ struct Facts {
     /// dwell knows is there.
     causes: Vec<String>,
     /// Causes that are there as well, behind the first.
-    #[expect(dead_code, reason = "second findings are not judged")]
     #[serde(default)]
     also: Vec<String>,
     /// What the place of the finding has one of; nothing where the whole program is meant.

@@ -77,7 +77,7 @@ pub(crate) fn run(
     consumers: Consumers,
     trailer: &Trailer,
 ) -> Result<(RunResult, Option<(Program, Names)>), DoesNotClose> {
-    let Consumers { header, how, code: stacks, surroundings, loads, counters } = consumers;
+    let Consumers { header, how, code: stacks, surroundings, loads, counters, measured } = consumers;
     let (of_tier, mut profile) = of_tier_and_profile(how, &header, trailer, &stacks);
     let OfTier { pieces, beside, mut tables, rivals, prediction, recorded, on_path } = of_tier;
     let Pieces { start, wall_ns, parts, steps, phases, covered, threads, waits, window } = pieces;
@@ -150,7 +150,7 @@ pub(crate) fn run(
     // Rows that stand for several are not those of the steps.
     let whole = run.path.len() == steps.iter().count() && run.path.iter().all(|row| row.together.is_none());
     let path_over_time = if whole { steps.over_time().to_vec() } else { Vec::new() };
-    let diagnosis = judge::judge(header.tier, &mut run, &mut profile, &prediction);
+    let diagnosis = judge::judge_by(measured, header.tier, &mut run, &mut profile, &prediction);
     let profile = Seen::Value(profile);
     Ok((RunResult { run, diagnosis, path_over_time, profile, addresses, prediction }, recorded))
 }

@@ -1,5 +1,6 @@
 //! Who takes in the events of a recording, and in which order.
 
+use crate::judge::measured::MeasuredChanges;
 use crate::code::Code;
 use crate::counters::Counters;
 use crate::loads::Loads;
@@ -18,6 +19,8 @@ pub(crate) struct Consumers {
     pub(crate) surroundings: Surroundings,
     pub(crate) loads: Loads,
     pub(crate) counters: Counters,
+    /// By which it is judged.
+    pub(crate) measured: &'static MeasuredChanges,
 }
 
 /// How threads are seen.
@@ -38,7 +41,8 @@ impl Consumers {
         };
         let (code, surroundings) = (Code::new(header), Surroundings::new(header));
         let (loads, counters) = (Loads::default(), Counters::default());
-        Self { header: header.clone(), how, code, surroundings, loads, counters }
+        let measured = MeasuredChanges::shipped();
+        Self { header: header.clone(), how, code, surroundings, loads, counters, measured }
     }
 
     /// What threads do is kept step by step, where all of it is seen.

@@ -25,6 +25,7 @@ mod imposed;
 pub(crate) mod limits;
 mod load_costs;
 mod lock_functions;
+pub mod measured;
 mod metrics;
 mod named;
 mod own;
@@ -45,17 +46,29 @@ mod yardstick;
 
 use causes::Outcome;
 pub use evidence::Evidence;
+use measured::MeasuredChanges;
 use model::recording::Tier;
 use model::{Diagnosis, Prediction, Profile, Run, Seen};
 
 /// Judges a run whose tables are complete: marks own code in them, divides the account by it, and
 /// concludes what it means.
 pub fn judge(tier: Tier, run: &mut Run, profile: &mut Profile, prediction: &Seen<Prediction>) -> Diagnosis {
+    judge_by(MeasuredChanges::shipped(), tier, run, profile, prediction)
+}
+
+/// The same by other changes of programs than those that dwell has with it.
+pub fn judge_by(
+    measured: &MeasuredChanges,
+    tier: Tier,
+    run: &mut Run,
+    profile: &mut Profile,
+    prediction: &Seen<Prediction>,
+) -> Diagnosis {
     own::mark(run, profile);
     let (places, folded) = own::places(run, profile);
     run.places = Seen::Value(places);
     run.folded.extend(folded);
-    diagnose(&Evidence::of(tier, run, profile).with(prediction))
+    diagnose(&Evidence { measured, ..Evidence::of(tier, run, profile).with(prediction) })
 }
 
 /// What the evidence means.

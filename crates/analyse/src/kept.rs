@@ -6,7 +6,7 @@
 use crate::judge;
 use model::account::DoesNotClose;
 use model::coverage::{Extent, Interval};
-use model::finding::{CauseName, Finding, RowRef, SavedTime, Saving, SavingBasis};
+use model::finding::{CauseName, Finding, Learnt, RowRef, SavedTime, Saving, SavingBasis};
 use model::recording::Tier;
 use model::run::{FindingRow, RuledOutRow, WaitRow};
 use model::sentence::{Piece, Sentence};
@@ -108,6 +108,11 @@ fn finding(row: &FindingRow, whole_ns: Ns) -> Finding {
         known: SavingBasis::named(&row.known).unwrap_or(SavingBasis::Assumed),
         queued_ns: 0,
         shared: row.shared,
+        learnt: row.structure_ns.zip(row.expected_ns).map(|(structure, expected_ns)| Learnt {
+            structure,
+            expected_ns,
+            families: row.families.unwrap_or_default(),
+        }),
     };
     let place = row.points_to.as_ref().and_then(|to| RowRef::named(&to.table, to.row?));
     Finding {
@@ -121,6 +126,7 @@ fn finding(row: &FindingRow, whole_ns: Ns) -> Finding {
         assumes: sentences(&row.assumptions),
         verify: sentences(&row.verify),
         explains: row.explains.iter().map(|id| cause(id)).collect(),
+        belief: row.belief,
     }
 }
 
@@ -159,6 +165,10 @@ mod tests {
             explains: vec!["hot-code".into()],
             shared: None,
             probed: None,
+            expected_ns: None,
+            structure_ns: None,
+            families: None,
+            belief: None,
         }
     }
 

@@ -240,6 +240,10 @@ mod tests {
             assumptions: Vec::new(),
             verify: Vec::new(),
             explains: Vec::new(),
+            expected_ns: None,
+            structure_ns: None,
+            families: None,
+            belief: None,
             shared: None,
             probed: None,
         }

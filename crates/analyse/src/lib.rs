@@ -50,6 +50,7 @@ pub mod wake;
 pub mod what_if;
 
 pub use bounds::bounded_command;
+use judge::measured::MeasuredChanges;
 use consumers::Consumers;
 pub use kept::{Changed, whole};
 use model::account::DoesNotClose;
@@ -69,6 +70,13 @@ impl Analyser {
     /// For a recording that begins with this header.
     pub fn new(header: &Header) -> Self {
         Self { joiner: Joiner::default(), consumers: Consumers::new(header) }
+    }
+
+    /// Judges by these changes of other programs, and not by those that dwell has with it.
+    #[must_use]
+    pub fn judged_by(mut self, measured: &'static MeasuredChanges) -> Self {
+        self.consumers.measured = measured;
+        self
     }
 
     /// Takes the next event.

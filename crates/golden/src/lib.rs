@@ -18,6 +18,7 @@ mod predictions;
 #[cfg(test)]
 mod replays;
 
+use analyse::judge::measured::MeasuredChanges;
 use analyse::{Analyser, Changed};
 use model::RunResult;
 use model::account::DoesNotClose;
@@ -63,8 +64,16 @@ impl Case {
     /// # Errors
     /// When it cannot be read to its end.
     pub fn read(path: &Path) -> Result<Self, Error> {
+        Self::judged_by(MeasuredChanges::shipped(), path)
+    }
+
+    /// The same, judged by other changes of programs than those that dwell has with it.
+    ///
+    /// # Errors
+    /// When it cannot be read to its end.
+    pub fn judged_by(measured: &'static MeasuredChanges, path: &Path) -> Result<Self, Error> {
         let mut reader = Reader::open(path)?;
-        let mut analyser = Analyser::new(reader.header());
+        let mut analyser = Analyser::new(reader.header()).judged_by(measured);
         reader.by_ref().for_each(|event| analyser.event(&event));
         let end = reader.end();
         let why = || Error::NotWhole(end.notice.map(|notice| notice.to_string()).unwrap_or_default());

@@ -57,6 +57,10 @@ pub struct Finding {
     pub verify: Vec<Sentence>,
     /// Other causes that were found as well, and that are consequences of this one.
     pub explains: Vec<CauseName>,
+    /// How likely this is what makes the program slow, 0 to 1: of the families of measured programs
+    /// in which the cause was found, the part whose change was this one. None in older results.
+    #[serde(default)]
+    pub belief: Option<f64>,
 }
 
 /// What a change saves.
@@ -75,6 +79,35 @@ pub struct Saving {
     pub queued_ns: Ns,
     /// What of the low end a finding above this one saves as well, where that is worth a word.
     pub shared: Option<Shared>,
+    /// What `ns` was made of, where measured changes of other programs say what such a change takes
+    /// of what the structure allows. None: `ns` is what the structure allows.
+    #[serde(default)]
+    pub learnt: Option<Learnt>,
+}
+
+/// A saving in the light of changes that were measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Learnt {
+    /// What the structure of the run allows.
+    pub structure: Interval,
+    /// The mean of what is expected.
+    pub expected_ns: Ns,
+    /// The families of programs whose changes were measured and had this cause; 0 where they are too
+    /// few, and those of all causes stand for them.
+    pub families: u64,
+}
+
+impl Saving {
+    /// What the structure of the run allows.
+    pub fn structure(&self) -> Interval {
+        self.learnt.map_or(self.ns, |learnt| learnt.structure)
+    }
+
+    /// One number for the interval.
+    pub fn expected_ns(&self) -> Ns {
+        self.learnt.map_or(self.ns.lo.midpoint(self.ns.hi), |learnt| learnt.expected_ns)
+    }
 }
 
 /// Time that the change of another finding saves as well. Both together save less than the sum of

@@ -110,6 +110,21 @@ pub struct FindingRow {
     pub share: Ends,
     /// What the change saves, in nanoseconds of `saved`.
     pub saving_ns: Seen<Interval>,
+    /// The mean of what is expected, where measured changes of other programs say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_ns: Option<Ns>,
+    /// What the structure of the run allows; `saving_ns` is what measured changes of other programs
+    /// took of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structure_ns: Option<Interval>,
+    /// The families of programs whose measured changes had this cause; 0 where they are too few, and
+    /// those of all causes stand for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub families: Option<u64>,
+    /// How likely this is what makes the program slow, 0 to 1: of the families of measured programs
+    /// in which the cause was found, the part whose change was this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub belief: Option<f64>,
     /// What is saved: `wall` of a whole run; `cpu` time or time `waiting` in a window; `cpu` time
     /// also of a run whose wall clock stays as it is.
     #[cfg_attr(feature = "schema", schemars(extend("enum" = ["wall", "cpu", "waiting", ""])))]

@@ -138,11 +138,16 @@ fn row(finding: &Finding, whole_ns: Ns) -> FindingRow {
     let texts = |sentences: &[Sentence]| sentences.iter().map(|sentence| text(sentence, JSON)).collect();
     let part_of = |ns: Ns| ns as f64 / whole_ns.max(1) as f64;
     let saving = finding.saving.value();
+    let learnt = saving.and_then(|saving| saving.learnt);
     let (table, row) = finding.place.table();
     FindingRow {
         cause: finding.cause.id.clone().into_owned(),
         share: Ends { lo: part_of(finding.share_ns.lo), hi: part_of(finding.share_ns.hi) },
         saving_ns: finding.saving.as_ref().map(|saving| saving.ns),
+        expected_ns: learnt.map(|learnt| learnt.expected_ns),
+        structure_ns: learnt.map(|learnt| learnt.structure),
+        families: learnt.map(|learnt| learnt.families),
+        belief: finding.belief,
         saved: saving.map_or("", |saving| saving.of.id()).to_owned(),
         part: finding.saving.as_ref().map(|saving| Ends { lo: saving.part.0, hi: saving.part.1 }),
         known: saving.map_or("", |saving| saving.known.id()).to_owned(),

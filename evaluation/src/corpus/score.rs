@@ -1,16 +1,17 @@
 //! `cargo xtask score`: how right dwell is about the recordings of the corpus.
 //!
-//! Savings are scored as those of the lab are (`analyse::lab::score`), in parts of the wall clock,
+//! Each recording is judged as if no program of its family had ever been measured. Savings are scored as those of the lab are (`analyse::lab::score`), in parts of the wall clock,
 //! beside two rules that look at nothing: from a third of the wall clock to all of it, and from a
 //! third of the time at the finding's place to all of that.
 
 use super::{Case, Condition, OUTSIDE};
+use analyse::judge::measured::{MeasuredChange, MeasuredChanges, SavedOf};
 use analyse::lab::{OF_CODE, OF_OTHERS, score};
 use anyhow::{Context, Result, bail, ensure};
 use golden::Case as Recorded;
 use model::run::FindingRow;
 use model::{RunResult, Seen};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
@@ -29,6 +30,8 @@ struct Judged {
     /// None where the finding is not the right one, or no place is asked for.
     place: Option<bool>,
     saving: Option<Saving>,
+    /// Its findings, with what is true of them.
+    changes: Vec<MeasuredChange>,
 }
 
 /// A saving that was measured, and what was predicted.
@@ -45,15 +48,23 @@ struct Saving {
 
 /// The verb.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
-    let (mut bless, mut names) = (false, Vec::new());
+    let (mut bless, mut learn, mut names) = (false, false, Vec::new());
     for argument in arguments {
         match *argument {
             "--bless" => bless = true,
+            "--learn" => learn = true,
             option if option.starts_with("--") => bail!("no option {option}"),
             name => names.push(name),
         }
     }
     let cases = Case::all()?;
+    if learn {
+        let all = judged(&cases, &[])?;
+        let measured = MeasuredChanges::of(all.iter().flat_map(|one| one.changes.clone()).collect());
+        fs::write(measured_file(), measured.text())?;
+        println!("wrote {}: build again, and score", measured_file().display());
+        return Ok(());
+    }
     let all = judged(&cases, &names)?;
     ensure!(!all.is_empty(), "no recording of {names:?} in the corpus");
     print!("{}\n{}", table(&all), totals(&cases, &all));
@@ -69,6 +80,18 @@ fn committed() -> PathBuf {
     workshop::shell::root().join("corpus/score.txt")
 }
 
+/// What `judge::measured` has with it.
+fn measured_file() -> PathBuf {
+    workshop::shell::root().join("crates/analyse/src/judge/measured.txt")
+}
+
+/// What is known of other families, for each; they live as long as the program.
+fn without_each(cases: &[Case]) -> BTreeMap<&str, &'static MeasuredChanges> {
+    let without = |case: &Case| &*Box::leak(Box::new(MeasuredChanges::shipped().without(&case.facts.family)));
+    let families: BTreeMap<&str, &Case> = cases.iter().map(|case| (&*case.facts.family, case)).collect();
+    families.into_iter().map(|(family, case)| (family, without(case))).collect()
+}
+
 /// All recordings of the cases with these names, or of all.
 fn judged(cases: &[Case], names: &[&str]) -> Result<Vec<Judged>> {
     let mut todo = Vec::new();
@@ -76,13 +99,15 @@ fn judged(cases: &[Case], names: &[&str]) -> Result<Vec<Judged>> {
         todo.extend(case.recordings()?.into_iter().map(|(condition, path)| (case, condition, path)));
     }
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let measured = without_each(cases);
     let next = std::sync::atomic::AtomicUsize::new(0);
     let work = || -> Result<Vec<(usize, Judged)>> {
         let mut done = Vec::new();
         loop {
             let at = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             let Some((case, condition, path)) = todo.get(at) else { return Ok(done) };
-            let recorded = Recorded::read(path).with_context(|| format!("{path:?}"))?;
+            let measured = measured[&*case.facts.family];
+            let recorded = Recorded::judged_by(measured, path).with_context(|| format!("{path:?}"))?;
             done.push((at, judge(case, condition, recorded.result())));
         }
     };
@@ -113,7 +138,9 @@ fn judge(case: &Case, condition: &Condition, result: &RunResult) -> Judged {
     let at_place =
         |row: &FindingRow| case.facts.place.iter().any(|text| texts(row).any(|said| said.contains(text)));
     let is_asked = right && !case.facts.place.is_empty();
+    let changes = changes(case, condition, &claims, result);
     Judged {
+        changes,
         case: case.name.clone(),
         condition: condition.file().trim_end_matches(".dwell").to_owned(),
         first: first.map_or("-", |row| &*row.cause).to_owned(),
@@ -138,6 +165,30 @@ fn judge(case: &Case, condition: &Condition, result: &RunResult) -> Judged {
             }
         }),
     }
+}
+
+/// What can be learnt of each claim. A second cause that is there as well is right, but what was
+/// measured is not its saving; and of one cause in one run, the first.
+fn changes(
+    case: &Case,
+    condition: &Condition,
+    claims: &[&FindingRow],
+    result: &RunResult,
+) -> Vec<MeasuredChange> {
+    let saved = case.saved(condition).map(|[saved, ..]| saved);
+    let wall = result.run.wall_ns.max(1) as f64;
+    let mut seen = BTreeSet::new();
+    let one = |row: &&FindingRow| {
+        let structure = row.structure_ns.filter(|_| row.saves_wall() && accepts(case, row));
+        let structure = structure.map(|ns| (ns.lo as f64 / wall, ns.hi as f64 / wall));
+        MeasuredChange {
+            cause: row.cause.clone(),
+            family: case.facts.family.clone(),
+            right: accepts(case, row) || case.facts.also.contains(&row.cause),
+            saved: structure.zip(saved).map(|(structure, saved)| SavedOf { structure, saved }),
+        }
+    };
+    claims.iter().filter(|row| seen.insert(row.cause.clone())).map(one).collect()
 }
 
 fn accepts(case: &Case, row: &FindingRow) -> bool {
@@ -266,6 +317,7 @@ mod tests {
             first: "small-io".into(),
             right,
             place: None,
+            changes: Vec::new(),
             saving: Some(Saving {
                 saved: 0.5,
                 predicted: None,

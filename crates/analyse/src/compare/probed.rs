@@ -64,6 +64,7 @@ mod tests {
             known: SavingBasis::Counted,
             queued_ns: 0,
             shared: None,
+            learnt: None,
         })
     }
 

@@ -1,5 +1,6 @@
 //! What judgement may read: one borrow of all that a run shows.
 
+use super::measured::MeasuredChanges;
 use super::own_code::{self, Charge};
 use model::limits::Limits;
 use model::recording::Tier;
@@ -24,12 +25,15 @@ pub struct Evidence<'a> {
     pub(super) charges: Option<&'a [Charge<'a>]>,
     /// The limits of its control group; others where it is asked what they would have changed.
     pub limits: &'a Seen<Limits>,
+    /// What changes of other programs were measured to save.
+    pub measured: &'a MeasuredChanges,
 }
 
 impl<'a> Evidence<'a> {
     /// That of a run.
     pub fn of(tier: Tier, run: &'a Run, profile: &'a Profile) -> Self {
-        Self { tier, run, prediction: None, profile, charges: None, limits: &run.limits }
+        let measured = MeasuredChanges::shipped();
+        Self { tier, run, prediction: None, profile, charges: None, limits: &run.limits, measured }
     }
 
     /// The same with what sites would save.

@@ -66,6 +66,7 @@ mod tests {
             assumes: Vec::new(),
             verify: Vec::new(),
             explains: Vec::new(),
+            belief: None,
         }
     }
 

@@ -1,14 +1,16 @@
 //! Which findings are worth a person's time, and in which order.
 //!
-//! A finding counts if its change may save a twentieth of the run: below that the next run differs
-//! by as much by chance. One whose cause is the consequence of another that was found is named
-//! there, and does not stand for itself: what both save is the same time. What saves most for
-//! certain comes first, and if that is no twentieth of any, what may save most, an assumed factor
-//! last; of a whole run what saves no wall clock, but CPU time only, comes last.
+//! A finding counts if the structure of the run allows its change to save a twentieth: below that
+//! the next run differs by as much by chance. One whose cause is the consequence of another that
+//! was found is named there, and does not stand for itself: what both save is the same time. What
+//! is expected to save most comes first: how likely the cause is, times the mean of what it saves,
+//! both by what changes of other programs were measured to save. Of a whole run what saves no wall
+//! clock, but CPU time only, comes last.
 
 use super::Evidence;
 use super::causes::Cause;
-use model::finding::{CauseName, Finding, RowRef, SavedTime, SavingBasis, Shared};
+use model::coverage::Interval;
+use model::finding::{CauseName, Finding, RowRef, SavedTime, Saving, Shared};
 use model::sentence::Piece::{Ns as Time, NsBetween};
 use model::{Ns, RuledOut, Seen, say};
 use std::cmp::Reverse;
@@ -36,13 +38,10 @@ pub(super) fn ranked(
         let why = RuledOut::below(figure, what, Time(evidence.run.whole_ns() / WORTH_PART));
         ruled_out.push((finding.cause, why));
     }
-    // What is certain and worth no change says nothing of the order.
-    let order = |finding: &Finding| {
-        let (lo, hi) = saves(finding);
-        let lo = if lo >= evidence.run.whole_ns() / WORTH_PART { lo } else { 0 };
-        (saves_cpu_only(evidence, finding), Reverse(lo), is_assumed(finding), Reverse(hi))
-    };
-    worth.sort_by_key(order);
+    for finding in &mut worth {
+        learn(evidence, finding);
+    }
+    worth.sort_by_key(|finding| (saves_cpu_only(evidence, finding), Reverse(expected_ns(evidence, finding))));
     let mut findings = explained(evidence, worth);
     share(evidence, &mut findings);
     (findings, ruled_out)
@@ -63,9 +62,10 @@ fn share(evidence: &Evidence<'_>, findings: &mut [Finding]) {
         let Seen::Value(saving) = &mut rest[0].saving else { continue };
         let with = |(finding, other): (usize, &Finding)| {
             let other = other.saving.value().filter(|other| other.of == saving.of)?;
-            let of_all_ns = beyond(other.ns.lo, saving.ns.lo, evidence.run.whole_ns());
+            let (other_ns, ns) = (other.structure().lo, saving.structure().lo);
+            let of_all_ns = beyond(other_ns, ns, evidence.run.whole_ns());
             let queued_ns = beyond(other.queued_ns, saving.queued_ns, behind_ns);
-            let ns = of_all_ns.max(queued_ns).min(other.ns.lo).min(saving.ns.lo);
+            let ns = of_all_ns.max(queued_ns).min(other_ns).min(ns);
             Some(Shared { finding, ns })
         };
         let most = above.iter().enumerate().filter_map(with).max_by_key(|shared| shared.ns);
@@ -79,14 +79,33 @@ fn saves_cpu_only(evidence: &Evidence<'_>, finding: &Finding) -> bool {
     evidence.run.window.is_none() && finding.saving.value().is_some_and(|saving| saving.of == SavedTime::Cpu)
 }
 
-/// Whether it is by a factor that nobody sees from outside: then its high end says little.
-fn is_assumed(finding: &Finding) -> bool {
-    finding.saving.value().is_some_and(|saving| saving.known == SavingBasis::Assumed)
+/// What measured changes say of it: how likely it is, and what it saves of the wall clock. Of a
+/// window none was measured.
+fn learn(evidence: &Evidence<'_>, finding: &mut Finding) {
+    let (whole_ns, cause) = (evidence.run.whole_ns(), &*finding.cause.id);
+    finding.belief = Some(evidence.measured.belief(cause));
+    let Seen::Value(saving) = &mut finding.saving else { return };
+    if saving.of == SavedTime::Wall {
+        let (ns, learnt) = evidence.measured.saving(cause, saving.ns, whole_ns);
+        (saving.ns, saving.learnt) = (ns, Some(learnt));
+    }
 }
 
-/// At least, and at most.
+/// What its change is expected to save, as likely as it is. Where the structure does not bound it,
+/// its part of the time does.
+fn expected_ns(evidence: &Evidence<'_>, finding: &Finding) -> Ns {
+    let of_share = || {
+        let share = Interval { lo: 0, hi: finding.share_ns.hi };
+        evidence.measured.saving(&finding.cause.id, share, evidence.run.whole_ns()).1.expected_ns
+    };
+    let expected_ns = finding.saving.value().map_or_else(of_share, Saving::expected_ns);
+    (finding.belief.unwrap_or_default() * expected_ns as f64) as Ns
+}
+
+/// What the structure of the run allows: at least, and at most.
 fn saves(finding: &Finding) -> (Ns, Ns) {
-    finding.saving.value().map_or((0, 0), |saving| (saving.ns.lo, saving.ns.hi))
+    let structure = finding.saving.value().map(Saving::structure);
+    structure.map_or((0, 0), |ns| (ns.lo, ns.hi))
 }
 
 fn is_worth(evidence: &Evidence<'_>, finding: &Finding) -> bool {
@@ -145,9 +164,9 @@ fn is_of_file_read_again(evidence: &Evidence<'_>, by: &Finding, other: &Finding)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::measured::{MeasuredChange, MeasuredChanges, SavedOf};
     use crate::judge::samples::{behind_others, run};
-    use model::coverage::Interval;
-    use model::finding::{Saving, SavingBasis};
+    use model::finding::SavingBasis;
     use model::recording::Tier;
     use model::{RunQueue, State};
 
@@ -161,6 +180,7 @@ mod tests {
             known: SavingBasis::Assumed,
             queued_ns: 0,
             shared: None,
+            learnt: None,
         };
         Finding {
             cause: CauseName::new(id, ""),
@@ -173,22 +193,53 @@ mod tests {
             assumes: Vec::new(),
             verify: Vec::new(),
             explains: Vec::new(),
+            belief: None,
         }
     }
 
-    /// The order of two findings in a run of a second.
-    fn order(findings: [Finding; 2]) -> Vec<String> {
+    /// Of each cause a family in which it was right or wrong, and what was saved of 0.1 to 0.2.
+    fn measured(of: &[(&str, bool, f64)]) -> MeasuredChanges {
+        let one = |(cause, right, saved): &(&str, bool, f64)| MeasuredChange {
+            cause: (*cause).to_owned(),
+            family: (*cause).to_owned(),
+            right: *right,
+            saved: right.then_some(SavedOf { structure: (0.1, 0.2), saved: *saved }),
+        };
+        MeasuredChanges::of(of.iter().map(one).collect())
+    }
+
+    fn order_by(findings: [Finding; 2], measured: &MeasuredChanges) -> Vec<String> {
         let run = run(&[(State::User, 1000 * MS)]);
         let profile = model::Profile::default();
-        let (findings, _) = ranked(&Evidence::of(Tier::Bpf, &run, &profile), findings.into());
+        let evidence = Evidence { measured, ..Evidence::of(Tier::Bpf, &run, &profile) };
+        let (findings, _) = ranked(&evidence, findings.into());
         findings.iter().map(|finding| finding.cause.id.to_string()).collect()
     }
 
     #[test]
-    fn what_is_certain_comes_first_from_a_twentieth_on() {
-        let others = |lo| [saving("a", lo, 100 * MS), saving("b", 0, 900 * MS)];
-        assert_eq!(order(others(50 * MS)), ["a", "b"]);
-        assert_eq!(order(others(49 * MS)), ["b", "a"]);
+    fn what_is_expected_to_save_most_comes_first_however_certain_a_little_is() {
+        let found = || [saving("a", 60 * MS, 100 * MS), saving("b", 0, 900 * MS)];
+        assert_eq!(order_by(found(), &MeasuredChanges::default()), ["b", "a"]);
+        let wrong = measured(&[("b", false, 0.0), ("c", true, 0.15)]);
+        assert_eq!(order_by(found(), &wrong), ["b", "a"], "a third of 450 ms and half of 80 ms");
+        let little = || [saving("a", 290 * MS, 310 * MS), saving("b", 0, 800 * MS)];
+        assert_eq!(order_by(little(), &MeasuredChanges::default()), ["b", "a"]);
+        assert_eq!(order_by(little(), &wrong), ["a", "b"], "it was no reason where it was found");
+    }
+
+    #[test]
+    fn an_interval_is_what_measured_changes_took_of_what_the_structure_allows() {
+        let run = run(&[(State::User, 1000 * MS)]);
+        let profile = model::Profile::default();
+        let twice = measured(&[("a", true, 0.6), ("b", true, 0.6)]);
+        let evidence = Evidence { measured: &twice, ..Evidence::of(Tier::Bpf, &run, &profile) };
+        let findings = ranked(&evidence, vec![saving("a", 100 * MS, 200 * MS)]).0;
+        let saving = findings[0].saving.value().expect("it is known");
+        assert_eq!(saving.ns, Interval { lo: 600 * MS, hi: 600 * MS });
+        assert_eq!(saving.structure(), Interval { lo: 100 * MS, hi: 200 * MS });
+        assert_eq!(saving.expected_ns(), 600 * MS);
+        let little = ranked(&evidence, vec![self::saving("a", 10 * MS, 49 * MS)]);
+        assert!(little.0.is_empty() && little.1.len() == 1, "what counts is what the structure allows");
     }
 
     #[test]
@@ -227,7 +278,8 @@ mod tests {
                 Finding { saving: finding.saving.map(|saving| Saving { queued_ns, ..saving }), ..finding }
             };
             let rows = ranked(&evidence, findings.iter().map(one).collect()).0;
-            let row = |finding: &Finding| finding.saving.value().map(|saving| (saving.ns.lo, saving.shared));
+            let row =
+                |finding: &Finding| finding.saving.value().map(|saving| (saving.structure().lo, saving.shared));
             rows.iter().filter_map(row).collect::<Vec<_>>()
         };
         let shared = |finding, ns| Some(Shared { finding, ns });
@@ -238,13 +290,5 @@ mod tests {
         let all = of(&[(700 * MS, 700 * MS), (200 * MS, 150 * MS), (100 * MS, 0)]);
         assert_eq!(all[1..], [(200 * MS, shared(0, 150 * MS)), (100 * MS, None)]);
         assert_eq!(of(&[(700 * MS, 700 * MS), (300 * MS, 49 * MS)])[1].1, None, "too little for a word");
-    }
-
-    #[test]
-    fn where_nothing_is_certain_an_assumed_factor_comes_last() {
-        let mut bounded = saving("a", 0, 100 * MS);
-        bounded.saving = bounded.saving.map(|saving| Saving { known: SavingBasis::Bounded, ..saving });
-        assert_eq!(order([saving("b", 49 * MS, 900 * MS), bounded.clone()]), ["a", "b"]);
-        assert_eq!(order([saving("b", 50 * MS, 900 * MS), bounded]), ["b", "a"]);
     }
 }

@@ -265,8 +265,8 @@ pub(super) fn ruled_out(diagnosis: &Diagnosis, id: &str) -> bool {
     diagnosis.ruled_out.iter().any(|(cause, _)| cause.id == id)
 }
 
-/// What a finding saves: least and most.
+/// What the structure allows a finding to save: least and most.
 pub(super) fn saves(finding: &Finding) -> (Ns, Ns) {
-    let saving = finding.saving.value().expect("its saving is known");
-    (saving.ns.lo, saving.ns.hi)
+    let ns = finding.saving.value().expect("its saving is known").structure();
+    (ns.lo, ns.hi)
 }

@@ -34,6 +34,10 @@ fn finding(cause: &str) -> FindingRow {
         assumptions: Vec::new(),
         verify: Vec::new(),
         explains: Vec::new(),
+        expected_ns: None,
+        structure_ns: None,
+        families: None,
+        belief: None,
         shared: None,
         probed: None,
     }

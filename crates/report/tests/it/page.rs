@@ -318,6 +318,7 @@ fn a_finding_is_said_with_what_can_be_done_about_it() {
         known: SavingBasis::Counted,
         queued_ns: 0,
         shared: None,
+        learnt: None,
     };
     diagnosis.findings = vec![finding("sync-writes", Seen::Value(saving))];
     let wide = Look { width: 120, ..PLAIN };

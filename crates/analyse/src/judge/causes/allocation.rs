@@ -145,6 +145,7 @@ fn finding(evidence: &Evidence<'_>, most: &Sum<'_>, share: Share) -> Finding {
         assumes: vec![say!("at least half of the blocks can be used again")],
         verify: vec![say!("dwell run --lines '", Name(most.frame.function.clone()), "' …")],
         explains: Vec::new(),
+        belief: None,
     }
 }
 

@@ -135,6 +135,7 @@ fn finding(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Finding {
             known: SavingBasis::Bounded,
             queued_ns: 0,
             shared: None,
+            learnt: None,
         }),
     };
     let on_cpu_ns = evidence.account_ns(State::on_cpu) as f64;
@@ -157,6 +158,7 @@ fn finding(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Finding {
         assumes: vec![say!("what it looks for is done by the threads that it keeps from a CPU")],
         verify: vec![say!("dwell run … has no such calls in the table of system calls")],
         explains: Vec::new(),
+        belief: None,
     }
 }
 

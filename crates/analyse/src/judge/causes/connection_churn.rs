@@ -146,6 +146,7 @@ fn finding(
         assumes: vec![say!("the peer keeps connections open")],
         verify: vec![say!("connections in `dwell run --json -`: times is as many as are open at once")],
         explains: Vec::new(),
+        belief: None,
     })
 }
 

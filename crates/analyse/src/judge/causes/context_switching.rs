@@ -271,6 +271,7 @@ fn finding(
             .collect(),
         verify: vec![say!("strace -f -c -e trace=read,write … counts the calls before and after")],
         explains: Vec::new(),
+        belief: None,
     }
 }
 

@@ -132,6 +132,7 @@ fn behind_others(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns) -> Finding {
         assumes: vec![say!("the other programs can do without these CPUs")],
         verify: vec![say!("dwell run … while they do not run")],
         explains: Vec::new(),
+        belief: None,
     }
 }
 
@@ -164,6 +165,7 @@ fn behind_own(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns, allowed: u32) -
         assumes: vec![say!("the other CPUs are free for it")],
         verify: vec![say!("dwell compare with and without taskset")],
         explains: Vec::new(),
+        belief: None,
     }
 }
 

@@ -96,6 +96,7 @@ fn finding(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, share_ns: Interval
         assumes: vec![say!("without the quota a CPU is free")],
         verify: vec![say!("nr_throttled in cpu.stat of ").and(group()).and(say!(" no longer grows"))],
         explains: Vec::new(),
+        belief: None,
     }
 }
 

@@ -119,6 +119,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, found: &Dela
         assumes: vec![say!("the other end acknowledges and answers as fast as before")],
         verify: vec![say!("these waits are gone in the next run")],
         explains: Vec::new(),
+        belief: None,
     })
 }
 

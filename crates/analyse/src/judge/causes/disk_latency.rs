@@ -255,6 +255,7 @@ fn finding(
             say!("run it again: it saves as much if the bytes are in memory by then")
         }],
         explains: Vec::new(),
+        belief: None,
     }
 }
 

@@ -152,6 +152,7 @@ fn finding(evidence: &Evidence<'_>, disk: &DiskSeries, only: bool) -> Option<Fin
         ],
         verify: vec![say!("series.disks in --json has the disk's figures step by step")],
         explains: Vec::new(),
+        belief: None,
     })
 }
 

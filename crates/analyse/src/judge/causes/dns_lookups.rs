@@ -125,6 +125,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, most: &LookupRow, again: &Again,
         assumes: vec![say!("an answer stays valid for as long as the program runs")],
         verify: vec![say!("lookups in `dwell run --json -`: repeated is 0")],
         explains: Vec::new(),
+        belief: None,
     }
 }
 

@@ -178,6 +178,7 @@ fn finding(evidence: &Evidence<'_>, most: &Sum<'_>, share: Share) -> Finding {
         assumes: vec![say!("it can be made 1.5 times faster at least")],
         verify: vec![say!("dwell run ", how_shown(most), " '", Name(name.clone()), "' …")],
         explains: Vec::new(),
+        belief: None,
     }
 }
 

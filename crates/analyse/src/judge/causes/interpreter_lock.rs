@@ -109,6 +109,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, wait: &WaitRow, threads: &[&Wait
         assumes: vec![say!("what a thread computes needs no results of the others")],
         verify: vec![say!("dwell compare of both versions")],
         explains: Vec::new(),
+        belief: None,
     }
 }
 

@@ -155,6 +155,7 @@ fn finding(
             "dwell compare of both versions; the waits for this lock are gone or short in `dwell run`"
         )],
         explains: Vec::new(),
+        belief: None,
     }
 }
 

@@ -326,6 +326,7 @@ impl Candidate<'_> {
                 "' …"
             )],
             explains: Vec::new(),
+            belief: None,
         }
     }
 }

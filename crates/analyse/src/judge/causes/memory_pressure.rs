@@ -258,6 +258,7 @@ fn finding(evidence: &Evidence<'_>, signs: &Signs, pressure: Option<f64>) -> Fin
         assumes: vec![say!("with enough memory the pages stay")],
         verify: vec![say!("dwell run … with more memory")],
         explains: Vec::new(),
+        belief: None,
     }
 }
 

@@ -230,6 +230,7 @@ fn again(evidence: &Evidence<'_>, failing: &[(usize, &CallRow)]) -> Option<Findi
             " … shows the paths that are asked for again"
         )],
         explains: Vec::new(),
+        belief: None,
     })
 }
 
@@ -322,6 +323,7 @@ fn listing(evidence: &Evidence<'_>) -> Option<Finding> {
         assumes: vec![say!("the program needs no more than names and kinds")],
         verify: vec![say!("dwell compare --predicted of this run's --json, with both versions")],
         explains: Vec::new(),
+        belief: None,
     })
 }
 
@@ -366,6 +368,7 @@ fn finding(evidence: &Evidence<'_>, place: usize, most: &CallRow, rows: &[&CallR
             " … shows the names that are not there"
         )],
         explains: Vec::new(),
+        belief: None,
     }
 }
 

@@ -97,6 +97,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             assumes: vec![say!("the data can be made 1.5 times less, or the link as much faster")],
             verify: vec![say!("dwell run --link NAME=SPEED tells whether the link is full")],
             explains: Vec::new(),
+            belief: None,
         }])
     })
 }

@@ -213,6 +213,7 @@ fn finding(
         assumes: vec![say!("the memory can be kept")],
         verify: vec![say!("the number of faults on the page of the next run")],
         explains: Vec::new(),
+        belief: None,
     }
 }
 

@@ -110,6 +110,7 @@ fn finding(evidence: &Evidence<'_>, place: usize, most: &WaitRow, waits: &[(usiz
         assumes: vec![say!("the other end can be made 1.5 times faster at least")],
         verify: vec![verify],
         explains: Vec::new(),
+        belief: None,
     }
 }
 

@@ -150,6 +150,7 @@ fn finding(evidence: &Evidence<'_>, groups: &[(String, Group)], processes: usize
         assumes: vec![say!("what they do can be done without them")],
         verify: vec![say!("dwell compare … counts the time of both ways")],
         explains: Vec::new(),
+        belief: None,
     }
 }
 

@@ -223,6 +223,7 @@ fn finding(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -
         assumes: vec![say!("the bytes are the same each time, and what is made of them fits into memory")],
         verify: vec![say!("dwell compare 'the program' 'the one that keeps what it has read'")],
         explains: Vec::new(),
+        belief: None,
     }
 }
 

@@ -174,6 +174,7 @@ fn finding(
         ],
         verify: vec![say!("dwell compare of both versions")],
         explains: Vec::new(),
+        belief: None,
     }
 }
 

@@ -158,6 +158,7 @@ fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Fin
         }],
         verify: vec![say!("dwell compare … with xargs -P1 and -P", at_a_time())],
         explains: Vec::new(),
+        belief: None,
     }
 }
 

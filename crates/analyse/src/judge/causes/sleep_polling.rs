@@ -162,6 +162,7 @@ fn finding(evidence: &Evidence<'_>, place: usize, wait: &WaitRow, share: f64, ch
         assumes: vec![say!("what it sleeps for is what the others do")],
         verify: vec![say!("dwell compare --predicted of this run's --json, with both versions")],
         explains: Vec::new(),
+        belief: None,
     }
 }
 

@@ -162,6 +162,7 @@ fn finding(evidence: &Evidence<'_>, files: u64, bytes: u64) -> Finding {
         assumes: vec![say!("the program may choose how its data is laid out")],
         verify: vec![say!("dwell compare --predicted of this run's --json, with both versions")],
         explains: Vec::new(),
+        belief: None,
     }
 }
 

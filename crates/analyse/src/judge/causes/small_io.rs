@@ -162,6 +162,7 @@ fn finding(
         assumes: vec![say!("nobody waits for each piece")],
         verify: vec![say!("dwell compare --predicted of this run's --json, with both versions")],
         explains: Vec::new(),
+        belief: None,
     }
 }
 

@@ -242,6 +242,7 @@ fn finding(evidence: &Evidence<'_>, calls: &[Confirms<'_>], times: u64) -> Findi
         assumes: vec![say!("the records need not be durable one by one")],
         verify: vec![say!("dwell compare --predicted of this run's --json, with both versions")],
         explains: Vec::new(),
+        belief: None,
     }
 }
 
