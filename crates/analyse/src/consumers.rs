@@ -1,8 +1,8 @@
 //! Who takes in the events of a recording, and in which order.
 
-use crate::judge::measured::MeasuredChanges;
 use crate::code::Code;
 use crate::counters::Counters;
+use crate::judge::measured::MeasuredChanges;
 use crate::loads::Loads;
 use crate::poll::Poll;
 use crate::surroundings::Surroundings;

@@ -40,6 +40,7 @@ mod results;
 #[cfg(test)]
 pub(crate) mod samples;
 mod shortfall;
+mod signs;
 mod spins;
 pub mod starved;
 mod yardstick;

@@ -50,8 +50,8 @@ pub mod wake;
 pub mod what_if;
 
 pub use bounds::bounded_command;
-use judge::measured::MeasuredChanges;
 use consumers::Consumers;
+use judge::measured::MeasuredChanges;
 pub use kept::{Changed, whole};
 use model::account::DoesNotClose;
 use model::join::Joiner;

@@ -33,6 +33,7 @@ mod sync_writes;
 mod thresholds;
 
 use super::evidence::Evidence;
+use super::signs::{self, Sign};
 use model::finding::{CauseName, Finding};
 use model::recording::Tier;
 use model::{Probe, RuledOut, Run, Seen, say};
@@ -79,6 +80,8 @@ pub struct Cause {
     pub manual: Manual,
     /// Causes that are consequences of this one where both are found, by their names for programs.
     pub explains: &'static [&'static str],
+    /// What shows of it where the full rule cannot be applied.
+    signs: &'static [Sign],
     /// A fix that can be imposed on the program from outside.
     pub probe: Option<Imposed>,
     /// Looks for the signs, where the tier allows it.
@@ -144,11 +147,18 @@ impl Outcome {
 impl Cause {
     /// Looks for it.
     pub fn look_for(&self, evidence: &Evidence<'_>) -> Outcome {
-        if self.tiers.contains(&evidence.tier) {
+        let outcome = if self.tiers.contains(&evidence.tier) {
             (self.check)(evidence)
         } else {
             Outcome::Unavailable(self.needs_another_source(evidence.tier))
-        }
+        };
+        let by_signs = |ruled_out| signs::found(evidence, &self.name, self.signs, ruled_out);
+        let found = match &outcome {
+            Outcome::Found(_) => None,
+            Outcome::RuledOut(_) => by_signs(true),
+            Outcome::Unavailable(_) => by_signs(false),
+        };
+        found.map_or(outcome, |found| Outcome::Found(vec![found]))
     }
 
     /// `needs bpf or perf, and this run used proc`.

@@ -13,6 +13,9 @@ use model::{Ns, Reason, State};
 pub(super) const READS: &[&str] = &["read", "pread64", "readv", "preadv", "preadv2"];
 /// Give bytes out.
 pub(super) const WRITES: &[&str] = &["write", "pwrite64", "writev", "pwritev", "pwritev2"];
+/// Both, of files, pipes and sockets.
+pub(super) const TRANSFERS: &[&str] =
+    &["read", "pread64", "readv", "write", "pwrite64", "writev", "recvfrom", "recvmsg", "sendto", "sendmsg"];
 /// Make what was written durable.
 pub(super) const SYNCS: &[&str] = &["fsync", "fdatasync", "msync", "sync", "syncfs", "sync_file_range"];
 /// Open a file by its path.
@@ -29,6 +32,20 @@ pub(super) const ASKS: &[&str] = &[
     "access",
     "faccessat",
     "faccessat2",
+];
+
+/// The same, and open it.
+pub(super) const LOOKUPS: &[&str] = &[
+    "stat",
+    "lstat",
+    "newfstatat",
+    "statx",
+    "access",
+    "faccessat",
+    "faccessat2",
+    "readlink",
+    "open",
+    "openat",
 ];
 
 /// Made for each file that is opened. A wrapper may set its flags with another call.

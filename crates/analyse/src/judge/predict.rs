@@ -143,7 +143,15 @@ impl Evidence<'_> {
         };
         let known = if part.0 < COUNTED_LEAST * part.1 { known.max(SavingBasis::Bounded) } else { known };
         let queued_ns = self.queued_least_ns(goes, lo, with_ns.saturating_sub(elsewhere_ns));
-        Seen::Value(Saving { ns: Interval { lo, hi }, of, part, known, queued_ns, shared: None, learnt: None })
+        Seen::Value(Saving {
+            ns: Interval { lo, hi },
+            of,
+            part,
+            known,
+            queued_ns,
+            shared: None,
+            learnt: None,
+        })
     }
 
     /// Two savings of time that the places do not share, with the part of the larger. Each was

@@ -278,8 +278,9 @@ mod tests {
                 Finding { saving: finding.saving.map(|saving| Saving { queued_ns, ..saving }), ..finding }
             };
             let rows = ranked(&evidence, findings.iter().map(one).collect()).0;
-            let row =
-                |finding: &Finding| finding.saving.value().map(|saving| (saving.structure().lo, saving.shared));
+            let row = |finding: &Finding| {
+                finding.saving.value().map(|saving| (saving.structure().lo, saving.shared))
+            };
             rows.iter().filter_map(row).collect::<Vec<_>>()
         };
         let shared = |finding, ns| Some(Shared { finding, ns });

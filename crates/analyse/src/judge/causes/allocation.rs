@@ -49,6 +49,7 @@ pub(super) static CAUSE: Cause = Cause {
                   path is the same as its share of all threads.",
     },
     explains: &[],
+    signs: &[],
     probe: Some(Imposed { probe: Probe::KeepMemory, fits: imposed::always }),
     check,
 };

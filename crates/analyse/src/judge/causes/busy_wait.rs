@@ -48,6 +48,7 @@ pub(super) static CAUSE: Cause = Cause {
                   wake-up takes no longer than the polling thread needs to notice.",
     },
     explains: &["cpu-contention"],
+    signs: &[],
     probe: None,
     check,
 };

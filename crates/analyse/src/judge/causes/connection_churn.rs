@@ -41,6 +41,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "The peer keeps connections open.",
     },
     explains: &["dns-lookups"],
+    signs: &[],
     probe: None,
     check,
 };

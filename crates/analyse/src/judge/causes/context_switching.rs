@@ -54,6 +54,7 @@ pub(super) static CAUSE: Cause = Cause {
                   runs faster under dwell than without it, and gains more than predicted.",
     },
     explains: &["small-io"],
+    signs: &[],
     probe: None,
     check,
 };

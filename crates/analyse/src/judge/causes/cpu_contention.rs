@@ -42,6 +42,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "The other programs can do without these CPUs.",
     },
     explains: &[],
+    signs: &[],
     probe: Some(Imposed { probe: Probe::RaisePriority, fits: imposed::is_behind_others }),
     check,
 };

@@ -42,6 +42,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "Without the quota a CPU is free for the program.",
     },
     explains: &[],
+    signs: &[],
     probe: Some(Imposed { probe: Probe::LiftQuota, fits: imposed::always }),
     check,
 };

@@ -48,6 +48,7 @@ pub(super) static CAUSE: Cause = Cause {
                   as before.",
     },
     explains: &["serial-requests"],
+    signs: &[],
     probe: Some(Imposed { probe: Probe::NoDelay, fits: imposed::always }),
     check,
 };

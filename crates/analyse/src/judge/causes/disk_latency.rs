@@ -3,10 +3,11 @@
 use super::{Cause, Imposed, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::disk_reads::DiskReads;
-use crate::judge::file_calls::{ASKS, LISTS, OPENS, READS};
+use crate::judge::file_calls::{ASKS, LISTS, OPENS, READS, SYNCS};
 use crate::judge::imposed;
 use crate::judge::predict::{Kind, Parts, Removal, faster};
 use crate::judge::results::moved;
+use crate::judge::signs::{By, Sign};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::prediction::Site;
@@ -14,7 +15,7 @@ use model::recording::Tier;
 use model::run::{ThreadLedger, WaitRow};
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number, Share, Times};
 use model::series::SeriesVerdict;
-use model::wait::{WaitCall, WaitTarget};
+use model::wait::{SyscallName, WaitCall, WaitTarget};
 use model::{Costs, Ns, Probe, RuledOut, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
@@ -51,6 +52,11 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "What is read next does not depend on the bytes read before.",
     },
     explains: &[],
+    signs: &[Sign {
+        by: By::Waits(is_for_the_disk, SIGNS_MIN, "the disk, a few pages at a time"),
+        although: false,
+        change: "ask for much at a time and early: readahead, larger reads, several at once",
+    }],
     probe: Some(Imposed { probe: Probe::WarmFiles, fits: imposed::reads_files }),
     check,
 };
@@ -68,6 +74,14 @@ const AT_ONCE: f64 = 2.0;
 
 /// Reads of links, which are small.
 const LINKS: &[&str] = &["readlink", "readlinkat"];
+
+/// Fewer waits are those of any program that starts.
+const SIGNS_MIN: u64 = 50;
+
+fn is_for_the_disk(wait: &WaitRow) -> bool {
+    let syncs = |call: &SyscallName| SYNCS.contains(&&*call.name);
+    wait.reason == State::Disk && !wait.call.syscall().is_some_and(syncs)
+}
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let waits: Vec<(usize, &WaitRow)> =

@@ -46,6 +46,7 @@ pub(super) static CAUSE: Cause = Cause {
                   proportion.",
     },
     explains: &["disk-latency"],
+    signs: &[],
     probe: Some(Imposed { probe: Probe::WarmFiles, fits: imposed::reads_files }),
     check,
 };

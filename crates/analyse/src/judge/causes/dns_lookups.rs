@@ -3,11 +3,13 @@
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::predict::{ALL, Kind, Removal};
+use crate::judge::signs::{By, Sign};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::peers::LookupRow;
 use model::prediction::Site;
 use model::recording::Tier;
+use model::run::WaitRow;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number};
 use model::wait::WaitTarget;
 use model::{Ns, RuledOut, Sentence, say};
@@ -35,6 +37,11 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "An answer stays valid for as long as the program runs.",
     },
     explains: &[],
+    signs: &[Sign {
+        by: By::Waits(is_for_a_name, 2, "answers of a name server"),
+        although: true,
+        change: "keep the address or the connection, or ask through a cache on this host",
+    }],
     probe: None,
     check,
 };
@@ -75,6 +82,17 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             }
         }
     })
+}
+
+/// Where name servers listen.
+const PORT: u16 = 53;
+
+fn is_for_a_name(wait: &WaitRow) -> bool {
+    match &wait.on {
+        WaitTarget::Answer(_) => true,
+        WaitTarget::Tcp(end) | WaitTarget::Udp(end) => end.port == PORT,
+        _ => false,
+    }
 }
 
 /// All repeats together.

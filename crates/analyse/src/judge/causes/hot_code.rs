@@ -52,6 +52,7 @@ pub(super) static CAUSE: Cause = Cause {
                   critical path is the same as its share of all threads.",
     },
     explains: &[],
+    signs: &[],
     probe: None,
     check,
 };

@@ -38,6 +38,7 @@ pub(super) static CAUSE: Cause = Cause {
                   passed to it and back.",
     },
     explains: &["lock-contention", "single-thread", "context-switching"],
+    signs: &[],
     probe: None,
     check,
 };

@@ -6,6 +6,7 @@
 use super::{Cause, Manual, Outcome, places};
 use crate::judge::Evidence;
 use crate::judge::predict::{Kind, Part, Removal, on_path};
+use crate::judge::signs::{By, Sign};
 use crate::purpose::{sleeps_apart, takes_lock_in};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
@@ -13,7 +14,7 @@ use model::prediction::Site;
 use model::recording::Tier;
 use model::run::{WaitRow, WakerRow};
 use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
-use model::wait::{StackFrame, WaitTarget, WakerKind};
+use model::wait::{StackFrame, SyscallName, WaitTarget, WakerKind};
 use model::{Ns, Reason, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
@@ -41,6 +42,18 @@ pub(super) static CAUSE: Cause = Cause {
                   waited.",
     },
     explains: &["single-thread", "context-switching"],
+    signs: &[
+        Sign {
+            by: By::Waits(is_for_a_file_lock, 2, "the lock of a file"),
+            although: true,
+            change: "hold the lock for less: do the work before it is taken, or lock parts",
+        },
+        Sign {
+            by: By::Waits(is_for_a_lock, SIGNS_MIN, "locks and other threads"),
+            although: false,
+            change: "hold the lock for less: do the work before it is taken, or give each thread its part",
+        },
+    ],
     probe: None,
     check,
 };
@@ -49,6 +62,18 @@ pub(super) static CAUSE: Cause = Cause {
 const WHOLE_PART: Ns = 100;
 /// Half of the waits, or all.
 const PART: Part = (0.5, 1.0);
+
+/// Fewer waits are for the end of a thread, or of its work.
+const SIGNS_MIN: u64 = 20;
+
+fn is_for_a_file_lock(wait: &WaitRow) -> bool {
+    let locks = |call: &SyscallName| matches!(&*call.name, "flock" | "fcntl");
+    wait.reason == State::Lock && wait.call.syscall().is_some_and(locks)
+}
+
+fn is_for_a_lock(wait: &WaitRow) -> bool {
+    wait.reason == State::Lock && !is_for_a_file_lock(wait)
+}
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let of_locks = || evidence.run.waits.iter().enumerate().filter(|(_, wait)| wait.reason == State::Lock);

@@ -68,6 +68,7 @@ pub(super) static CAUSE: Cause = Cause {
                   threads.",
     },
     explains: &["hot-code"],
+    signs: &[],
     probe: None,
     check,
 };

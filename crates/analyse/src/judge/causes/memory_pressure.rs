@@ -47,6 +47,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "With enough memory the pages stay in it.",
     },
     explains: &["disk-latency", "disk-throughput", "repeated-reads"],
+    signs: &[],
     probe: None,
     check,
 };

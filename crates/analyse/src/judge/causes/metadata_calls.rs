@@ -3,13 +3,14 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
-use crate::judge::file_calls::{ASKS, LISTS, OPENS, RemovedCalls, part_of_all};
+use crate::judge::file_calls::{ASKS, LISTS, LOOKUPS, OPENS, RemovedCalls, part_of_all};
 use crate::judge::predict::{Kind, Removal};
 use crate::judge::processes;
 use crate::judge::removed_with::RemovedWith;
 use crate::judge::results::{
     asked_again, asked_again_max, hedge, hedge_again, hedge_all, hedge_time, moved, not_there, traced_part,
 };
+use crate::judge::signs::{By, Sign};
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
@@ -69,6 +70,11 @@ pub(super) static CAUSE: Cause = Cause {
                   change, or the program is told when they do.",
     },
     explains: &[],
+    signs: &[Sign {
+        by: By::Calls(LOOKUPS),
+        although: false,
+        change: "ask once and keep the answer; search fewer places",
+    }],
     probe: None,
     check,
 };

@@ -37,6 +37,7 @@ pub(super) static CAUSE: Cause = Cause {
                   faster.",
     },
     explains: &["serial-requests"],
+    signs: &[],
     probe: None,
     check,
 };

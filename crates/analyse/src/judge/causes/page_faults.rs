@@ -10,6 +10,7 @@ use crate::judge::own_code::{self, Key, Owner};
 use crate::judge::predict::{COUNTED_LEAST, Removal};
 use crate::judge::removed_with::part_along;
 use crate::judge::results::{hedge, hedge_time};
+use crate::judge::signs::{By, Sign};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
 use model::prediction::Site;
@@ -55,6 +56,14 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "The memory can be kept: the process then has its largest size all the time.",
     },
     explains: &["allocation"],
+    signs: &[Sign {
+        by: By::Functions(
+            &["exc_page_fault", "asm_exc_page_fault", "do_user_addr_fault", "do_page_fault", "do_mem_abort"],
+            "page faults",
+        ),
+        although: false,
+        change: "touch less new memory: keep and reuse blocks, larger pages",
+    }],
     probe: Some(Imposed { probe: Probe::KeepMemory, fits: imposed::always }),
     check,
 };

@@ -5,6 +5,7 @@ use crate::calls::waits_for_events;
 use crate::judge::Evidence;
 use crate::judge::file_calls::WRITES;
 use crate::judge::predict::{Kind, Part, Parts, Removal, faster};
+use crate::judge::signs::{By, Sign};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::prediction::Site;
@@ -37,6 +38,11 @@ pub(super) static CAUSE: Cause = Cause {
                   depend on this end.",
     },
     explains: &["small-io"],
+    signs: &[Sign {
+        by: By::Waits(is_at_a_pipe, SIGNS_MIN, "the other end of pipes and local sockets"),
+        although: false,
+        change: "look at the other end; it bounds this program",
+    }],
     probe: None,
     check,
 };
@@ -59,6 +65,13 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             say!("no waits for another program on a pipe, a terminal or a local socket").into(),
         ),
     }
+}
+
+/// Fewer waits are for the other end to begin.
+const SIGNS_MIN: u64 = 10;
+
+fn is_at_a_pipe(wait: &WaitRow) -> bool {
+    wait.reason == State::Pipe && wait.call.syscall().is_some_and(|call| !waits_for_events(&call.name))
 }
 
 fn is_for_a_peer(wait: &WaitRow) -> bool {

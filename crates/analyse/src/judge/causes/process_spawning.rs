@@ -4,6 +4,7 @@ use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::predict::{ALL, Removal};
 use crate::judge::processes::{self, Group};
+use crate::judge::signs;
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
 use model::prediction::Site;
@@ -16,7 +17,7 @@ use std::cmp::Reverse;
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("process-spawning", "a process for each small item"),
-    tiers: &[Tier::Bpf],
+    tiers: &[Tier::Bpf, Tier::Perf],
     manual: Manual {
         what: "The program starts many processes that each do little.",
         why: "A process costs its creation, a copy of page tables, `execve`, the loading of its \
@@ -47,6 +48,7 @@ pub(super) static CAUSE: Cause = Cause {
         "small-io",
         "repeated-reads",
     ],
+    signs: &[],
     probe: None,
     check,
 };
@@ -66,9 +68,6 @@ const AROUND: &[&str] =
     &["pipe2", "socketpair", "rt_sigprocmask", "rt_sigaction", "pidfd_open", "wait4", "waitid", "waitpid"];
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    if let Seen::Unseen(why) = &evidence.run.tables.syscalls {
-        return Outcome::Unavailable(why.clone());
-    }
     let mut groups: Vec<(String, Group)> = processes::by_program(evidence).into_iter().collect();
     groups
         .sort_by(|(a, x), (b, y)| Reverse(x.processes()).cmp(&Reverse(y.processes())).then_with(|| a.cmp(b)));
@@ -87,8 +86,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     Outcome::Found(vec![finding(evidence, &groups, processes, costs_ns)])
 }
 
-/// CPU time of the calls that make and end processes.
+/// CPU time of the calls that make and end processes: as counted, or by samples.
 fn costs_ns(evidence: &Evidence<'_>) -> Ns {
+    if evidence.run.tables.syscalls.value().is_none() {
+        return signs::calls_ns(evidence, &[MAKE, END].concat());
+    }
     let made: Ns = evidence.calls_named(MAKE).iter().map(|(_, row)| row.cpu_ns).sum();
     // These do not return, so they are not in the table of calls.
     let ended = evidence.run.path.iter().filter(|step| match &step.reason {

@@ -48,6 +48,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "The bytes are the same each time. What is made of them fits into memory.",
     },
     explains: &["small-io", "disk-latency", "disk-throughput"],
+    signs: &[],
     probe: None,
     check,
 };

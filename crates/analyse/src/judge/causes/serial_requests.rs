@@ -3,12 +3,15 @@
 use super::{Cause, Manual, Outcome, peers};
 use crate::judge::Evidence;
 use crate::judge::predict::{Part, Removal, makespan};
+use crate::judge::signs::{By, Sign};
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::peers::{ConnectionRow, Turns};
 use model::recording::Tier;
+use model::run::WaitRow;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number, Share};
 use model::series::SeriesVerdict;
-use model::{Ns, RuledOut, Sentence, say};
+use model::wait::{SyscallName, WaitTarget};
+use model::{Ns, RuledOut, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("serial-requests", "requests one after the other"),
@@ -39,6 +42,11 @@ pub(super) static CAUSE: Cause = Cause {
                   fast as one.",
     },
     explains: &[],
+    signs: &[Sign {
+        by: By::Waits(is_for_an_answer, SIGNS_MIN, "answers of peers, one after another"),
+        although: false,
+        change: "have several requests under way at a time, or ask for many things in one",
+    }],
     probe: None,
     check,
 };
@@ -53,6 +61,15 @@ const AT_ONCE_PART: Ns = 10;
 const AT_A_TIME: (f64, f64) = (2.0, 16.0);
 /// A link that was at its limit for this share of the run carries no more at a time.
 const LIMITED_SHARE: f64 = 0.5;
+
+/// Fewer waits may be for one large answer.
+const SIGNS_MIN: u64 = 10;
+
+fn is_for_an_answer(wait: &WaitRow) -> bool {
+    let by_name = matches!(&wait.on, WaitTarget::Tcp(end) if end.port != 53);
+    let reads = |call: &SyscallName| matches!(&*call.name, "read" | "recvfrom" | "recvmsg" | "readv");
+    wait.reason == State::Network && by_name && wait.call.syscall().is_some_and(reads)
+}
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     if let Some(link) = limited_link(evidence) {

@@ -51,6 +51,7 @@ pub(super) static CAUSE: Cause = Cause {
                   whether the code of the processes waits for memory.",
     },
     explains: &[],
+    signs: &[],
     probe: None,
     check,
 };

@@ -42,6 +42,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "The program sleeps until the other threads have done their work.",
     },
     explains: &[],
+    signs: &[],
     probe: None,
     check,
 };

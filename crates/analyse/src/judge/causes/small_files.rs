@@ -39,6 +39,7 @@ pub(super) static CAUSE: Cause = Cause {
                   file takes little time.",
     },
     explains: &["small-io", "disk-latency"],
+    signs: &[],
     probe: None,
     check,
 };

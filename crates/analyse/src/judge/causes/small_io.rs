@@ -3,10 +3,11 @@
 use super::{Cause, Manual, Outcome};
 use crate::calls::waits_for_events;
 use crate::judge::Evidence;
-use crate::judge::file_calls::{OPENS, READS, RemovedCalls, WRITES, part_of_all};
+use crate::judge::file_calls::{OPENS, READS, RemovedCalls, TRANSFERS, WRITES, part_of_all};
 use crate::judge::predict::{Kind, Removal};
 use crate::judge::removed_with::RemovedWith;
 use crate::judge::results::{BytesMoved, SMALL, hedge, hedge_all, hedge_time, moved, would_block};
+use crate::judge::signs::{By, Sign};
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::recording::Tier;
 use model::run::WaitRow;
@@ -45,6 +46,11 @@ pub(super) static CAUSE: Cause = Cause {
                   piece that it writes.",
     },
     explains: &[],
+    signs: &[Sign {
+        by: By::SmallCalls(TRANSFERS),
+        although: false,
+        change: "move more at a time: a buffer",
+    }],
     probe: None,
     check,
 };

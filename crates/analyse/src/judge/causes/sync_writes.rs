@@ -9,6 +9,7 @@ use crate::judge::imposed;
 use crate::judge::predict::{Kind, Part, Removal};
 use crate::judge::removed_with::RemovedWith;
 use crate::judge::results::{hedge, hedge_time, moved};
+use crate::judge::signs::{By, Sign};
 use model::coverage::Interval;
 use model::files::{DurableRow, FileRow};
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
@@ -49,6 +50,11 @@ pub(super) static CAUSE: Cause = Cause {
                   seen.",
     },
     explains: &["disk-latency", "small-io"],
+    signs: &[Sign {
+        by: By::Waits(is_in_a_sync, CALLS_MIN, "the disk to confirm what was written"),
+        although: false,
+        change: "sync once for many records: one transaction, a group commit",
+    }],
     probe: Some(Imposed { probe: Probe::SkipFlushes, fits: imposed::flushes }),
     check,
 };
@@ -80,6 +86,10 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         }
         _ => Outcome::Found(vec![finding(evidence, &calls, times)]),
     }
+}
+
+fn is_in_a_sync(wait: &WaitRow) -> bool {
+    wait.call.syscall().is_some_and(|call| SYNCS.contains(&&*call.name))
 }
 
 /// Calls of a row that wait for the disk to confirm what was written.

@@ -1,0 +1,229 @@
+//! What shows of a cause where its full rule cannot be applied: kinds of waits, and samples in the
+//! kernel. Without BPF no call is counted and no waker seen, but where each thread waits is, and so
+//! is which call the kernel works for.
+//!
+//! How often such a sign was right is learnt (`measured`), as for full rules: here is no threshold
+//! but the one from which on time is worth a word.
+
+use super::Evidence;
+use super::callers::InCalls;
+use super::predict::{Kind, Removal};
+use crate::code::Amount;
+use model::coverage::Interval;
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
+use model::profile::{Activity, Weight};
+use model::recording::Language;
+use model::run::WaitRow;
+use model::sentence::Piece::{Count, Name, Ns as Time, Share};
+use model::wait::{SyscallName, WaitTarget};
+use model::{Ns, Seen, Sentence, State, say};
+
+/// A finding has this part of the whole or more.
+const WORTH_PART: Ns = 20;
+/// Fewer samples say nothing.
+const SAMPLES_MIN: u64 = 10;
+/// The least part of the time at a sign that goes.
+const PART_MIN: f64 = 1.0 / 3.0;
+/// Where more of a call's time is copying, it moves much at a time.
+const COPYING_MAX: f64 = 0.3;
+/// Kernel functions that move or clear bytes.
+const COPYING: &[&str] =
+    &["copy_user", "rep_movs", "_copy_", "copy_page", "clear_page", "memcpy", "csum_", "copyin", "copyout"];
+
+/// A sign of a cause.
+#[derive(Debug)]
+pub(super) struct Sign {
+    pub(super) by: By,
+    /// Whether it counts also where the full rule was applied and did not find the cause.
+    pub(super) although: bool,
+    /// What to change.
+    pub(super) change: &'static str,
+}
+
+/// Where it shows.
+#[derive(Debug)]
+pub(super) enum By {
+    /// Waits of a kind, at least so many of them; for what they are.
+    Waits(fn(&WaitRow) -> bool, u64, &'static str),
+    /// Time on a CPU in these calls.
+    Calls(&'static [&'static str]),
+    /// The same of calls that move few bytes each: little of it is copying.
+    SmallCalls(&'static [&'static str]),
+    /// Time on a CPU in kernel functions with these names; what they do.
+    Functions(&'static [&'static str], &'static str),
+}
+
+/// What the sign that has most of the time says.
+pub(super) fn found(
+    evidence: &Evidence<'_>,
+    cause: &CauseName,
+    signs: &[Sign],
+    ruled_out: bool,
+) -> Option<Finding> {
+    let signs = signs.iter().filter(|sign| !ruled_out || sign.although);
+    let seen = signs.filter_map(|sign| Some((sign, seen(evidence, &sign.by)?)));
+    let (sign, seen) = seen.max_by_key(|(_, seen)| seen.ns)?;
+    if seen.ns < evidence.run.whole_ns() / WORTH_PART || seen.ns == 0 {
+        return None;
+    }
+    let share_ns = Interval { lo: (seen.ns as f64 * PART_MIN) as Ns, hi: seen.ns };
+    Some(Finding {
+        cause: cause.clone(),
+        place: seen.place,
+        what: seen.what,
+        change: say!(sign.change),
+        share_ns,
+        saving: evidence.saving(
+            &Removal::Account(share_ns, seen.kind),
+            (PART_MIN, 1.0),
+            SavingBasis::Assumed,
+        ),
+        evidence: seen.evidence,
+        assumes: vec![say!("these are what the cause is about: this run does not show each call")],
+        verify: vec![say!("dwell run --source bpf … counts the calls")],
+        explains: Vec::new(),
+        belief: None,
+    })
+}
+
+/// What there is of a sign.
+struct SeenSign {
+    ns: Ns,
+    kind: Kind,
+    place: RowRef,
+    what: Sentence,
+    evidence: Vec<Sentence>,
+}
+
+fn seen(evidence: &Evidence<'_>, by: &By) -> Option<SeenSign> {
+    match by {
+        By::Waits(of, times_min, on) => of_waits(evidence, *of, *times_min, on),
+        By::Calls(calls) => of_calls(evidence, calls, 1.0),
+        By::SmallCalls(calls) => of_calls(evidence, calls, COPYING_MAX),
+        By::Functions(names, what) => of_functions(evidence, names, what),
+    }
+}
+
+/// Waits on the path; or, where the path goes on with who is waited for, those of the thread that
+/// waited longest.
+fn of_waits(
+    evidence: &Evidence<'_>,
+    of: fn(&WaitRow) -> bool,
+    times_min: u64,
+    on: &'static str,
+) -> Option<SeenSign> {
+    let waits = || evidence.run.waits.iter().enumerate().filter(|(_, wait)| of(wait));
+    let times: u64 = waits().map(|(_, wait)| wait.calls).sum();
+    if times < times_min {
+        return None;
+    }
+    let path_ns: Ns = waits().map(|(_, wait)| wait.path_ns).sum();
+    let longest_ns = waits().filter_map(|(_, wait)| Some(wait.threads.first()?.ns)).max().unwrap_or(0);
+    let ns = if evidence.run.window.is_some() { path_ns } else { path_ns.max(longest_ns) };
+    let (row, most) = waits().max_by_key(|(_, wait)| wait.path_ns.max(wait.total_ns))?;
+    let call = most.call.syscall().map(|call| say!(" in ", Name(call.name.clone().into_owned())));
+    let what = say!(Count(times, "wait".into()), " for ", on)
+        .and(call.unwrap_or_default())
+        .and(evidence.caller_waiting(most))
+        .and(say!(" take ", Time(ns)));
+    let mut lines = vec![say!("the longest takes ", Time(most.max_ns))];
+    lines.extend(target(&most.on));
+    Some(SeenSign { ns, kind: Kind::Waiting, place: RowRef::Wait(row), what, evidence: lines })
+}
+
+fn target(on: &WaitTarget) -> Option<Sentence> {
+    let name = match on {
+        WaitTarget::Tcp(end) | WaitTarget::Udp(end) => end.to_string(),
+        WaitTarget::File(Seen::Value(name)) | WaitTarget::Unix(Seen::Value(name)) => name.clone(),
+        _ => return None,
+    };
+    Some(say!("most of them for ", Name(name)))
+}
+
+/// Samples on a CPU that are in these, of all; none where they are few.
+struct Part {
+    samples: Amount,
+    all: Amount,
+}
+
+impl Part {
+    fn of(evidence: &Evidence<'_>, is_in: impl Fn(&Weight) -> bool) -> Option<Self> {
+        let (mut samples, mut all) = (Amount::default(), Amount::default());
+        for weight in evidence.profile.weights.iter().filter(|weight| is_on_cpu(weight)) {
+            all.add(weight);
+            if is_in(weight) {
+                samples.add(weight);
+            }
+        }
+        (samples.samples >= SAMPLES_MIN).then_some(Self { samples, all })
+    }
+
+    fn seen(self, evidence: &Evidence<'_>, what: Sentence) -> SeenSign {
+        let share = evidence.cpu_share(self.samples, self.all);
+        let ns = (evidence.account_ns(State::on_cpu) as f64 * share.value) as Ns;
+        let lines = vec![say!(
+            Count(self.samples.samples, "sample".into()),
+            " there, of ",
+            Count(self.all.samples, "sample".into()),
+            " on a CPU"
+        )];
+        let what = what.and(say!(" take about ", Time(ns), ", ", Share(share.value), " of CPU time"));
+        SeenSign { ns, kind: Kind::Cpu, place: RowRef::State(State::Kernel), what, evidence: lines }
+    }
+}
+
+fn is_on_cpu(weight: &Weight) -> bool {
+    !matches!(weight.doing, Activity::Waiting(_))
+}
+
+/// Time in calls, where no more than a part of it is copying.
+fn of_calls(evidence: &Evidence<'_>, names: &[&'static str], copying_max: f64) -> Option<SeenSign> {
+    let all: Vec<SyscallName> = names.iter().map(|name| (*name).into()).collect();
+    let calls: Vec<&SyscallName> = all.iter().collect();
+    let in_calls = InCalls::new(evidence.profile, &calls);
+    let part = Part::of(evidence, |weight| in_calls.holds(weight))?;
+    let copies = Part::of(evidence, |weight| {
+        in_calls.holds(weight) && begins_with(evidence, weight, COPYING, Depth::Innermost)
+    });
+    let copying = copies.map_or(0.0, |copies| copies.samples.ns / part.samples.ns.max(1.0));
+    if copying > copying_max {
+        return None;
+    }
+    let leading = calls.iter().filter_map(|call| {
+        let alone = InCalls::new(evidence.profile, std::slice::from_ref(call));
+        Some((Part::of(evidence, |weight| alone.holds(weight))?.samples.samples, *call))
+    });
+    let leading = leading.max_by_key(|(samples, _)| *samples).map(|(_, call)| call.to_string());
+    let what = say!("calls of ", Name(leading.unwrap_or_default())).and(evidence.caller(&calls));
+    Some(part.seen(evidence, what))
+}
+
+fn of_functions(evidence: &Evidence<'_>, names: &[&str], what: &'static str) -> Option<SeenSign> {
+    let part = Part::of(evidence, |weight| begins_with(evidence, weight, names, Depth::Any))?;
+    Some(part.seen(evidence, say!(what)))
+}
+
+/// About how long the kernel worked for these calls, by samples.
+pub(super) fn calls_ns(evidence: &Evidence<'_>, names: &[&'static str]) -> Ns {
+    of_calls(evidence, names, 1.0).map_or(0, |seen| seen.ns)
+}
+
+/// How far outwards a function is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    Innermost,
+    Any,
+}
+
+/// Whether a stack has a kernel function whose name begins so.
+fn begins_with(evidence: &Evidence<'_>, weight: &Weight, names: &[&str], depth: Depth) -> bool {
+    let profile = evidence.profile;
+    let nodes = std::iter::successors(profile.nodes.get(weight.node as usize), |node| {
+        profile.nodes.get(node.caller? as usize)
+    });
+    let mut frames = nodes
+        .filter_map(|node| profile.frames.get(node.frame as usize))
+        .take_while(|frame| frame.language == Language::Kernel)
+        .take(if depth == Depth::Innermost { 1 } else { usize::MAX });
+    frames.any(|frame| names.iter().any(|name| frame.function.starts_with(name)))
+}
