@@ -9,6 +9,7 @@ use analyse::judge::measured::{MeasuredChange, MeasuredChanges, SavedOf};
 use analyse::lab::{OF_CODE, OF_OTHERS, score};
 use anyhow::{Context, Result, bail, ensure};
 use golden::Case as Recorded;
+use model::finding::SavingBasis;
 use model::run::FindingRow;
 use model::{RunResult, Seen};
 use std::collections::{BTreeMap, BTreeSet};
@@ -183,6 +184,7 @@ fn changes(
         let structure = structure.map(|ns| (ns.lo as f64 / wall, ns.hi as f64 / wall));
         MeasuredChange {
             cause: row.cause.clone(),
+            known: SavingBasis::named(&row.known).unwrap_or(SavingBasis::Assumed),
             family: case.facts.family.clone(),
             right: accepts(case, row) || case.facts.also.contains(&row.cause),
             saved: structure.zip(saved).map(|(structure, saved)| SavedOf { structure, saved }),

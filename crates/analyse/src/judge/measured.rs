@@ -13,7 +13,7 @@
 
 use model::Ns;
 use model::coverage::Interval;
-use model::finding::Learnt;
+use model::finding::{Learnt, SavingBasis};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::LazyLock;
@@ -32,6 +32,8 @@ const PRIOR_FAMILIES: f64 = 2.0;
 pub struct MeasuredChange {
     /// The cause, by its ID.
     pub cause: String,
+    /// How the part that goes was known: what is counted is told apart from what is assumed.
+    pub known: SavingBasis,
     /// Programs that are slow in one way by one mistake of design.
     pub family: String,
     /// Whether a change of this cause is what helped.
@@ -53,8 +55,8 @@ pub struct SavedOf {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MeasuredChanges {
     all: Vec<MeasuredChange>,
-    /// What follows from them for each cause, by its ID.
-    causes: BTreeMap<String, OfCause>,
+    /// What follows from them for each cause, by its ID and how its saving was known.
+    causes: BTreeMap<(String, SavingBasis), OfCause>,
     /// Savings of all causes.
     places: Places,
 }
@@ -82,15 +84,16 @@ impl MeasuredChanges {
 
     /// What follows from these.
     pub fn of(all: Vec<MeasuredChange>) -> Self {
-        let mut causes = BTreeMap::<&str, Vec<&MeasuredChange>>::new();
+        let mut causes = BTreeMap::<(&str, SavingBasis), Vec<&MeasuredChange>>::new();
         for one in &all {
-            causes.entry(&one.cause).or_default().push(one);
+            causes.entry((&one.cause, one.known)).or_default().push(one);
         }
         let of_cause = |of: &Vec<&MeasuredChange>| OfCause {
             belief: belief(of),
             places: Places::of(of.iter().copied()),
         };
-        let causes = causes.iter().map(|(id, of)| ((*id).to_owned(), of_cause(of))).collect();
+        let causes =
+            causes.iter().map(|((id, known), of)| (((*id).to_owned(), *known), of_cause(of))).collect();
         let places = Places::of(all.iter());
         Self { all, causes, places }
     }
@@ -105,7 +108,7 @@ impl MeasuredChanges {
     pub fn text(&self) -> String {
         let mut lines: Vec<String> = self.all.iter().map(line).collect();
         lines.sort();
-        let head = "# cause, family, whether it was right; least and most that the structure \
+        let head = "# cause, how its saving was known, family, whether it was right; least and most that the structure \
                     allowed, and what was saved, of the wall clock";
         lines.iter().fold(head.to_owned() + "\n", |mut text, line| {
             let _ = writeln!(text, "{line}");
@@ -114,13 +117,22 @@ impl MeasuredChanges {
     }
 
     /// How likely a finding of this cause is what makes a program slow, 0 to 1.
-    pub(super) fn belief(&self, cause: &str) -> f64 {
-        self.causes.get(cause).map_or(0.5, |of| of.belief)
+    pub(super) fn belief(&self, cause: &str, known: SavingBasis) -> f64 {
+        self.of_cause(cause, known).map_or(0.5, |of| of.belief)
+    }
+
+    fn of_cause(&self, cause: &str, known: SavingBasis) -> Option<&OfCause> {
+        self.causes.get(&(cause.to_owned(), known))
     }
 
     /// What a change of this cause saves, where the structure allows this of the whole.
-    pub(super) fn saving(&self, cause: &str, structure: Interval, whole_ns: Ns) -> (Interval, Learnt) {
-        let own = self.causes.get(cause).map(|of| &of.places).filter(|own| own.families >= FAMILIES_MIN);
+    pub(super) fn saving(
+        &self,
+        (cause, known): (&str, SavingBasis),
+        structure: Interval,
+        whole_ns: Ns,
+    ) -> (Interval, Learnt) {
+        let own = self.of_cause(cause, known).map(|of| &of.places).filter(|own| own.families >= FAMILIES_MIN);
         let places = own.unwrap_or(&self.places);
         let whole = whole_ns.max(1) as f64;
         let allowed = (structure.lo as f64 / whole, structure.hi as f64 / whole);
@@ -212,7 +224,7 @@ impl Places {
 
 fn line(one: &MeasuredChange) -> String {
     let right = if one.right { "yes" } else { "no" };
-    let head = format!("{} {} {right}", one.cause, one.family);
+    let head = format!("{} {} {} {right}", one.cause, one.known.id(), one.family);
     match one.saved {
         Some(SavedOf { structure: (lo, hi), saved }) => format!("{head} {lo:.3} {hi:.3} {saved:.3}"),
         None => head,
@@ -223,14 +235,15 @@ fn line(one: &MeasuredChange) -> String {
 fn parsed(text: &str) -> Vec<MeasuredChange> {
     let one = |line: &str| {
         let words: Vec<&str> = line.split(' ').collect();
-        let [cause, family, right, rest @ ..] = &words[..] else { return None };
+        let [cause, known, family, right, rest @ ..] = &words[..] else { return None };
         let numbers: Vec<f64> = rest.iter().filter_map(|word| word.parse().ok()).collect();
         let saved = match numbers[..] {
             [lo, hi, saved] => Some(SavedOf { structure: (lo, hi), saved }),
             _ => None,
         };
         let (cause, family) = ((*cause).to_owned(), (*family).to_owned());
-        Some(MeasuredChange { cause, family, right: *right == "yes", saved })
+        let known = SavingBasis::named(known)?;
+        Some(MeasuredChange { cause, known, family, right: *right == "yes", saved })
     };
     text.lines().filter(|line| !line.starts_with('#')).filter_map(one).collect()
 }
@@ -239,9 +252,12 @@ fn parsed(text: &str) -> Vec<MeasuredChange> {
 mod tests {
     use super::*;
 
+    const SMALL_IO: (&str, SavingBasis) = ("small-io", SavingBasis::Counted);
+
     fn change(family: &str, right: bool, saved: Option<f64>) -> MeasuredChange {
         let saved = saved.map(|saved| SavedOf { structure: (0.2, 0.4), saved });
-        MeasuredChange { cause: "small-io".into(), family: family.into(), right, saved }
+        let known = SavingBasis::Counted;
+        MeasuredChange { cause: "small-io".into(), known, family: family.into(), right, saved }
     }
 
     /// Savings of ten families from nothing to nine tenths.
@@ -261,7 +277,7 @@ mod tests {
 
     #[test]
     fn four_of_five_savings_lie_within_and_one_family_more_makes_it_no_narrower_by_itself() {
-        let (ns, learnt) = ten().saving("small-io", Interval { lo: 200, hi: 400 }, 1000);
+        let (ns, learnt) = ten().saving(SMALL_IO, Interval { lo: 200, hi: 400 }, 1000);
         assert_eq!((ns.lo, ns.hi), (0, 900));
         assert_eq!((learnt.expected_ns, learnt.families), (450, 10));
         assert_eq!(learnt.structure, Interval { lo: 200, hi: 400 });
@@ -273,15 +289,15 @@ mod tests {
         all.extend(std::iter::repeat_n(change("0", true, Some(0.0)), 50));
         let often = MeasuredChanges::of(all);
         let structure = Interval { lo: 200, hi: 400 };
-        assert_eq!(often.saving("small-io", structure, 1000), ten().saving("small-io", structure, 1000));
+        assert_eq!(often.saving(SMALL_IO, structure, 1000), ten().saving(SMALL_IO, structure, 1000));
     }
 
     #[test]
     fn who_has_too_few_families_is_judged_by_all() {
         let structure = Interval { lo: 200, hi: 400 };
-        let (of_all, learnt) = ten().saving("delayed-ack", structure, 1000);
+        let (of_all, learnt) = ten().saving(("delayed-ack", SavingBasis::Counted), structure, 1000);
         assert_eq!((of_all.lo, of_all.hi, learnt.families), (0, 900, 0));
-        let none = MeasuredChanges::default().saving("delayed-ack", structure, 1000);
+        let none = MeasuredChanges::default().saving(("delayed-ack", SavingBasis::Counted), structure, 1000);
         assert_eq!(none.0, structure, "nothing was ever measured");
         assert_eq!(none.1.expected_ns, 300);
     }
@@ -289,11 +305,14 @@ mod tests {
     #[test]
     fn belief_is_the_part_of_families_in_which_it_was_right() {
         let half = MeasuredChanges::of(vec![change("a", true, None), change("b", false, None)]);
-        assert!((half.belief("small-io") - 0.5).abs() < 1e-9);
+        assert!((half.belief("small-io", SavingBasis::Counted) - 0.5).abs() < 1e-9);
         let most = MeasuredChanges::of((0..8).map(|n| change(&n.to_string(), true, None)).collect());
-        assert!((most.belief("small-io") - 0.9).abs() < 1e-9);
-        assert!((most.belief("unknown") - 0.5).abs() < 1e-9);
-        assert!(most.without("0").belief("small-io") < most.belief("small-io"));
+        assert!((most.belief("small-io", SavingBasis::Counted) - 0.9).abs() < 1e-9);
+        assert!((most.belief("unknown", SavingBasis::Counted) - 0.5).abs() < 1e-9);
+        assert!(
+            most.without("0").belief("small-io", SavingBasis::Counted)
+                < most.belief("small-io", SavingBasis::Counted)
+        );
     }
 
     #[test]

@@ -10,7 +10,7 @@
 use super::Evidence;
 use super::causes::Cause;
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, RowRef, SavedTime, Saving, Shared};
+use model::finding::{CauseName, Finding, RowRef, SavedTime, Saving, SavingBasis, Shared};
 use model::sentence::Piece::{Ns as Time, NsBetween};
 use model::{Ns, RuledOut, Seen, say};
 use std::cmp::Reverse;
@@ -82,13 +82,20 @@ fn saves_cpu_only(evidence: &Evidence<'_>, finding: &Finding) -> bool {
 /// What measured changes say of it: how likely it is, and what it saves of the wall clock. Of a
 /// window none was measured.
 fn learn(evidence: &Evidence<'_>, finding: &mut Finding) {
-    let (whole_ns, cause) = (evidence.run.whole_ns(), &*finding.cause.id);
-    finding.belief = Some(evidence.measured.belief(cause));
+    let whole_ns = evidence.run.whole_ns();
+    let (cause, known) = key(finding);
+    finding.belief = Some(evidence.measured.belief(cause, known));
     let Seen::Value(saving) = &mut finding.saving else { return };
     if saving.of == SavedTime::Wall {
-        let (ns, learnt) = evidence.measured.saving(cause, saving.ns, whole_ns);
+        let (ns, learnt) = evidence.measured.saving((&finding.cause.id, known), saving.ns, whole_ns);
         (saving.ns, saving.learnt) = (ns, Some(learnt));
     }
+}
+
+/// By what it is measured; where its saving is not known, nothing of it is seen.
+fn key(finding: &Finding) -> (&str, SavingBasis) {
+    let known = finding.saving.value().map_or(SavingBasis::Assumed, |saving| saving.known);
+    (&finding.cause.id, known)
 }
 
 /// What its change is expected to save, as likely as it is. Where the structure does not bound it,
@@ -96,7 +103,7 @@ fn learn(evidence: &Evidence<'_>, finding: &mut Finding) {
 fn expected_ns(evidence: &Evidence<'_>, finding: &Finding) -> Ns {
     let of_share = || {
         let share = Interval { lo: 0, hi: finding.share_ns.hi };
-        evidence.measured.saving(&finding.cause.id, share, evidence.run.whole_ns()).1.expected_ns
+        evidence.measured.saving(key(finding), share, evidence.run.whole_ns()).1.expected_ns
     };
     let expected_ns = finding.saving.value().map_or_else(of_share, Saving::expected_ns);
     (finding.belief.unwrap_or_default() * expected_ns as f64) as Ns
@@ -166,7 +173,6 @@ mod tests {
     use super::*;
     use crate::judge::measured::{MeasuredChange, MeasuredChanges, SavedOf};
     use crate::judge::samples::{behind_others, run};
-    use model::finding::SavingBasis;
     use model::recording::Tier;
     use model::{RunQueue, State};
 
@@ -201,6 +207,7 @@ mod tests {
     fn measured(of: &[(&str, bool, f64)]) -> MeasuredChanges {
         let one = |(cause, right, saved): &(&str, bool, f64)| MeasuredChange {
             cause: (*cause).to_owned(),
+            known: SavingBasis::Assumed,
             family: (*cause).to_owned(),
             right: *right,
             saved: right.then_some(SavedOf { structure: (0.1, 0.2), saved: *saved }),

@@ -18,8 +18,10 @@ use model::sentence::Piece::{Count, Name, Ns as Time, Share};
 use model::wait::{SyscallName, WaitTarget};
 use model::{Ns, Seen, Sentence, State, say};
 
-/// A finding has this part of the whole or more.
-const WORTH_PART: Ns = 20;
+/// Waits that are a twentieth of the whole are worth a finding. Of the kernel's work that no call
+/// is counted of, any program has a part: what is less than a quarter bounds none.
+const WAITS_MIN: f64 = 0.05;
+const WORK_MIN: f64 = 0.25;
 /// Fewer samples say nothing.
 const SAMPLES_MIN: u64 = 10;
 /// The least part of the time at a sign that goes.
@@ -63,7 +65,8 @@ pub(super) fn found(
     let signs = signs.iter().filter(|sign| !ruled_out || sign.although);
     let seen = signs.filter_map(|sign| Some((sign, seen(evidence, &sign.by)?)));
     let (sign, seen) = seen.max_by_key(|(_, seen)| seen.ns)?;
-    if seen.ns < evidence.run.whole_ns() / WORTH_PART || seen.ns == 0 {
+    let least = if seen.kind == Kind::Waiting { WAITS_MIN } else { WORK_MIN };
+    if seen.ns == 0 || (seen.ns as f64) < least * evidence.run.whole_ns() as f64 {
         return None;
     }
     let share_ns = Interval { lo: (seen.ns as f64 * PART_MIN) as Ns, hi: seen.ns };

@@ -51,7 +51,7 @@ pub(super) static CAUSE: Cause = Cause {
                request may end before its thread sleeps.",
         assumes: "What is read next does not depend on the bytes read before.",
     },
-    explains: &[],
+    explains: &["small-io"],
     signs: &[Sign {
         by: By::Waits(is_for_the_disk, SIGNS_MIN, "the disk, a few pages at a time"),
         although: false,

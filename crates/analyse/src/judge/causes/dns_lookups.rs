@@ -36,7 +36,7 @@ pub(super) static CAUSE: Cause = Cause {
                opens a socket.",
         assumes: "An answer stays valid for as long as the program runs.",
     },
-    explains: &[],
+    explains: &["sleep-polling"],
     signs: &[Sign {
         by: By::Waits(is_for_a_name, 2, "answers of a name server"),
         although: true,

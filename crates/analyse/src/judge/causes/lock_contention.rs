@@ -41,7 +41,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "The work under the lock needs no other order than the order in which its threads \
                   waited.",
     },
-    explains: &["single-thread", "context-switching"],
+    explains: &["single-thread", "context-switching", "sleep-polling"],
     signs: &[
         Sign {
             by: By::Waits(is_for_a_file_lock, 2, "the lock of a file"),

@@ -42,6 +42,7 @@ pub(super) static CAUSE: Cause = Cause {
     },
     explains: &[
         "single-thread",
+        "pipe-peer",
         "page-faults",
         "metadata-calls",
         "small-files",
