@@ -151,16 +151,16 @@ fn finding(evidence: &Evidence<'_>, files: u64, bytes: u64) -> Finding {
             Count(files, "file".into()),
             " of ",
             Bytes(bytes / files),
-            " on average; opening and closing them, and what else each needs, takes ",
+            " on average; opening them, closing them and the other calls for each take ",
             hedge_all(gone.iter().map(|gone| gone.row), hedge_time),
             Time(handling_ns)
         )),
-        change: say!("keep what is read together in one file: an archive, SQLite"),
+        change: say!("keep data that is read together in one file: an archive, SQLite"),
         share_ns: evidence.has(&of_files, &goes),
         saving: evidence.saving(&Removal::Parts(goes), part, SavingBasis::Counted),
         evidence: vec![say!(Count(files, "file".into()), ", ", Bytes(bytes), " read and written")],
         assumes: vec![say!("the program may choose how its data is laid out")],
-        verify: vec![say!("dwell compare --predicted of this run's --json, with both versions")],
+        verify: vec![say!("measure both versions: dwell compare --predicted ID BEFORE AFTER")],
         explains: Vec::new(),
     }
 }
