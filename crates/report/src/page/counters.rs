@@ -20,7 +20,7 @@ fn of_table(table: &CounterTable, look: Look) -> Vec<Line> {
     let mut lines: Vec<Line> = path.map(|path| said(head("  of the path"), path)).into_iter().collect();
     let mut line = said(head(if path.is_some() { "  of all threads" } else { "" }), &table.all);
     if let Some((counter, part)) = turns(table) {
-        let text = format!("  (in turns: {} counted {} of the time)", counter.name(), share_of_one(part));
+        let text = format!("  (multiplexed: {} counted {} of the time)", counter.name(), share_of_one(part));
         line = line.add(Ink::Dim, &text);
     }
     lines.push(line);
@@ -55,7 +55,7 @@ fn value(ratio: &Seen<Ratio>) -> Option<f64> {
 /// None where not even instructions were counted.
 fn figures(counted: &Counted) -> Option<String> {
     let mut said =
-        vec![format!("{} instructions a cycle", three_digits(value(&counted.instructions_per_cycle)?))];
+        vec![format!("{} instructions per cycle", three_digits(value(&counted.instructions_per_cycle)?))];
     let misses = [
         (&counted.last_level_misses_per_1000, "last-level misses"),
         (&counted.branch_misses_per_1000, "branch misses"),
