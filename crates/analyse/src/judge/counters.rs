@@ -103,7 +103,7 @@ pub(super) mod tests {
         Seen::Value(Ratio { value, lo: value / 1.05, hi: value * 1.05 })
     }
 
-    /// Counts of this many instructions a cycle, and misses per 1,000; stalled: by the back end.
+    /// Counts of this many instructions per cycle, and misses per 1,000; stalled: by the back end.
     pub(in crate::judge) fn counted(instructions: f64, misses: f64, stalled: Option<f64>) -> Counted {
         Counted {
             counts: Vec::new(),

@@ -58,7 +58,7 @@ pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
         let line = Line::new(look).add(Ink::Dim, "try: ").add(Ink::Plain, &source.remedy);
         lines.extend(first(line.wrap(2), 2, look));
     }
-    let causes = if diagnosis.ruled_out.is_empty() { "" } else { "; --causes: all causes that dwell looked for" };
+    let causes = if diagnosis.ruled_out.is_empty() { "" } else { "; --causes: what dwell looked for" };
     let more = format!("-v: all tables; --flame: the call tree{causes}");
     lines.push(Line::new(look).add(Ink::Dim, &more).cut());
     lines
