@@ -37,8 +37,8 @@ pub fn risk(probe: Probe) -> Option<&'static str> {
              the kernel has written it, files may be lost or damaged",
         ),
         Probe::LiftQuota => Some(
-            "these runs take CPU time that the quota keeps for others, and no limit of the outermost control \
-             group with a quota, or of the groups within it, applies to them",
+            "these runs take CPU time that the quota keeps for others, and limits of control groups within the \
+             outermost one with a quota do not apply to them",
         ),
         _ => None,
     }

@@ -115,7 +115,7 @@ fn of(evidence: &Evidence<'_>, step: Option<Step>) -> Amount {
 fn finding(evidence: &Evidence<'_>, most: &Sum<'_>, share: Share) -> Finding {
     let on_cpu_ns = evidence.account_ns(State::on_cpu) as f64;
     let allocators = of(evidence, None);
-    let steps = [(Step::Makes, "making"), (Step::Frees, "freeing"), (Step::Collects, "collecting")];
+    let steps = [(Step::Makes, "allocating"), (Step::Frees, "freeing"), (Step::Collects, "collecting")];
     let step = |(step, name): (Step, &'static str)| -> Option<Sentence> {
         let part = of(evidence, Some(step)).ns / allocators.ns;
         (part > 0.0).then(|| say!(name, ": ", Piece::Share(part), " of these samples"))

@@ -89,7 +89,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     Outcome::Found(vec![finding(evidence, &spins)])
 }
 
-/// `poll found nothing 8,000 times`.
+/// `poll was called 8,000 times without result`.
 fn looks(call: &CallRow) -> Sentence {
     say!(
         Name(call.name.to_string()),

@@ -129,9 +129,8 @@ fn finding(
         cause: CAUSE.name.clone(),
         place: RowRef::Wait(row),
         what: places::threads(wait.threads.len().max(1))
-            .and(say!(" waited ", Time(wait.total_ns), " for the lock that "))
+            .and(say!(" waited ", Time(wait.total_ns), " for the lock taken in "))
             .and(places::frame(taken))
-            .and(say!(" takes"))
             .and(holder.what()),
         change: holder.change(),
         share_ns,
