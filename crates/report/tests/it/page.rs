@@ -169,7 +169,7 @@ fn who_had_the_cpus_instead_is_named_with_the_limits() {
     for said in [
         "CPU-bound: 50 % of the wall clock is user code",
         "48 % is waiting for a CPU behind its own threads, which used 2.0 of 2 CPUs and needed 3.9",
-        "its own encode ran",
+        "own thread encode ran",
         "rcu_preempt ran",
     ] {
         assert!(page.contains(said), "{said:?} is not in\n{page}");
