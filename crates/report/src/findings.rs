@@ -94,7 +94,12 @@ pub(crate) fn why_not(why: &RuledOut, look: Look) -> String {
             format!("{} ({} needed)", said(figure), piece_text(needed, look))
         }
         Threshold::FewSamples { figure, samples, needed } => {
-            format!("{}, but in only {} ({} needed)", said(figure), counted(*samples, "sample"), count(*needed))
+            format!(
+                "{}, but in only {} ({} needed)",
+                said(figure),
+                counted(*samples, "sample"),
+                count(*needed)
+            )
         }
         Threshold::Above { figure, allowed: Piece::Ns(ns) } => {
             format!("{} ({} at most)", said(figure), exact(*ns))

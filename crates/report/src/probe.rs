@@ -47,7 +47,9 @@ pub fn risk(probe: Probe) -> Option<&'static str> {
 /// What the runs without the probe get, where that is not nothing.
 pub fn beside(probe: Probe) -> Option<&'static str> {
     match probe {
-        Probe::WarmFiles => Some("before the runs without the probe, dwell drops these files from memory, for all programs"),
+        Probe::WarmFiles => {
+            Some("before the runs without the probe, dwell drops these files from memory, for all programs")
+        }
         _ => None,
     }
 }
@@ -67,7 +69,9 @@ pub fn cannot_say(probe: Probe) -> &'static str {
             "directories and inodes are in memory in both runs of a pair, and so are pages that another program \
              has mapped"
         }
-        Probe::LiftQuota => "the probe does not lift quotas of control groups that the program enters by itself",
+        Probe::LiftQuota => {
+            "the probe does not lift quotas of control groups that the program enters by itself"
+        }
         Probe::RaisePriority => {
             "the priority counts only among programs of the same control group and session; stopping other \
              programs may save more"

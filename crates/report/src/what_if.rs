@@ -255,9 +255,7 @@ fn notes(what_if: &WhatIf, look: Look) -> Vec<Line> {
 
 fn said(assumption: ReplayAssumption) -> &'static str {
     match assumption {
-        ReplayAssumption::SameOrder => {
-            "threads wake each other in the recorded order, and do the same work"
-        }
+        ReplayAssumption::SameOrder => "threads wake each other in the recorded order, and do the same work",
         ReplayAssumption::UnseenDependencies => {
             "dependencies that never blocked were not seen; the longer time assumes that they block now"
         }
@@ -286,8 +284,6 @@ fn said(assumption: ReplayAssumption) -> &'static str {
         ReplayAssumption::LostEvents => {
             "events were lost: some waits of threads for each other were not seen"
         }
-        ReplayAssumption::RestAsRecorded => {
-            "everything after the last kept step takes as long as recorded"
-        }
+        ReplayAssumption::RestAsRecorded => "everything after the last kept step takes as long as recorded",
     }
 }

@@ -186,9 +186,7 @@ fn axis(wall_ns: Ns) -> String {
 fn hand_overs_said(lines: &Lines, run: &Run, profile: Option<&Profile>) -> Option<String> {
     match profile.filter(|profile| !profile.moments.is_empty()) {
         Some(_) => hand_overs::said(lines, run),
-        None => {
-            Some("hand-overs are counted by pair of threads, not over time: see their table".to_owned())
-        }
+        None => Some("hand-overs are counted by pair of threads, not over time: see their table".to_owned()),
     }
 }
 
@@ -196,9 +194,8 @@ fn hand_overs_said(lines: &Lines, run: &Run, profile: Option<&Profile>) -> Optio
 fn notes(threads: usize, profile: Option<&Profile>, quiet: usize, hand_overs: Option<String>) -> String {
     let mut said = Vec::new();
     match profile.filter(|profile| !profile.moments.is_empty()) {
-        None => {
-            said.push("threads over time are made from stacks, which a --json result does not have".to_owned())
-        }
+        None => said
+            .push("threads over time are made from stacks, which a --json result does not have".to_owned()),
         Some(profile) => {
             let every = match profile.thinned {
                 0 | 1 => String::new(),

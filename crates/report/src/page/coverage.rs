@@ -104,11 +104,8 @@ fn hole(source: &Source, look: Look) -> Line {
 }
 
 fn disagreement(check: &Check, look: Look) -> Line {
-    let figures = format!(
-        ": dwell measured {}, the kernel {}",
-        duration(check.ours_ns),
-        duration(check.theirs_ns)
-    );
+    let figures =
+        format!(": dwell measured {}, the kernel {}", duration(check.ours_ns), duration(check.theirs_ns));
     Line::new(look).add(Ink::Warn, "mismatch: ").add(Ink::Bold, &check.what).add(Ink::Plain, &figures)
 }
 

@@ -204,12 +204,14 @@ pub(super) fn class(line: Line, run: &Run, diagnosis: &Diagnosis, look: Look) ->
                 line = line.glued(Ink::Plain, &share_of_one(fraction));
             }
             match diagnosis.mixed {
-                Some(Mixed::WaitingBelowHalf) => {
-                    line.add(Ink::Plain, &format!("; {} is the largest part, but less than half", name(TimeKind::Waiting)))
-                }
+                Some(Mixed::WaitingBelowHalf) => line.add(
+                    Ink::Plain,
+                    &format!("; {} is the largest part, but less than half", name(TimeKind::Waiting)),
+                ),
                 Some(Mixed::NoneLeads) | None => {
                     let apart = points(bound.margin_points);
-                    line.add(Ink::Plain, "; no part leads").add(Ink::Dim, &format!(" (the two largest are {apart} apart)"))
+                    line.add(Ink::Plain, "; no part leads")
+                        .add(Ink::Dim, &format!(" (the two largest are {apart} apart)"))
                 }
             }
         }

@@ -207,7 +207,9 @@ fn waiting_that_leads_below_one_half_is_said_to() {
     run.bound.margin_points = 15.0;
     let page = unwrapped(&run);
     assert!(
-        page.contains("mixed: waiting 45 %, kernel 30 %, user 25 %; waiting is the largest part, but less than half"),
+        page.contains(
+            "mixed: waiting 45 %, kernel 30 %, user 25 %; waiting is the largest part, but less than half"
+        ),
         "{page}"
     );
 }

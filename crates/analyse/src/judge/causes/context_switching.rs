@@ -112,7 +112,12 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     }
     let (costs_ns, own_ns) = (costs_ns(evidence), evidence.account_ns(|state| state == State::User));
     if costs_ns.hi <= own_ns {
-        let what = say!("hand-overs take ", Time(costs_ns.hi), "; the program's own code takes more: ", Time(own_ns));
+        let what = say!(
+            "hand-overs take ",
+            Time(costs_ns.hi),
+            "; the program's own code takes more: ",
+            Time(own_ns)
+        );
         return Outcome::RuledOut(what.into());
     }
     match bytes_mean(evidence) {
@@ -247,9 +252,7 @@ fn finding(
             ", every ",
             Time(evidence.run.whole_ns() / times)
         )),
-        change: say!(
-            "put many items into one write, or let one thread do both steps"
-        ),
+        change: say!("put many items into one write, or let one thread do both steps"),
         share_ns,
         saving: evidence.saving(&Removal::Parts(goes), part, SavingBasis::Bounded),
         evidence: [

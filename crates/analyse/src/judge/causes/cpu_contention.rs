@@ -122,7 +122,9 @@ fn behind_others(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns) -> Finding {
         cause: CAUSE.name.clone(),
         place: RowRef::State(State::Runqueue),
         what: say!("the program waits ", Time(ns), " for CPUs that other programs use").and(most),
-        change: say!("stop or move ").and(who).and(say!(", or give other programs less CPU time: nice, cpu.weight, taskset")),
+        change: say!("stop or move ")
+            .and(who)
+            .and(say!(", or give other programs less CPU time: nice, cpu.weight, taskset")),
         share_ns,
         saving: saving(evidence, share_ns),
         evidence: programs()

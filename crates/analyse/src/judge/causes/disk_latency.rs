@@ -75,7 +75,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let requests: u64 = waits.iter().map(|(_, wait)| requests(wait)).sum();
     if requests < WAITS_MIN {
         let reads = Count(requests, "disk read".into());
-        return Outcome::RuledOut(RuledOut::below(reads, say!("that the program waited for"), Number(WAITS_MIN)));
+        return Outcome::RuledOut(RuledOut::below(
+            reads,
+            say!("that the program waited for"),
+            Number(WAITS_MIN),
+        ));
     }
     let sum = |of: fn(&WaitRow) -> Ns| waits.iter().map(|(_, wait)| of(wait)).sum::<Ns>();
     let (total_ns, path_ns) = (sum(|wait| wait.total_ns), sum(|wait| wait.path_ns));
@@ -250,7 +254,9 @@ fn finding(
         .collect(),
         assumes: vec![say!("what is read next does not depend on what was read before")],
         verify: vec![if direct {
-            say!("run it again without O_DIRECT: the second run shows the saving if the bytes are in memory by then")
+            say!(
+                "run it again without O_DIRECT: the second run shows the saving if the bytes are in memory by then"
+            )
         } else {
             say!("run it again: the second run shows the saving if the bytes are in memory by then")
         }],

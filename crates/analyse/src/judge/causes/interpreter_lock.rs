@@ -69,7 +69,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         _ if longest_ns < needed_ns => {
             RuledOut::below(Time(longest_ns), say!("waited for an interpreter lock"), Time(needed_ns))
         }
-        _ => say!("one thread waited ", Time(total_ns), " for an interpreter lock, the others hardly at all").into(),
+        _ => say!("one thread waited ", Time(total_ns), " for an interpreter lock, the others hardly at all")
+            .into(),
     };
     Outcome::of(findings, why_not)
 }

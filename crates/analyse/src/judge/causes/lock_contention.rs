@@ -232,7 +232,9 @@ impl<'a> Holder<'a> {
             _ => Sentence::default(),
         };
         let share = match self.does {
-            Some((_, share)) => say!("; what the finding says of the holder covers ", Share(share), " of the time"),
+            Some((_, share)) => {
+                say!("; what the finding says of the holder covers ", Share(share), " of the time")
+            }
             None => Sentence::default(),
         };
         let by = say!(Name(main.name.clone()), " released it ", Number(main.times), " times");

@@ -211,7 +211,8 @@ impl Candidate<'_> {
         let beyond = load_costs::beyond(set, &table.caches, costs.map(Vec::as_slice));
         match beyond {
             Beyond::Within { cache } => {
-                let within = say!(name(), " loads from no more data than its cache of ", Bytes(cache), " holds");
+                let within =
+                    say!(name(), " loads from no more data than its cache of ", Bytes(cache), " holds");
                 let size = set.hi.map(|hi| say!(": ", Bytes(hi), " at most")).unwrap_or_default();
                 Err(Outcome::RuledOut(within.and(size).into()))
             }

@@ -94,7 +94,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             share_ns,
             saving: evidence.saving(&goes, part, SavingBasis::Assumed),
             evidence: vec![say!("threads waited ", Time(of.waited_ns), " for this peer"), full.evidence()],
-            assumes: vec![say!("the data can be made at least 1.5 times smaller, or the link at least 1.5 times faster")],
+            assumes: vec![say!(
+                "the data can be made at least 1.5 times smaller, or the link at least 1.5 times faster"
+            )],
             verify: vec![say!("dwell run --link NAME=SPEED tells whether the link is full")],
             explains: Vec::new(),
         }])

@@ -211,7 +211,9 @@ fn finding(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -
         place: RowRef::File(most.place),
         what: what(evidence, again, calls),
         change: if direct {
-            say!("keep data that is needed again in a cache of the program, or open the file without O_DIRECT")
+            say!(
+                "keep data that is needed again in a cache of the program, or open the file without O_DIRECT"
+            )
         } else if in_places {
             say!("keep the parts of the file that are needed again in memory, or map the file")
         } else {

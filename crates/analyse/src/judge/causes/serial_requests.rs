@@ -131,8 +131,9 @@ fn finding(
     let most = of.dialogue.map(|of| of.turns_max).filter(|most| *most > 1 && of.times > 1);
     let of_one = most.map(|most| say!(", ", Number(most), " on one of them at most")).unwrap_or_default();
     let whole = evidence.run.tables.waits_at_once.value().and_then(|at_once| at_once.network.one_share());
-    let of_all = whole
-        .map(|one| say!("in ", Share(one), " of the time with waits for the network, only one thread waited"));
+    let of_all = whole.map(|one| {
+        say!("in ", Share(one), " of the time with waits for the network, only one thread waited")
+    });
     let at_once = match of.dialogue.map(|of| of.waiting_max) {
         Some(1) => vec![say!("no two threads waited for it at once")],
         Some(most) if most > 1 => {

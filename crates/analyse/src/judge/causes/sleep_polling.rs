@@ -56,7 +56,9 @@ const SLEEPS_A_LOOK: u64 = 2;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     if evidence.run.window.is_some() {
-        return Outcome::Unavailable("dwell attach sees no end of the run that a change could bring forward".to_owned());
+        return Outcome::Unavailable(
+            "dwell attach sees no end of the run that a change could bring forward".to_owned(),
+        );
     }
     let sleeps = || evidence.run.waits.iter().enumerate().filter(|(_, wait)| wait.reason == State::Sleep);
     let most = sleeps().max_by_key(|(_, wait)| wait.path_ns).filter(|(_, wait)| wait.path_ns > 0);
@@ -135,7 +137,10 @@ fn finding(evidence: &Evidence<'_>, place: usize, wait: &WaitRow, share: f64, ch
     let call = wait.call.syscall();
     let caller = evidence.caller_waiting(wait);
     let (what, change) = if child {
-        (" between checks for a process", say!("wait for the process to end: waitpid without WNOHANG, a pidfd"))
+        (
+            " between checks for a process",
+            say!("wait for the process to end: waitpid without WNOHANG, a pidfd"),
+        )
     } else {
         (
             " while other threads of the program work",

@@ -77,7 +77,10 @@ fn floor(comparison: &Comparison, look: Look) -> Option<Vec<Line>> {
         Seen::Value(floor) => {
             let ns = |ns: f64| ns.max(0.0).round() as u64;
             let range = units::duration_range(ns(floor.lo), ns(floor.hi), look.dash());
-            format!("{} ({range}) of each run is the start and end of its process", units::duration(ns(floor.median)))
+            format!(
+                "{} ({range}) of each run is the start and end of its process",
+                units::duration(ns(floor.median))
+            )
         }
         Seen::Unseen(why) => format!("the time to start and end a process is unknown: {why}"),
         Seen::Absent => return None,
