@@ -312,8 +312,8 @@ pair     predicted A      B  saved A   B  score A     B
   polls        40–60  40–60       50  50     0.20  0.20
   copy         40–60  10–20       50  50     0.20  3.10
 
-A sitting is one run of a pair: with one or a few, a pair may be right or wrong by chance. Figures of
-  a pair are means over its sittings, in percent of the wall clock. A smaller score is better
+A sitting is one run of a pair: with one or a few, a pair may be right or wrong by chance. Figures
+  of a pair are means over its sittings, in percent of the wall clock. A smaller score is better
 ";
         assert_eq!(terminal(&diff(), LOOK), expected);
     }

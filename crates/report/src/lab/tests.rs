@@ -140,7 +140,7 @@ read next
     let other = pair(&run(0.61), &lesson, LOOK);
     assert!(
         other.contains(
-            "wrong: the measured saving, 61 %, lies outside of the predicted 40–60 %, though its own"
+            "wrong: the measured saving, 61 %, lies outside of the predicted 40–60 %, though its interval"
         ),
         "{other}"
     );
