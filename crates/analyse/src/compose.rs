@@ -420,8 +420,8 @@ fn counting_is_dear(counting: &InstrumentOverhead, tree_cpu_ns: Ns) -> Option<St
     let is_dear = counting.what == model::recording::COUNTING && lo > COUNTING_PER_CENT_MAX;
     is_dear.then(|| {
         format!(
-            "counting {} syscalls took {lo:.0} to {hi:.0} % of the program's CPU time; \
-             --max-overhead 5% bounds that, and counts become estimates",
+            "counting {} system calls took {lo:.0} to {hi:.0} % of the program's CPU time; \
+             --max-overhead 5% limits that, and makes the counts estimates",
             counting.times
         )
     })

@@ -92,7 +92,7 @@ fn extrapolate(run: &Run, work: &Work, of: u64) -> Result<Extrapolation, Error> 
         of,
         wall_ns: scaled(run.wall_ns),
         states: run.account.iter().map(|part| (part.state, scaled(part.ns))).collect(),
-        spread: Seen::unseen("the spread between runs is unknown from one run"),
+        spread: Seen::unseen("one run does not show the spread between runs"),
         assumptions: vec![
             "the rest of the job is assumed to run like this part, with the same caches and peers".to_owned(),
             "start and exit are scaled with the work, although the whole job has them once".to_owned(),

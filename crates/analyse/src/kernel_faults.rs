@@ -18,7 +18,7 @@ const FAULTS: [KernelFault; 1] = [KernelFault {
     last: [6, 18, 44],
     what: "may leave threads that are ready without a CPU when the weights of control groups change \
            (reweight_entity of the fair scheduler; reverted in 6.18.45)",
-    starves: Some("Linux 6.18.0 to 6.18.44 can starve ready threads; mended in 6.18.45"),
+    starves: Some("Linux 6.18.0 to 6.18.44 can starve ready threads; fixed in 6.18.45"),
 }];
 
 /// What is known of this kernel, a sentence each.

@@ -151,11 +151,11 @@ pub(crate) fn why(sliced: &Sliced) -> String {
     let all = sliced.traced_ns + sliced.untraced_ns;
     let share = 100.0 * sliced.traced_ns as f64 / all.max(1) as f64;
     let told = match sliced.counted {
-        true => "all are counted; between windows their time is sampled",
-        false => "figures are scaled up, or lower bounds",
+        true => "all calls are counted; between windows their time is sampled",
+        false => "figures are estimates or lower bounds",
     };
     format!(
-        "syscalls were traced {share:.1} % of the CPU time ({} windows) to stay within --max-overhead; {told}",
+        "traced for {share:.1} % of the CPU time ({} windows) to stay within --max-overhead; {told}",
         sliced.slices
     )
 }

@@ -4,7 +4,7 @@ use crate::{Ns, Pid, Seen};
 use serde::{Deserialize, Serialize};
 
 /// The run queue of an account: its `runqueue` part by what had the CPU meanwhile, and how many
-/// CPUs the threads used and wanted.
+/// CPUs the threads used and needed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunQueue {
@@ -24,7 +24,7 @@ pub struct RunQueue {
     /// Mean number of threads of the tree that ran or were ready to.
     #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub cpus_wanted: f64,
-    /// The same of all threads of the tree, on the path or not.not observed without BPF.
+    /// The same of all threads of the tree, on the path or not; not observed without BPF.
     #[serde(default)]
     pub of_all: Seen<QueueOfAll>,
 }

@@ -92,7 +92,7 @@ tables! { $
     /// samples.
     #[serde(default)]
     loads: LoadTable, "no stack of running code was seen";
-    /// The processor's counters, sampled: instructions a cycle, misses, stalled slots, clock
+    /// The processor's counters, sampled: instructions per cycle, misses, stalled slots, clock
     /// frequency. Unseen where there are none, as in most virtual machines.
     #[serde(default)]
     counters: CounterTable, "counters were not opened";

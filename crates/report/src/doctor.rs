@@ -32,12 +32,12 @@ fn words(ability: Ability) -> (&'static str, &'static str, &'static str) {
         Ability::Pressure => (run, "memory pressure", "stalls for lack of memory"),
         Ability::Cgroup => (run, "control group", "its CPU quota, attach --service, --container"),
         Ability::HardwareCounters => {
-            (run, "hardware counters", "instructions a cycle, misses, stalls, by function")
+            (run, "hardware counters", "instructions per cycle, misses, stalls, by function")
         }
-        Ability::RealTime => ("wake", "real-time priority", "wake-ups as real-time threads have them"),
+        Ability::RealTime => ("wake", "real-time priority", "latency of real-time threads"),
         Ability::LockedMemory => ("wake", "locked memory", "no page faults in the measurement"),
         Ability::IdleStates => ("wake", "idle states", "CPUs kept awake (/dev/cpu_dma_latency)"),
-        Ability::Preemption => ("wake", "preemption model", "which kind of kernel it was"),
+        Ability::Preemption => ("wake", "preemption model", "the preemption model on the page"),
         Ability::HugePages => ("ladder", "huge pages", "memory latency without TLB misses"),
         Ability::Links => ("lab", "network of its own", "pairs with a slow server (ip, tc, unshare)"),
     }

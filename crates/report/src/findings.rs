@@ -73,9 +73,9 @@ pub fn judged_anew(recorder: &str, then: &Found, now: &Found) -> Option<String> 
         causes => causes.iter().take(FOUND_SHOWN).map(one).collect::<Vec<_>>().join(", "),
     };
     (then != now).then(|| {
-        let said = format!("dwell {recorder} found {found} when it recorded this");
+        let said = format!("dwell {recorder} found {found} when it made this recording");
         format!(
-            "{}; the findings here are by today's rules",
+            "{}; the findings here follow the rules of this version",
             crate::clean::fit(&crate::clean(&said, true), 400, true)
         )
     })
@@ -94,7 +94,12 @@ pub(crate) fn why_not(why: &RuledOut, look: Look) -> String {
             format!("{} ({} needed)", said(figure), piece_text(needed, look))
         }
         Threshold::FewSamples { figure, samples, needed } => {
-            format!("{}, but in {} ({} needed)", said(figure), counted(*samples, "sample"), count(*needed))
+            format!(
+                "{}, but in only {} ({} needed)",
+                said(figure),
+                counted(*samples, "sample"),
+                count(*needed)
+            )
         }
         Threshold::Above { figure, allowed: Piece::Ns(ns) } => {
             format!("{} ({} at most)", said(figure), exact(*ns))
@@ -173,7 +178,7 @@ mod tests {
         let of = |why: RuledOut| (why_not(&why, JSON), why.threshold.as_ref().and_then(threshold));
         let allocator = || say!("of CPU time in the allocator");
         let (words, row) = of(RuledOut::few_samples(Piece::Share(0.86), allocator(), 7, 30));
-        assert_eq!(words, "86 % of CPU time in the allocator, but in 7 samples (30 needed)");
+        assert_eq!(words, "86 % of CPU time in the allocator, but in only 7 samples (30 needed)");
         let row = row.expect("a row");
         assert_eq!(
             (row.figure, &*row.unit, row.samples, row.needed_samples),

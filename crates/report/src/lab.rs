@@ -224,9 +224,9 @@ fn saves(finding: &FindingRow, of: &Observed, look: Look) -> String {
             let part = |ns: Ns| ns as f64 / of.wall_ns.max(1) as f64;
             format!("saves {} ({})", shares(part(saving.lo), part(saving.hi), look), finding.known)
         }
-        Seen::Value(_) => "saves none of the wall clock".to_owned(),
+        Seen::Value(_) => "saves no wall-clock time".to_owned(),
         Seen::Absent => "saves nothing by itself".to_owned(),
-        Seen::Unseen(why) => format!("how much it saves is not known: {why}"),
+        Seen::Unseen(why) => format!("the saving is not known: {why}"),
     }
 }
 
@@ -321,14 +321,14 @@ fn verdict(run: &LabRun, look: Look) -> Vec<Line> {
     let line = |ink, text: &str| Line::new(look).pad_to(GAP).add(ink, text).wrap(GAP);
     let mut lines = vec![Line::new(look).add(Ink::Bold, "verdict")];
     if let Some(why) = &run.ended_early {
-        lines.extend(line(Ink::Warn, &format!("{why}: this is of what was held by then")));
+        lines.extend(line(Ink::Warn, &format!("{why}: this is the result until then")));
     }
     let Some(cause) = &run.pair.cause else {
         lines.extend(match outcome.cause_first {
             true => {
-                line(Ink::Plain, "right: the program is healthy, and nothing is claimed but its own code")
+                line(Ink::Plain, "right: the program is healthy, and dwell finds nothing but its own code")
             }
-            false => line(Ink::Warn, "wrong: the program is healthy, and something is claimed"),
+            false => line(Ink::Warn, "wrong: the program is healthy, and dwell finds something to change"),
         });
         return lines;
     };
@@ -369,8 +369,8 @@ fn not_first(cause: &str, sitting: &LabSitting) -> String {
              change that"
         ),
         UnfoundKind::Unjudged => format!(
-            "undecided: {found}; {cause} is ruled out, since {why}. It was judged of the pair's own size and \
-             server, and not of these"
+            "undecided: {found}; {cause} is ruled out, since {why}. The pair is known to show it only \
+             with its own size and server"
         ),
         UnfoundKind::RuledOut => {
             format!("wrong: the program has {cause}, and {found}; {cause} is ruled out, since {why}")
@@ -397,8 +397,8 @@ fn held(outcome: &Outcome, sitting: &LabSitting, look: Look) -> (Option<bool>, S
             format!(", and others kept {} of the CPUs busy", share_of_one(*busy))
         });
         format!(
-            "undecided: the fast way takes between {} less and {} more time{busy}; with --pairs 40, or when the machine is \
-             quiet, it may be told",
+            "undecided: the fast way takes between {} less and {} more time{busy}; use --pairs 40, or a quieter \
+             machine",
             share_of_one(saved.hi),
             share_of_one(-saved.lo)
         )
@@ -411,7 +411,7 @@ fn held(outcome: &Outcome, sitting: &LabSitting, look: Look) -> (Option<bool>, S
             let (within, right) = if held { ("lies in", "right") } else { ("lies outside of", "wrong") };
             let predicted = shares(lo, hi, look);
             let crosses = [lo, hi].iter().any(|end| (saved.lo..=saved.hi).contains(end));
-            let doubt = if crosses { ", though its own interval reaches across" } else { "" };
+            let doubt = if crosses { ", though its interval includes an end of that" } else { "" };
             let what = match is_shown(saved) {
                 true => format!("the measured saving, {},", share_of_one(saved.estimate)),
                 false => format!("the fast way takes {} more time, which", share_of_one(-saved.estimate)),

@@ -12,10 +12,10 @@ pub fn imposes(probe: Probe) -> &'static str {
     match probe {
         Probe::SkipFlushes => "flushes skipped: fsync, fdatasync, sync_file_range, sync, syncfs, msync",
         Probe::NoDelay => "TCP_NODELAY set on its sockets",
-        Probe::WarmFiles => "the files that it reads from the disk in memory",
+        Probe::WarmFiles => "the files that it reads from the disk already in memory",
         Probe::LiftQuota => "no CPU quota, in a control group of its own",
         Probe::RaisePriority => "the highest priority of ordinary programs (nice -20)",
-        Probe::KeepMemory => "an allocator that gives no memory back",
+        Probe::KeepMemory => "an allocator that gives no memory back to the kernel",
     }
 }
 
@@ -33,12 +33,12 @@ fn briefly(probe: Probe) -> &'static str {
 pub fn risk(probe: Probe) -> Option<&'static str> {
     match probe {
         Probe::SkipFlushes => Some(
-            "what these runs write is not safe on the disk when the program says so: if the machine crashes or \
-             loses power before the kernel has written it, files may be lost or damaged",
+            "these runs do not wait until their data is on the disk: if the machine crashes or loses power before \
+             the kernel has written it, files may be lost or damaged",
         ),
         Probe::LiftQuota => Some(
-            "these runs take CPU time that whoever set the quota meant for others, and none of the control \
-             groups within the outermost one with a quota bounds them",
+            "these runs take CPU time that the quota keeps for others, and limits of control groups within the \
+             outermost one with a quota do not apply to them",
         ),
         _ => None,
     }
@@ -47,7 +47,9 @@ pub fn risk(probe: Probe) -> Option<&'static str> {
 /// What the runs without the probe get, where that is not nothing.
 pub fn beside(probe: Probe) -> Option<&'static str> {
     match probe {
-        Probe::WarmFiles => Some("for the runs without it, they are dropped from memory, for all programs"),
+        Probe::WarmFiles => {
+            Some("before the runs without the probe, dwell drops these files from memory, for all programs")
+        }
         _ => None,
     }
 }
@@ -56,37 +58,40 @@ pub fn beside(probe: Probe) -> Option<&'static str> {
 pub fn cannot_say(probe: Probe) -> &'static str {
     match probe {
         Probe::SkipFlushes => {
-            "all flushes go, more than can be done without; those of 32-bit programs, of io_uring and of files \
-             opened with O_SYNC or O_DSYNC stay; unless dwell has CAP_SYS_ADMIN, set-user-ID programs run \
-             without their rights in both of a pair"
+            "the probe skips all flushes, also those that are necessary; it does not skip flushes of 32-bit \
+             programs, of io_uring and of files opened with O_SYNC or O_DSYNC; unless dwell has CAP_SYS_ADMIN, \
+             set-user-ID programs run without their privileges in both runs of a pair"
         }
         Probe::NoDelay => {
-            "the other end's sockets stay as they are, and sockets are seen up to some milliseconds late"
+            "the probe does not change sockets of the other end, and finds new sockets some milliseconds late"
         }
         Probe::WarmFiles => {
-            "directories and inodes are in memory in both of a pair, and pages that another program has mapped \
-             stay there"
+            "directories and inodes are in memory in both runs of a pair, and so are pages that another program \
+             has mapped"
         }
-        Probe::LiftQuota => "limits of groups that the program enters by itself stay",
+        Probe::LiftQuota => {
+            "the probe does not lift quotas of control groups that the program enters by itself"
+        }
         Probe::RaisePriority => {
-            "it counts among programs of the same control group and session only; ending the others may save more"
+            "the priority counts only among programs of the same control group and session; stopping other \
+             programs may save more"
         }
         Probe::KeepMemory => {
-            "only glibc's malloc listens: not other C libraries, allocators and collectors, nor programs that \
-             use mmap themselves"
+            "the probe works with glibc's malloc only: not with other C libraries, allocators or garbage \
+             collectors, nor with programs that call mmap themselves"
         }
     }
 }
 
 /// Why writes that are durable by themselves have no probe.
-pub const OF_DURABLE_WRITES: &str = "there is none for files opened with O_SYNC or O_DSYNC: the flag belongs to the open \
-     file, where a filter of calls cannot take it away; and who changes it while the program opens the file has to trace \
-     all of its threads, or open it in the program's place, with its rights and in its directory";
+pub const OF_DURABLE_WRITES: &str = "files opened with O_SYNC or O_DSYNC have no probe: the flag belongs to the open file, \
+     and a filter of system calls cannot remove it; to change it when the program opens the file, dwell would have to \
+     trace all threads, or open the file in the program's place, with its privileges and in its directory";
 
 /// What is about to be done: sentences, one a line.
 pub fn announcement(cause: &CauseName, probe: Probe) -> Vec<String> {
     let mut lines = vec![format!(
-        "probe {} of {}: running the command again, in pairs: as it is, and with {}",
+        "probe {} of {}: dwell runs the command again in pairs, once as it is and once with {}",
         probe.id(),
         cause.id,
         imposes(probe)
@@ -94,7 +99,7 @@ pub fn announcement(cause: &CauseName, probe: Probe) -> Vec<String> {
     lines.extend(beside(probe).map(str::to_owned));
     lines.extend(risk(probe).map(|risk| format!("risk: {risk}")));
     lines.push(
-        "what it prints in these runs goes to /dev/null; all else that it does is done again; Ctrl-C ends it"
+        "output of these runs goes to /dev/null; everything else that the command does is done again; Ctrl-C stops them"
             .to_owned(),
     );
     lines
@@ -115,7 +120,7 @@ pub fn none(asked: Option<(Probe, &[&str])>, found: &[(CauseName, Option<Probe>)
         Some((probe, causes)) => {
             format!("no finding has the probe {}, which is for {}", probe.id(), causes.join(" and "))
         }
-        None => "no finding has a probe that is imposed without its name".to_owned(),
+        None => "no finding has a probe that runs unless it is named".to_owned(),
     };
     format!("{what}; found: {}", rows.join(", "))
 }
@@ -126,7 +131,7 @@ pub(crate) fn line(probed: &Seen<Probed>, look: Look) -> String {
     let probed = match probed {
         Seen::Value(probed) => probed,
         Seen::Absent => return "probed: nothing".to_owned(),
-        Seen::Unseen(why) => return format!("the probe gave nothing: {why}"),
+        Seen::Unseen(why) => return format!("the probe has no result: {why}"),
     };
     let saving = probed.saving_ns;
     let ends = saving.lo.zip(saving.hi);
@@ -140,7 +145,7 @@ pub(crate) fn line(probed: &Seen<Probed>, look: Look) -> String {
         false => format!("; {}", cannot_say(probed.probe)),
     };
     let what = match saving.estimate {
-        _ if !certain => format!("no certain difference{interval}, of {of}"),
+        _ if !certain => format!("no certain difference{interval} from {of}"),
         ..0 => format!("takes {size} longer than {of}{interval}"),
         _ => {
             let part = share(saving.estimate.unsigned_abs(), probed.plain_ns.max(1));
@@ -148,7 +153,7 @@ pub(crate) fn line(probed: &Seen<Probed>, look: Look) -> String {
         }
     };
     let pairs = match probed.pairs {
-        1 => "one pair of runs, which has no interval".to_owned(),
+        1 => "one pair of runs, too few for an interval".to_owned(),
         pairs => format!("{} of runs", counted(u64::from(pairs), "pair")),
     };
     let held = match probed.held {
@@ -159,7 +164,7 @@ pub(crate) fn line(probed: &Seen<Probed>, look: Look) -> String {
     };
     let again = match probed.slow_again {
         true => "",
-        false => "; what made the observed run slow was mostly gone in the repeats, also without the probe",
+        false => "; most of what made the observed run slow did not happen again, even without the probe",
     };
     format!("probed with {}: {what}, in {pairs}{held}{again}{why}", briefly(probed.probe))
 }
@@ -211,17 +216,17 @@ mod tests {
         );
         let one = text(probed(700, None, 1));
         assert!(
-            one.ends_with("saves 700 ms of 1.00 s (70 %), in one pair of runs, which has no interval"),
+            one.ends_with("saves 700 ms of 1.00 s (70 %), in one pair of runs, too few for an interval"),
             "{one}"
         );
         let none = text(probed(1, Some((-5, 7)), 6));
-        assert!(none.contains("no certain difference (-5.00 ms to 7.00 ms), of 1.00 s"), "{none}");
+        assert!(none.contains("no certain difference (-5.00 ms to 7.00 ms) from 1.00 s"), "{none}");
         let slower = text(probed(-20, Some((-25, -15)), 6));
         assert!(slower.contains("takes 20.0 ms longer than 1.00 s (-25.0 ms to -15.0 ms)"), "{slower}");
-        assert!(slower.contains("; all flushes go"), "{slower}");
+        assert!(slower.contains("; the probe skips all flushes"), "{slower}");
         let gone = text(Probed { slow_again: false, ..probed(1, None, 2) });
-        assert!(gone.ends_with("mostly gone in the repeats, also without the probe"), "{gone}");
-        assert_eq!(line(&Seen::unseen("a signal"), LOOK), "the probe gave nothing: a signal");
+        assert!(gone.ends_with("did not happen again, even without the probe"), "{gone}");
+        assert_eq!(line(&Seen::unseen("a signal"), LOOK), "the probe has no result: a signal");
     }
 
     #[test]

@@ -19,11 +19,11 @@ const INTERVAL: usize = 16;
 const PICTURE: usize = 8;
 
 /// Why a trend is no verdict.
-const TOLD: &str = "Results of different days differ by more than changes to a program do: what else the machine \
-                    does, its temperature, its kernel and libraries, and where the program lies in memory are \
-                    other ones. An interval holds only what changed within its sitting, and a single run has \
-                    none. So no trend fails a build: for that, dwell compare --rev OLD --rev NEW runs both \
-                    in alternation on one machine";
+const TOLD: &str = "Results of different days differ not only by changes to the program: the load and temperature \
+                    of the machine, its kernel and libraries, and the place of the program in memory differ as \
+                    well. An interval covers only what changed within its sitting, and a single run has none. \
+                    So a trend is no reason to fail a build: for that, dwell compare --rev OLD --rev NEW runs \
+                    both in alternation on one machine";
 
 /// The page, with a newline after each line. `near`: commands that are called nearly so, for a
 /// trend without results.
@@ -52,7 +52,7 @@ fn head(trend: &Trend, look: Look) -> Vec<Line> {
 }
 
 fn nothing(near: &[String], look: Look) -> Vec<Line> {
-    let text = "no result of dwell run or dwell compare is of this command, word by word";
+    let text = "no result of dwell run or dwell compare has exactly this command";
     let mut lines = Line::new(look).add(Ink::Plain, text).wrap(GAP);
     lines.extend(
         near.iter().map(|command| Line::new(look).add(Ink::Plain, "kept: ").add(Ink::Plain, command).cut()),
@@ -261,7 +261,7 @@ mod tests {
              00000003  2026-11-22 10:11  .           30.0 ms  29.0–32.0 ms               ├┼─┤\n          \
              the picture is from 20.0 ms to 32.0 ms"
         );
-        assert!(told.replace("\n  ", " ").contains("no trend fails a build"), "{told}");
+        assert!(told.replace("\n  ", " ").contains("a trend is no reason to fail a build"), "{told}");
         assert!(text.lines().all(|line| width(line) <= 80), "{text}");
     }
 

@@ -47,7 +47,7 @@ fn head(what_if: &WhatIf, look: Look) -> Vec<Line> {
     lines.extend(saving(what_if, look).wrap(GAP));
     let (before, then) = (bound(&what_if.path_before.bound), bound(&what_if.path_after.bound));
     let line = if before == then {
-        Line::new(look).add(Ink::Plain, "as before ").add(Ink::Bold, &then)
+        Line::new(look).add(Ink::Plain, "still ").add(Ink::Bold, &then)
     } else {
         Line::new(look)
             .add(Ink::Plain, "then ")
@@ -239,8 +239,8 @@ fn notes(what_if: &WhatIf, look: Look) -> Vec<Line> {
     let mut lines = line.add(if far { Ink::Warn } else { Ink::Plain }, &own).wrap(GAP);
     if let Seen::Value(until_ns) = replay.until_ns {
         let text = format!(
-            "note: the recording has more steps than are kept: the first {} were replayed, the other {} are taken \
-             as they were",
+            "note: the recording has more steps than dwell keeps: the first {} were replayed, the other {} are \
+             taken as recorded",
             duration(until_ns),
             duration(replay.rest_ns)
         );
@@ -255,39 +255,35 @@ fn notes(what_if: &WhatIf, look: Look) -> Vec<Line> {
 
 fn said(assumption: ReplayAssumption) -> &'static str {
     match assumption {
-        ReplayAssumption::SameOrder => {
-            "threads wake each other in the recorded order, and do as much as they did"
-        }
+        ReplayAssumption::SameOrder => "threads wake each other in the recorded order, and do the same work",
         ReplayAssumption::UnseenDependencies => {
-            "dependencies that never blocked were not seen; the longer end is for the case that they bind"
+            "dependencies that never blocked were not seen; the longer time assumes that they block now"
         }
         ReplayAssumption::DevicesAsRecorded => {
-            "disks and peers take as long as they did, however many requests they have at once"
+            "disks and peers take as long as recorded, however many requests they have at once"
         }
         ReplayAssumption::EqualCpus => "CPUs are alike, and share no cache, memory or clock rate",
         ReplayAssumption::OthersAsRecorded => {
-            "other programs have the CPUs for as long as they had; the shorter end is without what they had after \
-             waits that are gone"
+            "other programs use the CPUs for as long as recorded; the shorter time leaves out what they used \
+             after waits that are gone"
         }
-        ReplayAssumption::QuotaAsRecorded => "what was out of CPU quota is again, for as long",
+        ReplayAssumption::QuotaAsRecorded => "the CPU quota stops the program for as long as recorded",
         ReplayAssumption::FutexesAreLocks => {
-            "futexes of which no stack was taken are locks, unless a thread's end ended the wait"
+            "futexes without a recorded stack are locks, unless the end of a thread ended the wait"
         }
         ReplayAssumption::FunctionBySamples => {
-            "a function has the part of each stretch on a CPU that it has of its samples; of a stretch without \
-             samples, of the thread's"
+            "a function's part of each interval on a CPU is its part of the samples in it; where there are none, \
+             its part of the thread's samples"
         }
         ReplayAssumption::FaultsBySamples => {
-            "page faults without a disk are known by samples, spread likewise"
+            "the time of page faults without I/O is estimated from samples in the same way"
         }
         ReplayAssumption::CallsBySamples => {
-            "system calls outside of tracing windows are known by samples, spread likewise"
+            "the time of system calls outside of tracing windows is estimated from samples in the same way"
         }
         ReplayAssumption::LostEvents => {
             "events were lost: some waits of threads for each other were not seen"
         }
-        ReplayAssumption::RestAsRecorded => {
-            "what comes after the last step that was kept takes as long as it did"
-        }
+        ReplayAssumption::RestAsRecorded => "everything after the last kept step takes as long as recorded",
     }
 }

@@ -75,9 +75,9 @@ fn under_way(evidence: &Evidence<'_>, counted: &Counted) -> Option<(f64, f64)> {
 /// Its figures in words; none where none is known.
 pub(super) fn figures(counted: &Counted) -> Option<Sentence> {
     let value = |ratio: &Seen<Ratio>| ratio.value().map(|ratio| ratio.value);
-    let mut said = say!(Decimal(value(&counted.instructions_per_cycle)?), " instructions a cycle");
+    let mut said = say!(Decimal(value(&counted.instructions_per_cycle)?), " instructions per cycle");
     if let Some(misses) = value(&counted.last_level_misses_per_1000) {
-        said = said.and(say!(", ", Decimal(misses), " misses of the last cache per 1,000 instructions"));
+        said = said.and(say!(", ", Decimal(misses), " last-level cache misses per 1,000 instructions"));
     }
     if let Some(stalled) = value(&counted.back_end_stalled) {
         said = said.and(say!(", ", Share(stalled), " of the slots stalled by the back end"));
@@ -86,7 +86,7 @@ pub(super) fn figures(counted: &Counted) -> Option<Sentence> {
         said = said.and(say!(", ", Share(stalled), " by the front end"));
     }
     if let Some(branches) = value(&counted.branch_misses_per_1000) {
-        said = said.and(say!(", ", Decimal(branches), " branches mispredicted per 1,000"));
+        said = said.and(say!(", ", Decimal(branches), " branch misses per 1,000 instructions"));
     }
     Some(said)
 }
@@ -103,7 +103,7 @@ pub(super) mod tests {
         Seen::Value(Ratio { value, lo: value / 1.05, hi: value * 1.05 })
     }
 
-    /// Counts of this many instructions a cycle, and misses per 1,000; stalled: by the back end.
+    /// Counts of this many instructions per cycle, and misses per 1,000; stalled: by the back end.
     pub(in crate::judge) fn counted(instructions: f64, misses: f64, stalled: Option<f64>) -> Counted {
         Counted {
             counts: Vec::new(),

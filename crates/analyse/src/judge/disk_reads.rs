@@ -80,12 +80,12 @@ impl DiskReads {
             false => say!(Share(1.0 - self.follow_share()), " jump to another place"),
         };
         let depth = match self.at_once {
-            1 => say!("never two at once"),
+            1 => say!("no two of them at once"),
             most => say!(
                 Share(self.alone_share()),
-                " while no other was under way, ",
+                " of them with no other under way; ",
                 Number(most.into()),
-                " at once at most"
+                " at most at once"
             ),
         };
         let size = say!(", most often of ", Bytes(bytes), " to ", Bytes(bytes * 2), "; ");

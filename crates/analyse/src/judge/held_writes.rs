@@ -40,7 +40,7 @@ impl HeldWrites {
                 Count(self.times, "time".into()),
                 ", for ",
                 Time(self.ns),
-                ", so that the disk catches up with what is in memory (dirty throttling)"
+                ", until the disk had caught up with writes in memory (dirty throttling)"
             )
         })
     }

@@ -117,7 +117,7 @@ impl Evidence<'_> {
             (None, Removal::Sites(..) | Removal::Lock(..) | Removal::Parts(_))
                 if self.prediction.is_some() =>
             {
-                return Seen::unseen("the place has too little time to have a clock of its own");
+                return Seen::unseen("the place has too little time for a prediction");
             }
             (None, Removal::Parts(_)) => self.by_account(goes).ends(ALL),
             (None, _) => self.by_account(goes).ends(part),

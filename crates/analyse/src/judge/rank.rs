@@ -32,7 +32,7 @@ pub(super) fn ranked(
             continue;
         }
         let (figure, what) = match finding.saving.value() {
-            Some(saving) => (NsBetween(saving.ns), say!("saved by its change")),
+            Some(saving) => (NsBetween(saving.ns), say!("saved by the change")),
             None => (Time(finding.share_ns.hi), say!("of the time")),
         };
         let why = RuledOut::below(figure, what, Time(evidence.run.whole_ns() / WORTH_PART));

@@ -193,6 +193,6 @@ fn notes(by_looks: bool, looks: u64, wall_ns: Ns) -> Vec<String> {
     };
     vec![
         format!("{basis} based on {looks} snapshots of /proc, one every {every_ms:.1} ms"),
-        "who ended a wait is inferred from the states of other threads".to_owned(),
+        "the waker of each wait is inferred from the states of other threads".to_owned(),
     ]
 }

@@ -64,7 +64,7 @@ fn times(
     });
     let [path_ns, saved_ns, alone_ns] = match &seen {
         Some((estimates, by_samples)) => by_samples.unwrap_or(*estimates).map(Seen::Value),
-        None => [(); 3].map(|()| Seen::unseen("other sites with more time took all clocks")),
+        None => [(); 3].map(|()| Seen::unseen("dwell predicts only the places with the most time")),
     };
     SiteTimes {
         site: named(site.key, names),

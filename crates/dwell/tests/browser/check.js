@@ -119,7 +119,7 @@ async function use(browser, page) {
   await tab.keyboard.press("Tab");
   const said = await tab.textContent(".stretch");
   expect(said.includes("10.0 ms to 20.0 ms"), `stretch: ${said}`);
-  const [of, others] = said.split("Of the whole run");
+  const [of, others] = said.split("For the whole run");
   for (const name of ["account", "where the time went", "path over time", "hand-overs over time", "flame graph", "threads", "waits", "functions"]) {
     expect(of.includes(name), `${name} is not of the stretch: ${said}`);
   }

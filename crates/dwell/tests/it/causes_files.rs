@@ -171,7 +171,7 @@ fn a_byte_a_call() {
 
 #[test]
 fn sixty_four_bytes_a_call() {
-    is_found("small-io", "moves 64 B a call", "by-64 @/big", "by-blocks @/big");
+    is_found("small-io", "moves 64 B per call", "by-64 @/big", "by-blocks @/big");
 }
 
 #[test]
@@ -196,12 +196,12 @@ fn a_disk_that_can_do_no_more() {
 
 #[test]
 fn looks_for_a_child_now_and_then() {
-    is_found("sleep-polling", "between looks for a process", "polls @ 6", "waits @ 6");
+    is_found("sleep-polling", "between checks for a process", "polls @ 6", "waits @ 6");
 }
 
 #[test]
 fn looks_for_a_thread_now_and_then() {
-    let says = "while others of the program work";
+    let says = "while other threads of the program work";
     is_found("sleep-polling", says, "polls-thread @ 6", "joins @ 6");
 }
 

@@ -96,7 +96,7 @@ fn is_found(cause: &str, says: &str, (around, with): Around<'_>, without: Around
 
 #[test]
 fn threads_that_sleep_under_one_lock() {
-    let says = "the lock that work (causes_net.c:";
+    let says = "the lock taken in work (causes_net.c:";
     let [inside, outside] = ["inside", "outside"].map(|how| format!("./locks {how} sleep 30"));
     is_found("lock-contention", says, (NOTHING, &inside), (NOTHING, &outside));
 }

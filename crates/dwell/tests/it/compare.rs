@@ -190,7 +190,7 @@ fn a_command_that_fails_run_after_run_ends_the_comparison() {
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
     let failed = "failed in each of its last 7 runs (it ended with exit status 1), and nothing more was run";
     assert!(error.contains(failed) && error.contains("try: --prepare"), "{error}");
-    assert!(page.contains("a command that fails run after run ended it early"), "{page}");
+    assert!(page.contains("a command failed in run after run and ended the comparison early"), "{page}");
     let said: Value = support::read_json(&file);
     assert_eq!((&said["ended"], &said["commands"][1]["failed"]), (&"failed".into(), &7.into()), "{said}");
     let why = said["comparisons"][0]["why"]["unseen"].as_str().unwrap();

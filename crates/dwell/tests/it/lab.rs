@@ -111,7 +111,7 @@ fn a_score_is_ended_and_resumed() {
     let compared = diff(&["whole.json", "again.json", "-v", "--json", "diff.json"]);
     assert!(compared.status.success(), "{}", stderr(&compared));
     let page = String::from_utf8_lossy(&compared.stdout);
-    assert!(page.contains("2 pairs that both held") && page.contains("mean width of what"), "{page}");
+    assert!(page.contains("2 pairs in both") && page.contains("mean width of predictions"), "{page}");
     let compared = read_json(&place.path().join("diff.json"));
     assert_eq!(errors(&schema("dwell.lab-diff/1"), &compared), Vec::<String>::new());
     assert_eq!(compared["total"]["a"]["total"], whole["total"], "all pairs are in both");
@@ -181,7 +181,7 @@ fn ctrl_c_in_the_comparison_leaves_what_was_found_by_then() {
     let done = child.wait_with_output().unwrap();
     let page = String::from_utf8_lossy(&done.stdout);
     assert_eq!(done.status.code(), Some(130), "{page}");
-    for part in ["diagnosis   dwell run", "a signal ended it: this is of what was held by then"] {
+    for part in ["diagnosis   dwell run", "a signal ended it: this is the result until then"] {
         assert!(page.contains(part), "{part:?} in {page}");
     }
     let result = read_json(&place.path().join("one.json"));
@@ -273,7 +273,7 @@ fn a_pair_whose_programs_are_missing_says_so() {
     let score = lab_without_programs(place.path(), &["--score", "--only", "heat-grid-python,link-copy"]);
     let page = String::from_utf8_lossy(&score.stdout);
     for says in
-        ["Nothing was held, so there is no score.", "heat-grid-python was not held: there is no python3 in"]
+        ["No pair was run, so there is no score.", "heat-grid-python was not run: there is no python3 in"]
     {
         assert!(score.status.success() && page.contains(says), "{says:?} in {page}");
     }

@@ -94,7 +94,7 @@ fn files_of_both_versions_and_of_dwell_stand_side_by_side() {
     assert!(flat.contains(", hyperfine, JSON version 1 B ") && flat.contains(", dwell compare "), "{diff}");
     assert!(diff.contains("500 ms") && diff.contains("only in A: gone\\x1b[31m"), "{diff}");
     assert!(diff.contains("only in B: sleep 0.001") && diff.contains("no verdict"), "{diff}");
-    assert!(page("show", &[&old]).contains("! 1 run of A ended with another status"), "{diff}");
+    assert!(page("show", &[&old]).contains("! 1 run of A had an exit status other than 0"), "{diff}");
     assert!(page("diff", &[&old, &sample()]).contains("no command is in both"));
     // What it cannot stand beside.
     let run = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden/recordings/serial-requests.json");

@@ -14,9 +14,9 @@ use model::lab::ScoreTotal;
 use std::cmp::Ordering;
 
 /// What the figures do not say.
-const TOLD: &str = "A sitting is one run: of one or a few, a pair may be right or wrong by chance. Figures of a \
-                    pair are means over its sittings, in per cent of the wall clock, but for the score: smaller \
-                    is better";
+const TOLD: &str = "A sitting is one run of a pair: with one or a few, a pair may be right or wrong by chance. Figures \
+                    of a pair are means over its sittings, in percent of the wall clock. A smaller score is \
+                    better";
 
 /// The page, with a newline after each line.
 pub fn terminal(diff: &LabComparison, look: Look) -> String {
@@ -34,7 +34,7 @@ pub(crate) fn parts(diff: &LabComparison, look: Look) -> Vec<Vec<Line>> {
         uncompared(diff, look),
     ];
     if diff.rows.is_empty() {
-        parts.push(Line::new(look).add(Ink::Plain, "no pair was held in both").wrap(GAP));
+        parts.push(Line::new(look).add(Ink::Plain, "no pair was run in both").wrap(GAP));
         return parts;
     }
     parts.push(totals(diff, look));
@@ -53,7 +53,7 @@ fn totals(diff: &LabComparison, look: Look) -> Vec<Line> {
     let BothFigures { a, b } = &diff.total;
     let pairs = diff.rows.len();
     let title =
-        format!("{} that both held", if pairs == 1 { "1 pair".to_owned() } else { format!("{pairs} pairs") });
+        format!("{} in both", if pairs == 1 { "1 pair".to_owned() } else { format!("{pairs} pairs") });
     let mut table = Table::new(look, &title, vec![text("", 24, 0), figure("A", 0), figure("B", 0)]);
     let mut row = |what: &str, a: String, b: String| {
         table.row([what.to_owned(), a, b].map(|cell| (Ink::Plain, cell)).to_vec());
@@ -74,8 +74,8 @@ fn totals(diff: &LabComparison, look: Look) -> Vec<Line> {
     }
     let two = |figure: Option<f64>| figure.map_or("-".to_owned(), |figure| format!("{figure:.2}"));
     row("mean interval score", two(a.total.score), two(b.total.score));
-    row("the same of the rule", two(a.total.rule_score), two(b.total.rule_score));
-    row("mean width of what is predicted", percent(a.width), percent(b.width));
+    row("mean interval score of the rule", two(a.total.rule_score), two(b.total.rule_score));
+    row("mean width of predictions", percent(a.width), percent(b.width));
     table.lines()
 }
 
@@ -88,10 +88,10 @@ fn scores(scores: &ScoreChange, look: Look) -> Vec<Line> {
     };
     let said = match scores.change {
         Change::Less | Change::More => format!("B's scores are {}", WORDS.of(scores.change)),
-        Change::Same | Change::Undecided => "no change of the scores is shown".to_owned(),
+        Change::Same | Change::Undecided => "the scores show no certain change".to_owned(),
     };
     let known = format!(
-        ": by {} in the middle of {} pairs (95 %: {} to {})",
+        ": by {} in the median of {} pairs (95 %: {} to {})",
         signed(by.estimate),
         scores.pairs,
         signed(by.lo),
@@ -112,7 +112,7 @@ fn percent(part: Option<f64>) -> String {
 fn changed(rows: &[LabRow], look: Look) -> Vec<Line> {
     let changed = || rows.iter().filter(|row| !row.changes.is_empty());
     if changed().next().is_none() {
-        return Line::new(look).add(Ink::Plain, "of each pair the same is right in both").wrap(GAP);
+        return Line::new(look).add(Ink::Plain, "no pair differs in what is right").wrap(GAP);
     }
     let wide = changed().map(|row| width(&clean(&row.name, look.unicode))).max().unwrap_or(0) + 2 * GAP;
     let line = |row: &LabRow| {
@@ -293,15 +293,15 @@ differs: seed 7 and 8
 
 only in A: quota, short-memory (it takes root)
 
-2 pairs that both held                        A          B
+2 pairs in both                               A          B
   the cause is found first               1 of 1     0 of 1
   it is first again after the change     0 of 1     0 of 1
   the predicted saving held              1 of 1     0 of 1
   a counted saving is narrow                  -          -
   healthy, and nothing is claimed             -          -
   mean interval score                      0.20       3.10
-  the same of the rule                     1.50       1.50
-  mean width of what is predicted            20         10
+  mean interval score of the rule          1.50       1.50
+  mean width of predictions                  20         10
 
 too few pairs (2) to say whether B's scores are better
 
@@ -312,8 +312,8 @@ pair     predicted A      B  saved A   B  score A     B
   polls        40–60  40–60       50  50     0.20  0.20
   copy         40–60  10–20       50  50     0.20  3.10
 
-A sitting is one run: of one or a few, a pair may be right or wrong by chance. Figures of a pair are
-  means over its sittings, in per cent of the wall clock, but for the score: smaller is better
+A sitting is one run of a pair: with one or a few, a pair may be right or wrong by chance. Figures
+  of a pair are means over its sittings, in percent of the wall clock. A smaller score is better
 ";
         assert_eq!(terminal(&diff(), LOOK), expected);
     }
@@ -326,16 +326,16 @@ A sitting is one run: of one or a few, a pair may be right or wrong by chance. F
                 terminal(&LabComparison { scores: ScoreChange { pairs: 36, by, change }, ..diff() }, LOOK);
             page.lines().find(|line| line.contains("scores")).unwrap_or_default().to_owned()
         };
-        let middle = "by -0.12 in the middle of 36 pairs (95 %: -0.30 to -0.01)";
+        let middle = "by -0.12 in the median of 36 pairs (95 %: -0.30 to -0.01)";
         assert_eq!(of(by, Change::Less), format!("B's scores are better: {middle}"));
-        assert_eq!(of(by, Change::Undecided), format!("no change of the scores is shown: {middle}"));
+        assert_eq!(of(by, Change::Undecided), format!("the scores show no certain change: {middle}"));
         assert_eq!(of(None, Change::Undecided), "too few pairs (36) to say whether B's scores are better");
     }
 
     #[test]
     fn without_a_pair_in_both_nothing_is_said_of_figures() {
         let page = terminal(&LabComparison { rows: Vec::new(), ..diff() }, LOOK);
-        assert!(page.ends_with("no pair was held in both\n") && page.contains("only in A: quota"), "{page}");
+        assert!(page.ends_with("no pair was run in both\n") && page.contains("only in A: quota"), "{page}");
     }
 
     #[test]

@@ -35,9 +35,9 @@ pub(crate) fn parts(sittings: &Sittings, look: Look) -> Vec<Vec<Line>> {
     parts
 }
 
-const TOLD: &str = "The interval of a sitting holds what changes within it. What changes between sittings (how \
-                    the programs were linked and placed, the temperature, the neighbours) is in the spread \
-                    alone: where that is much larger than within, believe the spread";
+const TOLD: &str = "The interval of a sitting covers what changes within the sitting. What changes between sittings \
+                    (how the programs were linked and placed, the temperature, other programs) shows only in \
+                    the spread: if the spread is much larger than the intervals, trust the spread";
 
 fn differences(sittings: &Sittings, look: Look) -> Vec<Line> {
     let of_each = sittings.differences.iter().flat_map(|of| {
@@ -93,7 +93,7 @@ fn spread_line(spread: &SittingSpread, look: Look) -> Vec<Line> {
     match spread.between_by_within {
         None => line,
         Some(by) => {
-            let said = format!("; {} of what the intervals explain", times_of(by, look));
+            let said = format!("; {} what the intervals explain", times_of(by, look));
             line.add(if by > FAR { Ink::Warn } else { Ink::Plain }, &said)
         }
     }

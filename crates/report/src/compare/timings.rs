@@ -12,9 +12,9 @@ use model::compare::timings::{TimedCommand, Timings, TimingsDiff, TimingsOrigin}
 use model::ladder::MedianInterval;
 
 /// Why nothing is concluded.
-const NO_VERDICT: &str = "no verdict: hyperfine runs all of one command before the next, so what changed on the \
-                          machine in between is in every difference and in no interval. dwell compare runs \
-                          them in alternation, in random order";
+const NO_VERDICT: &str = "no verdict: hyperfine runs all of one command before the next, so a change of \
+                          the machine in between is in every difference and in no interval. dwell compare \
+                          runs them in alternation, in random order";
 
 /// Columns that a name keeps: intervals go first.
 const NAME: usize = 16;
@@ -105,7 +105,7 @@ fn notes(commands: &[TimedCommand], look: Look) -> Vec<Line> {
     let failed = commands.iter().enumerate().filter(|(_, command)| command.failed > 0);
     let line = |(at, command): (usize, &TimedCommand)| {
         let runs = counted(u64::from(command.failed), "run");
-        let text = format!("{runs} of {} ended with another status than 0, and are counted", letters(at));
+        let text = format!("{runs} of {} had an exit status other than 0, and are included", letters(at));
         Line::new(look).add(Ink::Warn, "! ").add(Ink::Plain, &text).cut()
     };
     failed.map(line).take(look.rows(ROWS)).collect()

@@ -339,9 +339,9 @@ fn prediction(row: &PredictedSaving, look: Look) -> String {
         Seen::Unseen(why) => format!("no figure ({why})"),
     };
     let came = match row.came {
-        Came::Held => "it came",
-        Came::Less => "less came",
-        Came::More => "more came",
+        Came::Held => "as predicted",
+        Came::Less => "it saved less",
+        Came::More => "it saved more",
         Came::Undecided => "undecided: the intervals overlap, or one run has none",
     };
     format!("{}: {saving}; {came}", row.cause)

@@ -58,7 +58,7 @@ pub(super) fn said(lines: &Lines, run: &Run) -> Option<String> {
         _ => ", from the thread that ended a wait to the one that goes on (dot)",
     };
     let rule = match drawn < all {
-        true => format!(": of waits with stacks, between threads that are drawn, the {LINES} longest have"),
+        true => format!(": the {LINES} longest waits with stacks between threads that are drawn"),
         false => String::new(),
     };
     Some(format!("{which}{how}{rule}"))

@@ -386,15 +386,15 @@
       const told = restrict([from, to], sums, boxes);
       if (!told) return;
       const said = (text) => stretch.append(make("p", { class: "dim" }, text));
-      said("Of this stretch: the pictures; the tables " + told.restricted +
-        ", where waits are those of the critical path. Figures with ~ are of samples, and of waits with stacks; \u2013 is not known of a stretch.");
+      said("For this stretch: the pictures, and the tables " + told.restricted +
+        ", whose waits are those on the critical path. Figures with ~ are estimates from samples and from waits with stacks; \u2013 is unknown for a stretch.");
       if (told.slice !== null) {
         said("Places, waits and threads may sum to less than the stretch: their times are kept in slices of " + duration(told.slice) +
-          ", and what is in a slice but is no place of the whole run is left out.");
+          ", and a slice leaves out what is no place of the whole run.");
       }
-      said("Of the whole run: findings, which rest on all of it, and sentences beside tables" +
-        (told.sums ? "; the tables " + told.sums + ", of which there are sums and no times" : "") +
-        (told.unknown ? "; the tables " + told.unknown + ", whose times are in a recording (--keep) only, and only while no rows were put together" : "") + ".");
+      said("For the whole run: the findings, and the sentences beside tables" +
+        (told.sums ? "; the tables " + told.sums + ", which have sums and no times" : "") +
+        (told.unknown ? "; the tables " + told.unknown + ", whose times only a recording (--keep) has, and only if no rows were put together" : "") + ".");
     }
     function mean(points) {
       let sum = 0, weight = 0;

@@ -52,7 +52,7 @@ fn findings(parts: &Parts, run: &Run) -> String {
     let mut html = "<section class=\"findings\">\n<h2>What to change</h2>\n".to_owned();
     html.push_str(&blocks::lines(&parts.nothing));
     if parts.findings.is_empty() && parts.nothing.is_empty() {
-        html.push_str(&blocks::paragraph("", "nothing: no cause was looked for, or the program is idle"));
+        html.push_str(&blocks::paragraph("", "nothing: dwell looked for no cause, or the program is idle"));
     }
     if !parts.findings.is_empty() {
         html.push_str("<ol>\n");
@@ -80,7 +80,7 @@ fn findings(parts: &Parts, run: &Run) -> String {
 fn finding(found: &FindingText, run: &Run) -> String {
     let explains = match &found.explains[..] {
         [] => String::new(),
-        ids => format!(", the reason of {}", ids.join(", ")),
+        ids => format!(", which explains {}", ids.join(", ")),
     };
     let mut html = format!(
         "<li><h3>{}</h3>\n<p>{}</p>\n{}<p class=\"saves\"><b>{}</b> <span class=\"dim\">{}{explains}</span></p>\n",

@@ -186,9 +186,7 @@ fn axis(wall_ns: Ns) -> String {
 fn hand_overs_said(lines: &Lines, run: &Run, profile: Option<&Profile>) -> Option<String> {
     match profile.filter(|profile| !profile.moments.is_empty()) {
         Some(_) => hand_overs::said(lines, run),
-        None => {
-            Some("hand-overs are counted by pair of threads, not by time: their table has them".to_owned())
-        }
+        None => Some("hand-overs are counted by pair of threads, not over time: see their table".to_owned()),
     }
 }
 
@@ -196,16 +194,15 @@ fn hand_overs_said(lines: &Lines, run: &Run, profile: Option<&Profile>) -> Optio
 fn notes(threads: usize, profile: Option<&Profile>, quiet: usize, hand_overs: Option<String>) -> String {
     let mut said = Vec::new();
     match profile.filter(|profile| !profile.moments.is_empty()) {
-        None => {
-            said.push("threads over time are made from stacks, which a result of --json has not".to_owned())
-        }
+        None => said
+            .push("threads over time are made from stacks, which a --json result does not have".to_owned()),
         Some(profile) => {
             let every = match profile.thinned {
                 0 | 1 => String::new(),
                 thinned => format!(", every {}th of them", count(u64::from(thinned))),
             };
             said.push(format!(
-                "threads are drawn from samples and from waits with stacks{every}; blank is neither"
+                "threads are drawn from samples and from waits with stacks{every}; blank parts have neither"
             ));
         }
     }
@@ -213,7 +210,7 @@ fn notes(threads: usize, profile: Option<&Profile>, quiet: usize, hand_overs: Op
         said.push(format!("{} more threads are in the table only", count((threads - THREADS) as u64)));
     }
     if quiet > 0 {
-        said.push(format!("{} that did next to nothing left out", counted(quiet as u64, "device")));
+        said.push(format!("{} with next to no activity left out", counted(quiet as u64, "device")));
     }
     said.extend(hand_overs);
     blocks::paragraph("dim", &said.join("; "))

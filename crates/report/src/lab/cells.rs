@@ -88,7 +88,7 @@ pub(super) fn cells(row: &ScoreRow, look: Look) -> Vec<String> {
 /// All sittings together, in sentences.
 pub(super) fn totals(score: &LabScore) -> Vec<String> {
     if !has_sittings(score) {
-        return vec!["Nothing was held, so there is no score.".to_owned()];
+        return vec!["No pair was run, so there is no score.".to_owned()];
     }
     let total = &score.total;
     let mut lines = Vec::new();
@@ -143,7 +143,7 @@ pub(super) fn remarks(score: &LabScore) -> Vec<String> {
         let cause = row.pair.cause.as_deref().unwrap_or_default();
         Some(format!("{}: dwell could not look for {cause}: {}", row.pair.name, why.why))
     });
-    let not_held = score.not_held.iter().map(|(name, why)| format!("{name} was not held: {why}"));
+    let not_held = score.not_held.iter().map(|(name, why)| format!("{name} was not run: {why}"));
     let early = score.ended_early.iter().map(|why| format!("ended early: {why}"));
     unseen.chain(not_held).chain(early).collect()
 }

@@ -144,7 +144,7 @@ read next
     let other = pair(&run(0.61), &lesson, LOOK);
     assert!(
         other.contains(
-            "wrong: the measured saving, 61 %, lies outside of the predicted 40–60 %, though its own"
+            "wrong: the measured saving, 61 %, lies outside of the predicted 40–60 %, though its interval"
         ),
         "{other}"
     );
@@ -213,7 +213,7 @@ fn a_machine_too_busy_and_an_early_end_are_said_with_what_was_learnt() {
     ended.sitting.outcome.held = None;
     ended.ended_early = Some("a signal ended it".to_owned());
     let page = pair(&ended, &Lesson { text: "" }, LOOK);
-    assert!(page.contains("a signal ended it: this is of what was held"), "{page}");
+    assert!(page.contains("a signal ended it: this is the result until then"), "{page}");
     assert!(page.contains("the saving could not be measured") && !page.contains("measured   dwell"));
 }
 
@@ -342,8 +342,8 @@ fn what_could_not_be_looked_for_or_was_not_judged_is_undecided_with_the_reason()
     );
     assert_eq!(
         of(UnfoundKind::Unjudged),
-        "undecided: nothing is found; small-files is ruled out, since few files\\x1b. It was judged of the pair's own \
-             size and server, and not of these no saving was predicted"
+        "undecided: nothing is found; small-files is ruled out, since few files\\x1b. The pair is known to show it only \
+             with its own size and server no saving was predicted"
     );
     assert_eq!(
         of(UnfoundKind::RuledOut),
@@ -395,7 +395,7 @@ fn what_could_not_be_looked_for_counts_apart_and_without_a_sitting_there_is_no_t
             "1 of 1; 1 not looked for",
             "In 1 sitting more dwell could not look for the cause.",
             "files: dwell could not look for small-files: not observed with perf",
-            "grid was not held: there is no python3 in $PATH",
+            "grid was not run: there is no python3 in $PATH",
         ] {
             assert!(page.contains(part), "{part:?} in\n{page}");
         }
@@ -407,8 +407,8 @@ fn what_could_not_be_looked_for_counts_apart_and_without_a_sitting_there_is_no_t
         score(&of(Vec::new(), ScoreTotal::default()), LOOK),
         markdown(&of(Vec::new(), ScoreTotal::default())),
     ] {
-        assert!(page.starts_with("Nothing was held, so there is no score.\n"), "{page}");
-        assert!(page.contains("grid was not held") && !page.contains("found first"), "{page}");
+        assert!(page.starts_with("No pair was run, so there is no score.\n"), "{page}");
+        assert!(page.contains("grid was not run") && !page.contains("found first"), "{page}");
     }
 }
 
@@ -436,7 +436,7 @@ fn a_score_names_what_was_found_instead_and_what_was_not_held() {
     for line in [
         "files  small-files  1 of 2; hot-code      40–60        50  2 of 2   0.20  0.40",
         "Of 2 sittings the cause is the first finding in 1, and first again after the change in 0; of 2",
-        "grid was not held: there is no python3 in $PATH",
+        "grid was not run: there is no python3 in $PATH",
     ] {
         assert!(page.contains(line), "{line:?} in\n{page}");
     }

@@ -107,7 +107,7 @@ fn of_timed(calls: &[(&&CallRow, TimedCalls)], look: Look) -> String {
     let sum = |of: fn(&(&&CallRow, TimedCalls)) -> u64| calls.iter().map(of).sum::<u64>();
     let part = share(sum(|(_, timed)| timed.calls), sum(|(call, _)| call.calls).max(1));
     let said = format!(
-        "  ~ on CPU by samples: {}; {part} of these calls were timed, and p50, p99 and max are theirs",
+        "  ~ on CPU from samples: {}; p50, p99 and max are from the {part} of these calls that were timed",
         intervals.join(", ")
     );
     clean(&said, look.unicode)
@@ -141,7 +141,7 @@ fn of_windows(calls: &[(&&CallRow, Estimate)], look: Look) -> String {
     }
     if calls.iter().any(|(_, estimate)| estimate.hi.is_none()) {
         said.push(format!(
-            "{} at least: what tracing windows had, too few to tell how many more",
+            "{} at least: the calls in tracing windows, which are too few for an estimate",
             at_least(look)
         ));
     }

@@ -20,7 +20,7 @@ fn of_table(table: &CounterTable, look: Look) -> Vec<Line> {
     let mut lines: Vec<Line> = path.map(|path| said(head("  of the path"), path)).into_iter().collect();
     let mut line = said(head(if path.is_some() { "  of all threads" } else { "" }), &table.all);
     if let Some((counter, part)) = turns(table) {
-        let text = format!("  (in turns: {} counted {} of the time)", counter.name(), share_of_one(part));
+        let text = format!("  (multiplexed: {} counted {} of the time)", counter.name(), share_of_one(part));
         line = line.add(Ink::Dim, &text);
     }
     lines.push(line);
@@ -55,7 +55,7 @@ fn value(ratio: &Seen<Ratio>) -> Option<f64> {
 /// None where not even instructions were counted.
 fn figures(counted: &Counted) -> Option<String> {
     let mut said =
-        vec![format!("{} instructions a cycle", three_digits(value(&counted.instructions_per_cycle)?))];
+        vec![format!("{} instructions per cycle", three_digits(value(&counted.instructions_per_cycle)?))];
     let misses = [
         (&counted.last_level_misses_per_1000, "last-level misses"),
         (&counted.branch_misses_per_1000, "branch misses"),
@@ -78,7 +78,7 @@ fn figures(counted: &Counted) -> Option<String> {
     Some(said.join(", "))
 }
 
-/// Cells of a row of the functions: instructions a cycle, and misses of the last level for 1,000.
+/// Cells of a row of the functions: instructions per cycle, and misses of the last level for 1,000.
 pub(super) fn cells(table: &CounterTable, function: &FunctionRow) -> [String; 2] {
     let is_it = |row: &&CountedFunction| {
         row.function == function.name && row.module == function.module && row.mode == function.mode
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_left_out_and_never_zero() {
-        let all = "0.31 instructions a cycle, 12.0 last-level misses per 1,000 instructions, \
+        let all = "0.31 instructions per cycle, 12.0 last-level misses per 1,000 instructions, \
                    slots stalled 71 % by the back end, 2 % by the front end";
         assert_eq!(figures(&counted()).as_deref(), Some(all));
         let unseen = || Seen::unseen("not here");
@@ -139,7 +139,7 @@ mod tests {
             back_end_stalled: unseen(),
             ..counted()
         };
-        assert_eq!(figures(&bare).as_deref(), Some("0.31 instructions a cycle"));
+        assert_eq!(figures(&bare).as_deref(), Some("0.31 instructions per cycle"));
         assert_eq!(figures(&Counted { instructions_per_cycle: unseen(), ..counted() }), None);
     }
 

@@ -104,11 +104,8 @@ fn hole(source: &Source, look: Look) -> Line {
 }
 
 fn disagreement(check: &Check, look: Look) -> Line {
-    let figures = format!(
-        ": dwell has {}, the kernel's counter {}",
-        duration(check.ours_ns),
-        duration(check.theirs_ns)
-    );
+    let figures =
+        format!(": dwell measured {}, the kernel {}", duration(check.ours_ns), duration(check.theirs_ns));
     Line::new(look).add(Ink::Warn, "mismatch: ").add(Ink::Bold, &check.what).add(Ink::Plain, &figures)
 }
 
@@ -122,7 +119,7 @@ fn interference(run: &Run, doubts: Doubts, look: Look) -> Line {
         let of_wall = share_range(cost.lo, cost.hi, run.wall_ns, look.dash());
         let ms = duration_range(cost.lo, cost.hi, look.dash());
         let text = format!(
-            "dwell's overhead: {ms} ({of_wall}) in the program, by event counts, without cache effects"
+            "dwell's overhead: {ms} ({of_wall}) in the program, estimated from event counts, without cache effects"
         );
         line = item(line, Ink::Dim, &text);
     }

@@ -86,13 +86,16 @@ pub(super) fn nothing(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line>
     let looked = diagnosis.ruled_out.len();
     let of = looked + diagnosis.unavailable.len();
     let text = if looked == of {
-        format!(" none of the {of} causes that dwell knows is worth a change (--causes)")
+        format!(" dwell looked for {of} causes and found none worth a change (--causes)")
     } else {
-        let text = format!(" none of {looked} is worth a change; {} could not be looked for", of - looked);
+        let text = format!(
+            " dwell looked for {looked} causes and found none worth a change; it could not look for {} (--causes)",
+            of - looked
+        );
         let of_code = diagnosis.unavailable.iter().find(|(cause, _)| cause.id == OF_CODE);
         match of_code.filter(|_| run.bound.class == Class::Cpu) {
-            Some((cause, why)) => format!("{text} (--causes); {}, since {why}", cause.id),
-            None => format!("{text} (--causes)"),
+            Some((cause, why)) => format!("{text}, including {}: {why}", cause.id),
+            None => text,
         }
     };
     Line::new(look).add(Ink::Bold, "no known cause:").add(Ink::Plain, &text).wrap(2)
@@ -108,7 +111,7 @@ fn one(at: usize, finding: &Finding, run: &Run, diagnosis: &Diagnosis, look: Loo
     let explains: Vec<&str> = finding.explains.iter().map(|cause| &*cause.id).collect();
     let line = match &explains[..] {
         [] => line,
-        ids => line.add(Ink::Dim, &format!(", the reason of {}", ids.join(", "))),
+        ids => line.add(Ink::Dim, &format!(", which explains {}", ids.join(", "))),
     };
     lines.extend(line.wrap(INDENT));
     lines
@@ -128,7 +131,7 @@ fn saves(at: usize, finding: &Finding, run: &Run, diagnosis: &Diagnosis, look: L
             let ns =
                 if lo == 0 { format!("up to {}", duration(hi)) } else { duration_range(lo, hi, look.dash()) };
             if saving.of == SavedTime::Cpu && run.window.is_none() {
-                return format!("saves {ns} of CPU time and none of the wall clock ({})", saving.known.id());
+                return format!("saves {ns} of CPU time and no wall-clock time ({})", saving.known.id());
             }
             let share = share_range(lo, hi, whole_ns, look.dash());
             let (whole, known) = (duration(whole_ns), saving.known.id());
@@ -136,13 +139,13 @@ fn saves(at: usize, finding: &Finding, run: &Run, diagnosis: &Diagnosis, look: L
             let tested = diagnosis.probed.as_ref().is_some_and(|(of, _)| *of == at);
             if says_little(saving, whole_ns) && !tested {
                 let then =
-                    if run.window.is_none() { "; dwell compare of both versions measures it" } else { "" };
-                return format!("saves {of_what}: how much, this run cannot tell{then}{}", shared(saving));
+                    if run.window.is_none() { ": measure both versions with dwell compare" } else { "" };
+                return format!("saves {of_what}; this run cannot tell how much{then}{}", shared(saving));
             }
             format!("saves {of_what}{}", shared(saving))
         }
         Seen::Absent => "saves nothing by itself".to_owned(),
-        Seen::Unseen(why) => format!("how much it saves is not known: {why}"),
+        Seen::Unseen(why) => format!("the saving is not known: {why}"),
     }
 }
 
@@ -151,10 +154,10 @@ fn says_little(saving: &Saving, whole_ns: Ns) -> bool {
     saving.ns.lo < whole_ns / 50 && saving.ns.hi >= whole_ns / 2
 }
 
-/// `; 2.1 s or more of that is also in 1`: the two are of the same time.
+/// `; finding 1 also saves 2.1 s or more of this`: the two are of the same time.
 fn shared(saving: &Saving) -> String {
     let of = |shared: Shared| {
-        format!("; {} or more of that is also in {}", duration(shared.ns), shared.finding + 1)
+        format!("; finding {} also saves {} or more of this", shared.finding + 1, duration(shared.ns))
     };
     saving.shared.map(of).unwrap_or_default()
 }
@@ -196,7 +199,7 @@ fn rests_on(
     look: Look,
 ) -> Vec<(&'static str, String)> {
     let has = share_range(finding.share_ns.lo, finding.share_ns.hi, run.whole_ns(), look.dash());
-    let mut rows = vec![("has", format!("{has} of the account"))];
+    let mut rows = vec![("has", format!("{has} of the time"))];
     let told = [("seen", &finding.evidence), ("assumed", &finding.assumes), ("next", &finding.verify)];
     for (head, sentences) in told {
         rows.extend(sentences.iter().map(|sentence| (head, text(sentence, look))));
@@ -217,7 +220,7 @@ type Causes = (&'static str, Vec<(String, String)>);
 pub(super) fn others(diagnosis: &Diagnosis, look: Look) -> [Causes; 2] {
     let ruled_out = diagnosis.ruled_out.iter().map(|(cause, why)| (cause.id.to_string(), why_not(why, look)));
     let unseen = diagnosis.unavailable.iter().map(|(cause, why)| (cause.id.to_string(), why.clone()));
-    [("looked for and not found", ruled_out.collect()), ("could not be looked for", unseen.collect())]
+    [("looked for and not found", ruled_out.collect()), ("not looked for", unseen.collect())]
 }
 
 /// A finding for a document. Its texts are untrusted.

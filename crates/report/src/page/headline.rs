@@ -109,7 +109,7 @@ fn figures(run: &Run, look: Look) -> Line {
 
 /// How it ended, if not with status 0 or at the end of the window.
 pub(super) fn ending(exit: Ending, is_window: bool) -> Option<String> {
-    const LEFT: &str = "a signal ended the recording; the program did not end by it, and went on";
+    const LEFT: &str = "a signal ended the recording; the program kept running";
     match exit {
         Ending::Window(WindowEnd::Signal) if !is_window => Some(LEFT.to_owned()),
         Ending::Code(0) | Ending::Window(WindowEnd::For | WindowEnd::Signal) => None,
@@ -139,7 +139,7 @@ fn signal_name(signal: i32) -> Option<&'static str> {
 fn verdict(run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
     let line = Line::new(look);
     if run.whole_ns() == 0 {
-        return line.add(Ink::Plain, "the program finished too quickly to account for");
+        return line.add(Ink::Plain, "the program finished too quickly to be measured");
     }
     let line = class(line, run, diagnosis, look);
     let line = behind_own(line, run, diagnosis);
@@ -204,12 +204,14 @@ pub(super) fn class(line: Line, run: &Run, diagnosis: &Diagnosis, look: Look) ->
                 line = line.glued(Ink::Plain, &share_of_one(fraction));
             }
             match diagnosis.mixed {
-                Some(Mixed::WaitingBelowHalf) => {
-                    line.add(Ink::Plain, &format!("; {} leads with less than half", name(TimeKind::Waiting)))
-                }
+                Some(Mixed::WaitingBelowHalf) => line.add(
+                    Ink::Plain,
+                    &format!("; {} is the largest part, but less than half", name(TimeKind::Waiting)),
+                ),
                 Some(Mixed::NoneLeads) | None => {
                     let apart = points(bound.margin_points);
-                    line.add(Ink::Plain, "; none leads").add(Ink::Dim, &format!(" (top two {apart} apart)"))
+                    line.add(Ink::Plain, "; no part leads")
+                        .add(Ink::Dim, &format!(" (the two largest are {apart} apart)"))
                 }
             }
         }
@@ -233,10 +235,10 @@ fn starved(line: Line, run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
         .add(Ink::Plain, of_the_whole(run))
         .add(Ink::Plain, ", but had no CPU");
     let mut whose: [(Ns, &str, WhoseDetail); 4] = [
-        (others_ns, "other programs ran", rival),
-        (throttled_ns, "its CPU quota was used up", quota),
-        (stolen_ns, "a hypervisor ran", |line, _, _| line.add(Ink::Dim, " (estimated)")),
-        (unknown_ns, "it was not seen who ran for", |line, _, _| line),
+        (others_ns, "other programs ran for", rival),
+        (throttled_ns, "its CPU quota was used up for", quota),
+        (stolen_ns, "a hypervisor ran for", |line, _, _| line.add(Ink::Dim, " (estimated)")),
+        (unknown_ns, "unknown tasks ran for", |line, _, _| line),
     ];
     whose.sort_by_key(|(ns, ..)| std::cmp::Reverse(*ns));
     let named = whose.iter().filter(|(ns, ..)| u128::from(*ns) * 100 >= u128::from(whole));
@@ -277,7 +279,7 @@ fn behind_own(line: Line, run: &Run, diagnosis: &Diagnosis) -> Line {
         .glued(Ink::Plain, &share(ns, run.whole_ns()))
         .add(Ink::Plain, " is waiting for a CPU behind its own threads, which used ")
         .glued(Ink::Plain, &format!("{:.1} of {cpus}", queue.cpus_used))
-        .add(Ink::Plain, " and wanted ")
+        .add(Ink::Plain, " and needed ")
         .glued(Ink::Plain, &format!("{:.1}", queue.cpus_wanted))
 }
 
@@ -336,7 +338,7 @@ mod tests {
         assert_eq!(ending(Ending::Signal(15)).unwrap(), "the program was killed by signal 15 (SIGTERM)");
         assert_eq!(ending(Ending::Signal(40)).unwrap(), "the program was killed by signal 40");
         let by_signal = Ending::Window(WindowEnd::Signal);
-        assert!(ending(by_signal).unwrap().ends_with("the program did not end by it, and went on"));
+        assert!(ending(by_signal).unwrap().ends_with("the program kept running"));
         assert_eq!(super::ending(by_signal, true), None, "it is how such a window ends");
     }
 

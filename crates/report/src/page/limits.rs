@@ -57,5 +57,5 @@ fn memory_line(of: &MemoryLimit, look: Look) -> Line {
 
 fn cpus_line(allowed: u32, run: &Run, look: Look) -> Line {
     let cpus = counted(u64::from(run.host.cpus), "CPU");
-    Line::new(look).add(Ink::Warn, &format!("it may run on {allowed} of {cpus}"))
+    Line::new(look).add(Ink::Warn, &format!("the program may run on {allowed} of {cpus}"))
 }

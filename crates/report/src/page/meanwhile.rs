@@ -34,8 +34,8 @@ fn sentence(thread: &ThreadLedger, waits: &TimedWaits, look: Look) -> String {
             .map(|(ns, what)| format!("{what} for {}", duration(ns)))
             .collect();
     format!(
-        " {} (TID {}) was in {} for {}; other threads of the program were {} of that, which stands on the path \
-         instead",
+        " {} (TID {}) was in {} for {}; during these waits, other threads of the program were {}: the path has \
+         their time instead",
         clean(&thread.name, look.unicode),
         thread.tid,
         counted(waits.times, "timed wait"),

@@ -117,7 +117,11 @@ impl PathGroup {
         let mut ran: Vec<(&str, Ns)> = self.ran.iter().map(|(name, ns)| (name.as_str(), *ns)).collect();
         ran.sort_by_key(|(_, ns)| Reverse(*ns));
         let named: Vec<&str> = ran.iter().take(2).map(|(name, _)| *name).collect();
-        let whose = if self.behind_own { "its own " } else { "" };
+        let whose = match (self.behind_own, ran.len()) {
+            (false, _) => "",
+            (true, 1) => "own thread ",
+            (true, _) => "own threads ",
+        };
         match (named.as_slice(), ran.len().saturating_sub(2)) {
             ([], _) => self.reason.clone(),
             (named, 0) => format!("{whose}{} ran", named.join(", ")),

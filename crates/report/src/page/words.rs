@@ -9,7 +9,7 @@ use model::{Reason, State, Tid};
 /// The reason of a step.
 pub(crate) fn reason(reason: &Reason) -> String {
     let words = match reason {
-        Reason::PreemptedByOwn(name) => return format!("its own {name} ran"),
+        Reason::PreemptedByOwn(name) => return format!("own thread {name} ran"),
         Reason::SyscallEntry => "syscall entry and exit",
         Reason::SyscallsSampled => "syscalls",
         Reason::IdleCpu => "idle CPU waking up",
@@ -101,7 +101,7 @@ mod tests {
         for (said, words) in [
             (Reason::SyscallEntry, "syscall entry and exit"),
             (Reason::Preempted("make".into()), "make ran"),
-            (Reason::PreemptedByOwn("make".into()), "its own make ran"),
+            (Reason::PreemptedByOwn("make".into()), "own thread make ran"),
             (poll(WaitTarget::TimeLimit), "poll, timeout"),
             (poll(WaitTarget::Nameless(TargetKind::EventFd)), "poll, eventfd"),
             (Reason::Wait(WaitCall::Unseen, WaitTarget::TimeLimitOrTimer), "timeout or timer"),

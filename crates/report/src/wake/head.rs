@@ -111,8 +111,8 @@ fn elsewhere(wakeups: &Wakeups, look: Look) -> Line {
     line.add(
         Ink::Warn,
         &format!(
-            "CPU {cpu} was offline or taken from dwell for {} of {cycles} wake-ups, which are in no \
-             figure{others}",
+            "CPU {cpu} was offline or taken from dwell for {} of {cycles} wake-ups, which no figure \
+             includes{others}",
             count(elsewhere)
         ),
     )

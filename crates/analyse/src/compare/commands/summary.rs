@@ -50,8 +50,8 @@ impl Summary<'_> {
             && self.settings.on == Figure::Wall
         {
             limits.push(format!(
-                "starting and reaping a program takes {:.1} % of the shortest command's time, and is in all \
-                 of them: the ratio of their own work is further from 1",
+                "the start and end of a process take {:.1} % of the shortest command's time, and every time \
+                 includes them: the ratio of the commands' own work is further from 1",
                 floor.median / shortest * 100.0
             ));
         }

@@ -278,7 +278,12 @@ fn who_was_stopped_has_not_failed_and_its_pause_is_no_time_of_a_pair() {
 #[test]
 fn the_floor_is_a_warning_where_it_is_much_of_the_time() {
     let short = compared(&[2.0, 3.0], 0.01, settings(None), 50).conclude(sitting(2));
-    assert!(short.limits.iter().any(|limit| limit.contains("22.5 %") || limit.contains("starting")));
+    assert!(
+        short
+            .limits
+            .iter()
+            .any(|limit| limit.contains("22.5 %") || limit.contains("start and end of a process"))
+    );
     let long = compared(&[20.0, 30.0], 0.01, settings(None), 50).conclude(sitting(2));
     assert_eq!(long.limits, Vec::<String>::new());
     assert_eq!(long.floor_ns.value().unwrap().median, 450_000.0);

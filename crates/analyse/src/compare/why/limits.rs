@@ -12,7 +12,7 @@ pub(super) fn of(pairs: &Pairs<'_>, why: &Why) -> Vec<String> {
     let found = [
         spread(pairs),
         folded(why),
-        any(pairs, lost).map(|side| format!("{side} lost events: what they told is missing or unexplained")),
+        any(pairs, lost).map(|side| format!("{side} lost events: their time is missing or unexplained")),
         any(pairs, estimated).map(|side| {
             format!("{side} traced system calls in windows: calls and their times are estimates")
         }),
@@ -39,7 +39,7 @@ fn spread(pairs: &Pairs<'_>) -> Option<String> {
     match pairs.len() {
         0 => Some("no pair was observed".to_owned()),
         1 => Some(
-            "one run of each has no spread: a difference may be chance; intervals are of sampling alone"
+            "one run of each has no spread: a difference may be chance; intervals cover sampling alone"
                 .to_owned(),
         ),
         2..=FEW_PAIRS => Some(format!("intervals are of {} pairs, and therefore wide", pairs.len())),
@@ -56,7 +56,7 @@ fn folded(why: &Why) -> Option<String> {
     let files = why.files.iter().map(|row| row.names);
     let any = steps.chain(waits).chain(wakers).chain(peers).chain(files).any(|names| names > 1);
     any.then(|| {
-        "names that differ only in a part that looks made up are one row, with * for that part".to_owned()
+        "names that differ only in a part made up for one run are one row, with * for that part".to_owned()
     })
 }
 

@@ -1,4 +1,4 @@
-//! Programs that spend much of their CPU time on making and freeing memory.
+//! Programs that spend much of their CPU time on allocating and freeing memory.
 
 use super::{Cause, Imposed, Manual, Outcome};
 use crate::code::Amount;
@@ -18,7 +18,7 @@ use model::sentence::Piece::{self, Count, Name};
 use model::{Ns, Probe, RuledOut, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName::new("allocation", "making and freeing memory"),
+    name: CauseName::new("allocation", "allocating and freeing memory"),
     tiers: &[Tier::Bpf, Tier::Perf],
     manual: Manual {
         what: "The allocator or the garbage collector takes a large part of the program's CPU \
@@ -116,34 +116,34 @@ fn of(evidence: &Evidence<'_>, step: Option<Step>) -> Amount {
 fn finding(evidence: &Evidence<'_>, most: &Sum<'_>, share: Share) -> Finding {
     let on_cpu_ns = evidence.account_ns(State::on_cpu) as f64;
     let allocators = of(evidence, None);
-    let steps = [(Step::Makes, "making"), (Step::Frees, "freeing"), (Step::Collects, "collecting")];
+    let steps = [(Step::Makes, "allocating"), (Step::Frees, "freeing"), (Step::Collects, "collecting")];
     let step = |(step, name): (Step, &'static str)| -> Option<Sentence> {
         let part = of(evidence, Some(step)).ns / allocators.ns;
-        (part > 0.0).then(|| say!(name, ": ", Piece::Share(part), " of these"))
+        (part > 0.0).then(|| say!(name, ": ", Piece::Share(part), " of these samples"))
     };
     let mut figures =
         vec![say!(Count(allocators.samples, "sample".into()), " in the allocator or the collector")];
     figures.extend(steps.into_iter().filter_map(step));
     figures.push(say!(
         Name(most.frame.function.clone()),
-        " calls for ",
+        " needs ",
         Piece::Share(most.all.ns / allocators.ns),
-        " of these"
+        " of these samples"
     ));
     figures.extend(faults(evidence));
     Finding {
         cause: CAUSE.name.clone(),
         place: place(evidence, most),
         what: called(most).and(say!(
-            " makes and frees memory: ",
+            " allocates and frees memory: this takes ",
             Piece::Share(share.value),
-            " of the CPU time is the allocator's"
+            " of the CPU time"
         )),
-        change: say!("keep the blocks and use them again: outside the loop, in a pool or an arena"),
+        change: say!("allocate blocks once and reuse them: outside the loop, in a pool or an arena"),
         share_ns: Interval { lo: (on_cpu_ns * share.lo) as Ns, hi: (on_cpu_ns * share.hi) as Ns },
         saving: evidence.saving(&Removal::Samples(share), (PART_MIN, 1.0), SavingBasis::Bounded),
         evidence: figures,
-        assumes: vec![say!("at least half of the blocks can be used again")],
+        assumes: vec![say!("at least half of the blocks can be reused")],
         verify: vec![say!("dwell run --lines '", Name(most.frame.function.clone()), "' …")],
         explains: Vec::new(),
         belief: None,

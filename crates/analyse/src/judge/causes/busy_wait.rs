@@ -15,7 +15,7 @@ use model::syscall_rows::CallRow;
 use model::{Ns, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName::new("busy-wait", "waits that never sleep"),
+    name: CauseName::new("busy-wait", "polling in a loop without sleeping"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "A thread checks in a loop whether something has happened, and does not sleep in \
@@ -71,7 +71,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         return match unseen {
             Some(why) => Outcome::Unavailable(format!("what calls returned: {why}")),
             None => Outcome::RuledOut(
-                say!("no polling call came back empty ", Number(spins::CALLS_MIN), " times").into(),
+                say!("no polling call returned ", Number(spins::CALLS_MIN), " times without result").into(),
             ),
         };
     }
@@ -90,14 +90,14 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     Outcome::Found(vec![finding(evidence, &spins)])
 }
 
-/// `poll found nothing 8,000 times`.
+/// `poll was called 8,000 times without result`.
 fn looks(call: &CallRow) -> Sentence {
     say!(
         Name(call.name.to_string()),
         " was called ",
         hedge(call),
         Count(call.calls, "time".into()),
-        " for nothing"
+        " without result"
     )
 }
 
@@ -116,12 +116,12 @@ fn finding(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Finding {
         " ",
         hedge(call),
         Count(call.calls, "time".into()),
-        " for nothing: ",
+        " without result; this takes ",
         Piece::Share(spins.share.value),
         " of the CPU time"
     ));
     let what = match delays {
-        true => what.and(say!(", while threads that do something wait ", Time(kept_ns.hi), " for a CPU")),
+        true => what.and(say!(", while threads with work to do wait ", Time(kept_ns.hi), " for a CPU")),
         false => what,
     };
     let saving = match delays {
@@ -150,14 +150,14 @@ fn finding(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Finding {
         evidence: vec![
             looks(call).and(say!(", each in ", Time(call.total_ns / call.calls.max(1)), " on average")),
             say!(
-                "little else is done by ",
+                "almost no other work in ",
                 Count(spins.threads.len() as u64, "thread".into()),
                 ", by ",
                 Count(spins.samples, "sample".into())
             ),
         ],
-        assumes: vec![say!("what it looks for is done by the threads that it keeps from a CPU")],
-        verify: vec![say!("dwell run … has no such calls in the table of system calls")],
+        assumes: vec![say!("the threads that it keeps from a CPU do what it waits for")],
+        verify: vec![say!("the table of system calls in the next dwell run has no such calls")],
         explains: Vec::new(),
         belief: None,
     }
@@ -206,16 +206,16 @@ fn balanced(evidence: &Evidence<'_>, compute: usize, look: usize, looks_ns: Ns, 
 
 fn change(call: &CallRow) -> Sentence {
     match &*call.name.name {
-        "sched_yield" => say!("sleep until it is woken: a condition variable, a futex or a semaphore"),
+        "sched_yield" => say!("sleep until woken: use a condition variable, a futex or a semaphore"),
         "wait4" | "waitid" => say!("wait for the child without WNOHANG, or for SIGCHLD"),
         "poll" | "ppoll" | "select" | "pselect6" | "epoll_wait" | "epoll_pwait" | "epoll_pwait2" => {
             say!(
                 "give ",
                 Name(call.name.to_string()),
-                " a time limit, or none: it returns when there is something"
+                " a timeout other than 0, so that it sleeps until there is an event"
             )
         }
-        _ => say!("wait with poll or epoll until there is something, or let the call block"),
+        _ => say!("wait for data with poll or epoll, or let the call block"),
     }
 }
 

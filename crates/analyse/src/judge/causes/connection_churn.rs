@@ -129,11 +129,11 @@ fn finding(
         cause: CAUSE.name.clone(),
         place: RowRef::Connection(row),
         what: say!(Count(of.times, "connection".into()), " to ").and(peers::name(of)).and(say!(
-            " were opened, never more than ",
+            " were opened, but at most ",
             Number(opening.at_once.max(1)),
-            " at once"
+            " were open at once"
         )),
-        change: say!("keep connections open and use them again (keep-alive, a pool)"),
+        change: say!("keep connections open and reuse them (keep-alive, a pool)"),
         share_ns,
         saving,
         evidence: [
@@ -145,7 +145,7 @@ fn finding(
         .chain(tls_by_ladder(evidence, of))
         .collect(),
         assumes: vec![say!("the peer keeps connections open")],
-        verify: vec![say!("connections in `dwell run --json -`: times is as many as are open at once")],
+        verify: vec![say!("`connections` of `dwell run --json -`: `times` is no more than are open at once")],
         explains: Vec::new(),
         belief: None,
     })
@@ -157,7 +157,7 @@ fn first_answer(of: &ConnectionRow) -> Option<Sentence> {
     Some(say!(
         "half of them had their first answer within ",
         Time(first.p50_ns),
-        " of their first segment: the handshake and the peer's own time"
+        " of their first segment: this includes the handshake and the peer's own time"
     ))
 }
 

@@ -14,7 +14,7 @@ use model::wait::{TargetKind, WaitTarget, WakerKind};
 use model::{Ns, Reason, RuledOut, Seen, Sentence, State, Step, say};
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName::new("context-switching", "hand-overs for each small item"),
+    name: CauseName::new("context-switching", "a hand-over for each small item"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "Threads or processes of the program hand over to each other many thousand times a \
@@ -47,7 +47,7 @@ pub(super) static CAUSE: Cause = Cause {
                rest of its own calls, which are saved as well. So the low end is the time by which \
                the run would be shorter, not only the time with nothing else under way. If CPUs \
                were short, no more is saved than the remaining CPU time allows.",
-        assumes: "Ten items or more may wait for each other. The threads have the CPUs that they \
+        assumes: "Ten items or more can share one hand-over. The threads have the CPUs that they \
                   had. This may not hold where dwell keeps one of two CPUs busy, since it reads an \
                   event for each hand-over. The threads then share the other CPU, and a hand-over \
                   there is faster than one to another CPU (5 us instead of 18). So the program \
@@ -113,7 +113,12 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     }
     let (costs_ns, own_ns) = (costs_ns(evidence), evidence.account_ns(|state| state == State::User));
     if costs_ns.hi <= own_ns {
-        let what = say!("hand-overs take ", Time(costs_ns.hi), ", its own code more: ", Time(own_ns));
+        let what = say!(
+            "hand-overs take ",
+            Time(costs_ns.hi),
+            "; the program's own code takes more: ",
+            Time(own_ns)
+        );
         return Outcome::RuledOut(what.into());
     }
     match bytes_mean(evidence) {
@@ -248,9 +253,7 @@ fn finding(
             ", every ",
             Time(evidence.run.whole_ns() / times)
         )),
-        change: say!(
-            "hand over more at a time: put many items into one write, or let one thread do both steps"
-        ),
+        change: say!("put many items into one write, or let one thread do both steps"),
         share_ns,
         saving: evidence.saving(&Removal::Parts(goes), part, SavingBasis::Bounded),
         evidence: [
@@ -259,14 +262,14 @@ fn finding(
             Some(say!(
                 "hand-overs have ",
                 Share(share_ns.hi as f64 / evidence.run.whole_ns().max(1) as f64),
-                " of the account, the program's own code ",
+                " of the time, and the program's own code has ",
                 Share(own_ns as f64 / evidence.run.whole_ns().max(1) as f64)
             )),
         ]
         .into_iter()
         .flatten()
         .collect(),
-        assumes: [Some(say!("ten items or more may wait for each other")), shares_a_cpu(evidence)]
+        assumes: [Some(say!("ten items or more can share one hand-over")), shares_a_cpu(evidence)]
             .into_iter()
             .flatten()
             .collect(),
@@ -308,7 +311,7 @@ fn shares_a_cpu(evidence: &Evidence<'_>) -> Option<Sentence> {
     let idle = |step: &Step| step.reason == Reason::IdleCpu;
     let shares = evidence.cpus_allowed() > 1.5 && path_ns(evidence, behind_own) > path_ns(evidence, idle);
     shares.then(|| {
-        say!("its threads share a CPU without dwell as well: to another one they hand over more slowly")
+        say!("its threads share a CPU without dwell as well, since a hand-over to another CPU is slower")
     })
 }
 
@@ -327,15 +330,15 @@ fn who(wait: &WaitRow) -> Sentence {
 
 fn through(wait: &WaitRow) -> Sentence {
     let named = |kind: &'static str, name: &Seen<String>| match name {
-        Seen::Value(name) => say!("through ", kind, " ", Name(name.clone()), ": "),
-        _ => say!("through a ", kind, ": "),
+        Seen::Value(name) => say!("through ", kind, " ", Name(name.clone()), ", "),
+        _ => say!("through a ", kind, ", "),
     };
     match &wait.on {
         WaitTarget::Pipe(name) => named("pipe", name),
         WaitTarget::Unix(name) => named("local socket", name),
-        WaitTarget::Tcp(_) => say!("through a TCP connection: "),
-        WaitTarget::Udp(_) => say!("through a UDP socket: "),
-        WaitTarget::Futex(_) => say!("by a condition: "),
+        WaitTarget::Tcp(_) => say!("through a TCP connection, "),
+        WaitTarget::Udp(_) => say!("through a UDP socket, "),
+        WaitTarget::Futex(_) => say!("by a condition variable, "),
         _ => Sentence::default(),
     }
 }

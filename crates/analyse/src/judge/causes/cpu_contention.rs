@@ -101,7 +101,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         Some(_) => say!(", ", Time(held.own_ns), " behind its own threads"),
     };
     let needed_ns = OTHERS_NS_MIN.max(evidence.run.whole_ns() / PART);
-    let what = say!("behind other programs").and(own);
+    let what = say!("of waiting for a CPU behind other programs").and(own);
     Outcome::of(findings, RuledOut::below(Time(others_ns), what, Time(needed_ns)))
 }
 
@@ -117,13 +117,15 @@ fn behind_others(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns) -> Finding {
         _ => say!(Name(other.name.clone())),
     };
     let named = programs().take(NAMED).map(name).reduce(|all, one| all.and(say!(" and ")).and(one));
-    let most = named.clone().map_or_else(Sentence::default, |named| say!(", most of all ").and(named));
+    let most = named.clone().map_or_else(Sentence::default, |named| say!(", mainly ").and(named));
     let who = named.unwrap_or_else(|| say!("the other programs"));
     Finding {
         cause: CAUSE.name.clone(),
         place: RowRef::State(State::Runqueue),
-        what: say!("the program waits ", Time(ns), " for CPUs that other programs have").and(most),
-        change: say!("end or move ").and(who).and(say!(", or give them less: nice, cpu.weight, taskset")),
+        what: say!("the program waits ", Time(ns), " for CPUs that other programs use").and(most),
+        change: say!("stop or move ")
+            .and(who)
+            .and(say!(", or give other programs less CPU time: nice, cpu.weight, taskset")),
         share_ns,
         saving: saving(evidence, share_ns),
         evidence: programs()
@@ -131,7 +133,7 @@ fn behind_others(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns) -> Finding {
             .map(|other| say!(Time(other.ns), " behind ", Name(other.name.clone())))
             .collect(),
         assumes: vec![say!("the other programs can do without these CPUs")],
-        verify: vec![say!("dwell run … while they do not run")],
+        verify: vec![say!("dwell run … while the other programs do not run")],
         explains: Vec::new(),
         belief: None,
     }
@@ -149,21 +151,21 @@ fn behind_own(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns, allowed: u32) -
         what: say!(
             "threads of the program wait ",
             Time(ns),
-            " for each other: they may use ",
+            " for each other, since they may use only ",
             Number(allowed.into()),
             " of ",
             Count(evidence.run.host.cpus.into(), "CPU".into())
         ),
-        change: say!("let it use more CPUs: taskset, cpuset.cpus, the container's limit"),
+        change: say!("let the program use more CPUs: taskset, cpuset.cpus, the container's limit"),
         share_ns,
         saving: saving(&evidence.limited_by(&free), share_ns),
         evidence: vec![say!(
             "its threads used ",
             Share(queue.cpus_used),
-            " of a CPU and wanted ",
+            " of a CPU and needed ",
             Share(queue.cpus_wanted)
         )],
-        assumes: vec![say!("the other CPUs are free for it")],
+        assumes: vec![say!("the other CPUs are free")],
         verify: vec![say!("dwell compare with and without taskset")],
         explains: Vec::new(),
         belief: None,

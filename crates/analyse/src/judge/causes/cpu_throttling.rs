@@ -84,7 +84,7 @@ fn finding(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, share_ns: Interval
     Finding {
         cause: CAUSE.name.clone(),
         place: RowRef::State(State::Throttled),
-        what: say!("the program stands still for ", Time(share_ns.hi), " since the CPU quota of ")
+        what: say!("the program stands still for ", Time(share_ns.hi), " because the CPU quota of ")
             .and(group())
             .and(say!(" is used up")),
         change: say!("raise the quota of ").and(group()).and(say!(", or use fewer threads at a time")),

@@ -118,7 +118,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, found: &Dela
             Time(found.total_ns / found.waits.max(1))
         )],
         assumes: vec![say!("the other end acknowledges and answers as fast as before")],
-        verify: vec![say!("these waits are gone in the next run")],
+        verify: vec![say!("the next run has no such waits")],
         explains: Vec::new(),
         belief: None,
     })

@@ -19,14 +19,14 @@ use model::wait::{SyscallName, WaitCall, WaitTarget};
 use model::{Costs, Ns, Probe, RuledOut, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName::new("disk-latency", "one small request to a disk after the other"),
+    name: CauseName::new("disk-latency", "small disk requests one after another"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "The program reads small pieces from a disk one at a time: it asks for the next \
                piece when it has the one before.",
         why: "Each request takes the full latency of the disk, however little it moves, though the \
               disk could serve many requests at the same time.",
-        rule: "All of this holds. 100 waits or more in reads, page faults and look-ups ended with \
+        rule: "All of this holds. 100 waits or more in reads, page faults and lookups ended with \
                a disk request; an ordinary program reads a hundred times when it starts for the \
                first time. At least three quarters of the requests to read were issued with no \
                other request of the program under way (not all, since the kernel reads some \
@@ -89,7 +89,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let requests: u64 = waits.iter().map(|(_, wait)| requests(wait)).sum();
     if requests < WAITS_MIN {
         let reads = Count(requests, "disk read".into());
-        return Outcome::RuledOut(RuledOut::below(reads, say!("waited for"), Number(WAITS_MIN)));
+        return Outcome::RuledOut(RuledOut::below(
+            reads,
+            say!("that the program waited for"),
+            Number(WAITS_MIN),
+        ));
     }
     let sum = |of: fn(&WaitRow) -> Ns| waits.iter().map(|(_, wait)| of(wait)).sum::<Ns>();
     let (total_ns, path_ns) = (sum(|wait| wait.total_ns), sum(|wait| wait.path_ns));
@@ -235,20 +239,20 @@ fn finding(
             .and(caller)
             .and(file(waits, most, path_ns))
             .and(past_cache)
-            .and(say!(" waits for the disk, one request after the other: ", Count(requests, "time".into())))
+            .and(say!(" waits for the disk, one request at a time, ", Count(requests, "time".into())))
             .and(each)
             .and(say!(", ", Time(total_ns), " in all")),
         change: match (direct, reads.is_some_and(DiskReads::follow_on)) {
             (true, true) => say!(
-                "read larger pieces, since they follow on each other, or through the page cache, without O_DIRECT"
+                "read larger pieces, since the pieces are adjacent, or read through the page cache, without O_DIRECT"
             ),
             (true, false) => say!(
-                "read several pieces at once (io_uring), larger ones, or through the page cache, without O_DIRECT"
+                "read several pieces at once (io_uring) or larger ones, or read through the page cache, without O_DIRECT"
             ),
             (false, true) => {
-                say!("read larger pieces, since they follow on each other, or keep them in memory")
+                say!("read larger pieces, since the pieces are adjacent, or keep them in memory")
             }
-            (false, false) => say!("read several pieces at once, larger ones, or keep them in memory"),
+            (false, false) => say!("read several pieces at once or larger ones, or keep them in memory"),
         },
         share_ns: Interval { lo: path_ns, hi: path_ns },
         saving: evidence.saving(&Removal::Parts(goes), (half, 1.0), SavingBasis::Bounded),
@@ -264,9 +268,11 @@ fn finding(
         .collect(),
         assumes: vec![say!("what is read next does not depend on what was read before")],
         verify: vec![if direct {
-            say!("run it again without O_DIRECT: it saves as much if the bytes are in memory by then")
+            say!(
+                "run it again without O_DIRECT: the second run shows the saving if the bytes are in memory by then"
+            )
         } else {
-            say!("run it again: it saves as much if the bytes are in memory by then")
+            say!("run it again: the second run shows the saving if the bytes are in memory by then")
         }],
         explains: Vec::new(),
         belief: None,

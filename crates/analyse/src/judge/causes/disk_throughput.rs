@@ -142,16 +142,16 @@ fn finding(evidence: &Evidence<'_>, disk: &DiskSeries, only: bool) -> Option<Fin
         change: say!("move fewer bytes: compress them, keep them in memory"),
         share_ns: Interval { lo: path_ns, hi: path_ns },
         saving: evidence.saving(&Removal::Parts(goes), (faster(FEWER), 1.0), SavingBasis::Assumed),
-        evidence: [Some(say!(Bytes(rate as u64), " per second on average, of all programs")), held.said()]
+        evidence: [Some(say!(Bytes(rate as u64), " per second on average, by all programs")), held.said()]
             .into_iter()
             .chain([by_ladder(evidence, most)])
             .flatten()
             .collect(),
         assumes: vec![
-            say!("the disk is filled by this program"),
-            say!("its data can be made 1.5 times less at least"),
+            say!("the requests of this program fill the disk"),
+            say!("its data can be made at least 1.5 times smaller"),
         ],
-        verify: vec![say!("series.disks in --json has the disk's figures step by step")],
+        verify: vec![say!("`series.disks` in --json has the disk's figures over time")],
         explains: Vec::new(),
         belief: None,
     })
@@ -162,8 +162,8 @@ fn by_ladder(evidence: &Evidence<'_>, most: &WaitRow) -> Option<Sentence> {
     let costs = evidence.run.costs.value()?;
     let writes = most.call.syscall().is_some_and(SyscallName::writes);
     let (cost, doing) = match writes {
-        true => (&costs.sequential_write_ns, "in order a disk of this host writes "),
-        false => (&costs.sequential_read_ns, "in order a disk of this host reads "),
+        true => (&costs.sequential_write_ns, "a disk of this host writes in order "),
+        false => (&costs.sequential_read_ns, "a disk of this host reads in order "),
     };
     let ns = cost.value()?.median;
     let rate = (f64::from(1 << 20) * 1e9 / ns) as u64;

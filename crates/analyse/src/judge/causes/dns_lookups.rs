@@ -15,7 +15,7 @@ use model::wait::WaitTarget;
 use model::{Ns, RuledOut, Sentence, say};
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName::new("dns-lookups", "names asked for again"),
+    name: CauseName::new("dns-lookups", "repeated name lookups"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "The program asks a name server for a name that it already had an answer for.",
@@ -65,7 +65,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             return Outcome::RuledOut(match sum(|row| row.times) {
                 0 => say!("no name server was asked").into(),
                 times => {
-                    let what = say!("of ", Count(times, "question".into()), " had been answered before");
+                    let what = say!("of ", Count(times, "lookup".into()), " had been answered before");
                     RuledOut::below(Number(repeated), what, Number(REPEATED_MIN))
                 }
             });
@@ -77,7 +77,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                 Outcome::Found(vec![finding(evidence, row, most, &again, &goes)])
             }
             _ => {
-                let questions = Count(repeated, "repeated question".into());
+                let questions = Count(repeated, "repeated lookup".into());
                 Outcome::RuledOut(say!(questions, " took less than 1 % of the run").into())
             }
         }
@@ -128,9 +128,9 @@ fn finding(evidence: &Evidence<'_>, row: usize, most: &LookupRow, again: &Again,
     Finding {
         cause: CAUSE.name.clone(),
         place: RowRef::Lookup(row),
-        what: say!(Count(again.repeated, "question".into()), " for names that had been answered (")
+        what: say!(Count(again.repeated, "name lookup".into()), " repeated an answered one (")
             .and(name(most))
-            .and(say!(" ", Count(most.times, "time".into()), ") took ", Time(again.ns))),
+            .and(say!(" ", Count(most.times, "time".into()), ") and took ", Time(again.ns))),
         change: say!("keep the address or the connection, or ask through a cache on this host"),
         share_ns: super::peers::share(goes, part),
         saving: evidence.together(waits, evidence.saving(&library, ALL, SavingBasis::Counted)),
@@ -141,7 +141,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, most: &LookupRow, again: &Again,
             " on average to answer again"
         )],
         assumes: vec![say!("an answer stays valid for as long as the program runs")],
-        verify: vec![say!("lookups in `dwell run --json -`: repeated is 0")],
+        verify: vec![say!("`lookups` of `dwell run --json -`: `repeated` is 0")],
         explains: Vec::new(),
         belief: None,
     }

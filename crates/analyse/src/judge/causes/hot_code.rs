@@ -148,7 +148,7 @@ fn finding(evidence: &Evidence<'_>, most: &Sum<'_>, share: Share) -> Finding {
             Number(line.into()),
             " has ",
             Piece::Share(amount.ns / most.all.ns),
-            " of these"
+            " of these samples"
         )
     }));
     // Of the function itself, or of the library's that it spends its time in.
@@ -167,16 +167,16 @@ fn finding(evidence: &Evidence<'_>, most: &Sum<'_>, share: Share) -> Finding {
         what,
         change: if most.frame.module == JIT_MODULE {
             // It has no lines, and no file to be disassembled.
-            say!("do less there")
+            say!("reduce its work")
         } else if own_code::is_named(most.frame) {
-            say!("do less there: --lines and --annotate show where")
+            say!("reduce its work: --lines and --annotate show where the time goes")
         } else {
-            say!("do less there: the debug symbols of ", Name(most.frame.module.clone()), " give it a name")
+            say!("reduce its work: the debug symbols of ", Name(most.frame.module.clone()), " give it a name")
         },
         share_ns,
         saving: evidence.saving(&Removal::Samples(share), (faster(FASTER_MIN), 1.0), SavingBasis::Assumed),
         evidence: evidence_lines,
-        assumes: vec![say!("it can be made 1.5 times faster at least")],
+        assumes: vec![say!("it can be made at least 1.5 times faster")],
         verify: vec![say!("dwell run ", how_shown(most), " '", Name(name.clone()), "' …")],
         explains: Vec::new(),
         belief: None,

@@ -70,7 +70,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         _ if longest_ns < needed_ns => {
             RuledOut::below(Time(longest_ns), say!("waited for an interpreter lock"), Time(needed_ns))
         }
-        _ => say!("one thread waited ", Time(total_ns), " for an interpreter lock, the others hardly").into(),
+        _ => say!("one thread waited ", Time(total_ns), " for an interpreter lock, the others hardly at all")
+            .into(),
     };
     Outcome::of(findings, why_not)
 }
@@ -95,7 +96,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, wait: &WaitRow, threads: &[&Wait
         cause: CAUSE.name.clone(),
         place: RowRef::Wait(row),
         what: places::threads(threads.len())
-            .and(say!(" took turns at Python's interpreter lock"))
+            .and(say!(" took turns with Python's interpreter lock"))
             .and(place.map(within).unwrap_or_default())
             .and(say!(" and waited ", Time(wait.total_ns), " for it")),
         change: say!(
@@ -105,10 +106,10 @@ fn finding(evidence: &Evidence<'_>, row: usize, wait: &WaitRow, threads: &[&Wait
         saving: evidence.saving(&Removal::Wall(goes), ALL, SavingBasis::Bounded),
         evidence: vec![
             say!(Count(wait.calls, "wait".into()), ", ", Time(wait.total_ns), " in total"),
-            say!("these threads spent ", Share(waited), " of their time waiting for it"),
+            say!("these threads spent ", Share(waited), " of their time waiting for the lock"),
         ],
-        assumes: vec![say!("what a thread computes needs no results of the others")],
-        verify: vec![say!("dwell compare of both versions")],
+        assumes: vec![say!("no thread needs the results of another")],
+        verify: vec![say!("measure both versions: dwell compare BEFORE AFTER")],
         explains: Vec::new(),
         belief: None,
     }

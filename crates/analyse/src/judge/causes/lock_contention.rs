@@ -97,14 +97,14 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     }
     if let (Some(taken), true) = (apart.first(), findings.is_empty()) {
         return Outcome::Unavailable(format!(
-            "threads that wait for the lock in {} sleep on a futex each, so its cost is unknown",
+            "each thread that waits for the lock in {} sleeps on a futex of its own, so the cost of the lock is unknown",
             taken.function
         ));
     }
     let total_ns: Ns = of_locks().map(|(_, wait)| wait.total_ns).sum();
     let why_not = match total_ns {
         0 => say!("no thread waited for a lock"),
-        _ => say!(Time(total_ns), " of waits for other threads, none for a lock that delays the end"),
+        _ => say!(Time(total_ns), " of waits for other threads, but none for a lock that delays the end"),
     };
     Outcome::of(findings, why_not.into())
 }
@@ -154,9 +154,8 @@ fn finding(
         cause: CAUSE.name.clone(),
         place: RowRef::Wait(row),
         what: places::threads(wait.threads.len().max(1))
-            .and(say!(" waited ", Time(wait.total_ns), " for the lock that "))
+            .and(say!(" waited ", Time(wait.total_ns), " for the lock taken in "))
             .and(places::frame(taken))
-            .and(say!(" takes"))
             .and(holder.what()),
         change: holder.change(),
         share_ns,
@@ -175,9 +174,9 @@ fn finding(
         .into_iter()
         .chain(holder.evidence())
         .collect(),
-        assumes: vec![say!("what is done under the lock needs no order of its own")],
+        assumes: vec![say!("the work under the lock can be done in any order")],
         verify: vec![say!(
-            "dwell compare of both versions; the waits for this lock are gone or short in `dwell run`"
+            "the next dwell run has fewer or shorter waits for this lock; dwell compare BEFORE AFTER"
         )],
         explains: Vec::new(),
         belief: None,
@@ -259,7 +258,9 @@ impl<'a> Holder<'a> {
             _ => Sentence::default(),
         };
         let share = match self.does {
-            Some((_, share)) => say!("; that has ", Share(share), " of what holders did meanwhile"),
+            Some((_, share)) => {
+                say!("; what the finding says of the holder covers ", Share(share), " of the time")
+            }
             None => Sentence::default(),
         };
         let by = say!(Name(main.name.clone()), " released it ", Number(main.times), " times");

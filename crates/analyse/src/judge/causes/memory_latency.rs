@@ -182,7 +182,7 @@ impl Candidate<'_> {
             Waits::No => Err(Outcome::RuledOut(
                 say!(
                     Name(row.function.clone()),
-                    " loads most, but does not wait for memory by the CPU's counters"
+                    " has the most loads, but does not wait for memory, by the CPU's counters"
                 )
                 .into(),
             )),
@@ -212,7 +212,8 @@ impl Candidate<'_> {
         let beyond = load_costs::beyond(set, &table.caches, costs.map(Vec::as_slice));
         match beyond {
             Beyond::Within { cache } => {
-                let within = say!(name(), " loads from no more than its cache of ", Bytes(cache), " holds");
+                let within =
+                    say!(name(), " loads from no more data than its cache of ", Bytes(cache), " holds");
                 let size = set.hi.map(|hi| say!(": ", Bytes(hi), " at most")).unwrap_or_default();
                 Err(Outcome::RuledOut(within.and(size).into()))
             }
@@ -259,36 +260,36 @@ impl Candidate<'_> {
             .and_then(|row| counters::figures(&row.counted));
         what = what.and(if set.lo >= cache {
             say!(
-                ": it loads from addresses that jump about in ",
+                ": it loads from addresses scattered over ",
                 Bytes(set.lo),
-                " at least, and a CPU's own cache holds ",
+                " or more, and a CPU's own cache holds ",
                 Bytes(cache)
             )
         } else if self.pages_min() >= TRANSLATED_MAX {
             say!(
-                ": it loads from addresses that jump about in ",
+                ": it loads from addresses scattered over ",
                 Count(self.pages_min(), "page".into()),
-                " at least, more than a CPU keeps translations for"
+                " or more, and a CPU keeps address translations for fewer"
             )
         } else {
-            say!(": the processor counts misses of its last cache, and does little meanwhile")
+            say!(": the CPU's counters show last-level cache misses and few instructions")
         });
         let mut lines = vec![
             say!(
                 Count(row.jumping, "sample".into()),
                 " of ",
                 Count(row.samples, "sample".into()),
-                " stand at such loads"
+                " are at such loads"
             ),
             say!(
                 Count(row.addresses, "address".into()),
                 " in ",
-                Count(row.lines, "line".into()),
+                Count(row.lines, "cache line".into()),
                 " and ",
                 Count(row.pages, "page".into()),
                 ": ",
                 Count(set.pairs, "pair".into()),
-                " in the same line"
+                " in the same cache line"
             ),
         ];
         lines.extend(figures);
@@ -299,7 +300,7 @@ impl Candidate<'_> {
                 Bytes(set.lo),
                 " takes ",
                 ns(far),
-                " by the ladder, one from half of that cache ",
+                " by dwell ladder, one from half of that cache ",
                 ns(near)
             ));
         }
@@ -308,8 +309,8 @@ impl Candidate<'_> {
             place: place(evidence, owner),
             what,
             change: say!(
-                "make what it uses together lie together (an array in place of links, smaller records, sorted look-ups), or \
-                 prefetch the next items"
+                "put together in memory what it uses together (an array instead of links, smaller records, sorted \
+                 lookups), or prefetch the next items"
             ),
             share_ns,
             saving: evidence.saving(
@@ -318,7 +319,7 @@ impl Candidate<'_> {
                 SavingBasis::Assumed,
             ),
             evidence: lines,
-            assumes: vec![say!("the data can be laid out so that a cache, or its order, serves these loads")],
+            assumes: vec![say!("the data can be laid out so that these loads hit a cache or go in order")],
             verify: vec![say!(
                 "dwell run ",
                 how_shown(owner),

@@ -19,7 +19,7 @@ use model::wait::WaitTarget;
 use model::{Ns, RuledOut, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName::new("memory-pressure", "memory that is short"),
+    name: CauseName::new("memory-pressure", "too little memory"),
     tiers: &[Tier::Bpf, Tier::Perf, Tier::Proc],
     manual: Manual {
         what: "The program waits for memory: the kernel first has to take pages from it or from \
@@ -231,7 +231,7 @@ fn finding(evidence: &Evidence<'_>, signs: &Signs, pressure: Option<f64>) -> Fin
     if signs.refaulted_bytes > 0 {
         figures.push(say!(
             Bytes(signs.refaulted_bytes),
-            " came back into the control group's memory after they had been taken away (refaults)"
+            " of the control group's memory was read back after the kernel had taken it away (refaults)"
         ));
     }
     if let Some(share) = pressure {
@@ -242,7 +242,7 @@ fn finding(evidence: &Evidence<'_>, signs: &Signs, pressure: Option<f64>) -> Fin
     }
     let change = match limit {
         Some(limit) => say!("raise the memory limit of ", Name(limit.group.clone()), ", or use less memory"),
-        None => say!("use less memory, or give the host more"),
+        None => say!("use less memory, or give the host more memory"),
     };
     let what = match limit {
         Some(limit) => say!("the program does not fit into ").and(of_limit(limit)),
@@ -256,7 +256,7 @@ fn finding(evidence: &Evidence<'_>, signs: &Signs, pressure: Option<f64>) -> Fin
         share_ns,
         saving: saving(evidence, signs),
         evidence: figures,
-        assumes: vec![say!("with enough memory the pages stay")],
+        assumes: vec![say!("with enough memory the pages stay in it")],
         verify: vec![say!("dwell run … with more memory")],
         explains: Vec::new(),
         belief: None,

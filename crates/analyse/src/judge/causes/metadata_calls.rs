@@ -19,14 +19,14 @@ use model::{Ns, RuledOut, Seen, State, say};
 use std::cmp::Reverse;
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName::new("metadata-calls", "look-ups that may be left out"),
+    name: CauseName::new("metadata-calls", "file lookups that could be avoided"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "The program does one of three things. It opens files or asks for their metadata \
                (`stat`, `access`) by names that mostly do not exist. It lists directories, and \
                asks for the metadata of each file in them. Or it asks for the same paths again and \
                again.",
-        why: "Each look-up enters the kernel and goes through the directories of the path. A \
+        why: "Each lookup enters the kernel and goes through the directories of the path. A \
               search along many directories does so in each, for every file that it looks for. A \
               long listing makes three calls for each file, while one call that lists a directory \
               gives hundreds of names.",
@@ -50,7 +50,7 @@ pub(super) static CAUSE: Cause = Cause {
         change: "List the directory once and look there. Put the directory that has most of the \
                  files first in the search path (`PATH`, `LD_LIBRARY_PATH`, `PYTHONPATH`, include \
                  directories), and leave out those that have none. Remember which names were \
-                 missing. Take the kind of a file from the listing: `d_type` of `readdir`, \
+                 missing. Take the type of a file from the listing: `d_type` of `readdir`, \
                  `os.scandir`, `FTS_NOSTAT`, `find -type`, `ls` without `-l`, `-F` and colours. \
                  Keep a file open that is needed again (`pread` reads it from the start), or keep \
                  what was learnt from it. Set `TZ`, or libc asks for `/etc/localtime` at each \
@@ -66,7 +66,7 @@ pub(super) static CAUSE: Cause = Cause {
                earlier call need not be in it; or all questions, if the files were listed with \
                their names and kinds.",
         assumes: "Missing names: the program need not find out each time that these files are \
-                  missing. A listing: names and kinds are enough. Paths again: the files do not \
+                  missing. A listing: names and types are enough. Paths again: the files do not \
                   change, or the program is told when they do.",
     },
     explains: &[],
@@ -113,14 +113,14 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let place = again.as_ref().map(|again| again.place);
     let listing = listing(evidence).filter(|listing| Some(listing.place) != place);
     let why_not = if missed < FAILED_MIN {
-        let what = say!("of ", hedge_rows, Count(all, "look-up".into()), " found nothing");
+        let what = say!("of ", hedge_rows, Count(all, "lookup".into()), " found nothing");
         RuledOut::below(Number(missed), what, Number(FAILED_MIN))
     } else if missed * 2 < all {
-        let what = say!("of ", hedge_rows, Count(all, "look-up".into()), " found nothing");
+        let what = say!("of ", hedge_rows, Count(all, "lookup".into()), " found nothing");
         RuledOut::below(Share(missed as f64 / all as f64), what, Share(0.5))
     } else {
         let what = say!("by calls that mostly find nothing");
-        RuledOut::below(Count(failed, "look-up".into()), what, Number(FAILED_MIN))
+        RuledOut::below(Count(failed, "lookup".into()), what, Number(FAILED_MIN))
     };
     Outcome::of(missing.into_iter().chain(listing).chain(again), why_not)
 }
@@ -213,11 +213,11 @@ fn again(evidence: &Evidence<'_>, failing: &[(usize, &CallRow)]) -> Option<Findi
             .and(named.map(of_path).unwrap_or_default())
             .and(say!("; this takes ", hedge_time(most), Time(total_ns))),
         change: if of_listed.is_empty() {
-            say!("keep the file open, or what was found out of it")
+            say!("keep the file open, or keep the result")
         } else {
             say!(
-                "keep what was found out of it; where names and kinds are enough, leave that out: \
-                 ls without -l, find -type, os.scandir, d_type"
+                "keep the result; where names and types are enough, skip these calls: ls without -l, \
+                 find -type, os.scandir, d_type"
             )
         },
         share_ns: evidence.has(&names, &goes),
@@ -226,10 +226,10 @@ fn again(evidence: &Evidence<'_>, failing: &[(usize, &CallRow)]) -> Option<Findi
             .iter()
             .map(of_all)
             .chain((!of_listed.is_empty()).then(|| {
-                say!("they were listed with names and kinds: where these are enough, none is needed")
+                say!("the files were listed with names and types: where these are enough, no call is needed")
             }))
             .collect(),
-        assumes: vec![say!("the files stay what they are, or the program is told when they change")],
+        assumes: vec![say!("the files do not change, or the program is told when they do")],
         verify: vec![say!(
             "strace -f -e trace=",
             Name(most.name.name.to_string()),
@@ -316,18 +316,18 @@ fn listing(evidence: &Evidence<'_>) -> Option<Finding> {
             if asks.len() == 1 { " asks " } else { " ask " },
             hedge_all(asks.iter().map(|(_, row)| *row), hedge),
             Count(questions, "time".into()),
-            " for files that were listed with their names and kinds; this takes ",
+            " for metadata of files that were already listed with names and types; this takes ",
             hedge_all(asks.iter().map(|(_, row)| *row), hedge_time),
             Time(asks.iter().map(|(_, row)| row.total_ns).sum())
         )),
         change: say!(
-            "where names and kinds are enough, leave that out: ls without -l, find -type, os.scandir, d_type"
+            "where names and types are enough, skip these calls: ls without -l, find -type, os.scandir, d_type"
         ),
         share_ns,
         saving,
         evidence: asks.iter().map(of_all).collect(),
-        assumes: vec![say!("the program needs no more than names and kinds")],
-        verify: vec![say!("dwell compare --predicted of this run's --json, with both versions")],
+        assumes: vec![say!("the program needs only names and types")],
+        verify: vec![say!("measure both versions: dwell compare --predicted ID BEFORE AFTER")],
         explains: Vec::new(),
         belief: None,
     })
@@ -359,19 +359,19 @@ fn finding(evidence: &Evidence<'_>, place: usize, most: &CallRow, rows: &[&CallR
             Count(most.calls, "time".into()),
             " for files, ",
             Number(not_there(most)),
-            " of them are not there; this takes ",
+            " times for one that does not exist; this takes ",
             hedge_all(rows.iter().copied(), hedge_time),
             Time(total_ns)
         )),
-        change: say!("list the directory once, or ask first where the files are"),
+        change: say!("list the directory once, or search first where the files are"),
         share_ns: evidence.has(&names, &goes),
         saving: evidence.saving(&Removal::Parts(goes), part, SavingBasis::Counted),
         evidence: rows.iter().map(of_all).collect(),
-        assumes: vec![say!("the program need not know each time that they are missing")],
+        assumes: vec![say!("the program need not check each time that these files are missing")],
         verify: vec![say!(
             "strace -f -Z -e trace=",
             Name(most.name.name.to_string()),
-            " … shows the names that are not there"
+            " … shows the names that do not exist"
         )],
         explains: Vec::new(),
         belief: None,

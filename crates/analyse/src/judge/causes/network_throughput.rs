@@ -13,7 +13,7 @@ use model::series::LinkSeries;
 use model::{RuledOut, Seen, Sentence, Series, say};
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName::new("network-throughput", "transfers as fast as the network carries"),
+    name: CauseName::new("network-throughput", "transfers at the rate of the network"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "The program waits for data that comes or goes at a constant rate: the rate of a \
@@ -72,7 +72,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                 let why = "the run is too short to tell the rate of a link (7 steps of 100 ms)";
                 return Outcome::Unavailable(why.to_owned());
             }
-            let why = say!("no link carries what goes to and from ").and(peers::name(of));
+            let why = say!("no link carries the traffic with ").and(peers::name(of));
             return Outcome::RuledOut(why.and(say!(" at a steady rate")).into());
         };
         let Some(waits) = peers::goes(evidence, of) else {
@@ -90,12 +90,14 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                 .and(say!(" and ", Bytes(of.sent_bytes), " to it "))
                 .and(full.what()),
             change: say!(
-                "send less (compress, ask for less, keep what came), or use a faster link or a nearer copy"
+                "transfer less (compress, ask for less, cache what was received), or use a faster link or a nearer copy"
             ),
             share_ns,
             saving: evidence.saving(&goes, part, SavingBasis::Assumed),
-            evidence: vec![say!("threads waited ", Time(of.waited_ns), " for it"), full.evidence()],
-            assumes: vec![say!("the data can be made 1.5 times less, or the link as much faster")],
+            evidence: vec![say!("threads waited ", Time(of.waited_ns), " for this peer"), full.evidence()],
+            assumes: vec![say!(
+                "the data can be made at least 1.5 times smaller, or the link at least 1.5 times faster"
+            )],
             verify: vec![say!("dwell run --link NAME=SPEED tells whether the link is full")],
             explains: Vec::new(),
             belief: None,
@@ -145,13 +147,13 @@ fn most(link: &LinkSeries) -> f64 {
 
 impl Full<'_> {
     fn rate(&self) -> Sentence {
-        say!(Bytes((self.bits_per_s / 8.0) as u64), " a second over ", Name(self.link.name.clone()))
+        say!(Bytes((self.bits_per_s / 8.0) as u64), " per second over link ", Name(self.link.name.clone()))
     }
 
     fn what(&self) -> Sentence {
         match self.share {
-            Some(_) => say!("go as fast as the link carries: ").and(self.rate()),
-            None => say!("go at a steady rate: ").and(self.rate()),
+            Some(_) => say!("move as fast as the link allows, ").and(self.rate()),
+            None => say!("move at a steady rate of ").and(self.rate()),
         }
     }
 
@@ -161,11 +163,11 @@ impl Full<'_> {
                 Name(self.link.name.clone()),
                 " carries ",
                 Share(limit),
-                " of what it can or more for ",
+                " of its capacity or more for ",
                 Share(*share),
                 " of the run"
             ),
-            _ => say!("what ", Name(self.link.name.clone()), " can carry is not known, or is more"),
+            _ => say!("the capacity of ", Name(self.link.name.clone()), " is unknown or higher"),
         }
     }
 }

@@ -27,7 +27,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName::new("page-faults", "pages touched again after they were given back"),
+    name: CauseName::new("page-faults", "memory given back to the kernel and taken again"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "A process gives memory back to the kernel (`munmap`, `brk`, `madvise`) and touches new memory soon after.",
@@ -116,7 +116,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let calls = evidence.calls_named(GIVE_BACK);
     let times: u64 = calls.iter().map(|(_, row)| row.calls).sum();
     if times < GIVEN_BACK_MIN {
-        let what = say!("gave memory back");
+        let what = say!("that gave memory back");
         return Outcome::RuledOut(RuledOut::below(Count(times, "call".into()), what, Number(GIVEN_BACK_MIN)));
     }
     Outcome::Found(vec![finding(evidence, peak, most, &calls)])
@@ -174,16 +174,16 @@ fn finding(
             Name(most.thread.name.clone()),
             " touches ",
             Count(most.faults, "page".into()),
-            " and never has more than ",
+            ", but has no more than ",
             Number(peak.bytes / PAGE_BYTES),
             " (",
             Bytes(peak.bytes),
-            "): it gives memory back ",
+            ") at a time; it gives memory back ",
             hedge(call),
             Count(call.calls, "time".into()),
             " with ",
             Name(call.name.to_string()),
-            " and takes it again; faults take ",
+            " and takes it again; page faults take ",
             Time(fault_ns)
         ),
         change: match &*call.name.name {
@@ -191,7 +191,7 @@ fn finding(
                 "keep the blocks, or have malloc keep them: M_TRIM_THRESHOLD, glibc.malloc.trim_threshold"
             ),
             "madvise" => say!("keep the memory, or have the allocator give it back later"),
-            _ => say!("keep the memory and use it again, or have malloc keep it: M_MMAP_THRESHOLD"),
+            _ => say!("keep the memory and reuse it, or have malloc keep it: M_MMAP_THRESHOLD"),
         },
         share_ns,
         saving: evidence.saving(&Removal::Sites(sites, share_ns), part, SavingBasis::Counted).map(|saving| {
@@ -220,7 +220,7 @@ fn finding(
             .chain(fault_places::leading(evidence, most.thread.pid))
             .collect(),
         assumes: vec![say!("the memory can be kept")],
-        verify: vec![say!("the number of faults on the page of the next run")],
+        verify: vec![say!("the next run has fewer page faults")],
         explains: Vec::new(),
         belief: None,
     }

@@ -53,7 +53,7 @@ const FASTER_MIN: f64 = 1.5;
 fn check(evidence: &Evidence<'_>) -> Outcome {
     if evidence.run.window.is_some() {
         return Outcome::Unavailable(
-            "a window does not show whether it waits for work or for input".to_owned(),
+            "dwell attach cannot tell whether the program waits for work or for input".to_owned(),
         );
     }
     let waits: Vec<(usize, &WaitRow)> =
@@ -111,7 +111,7 @@ fn finding(evidence: &Evidence<'_>, place: usize, most: &WaitRow, waits: &[(usiz
             .and(say!(" waits ", Count(times, "time".into()), " for ", Name(peer), " at the other end of "))
             .and(end(&most.on))
             .and(say!(", ", Time(total_ns), " in all")),
-        change: say!("look at the other end; it bounds this program"),
+        change: say!("make the other end faster: this program waits for it"),
         share_ns: Interval { lo: path_ns, hi: path_ns },
         saving: evidence.saving(&goes, part, SavingBasis::Assumed),
         evidence: vec![say!(
@@ -120,7 +120,7 @@ fn finding(evidence: &Evidence<'_>, place: usize, most: &WaitRow, waits: &[(usiz
             Time(total_ns / times.max(1)),
             " on average"
         )],
-        assumes: vec![say!("the other end can be made 1.5 times faster at least")],
+        assumes: vec![say!("the other end can be made at least 1.5 times faster")],
         verify: vec![verify],
         explains: Vec::new(),
         belief: None,

@@ -128,7 +128,7 @@ fn finding(evidence: &Evidence<'_>, groups: &[(String, Group)], processes: usize
             Time(evidence.run.wall_ns / processes as u64),
             ": starting and ending them takes ",
             Time(costs_ns),
-            " of CPU time, their lives ",
+            " of CPU time, and their lives add up to ",
             Time(lives_ns)
         )),
         change: say!("do the work of ")
@@ -150,8 +150,8 @@ fn finding(evidence: &Evidence<'_>, groups: &[(String, Group)], processes: usize
                 )
             })
             .collect(),
-        assumes: vec![say!("what they do can be done without them")],
-        verify: vec![say!("dwell compare … counts the time of both ways")],
+        assumes: vec![say!("their work can be done without these processes")],
+        verify: vec![say!("measure both versions: dwell compare BEFORE AFTER")],
         explains: Vec::new(),
         belief: None,
     }

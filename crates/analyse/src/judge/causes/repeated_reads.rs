@@ -212,17 +212,19 @@ fn finding(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -
         place: RowRef::File(most.place),
         what: what(evidence, again, calls),
         change: if direct {
-            say!("keep what is needed again in a cache of the program, or open the file without O_DIRECT")
+            say!(
+                "keep data that is needed again in a cache of the program, or open the file without O_DIRECT"
+            )
         } else if in_places {
-            say!("keep the places of the file that are needed again in memory, or map it")
+            say!("keep the parts of the file that are needed again in memory, or map the file")
         } else {
-            say!("read it once and keep what is made of it")
+            say!("read it once and keep the result")
         },
         share_ns: Interval { lo: of(all.lo), hi: of(all.hi) },
         saving: evidence.saving(&Removal::Parts(goes), part, SavingBasis::Counted),
         evidence: again.iter().take(NAMED).map(figures).collect(),
-        assumes: vec![say!("the bytes are the same each time, and what is made of them fits into memory")],
-        verify: vec![say!("dwell compare 'the program' 'the one that keeps what it has read'")],
+        assumes: vec![say!("the bytes are the same each time, and the result fits into memory")],
+        verify: vec![say!("measure both versions: dwell compare BEFORE AFTER")],
         explains: Vec::new(),
         belief: None,
     }
@@ -260,7 +262,7 @@ fn what(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -> S
             Name(most.file.path.clone()),
             about,
             Number(most.times()),
-            " times over"
+            " times"
         ))
         .and(others)
         .and(say!(", with ", Name(most.file.read.call.clone())))
@@ -277,7 +279,7 @@ fn figures(again: &Again<'_>) -> Sentence {
         Bytes(read.bytes),
         " read, at least ",
         Bytes(read.lo_bytes),
-        "; it has ",
+        "; its size is ",
         Bytes(again.file.size_bytes)
     )
 }

@@ -14,7 +14,7 @@ use model::wait::{SyscallName, WaitTarget};
 use model::{Ns, RuledOut, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName::new("serial-requests", "requests one after the other"),
+    name: CauseName::new("serial-requests", "requests one after another"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "The program sends a request to a peer, waits for the answer, and then sends the next.",
@@ -103,7 +103,7 @@ fn why_not(rows: &[ConnectionRow]) -> RuledOut {
         let what = say!("per request ").and(to_peer);
         RuledOut::above(Bytes(each_bytes), what, Bytes(peers::REQUEST_BYTES_MAX))
     } else if turns.at_once_ns > turns.total_ns / AT_ONCE_PART {
-        let what = say!("of the time in requests ").and(to_peer).and(say!(" had one under way alone"));
+        let what = say!("of the time in requests ").and(to_peer).and(say!(" had only one under way"));
         RuledOut::below(Share(alone), what, Share(1.0 - 1.0 / AT_ONCE_PART as f64))
     } else if is_serial(of, turns) {
         say!("requests ").and(to_peer).and(say!(" are less than 1 % of the run")).into()
@@ -146,10 +146,11 @@ fn finding(
 ) -> Finding {
     let part = part(evidence, of, turns);
     let most = of.dialogue.map(|of| of.turns_max).filter(|most| *most > 1 && of.times > 1);
-    let of_one = most.map(|most| say!(", ", Number(most), " on one at most")).unwrap_or_default();
+    let of_one = most.map(|most| say!(", ", Number(most), " on one of them at most")).unwrap_or_default();
     let whole = evidence.run.tables.waits_at_once.value().and_then(|at_once| at_once.network.one_share());
-    let of_all = whole
-        .map(|one| say!("in ", Share(one), " of the time with waits for the network, one thread waited"));
+    let of_all = whole.map(|one| {
+        say!("in ", Share(one), " of the time with waits for the network, only one thread waited")
+    });
     let at_once = match of.dialogue.map(|of| of.waiting_max) {
         Some(1) => vec![say!("no two threads waited for it at once")],
         Some(most) if most > 1 => {
@@ -161,12 +162,12 @@ fn finding(
         cause: CAUSE.name.clone(),
         place: RowRef::Connection(row),
         what: say!(Count(turns.times, "request".into()), " to ").and(peers::name(of)).and(say!(
-            " waited one after the other, ",
+            " were sent one after another and waited ",
             Time(turns.total_ns),
             " in total"
         )),
         change: say!(
-            "have several under way at a time (connections, pipelining), or ask for many things with one request"
+            "send several at a time (more connections, pipelining), or ask for many items with one request"
         ),
         share_ns: peers::share(goes, (peers::part(evidence, of, turns.total_ns), 1.0)),
         saving: evidence.saving(goes, part, SavingBasis::Bounded),
@@ -189,7 +190,7 @@ fn finding(
             say!("the requests do not need each other's answers"),
             say!("the peer serves 2 to 16 at a time as fast as one"),
         ],
-        verify: vec![say!("dwell compare of both versions")],
+        verify: vec![say!("measure both versions: dwell compare BEFORE AFTER")],
         explains: Vec::new(),
         belief: None,
     }

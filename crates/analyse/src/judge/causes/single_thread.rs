@@ -72,16 +72,16 @@ const TOGETHER_MAX: f64 = 1.2;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     if evidence.run.window.is_some() {
-        return Outcome::Unavailable("a window does not show processes from start to end".to_owned());
+        return Outcome::Unavailable("dwell attach does not see processes from start to end".to_owned());
     }
     let cpus = evidence.cpus_allowed();
     if cpus < 1.5 {
-        return Outcome::RuledOut(say!("it may use one CPU only").into());
+        return Outcome::RuledOut(say!("the program may use only one CPU").into());
     }
     if let Seen::Value(used) = &evidence.run.utilization {
         let together = evidence.cpu_ns() as f64 / used.on_cpu_ns.max(1) as f64;
         if together > TOGETHER_MAX {
-            let what = say!("threads ran at a time, on average while any did");
+            let what = say!("threads ran at a time, on average over the time in which any ran");
             return Outcome::RuledOut(RuledOut::above(Decimal(together), what, Decimal(TOGETHER_MAX)));
         }
     }
@@ -122,13 +122,13 @@ fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Fin
     let goes = Interval { lo: if reader.is_some() { 0 } else { goes.lo }, ..goes };
     let known = if reader.is_some() { SavingBasis::Assumed } else { SavingBasis::Bounded };
     let mut lines = vec![
-        say!("they compute for ", Time(group.computes_ns), " of their lives"),
-        say!("the longest lives for ", Time(longest_ns)),
+        say!("they compute for ", Time(group.computes_ns), " of their run time"),
+        say!("the longest runs for ", Time(longest_ns)),
     ];
     lines.extend(evidence.run.tables.counters.value().and_then(|table| {
         let memory = match counters::waits_for_memory(evidence, &table.all.user) {
             Waits::Yes => say!(": their code waits for memory, which several share"),
-            Waits::No => say!(": memory does not hold their code up"),
+            Waits::No => say!(": memory does not slow their code down"),
             Waits::Unclear => say!(),
         };
         Some(counters::figures(&table.all.user)?.and(memory))
@@ -143,7 +143,7 @@ fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Fin
             Name(name.to_owned()),
             " run one after another, ",
             Time(total_ns),
-            " in all, and may use ",
+            " in all, though they may use ",
             Count(cpus.round() as u64, "CPU".into())
         ),
         change: say!("run ", at_a_time(), " at a time: xargs -P, make -j, a pool of processes"),
@@ -153,7 +153,7 @@ fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Fin
         assumes: vec![match reader {
             Some(reader) => say!(
                 Name(reader.to_owned()),
-                ", which reads on a pipe what each has to say, does not decide by it what comes next"
+                ", which reads their output through a pipe, does not decide from it what to start next"
             ),
             None => say!("they do not need each other's results"),
         }],

@@ -13,7 +13,7 @@ use model::wait::WakerKind;
 use model::{Ns, RuledOut, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName::new("sleep-polling", "sleeps between looks"),
+    name: CauseName::new("sleep-polling", "sleeps between checks"),
     tiers: &[Tier::Bpf],
     manual: Manual {
         what: "The program sleeps for a while, checks whether something has happened, and sleeps again.",
@@ -25,7 +25,7 @@ pub(super) static CAUSE: Cause = Cause {
                With less, the sleeps set a pace, whatever others do. The cause is ruled out if \
                other threads sleep as well, with nothing else under way, for more than half as \
                long as these sleeps delay the program: then the thread may wait for those sleeps.",
-        else_it_could_be: "The pace may be wanted: a limit of requests per second, or a display \
+        else_it_could_be: "The pace may be on purpose: a limit of requests per second, or a display \
                            that is drawn anew while others work.",
         change: "Wait for the event itself: `waitpid` without `WNOHANG`, `join`, a condition \
                  variable, a queue's blocking `get`, a pipe or an eventfd, `inotify` for a file, \
@@ -57,7 +57,9 @@ const SLEEPS_A_LOOK: u64 = 2;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     if evidence.run.window.is_some() {
-        return Outcome::Unavailable("a window has no end that a change could bring forward".to_owned());
+        return Outcome::Unavailable(
+            "dwell attach sees no end of the run that a change could bring forward".to_owned(),
+        );
     }
     let sleeps = || evidence.run.waits.iter().enumerate().filter(|(_, wait)| wait.reason == State::Sleep);
     let most = sleeps().max_by_key(|(_, wait)| wait.path_ns).filter(|(_, wait)| wait.path_ns > 0);
@@ -65,7 +67,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         return Outcome::RuledOut(say!("no sleep delays the program").into());
     };
     if most.calls < SLEEPS_MIN {
-        let what = say!("in the call that sleeps longest");
+        let what = say!("in the call with the most sleep");
         return Outcome::RuledOut(RuledOut::below(
             Count(most.calls, "sleep".into()),
             what,
@@ -76,7 +78,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let child = looks_for_a_child(evidence, most);
     let needed = if child { WORK_SHARE_SEEN_MIN } else { WORK_SHARE_MIN };
     if share < needed {
-        let what = say!("of its sleep has other threads at work");
+        let what = say!("of its sleep with other threads at work");
         return Outcome::RuledOut(RuledOut::below(Share(share), what, Share(needed)));
     }
     if beside(evidence) * 2 > most.path_ns {
@@ -136,11 +138,14 @@ fn finding(evidence: &Evidence<'_>, place: usize, wait: &WaitRow, share: f64, ch
     let call = wait.call.syscall();
     let caller = evidence.caller_waiting(wait);
     let (what, change) = if child {
-        (" between looks for a process", say!("wait for the process's end: waitpid without WNOHANG, a pidfd"))
+        (
+            " between checks for a process",
+            say!("wait for the process to end: waitpid without WNOHANG, a pidfd"),
+        )
     } else {
         (
-            " while others of the program work",
-            say!("wait for what they do: join, a condition, a queue, inotify"),
+            " while other threads of the program work",
+            say!("wait for their result: join, a condition variable, a queue, inotify"),
         )
     };
     Finding {
@@ -150,7 +155,7 @@ fn finding(evidence: &Evidence<'_>, place: usize, wait: &WaitRow, share: f64, ch
             .and(caller)
             .and(say!(" sleeps ", Count(wait.calls, "time".into()), ", ", Time(wait.p50_ns), " each"))
             .and(say!(what))
-            .and(say!("; ", Time(wait.path_ns), " of it with nothing else under way")),
+            .and(say!("; ", Time(wait.path_ns), " of this with nothing else under way")),
         change,
         share_ns: Interval { lo: wait.path_ns, hi: wait.path_ns },
         saving: evidence
@@ -158,10 +163,10 @@ fn finding(evidence: &Evidence<'_>, place: usize, wait: &WaitRow, share: f64, ch
             .map(|saving| Saving { ns: behind_others_too(evidence, saving.ns), ..saving }),
         evidence: vec![
             say!(Count(wait.calls, "sleep".into()), ", ", Time(wait.total_ns), " in all"),
-            say!("others of the program are at work for ", Share(share), " of that"),
+            say!("other threads of the program work for ", Share(share), " of that"),
         ],
-        assumes: vec![say!("what it sleeps for is what the others do")],
-        verify: vec![say!("dwell compare --predicted of this run's --json, with both versions")],
+        assumes: vec![say!("it sleeps until the other threads have done their work")],
+        verify: vec![say!("measure both versions: dwell compare --predicted ID BEFORE AFTER")],
         explains: Vec::new(),
         belief: None,
     }

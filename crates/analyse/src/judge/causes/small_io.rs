@@ -148,7 +148,7 @@ fn finding(
         what: say!(Name(row.name.to_string())).and(evidence.caller(&[&row.name])).and(say!(
             " moves ",
             Bytes(of_most.bytes / row.calls.max(1)),
-            " a call; ",
+            " per call; ",
             hedge_all(gone.iter().map(|gone| gone.row), hedge),
             Count(calls, "call".into()),
             " take ",
@@ -157,7 +157,7 @@ fn finding(
         )),
         change: if evidence.is_mostly_direct(&row.name.to_string()) {
             say!(
-                "move 64 KiB and more at once, in an aligned buffer: with O_DIRECT each call is a request to the disk"
+                "move 64 KiB or more at once, in an aligned buffer: with O_DIRECT each call is a request to the disk"
             )
         } else {
             say!("read and write through a buffer of 64 KiB")
@@ -165,8 +165,8 @@ fn finding(
         share_ns: evidence.has(&names, &goes),
         saving: evidence.saving(&Removal::Parts(goes), part, SavingBasis::Counted),
         evidence: all.iter().map(each).collect(),
-        assumes: vec![say!("nobody waits for each piece")],
-        verify: vec![say!("dwell compare --predicted of this run's --json, with both versions")],
+        assumes: vec![say!("no program waits for each piece")],
+        verify: vec![say!("measure both versions: dwell compare --predicted ID BEFORE AFTER")],
         explains: Vec::new(),
         belief: None,
     }

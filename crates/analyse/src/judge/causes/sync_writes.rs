@@ -235,7 +235,7 @@ fn finding(evidence: &Evidence<'_>, calls: &[Confirms<'_>], times: u64) -> Findi
             Time(total_ns)
         )),
         change: if writes {
-            say!("write many records at once, or open the file without O_SYNC and sync once for many")
+            say!("write many records at once, or open the file without O_SYNC and sync once for many records")
         } else {
             say!("sync once for many records")
         },
@@ -250,7 +250,7 @@ fn finding(evidence: &Evidence<'_>, calls: &[Confirms<'_>], times: u64) -> Findi
         .flatten()
         .collect(),
         assumes: vec![say!("the records need not be durable one by one")],
-        verify: vec![say!("dwell compare --predicted of this run's --json, with both versions")],
+        verify: vec![say!("measure both versions: dwell compare --predicted ID BEFORE AFTER")],
         explains: Vec::new(),
         belief: None,
     }

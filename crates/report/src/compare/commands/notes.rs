@@ -61,11 +61,11 @@ fn order(comparison: &Comparison, look: Look) -> Option<Vec<Line>> {
     let all = comparison.comparisons.iter().filter_map(|change| change.second_by_first);
     let most = all.max_by(|a, b| far(a).total_cmp(&far(b)))?;
     let words = match most {
-        most if most.lo > 1.0 => "the run that was second in its pair had more",
-        most if most.hi < 1.0 => "the run that was second in its pair had less",
-        _ => "who ran first made no difference that shows",
+        most if most.lo > 1.0 => "the second run of a pair had more",
+        most if most.hi < 1.0 => "the second run of a pair had less",
+        _ => "first and second runs show no difference",
     };
-    Some(said("order: ", &format!("{words}: {}; it was random", ratio_interval(most, look)), look))
+    Some(said("order: ", &format!("{words}: {}; the order was random", ratio_interval(most, look)), look))
 }
 
 /// What starting and reaping takes.
@@ -77,9 +77,12 @@ fn floor(comparison: &Comparison, look: Look) -> Option<Vec<Line>> {
         Seen::Value(floor) => {
             let ns = |ns: f64| ns.max(0.0).round() as u64;
             let range = units::duration_range(ns(floor.lo), ns(floor.hi), look.dash());
-            format!("{} ({range}) of each run is starting and reaping it", units::duration(ns(floor.median)))
+            format!(
+                "{} ({range}) of each run is the start and end of its process",
+                units::duration(ns(floor.median))
+            )
         }
-        Seen::Unseen(why) => format!("what starting and reaping takes is unknown: {why}"),
+        Seen::Unseen(why) => format!("the time to start and end a process is unknown: {why}"),
         Seen::Absent => return None,
     };
     Some(said("floor: ", &text, look))

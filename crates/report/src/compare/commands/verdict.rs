@@ -20,8 +20,10 @@ pub(super) fn lines(comparison: &Comparison, look: Look) -> Vec<Line> {
         }
     };
     let early = match comparison.ended {
-        CompareEnd::Signal => "a signal ended it early: the result so far",
-        CompareEnd::Failed => "a command that fails run after run ended it early: the result so far",
+        CompareEnd::Signal => "a signal ended the comparison early: this is the result so far",
+        CompareEnd::Failed => {
+            "a command failed in run after run and ended the comparison early: this is the result so far"
+        }
         CompareEnd::Decided | CompareEnd::PairsDone | CompareEnd::TimeUp => return lines,
     };
     lines.extend(Line::new(look).add(Ink::Warn, early).wrap(GAP));

@@ -42,7 +42,7 @@ pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
         Seen::Value(0) => item(Ink::Dim, "no events lost".to_owned()),
         // Lost ones are told above.
         Seen::Value(_) | Seen::Absent => {}
-        Seen::Unseen(_) => item(Ink::Dim, "lost events not known".to_owned()),
+        Seen::Unseen(_) => item(Ink::Dim, "lost events unknown".to_owned()),
     }
     match &coverage.overhead_ns {
         Seen::Value(cost) => {
@@ -51,14 +51,14 @@ pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
             item(Ink::Dim, format!("dwell's overhead {ns} ({of_wall})"));
         }
         Seen::Absent => {}
-        Seen::Unseen(_) => item(Ink::Dim, "dwell's overhead not known".to_owned()),
+        Seen::Unseen(_) => item(Ink::Dim, "dwell's overhead unknown".to_owned()),
     }
     let mut lines = first(line.wrap(2), 2, look);
     if let Some(source) = none.iter().find(|source| !source.remedy.is_empty()) {
         let line = Line::new(look).add(Ink::Dim, "try: ").add(Ink::Plain, &source.remedy);
         lines.extend(first(line.wrap(2), 2, look));
     }
-    let causes = if diagnosis.ruled_out.is_empty() { "" } else { "; --causes: all that was looked for" };
+    let causes = if diagnosis.ruled_out.is_empty() { "" } else { "; --causes: what dwell looked for" };
     let more = format!("-v: all tables; --flame: the call tree{causes}");
     lines.push(Line::new(look).add(Ink::Dim, &more).cut());
     lines

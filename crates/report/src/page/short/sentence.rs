@@ -14,7 +14,7 @@ const SERIAL: &str = "serial-requests";
 pub(super) fn line(run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
     let line = Line::new(look);
     if run.whole_ns() == 0 {
-        return line.add(Ink::Plain, "the program finished too quickly to account for");
+        return line.add(Ink::Plain, "the program finished too quickly to be measured");
     }
     let line = match run.window {
         Some(_) => line,
