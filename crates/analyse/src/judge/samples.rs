@@ -4,6 +4,7 @@ use super::{Evidence, diagnose};
 use model::account::Basis;
 use model::coverage::Interval;
 use model::files::FileTable;
+use model::finding::SavingBasis;
 use model::network::ConnectionOrigin;
 use model::peers::ConnectionRow;
 use model::prediction::{Prediction, Site, SiteTimes};
@@ -258,6 +259,12 @@ pub(super) fn judged_with(run: &Run, profile: &Profile, prediction: &Seen<Predic
 /// The first finding of this cause.
 pub(super) fn found<'a>(diagnosis: &'a Diagnosis, id: &str) -> Option<&'a Finding> {
     diagnosis.findings.iter().find(|finding| finding.cause.id == id)
+}
+
+/// Whether the cause was found by its signs alone.
+pub(super) fn is_assumed(diagnosis: &Diagnosis, id: &str) -> bool {
+    let saving = found(diagnosis, id).and_then(|finding| finding.saving.value());
+    saving.is_some_and(|saving| saving.known == SavingBasis::Assumed)
 }
 
 /// Whether this cause was looked for and is not there.

@@ -12,7 +12,6 @@ use crate::code::Amount;
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::profile::{Activity, Weight};
-use model::recording::Language;
 use model::run::WaitRow;
 use model::sentence::Piece::{Count, Name, Ns as Time, Share};
 use model::wait::{SyscallName, WaitTarget};
@@ -206,9 +205,18 @@ fn of_functions(evidence: &Evidence<'_>, names: &[&str], what: &'static str) -> 
     Some(part.seen(evidence, say!(what)))
 }
 
-/// About how long the kernel worked for these calls, by samples.
-pub(super) fn calls_ns(evidence: &Evidence<'_>, names: &[&'static str]) -> Ns {
-    of_calls(evidence, names, 1.0).map_or(0, |seen| seen.ns)
+/// About how long the kernel worked for these calls, or other code for functions whose names begin
+/// so, by samples.
+pub(super) fn work_ns(evidence: &Evidence<'_>, calls: &[&'static str], functions: &[&str]) -> Ns {
+    let all: Vec<SyscallName> = calls.iter().map(|name| (*name).into()).collect();
+    let calls: Vec<&SyscallName> = all.iter().collect();
+    let in_calls = InCalls::new(evidence.profile, &calls);
+    let is_in =
+        |weight: &Weight| in_calls.holds(weight) || begins_with(evidence, weight, functions, Depth::Any);
+    let part = Part::of(evidence, is_in);
+    part.map_or(0, |part| {
+        (evidence.account_ns(State::on_cpu) as f64 * part.samples.share(part.all).value) as Ns
+    })
 }
 
 /// How far outwards a function is looked for.
@@ -218,7 +226,7 @@ enum Depth {
     Any,
 }
 
-/// Whether a stack has a kernel function whose name begins so.
+/// Whether a stack has a function whose name begins so.
 fn begins_with(evidence: &Evidence<'_>, weight: &Weight, names: &[&str], depth: Depth) -> bool {
     let profile = evidence.profile;
     let nodes = std::iter::successors(profile.nodes.get(weight.node as usize), |node| {
@@ -226,7 +234,6 @@ fn begins_with(evidence: &Evidence<'_>, weight: &Weight, names: &[&str], depth: 
     });
     let mut frames = nodes
         .filter_map(|node| profile.frames.get(node.frame as usize))
-        .take_while(|frame| frame.language == Language::Kernel)
         .take(if depth == Depth::Innermost { 1 } else { usize::MAX });
     frames.any(|frame| names.iter().any(|name| frame.function.starts_with(name)))
 }

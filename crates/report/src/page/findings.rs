@@ -6,7 +6,7 @@ use crate::findings::{text, why_not};
 use crate::paint::{Ink, Line, joined};
 use crate::probe;
 use crate::units::{duration, duration_range, share_range};
-use model::finding::{SavedTime, Saving, Shared};
+use model::finding::{Learnt, SavedTime, Saving, Shared};
 use model::run::Class;
 use model::{Diagnosis, Finding, Ns, Run, Seen};
 
@@ -117,7 +117,8 @@ fn one(at: usize, finding: &Finding, run: &Run, diagnosis: &Diagnosis, look: Loo
     lines
 }
 
-/// `saves 2.8-3.1 s of 4.0 s (70-77 %, counted)`.
+/// `saves about 3.0 s of 4.0 s (70-77 %, by 12 kinds of programs)`; where no measured changes say
+/// so, `saves 2.8-3.1 s of 4.0 s (70-77 %, counted)`.
 fn saves(at: usize, finding: &Finding, run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     let whole_ns = run.whole_ns();
     let of = |saving: &Saving| match saving.of {
@@ -134,8 +135,13 @@ fn saves(at: usize, finding: &Finding, run: &Run, diagnosis: &Diagnosis, look: L
                 return format!("saves {ns} of CPU time and no wall-clock time ({})", saving.known.id());
             }
             let share = share_range(lo, hi, whole_ns, look.dash());
-            let (whole, known) = (duration(whole_ns), saving.known.id());
-            let of_what = format!("{ns} of {whole}{} ({share}, {known})", of(saving));
+            let whole = duration(whole_ns);
+            let of_what = match saving.learnt {
+                Some(learnt) => {
+                    format!("about {} of {whole} ({share}, {})", duration(learnt.expected_ns), by(learnt))
+                }
+                None => format!("{ns} of {whole}{} ({share}, {})", of(saving), saving.known.id()),
+            };
             let tested = diagnosis.probed.as_ref().is_some_and(|(of, _)| *of == at);
             if says_little(saving, whole_ns) && !tested {
                 let then =
@@ -146,6 +152,14 @@ fn saves(at: usize, finding: &Finding, run: &Run, diagnosis: &Diagnosis, look: L
         }
         Seen::Absent => "saves nothing by itself".to_owned(),
         Seen::Unseen(why) => format!("the saving is not known: {why}"),
+    }
+}
+
+/// What the interval was learnt from.
+fn by(learnt: Learnt) -> String {
+    match learnt.families {
+        0 => "by programs with other causes".to_owned(),
+        families => format!("by {families} kinds of programs"),
     }
 }
 
@@ -200,6 +214,7 @@ fn rests_on(
 ) -> Vec<(&'static str, String)> {
     let has = share_range(finding.share_ns.lo, finding.share_ns.hi, run.whole_ns(), look.dash());
     let mut rows = vec![("has", format!("{has} of the time"))];
+    rows.extend(learnt(finding, run, look).map(|text| ("saves", text)));
     let told = [("seen", &finding.evidence), ("assumed", &finding.assumes), ("next", &finding.verify)];
     for (head, sentences) in told {
         rows.extend(sentences.iter().map(|sentence| (head, text(sentence, look))));
@@ -211,6 +226,17 @@ fn rests_on(
     }
     rows.push(("next", format!("dwell explain {}", finding.cause.id)));
     rows
+}
+
+/// What the structure of the run allows, and how likely the cause is.
+fn learnt(finding: &Finding, run: &Run, look: Look) -> Option<String> {
+    let saving = finding.saving.value()?;
+    let structure = saving.learnt?.structure;
+    let allows = share_range(structure.lo, structure.hi, run.whole_ns(), look.dash());
+    let belief = finding.belief.map_or_else(String::new, |belief| {
+        format!("; a change of this cause helped in {:.0} % of the programs that showed it", belief * 100.0)
+    });
+    Some(format!("the structure of the run allows {allows} ({}){belief}", saving.known.id()))
 }
 
 /// A heading, and causes with a sentence each.

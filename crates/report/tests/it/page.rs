@@ -312,6 +312,7 @@ fn a_finding_is_said_with_what_can_be_done_about_it() {
         assumes: vec![say!("nobody minds")],
         verify: Vec::new(),
         explains: vec![CauseName::new("disk-latency", "slow disk")],
+        belief: None,
     };
     let saving = Saving {
         ns: share_ns,

@@ -274,7 +274,7 @@ mod tests {
 
     fn saved(diagnosis: &Diagnosis) -> Option<(SavedTime, Ns, Ns)> {
         let saving = found(diagnosis, "busy-wait")?.saving.value()?;
-        Some((saving.of, saving.ns.lo, saving.ns.hi))
+        Some((saving.of, saving.structure().lo, saving.structure().hi))
     }
 
     #[test]

@@ -61,6 +61,8 @@ const PART: Ns = 20;
 
 /// Calls that make a process or give it a program.
 const MAKE: &[&str] = &["clone", "clone3", "fork", "vfork", "execve", "execveat"];
+/// Functions that load a program's libraries, before its own code begins.
+const LOADS: &[&str] = &["_dl_start", "_dl_main", "__dls"];
 /// Calls that end one.
 const END: &[&str] = &["exit_group", "exit"];
 /// Calls that who starts processes makes for each: to be told of a failed start, to keep signals
@@ -87,10 +89,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     Outcome::Found(vec![finding(evidence, &groups, processes, costs_ns)])
 }
 
-/// CPU time of the calls that make and end processes: as counted, or by samples.
+/// CPU time of the calls that make and end processes: as counted, or by samples, with
+/// the loading of libraries: where processes are short, samples see little of their making.
 fn costs_ns(evidence: &Evidence<'_>) -> Ns {
     if evidence.run.tables.syscalls.value().is_none() {
-        return signs::calls_ns(evidence, &[MAKE, END].concat());
+        return signs::work_ns(evidence, &[MAKE, END].concat(), LOADS);
     }
     let made: Ns = evidence.calls_named(MAKE).iter().map(|(_, row)| row.cpu_ns).sum();
     // These do not return, so they are not in the table of calls.

@@ -9,7 +9,8 @@ use model::prediction::Site;
 use model::recording::Tier;
 use model::run::{TimedWaits, WaitRow};
 use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
-use model::wait::WakerKind;
+use model::syscall_rows::{CallRow, ErrorRow};
+use model::wait::{SyscallName, WakerKind};
 use model::{Ns, RuledOut, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
@@ -22,6 +23,9 @@ pub(super) static CAUSE: Cause = Cause {
         rule: "A thread sleeps 5 times or more, and other threads of the program work for half of \
                the time that it sleeps. A hundredth is enough if every other sleep or more comes \
                with a check whether a child has ended: a `wait4` that does not wait, or a `kill`. \
+               A program that tries a call again after each sleep shows by its errors: a `connect` \
+               that was refused, a file that another program has made (`EEXIST`), a lock that is \
+               taken (`EAGAIN`), at least twice and about as often as it sleeps. \
                With less, the sleeps set a pace, whatever others do. The cause is ruled out if \
                other threads sleep as well, with nothing else under way, for more than half as \
                long as these sleeps delay the program: then the thread may wait for those sleeps.",
@@ -66,6 +70,10 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let Some((place, most)) = most else {
         return Outcome::RuledOut(say!("no sleep delays the program").into());
     };
+    if let Some(tried) = tried(evidence, most) {
+        let share = share_of_others(evidence, most);
+        return Outcome::Found(vec![finding(evidence, place, most, share, &Checks::Tries(tried))]);
+    }
     if most.calls < SLEEPS_MIN {
         let what = say!("in the call with the most sleep");
         return Outcome::RuledOut(RuledOut::below(
@@ -85,7 +93,45 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         let what = say!("of sleep in other threads");
         return Outcome::RuledOut(RuledOut::above(Time(beside(evidence)), what, Time(most.path_ns / 2)));
     }
-    Outcome::Found(vec![finding(evidence, place, most, share, child)])
+    let checks = if child { Checks::Child } else { Checks::Unseen };
+    Outcome::Found(vec![finding(evidence, place, most, share, &checks)])
+}
+
+/// What the program does between its sleeps.
+enum Checks {
+    /// It asks whether a process has ended.
+    Child,
+    /// It tries a call again that failed.
+    Tries(SyscallName),
+    /// No call shows it.
+    Unseen,
+}
+
+/// Calls that fail while somebody else is not ready or has what they would take, and the errors
+/// that say so (connect(2), open(2), flock(2)).
+const TRIED: &[(&[&str], &[&str])] = &[
+    (&["connect"], &["ECONNREFUSED", "ENOENT", "EAGAIN"]),
+    (&["open", "openat", "mkdir", "mkdirat", "link", "linkat", "symlink", "symlinkat"], &["EEXIST"]),
+    (&["flock", "fcntl"], &["EAGAIN", "EACCES"]),
+];
+/// One failure is no sign of trying again.
+const TRIES_MIN: u64 = 2;
+
+/// The call that failed about as often as the program slept: no more than twice as often, and no
+/// less than half. Then each sleep is for what it needs, however few there are.
+fn tried(evidence: &Evidence<'_>, wait: &WaitRow) -> Option<SyscallName> {
+    let about = |failed: u64| {
+        failed >= TRIES_MIN && failed * SLEEPS_A_LOOK >= wait.calls && wait.calls * SLEEPS_A_LOOK >= failed
+    };
+    TRIED.iter().find_map(|(calls, errors)| {
+        let failed = |row: &CallRow| -> u64 {
+            let rows = row.results.value().map_or(&[][..], |results| &results.errors);
+            let is_of = |row: &&ErrorRow| row.name.as_deref().is_some_and(|name| errors.contains(&name));
+            rows.iter().filter(is_of).map(|row| row.calls).sum()
+        };
+        let rows = evidence.calls_named(calls).into_iter();
+        rows.map(|(_, row)| row).find(|row| about(failed(row))).map(|row| row.name.clone())
+    })
 }
 
 /// What its threads let pass.
@@ -133,20 +179,23 @@ fn looks_for_a_child(evidence: &Evidence<'_>, wait: &WaitRow) -> bool {
     own && often(calls(WAITS).saturating_sub(waited)) || often(calls(&["kill", "pidfd_send_signal"]))
 }
 
-fn finding(evidence: &Evidence<'_>, place: usize, wait: &WaitRow, share: f64, child: bool) -> Finding {
+fn finding(evidence: &Evidence<'_>, place: usize, wait: &WaitRow, share: f64, checks: &Checks) -> Finding {
     let alone_ns = alone(evidence, wait);
     let call = wait.call.syscall();
     let caller = evidence.caller_waiting(wait);
-    let (what, change) = if child {
-        (
-            " between checks for a process",
+    let (what, change) = match checks {
+        Checks::Child => (
+            say!(" between checks for a process"),
             say!("wait for the process to end: waitpid without WNOHANG, a pidfd"),
-        )
-    } else {
-        (
-            " while other threads of the program work",
+        ),
+        Checks::Tries(call) => (
+            say!(" after each failed ", Name(call.to_string())),
+            say!("wait for what it needs: a blocking lock, a notification; or sleep for less"),
+        ),
+        Checks::Unseen => (
+            say!(" while other threads of the program work"),
             say!("wait for their result: join, a condition variable, a queue, inotify"),
-        )
+        ),
     };
     Finding {
         cause: CAUSE.name.clone(),
@@ -154,7 +203,7 @@ fn finding(evidence: &Evidence<'_>, place: usize, wait: &WaitRow, share: f64, ch
         what: say!(Name(call.map_or("a wait".to_owned(), ToString::to_string)))
             .and(caller)
             .and(say!(" sleeps ", Count(wait.calls, "time".into()), ", ", Time(wait.p50_ns), " each"))
-            .and(say!(what))
+            .and(what)
             .and(say!("; ", Time(wait.path_ns), " of this with nothing else under way")),
         change,
         share_ns: Interval { lo: wait.path_ns, hi: wait.path_ns },
@@ -207,7 +256,8 @@ mod tests {
     use super::*;
     use crate::judge::file_samples::{call, wait};
     use crate::judge::samples::{behind_others, found, judged, run, saves, sites, thread};
-    use model::wait::{WaitTarget, WakerKind};
+    use model::syscall_rows::ResultsRow;
+    use model::wait::WaitTarget;
     use model::{Diagnosis, Run, Seen};
 
     const MS: Ns = 1_000_000;
@@ -275,6 +325,21 @@ mod tests {
         run.threads[0].timed_waits.as_mut().expect("it sleeps").times = 1;
         run.tables.syscalls = Seen::Value(vec![call("wait4", 20, 0, MS)]);
         assert!(!is_found(&run), "a shell waits for each sleep");
+    }
+
+    #[test]
+    fn who_tries_again_after_each_sleep_polls_however_few_they_are() {
+        let mut run = of(3, 0);
+        let mut is = |name: &'static str, error: &str, calls: u64| {
+            let errors = vec![ErrorRow { errno: 0, name: Some(error.to_owned()), calls }];
+            let results = Seen::Value(ResultsRow { errors, ..ResultsRow::default() });
+            run.tables.syscalls = Seen::Value(vec![CallRow { results, ..call(name, 9, calls, MS) }]);
+            is_found(&run)
+        };
+        assert!(is("connect", "ECONNREFUSED", 3) && is("openat", "EEXIST", 2) && is("flock", "EAGAIN", 6));
+        assert!(!is("connect", "ECONNREFUSED", 1), "a server that is down is no sign");
+        assert!(!is("openat", "EEXIST", 7), "most of these have no sleep after them");
+        assert!(!is("openat", "ENOENT", 3), "a search path");
     }
 
     #[test]
