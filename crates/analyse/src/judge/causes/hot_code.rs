@@ -11,7 +11,7 @@ use crate::judge::shortfall::ShareNeeded;
 use crate::judge::spins;
 use crate::names::base_name;
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, SavingBasis};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::profile::Activity;
 use model::recording::{JIT_MODULE, Tier};
 use model::run::Share;
@@ -35,7 +35,8 @@ pub(super) static CAUSE: Cause = Cause {
                tenth no single function is worth a change. The function has fewer samples in the \
                kernel than in user mode, or its calls are what takes time. It does more than poll \
                (that is the cause busy-wait). A line is named if it has at least half of the \
-               function's samples.",
+               function's samples. If no function leads, code without names may: that of a JIT, of an \
+               interpreter, or of a file without symbols.",
         else_it_could_be: "The CPU may wait for memory, or spin. A wait for memory is charged to \
                            the instruction that waits, a spinning wait to its loop; other causes \
                            name these if their signs show. If the processor's counters were \
@@ -102,7 +103,7 @@ fn leading<'a>(evidence: &Evidence<'a>, all: Amount) -> Option<(Sum<'a>, Share)>
     Some((most, share))
 }
 
-/// Code without names may have what no function with a name has: then nothing can be said.
+/// Code without names may have what no function with a name has.
 fn unnamed(evidence: &Evidence<'_>, all: Amount) -> Option<Outcome> {
     let mut files: FxHashMap<&str, Amount> = FxHashMap::default();
     for charge in evidence.charges().filter(|charge| charge.doing == Activity::User) {
@@ -115,21 +116,40 @@ fn unnamed(evidence: &Evidence<'_>, all: Amount) -> Option<Outcome> {
     }
     let (module, most) =
         files.into_iter().max_by(|a, b| a.1.ns.total_cmp(&b.1.ns).then_with(|| b.0.cmp(a.0)))?;
-    let share = evidence.cpu_share(most, all).value;
-    (share >= SHARE_MIN).then(|| {
-        let percent = (share * 100.0).round();
-        Outcome::Unavailable(if module == JIT_MODULE {
-            format!(
-                "{percent} % of CPU time is in JIT code without names; try: have its runtime write a perf map"
-            )
-        } else if own_code::runs_others(module) {
-            format!("{percent} % of CPU time is in {module} itself, outside the functions of a script")
-        } else {
-            format!(
-                "{percent} % of CPU time is in code of {module} without names; try: install its debug symbols"
-            )
-        })
-    })
+    let share = evidence.cpu_share(most, all);
+    (NEEDED.why_not(&share, most.samples, say!()).is_none())
+        .then(|| Outcome::Found(vec![without_name(evidence, module, most, share)]))
+}
+
+/// Code that has no names: what it is of, and what would name it.
+fn without_name(evidence: &Evidence<'_>, module: &str, samples: Amount, share: Share) -> Finding {
+    let on_cpu_ns = evidence.account_ns(State::on_cpu) as f64;
+    let (what, change) = if module == JIT_MODULE {
+        (say!("JIT code without names"), say!("have its runtime write a perf map, which names the functions"))
+    } else if own_code::runs_others(module) {
+        (
+            say!(Name(module.to_owned()), " itself, in no function of a script,"),
+            say!("reduce its work: a profiler of the language names the lines"),
+        )
+    } else {
+        (
+            say!("code of ", Name(module.to_owned()), " without names"),
+            say!("install its debug symbols, which name the functions"),
+        )
+    };
+    Finding {
+        cause: CAUSE.name.clone(),
+        place: RowRef::State(State::User),
+        what: what.and(say!(" has ", Piece::Share(share.value), " of the CPU time")),
+        change,
+        share_ns: Interval { lo: (on_cpu_ns * share.lo) as Ns, hi: (on_cpu_ns * share.hi) as Ns },
+        saving: evidence.saving(&Removal::Samples(share), (faster(FASTER_MIN), 1.0), SavingBasis::Assumed),
+        evidence: vec![say!(Count(samples.samples, "sample".into()))],
+        assumes: vec![say!("it can be made at least 1.5 times faster")],
+        verify: vec![say!("dwell run … again, with names")],
+        explains: Vec::new(),
+        belief: None,
+    }
 }
 
 fn finding(evidence: &Evidence<'_>, most: &Sum<'_>, share: Share) -> Finding {
@@ -261,19 +281,19 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_name_cannot_be_looked_for() {
-        let why = |told: &Told| {
-            let unavailable = of(told).unavailable;
-            unavailable.into_iter().find(|(cause, _)| cause.id == "hot-code").map(|(_, why)| why)
+    fn code_without_names_is_told_of_by_its_file() {
+        let what = |told: &Told| {
+            let diagnosis = of(told);
+            format!("{:?}", found(&diagnosis, "hot-code").expect("it leads").what)
         };
         let told = Told::default().stack(100, Activity::User, &[native("perl", "perl+0x5a8530")]);
-        let of_file = why(&told).expect("an interpreter is no one function");
-        assert!(of_file.contains("perl") && of_file.contains("100 %"), "{of_file}");
+        let of_file = what(&told);
+        assert!(of_file.contains("perl") && of_file.contains("in no function of a script"), "{of_file}");
         // Where a function begins is not known: each address is one of its own.
         let each =
             |told: Told, at: u32| told.stack(5, Activity::User, &[native("cc1", &format!("cc1+{at:#x}"))]);
-        let of_file = why(&(0..20).fold(Told::default(), each)).expect("no function leads");
-        assert!(of_file.contains("cc1"), "{of_file}");
+        let of_file = what(&(0..20).fold(Told::default(), each));
+        assert!(of_file.contains("cc1") && of_file.contains("without names"), "{of_file}");
     }
 
     #[test]

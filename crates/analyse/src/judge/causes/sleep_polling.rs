@@ -25,7 +25,7 @@ pub(super) static CAUSE: Cause = Cause {
                with a check whether a child has ended: a `wait4` that does not wait, or a `kill`. \
                A program that tries a call again after each sleep shows by its errors: a `connect` \
                that was refused, a file that another program has made (`EEXIST`), a lock that is \
-               taken (`EAGAIN`), at least twice and about as often as it sleeps. \
+               taken (`EAGAIN`), three times or more and about as often as it sleeps. \
                With less, the sleeps set a pace, whatever others do. The cause is ruled out if \
                other threads sleep as well, with nothing else under way, for more than half as \
                long as these sleeps delay the program: then the thread may wait for those sleeps.",
@@ -114,8 +114,9 @@ const TRIED: &[(&[&str], &[&str])] = &[
     (&["open", "openat", "mkdir", "mkdirat", "link", "linkat", "symlink", "symlinkat"], &["EEXIST"]),
     (&["flock", "fcntl"], &["EAGAIN", "EACCES"]),
 ];
-/// One failure is no sign of trying again.
-const TRIES_MIN: u64 = 2;
+/// Two failures are no sign of trying again: a C library looks twice for a cache of names that is not
+/// there (nscd(8)).
+const TRIES_MIN: u64 = 3;
 
 /// The call that failed about as often as the program slept: no more than twice as often, and no
 /// less than half. Then each sleep is for what it needs, however few there are.
@@ -336,8 +337,8 @@ mod tests {
             run.tables.syscalls = Seen::Value(vec![CallRow { results, ..call(name, 9, calls, MS) }]);
             is_found(&run)
         };
-        assert!(is("connect", "ECONNREFUSED", 3) && is("openat", "EEXIST", 2) && is("flock", "EAGAIN", 6));
-        assert!(!is("connect", "ECONNREFUSED", 1), "a server that is down is no sign");
+        assert!(is("connect", "ECONNREFUSED", 3) && is("openat", "EEXIST", 3) && is("flock", "EAGAIN", 6));
+        assert!(!is("connect", "ENOENT", 2), "a cache of names that is not there is no sign");
         assert!(!is("openat", "EEXIST", 7), "most of these have no sleep after them");
         assert!(!is("openat", "ENOENT", 3), "a search path");
     }
