@@ -237,3 +237,86 @@ fn begins_with(evidence: &Evidence<'_>, weight: &Weight, names: &[&str], depth: 
         .take(if depth == Depth::Innermost { 1 } else { usize::MAX });
     frames.any(|frame| names.iter().any(|name| frame.function.starts_with(name)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::file_samples::{profile_of, wait};
+    use crate::judge::samples::run;
+    use model::recording::Tier;
+    use model::wait::WakerKind;
+    use model::{Profile, Run};
+
+    const MS: Ns = 1_000_000;
+    const NAME: CauseName = CauseName::new("of-a-test", "a test");
+    const CHANGE: &str = "change it";
+
+    fn sees(by: By, although: bool, run: &Run, profile: &Profile, ruled_out: bool) -> Option<Finding> {
+        let signs = [Sign { by, although, change: CHANGE }];
+        found(&Evidence::of(Tier::Perf, run, profile), &NAME, &signs, ruled_out)
+    }
+
+    /// A second with so many waits for an answer, on the path for so long.
+    fn waits(times: u64, path_ns: Ns) -> Run {
+        let mut run = run(&[(State::Network, path_ns), (State::User, 1000 * MS - path_ns)]);
+        let on = WaitTarget::TimeLimit;
+        run.waits = vec![wait(State::Network, "recvfrom", on, times, 400 * MS, WakerKind::Unknown)];
+        run.waits[0].path_ns = path_ns;
+        run.waits[0].threads.clear();
+        run
+    }
+
+    fn by_waits() -> By {
+        By::Waits(|wait| wait.reason == State::Network, 2, "answers")
+    }
+
+    #[test]
+    fn waits_of_a_kind_are_a_sign_from_a_twentieth_on() {
+        let seen =
+            |times, path_ns| sees(by_waits(), false, &waits(times, path_ns), &Profile::default(), false);
+        let finding = seen(2, 50 * MS).expect("it shows");
+        assert_eq!((finding.share_ns.hi, finding.place), (50 * MS, RowRef::Wait(0)));
+        assert_eq!(finding.saving.value().map(|saving| saving.known), Some(SavingBasis::Assumed));
+        assert!(seen(1, 50 * MS).is_none() && seen(2, 49 * MS).is_none());
+    }
+
+    #[test]
+    fn where_the_path_goes_on_with_who_is_waited_for_the_longest_waiter_counts() {
+        let mut run = waits(5, 0);
+        run.waits[0].threads = vec![crate::judge::samples::waiting(100, 400 * MS)];
+        let finding = sees(by_waits(), false, &run, &Profile::default(), false).expect("it shows");
+        assert_eq!(finding.share_ns.hi, 400 * MS);
+    }
+
+    #[test]
+    fn a_full_rule_that_did_not_find_it_is_right_but_where_the_sign_says_otherwise() {
+        let run = waits(5, 500 * MS);
+        assert!(sees(by_waits(), false, &run, &Profile::default(), true).is_none());
+        assert!(sees(by_waits(), true, &run, &Profile::default(), true).is_some());
+    }
+
+    #[test]
+    fn calls_that_mostly_copy_are_not_small() {
+        let run = run(&[(State::Kernel, 1000 * MS)]);
+        let entry: &[&str] = &["main", "libc:read", "k:ksys_read", "k:vfs_read"];
+        let copy: &[&str] = &["main", "libc:read", "k:ksys_read", "k:_copy_to_iter"];
+        let of = |copies: u64| {
+            let profile = profile_of(Activity::Kernel, &[(entry, 100 - copies), (copy, copies)]);
+            sees(By::SmallCalls(&["read"]), false, &run, &profile, false).is_some()
+        };
+        assert!(of(0) && of(30) && !of(31));
+    }
+
+    #[test]
+    fn less_than_a_quarter_of_the_work_bounds_no_program() {
+        let run = run(&[(State::Kernel, 1000 * MS)]);
+        let fault: &[&str] = &["main", "k:asm_exc_page_fault", "k:clear_page"];
+        let of = |samples: u64| {
+            let profile =
+                profile_of(Activity::Kernel, &[(fault, samples), (&["main", "k:x"], 100 - samples)]);
+            let by = By::Functions(&["asm_exc_page_fault"], "page faults");
+            sees(by, false, &run, &profile, false).map(|finding| finding.share_ns.hi)
+        };
+        assert_eq!((of(25), of(24), of(9)), (Some(250 * MS), None, None));
+    }
+}
