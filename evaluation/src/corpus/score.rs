@@ -246,6 +246,17 @@ fn worse(committed: &str, now: &[Judged]) -> Vec<String> {
     after.lines().filter(is_worse).map(|line| format!("{line}\nbefore: {}", before[&key(line)])).collect()
 }
 
+/// How often two recordings of a case have the same first finding: quiet and beside others, with BPF.
+fn stable(all: &[Judged]) -> String {
+    let mut cases = BTreeMap::<&str, Vec<&str>>::new();
+    for one in all.iter().filter(|one| one.condition.ends_with("-bpf")) {
+        cases.entry(&one.case).or_default().push(&one.first);
+    }
+    let several: Vec<_> = cases.values().filter(|firsts| firsts.len() > 1).collect();
+    let same = several.iter().filter(|firsts| firsts.iter().all(|first| *first == firsts[0])).count();
+    format!("{same} of {} have the same first finding quiet and beside others", several.len())
+}
+
 /// How often it was right, by what was recorded and by cause.
 fn totals(cases: &[Case], all: &[Judged]) -> String {
     let of_name: BTreeMap<&str, &Case> = cases.iter().map(|case| (&*case.name, case)).collect();
@@ -296,7 +307,13 @@ fn totals(cases: &[Case], all: &[Judged]) -> String {
         all.dedup();
         all.len()
     };
-    format!("{}\n{} cases of {} families\n", workshop::table::layout(&rows, false), cases.len(), families(""))
+    format!(
+        "{}\n{} cases of {} families; {}\n",
+        workshop::table::layout(&rows, false),
+        cases.len(),
+        families(""),
+        stable(all)
+    )
 }
 
 #[cfg(test)]

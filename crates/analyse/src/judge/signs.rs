@@ -7,6 +7,8 @@
 
 use super::Evidence;
 use super::callers::InCalls;
+use super::named::{called, place};
+use super::own_code;
 use super::predict::{Kind, Removal};
 use crate::code::Amount;
 use model::coverage::Interval;
@@ -27,6 +29,8 @@ const SAMPLES_MIN: u64 = 10;
 const PART_MIN: f64 = 1.0 / 3.0;
 /// Where more of a call's time is copying, it moves much at a time.
 const COPYING_MAX: f64 = 0.3;
+/// A function of the program is named that has so much of the time.
+const LEADS_MIN: f64 = 0.5;
 /// Kernel functions that move or clear bytes.
 const COPYING: &[&str] =
     &["copy_user", "rep_movs", "_copy_", "copy_page", "clear_page", "memcpy", "csum_", "copyin", "copyout"];
@@ -126,11 +130,19 @@ fn of_waits(
     let call = most.call.syscall().map(|call| say!(" in ", Name(call.name.clone().into_owned())));
     let what = say!(Count(times, "wait".into()), " for ", on)
         .and(call.unwrap_or_default())
-        .and(evidence.caller_waiting(most))
+        .and(caller(evidence, most))
         .and(say!(" take ", Time(ns)));
     let mut lines = vec![say!("the longest takes ", Time(most.max_ns))];
     lines.extend(target(&most.on));
     Some(SeenSign { ns, kind: Kind::Waiting, place: RowRef::Wait(row), what, evidence: lines })
+}
+
+/// Who waits so: by the threads where they are known, else whoever makes the call.
+fn caller(evidence: &Evidence<'_>, wait: &WaitRow) -> Sentence {
+    match wait.call.syscall() {
+        Some(call) if wait.threads.is_empty() => evidence.caller(&[call]),
+        _ => evidence.caller_waiting(wait),
+    }
 }
 
 fn target(on: &WaitTarget) -> Option<Sentence> {
@@ -201,8 +213,14 @@ fn of_calls(evidence: &Evidence<'_>, names: &[&'static str], copying_max: f64) -
 }
 
 fn of_functions(evidence: &Evidence<'_>, names: &[&str], what: &'static str) -> Option<SeenSign> {
-    let part = Part::of(evidence, |weight| begins_with(evidence, weight, names, Depth::Any))?;
-    Some(part.seen(evidence, say!(what)))
+    let is_in = |weight: &Weight| begins_with(evidence, weight, names, Depth::Any);
+    let part = Part::of(evidence, is_in)?;
+    let own = own_code::functions(evidence.charges().filter(|charge| is_in(charge.weight)));
+    let Some(most) = own.first().filter(|most| most.all.ns >= part.samples.ns * LEADS_MIN) else {
+        return Some(part.seen(evidence, say!(what)));
+    };
+    let at = place(evidence, most);
+    Some(SeenSign { place: at, ..part.seen(evidence, say!(what, " in ").and(called(most))) })
 }
 
 /// About how long the kernel worked for these calls, or other code for functions whose names begin
