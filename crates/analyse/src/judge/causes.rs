@@ -31,6 +31,7 @@ mod small_io;
 mod sync_writes;
 #[cfg(test)]
 mod thresholds;
+mod timeout;
 
 use super::evidence::Evidence;
 use model::finding::{CauseName, Finding};
@@ -52,6 +53,7 @@ pub static ALL: &[&Cause] = &[
     &metadata_calls::CAUSE,
     &repeated_reads::CAUSE,
     &sleep_polling::CAUSE,
+    &timeout::CAUSE,
     &disk_latency::CAUSE,
     &disk_throughput::CAUSE,
     &pipe_peer::CAUSE,

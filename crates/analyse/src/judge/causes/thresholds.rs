@@ -11,7 +11,8 @@ macro_rules! source {
 }
 
 const SOURCES: &[(&str, &str)] = source![
-    "allocation": "allocation", "busy-wait": "busy_wait", "connection-churn": "connection_churn",
+    "allocation": "allocation",
+    "busy-wait": "busy_wait", "connection-churn": "connection_churn",
     "context-switching": "context_switching", "cpu-contention": "cpu_contention",
     "delayed-ack": "delayed_ack", "disk-latency": "disk_latency",
     "disk-throughput": "disk_throughput", "dns-lookups": "dns_lookups", "hot-code": "hot_code",
@@ -19,10 +20,11 @@ const SOURCES: &[(&str, &str)] = source![
     "memory-latency": "memory_latency", "memory-pressure": "memory_pressure",
     "metadata-calls": "metadata_calls", "network-throughput": "network_throughput",
     "page-faults": "page_faults", "pipe-peer": "pipe_peer",
-    "process-spawning": "process_spawning", "repeated-reads": "repeated_reads",
-    "serial-requests": "serial_requests", "single-thread": "single_thread",
-    "sleep-polling": "sleep_polling", "small-files": "small_files", "small-io": "small_io",
-    "sync-writes": "sync_writes",
+    "process-spawning": "process_spawning",
+    "repeated-reads": "repeated_reads", "serial-requests": "serial_requests",
+    "single-thread": "single_thread", "sleep-polling": "sleep_polling",
+    "small-files": "small_files", "small-io": "small_io", "sync-writes": "sync_writes",
+    "timeout": "timeout",
 ];
 
 #[rustfmt::skip]
@@ -110,6 +112,14 @@ const SAID: &[(&str, &str, &str)] = &[
     ("sync-writes", "GROUP: f64 = 10.0", "with g from 10 records to all of them"),
     ("sync-writes", "BYTES_MAX: u64 = 256 << 10", "No more than 256 KiB"),
     ("sync-writes", "WRITES_A_WAIT: u64 = 2", "every other one waits for the disk"),
+    ("timeout", "PEER_UNIT: Ns = 100_000_000", "a multiple of 100 ms"),
+    ("timeout", "THREAD_UNIT: Ns = 10_000_000", "a limit of 10 ms or more"),
+    ("timeout", "LATE_PART: Ns = 1000", "up to 0.1 % more"),
+    ("timeout", "LATE_NS: Ns = 500_000", "and 0.5 ms"),
+    ("timeout", "TIMES_MIN: u64 = 5", "5 times or more"),
+    ("timeout", "WORK_SHARE_MIN: f64 = 0.1", "for a tenth of that time or more"),
+    ("timeout", "WORK_SHARE_MAX: f64 = 0.5", "for half of the time, that is sleep-polling"),
+    ("timeout", "HANDSHAKE_LATE_NS: Ns = 100_000_000", "a tenth of a second beyond whole seconds"),
 ];
 
 #[test]
