@@ -17,6 +17,7 @@ mod memory_latency;
 mod memory_pressure;
 mod metadata_calls;
 mod network_throughput;
+mod oversubscription;
 mod page_faults;
 mod peers;
 mod pipe_peer;
@@ -62,6 +63,7 @@ pub static ALL: &[&Cause] = &[
     &process_spawning::CAUSE,
     &context_switching::CAUSE,
     &busy_wait::CAUSE,
+    &oversubscription::CAUSE,
     &cpu_contention::CAUSE,
     &page_faults::CAUSE,
     &allocation::CAUSE,
