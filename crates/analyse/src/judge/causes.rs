@@ -22,6 +22,7 @@ mod page_faults;
 mod peers;
 mod pipe_peer;
 mod places;
+mod pool_wait;
 mod process_spawning;
 mod repeated_reads;
 mod serial_requests;
@@ -48,6 +49,7 @@ pub static ALL: &[&Cause] = &[
     &connection_churn::CAUSE,
     &network_throughput::CAUSE,
     &serial_requests::CAUSE,
+    &pool_wait::CAUSE,
     &sync_writes::CAUSE,
     &small_files::CAUSE,
     &small_io::CAUSE,
