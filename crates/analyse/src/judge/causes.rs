@@ -1,6 +1,7 @@
 //! The causes that are looked for: a file for each, and its line in the registry.
 
 mod allocation;
+mod blocked_event_loop;
 mod busy_wait;
 mod connection_churn;
 mod context_switching;
@@ -50,6 +51,7 @@ pub static ALL: &[&Cause] = &[
     &network_throughput::CAUSE,
     &serial_requests::CAUSE,
     &pool_wait::CAUSE,
+    &blocked_event_loop::CAUSE,
     &sync_writes::CAUSE,
     &small_files::CAUSE,
     &small_io::CAUSE,

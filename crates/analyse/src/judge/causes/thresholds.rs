@@ -11,7 +11,7 @@ macro_rules! source {
 }
 
 const SOURCES: &[(&str, &str)] = source![
-    "allocation": "allocation",
+    "allocation": "allocation", "blocked-event-loop": "blocked_event_loop",
     "busy-wait": "busy_wait", "connection-churn": "connection_churn",
     "context-switching": "context_switching", "cpu-contention": "cpu_contention",
     "delayed-ack": "delayed_ack", "disk-latency": "disk_latency",
@@ -35,6 +35,10 @@ const SAID: &[(&str, &str, &str)] = &[
     ("allocation", "SCRIPT_SHARE_LO_MIN: f64 = 0.40", "the low end at two fifths"),
     ("allocation", "SAMPLES_MIN: u64 = 30", "at least 30 of them"),
     ("allocation", "PART_MIN: f64 = 0.5", "between half of the allocator's time and all of it"),
+    ("blocked-event-loop", "ACCEPTED_MIN: u64 = 2", "two accepted connections or more"),
+    ("blocked-event-loop", "BLOCKED_PART: Ns = 2", "for half of its time or more"),
+    ("blocked-event-loop", "TASK_NS_MIN: Ns = 10_000_000", "for 10 ms or more for each connection"),
+    ("blocked-event-loop", "OTHER_PART: Ns = 2", "No other thread does half as much"),
     ("busy-wait", "SHARE_MIN: f64 = 0.05", "a twentieth of all samples or more"),
     ("busy-wait", "SAMPLES_MIN: u64 = 30", "30 at least"),
     ("connection-churn", "AGAIN_MIN: u64 = 10", "Ten connections or more"),
