@@ -31,6 +31,14 @@ pub(super) fn step(frame: &Frame) -> Option<Step> {
     }
 }
 
+/// Whether a thread of this name is a collector's own, as OpenJDK names them: there its library has
+/// no symbols as a rule. The VM's own thread stops the others, mostly to collect.
+pub(super) fn collects(thread: &str) -> bool {
+    const STARTS: &[&str] =
+        &["GC Thread#", "GC task thread", "ParGC Thread", "G1 ", "ZWorker", "ZDriver", "Shenandoah"];
+    thread == "VM Thread" || STARTS.iter().any(|start| thread.starts_with(start))
+}
+
 /// Whether a function takes an object apart before its memory is freed: a destructor of C++, of
 /// Rust, or of CPython's types.
 pub(super) fn takes_apart(frame: &Frame) -> bool {
@@ -83,7 +91,6 @@ const MAKE: &[&str] = &[
     "mi_realloc",
     "tc_malloc",
     "tc_new",
-    "runtime.mallocgc",
     "runtime.newobject",
     "runtime.makeslice",
     "_PyObject_Malloc",
@@ -92,7 +99,8 @@ const MAKE: &[&str] = &[
     "PyObject_Malloc",
     "PyMem_Malloc",
 ];
-const MAKE_STARTS: &[&str] = &["operator new", "tcmalloc::", "_rjem_malloc", "_rjem_mallocx"];
+const MAKE_STARTS: &[&str] =
+    &["operator new", "tcmalloc::", "_rjem_malloc", "_rjem_mallocx", "runtime.mallocgc"];
 
 const FREE: &[&str] = &[
     "free",
@@ -134,6 +142,8 @@ const COLLECT_STARTS: &[&str] = &[
     "v8::internal::MarkCompact",
     "v8::internal::Heap::CollectGarbage",
     "v8::internal::ConcurrentMarking",
+    "v8::internal::MarkingVisitor",
+    "v8::internal::Sweeper",
 ];
 
 #[cfg(test)]
@@ -152,7 +162,11 @@ mod tests {
         assert_eq!(of("dlmalloc::dlmalloc::Dlmalloc<A>::malloc"), Some(Step::Makes));
         assert_eq!(of("dlmalloc::dlmalloc::Dlmalloc<A>::free"), Some(Step::Frees));
         assert_eq!(of("runtime.gcDrain"), Some(Step::Collects));
+        assert_eq!(of("runtime.mallocgcSmallNoscan"), Some(Step::Makes));
+        assert_eq!(of("v8::internal::Sweeper::RawSweep"), Some(Step::Collects));
         assert_eq!(of("free_list"), None);
+        assert!(collects("GC Thread#1") && collects("G1 Conc#0") && collects("VM Thread"));
+        assert!(!collects("VM Periodic Tas") && !collects("java"));
         let ends = |name: &str| takes_apart(&native("program", name));
         assert!(ends("list_dealloc") && ends("Grid::~Grid()") && !ends("~") && !ends("dealloc_list"));
         assert!(ends("core::ptr::drop_in_place<alloc::vec::Vec<u8>>"));

@@ -1,6 +1,7 @@
 //! The causes that are looked for: a file for each, and its line in the registry.
 
 mod allocation;
+mod blocked_event_loop;
 mod busy_wait;
 mod connection_churn;
 mod context_switching;
@@ -17,10 +18,12 @@ mod memory_latency;
 mod memory_pressure;
 mod metadata_calls;
 mod network_throughput;
+mod oversubscription;
 mod page_faults;
 mod peers;
 mod pipe_peer;
 mod places;
+mod pool_wait;
 mod process_spawning;
 mod repeated_reads;
 mod serial_requests;
@@ -31,6 +34,7 @@ mod small_io;
 mod sync_writes;
 #[cfg(test)]
 mod thresholds;
+mod timeout;
 
 use super::evidence::Evidence;
 use super::signs::{self, Sign};
@@ -47,12 +51,15 @@ pub static ALL: &[&Cause] = &[
     &connection_churn::CAUSE,
     &network_throughput::CAUSE,
     &serial_requests::CAUSE,
+    &pool_wait::CAUSE,
+    &blocked_event_loop::CAUSE,
     &sync_writes::CAUSE,
     &small_files::CAUSE,
     &small_io::CAUSE,
     &metadata_calls::CAUSE,
     &repeated_reads::CAUSE,
     &sleep_polling::CAUSE,
+    &timeout::CAUSE,
     &disk_latency::CAUSE,
     &disk_throughput::CAUSE,
     &pipe_peer::CAUSE,
@@ -61,6 +68,7 @@ pub static ALL: &[&Cause] = &[
     &process_spawning::CAUSE,
     &context_switching::CAUSE,
     &busy_wait::CAUSE,
+    &oversubscription::CAUSE,
     &cpu_contention::CAUSE,
     &page_faults::CAUSE,
     &allocation::CAUSE,

@@ -7,7 +7,7 @@
 
 use super::allocators::{self, Step};
 use crate::code::{Amount, is_of_library, is_of_runtime};
-use model::profile::{Activity, Frame, Profile, Weight};
+use model::profile::{Activity, Frame, Owner as Thread, Profile, Weight};
 use model::recording::Language;
 use rustc_hash::FxHashMap;
 
@@ -66,8 +66,15 @@ pub(super) fn charges(profile: &Profile) -> impl Iterator<Item = Charge<'_>> {
     let mut known: FxHashMap<u32, (Owner<'_>, Within<'_>)> = FxHashMap::default();
     on_cpu.map(move |weight| {
         let (owner, within) = *known.entry(weight.node).or_insert_with(|| owner(profile, weight.node));
+        let collects = profile.threads.get(weight.thread as usize).is_some_and(is_collector);
+        let (owner, within) =
+            if collects { (Owner::Nobody, Within::Allocator(Step::Collects)) } else { (owner, within) };
         Charge { owner, within, doing: weight.doing, weight }
     })
+}
+
+fn is_collector(thread: &Thread) -> bool {
+    allocators::collects(&thread.name)
 }
 
 /// The functions of those stacks that count, most time first.
@@ -242,7 +249,7 @@ fn is_anyones(frame: &Frame) -> bool {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use model::profile::{Node, Owner as Thread};
+    use model::profile::Node;
     use model::recording::{Runtime, UnnamedCode};
 
     /// A profile told stack by stack.

@@ -5,66 +5,72 @@ use crate::code::Amount;
 use crate::judge::Evidence;
 use crate::judge::allocators::Step;
 use crate::judge::fault_places;
-use crate::judge::imposed;
 use crate::judge::named::{called, place};
 use crate::judge::own_code::{self, Charge, Sum, Within};
 use crate::judge::predict::Removal;
 use crate::judge::shortfall::ShareNeeded;
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, SavingBasis};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::recording::{Language, Tier};
 use model::run::Share;
 use model::sentence::Piece::{self, Count, Name};
-use model::{Ns, Probe, RuledOut, Sentence, State, say};
+use model::{Ns, Probe, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("allocation", "allocating and freeing memory"),
     tiers: &[Tier::Bpf, Tier::Perf],
     manual: Manual {
         what: "The allocator or the garbage collector takes a large part of the program's CPU \
-               time, mostly for one function of the program.",
+               time, for one function of the program or for many.",
         why: "Allocating and freeing a block costs 10 to 20 ns if the allocator has a free block \
               at hand, and several times that if it must split or merge blocks or ask the kernel. \
               Garbage-collected memory costs its share of each collection. A block that the \
-              program keeps and reuses costs about 1 ns.",
+              program keeps and reuses costs about 1 ns. Near the limit of its heap a program \
+              collects again and again, and each time looks at all that it keeps.",
         rule: "A sample counts if its stack, from the innermost frame outwards, has a function of \
                the allocator or the collector before any function of the program. A quarter of all \
                samples on CPUs or more count, with the low end of the interval at a fifth or more; \
-               there are at least 30 of them. One function of the program makes the calls in half \
-               of these samples or more. If it is a function of a script, half of all samples are \
-               needed, with the low end at two fifths. The reasons: a program that allocates its \
+               there are at least 30 of them. Threads of a collector count whatever they do, by the \
+               names that OpenJDK gives them. Half of all samples are needed, with the low end at \
+               two fifths, if a script calls for most of the allocator's time, or if no function \
+               has half of it and the collector does. The reasons: a program that allocates its \
                results spends up to a tenth on that, compilers and interpreters up to a fifth. An \
                interpreter also makes an object for each number that a script computes: that takes \
-               a tenth to a third, and the script cannot avoid it. Without one main caller there \
-               is no place to change.",
+               a tenth to a third, and the script cannot avoid it. A collector that moves what a \
+               program builds takes up to a third; near the heap's limit it takes most. If one \
+               function of the program makes the calls in half of these samples or more, it is the \
+               place to change. Otherwise the place is the program, and less is certain.",
         else_it_could_be: "The program may allocate memory once and keep it: then few calls free \
                            any.",
         change: "Allocate blocks once and reuse them: move the allocation out of the loop, or use \
                  a pool, an arena or the stack. Give a container its final size at the start \
                  (`reserve`, a capacity). In Go, Java and JavaScript, make fewer objects on the \
-                 paths that are taken often.",
+                 paths that are taken often. If the collector has most of the time, raise the \
+                 heap's limit (`-Xmx`, `--max-old-space-size`, `GOGC`), or keep less.",
         part: "Bounded: between half of the allocator's time and all of it. A free list takes a \
-               tenth of what `malloc` and `free` take, but not every block can be reused.",
+               tenth of what `malloc` and `free` take, but not every block can be reused. Without a \
+               main caller the low end is half of what the largest caller has of it. Twice the free \
+               memory halves the collector's time.",
         assumes: "At least half of the blocks can be reused. The allocator's share of the critical \
                   path is the same as its share of all threads.",
     },
     explains: &[],
     signs: &[],
-    probe: Some(Imposed { probe: Probe::KeepMemory, fits: imposed::always }),
+    probe: Some(Imposed { probe: Probe::KeepMemory, fits: |finding, _| finding.place != RowRef::Run }),
     check,
 };
 
 /// The allocator's share of the samples, and the low end of its interval.
 const SHARE_MIN: f64 = 0.25;
 const SHARE_LO_MIN: f64 = 0.20;
-/// The share where a script's function calls for it: an interpreter makes and frees an object for
-/// each number.
-const SCRIPT_SHARE_MIN: f64 = 0.50;
-const SCRIPT_SHARE_LO_MIN: f64 = 0.40;
+/// The share where a script's function calls for it, since an interpreter makes and frees an object
+/// for each number; and where it is a collector's, which moves what a program keeps.
+const MORE_SHARE_MIN: f64 = 0.50;
+const MORE_SHARE_LO_MIN: f64 = 0.40;
 const SAMPLES_MIN: u64 = 30;
 const NEEDED: ShareNeeded = ShareNeeded { value: SHARE_MIN, lo: SHARE_LO_MIN, samples: SAMPLES_MIN };
-const NEEDED_BY_SCRIPT: ShareNeeded =
-    ShareNeeded { value: SCRIPT_SHARE_MIN, lo: SCRIPT_SHARE_LO_MIN, samples: SAMPLES_MIN };
+const NEEDED_MORE: ShareNeeded =
+    ShareNeeded { value: MORE_SHARE_MIN, lo: MORE_SHARE_LO_MIN, samples: SAMPLES_MIN };
 /// The main caller's time, times this, is the allocator's time or more.
 const CALLER_PART: f64 = 2.0;
 /// The least part that goes.
@@ -79,24 +85,75 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             return Outcome::RuledOut(why);
         }
         let callers = own_code::functions(charges(evidence));
-        let Some(most) = callers.into_iter().next() else {
-            return Outcome::RuledOut(say!("no function of the program calls the allocator").into());
+        let most = callers.into_iter().next();
+        let collects = of(evidence, Some(Step::Collects)).ns * CALLER_PART >= allocators.ns;
+        let scripted = most.as_ref().is_none_or(|most| most.frame.language == Language::Python);
+        let by = By { most: most.as_ref(), all_ns: allocators.ns, collects };
+        let called = match (scripted && !collects, by.main()) {
+            (true, _) => Some(say!("of CPU time in the allocator, called by an interpreted function")),
+            (false, None) if collects => Some(say!("of CPU time in the garbage collector")),
+            _ => None,
         };
-        if most.all.ns * CALLER_PART < allocators.ns {
-            return Outcome::RuledOut(RuledOut::below(
-                Piece::Share(most.all.ns / allocators.ns),
-                say!("of the allocator's time is for its main caller, ", Name(most.frame.function.clone())),
-                Piece::Share(1.0 / CALLER_PART),
-            ));
+        if let Some(why) = called.and_then(|what| NEEDED_MORE.why_not(&share, allocators.samples, what)) {
+            return Outcome::RuledOut(why);
         }
-        if most.frame.language == Language::Python {
-            let what = say!("of CPU time in the allocator, called by an interpreted function");
-            if let Some(why) = NEEDED_BY_SCRIPT.why_not(&share, allocators.samples, what) {
-                return Outcome::RuledOut(why);
+        Outcome::Found(vec![finding(evidence, &by, share)])
+    })
+}
+
+/// Whom the allocator works for.
+struct By<'a> {
+    /// The function that calls it most.
+    most: Option<&'a Sum<'a>>,
+    all_ns: f64,
+    /// Whether half of its time or more is the collector's.
+    collects: bool,
+}
+
+impl<'a> By<'a> {
+    /// What its largest caller has of its time.
+    fn part(&self) -> f64 {
+        self.most.map_or(0.0, |most| most.all.ns / self.all_ns)
+    }
+
+    /// The function that calls for half of its time or more.
+    fn main(&self) -> Option<&'a Sum<'a>> {
+        self.most.filter(|_| self.part() * CALLER_PART >= 1.0)
+    }
+
+    /// The least part that goes.
+    fn part_min(&self) -> f64 {
+        match self.main() {
+            Some(_) => PART_MIN,
+            None if self.collects => PART_MIN,
+            None => PART_MIN * self.part(),
+        }
+    }
+
+    fn what(&self, share: Share) -> Sentence {
+        let of_cpu = || say!(Piece::Share(share.value), " of the CPU time");
+        match (self.main(), self.collects) {
+            (Some(main), _) => called(main)
+                .and(say!(" allocates and frees memory: "))
+                .and(of_cpu())
+                .and(say!(" is the allocator's")),
+            (None, true) => say!("the garbage collector has ").and(of_cpu()),
+            (None, false) => {
+                say!("many functions make and free memory: ").and(of_cpu()).and(say!(" is the allocator's"))
             }
         }
-        Outcome::Found(vec![finding(evidence, &most, share)])
-    })
+    }
+
+    fn change(&self) -> Sentence {
+        match (self.main(), self.collects) {
+            (None, true) => {
+                say!(
+                    "raise the heap's limit (-Xmx, --max-old-space-size, GOGC), keep less, or make fewer objects"
+                )
+            }
+            _ => say!("allocate blocks once and reuse them: outside the loop, in a pool or an arena"),
+        }
+    }
 }
 
 /// Stacks in the allocator.
@@ -113,7 +170,7 @@ fn of(evidence: &Evidence<'_>, step: Option<Step>) -> Amount {
     })
 }
 
-fn finding(evidence: &Evidence<'_>, most: &Sum<'_>, share: Share) -> Finding {
+fn finding(evidence: &Evidence<'_>, by: &By<'_>, share: Share) -> Finding {
     let on_cpu_ns = evidence.account_ns(State::on_cpu) as f64;
     let allocators = of(evidence, None);
     let steps = [(Step::Makes, "allocating"), (Step::Frees, "freeing"), (Step::Collects, "collecting")];
@@ -124,27 +181,24 @@ fn finding(evidence: &Evidence<'_>, most: &Sum<'_>, share: Share) -> Finding {
     let mut figures =
         vec![say!(Count(allocators.samples, "sample".into()), " in the allocator or the collector")];
     figures.extend(steps.into_iter().filter_map(step));
-    figures.push(say!(
-        Name(most.frame.function.clone()),
-        " needs ",
-        Piece::Share(most.all.ns / allocators.ns),
-        " of these samples"
-    ));
+    figures.extend(by.most.filter(|_| by.main().is_some() || !by.collects).map(|most| {
+        say!(Name(most.frame.function.clone()), " needs ", Piece::Share(by.part()), " of these samples")
+    }));
     figures.extend(faults(evidence));
+    let verify = match by.main() {
+        Some(main) => say!("dwell run --lines '", Name(main.frame.function.clone()), "' …"),
+        None => say!("dwell compare of both versions"),
+    };
     Finding {
         cause: CAUSE.name.clone(),
-        place: place(evidence, most),
-        what: called(most).and(say!(
-            " allocates and frees memory: this takes ",
-            Piece::Share(share.value),
-            " of the CPU time"
-        )),
-        change: say!("allocate blocks once and reuse them: outside the loop, in a pool or an arena"),
+        place: by.main().map_or(RowRef::Run, |main| place(evidence, main)),
+        what: by.what(share),
+        change: by.change(),
         share_ns: Interval { lo: (on_cpu_ns * share.lo) as Ns, hi: (on_cpu_ns * share.hi) as Ns },
-        saving: evidence.saving(&Removal::Samples(share), (PART_MIN, 1.0), SavingBasis::Bounded),
+        saving: evidence.saving(&Removal::Samples(share), (by.part_min(), 1.0), SavingBasis::Bounded),
         evidence: figures,
         assumes: vec![say!("at least half of the blocks can be reused")],
-        verify: vec![say!("dwell run --lines '", Name(most.frame.function.clone()), "' …")],
+        verify: vec![verify],
         explains: Vec::new(),
         belief: None,
     }
@@ -201,9 +255,29 @@ mod tests {
         assert!(found(&diagnosis(&[("parse", 250)], 750), "allocation").is_some());
         assert!(found(&diagnosis(&[("parse", 240)], 760), "allocation").is_none());
         assert!(found(&diagnosis(&[("parse", 130), ("print", 120)], 750), "allocation").is_some());
-        let spread = diagnosis(&[("parse", 100), ("print", 80), ("read", 70)], 750);
-        assert!(found(&spread, "allocation").is_none());
-        assert!(spread.ruled_out.iter().any(|(cause, _)| cause.id == "allocation"));
+    }
+
+    #[test]
+    fn many_callers_leave_less_that_is_certain_and_no_line() {
+        let spread = diagnosis(&[("parse", 320), ("print", 240), ("read", 240)], 200);
+        let finding = found(&spread, "allocation").expect("it is there");
+        let (lo, hi) = saves(finding);
+        assert!(lo > 150 * MS && lo < 160 * MS && hi > 800 * MS, "two fifths of half of it: {lo} to {hi}");
+        assert_eq!(finding.place, RowRef::Run);
+    }
+
+    #[test]
+    fn threads_of_a_collector_are_known_by_their_names() {
+        let judged = |name: &str| {
+            let frames = [native("libjvm.so", "libjvm.so+0x99"), native("libjvm.so", "libjvm.so+0x7")];
+            let mut told = Told::default().stack(600, Activity::User, &frames);
+            told.0.threads[0].name = name.into();
+            judged_with(&run(&[(State::User, 1000 * MS)]), &told.0, &Seen::Absent)
+        };
+        let collects = judged("GC Thread#0");
+        let finding = found(&collects, "allocation").expect("it is there");
+        assert!(finding.place == RowRef::Run && saves(finding).0 > 480 * MS, "{finding:?}");
+        assert!(found(&judged("java"), "allocation").is_none());
     }
 
     #[test]

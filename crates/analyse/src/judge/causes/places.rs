@@ -1,6 +1,7 @@
 //! How places of the program are named in sentences.
 
-use model::run::WAITING_THREADS_MAX;
+use crate::judge::Evidence;
+use model::run::{WAITING_THREADS_MAX, WaitRow};
 use model::sentence::Piece::{Count, Name};
 use model::wait::StackFrame;
 use model::{Sentence, say};
@@ -10,6 +11,14 @@ pub(super) fn frame(frame: &StackFrame) -> Sentence {
     match &frame.source {
         Some((file, line)) => say!(Name(format!("{} ({file}:{line})", frame.function))),
         None => say!(Name(frame.function.clone())),
+    }
+}
+
+/// ` in put (store.py:41)`: the function of a script that waits so, else that which makes the call.
+pub(super) fn waiting(evidence: &Evidence<'_>, wait: &WaitRow) -> Sentence {
+    match wait.stack.value().and_then(|stack| stack.iter().find(|frame| frame.is_script())) {
+        Some(own) => say!(" in ").and(frame(own)),
+        None => evidence.caller_waiting(wait),
     }
 }
 

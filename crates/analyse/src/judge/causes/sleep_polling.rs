@@ -147,7 +147,7 @@ fn timed<'a>(evidence: &Evidence<'a>, wait: &'a WaitRow) -> impl Iterator<Item =
 }
 
 /// The part of these threads' sleep in which any other thread of the tree was under way.
-fn share_of_others(evidence: &Evidence<'_>, wait: &WaitRow) -> f64 {
+pub(super) fn share_of_others(evidence: &Evidence<'_>, wait: &WaitRow) -> f64 {
     let outside = outside_part(evidence);
     let (others_ns, total_ns) = timed(evidence, wait).fold((0.0, 0), |(others_ns, total_ns), timed| {
         let waiting_ns = timed.others_waiting_ns as f64 * outside;
