@@ -162,8 +162,8 @@ impl Cause {
         };
         let by_signs = |ruled_out| signs::found(evidence, &self.name, self.signs, ruled_out);
         let found = match &outcome {
-            Outcome::Found(_) => None,
-            Outcome::RuledOut(_) => by_signs(true),
+            Outcome::Found(found) if found.iter().any(|finding| evidence.is_worth(finding)) => None,
+            Outcome::Found(_) | Outcome::RuledOut(_) => by_signs(true),
             Outcome::Unavailable(_) => by_signs(false),
         };
         found.map_or(outcome, |found| Outcome::Found(vec![found]))

@@ -2,13 +2,16 @@
 
 use super::measured::MeasuredChanges;
 use super::own_code::{self, Charge};
+use model::finding::Finding;
 use model::limits::Limits;
 use model::recording::Tier;
 use model::syscall_rows::CallRow;
 use model::{Ns, Prediction, Profile, Run, Seen, State};
 
 /// Time without a CPU is worth a word from this part of the account on.
-const WORTH_PART: u128 = 10;
+const NOTABLE_PART: u128 = 10;
+/// Less than this part of the whole is not worth a change.
+pub(super) const WORTH_PART: Ns = 20;
 
 /// The evidence of one run.
 #[derive(Debug, Clone, Copy)]
@@ -64,9 +67,15 @@ impl<'a> Evidence<'a> {
         rows.iter().enumerate().filter(|(_, row)| names.contains(&&*row.name.name)).collect()
     }
 
+    /// Whether the structure of the run allows the change of a finding to save enough.
+    pub(super) fn is_worth(&self, finding: &Finding) -> bool {
+        let ns = finding.saving.value().map_or(finding.share_ns.hi, |saving| saving.structure().hi);
+        ns > 0 && ns >= self.run.whole_ns() / WORTH_PART
+    }
+
     /// Whether time without a CPU is worth a word of the headline.
     pub(super) fn is_notable(&self, ns: Ns) -> bool {
-        ns > 0 && u128::from(ns) * WORTH_PART >= u128::from(self.run.whole_ns())
+        ns > 0 && u128::from(ns) * NOTABLE_PART >= u128::from(self.run.whole_ns())
     }
 
     /// The part of the program's own time that may be the kernel's: as it is entered and left,

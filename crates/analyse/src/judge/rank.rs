@@ -7,16 +7,13 @@
 //! both by what changes of other programs were measured to save. Of a whole run what saves no wall
 //! clock, but CPU time only, comes last.
 
-use super::Evidence;
 use super::causes::Cause;
+use super::evidence::{Evidence, WORTH_PART};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavedTime, Saving, SavingBasis, Shared};
 use model::sentence::Piece::{Ns as Time, NsBetween};
 use model::{Ns, RuledOut, Seen, say};
 use std::cmp::Reverse;
-
-/// Less than this part of the whole is not worth a change.
-const WORTH_PART: Ns = 20;
 
 /// The findings in order, and those causes of which none is worth a change.
 pub(super) fn ranked(
@@ -24,7 +21,7 @@ pub(super) fn ranked(
     found: Vec<Finding>,
 ) -> (Vec<Finding>, Vec<(CauseName, RuledOut)>) {
     let (mut worth, little): (Vec<_>, Vec<_>) =
-        found.into_iter().partition(|finding| is_worth(evidence, finding));
+        found.into_iter().partition(|finding| evidence.is_worth(finding));
     let mut ruled_out: Vec<(CauseName, RuledOut)> = Vec::new();
     for finding in little {
         let named = |name: &CauseName| *name == finding.cause;
@@ -113,16 +110,6 @@ fn expected_ns(evidence: &Evidence<'_>, finding: &Finding) -> Ns {
 fn saves(finding: &Finding) -> (Ns, Ns) {
     let structure = finding.saving.value().map(Saving::structure);
     structure.map_or((0, 0), |ns| (ns.lo, ns.hi))
-}
-
-fn is_worth(evidence: &Evidence<'_>, finding: &Finding) -> bool {
-    let enough = |ns: Ns| ns > 0 && ns >= evidence.run.whole_ns() / WORTH_PART;
-    match finding.saving.value() {
-        Some(saving) if saving.of == SavedTime::Wall => enough(saving.ns.hi),
-        // Threads of a window do their work side by side.
-        Some(saving) => enough(saving.ns.hi),
-        None => enough(finding.share_ns.hi),
-    }
 }
 
 /// The findings that no other one explains, with the names of the others that they explain, also by

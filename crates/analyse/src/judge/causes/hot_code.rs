@@ -35,7 +35,7 @@ pub(super) static CAUSE: Cause = Cause {
                tenth no single function is worth a change. The function has fewer samples in the \
                kernel than in user mode, or its calls are what takes time. It does more than poll \
                (that is the cause busy-wait). A line is named if it has at least half of the \
-               function's samples. If no function leads, code without names may: that of a JIT, of an \
+               function's samples. If no function leads, and code without names has half of the time, that is the finding: that of a JIT, of an \
                interpreter, or of a file without symbols.",
         else_it_could_be: "The CPU may wait for memory, or spin. A wait for memory is charged to \
                            the instruction that waits, a spinning wait to its loop; other causes \
@@ -117,7 +117,10 @@ fn unnamed(evidence: &Evidence<'_>, all: Amount) -> Option<Outcome> {
     let (module, most) =
         files.into_iter().max_by(|a, b| a.1.ns.total_cmp(&b.1.ns).then_with(|| b.0.cmp(a.0)))?;
     let share = evidence.cpu_share(most, all);
-    (NEEDED.why_not(&share, most.samples, say!()).is_none())
+    // Nothing else can be said of it: it is worth a finding where it is most of what there is.
+    let leads =
+        evidence.account_ns(State::on_cpu) as f64 * share.value * 2.0 >= evidence.run.whole_ns() as f64;
+    (leads && NEEDED.why_not(&share, most.samples, say!()).is_none())
         .then(|| Outcome::Found(vec![without_name(evidence, module, most, share)]))
 }
 

@@ -4,6 +4,7 @@
 use super::{Cause, Manual, Outcome, places};
 use crate::judge::Evidence;
 use crate::judge::predict::{ALL, Removal, makespan};
+use crate::judge::signs::{By, Sign};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::recording::Tier;
@@ -38,7 +39,11 @@ pub(super) static CAUSE: Cause = Cause {
                   passed to it and back.",
     },
     explains: &["lock-contention", "single-thread", "context-switching"],
-    signs: &[],
+    signs: &[Sign {
+        by: By::Waits(is_for_it, SIGNS_MIN, "the interpreter lock, which another thread keeps,"),
+        although: true,
+        change: "compute in processes (multiprocessing, ProcessPoolExecutor), or in code that releases the lock",
+    }],
     probe: None,
     check,
 };
@@ -51,6 +56,13 @@ const THREAD_PART: Ns = 4;
 const START_NS: Ns = 50_000_000;
 /// The speed of a process beside others, of its own alone, at least.
 const SPEED_MIN: f64 = 0.75;
+
+/// Fewer waits are those of threads that start and end.
+const SIGNS_MIN: u64 = 20;
+
+fn is_for_it(wait: &WaitRow) -> bool {
+    matches!(wait.on, WaitTarget::InterpreterLock(_))
+}
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let waits = || {
