@@ -74,7 +74,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             return Outcome::RuledOut(say!("there is no thread").into());
         };
         let others_ns = threads.get(1).map_or(0, |(_, other)| does(other));
-        if others_ns * OTHER_PART > does(thread) {
+        if others_ns > does(thread) / OTHER_PART {
             return Outcome::RuledOut(say!("several threads serve").into());
         }
         if others_serve(evidence, thread) {
@@ -139,7 +139,7 @@ struct Blocked<'a> {
 
 impl<'a> Blocked<'a> {
     fn of(evidence: &Evidence<'a>, row: usize, thread: &ThreadLedger, accepted: u64) -> Option<Self> {
-        let half = |ns: Ns| ns * BLOCKED_PART >= thread.life_ns.max(1);
+        let half = |ns: Ns| ns > 0 && ns >= thread.life_ns / BLOCKED_PART;
         let waits = blocking(evidence, thread);
         let ns = waits.iter().map(|(.., ns)| ns).sum();
         if half(ns) {
@@ -148,7 +148,7 @@ impl<'a> Blocked<'a> {
             return Some(Self { place, ns, kind: Kind::Waiting, most: most.map(|(_, wait, _)| wait) });
         }
         let ns = time(thread, |state| state.on_cpu());
-        let long = ns >= accepted * TASK_NS_MIN;
+        let long = ns / TASK_NS_MIN >= accepted;
         (half(ns) && long).then_some(Self { place: RowRef::Thread(row), ns, kind: Kind::Cpu, most: None })
     }
 }

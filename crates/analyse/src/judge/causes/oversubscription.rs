@@ -48,10 +48,11 @@ pub(super) static CAUSE: Cause = Cause {
                  (`sched_getaffinity`, `nproc`, `OMP_NUM_THREADS`; a container's limit is below \
                  the host's CPUs). Use one pool for all libraries: pools in the threads of another \
                  pool multiply. Let threads sleep where they wait, or spin for a few microseconds.",
-        part: "Bounded. At least nothing: the work may take all CPUs anyway. At most all of the \
-               time with too many threads that the CPUs are not needed for. If the threads spin, \
-               they do not need the time of the spinning function; if they yield or wait on \
-               futexes, as much goes as they wait for a CPU.",
+        part: "Bounded, or assumed if the sign is a function that may spin. At least nothing: the \
+               work may take all CPUs anyway. At most all of the time with too many threads that \
+               the CPUs are not needed for. If the threads spin, they do not need the time of the \
+               spinning function; if they yield or wait on futexes, as much goes as they wait for \
+               a CPU.",
         assumes: "With a CPU for each thread, none waits long for another one.",
     },
     explains: &[],
@@ -127,7 +128,7 @@ fn crowds(evidence: &Evidence<'_>) -> BTreeMap<Pid, Crowd> {
     let cpu_ns = |thread: &ThreadLedger| of(thread, State::on_cpu);
     let wanted_ns = |thread: &ThreadLedger| cpu_ns(thread) + of(thread, |state| state == State::Runqueue);
     let wants = |thread: &&ThreadLedger| {
-        !thread.idle && cpu_ns(thread) > 0 && wanted_ns(thread) * COMPUTES_PART >= thread.life_ns
+        !thread.idle && cpu_ns(thread) > 0 && wanted_ns(thread) >= thread.life_ns / COMPUTES_PART
     };
     let threads = || evidence.run.threads.iter().filter(wants);
     let all_ns: Ns = threads().map(wanted_ns).sum();
@@ -183,7 +184,7 @@ fn sign<'a>(evidence: &Evidence<'a>, crowd: &Crowd) -> Option<Sign<'a>> {
     for wait in evidence.run.waits.iter().filter(of_crowd) {
         *if is_known(wait) { &mut others } else { &mut locks } += wait.calls;
     }
-    let often = |waits: u64| waits >= WAITS_A_THREAD * crowd.threads;
+    let often = |waits: u64| waits >= WAITS_A_THREAD.saturating_mul(crowd.threads);
     let yields: u64 = evidence.calls_named(&["sched_yield"]).iter().map(|(_, row)| row.calls).sum();
     if often(locks) {
         return None;
@@ -227,7 +228,7 @@ fn spin<'a>(evidence: &Evidence<'a>, crowd: &Crowd) -> Option<Spin<'a>> {
 /// Whether it looks at the same places all the time.
 fn stands(row: &LoadRow) -> bool {
     let elsewhere = row.stepping + if row.lines > LINES_MAX { row.jumping } else { 0 };
-    elsewhere * OTHER_LOADS_PART < row.samples
+    elsewhere.saturating_mul(OTHER_LOADS_PART) < row.samples
 }
 
 fn finding(evidence: &Evidence<'_>, crowd: &Crowd, sign: &Sign<'_>, at_once: f64) -> Finding {
@@ -254,7 +255,11 @@ fn finding(evidence: &Evidence<'_>, crowd: &Crowd, sign: &Sign<'_>, at_once: f64
     let hi = crowd.present_ns.min(evidence.run.whole_ns());
     let cpu_ns = (crowd.cpu_ns as f64 * goes) as Ns;
     let saving = Removal::WallAndCpu(Interval { lo: 0, hi }, cpu_ns);
-    let saving = evidence.saving(&saving, ALL, SavingBasis::Bounded);
+    let known = match sign {
+        Sign::Spins(_) => SavingBasis::Assumed,
+        Sign::Yields(_) | Sign::Futexes(_) => SavingBasis::Bounded,
+    };
+    let saving = evidence.saving(&saving, ALL, known);
     Finding {
         cause: CAUSE.name.clone(),
         place: RowRef::State(State::Runqueue),

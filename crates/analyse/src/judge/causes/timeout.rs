@@ -29,16 +29,17 @@ pub(super) static CAUSE: Cause = Cause {
                is waited for in pieces), last 100 ms or more and as long as a limit: a multiple of \
                100 ms, which people choose, and up to 0.1 % more and 0.5 ms, by which the kernel \
                lets such a timer be late. One wait of another kind in fifty looks the same. \
-               `select` does not count there, since programs use it to sleep. Second, a `futex` wait (a condition variable, a \
-               semaphore, a join) is ended by its time limit 5 times or more, while other threads \
-               of the program work for a tenth of that time or more: with less, the limit sets a \
-               pace. If they work for half of the time, that is sleep-polling. Without BPF all \
-               these waits have to be of one length, which is that of a limit of 10 ms or more, \
-               and no other thread sleeps for half as long. Third, a connection takes a second or \
-               more, and no more than a tenth of a second beyond whole seconds: the kernel sends \
-               the first packet of a connection again after 1 s, and then at longer intervals (RFC \
-               6298); networks answer sooner. Sleeps, limits of loops that wait for any of several \
-               things, and waits of servers for requests do not count.",
+               `select` does not count there, since programs use it to sleep. Second, a `futex` \
+               wait (a condition variable, a semaphore, a join) is ended by its time limit 5 times \
+               or more, while other threads of the program work for a tenth of that time or more: \
+               with less, the limit sets a pace. If they work for half of the time, that is \
+               sleep-polling. Without BPF all these waits have to be of one length, which is that of a \
+               limit of 10 ms or more, and no other thread sleeps for half as long. Third, a \
+               connection takes a second or more, and no more than a tenth of a second beyond \
+               whole seconds: the kernel sends the first packet of a connection again after 1 s, \
+               and then at longer intervals (RFC 6298); networks answer sooner. Sleeps, limits of \
+               loops that wait for any of several things, and waits of servers for requests do not \
+               count.",
         else_it_could_be: "A program may wait in slices, to look in between whether it should stop. \
                            Then a slow peer is the reason, and no limit; the low end is 0 if answers \
                            came in other waits for that peer. Without BPF a peer that sleeps for a \
@@ -52,7 +53,8 @@ pub(super) static CAUSE: Cause = Cause {
         part: "Bounded: at most the time of these waits that delays the program is saved. If \
                nothing ever came in these waits, all of it is certain, since what follows needs \
                nothing of it. If answers came in others, or the wait is for a thread, the low end \
-               is 0. For connections the high end includes what the program waited for that peer \
+               is 0. For a thread the high end has one limit more: what it waits for comes anywhere \
+               in one. For connections the high end includes what the program waited for that peer \
                afterwards, behind those who came meanwhile. The low end leaves what other threads \
                waited for the peer's answers at the same time: then the peer was busy.",
         assumes: "What was waited for can come at once, or the program can do without it.",
@@ -186,12 +188,9 @@ fn of_peer(wait: &WaitRow) -> Option<(Limit, u64, Interval)> {
 /// The longest wait is as long as limits are, or all of them are.
 fn of_length(wait: &WaitRow) -> Option<(Limit, u64, Interval)> {
     let waits = matches!(wait.reason, State::Network | State::OtherWait);
-    let times = longest(wait);
-    (waits && is_limit(wait.max_ns, PEER_UNIT)).then_some((
-        Limit::Call,
-        times,
-        Interval { lo: 0, hi: wait.path_ns },
-    ))
+    let is = [wait.max_ns, wait.total_ns].into_iter().any(|ns| is_limit(ns, PEER_UNIT));
+    let ns = Interval { lo: 0, hi: wait.path_ns };
+    (waits && is).then(|| (Limit::Call, longest(wait), ns))
 }
 
 /// Waits in the octave of the longest.
@@ -215,19 +214,21 @@ fn of_thread(evidence: &Evidence<'_>, wait: &WaitRow) -> Option<(Limit, u64, Int
         }
         (Tier::Perf, State::Lock) => {
             let mean_ns = wait.total_ns / wait.calls.max(1);
-            let alike = (wait.max_ns - mean_ns.min(wait.max_ns)) * ALIKE_PART <= wait.max_ns;
+            let alike = wait.max_ns.saturating_sub(mean_ns) <= wait.max_ns / ALIKE_PART;
             let sleeps = evidence.run.waits.iter().filter(|other| other.reason == State::Sleep);
             let slept_ns: Ns = sleeps.map(|other| other.total_ns).sum();
             let work = evidence.account_ns(State::on_cpu) as f64 / evidence.run.whole_ns().max(1) as f64;
             alike
                 && is_limit(wait.max_ns, THREAD_UNIT)
-                && slept_ns * 2 < wait.total_ns
+                && slept_ns < wait.total_ns / 2
                 && work >= WORK_SHARE_MIN
         }
         _ => false,
     };
     let often = wait.calls >= TIMES_MIN;
-    (found && often).then_some((Limit::Thread, wait.calls, Interval { lo: 0, hi: wait.path_ns }))
+    // What it waits for comes anywhere in a limit: another run may lose one more.
+    let hi = wait.path_ns.saturating_add(wait.max_ns).min(wait.total_ns);
+    (found && often).then_some((Limit::Thread, wait.calls, Interval { lo: 0, hi }))
 }
 
 /// Whether the kernel sent the first packet of a connection again.
@@ -250,7 +251,8 @@ fn of_handshake(evidence: &Evidence<'_>, wait: &WaitRow) -> Option<(Limit, u64, 
     let answers = || evidence.run.waits.iter().filter(answers);
     let path_ns: Ns = answers().map(|other| other.path_ns).sum();
     let beside_ns: Ns = answers().map(|other| other.total_ns.saturating_sub(other.path_ns)).sum();
-    let ns = Interval { lo: wait.path_ns.saturating_sub(beside_ns), hi: wait.path_ns + path_ns };
+    let ns =
+        Interval { lo: wait.path_ns.saturating_sub(beside_ns), hi: wait.path_ns.saturating_add(path_ns) };
     let late = wait.histogram.iter().filter(|(end, _)| *end >= SECOND).map(|(_, times)| times);
     Some((Limit::Handshake, late.sum::<u64>().max(1), ns))
 }
