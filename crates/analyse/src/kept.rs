@@ -83,6 +83,7 @@ fn older(
             .into_iter()
             .map(|row| (cause(&row.cause), sentence(&row.why).into()))
             .collect(),
+        explained: Seen::default(),
         unavailable: rows(unavailable).into_iter().map(|row| (cause(&row.cause), row.why)).collect(),
         ..judged
     }
@@ -184,6 +185,8 @@ mod tests {
                 threshold: None,
             }]),
             not_looked_for: Seen::Value(Vec::new()),
+            explained: Seen::default(),
+            open: None,
             diagnosis: None,
             path_over_time: Vec::new(),
             profile: Seen::unseen("not kept"),

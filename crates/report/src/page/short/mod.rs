@@ -7,7 +7,7 @@ mod qualifiers;
 mod rests_on;
 mod sentence;
 
-use super::{account, by_size, counters, findings, headline, whole};
+use super::{account, by_size, counters, explained, findings, headline, whole};
 use crate::Look;
 use crate::command;
 use crate::fit::SCREEN_LINES;
@@ -45,9 +45,11 @@ pub(crate) fn page(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     let mut bar = account::short(run, &by_size(run), look);
     bar.extend(first(counters::lines(run, look), 2, look));
     bar.extend(whole::lines(run, look));
+    let explained = explained::lines(diagnosis, look);
     let end = rests_on::lines(run, diagnosis, look);
     let parts = |room: &Room| {
         let found = findings::short(run, diagnosis, look, room.findings, room.changes);
+        let found = [found, explained.clone()].concat();
         let places = places::table(run, look, room.places);
         [head.clone(), bar.clone(), found, places, end.clone()]
     };
