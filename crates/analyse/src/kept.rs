@@ -186,7 +186,7 @@ mod tests {
             }]),
             not_looked_for: Seen::Value(Vec::new()),
             explained: Seen::default(),
-            open: None,
+            open_question: None,
             diagnosis: None,
             path_over_time: Vec::new(),
             profile: Seen::unseen("not kept"),

@@ -144,7 +144,7 @@ fn what_explains_the_time_of_a_recording_sums_to_it() {
         for (at, finding) in diagnosis.findings.iter().enumerate() {
             assert!(explained.of_finding(at) <= finding.share_ns.hi, "{name}: finding {at}");
         }
-        with_questions += u32::from(explained.open.is_some());
+        with_questions += u32::from(explained.open_question.is_some());
     }
     assert!(with_questions > 0);
 }

@@ -87,8 +87,8 @@ impl Diagnosis {
         };
         let explains = |explained: &Explanation| {
             let exists = |by: &ExplainedBy| match by {
-                ExplainedBy::Finding { finding } => *finding < self.findings.len(),
-                ExplainedBy::OwnWork { .. } | ExplainedBy::NotJudged { .. } => true,
+                ExplainedBy::Finding(finding) => *finding < self.findings.len(),
+                ExplainedBy::OwnWork(_) | ExplainedBy::NotJudged { .. } => true,
             };
             explained.closes(run.whole_ns()).is_ok() && explained.rows().iter().all(|row| exists(&row.by))
         };

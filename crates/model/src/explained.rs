@@ -15,8 +15,8 @@ pub struct Explanation {
     /// the account's sum exactly.
     rows: Vec<Explained>,
     /// What is known of the largest row that is not judged, where that is a tenth of the time or
-    /// more and longer than what the first finding explains.
-    pub open: Option<OpenQuestion>,
+    /// more and longer than what the first finding explains, or saves.
+    pub open_question: Option<OpenQuestion>,
 }
 
 impl Explanation {
@@ -25,7 +25,7 @@ impl Explanation {
     /// # Errors
     /// What they sum to.
     pub fn new(whole_ns: Ns, rows: Vec<Explained>) -> Result<Self, DoesNotClose> {
-        let explanation = Self { rows, open: None };
+        let explanation = Self { rows, open_question: None };
         explanation.closes(whole_ns).map(|()| explanation)
     }
 
@@ -36,7 +36,7 @@ impl Explanation {
 
     /// What a finding explains.
     pub fn of_finding(&self, finding: usize) -> Ns {
-        let is_of = |row: &&Explained| row.by == ExplainedBy::Finding { finding };
+        let is_of = |row: &&Explained| row.by == ExplainedBy::Finding(finding);
         self.rows.iter().filter(is_of).map(|row| row.ns).sum()
     }
 
@@ -57,7 +57,6 @@ impl Explanation {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Explained {
     /// What explains it.
-    #[serde(flatten)]
     pub by: ExplainedBy,
     /// How long.
     pub ns: Ns,
@@ -66,18 +65,12 @@ pub struct Explained {
 /// What explains time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(tag = "by", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum ExplainedBy {
-    /// A finding.
-    Finding {
-        /// Its index in `findings`.
-        finding: usize,
-    },
-    /// Code on a CPU, which no finding makes less.
-    OwnWork {
-        /// What it was doing.
-        state: State,
-    },
+    /// A finding, by its index in `findings`.
+    Finding(usize),
+    /// Code on a CPU, which no finding makes less, by what it was doing.
+    OwnWork(State),
     /// No cause is known, and it is no work either.
     NotJudged {
         /// What it was doing.
@@ -121,14 +114,14 @@ mod tests {
 
     #[test]
     fn an_explanation_that_misses_a_nanosecond_is_refused() {
-        let own = |ns| Explained { by: ExplainedBy::OwnWork { state: State::User }, ns };
+        let own = |ns| Explained { by: ExplainedBy::OwnWork(State::User), ns };
         assert!(Explanation::new(100, vec![own(60), own(40)]).is_ok());
         let refused = Explanation::new(100, vec![own(60), own(39)]).unwrap_err();
         assert_eq!((&*refused.what, refused.sum_ns), ("explanations", 99));
     }
 
     #[test]
-    fn rows_are_flat_in_json_and_read_back() {
+    fn rows_are_read_back_from_json() {
         let waits = UnjudgedWaits {
             call: WaitCall::Syscall("poll".into()),
             on: WaitTarget::TimeLimit,
@@ -136,14 +129,14 @@ mod tests {
             max_ns: Seen::Value(7),
         };
         let by = [
-            ExplainedBy::Finding { finding: 0 },
-            ExplainedBy::OwnWork { state: State::User },
+            ExplainedBy::Finding(0),
+            ExplainedBy::OwnWork(State::User),
             ExplainedBy::NotJudged { state: State::Runqueue, waits: None },
             ExplainedBy::NotJudged { state: State::Sleep, waits: Some(waits) },
         ];
         let rows: Vec<_> = by.into_iter().map(|by| Explained { by, ns: 1 }).collect();
         let json = serde_json::to_string(&rows).unwrap();
-        assert!(json.starts_with(r#"[{"by":"finding","finding":0,"ns":1},{"by":"own_work""#), "{json}");
+        assert!(json.starts_with(r#"[{"by":{"finding":0},"ns":1},{"by":{"own_work":"user"}"#), "{json}");
         assert_eq!(serde_json::from_str::<Vec<Explained>>(&json).unwrap(), rows);
     }
 }

@@ -66,7 +66,7 @@ pub struct FindingsInWords {
     /// What explains the time.
     pub explained: Seen<Vec<Explained>>,
     /// What is open where most of it is not judged.
-    pub open: Option<OpenQuestionRow>,
+    pub open_question: Option<OpenQuestionRow>,
 }
 
 /// What `dwell run --json` and `dwell attach --json` write, as it was kept. Older versions kept
@@ -91,9 +91,9 @@ pub struct KeptRun {
     #[serde(default)]
     pub explained: Seen<Vec<Explained>>,
     /// What is known of the largest part that is not judged, in words: where that is a tenth of the
-    /// account or more, and longer than what the first finding explains.
+    /// account or more, and longer than what the first finding explains, or saves.
     #[serde(default)]
-    pub open: Option<OpenQuestionRow>,
+    pub open_question: Option<OpenQuestionRow>,
     /// What was concluded from the tables, with types: what `dwell show` makes its page of. For
     /// scripts the same is in words in `bound`, `findings`, `ruled_out` and `not_looked_for`. Older
     /// results lack it.

@@ -56,7 +56,11 @@ pub fn in_words(result: &RunResult) -> FindingsInWords {
             .collect(),
         not_looked_for: unseen.map(|(cause, why)| row(cause, why.clone(), None)).collect(),
         explained: diagnosis.explained.as_ref().map(|explained| explained.rows().to_vec()),
-        open: diagnosis.explained.value().and_then(|explained| explained.open.as_ref()).map(open_row),
+        open_question: diagnosis
+            .explained
+            .value()
+            .and_then(|explained| explained.open_question.as_ref())
+            .map(open_row),
     }
 }
 

@@ -41,11 +41,13 @@ pub(super) fn of(evidence: &Evidence<'_>, findings: &[Finding]) -> Seen<Explanat
             *taken += more_ns;
         }
     }
-    let by = |finding| ExplainedBy::Finding { finding };
-    let claimed = taken.into_iter().enumerate().map(|(finding, ns)| Explained { by: by(finding), ns });
+    let claimed = taken
+        .into_iter()
+        .enumerate()
+        .map(|(finding, ns)| Explained { by: ExplainedBy::Finding(finding), ns });
     let rows = claimed.chain(own_work(&left)).chain(not_judged(run, &left));
     match Explanation::new(run.whole_ns(), rows.filter(|row| row.ns > 0).collect()) {
-        Ok(explanation) => Seen::Value(open::with_question(evidence, explanation)),
+        Ok(explanation) => Seen::Value(open::with_question(evidence, findings, explanation)),
         Err(error) => Seen::unseen(error.to_string()),
     }
 }
@@ -177,7 +179,7 @@ fn distance_of(run: &Run, place: RowRef, step: &Step) -> Option<u8> {
 /// What is left of time on a CPU, by state.
 fn own_work(left: &[(&Step, Ns)]) -> Vec<Explained> {
     let ns_in = |state| left.iter().filter(|(step, _)| step.state == state).map(|(_, ns)| ns).sum();
-    let row = |state| Explained { by: ExplainedBy::OwnWork { state }, ns: ns_in(state) };
+    let row = |state| Explained { by: ExplainedBy::OwnWork(state), ns: ns_in(state) };
     let mut rows: Vec<_> = State::ALL.into_iter().filter(|state| state.on_cpu()).map(row).collect();
     rows.sort_by_key(|row| Reverse(row.ns));
     rows

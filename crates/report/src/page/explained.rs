@@ -5,16 +5,29 @@ use super::{apportion, words};
 use crate::Look;
 use crate::findings::text;
 use crate::paint::{Ink, Line};
-use model::{Diagnosis, Explained, ExplainedBy, OpenQuestion, State};
+use model::{Diagnosis, Explained, ExplainedBy, State};
 
-/// Both, as far as there is something to tell.
+/// What explains the time, and the question.
 pub(super) fn lines(diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
-    let Some(explained) = diagnosis.explained.value() else { return Vec::new() };
-    let sums = sums(explained.rows());
-    let line = Line::new(look).add(Ink::Bold, "explained: ");
-    let mut lines = if sums.is_empty() { Vec::new() } else { figures(line, &sums).wrap(2) };
-    lines.extend(explained.open.iter().flat_map(|open| question(open, look)));
-    lines
+    [sums(diagnosis, look), question(diagnosis, look)].concat()
+}
+
+/// What explains the time. Nothing where all of it waited for work.
+pub(super) fn sums(diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
+    let parts = diagnosis.explained.value().map(|explained| parts(explained.rows())).unwrap_or_default();
+    let line = || Line::new(look).add(Ink::Bold, "explained: ");
+    if parts.is_empty() { Vec::new() } else { figures(line(), &parts).wrap(2) }
+}
+
+/// The question that the largest unjudged part leaves, where there is one.
+pub(super) fn question(diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
+    let Some(open) = diagnosis.explained.value().and_then(|explained| explained.open_question.as_ref())
+    else {
+        return Vec::new();
+    };
+    let [known, when, next] = [&open.known, &open.when, &open.next].map(|part| text(part, look));
+    let line = figures(Line::new(look).add(Ink::Bold, "not judged: "), &known);
+    line.add(Ink::Plain, &format!("; {when}; next: {next}")).wrap(2)
 }
 
 /// Text in which no line ends before a per cent sign.
@@ -24,16 +37,15 @@ fn figures(line: Line, text: &str) -> Line {
     parts.fold(line, |line, part| line.glued(Ink::Plain, " %").add(Ink::Plain, part))
 }
 
-/// Whole per cents, which sum to 100; what has less than half of one is left out. Nothing where all
-/// of it waited for work.
-fn sums(rows: &[Explained]) -> String {
+/// Whole per cents, which sum to 100; what has less than half of one is left out.
+fn parts(rows: &[Explained]) -> String {
     let percents = apportion(&rows.iter().map(|row| row.ns).collect::<Vec<_>>(), 100);
     let (mut found, mut own, mut unjudged) = (Vec::new(), States::default(), States::default());
     let mut idle = 0;
     for (row, percent) in rows.iter().zip(percents).filter(|(_, percent)| *percent > 0) {
         match &row.by {
-            ExplainedBy::Finding { finding } => found.push(format!("{percent} % by {}", finding + 1)),
-            ExplainedBy::OwnWork { state } => own.add(*state, percent),
+            ExplainedBy::Finding(finding) => found.push(format!("{percent} % by {}", finding + 1)),
+            ExplainedBy::OwnWork(state) => own.add(*state, percent),
             ExplainedBy::NotJudged { state: State::Idle, .. } => idle += percent,
             ExplainedBy::NotJudged { state, .. } => unjudged.add(*state, percent),
         }
@@ -69,12 +81,6 @@ impl States {
     }
 }
 
-fn question(open: &OpenQuestion, look: Look) -> Vec<Line> {
-    let [known, when, next] = [&open.known, &open.when, &open.next].map(|part| text(part, look));
-    let line = figures(Line::new(look).add(Ink::Bold, "not judged: "), &known);
-    line.add(Ink::Plain, &format!("; {when}; next: {next}")).wrap(2)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,11 +88,11 @@ mod tests {
     #[test]
     fn per_cents_of_a_page_sum_to_a_hundred() {
         let row = |by, ns| Explained { by, ns };
-        let own = |state| ExplainedBy::OwnWork { state };
+        let own = ExplainedBy::OwnWork;
         let unjudged = |state| ExplainedBy::NotJudged { state, waits: None };
         let rows = [
-            row(ExplainedBy::Finding { finding: 0 }, 6150),
-            row(ExplainedBy::Finding { finding: 1 }, 900),
+            row(ExplainedBy::Finding(0), 6150),
+            row(ExplainedBy::Finding(1), 900),
             row(own(State::User), 1790),
             row(own(State::Kernel), 210),
             row(unjudged(State::Network), 500),
@@ -94,13 +100,13 @@ mod tests {
             row(unjudged(State::Runqueue), 10),
         ];
         assert_eq!(
-            sums(&rows),
+            parts(&rows),
             "62 % by 1, 9 % by 2; 20 % own work (user 18 %, kernel 2 %); 9 % not judged (network)"
         );
-        assert_eq!(sums(&[row(own(State::User), 7)]), "100 % own work (user)");
+        assert_eq!(parts(&[row(own(State::User), 7)]), "100 % own work (user)");
         let waits = [row(unjudged(State::Idle), 2), row(unjudged(State::Sleep), 2)];
-        assert_eq!(sums(&waits), "50 % waiting for work; 50 % not judged (sleep)");
-        assert_eq!(sums(&waits[..1]), "");
-        assert_eq!(sums(&[]), "");
+        assert_eq!(parts(&waits), "50 % waiting for work; 50 % not judged (sleep)");
+        assert_eq!(parts(&waits[..1]), "");
+        assert_eq!(parts(&[]), "");
     }
 }

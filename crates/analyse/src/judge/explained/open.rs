@@ -2,29 +2,38 @@
 //! be true for a change to help, and what to type to find out.
 
 use crate::judge::Evidence;
+use model::finding::SavedTime;
 use model::network::Endpoint;
 use model::run::WaitRow;
 use model::sentence::Piece::{Count, Name, Ns as Time, Share};
 use model::wait::{SyscallName, TargetKind, WaitCall, WaitTarget, WakerKind};
 use model::{
-    Explained, ExplainedBy, Explanation, Ns, OpenQuestion, Run, Seen, Sentence, State, UnjudgedWaits, say,
+    Explained, ExplainedBy, Explanation, Finding, Ns, OpenQuestion, Run, Seen, Sentence, State,
+    UnjudgedWaits, say,
 };
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 
-/// The same with the question that its largest row leaves open, where that is worth a word. Who
-/// waits for work leaves none.
-pub(super) fn with_question(evidence: &Evidence<'_>, mut explanation: Explanation) -> Explanation {
+/// The same with the question that its largest row leaves open, where that is worth a word: it is
+/// longer than what the first finding explains, and than what that saves at most, since a change may
+/// also shorten waits that are no part of its place. Who waits for work leaves none.
+pub(super) fn with_question(
+    evidence: &Evidence<'_>,
+    findings: &[Finding],
+    mut explanation: Explanation,
+) -> Explanation {
     if evidence.run.window.as_ref().is_some_and(|window| window.threads_active == 0) {
         return explanation;
     }
-    let first_ns = explanation.of_finding(0);
+    let saving = findings.first().and_then(|first| first.saving.value());
+    let saved_ns = saving.filter(|saving| saving.of != SavedTime::Cpu).map_or(0, |saving| saving.ns.hi);
+    let first_ns = explanation.of_finding(0).max(saved_ns);
     let unjudged = |row: &Explained| match &row.by {
         ExplainedBy::NotJudged { state, waits } => Some((*state, row.ns, waits.clone())),
-        ExplainedBy::Finding { .. } | ExplainedBy::OwnWork { .. } => None,
+        ExplainedBy::Finding(_) | ExplainedBy::OwnWork(_) => None,
     };
     let most = explanation.rows().iter().filter_map(unjudged).max_by_key(|(_, ns, _)| *ns);
-    explanation.open = most
+    explanation.open_question = most
         .filter(|(state, ns, _)| *state != State::Idle && evidence.is_notable(*ns) && *ns > first_ns)
         .map(|(state, ns, waits)| question(evidence, state, ns, waits.as_ref()));
     explanation
@@ -94,7 +103,8 @@ fn waited(evidence: &Evidence<'_>, state: State, waits: &UnjudgedWaits, rows: &[
     let most = rows.iter().max_by_key(|wait| wait.path_ns);
     let caller = most.map(|wait| evidence.caller_waiting(wait)).unwrap_or_default();
     let on = match &waits.on {
-        WaitTarget::Timer(Seen::Absent | Seen::Unseen(_)) => Sentence::default(),
+        WaitTarget::Futex(_) => Sentence::default(),
+        WaitTarget::Timer(name) | WaitTarget::External(name) if name.value().is_none() => Sentence::default(),
         WaitTarget::TimeLimit | WaitTarget::TimeLimitOrTimer => say!(" with a time limit"),
         on => say!(" for ", Name(on.to_string())),
     };
@@ -103,15 +113,15 @@ fn waited(evidence: &Evidence<'_>, state: State, waits: &UnjudgedWaits, rows: &[
 
 /// What is not judged of a state, where it is no wait of one kind.
 fn without_waits(evidence: &Evidence<'_>, state: State) -> Sentence {
-    match (state, evidence.run.run_queue.value()) {
-        (State::Runqueue, Some(queue)) => say!(
-            "of waiting for a CPU (behind its own threads ",
-            Time(queue.behind_own_ns),
-            ", behind other programs ",
-            Time(queue.behind_others_ns),
-            ")"
-        ),
-        (State::Runqueue, None) => say!("of waiting for a CPU"),
+    let queue = evidence.run.run_queue.value().map(|queue| (queue.behind_own_ns, queue.behind_others_ns));
+    match (state, queue) {
+        (State::Runqueue, Some((own_ns, others_ns))) if own_ns > others_ns => {
+            say!("of waiting for a CPU, most of it behind its own threads")
+        }
+        (State::Runqueue, Some((_, others_ns))) if others_ns > 0 => {
+            say!("of waiting for a CPU, most of it behind other programs")
+        }
+        (State::Runqueue, _) => say!("of waiting for a CPU"),
         (State::Throttled, _) => say!("without the CPU, since a quota was used up"),
         (State::Stopped, _) => say!("stopped, by a signal or a tracer"),
         (State::Unexplained, _) => say!("of which nothing was seen"),

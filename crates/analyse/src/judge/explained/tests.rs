@@ -4,7 +4,7 @@ use crate::judge::samples::{call, found, judged_with, run, thread, wait, waiting
 use RowRef::{Call, Function, Wait};
 use State::{Disk, Kernel, User};
 use model::coverage::Interval;
-use model::finding::CauseName;
+use model::finding::{CauseName, SavedTime, Saving, SavingBasis};
 use model::profile::{Activity, Profile};
 use model::recording::Tier;
 use model::run::{WaitRow, WakerRow, WindowSummary};
@@ -68,7 +68,7 @@ fn what_is_asleep_for_most_of_its_time_has_an_open_question_whatever_else_was_fo
     assert!(found(&diagnosis, "hot-code").is_some());
     let explained = explained(&diagnosis);
     assert!(explained.of_finding(0) > 100 * MS && explained.of_finding(0) <= 120 * MS);
-    let open = explained.open.as_ref().expect("a question");
+    let open = explained.open_question.as_ref().expect("a question");
     let known = words(&open.known);
     let expected = "Ns(880000000) (Share(0.88)) in Count(8, \"sleep\") of up to Ns(110000000) in clock_nanosleep; \
                     timers ended them";
@@ -81,7 +81,7 @@ fn what_the_first_finding_explains_leaves_no_smaller_question() {
     let (run, told) = sleeper(400);
     let diagnosis = judged_with(&run, &told.0, &Seen::Absent);
     assert!(explained(&diagnosis).of_finding(0) > 500 * MS);
-    assert_eq!(explained(&diagnosis).open, None);
+    assert_eq!(explained(&diagnosis).open_question, None);
 }
 
 #[test]
@@ -97,13 +97,14 @@ fn who_waits_for_work_leaves_no_question() {
         idle_ns: ns,
     };
     run.window = Some(window(1));
-    let open = explained(&judged_with(&run, &told.0, &Seen::Absent)).open.clone().expect("a question");
+    let open =
+        explained(&judged_with(&run, &told.0, &Seen::Absent)).open_question.clone().expect("a question");
     assert!(words(&open.next).starts_with("dwell attach -v"));
     run.window = Some(window(0));
-    assert_eq!(explained(&judged_with(&run, &told.0, &Seen::Absent)).open, None);
+    assert_eq!(explained(&judged_with(&run, &told.0, &Seen::Absent)).open_question, None);
     run.window = None;
     run.path[0].state = State::Idle;
-    assert_eq!(explained(&judged_with(&run, &told.0, &Seen::Absent)).open, None);
+    assert_eq!(explained(&judged_with(&run, &told.0, &Seen::Absent)).open_question, None);
 }
 
 fn finding(place: RowRef, lo: u64, hi: u64) -> Finding {
@@ -148,8 +149,8 @@ fn divided(run: &Run, findings: &[Finding]) -> (Vec<Ns>, Vec<(State, bool, Ns)>)
     let explained = explained.value().expect("it closes");
     assert_eq!(explained.rows().iter().map(|row| row.ns).sum::<Ns>(), run.whole_ns());
     let rest = |row: &Explained| match &row.by {
-        ExplainedBy::Finding { .. } => None,
-        ExplainedBy::OwnWork { state } => Some((*state, false, row.ns / MS)),
+        ExplainedBy::Finding(_) => None,
+        ExplainedBy::OwnWork(state) => Some((*state, false, row.ns / MS)),
         ExplainedBy::NotJudged { state, waits } => Some((*state, waits.is_some(), row.ns / MS)),
     };
     let found = (0..findings.len()).map(|finding| explained.of_finding(finding) / MS).collect();
@@ -196,4 +197,27 @@ fn an_account_without_a_path_is_divided_by_its_states() {
 #[test]
 fn nothing_at_all_is_explained_too() {
     assert_eq!(divided(&run(&[]), &[finding(RowRef::Run, 0, 0)]), (vec![0], vec![]));
+}
+
+#[test]
+fn a_change_that_may_save_more_than_what_is_open_leaves_no_question() {
+    let (run, _) = sleeper(600);
+    let profile = Profile::default();
+    let open = |saves_ms| {
+        let saving = Saving {
+            ns: Interval { lo: 0, hi: saves_ms * MS },
+            of: SavedTime::Wall,
+            part: (0.0, 1.0),
+            known: SavingBasis::Bounded,
+            queued_ns: 0,
+            shared: None,
+        };
+        let found = Finding { saving: Seen::Value(saving), ..finding(Function(0), 100, 100) };
+        of(&Evidence::of(Tier::Bpf, &run, &profile), &[found])
+            .value()
+            .expect("it closes")
+            .open_question
+            .is_some()
+    };
+    assert!(open(500) && !open(700));
 }

@@ -21,17 +21,21 @@ struct Room {
     findings: usize,
     changes: usize,
     places: usize,
+    /// Whether the question that stays open is there.
+    question: bool,
 }
 
-const ROOMS: [Room; 8] = [
-    Room { findings: 3, changes: 3, places: 6 },
-    Room { findings: 3, changes: 3, places: 4 },
-    Room { findings: 3, changes: 2, places: 4 },
-    Room { findings: 3, changes: 1, places: 4 },
-    Room { findings: 2, changes: 1, places: 4 },
-    Room { findings: 2, changes: 1, places: 3 },
-    Room { findings: 1, changes: 1, places: 3 },
-    Room { findings: 1, changes: 1, places: 2 },
+const ROOMS: [Room; 10] = [
+    Room { findings: 3, changes: 3, places: 6, question: true },
+    Room { findings: 3, changes: 3, places: 4, question: true },
+    Room { findings: 3, changes: 2, places: 4, question: true },
+    Room { findings: 3, changes: 1, places: 4, question: true },
+    Room { findings: 2, changes: 1, places: 4, question: true },
+    Room { findings: 2, changes: 1, places: 3, question: true },
+    Room { findings: 2, changes: 1, places: 2, question: true },
+    Room { findings: 1, changes: 1, places: 3, question: true },
+    Room { findings: 1, changes: 1, places: 2, question: true },
+    Room { findings: 1, changes: 1, places: 2, question: false },
 ];
 
 /// The page, with a newline after each line.
@@ -45,11 +49,11 @@ pub(crate) fn page(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     let mut bar = account::short(run, &by_size(run), look);
     bar.extend(first(counters::lines(run, look), 2, look));
     bar.extend(whole::lines(run, look));
-    let explained = explained::lines(diagnosis, look);
     let end = rests_on::lines(run, diagnosis, look);
     let parts = |room: &Room| {
         let found = findings::short(run, diagnosis, look, room.findings, room.changes);
-        let found = [found, explained.clone()].concat();
+        let question = if room.question { explained::question(diagnosis, look) } else { Vec::new() };
+        let found = [found, explained::sums(diagnosis, look), question].concat();
         let places = places::table(run, look, room.places);
         [head.clone(), bar.clone(), found, places, end.clone()]
     };
