@@ -141,7 +141,7 @@ mod tests {
     use super::*;
     use crate::judge::samples;
     use model::run::{Ends, RowOf};
-    use model::{Reason, State, Step};
+    use model::{Explained, ExplainedBy, Explanation, Reason, State, Step};
 
     fn row() -> FindingRow {
         FindingRow {
@@ -225,6 +225,15 @@ mod tests {
         };
         assert!(matches!(forged(&name), Err(Changed::Rows)));
         assert!(matches!(forged(&|kept| kept.run.path[0].ns = 7), Err(Changed::Account(_))));
+        let explained = |kept: &mut KeptRun, by, ns| {
+            let row = Explained { by, ns };
+            let explanation = Explanation::new(ns, vec![row]).expect("it closes");
+            kept.diagnosis.as_mut().unwrap().explained = Seen::Value(explanation);
+        };
+        let longer = |kept: &mut KeptRun| explained(kept, ExplainedBy::OwnWork(State::User), 1001);
+        assert!(matches!(forged(&longer), Err(Changed::Rows)));
+        let nobody = |kept: &mut KeptRun| explained(kept, ExplainedBy::Finding(1), 1000);
+        assert!(matches!(forged(&nobody), Err(Changed::Rows)));
         let places = |kept: &mut KeptRun| kept.run.places = Seen::Value(Vec::new());
         assert!(matches!(forged(&places), Err(Changed::Account(_))));
         let row = |kept: &mut KeptRun| {

@@ -1,6 +1,6 @@
-//! The page for a terminal, top to bottom: headline, what to change, what explains the time, account,
-//! phases, places, the tables, threads, coverage. One file a part; each returns lines and knows
-//! nothing of the others.
+//! The page for a terminal, top to bottom: headline, what to change, what explains the time, the
+//! account, phases, places, the tables, threads, coverage. One file a part; each returns lines and
+//! knows nothing of the others.
 
 mod account;
 mod calls;

@@ -15,8 +15,8 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 
 /// The same with the question that its largest row leaves open, where that is worth a word: it is
-/// longer than what the first finding explains, and than what that saves at most, since a change may
-/// also shorten waits that are no part of its place. Who waits for work leaves none.
+/// longer than what the first finding explains, and than what that saves at most, since a change
+/// may also shorten waits that are no part of its place. Who waits for work leaves none.
 pub(super) fn with_question(
     evidence: &Evidence<'_>,
     findings: &[Finding],

@@ -1,3 +1,5 @@
+//! Runs whose paths are told step by step, with findings at places of theirs.
+
 use super::*;
 use crate::judge::own_code::tests::{Told, native};
 use crate::judge::samples::{call, found, judged_with, run, thread, wait, waiting};
