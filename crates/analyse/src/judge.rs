@@ -15,6 +15,7 @@ mod direct;
 mod disk_reads;
 pub(crate) mod doubts;
 mod evidence;
+mod explained;
 mod fault_places;
 mod file_calls;
 #[cfg(test)]
@@ -89,6 +90,7 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
         limits: group_limits::of(evidence),
         doubts: doubts::of(evidence),
         findings: Vec::new(),
+        explained: Seen::Absent,
         probed: None,
         ruled_out: Vec::new(),
         unavailable: Vec::new(),
@@ -102,6 +104,7 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
         }
     }
     let (findings, little) = rank::ranked(evidence, found);
+    diagnosis.explained = explained::of(evidence, &findings);
     diagnosis.findings = findings;
     diagnosis.ruled_out.extend(little);
     diagnosis

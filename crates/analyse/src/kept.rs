@@ -83,6 +83,7 @@ fn older(
             .into_iter()
             .map(|row| (cause(&row.cause), sentence(&row.why).into()))
             .collect(),
+        explained: Seen::default(),
         unavailable: rows(unavailable).into_iter().map(|row| (cause(&row.cause), row.why)).collect(),
         ..judged
     }
@@ -146,7 +147,7 @@ mod tests {
     use super::*;
     use crate::judge::samples;
     use model::run::{Ends, RowOf};
-    use model::{Reason, State, Step};
+    use model::{Explained, ExplainedBy, Explanation, Reason, State, Step};
 
     fn row() -> FindingRow {
         FindingRow {
@@ -194,6 +195,8 @@ mod tests {
                 threshold: None,
             }]),
             not_looked_for: Seen::Value(Vec::new()),
+            explained: Seen::default(),
+            open_question: None,
             diagnosis: None,
             path_over_time: Vec::new(),
             profile: Seen::unseen("not kept"),
@@ -232,6 +235,15 @@ mod tests {
         };
         assert!(matches!(forged(&name), Err(Changed::Rows)));
         assert!(matches!(forged(&|kept| kept.run.path[0].ns = 7), Err(Changed::Account(_))));
+        let explained = |kept: &mut KeptRun, by, ns| {
+            let row = Explained { by, ns };
+            let explanation = Explanation::new(ns, vec![row]).expect("it closes");
+            kept.diagnosis.as_mut().unwrap().explained = Seen::Value(explanation);
+        };
+        let longer = |kept: &mut KeptRun| explained(kept, ExplainedBy::OwnWork(State::User), 1001);
+        assert!(matches!(forged(&longer), Err(Changed::Rows)));
+        let nobody = |kept: &mut KeptRun| explained(kept, ExplainedBy::Finding(1), 1000);
+        assert!(matches!(forged(&nobody), Err(Changed::Rows)));
         let places = |kept: &mut KeptRun| kept.run.places = Seen::Value(Vec::new());
         assert!(matches!(forged(&places), Err(Changed::Account(_))));
         let row = |kept: &mut KeptRun| {

@@ -357,6 +357,7 @@ mod tests {
             findings: vec![row("small-io", 400, 500)],
             ruled_out: vec![why("small-files", "few files")],
             not_looked_for: vec![why("sync-writes", "not observed")],
+            ..FindingsInWords::default()
         };
         let of = |cause, judged| unfound(&words, cause, judged).map(|unfound| (unfound.kind, unfound.why));
         assert_eq!(of("small-io", true), None);

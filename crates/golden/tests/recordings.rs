@@ -4,6 +4,7 @@
 
 use analyse::judge::causes::{self, Cause};
 use dwell_golden::Case;
+use model::ExplainedBy;
 use report::Look;
 use serde_json::Value;
 use similar::TextDiff;
@@ -120,6 +121,32 @@ fn every_recording_gives_what_it_gave() {
         differ.join("\n\n")
     );
     assert_eq!(files(), expected, "each file is of a recording");
+}
+
+/// Each nanosecond of each recording has one explanation, and no finding has more than its share.
+#[test]
+fn what_explains_the_time_of_a_recording_sums_to_it() {
+    let mut with_questions = 0;
+    for name in names() {
+        let case = Case::read(&directory().join(format!("{name}.dwell"))).expect("a recording");
+        let (run, diagnosis) = (&case.result().run, &case.result().diagnosis);
+        let Some(explained) = diagnosis.explained.value() else {
+            assert!(
+                run.coverage.notes.iter().any(|note| note.contains("older")),
+                "{name}: nothing explains it"
+            );
+            continue;
+        };
+        let sum: u64 = explained.rows().iter().map(|row| row.ns).sum();
+        assert_eq!(sum, run.whole_ns(), "{name}");
+        let of = |by: &ExplainedBy| explained.rows().iter().filter(|row| row.by == *by).count();
+        assert!(explained.rows().iter().all(|row| row.ns > 0 && of(&row.by) == 1), "{name}: a row twice");
+        for (at, finding) in diagnosis.findings.iter().enumerate() {
+            assert!(explained.of_finding(at) <= finding.share_ns.hi, "{name}: finding {at}");
+        }
+        with_questions += u32::from(explained.open_question.is_some());
+    }
+    assert!(with_questions > 0);
 }
 
 /// The sums of the rows of a table over time, each row slice, time, slice, time ….

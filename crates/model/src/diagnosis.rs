@@ -4,6 +4,7 @@
 //! concluded, and from what, is up to `analyse`; `report` takes it as it is.
 
 use crate::costs::Operation;
+use crate::explained::{ExplainedBy, Explanation};
 use crate::finding::{CauseName, Finding, RowRef};
 use crate::probe::Probed;
 use crate::ruled_out::RuledOut;
@@ -42,6 +43,9 @@ pub struct Diagnosis {
     /// Causes that it shows; what saves most comes first. A cause that another one explains is
     /// named there only.
     pub findings: Vec<Finding>,
+    /// What of the time each of them explains, and what the rest is. Older results lack it.
+    #[serde(default)]
+    pub explained: Seen<Explanation>,
     /// What a probe of one of them gave, by its index; unseen where it gave nothing. Nothing where
     /// none was asked for.
     pub probed: Option<(usize, Seen<Probed>)>,
@@ -53,8 +57,8 @@ pub struct Diagnosis {
 }
 
 impl Diagnosis {
-    /// Whether all rows that it refers to are in the tables, and causes have names: somebody may
-    /// have changed a kept one.
+    /// Whether all rows that it refers to are in the tables, causes have names and explanations sum
+    /// to the whole: somebody may have changed a kept one.
     pub fn is_sound(&self, run: &Run) -> bool {
         let fits = |place: &RowRef| match *place {
             RowRef::State(_) | RowRef::Run => true,
@@ -81,12 +85,20 @@ impl Diagnosis {
                 Metric::Memory(at) => has(&series.memory, |rows| at < rows.len()),
             })
         };
+        let explains = |explained: &Explanation| {
+            let exists = |by: &ExplainedBy| match by {
+                ExplainedBy::Finding(finding) => *finding < self.findings.len(),
+                ExplainedBy::OwnWork(_) | ExplainedBy::NotJudged { .. } => true,
+            };
+            explained.closes(run.whole_ns()).is_ok() && explained.rows().iter().all(|row| exists(&row.by))
+        };
         let others = self.ruled_out.iter().map(|(cause, _)| cause);
         let others = others.chain(self.unavailable.iter().map(|(cause, _)| cause));
         let causes = self.findings.iter().flat_map(|finding| finding.explains.iter().chain([&finding.cause]));
         causes.chain(others).all(CauseName::is_sound)
             && self.findings.iter().all(|finding| fits(&finding.place))
             && self.findings.iter().enumerate().all(shared)
+            && self.explained.value().is_none_or(explains)
             && self.probed.as_ref().is_none_or(|(at, _)| *at < self.findings.len())
             && self.yardstick.as_ref().is_none_or(|yardstick| yardstick.wait < run.waits.len())
             && self.metrics.iter().all(metric)

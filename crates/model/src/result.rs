@@ -5,9 +5,10 @@
 
 use crate::coverage::Interval;
 use crate::diagnosis::Diagnosis;
+use crate::explained::Explained;
 use crate::prediction::Prediction;
 use crate::profile::Profile;
-use crate::run::{Address, FindingRow, RuledOutRow, Run};
+use crate::run::{Address, FindingRow, OpenQuestionRow, RuledOutRow, Run};
 use crate::{Finding, Ns, Seen};
 use serde::{Deserialize, Serialize};
 
@@ -62,6 +63,10 @@ pub struct FindingsInWords {
     pub ruled_out: Vec<RuledOutRow>,
     /// Causes that could not be looked for.
     pub not_looked_for: Vec<RuledOutRow>,
+    /// What explains the time.
+    pub explained: Seen<Vec<Explained>>,
+    /// What is open where most of it is not judged.
+    pub open_question: Option<OpenQuestionRow>,
 }
 
 /// What `dwell run --json` and `dwell attach --json` write, as it was kept. Older versions kept
@@ -81,6 +86,14 @@ pub struct KeptRun {
     /// Causes that could not be looked for, in words.
     #[serde(default)]
     pub not_looked_for: Seen<Vec<RuledOutRow>>,
+    /// The account by what explains it, with the same sum: findings in their order, own work, and
+    /// what is not judged.
+    #[serde(default)]
+    pub explained: Seen<Vec<Explained>>,
+    /// What is known of the largest part that is not judged, in words: where that is a tenth of the
+    /// account or more, and longer than what the first finding explains, or saves.
+    #[serde(default)]
+    pub open_question: Option<OpenQuestionRow>,
     /// What was concluded from the tables, with types: what `dwell show` makes its page of. For
     /// scripts the same is in words in `bound`, `findings`, `ruled_out` and `not_looked_for`. Older
     /// results lack it.

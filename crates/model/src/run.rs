@@ -205,6 +205,18 @@ pub struct RuledOutRow {
     pub threshold: Option<ThresholdRow>,
 }
 
+/// What is open where most of the time is not judged, in words.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OpenQuestionRow {
+    /// What is known: how often, how long, where, and what ended it.
+    pub known: String,
+    /// What would have to be true for a change to help, and what that would be.
+    pub when: String,
+    /// What to type to find out.
+    pub next: String,
+}
+
 /// A figure that fell short of a rule. One of `needed`, `needed_samples` and `allowed` is there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

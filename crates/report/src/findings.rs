@@ -4,9 +4,9 @@ use crate::Look;
 use crate::units::{bytes, count, counted, duration, duration_range, exact, share_of_one, three_digits};
 use model::coverage::Interval;
 use model::finding::CauseName;
-use model::run::{Ends, FindingRow, RowOf, RuledOutRow, ThresholdRow};
+use model::run::{Ends, FindingRow, OpenQuestionRow, RowOf, RuledOutRow, ThresholdRow};
 use model::sentence::{Piece, Sentence};
-use model::{Finding, FindingsInWords, Found, Ns, RuledOut, RunResult, Threshold};
+use model::{Finding, FindingsInWords, Found, Ns, OpenQuestion, RuledOut, RunResult, Threshold};
 
 /// What was found, with the names of the program as they are: whoever shows the text cleans it.
 pub(crate) fn text(sentence: &Sentence, look: Look) -> String {
@@ -55,6 +55,12 @@ pub fn in_words(result: &RunResult) -> FindingsInWords {
             .map(|(cause, why)| row(cause, why_not(why, JSON), why.threshold.as_ref().and_then(threshold)))
             .collect(),
         not_looked_for: unseen.map(|(cause, why)| row(cause, why.clone(), None)).collect(),
+        explained: diagnosis.explained.as_ref().map(|explained| explained.rows().to_vec()),
+        open_question: diagnosis
+            .explained
+            .value()
+            .and_then(|explained| explained.open_question.as_ref())
+            .map(open_row),
     }
 }
 
@@ -137,6 +143,11 @@ fn number(figure: &Piece) -> Option<(f64, &'static str)> {
         Piece::Decimal(value) | Piece::Times(value) => (*value, "ratio"),
         Piece::Text(_) | Piece::Name(_) => return None,
     })
+}
+
+fn open_row(open: &OpenQuestion) -> OpenQuestionRow {
+    let OpenQuestion { known, when, next } = open;
+    OpenQuestionRow { known: text(known, JSON), when: text(when, JSON), next: text(next, JSON) }
 }
 
 fn row(finding: &Finding, whole_ns: Ns) -> FindingRow {

@@ -59,6 +59,7 @@ fn findings(parts: &Parts, run: &Run) -> String {
         html.extend(parts.findings.iter().map(|found| finding(found, run)));
         html.push_str("</ol>\n");
     }
+    html.push_str(&blocks::lines(&parts.explained));
     for (head, causes) in &parts.other_causes {
         if causes.is_empty() {
             continue;

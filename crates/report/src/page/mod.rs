@@ -1,12 +1,13 @@
-//! The page for a terminal, top to bottom: headline, what to change, account, phases, places, the
-//! tables, threads, coverage. One file a part; each returns lines and knows nothing of
-//! the others.
+//! The page for a terminal, top to bottom: headline, what to change, what explains the time, the
+//! account, phases, places, the tables, threads, coverage. One file a part; each returns lines and
+//! knows nothing of the others.
 
 mod account;
 mod calls;
 mod costs;
 mod counters;
 mod coverage;
+mod explained;
 mod faults;
 pub(crate) mod findings;
 pub(crate) mod functions;
@@ -41,7 +42,7 @@ pub fn terminal(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     let threads = threads::table(run, look, if run.bound.class == Class::Cpu { 6 } else { 4 });
     let mut parts = vec![headline::lines(run, diagnosis, look)];
     parts[0].extend(costs::lines(run, diagnosis, look));
-    parts.push(findings::lines(run, diagnosis, look));
+    parts.push([findings::lines(run, diagnosis, look), explained::lines(diagnosis, look)].concat());
     parts.push(account::lines(run, &order, look));
     parts.push(counters::lines(run, look));
     parts.push(whole::lines(run, look));

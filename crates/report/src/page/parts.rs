@@ -3,7 +3,9 @@
 
 use super::findings::{self, FindingText};
 use super::surroundings::{self, MetricRow};
-use super::{account, by_size, costs, counters, coverage, headline, meanwhile, places, tables, whole};
+use super::{
+    account, by_size, costs, counters, coverage, explained, headline, meanwhile, places, tables, whole,
+};
 use crate::Look;
 use crate::paint::Line;
 use model::{Diagnosis, Run, State};
@@ -15,6 +17,8 @@ pub(crate) struct Parts {
     pub(crate) findings: Vec<FindingText>,
     /// Where there is no finding.
     pub(crate) nothing: Vec<Line>,
+    /// What of the time findings explain, and what the rest is.
+    pub(crate) explained: Vec<Line>,
     /// Causes that are not there, and that could not be looked for.
     pub(crate) other_causes: [(&'static str, Vec<(String, String)>); 2],
     /// States, longest first.
@@ -43,6 +47,7 @@ pub(crate) fn parts(run: &Run, diagnosis: &Diagnosis) -> Parts {
         head,
         findings: findings::render(run, diagnosis, look),
         nothing,
+        explained: explained::lines(diagnosis, look),
         other_causes: findings::others(diagnosis, look),
         account: account::table(run, &states, look),
         account_notes: [counters::lines(run, look), whole::lines(run, look), meanwhile::lines(run, look)]

@@ -59,7 +59,7 @@ pub(super) static CAUSE: Cause = Cause {
                waited for the peer's answers at the same time: then the peer was busy.",
         assumes: "What was waited for can come at once, or the program can do without it.",
     },
-    explains: &[],
+    explains: &["dns-lookups", "serial-requests"],
     signs: &[],
     probe: None,
     check,

@@ -7,7 +7,7 @@ mod qualifiers;
 mod rests_on;
 mod sentence;
 
-use super::{account, by_size, counters, findings, headline, whole};
+use super::{account, by_size, counters, explained, findings, headline, whole};
 use crate::Look;
 use crate::command;
 use crate::fit::SCREEN_LINES;
@@ -21,17 +21,22 @@ struct Room {
     findings: usize,
     changes: usize,
     places: usize,
+    /// How many of these: what explains the time, and the question that stays open.
+    explained: usize,
 }
 
-const ROOMS: [Room; 8] = [
-    Room { findings: 3, changes: 3, places: 6 },
-    Room { findings: 3, changes: 3, places: 4 },
-    Room { findings: 3, changes: 2, places: 4 },
-    Room { findings: 3, changes: 1, places: 4 },
-    Room { findings: 2, changes: 1, places: 4 },
-    Room { findings: 2, changes: 1, places: 3 },
-    Room { findings: 1, changes: 1, places: 3 },
-    Room { findings: 1, changes: 1, places: 2 },
+const ROOMS: [Room; 11] = [
+    Room { findings: 3, changes: 3, places: 6, explained: 2 },
+    Room { findings: 3, changes: 3, places: 4, explained: 2 },
+    Room { findings: 3, changes: 2, places: 4, explained: 2 },
+    Room { findings: 3, changes: 1, places: 4, explained: 2 },
+    Room { findings: 2, changes: 1, places: 4, explained: 2 },
+    Room { findings: 2, changes: 1, places: 3, explained: 2 },
+    Room { findings: 2, changes: 1, places: 2, explained: 2 },
+    Room { findings: 1, changes: 1, places: 3, explained: 2 },
+    Room { findings: 1, changes: 1, places: 2, explained: 2 },
+    Room { findings: 1, changes: 1, places: 2, explained: 1 },
+    Room { findings: 1, changes: 1, places: 2, explained: 0 },
 ];
 
 /// The page, with a newline after each line.
@@ -46,8 +51,11 @@ pub(crate) fn page(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     bar.extend(first(counters::lines(run, look), 2, look));
     bar.extend(whole::lines(run, look));
     let end = rests_on::lines(run, diagnosis, look);
+    let explained = [explained::sums(diagnosis, look), explained::question(diagnosis, look)];
     let parts = |room: &Room| {
         let found = findings::short(run, diagnosis, look, room.findings, room.changes);
+        let explained = explained.iter().take(room.explained).flatten().cloned();
+        let found = found.into_iter().chain(explained).collect();
         let places = places::table(run, look, room.places);
         [head.clone(), bar.clone(), found, places, end.clone()]
     };
