@@ -40,7 +40,9 @@ pub(super) static CAUSE: Cause = Cause {
                carries: from 14,480 bytes, doubling each time (RFC 6928, RFC 5681).",
         assumes: "The peer keeps connections open.",
     },
-    explains: &["dns-lookups"],
+    // Who keeps the connection waits for less in each request; whether they may overlap is another
+    // question, which this run does not answer.
+    explains: &["dns-lookups", "serial-requests"],
     signs: &[],
     probe: None,
     check,

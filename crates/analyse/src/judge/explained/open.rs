@@ -26,7 +26,8 @@ pub(super) fn with_question(
         return explanation;
     }
     let saving = findings.first().and_then(|first| first.saving.value());
-    let saved_ns = saving.filter(|saving| saving.of != SavedTime::Cpu).map_or(0, |saving| saving.ns.hi);
+    let saved_ns =
+        saving.filter(|saving| saving.of != SavedTime::Cpu).map_or(0, |saving| saving.structure().hi);
     let first_ns = explanation.of_finding(0).max(saved_ns);
     let unjudged = |row: &Explained| match &row.by {
         ExplainedBy::NotJudged { state, waits } => Some((*state, row.ns, waits.clone())),
