@@ -4,6 +4,7 @@
 //! What is read of a case stands here; [`record`] makes its recordings and measures what its change
 //! saves, [`score`] says how right dwell is about all of them.
 
+mod draws;
 mod record;
 mod score;
 

@@ -49,9 +49,14 @@ struct Saving {
 
 /// The verb.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
-    let (mut bless, mut learn, mut names) = (false, false, Vec::new());
-    for argument in arguments {
+    let (mut bless, mut learn, mut draws, mut names) = (false, false, None, Vec::new());
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
         match *argument {
+            "--draws" => {
+                let number = arguments.next().context("--draws needs a number")?;
+                draws = Some(number.parse().context("--draws needs a number")?);
+            }
             "--bless" => bless = true,
             "--learn" => learn = true,
             option if option.starts_with("--") => bail!("no option {option}"),
@@ -59,6 +64,9 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
         }
     }
     let cases = Case::all()?;
+    if let Some(draws) = draws {
+        return super::draws::run(&cases, draws, &names);
+    }
     if learn {
         let all = judged(&cases, &[])?;
         let measured = MeasuredChanges::of(all.iter().flat_map(|one| one.changes.clone()).collect());

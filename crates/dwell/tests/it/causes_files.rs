@@ -128,7 +128,7 @@ fn is_found_in(place: &Place, cause: &str, says: &str, with: &str, without: &str
     hold_coarse(|| told(&with), |told, claims| claims.first(told, cause, says));
     hold_coarse(|| told(&without), |told, claims| claims.not_found(told, cause));
     hold_coarse(|| beside_busy_loops(&with), |told, claims| claims.among_first(told, cause));
-    hold_coarse(|| as_nobody(&with), |told, claims| claims.not_looked_for(told, cause));
+    hold_coarse(|| as_nobody(&with), |told, claims| claims.found_or_not_looked_for(told, cause));
 }
 
 #[test]
@@ -236,5 +236,5 @@ fn a_program_that_writes_slowly() {
     hold_coarse(|| told(&from(&place.0.join("mid"))), |told, claims| claims.not_found(told, "pipe-peer"));
     hold_coarse(|| slowly(beside_busy_loops), |told, claims| claims.among_first(told, "pipe-peer"));
     let reads = place.command("reads");
-    hold_coarse(|| as_nobody(&reads), |told, claims| claims.not_looked_for(told, "pipe-peer"));
+    hold_coarse(|| as_nobody(&reads), |told, claims| claims.found_or_not_looked_for(told, "pipe-peer"));
 }

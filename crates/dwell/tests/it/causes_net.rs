@@ -91,7 +91,10 @@ fn is_found(cause: &str, says: &str, (around, with): Around<'_>, without: Around
     hold_coarse(|| told(How::Alone, around, with), |told, claims| claims.first(told, cause, says));
     hold_coarse(|| told(How::Alone, without.0, without.1), |told, claims| claims.not_found(told, cause));
     hold_coarse(|| told(How::BesideBusyLoops, around, with), |told, claims| claims.among_first(told, cause));
-    hold_coarse(|| told(How::AsNobody, around, with), |told, claims| claims.not_looked_for(told, cause));
+    hold_coarse(
+        || told(How::AsNobody, around, with),
+        |told, claims| claims.found_or_not_looked_for(told, cause),
+    );
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn one(at: usize, finding: &Finding, run: &Run, diagnosis: &Diagnosis, look: Loo
     lines
 }
 
-/// `saves about 3.0 s of 4.0 s (70-77 %, by 12 kinds of programs)`; where no measured changes say
+/// `saves about 3.0 s of 4.0 s (70-77 %, as measured on 12 kinds of programs)`; where no measured changes say
 /// so, `saves 2.8-3.1 s of 4.0 s (70-77 %, counted)`.
 fn saves(at: usize, finding: &Finding, run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     let whole_ns = run.whole_ns();
@@ -158,8 +158,8 @@ fn saves(at: usize, finding: &Finding, run: &Run, diagnosis: &Diagnosis, look: L
 /// What the interval was learnt from.
 fn by(learnt: Learnt) -> String {
     match learnt.families {
-        0 => "by programs with other causes".to_owned(),
-        families => format!("by {families} kinds of programs"),
+        0 => "as measured on other causes".to_owned(),
+        families => format!("as measured on {families} kinds of programs"),
     }
 }
 

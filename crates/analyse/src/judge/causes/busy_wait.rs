@@ -47,7 +47,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "The threads that the polling thread keeps from a CPU do what it waits for. A \
                   wake-up takes no longer than the polling thread needs to notice.",
     },
-    explains: &["cpu-contention"],
+    explains: &["cpu-contention", "oversubscription"],
     signs: &[],
     probe: None,
     check,

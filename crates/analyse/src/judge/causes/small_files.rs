@@ -38,7 +38,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "The program may choose how its data is laid out. Finding a record in the one \
                   file takes little time.",
     },
-    explains: &["small-io", "disk-latency"],
+    explains: &["small-io", "disk-latency", "metadata-calls"],
     signs: &[],
     probe: None,
     check,
