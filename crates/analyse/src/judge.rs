@@ -7,6 +7,7 @@
 
 mod allocators;
 pub mod bound;
+mod by_signs;
 mod callers;
 pub mod causes;
 mod counters;
@@ -46,7 +47,7 @@ mod spins;
 pub mod starved;
 mod yardstick;
 
-use causes::Outcome;
+use causes::{Cause, Outcome};
 pub use evidence::Evidence;
 use measured::MeasuredChanges;
 use model::recording::Tier;
@@ -97,7 +98,7 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
     };
     let mut found = Vec::new();
     for cause in causes::ALL {
-        match cause.look_for(evidence) {
+        match looked_for(evidence, cause) {
             Outcome::Found(findings) => found.extend(findings),
             Outcome::RuledOut(why) => diagnosis.ruled_out.push((cause.name.clone(), why)),
             Outcome::Unavailable(why) => diagnosis.unavailable.push((cause.name.clone(), why)),
@@ -108,4 +109,17 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
     diagnosis.findings = findings;
     diagnosis.ruled_out.extend(little);
     diagnosis
+}
+
+/// What became of looking for a cause: by its full rule; where that finds nothing worth a change, by
+/// its signs.
+fn looked_for(evidence: &Evidence<'_>, cause: &Cause) -> Outcome {
+    let outcome = cause.look_for(evidence);
+    let found = |ruled_out| by_signs::found(evidence, &cause.name, cause.signs, ruled_out);
+    let found = match &outcome {
+        Outcome::Found(findings) if findings.iter().any(|finding| evidence.is_worth(finding)) => None,
+        Outcome::Found(_) | Outcome::RuledOut(_) => found(true),
+        Outcome::Unavailable(_) => found(false),
+    };
+    found.map_or(outcome, |found| Outcome::Found(vec![found]))
 }

@@ -93,7 +93,7 @@ pub struct Learnt {
     pub structure: Interval,
     /// The mean of what is expected.
     pub expected_ns: Ns,
-    /// The families of programs whose changes were measured and had this cause; 0 where they are too
+    /// The families of programs with this cause whose changes were measured; 0 where they are too
     /// few, and those of all causes stand for them.
     pub families: u64,
 }

@@ -117,8 +117,8 @@ pub struct FindingRow {
     /// took of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structure_ns: Option<Interval>,
-    /// The families of programs whose measured changes had this cause; 0 where they are too few, and
-    /// those of all causes stand for them.
+    /// The families of programs with this cause whose changes were measured; 0 where they are too
+    /// few, and those of all causes stand for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub families: Option<u64>,
     /// How likely this is what makes the program slow, 0 to 1: of the families of measured programs

@@ -1,6 +1,8 @@
 //! `cargo xtask score`: how right dwell is about the recordings of the corpus.
 //!
-//! Each recording is judged as if no program of its family had ever been measured. Savings are scored as those of the lab are (`analyse::lab::score`), in parts of the wall clock,
+//! Each recording is judged as if no program of its family had ever been measured.
+//!
+//! Savings are scored as those of the lab are (`analyse::lab::score`), in parts of the wall clock,
 //! beside two rules that look at nothing: from a third of the wall clock to all of it, and from a
 //! third of the time at the finding's place to all of that.
 
@@ -254,7 +256,7 @@ fn worse(committed: &str, now: &[Judged]) -> Vec<String> {
     after.lines().filter(is_worse).map(|line| format!("{line}\nbefore: {}", before[&key(line)])).collect()
 }
 
-/// How often two recordings of a case have the same first finding: quiet and beside others, with BPF.
+/// How often two recordings of a case with BPF, quiet and beside others, have the same first finding.
 fn stable(all: &[Judged]) -> String {
     let mut cases = BTreeMap::<&str, Vec<&str>>::new();
     for one in all.iter().filter(|one| one.condition.ends_with("-bpf")) {

@@ -37,7 +37,7 @@ mod thresholds;
 mod timeout;
 
 use super::evidence::Evidence;
-use super::signs::{self, Sign};
+use super::signs::Sign;
 use model::finding::{CauseName, Finding};
 use model::recording::Tier;
 use model::{Probe, RuledOut, Run, Seen, say};
@@ -89,7 +89,7 @@ pub struct Cause {
     /// Causes that are consequences of this one where both are found, by their names for programs.
     pub explains: &'static [&'static str],
     /// What shows of it where the full rule cannot be applied.
-    signs: &'static [Sign],
+    pub(super) signs: &'static [Sign],
     /// A fix that can be imposed on the program from outside.
     pub probe: Option<Imposed>,
     /// Looks for the signs, where the tier allows it.
@@ -155,18 +155,11 @@ impl Outcome {
 impl Cause {
     /// Looks for it.
     pub fn look_for(&self, evidence: &Evidence<'_>) -> Outcome {
-        let outcome = if self.tiers.contains(&evidence.tier) {
+        if self.tiers.contains(&evidence.tier) {
             (self.check)(evidence)
         } else {
             Outcome::Unavailable(self.needs_another_source(evidence.tier))
-        };
-        let by_signs = |ruled_out| signs::found(evidence, &self.name, self.signs, ruled_out);
-        let found = match &outcome {
-            Outcome::Found(found) if found.iter().any(|finding| evidence.is_worth(finding)) => None,
-            Outcome::Found(_) | Outcome::RuledOut(_) => by_signs(true),
-            Outcome::Unavailable(_) => by_signs(false),
-        };
-        found.map_or(outcome, |found| Outcome::Found(vec![found]))
+        }
     }
 
     /// `needs bpf or perf, and this run used proc`.

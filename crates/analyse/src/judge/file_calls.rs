@@ -34,7 +34,7 @@ pub(super) const ASKS: &[&str] = &[
     "faccessat2",
 ];
 
-/// The same, and open it.
+/// Ask for a file by its path, or open it.
 pub(super) const LOOKUPS: &[&str] = &[
     "stat",
     "lstat",

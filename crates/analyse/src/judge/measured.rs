@@ -18,13 +18,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
-/// From so many families on a cause is judged by its own.
+/// A cause with this many families is judged by its own.
 const FAMILIES_MIN: usize = 8;
 /// The part of savings below an interval, and of those above.
 const BELOW: f64 = 0.1;
 /// What is divided by is no less, in parts of the wall clock: smaller savings are not measured.
 const LEAST: f64 = 0.02;
-/// A cause of which nothing is known is taken as found in so many families, right in half.
+/// A cause of which nothing is known is taken as found in this many families, and right in half.
 const PRIOR_FAMILIES: f64 = 2.0;
 
 /// A finding whose truth is known.
@@ -75,7 +75,7 @@ struct Places {
 }
 
 impl MeasuredChanges {
-    /// Those that dwell has with it.
+    /// Changes that dwell has with it.
     pub fn shipped() -> &'static Self {
         static SHIPPED: LazyLock<MeasuredChanges> =
             LazyLock::new(|| MeasuredChanges::of(parsed(include_str!("measured.txt"))));
@@ -148,7 +148,7 @@ impl MeasuredChanges {
     }
 }
 
-/// Of the families in which it was found, the part in which it was right.
+/// The part of the families in which it was found whose change it was.
 fn belief(of: &[&MeasuredChange]) -> f64 {
     let mut families = BTreeMap::<&str, (f64, f64)>::new();
     for one in of {

@@ -117,8 +117,8 @@ fn one(at: usize, finding: &Finding, run: &Run, diagnosis: &Diagnosis, look: Loo
     lines
 }
 
-/// `saves about 3.0 s of 4.0 s (70-77 %, as measured on 12 kinds of programs)`; where no measured changes say
-/// so, `saves 2.8-3.1 s of 4.0 s (70-77 %, counted)`.
+/// `saves about 3.0 s of 4.0 s (70-77 %, as measured on 12 kinds of programs)`; where no measured
+/// changes say so, `saves 2.8-3.1 s of 4.0 s (70-77 %, counted)`.
 fn saves(at: usize, finding: &Finding, run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     let whole_ns = run.whole_ns();
     let of = |saving: &Saving| match saving.of {

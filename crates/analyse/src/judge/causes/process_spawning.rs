@@ -2,9 +2,9 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
+use crate::judge::by_signs;
 use crate::judge::predict::{ALL, Removal};
 use crate::judge::processes::{self, Group};
-use crate::judge::signs;
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
 use model::prediction::Site;
@@ -96,7 +96,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 /// the loading of libraries: where processes are short, samples see little of their making.
 fn costs_ns(evidence: &Evidence<'_>) -> Ns {
     if evidence.run.tables.syscalls.value().is_none() {
-        return signs::work_ns(evidence, &[MAKE, END].concat(), LOADS);
+        return by_signs::work_ns(evidence, &[MAKE, END].concat(), LOADS);
     }
     let made: Ns = evidence.calls_named(MAKE).iter().map(|(_, row)| row.cpu_ns).sum();
     // These do not return, so they are not in the table of calls.

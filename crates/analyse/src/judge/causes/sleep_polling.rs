@@ -114,8 +114,8 @@ const TRIED: &[(&[&str], &[&str])] = &[
     (&["open", "openat", "mkdir", "mkdirat", "link", "linkat", "symlink", "symlinkat"], &["EEXIST"]),
     (&["flock", "fcntl"], &["EAGAIN", "EACCES"]),
 ];
-/// Two failures are no sign of trying again: a C library looks twice for a cache of names that is not
-/// there (nscd(8)).
+/// Two failures are no sign of trying again: a C library looks twice for a cache of names that is
+/// not there (nscd(8)).
 const TRIES_MIN: u64 = 3;
 
 /// The call that failed about as often as the program slept: no more than twice as often, and no

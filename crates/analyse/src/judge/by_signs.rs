@@ -1,0 +1,317 @@
+//! Looks for the signs of causes (`signs`): kinds of waits, and samples in the kernel. Without BPF no call is counted and no waker seen, but where each thread waits is, and so
+//! is which call the kernel works for.
+//!
+//! How often such a sign was right is learnt (`measured`), as for full rules: here is no threshold
+//! but the one from which on time is worth a word.
+
+use super::Evidence;
+use super::callers::InCalls;
+use super::named::{called, place};
+use super::own_code;
+use super::predict::{Kind, Removal};
+use super::signs::{By, Sign};
+use crate::code::Amount;
+use model::coverage::Interval;
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
+use model::profile::{Activity, Weight};
+use model::run::WaitRow;
+use model::sentence::Piece::{Count, Name, Ns as Time, Share};
+use model::wait::{SyscallName, WaitTarget};
+use model::{Ns, Seen, Sentence, State, say};
+
+/// Waits that are a twentieth of the whole are worth a finding. Of the kernel's work that no call
+/// is counted of, any program has a part: what is less than a quarter bounds none.
+const WAITS_MIN: f64 = 0.05;
+const WORK_MIN: f64 = 0.25;
+/// Fewer samples say nothing.
+const SAMPLES_MIN: u64 = 10;
+/// The least part of the time at a sign that goes.
+const PART_MIN: f64 = 1.0 / 3.0;
+/// Where more of a call's time is copying, it moves much at a time.
+const COPYING_MAX: f64 = 0.3;
+/// A function of the program is named that has so much of the time.
+const LEADS_MIN: f64 = 0.5;
+/// Kernel functions that move or clear bytes.
+const COPYING: &[&str] =
+    &["copy_user", "rep_movs", "_copy_", "copy_page", "clear_page", "memcpy", "csum_", "copyin", "copyout"];
+
+/// What the sign that has most of the time says.
+pub(super) fn found(
+    evidence: &Evidence<'_>,
+    cause: &CauseName,
+    signs: &[Sign],
+    ruled_out: bool,
+) -> Option<Finding> {
+    let signs = signs.iter().filter(|sign| !ruled_out || sign.although);
+    let seen = signs.filter_map(|sign| Some((sign, seen(evidence, &sign.by)?)));
+    let (sign, seen) = seen.max_by_key(|(_, seen)| seen.ns)?;
+    let least = if seen.kind == Kind::Waiting { WAITS_MIN } else { WORK_MIN };
+    if seen.ns == 0 || (seen.ns as f64) < least * evidence.run.whole_ns() as f64 {
+        return None;
+    }
+    let share_ns = Interval { lo: (seen.ns as f64 * PART_MIN) as Ns, hi: seen.ns };
+    Some(Finding {
+        cause: cause.clone(),
+        place: seen.place,
+        what: seen.what,
+        change: say!(sign.change),
+        share_ns,
+        saving: evidence.saving(
+            &Removal::Account(share_ns, seen.kind),
+            (PART_MIN, 1.0),
+            SavingBasis::Assumed,
+        ),
+        evidence: seen.evidence,
+        assumes: vec![say!("these are what the cause is about: this run does not show each call")],
+        verify: vec![say!("dwell run --source bpf … counts the calls")],
+        explains: Vec::new(),
+        belief: None,
+    })
+}
+
+/// What there is of a sign.
+struct SeenSign {
+    ns: Ns,
+    kind: Kind,
+    place: RowRef,
+    what: Sentence,
+    evidence: Vec<Sentence>,
+}
+
+fn seen(evidence: &Evidence<'_>, by: &By) -> Option<SeenSign> {
+    match by {
+        By::Waits(of, times_min, on) => of_waits(evidence, *of, *times_min, on),
+        By::Calls(calls) => of_calls(evidence, calls, 1.0),
+        By::SmallCalls(calls) => of_calls(evidence, calls, COPYING_MAX),
+        By::Functions(names, what) => of_functions(evidence, names, what),
+    }
+}
+
+/// Waits on the path; or, where the path goes on with who is waited for, those of the thread that
+/// waited longest.
+fn of_waits(
+    evidence: &Evidence<'_>,
+    of: fn(&WaitRow) -> bool,
+    times_min: u64,
+    on: &'static str,
+) -> Option<SeenSign> {
+    let waits = || evidence.run.waits.iter().enumerate().filter(|(_, wait)| of(wait));
+    let times: u64 = waits().map(|(_, wait)| wait.calls).sum();
+    if times < times_min {
+        return None;
+    }
+    let path_ns: Ns = waits().map(|(_, wait)| wait.path_ns).sum();
+    let longest_ns = waits().filter_map(|(_, wait)| Some(wait.threads.first()?.ns)).max().unwrap_or(0);
+    let ns = if evidence.run.window.is_some() { path_ns } else { path_ns.max(longest_ns) };
+    let (row, most) = waits().max_by_key(|(_, wait)| wait.path_ns.max(wait.total_ns))?;
+    let call = most.call.syscall().map(|call| say!(" in ", Name(call.name.clone().into_owned())));
+    let what = say!(Count(times, "wait".into()), " for ", on)
+        .and(call.unwrap_or_default())
+        .and(caller(evidence, most))
+        .and(say!(" take ", Time(ns)));
+    let mut lines = vec![say!("the longest takes ", Time(most.max_ns))];
+    lines.extend(target(&most.on));
+    Some(SeenSign { ns, kind: Kind::Waiting, place: RowRef::Wait(row), what, evidence: lines })
+}
+
+/// Who waits so: by the threads where they are known, else whoever makes the call.
+fn caller(evidence: &Evidence<'_>, wait: &WaitRow) -> Sentence {
+    match wait.call.syscall() {
+        Some(call) if wait.threads.is_empty() => evidence.caller(&[call]),
+        _ => evidence.caller_waiting(wait),
+    }
+}
+
+fn target(on: &WaitTarget) -> Option<Sentence> {
+    let name = match on {
+        WaitTarget::Tcp(end) | WaitTarget::Udp(end) => end.to_string(),
+        WaitTarget::File(Seen::Value(name)) | WaitTarget::Unix(Seen::Value(name)) => name.clone(),
+        _ => return None,
+    };
+    Some(say!("most of them for ", Name(name)))
+}
+
+/// Samples on a CPU that are in these, of all; none where they are few.
+struct Part {
+    samples: Amount,
+    all: Amount,
+}
+
+impl Part {
+    fn of(evidence: &Evidence<'_>, is_in: impl Fn(&Weight) -> bool) -> Option<Self> {
+        let (mut samples, mut all) = (Amount::default(), Amount::default());
+        for weight in evidence.profile.weights.iter().filter(|weight| is_on_cpu(weight)) {
+            all.add(weight);
+            if is_in(weight) {
+                samples.add(weight);
+            }
+        }
+        (samples.samples >= SAMPLES_MIN).then_some(Self { samples, all })
+    }
+
+    fn seen(self, evidence: &Evidence<'_>, what: Sentence) -> SeenSign {
+        let share = evidence.cpu_share(self.samples, self.all);
+        let ns = (evidence.account_ns(State::on_cpu) as f64 * share.value) as Ns;
+        let lines = vec![say!(
+            Count(self.samples.samples, "sample".into()),
+            " there, of ",
+            Count(self.all.samples, "sample".into()),
+            " on a CPU"
+        )];
+        let what = what.and(say!(" take about ", Time(ns), ", ", Share(share.value), " of CPU time"));
+        SeenSign { ns, kind: Kind::Cpu, place: RowRef::State(State::Kernel), what, evidence: lines }
+    }
+}
+
+fn is_on_cpu(weight: &Weight) -> bool {
+    !matches!(weight.doing, Activity::Waiting(_))
+}
+
+/// Time in calls, where no more than a part of it is copying.
+fn of_calls(evidence: &Evidence<'_>, names: &[&'static str], copying_max: f64) -> Option<SeenSign> {
+    let all: Vec<SyscallName> = names.iter().map(|name| (*name).into()).collect();
+    let calls: Vec<&SyscallName> = all.iter().collect();
+    let in_calls = InCalls::new(evidence.profile, &calls);
+    let part = Part::of(evidence, |weight| in_calls.holds(weight))?;
+    let copies = Part::of(evidence, |weight| {
+        in_calls.holds(weight) && begins_with(evidence, weight, COPYING, Depth::Innermost)
+    });
+    let copying = copies.map_or(0.0, |copies| copies.samples.ns / part.samples.ns.max(1.0));
+    if copying > copying_max {
+        return None;
+    }
+    let leading = calls.iter().filter_map(|call| {
+        let alone = InCalls::new(evidence.profile, std::slice::from_ref(call));
+        Some((Part::of(evidence, |weight| alone.holds(weight))?.samples.samples, *call))
+    });
+    let leading = leading.max_by_key(|(samples, _)| *samples).map(|(_, call)| call.to_string());
+    let what = say!("calls of ", Name(leading.unwrap_or_default())).and(evidence.caller(&calls));
+    Some(part.seen(evidence, what))
+}
+
+fn of_functions(evidence: &Evidence<'_>, names: &[&str], what: &'static str) -> Option<SeenSign> {
+    let is_in = |weight: &Weight| begins_with(evidence, weight, names, Depth::Any);
+    let part = Part::of(evidence, is_in)?;
+    let own = own_code::functions(evidence.charges().filter(|charge| is_in(charge.weight)));
+    let Some(most) = own.first().filter(|most| most.all.ns >= part.samples.ns * LEADS_MIN) else {
+        return Some(part.seen(evidence, say!(what)));
+    };
+    let at = place(evidence, most);
+    Some(SeenSign { place: at, ..part.seen(evidence, say!(what, " in ").and(called(most))) })
+}
+
+/// About how long the kernel worked for these calls, or other code for functions whose names begin
+/// so, by samples.
+pub(super) fn work_ns(evidence: &Evidence<'_>, calls: &[&'static str], functions: &[&str]) -> Ns {
+    let all: Vec<SyscallName> = calls.iter().map(|name| (*name).into()).collect();
+    let calls: Vec<&SyscallName> = all.iter().collect();
+    let in_calls = InCalls::new(evidence.profile, &calls);
+    let is_in =
+        |weight: &Weight| in_calls.holds(weight) || begins_with(evidence, weight, functions, Depth::Any);
+    let part = Part::of(evidence, is_in);
+    part.map_or(0, |part| {
+        (evidence.account_ns(State::on_cpu) as f64 * part.samples.share(part.all).value) as Ns
+    })
+}
+
+/// How far outwards a function is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    Innermost,
+    Any,
+}
+
+/// Whether a stack has a function whose name begins so.
+fn begins_with(evidence: &Evidence<'_>, weight: &Weight, names: &[&str], depth: Depth) -> bool {
+    let profile = evidence.profile;
+    let nodes = std::iter::successors(profile.nodes.get(weight.node as usize), |node| {
+        profile.nodes.get(node.caller? as usize)
+    });
+    let mut frames = nodes
+        .filter_map(|node| profile.frames.get(node.frame as usize))
+        .take(if depth == Depth::Innermost { 1 } else { usize::MAX });
+    frames.any(|frame| names.iter().any(|name| frame.function.starts_with(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::file_samples::{profile_of, wait};
+    use crate::judge::samples::run;
+    use model::recording::Tier;
+    use model::wait::WakerKind;
+    use model::{Profile, Run};
+
+    const MS: Ns = 1_000_000;
+    const NAME: CauseName = CauseName::new("of-a-test", "a test");
+    const CHANGE: &str = "change it";
+
+    fn sees(by: By, although: bool, run: &Run, profile: &Profile, ruled_out: bool) -> Option<Finding> {
+        let signs = [Sign { by, although, change: CHANGE }];
+        found(&Evidence::of(Tier::Perf, run, profile), &NAME, &signs, ruled_out)
+    }
+
+    /// A second with this many waits for an answer, on the path for this long.
+    fn waits(times: u64, path_ns: Ns) -> Run {
+        let mut run = run(&[(State::Network, path_ns), (State::User, 1000 * MS - path_ns)]);
+        let on = WaitTarget::TimeLimit;
+        run.waits = vec![wait(State::Network, "recvfrom", on, times, 400 * MS, WakerKind::Unknown)];
+        run.waits[0].path_ns = path_ns;
+        run.waits[0].threads.clear();
+        run
+    }
+
+    fn by_waits() -> By {
+        By::Waits(|wait| wait.reason == State::Network, 2, "answers")
+    }
+
+    #[test]
+    fn waits_of_a_kind_are_a_sign_from_a_twentieth_on() {
+        let seen =
+            |times, path_ns| sees(by_waits(), false, &waits(times, path_ns), &Profile::default(), false);
+        let finding = seen(2, 50 * MS).expect("it shows");
+        assert_eq!((finding.share_ns.hi, finding.place), (50 * MS, RowRef::Wait(0)));
+        assert_eq!(finding.saving.value().map(|saving| saving.known), Some(SavingBasis::Assumed));
+        assert!(seen(1, 50 * MS).is_none() && seen(2, 49 * MS).is_none());
+    }
+
+    #[test]
+    fn where_the_path_goes_on_with_who_is_waited_for_the_longest_waiter_counts() {
+        let mut run = waits(5, 0);
+        run.waits[0].threads = vec![crate::judge::samples::waiting(100, 400 * MS)];
+        let finding = sees(by_waits(), false, &run, &Profile::default(), false).expect("it shows");
+        assert_eq!(finding.share_ns.hi, 400 * MS);
+    }
+
+    #[test]
+    fn a_full_rule_that_did_not_find_it_is_right_but_where_the_sign_says_otherwise() {
+        let run = waits(5, 500 * MS);
+        assert!(sees(by_waits(), false, &run, &Profile::default(), true).is_none());
+        assert!(sees(by_waits(), true, &run, &Profile::default(), true).is_some());
+    }
+
+    #[test]
+    fn calls_that_mostly_copy_are_not_small() {
+        let run = run(&[(State::Kernel, 1000 * MS)]);
+        let entry: &[&str] = &["main", "libc:read", "k:ksys_read", "k:vfs_read"];
+        let copy: &[&str] = &["main", "libc:read", "k:ksys_read", "k:_copy_to_iter"];
+        let of = |copies: u64| {
+            let profile = profile_of(Activity::Kernel, &[(entry, 100 - copies), (copy, copies)]);
+            sees(By::SmallCalls(&["read"]), false, &run, &profile, false).is_some()
+        };
+        assert!(of(0) && of(30) && !of(31));
+    }
+
+    #[test]
+    fn less_than_a_quarter_of_the_work_bounds_no_program() {
+        let run = run(&[(State::Kernel, 1000 * MS)]);
+        let fault: &[&str] = &["main", "k:asm_exc_page_fault", "k:clear_page"];
+        let of = |samples: u64| {
+            let profile =
+                profile_of(Activity::Kernel, &[(fault, samples), (&["main", "k:x"], 100 - samples)]);
+            let by = By::Functions(&["asm_exc_page_fault"], "page faults");
+            sees(by, false, &run, &profile, false).map(|finding| finding.share_ns.hi)
+        };
+        assert_eq!((of(25), of(24), of(9)), (Some(250 * MS), None, None));
+    }
+}
