@@ -111,8 +111,8 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
     diagnosis
 }
 
-/// What became of looking for a cause: by its full rule; where that finds nothing worth a change, by
-/// its signs.
+/// What became of looking for a cause: by its full rule; where that finds nothing worth a change,
+/// by its signs.
 fn looked_for(evidence: &Evidence<'_>, cause: &Cause) -> Outcome {
     let outcome = cause.look_for(evidence);
     let found = |ruled_out| by_signs::found(evidence, &cause.name, cause.signs, ruled_out);

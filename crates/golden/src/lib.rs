@@ -67,7 +67,7 @@ impl Case {
         Self::judged_by(MeasuredChanges::shipped(), path)
     }
 
-    /// As [`Case::read`], but judged by other changes of programs than those that dwell has with it.
+    /// As [`Case::read`], but judged by other changes of programs than dwell has with it.
     ///
     /// # Errors
     /// When it cannot be read to its end.

@@ -256,7 +256,8 @@ fn worse(committed: &str, now: &[Judged]) -> Vec<String> {
     after.lines().filter(is_worse).map(|line| format!("{line}\nbefore: {}", before[&key(line)])).collect()
 }
 
-/// How often two recordings of a case with BPF, quiet and beside others, have the same first finding.
+/// How many cases have the same first finding in their recordings with BPF, quiet and beside
+/// others.
 fn stable(all: &[Judged]) -> String {
     let mut cases = BTreeMap::<&str, Vec<&str>>::new();
     for one in all.iter().filter(|one| one.condition.ends_with("-bpf")) {

@@ -1,5 +1,6 @@
-//! Looks for the signs of causes (`signs`): kinds of waits, and samples in the kernel. Without BPF no call is counted and no waker seen, but where each thread waits is, and so
-//! is which call the kernel works for.
+//! Looks for the signs of causes (`signs`): kinds of waits, and samples in the kernel. Without BPF
+//! no call is counted and no waker seen, but where each thread waits is, and so is which call the
+//! kernel works for.
 //!
 //! How often such a sign was right is learnt (`measured`), as for full rules: here is no threshold
 //! but the one from which on time is worth a word.
