@@ -20,6 +20,9 @@ pub(super) struct Group {
     pub(super) life_ns: Ns,
     /// How long threads of them were on a CPU, or ready to.
     pub(super) computes_ns: Ns,
+    /// How long threads of them executed their own code, and how long the kernel's.
+    pub(super) own_ns: Ns,
+    pub(super) kernel_ns: Ns,
     /// The longest life, and its row in the table of threads.
     pub(super) longest: (Ns, usize),
 }
@@ -31,12 +34,30 @@ impl Group {
     }
 }
 
+/// What a process did, summed over its threads.
+#[derive(Debug, Clone, Copy, Default)]
+struct Did {
+    computes_ns: Ns,
+    own_ns: Ns,
+    kernel_ns: Ns,
+}
+
+impl Did {
+    fn add(&mut self, states: &[(State, Ns)]) {
+        let sum = |of: fn(State) -> bool| -> Ns {
+            states.iter().filter(|(state, _)| of(*state)).map(|(_, ns)| ns).sum()
+        };
+        self.computes_ns += sum(State::wants_cpu);
+        self.own_ns += sum(|state| state == State::User);
+        self.kernel_ns += sum(|state| state.on_cpu() && state != State::User);
+    }
+}
+
 /// All processes but those that start the others, by the name of the program that they ended with.
 pub(super) fn by_program(evidence: &Evidence<'_>) -> FxHashMap<String, Group> {
-    let mut computes: FxHashMap<Pid, Ns> = FxHashMap::default();
-    let of = |(state, ns): &(State, Ns)| if state.wants_cpu() { *ns } else { 0 };
+    let mut all: FxHashMap<Pid, Did> = FxHashMap::default();
     for thread in &evidence.run.threads {
-        *computes.entry(thread.pid).or_default() += thread.states.iter().map(of).sum::<Ns>();
+        all.entry(thread.pid).or_default().add(&thread.states);
     }
     let mut groups: FxHashMap<String, Group> = FxHashMap::default();
     for (row, leader) in evidence.run.threads.iter().enumerate().filter(|(_, thread)| thread.processes() > 0)
@@ -51,10 +72,14 @@ pub(super) fn by_program(evidence: &Evidence<'_>) -> FxHashMap<String, Group> {
         }
         group.life_ns += leader.life_ns;
         // Processes of rows that stand for several are known by those that lead them only.
-        group.computes_ns += match leader.together {
-            Some(_) => leader.states.iter().map(of).sum(),
-            None => computes.get(&leader.pid).copied().unwrap_or(0),
-        };
+        let mut did = Did::default();
+        match leader.together {
+            Some(_) => did.add(&leader.states),
+            None => did = all.get(&leader.pid).copied().unwrap_or_default(),
+        }
+        group.computes_ns += did.computes_ns;
+        group.own_ns += did.own_ns;
+        group.kernel_ns += did.kernel_ns;
         if leader.together.is_some() {
             if group.pids.is_empty() {
                 group.longest = (leader.life_ns / leader.processes(), row);

@@ -22,7 +22,9 @@ pub(super) static CAUSE: Cause = Cause {
                though it may use more than one CPU.",
         why: "While one process computes, the other CPUs are idle.",
         rule: "Four processes or more of one program live for 10 ms or more on average and compute \
-               for half of that (they are on a CPU or ready to run). Their lives together are no \
+               for half of that (they are on a CPU or ready to run), in their own code no less than \
+               in the kernel: what the kernel does for them, such as copying, shares its locks, the \
+               page cache and the path to memory, so whether it divides is not seen. Their lives together are no \
                longer than the wall clock, so they do not overlap. The threads of the program \
                hardly ever run at the same time, and the program may use two CPUs or more. Two or \
                three processes need not be a list; a shorter life is mostly start-up, which is the \
@@ -107,6 +109,7 @@ fn is_list(group: &Group, wall_ns: Ns) -> bool {
         && group.life_ns / group.processes() as u64 >= LIFE_NS_MIN
         && life_ns <= wall_ns as f64 * OVERLAP_MAX
         && group.computes_ns as f64 >= life_ns * COMPUTES_MIN
+        && group.own_ns >= group.kernel_ns
 }
 
 fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Finding {
@@ -272,6 +275,18 @@ mod tests {
         let finding = found(&diagnosis, "single-thread").expect("it is there");
         // At most 200 + 75 ms on four CPUs, at least 200.
         assert_eq!(saves(finding), (525 * MS, 600 * MS));
+    }
+
+    #[test]
+    fn processes_that_the_kernel_works_for_are_no_list() {
+        let is_found = |kernel_ns: Ns| {
+            let mut run = list(8, 100 * MS);
+            for worker in run.threads.iter_mut().skip(1) {
+                worker.states = vec![(State::User, 100 * MS - kernel_ns), (State::Kernel, kernel_ns)];
+            }
+            found(&judged(&run, &Seen::Absent), "single-thread").is_some()
+        };
+        assert!(is_found(50 * MS) && !is_found(51 * MS));
     }
 
     #[test]
