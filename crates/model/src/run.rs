@@ -455,6 +455,11 @@ impl ThreadLedger {
         self.together.map_or(1, |together| together.threads)
     }
 
+    /// Time in states of a kind.
+    pub fn ns_in(&self, is: impl Fn(State) -> bool) -> Ns {
+        self.states.iter().filter(|(state, _)| is(*state)).map(|(_, ns)| ns).sum()
+    }
+
     /// How many of them lead a process.
     pub fn processes(&self) -> u64 {
         self.together.map_or(u64::from(self.pid == self.tid), |together| together.processes)

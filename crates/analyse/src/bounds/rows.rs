@@ -89,8 +89,7 @@ impl Row for ThreadLedger {
 
     /// The first is the root: pages begin with it.
     fn rank(&self, at: usize) -> impl Ord + use<> {
-        let on_cpu_ns: Ns = self.states.iter().filter(|(state, _)| state.on_cpu()).map(|(_, ns)| ns).sum();
-        (at == 0, !self.idle, on_cpu_ns, self.life_ns)
+        (at == 0, !self.idle, self.ns_in(State::on_cpu), self.life_ns)
     }
 
     fn key(&self, level: usize) -> Self::Key {

@@ -2,19 +2,20 @@
 //! no call is counted and no waker seen, but where each thread waits is, and so is which call the
 //! kernel works for.
 //!
-//! How often such a sign was right is learnt (`measured`), as for full rules: here is no threshold
-//! but the one from which on time is worth a word.
+//! How often such a sign was right is learnt (`measured`), as for full rules. The thresholds here say
+//! only from when on there is enough of a sign to tell of it.
 
 use super::Evidence;
 use super::callers::InCalls;
 use super::named::{called, place};
-use super::own_code;
+use super::own_code::{self, frames};
 use super::predict::{Kind, Removal};
 use super::signs::{By, Sign};
 use crate::code::Amount;
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
-use model::profile::{Activity, Weight};
+use model::profile::{Activity, Frame, Weight};
+use model::recording::Tier;
 use model::run::WaitRow;
 use model::sentence::Piece::{Count, Name, Ns as Time, Share};
 use model::wait::{SyscallName, WaitTarget};
@@ -63,8 +64,11 @@ pub(super) fn found(
             SavingBasis::Assumed,
         ),
         evidence: seen.evidence,
-        assumes: vec![say!("these are what the cause is about: this run does not show each call")],
-        verify: vec![say!("dwell run --source bpf … counts the calls")],
+        assumes: vec![say!("this time is what the cause is about: its full rule did not show that")],
+        verify: vec![match evidence.tier {
+            Tier::Bpf => say!("measure both versions: dwell compare BEFORE AFTER"),
+            Tier::Perf | Tier::Proc => say!("dwell run --source bpf … counts the calls"),
+        }],
         explains: Vec::new(),
         belief: None,
     })
@@ -150,16 +154,21 @@ impl Part {
         (samples.samples >= SAMPLES_MIN).then_some(Self { samples, all })
     }
 
+    /// The share of CPU time, and how much that is.
+    fn of_cpu(&self, evidence: &Evidence<'_>) -> (f64, Ns) {
+        let share = evidence.cpu_share(self.samples, self.all).value;
+        (share, (evidence.account_ns(State::on_cpu) as f64 * share) as Ns)
+    }
+
     fn seen(self, evidence: &Evidence<'_>, what: Sentence) -> SeenSign {
-        let share = evidence.cpu_share(self.samples, self.all);
-        let ns = (evidence.account_ns(State::on_cpu) as f64 * share.value) as Ns;
+        let (share, ns) = self.of_cpu(evidence);
         let lines = vec![say!(
             Count(self.samples.samples, "sample".into()),
             " there, of ",
             Count(self.all.samples, "sample".into()),
             " on a CPU"
         )];
-        let what = what.and(say!(" take about ", Time(ns), ", ", Share(share.value), " of CPU time"));
+        let what = what.and(say!(" take about ", Time(ns), ", ", Share(share), " of CPU time"));
         SeenSign { ns, kind: Kind::Cpu, place: RowRef::State(State::Kernel), what, evidence: lines }
     }
 }
@@ -175,7 +184,8 @@ fn of_calls(evidence: &Evidence<'_>, names: &[&'static str], copying_max: f64) -
     let in_calls = InCalls::new(evidence.profile, &calls);
     let part = Part::of(evidence, |weight| in_calls.holds(weight))?;
     let copies = Part::of(evidence, |weight| {
-        in_calls.holds(weight) && begins_with(evidence, weight, COPYING, Depth::Innermost)
+        in_calls.holds(weight)
+            && frames(evidence.profile, weight).next().is_some_and(|frame| begins_with(frame, COPYING))
     });
     let copying = copies.map_or(0.0, |copies| copies.samples.ns / part.samples.ns.max(1.0));
     if copying > copying_max {
@@ -191,7 +201,7 @@ fn of_calls(evidence: &Evidence<'_>, names: &[&'static str], copying_max: f64) -
 }
 
 fn of_functions(evidence: &Evidence<'_>, names: &[&str], what: &'static str) -> Option<SeenSign> {
-    let is_in = |weight: &Weight| begins_with(evidence, weight, names, Depth::Any);
+    let is_in = |weight: &Weight| has_function(evidence, weight, names);
     let part = Part::of(evidence, is_in)?;
     let own = own_code::functions(evidence.charges().filter(|charge| is_in(charge.weight)));
     let Some(most) = own.first().filter(|most| most.all.ns >= part.samples.ns * LEADS_MIN) else {
@@ -207,31 +217,17 @@ pub(super) fn work_ns(evidence: &Evidence<'_>, calls: &[&'static str], functions
     let all: Vec<SyscallName> = calls.iter().map(|name| (*name).into()).collect();
     let calls: Vec<&SyscallName> = all.iter().collect();
     let in_calls = InCalls::new(evidence.profile, &calls);
-    let is_in =
-        |weight: &Weight| in_calls.holds(weight) || begins_with(evidence, weight, functions, Depth::Any);
-    let part = Part::of(evidence, is_in);
-    part.map_or(0, |part| {
-        (evidence.account_ns(State::on_cpu) as f64 * part.samples.share(part.all).value) as Ns
-    })
-}
-
-/// How far outwards a function is looked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Depth {
-    Innermost,
-    Any,
+    let is_in = |weight: &Weight| in_calls.holds(weight) || has_function(evidence, weight, functions);
+    Part::of(evidence, is_in).map_or(0, |part| part.of_cpu(evidence).1)
 }
 
 /// Whether a stack has a function whose name begins so.
-fn begins_with(evidence: &Evidence<'_>, weight: &Weight, names: &[&str], depth: Depth) -> bool {
-    let profile = evidence.profile;
-    let nodes = std::iter::successors(profile.nodes.get(weight.node as usize), |node| {
-        profile.nodes.get(node.caller? as usize)
-    });
-    let mut frames = nodes
-        .filter_map(|node| profile.frames.get(node.frame as usize))
-        .take(if depth == Depth::Innermost { 1 } else { usize::MAX });
-    frames.any(|frame| names.iter().any(|name| frame.function.starts_with(name)))
+fn has_function(evidence: &Evidence<'_>, weight: &Weight, names: &[&str]) -> bool {
+    frames(evidence.profile, weight).any(|frame| begins_with(frame, names))
+}
+
+fn begins_with(frame: &Frame, names: &[&str]) -> bool {
+    names.iter().any(|name| frame.function.starts_with(name))
 }
 
 #[cfg(test)]
@@ -239,7 +235,6 @@ mod tests {
     use super::*;
     use crate::judge::file_samples::{profile_of, wait};
     use crate::judge::samples::run;
-    use model::recording::Tier;
     use model::wait::WakerKind;
     use model::{Profile, Run};
 

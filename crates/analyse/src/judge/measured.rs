@@ -137,11 +137,7 @@ impl MeasuredChanges {
         let whole = whole_ns.max(1) as f64;
         let allowed = (structure.lo as f64 / whole, structure.hi as f64 / whole);
         let ns = |place: f64| (saved_at(allowed, place).clamp(0.0, 1.0) * whole).round() as Ns;
-        let (lo, hi) = places.ends().map_or(allowed, |(lo, hi)| (lo, hi));
-        let interval = match places.families {
-            0 => structure,
-            _ => Interval { lo: ns(lo), hi: ns(hi) },
-        };
+        let interval = places.ends().map_or(structure, |(lo, hi)| Interval { lo: ns(lo), hi: ns(hi) });
         let expected_ns = places.mean(ns).unwrap_or(structure.lo.midpoint(structure.hi));
         let families = own.map_or(0, |own| own.families as u64);
         (interval, Learnt { structure, expected_ns, families })

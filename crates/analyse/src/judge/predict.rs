@@ -370,16 +370,15 @@ impl Evidence<'_> {
 
     /// As many CPUs as the program may use: the host's, those that it is bound to, or its quota.
     pub(super) fn cpus_allowed(&self) -> f64 {
-        let mut cpus = f64::from(self.run.host.cpus.max(1));
-        if let Seen::Value(limits) = self.limits {
-            if let Seen::Value(allowed) = limits.cpus_allowed {
-                cpus = cpus.min(f64::from(allowed));
-            }
-            if let Seen::Value(quota) = &limits.cpu {
-                cpus = cpus.min(quota.cpus());
-            }
-        }
-        cpus
+        let quota = self.limits.value().and_then(|limits| limits.cpu.value());
+        quota.map_or(self.cpus_bound_to(), |quota| self.cpus_bound_to().min(quota.cpus()))
+    }
+
+    /// As many CPUs as a process of it may be on at once, whatever its quota.
+    pub(super) fn cpus_bound_to(&self) -> f64 {
+        let bound_to = self.limits.value().and_then(|limits| limits.cpus_allowed.value());
+        let host = self.run.host.cpus.max(1);
+        f64::from(bound_to.map_or(host, |allowed| host.min(*allowed)))
     }
 
     /// As many of these as it would get of them: what ran had to wait for its CPU for a part of the

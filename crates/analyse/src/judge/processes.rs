@@ -2,6 +2,7 @@
 
 use super::Evidence;
 use super::callers::InCalls;
+use model::run::ThreadLedger;
 use model::wait::SyscallName;
 use model::{Ns, Pid, State};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -43,13 +44,10 @@ struct Did {
 }
 
 impl Did {
-    fn add(&mut self, states: &[(State, Ns)]) {
-        let sum = |of: fn(State) -> bool| -> Ns {
-            states.iter().filter(|(state, _)| of(*state)).map(|(_, ns)| ns).sum()
-        };
-        self.computes_ns += sum(State::wants_cpu);
-        self.own_ns += sum(|state| state == State::User);
-        self.kernel_ns += sum(|state| state.on_cpu() && state != State::User);
+    fn add(&mut self, thread: &ThreadLedger) {
+        self.computes_ns += thread.ns_in(State::wants_cpu);
+        self.own_ns += thread.ns_in(|state| state == State::User);
+        self.kernel_ns += thread.ns_in(|state| state.on_cpu() && state != State::User);
     }
 }
 
@@ -57,7 +55,7 @@ impl Did {
 pub(super) fn by_program(evidence: &Evidence<'_>) -> FxHashMap<String, Group> {
     let mut all: FxHashMap<Pid, Did> = FxHashMap::default();
     for thread in &evidence.run.threads {
-        all.entry(thread.pid).or_default().add(&thread.states);
+        all.entry(thread.pid).or_default().add(thread);
     }
     let mut groups: FxHashMap<String, Group> = FxHashMap::default();
     for (row, leader) in evidence.run.threads.iter().enumerate().filter(|(_, thread)| thread.processes() > 0)
@@ -74,7 +72,7 @@ pub(super) fn by_program(evidence: &Evidence<'_>) -> FxHashMap<String, Group> {
         // Processes of rows that stand for several are known by those that lead them only.
         let mut did = Did::default();
         match leader.together {
-            Some(_) => did.add(&leader.states),
+            Some(_) => did.add(leader),
             None => did = all.get(&leader.pid).copied().unwrap_or_default(),
         }
         group.computes_ns += did.computes_ns;

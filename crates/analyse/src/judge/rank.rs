@@ -38,7 +38,9 @@ pub(super) fn ranked(
     for finding in &mut worth {
         learn(evidence, finding);
     }
-    worth.sort_by_key(|finding| (saves_cpu_only(evidence, finding), Reverse(expected_ns(evidence, finding))));
+    worth.sort_by_cached_key(|finding| {
+        (saves_cpu_only(evidence, finding), Reverse(expected_ns(evidence, finding)))
+    });
     let mut findings = explained(evidence, worth);
     share(evidence, &mut findings);
     (findings, ruled_out)

@@ -67,7 +67,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             return Outcome::RuledOut(RuledOut::below(figure, what, Number(ACCEPTED_MIN)));
         }
         let does =
-            |thread: &ThreadLedger| time(thread, |state| state.on_cpu()) + blocked_ns(evidence, thread);
+            |thread: &ThreadLedger| thread.ns_in(|state| state.on_cpu()) + blocked_ns(evidence, thread);
         let mut threads: Vec<_> = evidence.run.threads.iter().enumerate().collect();
         threads.sort_by_key(|(_, thread)| std::cmp::Reverse(does(thread)));
         let Some((row, thread)) = threads.first().copied() else {
@@ -97,10 +97,6 @@ fn is_accepted(row: &ConnectionRow) -> bool {
         && Endpoint::read(&row.local).is_some()
         && Endpoint::read(&row.remote).is_none();
     row.began == ConnectionOrigin::Accepted || found
-}
-
-fn time(thread: &ThreadLedger, counts: impl Fn(State) -> bool) -> Ns {
-    thread.states.iter().filter(|(state, _)| counts(*state)).map(|(_, ns)| ns).sum()
 }
 
 /// Waits of a thread in which it can serve nobody, by row.
@@ -147,7 +143,7 @@ impl<'a> Blocked<'a> {
             let place = most.map_or(RowRef::Thread(row), |(row, ..)| RowRef::Wait(row));
             return Some(Self { place, ns, kind: Kind::Waiting, most: most.map(|(_, wait, _)| wait) });
         }
-        let ns = time(thread, |state| state.on_cpu());
+        let ns = thread.ns_in(|state| state.on_cpu());
         let long = ns / TASK_NS_MIN >= accepted;
         (half(ns) && long).then_some(Self { place: RowRef::Thread(row), ns, kind: Kind::Cpu, most: None })
     }
@@ -187,7 +183,7 @@ fn finding(evidence: &Evidence<'_>, thread: &ThreadLedger, blocked: &Blocked<'_>
             "of ",
             Time(thread.life_ns),
             " it waited for requests for ",
-            Time(time(thread, |state| state == State::Idle))
+            Time(thread.ns_in(|state| state == State::Idle))
         )],
         assumes: vec![say!("requests come while it is blocked")],
         verify: vec![say!("dwell attach again: the thread mostly waits for requests")],

@@ -171,16 +171,14 @@ fn kept_from_cpus(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Interval {
         if seen > 0 { queue.behind_own_ns as f64 / seen as f64 } else { 0.0 }
     });
     let others = evidence.run.threads.iter().filter(|thread| !spins.threads.contains(&thread.tid));
-    let of = |thread: &model::run::ThreadLedger, counts: fn(State) -> bool| -> Ns {
-        thread.states.iter().filter(|(state, _)| counts(*state)).map(|(_, ns)| ns).sum()
-    };
-    let computes = others.filter(|thread| of(thread, State::on_cpu) >= evidence.run.wall_ns / COMPUTES_PART);
-    let waits: Vec<Ns> = computes.map(|thread| of(thread, |state| state == State::Runqueue)).collect();
+    let computes =
+        others.filter(|thread| thread.ns_in(State::on_cpu) >= evidence.run.wall_ns / COMPUTES_PART);
+    let waits: Vec<Ns> = computes.map(|thread| thread.ns_in(|state| state == State::Runqueue)).collect();
     let least_ns = waits.iter().min().copied().unwrap_or(0);
     let seen =
         Interval { lo: (least_ns as f64 * behind_own) as Ns, hi: waits.iter().max().copied().unwrap_or(0) };
     let looking = evidence.run.threads.iter().filter(|thread| spins.threads.contains(&thread.tid));
-    let looks_ns: Ns = looking.map(|thread| of(thread, takes_turns)).sum();
+    let looks_ns: Ns = looking.map(|thread| thread.ns_in(takes_turns)).sum();
     balanced(evidence, waits.len(), spins.threads.len(), looks_ns, seen)
 }
 

@@ -8,7 +8,7 @@ use crate::judge::signs::{By, Sign};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::recording::Tier;
-use model::run::{ThreadLedger, WaitRow, WaitingThread};
+use model::run::{WaitRow, WaitingThread};
 use model::sentence::Piece::{Count, Ns as Time, Share};
 use model::wait::{StackFrame, WaitTarget};
 use model::{Ns, RuledOut, Sentence, State, say};
@@ -166,12 +166,9 @@ fn ran_ns(evidence: &Evidence<'_>, threads: &[&WaitingThread]) -> Vec<Ns> {
 
 /// How long each was in such states.
 fn in_states(evidence: &Evidence<'_>, threads: &[&WaitingThread], is: fn(State) -> bool) -> Vec<Ns> {
-    let of = |thread: &ThreadLedger| {
-        thread.states.iter().filter(|(state, _)| is(*state)).map(|(_, ns)| ns).sum::<Ns>()
-    };
     let ledger =
         |waiting: &WaitingThread| evidence.run.threads.iter().find(|thread| thread.tid == waiting.tid);
-    threads.iter().map(|thread| ledger(thread).map_or(0, of)).collect()
+    threads.iter().map(|thread| ledger(thread).map_or(0, |ledger| ledger.ns_in(is))).collect()
 }
 
 #[cfg(test)]

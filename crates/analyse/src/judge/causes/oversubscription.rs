@@ -81,7 +81,7 @@ const OTHER_LOADS_PART: u64 = 20;
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let crowds = crowds(evidence);
     let at_once = |crowd: &Crowd| crowd.wanted_ns as f64 / evidence.run.wall_ns.max(1) as f64;
-    let needed = CROWD * cpus(evidence);
+    let needed = CROWD * evidence.cpus_bound_to();
     let most = crowds.values().map(at_once).fold(0.0, f64::max);
     if most < needed {
         let what = say!("threads of one process compute at once, or are ready to");
@@ -92,13 +92,6 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let sign = sign(evidence, &all);
     let findings = sign.map(|sign| finding(evidence, &all, &sign, at_once(&all)));
     Outcome::of(findings, say!("no sign that the threads that compute wait for each other").into())
-}
-
-/// As many CPUs as a process may use at once.
-fn cpus(evidence: &Evidence<'_>) -> f64 {
-    let bound_to = evidence.limits.value().and_then(|limits| limits.cpus_allowed.value());
-    let host = evidence.run.host.cpus.max(1);
-    f64::from(bound_to.map_or(host, |allowed| host.min(*allowed)))
 }
 
 /// The threads of a process that compute.
@@ -122,17 +115,14 @@ impl Crowd {
 /// The threads that compute, by process. Who gets less than half of an even share of the CPUs,
 /// but is ready to run for most of its life, gives its turns away.
 fn crowds(evidence: &Evidence<'_>) -> BTreeMap<Pid, Crowd> {
-    let of = |thread: &ThreadLedger, counts: fn(State) -> bool| -> Ns {
-        thread.states.iter().filter(|(state, _)| counts(*state)).map(|(_, ns)| ns).sum()
-    };
-    let cpu_ns = |thread: &ThreadLedger| of(thread, State::on_cpu);
-    let wanted_ns = |thread: &ThreadLedger| cpu_ns(thread) + of(thread, |state| state == State::Runqueue);
+    let cpu_ns = |thread: &ThreadLedger| thread.ns_in(State::on_cpu);
+    let wanted_ns = |thread: &ThreadLedger| thread.ns_in(|state| state.on_cpu() || state == State::Runqueue);
     let wants = |thread: &&ThreadLedger| {
         !thread.idle && cpu_ns(thread) > 0 && wanted_ns(thread) >= thread.life_ns / COMPUTES_PART
     };
     let threads = || evidence.run.threads.iter().filter(wants);
     let all_ns: Ns = threads().map(wanted_ns).sum();
-    let even = cpus(evidence) * evidence.run.wall_ns as f64 / all_ns.max(1) as f64;
+    let even = evidence.cpus_bound_to() * evidence.run.wall_ns as f64 / all_ns.max(1) as f64;
     let computes = |thread: &&ThreadLedger| {
         cpu_ns(thread) as f64 * FAIR_PART >= wanted_ns(thread) as f64 * even.min(1.0)
     };
@@ -266,13 +256,17 @@ fn finding(evidence: &Evidence<'_>, crowd: &Crowd, sign: &Sign<'_>, at_once: f64
         what: say!(
             Count(crowd.threads, "thread".into()),
             " compute on ",
-            Count(cpus(evidence) as u64, "CPU".into()),
+            Count(evidence.cpus_bound_to() as u64, "CPU".into()),
             ": they wait ",
             Time(crowd.queued_ns()),
             " for one in total"
         )
         .and(how),
-        change: say!("start no more threads than CPUs: ", Number(cpus(evidence) as u64), ", in one pool"),
+        change: say!(
+            "start no more threads than CPUs: ",
+            Number(evidence.cpus_bound_to() as u64),
+            ", in one pool"
+        ),
         share_ns: Interval { lo: 0, hi: saving.value().map_or(hi, |saving| saving.ns.hi) },
         saving,
         evidence: vec![

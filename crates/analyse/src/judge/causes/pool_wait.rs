@@ -82,15 +82,11 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     )
 }
 
-fn in_state(thread: &ThreadLedger, kind: State) -> Ns {
-    thread.states.iter().filter(|(state, _)| *state == kind).map(|(_, ns)| ns).sum()
-}
-
 /// How long a thread waits for such a thing, as a member may. Without BPF waits are not known by
 /// thread, but its states are.
 fn waited_ns(evidence: &Evidence<'_>, kind: State, thread: &ThreadLedger) -> Ns {
     if evidence.tier != Tier::Bpf {
-        return in_state(thread, kind);
+        return thread.ns_in(|state| state == kind);
     }
     let rows = evidence.run.waits.iter().filter(|wait| is_of_member(wait, kind));
     rows.flat_map(|wait| &wait.threads).filter(|of| of.tid == thread.tid).map(|of| of.ns).sum()
@@ -123,7 +119,7 @@ impl Pool {
             .collect();
         let tids: FxHashSet<Tid> = members.iter().map(|thread| thread.tid).collect();
         let waited_ns: Ns = members.iter().map(waits).sum();
-        let each_other_ns: Ns = members.iter().map(|thread| in_state(thread, State::Lock)).sum();
+        let each_other_ns: Ns = members.iter().map(|thread| thread.ns_in(|state| state == State::Lock)).sum();
         let of_path_ns = evidence.account_ns(|state| state == kind);
         let (any_ns, path_ns) = match evidence.run.window {
             Some(_) => (evidence.run.wall_ns, waited_ns),
