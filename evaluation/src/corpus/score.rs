@@ -332,11 +332,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_recording_of_the_corpus_is_judged_worse_than_before() {
+    fn no_recording_is_judged_worse_than_before_and_the_readme_has_the_score() {
         let cases = Case::all().expect("the corpus can be read");
         let all = judged(&cases, &[]).expect("recordings can be read");
         let worse = worse(&fs::read_to_string(committed()).expect("corpus/score.txt"), &all);
         assert!(worse.is_empty(), "{}", worse.join("\n"));
+        let readme = fs::read_to_string(workshop::shell::root().join("README.md")).expect("README.md");
+        for part in ["-quiet-bpf", "-busy-bpf", "-quiet-perf", "-busy-perf"] {
+            let of: Vec<bool> =
+                all.iter().filter(|one| one.condition.ends_with(part)).map(|one| one.right).collect();
+            let right = format!("| {} of {} |", of.iter().filter(|right| **right).count(), of.len());
+            assert!(readme.contains(&right), "the README does not say {right:?} of {part}");
+        }
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //! no call is counted and no waker seen, but where each thread waits is, and so is which call the
 //! kernel works for.
 //!
-//! How often such a sign was right is learnt (`measured`), as for full rules. The thresholds here say
-//! only from when on there is enough of a sign to tell of it.
+//! How often such a sign was right is learnt (`measured`), as for full rules. The thresholds here
+//! say only from when on there is enough of a sign to tell of it.
 
 use super::Evidence;
 use super::callers::InCalls;
