@@ -32,6 +32,8 @@ mod sleep_polling;
 mod small_files;
 mod small_io;
 mod sync_writes;
+mod syscall_overhead;
+mod thread_spawning;
 #[cfg(test)]
 mod thresholds;
 mod timeout;
@@ -57,6 +59,7 @@ pub static ALL: &[&Cause] = &[
     &small_files::CAUSE,
     &small_io::CAUSE,
     &metadata_calls::CAUSE,
+    &syscall_overhead::CAUSE,
     &repeated_reads::CAUSE,
     &sleep_polling::CAUSE,
     &timeout::CAUSE,
@@ -66,6 +69,7 @@ pub static ALL: &[&Cause] = &[
     &cpu_throttling::CAUSE,
     &memory_pressure::CAUSE,
     &process_spawning::CAUSE,
+    &thread_spawning::CAUSE,
     &context_switching::CAUSE,
     &busy_wait::CAUSE,
     &oversubscription::CAUSE,

@@ -24,6 +24,7 @@ const SOURCES: &[(&str, &str)] = source![
     "repeated-reads": "repeated_reads", "serial-requests": "serial_requests",
     "single-thread": "single_thread", "sleep-polling": "sleep_polling",
     "small-files": "small_files", "small-io": "small_io", "sync-writes": "sync_writes",
+    "syscall-overhead": "syscall_overhead", "thread-spawning": "thread_spawning",
     "timeout": "timeout",
 ];
 
@@ -130,6 +131,10 @@ const SAID: &[(&str, &str, &str)] = &[
     ("sync-writes", "GROUP: f64 = 10.0", "with g from 10 records to all of them"),
     ("sync-writes", "BYTES_MAX: u64 = 256 << 10", "No more than 256 KiB"),
     ("sync-writes", "WRITES_A_WAIT: u64 = 2", "every other one waits for the disk"),
+    ("syscall-overhead", "OF_EACH_FILE: u64 = 2", "from the third of each file"),
+    ("syscall-overhead", "CALLS_MIN: u64 = 1000", "1,000 times or more"),
+    ("thread-spawning", "THREADS_MIN: u64 = 100", "100 threads or more"),
+    ("thread-spawning", "PART: Ns = 20", "a twentieth of its CPU time or more"),
     ("timeout", "PEER_UNIT: Ns = 100_000_000", "a multiple of 100 ms"),
     ("timeout", "THREAD_UNIT: Ns = 10_000_000", "a limit of 10 ms or more"),
     ("timeout", "LATE_PART: Ns = 1000", "up to 0.1 % more"),
