@@ -141,7 +141,9 @@ fn judge(case: &Case, condition: &Condition, result: &RunResult) -> Judged {
         .filter(|row| !(condition.busy && row.cause == OF_OTHERS && !accepts(case, row)))
         .collect();
     let first = claims.first().copied();
-    let right = match (case.is_healthy(), case.facts.causes.iter().any(|cause| cause == OUTSIDE)) {
+    // Of a cause that is not in the catalogue no saving can be predicted.
+    let is_outside = case.facts.causes.iter().any(|cause| cause == OUTSIDE);
+    let right = match (case.is_healthy(), is_outside) {
         (true, _) => claims.iter().all(|row| row.cause == OF_CODE),
         (_, true) => first.is_none(),
         _ => first.is_some_and(|row| accepts(case, row)),
@@ -157,7 +159,7 @@ fn judge(case: &Case, condition: &Condition, result: &RunResult) -> Judged {
         first: first.map_or("-", |row| &*row.cause).to_owned(),
         right,
         place: first.filter(|_| is_asked).map(at_place),
-        saving: case.saved(condition).map(|[saved, ..]| {
+        saving: case.saved(condition).filter(|_| !is_outside).map(|[saved, ..]| {
             let own = claims.iter().find(|row| accepts(case, row));
             let wall = result.run.wall_ns.max(1) as f64;
             let predicted = own.and_then(|row| match &row.saving_ns {

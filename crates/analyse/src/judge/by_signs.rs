@@ -86,6 +86,10 @@ struct SeenSign {
 fn seen(evidence: &Evidence<'_>, by: &By) -> Option<SeenSign> {
     match by {
         By::Waits(of, times_min, on) => of_waits(evidence, *of, *times_min, on),
+        By::WaitsWithTcp(of, times_min, on) => {
+            let seen = of_waits(evidence, *of, *times_min, on)?;
+            uses_tcp(evidence).then_some(seen)
+        }
         By::Calls(calls) => of_calls(evidence, calls, 1.0),
         By::SmallCalls(calls) => of_calls(evidence, calls, COPYING_MAX),
         By::Functions(names, what) => of_functions(evidence, names, what),
@@ -117,6 +121,12 @@ fn of_waits(
     let mut lines = vec![say!("the longest takes ", Time(most.max_ns))];
     lines.extend(target(&most.on));
     Some(SeenSign { ns, kind: Kind::Waiting, place: RowRef::Wait(row), what, evidence: lines })
+}
+
+/// Whether any wait or any sample is about TCP.
+fn uses_tcp(evidence: &Evidence<'_>) -> bool {
+    let waits = || evidence.run.waits.iter().any(|wait| matches!(wait.on, WaitTarget::Tcp(_)));
+    waits() || evidence.profile.weights.iter().any(|weight| has_function(evidence, weight, &["tcp_"]))
 }
 
 /// Who waits so: by the threads where they are known, else whoever makes the call.

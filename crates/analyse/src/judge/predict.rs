@@ -202,7 +202,9 @@ impl Evidence<'_> {
         let several = all.len() > 1;
         let ends =
             all.into_iter().map(|(times, part)| if several { times.of_several() } else { times }.ends(part));
-        let sum = ends.reduce(|sum, more| Interval { lo: sum.lo + more.lo, hi: sum.hi + more.hi })?;
+        let sum = ends.reduce(|sum, more| Interval { lo: sum.lo + more.lo, hi: sum.hi + more.hi });
+        // What goes beside them may be all that is worth a word.
+        let sum = sum.or((parts.beside_ns > 0).then(Interval::default))?;
         Some(Interval { hi: sum.hi + parts.beside_ns, ..sum })
     }
 

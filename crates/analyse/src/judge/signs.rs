@@ -18,6 +18,8 @@ pub(super) struct Sign {
 pub(super) enum By {
     /// Waits of a kind, at least this many of them; for what they are.
     Waits(fn(&WaitRow) -> bool, u64, &'static str),
+    /// The same where what they wait for is not known, but the program uses TCP.
+    WaitsWithTcp(fn(&WaitRow) -> bool, u64, &'static str),
     /// Time on a CPU in these calls.
     Calls(&'static [&'static str]),
     /// The same of calls that move few bytes each: little of it is copying.

@@ -5,6 +5,7 @@ use crate::judge::Evidence;
 use crate::judge::direct::is_direct;
 use crate::judge::file_calls::{OF_EACH, OPENS, RemovedCalls, part_of_all};
 use crate::judge::predict::{Kind, Removal};
+use crate::judge::processes;
 use crate::judge::removed_with::RemovedWith;
 use crate::judge::results::traced_part;
 use model::coverage::Interval;
@@ -13,7 +14,7 @@ use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::recording::Tier;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
 use model::syscall_rows::CallRow;
-use model::wait::WaitTarget;
+use model::wait::{SyscallName, WaitTarget};
 use model::{Ns, RuledOut, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
@@ -27,8 +28,8 @@ pub(super) static CAUSE: Cause = Cause {
         rule: "One process has read at least twice the size of a file. What the program wrote to \
                the file in between does not count as read again. The bytes read of each file are \
                estimated from a sample: the low end of its 95 % interval counts. All such files \
-               together are read again by 4 MiB or more: copying that much takes about as long as \
-               starting a process.",
+               together are read again by 1 MiB or more: an interpreter takes 50 ms to make \
+               something of so much, a byte at a time.",
         else_it_could_be: "Another program may have changed the file in between. Some places of \
                            the file may be read again and again and others never, as in a database \
                            that is larger than memory and is read with `pread`: then a larger \
@@ -44,7 +45,8 @@ pub(super) static CAUSE: Cause = Cause {
                takes the opening and closing of the file each time, and the own time of functions \
                that mostly read it, since the same bytes give the same result. That own time \
                counts in full up to what the calls take, and not at all from twice as much on. \
-               Other work on the bytes would be saved as well, and is not claimed.",
+               Whatever else the program does with the bytes goes as well: at most 50 ns a byte of \
+               its own code.",
         assumes: "The bytes are the same each time. What is made of them fits into memory.",
     },
     explains: &["small-io", "disk-latency", "disk-throughput"],
@@ -53,8 +55,11 @@ pub(super) static CAUSE: Cause = Cause {
     check,
 };
 
-/// Copying so much takes about a millisecond, as starting a process does.
-const AGAIN_MIN: u64 = 4 << 20;
+/// Fewer bytes are soon read and parsed.
+const AGAIN_MIN: u64 = 1 << 20;
+/// What a program does with a byte that it reads takes up to so long: awk splits fields in some 20
+/// ns a byte, a JSON parser of JavaScript builds objects in some 40.
+const PARSED_NS_MAX: Ns = 50;
 /// Files that are named with their figures.
 const NAMED: usize = 3;
 
@@ -199,8 +204,9 @@ fn finding(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -
     let kind = if cpu_ns * 2 > total_ns { Kind::Cpu } else { Kind::Waiting };
     // What is made of bytes that come again was made of them before: whoever mostly reads them does
     // that beside it, and need not do it again. Code that computes more than it reads is left.
-    let goes = evidence.without(&gone, RemovedWith::Makers, kind);
     let names: Vec<_> = calls.iter().map(|of| &of.row.name).collect();
+    let goes = evidence.without(&gone, RemovedWith::Makers, kind);
+    let goes = goes.and_beside(parsed_ns(evidence, again, &names));
     let all = evidence.has(&names, &goes);
     let of_files = calls.iter().map(|of| of.share(of.files_ns) * of.row.total_ns as f64).sum::<f64>();
     let of = |ns: Ns| (ns as f64 * of_files / total_ns.max(1) as f64) as Ns;
@@ -228,6 +234,15 @@ fn finding(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -
         explains: Vec::new(),
         belief: None,
     }
+}
+
+/// What the program makes of bytes that come again takes at most: so much for each, of its own
+/// code.
+fn parsed_ns(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[&SyscallName]) -> Ns {
+    let bytes: u64 = again.iter().map(Again::bytes).sum();
+    let of_readers_ns = processes::user_ns_of_callers(evidence, calls).unwrap_or(Ns::MAX);
+    let own_ns = evidence.account_ns(|state| state == State::User).min(of_readers_ns);
+    bytes.saturating_mul(PARSED_NS_MAX).min(own_ns)
 }
 
 /// What is called for each time that a file is read, where it is opened for that: at most all but

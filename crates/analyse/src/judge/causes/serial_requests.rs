@@ -1,6 +1,7 @@
 //! Requests to one peer that are made one after the other, each after the answer to the last.
 
 use super::{Cause, Manual, Outcome, peers};
+use crate::calls::waits_for_events;
 use crate::judge::Evidence;
 use crate::judge::predict::{Part, Removal, makespan};
 use crate::judge::signs::{By, Sign};
@@ -42,11 +43,18 @@ pub(super) static CAUSE: Cause = Cause {
                   fast as one.",
     },
     explains: &[],
-    signs: &[Sign {
-        by: By::Waits(is_for_an_answer, SIGNS_MIN, "answers of peers, one after another"),
-        although: false,
-        change: "have several requests under way at a time, or ask for many things in one",
-    }],
+    signs: &[
+        Sign {
+            by: By::Waits(is_for_an_answer, SIGNS_MIN, "answers of peers, one after another"),
+            although: false,
+            change: "have several requests under way at a time, or ask for many things in one",
+        },
+        Sign {
+            by: By::WaitsWithTcp(is_for_events, SIGNS_MIN, "events from outside, such as answers of peers,"),
+            although: false,
+            change: "have several requests under way at a time, or ask for many things in one",
+        },
+    ],
     probe: None,
     check,
 };
@@ -69,6 +77,12 @@ fn is_for_an_answer(wait: &WaitRow) -> bool {
     let by_name = matches!(&wait.on, WaitTarget::Tcp(end) if end.port != 53);
     let reads = |call: &SyscallName| matches!(&*call.name, "read" | "recvfrom" | "recvmsg" | "readv");
     wait.reason == State::Network && by_name && wait.call.syscall().is_some_and(reads)
+}
+
+/// Whether it waits for something of several, and it is not known of which.
+fn is_for_events(wait: &WaitRow) -> bool {
+    let polls = |call: &SyscallName| waits_for_events(&call.name) && !call.name.starts_with("accept");
+    wait.reason == State::OtherWait && wait.call.syscall().is_some_and(polls)
 }
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
