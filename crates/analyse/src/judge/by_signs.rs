@@ -21,9 +21,11 @@ use model::sentence::Piece::{Count, Name, Ns as Time, Share};
 use model::wait::{SyscallName, WaitTarget};
 use model::{Ns, Seen, Sentence, State, say};
 
-/// Waits that are a twentieth of the whole are worth a finding. Of the kernel's work that no call
-/// is counted of, any program has a part: what is less than a quarter bounds none.
+/// Waits that are a twentieth of the whole are worth a finding, and calls of a kind that take a
+/// tenth of it. Of the kernel's other work, as of page faults, any program has a part while it
+/// starts and grows: what is less than a quarter bounds none.
 const WAITS_MIN: f64 = 0.05;
+const CALLS_MIN: f64 = 0.10;
 const WORK_MIN: f64 = 0.25;
 /// Fewer samples say nothing.
 const SAMPLES_MIN: u64 = 10;
@@ -47,7 +49,11 @@ pub(super) fn found(
     let signs = signs.iter().filter(|sign| !ruled_out || sign.although);
     let seen = signs.filter_map(|sign| Some((sign, seen(evidence, &sign.by)?)));
     let (sign, seen) = seen.max_by_key(|(_, seen)| seen.ns)?;
-    let least = if seen.kind == Kind::Waiting { WAITS_MIN } else { WORK_MIN };
+    let least = match sign.by {
+        By::Waits(..) | By::WaitsWithTcp(..) => WAITS_MIN,
+        By::Calls(_) | By::SmallCalls(_) => CALLS_MIN,
+        By::Functions(..) => WORK_MIN,
+    };
     if seen.ns == 0 || (seen.ns as f64) < least * evidence.run.whole_ns() as f64 {
         return None;
     }
