@@ -53,6 +53,11 @@ pub(super) static CAUSE: Cause = Cause {
             although: false,
             change: "hold the lock for less: do the work before it is taken, or give each thread its part",
         },
+        Sign {
+            by: By::Calls(&["futex"]),
+            although: false,
+            change: "hold the lock for less: do the work before it is taken, or give each thread its part",
+        },
     ],
     probe: None,
     check,
