@@ -25,7 +25,8 @@ pub(super) static CAUSE: Cause = Cause {
               20 ms for an interpreter, whatever the process does.",
         rule: "20 processes or more began and ended, and the calls that make, execute and end them \
                have a twentieth of the tree's CPU time or more (the tree: the program and all its \
-               descendants). Fewer processes are not one for each item. If the calls take less, \
+               descendants). Where calls are not counted, each process has half a millisecond of it at \
+               least, if it lives so long. Fewer processes are not one for each item. If the calls take less, \
                the processes do enough to be worth their start.",
         else_it_could_be: "A large process may start a single one: copying its page tables then \
                            takes long, and `vfork` or `posix_spawn` helps.",
@@ -59,6 +60,9 @@ const PROCESSES_MIN: usize = 20;
 /// The least part of the tree's CPU time for making and ending them: one in this many.
 const PART: Ns = 20;
 
+/// What the start and the end of a small program take.
+const START_NS: Ns = 500_000;
+
 /// Calls that make a process or give it a program.
 const MAKE: &[&str] = &["clone", "clone3", "fork", "vfork", "execve", "execveat"];
 /// Functions that load a program's libraries, before its own code begins.
@@ -79,7 +83,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         let (figure, needed) = (Count(processes as u64, "process".into()), Number(PROCESSES_MIN as u64));
         return Outcome::RuledOut(RuledOut::below(figure, say!("started"), needed));
     }
-    let costs_ns = costs_ns(evidence);
+    let costs_ns = costs_ns(evidence, &groups);
     let cpu_ns = evidence.cpu_ns();
     if costs_ns < cpu_ns / PART {
         if let Seen::Unseen(why) = &evidence.run.tables.syscalls {
@@ -92,11 +96,14 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     Outcome::Found(vec![finding(evidence, &groups, processes, costs_ns)])
 }
 
-/// CPU time of the calls that make and end processes: as counted, or by samples, with
-/// the loading of libraries: where processes are short, samples see little of their making.
-fn costs_ns(evidence: &Evidence<'_>) -> Ns {
+/// CPU time of the calls that make and end processes, as counted. Without counts by samples, with
+/// the loading of libraries; but of short processes samples see little, so each has the start of a
+/// small program at least.
+fn costs_ns(evidence: &Evidence<'_>, groups: &[(String, Group)]) -> Ns {
     if evidence.run.tables.syscalls.value().is_none() {
-        return by_signs::work_ns(evidence, &[MAKE, END].concat(), LOADS);
+        let least = |(_, group): &(String, Group)| group.life_ns.min(START_NS * group.processes() as u64);
+        let starts_ns: Ns = groups.iter().map(least).sum();
+        return by_signs::work_ns(evidence, &[MAKE, END].concat(), LOADS).max(starts_ns);
     }
     let made: Ns = evidence.calls_named(MAKE).iter().map(|(_, row)| row.cpu_ns).sum();
     // These do not return, so they are not in the table of calls.

@@ -107,6 +107,7 @@ const SAID: &[(&str, &str, &str)] = &[
     ("pool-wait", "EACH_OTHER_PART: Ns = 2", "for half as long or more"),
     ("pool-wait", "AMONG_THEM_PART: Ns = 2", "end half of these waits or more"),
     ("process-spawning", "PROCESSES_MIN: usize = 20", "20 processes or more"),
+    ("process-spawning", "START_NS: Ns = 500_000", "half a millisecond of it at least"),
     ("process-spawning", "PART: Ns = 20", "a twentieth of the tree's CPU time or more"),
     ("repeated-reads", "AGAIN_MIN: u64 = 1 << 20", "by 1 MiB or more"),
     ("repeated-reads", "PARSED_NS_MAX: Ns = 50", "at most 50 ns for each byte"),
