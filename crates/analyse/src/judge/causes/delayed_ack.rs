@@ -8,12 +8,15 @@ use super::{Cause, Imposed, Manual, Outcome, peers};
 use crate::judge::Evidence;
 use crate::judge::imposed;
 use crate::judge::predict::{ALL, Removal, on_path};
+use crate::judge::signs::{By, Sign};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::network::Connection;
 use model::peers::{ConnectionRow, DelayedAck};
 use model::recording::Tier;
+use model::run::WaitRow;
 use model::sentence::Piece::{Bytes, Count, Ns as Time, Number};
+use model::wait::WaitTarget;
 use model::{Ns, Probe, State, say};
 use std::ops::RangeInclusive;
 
@@ -48,7 +51,11 @@ pub(super) static CAUSE: Cause = Cause {
                   as before.",
     },
     explains: &["serial-requests"],
-    signs: &[],
+    signs: &[Sign {
+        by: By::Waits(lasts_a_delay, DELAYED_MIN, "a peer, each as long as acknowledgements are delayed,"),
+        although: false,
+        change: "write each request with one call, or set TCP_NODELAY",
+    }],
     probe: Some(Imposed { probe: Probe::NoDelay, fits: imposed::always }),
     check,
 };
@@ -67,6 +74,12 @@ const WRITES: &[&str] = &["write", "writev", "sendto", "sendmsg"];
 /// What of such a wait is the delay at least: the shortest of the longer of the two is a smaller
 /// part.
 const DELAY_PART: f64 = 38.0 / 48.0;
+
+/// Whether the median of waits for a peer is such a delay, and the longest no other.
+fn lasts_a_delay(wait: &WaitRow) -> bool {
+    let of_peer = wait.reason == State::Network && matches!(wait.on, WaitTarget::Tcp(_));
+    of_peer && DELAYS.iter().any(|delay| delay.contains(&wait.p50_ns) && delay.contains(&wait.max_ns))
+}
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     Outcome::of_table(&evidence.run.tables.connections, |rows| {
