@@ -7,7 +7,7 @@ use crate::judge::Evidence;
 use crate::judge::counters::{self, Waits};
 use crate::judge::load_costs::{self, Beyond};
 use crate::judge::named::{called, how_shown, place};
-use crate::judge::own_code::{self, Sum};
+use crate::judge::own_code::{self, Charge, Sum};
 use crate::judge::predict::Removal;
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, SavingBasis};
@@ -17,6 +17,7 @@ use model::recording::Tier;
 use model::run::Share;
 use model::sentence::Piece::{self, Bytes, Count, Name};
 use model::{Ns, RuledOut, Seen, State, say};
+use rustc_hash::FxHashMap;
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("memory-latency", "loads that wait for memory"),
@@ -52,10 +53,14 @@ pub(super) static CAUSE: Cause = Cause {
                else 50 to 300 ns). And the back end leaves half of its slots empty, or, if the \
                processor does not count slots, the function executes less than one instruction per \
                cycle. The function does not wait for memory if it is certain that the counters are \
-               below these limits. Ends of intervals count.",
+               below these limits. Ends of intervals count. A second sign needs no large \
+               set. Two threads or more execute the function, each with a quarter of the samples of \
+               the busiest or more, and 19 of 20 samples fall at loads from fewer cache lines than \
+               there are threads. A line that all only read would be in each CPU's own cache, and \
+               nothing would wait for it; so they write to it.",
         else_it_could_be: "Address translation may be slow, if the set has more pages than the \
-                           TLB: the same changes help, and so do huge pages. A cache line that \
-                           other CPUs write is waited for as well, but such lines are few.",
+                           TLB: the same changes help, and so do huge pages. Threads that \
+                           share a cache line may wait in a loop for a flag, or for a lock.",
         change: "Put together in memory what is used together: arrays instead of lists and trees, \
                  smaller records, indexes instead of pointers, hot fields apart from cold ones. \
                  Ask for several items at once, or in order, or prefetch; use huge pages if the \
@@ -88,6 +93,10 @@ const IN_ORDER_MAX: f64 = 0.25;
 /// Optimization Reference Manual, 248966).
 const TRANSLATED_MAX: u64 = 4096;
 const PAGE_BYTES: u64 = 4096;
+/// A thread takes part in a function that has this part of the samples of the one with most.
+const THREAD_PART: u64 = 4;
+/// One sample in so many may be elsewhere than at the lines that threads share.
+const ELSEWHERE_PART: u64 = 20;
 /// Functions that are named.
 const FOUND: usize = 3;
 
@@ -136,6 +145,8 @@ struct Candidate<'a> {
     share: Share,
     /// What the processor's counters say.
     waits: Waits,
+    /// The threads that execute it, but for those that do so little.
+    threads: usize,
 }
 
 fn candidate<'a>(evidence: &Evidence<'a>, row: &'a LoadRow, all: Amount) -> Option<Candidate<'a>> {
@@ -169,8 +180,17 @@ fn candidate<'a>(evidence: &Evidence<'a>, row: &'a LoadRow, all: Amount) -> Opti
         return None;
     }
     let share = evidence.cpu_share(amount.part(part), all);
+    let threads = at_it(&here);
     let owner = own_code::functions(here.into_iter()).into_iter().next()?;
-    Some(Candidate { row, owner, share, waits })
+    Some(Candidate { row, owner, share, waits, threads })
+}
+
+/// Threads with a quarter or more of the samples of the one that has most.
+fn at_it(here: &[Charge<'_>]) -> usize {
+    let mut samples = FxHashMap::<u32, u64>::default();
+    here.iter().for_each(|charge| *samples.entry(charge.weight.thread).or_default() += charge.weight.count);
+    let most = samples.values().copied().max().unwrap_or(0);
+    samples.into_values().filter(|count| count.saturating_mul(THREAD_PART) >= most).count()
 }
 
 impl Candidate<'_> {
@@ -203,6 +223,9 @@ impl Candidate<'_> {
         if row.addresses < ADDRESSES_MIN {
             return Err(self.too_few());
         }
+        if self.shares_lines() {
+            return Ok(self.shared(evidence));
+        }
         if *in_order >= IN_ORDER_MAX {
             let what = say!("of the steps between load addresses in ", name(), " are alike");
             let (figure, allowed) = (Piece::Share(*in_order), Piece::Share(IN_ORDER_MAX));
@@ -230,6 +253,44 @@ impl Candidate<'_> {
                 "the sizes of this host's caches are unknown; try: dwell ladder".to_owned(),
             )),
             Beyond::Outside { cache, cost } => Ok(self.finding(evidence, cache, cost)),
+        }
+    }
+
+    /// Whether several threads do nearly nothing but load from fewer lines than there are threads. A
+    /// line that is only read is in each CPU's own cache: nothing would wait for it.
+    fn shares_lines(&self) -> bool {
+        let elsewhere = self.row.samples.saturating_sub(self.row.jumping);
+        (self.row.lines as usize) < self.threads
+            && elsewhere.saturating_mul(ELSEWHERE_PART) < self.row.samples
+    }
+
+    /// That threads write to the same lines.
+    fn shared(&self, evidence: &Evidence<'_>) -> Finding {
+        let row = self.row;
+        let figures = say!(
+            Count(row.jumping, "sample".into()),
+            " of ",
+            Count(row.samples, "sample".into()),
+            " are at loads from these lines"
+        );
+        Finding {
+            what: called(&self.owner).and(say!(
+                " waits for ",
+                Count(row.lines, "cache line".into()),
+                " that ",
+                Count(self.threads as u64, "thread".into()),
+                " use at once: ",
+                Piece::Share(self.share.value),
+                " of the CPU time"
+            )),
+            change: say!(
+                "give each thread a cache line of its own (align to 128 bytes), or let each count for itself and sum at the end"
+            ),
+            evidence: vec![figures],
+            assumes: vec![say!(
+                "the threads write to these lines, and need not see each other's values at once"
+            )],
+            ..self.finding(evidence, 0, None)
         }
     }
 
@@ -399,6 +460,32 @@ mod tests {
         let (lo, hi) = saves(finding);
         assert!((280 * MS..300 * MS).contains(&lo) && hi > 900 * MS, "{lo} to {hi}");
         assert!(found(&diagnosis, "hot-code").is_none(), "it is the same time");
+    }
+
+    #[test]
+    fn threads_that_load_from_fewer_lines_than_they_are_wait_for_these() {
+        let found_with = |threads: u32, lines: u64, elsewhere: u64| {
+            let row = LoadRow {
+                jumping: 1000 - elsewhere,
+                lines,
+                pages: 1,
+                set_bytes: Seen::Value(SetBytes { pairs: 9, lo: 64, hi: Some(64 * lines) }),
+                in_order: Seen::Value(1.0),
+                ..row()
+            };
+            let mut run = run(&[(State::User, 1000 * MS)]);
+            run.tables.loads = Seen::Value(LoadTable { functions: vec![row], caches: Vec::new() });
+            let mut told = Told::default().stack(1000, Activity::User, &[native("program", "walk")]);
+            let weight = told.0.weights[0].clone();
+            told.0.weights =
+                (0..threads).map(|thread| model::profile::Weight { thread, ..weight.clone() }).collect();
+            let diagnosis = judged_with(&run, &told.0, &Seen::Absent);
+            found(&diagnosis, "memory-latency").is_some()
+        };
+        assert!(found_with(2, 1, 0) && found_with(4, 3, 49));
+        assert!(!found_with(1, 1, 0), "nobody shares it");
+        assert!(!found_with(2, 2, 0), "each may have its own");
+        assert!(!found_with(2, 1, 50), "it does something else as well");
     }
 
     #[test]
