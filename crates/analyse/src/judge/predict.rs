@@ -176,14 +176,6 @@ impl Evidence<'_> {
         self.prediction?.sites.iter().find(|times| times.site == *site)
     }
 
-    /// What it saves at least, by the dependencies that were seen, that these states cost nothing;
-    /// none where there are no clocks.
-    pub(super) fn saved_without_ns(&self, states: &[State]) -> Option<Ns> {
-        self.prediction?;
-        let of = |state: &State| self.site(&Site::State(*state))?.saved_ns.value().map(|ns| ns.lo);
-        Some(states.iter().filter_map(of).sum())
-    }
-
     /// What clocks say that this part saves; none where there are none.
     fn by_clocks(&self, goes: &Removal, part: Part) -> Option<Interval> {
         match goes {
