@@ -35,7 +35,6 @@ mod own_code;
 mod predict;
 pub mod probes;
 mod processes;
-mod queues;
 mod rank;
 mod removed_with;
 mod results;

@@ -10,6 +10,7 @@
 //! what the lock is about.
 
 use super::Evidence;
+use super::starved;
 use model::coverage::Interval;
 use model::finding::{SavedTime, Saving, SavingBasis};
 use model::prediction::{Site, SiteTimes};
@@ -122,16 +123,13 @@ impl Evidence<'_> {
             (None, Removal::Parts(_)) => self.by_account(goes).ends(ALL),
             (None, _) => self.by_account(goes).ends(part),
         };
-        let with = if self.run.window.is_some() {
-            ends
-        } else {
-            self.with_queue(ends, goes, self.on_cpu_part(goes))
+        let with = match self.run.window {
+            Some(_) => ends,
+            None => self.with_queue(ends, self.on_cpu_part(goes)),
         };
-        let with_ns = with.lo - ends.lo;
         let ends = self.without_overhead(with);
         let hi = ends.hi.min(self.beyond_cpus_ns(goes, part.1, self.cpus_allowed())).min(self.run.whole_ns());
-        let elsewhere_ns = self.queues_elsewhere_ns(goes, with_ns);
-        let lo = ends.lo.min(hi).saturating_sub(elsewhere_ns);
+        let lo = ends.lo.min(hi);
         let lo = match goes {
             Removal::Lock(..) => lo.min(self.beyond_cpus_ns(goes, part.1, self.cpus_free())),
             _ => lo,
@@ -142,16 +140,24 @@ impl Evidence<'_> {
             Kind::Waiting => SavedTime::Waiting,
         };
         let known = if part.0 < COUNTED_LEAST * part.1 { known.max(SavingBasis::Bounded) } else { known };
-        let queued_ns = self.queued_least_ns(goes, lo, with_ns.saturating_sub(elsewhere_ns));
         Seen::Value(Saving {
             ns: Interval { lo, hi },
             of,
             part,
             known,
-            queued_ns,
+            queued_ns: 0,
             shared: None,
             learnt: None,
         })
+    }
+
+    /// A saving of which this part is CPU time, at most with the waits behind other programs that go
+    /// with it: a fair scheduler gives a thread its part of a CPU, so one that needs half as much
+    /// waits half as long.
+    fn with_queue(&self, ns: Interval, on_cpu: f64) -> Interval {
+        let behind_ns = self.run.run_queue.value().map_or(0, |_| starved::of(self).others_ns);
+        let each = behind_ns as f64 / self.account_ns(State::on_cpu).max(1) as f64;
+        longer(ns, (ns.hi as f64 * on_cpu * each) as Ns)
     }
 
     /// Two savings of time that the places do not share, with the part of the larger. Each was
@@ -162,7 +168,6 @@ impl Evidence<'_> {
                 let hi = (one.ns.hi + other.ns.hi).min(self.run.whole_ns());
                 Seen::Value(Saving {
                     ns: Interval { lo: (one.ns.lo + other.ns.lo).min(hi), hi },
-                    queued_ns: one.queued_ns + other.queued_ns,
                     ..if one.ns.hi >= other.ns.hi { one } else { other }
                 })
             }
@@ -393,8 +398,6 @@ impl Evidence<'_> {
                 let all_ns = all.map_or(account_ns.hi, |times| times.path_ns.hi);
                 part(sites.iter().map(|site| self.cpu_ns_of(site)).sum(), all_ns)
             }
-            // Their CPU time is of all threads, some of it side by side.
-            Removal::Parts(parts) if parts.of_all => part(self.on_cpu_at(&parts.sites), parts.account_ns.hi),
             Removal::Parts(parts) => part(parts.cpu_ns, parts.account_ns.hi),
             Removal::Samples(_) | Removal::Lock(..) | Removal::Account(..) | Removal::Wall(_) => 0.0,
             // That CPU time is of threads that are not waited for.
@@ -464,7 +467,7 @@ pub(super) fn on_path(evidence: &Evidence<'_>, state: State, waited_ns: Ns) -> I
 mod tests {
     use super::*;
     use crate::judge::file_samples::step;
-    use crate::judge::samples::{run, sites};
+    use crate::judge::samples::{behind_others, run, sites};
     use model::recording::Tier;
     use model::run::TimedWaits;
     use model::{Profile, Reason, Step};
@@ -501,6 +504,23 @@ mod tests {
         let saving = evidence.saving(&goes, ALL, SavingBasis::Bounded);
         let ns = saving.value().expect("there is a clock").ns;
         (ns.lo, ns.hi)
+    }
+
+    #[test]
+    fn cpu_time_goes_with_its_waits_behind_others() {
+        let states = [(State::User, 500 * MS), (State::Runqueue, 300 * MS), (State::Sleep, 200 * MS)];
+        let mut run = run(&states);
+        run.run_queue = behind_others(250 * MS);
+        let profile = Profile::default();
+        let evidence = Evidence::of(Tier::Bpf, &run, &profile);
+        let saves = |goes: Kind| {
+            let ns = Interval { lo: 100 * MS, hi: 200 * MS };
+            let saving = evidence.saving(&Removal::Account(ns, goes), ALL, SavingBasis::Counted);
+            let ns = saving.value().expect("the account has it").ns;
+            (ns.lo, ns.hi)
+        };
+        assert_eq!(saves(Kind::Cpu), (100 * MS, 300 * MS), "half as long again behind others");
+        assert_eq!(saves(Kind::Waiting), (100 * MS, 200 * MS));
     }
 
     #[test]
