@@ -4,7 +4,7 @@ use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::predict::{ALL, Removal};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::run::{TimedWaits, WaitRow};
@@ -41,8 +41,7 @@ pub(super) static CAUSE: Cause = Cause {
                chance, so another run may differ. With A of such time in sleeps of length p, four \
                of five runs differ by no more than 1.28 times the root of A·p/6 (the standard \
                deviation of the rests of these sleeps). If others slept as well, that much less is \
-               certain. Beside other programs the high end includes the waits behind them: a \
-               thread that has not slept keeps its CPU.",
+               certain.",
         assumes: "The program sleeps until the other threads have done their work.",
     },
     explains: &[],
@@ -208,9 +207,7 @@ fn finding(evidence: &Evidence<'_>, place: usize, wait: &WaitRow, share: f64, ch
             .and(say!("; ", Time(wait.path_ns), " of this with nothing else under way")),
         change,
         share_ns: Interval { lo: wait.path_ns, hi: wait.path_ns },
-        saving: evidence
-            .saving(&Removal::Wall(alone_ns), ALL, SavingBasis::Bounded)
-            .map(|saving| Saving { ns: behind_others_too(evidence, saving.ns), ..saving }),
+        saving: evidence.saving(&Removal::Wall(alone_ns), ALL, SavingBasis::Bounded),
         evidence: vec![
             say!(Count(wait.calls, "sleep".into()), ", ", Time(wait.total_ns), " in all"),
             say!("other threads of the program work for ", Share(share), " of that"),
@@ -236,13 +233,6 @@ fn alone(evidence: &Evidence<'_>, wait: &WaitRow) -> Interval {
     Interval { lo: lo.min(saved.lo), hi: (wait.path_ns + chance_ns).min(saved.hi) }
 }
 
-/// At most what the program waits behind other programs goes too: what begins as soon as it can
-/// runs on, and what begins after a sleep is put where others are.
-fn behind_others_too(evidence: &Evidence<'_>, ns: Interval) -> Interval {
-    let behind_ns = evidence.behind_others_ns().unwrap_or(0);
-    Interval { hi: (ns.hi + behind_ns).min(evidence.run.whole_ns()).max(ns.lo), ..ns }
-}
-
 /// Time of sleeps that neither is on the path nor stands there as what others did meanwhile.
 fn beside(evidence: &Evidence<'_>) -> Ns {
     let sleeps = evidence.run.waits.iter().filter(|wait| wait.reason == State::Sleep);
@@ -256,7 +246,7 @@ fn beside(evidence: &Evidence<'_>) -> Ns {
 mod tests {
     use super::*;
     use crate::judge::file_samples::{call, wait};
-    use crate::judge::samples::{behind_others, found, judged, run, saves, sites, thread};
+    use crate::judge::samples::{found, judged, run, saves, sites, thread};
     use model::syscall_rows::ResultsRow;
     use model::wait::WaitTarget;
     use model::{Diagnosis, Run, Seen};
@@ -265,18 +255,6 @@ mod tests {
 
     /// 1.2816 times the root of 400 ms times 50 ms by 6.
     const CHANCE_NS: Ns = 73_993_210;
-
-    #[test]
-    fn who_does_not_sleep_need_not_queue_behind_others_again() {
-        let hi = |behind_ns: Ns| {
-            let mut run = of(10, 800 * MS);
-            run.run_queue = behind_others(behind_ns);
-            let clocks = sites(&run, &[(Site::State(State::Sleep), [200 * MS; 3])]);
-            saves(found(&judged(&run, &clocks), "sleep-polling").expect("it is there"))
-        };
-        let (alone, beside) = (hi(0), hi(300 * MS));
-        assert_eq!((beside.0, beside.1), (alone.0, alone.1 + 300 * MS));
-    }
 
     /// A second of sleeps; for so much of it others work, and the rest is on the path.
     fn of(sleeps: u64, others_ns: Ns) -> Run {
