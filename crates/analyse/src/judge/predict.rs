@@ -3,8 +3,7 @@
 //!
 //! A cause says what goes (sites, or a share of the samples) and which part of it. The interval is
 //! that of `docs/method/prediction.md`: x·min(A, S) to min(x·P, S). Its high end is cut where the
-//! CPUs that the program may use would have no less to do; both ends allow for what dwell itself
-//! cost, which may be part of what goes or of what stays.
+//! CPUs that the program may use would have no less to do.
 //!
 //! For a lock the low end is x·S, since A leaves out what its holders do meanwhile, and that is
 //! what the lock is about.
@@ -123,11 +122,10 @@ impl Evidence<'_> {
             (None, Removal::Parts(_)) => self.by_account(goes).ends(ALL),
             (None, _) => self.by_account(goes).ends(part),
         };
-        let with = match self.run.window {
+        let ends = match self.run.window {
             Some(_) => ends,
             None => self.with_queue(ends, self.on_cpu_part(goes)),
         };
-        let ends = self.without_overhead(with);
         let hi = ends.hi.min(self.beyond_cpus_ns(goes, part.1, self.cpus_allowed())).min(self.run.whole_ns());
         let lo = ends.lo.min(hi);
         let lo = match goes {
@@ -404,18 +402,6 @@ impl Evidence<'_> {
             Removal::WallAndCpu(..) => 0.0,
         }
     }
-
-    /// A saving of the program without dwell, in parts of the run as it was: at least dwell's cost
-    /// is spread evenly, at most all of it is in what stays.
-    pub(super) fn without_overhead(&self, ns: Interval) -> Interval {
-        let overhead_ns = self.run.coverage.overhead_ns.value().map_or(0, |overhead| overhead.hi);
-        let part = (overhead_ns as f64 / self.run.whole_ns().max(1) as f64).min(0.5);
-        let hi = ns.hi as f64 / (1.0 - part);
-        Interval {
-            lo: (ns.lo as f64 * (1.0 - part)) as Ns,
-            hi: (hi as Ns).min(self.run.whole_ns()).max(ns.lo),
-        }
-    }
 }
 
 pub(super) fn kind(goes: &Removal) -> Kind {
@@ -535,18 +521,6 @@ mod tests {
         assert_eq!(known(0.75, SavingBasis::Counted), Some(SavingBasis::Counted));
         assert_eq!(known(0.74, SavingBasis::Counted), Some(SavingBasis::Bounded));
         assert_eq!(known(0.1, SavingBasis::Assumed), Some(SavingBasis::Assumed));
-    }
-
-    #[test]
-    fn what_dwell_costs_is_in_what_goes_or_in_what_stays() {
-        let mut run = run(&[(State::User, 500 * MS), (State::Sleep, 500 * MS)]);
-        run.coverage.overhead_ns = Seen::Value(Interval { lo: 0, hi: 200 * MS });
-        let profile = Profile::default();
-        let evidence = Evidence::of(Tier::Bpf, &run, &profile);
-        let goes = Removal::Account(Interval { lo: 400 * MS, hi: 400 * MS }, Kind::Waiting);
-        let saving = evidence.saving(&goes, ALL, SavingBasis::Counted);
-        let ns = saving.value().expect("the account has it").ns;
-        assert_eq!((ns.lo, ns.hi), (320 * MS, 500 * MS), "400 of 800 ms are half");
     }
 
     #[test]

@@ -198,7 +198,6 @@ fn saving(evidence: &Evidence<'_>, groups: &[(String, Group)], share_ns: Interva
     least.map(|least| {
         let hi = most_ns.max(least.ns.hi).min(evidence.run.whole_ns());
         let part = (least.ns.lo as f64 / hi.max(1) as f64, 1.0);
-        let hi = evidence.without_overhead(Interval { lo: 0, hi }).hi;
         Saving { ns: Interval { lo: least.ns.lo, hi }, part, known: SavingBasis::Bounded, ..least }
     })
 }
