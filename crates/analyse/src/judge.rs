@@ -36,7 +36,6 @@ mod predict;
 pub mod probes;
 mod processes;
 mod rank;
-mod removed_with;
 mod results;
 #[cfg(test)]
 pub(crate) mod samples;

@@ -78,14 +78,6 @@ impl<'a> Evidence<'a> {
         ns > 0 && u128::from(ns) * NOTABLE_PART >= u128::from(self.run.whole_ns())
     }
 
-    /// The part of the program's own time that may be the kernel's: as it is entered and left,
-    /// samples charge that to the code that enters it. The low end of the account allows for it.
-    pub(super) fn charged_late(&self) -> f64 {
-        let user = self.run.account.iter().filter(|part| part.state == State::User);
-        let (ns, lo_ns) = user.fold((0, 0), |sum, part| (sum.0 + part.ns, sum.1 + part.lo_ns));
-        ns.saturating_sub(lo_ns) as f64 / ns.max(1) as f64
-    }
-
     /// Time of the account in states of a kind.
     pub fn account_ns(&self, of_kind: impl Fn(State) -> bool) -> Ns {
         self.run.account.iter().filter(|part| of_kind(part.state)).map(|part| part.ns).sum()

@@ -43,8 +43,6 @@ pub(super) enum Removal {
 #[derive(Debug, Clone)]
 pub(super) struct Parts {
     pub(super) sites: Vec<(Site, Part)>,
-    /// Up to so much of the path goes with them that is in no site.
-    pub(super) beside_ns: Ns,
     /// CPU time of all threads that goes with them.
     pub(super) cpu_ns: Ns,
     /// What the account has of all that goes, for where there are no clocks.
@@ -66,7 +64,7 @@ pub(super) enum Kind {
 pub(super) type Part = (f64, f64);
 
 /// What is counted is known to a quarter; of a wider part it is the structure that says which end.
-pub(super) const COUNTED_LEAST: f64 = 0.75;
+const COUNTED_LEAST: f64 = 0.75;
 
 /// All of it.
 pub(super) const ALL: Part = (1.0, 1.0);
@@ -96,15 +94,6 @@ impl Times {
     /// path bounds that.
     fn of_several(self) -> Self {
         Self { saved_ns: self.path_ns, ..self }
-    }
-}
-
-impl Parts {
-    /// The same with up to so much more of the path.
-    pub(super) fn and_beside(mut self, ns: Ns) -> Self {
-        self.beside_ns += ns;
-        self.account_ns.hi += ns;
-        self
     }
 }
 
@@ -197,8 +186,7 @@ impl Evidence<'_> {
         let several = all.len() > 1;
         let ends =
             all.into_iter().map(|(times, part)| if several { times.of_several() } else { times }.ends(part));
-        let sum = ends.reduce(|sum, more| Interval { lo: sum.lo + more.lo, hi: sum.hi + more.hi })?;
-        Some(Interval { hi: sum.hi + parts.beside_ns, ..sum })
+        ends.reduce(|sum, more| Interval { lo: sum.lo + more.lo, hi: sum.hi + more.hi })
     }
 
     fn times(&self, goes: &Removal) -> Option<Times> {

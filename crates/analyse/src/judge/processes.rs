@@ -1,11 +1,9 @@
 //! The processes of a run by program, from the ledgers of the threads that lead them.
 
 use super::Evidence;
-use super::callers::InCalls;
 use model::run::ThreadLedger;
-use model::wait::SyscallName;
 use model::{Ns, Pid, State};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// What lives for this part of the wall clock or longer is what starts the others.
 const STARTER_PART: f64 = 0.95;
@@ -89,25 +87,4 @@ pub(super) fn by_program(evidence: &Evidence<'_>) -> FxHashMap<String, Group> {
         }
     }
     groups
-}
-
-/// Time in the code of programs of which a sample or a wait is in these calls, summed over their
-/// threads. None where there is no such sample, or not known of which program one is.
-pub(super) fn user_ns_of_callers(evidence: &Evidence<'_>, calls: &[&SyscallName]) -> Option<Ns> {
-    let in_calls = InCalls::new(evidence.profile, calls);
-    let weights = evidence.profile.weights.iter().filter(|weight| in_calls.holds(weight));
-    let owners = weights.filter_map(|weight| evidence.profile.threads.get(weight.thread as usize));
-    let pids: FxHashSet<Pid> = owners.map(|owner| owner.pid).collect();
-    let leaders = evidence.run.threads.iter().filter(|thread| thread.tid == thread.pid && thread.pid > 0);
-    let programs: FxHashMap<Pid, &str> = leaders.map(|leader| (leader.pid, &*leader.name)).collect();
-    // By name, since others of the same program may have been too short for a sample.
-    let callers: FxHashSet<&str> =
-        pids.iter().map(|pid| programs.get(pid).copied()).collect::<Option<_>>()?;
-    // Rows that stand for threads of several programs have no name.
-    let threads = evidence.run.threads.iter().filter(|thread| {
-        let program = programs.get(&thread.pid).copied().unwrap_or(&thread.name);
-        program.is_empty() || callers.contains(program)
-    });
-    let user = |(state, ns): &(State, Ns)| if *state == State::User { *ns } else { 0 };
-    (!callers.is_empty()).then(|| threads.flat_map(|thread| &thread.states).map(user).sum())
 }

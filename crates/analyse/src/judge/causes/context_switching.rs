@@ -218,7 +218,6 @@ fn goes(evidence: &Evidence<'_>, costs_ns: Interval, part: Part) -> Parts {
             site(State::Runqueue, queued_ns, queued_ns + unseen_ns, in_state(State::Runqueue, &|_| true)),
             site(State::User, entering_least_ns, own_ns.saturating_sub(user.lo), own_ns),
         ],
-        beside_ns: 0,
         cpu_ns: (on_cpu_ns as f64 * of_kernel.1) as Ns,
         account_ns: Interval {
             lo: (costs_ns.lo as f64 * part.0) as Ns,

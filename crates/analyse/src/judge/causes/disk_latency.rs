@@ -307,10 +307,8 @@ fn is_direct(evidence: &Evidence<'_>, most: &WaitRow) -> bool {
     }
 }
 
-/// Where nearly each call waits, the calls go where the bytes are in memory; else the waits. The
-/// time until their threads had a CPU goes with them.
+/// Where nearly each call waits, the calls go where the bytes are in memory; else the waits.
 fn goes(evidence: &Evidence<'_>, waits: &[(usize, &WaitRow)], path_ns: Ns, half: f64, made: u64) -> Parts {
-    let queued_ns = evidence.queued_after(waits.iter().map(|(_, wait)| wait.calls).sum());
     let names: Vec<_> = waits.iter().filter_map(|(_, wait)| wait.call.syscall()).collect();
     let of_call = |name| waits.iter().filter(move |(_, wait)| wait.call.syscall() == Some(name));
     let main = names.into_iter().max_by_key(|name| of_call(*name).map(|(_, wait)| wait.path_ns).sum::<Ns>());
@@ -321,20 +319,18 @@ fn goes(evidence: &Evidence<'_>, waits: &[(usize, &WaitRow)], path_ns: Ns, half:
         let in_call_ns = evidence.path_ns_in(name);
         if own.max(made) * 2 >= calls && own_ns * 2 >= path_ns && in_call_ns > 0 {
             let waited = (own_ns as f64 / in_call_ns as f64).min(1.0);
-            return evidence.parts_of(&[(name, (half * waited, 1.0))], Kind::Waiting).and_beside(queued_ns);
+            return evidence.parts_of(&[(name, (half * waited, 1.0))], Kind::Waiting);
         }
     }
     let of_disk = evidence.run.waits.iter().filter(|wait| wait.reason == State::Disk);
     let of_all = path_ns as f64 / of_disk.map(|wait| wait.path_ns).sum::<Ns>().max(1) as f64;
-    let parts = Parts {
+    Parts {
         sites: vec![(Site::State(State::Disk), (half * of_all, of_all))],
-        beside_ns: 0,
         cpu_ns: 0,
         account_ns: Interval { lo: (path_ns as f64 * half) as Ns, hi: path_ns },
         kind: Kind::Waiting,
         of_all: false,
-    };
-    parts.and_beside(queued_ns)
+    }
 }
 
 /// The file, if most of the time is for one.

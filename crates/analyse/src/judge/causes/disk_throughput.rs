@@ -117,7 +117,6 @@ fn finding(evidence: &Evidence<'_>, disk: &DiskSeries, only: bool) -> Option<Fin
     let of_all = path_ns as f64 / all_ns.max(1) as f64;
     let goes = Parts {
         sites: vec![(Site::State(State::Disk), (faster(FEWER) * of_all, of_all))],
-        beside_ns: 0,
         cpu_ns: 0,
         account_ns: Interval { lo: (path_ns as f64 * faster(FEWER)) as Ns, hi: path_ns },
         kind: Kind::Waiting,

@@ -5,7 +5,6 @@ use crate::judge::Evidence;
 use crate::judge::direct::is_direct;
 use crate::judge::file_calls::{OF_EACH, OPENS, RemovedCalls, part_of_all};
 use crate::judge::predict::{Kind, Removal};
-use crate::judge::removed_with::RemovedWith;
 use crate::judge::results::traced_part;
 use model::coverage::Interval;
 use model::files::{FileRow, FileTable};
@@ -41,10 +40,8 @@ pub(super) static CAUSE: Cause = Cause {
                bytes read of a file of S bytes, that is 1 - S/B. The low end takes CPU time alone, \
                since as a rule the calls wait for the disk in the first pass. With `O_DIRECT` they \
                wait in each pass, and the same part of these waits is saved. The high end also \
-               takes the opening and closing of the file each time, and the own time of functions \
-               that mostly read it, since the same bytes give the same result. That own time \
-               counts in full up to what the calls take, and not at all from twice as much on. \
-               Other work on the bytes would be saved as well, and is not claimed.",
+               takes the opening and closing of the file each time. What is made of the bytes would \
+               be saved as well, and is not claimed.",
         assumes: "The bytes are the same each time. What is made of them fits into memory.",
     },
     explains: &["small-io", "disk-latency", "disk-throughput"],
@@ -197,11 +194,9 @@ fn finding(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -
     let total_ns: Ns = calls.iter().map(|of| of.row.total_ns).sum();
     let cpu_ns: Ns = calls.iter().map(|of| of.row.cpu_ns).sum();
     let kind = if cpu_ns * 2 > total_ns { Kind::Cpu } else { Kind::Waiting };
-    // What is made of bytes that come again was made of them before: whoever mostly reads them does
-    // that beside it, and need not do it again. Code that computes more than it reads is left.
-    let goes = evidence.without(&gone, RemovedWith::Makers, kind);
+    let goes = evidence.without(&gone, kind);
     let names: Vec<_> = calls.iter().map(|of| &of.row.name).collect();
-    let all = evidence.has(&names, &goes);
+    let all = evidence.has(&names);
     let of_files = calls.iter().map(|of| of.share(of.files_ns) * of.row.total_ns as f64).sum::<f64>();
     let of = |ns: Ns| (ns as f64 * of_files / total_ns.max(1) as f64) as Ns;
     let most = &again[0];
@@ -287,8 +282,8 @@ fn figures(again: &Again<'_>) -> Sentence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::file_samples::{call, profile_of_both, step, wait};
-    use crate::judge::samples::{found, judged, judged_with, ruled_out, run, saves, sites};
+    use crate::judge::file_samples::{call, step, wait};
+    use crate::judge::samples::{found, judged, ruled_out, run, saves, sites};
     use model::files::TransferRow;
     use model::prediction::Site;
     use model::syscall_rows::Estimate;
@@ -362,23 +357,6 @@ mod tests {
         assert_eq!(of_calls(89), (792 * MS, 792 * MS), "not opened for each");
         assert_eq!(of_calls(99), (792 * MS, 792 * MS + 20 * MS));
         assert_eq!(of_calls(198), (792 * MS, 792 * MS + 10 * MS), "half of them open others");
-    }
-
-    #[test]
-    fn what_the_reading_function_does_beside_it_goes_at_most_unless_it_is_mostly_that() {
-        let run = of(vec![file("/a", 5 * MIB, 500 * MIB, 800 * MS)]);
-        let sites = sites(&run, &[(Site::Call("read".into()), [800 * MS; 3])]);
-        let saves_with = |own_samples, in_calls| {
-            let user: &[(&[&str], u64)] = &[(&["main", "ask"], own_samples), (&["main", "other"], 1000)];
-            let kernel: &[(&[&str], u64)] =
-                &[(&["main", "ask", "libc:read", "k:do_syscall_64", "k:__do_sys_read"], in_calls)];
-            let diagnosis = judged_with(&run, &profile_of_both(user, kernel), &sites);
-            saves(found(&diagnosis, "repeated-reads").expect("it is there"))
-        };
-        let (lo, hi) = saves_with(1000, 4000);
-        assert_eq!(lo, 792 * MS, "nobody sees from outside what it is for");
-        assert!((880 * MS..910 * MS).contains(&hi), "and half of 200 ms of the program's own: {hi}");
-        assert_eq!(saves_with(10_000, 4000), (792 * MS, 792 * MS), "it computes more than it reads");
     }
 
     #[test]

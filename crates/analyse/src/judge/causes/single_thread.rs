@@ -198,11 +198,11 @@ fn saved(total_ns: Ns, longest_ns: Ns, cpus: f64) -> Ns {
 mod tests {
     use super::*;
     use crate::judge::samples::{found, judged, run, saves, thread};
-    use model::{Run, State};
     use model::hand_overs::{HandOverRow, HandOvers};
     use model::peers::Lengths;
     use model::run::Utilization;
     use model::wait::{WaitCall, WaitTarget};
+    use model::{Run, State};
 
     const MS: Ns = 1_000_000;
 
