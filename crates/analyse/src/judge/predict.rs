@@ -4,9 +4,6 @@
 //! A cause says what goes (sites, or a share of the samples) and which part of it. The interval is
 //! that of `docs/method/prediction.md`: x·min(A, S) to min(x·P, S). Its high end is cut where the
 //! CPUs that the program may use would have no less to do.
-//!
-//! For a lock the low end is x·S, since A leaves out what its holders do meanwhile, and that is
-//! what the lock is about.
 
 use super::Evidence;
 use super::starved;
@@ -23,8 +20,6 @@ pub(super) enum Removal {
     /// Time at these sites, which do not overlap. The account has so much of it, for where there
     /// are no clocks.
     Sites(Vec<Site>, Interval),
-    /// The same of waits for a lock.
-    Lock(Site, Interval),
     /// The time on CPUs that such a share of the samples stands for.
     Samples(Share),
     /// Time that only the account knows, between these, of such a kind.
@@ -103,9 +98,7 @@ impl Evidence<'_> {
         let kind = kind(goes);
         let ends = match (self.by_clocks(goes, part), goes) {
             (Some(ends), _) => ends,
-            (None, Removal::Sites(..) | Removal::Lock(..) | Removal::Parts(_))
-                if self.prediction.is_some() =>
-            {
+            (None, Removal::Sites(..) | Removal::Parts(_)) if self.prediction.is_some() => {
                 return Seen::unseen("the place has too little time for a prediction");
             }
             (None, Removal::Parts(_)) => self.by_account(goes).ends(ALL),
@@ -115,12 +108,8 @@ impl Evidence<'_> {
             Some(_) => ends,
             None => self.with_queue(ends, self.on_cpu_part(goes)),
         };
-        let hi = ends.hi.min(self.beyond_cpus_ns(goes, part.1, self.cpus_allowed())).min(self.run.whole_ns());
+        let hi = ends.hi.min(self.beyond_cpus_ns(goes, part.1)).min(self.run.whole_ns());
         let lo = ends.lo.min(hi);
-        let lo = match goes {
-            Removal::Lock(..) => lo.min(self.beyond_cpus_ns(goes, part.1, self.cpus_free())),
-            _ => lo,
-        };
         let of = match kind {
             _ if self.run.window.is_none() => SavedTime::Wall,
             Kind::Cpu => SavedTime::Cpu,
@@ -192,10 +181,6 @@ impl Evidence<'_> {
     fn times(&self, goes: &Removal) -> Option<Times> {
         match goes {
             Removal::Sites(sites, _) => self.of_sites(sites, |times| self.known(times)),
-            Removal::Lock(site, _) => {
-                let times = self.of_sites(std::slice::from_ref(site), |times| self.known(times))?;
-                Some(Times { least_ns: times.saved_ns, ..times })
-            }
             Removal::Samples(share) => {
                 // Where the program's own code has no clock, what is left says nothing of it.
                 self.site(&Site::State(State::User)).or_else(|| self.site(&Site::State(State::Kernel)))?;
@@ -285,7 +270,7 @@ impl Evidence<'_> {
     /// could have taken its place. In a window it is time of threads, which is saved as such.
     fn by_account(&self, goes: &Removal) -> Times {
         let ns = match goes {
-            Removal::Sites(_, ns) | Removal::Lock(_, ns) | Removal::Account(ns, _) => *ns,
+            Removal::Sites(_, ns) | Removal::Account(ns, _) => *ns,
             Removal::Wall(ns) | Removal::WallAndCpu(ns, _) => *ns,
             Removal::Parts(parts) => parts.account_ns,
             Removal::Samples(share) => {
@@ -301,7 +286,8 @@ impl Evidence<'_> {
 
     /// What of the wall clock the CPUs are not needed for once the part is gone: that much it can
     /// save at most.
-    fn beyond_cpus_ns(&self, goes: &Removal, part: f64, cpus: f64) -> Ns {
+    fn beyond_cpus_ns(&self, goes: &Removal, part: f64) -> Ns {
+        let cpus = self.cpus_allowed();
         let goes_ns = match goes {
             // What goes of the CPU time of threads that are not on the path is known by samples
             // only.
@@ -313,7 +299,7 @@ impl Evidence<'_> {
                 let left_ns = self.cpu_ns().saturating_sub(parts.cpu_ns);
                 return self.run.wall_ns.saturating_sub((left_ns as f64 / cpus.max(0.01)) as Ns);
             }
-            Removal::Lock(..) | Removal::Account(..) | Removal::Wall(_) => 0.0,
+            Removal::Account(..) | Removal::Wall(_) => 0.0,
         };
         let left_ns = (self.cpu_ns() as f64 - goes_ns * part).max(0.0);
         self.run.wall_ns.saturating_sub((left_ns / cpus.max(0.01)) as Ns)
@@ -364,16 +350,6 @@ impl Evidence<'_> {
         f64::from(bound_to.map_or(host, |allowed| host.min(*allowed)))
     }
 
-    /// As many of these as it would get of them: what ran had to wait for its CPU for a part of the
-    /// time, and more at once would get no more of each.
-    pub(super) fn cpus_free(&self) -> f64 {
-        let states = self.run.threads.iter().flat_map(|thread| &thread.states);
-        let queued = |state: State| matches!(state, State::Runqueue | State::Throttled);
-        let queued_ns: Ns = states.filter(|(state, _)| queued(*state)).map(|(_, ns)| ns).sum();
-        let cpu_ns = self.cpu_ns();
-        self.cpus_allowed() * cpu_ns as f64 / (cpu_ns + queued_ns).max(1) as f64
-    }
-
     /// Which part of what goes is time on a CPU.
     fn on_cpu_part(&self, goes: &Removal) -> f64 {
         let part = |cpu_ns: Ns, all_ns: Ns| (cpu_ns as f64 / all_ns.max(1) as f64).min(1.0);
@@ -385,7 +361,7 @@ impl Evidence<'_> {
                 part(sites.iter().map(|site| self.cpu_ns_of(site)).sum(), all_ns)
             }
             Removal::Parts(parts) => part(parts.cpu_ns, parts.account_ns.hi),
-            Removal::Samples(_) | Removal::Lock(..) | Removal::Account(..) | Removal::Wall(_) => 0.0,
+            Removal::Samples(_) | Removal::Account(..) | Removal::Wall(_) => 0.0,
             // That CPU time is of threads that are not waited for.
             Removal::WallAndCpu(..) => 0.0,
         }
@@ -395,7 +371,7 @@ impl Evidence<'_> {
 pub(super) fn kind(goes: &Removal) -> Kind {
     match goes {
         Removal::Samples(_) => Kind::Cpu,
-        Removal::Lock(..) | Removal::Wall(_) | Removal::WallAndCpu(..) => Kind::Waiting,
+        Removal::Wall(_) | Removal::WallAndCpu(..) => Kind::Waiting,
         Removal::Account(_, kind) => *kind,
         Removal::Parts(parts) => parts.kind,
         Removal::Sites(sites, _) => {
