@@ -395,12 +395,9 @@ pub(super) fn faster(times: f64) -> f64 {
     1.0 - 1.0 / times
 }
 
-/// How long pieces of work take of which each is done by one, with this many at a time: at least,
-/// and at most in whichever order they are taken (Graham 1969).
-pub(super) fn makespan(total_ns: Ns, longest_ns: Ns, at_a_time: f64) -> Interval {
-    let (total, longest, k) = (total_ns as f64, longest_ns as f64, at_a_time.max(1.0));
-    let even = total / k;
-    Interval { lo: even.max(longest) as Ns, hi: (even + (1.0 - 1.0 / k) * longest) as Ns }
+/// What pieces of work save at most that are done so many at a time, each by one.
+pub(super) fn divided(total_ns: Ns, longest_ns: Ns, at_a_time: f64) -> Ns {
+    total_ns.saturating_sub(longest_ns.max((total_ns as f64 / at_a_time.max(1.0)) as Ns))
 }
 
 /// What some waits in a state have of the path, where only their sum over all threads is known: at

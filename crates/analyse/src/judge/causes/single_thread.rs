@@ -3,7 +3,7 @@
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::counters::{self, Waits};
-use crate::judge::predict::{ALL, Removal};
+use crate::judge::predict::{ALL, Removal, divided};
 use crate::judge::processes::{self, Group};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
@@ -106,7 +106,7 @@ fn is_list(group: &Group, wall_ns: Ns) -> bool {
 fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Finding {
     let (total_ns, processes) = (group.life_ns, group.processes());
     let (longest_ns, row) = group.longest;
-    let goes = Interval { lo: 0, hi: saved(total_ns, longest_ns, cpus.min(processes as f64)) };
+    let goes = Interval { lo: 0, hi: divided(total_ns, longest_ns, cpus.min(processes as f64)) };
     let share_ns =
         Interval { lo: total_ns.min(evidence.run.wall_ns), hi: total_ns.min(evidence.run.wall_ns) };
     let reader = reader(evidence, group);
@@ -187,11 +187,6 @@ fn processes_of(evidence: &Evidence<'_>, end: &HandOverEnd) -> Vec<Pid> {
     }
     let named = evidence.run.threads.iter().filter(|thread| thread.name == end.name && thread.pid > 0);
     named.map(|thread| thread.pid).collect::<BTreeSet<_>>().into_iter().collect()
-}
-
-/// What of their lives is saved at most on this many CPUs: by the best order.
-fn saved(total_ns: Ns, longest_ns: Ns, cpus: f64) -> Ns {
-    total_ns.saturating_sub(longest_ns.max((total_ns as f64 / cpus) as Ns))
 }
 
 #[cfg(test)]
