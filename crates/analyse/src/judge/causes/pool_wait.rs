@@ -3,7 +3,7 @@
 
 use super::{Cause, Manual, Outcome, places};
 use crate::judge::Evidence;
-use crate::judge::predict::{ALL, Kind, Removal};
+use crate::judge::predict::{Kind, Removal};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::prediction::Site;
@@ -11,7 +11,7 @@ use model::recording::Tier;
 use model::run::{ThreadLedger, WaitRow};
 use model::sentence::Piece::{Count, Name, Ns as Time, Number};
 use model::wait::{WaitTarget, WakerKind};
-use model::{Ns, Pid, Seen, Sentence, State, Tid, say};
+use model::{Ns, Pid, Sentence, State, Tid, say};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 
@@ -40,9 +40,8 @@ pub(super) static CAUSE: Cause = Cause {
                  later and give it back sooner: not while something else is computed or waited for. \
                  Or start fewer threads, if the limit is wanted.",
         part: "Bounded: with a member for each of n threads in place of k, at most 1 - k/n of these \
-               waits is saved, which is so if the peer serves n at a time as fast as k. The high end \
-               also takes that part of the rest of the path: what threads do between these waits \
-               is done side by side then. If the peer is no faster, nothing is saved.",
+               waits is saved, which is so if the peer serves n at a time as fast as k. If the peer is \
+               no faster, nothing is saved.",
         assumes: "The peer serves as many at a time as there are threads. Their work needs no order.",
     },
     explains: &[],
@@ -181,11 +180,6 @@ fn finding(evidence: &Evidence<'_>, pool: &Pool) -> Finding {
     let members = pool.at_once.round();
     let part = 1.0 - members / pool.threads() as f64;
     let known = if evidence.tier == Tier::Bpf { SavingBasis::Bounded } else { SavingBasis::Assumed };
-    let beside_ns = evidence.run.whole_ns().saturating_sub(pool.path_ns) as f64 * part;
-    let beside = match evidence.run.window {
-        Some(_) => Seen::Absent,
-        None => evidence.saving(&Removal::Wall(Interval { lo: 0, hi: beside_ns as Ns }), ALL, known),
-    };
     let thing = row.map_or_else(Sentence::default, |(_, wait)| match &wait.on {
         WaitTarget::Timer(_) => say!(" in a sleep"),
         on => say!(" for ", Name(on.to_string())),
@@ -207,7 +201,7 @@ fn finding(evidence: &Evidence<'_>, pool: &Pool) -> Finding {
             " members, or hold one for less time"
         ),
         share_ns: Interval { lo: 0, hi: pool.path_ns },
-        saving: evidence.together(evidence.saving(&goes, (0.0, part), known), beside),
+        saving: evidence.saving(&goes, (0.0, part), known),
         evidence: each
             .into_iter()
             .map(|each_ns| at_a_time().and(say!(", ", Time(each_ns), " each on average")))
