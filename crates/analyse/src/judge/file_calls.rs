@@ -137,7 +137,7 @@ impl Evidence<'_> {
             rows.iter().filter(|row| row.name == *call).map(|row| row.cpu_ns).sum::<Ns>()
         };
         let account_ns = Interval { lo: 0, hi: 0 };
-        let mut parts = Parts { sites: Vec::new(), cpu_ns: 0, account_ns, kind, of_all: false };
+        let mut parts = Parts { sites: Vec::new(), cpu_ns: 0, account_ns, kind };
         for (call, part) in calls {
             let of = |part: f64, ns: Ns| (part * ns as f64) as Ns;
             let path_ns = self.path_ns_in(call);

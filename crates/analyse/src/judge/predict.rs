@@ -42,9 +42,6 @@ pub(super) struct Parts {
     pub(super) cpu_ns: Ns,
     /// What the account has of all that goes, for where there are no clocks.
     pub(super) account_ns: Interval,
-    /// What other threads did meanwhile was the same as a rule: it goes as well, and takes no place
-    /// of it.
-    pub(super) of_all: bool,
     pub(super) kind: Kind,
 }
 
@@ -57,9 +54,6 @@ pub(super) enum Kind {
 
 /// The part of it that goes, 0 to 1: least and most.
 pub(super) type Part = (f64, f64);
-
-/// What is counted is known to a quarter; of a wider part it is the structure that says which end.
-const COUNTED_LEAST: f64 = 0.75;
 
 /// All of it.
 pub(super) const ALL: Part = (1.0, 1.0);
@@ -115,7 +109,6 @@ impl Evidence<'_> {
             Kind::Cpu => SavedTime::Cpu,
             Kind::Waiting => SavedTime::Waiting,
         };
-        let known = if part.0 < COUNTED_LEAST * part.1 { known.max(SavingBasis::Bounded) } else { known };
         Seen::Value(Saving {
             ns: Interval { lo, hi },
             of,
@@ -168,8 +161,7 @@ impl Evidence<'_> {
     fn of_parts(&self, parts: &Parts) -> Option<Interval> {
         let of = |(site, part): &(Site, Part)| {
             let times = self.of_sites(std::slice::from_ref(site), |times| self.known(times))?;
-            let least_ns = if parts.of_all { times.saved_ns } else { times.least_ns };
-            Some((Times { least_ns, ..times }, *part))
+            Some((times, *part))
         };
         let all: Vec<(Times, Part)> = parts.sites.iter().filter_map(of).collect();
         let several = all.len() > 1;
@@ -184,18 +176,15 @@ impl Evidence<'_> {
             Removal::Samples(share) => {
                 // Where the program's own code has no clock, what is left says nothing of it.
                 self.site(&Site::State(State::User)).or_else(|| self.site(&Site::State(State::Kernel)))?;
-                // Their sum is measured, whatever samples say of each.
-                let estimated = |times: &SiteTimes| times.estimates.or_else(|| times.known());
-                let all = self.of_sites(&ON_CPU.map(Site::State), estimated)?;
+                let all = self.of_sites(&ON_CPU.map(Site::State), SiteTimes::known)?;
                 let of = |ns: Interval| Interval {
                     lo: (ns.lo as f64 * share.lo).floor() as Ns,
                     hi: (ns.hi as f64 * share.hi).ceil() as Ns,
                 };
-                let more_ns = self.passed_ns(self.account_ns(State::on_cpu).saturating_sub(all.path_ns.hi));
-                let (path, saved) = (longer(all.path_ns, more_ns), longer(all.saved_ns, more_ns));
+                let held_ns = self.held_by_sleeps_ns(all.path_ns, all.saved_ns);
                 Some(Times {
-                    path_ns: of(path),
-                    saved_ns: of(longer(saved, self.held_by_sleeps_ns(path, saved))),
+                    path_ns: of(all.path_ns),
+                    saved_ns: of(longer(all.saved_ns, held_ns)),
                     least_ns: of(all.least_ns),
                 })
             }
@@ -219,18 +208,9 @@ impl Evidence<'_> {
         sum.map(|all| if count > 1 { all.of_several() } else { all })
     }
 
-    /// P, S and A of a site. While a thread lets time pass the account has what others did, which
-    /// the thread's clock has not: nothing that was seen says that it needed it, so it is in the
-    /// high ends only.
+    /// P, S and A of a site.
     fn known(&self, times: &SiteTimes) -> Option<[Interval; 3]> {
         let [path, saved, alone] = times.known()?;
-        let account_ns = match &times.site {
-            Site::State(state) => self.account_ns(|one| one == *state),
-            Site::Call(call) => self.path_ns_in(call),
-            _ => 0,
-        };
-        let more_ns = self.passed_ns(account_ns.saturating_sub(path.hi));
-        let (path, saved) = (longer(path, more_ns), longer(saved, more_ns));
         let held_ns = self.held_by_sleeps_ns(path, saved);
         Some([path, longer(saved, held_ns), alone])
     }
@@ -256,14 +236,6 @@ impl Evidence<'_> {
         let in_turn = programs.into_values().filter(|(lived_ns, _)| *lived_ns <= self.run.wall_ns);
         let slept_ns = in_turn.map(|(_, all_ns)| all_ns).fold(most_ns, Ns::max);
         path.hi.saturating_sub(saved.hi).min(slept_ns)
-    }
-
-    /// The part of what the account has and a clock has not that is time a thread let pass: the
-    /// clock has that as sleep, and the account has not.
-    fn passed_ns(&self, more_ns: Ns) -> Ns {
-        let slept = self.site(&Site::State(State::Sleep)).and_then(SiteTimes::known);
-        let slept_ns = slept.map_or(0, |[path, ..]| path.hi);
-        more_ns.min(slept_ns.saturating_sub(self.account_ns(|state| state == State::Sleep)))
     }
 
     /// Without clocks: all that the account has of it, and at least that only where no other thread
@@ -440,19 +412,6 @@ mod tests {
         assert_eq!(of(Seen::unseen("no clock"), saving(100, 400)), Some((100, 400)));
     }
 
-    /// What it may save that waits for the disk go, of which a clock has 10 ms and the account 800.
-    fn saves(slept_ns: Ns) -> (Ns, Ns) {
-        let run = run(&[(State::Sleep, 200 * MS), (State::Disk, 800 * MS)]);
-        let of = |state, ns| (Site::State(state), [ns; 3]);
-        let clocks = sites(&run, &[of(State::Sleep, slept_ns), of(State::Disk, 10 * MS)]);
-        let profile = Profile::default();
-        let evidence = Evidence::of(Tier::Bpf, &run, &profile).with(&clocks);
-        let goes = Removal::Sites(vec![Site::State(State::Disk)], Interval::default());
-        let saving = evidence.saving(&goes, ALL, SavingBasis::Bounded);
-        let ns = saving.value().expect("there is a clock").ns;
-        (ns.lo, ns.hi)
-    }
-
     #[test]
     fn cpu_time_goes_with_its_waits_behind_others() {
         let states = [(State::User, 500 * MS), (State::Runqueue, 300 * MS), (State::Sleep, 200 * MS)];
@@ -468,20 +427,6 @@ mod tests {
         };
         assert_eq!(saves(Kind::Cpu), (100 * MS, 300 * MS), "half as long again behind others");
         assert_eq!(saves(Kind::Waiting), (100 * MS, 200 * MS));
-    }
-
-    #[test]
-    fn a_part_that_is_not_known_to_a_quarter_is_bounded() {
-        let run = run(&[(State::User, 500 * MS), (State::Sleep, 500 * MS)]);
-        let profile = Profile::default();
-        let evidence = Evidence::of(Tier::Bpf, &run, &profile);
-        let known = |least, known| {
-            let goes = Removal::Wall(Interval { lo: 400 * MS, hi: 400 * MS });
-            evidence.saving(&goes, (least, 1.0), known).value().map(|saving| saving.known)
-        };
-        assert_eq!(known(0.75, SavingBasis::Counted), Some(SavingBasis::Counted));
-        assert_eq!(known(0.74, SavingBasis::Counted), Some(SavingBasis::Bounded));
-        assert_eq!(known(0.1, SavingBasis::Assumed), Some(SavingBasis::Assumed));
     }
 
     #[test]
@@ -541,12 +486,5 @@ mod tests {
         run.threads.iter_mut().for_each(|thread| thread.life_ns = 100 * MS);
         run.threads.last_mut().expect("it is there").name = "other".to_owned();
         assert_eq!(hi(&run), 460 * MS);
-    }
-
-    #[test]
-    fn what_others_did_while_a_thread_slept_may_be_saved_and_is_not_certain() {
-        assert_eq!(saves(990 * MS), (10 * MS, 800 * MS));
-        assert_eq!(saves(300 * MS), (10 * MS, 110 * MS), "it slept for 100 ms of that");
-        assert_eq!(saves(200 * MS), (10 * MS, 10 * MS), "it let no time pass");
     }
 }

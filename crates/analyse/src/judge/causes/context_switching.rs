@@ -223,7 +223,6 @@ fn goes(evidence: &Evidence<'_>, costs_ns: Interval, part: Part) -> Parts {
             lo: (costs_ns.lo as f64 * part.0) as Ns,
             hi: (costs_ns.hi as f64 * part.1) as Ns,
         },
-        of_all: true,
         kind: Kind::Waiting,
     }
 }

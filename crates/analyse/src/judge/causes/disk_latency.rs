@@ -329,7 +329,6 @@ fn goes(evidence: &Evidence<'_>, waits: &[(usize, &WaitRow)], path_ns: Ns, half:
         cpu_ns: 0,
         account_ns: Interval { lo: (path_ns as f64 * half) as Ns, hi: path_ns },
         kind: Kind::Waiting,
-        of_all: false,
     }
 }
 

@@ -120,7 +120,6 @@ fn finding(evidence: &Evidence<'_>, disk: &DiskSeries, only: bool) -> Option<Fin
         cpu_ns: 0,
         account_ns: Interval { lo: (path_ns as f64 * faster(FEWER)) as Ns, hi: path_ns },
         kind: Kind::Waiting,
-        of_all: total_ns > evidence.cpu_ns(),
     };
     let rate = disk.bytes as f64 * 1e9 / evidence.run.wall_ns.max(1) as f64;
     let held = HeldWrites::of(here.iter().map(|(_, wait)| *wait));
