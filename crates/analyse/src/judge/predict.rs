@@ -1,9 +1,8 @@
 //! What a change saves: the clocks of sites (`model::prediction`) where there are some, else the
-//! account; then what the machine allows.
+//! account.
 //!
 //! A cause says what goes (sites, or a share of the samples) and which part of it. The interval is
-//! that of `docs/method/prediction.md`: x·min(A, S) to min(x·P, S). Its high end is cut where the
-//! CPUs that the program may use would have no less to do.
+//! that of `docs/method/prediction.md`: x·min(A, S) to min(x·P, S).
 
 use super::Evidence;
 use super::starved;
@@ -27,8 +26,6 @@ pub(super) enum Removal {
     /// Time that the structure of the program says will go of the wall clock, between these; in a
     /// window of what threads wait for.
     Wall(Interval),
-    /// The same of the wall clock, and so much CPU time of all threads with it.
-    WallAndCpu(Interval, Ns),
     /// A part of its own of each of some sites.
     Parts(Parts),
 }
@@ -102,7 +99,7 @@ impl Evidence<'_> {
             Some(_) => ends,
             None => self.with_queue(ends, self.on_cpu_part(goes)),
         };
-        let hi = ends.hi.min(self.beyond_cpus_ns(goes, part.1)).min(self.run.whole_ns());
+        let hi = ends.hi.min(self.run.whole_ns());
         let lo = ends.lo.min(hi);
         let of = match kind {
             _ if self.run.window.is_none() => SavedTime::Wall,
@@ -188,7 +185,7 @@ impl Evidence<'_> {
                     least_ns: of(all.least_ns),
                 })
             }
-            Removal::Account(..) | Removal::Wall(_) | Removal::WallAndCpu(..) | Removal::Parts(_) => None,
+            Removal::Account(..) | Removal::Wall(_) | Removal::Parts(_) => None,
         }
     }
 
@@ -243,38 +240,17 @@ impl Evidence<'_> {
     fn by_account(&self, goes: &Removal) -> Times {
         let ns = match goes {
             Removal::Sites(_, ns) | Removal::Account(ns, _) => *ns,
-            Removal::Wall(ns) | Removal::WallAndCpu(ns, _) => *ns,
+            Removal::Wall(ns) => *ns,
             Removal::Parts(parts) => parts.account_ns,
             Removal::Samples(share) => {
                 let on_cpu_ns = self.account_ns(State::on_cpu) as f64;
                 Interval { lo: (on_cpu_ns * share.lo) as Ns, hi: (on_cpu_ns * share.hi).ceil() as Ns }
             }
         };
-        let of_structure = matches!(goes, Removal::Wall(_) | Removal::WallAndCpu(..));
+        let of_structure = matches!(goes, Removal::Wall(_));
         let certain = self.run.window.is_some() || self.run.threads.len() == 1 || of_structure;
         let least_ns = if certain { ns } else { Interval { lo: 0, hi: ns.hi } };
         Times { path_ns: ns, saved_ns: ns, least_ns }
-    }
-
-    /// What of the wall clock the CPUs are not needed for once the part is gone: that much it can
-    /// save at most.
-    fn beyond_cpus_ns(&self, goes: &Removal, part: f64) -> Ns {
-        let cpus = self.cpus_allowed();
-        let goes_ns = match goes {
-            // What goes of the CPU time of threads that are not on the path is known by samples
-            // only.
-            Removal::Samples(share) => self.cpu_ns() as f64 * share.hi,
-            _ if kind(goes) == Kind::Cpu || self.run.window.is_some() => return Ns::MAX,
-            Removal::Sites(sites, _) => sites.iter().map(|site| self.cpu_ns_of(site) as f64).sum(),
-            Removal::WallAndCpu(_, cpu_ns) => *cpu_ns as f64,
-            Removal::Parts(parts) => {
-                let left_ns = self.cpu_ns().saturating_sub(parts.cpu_ns);
-                return self.run.wall_ns.saturating_sub((left_ns as f64 / cpus.max(0.01)) as Ns);
-            }
-            Removal::Account(..) | Removal::Wall(_) => 0.0,
-        };
-        let left_ns = (self.cpu_ns() as f64 - goes_ns * part).max(0.0);
-        self.run.wall_ns.saturating_sub((left_ns / cpus.max(0.01)) as Ns)
     }
 
     /// CPU time of all threads at a site, as far as tables have it.
@@ -311,13 +287,13 @@ impl Evidence<'_> {
 
     /// As many CPUs as the program may use: the host's, those that it is bound to, or its quota.
     pub(super) fn cpus_allowed(&self) -> f64 {
-        let quota = self.limits.value().and_then(|limits| limits.cpu.value());
+        let quota = self.run.limits.value().and_then(|limits| limits.cpu.value());
         quota.map_or(self.cpus_bound_to(), |quota| self.cpus_bound_to().min(quota.cpus()))
     }
 
     /// As many CPUs as a process of it may be on at once, whatever its quota.
     pub(super) fn cpus_bound_to(&self) -> f64 {
-        let bound_to = self.limits.value().and_then(|limits| limits.cpus_allowed.value());
+        let bound_to = self.run.limits.value().and_then(|limits| limits.cpus_allowed.value());
         let host = self.run.host.cpus.max(1);
         f64::from(bound_to.map_or(host, |allowed| host.min(*allowed)))
     }
@@ -334,8 +310,6 @@ impl Evidence<'_> {
             }
             Removal::Parts(parts) => part(parts.cpu_ns, parts.account_ns.hi),
             Removal::Samples(_) | Removal::Account(..) | Removal::Wall(_) => 0.0,
-            // That CPU time is of threads that are not waited for.
-            Removal::WallAndCpu(..) => 0.0,
         }
     }
 }
@@ -343,7 +317,7 @@ impl Evidence<'_> {
 pub(super) fn kind(goes: &Removal) -> Kind {
     match goes {
         Removal::Samples(_) => Kind::Cpu,
-        Removal::Wall(_) | Removal::WallAndCpu(..) => Kind::Waiting,
+        Removal::Wall(_) => Kind::Waiting,
         Removal::Account(_, kind) => *kind,
         Removal::Parts(parts) => parts.kind,
         Removal::Sites(sites, _) => {

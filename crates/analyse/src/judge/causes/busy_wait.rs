@@ -126,7 +126,7 @@ fn finding(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Finding {
         _ if evidence.run.window.is_some() => {
             evidence.saving(&Removal::Account(spent_ns, Kind::Cpu), ALL, SavingBasis::Bounded)
         }
-        true => evidence.saving(&Removal::WallAndCpu(kept_ns, spent_ns.hi), ALL, SavingBasis::Bounded),
+        true => evidence.saving(&Removal::Wall(kept_ns), ALL, SavingBasis::Bounded),
         false => Seen::Value(Saving {
             ns: spent_ns,
             of: SavedTime::Cpu,

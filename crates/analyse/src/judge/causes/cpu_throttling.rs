@@ -10,7 +10,7 @@ use model::limits::CpuQuota;
 use model::prediction::Site;
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number};
-use model::{Probe, Seen, Sentence, State, say};
+use model::{Probe, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("cpu-throttling", "a used-up CPU quota"),
@@ -42,7 +42,7 @@ pub(super) static CAUSE: Cause = Cause {
 };
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    let quota = evidence.limits.value().and_then(|limits| limits.cpu.value());
+    let quota = evidence.run.limits.value().and_then(|limits| limits.cpu.value());
     let seen_ns = evidence.account_ns(|state| state == State::Throttled);
     let share_ns = match quota {
         _ if seen_ns > 0 => Interval { lo: seen_ns, hi: seen_ns },
@@ -72,8 +72,6 @@ fn finding(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, share_ns: Interval
         let (throttled, all) = (Number(quota.throttled_periods), Count(quota.periods, "period".into()));
         of_period(quota).and(say!(", used up in ", throttled, " of ", all))
     });
-    // What the CPUs could do without the quota.
-    let free = evidence.limits.clone().map(|limits| model::limits::Limits { cpu: Seen::Absent, ..limits });
     let goes = Removal::Sites(vec![Site::State(State::Throttled)], share_ns);
     Finding {
         cause: CAUSE.name.clone(),
@@ -83,7 +81,7 @@ fn finding(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, share_ns: Interval
             .and(say!(" is used up")),
         change: say!("raise the quota of ").and(group()).and(say!(", or use fewer threads at a time")),
         share_ns,
-        saving: evidence.limited_by(&free).saving(&goes, ALL, SavingBasis::Counted),
+        saving: evidence.saving(&goes, ALL, SavingBasis::Counted),
         evidence: periods.into_iter().collect(),
         assumes: vec![say!("without the quota a CPU is free")],
         verify: vec![say!("nr_throttled in cpu.stat of ").and(group()).and(say!(" no longer grows"))],
@@ -103,7 +101,7 @@ mod tests {
     use crate::judge::samples::{found, judged, run, saves, sites};
     use crate::judge::{Evidence, diagnose};
     use model::limits::Limits;
-    use model::{Ns, Profile, Run};
+    use model::{Ns, Profile, Run, Seen};
 
     const MS: Ns = 1_000_000;
 

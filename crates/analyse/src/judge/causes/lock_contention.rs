@@ -35,8 +35,7 @@ pub(super) static CAUSE: Cause = Cause {
         change: "Hold the lock for what the threads share and for nothing else: wait, read, write \
                  and compute outside of it. To let more threads in, use one lock for each part of \
                  the data, or a lock that readers share.",
-        part: "Bounded by the structure: from half of the waits gone to all. If holders \
-               compute, their CPU time has to fit on the CPUs that the program may use.",
+        part: "Bounded by the structure: from half of the waits gone to all.",
         assumes: "The work under the lock needs no other order than the order in which its threads \
                   waited.",
     },

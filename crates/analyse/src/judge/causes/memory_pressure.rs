@@ -173,7 +173,7 @@ fn signs(evidence: &Evidence<'_>) -> Signs {
 /// from disks; where that is not known, of all that disks read: as little as it can be, since
 /// others read too.
 fn refaulted(evidence: &Evidence<'_>) -> (u64, f64) {
-    let limits = evidence.limits.value();
+    let limits = evidence.run.limits.value();
     let bytes = limits.and_then(|limits| limits.refaulted_bytes.value()).copied().unwrap_or(0);
     let series = evidence.run.series.value();
     let requests = evidence.run.tables.disk_requests.value().filter(|requests| requests.other_requests == 0);
@@ -210,8 +210,12 @@ fn kernel(evidence: &Evidence<'_>, others: &[&str]) -> Option<Share> {
 }
 
 fn finding(evidence: &Evidence<'_>, signs: &Signs, pressure: Option<f64>) -> Finding {
-    let limit =
-        evidence.limits.value().and_then(|limits| limits.memory.value()).filter(|limit| limit.reached > 0);
+    let limit = evidence
+        .run
+        .limits
+        .value()
+        .and_then(|limits| limits.memory.value())
+        .filter(|limit| limit.reached > 0);
     let share_ns = Interval { lo: signs.certain_ns(), hi: signs.most_ns().min(evidence.run.whole_ns()) };
     let mut figures = Vec::new();
     let mut figure = |ns: Ns, of: &'static str| {

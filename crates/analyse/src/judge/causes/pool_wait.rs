@@ -226,7 +226,7 @@ mod tests {
     use crate::judge::samples::{found, judged, run, saves, sites, thread, wait, waiting};
     use model::network::Endpoint;
     use model::run::WakerRow;
-    use model::{Profile, Run};
+    use model::{Profile, Run, Seen};
 
     const MS: Ns = 1_000_000;
 
