@@ -10,8 +10,8 @@ use model::coverage::Interval;
 use model::finding::{SavedTime, Saving, SavingBasis};
 use model::prediction::{Site, SiteTimes};
 use model::run::{Share, ThreadLedger};
-use model::{Ns, Pid, Seen, State};
-use rustc_hash::{FxHashMap, FxHashSet};
+use model::{Ns, Seen, State};
+use rustc_hash::FxHashMap;
 
 /// What a change takes away a part of.
 #[derive(Debug, Clone)]
@@ -253,32 +253,6 @@ impl Evidence<'_> {
         Times { path_ns: ns, saved_ns: ns, least_ns }
     }
 
-    /// CPU time of all threads at a site, as far as tables have it.
-    fn cpu_ns_of(&self, site: &Site) -> Ns {
-        let on_cpu = |counts: &dyn Fn(State) -> bool, of: &dyn Fn(Pid) -> bool| -> Ns {
-            let threads = self.run.threads.iter().filter(|thread| of(thread.pid));
-            let states = threads.flat_map(|thread| &thread.states);
-            states.filter(|(state, _)| state.on_cpu() && counts(*state)).map(|(_, ns)| ns).sum()
-        };
-        match site {
-            Site::State(state) => on_cpu(&|one| one == *state, &|_| true),
-            Site::Call(name) => {
-                let rows = self.run.tables.syscalls.value().map_or(&[][..], Vec::as_slice);
-                rows.iter().filter(|row| row.name == *name).map(|row| row.cpu_ns).sum()
-            }
-            Site::Program(name) => {
-                let named = |thread: &&ThreadLedger| thread.processes() > 0 && thread.name == *name;
-                let leaders = || self.run.threads.iter().filter(named);
-                let pids: FxHashSet<Pid> =
-                    leaders().map(|thread| thread.pid).filter(|pid| *pid > 0).collect();
-                let of_many = leaders().filter(|thread| thread.pid == 0).flat_map(|thread| &thread.states);
-                let of_many_ns: Ns = of_many.filter(|(state, _)| state.on_cpu()).map(|(_, ns)| ns).sum();
-                of_many_ns + on_cpu(&|_| true, &|pid| pids.contains(&pid))
-            }
-            Site::Lock { .. } | Site::Peer(_) | Site::NameLookups | Site::File(_) => 0,
-        }
-    }
-
     /// Time of all threads on a CPU.
     pub(super) fn cpu_ns(&self) -> Ns {
         let states = self.run.threads.iter().flat_map(|thread| &thread.states);
@@ -300,16 +274,10 @@ impl Evidence<'_> {
 
     /// Which part of what goes is time on a CPU.
     fn on_cpu_part(&self, goes: &Removal) -> f64 {
-        let part = |cpu_ns: Ns, all_ns: Ns| (cpu_ns as f64 / all_ns.max(1) as f64).min(1.0);
         match goes {
             _ if kind(goes) == Kind::Cpu => 1.0,
-            Removal::Sites(sites, account_ns) => {
-                let all = self.of_sites(sites, |times| self.known(times));
-                let all_ns = all.map_or(account_ns.hi, |times| times.path_ns.hi);
-                part(sites.iter().map(|site| self.cpu_ns_of(site)).sum(), all_ns)
-            }
-            Removal::Parts(parts) => part(parts.cpu_ns, parts.account_ns.hi),
-            Removal::Samples(_) | Removal::Account(..) | Removal::Wall(_) => 0.0,
+            Removal::Parts(parts) => (parts.cpu_ns as f64 / parts.account_ns.hi.max(1) as f64).min(1.0),
+            _ => 0.0,
         }
     }
 }
