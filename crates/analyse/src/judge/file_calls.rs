@@ -137,11 +137,10 @@ impl Evidence<'_> {
             rows.iter().filter(|row| row.name == *call).map(|row| row.cpu_ns).sum::<Ns>()
         };
         let account_ns = Interval { lo: 0, hi: 0 };
-        let mut parts = Parts { sites: Vec::new(), cpu_ns: 0, account_ns, kind };
+        let mut parts = Parts { cpu_ns: 0, account_ns, kind };
         for (call, part) in calls {
             let of = |part: f64, ns: Ns| (part * ns as f64) as Ns;
             let path_ns = self.path_ns_in(call);
-            parts.sites.push((Site::Call((*call).clone()), *part));
             parts.cpu_ns += of(part.1, cpu_ns(call));
             parts.account_ns.lo += of(part.0, path_ns);
             parts.account_ns.hi += of(part.1, path_ns);

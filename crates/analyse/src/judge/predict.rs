@@ -1,43 +1,37 @@
-//! What a change saves: the clocks of sites (`model::prediction`) where there are some, else the
-//! account.
+//! What a change saves of the run, by the account of its path.
 //!
-//! A cause says what goes (sites, or a share of the samples) and which part of it. The interval is
-//! that of `docs/method/prediction.md`: x·min(A, S) to min(x·P, S).
+//! A cause says what goes and which part of it. The interval is that of
+//! `docs/method/prediction.md`: at most this part of its time on the path, and at least that only
+//! where nothing else could have taken its place.
 
 use super::Evidence;
 use super::starved;
 use model::coverage::Interval;
 use model::finding::{SavedTime, Saving, SavingBasis};
 use model::prediction::{Site, SiteTimes};
-use model::run::{Share, ThreadLedger};
+use model::run::Share;
 use model::{Ns, Seen, State};
-use rustc_hash::FxHashMap;
 
 /// What a change takes away a part of.
 #[derive(Debug, Clone)]
 pub(super) enum Removal {
-    /// Time at these sites, which do not overlap. The account has so much of it, for where there
-    /// are no clocks.
-    Sites(Vec<Site>, Interval),
     /// The time on CPUs that such a share of the samples stands for.
     Samples(Share),
-    /// Time that only the account knows, between these, of such a kind.
+    /// Time of the account, between these, of such a kind.
     Account(Interval, Kind),
     /// Time that the structure of the program says will go of the wall clock, between these; in a
     /// window of what threads wait for.
     Wall(Interval),
-    /// A part of its own of each of some sites.
+    /// Time of several calls or states of which a part of its own goes.
     Parts(Parts),
 }
 
-/// Sites that do not overlap, each with the part of it that goes; the part of all of
-/// them together is only shown.
+/// What goes of all parts together, in place of a part of them.
 #[derive(Debug, Clone)]
 pub(super) struct Parts {
-    pub(super) sites: Vec<(Site, Part)>,
     /// CPU time of all threads that goes with them.
     pub(super) cpu_ns: Ns,
-    /// What the account has of all that goes, for where there are no clocks.
+    /// Time of the account.
     pub(super) account_ns: Interval,
     pub(super) kind: Kind,
 }
@@ -55,51 +49,16 @@ pub(super) type Part = (f64, f64);
 /// All of it.
 pub(super) const ALL: Part = (1.0, 1.0);
 
-/// The states of a thread on a CPU.
-pub(super) const ON_CPU: [State; 4] = [State::User, State::Kernel, State::Fault, State::Interrupt];
-
-/// P and min(A, S), summed, of what goes; and S, where it bounds less than P.
-#[derive(Debug, Clone, Copy, Default)]
-struct Times {
-    path_ns: Interval,
-    saved_ns: Interval,
-    least_ns: Interval,
-}
-
-impl Times {
-    /// What it saves that this part goes: at least, by what nothing else can take the place of, and
-    /// at most.
-    fn ends(&self, part: Part) -> Interval {
-        let of = |part: f64, ns: Ns| (part.clamp(0.0, 1.0) * ns as f64).round() as Ns;
-        let hi = of(part.1, self.path_ns.hi).min(self.saved_ns.hi);
-        Interval { lo: of(part.0, self.least_ns.lo), hi }
-    }
-
-    /// Of one site that goes together with others, or of their sum. Two may save more together than
-    /// each alone: two branches of the same length save nothing one by one. What they have of the
-    /// path bounds that.
-    fn of_several(self) -> Self {
-        Self { saved_ns: self.path_ns, ..self }
-    }
-}
-
 impl Evidence<'_> {
     /// What it saves that this part goes.
     pub(super) fn saving(&self, goes: &Removal, part: Part, known: SavingBasis) -> Seen<Saving> {
         let kind = kind(goes);
-        let ends = match (self.by_clocks(goes, part), goes) {
-            (Some(ends), _) => ends,
-            (None, Removal::Sites(..) | Removal::Parts(_)) if self.prediction.is_some() => {
-                return Seen::unseen("the place has too little time for a prediction");
-            }
-            (None, Removal::Parts(_)) => self.by_account(goes).ends(ALL),
-            (None, _) => self.by_account(goes).ends(part),
-        };
+        let ends = self.ends(goes, part);
         let ends = match self.run.window {
             Some(_) => ends,
             None => self.with_queue(ends, self.on_cpu_part(goes)),
         };
-        let hi = ends.hi.min(self.run.whole_ns());
+        let hi = ends.hi.min(self.run.whole_ns()).min(self.beyond_cpus_ns(goes));
         let lo = ends.lo.min(hi);
         let of = match kind {
             _ if self.run.window.is_none() => SavedTime::Wall,
@@ -123,7 +82,7 @@ impl Evidence<'_> {
     fn with_queue(&self, ns: Interval, on_cpu: f64) -> Interval {
         let behind_ns = self.run.run_queue.value().map_or(0, |_| starved::of(self).others_ns);
         let each = behind_ns as f64 / self.account_ns(State::on_cpu).max(1) as f64;
-        longer(ns, (ns.hi as f64 * on_cpu * each) as Ns)
+        Interval { hi: ns.hi + (ns.hi as f64 * on_cpu * each) as Ns, ..ns }
     }
 
     /// Two savings of time that the places do not share, with the part of the larger. Each was
@@ -147,110 +106,34 @@ impl Evidence<'_> {
         self.prediction?.sites.iter().find(|times| times.site == *site)
     }
 
-    /// What clocks say that this part saves; none where there are none.
-    fn by_clocks(&self, goes: &Removal, part: Part) -> Option<Interval> {
-        match goes {
-            Removal::Parts(parts) => self.of_parts(parts),
-            _ => self.times(goes).map(|times| times.ends(part)),
-        }
-    }
-
-    fn of_parts(&self, parts: &Parts) -> Option<Interval> {
-        let of = |(site, part): &(Site, Part)| {
-            let times = self.of_sites(std::slice::from_ref(site), |times| self.known(times))?;
-            Some((times, *part))
-        };
-        let all: Vec<(Times, Part)> = parts.sites.iter().filter_map(of).collect();
-        let several = all.len() > 1;
-        let ends =
-            all.into_iter().map(|(times, part)| if several { times.of_several() } else { times }.ends(part));
-        ends.reduce(|sum, more| Interval { lo: sum.lo + more.lo, hi: sum.hi + more.hi })
-    }
-
-    fn times(&self, goes: &Removal) -> Option<Times> {
-        match goes {
-            Removal::Sites(sites, _) => self.of_sites(sites, |times| self.known(times)),
-            Removal::Samples(share) => {
-                // Where the program's own code has no clock, what is left says nothing of it.
-                self.site(&Site::State(State::User)).or_else(|| self.site(&Site::State(State::Kernel)))?;
-                let all = self.of_sites(&ON_CPU.map(Site::State), SiteTimes::known)?;
-                let of = |ns: Interval| Interval {
-                    lo: (ns.lo as f64 * share.lo).floor() as Ns,
-                    hi: (ns.hi as f64 * share.hi).ceil() as Ns,
-                };
-                let held_ns = self.held_by_sleeps_ns(all.path_ns, all.saved_ns);
-                Some(Times {
-                    path_ns: of(all.path_ns),
-                    saved_ns: of(longer(all.saved_ns, held_ns)),
-                    least_ns: of(all.least_ns),
-                })
-            }
-            Removal::Account(..) | Removal::Wall(_) | Removal::Parts(_) => None,
-        }
-    }
-
-    /// The sums over those of the sites that have clocks; none where none has.
-    fn of_sites(&self, sites: &[Site], known: impl Fn(&SiteTimes) -> Option<[Interval; 3]>) -> Option<Times> {
-        let (mut sum, mut count) = (None, 0);
-        for [path, saved, alone] in sites.iter().filter_map(|site| known(self.site(site)?)) {
-            let least = Interval { lo: alone.lo.min(saved.lo), hi: alone.hi.min(saved.hi) };
-            let all = sum.get_or_insert_with(Times::default);
-            count += 1;
-            for (all, more) in
-                [(&mut all.path_ns, path), (&mut all.saved_ns, saved), (&mut all.least_ns, least)]
-            {
-                *all = Interval { lo: all.lo + more.lo, hi: (all.hi + more.hi).min(self.run.wall_ns) };
-            }
-        }
-        sum.map(|all| if count > 1 { all.of_several() } else { all })
-    }
-
-    /// P, S and A of a site.
-    fn known(&self, times: &SiteTimes) -> Option<[Interval; 3]> {
-        let [path, saved, alone] = times.known()?;
-        let held_ns = self.held_by_sleeps_ns(path, saved);
-        Some([path, longer(saved, held_ns), alone])
-    }
-
-    /// What may be saved of a site beyond what its clock says, since a thread of the path slept
-    /// meanwhile. A thread that sleeps and polls, and waits for another one only at last, takes
-    /// over that one's path then; but by its own clock it would be there no earlier than its sleeps
-    /// end. Nothing that was seen says that it needed them. A shell sleeps by a program: processes
-    /// of one name count together where their lives fit one after the other.
-    fn held_by_sleeps_ns(&self, path: Interval, saved: Interval) -> Ns {
-        let is_on_path = |thread: &&ThreadLedger| self.run.path.iter().any(|step| step.tid == thread.tid);
-        let (mut most_ns, mut programs) = (0, FxHashMap::<&str, (Ns, Ns)>::default());
-        for thread in self.run.threads.iter().filter(is_on_path) {
-            let Some(timed) = thread.timed_waits else { continue };
-            let slept_ns = timed.others_running_ns() + timed.others_waiting_ns;
-            most_ns = most_ns.max(slept_ns);
-            if thread.processes() > 0 {
-                let (lived_ns, all_ns) = programs.entry(&thread.name).or_default();
-                *lived_ns += thread.life_ns;
-                *all_ns += slept_ns;
-            }
-        }
-        let in_turn = programs.into_values().filter(|(lived_ns, _)| *lived_ns <= self.run.wall_ns);
-        let slept_ns = in_turn.map(|(_, all_ns)| all_ns).fold(most_ns, Ns::max);
-        path.hi.saturating_sub(saved.hi).min(slept_ns)
-    }
-
-    /// Without clocks: all that the account has of it, and at least that only where no other thread
-    /// could have taken its place. In a window it is time of threads, which is saved as such.
-    fn by_account(&self, goes: &Removal) -> Times {
-        let ns = match goes {
-            Removal::Sites(_, ns) | Removal::Account(ns, _) => *ns,
-            Removal::Wall(ns) => *ns,
-            Removal::Parts(parts) => parts.account_ns,
+    /// What the account has of it, in a window time of threads, which is saved as such. At least that
+    /// only where no other thread could have taken its place.
+    fn ends(&self, goes: &Removal, part: Part) -> Interval {
+        let (ns, part) = match goes {
+            Removal::Account(ns, _) | Removal::Wall(ns) => (*ns, part),
+            Removal::Parts(parts) => (parts.account_ns, ALL),
             Removal::Samples(share) => {
                 let on_cpu_ns = self.account_ns(State::on_cpu) as f64;
-                Interval { lo: (on_cpu_ns * share.lo) as Ns, hi: (on_cpu_ns * share.hi).ceil() as Ns }
+                let (lo, hi) = (on_cpu_ns * share.lo, on_cpu_ns * share.hi);
+                (Interval { lo: lo as Ns, hi: hi.ceil() as Ns }, part)
             }
         };
-        let of_structure = matches!(goes, Removal::Wall(_));
-        let certain = self.run.window.is_some() || self.run.threads.len() == 1 || of_structure;
-        let least_ns = if certain { ns } else { Interval { lo: 0, hi: ns.hi } };
-        Times { path_ns: ns, saved_ns: ns, least_ns }
+        let alone = self.run.window.is_some() || self.run.threads.len() == 1;
+        let certain = alone || matches!(goes, Removal::Wall(_));
+        let of = |part: f64, ns: Ns| (part.clamp(0.0, 1.0) * ns as f64).round() as Ns;
+        Interval { lo: if certain { of(part.0, ns.lo) } else { 0 }, hi: of(part.1, ns.hi) }
+    }
+
+    /// What of the wall clock the host's CPUs are not needed for: waits of the account save no more.
+    fn beyond_cpus_ns(&self, goes: &Removal) -> Ns {
+        let goes_ns = match goes {
+            _ if self.run.window.is_some() || kind(goes) == Kind::Cpu => return Ns::MAX,
+            Removal::Parts(parts) => parts.cpu_ns,
+            Removal::Account(..) => 0,
+            Removal::Samples(_) | Removal::Wall(_) => return Ns::MAX,
+        };
+        let left_ns = self.cpu_ns().saturating_sub(goes_ns) / u64::from(self.run.host.cpus.max(1));
+        self.run.wall_ns.saturating_sub(left_ns)
     }
 
     /// Time of all threads on a CPU.
@@ -288,20 +171,7 @@ pub(super) fn kind(goes: &Removal) -> Kind {
         Removal::Wall(_) => Kind::Waiting,
         Removal::Account(_, kind) => *kind,
         Removal::Parts(parts) => parts.kind,
-        Removal::Sites(sites, _) => {
-            let on_cpu = |site: &Site| match site {
-                Site::State(state) => state.on_cpu(),
-                Site::Program(_) => true,
-                // A call may be either; what waits in it is bounded by the rest of the program.
-                _ => false,
-            };
-            if sites.iter().all(on_cpu) { Kind::Cpu } else { Kind::Waiting }
-        }
     }
-}
-
-fn longer(ns: Interval, more_ns: Ns) -> Interval {
-    Interval { hi: ns.hi + more_ns, ..ns }
 }
 
 /// The part that is gone when something is done this many times faster.
@@ -327,11 +197,9 @@ pub(super) fn on_path(evidence: &Evidence<'_>, state: State, waited_ns: Ns) -> I
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::file_samples::step;
-    use crate::judge::samples::{behind_others, run, sites};
+    use crate::judge::samples::{behind_others, run};
+    use model::Profile;
     use model::recording::Tier;
-    use model::run::TimedWaits;
-    use model::{Profile, Reason, Step};
 
     const MS: Ns = 1_000_000;
 
@@ -369,64 +237,5 @@ mod tests {
         };
         assert_eq!(saves(Kind::Cpu), (100 * MS, 300 * MS), "half as long again behind others");
         assert_eq!(saves(Kind::Waiting), (100 * MS, 200 * MS));
-    }
-
-    #[test]
-    fn who_slept_and_looked_may_be_as_early_as_the_one_that_it_waits_for_at_last() {
-        // Its child is in the run queue for 800 ms; it looks for it now and then for 700 of these,
-        // and waits for the rest. By its clock only that rest can go.
-        let mut run = run(&[(State::User, 200 * MS), (State::Runqueue, 800 * MS)]);
-        let clocks = sites(&run, &[(Site::State(State::Runqueue), [800 * MS, 100 * MS, 100 * MS])]);
-        let queue = Interval { lo: 800 * MS, hi: 800 * MS };
-        let goes = Removal::Sites(vec![Site::State(State::Runqueue)], queue);
-        let saves = |run: &model::Run| {
-            let profile = Profile::default();
-            let evidence = Evidence::of(Tier::Bpf, run, &profile).with(&clocks);
-            let ns = evidence.saving(&goes, ALL, SavingBasis::Bounded).value().expect("there is a clock").ns;
-            (ns.lo, ns.hi)
-        };
-        assert_eq!(saves(&run), (100 * MS, 100 * MS), "a wait for another thread, all the time");
-        let slept = TimedWaits { times: 7, total_ns: 700 * MS, ..TimedWaits::default() };
-        let tid = run.threads[0].tid;
-        run.threads[0].timed_waits = Some(TimedWaits { others_runnable_ns: 600 * MS, ..slept });
-        run.path = vec![Step { tid, ..step(State::Runqueue, Reason::None, 800 * MS) }];
-        assert_eq!(saves(&run), (100 * MS, 700 * MS), "its child was under way for 600 of the 700 ms");
-        run.path[0].tid = tid + 1;
-        assert_eq!(saves(&run), (100 * MS, 100 * MS), "a thread that the end did not wait for");
-    }
-
-    #[test]
-    fn sleeps_that_are_programs_of_their_own_count_together_where_they_may_follow_each_other() {
-        let mut run = run(&[(State::User, 200 * MS), (State::Runqueue, 800 * MS)]);
-        let clocks = sites(&run, &[(Site::State(State::Runqueue), [800 * MS, 100 * MS, 100 * MS])]);
-        let goes =
-            Removal::Sites(vec![Site::State(State::Runqueue)], Interval { lo: 800 * MS, hi: 800 * MS });
-        let program = |at: u32| model::run::ThreadLedger {
-            pid: 200 + at,
-            tid: 200 + at,
-            name: "sleep".to_owned(),
-            life_ns: 100 * MS,
-            timed_waits: Some(TimedWaits {
-                times: 1,
-                total_ns: 100 * MS,
-                others_runnable_ns: 90 * MS,
-                ..TimedWaits::default()
-            }),
-            ..run.threads[0].clone()
-        };
-        let programs: Vec<_> = (0..5).map(program).collect();
-        run.path = (0..5).map(|at| Step { tid: 200 + at, ..step(State::Sleep, Reason::None, MS) }).collect();
-        run.threads.extend(programs);
-        let hi = |run: &model::Run| {
-            let profile = Profile::default();
-            let evidence = Evidence::of(Tier::Bpf, run, &profile).with(&clocks);
-            evidence.saving(&goes, ALL, SavingBasis::Bounded).value().expect("there is a clock").ns.hi
-        };
-        assert_eq!(hi(&run), 550 * MS, "five times 90 ms more than its clock has");
-        run.threads.iter_mut().for_each(|thread| thread.life_ns = 300 * MS);
-        assert_eq!(hi(&run), 190 * MS, "they do not fit one after the other");
-        run.threads.iter_mut().for_each(|thread| thread.life_ns = 100 * MS);
-        run.threads.last_mut().expect("it is there").name = "other".to_owned();
-        assert_eq!(hi(&run), 460 * MS);
     }
 }

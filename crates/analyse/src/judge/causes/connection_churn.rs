@@ -2,7 +2,7 @@
 
 use super::{Cause, Manual, Outcome, peers};
 use crate::judge::Evidence;
-use crate::judge::predict::Removal;
+use crate::judge::predict::{ALL, Kind, Removal};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
 use model::network::ConnectionOrigin;
@@ -31,9 +31,9 @@ pub(super) static CAUSE: Cause = Cause {
         part: "Counted: the waits before anything is sent on a connection, and the CPU time of the \
                calls that open and close it. They are saved for all connections except as many as \
                were open at once. The peer's own work for a new connection is part of its first \
-               turn (a request and its answer): the low end takes none of it, and the high end up \
-               to 2 ms of each (twice what it takes to start a process), or all of it if the port \
-               usually has TLS or a login.",
+               turn (a request and its answer): the low end takes none of it, and the high end \
+               up to 2 ms of each first turn (twice what it takes to start a process), or all of \
+               it if the port usually has TLS or a login.",
         assumes: "The peer keeps connections open.",
     },
     // Who keeps the connection waits for less in each request; whether they may overlap is another
@@ -202,9 +202,8 @@ fn calls(evidence: &Evidence<'_>, again: u64) -> Option<(Interval, Seen<Saving>)
             return None;
         }
         let goes_ns = row.cpu_ns as f64 * again.min(row.calls) as f64 / row.calls as f64;
-        let part = goes_ns / row.total_ns as f64;
         let share = Interval { lo: 0, hi: (goes_ns as Ns).min(evidence.run.whole_ns()) };
-        Some((share, evidence.saving(&Removal::Sites(vec![site], share), (part, part), SavingBasis::Counted)))
+        Some((share, evidence.saving(&Removal::Account(share, Kind::Cpu), ALL, SavingBasis::Counted)))
     });
     each.reduce(|(a, one), (b, other)| {
         (Interval { lo: a.lo + b.lo, hi: a.hi + b.hi }, evidence.together(one, other))
@@ -297,11 +296,11 @@ mod tests {
         };
         run.tables.syscalls = Seen::Value(vec![call("connect", 100, 60 * MS), call("close", 100, 40 * MS)]);
         let diagnosis = judge(&run, 10_000 * MS);
-        assert_eq!(saves(found(&diagnosis, "connection-churn").unwrap()), (1089 * MS, 3069 * MS));
+        assert_eq!(saves(found(&diagnosis, "connection-churn").unwrap()), (990 * MS, 3069 * MS));
         run.tables.syscalls = Seen::Value(vec![call("connect", 100, 60 * MS), call("close", 300, 120 * MS)]);
         let diagnosis = judge(&run, 10_000 * MS);
         let saves = saves(found(&diagnosis, "connection-churn").unwrap());
-        assert_eq!(saves.0, 1_049_400_000, "most that are closed are files");
+        assert_eq!(saves.1, 3_029_400_000, "most that are closed are files");
     }
 
     #[test]

@@ -3,11 +3,10 @@
 
 use super::{Cause, Imposed, Manual, Outcome};
 use crate::judge::imposed;
-use crate::judge::predict::Removal;
+use crate::judge::predict::{Kind, Removal};
 use crate::judge::{Evidence, spins, starved};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
-use model::prediction::Site;
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
 use model::{Ns, Probe, Rival, RuledOut, RunQueue, Seen, Sentence, State, say};
@@ -171,7 +170,7 @@ fn saving(evidence: &Evidence<'_>, share_ns: Interval) -> Seen<model::finding::S
     let queued_ns = evidence.account_ns(|state| state == State::Runqueue).max(1) as f64;
     let part = (share_ns.lo as f64 / queued_ns, share_ns.hi as f64 / queued_ns);
     let all = Interval { lo: queued_ns as Ns, hi: queued_ns as Ns };
-    evidence.saving(&Removal::Sites(vec![Site::State(State::Runqueue)], all), part, SavingBasis::Bounded)
+    evidence.saving(&Removal::Account(all, Kind::Waiting), part, SavingBasis::Bounded)
 }
 
 #[cfg(test)]
@@ -179,6 +178,7 @@ mod tests {
     use super::*;
     use crate::judge::samples::{call, found, judged, run, saves, sites};
     use model::limits::Limits;
+    use model::prediction::Site;
     use model::{Diagnosis, Run};
 
     const MS: Ns = 1_000_000;

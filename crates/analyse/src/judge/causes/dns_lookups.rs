@@ -109,9 +109,7 @@ fn goes(evidence: &Evidence<'_>) -> Option<Removal> {
     }
     let share_ns = Interval { lo: path_ns, hi: path_ns };
     match evidence.prediction {
-        Some(_) => {
-            evidence.site(&Site::NameLookups).map(|_| Removal::Sites(vec![Site::NameLookups], share_ns))
-        }
+        Some(_) => evidence.site(&Site::NameLookups).map(|_| Removal::Account(share_ns, Kind::Waiting)),
         None => Some(Removal::Account(share_ns, Kind::Waiting)),
     }
 }

@@ -2,13 +2,12 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::code::Amount;
-use crate::judge::predict::Removal;
+use crate::judge::predict::{Kind, Removal};
 use crate::judge::{Evidence, own_code};
 use model::coverage::Interval;
 use model::disk_requests::DiskRequestRow;
 use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
 use model::limits::MemoryLimit;
-use model::prediction::Site;
 use model::profile::Activity;
 use model::recording::{Language, Tier};
 use model::run::Share;
@@ -278,8 +277,7 @@ fn saving(evidence: &Evidence<'_>, signs: &Signs) -> Seen<Saving> {
         (signs.swap_ns + signs.reads_ns.lo) as f64 / disk_ns,
         (signs.swap_ns + signs.reads_ns.hi) as f64 / disk_ns,
     );
-    let waits =
-        evidence.saving(&Removal::Sites(vec![Site::State(State::Disk)], waits), part, SavingBasis::Bounded);
+    let waits = evidence.saving(&Removal::Account(waits, Kind::Waiting), part, SavingBasis::Bounded);
     let reclaim =
         evidence.saving(&Removal::Samples(signs.kernel), (signs.kernel_part, 1.0), SavingBasis::Bounded);
     evidence.together(waits, reclaim)
@@ -292,6 +290,7 @@ mod tests {
     use crate::judge::samples::{found, judged_with, run, saves, series, sites, wait, waiting};
     use model::Series;
     use model::limits::Limits;
+    use model::prediction::Site;
     use model::profile::Frame;
     use model::run::WaitRow;
     use model::wait::{SyscallName, WaitCall};

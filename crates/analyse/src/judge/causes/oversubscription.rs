@@ -306,10 +306,10 @@ mod tests {
     }
 
     #[test]
-    fn a_crowd_that_yields_may_save_as_much_as_it_waits_for_a_cpu() {
+    fn a_crowd_that_yields_may_save_all_of_its_time() {
         let diagnosis = judge(&yields(of(8), 1000));
         let finding = found(&diagnosis, "oversubscription").expect("it is there");
-        assert_eq!(saves(finding), (0, 500 * MS));
+        assert_eq!(saves(finding), (0, 1000 * MS));
         assert!(found(&judge(&yields(of(8), 999)), "oversubscription").is_none());
         assert!(found(&judge(&yields(of(5), 1000)), "oversubscription").is_none(), "one more is no crowd");
         assert!(found(&judge(&yields(of(6), 1000)), "oversubscription").is_some());
@@ -367,7 +367,7 @@ mod tests {
                 found(&judged_with(&run, &told.0, &Seen::Absent), "oversubscription").map(saves)
             };
         let (lo, hi) = spins(900, 0).expect("it is there");
-        assert!(lo == 0 && hi > 880 * MS && hi < 930 * MS, "{hi}");
+        assert_eq!((lo, hi), (0, 1000 * MS));
         assert!(spins(900, 20).is_none(), "it steps through memory");
         assert!(spins(100, 0).is_some() && spins(99, 0).is_none());
     }

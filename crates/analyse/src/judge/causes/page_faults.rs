@@ -4,12 +4,11 @@ use super::{Cause, Imposed, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::fault_places;
 use crate::judge::imposed;
-use crate::judge::predict::Removal;
+use crate::judge::predict::{Kind, Removal};
 use crate::judge::results::{hedge, hedge_time};
 use crate::judge::signs::{By, Sign};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
-use model::prediction::Site;
 use model::processes::MemoryPeak;
 use model::recording::Tier;
 use model::run::ThreadLedger;
@@ -141,9 +140,6 @@ fn finding(
         .map(|step| step.ns)
         .sum();
     let share_ns = Interval { lo: fault_ns, hi: (fault_ns + calls_ns).min(evidence.run.whole_ns()) };
-    let named = |names: &[&str]| names.iter().map(|name| SyscallName::from(*name)).collect::<Vec<_>>();
-    let sites = [named(GIVE_BACK), named(TAKE)].concat().into_iter().map(Site::Call);
-    let sites = sites.chain([Site::State(State::Fault)]).collect();
     let part = (again as f64 / all as f64, most.faults as f64 / all as f64);
     let (_, call) =
         calls.iter().max_by_key(|(row, call)| (call.calls, Reverse(*row))).expect("there are some");
@@ -174,7 +170,7 @@ fn finding(
             _ => say!("keep the memory and reuse it, or have malloc keep it: M_MMAP_THRESHOLD"),
         },
         share_ns,
-        saving: evidence.saving(&Removal::Sites(sites, share_ns), part, SavingBasis::Counted),
+        saving: evidence.saving(&Removal::Account(share_ns, Kind::Cpu), part, SavingBasis::Counted),
         evidence: calls
             .iter()
             .filter(|(_, row)| row.calls > 0)
@@ -203,6 +199,7 @@ mod tests {
     use super::*;
     use crate::judge::samples::{call, found, judged, run, saves, sites};
     use model::Run;
+    use model::prediction::Site;
 
     const MS: Ns = 1_000_000;
     const MIB: u64 = 1 << 20;

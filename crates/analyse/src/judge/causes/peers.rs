@@ -44,7 +44,7 @@ pub(super) fn goes(evidence: &Evidence<'_>, row: &ConnectionRow) -> Option<Remov
     let share_ns = Interval { lo: path_ns, hi: path_ns };
     let site = Site::Peer(target);
     match evidence.prediction {
-        Some(_) => evidence.site(&site).map(|_| Removal::Sites(vec![site], share_ns)),
+        Some(_) => evidence.site(&site).map(|_| Removal::Account(share_ns, Kind::Waiting)),
         None => Some(Removal::Account(share_ns, Kind::Waiting)),
     }
 }
@@ -61,7 +61,7 @@ pub(super) fn part(evidence: &Evidence<'_>, row: &ConnectionRow, ns: Ns) -> f64 
 /// A part of what goes, as time of the account.
 pub(super) fn share(goes: &Removal, part: (f64, f64)) -> Interval {
     let ns = match goes {
-        Removal::Sites(_, ns) | Removal::Account(ns, _) => *ns,
+        Removal::Account(ns, _) => *ns,
         _ => Interval::default(),
     };
     Interval { lo: (ns.lo as f64 * part.0) as Ns, hi: (ns.hi as f64 * part.1) as Ns }

@@ -8,7 +8,6 @@ use crate::judge::predict::{Kind, Part, Parts, Removal, faster};
 use crate::judge::signs::{By, Sign};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
-use model::prediction::Site;
 use model::recording::Tier;
 use model::run::WaitRow;
 use model::sentence::Piece::{Count, Name, Ns as Time};
@@ -142,7 +141,7 @@ fn goes(evidence: &Evidence<'_>, most: &WaitRow, path_ns: Ns) -> (Removal, Part)
     let call = most.call.syscall().expect("it is in a call");
     if let WaitTarget::Unix(Seen::Value(_)) = most.on {
         let waits = Interval { lo: path_ns, hi: path_ns };
-        return (Removal::Sites(vec![Site::Peer(most.on.clone())], waits), (least, 1.0));
+        return (Removal::Account(waits, Kind::Waiting), (least, 1.0));
     }
     let of_call = (path_ns as f64 / evidence.path_ns_in(call).max(path_ns).max(1) as f64).min(1.0);
     let part = (least * of_call, of_call);
@@ -155,6 +154,7 @@ mod tests {
     use super::*;
     use crate::judge::file_samples::{call, step, wait};
     use crate::judge::samples::{found, judged, run, saves, sites};
+    use model::prediction::Site;
     use model::{Diagnosis, Reason};
 
     const MS: Ns = 1_000_000;

@@ -6,7 +6,6 @@ use crate::judge::Evidence;
 use crate::judge::predict::{Kind, Removal};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
-use model::prediction::Site;
 use model::recording::Tier;
 use model::run::{ThreadLedger, WaitRow};
 use model::sentence::Piece::{Count, Name, Ns as Time, Number};
@@ -171,12 +170,7 @@ impl Pool {
 fn finding(evidence: &Evidence<'_>, pool: &Pool) -> Finding {
     let row = pool.row(evidence);
     let all_ns = Interval { lo: pool.path_ns, hi: pool.path_ns };
-    let peer = row.map(|(_, wait)| Site::Peer(wait.on.clone()));
-    let sites = || peer.into_iter().chain([Site::State(pool.kind)]);
-    let goes = match sites().find(|site| evidence.site(site).is_some()) {
-        Some(site) if evidence.run.window.is_none() => Removal::Sites(vec![site], all_ns),
-        _ => Removal::Account(all_ns, Kind::Waiting),
-    };
+    let goes = Removal::Account(all_ns, Kind::Waiting);
     let members = pool.at_once.round();
     let part = 1.0 - members / pool.threads() as f64;
     let known = if evidence.tier == Tier::Bpf { SavingBasis::Bounded } else { SavingBasis::Assumed };
@@ -225,6 +219,7 @@ mod tests {
     use crate::judge::diagnose;
     use crate::judge::samples::{found, judged, run, saves, sites, thread, wait, waiting};
     use model::network::Endpoint;
+    use model::prediction::Site;
     use model::run::WakerRow;
     use model::{Profile, Run, Seen};
 

@@ -3,14 +3,12 @@
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::by_signs;
-use crate::judge::predict::{ALL, Removal};
+use crate::judge::predict::{ALL, Kind, Removal};
 use crate::judge::processes::{self, Group};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
-use model::prediction::Site;
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
-use model::wait::SyscallName;
 use model::{Ns, Reason, RuledOut, Seen, Sentence, say};
 use std::cmp::Reverse;
 
@@ -162,16 +160,8 @@ fn named(groups: &[(String, Group)]) -> Sentence {
 
 /// At least the calls, at most the lives.
 fn saving(evidence: &Evidence<'_>, share_ns: Interval) -> Seen<Saving> {
-    let calls = |names: &[&str]| -> Vec<Site> {
-        let of = |name: &&str| Site::Call(SyscallName { name: (*name).to_owned().into(), compat: false });
-        names.iter().map(of).collect()
-    };
     let costs = Interval { lo: share_ns.lo, hi: share_ns.lo };
-    let least = evidence.saving(
-        &Removal::Sites([calls(MAKE), calls(END)].concat(), costs),
-        ALL,
-        SavingBasis::Counted,
-    );
+    let least = evidence.saving(&Removal::Account(costs, Kind::Cpu), ALL, SavingBasis::Counted);
     least.map(|least| {
         let hi = share_ns.hi.max(least.ns.hi);
         let part = (least.ns.lo as f64 / hi.max(1) as f64, 1.0);
@@ -185,6 +175,7 @@ mod tests {
     use crate::judge::file_samples::step;
     use crate::judge::samples::{call, found, judged, run, saves, sites, thread};
     use model::account::Step;
+    use model::prediction::Site;
     use model::run::ThreadLedger;
     use model::{Run, State};
 
@@ -227,7 +218,7 @@ mod tests {
         let run = shell(100, MS / 2);
         let diagnosis = judge(&run, 50 * MS);
         let finding = found(&diagnosis, "process-spawning").expect("it is there");
-        assert_eq!(saves(finding), (50 * MS, 200 * MS));
+        assert_eq!(saves(finding), (0, 200 * MS));
         assert!(found(&diagnosis, "single-thread").is_none(), "of such short lives");
     }
 

@@ -106,7 +106,7 @@ const SAID: &[(&str, &str, &str)] = &[
     ("repeated-reads", "AGAIN_MIN: u64 = 4 << 20", "by 4 MiB or more"),
     ("serial-requests", "TURNS_MIN: u64 = 16", "16 times or more"),
     ("serial-requests", "CONNECTIONS_MIN: u64 = 8", "on 8 connections or more"),
-    ("serial-requests", "AT_A_TIME: f64 = 16.0", "sixteen turns at a time"),
+    ("serial-requests", "AT_A_TIME: (f64, f64) = (2.0, 16.0)", "from k = 2 to 16"),
     ("serial-requests", "AT_ONCE_PART: Ns = 10", "for nine tenths of the time"),
     ("single-thread", "PROCESSES_MIN: usize = 4", "Four processes or more"),
     ("single-thread", "LIFE_NS_MIN: Ns = 10_000_000", "live for 10 ms or more"),
