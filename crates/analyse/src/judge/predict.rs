@@ -76,9 +76,9 @@ impl Evidence<'_> {
         })
     }
 
-    /// A saving of which this part is CPU time, at most with the waits behind other programs that go
-    /// with it: a fair scheduler gives a thread its part of a CPU, so one that needs half as much
-    /// waits half as long.
+    /// A saving of which this part is CPU time, at most with the waits behind other programs that
+    /// go with it: a fair scheduler gives a thread its part of a CPU, so one that needs half as
+    /// much waits half as long.
     fn with_queue(&self, ns: Interval, on_cpu: f64) -> Interval {
         let behind_ns = self.run.run_queue.value().map_or(0, |_| starved::of(self).others_ns);
         let each = behind_ns as f64 / self.account_ns(State::on_cpu).max(1) as f64;
@@ -106,8 +106,8 @@ impl Evidence<'_> {
         self.prediction?.sites.iter().find(|times| times.site == *site)
     }
 
-    /// What the account has of it, in a window time of threads, which is saved as such. At least that
-    /// only where no other thread could have taken its place.
+    /// What the account has of it, in a window time of threads, which is saved as such. At least
+    /// that only where no other thread could have taken its place.
     fn ends(&self, goes: &Removal, part: Part) -> Interval {
         let (ns, part) = match goes {
             Removal::Account(ns, _) | Removal::Wall(ns) => (*ns, part),
@@ -124,7 +124,7 @@ impl Evidence<'_> {
         Interval { lo: if certain { of(part.0, ns.lo) } else { 0 }, hi: of(part.1, ns.hi) }
     }
 
-    /// What of the wall clock the host's CPUs are not needed for: waits of the account save no more.
+    /// What of the wall clock the host's CPUs are not needed for: waits save no more.
     fn beyond_cpus_ns(&self, goes: &Removal) -> Ns {
         let goes_ns = match goes {
             _ if self.run.window.is_some() || kind(goes) == Kind::Cpu => return Ns::MAX,
@@ -179,7 +179,7 @@ pub(super) fn faster(times: f64) -> f64 {
     1.0 - 1.0 / times
 }
 
-/// What pieces of work save at most that are done so many at a time, each by one.
+/// What pieces of work save at most of which several are done at a time, each by one.
 pub(super) fn divided(total_ns: Ns, longest_ns: Ns, at_a_time: f64) -> Ns {
     total_ns.saturating_sub(longest_ns.max((total_ns as f64 / at_a_time.max(1.0)) as Ns))
 }

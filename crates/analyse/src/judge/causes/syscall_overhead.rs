@@ -35,8 +35,7 @@ pub(super) static CAUSE: Cause = Cause {
                  limits, positions; `pread` needs no `lseek`). Change the protection of memory, \
                  or the blocked signals, once around many items. Close inherited descriptors with \
                  `close_range`.",
-        part: "Counted. The calls are saved, each for at least as long as the median \
-               call.",
+        part: "Counted: the calls are saved, each for at least as long as the median call.",
         assumes: "The answer is known without the call, or one call serves many items.",
     },
     explains: &[],
