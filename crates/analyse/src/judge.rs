@@ -35,9 +35,7 @@ mod own_code;
 mod predict;
 pub mod probes;
 mod processes;
-mod queues;
 mod rank;
-mod removed_with;
 mod results;
 #[cfg(test)]
 pub(crate) mod samples;

@@ -39,18 +39,6 @@ pub(super) fn collects(thread: &str) -> bool {
     thread == "VM Thread" || STARTS.iter().any(|start| thread.starts_with(start))
 }
 
-/// Whether a function takes an object apart before its memory is freed: a destructor of C++, of
-/// Rust, or of CPython's types.
-pub(super) fn takes_apart(frame: &Frame) -> bool {
-    let name = &*frame.function;
-    frame.language == Language::Native
-        && (name.contains("::~")
-            || name.starts_with("core::ptr::drop_in_place")
-            || name.contains("core::ops::drop::Drop>::drop")
-            || name == "_Py_Dealloc"
-            || name.ends_with("_dealloc"))
-}
-
 /// A function of the Rust crate, which has methods in place of names.
 fn of_dlmalloc(name: &str) -> Step {
     const FREE: &[&str] = &["free", "dispose_chunk", "release_unused_segments", "free_part", "sys_trim"];
@@ -167,10 +155,6 @@ mod tests {
         assert_eq!(of("free_list"), None);
         assert!(collects("GC Thread#1") && collects("G1 Conc#0") && collects("VM Thread"));
         assert!(!collects("VM Periodic Tas") && !collects("java"));
-        let ends = |name: &str| takes_apart(&native("program", name));
-        assert!(ends("list_dealloc") && ends("Grid::~Grid()") && !ends("~") && !ends("dealloc_list"));
-        assert!(ends("core::ptr::drop_in_place<alloc::vec::Vec<u8>>"));
-        assert!(ends("<alloc::vec::Vec<T,A> as core::ops::drop::Drop>::drop"));
         let script = Frame { language: Language::Python, ..native("busy.py", "free") };
         assert_eq!(step(&script), None);
     }

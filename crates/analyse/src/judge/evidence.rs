@@ -3,7 +3,6 @@
 use super::measured::MeasuredChanges;
 use super::own_code::{self, Charge};
 use model::finding::Finding;
-use model::limits::Limits;
 use model::recording::Tier;
 use model::syscall_rows::CallRow;
 use model::{Ns, Prediction, Profile, Run, Seen, State};
@@ -26,8 +25,6 @@ pub struct Evidence<'a> {
     pub profile: &'a Profile,
     /// Whose code each of its stacks on a CPU is, where that is known already: many causes ask.
     pub(super) charges: Option<&'a [Charge<'a>]>,
-    /// The limits of its control group; others where it is asked what they would have changed.
-    pub limits: &'a Seen<Limits>,
     /// What changes of other programs were measured to save.
     pub measured: &'a MeasuredChanges,
 }
@@ -36,7 +33,7 @@ impl<'a> Evidence<'a> {
     /// That of a run.
     pub fn of(tier: Tier, run: &'a Run, profile: &'a Profile) -> Self {
         let measured = MeasuredChanges::shipped();
-        Self { tier, run, prediction: None, profile, charges: None, limits: &run.limits, measured }
+        Self { tier, run, prediction: None, profile, charges: None, measured }
     }
 
     /// The same with what sites would save.
@@ -50,15 +47,6 @@ impl<'a> Evidence<'a> {
         let known = self.charges.map(|charges| charges.iter().copied());
         let found = known.is_none().then(|| own_code::charges(self.profile));
         known.into_iter().flatten().chain(found.into_iter().flatten())
-    }
-
-    /// The same under other limits.
-    #[must_use]
-    pub(super) fn limited_by<'b>(&self, limits: &'b Seen<Limits>) -> Evidence<'b>
-    where
-        'a: 'b,
-    {
-        Evidence { limits, ..*self }
     }
 
     /// The rows of calls with these names, by their places in the table.
@@ -76,14 +64,6 @@ impl<'a> Evidence<'a> {
     /// Whether time without a CPU is worth a word of the headline.
     pub(super) fn is_notable(&self, ns: Ns) -> bool {
         ns > 0 && u128::from(ns) * NOTABLE_PART >= u128::from(self.run.whole_ns())
-    }
-
-    /// The part of the program's own time that may be the kernel's: as it is entered and left,
-    /// samples charge that to the code that enters it. The low end of the account allows for it.
-    pub(super) fn charged_late(&self) -> f64 {
-        let user = self.run.account.iter().filter(|part| part.state == State::User);
-        let (ns, lo_ns) = user.fold((0, 0), |sum, part| (sum.0 + part.ns, sum.1 + part.lo_ns));
-        ns.saturating_sub(lo_ns) as f64 / ns.max(1) as f64
     }
 
     /// Time of the account in states of a kind.

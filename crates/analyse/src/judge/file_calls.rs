@@ -109,25 +109,9 @@ impl Evidence<'_> {
         self.run.path.iter().filter(|step| is_in(&step.reason)).map(|step| step.ns).sum()
     }
 
-    /// What a call has of the path beside its waits, for the part of them that is so much time.
-    pub(super) fn beside_waits_ns(&self, call: &SyscallName, path_ns: Ns) -> Ns {
-        let beside_ns = self.path_ns_in(call).saturating_sub(self.waited_in(call).max(path_ns));
-        (beside_ns as f64 * self.part_of_waits(call, path_ns)) as Ns
-    }
-
-    /// The part of the path's waits in a call that so much time is.
-    pub(super) fn part_of_waits(&self, call: &SyscallName, path_ns: Ns) -> f64 {
-        path_ns as f64 / self.waited_in(call).max(path_ns).max(1) as f64
-    }
-
-    fn waited_in(&self, call: &SyscallName) -> Ns {
-        let waits = self.run.waits.iter().filter(|wait| wait.call.syscall() == Some(call));
-        waits.map(|wait| wait.path_ns).sum()
-    }
-
     /// What these calls have of the path: by their clocks, which know of calls that were not
-    /// traced, else by the account; with what may go beside them.
-    pub(super) fn has(&self, calls: &[&SyscallName], goes: &Parts) -> Interval {
+    /// traced, else by the account.
+    pub(super) fn has(&self, calls: &[&SyscallName]) -> Interval {
         let of_one = |call: &SyscallName| {
             let path_ns = self.path_ns_in(call);
             let site = self.site(&Site::Call(call.clone()));
@@ -135,11 +119,15 @@ impl Evidence<'_> {
             clock.unwrap_or(Interval { lo: path_ns, hi: path_ns })
         };
         let all = calls.iter().map(|call| of_one(call));
-        let sum = all.fold(Interval { lo: 0, hi: goes.beside_ns }, |sum, more| Interval {
-            lo: sum.lo + more.lo,
-            hi: sum.hi + more.hi,
-        });
+        let sum = all
+            .fold(Interval::default(), |sum, more| Interval { lo: sum.lo + more.lo, hi: sum.hi + more.hi });
         Interval { hi: sum.hi.min(self.run.whole_ns()).max(sum.lo), ..sum }
+    }
+
+    /// What goes with these calls.
+    pub(super) fn without(&self, gone: &[RemovedCalls<'_>], kind: Kind) -> Parts {
+        let parts: Vec<_> = gone.iter().map(|gone| (&gone.row.name, gone.part)).collect();
+        self.parts_of(&parts, kind)
     }
 
     /// Such a part of each of these calls: on a CPU in them, and what they wait for.
@@ -149,24 +137,15 @@ impl Evidence<'_> {
             rows.iter().filter(|row| row.name == *call).map(|row| row.cpu_ns).sum::<Ns>()
         };
         let account_ns = Interval { lo: 0, hi: 0 };
-        let mut parts = Parts { sites: Vec::new(), beside_ns: 0, cpu_ns: 0, account_ns, kind, of_all: false };
+        let mut parts = Parts { cpu_ns: 0, account_ns, kind };
         for (call, part) in calls {
             let of = |part: f64, ns: Ns| (part * ns as f64) as Ns;
             let path_ns = self.path_ns_in(call);
-            parts.sites.push((Site::Call((*call).clone()), *part));
             parts.cpu_ns += of(part.1, cpu_ns(call));
             parts.account_ns.lo += of(part.0, path_ns);
             parts.account_ns.hi += of(part.1, path_ns);
         }
         parts
-    }
-
-    /// Time of the path that its threads waited for a CPU after this many waits: as much as after
-    /// any other.
-    pub(super) fn queued_after(&self, waits: u64) -> Ns {
-        let all: u64 = self.run.waits.iter().map(|wait| wait.calls).sum();
-        let queued_ns = self.account_ns(|state| state == State::Runqueue);
-        (queued_ns as f64 * (waits as f64 / all.max(1) as f64).min(1.0)) as Ns
     }
 
     /// Waits in a state in these calls, by their places in the table.

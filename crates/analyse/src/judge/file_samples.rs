@@ -162,21 +162,3 @@ fn frame(text: &str) -> Frame {
     };
     Frame { source: Some((file, line.parse().expect("a line"))), ..Frame::new(function, module, language) }
 }
-
-/// Samples on a CPU of these stacks, in the program's own mode and in the kernel.
-pub(super) fn profile_of_both(user: &[(&[&str], u64)], kernel: &[(&[&str], u64)]) -> Profile {
-    let mut profile = profile_of(Activity::User, user);
-    let other = profile_of(Activity::Kernel, kernel);
-    let (nodes, frames) = (profile.nodes.len() as u32, profile.frames.len() as u32);
-    profile.frames.extend(other.frames);
-    profile.nodes.extend(other.nodes.into_iter().map(|mut node| {
-        node.frame += frames;
-        node.caller = node.caller.map(|caller| caller + nodes);
-        node
-    }));
-    profile.weights.extend(other.weights.into_iter().map(|mut weight| {
-        weight.node += nodes;
-        weight
-    }));
-    profile
-}

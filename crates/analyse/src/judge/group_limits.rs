@@ -12,7 +12,7 @@ const MEMORY_SHARE_MIN: f64 = 0.9;
 
 /// The limits that are a cause of what is seen.
 pub(super) fn of(evidence: &Evidence<'_>) -> Vec<Limit> {
-    let Seen::Value(limits) = evidence.limits else { return Vec::new() };
+    let Seen::Value(limits) = &evidence.run.limits else { return Vec::new() };
     let quota = limits.cpu.value().is_some_and(|quota| quota_matters(quota, evidence));
     let memory = limits.memory.value().is_some_and(|memory| memory_matters(memory, evidence));
     let cpus = limits.cpus_allowed.value().is_some_and(|allowed| cpus_matter(*allowed, evidence));

@@ -1,57 +1,38 @@
-//! What a change saves: the clocks of sites (`model::prediction`) where there are some, else the
-//! account; then what the machine allows.
+//! What a change saves of the run, by the account of its path.
 //!
-//! A cause says what goes (sites, or a share of the samples) and which part of it. The interval is
-//! that of `docs/method/prediction.md`: x·min(A, S) to min(x·P, S). Its high end is cut where the
-//! CPUs that the program may use would have no less to do; both ends allow for what dwell itself
-//! cost, which may be part of what goes or of what stays.
-//!
-//! For a lock the low end is x·S, since A leaves out what its holders do meanwhile, and that is
-//! what the lock is about.
+//! A cause says what goes and which part of it. The interval is that of
+//! `docs/method/prediction.md`: at most this part of its time on the path, and at least that only
+//! where nothing else could have taken its place.
 
 use super::Evidence;
+use super::starved;
 use model::coverage::Interval;
 use model::finding::{SavedTime, Saving, SavingBasis};
 use model::prediction::{Site, SiteTimes};
-use model::run::{Share, ThreadLedger};
-use model::{Ns, Pid, Seen, State};
-use rustc_hash::{FxHashMap, FxHashSet};
+use model::run::Share;
+use model::{Ns, Seen, State};
 
 /// What a change takes away a part of.
 #[derive(Debug, Clone)]
 pub(super) enum Removal {
-    /// Time at these sites, which do not overlap. The account has so much of it, for where there
-    /// are no clocks.
-    Sites(Vec<Site>, Interval),
-    /// The same of waits for a lock.
-    Lock(Site, Interval),
     /// The time on CPUs that such a share of the samples stands for.
     Samples(Share),
-    /// Time that only the account knows, between these, of such a kind.
+    /// Time of the account, between these, of such a kind.
     Account(Interval, Kind),
     /// Time that the structure of the program says will go of the wall clock, between these; in a
     /// window of what threads wait for.
     Wall(Interval),
-    /// The same of the wall clock, and so much CPU time of all threads with it.
-    WallAndCpu(Interval, Ns),
-    /// A part of its own of each of some sites.
+    /// Time of several calls or states of which a part of its own goes.
     Parts(Parts),
 }
 
-/// Sites that do not overlap, each with the part of it that goes; the part of all of
-/// them together is only shown.
+/// What goes of all parts together, in place of a part of them.
 #[derive(Debug, Clone)]
 pub(super) struct Parts {
-    pub(super) sites: Vec<(Site, Part)>,
-    /// Up to so much of the path goes with them that is in no site.
-    pub(super) beside_ns: Ns,
     /// CPU time of all threads that goes with them.
     pub(super) cpu_ns: Ns,
-    /// What the account has of all that goes, for where there are no clocks.
+    /// Time of the account.
     pub(super) account_ns: Interval,
-    /// What other threads did meanwhile was the same as a rule: it goes as well, and takes no place
-    /// of it.
-    pub(super) of_all: bool,
     pub(super) kind: Kind,
 }
 
@@ -65,93 +46,43 @@ pub(super) enum Kind {
 /// The part of it that goes, 0 to 1: least and most.
 pub(super) type Part = (f64, f64);
 
-/// What is counted is known to a quarter; of a wider part it is the structure that says which end.
-pub(super) const COUNTED_LEAST: f64 = 0.75;
-
 /// All of it.
 pub(super) const ALL: Part = (1.0, 1.0);
-
-/// The states of a thread on a CPU.
-pub(super) const ON_CPU: [State; 4] = [State::User, State::Kernel, State::Fault, State::Interrupt];
-
-/// P and min(A, S), summed, of what goes; and S, where it bounds less than P.
-#[derive(Debug, Clone, Copy, Default)]
-struct Times {
-    path_ns: Interval,
-    saved_ns: Interval,
-    least_ns: Interval,
-}
-
-impl Times {
-    /// What it saves that this part goes: at least, by what nothing else can take the place of, and
-    /// at most.
-    fn ends(&self, part: Part) -> Interval {
-        let of = |part: f64, ns: Ns| (part.clamp(0.0, 1.0) * ns as f64).round() as Ns;
-        let hi = of(part.1, self.path_ns.hi).min(self.saved_ns.hi);
-        Interval { lo: of(part.0, self.least_ns.lo), hi }
-    }
-
-    /// Of one site that goes together with others, or of their sum. Two may save more together than
-    /// each alone: two branches of the same length save nothing one by one. What they have of the
-    /// path bounds that.
-    fn of_several(self) -> Self {
-        Self { saved_ns: self.path_ns, ..self }
-    }
-}
-
-impl Parts {
-    /// The same with up to so much more of the path.
-    pub(super) fn and_beside(mut self, ns: Ns) -> Self {
-        self.beside_ns += ns;
-        self.account_ns.hi += ns;
-        self
-    }
-}
 
 impl Evidence<'_> {
     /// What it saves that this part goes.
     pub(super) fn saving(&self, goes: &Removal, part: Part, known: SavingBasis) -> Seen<Saving> {
         let kind = kind(goes);
-        let ends = match (self.by_clocks(goes, part), goes) {
-            (Some(ends), _) => ends,
-            (None, Removal::Sites(..) | Removal::Lock(..) | Removal::Parts(_))
-                if self.prediction.is_some() =>
-            {
-                return Seen::unseen("the place has too little time for a prediction");
-            }
-            (None, Removal::Parts(_)) => self.by_account(goes).ends(ALL),
-            (None, _) => self.by_account(goes).ends(part),
+        let ends = self.ends(goes, part);
+        let ends = match self.run.window {
+            Some(_) => ends,
+            None => self.with_queue(ends, self.on_cpu_part(goes)),
         };
-        let with = if self.run.window.is_some() {
-            ends
-        } else {
-            self.with_queue(ends, goes, self.on_cpu_part(goes))
-        };
-        let with_ns = with.lo - ends.lo;
-        let ends = self.without_overhead(with);
-        let hi = ends.hi.min(self.beyond_cpus_ns(goes, part.1, self.cpus_allowed())).min(self.run.whole_ns());
-        let elsewhere_ns = self.queues_elsewhere_ns(goes, with_ns);
-        let lo = ends.lo.min(hi).saturating_sub(elsewhere_ns);
-        let lo = match goes {
-            Removal::Lock(..) => lo.min(self.beyond_cpus_ns(goes, part.1, self.cpus_free())),
-            _ => lo,
-        };
+        let hi = ends.hi.min(self.run.whole_ns()).min(self.beyond_cpus_ns(goes));
+        let lo = ends.lo.min(hi);
         let of = match kind {
             _ if self.run.window.is_none() => SavedTime::Wall,
             Kind::Cpu => SavedTime::Cpu,
             Kind::Waiting => SavedTime::Waiting,
         };
-        let known = if part.0 < COUNTED_LEAST * part.1 { known.max(SavingBasis::Bounded) } else { known };
-        let queued_ns = self.queued_least_ns(goes, lo, with_ns.saturating_sub(elsewhere_ns));
         Seen::Value(Saving {
             ns: Interval { lo, hi },
             of,
             part,
             known,
-            queued_ns,
+            queued_ns: 0,
             shared: None,
             learnt: None,
         })
+    }
+
+    /// A saving of which this part is CPU time, at most with the waits behind other programs that
+    /// go with it: a fair scheduler gives a thread its part of a CPU, so one that needs half as
+    /// much waits half as long.
+    fn with_queue(&self, ns: Interval, on_cpu: f64) -> Interval {
+        let behind_ns = self.run.run_queue.value().map_or(0, |_| starved::of(self).others_ns);
+        let each = behind_ns as f64 / self.account_ns(State::on_cpu).max(1) as f64;
+        Interval { hi: ns.hi + (ns.hi as f64 * on_cpu * each) as Ns, ..ns }
     }
 
     /// Two savings of time that the places do not share, with the part of the larger. Each was
@@ -162,7 +93,6 @@ impl Evidence<'_> {
                 let hi = (one.ns.hi + other.ns.hi).min(self.run.whole_ns());
                 Seen::Value(Saving {
                     ns: Interval { lo: (one.ns.lo + other.ns.lo).min(hi), hi },
-                    queued_ns: one.queued_ns + other.queued_ns,
                     ..if one.ns.hi >= other.ns.hi { one } else { other }
                 })
             }
@@ -176,192 +106,34 @@ impl Evidence<'_> {
         self.prediction?.sites.iter().find(|times| times.site == *site)
     }
 
-    /// What it saves at least, by the dependencies that were seen, that these states cost nothing;
-    /// none where there are no clocks.
-    pub(super) fn saved_without_ns(&self, states: &[State]) -> Option<Ns> {
-        self.prediction?;
-        let of = |state: &State| self.site(&Site::State(*state))?.saved_ns.value().map(|ns| ns.lo);
-        Some(states.iter().filter_map(of).sum())
-    }
-
-    /// What clocks say that this part saves; none where there are none.
-    fn by_clocks(&self, goes: &Removal, part: Part) -> Option<Interval> {
-        match goes {
-            Removal::Parts(parts) => self.of_parts(parts),
-            _ => self.times(goes).map(|times| times.ends(part)),
-        }
-    }
-
-    fn of_parts(&self, parts: &Parts) -> Option<Interval> {
-        let of = |(site, part): &(Site, Part)| {
-            let times = self.of_sites(std::slice::from_ref(site), |times| self.known(times))?;
-            let least_ns = if parts.of_all { times.saved_ns } else { times.least_ns };
-            Some((Times { least_ns, ..times }, *part))
-        };
-        let all: Vec<(Times, Part)> = parts.sites.iter().filter_map(of).collect();
-        let several = all.len() > 1;
-        let ends =
-            all.into_iter().map(|(times, part)| if several { times.of_several() } else { times }.ends(part));
-        let sum = ends.reduce(|sum, more| Interval { lo: sum.lo + more.lo, hi: sum.hi + more.hi });
-        // What goes beside them may be all that is worth a word.
-        let sum = sum.or((parts.beside_ns > 0).then(Interval::default))?;
-        Some(Interval { hi: sum.hi + parts.beside_ns, ..sum })
-    }
-
-    fn times(&self, goes: &Removal) -> Option<Times> {
-        match goes {
-            Removal::Sites(sites, _) => self.of_sites(sites, |times| self.known(times)),
-            Removal::Lock(site, _) => {
-                let times = self.of_sites(std::slice::from_ref(site), |times| self.known(times))?;
-                Some(Times { least_ns: times.saved_ns, ..times })
-            }
-            Removal::Samples(share) => {
-                // Where the program's own code has no clock, what is left says nothing of it.
-                self.site(&Site::State(State::User)).or_else(|| self.site(&Site::State(State::Kernel)))?;
-                // Their sum is measured, whatever samples say of each.
-                let estimated = |times: &SiteTimes| times.estimates.or_else(|| times.known());
-                let all = self.of_sites(&ON_CPU.map(Site::State), estimated)?;
-                let of = |ns: Interval| Interval {
-                    lo: (ns.lo as f64 * share.lo).floor() as Ns,
-                    hi: (ns.hi as f64 * share.hi).ceil() as Ns,
-                };
-                let more_ns = self.passed_ns(self.account_ns(State::on_cpu).saturating_sub(all.path_ns.hi));
-                let (path, saved) = (longer(all.path_ns, more_ns), longer(all.saved_ns, more_ns));
-                Some(Times {
-                    path_ns: of(path),
-                    saved_ns: of(longer(saved, self.held_by_sleeps_ns(path, saved))),
-                    least_ns: of(all.least_ns),
-                })
-            }
-            Removal::Account(..) | Removal::Wall(_) | Removal::WallAndCpu(..) | Removal::Parts(_) => None,
-        }
-    }
-
-    /// The sums over those of the sites that have clocks; none where none has.
-    fn of_sites(&self, sites: &[Site], known: impl Fn(&SiteTimes) -> Option<[Interval; 3]>) -> Option<Times> {
-        let (mut sum, mut count) = (None, 0);
-        for [path, saved, alone] in sites.iter().filter_map(|site| known(self.site(site)?)) {
-            let least = Interval { lo: alone.lo.min(saved.lo), hi: alone.hi.min(saved.hi) };
-            let all = sum.get_or_insert_with(Times::default);
-            count += 1;
-            for (all, more) in
-                [(&mut all.path_ns, path), (&mut all.saved_ns, saved), (&mut all.least_ns, least)]
-            {
-                *all = Interval { lo: all.lo + more.lo, hi: (all.hi + more.hi).min(self.run.wall_ns) };
-            }
-        }
-        sum.map(|all| if count > 1 { all.of_several() } else { all })
-    }
-
-    /// P, S and A of a site. While a thread lets time pass the account has what others did, which
-    /// the thread's clock has not: nothing that was seen says that it needed it, so it is in the
-    /// high ends only.
-    fn known(&self, times: &SiteTimes) -> Option<[Interval; 3]> {
-        let [path, saved, alone] = times.known()?;
-        let account_ns = match &times.site {
-            Site::State(state) => self.account_ns(|one| one == *state),
-            Site::Call(call) => self.path_ns_in(call),
-            _ => 0,
-        };
-        let more_ns = self.passed_ns(account_ns.saturating_sub(path.hi));
-        let (path, saved) = (longer(path, more_ns), longer(saved, more_ns));
-        let held_ns = self.held_by_sleeps_ns(path, saved);
-        Some([path, longer(saved, held_ns), alone])
-    }
-
-    /// What may be saved of a site beyond what its clock says, since a thread of the path slept
-    /// meanwhile. A thread that sleeps and polls, and waits for another one only at last, takes
-    /// over that one's path then; but by its own clock it would be there no earlier than its sleeps
-    /// end. Nothing that was seen says that it needed them. A shell sleeps by a program: processes
-    /// of one name count together where their lives fit one after the other.
-    fn held_by_sleeps_ns(&self, path: Interval, saved: Interval) -> Ns {
-        let is_on_path = |thread: &&ThreadLedger| self.run.path.iter().any(|step| step.tid == thread.tid);
-        let (mut most_ns, mut programs) = (0, FxHashMap::<&str, (Ns, Ns)>::default());
-        for thread in self.run.threads.iter().filter(is_on_path) {
-            let Some(timed) = thread.timed_waits else { continue };
-            let slept_ns = timed.others_running_ns() + timed.others_waiting_ns;
-            most_ns = most_ns.max(slept_ns);
-            if thread.processes() > 0 {
-                let (lived_ns, all_ns) = programs.entry(&thread.name).or_default();
-                *lived_ns += thread.life_ns;
-                *all_ns += slept_ns;
-            }
-        }
-        let in_turn = programs.into_values().filter(|(lived_ns, _)| *lived_ns <= self.run.wall_ns);
-        let slept_ns = in_turn.map(|(_, all_ns)| all_ns).fold(most_ns, Ns::max);
-        path.hi.saturating_sub(saved.hi).min(slept_ns)
-    }
-
-    /// The part of what the account has and a clock has not that is time a thread let pass: the
-    /// clock has that as sleep, and the account has not.
-    fn passed_ns(&self, more_ns: Ns) -> Ns {
-        let slept = self.site(&Site::State(State::Sleep)).and_then(SiteTimes::known);
-        let slept_ns = slept.map_or(0, |[path, ..]| path.hi);
-        more_ns.min(slept_ns.saturating_sub(self.account_ns(|state| state == State::Sleep)))
-    }
-
-    /// Without clocks: all that the account has of it, and at least that only where no other thread
-    /// could have taken its place. In a window it is time of threads, which is saved as such.
-    fn by_account(&self, goes: &Removal) -> Times {
-        let ns = match goes {
-            Removal::Sites(_, ns) | Removal::Lock(_, ns) | Removal::Account(ns, _) => *ns,
-            Removal::Wall(ns) | Removal::WallAndCpu(ns, _) => *ns,
-            Removal::Parts(parts) => parts.account_ns,
+    /// What the account has of it, in a window time of threads, which is saved as such. At least
+    /// that only where no other thread could have taken its place.
+    fn ends(&self, goes: &Removal, part: Part) -> Interval {
+        let (ns, part) = match goes {
+            Removal::Account(ns, _) | Removal::Wall(ns) => (*ns, part),
+            Removal::Parts(parts) => (parts.account_ns, ALL),
             Removal::Samples(share) => {
                 let on_cpu_ns = self.account_ns(State::on_cpu) as f64;
-                Interval { lo: (on_cpu_ns * share.lo) as Ns, hi: (on_cpu_ns * share.hi).ceil() as Ns }
+                let (lo, hi) = (on_cpu_ns * share.lo, on_cpu_ns * share.hi);
+                (Interval { lo: lo as Ns, hi: hi.ceil() as Ns }, part)
             }
         };
-        let of_structure = matches!(goes, Removal::Wall(_) | Removal::WallAndCpu(..));
-        let certain = self.run.window.is_some() || self.run.threads.len() == 1 || of_structure;
-        let least_ns = if certain { ns } else { Interval { lo: 0, hi: ns.hi } };
-        Times { path_ns: ns, saved_ns: ns, least_ns }
+        let alone = self.run.window.is_some() || self.run.threads.len() == 1;
+        let certain = alone || matches!(goes, Removal::Wall(_));
+        let of = |part: f64, ns: Ns| (part.clamp(0.0, 1.0) * ns as f64).round() as Ns;
+        Interval { lo: if certain { of(part.0, ns.lo) } else { 0 }, hi: of(part.1, ns.hi) }
     }
 
-    /// What of the wall clock the CPUs are not needed for once the part is gone: that much it can
-    /// save at most.
-    fn beyond_cpus_ns(&self, goes: &Removal, part: f64, cpus: f64) -> Ns {
+    /// What of the wall clock the host's CPUs are not needed for: waits save no more.
+    fn beyond_cpus_ns(&self, goes: &Removal) -> Ns {
         let goes_ns = match goes {
-            // What goes of the CPU time of threads that are not on the path is known by samples
-            // only.
-            Removal::Samples(share) => self.cpu_ns() as f64 * share.hi,
-            _ if kind(goes) == Kind::Cpu || self.run.window.is_some() => return Ns::MAX,
-            Removal::Sites(sites, _) => sites.iter().map(|site| self.cpu_ns_of(site) as f64).sum(),
-            Removal::WallAndCpu(_, cpu_ns) => *cpu_ns as f64,
-            Removal::Parts(parts) => {
-                let left_ns = self.cpu_ns().saturating_sub(parts.cpu_ns);
-                return self.run.wall_ns.saturating_sub((left_ns as f64 / cpus.max(0.01)) as Ns);
-            }
-            Removal::Lock(..) | Removal::Account(..) | Removal::Wall(_) => 0.0,
+            _ if self.run.window.is_some() || kind(goes) == Kind::Cpu => return Ns::MAX,
+            Removal::Parts(parts) => parts.cpu_ns,
+            Removal::Account(..) => 0,
+            Removal::Samples(_) | Removal::Wall(_) => return Ns::MAX,
         };
-        let left_ns = (self.cpu_ns() as f64 - goes_ns * part).max(0.0);
-        self.run.wall_ns.saturating_sub((left_ns / cpus.max(0.01)) as Ns)
-    }
-
-    /// CPU time of all threads at a site, as far as tables have it.
-    fn cpu_ns_of(&self, site: &Site) -> Ns {
-        let on_cpu = |counts: &dyn Fn(State) -> bool, of: &dyn Fn(Pid) -> bool| -> Ns {
-            let threads = self.run.threads.iter().filter(|thread| of(thread.pid));
-            let states = threads.flat_map(|thread| &thread.states);
-            states.filter(|(state, _)| state.on_cpu() && counts(*state)).map(|(_, ns)| ns).sum()
-        };
-        match site {
-            Site::State(state) => on_cpu(&|one| one == *state, &|_| true),
-            Site::Call(name) => {
-                let rows = self.run.tables.syscalls.value().map_or(&[][..], Vec::as_slice);
-                rows.iter().filter(|row| row.name == *name).map(|row| row.cpu_ns).sum()
-            }
-            Site::Program(name) => {
-                let named = |thread: &&ThreadLedger| thread.processes() > 0 && thread.name == *name;
-                let leaders = || self.run.threads.iter().filter(named);
-                let pids: FxHashSet<Pid> =
-                    leaders().map(|thread| thread.pid).filter(|pid| *pid > 0).collect();
-                let of_many = leaders().filter(|thread| thread.pid == 0).flat_map(|thread| &thread.states);
-                let of_many_ns: Ns = of_many.filter(|(state, _)| state.on_cpu()).map(|(_, ns)| ns).sum();
-                of_many_ns + on_cpu(&|_| true, &|pid| pids.contains(&pid))
-            }
-            Site::Lock { .. } | Site::Peer(_) | Site::NameLookups | Site::File(_) => 0,
-        }
+        let left_ns = self.cpu_ns().saturating_sub(goes_ns) / u64::from(self.run.host.cpus.max(1));
+        self.run.wall_ns.saturating_sub(left_ns)
     }
 
     /// Time of all threads on a CPU.
@@ -372,55 +144,23 @@ impl Evidence<'_> {
 
     /// As many CPUs as the program may use: the host's, those that it is bound to, or its quota.
     pub(super) fn cpus_allowed(&self) -> f64 {
-        let quota = self.limits.value().and_then(|limits| limits.cpu.value());
+        let quota = self.run.limits.value().and_then(|limits| limits.cpu.value());
         quota.map_or(self.cpus_bound_to(), |quota| self.cpus_bound_to().min(quota.cpus()))
     }
 
     /// As many CPUs as a process of it may be on at once, whatever its quota.
     pub(super) fn cpus_bound_to(&self) -> f64 {
-        let bound_to = self.limits.value().and_then(|limits| limits.cpus_allowed.value());
+        let bound_to = self.run.limits.value().and_then(|limits| limits.cpus_allowed.value());
         let host = self.run.host.cpus.max(1);
         f64::from(bound_to.map_or(host, |allowed| host.min(*allowed)))
     }
 
-    /// As many of these as it would get of them: what ran had to wait for its CPU for a part of the
-    /// time, and more at once would get no more of each.
-    pub(super) fn cpus_free(&self) -> f64 {
-        let states = self.run.threads.iter().flat_map(|thread| &thread.states);
-        let queued = |state: State| matches!(state, State::Runqueue | State::Throttled);
-        let queued_ns: Ns = states.filter(|(state, _)| queued(*state)).map(|(_, ns)| ns).sum();
-        let cpu_ns = self.cpu_ns();
-        self.cpus_allowed() * cpu_ns as f64 / (cpu_ns + queued_ns).max(1) as f64
-    }
-
     /// Which part of what goes is time on a CPU.
     fn on_cpu_part(&self, goes: &Removal) -> f64 {
-        let part = |cpu_ns: Ns, all_ns: Ns| (cpu_ns as f64 / all_ns.max(1) as f64).min(1.0);
         match goes {
             _ if kind(goes) == Kind::Cpu => 1.0,
-            Removal::Sites(sites, account_ns) => {
-                let all = self.of_sites(sites, |times| self.known(times));
-                let all_ns = all.map_or(account_ns.hi, |times| times.path_ns.hi);
-                part(sites.iter().map(|site| self.cpu_ns_of(site)).sum(), all_ns)
-            }
-            // Their CPU time is of all threads, some of it side by side.
-            Removal::Parts(parts) if parts.of_all => part(self.on_cpu_at(&parts.sites), parts.account_ns.hi),
-            Removal::Parts(parts) => part(parts.cpu_ns, parts.account_ns.hi),
-            Removal::Samples(_) | Removal::Lock(..) | Removal::Account(..) | Removal::Wall(_) => 0.0,
-            // That CPU time is of threads that are not waited for.
-            Removal::WallAndCpu(..) => 0.0,
-        }
-    }
-
-    /// A saving of the program without dwell, in parts of the run as it was: at least dwell's cost
-    /// is spread evenly, at most all of it is in what stays.
-    pub(super) fn without_overhead(&self, ns: Interval) -> Interval {
-        let overhead_ns = self.run.coverage.overhead_ns.value().map_or(0, |overhead| overhead.hi);
-        let part = (overhead_ns as f64 / self.run.whole_ns().max(1) as f64).min(0.5);
-        let hi = ns.hi as f64 / (1.0 - part);
-        Interval {
-            lo: (ns.lo as f64 * (1.0 - part)) as Ns,
-            hi: (hi as Ns).min(self.run.whole_ns()).max(ns.lo),
+            Removal::Parts(parts) => (parts.cpu_ns as f64 / parts.account_ns.hi.max(1) as f64).min(1.0),
+            _ => 0.0,
         }
     }
 }
@@ -428,23 +168,10 @@ impl Evidence<'_> {
 pub(super) fn kind(goes: &Removal) -> Kind {
     match goes {
         Removal::Samples(_) => Kind::Cpu,
-        Removal::Lock(..) | Removal::Wall(_) | Removal::WallAndCpu(..) => Kind::Waiting,
+        Removal::Wall(_) => Kind::Waiting,
         Removal::Account(_, kind) => *kind,
         Removal::Parts(parts) => parts.kind,
-        Removal::Sites(sites, _) => {
-            let on_cpu = |site: &Site| match site {
-                Site::State(state) => state.on_cpu(),
-                Site::Program(_) => true,
-                // A call may be either; what waits in it is bounded by the rest of the program.
-                _ => false,
-            };
-            if sites.iter().all(on_cpu) { Kind::Cpu } else { Kind::Waiting }
-        }
     }
-}
-
-fn longer(ns: Interval, more_ns: Ns) -> Interval {
-    Interval { hi: ns.hi + more_ns, ..ns }
 }
 
 /// The part that is gone when something is done this many times faster.
@@ -452,12 +179,9 @@ pub(super) fn faster(times: f64) -> f64 {
     1.0 - 1.0 / times
 }
 
-/// How long pieces of work take of which each is done by one, with this many at a time: at least,
-/// and at most in whichever order they are taken (Graham 1969).
-pub(super) fn makespan(total_ns: Ns, longest_ns: Ns, at_a_time: f64) -> Interval {
-    let (total, longest, k) = (total_ns as f64, longest_ns as f64, at_a_time.max(1.0));
-    let even = total / k;
-    Interval { lo: even.max(longest) as Ns, hi: (even + (1.0 - 1.0 / k) * longest) as Ns }
+/// What pieces of work save at most of which several are done at a time, each by one.
+pub(super) fn divided(total_ns: Ns, longest_ns: Ns, at_a_time: f64) -> Ns {
+    total_ns.saturating_sub(longest_ns.max((total_ns as f64 / at_a_time.max(1.0)) as Ns))
 }
 
 /// What some waits in a state have of the path, where only their sum over all threads is known: at
@@ -473,11 +197,9 @@ pub(super) fn on_path(evidence: &Evidence<'_>, state: State, waited_ns: Ns) -> I
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::file_samples::step;
-    use crate::judge::samples::{run, sites};
+    use crate::judge::samples::{behind_others, run};
+    use model::Profile;
     use model::recording::Tier;
-    use model::run::TimedWaits;
-    use model::{Profile, Reason, Step};
 
     const MS: Ns = 1_000_000;
 
@@ -500,108 +222,20 @@ mod tests {
         assert_eq!(of(Seen::unseen("no clock"), saving(100, 400)), Some((100, 400)));
     }
 
-    /// What it may save that waits for the disk go, of which a clock has 10 ms and the account 800.
-    fn saves(slept_ns: Ns) -> (Ns, Ns) {
-        let run = run(&[(State::Sleep, 200 * MS), (State::Disk, 800 * MS)]);
-        let of = |state, ns| (Site::State(state), [ns; 3]);
-        let clocks = sites(&run, &[of(State::Sleep, slept_ns), of(State::Disk, 10 * MS)]);
-        let profile = Profile::default();
-        let evidence = Evidence::of(Tier::Bpf, &run, &profile).with(&clocks);
-        let goes = Removal::Sites(vec![Site::State(State::Disk)], Interval::default());
-        let saving = evidence.saving(&goes, ALL, SavingBasis::Bounded);
-        let ns = saving.value().expect("there is a clock").ns;
-        (ns.lo, ns.hi)
-    }
-
     #[test]
-    fn a_part_that_is_not_known_to_a_quarter_is_bounded() {
-        let run = run(&[(State::User, 500 * MS), (State::Sleep, 500 * MS)]);
+    fn cpu_time_goes_with_its_waits_behind_others() {
+        let states = [(State::User, 500 * MS), (State::Runqueue, 300 * MS), (State::Sleep, 200 * MS)];
+        let mut run = run(&states);
+        run.run_queue = behind_others(250 * MS);
         let profile = Profile::default();
         let evidence = Evidence::of(Tier::Bpf, &run, &profile);
-        let known = |least, known| {
-            let goes = Removal::Wall(Interval { lo: 400 * MS, hi: 400 * MS });
-            evidence.saving(&goes, (least, 1.0), known).value().map(|saving| saving.known)
-        };
-        assert_eq!(known(0.75, SavingBasis::Counted), Some(SavingBasis::Counted));
-        assert_eq!(known(0.74, SavingBasis::Counted), Some(SavingBasis::Bounded));
-        assert_eq!(known(0.1, SavingBasis::Assumed), Some(SavingBasis::Assumed));
-    }
-
-    #[test]
-    fn what_dwell_costs_is_in_what_goes_or_in_what_stays() {
-        let mut run = run(&[(State::User, 500 * MS), (State::Sleep, 500 * MS)]);
-        run.coverage.overhead_ns = Seen::Value(Interval { lo: 0, hi: 200 * MS });
-        let profile = Profile::default();
-        let evidence = Evidence::of(Tier::Bpf, &run, &profile);
-        let goes = Removal::Account(Interval { lo: 400 * MS, hi: 400 * MS }, Kind::Waiting);
-        let saving = evidence.saving(&goes, ALL, SavingBasis::Counted);
-        let ns = saving.value().expect("the account has it").ns;
-        assert_eq!((ns.lo, ns.hi), (320 * MS, 500 * MS), "400 of 800 ms are half");
-    }
-
-    #[test]
-    fn who_slept_and_looked_may_be_as_early_as_the_one_that_it_waits_for_at_last() {
-        // Its child is in the run queue for 800 ms; it looks for it now and then for 700 of these,
-        // and waits for the rest. By its clock only that rest can go.
-        let mut run = run(&[(State::User, 200 * MS), (State::Runqueue, 800 * MS)]);
-        let clocks = sites(&run, &[(Site::State(State::Runqueue), [800 * MS, 100 * MS, 100 * MS])]);
-        let queue = Interval { lo: 800 * MS, hi: 800 * MS };
-        let goes = Removal::Sites(vec![Site::State(State::Runqueue)], queue);
-        let saves = |run: &model::Run| {
-            let profile = Profile::default();
-            let evidence = Evidence::of(Tier::Bpf, run, &profile).with(&clocks);
-            let ns = evidence.saving(&goes, ALL, SavingBasis::Bounded).value().expect("there is a clock").ns;
+        let saves = |goes: Kind| {
+            let ns = Interval { lo: 100 * MS, hi: 200 * MS };
+            let saving = evidence.saving(&Removal::Account(ns, goes), ALL, SavingBasis::Counted);
+            let ns = saving.value().expect("the account has it").ns;
             (ns.lo, ns.hi)
         };
-        assert_eq!(saves(&run), (100 * MS, 100 * MS), "a wait for another thread, all the time");
-        let slept = TimedWaits { times: 7, total_ns: 700 * MS, ..TimedWaits::default() };
-        let tid = run.threads[0].tid;
-        run.threads[0].timed_waits = Some(TimedWaits { others_runnable_ns: 600 * MS, ..slept });
-        run.path = vec![Step { tid, ..step(State::Runqueue, Reason::None, 800 * MS) }];
-        assert_eq!(saves(&run), (100 * MS, 700 * MS), "its child was under way for 600 of the 700 ms");
-        run.path[0].tid = tid + 1;
-        assert_eq!(saves(&run), (100 * MS, 100 * MS), "a thread that the end did not wait for");
-    }
-
-    #[test]
-    fn sleeps_that_are_programs_of_their_own_count_together_where_they_may_follow_each_other() {
-        let mut run = run(&[(State::User, 200 * MS), (State::Runqueue, 800 * MS)]);
-        let clocks = sites(&run, &[(Site::State(State::Runqueue), [800 * MS, 100 * MS, 100 * MS])]);
-        let goes =
-            Removal::Sites(vec![Site::State(State::Runqueue)], Interval { lo: 800 * MS, hi: 800 * MS });
-        let program = |at: u32| model::run::ThreadLedger {
-            pid: 200 + at,
-            tid: 200 + at,
-            name: "sleep".to_owned(),
-            life_ns: 100 * MS,
-            timed_waits: Some(TimedWaits {
-                times: 1,
-                total_ns: 100 * MS,
-                others_runnable_ns: 90 * MS,
-                ..TimedWaits::default()
-            }),
-            ..run.threads[0].clone()
-        };
-        let programs: Vec<_> = (0..5).map(program).collect();
-        run.path = (0..5).map(|at| Step { tid: 200 + at, ..step(State::Sleep, Reason::None, MS) }).collect();
-        run.threads.extend(programs);
-        let hi = |run: &model::Run| {
-            let profile = Profile::default();
-            let evidence = Evidence::of(Tier::Bpf, run, &profile).with(&clocks);
-            evidence.saving(&goes, ALL, SavingBasis::Bounded).value().expect("there is a clock").ns.hi
-        };
-        assert_eq!(hi(&run), 550 * MS, "five times 90 ms more than its clock has");
-        run.threads.iter_mut().for_each(|thread| thread.life_ns = 300 * MS);
-        assert_eq!(hi(&run), 190 * MS, "they do not fit one after the other");
-        run.threads.iter_mut().for_each(|thread| thread.life_ns = 100 * MS);
-        run.threads.last_mut().expect("it is there").name = "other".to_owned();
-        assert_eq!(hi(&run), 460 * MS);
-    }
-
-    #[test]
-    fn what_others_did_while_a_thread_slept_may_be_saved_and_is_not_certain() {
-        assert_eq!(saves(990 * MS), (10 * MS, 800 * MS));
-        assert_eq!(saves(300 * MS), (10 * MS, 110 * MS), "it slept for 100 ms of that");
-        assert_eq!(saves(200 * MS), (10 * MS, 10 * MS), "it let no time pass");
+        assert_eq!(saves(Kind::Cpu), (100 * MS, 300 * MS), "half as long again behind others");
+        assert_eq!(saves(Kind::Waiting), (100 * MS, 200 * MS));
     }
 }

@@ -48,11 +48,9 @@ pub(super) fn ranked(
 
 /// Says of each finding which one above it saves most of the same time. A saving is that of one
 /// change alone, and so two of them may be of the same time: where they are larger together than
-/// all that there is, or their waits behind other programs larger than these all are. What is no
+/// all that there is. What is no
 /// twentieth is not worth a word.
 fn share(evidence: &Evidence<'_>, findings: &mut [Finding]) {
-    let behind_ns = evidence.behind_others_ns().unwrap_or(0);
-    let beyond = |one: Ns, other: Ns, all: Ns| (one + other).saturating_sub(all);
     for at in 1..findings.len() {
         let (above, rest) = findings.split_at_mut(at);
         if saves_cpu_only(evidence, &rest[0]) {
@@ -62,9 +60,7 @@ fn share(evidence: &Evidence<'_>, findings: &mut [Finding]) {
         let with = |(finding, other): (usize, &Finding)| {
             let other = other.saving.value().filter(|other| other.of == saving.of)?;
             let (other_ns, ns) = (other.structure().lo, saving.structure().lo);
-            let of_all_ns = beyond(other_ns, ns, evidence.run.whole_ns());
-            let queued_ns = beyond(other.queued_ns, saving.queued_ns, behind_ns);
-            let ns = of_all_ns.max(queued_ns).min(other_ns).min(ns);
+            let ns = (other_ns + ns).saturating_sub(evidence.run.whole_ns()).min(other_ns).min(ns);
             Some(Shared { finding, ns })
         };
         let most = above.iter().enumerate().filter_map(with).max_by_key(|shared| shared.ns);
@@ -161,9 +157,9 @@ fn is_of_file_read_again(evidence: &Evidence<'_>, by: &Finding, other: &Finding)
 mod tests {
     use super::*;
     use crate::judge::measured::{MeasuredChange, MeasuredChanges, SavedOf};
-    use crate::judge::samples::{behind_others, run};
+    use crate::judge::samples::run;
+    use model::State;
     use model::recording::Tier;
-    use model::{RunQueue, State};
 
     const MS: Ns = 1_000_000;
 
@@ -263,29 +259,19 @@ mod tests {
 
     #[test]
     fn two_savings_of_the_same_time_say_so_and_stay_what_each_is_alone() {
-        let mut run = run(&[(State::User, 300 * MS), (State::Runqueue, 700 * MS)]);
-        run.run_queue = behind_others(700 * MS).map(|queue| RunQueue { cpus_used: 0.3, ..queue });
+        let run = run(&[(State::User, 1000 * MS)]);
         let profile = model::Profile::default();
         let evidence = Evidence::of(Tier::Bpf, &run, &profile);
-        let of = |findings: &[(Ns, Ns)]| {
-            let one = |(lo, queued_ns): &(Ns, Ns)| {
-                let finding = saving("a", *lo, *lo);
-                let queued_ns = *queued_ns;
-                Finding { saving: finding.saving.map(|saving| Saving { queued_ns, ..saving }), ..finding }
-            };
-            let rows = ranked(&evidence, findings.iter().map(one).collect()).0;
+        let of = |findings: &[Ns]| {
+            let rows = ranked(&evidence, findings.iter().map(|lo| saving("a", *lo, *lo)).collect()).0;
             let row = |finding: &Finding| {
                 finding.saving.value().map(|saving| (saving.structure().lo, saving.shared))
             };
             rows.iter().filter_map(row).collect::<Vec<_>>()
         };
-        let shared = |finding, ns| Some(Shared { finding, ns });
-        let all = of(&[(800 * MS, 0), (700 * MS, 700 * MS)]);
-        assert_eq!(all, [(800 * MS, None), (700 * MS, shared(0, 500 * MS))], "a second is all there is");
-        let all = of(&[(800 * MS, 650 * MS), (700 * MS, 700 * MS)]);
-        assert_eq!(all, [(800 * MS, None), (700 * MS, shared(0, 650 * MS))], "both have that of the queue");
-        let all = of(&[(700 * MS, 700 * MS), (200 * MS, 150 * MS), (100 * MS, 0)]);
-        assert_eq!(all[1..], [(200 * MS, shared(0, 150 * MS)), (100 * MS, None)]);
-        assert_eq!(of(&[(700 * MS, 700 * MS), (300 * MS, 49 * MS)])[1].1, None, "too little for a word");
+        let shared = Some(Shared { finding: 0, ns: 500 * MS });
+        let all = of(&[800 * MS, 700 * MS]);
+        assert_eq!(all, [(800 * MS, None), (700 * MS, shared)], "a second is all there is");
+        assert_eq!(of(&[700 * MS, 349 * MS])[1].1, None, "too little for a word");
     }
 }

@@ -1,5 +1,6 @@
 //! What tests of judgement begin with: a run that tests change, and what its sites would save.
 
+use super::file_samples::step;
 use super::{Evidence, diagnose};
 use model::account::Basis;
 use model::coverage::Interval;
@@ -13,8 +14,8 @@ use model::run::{Bound, Class, Phases, Shares, ThreadLedger, WaitEnd, WaitRow, W
 use model::series::{LinkSeries, SeriesVerdict};
 use model::syscall_rows::CallRow;
 use model::tables::Tables;
-use model::wait::{WaitCall, WaitTarget};
-use model::{Coverage, Diagnosis, Finding, Ns, Profile, Run, RunQueue, Seen, Series, State, Tid};
+use model::wait::{SyscallName, WaitCall, WaitTarget};
+use model::{Coverage, Diagnosis, Finding, Ns, Profile, Reason, Run, RunQueue, Seen, Series, State, Tid};
 
 /// A coverage of which nothing is known.
 pub(super) fn coverage() -> Coverage {
@@ -251,9 +252,27 @@ pub(super) fn judged(run: &Run, prediction: &Seen<Prediction>) -> Diagnosis {
     judged_with(run, &Profile::default(), prediction)
 }
 
-/// The same with stacks.
+/// The same with stacks. What clocks have of a call or a peer the path has too.
 pub(super) fn judged_with(run: &Run, profile: &Profile, prediction: &Seen<Prediction>) -> Diagnosis {
-    diagnose(&Evidence::of(Tier::Bpf, run, profile).with(prediction))
+    let mut run = run.clone();
+    for times in prediction.value().map_or(&[][..], |prediction| &prediction.sites) {
+        let ns = times.path_ns.value().map_or(0, |ns| ns.hi);
+        match &times.site {
+            Site::Call(call) if !run.path.iter().any(|step| is_in(call, &step.reason)) => {
+                run.path.push(step(State::Kernel, Reason::Syscall(call.clone()), ns));
+            }
+            Site::Peer(on) if run.waits.iter().all(|wait| wait.on != *on || wait.path_ns == 0) => {
+                let waits = run.waits.iter_mut().find(|wait| wait.on == *on);
+                waits.into_iter().for_each(|wait| wait.path_ns = ns);
+            }
+            _ => {}
+        }
+    }
+    diagnose(&Evidence::of(Tier::Bpf, &run, profile).with(prediction))
+}
+
+fn is_in(call: &SyscallName, reason: &Reason) -> bool {
+    matches!(reason, Reason::Syscall(name) | Reason::Wait(WaitCall::Syscall(name), _) if name == call)
 }
 
 /// The first finding of this cause.

@@ -40,10 +40,8 @@ pub(super) static CAUSE: Cause = Cause {
                  few microseconds and then sleep.",
         part: "Bounded by how long the threads that compute waited for a CPU. The low end is the \
                wait of the thread that waited least, as far as the program itself had the CPU. The \
-               high end is the wait of the thread that waited most. Which threads share a CPU is \
-               chance: if there are more threads than CPUs, the interval also covers what each \
-               would wait with an even share of all CPUs, and on the fullest CPU. If the threads \
-               hardly waited, the change saves CPU time but no wall-clock time.",
+               high end is the wait of the thread that waited most. If the threads hardly waited, the \
+               change saves CPU time but no wall-clock time.",
         assumes: "The threads that the polling thread keeps from a CPU do what it waits for. A \
                   wake-up takes no longer than the polling thread needs to notice.",
     },
@@ -128,7 +126,7 @@ fn finding(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Finding {
         _ if evidence.run.window.is_some() => {
             evidence.saving(&Removal::Account(spent_ns, Kind::Cpu), ALL, SavingBasis::Bounded)
         }
-        true => evidence.saving(&Removal::WallAndCpu(kept_ns, spent_ns.hi), ALL, SavingBasis::Bounded),
+        true => evidence.saving(&Removal::Wall(kept_ns), ALL, SavingBasis::Bounded),
         false => Seen::Value(Saving {
             ns: spent_ns,
             of: SavedTime::Cpu,
@@ -175,31 +173,7 @@ fn kept_from_cpus(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Interval {
         others.filter(|thread| thread.ns_in(State::on_cpu) >= evidence.run.wall_ns / COMPUTES_PART);
     let waits: Vec<Ns> = computes.map(|thread| thread.ns_in(|state| state == State::Runqueue)).collect();
     let least_ns = waits.iter().min().copied().unwrap_or(0);
-    let seen =
-        Interval { lo: (least_ns as f64 * behind_own) as Ns, hi: waits.iter().max().copied().unwrap_or(0) };
-    let looking = evidence.run.threads.iter().filter(|thread| spins.threads.contains(&thread.tid));
-    let looks_ns: Ns = looking.map(|thread| thread.ns_in(takes_turns)).sum();
-    balanced(evidence, waits.len(), spins.threads.len(), looks_ns, seen)
-}
-
-/// On a CPU or in its run queue: there it takes turns with the other threads. One whose group has
-/// used up its quota (throttled) takes none.
-fn takes_turns(state: State) -> bool {
-    state.on_cpu() || state == State::Runqueue
-}
-
-/// The waits of a run whose threads are balanced otherwise. `compute` threads compute, beside
-/// `look` threads that look for `looks_ns` together. Which threads share a CPU is chance: the ends
-/// are an even share of all CPUs, and the fullest CPU.
-fn balanced(evidence: &Evidence<'_>, compute: usize, look: usize, looks_ns: Ns, seen: Interval) -> Interval {
-    let each = (compute + look) as f64 / evidence.cpus_allowed().max(1.0);
-    if each <= 1.0 || seen.hi == 0 {
-        return seen;
-    }
-    // They look for a part of the time only.
-    let present_ns = (looks_ns as f64 / look as f64).min(evidence.run.whole_ns() as f64);
-    let saved = |on_one: f64| ((1.0 - 1.0 / on_one) * present_ns) as Ns;
-    Interval { lo: seen.lo.min(saved(each)), hi: seen.hi.max(saved(each.ceil())) }
+    Interval { lo: (least_ns as f64 * behind_own) as Ns, hi: waits.iter().max().copied().unwrap_or(0) }
 }
 
 fn change(call: &CallRow) -> Sentence {
@@ -297,19 +271,6 @@ mod tests {
         let run = looks(call("sched_yield", 100_000, 700 * MS), 400 * MS);
         let diagnosis = judge(&run, &told("__x64_sys_sched_yield", 500));
         assert_eq!(saved(&diagnosis), Some((SavedTime::Wall, 400 * MS, 400 * MS)));
-    }
-
-    #[test]
-    fn which_threads_share_a_cpu_is_chance() {
-        let mut run = looks(call("sched_yield", 100_000, 700 * MS), 400 * MS);
-        run.host.cpus = 1;
-        run.threads[0].states = vec![(State::Kernel, 400 * MS), (State::Runqueue, 600 * MS)];
-        let told = told("__x64_sys_sched_yield", 500);
-        let half = (SavedTime::Wall, 400 * MS, 500 * MS);
-        assert_eq!(saved(&judge(&run, &told)), Some(half), "two on one CPU wait for a half of the time");
-        run.threads[0].states = vec![(State::Kernel, 400 * MS), (State::Sleep, 600 * MS)];
-        let seen = (SavedTime::Wall, 200 * MS, 400 * MS);
-        assert_eq!(saved(&judge(&run, &told)), Some(seen), "it looks for 400 of the 1,000 ms");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{Cause, Manual, Outcome, peers};
 use crate::judge::Evidence;
-use crate::judge::predict::Removal;
+use crate::judge::predict::{ALL, Kind, Removal};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
 use model::network::ConnectionOrigin;
@@ -31,13 +31,9 @@ pub(super) static CAUSE: Cause = Cause {
         part: "Counted: the waits before anything is sent on a connection, and the CPU time of the \
                calls that open and close it. They are saved for all connections except as many as \
                were open at once. The peer's own work for a new connection is part of its first \
-               turn (a request and its answer). The low end takes the time by which first turns \
-               are longer than later ones on average, if most connections have later ones. The \
-               high end takes up to 2 ms of each first turn (twice what it takes to start a \
-               process). It takes all of the first turn if the port usually has TLS or a login, or \
-               if the peer is on this host and others keep its CPUs busy. The high end also \
-               includes the round trips in which the congestion window grows to what a connection \
-               carries: from 14,480 bytes, doubling each time (RFC 6928, RFC 5681).",
+               turn (a request and its answer): the low end takes none of it, and the high end \
+               up to 2 ms of each first turn (twice what it takes to start a process), or all of \
+               it if the port usually has TLS or a login.",
         assumes: "The peer keeps connections open.",
     },
     // Who keeps the connection waits for less in each request; whether they may overlap is another
@@ -69,8 +65,6 @@ const GREETED: &[&str] = &[
 ];
 /// Services that begin with TLS.
 const TLS: &[&str] = &["https", "imaps", "pop3s", "ldaps", "domain-tls"];
-/// What may be sent before the first acknowledgement: ten segments of 1,448 bytes (RFC 6928).
-const FIRST_WINDOW_BYTES: f64 = 14_480.0;
 /// What a peer does for a new connection at most: twice the start of a process.
 const SETUP_NS: Ns = 2_000_000;
 /// Calls that open a connection, and the one that closes it, as other files.
@@ -189,44 +183,8 @@ fn waits(
     let greeted = of.service.as_deref().is_some_and(|service| GREETED.contains(&service));
     let setup_ns = if greeted { Ns::MAX } else { SETUP_NS * of.times };
     let part = |ns: Ns| peers::part(evidence, of, ns) * again;
-    let least_ns = beyond_later_ns(of, opening).min(opening.first_turn_ns).min(setup_ns);
-    let most_ns = if waits_for_cpu(evidence, of) { Ns::MAX } else { setup_ns };
-    let handshake_ns = opening.first_turn_ns.min(most_ns);
-    let most_ns = opening.waited_ns + handshake_ns + slow_start_ns(of);
-    let part = (part(opening.waited_ns + least_ns), part(most_ns));
+    let part = (part(opening.waited_ns), part(opening.waited_ns + opening.first_turn_ns.min(setup_ns)));
     (part.1 > 0.0).then(|| (peers::share(&goes, part), evidence.saving(&goes, part, SavingBasis::Counted)))
-}
-
-/// Whether what the peer does for a new connection may wait for a CPU: it is on this host, and
-/// others keep the CPUs of it busy.
-fn waits_for_cpu(evidence: &Evidence<'_>, of: &ConnectionRow) -> bool {
-    let address = |end: &str| end.rsplit_once(':').map_or(end, |(address, _)| address).to_owned();
-    let here = address(&of.remote) == of.local || address(&of.remote) == address(&of.local);
-    here && evidence.others_wanted() >= f64::from(evidence.run.host.cpus.max(1))
-}
-
-/// The round trips in which the windows of all connections grow, until they hold what one carries
-/// on average.
-fn slow_start_ns(of: &ConnectionRow) -> Ns {
-    let each_bytes = of.sent_bytes.max(of.received_bytes) as f64 / of.times.max(1) as f64;
-    let doubled = (each_bytes / FIRST_WINDOW_BYTES).max(1.0).log2();
-    let connect_ns = of.connect.map_or(0, |connect| connect.total_ns / of.times.max(1));
-    let trip_ns = of.round_trip_ns_min.unwrap_or(0).max(connect_ns);
-    (doubled * trip_ns as f64) as Ns * of.times
-}
-
-/// What the first turns last beyond as many later ones, where most connections have later ones.
-/// Answers that nobody had to wait for are no turns: then these are shorter than it seems, and the
-/// first ones longer.
-fn beyond_later_ns(of: &ConnectionRow, opening: &Opening) -> Ns {
-    let established = of.times.saturating_sub(of.failed);
-    let Some(turns) = of.turns else { return 0 };
-    let later = turns.times.saturating_sub(established);
-    if later * 2 < established {
-        return 0;
-    }
-    let later_ns = turns.total_ns.saturating_sub(opening.first_turn_ns);
-    opening.first_turn_ns.saturating_sub((later_ns as f64 * established as f64 / later as f64) as Ns)
 }
 
 /// What the CPU time of the calls that open and close has, and what it saves.
@@ -244,9 +202,8 @@ fn calls(evidence: &Evidence<'_>, again: u64) -> Option<(Interval, Seen<Saving>)
             return None;
         }
         let goes_ns = row.cpu_ns as f64 * again.min(row.calls) as f64 / row.calls as f64;
-        let part = goes_ns / row.total_ns as f64;
         let share = Interval { lo: 0, hi: (goes_ns as Ns).min(evidence.run.whole_ns()) };
-        Some((share, evidence.saving(&Removal::Sites(vec![site], share), (part, part), SavingBasis::Counted)))
+        Some((share, evidence.saving(&Removal::Account(share, Kind::Cpu), ALL, SavingBasis::Counted)))
     });
     each.reduce(|(a, one), (b, other)| {
         (Interval { lo: a.lo + b.lo, hi: a.hi + b.hi }, evidence.together(one, other))
@@ -257,7 +214,6 @@ fn calls(evidence: &Evidence<'_>, again: u64) -> Option<(Interval, Seen<Saving>)
 mod tests {
     use super::*;
     use crate::judge::samples::{connection, found, judged, ruled_out, run, saves, sites, wait, waiting};
-    use model::peers::Turns;
     use model::prediction::Site;
     use model::syscall_rows::CallRow;
     use model::wait::WaitTarget;
@@ -310,21 +266,6 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_on_this_host_may_wait_for_a_cpu_that_others_keep_busy() {
-        let ends = |local: &str, busy| {
-            let mut run = of(100);
-            run.coverage.host_busy = Seen::Value(busy);
-            if let Seen::Value(rows) = &mut run.tables.connections {
-                (rows[0].service, rows[0].local) = (Some("http".into()), local.to_owned());
-            }
-            saves(found(&judge(&run, 10_000 * MS), "connection-churn").unwrap())
-        };
-        assert_eq!(ends("192.0.2.1", 1.0), (990 * MS, 2970 * MS), "all of the first turns");
-        assert_eq!(ends("192.0.2.1", 0.5), (990 * MS, 1188 * MS), "2 ms of each");
-        assert_eq!(ends("192.0.2.9", 1.0), (990 * MS, 1188 * MS), "another host");
-    }
-
-    #[test]
     fn all_but_one_go_with_their_handshakes_at_the_high_end() {
         let mut run = of(100);
         let diagnosis = judge(&run, 10_000 * MS);
@@ -335,39 +276,6 @@ mod tests {
         }
         let diagnosis = judge(&run, 10_000 * MS);
         assert_eq!(saves(found(&diagnosis, "connection-churn").unwrap()), (990 * MS, 1188 * MS));
-    }
-
-    #[test]
-    fn the_round_trips_in_which_windows_grow_go_at_the_high_end() {
-        let hi = |received_bytes| {
-            let mut run = of(100);
-            if let Seen::Value(rows) = &mut run.tables.connections {
-                rows[0].received_bytes = received_bytes;
-                rows[0].round_trip_ns_min = Some(15 * MS);
-            }
-            saves(found(&judge(&run, 10_000 * MS), "connection-churn").unwrap()).1
-        };
-        assert_eq!(hi(100 * 14_480), 2970 * MS);
-        assert_eq!(hi(4 * 100 * 14_480), (2970 + 99 * 30) * MS, "doubled twice");
-    }
-
-    #[test]
-    fn what_first_turns_last_beyond_later_ones_goes_at_the_low_end() {
-        let mut run = of(100);
-        let with_turns = |run: &mut Run, times| {
-            if let Seen::Value(rows) = &mut run.tables.connections {
-                let turns = Turns { times, total_ns: 9000 * MS, max_ns: 70 * MS, at_once_ns: 0 };
-                rows[0].turns = Some(turns);
-            }
-            saves(found(&judge(run, 10_000 * MS), "connection-churn").unwrap())
-        };
-        // 20 ms of TLS and then seven of 10 ms each.
-        assert_eq!(with_turns(&mut run, 800), (1980 * MS, 2970 * MS));
-        assert_eq!(with_turns(&mut run, 101), (990 * MS, 2970 * MS), "most have no later ones");
-        if let Seen::Value(rows) = &mut run.tables.connections {
-            rows[0].service = None;
-        }
-        assert_eq!(with_turns(&mut run, 800), (1188 * MS, 1188 * MS), "2 ms each at most");
     }
 
     #[test]
@@ -388,11 +296,11 @@ mod tests {
         };
         run.tables.syscalls = Seen::Value(vec![call("connect", 100, 60 * MS), call("close", 100, 40 * MS)]);
         let diagnosis = judge(&run, 10_000 * MS);
-        assert_eq!(saves(found(&diagnosis, "connection-churn").unwrap()), (1089 * MS, 3069 * MS));
+        assert_eq!(saves(found(&diagnosis, "connection-churn").unwrap()), (990 * MS, 3069 * MS));
         run.tables.syscalls = Seen::Value(vec![call("connect", 100, 60 * MS), call("close", 300, 120 * MS)]);
         let diagnosis = judge(&run, 10_000 * MS);
         let saves = saves(found(&diagnosis, "connection-churn").unwrap());
-        assert_eq!(saves.0, 1_049_400_000, "most that are closed are files");
+        assert_eq!(saves.1, 3_029_400_000, "most that are closed are files");
     }
 
     #[test]

@@ -6,7 +6,6 @@ use crate::judge::predict::{Kind, Part, Parts, Removal};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::hand_overs::HandOverRow;
-use model::prediction::Site;
 use model::recording::Tier;
 use model::run::{WaitRow, WakerRow};
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number, Share};
@@ -188,43 +187,12 @@ fn costs_ns(evidence: &Evidence<'_>) -> Interval {
     Interval { lo, hi: lo + path_ns(evidence, |step| step.reason == Reason::PreemptedUnseen) }
 }
 
-/// What goes with the hand-overs: what they have of each state, by its clock. Entering and leaving
-/// calls is in the clock of the program's own code, and told from that by samples.
+/// What goes with the hand-overs: this part of what they take of the path.
 fn goes(evidence: &Evidence<'_>, costs_ns: Interval, part: Part) -> Parts {
-    let site = |state: State, least: Ns, most: Ns, all: Ns| {
-        let share = |ns: Ns| (ns as f64 / all.max(1) as f64).min(1.0);
-        (Site::State(state), (part.0 * share(least), part.1 * share(most)))
-    };
-    let in_state = |state: State, counts: &dyn Fn(&Step) -> bool| {
-        path_ns(evidence, |step| step.state == state && counts(step))
-    };
-    let enters = |step: &Step| step.reason == Reason::SyscallEntry;
-    let calls_ns = in_state(State::Kernel, &|step| is_step(step) && !enters(step));
-    let kernel_ns = in_state(State::Kernel, &|step| !enters(step));
-    let queued_ns = in_state(State::Runqueue, &is_step);
-    let unseen_ns = costs_ns.hi - costs_ns.lo;
-    let entering_ns = in_state(State::Kernel, &enters);
-    let user = evidence.run.account.iter().find(|part| part.state == State::User);
-    let (user_ns, user) =
-        user.map_or((0, Interval::default()), |part| (part.ns, Interval { lo: part.lo_ns, hi: part.hi_ns }));
-    let own_ns = user_ns + entering_ns;
-    let entering_least_ns = own_ns.saturating_sub(user.hi.max(user_ns));
-    let threads = evidence.run.threads.iter().flat_map(|thread| &thread.states);
-    let on_cpu_ns: Ns = threads.filter(|(state, _)| *state == State::Kernel).map(|(_, ns)| ns).sum();
-    let (_, of_kernel) = site(State::Kernel, 0, calls_ns + entering_ns, kernel_ns + entering_ns);
+    let of = |part: f64, ns: Ns| (ns as f64 * part) as Ns;
     Parts {
-        sites: vec![
-            site(State::Kernel, calls_ns, calls_ns, kernel_ns),
-            site(State::Runqueue, queued_ns, queued_ns + unseen_ns, in_state(State::Runqueue, &|_| true)),
-            site(State::User, entering_least_ns, own_ns.saturating_sub(user.lo), own_ns),
-        ],
-        beside_ns: 0,
-        cpu_ns: (on_cpu_ns as f64 * of_kernel.1) as Ns,
-        account_ns: Interval {
-            lo: (costs_ns.lo as f64 * part.0) as Ns,
-            hi: (costs_ns.hi as f64 * part.1) as Ns,
-        },
-        of_all: true,
+        cpu_ns: of(part.1, path_ns(evidence, |step| step.state == State::Kernel && is_step(step))),
+        account_ns: Interval { lo: of(part.0, costs_ns.lo), hi: of(part.1, costs_ns.hi) },
         kind: Kind::Waiting,
     }
 }

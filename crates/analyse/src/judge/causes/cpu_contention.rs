@@ -3,12 +3,10 @@
 
 use super::{Cause, Imposed, Manual, Outcome};
 use crate::judge::imposed;
-use crate::judge::predict::Removal;
+use crate::judge::predict::{Kind, Removal};
 use crate::judge::{Evidence, spins, starved};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
-use model::limits::Limits;
-use model::prediction::Site;
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
 use model::{Ns, Probe, Rival, RuledOut, RunQueue, Seen, Sentence, State, say};
@@ -36,9 +34,8 @@ pub(super) static CAUSE: Cause = Cause {
         change: "Stop the other programs that the finding names, or move them elsewhere. Give them \
                  less CPU time (`nice`, `cpu.weight`), or CPUs of their own (`taskset`, a cpuset). \
                  If the program is bound to few CPUs, allow it more.",
-        part: "Bounded: at most all of the time behind others is saved. Behind other programs the \
-               bound is the time that was waited for them. Behind the program's own threads it is \
-               what the CPU time of all threads leaves free on all CPUs of the host.",
+        part: "Bounded: at most all of the time that was waited for other programs, or behind the \
+               program's own threads.",
         assumes: "The other programs can do without these CPUs.",
     },
     explains: &[],
@@ -83,7 +80,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let no_programs = queue.others.iter().filter(|other| !is_program(other));
     let others_ns = held.others_ns.saturating_sub(no_programs.map(|other| other.ns).sum());
     let counts = |ns: Ns| ns > 0 && ns >= evidence.run.whole_ns() / PART;
-    let bound_to = evidence.limits.value().and_then(|limits| limits.cpus_allowed.value());
+    let bound_to = evidence.run.limits.value().and_then(|limits| limits.cpus_allowed.value());
     let few = bound_to.copied().filter(|allowed| *allowed < evidence.run.host.cpus);
     let mut findings = Vec::new();
     if counts(others_ns) && others_ns >= OTHERS_NS_MIN {
@@ -141,10 +138,6 @@ fn behind_others(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns) -> Finding {
 
 fn behind_own(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns, allowed: u32) -> Finding {
     let share_ns = Interval { lo: 0, hi: ns };
-    let free = evidence
-        .limits
-        .clone()
-        .map(|limits| Limits { cpus_allowed: Seen::Value(evidence.run.host.cpus), ..limits });
     Finding {
         cause: CAUSE.name.clone(),
         place: RowRef::State(State::Runqueue),
@@ -158,7 +151,7 @@ fn behind_own(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns, allowed: u32) -
         ),
         change: say!("let the program use more CPUs: taskset, cpuset.cpus, the container's limit"),
         share_ns,
-        saving: saving(&evidence.limited_by(&free), share_ns),
+        saving: saving(evidence, share_ns),
         evidence: vec![say!(
             "its threads used ",
             Share(queue.cpus_used),
@@ -177,13 +170,15 @@ fn saving(evidence: &Evidence<'_>, share_ns: Interval) -> Seen<model::finding::S
     let queued_ns = evidence.account_ns(|state| state == State::Runqueue).max(1) as f64;
     let part = (share_ns.lo as f64 / queued_ns, share_ns.hi as f64 / queued_ns);
     let all = Interval { lo: queued_ns as Ns, hi: queued_ns as Ns };
-    evidence.saving(&Removal::Sites(vec![Site::State(State::Runqueue)], all), part, SavingBasis::Bounded)
+    evidence.saving(&Removal::Account(all, Kind::Waiting), part, SavingBasis::Bounded)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::judge::samples::{call, found, judged, run, saves, sites};
+    use model::limits::Limits;
+    use model::prediction::Site;
     use model::{Diagnosis, Run};
 
     const MS: Ns = 1_000_000;

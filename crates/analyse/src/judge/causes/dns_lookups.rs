@@ -2,7 +2,7 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
-use crate::judge::predict::{ALL, Kind, Removal};
+use crate::judge::predict::{Kind, Removal};
 use crate::judge::signs::{By, Sign};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
@@ -31,9 +31,7 @@ pub(super) static CAUSE: Cause = Cause {
                  programs that cannot be changed, and each new process.",
         part: "Counted: the time from each repeated question to its answer is saved, as a part of \
                the time of all answers. A cache on this host answers within 0.2 ms (two switches \
-               to another process and back), so the low end leaves that much of each. The high end \
-               also takes the C library's own work, up to 0.5 ms for each: it reads its files and \
-               opens a socket.",
+               to another process and back), so the low end leaves that much of each.",
         assumes: "An answer stays valid for as long as the program runs.",
     },
     explains: &["sleep-polling"],
@@ -50,8 +48,6 @@ pub(super) static CAUSE: Cause = Cause {
 const REPEATED_MIN: u64 = 3;
 /// What a cache on this host takes at most: a question to another process and its answer.
 const CACHED_NS: Ns = 200_000;
-/// What the library does for a question at most, besides waiting.
-const LIBRARY_NS: Ns = 500_000;
 /// Rows of what the C library was asked: packets have their own.
 const LIBRARY: &str = "getaddrinfo";
 
@@ -113,9 +109,7 @@ fn goes(evidence: &Evidence<'_>) -> Option<Removal> {
     }
     let share_ns = Interval { lo: path_ns, hi: path_ns };
     match evidence.prediction {
-        Some(_) => {
-            evidence.site(&Site::NameLookups).map(|_| Removal::Sites(vec![Site::NameLookups], share_ns))
-        }
+        Some(_) => evidence.site(&Site::NameLookups).map(|_| Removal::Account(share_ns, Kind::Waiting)),
         None => Some(Removal::Account(share_ns, Kind::Waiting)),
     }
 }
@@ -123,8 +117,6 @@ fn goes(evidence: &Evidence<'_>) -> Option<Removal> {
 fn finding(evidence: &Evidence<'_>, row: usize, most: &LookupRow, again: &Again, goes: &Removal) -> Finding {
     let part = |ns: Ns| ns as f64 / again.total_ns.max(1) as f64;
     let part = (part(again.ns.saturating_sub(again.repeated * CACHED_NS)), part(again.ns));
-    let waits = evidence.saving(goes, part, SavingBasis::Counted);
-    let library = Removal::Wall(Interval { lo: 0, hi: library_ns(evidence, again) });
     Finding {
         cause: CAUSE.name.clone(),
         place: RowRef::Lookup(row),
@@ -133,7 +125,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, most: &LookupRow, again: &Again,
             .and(say!(" ", Count(most.times, "time".into()), ") and took ", Time(again.ns))),
         change: say!("keep the address or the connection, or ask through a cache on this host"),
         share_ns: super::peers::share(goes, part),
-        saving: evidence.together(waits, evidence.saving(&library, ALL, SavingBasis::Counted)),
+        saving: evidence.saving(goes, part, SavingBasis::Counted),
         evidence: vec![say!(
             Name(most.server.clone()),
             " took ",
@@ -145,19 +137,6 @@ fn finding(evidence: &Evidence<'_>, row: usize, most: &LookupRow, again: &Again,
         explains: Vec::new(),
         belief: None,
     }
-}
-
-/// What the library does for repeated questions at most, as far as waits for answers are on the
-/// path.
-fn library_ns(evidence: &Evidence<'_>, again: &Again) -> Ns {
-    let waits = evidence.run.waits.iter().filter(|wait| matches!(wait.on, WaitTarget::Answer(_)));
-    let (path_ns, total_ns) =
-        waits.fold((0, 0), |sums, wait| (sums.0 + wait.path_ns, sums.1 + wait.total_ns));
-    if evidence.run.window.is_some() {
-        return 0;
-    }
-    let on_path = path_ns as f64 / total_ns.max(1) as f64;
-    ((again.repeated * LIBRARY_NS) as f64 * on_path) as Ns
 }
 
 fn name(row: &LookupRow) -> Sentence {
@@ -208,8 +187,8 @@ mod tests {
     #[test]
     fn all_but_the_first_go_but_for_what_a_cache_takes() {
         let diagnosis = judge(&of(101));
-        // 100 of 10 ms, less 0.2 ms each; and half a millisecond of the library's each.
-        assert_eq!(saves(found(&diagnosis, "dns-lookups").unwrap()), (980 * MS, 1050 * MS));
+        // 100 of 10 ms, less 0.2 ms each.
+        assert_eq!(saves(found(&diagnosis, "dns-lookups").unwrap()), (980 * MS, 1000 * MS));
     }
 
     #[test]

@@ -210,8 +210,7 @@ fn finding(evidence: &Evidence<'_>, most: &Sum<'_>, share: Share) -> Finding {
 mod tests {
     use super::*;
     use crate::judge::own_code::tests::{Told, at, native};
-    use crate::judge::samples::{found, judged_with, run, saves, sites};
-    use model::prediction::Site;
+    use crate::judge::samples::{found, judged_with, run, saves};
     use model::{Diagnosis, Seen};
 
     const MS: Ns = 1_000_000;
@@ -233,25 +232,6 @@ mod tests {
         assert!(words.contains("scan") && words.contains("a.c") && words.contains("37"), "{words}");
         let (lo, hi) = saves(finding);
         assert!(lo < 200 * MS && lo > 180 * MS && hi > 600 * MS && hi < 640 * MS, "{lo} to {hi}");
-    }
-
-    #[test]
-    fn time_on_a_cpu_is_measured_however_samples_divide_it() {
-        let run = run(&[(State::User, 600 * MS), (State::Fault, 400 * MS)]);
-        let known =
-            [(State::User, 600), (State::Fault, 400)].map(|(state, ms)| (Site::State(state), [ms * MS; 3]));
-        let exact = sites(&run, &known);
-        let mut by_samples = exact.clone();
-        let Seen::Value(prediction) = &mut by_samples else { panic!("there are sites") };
-        for times in &mut prediction.sites {
-            times.estimates = times.known();
-            for known in [&mut times.path_ns, &mut times.saved_ns, &mut times.alone_ns] {
-                *known = Seen::Value(Interval { lo: 0, hi: 1000 * MS });
-            }
-        }
-        let saving =
-            |prediction| saves(found(&judged_with(&run, &hot(600).0, prediction), "hot-code").unwrap());
-        assert_eq!(saving(&by_samples), saving(&exact));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use super::{Cause, Manual, Outcome, places};
 use crate::judge::Evidence;
-use crate::judge::predict::{ALL, Removal, makespan};
+use crate::judge::predict::{ALL, Removal, divided};
 use crate::judge::signs::{By, Sign};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
@@ -29,12 +29,10 @@ pub(super) static CAUSE: Cause = Cause {
         change: "Compute in several processes (`multiprocessing`, \
                  `concurrent.futures.ProcessPoolExecutor`), in code that releases the lock (NumPy \
                  and the like), or with a free-threaded build of Python.",
-        part: "Bounded by the structure. The time in which these threads were on a CPU or ready to \
-               run is divided among as many processes, on the CPUs that the program may use; with \
-               more threads than CPUs, by Graham's bounds. At the low end, processes side by side \
-               run at three quarters of their speed (they share caches and memory, and CPUs may \
-               share a core), and need 50 ms to start. The high end is no more than the time that \
-               one thread waited for the lock or, once woken, for a CPU.",
+        part: "Bounded: at least nothing. At most, the time in which these threads were on a CPU or \
+               ready to run is divided evenly among as many processes, on the CPUs that the \
+               program may use. It is no more than the time that one thread waited for the lock \
+               or, once woken, for a CPU.",
         assumes: "What a thread computes needs no results of the others, and little data has to be \
                   passed to it and back.",
     },
@@ -52,11 +50,6 @@ pub(super) static CAUSE: Cause = Cause {
 const WHOLE_PART: Ns = 100;
 /// A thread with less than this part of the longest one's waits computes little beside it.
 const THREAD_PART: Ns = 4;
-/// What processes that start side by side take until they work: an interpreter, and what it loads.
-const START_NS: Ns = 50_000_000;
-/// The speed of a process beside others, of its own alone, at least.
-const SPEED_MIN: f64 = 0.75;
-
 /// Fewer waits are those of threads that start and end.
 const SIGNS_MIN: u64 = 20;
 
@@ -135,20 +128,11 @@ fn within(frame: &StackFrame) -> Sentence {
 fn of_wall(evidence: &Evidence<'_>, threads: &[&WaitingThread], cpus: f64) -> Interval {
     let ran = ran_ns(evidence, threads);
     let (total_ns, longest_ns) = (ran.iter().sum(), ran.iter().copied().max().unwrap_or_default());
-    let mut apart = makespan(total_ns, longest_ns, cpus);
-    if threads.len() as f64 <= cpus {
-        // Each has a CPU of its own.
-        apart = Interval { lo: longest_ns, hi: longest_ns };
-    }
+    let apart_ns = divided(total_ns, longest_ns, cpus.min(threads.len() as f64));
     // The last one to end has waited for so long.
-    let least_ns = threads.iter().map(|thread| thread.ns).min().unwrap_or_default();
     let queued = in_states(evidence, threads, |state| state == State::Runqueue);
     let waited = threads.iter().zip(queued).map(|(thread, queued_ns)| thread.ns + queued_ns);
-    let most_ns = waited.max().unwrap_or_default();
-    let hi = (total_ns - apart.lo.min(total_ns)).min(most_ns);
-    let slowest_ns = (apart.hi as f64 / SPEED_MIN) as Ns;
-    let lo = total_ns.saturating_sub(slowest_ns).min(least_ns).saturating_sub(START_NS);
-    Interval { lo: lo.min(hi), hi }
+    Interval { lo: 0, hi: apart_ns.min(waited.max().unwrap_or_default()) }
 }
 
 /// In a window no end comes earlier: of n threads that take turns k could run, so that n - k wait
@@ -197,16 +181,15 @@ mod tests {
     fn threads_on_cpus_of_their_own_end_with_the_longest() {
         let run = of(2);
         let diagnosis = judged(&run, &Seen::unseen("not asked for"));
-        assert_eq!(saves(found(&diagnosis, "interpreter-lock").unwrap()), (616_666_667, 1000 * MS));
+        assert_eq!(saves(found(&diagnosis, "interpreter-lock").unwrap()), (0, 1000 * MS));
     }
 
     #[test]
-    fn more_threads_than_cpus_are_divided_by_grahams_bounds() {
+    fn more_threads_than_cpus_are_divided_among_these() {
         let mut run = of(4);
         run.host.cpus = 2;
         let diagnosis = judged(&run, &Seen::unseen("not asked for"));
-        // 4 s take 2 to 2.5 s on two CPUs, or 3.3 s at three quarters of the speed.
-        assert_eq!(saves(found(&diagnosis, "interpreter-lock").unwrap()), (616_666_667, 2000 * MS));
+        assert_eq!(saves(found(&diagnosis, "interpreter-lock").unwrap()), (0, 2000 * MS));
     }
 
     #[test]

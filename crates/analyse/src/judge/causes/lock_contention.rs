@@ -9,13 +9,13 @@ use crate::judge::predict::{Kind, Part, Removal, on_path};
 use crate::judge::signs::{By, Sign};
 use crate::purpose::{sleeps_apart, takes_lock_in};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::prediction::Site;
 use model::recording::Tier;
 use model::run::{WaitRow, WakerRow};
 use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
 use model::wait::{StackFrame, SyscallName, WaitTarget, WakerKind};
-use model::{Ns, Reason, Seen, Sentence, State, say};
+use model::{Ns, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("lock-contention", "waits for a lock"),
@@ -35,9 +35,7 @@ pub(super) static CAUSE: Cause = Cause {
         change: "Hold the lock for what the threads share and for nothing else: wait, read, write \
                  and compute outside of it. To let more threads in, use one lock for each part of \
                  the data, or a lock that readers share.",
-        part: "Bounded by the structure: from half of the waits gone to all, with the calls that \
-               wait and release. If holders compute, their CPU time has to fit on the CPUs that \
-               the program gets.",
+        part: "Bounded by the structure: from half of the waits gone to all.",
         assumes: "The work under the lock needs no other order than the order in which its threads \
                   waited.",
     },
@@ -136,8 +134,9 @@ fn goes(evidence: &Evidence<'_>, wait: &WaitRow) -> Option<Removal> {
     let on_path_ns = on_path(evidence, State::Lock, wait.total_ns);
     match (lock_of(wait), evidence.prediction) {
         (Some(site), Some(_)) => {
-            let path_ns = evidence.site(&site)?.path_ns.value().copied().unwrap_or(on_path_ns);
-            Some(Removal::Lock(site, path_ns))
+            // Where others compute meanwhile, it delays the end by less than it is waited for.
+            let saved_ns = evidence.site(&site)?.saved_ns.value().copied().unwrap_or(on_path_ns);
+            Some(Removal::Account(saved_ns, Kind::Waiting))
         }
         _ => Some(Removal::Account(on_path_ns, Kind::Waiting)),
     }
@@ -151,7 +150,7 @@ fn finding(
     goes: &Removal,
 ) -> Finding {
     let share_ns = match goes {
-        Removal::Lock(_, ns) | Removal::Account(ns, _) => *ns,
+        Removal::Account(ns, _) => *ns,
         _ => Interval::default(),
     };
     let holder = Holder::of(wait);
@@ -164,10 +163,7 @@ fn finding(
             .and(holder.what()),
         change: holder.change(),
         share_ns,
-        saving: evidence.saving(goes, PART, SavingBasis::Bounded).map(|saving| {
-            let hi = saving.ns.hi + in_calls_ns(evidence, wait);
-            Saving { ns: Interval { hi: hi.min(evidence.run.whole_ns()), ..saving.ns }, ..saving }
-        }),
+        saving: evidence.saving(goes, PART, SavingBasis::Bounded),
         evidence: vec![say!(
             Count(wait.calls, "wait".into()),
             " for ",
@@ -186,15 +182,6 @@ fn finding(
         explains: Vec::new(),
         belief: None,
     }
-}
-
-/// What the path has of the calls that wait for the lock and release it, without the waits: who
-/// does not wait does not call.
-fn in_calls_ns(evidence: &Evidence<'_>, wait: &WaitRow) -> Ns {
-    let is_in =
-        |reason: &Reason| matches!(reason, Reason::Syscall(name) if Some(name) == wait.call.syscall());
-    let steps = evidence.run.path.iter().filter(|step| evidence.run.window.is_none() && is_in(&step.reason));
-    steps.map(|step| step.ns).sum()
 }
 
 fn mean_ns(wait: &WaitRow) -> Ns {
@@ -326,13 +313,13 @@ mod tests {
     }
 
     #[test]
-    fn half_of_the_waits_go_or_all_whatever_others_do_meanwhile() {
+    fn half_of_the_waits_go_or_all() {
         let run = of("pthread_mutex_lock", State::Sleep);
         let clocks = sites(&run, &[(LOCK, [400 * MS, 300 * MS, 0])]);
         let diagnosis = judged(&run, &clocks);
         let finding = found(&diagnosis, "lock-contention").expect("it is there");
         assert_eq!(saves(finding), (150 * MS, 300 * MS));
-        assert_eq!(finding.share_ns, Interval { lo: 400 * MS, hi: 400 * MS });
+        assert_eq!(finding.share_ns, Interval { lo: 300 * MS, hi: 300 * MS });
         assert!(finding.what.0.contains(&Name("put (store.c:41)".into())), "{:?}", finding.what);
         assert_eq!(finding.what.0.last(), Some(&", while its holder slept".into()));
     }

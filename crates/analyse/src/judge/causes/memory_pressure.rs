@@ -2,14 +2,12 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::code::Amount;
-use crate::judge::file_calls::READS;
-use crate::judge::predict::Removal;
+use crate::judge::predict::{Kind, Removal};
 use crate::judge::{Evidence, own_code};
 use model::coverage::Interval;
 use model::disk_requests::DiskRequestRow;
 use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
 use model::limits::MemoryLimit;
-use model::prediction::Site;
 use model::profile::Activity;
 use model::recording::{Language, Tier};
 use model::run::Share;
@@ -38,10 +36,9 @@ pub(super) static CAUSE: Cause = Cause {
         change: "Give the program more memory (raise the limit of the control group that the \
                  finding names), or make it use less: smaller caches and batches, a stream instead \
                  of the whole. See which other programs are large.",
-        part: "Bounded. Waits for swap and reclaim are saved; if the program swaps, the high end \
-               takes all its time in page faults. Of the waits for reads of files, the low end \
+        part: "Bounded. Waits for swap and reclaim are saved. Of the waits for reads of files, the low end \
                takes the share that refaults have of what the program read from disks; the high \
-               end takes all of them, with the calls' own time. Without a count of refaults, the \
+               end takes all of them. Without a count of refaults, the \
                saving of these waits is from nothing to all, but no longer than the kernel counted \
                waits for memory.",
         assumes: "With enough memory the pages stay in it.",
@@ -175,7 +172,7 @@ fn signs(evidence: &Evidence<'_>) -> Signs {
 /// from disks; where that is not known, of all that disks read: as little as it can be, since
 /// others read too.
 fn refaulted(evidence: &Evidence<'_>) -> (u64, f64) {
-    let limits = evidence.limits.value();
+    let limits = evidence.run.limits.value();
     let bytes = limits.and_then(|limits| limits.refaulted_bytes.value()).copied().unwrap_or(0);
     let series = evidence.run.series.value();
     let requests = evidence.run.tables.disk_requests.value().filter(|requests| requests.other_requests == 0);
@@ -212,8 +209,12 @@ fn kernel(evidence: &Evidence<'_>, others: &[&str]) -> Option<Share> {
 }
 
 fn finding(evidence: &Evidence<'_>, signs: &Signs, pressure: Option<f64>) -> Finding {
-    let limit =
-        evidence.limits.value().and_then(|limits| limits.memory.value()).filter(|limit| limit.reached > 0);
+    let limit = evidence
+        .run
+        .limits
+        .value()
+        .and_then(|limits| limits.memory.value())
+        .filter(|limit| limit.reached > 0);
     let share_ns = Interval { lo: signs.certain_ns(), hi: signs.most_ns().min(evidence.run.whole_ns()) };
     let mut figures = Vec::new();
     let mut figure = |ns: Ns, of: &'static str| {
@@ -268,20 +269,6 @@ fn of_limit(limit: &MemoryLimit) -> Sentence {
     say!("the ", Bytes(limit.limit_bytes), " of the control group ", Name(limit.group.clone()))
 }
 
-/// CPU time of the calls that read what had been taken away, at most: to ask a disk, go to sleep,
-/// be woken up and find room takes far longer than to copy.
-fn waiting_calls_ns(evidence: &Evidence<'_>, signs: &Signs) -> Ns {
-    if signs.refaulted_bytes == 0 {
-        return 0;
-    }
-    evidence
-        .calls_named(READS)
-        .iter()
-        .map(|(_, row)| row.cpu_ns)
-        .sum::<Ns>()
-        .min(evidence.account_ns(State::on_cpu))
-}
-
 /// Waits at the disk and CPU time in reclaim.
 fn saving(evidence: &Evidence<'_>, signs: &Signs) -> Seen<Saving> {
     let disk_ns = evidence.account_ns(|state| state == State::Disk).max(1) as f64;
@@ -290,20 +277,10 @@ fn saving(evidence: &Evidence<'_>, signs: &Signs) -> Seen<Saving> {
         (signs.swap_ns + signs.reads_ns.lo) as f64 / disk_ns,
         (signs.swap_ns + signs.reads_ns.hi) as f64 / disk_ns,
     );
-    let waits =
-        evidence.saving(&Removal::Sites(vec![Site::State(State::Disk)], waits), part, SavingBasis::Bounded);
+    let waits = evidence.saving(&Removal::Account(waits, Kind::Waiting), part, SavingBasis::Bounded);
     let reclaim =
         evidence.saving(&Removal::Samples(signs.kernel), (signs.kernel_part, 1.0), SavingBasis::Bounded);
-    match (waits, reclaim) {
-        (Seen::Value(waits), Seen::Value(reclaim)) => {
-            // Pages are reclaimed and brought back within faults, most of them.
-            let on_cpu_ns = reclaim.ns.hi.max(signs.faults_ns).max(waiting_calls_ns(evidence, signs));
-            let ns = Interval { lo: waits.ns.lo + reclaim.ns.lo, hi: waits.ns.hi + on_cpu_ns };
-            Seen::Value(Saving { ns, ..waits })
-        }
-        (Seen::Value(one), _) | (_, Seen::Value(one)) => Seen::Value(one),
-        (none, _) => none,
-    }
+    evidence.together(waits, reclaim)
 }
 
 #[cfg(test)]
@@ -313,6 +290,7 @@ mod tests {
     use crate::judge::samples::{found, judged_with, run, saves, series, sites, wait, waiting};
     use model::Series;
     use model::limits::Limits;
+    use model::prediction::Site;
     use model::profile::Frame;
     use model::run::WaitRow;
     use model::wait::{SyscallName, WaitCall};

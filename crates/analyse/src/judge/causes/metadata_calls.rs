@@ -5,8 +5,6 @@ use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::file_calls::{ASKS, LISTS, LOOKUPS, OPENS, RemovedCalls, part_of_all};
 use crate::judge::predict::{Kind, Removal};
-use crate::judge::processes;
-use crate::judge::removed_with::RemovedWith;
 use crate::judge::results::{
     asked_again, asked_again_max, hedge, hedge_again, hedge_all, hedge_time, moved, not_there, traced_part,
 };
@@ -15,7 +13,7 @@ use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
 use model::syscall_rows::{CallRow, PathRow};
-use model::{Ns, RuledOut, Seen, State, say};
+use model::{Ns, RuledOut, Seen, say};
 use std::cmp::Reverse;
 
 pub(super) static CAUSE: Cause = Cause {
@@ -57,10 +55,8 @@ pub(super) static CAUSE: Cause = Cause {
                  `localtime`. In a web server, use its cache of open files.",
         part: "Missing names: counted. The calls that fail are saved, each for at least as long as \
                the median call. The high end takes all questions of the kind, since a program that \
-               has listed the directory needs none. It also includes syscall entry and exit, and \
-               the functions that mostly make these calls. A listing: assumed. From none to all of \
-               the questions are saved, with the same share of the program's own code as they are \
-               of all calls. Paths again: all questions but the first for each path are saved, \
+               has listed the directory needs none. A listing: assumed. From none to all of the \
+               questions are saved. Paths again: all questions but the first for each path are saved, \
                with the closing of what was opened. The low end takes as many as a sample of the \
                calls shows. The high end takes all but one for each path in that sample, since an \
                earlier call need not be in it; or all questions, if the files were listed with \
@@ -169,8 +165,7 @@ fn again(evidence: &Evidence<'_>, failing: &[(usize, &CallRow)]) -> Option<Findi
     }
     let part = part_of_all(&gone);
     let of_listed: Vec<_> = rows.iter().copied().filter(|(place, _)| is_listed(*place)).collect();
-    let goes = evidence.without(&gone, RemovedWith::Makers, Kind::Cpu);
-    let goes = goes.and_beside(with_answers_ns(evidence, &of_listed));
+    let goes = evidence.without(&gone, Kind::Cpu);
     let names: Vec<_> = gone.iter().map(|gone| &gone.row.name).collect();
     let asked: Vec<_> = rows.iter().map(|(_, row)| &row.name).collect();
     let closed = gone[rows.len()..].iter().map(|gone| (gone.row, opened));
@@ -220,7 +215,7 @@ fn again(evidence: &Evidence<'_>, failing: &[(usize, &CallRow)]) -> Option<Findi
                  find -type, os.scandir, d_type"
             )
         },
-        share_ns: evidence.has(&names, &goes),
+        share_ns: evidence.has(&names),
         saving: evidence.saving(&Removal::Parts(goes), part, SavingBasis::Counted),
         evidence: rows
             .iter()
@@ -260,19 +255,6 @@ fn questions_of_listed<'a>(
     (asked <= names_max && asked * LISTED_PART >= names_max && asked >= opened * 2).then_some(asks)
 }
 
-/// What the program does with the answers, at most: the part of its own code that these are of all
-/// calls. In a tree of several programs, of the code of the asking ones: what a linker computes
-/// goes with no question of the compiler before it.
-fn with_answers_ns(evidence: &Evidence<'_>, asks: &[(usize, &CallRow)]) -> Ns {
-    let rows = evidence.run.tables.syscalls.value().map_or(&[][..], Vec::as_slice);
-    let all: u64 = rows.iter().map(|row| row.calls).sum();
-    let questions: u64 = asks.iter().map(|(_, row)| row.calls).sum();
-    let names: Vec<_> = asks.iter().map(|(_, row)| &row.name).collect();
-    let of_callers_ns = processes::user_ns_of_callers(evidence, &names).unwrap_or(Ns::MAX);
-    let own_ns = evidence.account_ns(|state| state == State::User).min(of_callers_ns) as f64;
-    (own_ns * questions as f64 / all.max(1) as f64) as Ns
-}
-
 /// Questions for each of the files that were listed. Who looks for a module in one directory after
 /// the other, as Python does, lists these as well, and asks for the directories again each time.
 fn listing(evidence: &Evidence<'_>) -> Option<Finding> {
@@ -282,9 +264,7 @@ fn listing(evidence: &Evidence<'_>) -> Option<Finding> {
         .map(|(_, row)| RemovedCalls { part: (0.0, 1.0), ..RemovedCalls::of(row, row.calls) })
         .collect();
     let questions: u64 = asks.iter().map(|(_, row)| row.calls).sum();
-    // What the program does with the answers is saved with them.
-    let with_answers_ns = with_answers_ns(evidence, &asks);
-    let goes = evidence.without(&gone, RemovedWith::Wrappers, Kind::Cpu).and_beside(with_answers_ns);
+    let goes = evidence.without(&gone, Kind::Cpu);
     let names: Vec<_> = asks.iter().map(|(_, row)| &row.name).collect();
     let (place, most) = asks[0];
     let others = match &asks[1..] {
@@ -305,7 +285,7 @@ fn listing(evidence: &Evidence<'_>) -> Option<Finding> {
             " failed"
         )
     };
-    let (share_ns, part) = (evidence.has(&names, &goes), part_of_all(&gone));
+    let (share_ns, part) = (evidence.has(&names), part_of_all(&gone));
     let saving = evidence.saving(&Removal::Parts(goes), part, SavingBasis::Assumed);
     // With little time it has no clock, and nothing is lost by leaving it.
     saving.value()?;
@@ -336,7 +316,7 @@ fn listing(evidence: &Evidence<'_>) -> Option<Finding> {
 fn finding(evidence: &Evidence<'_>, place: usize, most: &CallRow, rows: &[&CallRow]) -> Finding {
     let gone: Vec<RemovedCalls<'_>> = rows.iter().copied().map(without).collect();
     let part = part_of_all(&gone);
-    let goes = evidence.without(&gone, RemovedWith::Makers, Kind::Cpu);
+    let goes = evidence.without(&gone, Kind::Cpu);
     let total_ns: Ns = rows.iter().map(|row| row.total_ns).sum();
     let names: Vec<_> = rows.iter().map(|row| &row.name).collect();
     let of_all = |row: &&CallRow| {
@@ -364,7 +344,7 @@ fn finding(evidence: &Evidence<'_>, place: usize, most: &CallRow, rows: &[&CallR
             Time(total_ns)
         )),
         change: say!("list the directory once, or search first where the files are"),
-        share_ns: evidence.has(&names, &goes),
+        share_ns: evidence.has(&names),
         saving: evidence.saving(&Removal::Parts(goes), part, SavingBasis::Counted),
         evidence: rows.iter().map(of_all).collect(),
         assumes: vec![say!("the program need not check each time that these files are missing")],
@@ -391,13 +371,11 @@ fn without(row: &CallRow) -> RemovedCalls<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::file_samples::{call, moving, profile_of};
-    use crate::judge::samples::{found, judged, judged_with, run, saves, sites, thread};
+    use crate::judge::file_samples::{call, moving};
+    use crate::judge::samples::{found, judged, run, saves, sites};
     use model::prediction::Site;
-    use model::profile::{Activity, Owner};
-    use model::run::ThreadLedger;
     use model::syscall_rows::{Estimate, PathsRow};
-    use model::{Diagnosis, Reason, State};
+    use model::{Diagnosis, State};
 
     const MS: Ns = 1_000_000;
 
@@ -406,15 +384,14 @@ mod tests {
         let mut run = run(&[(State::User, 60 * MS), (State::Kernel, 140 * MS)]);
         run.tables.syscalls =
             Seen::Value(vec![call("newfstatat", calls, errors, 100 * MS), call("getpid", calls, 0, MS)]);
-        run.path = vec![crate::judge::file_samples::step(State::Kernel, Reason::SyscallEntry, 40 * MS)];
         judged(&run, &sites(&run, &[(Site::Call("newfstatat".into()), [100 * MS; 3])]))
     }
 
     #[test]
-    fn those_that_fail_go_with_their_way_into_the_kernel() {
+    fn those_that_fail_go_or_all_questions() {
         let diagnosis = diagnosis(1000, 900);
         let finding = found(&diagnosis, "metadata-calls").expect("it is there");
-        assert_eq!(saves(finding), (90 * MS, 100 * MS + 20 * MS), "at most all, with 1,000 of 2,000 ways in");
+        assert_eq!(saves(finding), (90 * MS, 100 * MS));
     }
 
     #[test]
@@ -433,8 +410,7 @@ mod tests {
             let clocks = sites(&run, &[of("statx", 100 * MS), of("lgetxattr", 20 * MS)]);
             found(&judged(&run, &clocks), "metadata-calls").map(saves)
         };
-        // Of 60 ms of its own code 2,000 of 2,600 calls have 46.
-        assert_eq!(saved(1000, 24_000, 500), Some((0, 166_153_846)));
+        assert_eq!(saved(1000, 24_000, 500), Some((0, 120 * MS)));
         for (asked, bytes, opened, why) in [
             (999, 24_000, 0, "few"),
             (1001, 24_000, 0, "more than were listed"),
@@ -443,29 +419,6 @@ mod tests {
         ] {
             assert_eq!(saved(asked, bytes, opened), None, "{why}");
         }
-    }
-
-    #[test]
-    fn what_a_program_that_does_not_ask_computes_stays() {
-        let saved = |asks: model::Pid| {
-            let mut run = run(&[(State::User, 60 * MS), (State::Kernel, 140 * MS)]);
-            let of = |pid, name: &str, ns| ThreadLedger {
-                pid,
-                name: name.into(),
-                ..thread(pid, &[(State::User, ns)])
-            };
-            run.threads = vec![of(200, "go", 10 * MS), of(201, "link", 50 * MS), of(202, "go", 2 * MS)];
-            let list = moving("getdents64", 24_000, &[(4096, 100)]);
-            run.tables.syscalls = Seen::Value(vec![call("statx", 1000, 0, 100 * MS), list]);
-            let mut profile = profile_of(Activity::Kernel, &[(&["main", "libc:statx"], 9)]);
-            profile.threads = vec![Owner { pid: asks, tid: asks, name: "thread".into() }];
-            let clocks = sites(&run, &[(Site::Call("statx".into()), [100 * MS; 3])]);
-            saves(found(&judged_with(&run, &profile, &clocks), "metadata-calls").expect("it is there")).1
-        };
-        // 1,000 of 1,100 calls have that part of the 12 ms of both `go`, or of the 50 of `link`.
-        let (go, link) = (saved(200), saved(201));
-        assert_eq!((link - go) / 1000, (50 - 12) * 1000 * 1000 / 1100, "{go}, {link}");
-        assert_eq!(saved(999) - link, (60 - 50) * MS * 1000 / 1100, "who asks is not known");
     }
 
     #[test]
@@ -549,8 +502,7 @@ mod tests {
             (saves(finding), finding.evidence.len())
         };
         assert_eq!(saved(24), ((80 * MS, 80 * MS), 1), "no directory has that many names");
-        // With the answers goes five sixths of 60 ms of its own code.
-        assert_eq!(saved(2000 * 24), ((80 * MS, 150 * MS), 2));
+        assert_eq!(saved(2000 * 24), ((80 * MS, 100 * MS), 2));
     }
 
     #[test]

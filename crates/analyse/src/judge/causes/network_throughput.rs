@@ -30,9 +30,8 @@ pub(super) static CAUSE: Cause = Cause {
         change: "Send less: compress, ask only for what is needed, keep what came (a cache, a \
                  delta). Or use a faster link or a nearer copy, or raise the limit if a traffic \
                  shaper sets it.",
-        part: "Assumed: from a third of the bytes gone (made 1.5 times fewer) to all of them. The \
-               high end includes the calls that wait for the bytes, and the code around these \
-               calls. Text compresses to a third or less, media not at all.",
+        part: "Assumed: from a third of the bytes gone (made 1.5 times fewer) to all of them. \
+               Text compresses to a third or less, media not at all.",
         assumes: "The data can be made at least 1.5 times smaller, or the link at least 1.5 times \
                   faster.",
     },
@@ -81,7 +80,6 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         };
         let part: Part = (faster(FEWER_MIN), 1.0);
         let share_ns = peers::share(&waits, (1.0, 1.0));
-        let goes = peers::with_calls(evidence, of, waits, part);
         Outcome::Found(vec![Finding {
             cause: CAUSE.name.clone(),
             place: RowRef::Connection(row),
@@ -93,7 +91,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
                 "transfer less (compress, ask for less, cache what was received), or use a faster link or a nearer copy"
             ),
             share_ns,
-            saving: evidence.saving(&goes, part, SavingBasis::Assumed),
+            saving: evidence.saving(&waits, part, SavingBasis::Assumed),
             evidence: vec![say!("threads waited ", Time(of.waited_ns), " for this peer"), full.evidence()],
             assumes: vec![say!(
                 "the data can be made at least 1.5 times smaller, or the link at least 1.5 times faster"
@@ -175,13 +173,12 @@ impl Full<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::file_samples::{call, step};
     use crate::judge::samples::{
         connection, found, judged, link, ruled_out, run, saves, series, sites, wait, waiting,
     };
     use model::prediction::Site;
-    use model::wait::{WaitCall, WaitTarget};
-    use model::{Ns, Reason, Run, State};
+    use model::wait::WaitTarget;
+    use model::{Ns, Run, State};
 
     const MS: Ns = 1_000_000;
 
@@ -213,24 +210,6 @@ mod tests {
         assert_eq!((lo / MS, hi), (333, 1000 * MS));
         let waves = [10.0, 20.0, 10.0, 20.0, 10.0, 20.0, 10.0, 20.0, 10.0, 20.0];
         assert!(ruled_out(&judge(&of(1_875_000, waves)), "network-throughput"));
-    }
-
-    #[test]
-    fn bytes_that_do_not_come_are_not_taken_from_the_kernel_either() {
-        let mut run = of(1_250_000, [10.0; 10]);
-        run.account[0].ns = 900 * MS;
-        run.account.push(model::run::measured(State::Kernel, 60 * MS));
-        run.account.push(model::run::measured(State::User, 40 * MS));
-        run.waits[0].call = WaitCall::Syscall("recvfrom".into());
-        run.waits[0].path_ns = 900 * MS;
-        run.tables.syscalls = Seen::Value(vec![call("recvfrom", 100, 0, 960 * MS)]);
-        run.path = vec![
-            step(State::Network, Reason::Syscall("recvfrom".into()), 900 * MS),
-            step(State::Kernel, Reason::Syscall("recvfrom".into()), 60 * MS),
-        ];
-        let diagnosis = judged(&run, &sites(&run, &[(Site::Peer(peer()), [900 * MS; 3])]));
-        let (lo, hi) = saves(found(&diagnosis, "network-throughput").unwrap());
-        assert_eq!((lo / MS, hi / MS), (300, 960), "a third of the waits, or all with their calls");
     }
 
     #[test]

@@ -49,10 +49,7 @@ pub(super) static CAUSE: Cause = Cause {
                  the host's CPUs). Use one pool for all libraries: pools in the threads of another \
                  pool multiply. Let threads sleep where they wait, or spin for a few microseconds.",
         part: "Bounded, or assumed if the sign is a function that may spin. At least nothing: the \
-               work may take all CPUs anyway. At most all of the time with too many threads that \
-               the CPUs are not needed for. If the threads spin, they do not need the time of the \
-               spinning function; if they yield or wait on futexes, as much goes as they wait for \
-               a CPU.",
+               work may take all CPUs anyway. At most all of the time with too many threads.",
         assumes: "With a CPU for each thread, none waits long for another one.",
     },
     explains: &[],
@@ -223,9 +220,8 @@ fn stands(row: &LoadRow) -> bool {
 
 fn finding(evidence: &Evidence<'_>, crowd: &Crowd, sign: &Sign<'_>, at_once: f64) -> Finding {
     let waited = crowd.queued_ns() as f64 / crowd.wanted_ns.max(1) as f64;
-    let (goes, how, figure): (f64, Sentence, Sentence) = match sign {
+    let (how, figure): (Sentence, Sentence) = match sign {
         Sign::Spins(spin) => (
-            spin.share.hi,
             say!(", and ").and(called(&spin.by)).and(say!(
                 ", which may wait for them in a loop, has ",
                 Piece::Share(spin.share.value),
@@ -233,23 +229,17 @@ fn finding(evidence: &Evidence<'_>, crowd: &Crowd, sign: &Sign<'_>, at_once: f64
             )),
             say!("it looks at no other memory meanwhile, as a loop that waits for a flag"),
         ),
-        Sign::Yields(times) => {
-            (waited, say!(""), say!("sched_yield was called ", Count(*times, "time".into())))
+        Sign::Yields(times) => (say!(""), say!("sched_yield was called ", Count(*times, "time".into()))),
+        Sign::Futexes(times) => {
+            (say!(", and for each other"), say!("they waited for each other ", Count(*times, "time".into())))
         }
-        Sign::Futexes(times) => (
-            waited,
-            say!(", and for each other"),
-            say!("they waited for each other ", Count(*times, "time".into())),
-        ),
     };
     let hi = crowd.present_ns.min(evidence.run.whole_ns());
-    let cpu_ns = (crowd.cpu_ns as f64 * goes) as Ns;
-    let saving = Removal::WallAndCpu(Interval { lo: 0, hi }, cpu_ns);
     let known = match sign {
         Sign::Spins(_) => SavingBasis::Assumed,
         Sign::Yields(_) | Sign::Futexes(_) => SavingBasis::Bounded,
     };
-    let saving = evidence.saving(&saving, ALL, known);
+    let saving = evidence.saving(&Removal::Wall(Interval { lo: 0, hi }), ALL, known);
     Finding {
         cause: CAUSE.name.clone(),
         place: RowRef::State(State::Runqueue),
@@ -316,10 +306,10 @@ mod tests {
     }
 
     #[test]
-    fn a_crowd_that_yields_may_save_as_much_as_it_waits_for_a_cpu() {
+    fn a_crowd_that_yields_may_save_all_of_its_time() {
         let diagnosis = judge(&yields(of(8), 1000));
         let finding = found(&diagnosis, "oversubscription").expect("it is there");
-        assert_eq!(saves(finding), (0, 500 * MS));
+        assert_eq!(saves(finding), (0, 1000 * MS));
         assert!(found(&judge(&yields(of(8), 999)), "oversubscription").is_none());
         assert!(found(&judge(&yields(of(5), 1000)), "oversubscription").is_none(), "one more is no crowd");
         assert!(found(&judge(&yields(of(6), 1000)), "oversubscription").is_some());
@@ -377,7 +367,7 @@ mod tests {
                 found(&judged_with(&run, &told.0, &Seen::Absent), "oversubscription").map(saves)
             };
         let (lo, hi) = spins(900, 0).expect("it is there");
-        assert!(lo == 0 && hi > 880 * MS && hi < 930 * MS, "{hi}");
+        assert_eq!((lo, hi), (0, 1000 * MS));
         assert!(spins(900, 20).is_none(), "it steps through memory");
         assert!(spins(100, 0).is_some() && spins(99, 0).is_none());
     }

@@ -1,28 +1,21 @@
 //! Memory that is given back to the kernel and touched again.
 
 use super::{Cause, Imposed, Manual, Outcome};
-use crate::code::Amount;
 use crate::judge::Evidence;
-use crate::judge::allocators;
 use crate::judge::fault_places;
 use crate::judge::imposed;
-use crate::judge::own_code::{self, Key, Owner};
-use crate::judge::predict::{COUNTED_LEAST, Removal};
-use crate::judge::removed_with::part_along;
+use crate::judge::predict::{Kind, Removal};
 use crate::judge::results::{hedge, hedge_time};
 use crate::judge::signs::{By, Sign};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
-use model::prediction::Site;
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::processes::MemoryPeak;
-use model::profile::{Activity, Weight};
-use model::recording::{Language, Tier};
+use model::recording::Tier;
 use model::run::ThreadLedger;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number, Times};
 use model::syscall_rows::CallRow;
 use model::wait::SyscallName;
 use model::{Ns, Pid, Probe, RuledOut, Seen, State, say};
-use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -47,12 +40,7 @@ pub(super) static CAUSE: Cause = Cause {
         part: "Counted: of N faults of a process that never had more than M pages, N - M are for \
                pages that it had before. They are saved, with the calls that give memory back and \
                take it. The interval is that of the samples of time in faults. The high end takes \
-               all faults of the process, as if it could do without the memory. It also adds the \
-               larger of two times. One is 200 ns a fault, since entering and leaving a fault is \
-               charged to the code that touches the page. The other is the time of destructors, \
-               and the own time of functions that have more time in faults than in themselves, \
-               since they may only fill what is thrown away. If what is added is more than a \
-               quarter of the high end, the saving is bounded, not counted.",
+               all faults of the process, as if it could do without the memory.",
         assumes: "The memory can be kept: the process then has its largest size all the time.",
     },
     explains: &["allocation"],
@@ -74,14 +62,6 @@ const TIMES_MIN: u64 = 2;
 const GIVEN_BACK_MIN: u64 = 10;
 /// The smallest page there is: with larger ones fewer are touched again than it seems.
 const PAGE_BYTES: u64 = 4096;
-
-/// The part of a fault that is charged to the program's own code, at most: entering and leaving.
-const ENTRY_NS: Ns = 200;
-
-/// Parts of the names of the kernel's functions that handle faults.
-const FAULTS: &[&str] = &["page_fault", "mem_abort"];
-/// A function with fewer samples in them is not judged.
-const SAMPLES_MIN: u64 = 5;
 
 /// Calls that give memory back, and that take it.
 const GIVE_BACK: &[&str] = &["munmap", "brk", "madvise", "mremap", "process_madvise"];
@@ -160,11 +140,7 @@ fn finding(
         .map(|step| step.ns)
         .sum();
     let share_ns = Interval { lo: fault_ns, hi: (fault_ns + calls_ns).min(evidence.run.whole_ns()) };
-    let named = |names: &[&str]| names.iter().map(|name| SyscallName::from(*name)).collect::<Vec<_>>();
-    let sites = [named(GIVE_BACK), named(TAKE)].concat().into_iter().map(Site::Call);
-    let sites = sites.chain([Site::State(State::Fault)]).collect();
     let part = (again as f64 / all as f64, most.faults as f64 / all as f64);
-    let own_ns = evidence.account_ns(|state| state == State::User);
     let (_, call) =
         calls.iter().max_by_key(|(row, call)| (call.calls, Reverse(*row))).expect("there are some");
     Finding {
@@ -194,15 +170,7 @@ fn finding(
             _ => say!("keep the memory and reuse it, or have malloc keep it: M_MMAP_THRESHOLD"),
         },
         share_ns,
-        saving: evidence.saving(&Removal::Sites(sites, share_ns), part, SavingBasis::Counted).map(|saving| {
-            let handling_ns = (handling_ns(evidence) as f64 * part.1) as Ns;
-            let hi = saving.ns.hi + (most.faults * ENTRY_NS).min(own_ns).max(handling_ns);
-            let hi = hi.min(evidence.run.whole_ns());
-            // Which of the program's own code goes with the pages nobody counted.
-            let counted = saving.ns.hi as f64 >= COUNTED_LEAST * hi as f64;
-            let known = if counted { saving.known } else { saving.known.max(SavingBasis::Bounded) };
-            Saving { ns: Interval { hi, ..saving.ns }, known, ..saving }
-        }),
+        saving: evidence.saving(&Removal::Account(share_ns, Kind::Cpu), part, SavingBasis::Counted),
         evidence: calls
             .iter()
             .filter(|(_, row)| row.calls > 0)
@@ -226,51 +194,12 @@ fn finding(
     }
 }
 
-/// The program's own time that may go with the pages, at most: that of destructors of the objects
-/// in them, and of functions that do little but touch new pages. A function's time counts in full
-/// up to what it has in faults, and less and less from there to twice as much.
-fn handling_ns(evidence: &Evidence<'_>) -> Ns {
-    let profile = evidence.profile;
-    let in_fault = |weight: &Weight| {
-        let kernel = own_code::frames(profile, weight).take_while(|frame| frame.language == Language::Kernel);
-        kernel.into_iter().any(|frame| FAULTS.iter().any(|part| frame.function.contains(part)))
-    };
-    let (mut functions, mut all) = (FxHashMap::<Key<'_>, (Amount, Amount)>::default(), Amount::default());
-    let mut goes = Amount::default();
-    for charge in evidence.charges() {
-        if charge.doing == Activity::User {
-            all.add(charge.weight);
-            if own_code::frames(profile, charge.weight).any(allocators::takes_apart) {
-                goes.add(charge.weight);
-                continue;
-            }
-        }
-        let Owner::Function(frame) = charge.owner else { continue };
-        let (own, faults) = functions.entry((&*frame.function, &*frame.module)).or_default();
-        match charge.doing {
-            Activity::User => own.add(charge.weight),
-            Activity::Kernel if in_fault(charge.weight) => faults.add(charge.weight),
-            _ => {}
-        }
-    }
-    let in_faults_ns: f64 = functions.values().map(|(_, faults)| faults.ns).sum();
-    let late = evidence.charged_late() * all.ns / in_faults_ns.max(1.0);
-    for (own, faults) in functions.into_values().filter(|(_, faults)| faults.samples >= SAMPLES_MIN) {
-        goes.merge(own.part(part_along(own, faults, late)));
-    }
-    if goes.samples == 0 {
-        return 0;
-    }
-    let own_ns = evidence.account_ns(|state| state == State::User) as f64;
-    (own_ns * goes.share(all).hi) as Ns
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::own_code::tests::{Told, native};
-    use crate::judge::samples::{call, found, judged, judged_with, run, saves, sites};
+    use crate::judge::samples::{call, found, judged, run, saves, sites};
     use model::Run;
+    use model::prediction::Site;
 
     const MS: Ns = 1_000_000;
     const MIB: u64 = 1 << 20;
@@ -294,7 +223,7 @@ mod tests {
     fn faults_beyond_the_pages_that_it_ever_had_go() {
         let diagnosis = judge(&faults(2560, 100));
         let (lo, hi) = saves(found(&diagnosis, "page-faults").expect("it is there"));
-        assert_eq!((lo, hi), (450 * MS, 500 * MS + 2560 * ENTRY_NS));
+        assert_eq!((lo, hi), (450 * MS, 500 * MS));
     }
 
     #[test]
@@ -303,7 +232,7 @@ mod tests {
         (run.account[1].lo_ns, run.account[1].hi_ns) = (400 * MS, 600 * MS);
         let diagnosis = judge(&run);
         let (lo, hi) = saves(found(&diagnosis, "page-faults").expect("it is there"));
-        assert_eq!((lo, hi), (450 * MS, 500 * MS + 2560 * ENTRY_NS));
+        assert_eq!((lo, hi), (450 * MS, 500 * MS));
     }
 
     #[test]
@@ -319,45 +248,5 @@ mod tests {
         run.tables.memory_peak = Seen::unseen("not in this recording");
         let diagnosis = judge(&run);
         assert!(diagnosis.unavailable.iter().any(|(cause, _)| cause.id == "page-faults"));
-    }
-
-    #[test]
-    fn who_does_little_but_touch_new_pages_may_go_with_them() {
-        let run = faults(2560, 100);
-        let clocks = sites(&run, &[(Site::State(State::Fault), [500 * MS; 3])]);
-        let hi = |own: u64, in_faults: u64, others: u64| {
-            let kernel =
-                model::profile::Frame { language: Language::Kernel, ..native("[kernel]", "exc_page_fault") };
-            let told = Told::default()
-                .stack(own, Activity::User, &[native("program", "fill")])
-                .stack(in_faults, Activity::Kernel, &[kernel, native("program", "fill")])
-                .stack(others, Activity::User, &[native("program", "other")]);
-            let diagnosis = judged_with(&run, &told.0, &clocks);
-            let finding = found(&diagnosis, "page-faults").expect("it is there");
-            (saves(finding).1, finding.saving.value().expect("it is known").known)
-        };
-        let (filling, known) = hi(1000, 1000, 1000);
-        assert!(filling > 750 * MS && filling < 765 * MS, "{filling}");
-        assert_eq!(known, SavingBasis::Bounded, "a third of it was not counted");
-        let (less, known) = hi(1000, 750, 1000);
-        assert!(less > 625 * MS && less < 645 * MS, "{less}");
-        assert_eq!(known, SavingBasis::Counted);
-        let all = (500 * MS + 2560 * ENTRY_NS, SavingBasis::Counted);
-        assert_eq!(hi(1000, 500, 1000), all, "it does something else as well");
-    }
-
-    #[test]
-    fn what_takes_the_objects_apart_may_go_with_their_pages() {
-        let run = faults(2560, 100);
-        let clocks = sites(&run, &[(Site::State(State::Fault), [500 * MS; 3])]);
-        let hi = |function: &str| {
-            let told = Told::default()
-                .stack(1000, Activity::User, &[native("python3", function), native("program", "other")])
-                .stack(1000, Activity::User, &[native("program", "other")]);
-            saves(found(&judged_with(&run, &told.0, &clocks), "page-faults").expect("it is there")).1
-        };
-        let apart = hi("list_dealloc");
-        assert!(apart > 750 * MS && apart < 770 * MS, "{apart}");
-        assert_eq!(hi("list_sort"), 500 * MS + 2560 * ENTRY_NS);
     }
 }

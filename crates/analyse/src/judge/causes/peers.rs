@@ -2,18 +2,14 @@
 //! and what the waits for them have of the run.
 
 use crate::judge::Evidence;
-use crate::judge::file_calls::RemovedCalls;
-use crate::judge::predict::{Kind, Part, Parts, Removal};
-use crate::judge::removed_with::RemovedWith;
+use crate::judge::predict::{Kind, Removal};
 use model::coverage::Interval;
 use model::network::{ConnectionOrigin, Endpoint};
 use model::peers::ConnectionRow;
 use model::prediction::Site;
 use model::sentence::Piece::Name;
-use model::syscall_rows::CallRow;
-use model::wait::{SyscallName, WaitTarget};
+use model::wait::WaitTarget;
 use model::{Ns, Sentence, say};
-use rustc_hash::FxHashMap;
 
 /// What a request and its answer have at most, each way; with more it is a transfer. Ten segments
 /// go at once when a connection begins (RFC 6928), and up to this size two round trips more.
@@ -48,38 +44,9 @@ pub(super) fn goes(evidence: &Evidence<'_>, row: &ConnectionRow) -> Option<Remov
     let share_ns = Interval { lo: path_ns, hi: path_ns };
     let site = Site::Peer(target);
     match evidence.prediction {
-        Some(_) => evidence.site(&site).map(|_| Removal::Sites(vec![site], share_ns)),
+        Some(_) => evidence.site(&site).map(|_| Removal::Account(share_ns, Kind::Waiting)),
         None => Some(Removal::Account(share_ns, Kind::Waiting)),
     }
-}
-
-/// These waits; at most with the calls that wait so, and with what the program does only to make
-/// them: bytes that do not come are not taken either. `part`: of the waits.
-pub(super) fn with_calls(
-    evidence: &Evidence<'_>,
-    row: &ConnectionRow,
-    waits: Removal,
-    part: Part,
-) -> Removal {
-    let Removal::Sites(sites, _) = &waits else { return waits };
-    let mut waited = FxHashMap::<&SyscallName, Ns>::default();
-    for wait in evidence.run.waits.iter().filter(|wait| Some(&wait.on) == target(row).as_ref()) {
-        if let Some(call) = wait.call.syscall() {
-            *waited.entry(call).or_default() += wait.path_ns;
-        }
-    }
-    let rows = evidence.run.tables.syscalls.value().map_or(&[][..], Vec::as_slice);
-    let gone = |row: &'_ CallRow| {
-        let part = evidence.part_of_waits(&row.name, *waited.get(&row.name)?);
-        Some((row.calls as f64 * part) as u64)
-    };
-    let gone: Vec<_> = rows.iter().filter_map(|row| Some(RemovedCalls::of(row, gone(row)?))).collect();
-    let beside_ns: Ns = waited.iter().map(|(call, ns)| evidence.beside_waits_ns(call, *ns)).sum();
-    let cpu_ns = beside_ns + evidence.along_ns(&gone, RemovedWith::Makers);
-    let sites = sites.iter().map(|site| (site.clone(), part)).collect();
-    let account_ns = share(&waits, part);
-    let parts = Parts { sites, beside_ns: 0, cpu_ns, account_ns, kind: Kind::Waiting, of_all: false };
-    Removal::Parts(parts.and_beside(cpu_ns))
 }
 
 /// The part of these waits that so much time is. A server of the tree waits as well, for requests:
@@ -94,7 +61,7 @@ pub(super) fn part(evidence: &Evidence<'_>, row: &ConnectionRow, ns: Ns) -> f64 
 /// A part of what goes, as time of the account.
 pub(super) fn share(goes: &Removal, part: (f64, f64)) -> Interval {
     let ns = match goes {
-        Removal::Sites(_, ns) | Removal::Account(ns, _) => *ns,
+        Removal::Account(ns, _) => *ns,
         _ => Interval::default(),
     };
     Interval { lo: (ns.lo as f64 * part.0) as Ns, hi: (ns.hi as f64 * part.1) as Ns }

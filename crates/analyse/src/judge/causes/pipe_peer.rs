@@ -8,7 +8,6 @@ use crate::judge::predict::{Kind, Part, Parts, Removal, faster};
 use crate::judge::signs::{By, Sign};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
-use model::prediction::Site;
 use model::recording::Tier;
 use model::run::WaitRow;
 use model::sentence::Piece::{Count, Name, Ns as Time};
@@ -32,8 +31,7 @@ pub(super) static CAUSE: Cause = Cause {
         change: "Look at the other end: use `dwell attach` on its process, or `dwell run` on both \
                  programs together. Let it write larger pieces, and earlier.",
         part: "Assumed: with the other end s times faster, 1 - 1/s of the waits are saved. The \
-               factor s is from 1.5 to all of it, with the calls that wait and the waits for a CPU \
-               after them, since the other end may also be asked less often.",
+               factor s is from 1.5 to all of it.",
         assumes: "The other end can be made at least 1.5 times faster, and its speed does not \
                   depend on this end.",
     },
@@ -102,7 +100,7 @@ fn finding(evidence: &Evidence<'_>, place: usize, most: &WaitRow, waits: &[(usiz
         Some(Seen::Value(tid)) => say!("dwell attach ", Name(tid.to_string()), " while it runs"),
         _ => say!("dwell attach NAME while it runs"),
     };
-    let (goes, part) = goes(evidence, most, path_ns, times);
+    let (goes, part) = goes(evidence, most, path_ns);
     Finding {
         cause: CAUSE.name.clone(),
         place: RowRef::Wait(place),
@@ -137,22 +135,18 @@ fn end(on: &WaitTarget) -> model::Sentence {
     }
 }
 
-/// The waits, with the time until their thread had a CPU.
-fn goes(evidence: &Evidence<'_>, most: &WaitRow, path_ns: Ns, times: u64) -> (Removal, Part) {
+/// The waits.
+fn goes(evidence: &Evidence<'_>, most: &WaitRow, path_ns: Ns) -> (Removal, Part) {
     let least = faster(FASTER_MIN);
     let call = most.call.syscall().expect("it is in a call");
-    let queued_ns = evidence.queued_after(times);
     if let WaitTarget::Unix(Seen::Value(_)) = most.on {
-        let part = (least, 1.0);
-        let account_ns = Interval { lo: (least * path_ns as f64) as Ns, hi: path_ns };
-        let sites = vec![(Site::Peer(most.on.clone()), part)];
-        let parts = Parts { sites, beside_ns: 0, cpu_ns: 0, account_ns, kind: Kind::Waiting, of_all: false };
-        return (Removal::Parts(parts.and_beside(queued_ns + evidence.beside_waits_ns(call, path_ns))), part);
+        let waits = Interval { lo: path_ns, hi: path_ns };
+        return (Removal::Account(waits, Kind::Waiting), (least, 1.0));
     }
     let of_call = (path_ns as f64 / evidence.path_ns_in(call).max(path_ns).max(1) as f64).min(1.0);
     let part = (least * of_call, of_call);
     let parts = Parts { cpu_ns: 0, ..evidence.parts_of(&[(call, part)], Kind::Waiting) };
-    (Removal::Parts(parts.and_beside(queued_ns)), part)
+    (Removal::Parts(parts), part)
 }
 
 #[cfg(test)]
@@ -160,6 +154,7 @@ mod tests {
     use super::*;
     use crate::judge::file_samples::{call, step, wait};
     use crate::judge::samples::{found, judged, run, saves, sites};
+    use model::prediction::Site;
     use model::{Diagnosis, Reason};
 
     const MS: Ns = 1_000_000;
@@ -186,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_less_often_spares_the_calls_too() {
+    fn a_local_socket_with_a_name_is_a_peer() {
         let on = WaitTarget::Unix(Seen::Value("/run/peer".into()));
         let mut run = run(&[(State::User, 100 * MS), (State::Kernel, 50 * MS), (State::Pipe, 800 * MS)]);
         run.account.push(model::run::measured(State::Runqueue, 50 * MS));
@@ -198,7 +193,7 @@ mod tests {
         ];
         let diagnosis = judged(&run, &sites(&run, &[(Site::Peer(on), [800 * MS; 3])]));
         let (lo, hi) = saves(found(&diagnosis, "pipe-peer").expect("it is there"));
-        assert_eq!((lo / MS, hi / MS), (266, 900), "a third of the waits, or all with their calls");
+        assert_eq!((lo / MS, hi / MS), (266, 800), "a third of the waits, or all");
     }
 
     #[test]

@@ -3,15 +3,14 @@
 
 use super::{Cause, Manual, Outcome, places};
 use crate::judge::Evidence;
-use crate::judge::predict::{ALL, Kind, Removal};
+use crate::judge::predict::{Kind, Removal};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
-use model::prediction::Site;
 use model::recording::Tier;
 use model::run::{ThreadLedger, WaitRow};
 use model::sentence::Piece::{Count, Name, Ns as Time, Number};
 use model::wait::{WaitTarget, WakerKind};
-use model::{Ns, Pid, Seen, Sentence, State, Tid, say};
+use model::{Ns, Pid, Sentence, State, Tid, say};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 
@@ -40,9 +39,8 @@ pub(super) static CAUSE: Cause = Cause {
                  later and give it back sooner: not while something else is computed or waited for. \
                  Or start fewer threads, if the limit is wanted.",
         part: "Bounded: with a member for each of n threads in place of k, at most 1 - k/n of these \
-               waits is saved, which is so if the peer serves n at a time as fast as k. The high end \
-               also takes that part of the rest of the path: what threads do between these waits \
-               is done side by side then. If the peer is no faster, nothing is saved.",
+               waits is saved, which is so if the peer serves n at a time as fast as k. If the peer is \
+               no faster, nothing is saved.",
         assumes: "The peer serves as many at a time as there are threads. Their work needs no order.",
     },
     explains: &[],
@@ -172,20 +170,10 @@ impl Pool {
 fn finding(evidence: &Evidence<'_>, pool: &Pool) -> Finding {
     let row = pool.row(evidence);
     let all_ns = Interval { lo: pool.path_ns, hi: pool.path_ns };
-    let peer = row.map(|(_, wait)| Site::Peer(wait.on.clone()));
-    let sites = || peer.into_iter().chain([Site::State(pool.kind)]);
-    let goes = match sites().find(|site| evidence.site(site).is_some()) {
-        Some(site) if evidence.run.window.is_none() => Removal::Sites(vec![site], all_ns),
-        _ => Removal::Account(all_ns, Kind::Waiting),
-    };
+    let goes = Removal::Account(all_ns, Kind::Waiting);
     let members = pool.at_once.round();
     let part = 1.0 - members / pool.threads() as f64;
     let known = if evidence.tier == Tier::Bpf { SavingBasis::Bounded } else { SavingBasis::Assumed };
-    let beside_ns = evidence.run.whole_ns().saturating_sub(pool.path_ns) as f64 * part;
-    let beside = match evidence.run.window {
-        Some(_) => Seen::Absent,
-        None => evidence.saving(&Removal::Wall(Interval { lo: 0, hi: beside_ns as Ns }), ALL, known),
-    };
     let thing = row.map_or_else(Sentence::default, |(_, wait)| match &wait.on {
         WaitTarget::Timer(_) => say!(" in a sleep"),
         on => say!(" for ", Name(on.to_string())),
@@ -207,7 +195,7 @@ fn finding(evidence: &Evidence<'_>, pool: &Pool) -> Finding {
             " members, or hold one for less time"
         ),
         share_ns: Interval { lo: 0, hi: pool.path_ns },
-        saving: evidence.together(evidence.saving(&goes, (0.0, part), known), beside),
+        saving: evidence.saving(&goes, (0.0, part), known),
         evidence: each
             .into_iter()
             .map(|each_ns| at_a_time().and(say!(", ", Time(each_ns), " each on average")))
@@ -231,8 +219,9 @@ mod tests {
     use crate::judge::diagnose;
     use crate::judge::samples::{found, judged, run, saves, sites, thread, wait, waiting};
     use model::network::Endpoint;
+    use model::prediction::Site;
     use model::run::WakerRow;
-    use model::{Profile, Run};
+    use model::{Profile, Run, Seen};
 
     const MS: Ns = 1_000_000;
 

@@ -3,16 +3,13 @@
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::by_signs;
-use crate::judge::predict::{ALL, Removal};
+use crate::judge::predict::{ALL, Kind, Removal};
 use crate::judge::processes::{self, Group};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
-use model::prediction::Site;
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
-use model::wait::SyscallName;
-use model::{Ns, Pid, Reason, RuledOut, Seen, Sentence, State, say};
-use rustc_hash::FxHashSet;
+use model::{Ns, Reason, RuledOut, Seen, Sentence, say};
 use std::cmp::Reverse;
 
 pub(super) static CAUSE: Cause = Cause {
@@ -34,10 +31,7 @@ pub(super) static CAUSE: Cause = Cause {
                  for many items (`xargs`, `find -exec … +`), a library instead of a command, a \
                  pool of workers that stay alive.",
         part: "Bounded. The low end takes the calls that make, execute and end the processes. The \
-               high end takes three things: all time on the critical path of processes that are 20 \
-               or more of one program, from their creation on; the calls around it (blocking \
-               signals, waiting for the end); and the waits of others for a CPU, as the process \
-               that starts them has after each. Loading libraries is in between.",
+               high end takes their lives, from their creation on. Loading libraries is in between.",
         assumes: "What the processes do can be done without them. At the high end that work takes \
                   next to no time.",
     },
@@ -69,11 +63,6 @@ const MAKE: &[&str] = &["clone", "clone3", "fork", "vfork", "execve", "execveat"
 const LOADS: &[&str] = &["_dl_start", "_dl_main", "__dls"];
 /// Calls that end one.
 const END: &[&str] = &["exit_group", "exit"];
-/// Calls that who starts processes makes for each: to be told of a failed start, to keep signals
-/// off meanwhile, to learn of its end.
-const AROUND: &[&str] =
-    &["pipe2", "socketpair", "rt_sigprocmask", "rt_sigaction", "pidfd_open", "wait4", "waitid", "waitpid"];
-
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let mut groups: Vec<(String, Group)> = processes::by_program(evidence).into_iter().collect();
     groups
@@ -148,7 +137,7 @@ fn finding(evidence: &Evidence<'_>, groups: &[(String, Group)], processes: usize
             .and(named(groups))
             .and(say!(" in one process: the shell's own commands, one call for many items, a library")),
         share_ns,
-        saving: saving(evidence, groups, share_ns),
+        saving: saving(evidence, share_ns),
         evidence: groups
             .iter()
             .take(3)
@@ -176,36 +165,13 @@ fn named(groups: &[(String, Group)]) -> Sentence {
     names.reduce(|all, one| all.and(say!(" and ")).and(one)).unwrap_or_default()
 }
 
-/// At least the calls, at most also all that programs do of which there are many, with what the
-/// others wait for a CPU after them.
-fn saving(evidence: &Evidence<'_>, groups: &[(String, Group)], share_ns: Interval) -> Seen<Saving> {
-    let calls = |names: &[&str]| -> Vec<Site> {
-        let of = |name: &&str| Site::Call(SyscallName { name: (*name).to_owned().into(), compat: false });
-        names.iter().map(of).collect()
-    };
+/// At least the calls, at most the lives.
+fn saving(evidence: &Evidence<'_>, share_ns: Interval) -> Seen<Saving> {
     let costs = Interval { lo: share_ns.lo, hi: share_ns.lo };
-    let least = evidence.saving(
-        &Removal::Sites([calls(MAKE), calls(END)].concat(), costs),
-        ALL,
-        SavingBasis::Counted,
-    );
-    let many = groups.iter().filter(|(_, group)| group.processes() >= PROCESSES_MIN);
-    let names: FxHashSet<&str> = many.clone().map(|(name, _)| name.as_str()).collect();
-    let many: FxHashSet<Pid> = many.flat_map(|(_, group)| &group.pids).copied().collect();
-    let goes = evidence.run.path.iter().filter(|step| {
-        let makes = matches!(&step.reason, Reason::Syscall(name)
-            if [MAKE, AROUND].iter().any(|calls| calls.contains(&&*name.name)));
-        let is_of_many = match step.together {
-            Some(_) => names.contains(step.process.as_str()),
-            None => many.contains(&step.pid),
-        };
-        is_of_many || makes || step.state == State::Runqueue
-    });
-    let most_ns: Ns = goes.map(|step| step.ns).sum();
+    let least = evidence.saving(&Removal::Account(costs, Kind::Cpu), ALL, SavingBasis::Counted);
     least.map(|least| {
-        let hi = most_ns.max(least.ns.hi).min(evidence.run.whole_ns());
+        let hi = share_ns.hi.max(least.ns.hi);
         let part = (least.ns.lo as f64 / hi.max(1) as f64, 1.0);
-        let hi = evidence.without_overhead(Interval { lo: 0, hi }).hi;
         Saving { ns: Interval { lo: least.ns.lo, hi }, part, known: SavingBasis::Bounded, ..least }
     })
 }
@@ -215,9 +181,10 @@ mod tests {
     use super::*;
     use crate::judge::file_samples::step;
     use crate::judge::samples::{call, found, judged, run, saves, sites, thread};
-    use model::Run;
     use model::account::Step;
+    use model::prediction::Site;
     use model::run::ThreadLedger;
+    use model::{Run, State};
 
     const MS: Ns = 1_000_000;
 
@@ -258,19 +225,8 @@ mod tests {
         let run = shell(100, MS / 2);
         let diagnosis = judge(&run, 50 * MS);
         let finding = found(&diagnosis, "process-spawning").expect("it is there");
-        assert_eq!(saves(finding), (50 * MS, 201 * MS), "with the way back to a CPU");
+        assert_eq!(saves(finding), (0, 200 * MS));
         assert!(found(&diagnosis, "single-thread").is_none(), "of such short lives");
-    }
-
-    #[test]
-    fn calls_around_a_start_may_go_with_it() {
-        let mut run = shell(100, MS / 2);
-        run.path.push(step(State::Kernel, Reason::Syscall("wait4".into()), 3 * MS));
-        run.path.push(step(State::Kernel, Reason::Syscall("read".into()), 5 * MS));
-        run.account[0].ns += 8 * MS;
-        run.wall_ns += 8 * MS;
-        let diagnosis = judge(&run, 50 * MS);
-        assert_eq!(saves(found(&diagnosis, "process-spawning").unwrap()), (50 * MS, 204 * MS));
     }
 
     #[test]

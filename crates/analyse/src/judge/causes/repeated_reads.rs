@@ -6,7 +6,6 @@ use crate::judge::direct::is_direct;
 use crate::judge::file_calls::{OF_EACH, OPENS, RemovedCalls, part_of_all};
 use crate::judge::predict::{Kind, Removal};
 use crate::judge::processes;
-use crate::judge::removed_with::RemovedWith;
 use crate::judge::results::traced_part;
 use model::coverage::Interval;
 use model::files::{FileRow, FileTable};
@@ -202,9 +201,9 @@ fn finding(evidence: &Evidence<'_>, again: &[Again<'_>], calls: &[OfCall<'_>]) -
     let kind = if cpu_ns * 2 > total_ns { Kind::Cpu } else { Kind::Waiting };
     // What is made of bytes that come again was made of them before.
     let names: Vec<_> = calls.iter().map(|of| &of.row.name).collect();
-    let goes = evidence.without(&gone, RemovedWith::Wrappers, kind);
-    let goes = goes.and_beside(parsed_ns(evidence, again, &names));
-    let all = evidence.has(&names, &goes);
+    let mut goes = evidence.without(&gone, kind);
+    goes.account_ns.hi += parsed_ns(evidence, again, &names);
+    let all = evidence.has(&names);
     let of_files = calls.iter().map(|of| of.share(of.files_ns) * of.row.total_ns as f64).sum::<f64>();
     let of = |ns: Ns| (ns as f64 * of_files / total_ns.max(1) as f64) as Ns;
     let most = &again[0];
@@ -355,7 +354,7 @@ mod tests {
         let finding = found(&diagnosis, "repeated-reads").expect("it is there");
         assert_eq!(saves(finding), (360 * MS, 560 * MS), "nine tenths of half of the calls' time");
         assert_eq!(finding.place, RowRef::File(1));
-        assert_eq!(finding.share_ns, Interval { lo: 400 * MS, hi: 500 * MS });
+        assert_eq!(finding.share_ns, Interval { lo: 400 * MS, hi: 400 * MS });
     }
 
     #[test]

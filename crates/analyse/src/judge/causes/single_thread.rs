@@ -3,7 +3,7 @@
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::counters::{self, Waits};
-use crate::judge::predict::{ALL, ON_CPU, Removal};
+use crate::judge::predict::{ALL, Removal, divided};
 use crate::judge::processes::{self, Group};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
@@ -11,7 +11,7 @@ use model::hand_overs::HandOverEnd;
 use model::recording::Tier;
 use model::sentence::Piece::{Count, Decimal, Name, Ns as Time, Number};
 use model::wait::TargetKind;
-use model::{Ns, Pid, RuledOut, Seen, State, say};
+use model::{Ns, Pid, RuledOut, Seen, say};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) static CAUSE: Cause = Cause {
@@ -36,18 +36,9 @@ pub(super) static CAUSE: Cause = Cause {
                            nothing is certain, and the finding names that process.",
         change: "Run as many at a time as there are CPUs: `xargs -P`, `make -j`, `parallel`, a \
                  pool of processes.",
-        part: "Bounded, after R. Graham (1969). N lives of T together, the longest of them m, take \
-               on k CPUs at least the larger of T/k and m, and at most T/k + (1 - 1/k)m, in \
-               whatever order they begin. At the low end the processes share the CPUs with other \
-               programs. If others have n threads, they leave k processes the part k/(n + k) of \
-               all CPUs. Others in another session or control group, whose share does not grow \
-               with the number of threads, leave what they do not use, and at least a half. The \
-               low end is zero in one case: a process alone may already have a CPU to itself, as \
-               when two others are on the other CPU of two. The low end is also no more than what \
-               the program would save if all code took no time, by the dependencies that were \
-               seen. That is next to nothing if the program sleeps and polls for the end of a \
-               process. If one process reads the output of the others through pipes, and lives on \
-               from one of them to the next, nothing is certain: the saving is assumed, from 0 on.",
+        part: "Bounded: at least nothing. At most, N lives of T together, the longest of them m, take \
+               on k CPUs the larger of T/k and m. If one process reads the output of the others \
+               through pipes, and lives on from one of them to the next, the saving is assumed.",
         assumes: "No process needs the results of another, and memory and disks serve several at \
                   once as fast as one. If the processor's counters were sampled, the evidence says \
                   whether the code of the processes waits for memory.",
@@ -115,14 +106,10 @@ fn is_list(group: &Group, wall_ns: Ns) -> bool {
 fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Finding {
     let (total_ns, processes) = (group.life_ns, group.processes());
     let (longest_ns, row) = group.longest;
-    let goes = Interval {
-        lo: least_ns(evidence, group, cpus).min(held_up_ns(evidence).unwrap_or(Ns::MAX)),
-        hi: saved(total_ns, longest_ns, cpus.min(processes as f64), false),
-    };
+    let goes = Interval { lo: 0, hi: divided(total_ns, longest_ns, cpus.min(processes as f64)) };
     let share_ns =
         Interval { lo: total_ns.min(evidence.run.wall_ns), hi: total_ns.min(evidence.run.wall_ns) };
     let reader = reader(evidence, group);
-    let goes = Interval { lo: if reader.is_some() { 0 } else { goes.lo }, ..goes };
     let known = if reader.is_some() { SavingBasis::Assumed } else { SavingBasis::Bounded };
     let mut lines = vec![
         say!("they compute for ", Time(group.computes_ns), " of their run time"),
@@ -202,56 +189,15 @@ fn processes_of(evidence: &Evidence<'_>, end: &HandOverEnd) -> Vec<Pid> {
     named.map(|thread| thread.pid).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// By how much the program would have ended earlier had no code and no wait for a CPU cost
-/// anything. Who sleeps and looks whether a process has ended is held up by the sleep, whatever the
-/// process did.
-fn held_up_ns(evidence: &Evidence<'_>) -> Option<Ns> {
-    evidence.saved_without_ns(&[&ON_CPU[..], &[State::Runqueue, State::Throttled]].concat())
-}
-
-/// What is saved at least. Beside other programs one process has a CPU to itself where the balance
-/// leaves them the others, and then does not wait for them at all; several share all CPUs with
-/// them.
-fn least_ns(evidence: &Evidence<'_>, group: &Group, cpus: f64) -> Ns {
-    let (total_ns, at_a_time) = (group.life_ns, cpus.min(group.processes() as f64));
-    let behind_ns = evidence.behind_others_ns().unwrap_or(0).min(total_ns);
-    let computes_ns = total_ns - behind_ns;
-    let alone_ns = (computes_ns as f64 * (1.0 + evidence.shortest_queue().unwrap_or(0.0))) as Ns;
-    let alone_ns = alone_ns.min(total_ns);
-    let others = evidence.others_wanted() * cpus / f64::from(evidence.run.host.cpus.max(1));
-    let by_threads = at_a_time * (cpus / (others + at_a_time)).min(1.0);
-    // Who is in another session (sched(7), autogroup) or control group shares by groups: a half of
-    // the CPUs, however many threads the list has.
-    let by_groups = (cpus - others).max(cpus / 2.0);
-    let gets = by_threads.min(by_groups);
-    let longest_ns = group.longest.0 as f64 * computes_ns as f64 / total_ns.max(1) as f64;
-    let takes_ns = computes_ns - saved(computes_ns, longest_ns as Ns, gets.max(1.0), true);
-    // In parts of a run in which one alone waits no longer than that.
-    let run_ns = evidence.run.wall_ns.saturating_sub(total_ns - alone_ns).max(1);
-    let part = alone_ns.saturating_sub(takes_ns) as f64 / run_ns as f64;
-    (part * evidence.run.wall_ns as f64) as Ns
-}
-
-/// What of their lives is saved on this many CPUs: by the worst order, or the best.
-fn saved(total_ns: Ns, longest_ns: Ns, cpus: f64, worst: bool) -> Ns {
-    let (total, longest) = (total_ns as f64, longest_ns as f64);
-    let takes = match worst {
-        true => total / cpus + (1.0 - 1.0 / cpus) * longest,
-        false => (total / cpus).max(longest),
-    };
-    (total - takes).max(0.0) as Ns
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::samples::{behind_others, found, judged, run, saves, sites, thread};
-    use model::Run;
+    use crate::judge::samples::{found, judged, run, saves, thread};
     use model::hand_overs::{HandOverRow, HandOvers};
     use model::peers::Lengths;
-    use model::prediction::Site;
     use model::run::Utilization;
     use model::wait::{WaitCall, WaitTarget};
+    use model::{Run, State};
 
     const MS: Ns = 1_000_000;
 
@@ -270,11 +216,10 @@ mod tests {
     }
 
     #[test]
-    fn eight_on_four_cpus_save_what_graham_says() {
+    fn eight_on_four_cpus_save_what_the_best_order_does() {
         let diagnosis = judged(&list(8, 100 * MS), &Seen::Absent);
         let finding = found(&diagnosis, "single-thread").expect("it is there");
-        // At most 200 + 75 ms on four CPUs, at least 200.
-        assert_eq!(saves(finding), (525 * MS, 600 * MS));
+        assert_eq!(saves(finding), (0, 600 * MS));
     }
 
     #[test]
@@ -287,50 +232,6 @@ mod tests {
             found(&judged(&run, &Seen::Absent), "single-thread").is_some()
         };
         assert!(is_found(50 * MS) && !is_found(51 * MS));
-    }
-
-    #[test]
-    fn beside_others_on_each_cpu_nothing_is_certain() {
-        let beside = |busy: f64, behind_ns: Ns, cpus: u32| {
-            let mut run = list(8, 100 * MS);
-            run.host.cpus = cpus;
-            run.coverage.host_busy = Seen::Value(busy);
-            for worker in run.threads.iter_mut().skip(1) {
-                worker.states =
-                    vec![(State::User, 100 * MS - behind_ns / 8), (State::Runqueue, behind_ns / 8)];
-            }
-            run.account = vec![
-                model::run::measured(State::User, 820 * MS - behind_ns),
-                model::run::measured(State::Runqueue, behind_ns),
-            ];
-            run.run_queue = behind_others(behind_ns);
-            saves(found(&judged(&run, &Seen::Absent), "single-thread").expect("it is there")).0
-        };
-        // Two loops, both on the other CPU, or one of them on this one: two at a time have a half
-        // of the two CPUs, as much as one that is alone on its own.
-        assert_eq!((beside(0.53, 0, 2), beside(0.7, 300 * MS, 2)), (0, 0));
-        // Of one loop two at a time have two thirds of the CPUs, 1.33 of them, but only where it is
-        // in the same session: else each has one.
-        assert_eq!(beside(0.5, 0, 2), 0);
-        // One loop on four CPUs leaves three of them, or 3.2.
-        let three = beside(0.25, 0, 4);
-        assert!((460 * MS..470 * MS).contains(&three), "{three}");
-        // On four CPUs four at a time have a half of them, beside four loops.
-        let four = beside(0.8, 0, 4);
-        assert!((330 * MS..380 * MS).contains(&four), "{four}");
-        // Where a CPU was idle all the time others want no more than they had.
-        let idle = beside(0.02, 0, 2);
-        assert!((300 * MS..350 * MS).contains(&idle), "{idle}");
-    }
-
-    #[test]
-    fn who_sleeps_and_looks_for_each_is_not_held_up_by_them() {
-        let run = list(8, 100 * MS);
-        let lo = |saved_ns: Ns| {
-            let clocks = sites(&run, &[(Site::State(State::User), [saved_ns; 3])]);
-            saves(found(&judged(&run, &clocks), "single-thread").expect("it is there")).0
-        };
-        assert_eq!((lo(820 * MS), lo(20 * MS)), (525 * MS, 20 * MS));
     }
 
     /// Adds waits of these readers that processes of the list end, through pipes or otherwise.
@@ -357,19 +258,19 @@ mod tests {
             told_by(&mut run, of, &through, readers, waited_ns);
             let diagnosis = judged(&run, &Seen::Absent);
             let finding = found(&diagnosis, "single-thread").expect("it is there");
-            (saves(finding).0, finding.saving.as_ref().value().map(|saving| saving.known))
+            finding.saving.as_ref().value().map(|saving| saving.known)
         };
         let of = |of: u32, through: WaitTarget, readers: &[Pid]| after(of, through, readers, 90 * MS);
         let pipe = || WaitTarget::Pipe(Seen::Absent);
-        assert_eq!(of(8, pipe(), &[100]), (0, Some(SavingBasis::Assumed)));
-        let independent = (525 * MS, Some(SavingBasis::Bounded));
+        assert_eq!(of(8, pipe(), &[100]), Some(SavingBasis::Assumed));
+        let independent = Some(SavingBasis::Bounded);
         assert_eq!(of(1, pipe(), &[100]), independent, "the list's input");
         let child = WaitTarget::Nameless(TargetKind::Child);
         assert_eq!(of(8, child, &[100]), independent, "that it ends tells little");
         let each: Vec<Pid> = (900..908).collect();
         assert_eq!(of(8, pipe(), &each), independent, "each has a reader of its own");
         assert_eq!(of(8, pipe(), &[200]), independent, "one of the list");
-        assert_eq!(after(8, pipe(), &[100], 50 * MS).0, 0);
+        assert_eq!(after(8, pipe(), &[100], 50 * MS), Some(SavingBasis::Assumed));
         assert_eq!(after(8, pipe(), &[100], 49 * MS), independent, "that they have begun");
         // Many of one name are one row.
         let mut run = list(8, 100 * MS);
@@ -377,7 +278,9 @@ mod tests {
         let Seen::Value(all) = &mut run.tables.hand_overs else { panic!("they are there") };
         (all.rows[0].from.pid, all.rows[0].to.pid) = (Seen::Absent, Seen::Absent);
         all.rows[0].to.name = "program".into();
-        assert_eq!(saves(found(&judged(&run, &Seen::Absent), "single-thread").expect("it is there")).0, 0);
+        let diagnosis = judged(&run, &Seen::Absent);
+        let finding = found(&diagnosis, "single-thread").expect("it is there");
+        assert_eq!(finding.saving.value().map(|saving| saving.known), Some(SavingBasis::Assumed));
     }
 
     #[test]

@@ -4,8 +4,7 @@ use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::predict::{ALL, Removal};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
-use model::prediction::Site;
+use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::recording::Tier;
 use model::run::{TimedWaits, WaitRow};
 use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
@@ -40,9 +39,7 @@ pub(super) static CAUSE: Cause = Cause {
                program with nothing else of it under way. Where in a sleep its event comes is \
                chance, so another run may differ. With A of such time in sleeps of length p, four \
                of five runs differ by no more than 1.28 times the root of A·p/6 (the standard \
-               deviation of the rests of these sleeps). If others slept as well, that much less is \
-               certain. Beside other programs the high end includes the waits behind them: a \
-               thread that has not slept keeps its CPU.",
+               deviation of the rests of these sleeps).",
         assumes: "The program sleeps until the other threads have done their work.",
     },
     explains: &[],
@@ -181,7 +178,7 @@ fn looks_for_a_child(evidence: &Evidence<'_>, wait: &WaitRow) -> bool {
 }
 
 fn finding(evidence: &Evidence<'_>, place: usize, wait: &WaitRow, share: f64, checks: &Checks) -> Finding {
-    let alone_ns = alone(evidence, wait);
+    let alone_ns = alone(wait);
     let call = wait.call.syscall();
     let caller = evidence.caller_waiting(wait);
     let (what, change) = match checks {
@@ -208,9 +205,7 @@ fn finding(evidence: &Evidence<'_>, place: usize, wait: &WaitRow, share: f64, ch
             .and(say!("; ", Time(wait.path_ns), " of this with nothing else under way")),
         change,
         share_ns: Interval { lo: wait.path_ns, hi: wait.path_ns },
-        saving: evidence
-            .saving(&Removal::Wall(alone_ns), ALL, SavingBasis::Bounded)
-            .map(|saving| Saving { ns: behind_others_too(evidence, saving.ns), ..saving }),
+        saving: evidence.saving(&Removal::Wall(alone_ns), ALL, SavingBasis::Bounded),
         evidence: vec![
             say!(Count(wait.calls, "sleep".into()), ", ", Time(wait.total_ns), " in all"),
             say!("other threads of the program work for ", Share(share), " of that"),
@@ -225,22 +220,10 @@ fn finding(evidence: &Evidence<'_>, place: usize, wait: &WaitRow, share: f64, ch
 /// The standard deviations on both sides that hold four fifths of a normal distribution.
 const FOUR_OF_FIVE: f64 = 1.2816;
 
-/// What goes: not more than sleeps save in all; and where others slept as well, that may be what it
-/// waited for.
-fn alone(evidence: &Evidence<'_>, wait: &WaitRow) -> Interval {
-    let saved = evidence.site(&Site::State(State::Sleep)).and_then(|times| times.saved_ns.value().copied());
-    let saved = saved.unwrap_or(Interval { lo: wait.path_ns, hi: wait.total_ns });
+/// What goes, with what another run may have more of it by chance.
+fn alone(wait: &WaitRow) -> Interval {
     let deviation = (wait.path_ns as f64 * wait.p50_ns as f64 / 6.0).sqrt();
-    let chance_ns = (FOUR_OF_FIVE * deviation) as Ns;
-    let lo = wait.path_ns.saturating_sub(beside(evidence) + chance_ns);
-    Interval { lo: lo.min(saved.lo), hi: (wait.path_ns + chance_ns).min(saved.hi) }
-}
-
-/// At most what the program waits behind other programs goes too: what begins as soon as it can
-/// runs on, and what begins after a sleep is put where others are.
-fn behind_others_too(evidence: &Evidence<'_>, ns: Interval) -> Interval {
-    let behind_ns = evidence.behind_others_ns().unwrap_or(0);
-    Interval { hi: (ns.hi + behind_ns).min(evidence.run.whole_ns()).max(ns.lo), ..ns }
+    Interval { lo: 0, hi: wait.path_ns + (FOUR_OF_FIVE * deviation) as Ns }
 }
 
 /// Time of sleeps that neither is on the path nor stands there as what others did meanwhile.
@@ -256,7 +239,8 @@ fn beside(evidence: &Evidence<'_>) -> Ns {
 mod tests {
     use super::*;
     use crate::judge::file_samples::{call, wait};
-    use crate::judge::samples::{behind_others, found, judged, run, saves, sites, thread};
+    use crate::judge::samples::{found, judged, run, saves, sites, thread};
+    use model::prediction::Site;
     use model::syscall_rows::ResultsRow;
     use model::wait::WaitTarget;
     use model::{Diagnosis, Run, Seen};
@@ -265,18 +249,6 @@ mod tests {
 
     /// 1.2816 times the root of 400 ms times 50 ms by 6.
     const CHANCE_NS: Ns = 73_993_210;
-
-    #[test]
-    fn who_does_not_sleep_need_not_queue_behind_others_again() {
-        let hi = |behind_ns: Ns| {
-            let mut run = of(10, 800 * MS);
-            run.run_queue = behind_others(behind_ns);
-            let clocks = sites(&run, &[(Site::State(State::Sleep), [200 * MS; 3])]);
-            saves(found(&judged(&run, &clocks), "sleep-polling").expect("it is there"))
-        };
-        let (alone, beside) = (hi(0), hi(300 * MS));
-        assert_eq!((beside.0, beside.1), (alone.0, alone.1 + 300 * MS));
-    }
 
     /// A second of sleeps; for so much of it others work, and the rest is on the path.
     fn of(sleeps: u64, others_ns: Ns) -> Run {
@@ -304,7 +276,7 @@ mod tests {
     fn sleeps_while_nothing_else_is_under_way_go() {
         let diagnosis = diagnosis(&of(20, 600 * MS));
         let saves = saves(found(&diagnosis, "sleep-polling").expect("it is there"));
-        assert_eq!(saves, (400 * MS - CHANCE_NS, 400 * MS + CHANCE_NS));
+        assert_eq!(saves, (0, 400 * MS + CHANCE_NS));
     }
 
     #[test]
@@ -363,9 +335,7 @@ mod tests {
         let mut other = wait(State::Sleep, "clock_nanosleep", timer, 1, 150 * MS, WakerKind::Timer);
         other.path_ns = 0;
         run.waits.push(other);
-        let finding = diagnosis(&run);
-        let saves = saves(found(&finding, "sleep-polling").expect("it is there"));
-        assert_eq!(saves, (400 * MS - 150 * MS - CHANCE_NS, 400 * MS + CHANCE_NS));
+        assert!(is_found(&run));
         run.waits[1].total_ns = 201 * MS;
         assert!(!is_found(&run));
     }

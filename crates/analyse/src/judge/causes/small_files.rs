@@ -4,7 +4,6 @@ use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::file_calls::{LISTS, OF_EACH, OPENS, READS, RemovedCalls, SYNCS, WRITES, part_of_all};
 use crate::judge::predict::{Kind, Removal};
-use crate::judge::removed_with::RemovedWith;
 use crate::judge::results::{asked_again, hedge, hedge_all, hedge_time, moved};
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::recording::Tier;
@@ -31,10 +30,9 @@ pub(super) static CAUSE: Cause = Cause {
         change: "Keep in one file what is read together: an archive that is read in order, SQLite, \
                  a format with an index. Scripts in thousands of modules can be bundled.",
         part: "Counted: all opens but one are saved, with the closes, the removals and the \
-               questions for sizes. The high end also takes four things: reads and writes beyond \
-               bytes/64 KiB, each as long as the median; the other files' share of what makes them \
-               durable, since each has an inode, a name and a place on the disk; syscall entry and \
-               exit; and the functions that mostly make these calls.",
+               questions for sizes. The high end also takes two things: reads and writes beyond \
+               bytes/64 KiB, each as long as the median, and the other files' share of what makes \
+               them durable, since each has an inode, a name and a place on the disk.",
         assumes: "The program may choose how its data is laid out. Finding a record in the one \
                   file takes little time.",
     },
@@ -140,7 +138,7 @@ fn finding(evidence: &Evidence<'_>, files: u64, bytes: u64) -> Finding {
         );
     }
     let part = part_of_all(&gone);
-    let goes = evidence.without(&gone, RemovedWith::Makers, Kind::Waiting);
+    let goes = evidence.without(&gone, Kind::Waiting);
     let names: Vec<_> = opens.iter().map(|(_, row)| &row.name).collect();
     let of_files: Vec<_> = gone.iter().map(|gone| &gone.row.name).collect();
     Finding {
@@ -157,7 +155,7 @@ fn finding(evidence: &Evidence<'_>, files: u64, bytes: u64) -> Finding {
             Time(handling_ns)
         )),
         change: say!("keep data that is read together in one file: an archive, SQLite"),
-        share_ns: evidence.has(&of_files, &goes),
+        share_ns: evidence.has(&of_files),
         saving: evidence.saving(&Removal::Parts(goes), part, SavingBasis::Counted),
         evidence: vec![say!(Count(files, "file".into()), ", ", Bytes(bytes), " read and written")],
         assumes: vec![say!("the program may choose how its data is laid out")],

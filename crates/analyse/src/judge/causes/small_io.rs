@@ -5,7 +5,6 @@ use crate::calls::waits_for_events;
 use crate::judge::Evidence;
 use crate::judge::file_calls::{OPENS, READS, RemovedCalls, TRANSFERS, WRITES, part_of_all};
 use crate::judge::predict::{Kind, Removal};
-use crate::judge::removed_with::RemovedWith;
 use crate::judge::results::{BytesMoved, SMALL, hedge, hedge_all, hedge_time, moved, would_block};
 use crate::judge::signs::{By, Sign};
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
@@ -40,8 +39,7 @@ pub(super) static CAUSE: Cause = Cause {
                  has no page cache behind it either: each piece is a request to the disk, and the \
                  buffer must be aligned.",
         part: "Counted: of N calls, those beyond bytes/64 KiB are saved, each for at least as long \
-               as the median call. The high end also includes syscall entry and exit, and the C \
-               library's wrapper.",
+               as the median call.",
         assumes: "The bytes are there when the program asks for them, and nobody waits for each \
                   piece that it writes.",
     },
@@ -127,7 +125,7 @@ fn finding(
     let (place, RemovedCalls { row, .. }, of_most) = most;
     let gone: Vec<RemovedCalls<'_>> = all.iter().map(|(_, gone, _)| *gone).collect();
     let part = part_of_all(&gone);
-    let goes = evidence.without(&gone, RemovedWith::Wrappers, Kind::Cpu);
+    let goes = evidence.without(&gone, Kind::Cpu);
     let names: Vec<_> = gone.iter().map(|gone| &gone.row.name).collect();
     let calls: u64 = gone.iter().map(|gone| gone.row.calls).sum();
     let total_ns: Ns = gone.iter().map(|gone| gone.row.total_ns).sum();
@@ -162,7 +160,7 @@ fn finding(
         } else {
             say!("read and write through a buffer of 64 KiB")
         },
-        share_ns: evidence.has(&names, &goes),
+        share_ns: evidence.has(&names),
         saving: evidence.saving(&Removal::Parts(goes), part, SavingBasis::Counted),
         evidence: all.iter().map(each).collect(),
         assumes: vec![say!("no program waits for each piece")],

@@ -7,7 +7,6 @@ use crate::judge::file_calls::{RemovedCalls, SYNCS, WRITES};
 use crate::judge::held_writes::HeldWrites;
 use crate::judge::imposed;
 use crate::judge::predict::{Kind, Part, Removal};
-use crate::judge::removed_with::RemovedWith;
 use crate::judge::results::{hedge, hedge_time, moved};
 use crate::judge::signs::{By, Sign};
 use model::coverage::Interval;
@@ -42,9 +41,7 @@ pub(super) static CAUSE: Cause = Cause {
                  group commit, a flush at intervals. If the data can be made again, do not sync at \
                  all.",
         part: "Counted: if g records share one call, N - N/g of N calls are saved, with g from 10 \
-               records to all of them: between nine tenths and all but one. The high end also \
-               includes syscall entry and exit, and the time that the thread waited for a CPU \
-               after those waits.",
+               records to all of them: between nine tenths and all but one.",
         assumes: "The records need not be durable one by one; that is for the program's owner to \
                   say. One call for many records takes no longer than the average call that was \
                   seen.",
@@ -205,7 +202,7 @@ fn finding(evidence: &Evidence<'_>, calls: &[Confirms<'_>], times: u64) -> Findi
     let held = HeldWrites::of(waits.iter().map(|(_, wait)| *wait));
     let part = (1.0 - 1.0 / GROUP, 1.0 - 1.0 / times as f64);
     let gone: Vec<_> = calls.iter().map(|one| one.gone(part)).collect();
-    let goes = evidence.without(&gone, RemovedWith::Wrappers, Kind::Waiting);
+    let goes = evidence.without(&gone, Kind::Waiting);
     let writes = WRITES.contains(&&*call.name.name);
     let named = match durable {
         Some((_, named, _)) => say!(" of ", Name(named.path.clone())),

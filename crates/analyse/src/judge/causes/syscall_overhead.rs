@@ -4,7 +4,6 @@ use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
 use crate::judge::file_calls::{OPENS, RemovedCalls, part_of_all};
 use crate::judge::predict::{Kind, Removal};
-use crate::judge::removed_with::RemovedWith;
 use crate::judge::results::{hedge, hedge_time};
 use crate::judge::signs::{By, Sign};
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
@@ -36,8 +35,7 @@ pub(super) static CAUSE: Cause = Cause {
                  limits, positions; `pread` needs no `lseek`). Change the protection of memory, \
                  or the blocked signals, once around many items. Close inherited descriptors with \
                  `close_range`.",
-        part: "Counted. The calls are saved, each for at least as long as the median call. The \
-               high end also includes syscall entry and exit, and the C library's wrapper.",
+        part: "Counted: the calls are saved, each for at least as long as the median call.",
         assumes: "The answer is known without the call, or one call serves many items.",
     },
     explains: &[],
@@ -165,7 +163,7 @@ fn finding(evidence: &Evidence<'_>, gone: &[(usize, RemovedCalls<'_>)]) -> Optio
     let (place, most) = gone.first()?;
     let all: Vec<RemovedCalls<'_>> = gone.iter().map(|(_, gone)| *gone).collect();
     let part = part_of_all(&all);
-    let goes = evidence.without(&all, RemovedWith::Wrappers, Kind::Cpu);
+    let goes = evidence.without(&all, Kind::Cpu);
     let names: Vec<_> = all.iter().map(|gone| &gone.row.name).collect();
     let row = most.row;
     Some(Finding {
@@ -181,7 +179,7 @@ fn finding(evidence: &Evidence<'_>, gone: &[(usize, RemovedCalls<'_>)]) -> Optio
         } else {
             say!("make the call once for many items, or keep its answer")
         },
-        share_ns: evidence.has(&names, &goes),
+        share_ns: evidence.has(&names),
         saving: evidence.saving(&Removal::Parts(goes), part, SavingBasis::Counted),
         evidence: all.iter().map(|gone| of_row(gone.row)).collect(),
         assumes: vec![say!("the answer is known without the call, or serves many items")],
