@@ -6,11 +6,11 @@
 use crate::CodePlace;
 use crate::account::{Account, AccountPart, Basis, DoesNotClose, State, Step};
 use crate::costs::Costs;
-use crate::coverage::{Coverage, Interval};
+use crate::coverage::{Coverage, Extent, Interval};
 use crate::finding::{SavedTime, SavingBasis, Shared};
 use crate::limits::Limits;
 use crate::probe::Probed;
-use crate::recording::{Ending, Host};
+use crate::recording::{Ending, Host, Tier};
 pub use crate::run_rows::{Faults, FunctionRow, LineRow, Share, UnnamedRow};
 use crate::tables::Tables;
 use crate::together::{Folded, ThreadsTogether};
@@ -284,6 +284,16 @@ impl Run {
     /// The name of its schema.
     pub fn promise(&self) -> &'static str {
         if self.window.is_some() { SCHEMA_ATTACH } else { SCHEMA_RUN }
+    }
+
+    /// Where its events are from, by what it saw of switches.
+    pub fn tier(&self) -> Tier {
+        match self.coverage.sources.iter().find(|source| source.name == "switches").map(|source| source.seen)
+        {
+            Some(Extent::Full) => Tier::Bpf,
+            Some(Extent::Partial) => Tier::Perf,
+            Some(Extent::None) | None => Tier::Proc,
+        }
     }
 
     /// What `account` and `path` sum to, and what shares refer to: the wall clock, or the time of
