@@ -74,6 +74,7 @@ CREATE TABLE places (
   ns BIGINT, -- Time
   times BIGINT, -- How often it began
   sampled BOOLEAN, -- Whether functions were told apart by samples
+  together INT, -- How many places the row stands for, where these are several: without --detail those of a state that have less than a hundredth of the time
   day DATE -- The directory: the day of started_at, UTC.
 );
 
@@ -96,8 +97,8 @@ CREATE TABLE waits (
   p50_ns BIGINT, -- Median
   p99_ns BIGINT, -- 99th percentile
   max_ns BIGINT, -- The longest
-  device VARCHAR, -- Of a disk: its name, or what the file system is mounted from Not with --redact.
-  requests BIGINT, -- Of a disk: requests that ended such waits
+  device VARCHAR, -- Disk: its name, or what the file system is mounted from Not with --redact.
+  requests BIGINT, -- Disk: requests that ended such waits
   queue_ns BIGINT, -- Time of those requests before the driver had them
   device_ns BIGINT, -- Time of those requests with the device
   day DATE -- The directory: the day of started_at, UTC.

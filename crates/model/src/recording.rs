@@ -102,8 +102,8 @@ pub struct Header {
     /// The nanoseconds since that second. None in recordings that do not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at_ns: Option<u32>,
-    /// The number of the machine: [`crate::Origin::machine_number`]. None in recordings that do not have
-    /// it.
+    /// The number of the machine: [`crate::Origin::machine_number`]. None in recordings that do not
+    /// have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
     /// The root's PID; 0 for `dwell attach`, which has no root.

@@ -18,6 +18,7 @@ use model::wake::spike::{LatencyShare, Spike};
 use model::wake::{Bin, Wakes, Wakeups};
 use model::{AccountPart, CodePlace, Seen, Step};
 use serde::Deserialize;
+use std::borrow::Cow;
 
 /// All tables, in the order of the documents.
 pub const TABLES: &[&Table] = &[
@@ -205,7 +206,8 @@ table! {
 }
 
 table! {
-    /// One row: a state of a run or window. They sum to results.wall_ns (run) or thread_ns (attach).
+    /// One row: a state of a run or window. They sum to results.wall_ns (run) or thread_ns
+    /// (attach).
     Account, "account", ALL_KEYS, false, |part: &'a AccountPart| {
         /// user, kernel, disk, network, lock and so on
         state: text = part.state.name();
@@ -220,29 +222,46 @@ table! {
     }
 }
 
+/// A place, or all small ones in a state.
+pub(crate) struct PlaceRow<'a> {
+    pub(crate) number: usize,
+    pub(crate) place: Cow<'a, CodePlace>,
+    /// How many it stands for, where these are several.
+    pub(crate) together: Option<usize>,
+}
+
+impl PlaceRow<'_> {
+    fn source(&self) -> Option<&(String, u32)> {
+        self.place.code.as_ref()?.source.as_ref()
+    }
+}
+
 table! {
     /// One row: a place of a run's or window's time in its own code. They sum as `account` does.
-    Places, "places", ALL_KEYS, false, |row: (usize, &'a CodePlace)| {
+    Places, "places", ALL_KEYS, false, |row: PlaceRow<'a>| {
         /// The row among those of the result, from 0
-        row_number: int = row.0;
+        row_number: int = row.number;
         /// The name of the process
-        process: name = &row.1.process;
+        process: name = Some(&row.place.process).filter(|name| !name.is_empty());
         /// The function
-        code: name = row.1.code.as_ref().map(|code| code.function.as_str());
+        code: name = row.place.code.as_ref().map(|code| code.function.as_str());
         /// The file that it is in
-        file: name = row.1.code.as_ref().and_then(|code| Some(code.source.as_ref()?.0.as_str()));
+        file: name = row.source().map(|source| &source.0);
         /// The line
-        line: int = row.1.code.as_ref().and_then(|code| Some(code.source.as_ref()?.1));
+        line: int = row.source().map(|source| source.1);
         /// What it did
-        state: text = row.1.state.name();
+        state: text = row.place.state.name();
         /// The call, what was waited for, or what ran instead
-        reason: name = row.1.reason.to_string();
+        reason: name = Some(row.place.reason.to_string()).filter(|reason| !reason.is_empty());
         /// Time
-        ns: long = row.1.ns;
+        ns: long = row.place.ns;
         /// How often it began
-        times: long = row.1.count;
+        times: long = row.place.count;
         /// Whether functions were told apart by samples
-        sampled: flag = row.1.sampled;
+        sampled: flag = row.place.sampled;
+        /// How many places the row stands for, where these are several: without --detail those of a
+        /// state that have less than a hundredth of the time
+        together: int = row.together;
     }
 }
 
@@ -271,9 +290,9 @@ table! {
         p99_ns: long = known(row.1, row.1.p99_ns);
         /// The longest
         max_ns: long = known(row.1, row.1.max_ns);
-        /// Of a disk: its name, or what the file system is mounted from
+        /// Disk: its name, or what the file system is mounted from
         device: name = &row.1.device;
-        /// Of a disk: requests that ended such waits
+        /// Disk: requests that ended such waits
         requests: long = &row.1.requests;
         /// Time of those requests before the driver had them
         queue_ns: long = &row.1.queue_ns;
@@ -290,7 +309,8 @@ pub(crate) struct WaitBin<'a> {
 }
 
 table! {
-    /// One row: waits whose length is lo_ns or more and less than hi_ns; 8 bins an octave, of older results one.
+    /// One row: waits whose length is lo_ns or more and less than hi_ns; 8 bins an octave, of older
+    /// results one.
     WaitBins, "wait_bins", ALL_KEYS, false, |of: WaitBin<'a>| {
         /// waits.row_number
         wait: int = of.wait;
@@ -308,7 +328,8 @@ table! {
 }
 
 table! {
-    /// One row: a cause that was found. Savings of one result are not summed: findings may be of one bottleneck.
+    /// One row: a cause that was found. Savings of one result are not summed: findings may be of
+    /// one bottleneck.
     Findings, "findings", ALL_KEYS, false, |row: (usize, &'a FindingRow)| {
         /// The row among those of the result, from 0; what saves most comes first
         row_number: int = row.0;
@@ -628,7 +649,8 @@ pub(crate) struct UnseenRow {
 }
 
 table! {
-    /// One row: a NULL that could not be observed. A NULL that is not named here is nothing: there is no such thing.
+    /// One row: a NULL that could not be observed. A NULL that is not named here is nothing: there
+    /// is no such thing.
     Unseens, "unseen", ID, false, |unseen: UnseenRow| {
         /// The table
         table_name: text = unseen.table;

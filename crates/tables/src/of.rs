@@ -2,8 +2,8 @@
 
 use crate::list::{
     Account, ChangeRow, CompareRuns, Comparisons, Connections, Coverage, Findings, Functions, Key, Path,
-    Places, Results, Rungs, SpikePart, SpikeParts, Syscalls, WaitBin, WaitBins, Waits, WakeBins, WakeRow,
-    WakeTable,
+    PlaceRow, Places, Results, Rungs, SpikePart, SpikeParts, Syscalls, WaitBin, WaitBins, Waits, WakeBins,
+    WakeRow, WakeTable,
 };
 use crate::rows::{Filler, Kept, NoTime, Options, ResultTables};
 use model::compare::commands::Comparison;
@@ -11,8 +11,10 @@ use model::coverage::Interval;
 use model::recording::Host;
 use model::run::WaitRow;
 use model::wake::Bin;
-use model::{FindingsInWords, Ladder, Origin, Run, Seen, Wakeups};
+use model::{CodePlace, FindingsInWords, Ladder, Origin, Reason, Run, Seen, State, Wakeups};
 use serde::Serialize;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// What the table `results` has of a result. What a verb does not measure is absent.
 pub(crate) struct Summary<'a> {
@@ -108,7 +110,7 @@ pub fn run(
         Filler::new(key(&run.origin, &run.host, kept, options, named), &run.started_at, options)?;
     filler.add::<Account>(&run.account);
     filler.table_unseen::<Places, _>(&run.places);
-    filler.add::<Places>(run.places.value().into_iter().flatten().enumerate());
+    filler.add::<Places>(places(run, options));
     filler.add::<Waits>(run.waits.iter().enumerate());
     for (wait, row) in run.waits.iter().enumerate() {
         filler.add::<WaitBins>(bins(row).into_iter().map(|bin| WaitBin { wait, row, bin }));
@@ -142,6 +144,35 @@ pub fn run(
         ..Summary::new(verb, run.schema, &run.host, run.wall_ns, kept)
     };
     Ok(filler.finish::<Results>(summary, &kept.tags))
+}
+
+/// The places, those that are small put together unless all are wanted.
+fn places(run: &Run, options: Options) -> Vec<PlaceRow<'_>> {
+    let is_large = |place: &&CodePlace| options.detail || place.ns.saturating_mul(100) >= run.whole_ns();
+    let (large, small): (Vec<_>, Vec<_>) = run.places.value().into_iter().flatten().partition(is_large);
+    let mut by_state = BTreeMap::<State, Vec<&CodePlace>>::new();
+    small.into_iter().for_each(|place| by_state.entry(place.state).or_default().push(place));
+    let rest = by_state.into_iter().map(|(state, of)| match of[..] {
+        [one] => (Cow::Borrowed(one), None),
+        _ => (Cow::Owned(together(state, &of)), Some(of.len())),
+    });
+    let large = large.into_iter().map(|place| (Cow::Borrowed(place), None));
+    let all = large.chain(rest).enumerate();
+    all.map(|(number, (place, together))| PlaceRow { number, place, together }).collect()
+}
+
+fn together(state: State, of: &[&CodePlace]) -> CodePlace {
+    CodePlace {
+        process: String::new(),
+        threads: 0,
+        code: None,
+        state,
+        reason: Reason::None,
+        other_reasons: 0,
+        ns: of.iter().fold(0, |sum, place| place.ns.saturating_add(sum)),
+        count: of.iter().fold(0, |sum, place| place.count.saturating_add(sum)),
+        sampled: of.iter().any(|place| place.sampled),
+    }
 }
 
 /// The lengths of waits: in octaves where nothing finer was kept.

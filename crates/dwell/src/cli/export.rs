@@ -10,7 +10,7 @@ use std::path::PathBuf;
 /// result, to the nanosecond if the format can hold it.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  dwell export last --as markdown -o run.md\n  dwell export run.json --as csv --table waits -o waits.csv\n  dwell export run.dwell --as pprof -o run.pb.gz\n  dwell export run.dwell --as perfetto -o run.perfetto-trace\n  dwell export last --as hdr -o waits.hlog\n  dwell export last --as svg -o wake.svg\n  dwell export cmp.json --as hyperfine -o cmp.hyperfine.json\n  dwell export --as parquet lake\n  dwell export last run.json --as rows lake --redact"
+    after_help = "Examples:\n  dwell export last --as markdown -o run.md\n  dwell export run.json --as csv --table waits -o waits.csv\n  dwell export run.dwell --as pprof -o run.pb.gz\n  dwell export --as parquet lake\n  dwell export run.dwell --as perfetto -o run.perfetto-trace\n  dwell export last --as hdr -o waits.hlog\n  dwell export last --as svg -o wake.svg\n  dwell export cmp.json --as hyperfine -o cmp.hyperfine.json\n  dwell export last run.json --as rows lake --redact"
 )]
 pub(crate) struct ExportArgs {
     /// A result, a recording, a page, or the ID of a kept result. Results are written by --json of
@@ -33,11 +33,11 @@ pub(crate) struct ExportArgs {
     #[arg(short, long, value_name = "FILE", default_value = "-", hide_default_value = true)]
     pub(crate) output: OutputPath,
 
-    /// For parquet and rows: also the large tables (path, functions, syscalls)
+    /// Write the large tables as well: path, functions, syscalls. For parquet and rows
     #[arg(long)]
     pub(crate) detail: bool,
 
-    /// For parquet and rows: without commands, paths and peers, and without what may quote them
+    /// Leave out commands, paths and peers, and what may quote them. For parquet and rows
     #[arg(long)]
     pub(crate) redact: bool,
 }

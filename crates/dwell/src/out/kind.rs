@@ -44,8 +44,8 @@ pub(crate) trait Kind: Render {
         &[]
     }
 
-    /// Its rows in the tables of many hosts, for each result that it holds; none where that kind has
-    /// no rows there.
+    /// Its rows in the tables of many hosts, for each result that it holds; none where that kind
+    /// has none.
     fn rows(&self, _beside: &tables::Kept, _options: tables::Options) -> Option<Rows> {
         None
     }

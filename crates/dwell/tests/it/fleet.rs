@@ -1,5 +1,5 @@
-//! `dwell export --as parquet|rows`: results of a made fleet, read by DuckDB with the queries of the
-//! documents. What was planted is found, and nothing else.
+//! `dwell export --as parquet|rows`: results of a made fleet, read by DuckDB with the queries of
+//! the documents. What was planted is found, and nothing else.
 
 use crate::support::{dwell, fresh, text};
 use serde_json::{Value, json};

@@ -3,8 +3,8 @@
 use crate::support::{Row, lines, of, parquet, recording, recordings, sum, table};
 use dwell_tables::{Options, TABLES};
 use golden::Case;
-use model::Seen;
 use model::run::SCHEMA_ATTACH;
+use model::{Seen, State};
 use serde_json::Value;
 
 const ALL: Options = Options { detail: true, redact: false };
@@ -19,8 +19,15 @@ fn accounts_places_and_paths_sum_to_the_time() {
         let rows = |name: &str| table(&tables, name).map(lines).unwrap_or_default();
         assert_eq!(sum(&rows("account"), "ns"), whole_ns, "{path:?}");
         assert_eq!(sum(&rows("path"), "ns"), whole_ns, "{path:?}");
-        if run.places.value().is_some() {
+        if let Some(places) = run.places.value() {
             assert_eq!(sum(&rows("places"), "ns"), whole_ns, "{path:?}");
+            assert_eq!(rows("places").len(), places.len());
+            let few = of(case.result(), Options::default());
+            let few = table(&few, "places").map(lines).unwrap_or_default();
+            assert_eq!(sum(&few, "ns"), whole_ns, "{path:?}");
+            let stand_for = |row: &Row| row.get("together").and_then(Value::as_u64).unwrap_or(1);
+            assert_eq!(few.iter().map(stand_for).sum::<u64>(), places.len() as u64, "{path:?}");
+            assert!(few.len() <= 100 + State::ALL.len(), "{path:?}: {}", few.len());
         }
         let result = &rows("results")[0];
         let column = if run.schema == SCHEMA_ATTACH { "thread_ns" } else { "wall_ns" };

@@ -1,4 +1,6 @@
 //! The declaration of the tables is a contract: `docs/fleet/schema.sql`.
+// Tests read and write files; the crate does not.
+#![allow(clippy::disallowed_methods)]
 
 use dwell_tables::{TABLES, TableRows, Type};
 use parquet::basic::{LogicalType, Repetition, TimeUnit, Type as Physical};
