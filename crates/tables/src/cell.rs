@@ -153,6 +153,6 @@ mod tests {
         assert!(matches!(double(f64::NAN), Seen::Unseen(_)));
         assert_eq!(long(Some(0_u64)), Seen::Value(Value::Whole(0)));
         assert_eq!(long(None::<u64>), Seen::Absent);
-        assert_eq!(text(&Seen::<String>::unseen("why")), Seen::Unseen("why".to_owned()));
+        assert_eq!(text(Seen::<String>::unseen("why")), Seen::Unseen("why".to_owned()));
     }
 }
