@@ -18,7 +18,8 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 /// The packages whose tests need no root, no kernel and no clock: the fast lane.
-pub(crate) const PURE: &[&str] = &["model", "stats", "analyse", "report", "store", "golden", "schema"];
+pub(crate) const PURE: &[&str] =
+    &["model", "stats", "analyse", "report", "store", "golden", "schema", "tables"];
 
 /// More packages whose tests measure nothing. Packages in neither list measure.
 const UNMEASURED: &[&str] =
@@ -53,6 +54,7 @@ const UNMEASURED_GROUPS: &[&str] = &[
     "dwell it results",
     "dwell it kept",
     "dwell it export",
+    "dwell it fleet",
     "dwell it code::foreign",
     "dwell it code::hardship",
     "dwell it ladder_memory",

@@ -12,14 +12,14 @@ use crate::rivals::Rivals;
 use crate::trace::Closed;
 use crate::untraced::Untraced;
 use crate::what_if::program::Program;
-use crate::{code, judge, kernel_faults, memory_peak, sliced, syscall_rows};
+use crate::{code, identity, judge, kernel_faults, memory_peak, service, sliced, syscall_rows};
 use model::account::DoesNotClose;
 use model::coverage::{Check, Coverage, Extent, InstrumentOverhead, Interval, Source};
 use model::profile::{Activity, Profile};
 use model::recording::{Cost, HostCpu, Trailer};
 use model::run::{Run, ThreadLedger, Utilization};
 use model::tables::Tables;
-use model::{Account, Header, Ns, Prediction, RunResult, Seen, State};
+use model::{Account, Header, Ns, Origin, Prediction, RunResult, Seen, State};
 
 /// Two figures for one thing may differ by this much and still agree: 2 %, or 10 ms; and by what
 /// explains `more`.
@@ -124,6 +124,9 @@ pub(crate) fn run(
         command: header.command.clone(),
         exit: trailer.ending,
         started_at: started_at(&header),
+        origin: Origin { id: None, machine_number: header.machine.clone() },
+        dwell: Some(header.recorder.clone()),
+        service: service::name(header.attached.as_ref().map(|window| &*window.target), &header.command),
         wall_ns,
         user_ns: Seen::Value(user_ns),
         kernel_ns: Seen::Value(kernel_ns),
@@ -147,6 +150,7 @@ pub(crate) fn run(
         host: header.host,
     };
     let mut run = bounded(run, steps.iter().collect());
+    run.origin.id = Some(identity::of_run(&run));
     // Rows that stand for several are not those of the steps.
     let whole = run.path.len() == steps.iter().count() && run.path.iter().all(|row| row.together.is_none());
     let path_over_time = if whole { steps.over_time().to_vec() } else { Vec::new() };
@@ -267,7 +271,12 @@ fn why_unsampled(header: &Header, trailer: &Trailer) -> String {
 
 fn started_at(header: &Header) -> String {
     let seconds = i64::try_from(header.started_at_unix_s).unwrap_or(i64::MAX);
-    jiff::Timestamp::from_second(seconds).map(|time| time.to_string()).unwrap_or_default()
+    let second = jiff::Timestamp::from_second(seconds).map(|time| time.to_string()).unwrap_or_default();
+    match header.started_at_ns {
+        Some(ns) if ns < 1_000_000_000 => format!("{}.{ns:09}Z", second.trim_end_matches('Z')),
+        // A recording of before, or of nobody's.
+        _ => second,
+    }
 }
 
 /// What a tier knows in addition to the account.

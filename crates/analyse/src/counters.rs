@@ -260,6 +260,8 @@ mod tests {
             recorder: "0".into(),
             command: Vec::new(),
             started_at_unix_s: 0,
+            started_at_ns: None,
+            machine: None,
             root: 7,
             tier: Tier::Bpf,
             sample_period_ns: 1,

@@ -5,9 +5,8 @@
 
 use crate::judge;
 use model::account::DoesNotClose;
-use model::coverage::{Extent, Interval};
+use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Learnt, RowRef, SavedTime, Saving, SavingBasis};
-use model::recording::Tier;
 use model::run::{FindingRow, RuledOutRow, WaitRow};
 use model::sentence::{Piece, Sentence};
 use model::{Diagnosis, KeptRun, Ns, Prediction, Profile, Run, RunResult, Seen};
@@ -65,8 +64,8 @@ fn older(
     (findings, ruled_out, unavailable): Words,
 ) -> Diagnosis {
     let judged = match profile {
-        Seen::Value(profile) => judge::judge(tier(run), run, profile, prediction),
-        _ => judge::judge(tier(run), run, &mut Profile::NONE.clone(), prediction),
+        Seen::Value(profile) => judge::judge(run.tier(), run, profile, prediction),
+        _ => judge::judge(run.tier(), run, &mut Profile::NONE.clone(), prediction),
     };
     let Seen::Value(findings) = findings else {
         if profile.value().is_none() {
@@ -86,15 +85,6 @@ fn older(
         explained: Seen::default(),
         unavailable: rows(unavailable).into_iter().map(|row| (cause(&row.cause), row.why)).collect(),
         ..judged
-    }
-}
-
-/// The source of a run, by what it saw of switches.
-fn tier(run: &Run) -> Tier {
-    match run.coverage.sources.iter().find(|source| source.name == "switches").map(|source| source.seen) {
-        Some(Extent::Full) => Tier::Bpf,
-        Some(Extent::Partial) => Tier::Perf,
-        Some(Extent::None) | None => Tier::Proc,
     }
 }
 

@@ -9,11 +9,12 @@ mod plausible;
 
 pub use costs::costs;
 
-use model::Seen;
+use crate::identity;
 use model::ladder::{
     Curve, Ladder, LadderMeasurements, MeasuredRung, MedianInterval, Point, Rung, SCHEMA_LADDER, Samples,
     SizeSamples, Spread, Unmeasured,
 };
+use model::{Origin, Seen};
 use stats::median;
 use stats::median::quantile;
 
@@ -28,18 +29,22 @@ pub fn ladder(measured: &LadderMeasurements) -> Ladder {
     for at in 0..rungs.len() {
         rungs[at].plausible = plausible::judge(&rungs[at], &rungs[..at]);
     }
-    Ladder {
+    let mut ladder = Ladder {
         schema: SCHEMA_LADDER.to_owned(),
         host: measured.host.clone(),
         machine: measured.machine.clone(),
         started_at: measured.started_at.clone(),
+        origin: Origin { id: None, machine_number: measured.machine_number.clone() },
+        dwell: measured.dwell.clone(),
         took_ns: measured.took_ns,
         asked: measured.asked.clone(),
         limits: limits::of_all(measured, &rungs),
         rungs_disturbed: measured.rungs.iter().filter(|one| limits::is_disturbed(one)).count() as u32,
         rungs,
         curve: measured.curve.as_ref().map(|sizes| curve(sizes, measured)),
-    }
+    };
+    ladder.origin.id = Some(identity::of_ladder(&ladder));
+    ladder
 }
 
 fn rung(one: &MeasuredRung, all: &LadderMeasurements) -> Rung {

@@ -12,10 +12,11 @@ pub use comparable::{comparable, comparable_sheet};
 pub use spikes::spike;
 pub use verdict::{clean_ns, too_short};
 
+use crate::identity;
 use model::wake::{
     Bin, LatencyBlock, SCHEMA_WAKE, Settings, ThreadMeasured, WakeMeasurements, WakeMode, Wakes, Wakeups,
 };
-use model::{Ns, Seen};
+use model::{Ns, Origin, Seen};
 use std::collections::BTreeMap;
 
 /// The result that follows from a measurement.
@@ -23,11 +24,13 @@ pub fn wakeups(measured: &WakeMeasurements) -> Wakeups {
     let mode = measured.asked.mode;
     let threads: Vec<Wakes> = measured.threads.iter().map(|thread| of_thread(thread, mode)).collect();
     let all = together(&measured.threads, mode);
-    Wakeups {
+    let mut wakeups = Wakeups {
         schema: SCHEMA_WAKE.to_owned(),
         host: measured.host.clone(),
         environment: measured.environment.clone(),
         started_at: measured.started_at.clone(),
+        origin: Origin { id: None, machine_number: measured.machine_number.clone() },
+        dwell: measured.dwell.clone(),
         took_ns: measured.took_ns,
         settings: Settings {
             asked: measured.asked.clone(),
@@ -40,7 +43,9 @@ pub fn wakeups(measured: &WakeMeasurements) -> Wakeups {
         threads,
         spikes: spikes::spikes(measured),
         interrupted: measured.interrupted,
-    }
+    };
+    wakeups.origin.id = Some(identity::of_wakeups(&wakeups));
+    wakeups
 }
 
 fn of_thread(thread: &ThreadMeasured, mode: WakeMode) -> Wakes {

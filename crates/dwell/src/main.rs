@@ -45,7 +45,7 @@ fn main() -> ExitCode {
         Verb::Attach(args) => cmd::attach::attach(args, kept),
         Verb::Show(args) => cmd::show::show(args, kept),
         Verb::Report(args) => cmd::report::report(&args, kept),
-        Verb::Export(args) => cmd::export::export(args, kept),
+        Verb::Export(args) => cmd::export::export(&args, kept),
         Verb::Ladder(args) => cmd::ladder::ladder(&args, kept),
         Verb::Wake(args) => cmd::wake::wake(&args, kept),
         Verb::Compare(args) => cmd::compare::compare(&args, kept),

@@ -10,7 +10,7 @@ pub mod beside;
 
 pub use crate::cache::Cache;
 use crate::recording::Host;
-use crate::{Ns, Seen};
+use crate::{Ns, Origin, Seen};
 use serde::{Deserialize, Serialize};
 
 /// The name of the schema.
@@ -220,6 +220,12 @@ pub struct LadderMeasurements {
     pub machine: Machine,
     /// When it began: RFC 3339, UTC.
     pub started_at: String,
+    /// The number of the machine: [`Origin::machine_number`].
+    #[serde(default)]
+    pub machine_number: Option<String>,
+    /// The version of dwell that measured.
+    #[serde(default)]
+    pub dwell: Option<String>,
     /// The request.
     pub asked: LadderRequest,
     /// The cost of one clock read.
@@ -365,9 +371,15 @@ pub struct Ladder {
     pub host: Host,
     /// Further properties of the machine.
     pub machine: Machine,
-    /// When it began: RFC 3339, UTC.
+    /// When it began: RFC 3339, UTC, to the nanosecond; in results of older versions to the second.
     #[cfg_attr(feature = "schema", schemars(with = "crate::shape::Utc"))]
     pub started_at: String,
+    /// Which result it is.
+    #[serde(flatten)]
+    pub origin: Origin,
+    /// The version of dwell that measured. Results of older versions lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dwell: Option<String>,
     /// Duration of the measurement.
     pub took_ns: Ns,
     /// Options of the measurement.

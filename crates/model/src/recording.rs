@@ -99,6 +99,13 @@ pub struct Header {
     pub command: Vec<String>,
     /// Wall-clock time of the start, seconds since 1970.
     pub started_at_unix_s: u64,
+    /// The nanoseconds since that second. None in recordings that do not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at_ns: Option<u32>,
+    /// The number of the machine: [`crate::Origin::machine_number`]. None in recordings that do not
+    /// have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
     /// The root's PID; 0 for `dwell attach`, which has no root.
     pub root: Pid,
     /// Where events come from.

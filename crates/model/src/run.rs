@@ -6,16 +6,17 @@
 use crate::CodePlace;
 use crate::account::{Account, AccountPart, Basis, DoesNotClose, State, Step};
 use crate::costs::Costs;
-use crate::coverage::{Coverage, Interval};
+use crate::coverage::{Coverage, Extent, Interval};
 use crate::finding::{SavedTime, SavingBasis, Shared};
 use crate::limits::Limits;
 use crate::probe::Probed;
-use crate::recording::{Ending, Host};
+use crate::recording::{Ending, Host, Tier};
 pub use crate::run_rows::{Faults, FunctionRow, LineRow, Share, UnnamedRow};
 use crate::tables::Tables;
 use crate::together::{Folded, ThreadsTogether};
 use crate::wait::{StackFrame, WaitCall, WaitTarget, WakerKind};
-use crate::{Ns, Pid, RunQueue, Seen, Series, Tid};
+use crate::wake::Bin;
+use crate::{Ns, Origin, Pid, RunQueue, Seen, Series, Tid};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 
@@ -32,9 +33,21 @@ pub struct Run {
     pub command: Vec<String>,
     /// How the program ended, or what ended the window.
     pub exit: Ending,
-    /// When it started: RFC 3339, UTC.
+    /// When it started: RFC 3339, UTC, to the nanosecond; in results of older versions to the
+    /// second.
     #[cfg_attr(feature = "schema", schemars(with = "crate::shape::Utc"))]
     pub started_at: String,
+    /// Which result it is.
+    #[serde(flatten)]
+    pub origin: Origin,
+    /// The version of dwell that recorded. Results of older versions lack it, and `service`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dwell: Option<String>,
+    /// The program as a service, by a name that it also has when it is started again, without a
+    /// PID: its unit, container, control group or port, else its script or program. Targets with
+    /// several are joined by `,`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<String>,
     /// The host.
     pub host: Host,
     /// Wall clock: from the entry of the successful `execve` to the last switch-out of the root
@@ -271,6 +284,16 @@ impl Run {
     /// The name of its schema.
     pub fn promise(&self) -> &'static str {
         if self.window.is_some() { SCHEMA_ATTACH } else { SCHEMA_RUN }
+    }
+
+    /// Where its events are from, by what it saw of switches.
+    pub fn tier(&self) -> Tier {
+        match self.coverage.sources.iter().find(|source| source.name == "switches").map(|source| source.seen)
+        {
+            Some(Extent::Full) => Tier::Bpf,
+            Some(Extent::Partial) => Tier::Perf,
+            Some(Extent::None) | None => Tier::Proc,
+        }
     }
 
     /// What `account` and `path` sum to, and what shares refer to: the wall clock, or the time of
@@ -538,6 +561,10 @@ pub struct WaitRow {
     /// Histogram of their lengths by octave: (upper bound in nanoseconds, count).
     #[serde(default)]
     pub histogram: Vec<(Ns, u64)>,
+    /// The same finer, 8 bins an octave, so that a length is known to within an eighth. Empty in
+    /// results of older versions, and without BPF.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bins: Vec<Bin>,
     /// Threads that waited, most blocked time first; at most 64 (eight in files of older versions).
     /// Threads of one kind of wait with other stacks have rows of their own. Empty without BPF.
     #[serde(default)]

@@ -13,7 +13,7 @@ pub mod spike;
 pub mod verdict;
 
 use crate::recording::Host;
-use crate::{Ns, Seen};
+use crate::{Ns, Origin, Seen};
 use environment::Environment;
 use load::{Load, LoadDone};
 use serde::{Deserialize, Serialize};
@@ -197,6 +197,12 @@ pub struct WakeMeasurements {
     pub environment: Environment,
     /// When it began: RFC 3339, UTC.
     pub started_at: String,
+    /// The number of the machine: [`Origin::machine_number`].
+    #[serde(default)]
+    pub machine_number: Option<String>,
+    /// The version of dwell that measured.
+    #[serde(default)]
+    pub dwell: Option<String>,
     /// The request.
     pub asked: WakeRequest,
     /// Duration of the measurement.
@@ -281,9 +287,15 @@ pub struct Wakeups {
     pub host: Host,
     /// The settings that decide about latency.
     pub environment: Environment,
-    /// When it began: RFC 3339, UTC.
+    /// When it began: RFC 3339, UTC, to the nanosecond; in results of older versions to the second.
     #[cfg_attr(feature = "schema", schemars(with = "crate::shape::Utc"))]
     pub started_at: String,
+    /// Which result it is.
+    #[serde(flatten)]
+    pub origin: Origin,
+    /// The version of dwell that measured. Results of older versions lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dwell: Option<String>,
     /// Duration of the measurement.
     pub took_ns: Ns,
     /// Requested settings and those in force.

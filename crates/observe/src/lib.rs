@@ -54,6 +54,13 @@ pub fn machine_id() -> Option<String> {
     ids.into_iter().find(|id| !id.is_empty() && id != "uninitialized")
 }
 
+/// The number of this machine in results and stores.
+pub fn machine_number() -> String {
+    // A container may have no machine ID of its own; then its name is used.
+    let machine = machine_id().unwrap_or_else(|| this_host().name);
+    model::origin::machine_number(&machine, &host::machine::cpu_name())
+}
+
 /// The machine that dwell runs on.
 pub fn this_host() -> model::recording::Host {
     host::identity(host::here())

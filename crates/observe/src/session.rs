@@ -17,7 +17,7 @@ use model::{CallStats, Costs, Event, Header, Ns, Pid, Seen, Tid};
 use std::collections::BTreeSet;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
-use sys::clock::{monotonic_ns, process_cpu_ns, unix_s};
+use sys::clock::{monotonic_ns, process_cpu_ns, unix_time};
 use sys::poll;
 use sys::untrusted_file::Rights;
 
@@ -209,11 +209,14 @@ impl<'a> Session<'a> {
         subject: RecordingSubject<'_>,
         sink: &'a mut dyn Sink,
     ) -> (Self, Vec<Event>) {
+        let (started_at_unix_s, started_at_ns) = unix_time();
         let header = Header {
             format: 1,
             recorder: env!("CARGO_PKG_VERSION").to_owned(),
             command: subject.command,
-            started_at_unix_s: unix_s(),
+            started_at_unix_s,
+            started_at_ns: Some(started_at_ns),
+            machine: Some(crate::machine_number()),
             root: subject.root,
             tier: instruments.tier(),
             sample_period_ns: instruments.sample_period_ns(),

@@ -189,7 +189,7 @@ fn head(ladder: &Ladder, look: Look) -> Vec<Line> {
     if let Some(cycle) = cycle_ns(&ladder.rungs) {
         line = line.add(Ink::Plain, ", ").glued(Ink::Plain, &format!("{:.2} GHz by its cycles", 1.0 / cycle));
     }
-    let when = format!("{}, took {}", ladder.started_at, units::duration(ladder.took_ns));
+    let when = format!("{}, took {}", units::to_second(&ladder.started_at), units::duration(ladder.took_ns));
     let mut lines = line.wrap(GAP);
     lines.extend(Line::new(look).add(Ink::Dim, &when).wrap(GAP));
     if ladder.rungs_disturbed > 0 {

@@ -205,13 +205,34 @@ pub fn three_digits(figure: f64) -> String {
 
 /// Seconds since 1970 of a time in RFC 3339; 0 where it is none.
 pub(crate) fn unix_s(time: &str) -> u64 {
+    unix_ns(time) / 1_000_000_000
+}
+
+/// Nanoseconds since 1970 of a time in a result; 0 where it is none.
+pub(crate) fn unix_ns(time: &str) -> u64 {
     let time = time.parse::<jiff::Timestamp>();
-    time.ok().and_then(|time| u64::try_from(time.as_second()).ok()).unwrap_or(0)
+    time.ok().and_then(|time| u64::try_from(time.as_nanosecond()).ok()).unwrap_or(0)
+}
+
+/// A time without the fraction of its second, as a page has it: `2026-03-01T12:00:00Z`.
+pub fn to_second(rfc3339: &str) -> String {
+    match rfc3339.split_once('.') {
+        Some((second, fraction)) if fraction.ends_with('Z') => format!("{second}Z"),
+        _ => rfc3339.to_owned(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pages_have_times_to_the_second() {
+        assert_eq!(to_second("2026-03-01T12:00:00.000000001Z"), "2026-03-01T12:00:00Z");
+        assert_eq!(to_second("2026-03-01T12:00:00Z"), "2026-03-01T12:00:00Z");
+        assert_eq!(to_second("dwell 0.1.0"), "dwell 0.1.0");
+        assert_eq!(unix_ns("1970-01-01T00:00:01.5Z"), 1_500_000_000);
+    }
 
     #[test]
     fn a_size_that_was_chosen_is_shown_as_it_was_chosen() {

@@ -10,7 +10,7 @@ use model::ladder::{
     Conditions, LadderMeasurements, LadderRequest, MeasuredRung, RungDescription, RungGroup,
 };
 use model::recording::Host;
-use sys::clock::{monotonic_ns, rfc3339, unix_s};
+use sys::clock::{monotonic_ns, rfc3339_now};
 
 /// Time for all rungs together, the curve included; what they prepare comes on top.
 const WHOLE_NS: Ns = 23_000_000_000;
@@ -38,7 +38,7 @@ pub fn measure(
     stop: &dyn Fn() -> bool,
 ) -> LadderMeasurements {
     let begun = monotonic_ns();
-    let started_at = rfc3339(unix_s());
+    let started_at = rfc3339_now();
     // Before pinning, which reduces the allowed CPUs to one.
     let machine = machine();
     let rungs: Vec<Rung> = all(asked).into_iter().filter(|rung| wanted(&rung.about, asked)).collect();
@@ -92,6 +92,8 @@ pub fn measure(
         host,
         machine,
         started_at,
+        machine_number: None,
+        dwell: None,
         asked: asked.clone(),
         clock_cost_ns: clock,
         rungs: measured,

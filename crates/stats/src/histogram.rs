@@ -65,6 +65,14 @@ impl Histogram {
         counts.filter(|(_, count)| *count > 0).map(|(at, count)| (self.first + at, count))
     }
 
+    /// The buckets that have values, in order: the first value, the first one beyond, and how many.
+    pub fn bins(&self) -> impl Iterator<Item = (u64, u64, u64)> {
+        self.used().map(|(index, count)| {
+            let (low, beyond) = bounds(index);
+            (low, beyond, count)
+        })
+    }
+
     /// Adds all values of another.
     pub fn add_all(&mut self, more: &Histogram) {
         more.used().for_each(|(index, count)| self.add(index, count));

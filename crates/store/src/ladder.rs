@@ -58,16 +58,9 @@ pub enum LadderLoadError {
     },
 }
 
-/// The name of the file for a host: from its machine-id(5), or its name where it has none, and its
-/// CPU model. It has half the bits of a machine-id, which cannot be recovered from it.
+/// The name of the file for a host: [`model::origin::machine_number`] says from what.
 pub fn file_name(machine: &str, cpu: &Seen<String>) -> String {
-    format!("ladder-{}.json", machine_number(machine, cpu))
-}
-
-/// The same number by itself: 16 hexadecimal digits.
-pub fn machine_number(machine: &str, cpu: &Seen<String>) -> String {
-    let cpu = cpu.value().map_or("", String::as_str);
-    format!("{:016x}", crate::fnv_1a([machine, "\0", cpu].concat().as_bytes()))
+    format!("ladder-{}.json", model::origin::machine_number(machine, cpu))
 }
 
 /// Keeps `ladder` at `path`, in place of what was there; makes the directory.

@@ -118,13 +118,6 @@ pub fn above(path: &Path) -> io::Result<&Path> {
     Ok(if above.as_os_str().is_empty() { Path::new(".") } else { above })
 }
 
-/// A hash that is the same in every version, by Fowler, Noll and Vo (FNV-1a).
-pub fn fnv_1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -28,6 +28,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("store", &["model"]),
     ("analyse", &["model", "stats"]),
     ("report", &["model", "stats", "listing"]),
+    ("tables", &["model", "report"]),
     ("seeds", &[]),
     ("schema", &["model", "listing"]),
     ("golden", &["model", "store", "analyse", "report"]),
@@ -35,7 +36,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "dwell",
         &[
             "model", "stats", "host", "sys", "observe", "rungs", "wakes", "loads", "timings", "probes",
-            "pairs", "store", "analyse", "report", "code", "listing",
+            "pairs", "store", "analyse", "report", "code", "listing", "tables",
         ],
     ),
     ("guest", &["observe"]),
@@ -52,6 +53,7 @@ const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[
     ("python", &["seeds"]),
     ("observe", &["seeds"]),
     ("golden", &["seeds"]),
+    ("tables", &["analyse", "golden", "stats"]),
     ("dwell", &["seeds", "schema"]),
     ("store", &["seeds"]),
 ];

@@ -9,8 +9,10 @@ use crate::names::Names;
 use crate::purpose::caller;
 use model::run::{WAITING_THREADS_MAX, WaitEnd, WaitPlace, WaitRow, WaitingThread, WakerRow};
 use model::wait::{StackFrame, SyscallName};
+use model::wake::Bin;
 use model::{Ns, Pid, Seen, State, Tid};
 use rustc_hash::FxHashMap;
+use stats::histogram::Histogram;
 use std::cmp::Reverse;
 
 /// A place has no row of its own for less than this part of the time.
@@ -44,6 +46,7 @@ struct Detail {
     device_ns: Seen<Ns>,
     by: Vec<WakerRow>,
     histogram: Vec<(Ns, u64)>,
+    bins: Vec<Bin>,
 }
 
 /// All kinds of waits, most time first.
@@ -104,6 +107,7 @@ fn row(mut group: Group, path_ns: Ns, total_ns: Option<Ns>, names: &Names, seein
         max_ns: wait.lengths.max(),
         by: detail.by,
         histogram: detail.histogram,
+        bins: detail.bins,
         threads,
         places: detail.places,
         device: detail.device,
@@ -154,6 +158,7 @@ impl Detail {
             device_ns: figure(|requests| Some(requests.device_ns)),
             by: wakers(wait, key.0 == State::Lock, code),
             histogram: wait.lengths.octaves(),
+            bins: bins(&wait.lengths),
         }
     }
 
@@ -168,8 +173,14 @@ impl Detail {
             device_ns: Seen::unseen(why),
             by: Vec::new(),
             histogram: Vec::new(),
+            bins: Vec::new(),
         }
     }
+}
+
+/// Lengths by the bins in which they were counted.
+fn bins(lengths: &Histogram) -> Vec<Bin> {
+    lengths.bins().map(|(from_ns, to_ns, count)| Bin { from_ns, to_ns, count }).collect()
 }
 
 /// Where such waits were called from, if from several places.

@@ -59,6 +59,7 @@ impl Row for WaitRow {
             device_ns: sum_seen(rows, |row| &row.device_ns),
             by: wakers(rows),
             histogram: octaves.into_iter().collect(),
+            bins: crate::wake::merged(rows.iter().map(|row| &row.bins[..])),
             threads: Vec::new(),
             places: Vec::new(),
             ended: WaitEnd::default(),

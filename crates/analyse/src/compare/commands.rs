@@ -9,13 +9,14 @@ mod percentiles;
 mod summary;
 mod watch;
 
+use crate::identity;
 use model::compare::Change;
 use model::compare::commands::{
     CommandChange, CompareEnd, CompareSettings, Comparison, EstimateInterval, SCHEMA_COMPARE,
 };
 use model::recording::Host;
 use model::timing::TimedRun;
-use model::{Ns, Seen};
+use model::{Ns, Origin, Seen};
 use watch::Watch;
 
 /// Failures in a row after which a command is not run again: as many runs as could have decided.
@@ -53,6 +54,8 @@ pub struct ComparedSitting {
     pub host: Host,
     /// When it began: RFC 3339, UTC.
     pub started_at: String,
+    /// The number of the machine: [`Origin::machine_number`].
+    pub machine: String,
     /// Of each command its name, its words and the parameters that it was made with.
     pub commands: Vec<CommandDescription>,
     /// Walls of the empty program; or why there are none.
@@ -135,11 +138,12 @@ impl Comparer {
         let mut limits = sitting.limits;
         limits.extend(summary.limits(&commands, &floor_ns));
         let comparisons = self.watches.iter().map(|watch| self.change(watch)).collect();
-        Comparison {
+        let mut comparison = Comparison {
             schema: SCHEMA_COMPARE.to_owned(),
             dwell: sitting.dwell,
             host: sitting.host,
             started_at: sitting.started_at,
+            origin: Origin { id: None, machine_number: Some(sitting.machine) },
             commands,
             comparisons,
             floor_ns,
@@ -148,7 +152,9 @@ impl Comparer {
             limits,
             settings: self.settings,
             runs: self.runs,
-        }
+        };
+        comparison.origin.id = Some(identity::of_comparison(&comparison));
+        comparison
     }
 
     fn change(&self, watch: &Watch) -> CommandChange {

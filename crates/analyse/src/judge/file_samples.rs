@@ -119,6 +119,7 @@ pub(super) fn wait(
         device_ns: Seen::Absent,
         by: vec![waker],
         histogram: Vec::new(),
+        bins: Vec::new(),
         threads: vec![WaitingThread { pid: 100, tid: 100, name: "program".into(), ns }],
         places: Vec::new(),
     }

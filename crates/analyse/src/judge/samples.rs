@@ -42,6 +42,9 @@ pub(crate) fn run(states: &[(State, Ns)]) -> Run {
         command: vec!["./program".into()],
         exit: Ending::Code(0),
         started_at: String::new(),
+        origin: model::Origin::default(),
+        dwell: None,
+        service: None,
         host: Host {
             name: "host".into(),
             kernel: "6.12".into(),
@@ -146,6 +149,7 @@ pub(crate) fn wait(reason: State, on: WaitTarget, threads: &[WaitingThread]) -> 
         device_ns: Seen::Absent,
         by: Vec::new(),
         histogram: Vec::new(),
+        bins: Vec::new(),
         threads: threads.to_vec(),
         places: Vec::new(),
     }

@@ -214,6 +214,8 @@ pub(crate) mod tests {
                 memory_free_bytes: Seen::Value(1 << 30),
             },
             started_at: "2026-11-21T00:00:00Z".into(),
+            machine_number: None,
+            dwell: None,
             asked: LadderRequest::default(),
             clock_cost_ns: 20.0,
             rungs: Vec::new(),

@@ -19,6 +19,8 @@ pub(super) fn header(tier: Tier) -> Header {
         recorder: "test".into(),
         command: vec!["a".into()],
         started_at_unix_s: 0,
+        started_at_ns: None,
+        machine: None,
         root: 10,
         tier,
         sample_period_ns: MS,

@@ -88,6 +88,8 @@ pub(crate) fn measured(threads: Vec<ThreadMeasured>) -> WakeMeasurements {
         },
         environment: environment(&cpus),
         started_at: "2026-11-21T22:50:00Z".into(),
+        machine_number: None,
+        dwell: None,
         asked: WakeRequest {
             mode: WakeMode::Timer,
             sleeper: Sleeper::ClockNanosleep,

@@ -10,14 +10,15 @@ use std::path::PathBuf;
 /// result, to the nanosecond if the format can hold it.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  dwell export last --as markdown -o run.md\n  dwell export run.json --as csv --table waits -o waits.csv\n  dwell export run.dwell --as pprof -o run.pb.gz\n  dwell export run.dwell --as perfetto -o run.perfetto-trace\n  dwell export last --as hdr -o waits.hlog\n  dwell export last --as svg -o wake.svg\n  dwell export cmp.json --as hyperfine -o cmp.hyperfine.json"
+    after_help = "Examples:\n  dwell export last --as markdown -o run.md\n  dwell export run.json --as csv --table waits -o waits.csv\n  dwell export run.dwell --as pprof -o run.pb.gz\n  dwell export --as parquet lake\n  dwell export run.dwell --as perfetto -o run.perfetto-trace\n  dwell export last --as hdr -o waits.hlog\n  dwell export last --as svg -o wake.svg\n  dwell export cmp.json --as hyperfine -o cmp.hyperfine.json\n  dwell export last run.json --as rows lake --redact"
 )]
 pub(crate) struct ExportArgs {
     /// A result, a recording, a page, or the ID of a kept result. Results are written by --json of
     /// any verb, recordings by --keep, pages by --html. IDs are in `dwell list`; `last` and
-    /// `last-1` work as well
+    /// `last-1` work as well. For parquet and rows any number of them, none for all results of the
+    /// store, and the directory at the end
     #[arg(value_name = "FILE|ID")]
-    pub(crate) result: PathBuf,
+    pub(crate) results: Vec<PathBuf>,
 
     /// The format
     #[arg(long = "as", value_name = "FORMAT", value_enum)]
@@ -31,6 +32,14 @@ pub(crate) struct ExportArgs {
     /// Write to FILE [default: standard output]
     #[arg(short, long, value_name = "FILE", default_value = "-", hide_default_value = true)]
     pub(crate) output: OutputPath,
+
+    /// Write the large tables as well: path, functions, syscalls. For parquet and rows
+    #[arg(long)]
+    pub(crate) detail: bool,
+
+    /// Leave out commands, paths and peers, and what may quote them. For parquet and rows
+    #[arg(long)]
+    pub(crate) redact: bool,
 }
 
 /// A format of other tools.
@@ -69,6 +78,10 @@ pub(crate) enum ExportFormat {
     Png,
     /// The verdict of dwell wake --deadline, as JUnit XML
     Junit,
+    /// Results of many hosts as tables for DuckDB, Trino and Spark, as Parquet below a directory
+    Parquet,
+    /// The same tables as lines of JSON, packed: smaller for single results
+    Rows,
 }
 
 impl ExportFormat {
@@ -90,6 +103,8 @@ impl ExportFormat {
             Self::Svg => "svg",
             Self::Png => "png",
             Self::Junit => "junit",
+            Self::Parquet => "parquet",
+            Self::Rows => "rows",
         }
     }
 }

@@ -1,5 +1,7 @@
 //! `dwell export`: a kept result in the format of another tool.
 
+mod lake;
+
 use super::{kept, named, recordings};
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::exit;
@@ -16,21 +18,30 @@ use recordings::AnyReader;
 use report::clean;
 use report::export::tables::{Table, Tables};
 use report::export::{self, Exported};
+use std::path::Path;
 
 /// Writes the result in this format; returns the exit status.
-pub(crate) fn export(mut args: ExportArgs, keeper: &ResultStore) -> anyhow::Result<u8> {
-    // Another result may be the last one before the content is read.
-    args.result = named::settled(&args.result, keeper)?;
-    let args = &args;
+pub(crate) fn export(args: &ExportArgs, keeper: &ResultStore) -> anyhow::Result<u8> {
     let name = args.format.name();
+    if let Some(form) = lake::Form::of(args.format) {
+        return lake::export(args, form, keeper);
+    }
+    if args.detail || args.redact {
+        bail!("--detail and --redact are of parquet and rows, and {name} has none\ntry: leave them out");
+    }
+    let [result] = &args.results[..] else {
+        bail!("{name} is of one result\ntry: dwell export last --as {name}");
+    };
+    // Another result may be the last one before the content is read.
+    let path = &named::settled(result, keeper)?;
     if args.table.is_some() && !matches!(args.format, ExportFormat::Csv | ExportFormat::Markdown) {
         bail!("--table chooses a table of csv and markdown, and {name} has none\ntry: leave it out");
     }
     let paths = Paths::from([(name.to_owned(), args.output.clone())]);
-    let outputs = Outputs::open(&paths, Page::None, None, &[&args.result])?;
-    let Exported { bytes, left_out } = match of_recording(args, keeper)? {
+    let outputs = Outputs::open(&paths, Page::None, None, &[path])?;
+    let Exported { bytes, left_out } = match of_recording(args, path, keeper)? {
         Some(exported) => exported,
-        None => exported(args, kept::one(&args.result, keeper)?.as_ref())?,
+        None => exported(args, path, kept::one(path, keeper)?.as_ref())?,
     };
     let outcome = outputs.write(&ExportResult(bytes), &LookArgs::default());
     if outcome.complain() {
@@ -42,24 +53,24 @@ pub(crate) fn export(mut args: ExportArgs, keeper: &ResultStore) -> anyhow::Resu
     Ok(0)
 }
 
-fn exported(args: &ExportArgs, result: &dyn Kept) -> anyhow::Result<Exported> {
+fn exported(args: &ExportArgs, path: &Path, result: &dyn Kept) -> anyhow::Result<Exported> {
     match args.format {
         ExportFormat::Json => match result.whole() {
             Some(bytes) => Ok(Exported { bytes, left_out: Vec::new() }),
-            None => refused(args, result),
+            None => refused(args, path, result),
         },
         ExportFormat::Csv => csv(args, &result.tables()),
         ExportFormat::Markdown => markdown(args, &result.tables()),
-        format => match result.export(format.name(), &args.result)? {
+        format => match result.export(format.name(), path)? {
             Some(exported) => Ok(exported),
-            None => refused(args, result),
+            None => refused(args, path, result),
         },
     }
 }
 
 /// Says which formats a result has.
-fn refused(args: &ExportArgs, result: &dyn Kept) -> anyhow::Result<Exported> {
-    let (path, name) = (&args.result, args.format.name());
+fn refused(args: &ExportArgs, path: &Path, result: &dyn Kept) -> anyhow::Result<Exported> {
+    let name = args.format.name();
     let formats = result.formats();
     if formats.contains(&name) {
         bail!(
@@ -76,9 +87,8 @@ const STEPS: u64 = 1_000_000;
 
 /// The formats that are made of a recording, read step by step; none where there is no recording,
 /// or what it has is in its result as well.
-fn of_recording(args: &ExportArgs, keeper: &ResultStore) -> anyhow::Result<Option<Exported>> {
+fn of_recording(args: &ExportArgs, path: &Path, keeper: &ResultStore) -> anyhow::Result<Option<Exported>> {
     use ExportFormat::{Hdr, Otlp, Perfetto};
-    let path = &args.result;
     if !matches!(args.format, Perfetto | Otlp | Hdr) {
         return Ok(None);
     }

@@ -98,7 +98,9 @@ struct Measured {
 fn measure(asked: &LadderRequest, signals: &mut Signals, quiet: bool) -> Measured {
     let stop = Stop::new(signals);
     let mut progress = RungProgress { line: ProgressLine::new(quiet), begun: Instant::now() };
-    let measured = rungs::measure(asked, observe::this_host(), &mut progress, &|| stop.asked());
+    let mut measured = rungs::measure(asked, observe::this_host(), &mut progress, &|| stop.asked());
+    measured.machine_number = Some(observe::machine_number());
+    measured.dwell = Some(env!("CARGO_PKG_VERSION").to_owned());
     drop(progress);
     let _hurry = measured.interrupted.then(RtBoost::begin);
     Measured {

@@ -54,6 +54,11 @@ pub(super) fn all(path: &Path, keeper: &ResultStore) -> anyhow::Result<Vec<Unrea
     if report::html::is_page(&bytes) { of_page(path, &bytes) } else { Ok(vec![own(path, &bytes, OWN)?]) }
 }
 
+/// The result in these bytes, which are kept elsewhere under this name.
+pub(super) fn read(path: &Path, bytes: &[u8]) -> anyhow::Result<Box<dyn Kept>> {
+    own(path, bytes, OWN)?.any()
+}
+
 fn of_page(path: &Path, bytes: &[u8]) -> anyhow::Result<Vec<Unread>> {
     texts(path, bytes)?.into_iter().map(|json| own(path, json.as_bytes(), OWN)).collect()
 }

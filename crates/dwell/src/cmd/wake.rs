@@ -20,7 +20,7 @@ use observe::spikes::Spikes;
 use std::io;
 use std::time::Duration;
 use sys::at_once::EndAtOnce;
-use sys::clock::{rfc3339, unix_s};
+use sys::clock::rfc3339_now;
 use sys::policy::RtBoost;
 use sys::signals::Signals;
 use wakes::{DmaLatency, LateWakeup, Listener, Progress};
@@ -163,7 +163,7 @@ pub(super) fn measure(
     progress: &mut dyn Listener,
     stop: &dyn Fn() -> bool,
 ) -> anyhow::Result<WakeMeasurements> {
-    let started_at = rfc3339(unix_s());
+    let started_at = rfc3339_now();
     let dma_latency = if setup.idle_states { DmaLatency::leave() } else { DmaLatency::hold() };
     // Before the loads, from which this thread would get little of a CPU for it.
     let spikes = spikes(asked, &setup);
@@ -205,6 +205,8 @@ pub(super) fn measure(
         host: observe::this_host(),
         environment,
         started_at,
+        machine_number: Some(observe::machine_number()),
+        dwell: Some(env!("CARGO_PKG_VERSION").to_owned()),
         asked: asked.clone(),
         took_ns: measured.took_ns,
         resolution_ns: measured.resolution_ns,

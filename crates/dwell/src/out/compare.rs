@@ -1,8 +1,9 @@
 //! Commands that were compared, as a result.
 
-use super::kind::{Export, Kind, json_as_it_is};
+use super::kind::{Export, Kind, Rows, json_as_it_is};
 use super::render::{Form, Render};
 use super::row::{in_shell, row};
+use analyse::{identity, service};
 use model::compare::Change;
 use model::compare::commands::{Comparison, SCHEMA_COMPARE};
 use report::export::Exported;
@@ -53,6 +54,16 @@ impl Kind for Comparison {
             }),
         ];
         EXPORTS
+    }
+
+    fn rows(&self, beside: &tables::Kept, options: tables::Options) -> Option<Rows> {
+        let words = self.commands.first().map_or(&[][..], |first| &first.command);
+        let beside = tables::Kept {
+            id: identity::known(&self.origin, || identity::of_comparison(self)),
+            service: service::name(None, words),
+            ..beside.clone()
+        };
+        Some(tables::comparison(self, &beside, options).map(|rows| vec![rows]))
     }
 
     fn row(&self) -> Option<NewResult> {

@@ -47,6 +47,8 @@ mod tests {
     fn each_format_has_its_form() {
         let forms: Vec<_> = ExportResult::forms().iter().map(|form| form.name).collect();
         let formats: Vec<_> = ExportFormat::value_variants().iter().map(|format| format.name()).collect();
+        // Tables are many files.
+        let formats = &formats[..formats.len() - ["parquet", "rows"].len()];
         assert_eq!(forms, formats);
         for format in ExportFormat::value_variants() {
             assert_eq!(format.to_possible_value().unwrap().get_name(), format.name());

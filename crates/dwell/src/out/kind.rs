@@ -44,6 +44,12 @@ pub(crate) trait Kind: Render {
         &[]
     }
 
+    /// Its rows in the tables of many hosts, for each result that it holds; none where that kind
+    /// has none.
+    fn rows(&self, _beside: &tables::Kept, _options: tables::Options) -> Option<Rows> {
+        None
+    }
+
     /// Its JSON with all that is kept of it; none where it has no JSON.
     fn whole(&self) -> Option<Vec<u8>> {
         in_form(self, "json")
@@ -126,6 +132,9 @@ pub(super) fn typed<T: DeserializeOwned>(path: &Path, json: Value) -> anyhow::Re
     })
 }
 
+/// The rows of results, by result.
+pub(crate) type Rows = Result<Vec<tables::ResultTables>, tables::NoTime>;
+
 /// A kept result of any kind.
 pub(crate) trait Kept: Any {
     /// The name of its JSON.
@@ -138,6 +147,8 @@ pub(crate) trait Kept: Any {
     fn show_code(&mut self, code: &CodeArgs);
     /// What is on its page as tables.
     fn tables(&self) -> Tables;
+    /// Its rows in the tables of many hosts; none where that kind has none.
+    fn rows(&self, beside: &tables::Kept, options: tables::Options) -> Option<Rows>;
     /// Its JSON with all that is kept of it; none where it has no JSON.
     fn whole(&self) -> Option<Vec<u8>>;
     /// The names of the formats of `dwell export` besides the tables and JSON.
@@ -173,6 +184,10 @@ impl<K: Kind> Kept for K {
 
     fn tables(&self) -> Tables {
         Kind::tables(self)
+    }
+
+    fn rows(&self, beside: &tables::Kept, options: tables::Options) -> Option<Rows> {
+        Kind::rows(self, beside, options)
     }
 
     fn whole(&self) -> Option<Vec<u8>> {

@@ -1,8 +1,9 @@
 //! A ladder as a result.
 
-use super::kind::{Export, Kind, typed};
+use super::kind::{Export, Kind, Rows, typed};
 use super::render::{Form, Render};
 use super::row::row;
+use analyse::identity;
 use analyse::ladder::beside;
 use model::Ladder;
 use model::ladder::SCHEMA_LADDER;
@@ -76,6 +77,12 @@ impl Kind for LadderResult {
         const EXPORTS: &[Export<LadderResult>] =
             &[Export::form("svg", PICTURE), Export::form("png", PICTURE)];
         EXPORTS
+    }
+
+    fn rows(&self, beside: &tables::Kept, options: tables::Options) -> Option<Rows> {
+        let id = identity::known(&self.ladder.origin, || identity::of_ladder(&self.ladder));
+        let beside = tables::Kept { id, ..beside.clone() };
+        Some(tables::ladder(&self.ladder, &beside, options).map(|rows| vec![rows]))
     }
 
     fn row(&self) -> Option<NewResult> {

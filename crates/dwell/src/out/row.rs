@@ -1,7 +1,6 @@
 //! What the rows of the store have in common.
 
 use model::recording::Host;
-use store::ladder::machine_number;
 use store::results::NewResult;
 use sys::clock::unix_s;
 
@@ -22,9 +21,7 @@ pub(super) fn row(verb: &str, host: &Host, schema: &str, json: String) -> NewRes
 
 /// The number of this machine.
 pub(crate) fn this_machine() -> String {
-    // A container may have no machine ID of its own; then its name is used.
-    let machine = observe::machine_id().unwrap_or_else(|| observe::this_host().name);
-    machine_number(&machine, &rungs::cpu_name())
+    observe::machine_number()
 }
 
 /// Words as typed in a shell.

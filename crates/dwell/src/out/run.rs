@@ -1,10 +1,11 @@
 //! A run, or a window, as a result, and the options for which code to show below its page.
 
 use super::code::{CODE, CodeArgs};
-use super::kind::{Export, Kind, typed};
+use super::kind::{Export, Kind, Rows, typed};
 use super::render::{Form, Render, in_form};
 use super::row::{in_shell, row};
 use crate::{annotate, suggest};
+use analyse::{identity, service};
 use anyhow::{anyhow, bail};
 use model::run::{SCHEMA_ATTACH, SCHEMA_RUN};
 use model::{KeptRun, Probed, RunResult, Seen};
@@ -124,6 +125,18 @@ impl Kind for RunOutput {
             finding: diagnosis.findings.first().map(|finding| finding.cause.id.to_string()),
             ..row(verb, &run.host, run.schema, report::result::whole(&self.result))
         })
+    }
+
+    fn rows(&self, beside: &tables::Kept, options: tables::Options) -> Option<Rows> {
+        let run = &self.result.run;
+        let target = run.window.as_ref().map(|window| &*window.target);
+        let beside = tables::Kept {
+            id: identity::known(&run.origin, || identity::of_run(run)),
+            service: run.service.clone().or_else(|| service::name(target, &run.command)),
+            ..beside.clone()
+        };
+        let words = report::in_words(&self.result);
+        Some(tables::run(run, &words, &beside, options).map(|rows| vec![rows]))
     }
 
     fn whole(&self) -> Option<Vec<u8>> {

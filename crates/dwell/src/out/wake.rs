@@ -1,10 +1,11 @@
 //! Wake-ups as a result, and sheets of them.
 
-use super::kind::{Export, Kind, json_as_it_is, typed};
+use super::kind::{Export, Kind, Rows, json_as_it_is, typed};
 use super::ladder::PICTURE;
 use super::path::Paths;
 use super::render::{Form, Render, in_form};
 use super::row::row;
+use analyse::identity;
 use anyhow::bail;
 use model::Seen;
 use model::wake::sheet::{SCHEMA_SHEET, Sheet};
@@ -57,6 +58,10 @@ impl Kind for Wakeups {
         EXPORTS
     }
 
+    fn rows(&self, beside: &tables::Kept, options: tables::Options) -> Option<Rows> {
+        Some(rows_of(self, beside, options).map(|rows| vec![rows]))
+    }
+
     fn row(&self) -> Option<NewResult> {
         Some(NewResult {
             command: loads(self.loads.iter().map(|done| done.load.spec())),
@@ -66,6 +71,15 @@ impl Kind for Wakeups {
             ..row("wake", &self.host, &self.schema, report::json(self))
         })
     }
+}
+
+fn rows_of(
+    wakeups: &Wakeups,
+    beside: &tables::Kept,
+    options: tables::Options,
+) -> Result<tables::ResultTables, tables::NoTime> {
+    let id = identity::known(&wakeups.origin, || identity::of_wakeups(wakeups));
+    tables::wakeups(wakeups, &tables::Kept { id, ..beside.clone() }, options)
 }
 
 fn loads(specs: impl Iterator<Item = String>) -> String {
@@ -149,6 +163,10 @@ impl Kind for SheetResult {
             Export::own(JUNIT, |result, path| verdict(result, &result.sheet.results, path)),
         ];
         EXPORTS
+    }
+
+    fn rows(&self, beside: &tables::Kept, options: tables::Options) -> Option<Rows> {
+        Some(self.sheet.results.iter().map(|one| rows_of(one, beside, options)).collect())
     }
 
     fn row(&self) -> Option<NewResult> {

@@ -30,6 +30,7 @@ mod disk_requests;
 mod downloads;
 mod export;
 mod files;
+mod fleet;
 mod held_writes;
 mod hits;
 mod kept;

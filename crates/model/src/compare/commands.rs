@@ -8,7 +8,7 @@ use super::{Change, ChangeWords, Side};
 use crate::ladder::MedianInterval;
 use crate::recording::Host;
 use crate::timing::{Figure, TimedRun};
-use crate::{Ns, Seen};
+use crate::{Ns, Origin, Seen};
 use serde::{Deserialize, Serialize};
 
 /// The name of the schema.
@@ -30,9 +30,12 @@ pub struct Comparison {
     pub dwell: String,
     /// The host.
     pub host: Host,
-    /// When it began: RFC 3339, UTC.
+    /// When it began: RFC 3339, UTC, to the nanosecond; in results of older versions to the second.
     #[cfg_attr(feature = "schema", schemars(with = "crate::shape::Utc"))]
     pub started_at: String,
+    /// Which result it is.
+    #[serde(flatten)]
+    pub origin: Origin,
     /// What was asked for, with defaults filled in.
     pub settings: CompareSettings,
     /// The commands, in the order of the command line; the first is the reference.

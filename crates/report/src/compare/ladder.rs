@@ -27,8 +27,8 @@ pub(crate) fn parts(diff: &LadderComparison, look: Look) -> Vec<Vec<Line>> {
     let mut notes = Notes::default();
     let margin = units::share_of_one(diff.margin);
     let origins = [
-        origin("A", &format!("{}, ", diff.a.host), &diff.a.started_at, look),
-        origin("B", &format!("{}, ", diff.b.host), &diff.b.started_at, look),
+        origin("A", &format!("{}, ", diff.a.host), &units::to_second(&diff.a.started_at), look),
+        origin("B", &format!("{}, ", diff.b.host), &units::to_second(&diff.b.started_at), look),
     ];
     vec![
         origins.concat(),

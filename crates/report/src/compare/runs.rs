@@ -24,5 +24,10 @@ pub(crate) fn parts(diff: &RunComparison, look: Look) -> Vec<Vec<Line>> {
 }
 
 fn side(name: &str, of: &RunOrigin, look: Look) -> Vec<Line> {
-    origin(name, &format!("{}, {}, ", of.command.join(" "), of.host), &of.started_at, look)
+    origin(
+        name,
+        &format!("{}, {}, ", of.command.join(" "), of.host),
+        &crate::units::to_second(&of.started_at),
+        look,
+    )
 }

@@ -6,7 +6,7 @@ use crate::Look;
 use crate::clean::clean;
 use crate::paint::{GAP, Ink, Line, joined, paragraphs};
 use crate::table::{Table, figure, text};
-use crate::units::{count, three_digits};
+use crate::units::{count, three_digits, to_second};
 use model::compare::EstimateInterval;
 use model::compare::commands::{WORDS, WORDS_OF_AMOUNTS};
 use model::compare::sittings::{SittingSpread, Sittings, SittingsRow};
@@ -20,7 +20,7 @@ pub fn terminal(sittings: &Sittings, look: Look) -> String {
 pub(crate) fn parts(sittings: &Sittings, look: Look) -> Vec<Vec<Line>> {
     let files = sittings.sittings.iter().enumerate().flat_map(|(at, sitting)| {
         let known = format!("{}, {}, ", sitting.file, sitting.host);
-        origin(&(at + 1).to_string(), &known, &sitting.started_at, look)
+        origin(&(at + 1).to_string(), &known, &to_second(&sitting.started_at), look)
     });
     let mut parts = vec![files.collect(), differences(sittings, look)];
     for row in &sittings.rows {

@@ -5,7 +5,7 @@ use crate::Look;
 use crate::paint::{GAP, Ink, Line, joined, paragraphs};
 use crate::picture::{INK, MARGIN, Picture, ROW};
 use crate::table::{Table, figure, text};
-use crate::units::{count, counted, duration, duration_range, exact, share_of_one};
+use crate::units::{count, counted, duration, duration_range, exact, share_of_one, to_second};
 use crate::wake::chart::bars_on;
 use crate::wake::columns::Axis;
 use crate::wake::picture::PLAIN;
@@ -68,7 +68,7 @@ pub fn png(diff: &WakeComparison) -> Vec<u8> {
 fn origin(origin: &MeasurementOrigin) -> String {
     let kernel = if origin.kernel.is_empty() { String::new() } else { format!("Linux {}", origin.kernel) };
     let by = format!("by {}", origin.tool);
-    let parts = [origin.host.clone(), kernel, origin.started_at.clone(), by];
+    let parts = [origin.host.clone(), kernel, to_second(&origin.started_at), by];
     let known: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     known.join(", ")
 }

@@ -7,7 +7,7 @@ use super::perfetto::slice_name;
 use crate::clean::clean;
 use crate::findings::in_words;
 use crate::json::compact;
-use crate::units::unix_s;
+use crate::units::unix_ns;
 use model::timeline::{PathPiece, Timeline};
 use model::{Ns, RunResult};
 use serde::Serialize;
@@ -86,7 +86,7 @@ pub fn otlp(result: &RunResult, timeline: &Timeline) -> Exported {
     ids.update(run.command.join("\0"));
     ids.update(run.wall_ns.to_le_bytes());
     let trace = hex(&ids.finalize()[..16]);
-    let start = unix_s(&run.started_at).saturating_mul(1_000_000_000);
+    let start = unix_ns(&run.started_at);
     let span = |number: u64, name: String, at: Ns, ns: Ns, attributes: Vec<Attribute>| Span {
         trace_id: trace.clone(),
         span_id: format!("{number:016x}"),

@@ -104,7 +104,7 @@ impl Picture {
             units::counted(u64::from(host.cpus), "CPU"),
             units::memory(&host.memory_bytes),
             host.kernel,
-            ladder.started_at
+            units::to_second(&ladder.started_at)
         );
         self.text(MARGIN, self.height, Anchor::Start, false, FAINT, &line);
         self.row(false, FAINT, &verdict(ladder));

@@ -4,7 +4,9 @@ use super::words;
 use crate::Look;
 use crate::clean::clean;
 use crate::paint::{Ink, Line};
-use crate::units::{bytes, counted, duration, duration_range, memory, share, share_of_one, share_range};
+use crate::units::{
+    bytes, counted, duration, duration_range, memory, share, share_of_one, share_range, to_second,
+};
 use model::coverage::{Check, Extent, Source};
 use model::diagnosis::Doubts;
 use model::processes::MemoryPeak;
@@ -148,7 +150,7 @@ fn host(run: &Run, look: Look) -> Line {
     let host = &run.host;
     let mut text = format!(
         "{} on {}: Linux {} {}, {}, {}",
-        run.started_at,
+        to_second(&run.started_at),
         host.name,
         host.kernel,
         host.arch,

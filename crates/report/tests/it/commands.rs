@@ -111,6 +111,7 @@ impl Shape<'_> {
             dwell: "0.1.0".to_owned(),
             host: host("vm"),
             started_at: "2026-11-23T05:30:00Z".to_owned(),
+            machine: "0123456789abcdef".to_owned(),
             commands: self.names.iter().map(describe).collect(),
             empty_ns: Ok(vec![580_000, 600_000, 610_000, 640_000, 590_000, 600_000]),
             took_ns: began_ns,

@@ -25,6 +25,13 @@ pub struct Put {
     pub over: Option<Size>,
 }
 
+/// A key that no result had before, also after the last one was removed: what was sent elsewhere is
+/// known by it. The key that was given last stays in the settings.
+const NEXT_KEY: &str = "INSERT INTO settings (name, value)
+    VALUES ('last_key', (SELECT coalesce(max(seq), 0) + 1 FROM results))
+    ON CONFLICT (name) DO UPDATE SET value = max(value + 1, excluded.value)
+    RETURNING value";
+
 impl Store {
     /// Keeps a result: it is there when this returns, whatever happens to the process. Then removes
     /// the oldest results without tags, where the store is too large.
@@ -99,11 +106,13 @@ impl Store {
             Ok(change) => change,
             Err(error) => return Ok(Some(error)),
         };
+        let seq: i64 = change.query_row(NEXT_KEY, [], |row| row.get(0))?;
         change.execute(
-            "INSERT INTO results (id, at_s, verb, command, host, machine, kernel, wall_ns, verdict, finding, \
+            "INSERT INTO results (seq, id, at_s, verb, command, host, machine, kernel, wall_ns, verdict, finding, \
              schema, dwell, json_bytes, recording_bytes) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
             params![
+                seq,
                 id,
                 result.at_s,
                 result.verb,
@@ -120,7 +129,6 @@ impl Store {
                 recording_bytes,
             ],
         )?;
-        let seq = change.last_insert_rowid();
         change.execute("INSERT INTO contents (seq, packed) VALUES (?1, ?2)", params![seq, packed])?;
         change.commit()?;
         Ok(None)

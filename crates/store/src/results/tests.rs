@@ -186,6 +186,25 @@ fn tags_and_notes_come_and_go() {
     assert_eq!(store.counted().unwrap().tagged, 0);
 }
 
+/// The last result has the largest key, and after it is gone the next one has another.
+#[test]
+fn no_key_is_given_twice() {
+    let place = Place::new();
+    let mut store = place.open();
+    let mut keys = BTreeSet::new();
+    for at in 0..4 {
+        store.put(&result("run", "make", at)).unwrap();
+        let row = one(&store, "last");
+        assert!(keys.insert(row.seq), "{} again", row.seq);
+        store.remove(&[row]).unwrap();
+    }
+    // Another dwell counts from what is there.
+    store.put(&result("run", "make", 9)).unwrap();
+    store.db.execute("UPDATE results SET seq = 70", []).unwrap();
+    store.put(&result("run", "make", 10)).unwrap();
+    assert_eq!(one(&store, "last").seq, 71);
+}
+
 #[test]
 fn many_write_at_once_and_each_result_is_there_once() {
     let place = Place::new();

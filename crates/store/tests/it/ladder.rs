@@ -41,6 +41,8 @@ fn ladder(began: &str) -> Ladder {
             memory_free_bytes: Seen::Value(1),
         },
         started_at: began.into(),
+        origin: model::Origin::default(),
+        dwell: None,
         took_ns: 1,
         asked: LadderRequest::default(),
         rungs: Vec::new(),

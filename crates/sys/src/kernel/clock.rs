@@ -39,6 +39,19 @@ pub fn unix_s() -> u64 {
     u64::try_from(clock_gettime(ClockId::Realtime).tv_sec).unwrap_or(0)
 }
 
+/// The time of day: seconds since 1970, and the nanoseconds since that second.
+pub fn unix_time() -> (u64, u32) {
+    let now = clock_gettime(ClockId::Realtime);
+    (u64::try_from(now.tv_sec).unwrap_or(0), u32::try_from(now.tv_nsec).unwrap_or(0))
+}
+
+/// The time of day as RFC 3339 has it, in UTC and to the nanosecond:
+/// `2026-03-01T12:00:00.000000001Z`.
+pub fn rfc3339_now() -> String {
+    let (second, ns) = unix_time();
+    format!("{}.{ns:09}Z", rfc3339(second).trim_end_matches('Z'))
+}
+
 /// Seconds since 1970 as RFC 3339 has it, in UTC: `2026-03-01T12:00:00Z`. Beyond the year 9999, the
 /// last second of that year.
 pub fn rfc3339(unix_s: u64) -> String {
@@ -71,6 +84,9 @@ mod tests {
         assert_eq!(rfc3339(951_782_400), "2000-02-29T00:00:00Z");
         assert_eq!(rfc3339(1_767_225_599), "2025-12-31T23:59:59Z");
         assert!(rfc3339(u64::MAX).starts_with("9999-12-"));
+        let now = rfc3339_now();
+        assert_eq!(now.len(), "2026-03-01T12:00:00.000000001Z".len());
+        assert!(now[..19].parse::<jiff::civil::DateTime>().is_ok(), "{now}");
     }
 
     #[test]

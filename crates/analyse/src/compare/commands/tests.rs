@@ -96,6 +96,7 @@ fn sitting(commands: usize) -> ComparedSitting {
             virtualisation: Seen::Absent,
         },
         started_at: String::new(),
+        machine: "0123456789abcdef".to_owned(),
         commands: (0..commands).map(of).collect(),
         empty_ns: Ok(vec![400_000, 500_000, 450_000]),
         took_ns: 0,

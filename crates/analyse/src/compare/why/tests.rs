@@ -177,6 +177,7 @@ fn wait(reason: State, call: &str, on: WaitTarget, total_ns: Ns) -> WaitRow {
         device_ns: Seen::Absent,
         by: Vec::new(),
         histogram: Vec::new(),
+        bins: Vec::new(),
         threads: Vec::new(),
         places: Vec::new(),
     }

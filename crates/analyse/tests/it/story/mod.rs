@@ -266,6 +266,8 @@ fn header() -> Header {
         recorder: "test".into(),
         command: vec!["root".into()],
         started_at_unix_s: 0,
+        started_at_ns: None,
+        machine: None,
         root: ROOT,
         tier: Tier::Bpf,
         sample_period_ns: 500_000,

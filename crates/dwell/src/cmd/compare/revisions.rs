@@ -87,7 +87,7 @@ fn kept(git: &Git) -> anyhow::Result<PathBuf> {
         crate::cache::directory().context("no directory for builds\ntry: XDG_CACHE_HOME set to one")?;
     let name = git.top.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     // Repositories of the same name are told apart by their paths.
-    let hash = store::fnv_1a(git.top.as_os_str().as_encoded_bytes());
+    let hash = model::origin::fnv_1a(git.top.as_os_str().as_encoded_bytes());
     private::directory(&cache, &["revisions", &format!("{name}-{hash:016x}")])
 }
 

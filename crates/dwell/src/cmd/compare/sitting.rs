@@ -16,7 +16,7 @@ use model::compare::commands::{
 use model::timing::TimedRun;
 use report::units;
 use std::ffi::OsString;
-use sys::clock::{monotonic_ns, rfc3339, unix_s};
+use sys::clock::{monotonic_ns, rfc3339_now};
 use timings::{Block, BlockEnd, Doing, Go, Progress, Runner};
 
 /// The exit status where a command is slower than it may be.
@@ -98,7 +98,7 @@ impl Sitting<'_, '_> {
         runner: &mut Runner,
         asked: CompareSettings,
     ) -> anyhow::Result<Option<Comparison>> {
-        let (started_at, begun_ns) = (rfc3339(unix_s()), self.now_ns());
+        let (started_at, begun_ns) = (rfc3339_now(), self.now_ns());
         for command in &self.made.setup {
             if self.once(runner, command)? == Go::Stop {
                 return Ok(None);
@@ -141,6 +141,7 @@ impl Sitting<'_, '_> {
             dwell: env!("CARGO_PKG_VERSION").to_owned(),
             host: observe::this_host(),
             started_at,
+            machine: observe::machine_number(),
             commands: self.made.commands.iter().map(describe).collect(),
             empty_ns: empty.found(),
             took_ns: self.now_ns() - begun_ns,

@@ -88,6 +88,9 @@ fn run(command: &[&str], places: &[Place], sampled_part: f64) -> Run {
         command: command.iter().map(|word| (*word).into()).collect(),
         exit: Ending::Code(0),
         started_at: "2026-11-20T10:47:33Z".into(),
+        origin: model::Origin::default(),
+        dwell: None,
+        service: None,
         host: Host {
             name: "build-1".into(),
             kernel: "6.18.5".into(),
@@ -270,6 +273,7 @@ fn wait(
         device_ns: if reason == State::Disk { Seen::Value(total_ns) } else { Seen::Absent },
         by: Vec::new(),
         histogram: Vec::new(),
+        bins: Vec::new(),
         threads: Vec::new(),
         places: Vec::new(),
     }

@@ -235,6 +235,8 @@ fn wakeups(host: Host, environment: Environment, asked: WakeRequest, threads: Ve
         host,
         environment,
         started_at: "2026-11-21T20:20:22Z".into(),
+        origin: model::Origin::default(),
+        dwell: None,
         took_ns,
         settings: Settings { in_force: in_force(&asked), asked },
         all: figures(None, merged(&threads), latest(&threads), missed),

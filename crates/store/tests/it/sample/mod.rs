@@ -23,6 +23,8 @@ fn header() -> Header {
         recorder: "0.1.0".to_owned(),
         command: vec!["make".to_owned(), "-j2 \"ü\"".to_owned()],
         started_at_unix_s: 1_767_225_600,
+        started_at_ns: None,
+        machine: None,
         root: 1000,
         tier: Tier::Bpf,
         sample_period_ns: 1_001_001,
