@@ -263,7 +263,7 @@ fn the_index_names_every_recording_and_no_other() {
 }
 
 /// Causes that no recording here shows: those of the corpus do.
-const WITHOUT_RECORDING: [&str; 2] = ["blocked-event-loop", "pool-wait"];
+const WITHOUT_RECORDING: [&str; 3] = ["blocked-event-loop", "pool-wait", "thread-spawning"];
 
 /// The list of causes in the method, and the rows of its table.
 const CAUSES: &str = "../../docs/method/causes.md";
