@@ -1,4 +1,4 @@
-// Runs twelve small hosts, one after another. Each gets a block of shared memory, which is reserved
+//! Runs twelve small hosts, one after another. Each gets a block of shared memory, which is reserved
 // in full so that a lack of memory is seen at once, and uses 600 kB of it.
 use std::ffi::{c_char, c_int, c_long, c_uint};
 use std::fs::File;

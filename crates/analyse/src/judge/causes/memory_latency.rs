@@ -95,7 +95,7 @@ const TRANSLATED_MAX: u64 = 4096;
 const PAGE_BYTES: u64 = 4096;
 /// A thread takes part in a function that has this part of the samples of the one with most.
 const THREAD_PART: u64 = 4;
-/// One sample in so many may be elsewhere than at the lines that threads share.
+/// Of samples, one in this number may be elsewhere than at the lines that threads share.
 const ELSEWHERE_PART: u64 = 20;
 /// Functions that are named.
 const FOUND: usize = 3;
@@ -256,8 +256,8 @@ impl Candidate<'_> {
         }
     }
 
-    /// Whether several threads do nearly nothing but load from fewer lines than there are threads. A
-    /// line that is only read is in each CPU's own cache: nothing would wait for it.
+    /// Whether several threads do nearly nothing but load from fewer lines than there are threads.
+    /// A line that is only read is in each CPU's own cache: nothing would wait for it.
     fn shares_lines(&self) -> bool {
         let elsewhere = self.row.samples.saturating_sub(self.row.jumping);
         (self.row.lines as usize) < self.threads
