@@ -1,5 +1,5 @@
-//! Runs twelve small hosts, one after another. Each gets a block of shared memory, which is reserved
-// in full so that a lack of memory is seen at once, and uses 600 kB of it.
+//! Runs twelve small hosts, one after another. Each gets a block of shared memory, which is
+//! reserved in full so that a lack of memory is seen at once, and uses 600 kB of it.
 use std::ffi::{c_char, c_int, c_long, c_uint};
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd};

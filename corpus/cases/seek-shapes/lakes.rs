@@ -1,5 +1,5 @@
 //! Joins the outlines of lakes into one chain: each is turned and moved, in three steps,
-// to fit to the one before.
+//! to fit to the one before.
 use std::fs::{self, File};
 use std::io::{BufReader, Read, Seek, SeekFrom};
 

@@ -1,5 +1,5 @@
 //! A pool of four workers that take jobs from one queue. A job reads a sensor, which takes 20 ms,
-// and checks what it read.
+//! and checks what it read.
 use std::sync::mpsc::{channel, Receiver};
 use std::sync::{Arc, Mutex};
 use std::thread;
