@@ -476,9 +476,8 @@ mod tests {
             let mut run = run(&[(State::User, 1000 * MS)]);
             run.tables.loads = Seen::Value(LoadTable { functions: vec![row], caches: Vec::new() });
             let mut told = Told::default().stack(1000, Activity::User, &[native("program", "walk")]);
-            let weight = told.0.weights[0].clone();
-            told.0.weights =
-                (0..threads).map(|thread| model::profile::Weight { thread, ..weight.clone() }).collect();
+            let weight = told.0.weights[0];
+            told.0.weights = (0..threads).map(|thread| model::profile::Weight { thread, ..weight }).collect();
             let diagnosis = judged_with(&run, &told.0, &Seen::Absent);
             found(&diagnosis, "memory-latency").is_some()
         };
