@@ -1,14 +1,17 @@
--- Rungs of hosts that take more than five times as long as the median host's. A host's last ladder
--- counts. Figures of another method are others.
-WITH newest AS (
-  SELECT host, kernel, rung, method_version, median_ns,
-         ROW_NUMBER() OVER (PARTITION BY host, rung ORDER BY started_at DESC, result_id) AS age
-  FROM rungs WHERE day >= DATE '2026-01-01' AND median_ns IS NOT NULL
+-- Rungs of hosts that take more than five times as long as the median host's. Only the last ladder
+-- of a host counts. Figures of another method are others. Rungs of a path to another host (--host)
+-- are left out: each host has its own way there.
+WITH ladders AS (
+  SELECT result_id, ROW_NUMBER() OVER (PARTITION BY host ORDER BY started_at DESC, result_id) AS age
+  FROM results WHERE day >= DATE '2026-01-01' AND verb = 'ladder'
 ), placed AS (
-  SELECT host, kernel, rung, method_version, median_ns,
-         ROW_NUMBER() OVER (PARTITION BY rung, method_version ORDER BY median_ns, host) AS place,
-         COUNT(*) OVER (PARTITION BY rung, method_version) AS hosts
-  FROM newest WHERE age = 1
+  SELECT r.host, r.kernel, r.rung, r.method_version, r.median_ns,
+         ROW_NUMBER() OVER (PARTITION BY r.rung, r.method_version
+                            ORDER BY r.median_ns, r.host) AS place,
+         COUNT(*) OVER (PARTITION BY r.rung, r.method_version) AS hosts
+  FROM rungs r JOIN ladders l ON l.result_id = r.result_id
+  WHERE l.age = 1 AND r.median_ns IS NOT NULL
+    AND r.rung NOT IN ('resolve', 'connect', 'round-trip')
 ), middle AS (
   SELECT rung, method_version, MAX(median_ns) AS fleet_ns FROM placed
   WHERE 2 * place <= hosts + 1 GROUP BY rung, method_version

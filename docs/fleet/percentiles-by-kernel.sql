@@ -1,8 +1,10 @@
 -- Percentiles of wake-up latency by kernel, of the wake-ups of all hosts together: counts of bins
--- are added. Percentiles themselves must not be averaged.
+-- are added. Percentiles themselves must not be averaged. In gap mode bins have readings of the
+-- clock, which are no wake-ups.
 WITH merged AS (
-  SELECT kernel, hi_ns, SUM(n) AS n FROM wake_bins
-  WHERE day >= DATE '2026-01-01' AND cpu = -1 GROUP BY kernel, hi_ns
+  SELECT b.kernel, b.hi_ns, SUM(b.n) AS n
+  FROM wake_bins b JOIN wakes w ON w.result_id = b.result_id AND w.cpu = -1 AND w.mode = 'timer'
+  WHERE b.day >= DATE '2026-01-01' AND b.cpu = -1 GROUP BY b.kernel, b.hi_ns
 ), ranked AS (
   SELECT kernel, hi_ns, SUM(n) OVER (PARTITION BY kernel ORDER BY hi_ns) AS up_to,
          SUM(n) OVER (PARTITION BY kernel) AS wakeups

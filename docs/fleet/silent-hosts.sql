@@ -1,5 +1,5 @@
--- Hosts that fell silent: without a result on the last two days on which any host had one. The day
--- is that of the host's own clock.
+-- Hosts that fell silent: without a result on the newest day that any host has, and on the day
+-- before it. A day is that of the host's own clock.
 WITH hosts AS (
   SELECT host, MAX(day) AS last_day, COUNT(DISTINCT result_id) AS results FROM results GROUP BY host
 ), days AS (

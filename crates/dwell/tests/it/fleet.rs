@@ -129,16 +129,37 @@ fn fleet(name: &str) -> (Fleet, BTreeMap<&'static str, Vec<u64>>) {
             pooled.entry(kernel).or_default().extend(values);
         }
     }
+    // Readings of the clock, which are no wake-ups: there are many more of them.
+    let mut gaps = wake.clone();
+    gaps["settings"]["asked"]["mode"] = json!("gap");
+    gaps["all"]["histogram"] = json!([[40, 41, 400_000_000], [2_998_272, 3_014_656, 1_000_000]]);
+    gaps["threads"] = json!([]);
+    fleet.add(gaps, "host-7", "6.12.0", "2026-12-10T04:00:00Z");
     let ladder = json_of(Path::new("docs/pages/ladder.html"));
     for host in 0..HOSTS {
-        let mut of = ladder.clone();
-        let rungs = of["rungs"].as_array_mut().unwrap();
-        let slow = rungs.iter_mut().find(|rung| rung["id"] == "dram").unwrap();
-        if host == 4 {
-            let median = slow["ns"]["median"].as_f64().unwrap();
-            slow["ns"]["median"] = json!(median * 20.0);
+        let with = |slow: &str| {
+            let mut of = ladder.clone();
+            let rungs = of["rungs"].as_array_mut().unwrap();
+            for (peer, ns) in [("near", 1e3), ("far", 1e6)] {
+                let mut rung = rungs[0].clone();
+                rung["id"] = json!(format!("connect@{peer}"));
+                rung["ns"]["median"] = json!(ns);
+                rungs.push(rung);
+            }
+            if let Some(rung) = rungs.iter_mut().find(|rung| rung["id"] == slow) {
+                let median = rung["ns"]["median"].as_f64().unwrap();
+                rung["ns"]["median"] = json!(median * 20.0);
+            }
+            of
+        };
+        let name = format!("host-{host}");
+        let mut last = with(if host == 4 { "dram" } else { "" });
+        if host == 6 {
+            // A level that its last ladder no longer has.
+            fleet.add(with("dram-loaded"), &name, "6.12.0", "2026-12-10T01:00:00Z");
+            last["rungs"].as_array_mut().unwrap().retain(|rung| rung["id"] != "dram-loaded");
         }
-        fleet.add(of, &format!("host-{host}"), "6.12.0", "2026-12-11T01:00:00Z");
+        fleet.add(last, &name, "6.12.0", "2026-12-11T01:00:00Z");
     }
     let compare = json_of(Path::new("docs/pages/compare.html"));
     for day in 11..16 {

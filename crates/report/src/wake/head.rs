@@ -5,7 +5,7 @@ use super::table::cpus_named;
 use super::words::{self, cause_of};
 use crate::Look;
 use crate::paint::{GAP, Ink, Line};
-use crate::units::{count, counted, duration, exact, share_of_one};
+use crate::units::{count, counted, duration, exact, share_of_one, to_second};
 use model::Seen;
 use model::wake::verdict::{Answer, Verdict};
 use model::wake::{Policy, WakeMode, Wakeups};
@@ -157,7 +157,7 @@ fn place(wakeups: &Wakeups, look: Look) -> Line {
     if let Seen::Value(hypervisor) = &wakeups.environment.hypervisor {
         text += &format!(", {hypervisor}");
     }
-    text += &format!(", {}, for {}", wakeups.started_at, duration(wakeups.took_ns));
+    text += &format!(", {}, for {}", to_second(&wakeups.started_at), duration(wakeups.took_ns));
     Line::new(look).add(Ink::Dim, &text)
 }
 

@@ -10,7 +10,7 @@ use crate::axis;
 use crate::paint::{GAP, Ink, Line, joined, paragraphs};
 use crate::picture::{MARGIN, Picture};
 use crate::table::{Table, figure, text};
-use crate::units::{count, counted, duration, exact};
+use crate::units::{count, counted, duration, exact, to_second};
 use model::Seen;
 use model::wake::sheet::{Case, Sheet};
 use model::wake::{LatencyBlock, Wakeups};
@@ -93,7 +93,7 @@ fn sentences(sheet: &Sheet, look: Look) -> Vec<Line> {
         line = line.add(Ink::Plain, ", ").add(Ink::Warn, &format!("{} missed", counted(missed, "period")));
     }
     let host = &wakeups.host;
-    let first = sheet.results.first().map_or("", |wakeups| wakeups.started_at.as_str());
+    let first = sheet.results.first().map_or(String::new(), |wakeups| to_second(&wakeups.started_at));
     let asked = &wakeups.settings.asked;
     let place = format!(
         "{}: Linux {} {}, sheet {}, {} per case, interval {} on {}, started {first}",
