@@ -206,7 +206,7 @@ impl Filler {
         let result = self.tables.pop();
         let mut unseen = std::mem::take(&mut self.unseen);
         if self.options.redact {
-            // A reason quotes what it is about: a host that has no address, a file that is not there.
+            // A reason quotes what it is about: a host without an address, a missing file.
             unseen.iter_mut().for_each(|one| REDACTED.clone_into(&mut one.why));
         }
         self.add::<Unseens>(unseen);

@@ -115,7 +115,7 @@ fn redacted_rows_have_no_command_path_or_peer() {
     }
 }
 
-/// What could not be observed is said in words that quote hosts and directories.
+/// Reasons quote hosts and directories.
 #[test]
 fn redacted_reasons_quote_nothing() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/tests/samples/ladders/vm.json");
