@@ -13,8 +13,8 @@ CREATE TABLE results (
   schema VARCHAR, -- The schema of its JSON
   dwell VARCHAR, -- The version of dwell that measured
   rows_version INT, -- The version of these tables: 1
-  command VARCHAR, -- What was run or measured, as typed Not with --redact.
-  note VARCHAR, -- What was written beside it in the store Not with --redact.
+  command VARCHAR, -- What was run or measured, as typed. Not with --redact.
+  note VARCHAR, -- What was written beside it in the store. Not with --redact.
   arch VARCHAR, -- x86_64, aarch64
   cpus INT, -- CPUs online
   memory_bytes BIGINT, -- Physical memory
@@ -65,12 +65,12 @@ CREATE TABLE places (
   kernel VARCHAR, -- The kernel's release
   service VARCHAR, -- The unit, container, control group, port, script or program, without a PID
   row_number INT, -- The row among those of the result, from 0
-  process VARCHAR, -- The name of the process Not with --redact.
-  code VARCHAR, -- The function Not with --redact.
-  file VARCHAR, -- The file that it is in Not with --redact.
+  process VARCHAR, -- The name of the process. Not with --redact.
+  code VARCHAR, -- The function. Not with --redact.
+  file VARCHAR, -- The file that it is in. Not with --redact.
   line INT, -- The line
   state VARCHAR, -- What it did
-  reason VARCHAR, -- The call, what was waited for, or what ran instead Not with --redact.
+  reason VARCHAR, -- The call, what was waited for, or what ran instead. Not with --redact.
   ns BIGINT, -- Time
   times BIGINT, -- How often it began
   sampled BOOLEAN, -- Whether functions were told apart by samples
@@ -90,17 +90,18 @@ CREATE TABLE waits (
   state VARCHAR, -- disk, network, lock, pipe, sleep, idle, other-wait or unexplained
   call VARCHAR, -- The system call; `fault` of a page fault
   target_kind VARCHAR, -- file, tcp, futex, timer and so on
-  target VARCHAR, -- The file, peer or lock Not with --redact.
+  target VARCHAR, -- The file, peer or lock. Not with --redact.
   calls BIGINT, -- Number of waits
   total_ns BIGINT, -- Time in them, summed over threads
   path_ns BIGINT, -- Of that what is in the account
   p50_ns BIGINT, -- Median
   p99_ns BIGINT, -- 99th percentile
   max_ns BIGINT, -- The longest
-  device VARCHAR, -- Disk: its name, or what the file system is mounted from Not with --redact.
+  device VARCHAR, -- Disk: its name, or what the file system is mounted from. Not with --redact.
   requests BIGINT, -- Disk: requests that ended such waits
   queue_ns BIGINT, -- Time of those requests before the driver had them
   device_ns BIGINT, -- Time of those requests with the device
+  together INT, -- How many kinds of waits the row stands for, where these are several
   day DATE -- The directory: the day of started_at, UTC.
 );
 
@@ -144,8 +145,8 @@ CREATE TABLE findings (
   known VARCHAR, -- counted, bounded or assumed
   shared_with INT, -- The finding of the same result, by its row_number, that saves much of the same time
   shared_ns BIGINT, -- What both surely save, in part of saving_lo_ns
-  place VARCHAR, -- What the program does, and where Not with --redact.
-  action VARCHAR, -- What to change Not with --redact.
+  place VARCHAR, -- What the program does, and where. Not with --redact.
+  action VARCHAR, -- What to change. Not with --redact.
   day DATE -- The directory: the day of started_at, UTC.
 );
 
@@ -160,8 +161,8 @@ CREATE TABLE connections (
   row_number INT, -- The row among those of the result, from 0
   protocol VARCHAR, -- tcp
   began VARCHAR, -- opened, accepted or found
-  local VARCHAR, -- The address of this end Not with --redact.
-  remote VARCHAR, -- The address of the other end Not with --redact.
+  local VARCHAR, -- The address of this end. Not with --redact.
+  remote VARCHAR, -- The address of the other end. Not with --redact.
   port_service VARCHAR, -- The usual service of the port
   times BIGINT, -- How many
   failed BIGINT, -- Of these never established
@@ -175,6 +176,7 @@ CREATE TABLE connections (
   open_ns BIGINT, -- How long they were open, summed
   waited_ns BIGINT, -- How long threads waited on them, summed
   waits BIGINT, -- How often
+  together INT, -- How many rows the row stands for, where these are several
   day DATE -- The directory: the day of started_at, UTC.
 );
 
@@ -204,7 +206,7 @@ CREATE TABLE wakes (
   late BIGINT, -- Wake-ups later than the deadline less its margin
   answer VARCHAR, -- pass, fail or undecided
   one_in_ns BIGINT, -- At most one late wake-up in this time, on one CPU
-  loads VARCHAR, -- Stress loads meanwhile Not with --redact.
+  loads VARCHAR, -- Stress loads meanwhile. Not with --redact.
   interval_ns BIGINT, -- Time from one wake-up to the next
   mode VARCHAR, -- timer or gap
   policy VARCHAR, -- Scheduling policy, with its parameter
@@ -239,7 +241,7 @@ CREATE TABLE spike_parts (
   at_ns BIGINT, -- When it was due, from the start
   latency_ns BIGINT, -- Its latency
   cause VARCHAR, -- Kind of the part
-  who VARCHAR, -- The task, interrupt, softirq or idle state Not with --redact.
+  who VARCHAR, -- The task, interrupt, softirq or idle state. Not with --redact.
   ns BIGINT, -- Time of the part
   day DATE -- The directory: the day of started_at, UTC.
 );
@@ -254,7 +256,7 @@ CREATE TABLE rungs (
   service VARCHAR, -- The unit, container, control group, port, script or program, without a PID
   row_number INT, -- The row among those of the result, from 0
   rung VARCHAR, -- Its name
-  peer VARCHAR, -- The host that it is about, where one was given Not with --redact.
+  peer VARCHAR, -- The host that it is about, where one was given. Not with --redact.
   rung_group VARCHAR, -- core, memory, allocator, language, kernel, files or network
   method_version INT, -- The version of its method
   median_ns DOUBLE, -- Time of an operation
@@ -275,8 +277,8 @@ CREATE TABLE comparisons (
   kernel VARCHAR, -- The kernel's release
   service VARCHAR, -- The unit, container, control group, port, script or program, without a PID
   row_number INT, -- The row among those of the result, from 0
-  a VARCHAR, -- The first command Not with --redact.
-  b VARCHAR, -- The other one Not with --redact.
+  a VARCHAR, -- The first command. Not with --redact.
+  b VARCHAR, -- The other one. Not with --redact.
   figure VARCHAR, -- wall, user, kernel, cpu, memory, faults or printed
   a_median DOUBLE, -- Median of the first: nanoseconds, bytes or a count, by the figure
   b_median DOUBLE, -- Median of the other one
@@ -304,7 +306,8 @@ CREATE TABLE compare_runs (
   wall_ns BIGINT, -- Wall clock
   user_ns BIGINT, -- User time
   kernel_ns BIGINT, -- CPU time in the kernel
-  excluded VARCHAR, -- Why it does not count; NULL if it does Not with --redact.
+  excluded VARCHAR, -- Why it does not count; NULL if it does. Not with --redact.
+  counts BOOLEAN, -- Whether it counts: warm-up runs do not
   day DATE -- The directory: the day of started_at, UTC.
 );
 
@@ -318,7 +321,7 @@ CREATE TABLE coverage (
   service VARCHAR, -- The unit, container, control group, port, script or program, without a PID
   source VARCHAR, -- What it observes
   seen VARCHAR, -- full, partial or none
-  why VARCHAR, -- Why not all of it Not with --redact.
+  why VARCHAR, -- Why not all of it. Not with --redact.
   day DATE -- The directory: the day of started_at, UTC.
 );
 
@@ -328,7 +331,7 @@ CREATE TABLE unseen (
   table_name VARCHAR, -- The table
   column_name VARCHAR, -- The column; NULL: all of them, as the table has no rows
   row_number INT, -- The row among those of the result, from 0; NULL: all of them
-  why VARCHAR, -- Why
+  why VARCHAR, -- Why; with --redact only that it was taken out
   day DATE -- The directory: the day of started_at, UTC.
 );
 
@@ -348,11 +351,12 @@ CREATE TABLE path (
   kernel VARCHAR, -- The kernel's release
   service VARCHAR, -- The unit, container, control group, port, script or program, without a PID
   row_number INT, -- The row among those of the result, from 0
-  process VARCHAR, -- The name of the process Not with --redact.
+  process VARCHAR, -- The name of the process. Not with --redact.
   state VARCHAR, -- What it did
-  reason VARCHAR, -- The call, what was waited for, or what ran instead Not with --redact.
+  reason VARCHAR, -- The call, what was waited for, or what ran instead. Not with --redact.
   ns BIGINT, -- Time
   times BIGINT, -- How often it began
+  together INT, -- How many places the row stands for, where these are several
   day DATE -- The directory: the day of started_at, UTC.
 );
 
@@ -365,8 +369,8 @@ CREATE TABLE functions (
   kernel VARCHAR, -- The kernel's release
   service VARCHAR, -- The unit, container, control group, port, script or program, without a PID
   row_number INT, -- The row among those of the result, from 0
-  function VARCHAR, -- Its name Not with --redact.
-  module VARCHAR, -- The file that has it Not with --redact.
+  function VARCHAR, -- Its name. Not with --redact.
+  module VARCHAR, -- The file that has it. Not with --redact.
   mode VARCHAR, -- user or kernel
   share DOUBLE, -- Its part of the time on a CPU without callees, 0 to 1
   share_lo DOUBLE, -- Low end of the 95 % interval

@@ -8,10 +8,13 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
-/// The number of a run, or of a window.
+/// The number of a run, or of a window. The account is not part of it: rules of later versions may
+/// give another one. Older versions wrote the start to the second.
 pub fn of_run(run: &Run) -> String {
-    let parts: Vec<_> = run.account.iter().map(|part| (part.state.name(), part.ns)).collect();
-    number(&(run.schema, &run.host.name, &run.started_at, &run.command, run.wall_ns, parts))
+    let machine = &run.origin.machine_number;
+    let second = run.started_at.trim_end_matches('Z').split('.').next();
+    let target = run.window.as_ref().map(|window| &window.target);
+    number(&(run.schema, &run.host.name, machine, second, &run.command, target, run.wall_ns))
 }
 
 /// The number of a measurement of wake-ups.

@@ -54,3 +54,24 @@ fn what_is_cut_or_of_another_kind_is_refused() {
     }
     assert!(crate::stored(&text.replacen("\"wall_ns\": ", "\"wall_ns\": 1", 1)).is_err());
 }
+
+/// What was concluded of a run may change with the rules; its number does not.
+#[test]
+fn a_recording_has_the_number_of_its_older_results() {
+    for (older, recording) in [
+        ("2026-11-22-mutex", "mutex"),
+        ("2026-11-28-mutex", "mutex"),
+        ("2026-11-28-attach-busy", "attach-busy"),
+    ] {
+        let base = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let text = fs::read_to_string(base.join(format!("older/{older}.json"))).expect("it can be read");
+        let kept = crate::stored(&text).expect("a result");
+        let case = crate::Case::read(&base.join(format!("recordings/{recording}.dwell"))).expect("whole");
+        let mut run = case.result().run.clone();
+        let id = run.origin.id.clone().expect("a number");
+        assert_eq!(analyse::identity::of_run(&kept.run), id, "{older}");
+        // It is now kept to the nanosecond when a run began.
+        run.started_at = run.started_at.replace('Z', ".000000001Z");
+        assert_eq!(analyse::identity::of_run(&run), id, "{older}");
+    }
+}

@@ -37,3 +37,23 @@ pub enum AliveState {
     /// Stopped by job control or a tracer.
     Stopped,
 }
+
+/// The targets of a window, which are joined by `, ` in [`AttachWindow::target`]; `, PID 7)` is the
+/// end of one.
+pub fn targets(target: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let (mut from, mut depth) = (0, 0_i32);
+    for (at, char) in target.char_indices() {
+        match char {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            ',' if depth <= 0 => {
+                parts.push(target[from..at].trim());
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(target[from..].trim());
+    parts
+}

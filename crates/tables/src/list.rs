@@ -273,7 +273,7 @@ table! {
         /// disk, network, lock, pipe, sleep, idle, other-wait or unexplained
         state: text = row.1.reason.name();
         /// The system call; `fault` of a page fault
-        call: text = call(&row.1.call);
+        call: text = call(row.1);
         /// file, tcp, futex, timer and so on
         target_kind: text = row.1.on.kind().name();
         /// The file, peer or lock
@@ -298,6 +298,8 @@ table! {
         queue_ns: long = &row.1.queue_ns;
         /// Time of those requests with the device
         device_ns: long = &row.1.device_ns;
+        /// How many kinds of waits the row stands for, where these are several
+        together: int = row.1.together;
     }
 }
 
@@ -407,6 +409,8 @@ table! {
         waited_ns: long = row.1.waited_ns;
         /// How often
         waits: long = row.1.waits;
+        /// How many rows the row stands for, where these are several
+        together: int = row.1.together;
     }
 }
 
@@ -624,6 +628,8 @@ table! {
         kernel_ns: long = row.1.kernel_ns;
         /// Why it does not count; NULL if it does
         excluded: name = row.1.excluded.as_ref();
+        /// Whether it counts: warm-up runs do not
+        counts: flag = row.1.excluded.is_none();
     }
 }
 
@@ -658,7 +664,7 @@ table! {
         column_name: text = unseen.column;
         /// The row among those of the result, from 0; NULL: all of them
         row_number: int = unseen.row;
-        /// Why
+        /// Why; with --redact only that it was taken out
         why: text = &unseen.why;
     }
 }
@@ -691,6 +697,8 @@ table! {
         ns: long = row.1.ns;
         /// How often it began
         times: long = row.1.count;
+        /// How many places the row stands for, where these are several
+        together: int = row.1.together.map(|together| together.places);
     }
 }
 
@@ -744,10 +752,11 @@ table! {
     }
 }
 
-fn call(call: &WaitCall) -> Seen<String> {
-    match call {
+fn call(row: &WaitRow) -> Seen<String> {
+    match &row.call {
         WaitCall::Syscall(name) => Seen::Value(name.to_string()),
         WaitCall::Fault => Seen::Value("fault".to_owned()),
+        WaitCall::Unseen if row.together.is_some() => Seen::unseen("the row stands for several"),
         WaitCall::Unseen => Seen::unseen("in which call it waited was not observed"),
     }
 }

@@ -11,6 +11,7 @@ use model::coverage::Interval;
 use model::recording::Host;
 use model::run::WaitRow;
 use model::wake::Bin;
+use model::window::targets;
 use model::{CodePlace, FindingsInWords, Ladder, Origin, Reason, Run, Seen, State, Wakeups};
 use serde::Serialize;
 use std::borrow::Cow;
@@ -102,10 +103,7 @@ pub fn run(
     kept: &Kept,
     options: Options,
 ) -> Result<ResultTables, NoTime> {
-    // A unit, a container, a group or a port is named by who runs it.
-    let named = run.window.as_ref().is_some_and(|window| {
-        ["service ", "container ", "cgroup ", ":"].iter().any(|word| window.target.starts_with(word))
-    });
+    let named = run.window.as_ref().is_some_and(|window| targets(&window.target).into_iter().all(is_named));
     let mut filler =
         Filler::new(key(&run.origin, &run.host, kept, options, named), &run.started_at, options)?;
     filler.add::<Account>(&run.account);
@@ -144,6 +142,14 @@ pub fn run(
         ..Summary::new(verb, run.schema, &run.host, run.wall_ns, kept)
     };
     Ok(filler.finish::<Results>(summary, &kept.tags))
+}
+
+/// Whether a target is a unit, a container, a group or a port: named by who runs it, and no part of
+/// a command.
+fn is_named(target: &str) -> bool {
+    let port = target.rsplit_once(" (").map_or(target, |(port, _)| port).strip_prefix(':');
+    port.is_some_and(|port| port.parse::<u16>().is_ok())
+        || ["service ", "container ", "cgroup "].iter().any(|word| target.starts_with(word))
 }
 
 /// The places, those that are small put together unless all are wanted.

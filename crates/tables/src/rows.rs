@@ -180,7 +180,7 @@ impl Filler {
             .iter()
             .zip(cells)
             .map(|(column, cell)| match cell {
-                Seen::Value(_) if column.named && self.options.redact => {
+                Seen::Value(_) | Seen::Unseen(_) if column.named && self.options.redact => {
                     let of_column = |one: &UnseenRow| one.table == table && one.column == Some(column.name);
                     if !self.unseen.iter().any(of_column) {
                         let (column, why) = (Some(column.name), REDACTED.to_owned());
@@ -191,7 +191,6 @@ impl Filler {
                 Seen::Value(Value::Text(text)) => Value::Text(plain(&text)),
                 Seen::Value(value) => value,
                 Seen::Absent => Value::Null,
-                Seen::Unseen(_) if column.named && self.options.redact => Value::Null,
                 Seen::Unseen(why) => {
                     self.unseen.push(UnseenRow { table, column: Some(column.name), row, why });
                     Value::Null
@@ -205,7 +204,11 @@ impl Filler {
         self.add::<Tags>(tags.iter().map(|tag| TagRow { tag: tag.clone() }));
         self.add::<L>([last]);
         let result = self.tables.pop();
-        let unseen = std::mem::take(&mut self.unseen);
+        let mut unseen = std::mem::take(&mut self.unseen);
+        if self.options.redact {
+            // A reason quotes what it is about: a host without an address, a missing file.
+            unseen.iter_mut().for_each(|one| REDACTED.clone_into(&mut one.why));
+        }
         self.add::<Unseens>(unseen);
         self.tables.extend(result);
         self.tables.retain(|table| !table.rows.is_empty());

@@ -14,7 +14,7 @@ pub fn schema() -> String {
         let detail = if table.detail { " With --detail." } else { "" };
         let _ = write!(text, "\n-- {}{detail}\nCREATE TABLE {} (\n", table.doc, table.name);
         for column in table.columns() {
-            let redacted = if column.named { " Not with --redact." } else { "" };
+            let redacted = if column.named { ". Not with --redact." } else { "" };
             let _ = writeln!(text, "  {} {}, -- {}{redacted}", column.name, column.kind.sql(), column.doc);
         }
         text.push_str("  day DATE -- The directory: the day of started_at, UTC.\n);\n");

@@ -364,6 +364,30 @@ fn a_full_disk_leaves_whole_files_only() {
     assert!(files.iter().all(|path| path.extension().is_some_and(|end| end == "parquet")), "{files:?}");
 }
 
+/// What is exported again has nothing left of before: no table, no other form.
+#[test]
+fn an_export_replaces_all_that_was_there_of_a_result() {
+    let result = repository().join("crates/golden/recordings/fsync.dwell");
+    let (lake, fresh_lake) = (fresh("again"), fresh("once"));
+    let of = |lake: &Path, words: &[&str]| {
+        let output = export(&[result.clone(), lake.to_owned()], words);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let mut files = files_below(lake);
+        files.sort();
+        let of_file = |path: PathBuf| (path.strip_prefix(lake).unwrap().to_owned(), fs::read(path).unwrap());
+        files.into_iter().map(of_file).collect::<Vec<_>>()
+    };
+    let before = of(&lake, &["--as", "parquet", "--detail"]).len();
+    let of_another = files_below(&lake.join("path"))[0].with_file_name("x.parquet");
+    fs::write(&of_another, "of another result").unwrap();
+    let again = of(&lake, &["--as", "rows", "--redact"]);
+    fs::remove_file(of_another).unwrap();
+    let once = of(&fresh_lake, &["--as", "rows", "--redact"]);
+    assert!(once.len() < before);
+    assert_eq!(again.len(), once.len() + 1);
+    assert!(once.iter().all(|file| again.contains(file)));
+}
+
 fn files_below(dir: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(dir).unwrap() {

@@ -471,6 +471,9 @@ fn under_sudo_it_is_the_callers_store_with_the_callers_rights() {
         assert_eq!((found.uid(), found.mode() & 0o077), (NOBODY, 0), "{path:?}");
     }
     assert!(text(&sudo(&["list"]).output().unwrap().stdout).contains("true"));
+    // That user may not write here: what is made of the results is root's.
+    let output = sudo(&["export", "--as", "rows", "lake"]).output().unwrap();
+    assert!(output.status.success() && home.at("lake/results").exists(), "{}", text(&output.stderr));
     assert!(!home.store().exists(), "root's own home has nothing of it");
     // What that user puts in place of it leads root nowhere.
     let victim = home.at("victim");

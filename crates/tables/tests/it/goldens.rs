@@ -4,6 +4,8 @@ use crate::support::{Row, lines, of, parquet, recording, recordings, sum, table}
 use dwell_tables::{Options, TABLES};
 use golden::Case;
 use model::run::SCHEMA_ATTACH;
+use model::together::PlacesTogether;
+use model::wait::WaitCall;
 use model::{Seen, State};
 use serde_json::Value;
 
@@ -155,4 +157,25 @@ fn a_result_has_one_number_in_all_of_its_files() {
             assert_ne!(analyse::identity::of_run(&back.run), id);
         }
     }
+}
+
+/// A row that stands for several says so, and why it has no call.
+#[test]
+fn rows_that_stand_for_several_say_so() {
+    let mut result = recording("connection-churn");
+    let wait = &mut result.run.waits[0];
+    (wait.call, wait.together) = (WaitCall::Unseen, Some(7));
+    result.run.tables.connections = result.run.tables.connections.map(|mut rows| {
+        rows[0].together = Some(5);
+        rows
+    });
+    result.run.path[0].together = Some(PlacesTogether { places: 3, threads: 2 });
+    let tables = of(&result, ALL);
+    for (name, together) in [("waits", 7), ("connections", 5), ("path", 3)] {
+        let rows = lines(table(&tables, name).unwrap());
+        assert_eq!(rows[0]["together"], together, "{name}");
+        assert!(rows[1..].iter().all(|row| !row.contains_key("together")), "{name}");
+    }
+    let unseen = lines(table(&tables, "unseen").unwrap());
+    assert!(unseen.iter().any(|one| one["why"] == "the row stands for several" && one["row_number"] == 0));
 }

@@ -1,9 +1,12 @@
 //! Names are those of other programs: they may be anything, and may be unwanted.
+// Tests read files; the crate does not.
+#![allow(clippy::disallowed_methods)]
 
-use crate::support::{lines, of, parquet, recording};
-use dwell_tables::Options;
-use model::KeptRun;
-use serde_json::Value;
+use crate::support::{Row, lines, of, parquet, recording, table};
+use dwell_tables::{Kept, Options};
+use model::{KeptRun, Ladder, Seen};
+use serde_json::{Value, json};
+use std::path::Path;
 
 /// What a name may be. A lone 0xFF is replaced where it is recorded, as JSON has no bytes.
 fn odd() -> Vec<String> {
@@ -110,6 +113,57 @@ fn redacted_rows_have_no_command_path_or_peer() {
         // Figures stay.
         assert!(redacted.contains(&result.run.account[0].ns.to_string()));
     }
+}
+
+/// Reasons quote hosts and directories.
+#[test]
+fn redacted_reasons_quote_nothing() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/tests/samples/ladders/vm.json");
+    let mut ladder: Ladder = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    ladder.rungs[0].about.id = "tcp-rtt@db.prod".to_owned();
+    ladder.rungs[0].ns = Seen::unseen("cannot resolve db.prod: no such host");
+    ladder.rungs[1].bytes_per_s = Seen::unseen("cannot make a file in /home/alice/x");
+    let text = |redact| -> String {
+        let kept = Kept { id: "0".repeat(32), ..Kept::default() };
+        let tables = dwell_tables::ladder(&ladder, &kept, Options { detail: true, redact }).unwrap();
+        let rows = tables.tables.iter().flat_map(lines);
+        rows.map(|row| serde_json::to_string(&row).unwrap() + "\n").collect()
+    };
+    let (whole, redacted) = (text(false), text(true));
+    for secret in ["db.prod", "/home/alice"] {
+        assert!(whole.contains(secret) && !redacted.contains(secret), "{secret}");
+    }
+    assert!(redacted.contains("\"column_name\":\"median_ns\""));
+}
+
+#[test]
+fn a_service_stays_if_all_of_it_was_named_by_who_runs_it() {
+    for (target, service, stays) in [
+        (":80 (nginx, PID 1)", ":80", true),
+        (":80 (nginx, PID 1), :81 (nginx, PID 2)", ":80,:81", true),
+        ("service db", "db.service", true),
+        (":80 (nginx, PID 1), redis (PID 22)", ":80,redis", false),
+        (":80 ((, PID 1), redis (PID 22)", ":80 ((, PID 1), redis", false),
+        ("secret.py (python3, PID 22)", "secret.py", false),
+    ] {
+        let mut result = recording("attach-busy");
+        result.run.window.as_mut().unwrap().target = target.to_owned();
+        result.run.service = Some(service.to_owned());
+        let tables = of(&result, Options { detail: false, redact: true });
+        let row = &lines(table(&tables, "results").unwrap())[0];
+        assert_eq!(row.get("service").map(|of| of == service), stays.then_some(true), "{target}");
+    }
+}
+
+/// A NULL has its reason, also where the value was not observed.
+#[test]
+fn a_redacted_column_that_was_not_observed_is_said_once() {
+    let tables = of(&recording("attach-proc"), Options { detail: true, redact: true });
+    let unseen = lines(table(&tables, "unseen").unwrap());
+    let device =
+        |row: &&Row| row["table_name"] == "waits" && row.get("column_name") == Some(&json!("device"));
+    assert_eq!(unseen.iter().filter(device).count(), 1, "{unseen:?}");
+    assert!(unseen.iter().all(|row| row["why"] == "taken out by --redact"));
 }
 
 /// Paths, addresses and names of processes.

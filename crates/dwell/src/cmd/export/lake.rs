@@ -2,8 +2,8 @@
 //!
 //! A result has a file of its own in each table, `TABLE/day=2026-11-29/ID.parquet`, named after
 //! nothing that a file or a program says. So a result that is exported again replaces itself,
-//! whoever does it and how often. Each file is there whole or not at all, and that of `results`
-//! comes last.
+//! whoever does it, in which form and how often. Each file is there whole or not at all, and that
+//! of `results` comes last.
 
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::cmd::{kept, named, results};
@@ -14,9 +14,10 @@ use crate::output::{self, Target};
 use anyhow::{Context, bail};
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use store::results::{Filter, Named, ResultRow};
-use tables::{Options, TableRows};
+use store::results::{Filter, Found, Named, ResultRow};
+use tables::{Options, Table, TableRows};
 
 /// How rows are written.
 #[derive(Debug, Clone, Copy)]
@@ -35,12 +36,13 @@ impl Form {
         }
     }
 
-    /// The end of the names of its files.
-    fn extension(self) -> &'static str {
-        match self {
+    /// The name of the file of a result.
+    fn file(self, id: &str) -> String {
+        let extension = match self {
             Self::Parquet => "parquet",
             Self::Rows => "jsonl.gz",
-        }
+        };
+        format!("{id}.{extension}")
     }
 
     fn bytes(self, rows: &TableRows) -> anyhow::Result<Vec<u8>> {
@@ -93,22 +95,40 @@ struct Lake<'a> {
 
 impl Lake<'_> {
     fn add_all(&mut self, keeper: &ResultStore) -> anyhow::Result<()> {
-        // One after another: there may be a million.
-        let mut stopped = Ok(());
-        keeper.at_length(|place| {
-            let store = named::read(place)?;
-            store.each(&Filter::default(), usize::MAX, |row| {
-                let path = PathBuf::from(&row.id);
-                let result = store.json(&row).map_err(anyhow::Error::from);
-                match result.and_then(|json| results::read(&path, &json)) {
-                    Ok(result) => stopped = self.add(&path, result.as_ref(), Some(&row)),
-                    Err(error) => self.unread(&error),
-                }
-                stopped.is_ok()
+        // There may be a million: the names alone are read at once. What follows takes long, and is
+        // written with the rights of whoever asks, not with those of the store's user.
+        let ids = keeper.at_length(|place| {
+            let mut ids = Vec::new();
+            named::read(place)?.each(&Filter::default(), usize::MAX, |row| {
+                ids.push(row.id);
+                true
             })?;
-            Ok(())
+            Ok(ids)
         })?;
-        stopped
+        ids.into_iter().try_for_each(|id| self.add_kept(&id, keeper))
+    }
+
+    /// Adds a result of the store, also where a file is called as it is.
+    fn add_kept(&mut self, id: &str, keeper: &ResultStore) -> anyhow::Result<()> {
+        let path = Path::new(id);
+        let found = keeper.at_length(|place| {
+            let store = named::read(place)?;
+            let named = Named::read(id).with_context(|| format!("{id:?} is no ID of a result"))?;
+            match store.find(&named)? {
+                Found::One(row) => Ok(Some((store.json(&row)?, row))),
+                // It was deleted meanwhile.
+                Found::None | Found::Several(_) => Ok(None),
+            }
+        });
+        let read = |(json, row): (Vec<u8>, Box<ResultRow>)| Ok((results::read(path, &json)?, row));
+        match found.and_then(|found| found.map(read).transpose()) {
+            Ok(Some((result, row))) => self.add(path, result.as_ref(), Some(&row)),
+            Ok(None) => Ok(()),
+            Err(error) => {
+                self.unread(&error);
+                Ok(())
+            }
+        }
     }
 
     fn add_named(&mut self, name: &Path, keeper: &ResultStore) -> anyhow::Result<()> {
@@ -145,6 +165,7 @@ impl Lake<'_> {
         match result.rows(&beside, self.options) {
             Some(Ok(rows)) => {
                 for one in &rows {
+                    self.remove(&one.day, &one.id)?;
                     for table in &one.tables {
                         self.write(&one.day, &one.id, table)?;
                     }
@@ -159,11 +180,31 @@ impl Lake<'_> {
         Ok(())
     }
 
+    /// Removes what an earlier export wrote of a result: it may have tables that this one has not,
+    /// and names that are to be taken out. `results` goes first: without it the others are of none.
+    fn remove(&self, day: &str, id: &str) -> anyhow::Result<()> {
+        for table in tables::TABLES {
+            for form in [Form::Parquet, Form::Rows] {
+                let path = self.day(table, day).join(form.file(id));
+                match fs::remove_file(&path) {
+                    Ok(()) => {}
+                    Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+                    Err(error) => return Err(error).with_context(|| format!("cannot remove {path:?}")),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The directory of a table's files of a day.
+    fn day(&self, table: &Table, day: &str) -> PathBuf {
+        self.dir.join(table.name).join(format!("day={day}"))
+    }
+
     fn write(&self, day: &str, id: &str, table: &TableRows) -> anyhow::Result<()> {
-        let dir = self.dir.join(table.table.name).join(format!("day={day}"));
+        let dir = self.day(table.table, day);
         fs::create_dir_all(&dir).with_context(|| format!("cannot make the directory {dir:?}"))?;
-        let path = dir.join(format!("{id}.{}", self.form.extension()));
-        Target::open(&path)?.put(self.form.bytes(table)?)?;
+        Target::open(&dir.join(self.form.file(id)))?.put(self.form.bytes(table)?)?;
         Ok(())
     }
 
