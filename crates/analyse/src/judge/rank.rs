@@ -48,8 +48,7 @@ pub(super) fn ranked(
 
 /// Says of each finding which one above it saves most of the same time. A saving is that of one
 /// change alone, and so two of them may be of the same time: where they are larger together than
-/// all that there is. What is no
-/// twentieth is not worth a word.
+/// all that there is. What is no twentieth is not worth a word.
 fn share(evidence: &Evidence<'_>, findings: &mut [Finding]) {
     for at in 1..findings.len() {
         let (above, rest) = findings.split_at_mut(at);

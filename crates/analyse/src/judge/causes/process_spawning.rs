@@ -30,8 +30,9 @@ pub(super) static CAUSE: Cause = Cause {
         change: "Do the work in one process: shell builtins instead of small programs, one call \
                  for many items (`xargs`, `find -exec … +`), a library instead of a command, a \
                  pool of workers that stay alive.",
-        part: "Bounded. The low end takes the calls that make, execute and end the processes. The \
-               high end takes their lives, from their creation on. Loading libraries is in between.",
+        part: "Bounded. At most the lives of the processes are saved, from their creation on. In a \
+               window the calls that make, execute and end them are saved at least. Of a run \
+               nothing is certain, since other processes could have taken their place.",
         assumes: "What the processes do can be done without them. At the high end that work takes \
                   next to no time.",
     },
@@ -63,6 +64,7 @@ const MAKE: &[&str] = &["clone", "clone3", "fork", "vfork", "execve", "execveat"
 const LOADS: &[&str] = &["_dl_start", "_dl_main", "__dls"];
 /// Calls that end one.
 const END: &[&str] = &["exit_group", "exit"];
+
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let mut groups: Vec<(String, Group)> = processes::by_program(evidence).into_iter().collect();
     groups

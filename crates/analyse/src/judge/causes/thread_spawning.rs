@@ -7,7 +7,6 @@ use crate::judge::predict::{ALL, Kind, Removal};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::recording::Tier;
-use model::run::ThreadLedger;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
 use model::{Ns, Pid, RuledOut, State, say};
 use rustc_hash::FxHashMap;
@@ -30,9 +29,10 @@ pub(super) static CAUSE: Cause = Cause {
         change: "Give the items to a pool of threads that stay: a thread pool, an executor, \
                  rayon, OpenMP, a work queue; as many threads as there are CPUs. Or do several \
                  items in each thread.",
-        part: "Bounded. The low end takes the calls that make the threads, or nothing where other \
-               threads could have taken their place. The high end takes the critical path of the \
-               process but for its own code: the kernel's work, page faults, and waits for a CPU.",
+        part: "Bounded. At most the critical path of the process but for its own code is saved: the \
+               kernel's work, page faults, and waits for a CPU. In a window the calls that make the \
+               threads are saved at least. Of a run nothing is certain, since other threads could \
+               have taken their place.",
         assumes: "The items can be done by threads that are there already.",
     },
     explains: &["oversubscription", "page-faults", "lock-contention", "context-switching"],
@@ -100,7 +100,6 @@ fn costs_ns(evidence: &Evidence<'_>, threads: u64) -> Ns {
 }
 
 fn finding(evidence: &Evidence<'_>, pid: Pid, short: Short<'_>, costs_ns: Ns) -> Finding {
-    let of_process = |thread: &&ThreadLedger| thread.pid == pid;
     let not_own = |state: State| state.wants_cpu() && state != State::User;
     let path_ns: Ns = evidence
         .run
@@ -109,8 +108,7 @@ fn finding(evidence: &Evidence<'_>, pid: Pid, short: Short<'_>, costs_ns: Ns) ->
         .filter(|step| step.pid == pid && not_own(step.state))
         .map(|step| step.ns)
         .sum();
-    let all_ns: Ns = evidence.run.threads.iter().filter(of_process).map(|thread| thread.ns_in(not_own)).sum();
-    let hi = path_ns.min(all_ns).max(costs_ns).min(evidence.run.whole_ns());
+    let hi = path_ns.max(costs_ns).min(evidence.run.whole_ns());
     let share_ns = Interval { lo: costs_ns.min(hi), hi };
     let (row, name) = short.named.unwrap_or((0, ""));
     let place = evidence.calls_named(MAKE).into_iter().max_by_key(|(row, call)| (call.cpu_ns, Reverse(*row)));
