@@ -582,6 +582,10 @@ int sk_data_ready(u64 *ctx)
 {
 	struct sock *sk = (void *)ctx[0];
 	struct cpu *cpu = this_cpu();
+	u64 key = 0;
+	bpf_probe_read_kernel(&key, sizeof(key), ctx);
+	/* Also outside of a softirq, where a thread that had the socket takes in what came meanwhile. */
+	has_arrived(key);
 	if (!cpu || !cpu->softirq)
 		return 0;
 	struct ends ends = {};
@@ -612,6 +616,7 @@ int sock_send_length(u64 *ctx)
 	if (record.ends.protocol == IPPROTO_TCP && record.ends.remote_port) {
 		u64 key = 0;
 		bpf_probe_read_kernel(&key, sizeof(key), ctx);
+		answers_on(key);
 		/* A connection is known by its address only while none ends. */
 		if (thread->sent_on != key || thread->sent_when != connections_closed)
 			sent_on(thread, key, now);
