@@ -416,6 +416,8 @@ impl Trace {
         let source = self.source(slot, wait, wake);
         let kind = self.record(slot, wait, wake, source.is_some());
         self.hands_over(slot, source, wake, (kind, at.saturating_sub(since)));
+        // Its own wait, also where the path goes on with who ended it.
+        self.tree.requests.passes((slot, self.tree.get(slot).tid), (since, at), kind);
         let mut from = None;
         match source {
             Some(Source::Running(by)) => {

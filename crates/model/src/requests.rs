@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 pub struct Requests {
     /// Requests that came in and were answered.
     pub times: u64,
-    /// Those that came in before the window began. They are in no other figure.
+    /// Requests that came in before the window began, and are in no other figure.
     pub began_before: u64,
-    /// Those that were not answered at the end.
+    /// Requests that were not answered at the end.
     pub under_way: u64,
-    /// Those whose connection ended before there was an answer.
+    /// Requests whose connection ended before there was an answer.
     pub abandoned: u64,
     /// How long they took.
     pub latency: Latency,
@@ -31,7 +31,7 @@ pub struct Requests {
     pub slow: u64,
     /// The time of the fastest of them.
     pub slow_ns_min: Ns,
-    /// The account of requests: of each column the rows sum to the mean time of those requests. What
+    /// The account of requests: the rows of each column sum to the mean time of those requests. What
     /// slow ones have more comes first.
     pub parts: Vec<RequestPart>,
     /// Slow requests from beginning to end, the slowest first.

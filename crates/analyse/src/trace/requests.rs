@@ -17,27 +17,28 @@
 mod distribution;
 mod history;
 mod ledger;
+mod request;
+mod worker;
 
 use crate::account::Slot;
 use crate::keys::{CallKey, ReasonKey, TargetKey, WaitKey};
 use distribution::Distribution;
-use history::{Did, History, RequestId};
+use history::{Did, RequestId};
 use ledger::{Ledger, Part};
 use model::network::Endpoint;
 use model::recording::SocketEnds;
 use model::requests::RequestTime;
 use model::{Ns, State, Tid};
+use request::Request;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::collections::VecDeque;
+use worker::{Carried, Worker};
 
 /// Connections that are followed at a time.
 const CONNECTIONS: usize = 65_536;
 
 /// Stacks that are remembered of each thread.
 const STACKS: usize = 8;
-/// What is kept of who ended the waits of a request.
-const HELD: usize = 24;
 
 /// What is sent on a connection after an answer, by a thread that did not work for the request,
 /// belongs to the answer if it comes after at most as long as the request took, or this.
@@ -61,46 +62,6 @@ pub(super) struct Requests {
     done: Distribution,
 }
 
-/// A thread, as far as it works for requests.
-#[derive(Debug, Default)]
-struct Worker {
-    tid: Tid,
-    carries: Option<Carried>,
-    /// It waits; for whichever of several comes first?
-    blocked: Option<bool>,
-    /// Who of the tree ended its last wait.
-    woken_by: Option<Slot>,
-    history: History,
-    /// The last stacks that were taken of it: when, of what, where, and for how much they stand.
-    stacks: VecDeque<(Ns, Part, u32, Ns)>,
-}
-
-/// What a thread works for.
-#[derive(Debug, Clone)]
-struct Carried {
-    request: RequestId,
-    ledger: Ledger,
-    /// The ledger as it was when the thread blocked last: if what it does next is for another, it
-    /// waited for that.
-    parked: Option<Ledger>,
-    /// It was woken to go on with it.
-    handed: bool,
-    /// It has sent an answer, and has waited since: what it does then is for no request, unless it
-    /// sends more of the answer.
-    answered: bool,
-    rests: bool,
-}
-
-impl Carried {
-    fn taken(request: RequestId, ledger: Ledger) -> Self {
-        Self { request, ledger, parked: None, handed: false, answered: false, rests: false }
-    }
-
-    fn handed(&self) -> Self {
-        Self { handed: true, ..Self::taken(self.request, self.ledger.clone()) }
-    }
-}
-
 /// A connection of the tree.
 #[derive(Debug)]
 enum Connection {
@@ -110,62 +71,16 @@ enum Connection {
     Peer(RequestId, Box<Ledger>),
 }
 
-/// One request that is followed.
-#[derive(Debug)]
-struct Request {
-    client: SocketEnds,
-    began: Ns,
-    /// The most that is known of it, of those who turned to another.
-    left: Option<Ledger>,
-    /// Who was handed it last.
-    front: Slot,
-    /// When an answer was sent last.
-    answer: Option<Ledger>,
-    /// Stacks that were taken of who worked for it, or was at another while it could go on.
-    stacks: SmallVec<[(Part, u32, Ns); 4]>,
-    /// What those did who ended its waits, while it waited.
-    held: SmallVec<[Held; 2]>,
-}
-
-/// A wait that another thread of the tree ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Held {
-    wait: Part,
-    /// What that thread did meanwhile, for so long, and where as far as a stack tells.
-    by: Part,
-    ns: Ns,
-    node: Option<u32>,
-}
-
-impl Request {
-    /// A wait of it, or time with no thread at it, has lasted since then and was ended by this
-    /// thread: what that did meanwhile.
-    fn held_by(&mut self, by: &Worker, request: RequestId, wait: Part, since: Ns) {
-        let mut from = since;
-        by.history.since(since, request, wait, |to, did| {
-            let ns = to.saturating_sub(from);
-            from = from.max(to);
-            if ns == 0 || did == wait {
-                return;
-            }
-            let stacks = by.stacks.iter().filter(|(at, of, ..)| *at > since && of.1 == did.1);
-            let node = stacks.max_by_key(|(.., ns)| *ns).map(|(_, _, node, _)| *node);
-            let known = self.held.iter().position(|held| (held.wait, held.by) == (wait, did));
-            let at = known.unwrap_or(self.held.len());
-            if known.is_none() && at < HELD {
-                self.held.push(Held { wait, by: did, ns: 0, node });
-            }
-            if let Some(held) = self.held.get_mut(at) {
-                held.ns += ns;
-                held.node = held.node.or(node);
-            }
-        });
-    }
-}
-
 impl Requests {
+    /// Requests that come in from then on.
+    pub(super) fn from(start: Ns) -> Self {
+        Self { start, ..Self::default() }
+    }
+
     pub(super) fn begins(&mut self, at: Ns) {
-        self.start = at;
+        if self.start == 0 {
+            self.start = at;
+        }
     }
 
     fn worker(&mut self, slot: Slot) -> &mut Worker {
@@ -193,7 +108,11 @@ impl Requests {
         };
         self.lets_go(slot);
         let worker = self.worker(slot);
-        worker.tid = tid;
+        let from = from.max(worker.until);
+        if to <= from {
+            return;
+        }
+        (worker.tid, worker.until) = (tid, to);
         let waits =
             !matches!(part.0, RequestTime::OnCpu | RequestTime::Thread(State::Runqueue | State::Throttled));
         let mut of = None;

@@ -94,7 +94,7 @@ impl Tree {
             under_way: UnderWay::default(),
             switched_in: 0,
             recorder: None,
-            requests: Requests::default(),
+            requests: Requests::from(start),
         }
     }
 

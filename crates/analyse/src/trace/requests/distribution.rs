@@ -1,7 +1,7 @@
 //! All requests that were answered: how long they took, and what the slow ones have more.
 
 use super::ledger::{Ledger, Part, Span};
-use super::{Held, Request};
+use super::request::{Held, Request};
 use crate::bounded::{Bounded, Room, Together, leave_out, rows_size};
 use crate::code::Code;
 use crate::keys::ReasonKey;
@@ -35,7 +35,7 @@ const INSIDE: f64 = 0.95;
 
 /// Requests that have ended.
 #[derive(Debug, Default)]
-pub(in crate::trace) struct Distribution {
+pub(crate) struct Distribution {
     pub(super) began_before: u64,
     pub(super) under_way: u64,
     pub(super) abandoned: u64,
@@ -111,7 +111,7 @@ impl Distribution {
     }
 
     /// The table. `start`: when the window or run began.
-    pub(in crate::trace) fn table(mut self, start: Ns, names: &Names, code: &Code) -> Requests {
+    pub(crate) fn table(mut self, start: Ns, names: &Names, code: &Code) -> Requests {
         self.kept.sort_by_key(|kept| kept.ns);
         let kept = &self.kept;
         let of = |share: f64| (kept.len() as f64 * share) as usize;
@@ -324,7 +324,7 @@ impl Bounded for Requests {
         rows_size(&self.slowest) + rows_size(&self.parts)
     }
 
-    /// Of a long tail of parts the last ones are one; slow requests are left out, the fastest first.
+    /// Slow requests are left out, the fastest of them first.
     fn shrink(&mut self, room: Room) -> Option<Together> {
         leave_out(&mut self.slowest, room, |_| ())
     }

@@ -190,7 +190,8 @@ fn sockets(done: &mut Outcomes) -> Source {
     match refused(done, WANTED).first() {
         None => Source::full("sockets"),
         Some(why) => {
-            let newer = "Linux 6.3 or newer: it reports which socket became ready, and the sender";
+            let newer =
+                "Linux 6.3 or newer: it reports which socket became ready, who sends and who receives";
             Source::partial("sockets", why.to_string(), why.remedy(newer))
         }
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * When what threads of the tree receive on TCP connections came in, and who received it.
+ * What comes in: which socket becomes ready, when what threads of the tree receive on TCP
+ * connections came in, and who received it.
  *
  * A thread that receives on one connection again and again is reported once, until somebody sends
  * on that connection: that begins another request, or another answer.
@@ -75,6 +76,25 @@ __attribute__((noinline)) int is_received(struct thread *thread, u64 key, u32 by
 	read_ends((struct sock *)key, &record.ends);
 	settle(thread, now);
 	EMIT_WITH_SLOTS(record, thread);
+	return 0;
+}
+
+/* Since 6.2: the socket that becomes ready, just before it wakes its waiters. */
+SEC("tp_btf/sk_data_ready")
+int sk_data_ready(u64 *ctx)
+{
+	struct sock *sk = (void *)ctx[0];
+	struct cpu *cpu = this_cpu();
+	u64 key = 0;
+	bpf_probe_read_kernel(&key, sizeof(key), ctx);
+	/* Also outside of a softirq: a thread that has the socket takes in what came meanwhile. */
+	has_arrived(key);
+	if (!cpu || !cpu->softirq)
+		return 0;
+	struct ends ends = {};
+	load_ends(sk, &ends);
+	cpu->ready = ends.family == 2 || ends.family == 10;
+	cpu->ends = ends;
 	return 0;
 }
 
