@@ -22,7 +22,7 @@ pub struct Requests {
     pub abandoned: u64,
     /// How long they took.
     pub latency: Latency,
-    /// How often they took how long: bins of an eighth of an octave that are not empty.
+    /// How often they took how long: bins of 0.8 % that are not empty.
     pub bins: Vec<LatencyBin>,
     /// How many in the middle of the distribution (from the 40th to the 60th percentile) the
     /// figures of typical requests are means of.
@@ -44,12 +44,16 @@ pub struct Requests {
 pub struct Latency {
     /// Mean.
     pub mean_ns: Ns,
-    /// Median.
+    /// Median, within 0.8 %.
     pub p50_ns: Ns,
+    /// It is between these with 95 %, if requests are independent of each other.
+    pub p50_range_ns: [Ns; 2],
     /// 90th percentile.
     pub p90_ns: Ns,
     /// 99th percentile.
     pub p99_ns: Ns,
+    /// It is between these, likewise.
+    pub p99_range_ns: [Ns; 2],
     /// Maximum.
     pub max_ns: Ns,
 }
@@ -87,8 +91,21 @@ pub struct RequestPart {
     /// What a slow one has more than a typical one, between these: 95 % of draws (bootstrap over
     /// requests).
     pub more_ns: [i64; 2],
+    /// How long requests would have taken without it, all else the same. Requests that wait for
+    /// each other would gain more.
+    pub without: Without,
     /// Of waits that other threads of the tree ended: what those did meanwhile, most time first.
     pub held: Vec<HeldBy>,
+}
+
+/// How long requests take without a part of their time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Without {
+    /// Median.
+    pub p50_ns: Ns,
+    /// 99th percentile.
+    pub p99_ns: Ns,
 }
 
 /// What threads did that ended waits of requests, while these waited.
@@ -122,6 +139,8 @@ pub enum RequestTime {
     OnCpu,
     /// A peer that it had asked something.
     Peer,
+    /// Parts that are too small for a row each.
+    Rest,
     /// A thread that worked for it, in this state.
     #[serde(untagged)]
     Thread(State),
@@ -169,6 +188,7 @@ impl RequestTime {
             RequestTime::NoThread => "no thread at it",
             RequestTime::OnCpu => "on a CPU",
             RequestTime::Peer => "its peer",
+            RequestTime::Rest => "smaller parts",
             RequestTime::Thread(state) => state.name(),
         }
     }

@@ -16,7 +16,9 @@
 
 mod distribution;
 mod history;
+mod latencies;
 mod ledger;
+mod parts;
 mod request;
 mod worker;
 

@@ -34,7 +34,8 @@ pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
         text("", 10, 1),
         figure("typical", 0),
         figure("slow", 0),
-        figure("slow ones have more", 0),
+        figure("slow ones have more", 1),
+        figure("p99 without it", 2),
     ];
     let mut table = Table::new(look, "a request's time", columns);
     for part in &parts[..shown] {
@@ -45,6 +46,7 @@ pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
             (Ink::Plain, duration(part.typical_ns)),
             (Ink::Plain, duration(part.slow_ns)),
             (Ink::Plain, more(part, look)),
+            (Ink::Plain, duration(part.without.p99_ns)),
         ]);
         for held in part.held.iter().filter(|held| held.slow_ns * HELD_WORTH >= part.slow_ns) {
             table.row(vec![
@@ -56,6 +58,7 @@ pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
                 (Ink::Dim, reason(&held.call, &held.on, held.at, false)),
                 (Ink::Dim, String::new()),
                 (Ink::Dim, duration(held.slow_ns)),
+                (Ink::Dim, String::new()),
                 (Ink::Dim, String::new()),
             ]);
         }
@@ -69,6 +72,7 @@ pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
             String::new(),
             sum(|part| part.typical_ns),
             sum(|part| part.slow_ns),
+            String::new(),
             String::new(),
         ]));
     }
@@ -119,7 +123,9 @@ fn ink(at: RequestTime) -> Ink {
         RequestTime::OnCpu => Ink::Of(State::User),
         RequestTime::Peer => Ink::Of(State::Network),
         RequestTime::Thread(state) => Ink::Of(state),
-        RequestTime::Unread | RequestTime::OtherRequest | RequestTime::NoThread => Ink::Of(State::Runqueue),
+        RequestTime::Unread | RequestTime::OtherRequest | RequestTime::NoThread | RequestTime::Rest => {
+            Ink::Of(State::Runqueue)
+        }
     }
 }
 

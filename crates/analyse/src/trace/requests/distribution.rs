@@ -1,20 +1,17 @@
 //! All requests that were answered: how long they took, and what the slow ones have more.
 
-use super::ledger::{Ledger, Part, Span};
-use super::request::{Held, Request};
+use super::latencies::Latencies;
+use super::ledger::{Ledger, Span, wait};
+use super::parts::parts;
+use super::request::{Kept, Request};
 use crate::bounded::{Bounded, Room, Together, leave_out, rows_size};
 use crate::code::Code;
-use crate::keys::ReasonKey;
 use crate::names::Names;
 use model::network::Endpoint;
 use model::recording::SocketEnds;
-use model::requests::{
-    HeldBy, Latency, LatencyBin, RequestPart, RequestSpan, RequestTime, Requests, SlowRequest,
-};
-use model::wait::{StackFrame, WaitCall, WaitTarget};
+use model::requests::{Latency, RequestSpan, Requests, SlowRequest};
 use model::{Ns, Seen, Tid};
-use rustc_hash::FxHashMap;
-use stats::{Histogram, Random};
+use stats::Random;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -22,16 +19,11 @@ use std::collections::BinaryHeap;
 const KEPT: usize = 100_000;
 /// Slow ones that are kept as they went.
 const WHOLE: usize = 20;
-/// What is told of those who ended a kind of wait.
-const HOLDERS: usize = 3;
 /// Slow ones, of all.
 const SLOW: f64 = 0.01;
 const SLOW_MIN: usize = 5;
 /// The middle of the distribution.
 const TYPICAL: (f64, f64) = (0.4, 0.6);
-/// Draws of the bootstrap, and the share of them that an interval has.
-const DRAWS: usize = 400;
-const INSIDE: f64 = 0.95;
 
 /// Requests that have ended.
 #[derive(Debug, Default)]
@@ -41,18 +33,9 @@ pub(crate) struct Distribution {
     pub(super) abandoned: u64,
     times: u64,
     total_ns: u128,
-    latency: Histogram,
+    latency: Latencies,
     kept: Vec<Kept>,
     slowest: BinaryHeap<Reverse<Whole>>,
-}
-
-/// A request's parts, where stacks were taken of it, and who ended its waits.
-#[derive(Debug)]
-struct Kept {
-    ns: Ns,
-    parts: Box<[(Part, Ns)]>,
-    stacks: Box<[(Part, u32, Ns)]>,
-    held: Box<[Held]>,
 }
 
 /// A request as it went.
@@ -115,9 +98,9 @@ impl Distribution {
         self.kept.sort_by_key(|kept| kept.ns);
         let kept = &self.kept;
         let of = |share: f64| (kept.len() as f64 * share) as usize;
-        let slow = (of(SLOW).max(SLOW_MIN)).min(kept.len().div_ceil(4));
-        let slow = &kept[kept.len() - slow..];
-        let typical = &kept[of(TYPICAL.0)..of(TYPICAL.1).max((of(TYPICAL.0) + 1).min(kept.len()))];
+        let slow = kept.len() - of(SLOW).max(SLOW_MIN).min(kept.len().div_ceil(4))..kept.len();
+        let middle = of(TYPICAL.0);
+        let typical = middle..of(TYPICAL.1).max((middle + 1).min(kept.len()));
         let mut slowest: Vec<Whole> =
             std::mem::take(&mut self.slowest).into_iter().map(|one| one.0).collect();
         slowest.sort_by(|one, other| other.cmp(one));
@@ -129,169 +112,20 @@ impl Distribution {
             latency: Latency {
                 mean_ns: self.total_ns.checked_div(u128::from(self.times)).unwrap_or(0) as Ns,
                 p50_ns: self.latency.quantile(0.5),
+                p50_range_ns: self.latency.interval(0.5),
                 p90_ns: self.latency.quantile(0.9),
                 p99_ns: self.latency.quantile(0.99),
+                p99_range_ns: self.latency.interval(0.99),
                 max_ns: self.latency.max(),
             },
-            bins: self
-                .latency
-                .bins()
-                .map(|(ns_min, ns_max, times)| LatencyBin { ns_min, ns_max, times })
-                .collect(),
+            bins: self.latency.bins(),
             typical: typical.len() as u64,
             slow: slow.len() as u64,
-            slow_ns_min: slow.first().map_or(0, |kept| kept.ns),
-            parts: parts(kept, typical, slow, names, code),
+            slow_ns_min: kept.get(slow.start).map_or(0, |kept| kept.ns),
+            parts: parts(kept, [typical, slow], names, code),
             slowest: slowest.into_iter().map(|whole| whole.told(start, names)).collect(),
         }
     }
-}
-
-/// A time, and how much of it is at which nodes of the call tree.
-type AtNodes = (Ns, FxHashMap<u32, Ns>);
-
-/// The account of requests, by part.
-fn parts(all: &[Kept], typical: &[Kept], slow: &[Kept], names: &Names, code: &Code) -> Vec<RequestPart> {
-    // Reasons are put into words first: several numbers may stand for the same.
-    let mut rows: Vec<(RequestTime, Wait)> = Vec::new();
-    let mut row_of: FxHashMap<Part, usize> = FxHashMap::default();
-    let mut sums: Vec<Sums> = Vec::new();
-    let mut count = |kept: &[Kept], group: usize| {
-        for (at, one) in kept.iter().enumerate() {
-            for (part, ns) in &one.parts {
-                let row = *row_of.entry(*part).or_insert_with(|| {
-                    let named = (part.0, wait(names, part.1));
-                    rows.iter().position(|known| *known == named).unwrap_or_else(|| {
-                        rows.push(named);
-                        sums.push(Sums::default());
-                        rows.len() - 1
-                    })
-                });
-                sums[row].add(group, at, *ns);
-            }
-        }
-    };
-    count(all, 0);
-    count(typical, 1);
-    count(slow, 2);
-    let mut places: Vec<FxHashMap<u32, Ns>> = vec![FxHashMap::default(); rows.len()];
-    for (part, node, ns) in slow.iter().flat_map(|kept| &kept.stacks) {
-        if let Some(row) = row_of.get(part) {
-            *places[*row].entry(*node).or_default() += ns;
-        }
-    }
-    let mut held: Vec<FxHashMap<Part, AtNodes>> = vec![FxHashMap::default(); rows.len()];
-    for one in slow.iter().flat_map(|kept| &kept.held) {
-        if let Some(row) = row_of.get(&one.wait) {
-            let (ns, nodes) = held[*row].entry(one.by).or_default();
-            *ns += one.ns;
-            one.node.iter().for_each(|node| *nodes.entry(*node).or_default() += one.ns);
-        }
-    }
-    let held_by = |held: FxHashMap<Part, AtNodes>| {
-        let row = |((at, reason), (ns, nodes)): (Part, AtNodes)| {
-            let (call, on) = wait(names, reason);
-            let slow_ns = ns / slow.len().max(1) as u64;
-            HeldBy { at, call, on, place: place(&nodes, code), slow_ns }
-        };
-        let mut rows: Vec<HeldBy> = held.into_iter().map(row).filter(|row| row.slow_ns > 0).collect();
-        rows.sort_by(|one, other| (other.slow_ns, one.at).cmp(&(one.slow_ns, other.at)));
-        rows.truncate(HOLDERS);
-        rows
-    };
-    let draws = draws(&sums, typical.len(), slow.len());
-    let mean = |sum: u128, of: usize| sum.checked_div(of as u128).unwrap_or(0) as Ns;
-    let mut parts: Vec<RequestPart> = rows
-        .into_iter()
-        .zip(sums.iter().zip(draws).zip(places.into_iter().zip(held)))
-        .map(|((at, (call, on)), ((sum, more_ns), (places, held)))| RequestPart {
-            at,
-            call,
-            on,
-            place: place(&places, code),
-            mean_ns: mean(sum.total[0], all.len()),
-            typical_ns: mean(sum.total[1], typical.len()),
-            slow_ns: mean(sum.total[2], slow.len()),
-            more_ns,
-            held: held_by(held),
-        })
-        .collect();
-    parts.sort_by_key(|part| {
-        let more = part.slow_ns as i64 - part.typical_ns as i64;
-        (Reverse(more), Reverse(part.mean_ns), part.at)
-    });
-    parts
-}
-
-/// The call of a wait, and what it was for.
-type Wait = (Seen<WaitCall>, Seen<WaitTarget>);
-
-fn wait(names: &Names, reason: ReasonKey) -> Wait {
-    match reason {
-        ReasonKey::Wait(call, on) => (Seen::Value(names.call(call)), Seen::Value(names.target(on))),
-        _ => (Seen::Absent, Seen::Absent),
-    }
-}
-
-/// The place in the program's own code that most of these stacks have.
-fn place(stacks: &FxHashMap<u32, Ns>, code: &Code) -> Seen<StackFrame> {
-    let mut places: FxHashMap<String, (StackFrame, Ns)> = FxHashMap::default();
-    for (node, ns) in stacks {
-        if let Seen::Value(frame) = code.own_frame(*node) {
-            places.entry(frame.to_string()).or_insert((frame, 0)).1 += ns;
-        }
-    }
-    let most = places.into_iter().max_by(|(one, (_, ns)), (other, (_, more))| (ns, other).cmp(&(more, one)));
-    let place = most.map(|(_, (place, _))| Seen::Value(place));
-    place.unwrap_or_else(|| Seen::unseen("no sample of it has a stack of the program's own code"))
-}
-
-/// One part's time in all, typical and slow requests; and in each of the latter two.
-#[derive(Debug, Default)]
-struct Sums {
-    total: [u128; 3],
-    each: [Vec<(usize, Ns)>; 2],
-}
-
-impl Sums {
-    fn add(&mut self, group: usize, at: usize, ns: Ns) {
-        self.total[group] += u128::from(ns);
-        if let Some(each) = group.checked_sub(1) {
-            self.each[each].push((at, ns));
-        }
-    }
-}
-
-/// What slow requests have more of each part: the interval of draws with replacement of typical and
-/// of slow ones (B. Efron, "Bootstrap methods: another look at the jackknife", Annals of Statistics
-/// 7, 1979).
-fn draws(sums: &[Sums], typical: usize, slow: usize) -> Vec<[i64; 2]> {
-    let mut random = Random::new(0x7265_7175_6573_7473);
-    let mut drawn: Vec<Vec<f64>> = vec![Vec::with_capacity(DRAWS); sums.len()];
-    // How often each was drawn.
-    let (mut of_typical, mut of_slow) = (vec![0u32; typical], vec![0u32; slow]);
-    for _ in 0..DRAWS {
-        for times in [&mut of_typical, &mut of_slow] {
-            times.fill(0);
-            for _ in 0..times.len() {
-                let at = (random.bits() % times.len() as u64) as usize;
-                times[at] += 1;
-            }
-        }
-        for (sum, drawn) in sums.iter().zip(&mut drawn) {
-            let mean = |each: &[(usize, Ns)], times: &[u32]| {
-                let total: f64 = each.iter().map(|(at, ns)| f64::from(times[*at]) * *ns as f64).sum();
-                total / times.len().max(1) as f64
-            };
-            drawn.push(mean(&sum.each[1], &of_slow) - mean(&sum.each[0], &of_typical));
-        }
-    }
-    let interval = |mut drawn: Vec<f64>| {
-        drawn.sort_by(f64::total_cmp);
-        let at = |share: f64| stats::quantile(&drawn, share).unwrap_or(0.0) as i64;
-        [at((1.0 - INSIDE) / 2.0), at((1.0 + INSIDE) / 2.0)]
-    };
-    drawn.into_iter().map(interval).collect()
 }
 
 impl Whole {

@@ -2,8 +2,10 @@
 //! from where it ends to a later time.
 
 use crate::keys::ReasonKey;
+use crate::names::Names;
 use model::requests::RequestTime;
-use model::{Ns, Tid};
+use model::wait::{WaitCall, WaitTarget};
+use model::{Ns, Seen, Tid};
 use smallvec::SmallVec;
 
 /// Stretches of a request that are kept in order; the last one takes in what comes after.
@@ -11,6 +13,16 @@ const SPANS: usize = 64;
 
 /// What a stretch is spent at, and for what.
 pub(super) type Part = (RequestTime, ReasonKey);
+
+/// The call of a wait, and what it was for.
+pub(super) type Wait = (Seen<WaitCall>, Seen<WaitTarget>);
+
+pub(super) fn wait(names: &Names, reason: ReasonKey) -> Wait {
+    match reason {
+        ReasonKey::Wait(call, on) => (Seen::Value(names.call(call)), Seen::Value(names.target(on))),
+        _ => (Seen::Absent, Seen::Absent),
+    }
+}
 
 /// A request's time, from when it came in to `at`.
 #[derive(Debug, Clone)]

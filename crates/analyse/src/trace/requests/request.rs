@@ -38,6 +38,15 @@ pub(super) struct Held {
     pub(super) node: Option<u32>,
 }
 
+/// A request's parts, where stacks were taken of it, and who ended its waits.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) ns: Ns,
+    pub(super) parts: Box<[(Part, Ns)]>,
+    pub(super) stacks: Box<[(Part, u32, Ns)]>,
+    pub(super) held: Box<[Held]>,
+}
+
 impl Request {
     /// A wait of it, or time with no thread at it, has lasted since then and was ended by this
     /// thread: what that did meanwhile.
