@@ -1,0 +1,185 @@
+"""Compares what `dwell attach` says of requests with what servers did to them.
+ARGS: DWELL [MODEL…]; prints a line for each check and a table in markdown.
+
+Each model is a server that plants known times in requests and writes what it measured itself.
+Tolerances: latencies 0.3 ms or 5 %; means of parts 3 points of the total or 1 ms for each planted
+request; of a single request 1 ms or 3 %. Time that a thread waits for a CPU after a wait is in what
+the server measured of that wait, and a row of its own in dwell's account: it counts for either.
+"""
+import collections
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).parent
+PORT, SECONDS = 21000, 2.5
+C = "cc -O1 -g -pthread -o {name} {here}/{name}.c"
+# name: (how it is built, how it is started, protocol, plans)
+MODELS = {
+    "threads": ("", "python3 {here}/threads.py", "line", "lock,sleep,peer,cpu"),
+    "pool-python": ("", "python3 {here}/pool.py", "line", "pool,cpu"),
+    "pool": (C, "./pool", "line", "pool,cpu,lock"),
+    "condvar": (C, "./condvar", "line", "pool,cpu"),
+    "prefork": ("", "python3 {here}/prefork.py", "once", "sleep,cpu,peer"),
+    "loop": (C, "./loop", "line", "peer,cpu,sleep"),
+    "loop_workers": (C, "./loop_workers", "line", "pool,cpu,lock"),
+    "asyncio": ("", "python3 {here}/aio.py", "line", "peer,sleep,cpu,pool"),
+    "node": ("", "node {here}/node.js", "http", "peer,sleep,cpu"),
+    "go": ("GO111MODULE=off go build -o go {here}/server.go", "./go", "http", "lock,sleep,peer,cpu,pool"),
+    "java": ("javac -d . {here}/Server.java", "java -cp . Server", "http", "lock,sleep,peer,pool,cpu"),
+}
+# What the server measured, and what dwell calls it.
+PARTS = {
+    "cpu": ("on-cpu",),
+    "lock": ("lock",),
+    "sleep": ("sleep", "no-thread"),
+    "peer": ("peer", "network"),
+    "queued": ("no-thread", "other-request"),
+    "blocked": ("unread", "other-request"),
+}
+
+
+def quantile(sorted_, share):
+    return sorted_[min(len(sorted_) - 1, int(len(sorted_) * share))]
+
+
+def measure(dwell, name, folder):
+    """Runs server, load and dwell: what the load saw, the server's truth, dwell's `requests`."""
+    build, start, protocol, plans = MODELS[name]
+    words = {"here": HERE, "name": name}
+    subprocess.run(build.format(**words) or "true", shell=True, cwd=folder, check=True)
+    path = lambda name: str(folder / name)
+    peer = subprocess.Popen(["python3", HERE / "peer.py", str(PORT + 1)])
+    time.sleep(0.5)
+    command = f"exec {start.format(**words)} {PORT} {PORT + 1} {path('truth')}"
+    server = subprocess.Popen(command, shell=True, cwd=folder, start_new_session=True)
+    try:
+        load = [sys.executable, str(HERE / "load.py"), str(PORT), protocol, plans]
+        time.sleep(1)
+        subprocess.run([*load, "0.5", path("warm")], check=True)
+        os.truncate(path("truth"), 0)
+        attach = [dwell, "attach", str(server.pid), "--for", f"{SECONDS + 3:.1f}s", "--json", path("json")]
+        with open(path("page"), "w") as page:
+            environment = {**os.environ, "DWELL_STORE": "off"}
+            attached = subprocess.Popen(attach, stdout=page, stderr=page, env=environment)
+            time.sleep(1.5)
+            subprocess.run([*load, str(SECONDS), path("seen")], check=True)
+            attached.wait()
+    finally:
+        os.killpg(server.pid, signal.SIGKILL)
+        peer.kill()
+        server.wait(), peer.wait()
+    lines = lambda name: [json.loads(line) for line in open(path(name))]
+    return lines("seen"), lines("truth"), json.load(open(path("json")))["requests"]
+
+
+def joined(seen, truth):
+    """For each request, in order of time on each connection: what was seen and the truth."""
+    real = time.clock_gettime_ns(time.CLOCK_REALTIME) - time.monotonic_ns()
+    of_port = collections.defaultdict(list)
+    for one in sorted(truth, key=lambda one: one["recv"]):
+        of_port[one["port"]].append(one)
+    for port, plan, ms, sent, answered, _ in sorted(seen, key=lambda row: row[3]):
+        one = of_port[port].pop(0)
+        assert one["plan"] == plan, (one, plan)
+        received = one["recv"] - (real if "real" in one else 0)
+        one.update(began=sent, latency=answered - sent, blocked=max(0, received - sent) + one["loop"])
+        one["rest"] = max(0, one["latency"] - sum(one[part] for part in PARTS))
+        yield one
+
+
+def agrees(part, known, said, unknown, tolerance):
+    """`said`: dwell's, by its own names; `unknown`: of the truth, what is no part of it."""
+    got, queued = sum(said.get(at, 0) for at in PARTS[part]), said.get("runqueue", 0)
+    return known - queued - tolerance <= got <= known + unknown + tolerance, got
+
+
+def offset(slowest, truth):
+    """When the window began: most of the slow requests have a counterpart."""
+    began = collections.defaultdict(list)
+    [began[one["port"]].append(one["began"]) for one in truth]
+    port = lambda slow: int(slow["client"].rsplit(":", 1)[1])
+    near = lambda at, slow: min((abs(began - at) for began in began[port(slow)]), default=10**18)
+    starts = [at - slow["began_ns"] for slow in slowest for at in began[port(slow)]]
+    return max(starts, key=lambda start: sum(near(start + slow["began_ns"], slow) < 5e5 for slow in slowest))
+
+
+def check(name, seen, truth, requests):
+    truth = list(joined(seen, truth))
+    latencies = sorted(one["latency"] for one in truth)
+    row = {"model": name, "requests": f"{requests['times']} of {len(seen)}"}
+    close = requests["times"] == len(seen)
+    for figure, known in (("p50", quantile(latencies, 0.5)), ("p99", quantile(latencies, 0.99)), ("max", latencies[-1])):
+        got = requests["latency"][f"{figure}_ns"]
+        good = abs(got - known) <= max(3e5, known * 0.05)
+        row[figure] = f"{got / 1e6:.2f} ({known / 1e6:.2f})" + ("" if good else " **no**")
+        close &= good
+    print(f"{name}: latencies {'agree' if close else 'DIFFER'}:", row)
+    said, total = collections.Counter(), sum(latencies)
+    for part in requests["parts"]:
+        said[part["at"]] += part["mean_ns"] * requests["times"]
+    rest, planted, good = sum(one["rest"] for one in truth), sum(one["plan"] != "fast" for one in truth), 0
+    for part in PARTS:
+        known = sum(one[part] for one in truth)
+        fits, got = agrees(part, known, said, rest, max(total * 0.03, planted * 1e6))
+        good += fits
+        print(f"{name}: mean {part} {'agrees' if fits else 'DIFFERS'}: {100 * got / total:.1f} % of the time, "
+              f"truth {100 * known / total:.1f} % (of it unknown {100 * rest / total:.1f} %)")
+    row["parts that agree"] = f"{good} of {len(PARTS)}"
+    print(f"{name}: dwell's means: " + ", ".join(f"{at} {100 * ns / total:.1f} %" for at, ns in said.most_common()))
+    start, right, found = offset(requests["slowest"], truth), 0, 0
+    wrong = collections.Counter()
+    for slow in requests["slowest"]:
+        port, at = int(slow["client"].rsplit(":", 1)[1]), slow["began_ns"] + start
+        one = min((one for one in truth if one["port"] == port), key=lambda one: abs(one["began"] - at))
+        if abs(one["began"] - at) > 3e6:
+            print(f"{name}: slow request of {slow['latency_ns'] / 1e6:.2f} ms at {at - truth[0]['began']} has no counterpart")
+            continue
+        found += 1
+        spans = collections.Counter()
+        for span in slow["spans"]:
+            spans[span["at"]] += span["ns"]
+        part = max(PARTS, key=lambda part: one[part])
+        fits, got = agrees(part, one[part], spans, one["rest"], max(1e6, one[part] * 0.03))
+        right += fits
+        if not fits:
+            wrong[one["plan"], part] += 1
+            print(f"{name}: slow {one['plan']}, {part}: {got / 1e6:.2f} ms, truth {one[part] / 1e6:.2f} of "
+                  f"{one['latency'] / 1e6:.2f}; truth " + ", ".join(f"{part} {one[part] / 1e6:.2f}" for part in PARTS)
+                  + "; dwell " + ", ".join(f"{at} {ns / 1e6:.2f}" for at, ns in spans.most_common(5)))
+    row["slow ones that agree"] = f"{right} of {len(requests['slowest'])}"
+    row["wrong"] = ", ".join(f"{plan}/{part} {times}" for (plan, part), times in wrong.items())
+    off = sum(part["mean_ns"] for part in requests["parts"]) - requests["latency"]["mean_ns"]
+    sums = abs(off) <= max(2, len(requests["parts"]))
+    spans = all(sum(span["ns"] for span in slow["spans"]) == slow["latency_ns"] for slow in requests["slowest"])
+    row["sums"] = ("yes" if sums and spans else "**no**") + f" ({off} ns)"
+    print(f"{name}: sums: parts to mean {off} ns, spans to latency {spans}")
+    return row
+
+
+def main():
+    dwell, names = sys.argv[1], sys.argv[2:] or list(MODELS)
+    rows = []
+    for name in names:
+        with tempfile.TemporaryDirectory(prefix=f"requests-{name}-") as folder:
+            keep = os.environ.get("KEEP")
+            folder = pathlib.Path(keep, name) if keep else pathlib.Path(folder)
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "truth").unlink(missing_ok=True)
+            try:
+                rows.append(check(name, *measure(dwell, name, folder)))
+            except Exception as error:
+                print(f"{name}: FAILED: {error!r}")
+                rows.append({"model": name, "requests": f"failed: {error!r}"})
+    columns = max(rows, key=len).keys()
+    print("\n| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
+    for row in rows:
+        print("| " + " | ".join(row.get(column, "") for column in columns) + " |")
+
+
+main()
