@@ -19,29 +19,33 @@ import time
 HERE = pathlib.Path(__file__).parent
 PORT, SECONDS = 21000, 2.5
 C = "cc -O1 -g -pthread -o {name} {here}/{name}.c"
-# name: (how it is built, how it is started, protocol, plans)
+# What a server measured, and what dwell calls it: own threads, threads behind a queue, a loop that
+# turns from one request to another, and goroutines, whose locks and sleeps no thread shows.
+CPU, LOCK, SLEEP, PEER = {"cpu": "on-cpu"}, {"lock": "lock"}, {"sleep": "sleep"}, {"peer": "peer network"}
+BLOCKED = {"blocked": "unread other-request"}
+OWN = {**CPU, **LOCK, **SLEEP, **PEER, **BLOCKED}
+POOL = {**CPU, **LOCK, **SLEEP, "queued": "no-thread other-request", "blocked": "unread"}
+LOOP = {**CPU, "sleep queued": "no-thread", **PEER, **BLOCKED}
+GO = {**CPU, "lock sleep queued": "no-thread", **PEER, **BLOCKED}
+# name: (how it is built, how it is started, protocol, plans, what is compared)
+PYTHON, JAVA = "python3 {here}/", "java -cp . -Dsun.net.httpserver.nodelay="
 MODELS = {
-    "threads": ("", "python3 {here}/threads.py", "line", "lock,sleep,peer,cpu"),
-    "pool-python": ("", "python3 {here}/pool.py", "line", "pool,cpu"),
-    "pool": (C, "./pool", "line", "pool,cpu,lock"),
-    "condvar": (C, "./condvar", "line", "pool,cpu"),
-    "prefork": ("", "python3 {here}/prefork.py", "once", "sleep,cpu,peer"),
-    "loop": (C, "./loop", "line", "peer,cpu,sleep"),
-    "loop_workers": (C, "./loop_workers", "line", "pool,cpu,lock"),
-    "asyncio": ("", "python3 {here}/aio.py", "line", "peer,sleep,cpu,pool"),
-    "node": ("", "node {here}/node.js", "http", "peer,sleep,cpu"),
-    "go": ("GO111MODULE=off go build -o go {here}/server.go", "./go", "http", "lock,sleep,peer,cpu,pool"),
-    "java": ("javac -d . {here}/Server.java", "java -cp . Server", "http", "lock,sleep,peer,pool,cpu"),
+    "threads": ("", PYTHON + "threads.py", "line", "lock,sleep,peer,cpu", OWN),
+    "threads_c": (C, "./threads_c", "line", "lock,sleep,peer,cpu", OWN),
+    "shared_loop": (C, "./shared_loop", "line", "lock,sleep,cpu", OWN),
+    "prefork": ("", PYTHON + "prefork.py", "once", "sleep,cpu,peer", OWN),
+    "pool": (C, "./pool", "line", "pool,cpu,lock", POOL),
+    "condvar": (C, "./condvar", "line", "pool,cpu", POOL),
+    "pool-python": ("", PYTHON + "pool.py", "line", "pool,cpu", POOL),
+    "loop": (C, "./loop", "line", "peer,cpu,sleep", OWN),
+    "loop_workers": (C, "./loop_workers", "line", "pool,cpu,lock", POOL),
+    "asyncio": ("", PYTHON + "aio.py", "line", "peer,sleep,cpu,pool", LOOP),
+    "node": ("", "node {here}/node.js", "http", "peer,sleep,cpu", LOOP),
+    "go": ("GO111MODULE=off go build -o go {here}/server.go", "./go", "http", "lock,sleep,peer,cpu,pool", GO),
+    "java": ("javac -d . {here}/Server.java", JAVA + "true Server", "http", "lock,sleep,peer,pool,cpu", OWN),
+    "java-nagle": ("javac -d . {here}/Server.java", JAVA + "false Server", "http", "lock,sleep,peer,pool,cpu", OWN),
 }
-# What the server measured, and what dwell calls it.
-PARTS = {
-    "cpu": ("on-cpu",),
-    "lock": ("lock",),
-    "sleep": ("sleep", "no-thread"),
-    "peer": ("peer", "network"),
-    "queued": ("no-thread", "other-request"),
-    "blocked": ("unread", "other-request"),
-}
+MEASURED = ("cpu", "lock", "sleep", "peer", "queued", "blocked")
 
 
 def quantile(sorted_, share):
@@ -50,7 +54,7 @@ def quantile(sorted_, share):
 
 def measure(dwell, name, folder):
     """Runs server, load and dwell: what the load saw, the server's truth, dwell's `requests`."""
-    build, start, protocol, plans = MODELS[name]
+    build, start, protocol, plans, _ = MODELS[name]
     words = {"here": HERE, "name": name}
     subprocess.run(build.format(**words) or "true", shell=True, cwd=folder, check=True)
     path = lambda name: str(folder / name)
@@ -89,14 +93,18 @@ def joined(seen, truth):
         assert one["plan"] == plan, (one, plan)
         received = one["recv"] - (real if "real" in one else 0)
         one.update(began=sent, latency=answered - sent, blocked=max(0, received - sent) + one["loop"])
-        one["rest"] = max(0, one["latency"] - sum(one[part] for part in PARTS))
+        one["rest"] = max(0, one["latency"] - sum(one[part] for part in MEASURED))
         yield one
 
 
-def agrees(part, known, said, unknown, tolerance):
-    """`said`: dwell's, by its own names; `unknown`: of the truth, what is no part of it."""
-    got, queued = sum(said.get(at, 0) for at in PARTS[part]), said.get("runqueue", 0)
-    return known - queued - tolerance <= got <= known + unknown + tolerance, got
+def both(parts, part, truth, said):
+    """What the server measured of a part, and what dwell says of it."""
+    return sum(truth[name] for name in part.split()), sum(said.get(at, 0) for at in parts[part].split())
+
+
+def agrees(known, got, said, rest, tolerance):
+    """`rest`: of the truth, what is no part of it: it may be in any."""
+    return known - said.get("runqueue", 0) - tolerance <= got <= known + rest + tolerance
 
 
 def offset(slowest, truth):
@@ -120,38 +128,43 @@ def check(name, seen, truth, requests):
         row[figure] = f"{got / 1e6:.2f} ({known / 1e6:.2f})" + ("" if good else " **no**")
         close &= good
     print(f"{name}: latencies {'agree' if close else 'DIFFER'}:", row)
-    said, total = collections.Counter(), sum(latencies)
+    parts, said, total, planted, good = MODELS[name][4], collections.Counter(), sum(latencies), 0, 0
     for part in requests["parts"]:
         said[part["at"]] += part["mean_ns"] * requests["times"]
-    rest, planted, good = sum(one["rest"] for one in truth), sum(one["plan"] != "fast" for one in truth), 0
-    for part in PARTS:
-        known = sum(one[part] for one in truth)
-        fits, got = agrees(part, known, said, rest, max(total * 0.03, planted * 1e6))
+    sums = {name: sum(one[name] for one in truth) for name in (*MEASURED, "rest")}
+    planted = sum(one["plan"] != "fast" for one in truth)
+    for part in parts:
+        known, got = both(parts, part, sums, said)
+        fits = agrees(known, got, said, sums["rest"], max(total * 0.03, planted * 1e6))
         good += fits
         print(f"{name}: mean {part} {'agrees' if fits else 'DIFFERS'}: {100 * got / total:.1f} % of the time, "
-              f"truth {100 * known / total:.1f} % (of it unknown {100 * rest / total:.1f} %)")
-    row["parts that agree"] = f"{good} of {len(PARTS)}"
+              f"truth {100 * known / total:.1f} % (unknown {100 * sums['rest'] / total:.1f} %)")
+    row["parts that agree"] = f"{good} of {len(parts)}"
     print(f"{name}: dwell's means: " + ", ".join(f"{at} {100 * ns / total:.1f} %" for at, ns in said.most_common()))
-    start, right, found = offset(requests["slowest"], truth), 0, 0
+    start, right, told, measured_ = offset(requests["slowest"], truth), 0, 0, 0
     wrong = collections.Counter()
     for slow in requests["slowest"]:
         port, at = int(slow["client"].rsplit(":", 1)[1]), slow["began_ns"] + start
         one = min((one for one in truth if one["port"] == port), key=lambda one: abs(one["began"] - at))
         if abs(one["began"] - at) > 3e6:
-            print(f"{name}: slow request of {slow['latency_ns'] / 1e6:.2f} ms at {at - truth[0]['began']} has no counterpart")
+            print(f"{name}: slow request of {slow['latency_ns'] / 1e6:.2f} ms has no counterpart")
             continue
-        found += 1
         spans = collections.Counter()
         for span in slow["spans"]:
             spans[span["at"]] += span["ns"]
-        part = max(PARTS, key=lambda part: one[part])
-        fits, got = agrees(part, one[part], spans, one["rest"], max(1e6, one[part] * 0.03))
+        pairs = {part: both(parts, part, one, spans) for part in parts}
+        told += sum(min(pair) for pair in pairs.values())
+        measured_ += sum(known for known, _ in pairs.values())
+        part = max(pairs, key=lambda part: pairs[part][0])
+        known, got = pairs[part]
+        fits = agrees(known, got, spans, one["rest"], max(1e6, known * 0.03))
         right += fits
         if not fits:
             wrong[one["plan"], part] += 1
-            print(f"{name}: slow {one['plan']}, {part}: {got / 1e6:.2f} ms, truth {one[part] / 1e6:.2f} of "
-                  f"{one['latency'] / 1e6:.2f}; truth " + ", ".join(f"{part} {one[part] / 1e6:.2f}" for part in PARTS)
+            print(f"{name}: slow {one['plan']}, {part}: {got / 1e6:.2f} ms, truth {known / 1e6:.2f} of "
+                  f"{one['latency'] / 1e6:.2f}; truth " + ", ".join(f"{part} {one[part] / 1e6:.2f}" for part in MEASURED)
                   + "; dwell " + ", ".join(f"{at} {ns / 1e6:.2f}" for at, ns in spans.most_common(5)))
+    row["of their time"] = f"{100 * told / max(measured_, 1):.0f} %"
     row["slow ones that agree"] = f"{right} of {len(requests['slowest'])}"
     row["wrong"] = ", ".join(f"{plan}/{part} {times}" for (plan, part), times in wrong.items())
     off = sum(part["mean_ns"] for part in requests["parts"]) - requests["latency"]["mean_ns"]

@@ -5,15 +5,6 @@
 
 struct conn { int c, port, n, peer, of_peer; ns asked; struct truth truth; struct conn *other; };
 
-static int connects(int port)
-{
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	int s = socket(AF_INET, SOCK_STREAM, 0), on = 1;
-	setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	if (connect(s, (void *)&a, sizeof(a))) exit(1);
-	return s;
-}
-
 static void watches(int poll, struct conn *conn, int fd)
 {
 	struct epoll_event e = { .events = EPOLLIN, .data.ptr = conn };

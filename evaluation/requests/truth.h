@@ -56,6 +56,14 @@ static int receives(int c, struct truth *t, int port, int n)
 	*t = (struct truth){ .port = port, .n = n, .recv = now() };
 	return sscanf(line, "%7s %d", t->plan, &t->ms) == 2;
 }
+__attribute__((unused)) static int connects(int port)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int s = socket(AF_INET, SOCK_STREAM, 0), on = 1;
+	setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	if (connect(s, (void *)&a, sizeof(a))) exit(1);
+	return s;
+}
 static int listens(char **argv)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(atoi(argv[1])), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };

@@ -1,0 +1,237 @@
+"""Requests that are out of the ordinary, and what dwell should say of each kind.
+ARGS: DWELL [CASE…]; prints for each case what was done and what dwell's `requests` say.
+
+With `serve FAMILY ADDRESS` it is the server: a thread for each connection, lines of commands.
+"""
+import json
+import os
+import pathlib
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+PORT = 21010
+
+
+def serve_one(c):
+    """`ok MS`: answers after so long. `parts N MS`: an answer in parts. `push N MS`: answers, and
+    another thread sends so often. `expect`: answers, and once more after the next line."""
+    buffered = b""
+    while more := c.recv(65536):
+        *lines, buffered = (buffered + more).split(b"\n")
+        for line in lines:
+            word, *numbers = line.split()
+            numbers = [int(number) for number in numbers]
+            if word == b"ok":
+                time.sleep(numbers[0] / 1e3)
+                c.sendall(b"ok\n")
+            elif word == b"parts":
+                for _ in range(numbers[0]):
+                    time.sleep(numbers[1] / 1e3)
+                    c.sendall(b"part\n")
+            elif word == b"push":
+                c.sendall(b"ok\n")
+                threading.Thread(target=push, args=(c, *numbers), daemon=True).start()
+            elif word == b"expect":
+                c.sendall(b"continue\n")
+
+
+def push(c, times, ms):
+    for _ in range(times):
+        time.sleep(ms / 1e3)
+        c.sendall(b"push\n")
+
+
+def serve(family, address):
+    s = socket.socket(getattr(socket, family))
+    if family != "AF_UNIX":
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        address = (address.split(",")[0], int(address.split(",")[1]))
+    s.bind(address)
+    s.listen(1024)
+    while True:
+        threading.Thread(target=serve_one, args=(s.accept()[0],), daemon=True).start()
+
+
+class Client:
+    def __init__(self, address=("127.0.0.1", PORT), family=socket.AF_INET):
+        self.s = socket.socket(family)
+        self.s.connect(address)
+        if family != socket.AF_UNIX:
+            self.s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def ask(self, text, answers=1):
+        self.s.sendall(text.encode())
+        got = b""
+        while got.count(b"\n") < answers:
+            got += self.s.recv(65536)
+
+
+def never(dwell):
+    "10 answered of 1 ms; one sent half a line and waits: 10, and 1 under way"
+    c = Client()
+    c.s.sendall(b"ok 1")
+    other = Client()
+    [other.ask("ok 1\n") for _ in range(10)]
+    dwell.wait()
+
+
+def pipelined(dwell):
+    "5 times 4 requests of 10 ms in one packet: 20 of 10, 20, 30, 40 ms; or 5 of 40 ms"
+    c = Client()
+    for _ in range(5):
+        c.ask("ok 10\n" * 4, 4)
+        time.sleep(0.1)
+
+
+def keep_alive(dwell):
+    "8 of 1 ms, 200 ms between them: 8 of 1 ms"
+    c = Client()
+    for _ in range(8):
+        c.ask("ok 1\n")
+        time.sleep(0.2)
+
+
+def expect(dwell):
+    "8 that are answered `continue`, the rest comes in 30 ms later, 1 ms: 8 of 31 ms"
+    c = Client()
+    for _ in range(8):
+        c.ask("expect\n")
+        time.sleep(0.03)
+        c.ask("ok 1\n")
+        time.sleep(0.1)
+
+
+def pieces(dwell):
+    "8 whose line comes in 5 pieces, 10 ms between them, then 1 ms: 8 of 41 ms"
+    c = Client()
+    for _ in range(8):
+        for piece in ("o", "k", " ", "1"):
+            c.s.sendall(piece.encode())
+            time.sleep(0.01)
+        c.ask("\n")
+        time.sleep(0.1)
+
+
+def parts(dwell):
+    "8 whose answer comes in 5 parts, 20 ms before each: 8 of 100 ms"
+    c = Client()
+    for _ in range(8):
+        c.ask("parts 5 20\n", 5)
+        time.sleep(0.05)
+
+
+def pushes(dwell):
+    "one answered at once, then another thread pushes 30 times every 50 ms: 1 of 0.1 ms"
+    Client().ask("push 30 50\n", 31)
+
+
+def fast_pushes(dwell):
+    "the same every 5 ms, 300 times: 1 of 0.1 ms"
+    Client().ask("push 300 5\n", 301)
+
+
+def gone_reset(dwell):
+    "5 of 100 ms whose client resets the connection after 10 ms: 5 abandoned"
+    for _ in range(5):
+        c = Client()
+        c.s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        c.s.sendall(b"ok 100\n")
+        time.sleep(0.01)
+        c.s.close()
+        time.sleep(0.2)
+
+
+def gone_closed(dwell):
+    "5 of 100 ms whose client closes the connection after 10 ms: 5 abandoned, or of 100 ms"
+    for _ in range(5):
+        c = Client()
+        c.s.sendall(b"ok 100\n")
+        time.sleep(0.01)
+        c.s.close()
+        time.sleep(0.2)
+
+
+def many(dwell):
+    "1,000 connections at once, 3 of 0 ms on each: 3000"
+    clients = [Client() for _ in range(1000)]
+    for _ in range(3):
+        [c.s.sendall(b"ok 0\n") for c in clients]
+        [c.s.recv(10) for c in clients]
+
+
+def before(dwell):
+    "8 of 1 ms on a connection from before the window, the first begun 1.5 s before it: 8, 1 before"
+    time.sleep(0.5)
+    [OLD[0].ask("ok 1\n") for _ in range(8)]
+
+
+def queued_before(dwell):
+    "8 connections from before the window, one of 40 ms blocks all: 8 of 0 to 280 ms, mostly unread"
+    [c.s.sendall(b"lock 40\n") for c in OLD]
+    [c.s.recv(10) for c in OLD]
+
+
+def ten(dwell):
+    "10 of 5 ms on one connection: 10 of 5 ms"
+    c = Client(ADDRESS, FAMILY)
+    [c.ask("ok 5\n") for _ in range(10)]
+    time.sleep(0.2)
+
+
+def each(dwell):
+    "10 of 5 ms, a connection for each: 10 of 5 ms"
+    for _ in range(10):
+        Client(ADDRESS, FAMILY).ask("ok 5\n")
+        time.sleep(0.02)
+
+
+CASES = {f.__name__: f for f in (never, pipelined, keep_alive, expect, pieces, parts, pushes, fast_pushes,
+                                 gone_reset, gone_closed, many)}
+
+
+def measured(dwell, target, folder, client, seconds=3):
+    """Dwell's JSON and page, while the client runs."""
+    attach = [dwell, "attach", target, "--for", f"{seconds}s", "--json", f"{folder}/json"]
+    with open(f"{folder}/page", "w") as page:
+        environment = {**os.environ, "DWELL_STORE": "off"}
+        attached = subprocess.Popen(attach, stdout=page, stderr=page, env=environment)
+        time.sleep(1)
+        client(attached)
+        attached.wait()
+    assert os.path.exists(f"{folder}/json"), open(f"{folder}/page").read()
+    return json.load(open(f"{folder}/json")), open(f"{folder}/page").read()
+
+
+def told(requests):
+    """In a line."""
+    if not isinstance(requests, dict) or "times" not in requests:
+        return str(requests)
+    counts = {key: requests[key] for key in ("times", "began_before", "under_way", "abandoned") if requests[key]}
+    latency = {key[:-3]: f"{ns / 1e6:.2f}" for key, ns in requests["latency"].items()}
+    parts = [f"{part['at']} {part['mean_ns'] / 1e6:.2f}" for part in requests["parts"] if part["mean_ns"] > 50_000]
+    return f"{counts} {latency} ms; mean ms {', '.join(parts)}"
+
+
+def main():
+    for name in sys.argv[2:] or CASES:
+        server = subprocess.Popen([sys.executable, __file__, "serve", "AF_INET", f"127.0.0.1,{PORT}"])
+        time.sleep(0.5)
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                result, _ = measured(sys.argv[1], str(server.pid), folder, CASES[name])
+            print(f"{name}: {CASES[name].__doc__}\n    {told(result['requests'])}", flush=True)
+        finally:
+            server.send_signal(signal.SIGKILL)
+            server.wait()
+
+
+if sys.argv[1] == "serve":
+    serve(*sys.argv[2:])
+elif __name__ == "__main__":
+    main()
