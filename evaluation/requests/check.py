@@ -26,6 +26,7 @@ BLOCKED = {"blocked": "unread other-request"}
 OWN = {**CPU, **LOCK, **SLEEP, **PEER, **BLOCKED}
 POOL = {**CPU, **LOCK, **SLEEP, "queued": "no-thread other-request", "blocked": "unread"}
 LOOP = {**CPU, "sleep queued": "no-thread", **PEER, **BLOCKED}
+LOG = {**CPU, **SLEEP, "lock queued blocked": "lock unread no-thread other-request"}
 GO = {**CPU, "lock sleep queued": "no-thread", **PEER, **BLOCKED}
 # name: (how it is built, how it is started, protocol, plans, what is compared)
 PYTHON, JAVA = "python3 {here}/", "java -cp . -Dsun.net.httpserver.nodelay="
@@ -36,6 +37,7 @@ MODELS = {
     "prefork": ("", PYTHON + "prefork.py", "once", "sleep,cpu,peer", OWN),
     "pool": (C, "./pool", "line", "pool,cpu,lock", POOL),
     "condvar": (C, "./condvar", "line", "pool,cpu", POOL),
+    "log_lock": (C, "./log_lock", "line", "log", LOG),
     "pool-python": ("", PYTHON + "pool.py", "line", "pool,cpu", POOL),
     "loop": (C, "./loop", "line", "peer,cpu,sleep", OWN),
     "loop_workers": (C, "./loop_workers", "line", "pool,cpu,lock", POOL),

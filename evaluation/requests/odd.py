@@ -6,7 +6,6 @@ With `serve FAMILY ADDRESS` it is the server: a thread for each connection, line
 import json
 import os
 import pathlib
-import signal
 import socket
 import struct
 import subprocess
@@ -16,11 +15,14 @@ import threading
 import time
 
 PORT = 21010
+LOCK = threading.Lock()
 
 
 def serve_one(c):
     """`ok MS`: answers after so long. `parts N MS`: an answer in parts. `push N MS`: answers, and
-    another thread sends so often. `expect`: answers, and once more after the next line."""
+    another thread sends so often. `expect`: answers, and once more after the next line. `at-once MS`:
+    another thread answers. `big BYTES`; `until-end MS`: answers when the client has shut down its
+    side; `locked MS`: under a lock of all."""
     buffered = b""
     while more := c.recv(65536):
         *lines, buffered = (buffered + more).split(b"\n")
@@ -39,6 +41,24 @@ def serve_one(c):
                 threading.Thread(target=push, args=(c, *numbers), daemon=True).start()
             elif word == b"expect":
                 c.sendall(b"continue\n")
+            elif word == b"at-once":
+                threading.Thread(target=later, args=(c, numbers[0]), daemon=True).start()
+            elif word == b"big":
+                c.sendall(bytes(numbers[0]) + b"\n")
+            elif word == b"until-end":
+                while c.recv(100):
+                    pass
+                time.sleep(numbers[0] / 1e3)
+                c.sendall(b"ok\n")
+            elif word == b"locked":
+                with LOCK:
+                    time.sleep(numbers[0] / 1e3)
+                c.sendall(b"ok\n")
+
+
+def later(c, ms):
+    time.sleep(ms / 1e3)
+    c.sendall(b"ok\n")
 
 
 def push(c, times, ms):
@@ -165,34 +185,66 @@ def many(dwell):
         [c.s.recv(10) for c in clients]
 
 
-def before(dwell):
-    "8 of 1 ms on a connection from before the window, the first begun 1.5 s before it: 8, 1 before"
-    time.sleep(0.5)
+def at_once(dwell):
+    "8 pairs on one connection: 50 ms, and 10 ms later one of 5 ms: 16 of 50 and 5 ms"
+    c = Client()
+    for _ in range(8):
+        c.s.sendall(b"at-once 50\n")
+        time.sleep(0.01)
+        c.ask("at-once 5\n", 2)
+        time.sleep(0.1)
+
+
+def half_closed(dwell):
+    "5 whose client shuts down its side, then 30 ms: 5 of 30 ms"
+    for _ in range(5):
+        c = Client()
+        c.s.sendall(b"until-end 30\n")
+        c.s.shutdown(socket.SHUT_WR)
+        c.s.recv(10)
+        time.sleep(0.1)
+
+
+def slow_reader(dwell):
+    "5 of 8 MB, which the client reads after 100 ms: 5 of some 100 ms, network"
+    c = Client()
+    for _ in range(5):
+        c.s.sendall(b"big 8000000\n")
+        time.sleep(0.1)
+        got = 0
+        while got < 8000001:
+            got += len(c.s.recv(1 << 20))
+
+
+def old(dwell):
+    "8 of 1 ms on a connection from before the window: 8 of 1 ms"
     [OLD[0].ask("ok 1\n") for _ in range(8)]
 
 
-def queued_before(dwell):
-    "8 connections from before the window, one of 40 ms blocks all: 8 of 0 to 280 ms, mostly unread"
-    [c.s.sendall(b"lock 40\n") for c in OLD]
-    [c.s.recv(10) for c in OLD]
+def old_waiting(dwell):
+    "each of 8 connections from before the window asks for 40 ms under a lock, twice: 16, mean 180 ms"
+    for _ in range(2):
+        [c.s.sendall(b"locked 40\n") for c in OLD]
+        [c.s.recv(10) for c in OLD]
 
 
 def ten(dwell):
-    "10 of 5 ms on one connection: 10 of 5 ms"
-    c = Client(ADDRESS, FAMILY)
+    "10 of 5 ms: 10 of 5 ms"
+    c = Client(*HERE)
     [c.ask("ok 5\n") for _ in range(10)]
-    time.sleep(0.2)
-
-
-def each(dwell):
-    "10 of 5 ms, a connection for each: 10 of 5 ms"
-    for _ in range(10):
-        Client(ADDRESS, FAMILY).ask("ok 5\n")
-        time.sleep(0.02)
 
 
 CASES = {f.__name__: f for f in (never, pipelined, keep_alive, expect, pieces, parts, pushes, fast_pushes,
-                                 gone_reset, gone_closed, many)}
+                                 gone_reset, gone_closed, many, at_once, half_closed, slow_reader, old,
+                                 old_waiting)}
+OLD = []
+# The same at other addresses: family, where the server is, and where the client connects to.
+PLACES = {
+    "port_40123": ("AF_INET", "127.0.0.1,40123", ("127.0.0.1", 40123)),
+    "ipv6": ("AF_INET6", f"::1,{PORT}", ("::1", PORT)),
+    "unix": ("AF_UNIX", "/tmp/odd.socket", "/tmp/odd.socket"),
+}
+HERE = ()
 
 
 def measured(dwell, target, folder, client, seconds=3):
@@ -219,15 +271,24 @@ def told(requests):
 
 
 def main():
-    for name in sys.argv[2:] or CASES:
-        server = subprocess.Popen([sys.executable, __file__, "serve", "AF_INET", f"127.0.0.1,{PORT}"])
+    global HERE
+    for name in sys.argv[2:] or [*CASES, *PLACES]:
+        family, at, to = PLACES.get(name, ("AF_INET", f"127.0.0.1,{PORT}", ("127.0.0.1", PORT)))
+        case, HERE = CASES.get(name, ten), (to, getattr(socket, family))
+        pathlib.Path("/tmp/odd.socket").unlink(missing_ok=True)
+        server = subprocess.Popen([sys.executable, __file__, "serve", family, at], stderr=subprocess.DEVNULL)
         time.sleep(0.5)
         try:
+            if name.startswith("old"):
+                OLD[:] = [Client() for _ in range(8)]
+                [c.ask("ok 0\n") for c in OLD]
             with tempfile.TemporaryDirectory() as folder:
-                result, _ = measured(sys.argv[1], str(server.pid), folder, CASES[name])
-            print(f"{name}: {CASES[name].__doc__}\n    {told(result['requests'])}", flush=True)
+                result, _ = measured(sys.argv[1], str(server.pid), folder, case)
+            print(f"{name}: {case.__doc__}\n    {told(result['requests'])}", flush=True)
+        except AssertionError as error:
+            print(f"{name}: {case.__doc__}\n    FAILED: {str(error).strip()[:200]}", flush=True)
         finally:
-            server.send_signal(signal.SIGKILL)
+            server.kill()
             server.wait()
 
 
