@@ -50,8 +50,8 @@ class Server {
         x.sendResponseHeaders(200, 3);
         x.getResponseBody().write("ok\n".getBytes());
         x.close();
-        file.printf("{\"port\":%d,\"n\":-1,\"plan\":\"%s\",\"recv\":%d,\"sent\":%d,\"queued\":0,\"cpu\":%d,\"lock\":%d,"
-            + "\"sleep\":%d,\"peer\":%d,\"loop\":0}%n", x.getRemoteAddress().getPort(), path[1], recv,
+        file.printf("{\"port\":%d,\"n\":-1,\"plan\":\"%s\",\"recv\":%d,\"sent\":%d,\"queued\":0,\"cpu\":%d,"
+            + "\"lock\":%d,\"sleep\":%d,\"peer\":%d,\"loop\":0}%n", x.getRemoteAddress().getPort(), path[1], recv,
             System.nanoTime(), cpu, lock, slept, peer);
     }
 

@@ -22,7 +22,7 @@ def serve_one(c):
     """`ok MS`: answers after so long. `parts N MS`: an answer in parts. `push N MS`: answers, and
     another thread sends so often. `expect`: answers, and once more after the next line. `at-once MS`:
     another thread answers. `big BYTES`; `until-end MS`: answers when the client has shut down its
-    side; `locked MS`: under a lock of all."""
+    side; `locked MS`: under a lock of all. `small`: from then on 5 bytes are a request of 5 ms."""
     buffered = b""
     while more := c.recv(65536):
         *lines, buffered = (buffered + more).split(b"\n")
@@ -43,6 +43,10 @@ def serve_one(c):
                 c.sendall(b"continue\n")
             elif word == b"at-once":
                 threading.Thread(target=later, args=(c, numbers[0]), daemon=True).start()
+            elif word == b"small":
+                while c.recv(5):
+                    time.sleep(0.005)
+                    c.sendall(b"ok\n")
             elif word == b"big":
                 c.sendall(bytes(numbers[0]) + b"\n")
             elif word == b"until-end":
@@ -195,6 +199,17 @@ def at_once(dwell):
         time.sleep(0.1)
 
 
+def one_ahead(dwell):
+    "200 of 5 ms, of which two are always under way on one connection: 200 of 10 ms"
+    c = Client()
+    c.s.sendall(b"small\n")
+    time.sleep(0.1)
+    c.s.sendall(b"12345")
+    for _ in range(199):
+        c.ask("12345")
+    c.s.recv(10)
+
+
 def half_closed(dwell):
     "5 whose client shuts down its side, then 30 ms: 5 of 30 ms"
     for _ in range(5):
@@ -235,7 +250,7 @@ def ten(dwell):
 
 
 CASES = {f.__name__: f for f in (never, pipelined, keep_alive, expect, pieces, parts, pushes, fast_pushes,
-                                 gone_reset, gone_closed, many, at_once, half_closed, slow_reader, old,
+                                 gone_reset, gone_closed, many, at_once, one_ahead, half_closed, slow_reader, old,
                                  old_waiting)}
 OLD = []
 # The same at other addresses: family, where the server is, and where the client connects to.
@@ -264,9 +279,11 @@ def told(requests):
     """In a line."""
     if not isinstance(requests, dict) or "times" not in requests:
         return str(requests)
-    counts = {key: requests[key] for key in ("times", "began_before", "under_way", "abandoned") if requests[key]}
+    counts = ("times", "began_before", "under_way", "abandoned")
+    counts = {key: requests[key] for key in counts if requests[key]}
     latency = {key[:-3]: f"{ns / 1e6:.2f}" for key, ns in requests["latency"].items()}
-    parts = [f"{part['at']} {part['mean_ns'] / 1e6:.2f}" for part in requests["parts"] if part["mean_ns"] > 50_000]
+    large = [part for part in requests["parts"] if part["mean_ns"] > 50_000]
+    parts = [f"{part['at']} {part['mean_ns'] / 1e6:.2f}" for part in large]
     return f"{counts} {latency} ms; mean ms {', '.join(parts)}"
 
 

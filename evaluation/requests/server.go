@@ -41,13 +41,17 @@ func serve(file *os.File, w http.ResponseWriter, r *http.Request) {
 	if path[1] != "cpu" {
 		ms = 100 * time.Microsecond
 	}
-	timed(&cpu, func() { for t := time.Now(); time.Since(t) < ms; { } })
+	timed(&cpu, func() {
+		for t := time.Now(); time.Since(t) < ms; {
+		}
+	})
 	w.Header().Set("Content-Length", "3")
 	w.Write([]byte("ok\n"))
 	w.(http.Flusher).Flush()
 	_, port, _ := net.SplitHostPort(r.RemoteAddr)
-	fmt.Fprintf(file, "{\"port\":%s,\"n\":-1,\"plan\":\"%s\",\"recv\":%d,\"sent\":%d,\"queued\":%d,\"cpu\":%d,\"lock\":%d,\"sleep\":%d,\"peer\":%d,\"loop\":0,\"real\":1}\n",
-		port, path[1], from.UnixNano(), time.Now().UnixNano(), queued, cpu, lockNs, slept, peerNs)
+	fmt.Fprintf(file, `{"port":%s,"n":-1,"plan":"%s","recv":%d,"sent":%d,"queued":%d,"cpu":%d,`+
+		`"lock":%d,"sleep":%d,"peer":%d,"loop":0,"real":1}`+"\n", port, path[1], from.UnixNano(),
+		time.Now().UnixNano(), queued, cpu, lockNs, slept, peerNs)
 }
 
 func main() {

@@ -18,7 +18,12 @@ struct truth { int port, n; char plan[8]; int ms; ns recv, queued, cpu, lock, sl
 static int file;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static ns clock_ns(int which) { struct timespec t; clock_gettime(which, &t); return t.tv_sec * 1000000000ull + t.tv_nsec; }
+static ns clock_ns(int which)
+{
+	struct timespec t;
+	clock_gettime(which, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
 static ns now(void) { return clock_ns(CLOCK_MONOTONIC); }
 
 static void burns(struct truth *t, double ms)
@@ -42,7 +47,8 @@ static void planted(struct truth *t)
 }
 static void tells(struct truth *t)
 {
-	dprintf(file, "{\"port\":%d,\"n\":%d,\"plan\":\"%s\",\"recv\":%llu,\"sent\":%llu,\"queued\":%llu,\"cpu\":%llu,"
+	dprintf(file, "{\"port\":%d,\"n\":%d,\"plan\":\"%s\",\"recv\":%llu,\"sent\":%llu,"
+		"\"queued\":%llu,\"cpu\":%llu,"
 		"\"lock\":%llu,\"sleep\":%llu,\"peer\":%llu,\"loop\":%llu}\n", t->port, t->n, t->plan, t->recv, now(),
 		t->queued, t->cpu, t->lock, t->sleep, t->peer, t->loop);
 }
@@ -56,9 +62,14 @@ static int receives(int c, struct truth *t, int port, int n)
 	*t = (struct truth){ .port = port, .n = n, .recv = now() };
 	return sscanf(line, "%7s %d", t->plan, &t->ms) == 2;
 }
+static struct sockaddr_in at_port(int port)
+{
+	struct in_addr here = { htonl(INADDR_LOOPBACK) };
+	return (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = here };
+}
 __attribute__((unused)) static int connects(int port)
 {
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in a = at_port(port);
 	int s = socket(AF_INET, SOCK_STREAM, 0), on = 1;
 	setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	if (connect(s, (void *)&a, sizeof(a))) exit(1);
@@ -66,7 +77,7 @@ __attribute__((unused)) static int connects(int port)
 }
 static int listens(char **argv)
 {
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(atoi(argv[1])), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in a = at_port(atoi(argv[1]));
 	int s = socket(AF_INET, SOCK_STREAM, 0), on = 1;
 	file = open(argv[3], O_WRONLY | O_CREAT | O_APPEND, 0644);
 	setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
