@@ -51,8 +51,8 @@ class Server {
         x.getResponseBody().write("ok\n".getBytes());
         x.close();
         file.printf("{\"port\":%d,\"n\":-1,\"plan\":\"%s\",\"recv\":%d,\"sent\":%d,\"queued\":0,\"cpu\":%d,"
-            + "\"lock\":%d,\"sleep\":%d,\"peer\":%d,\"loop\":0}%n", x.getRemoteAddress().getPort(), path[1], recv,
-            System.nanoTime(), cpu, lock, slept, peer);
+            + "\"lock\":%d,\"sleep\":%d,\"peer\":%d,\"loop\":0}%n",
+            x.getRemoteAddress().getPort(), path[1], recv, System.nanoTime(), cpu, lock, slept, peer);
     }
 
     public static void main(String[] args) throws Exception {

@@ -22,7 +22,8 @@ def serve_one(c):
     """`ok MS`: answers after so long. `parts N MS`: an answer in parts. `push N MS`: answers, and
     another thread sends so often. `expect`: answers, and once more after the next line. `at-once MS`:
     another thread answers. `big BYTES`; `until-end MS`: answers when the client has shut down its
-    side; `locked MS`: under a lock of all. `small`: from then on 5 bytes are a request of 5 ms."""
+    side; `locked MS`: under a lock of all. `small`: from then on 5 bytes are a request of 5 ms.
+    `inner MS`: asks itself on a connection of its own."""
     buffered = b""
     while more := c.recv(65536):
         *lines, buffered = (buffered + more).split(b"\n")
@@ -43,6 +44,9 @@ def serve_one(c):
                 c.sendall(b"continue\n")
             elif word == b"at-once":
                 threading.Thread(target=later, args=(c, numbers[0]), daemon=True).start()
+            elif word == b"inner":
+                Client().ask(f"ok {numbers[0]}\n")
+                c.sendall(b"ok\n")
             elif word == b"small":
                 while c.recv(5):
                     time.sleep(0.005)
@@ -210,6 +214,12 @@ def one_ahead(dwell):
     c.s.recv(10)
 
 
+def inner(dwell):
+    "10 for which the server asks itself for 5 ms: 10 of 5 ms, network; not 10 more of 5 ms"
+    c = Client()
+    [c.ask("inner 5\n") for _ in range(10)]
+
+
 def half_closed(dwell):
     "5 whose client shuts down its side, then 30 ms: 5 of 30 ms"
     for _ in range(5):
@@ -249,9 +259,9 @@ def ten(dwell):
     [c.ask("ok 5\n") for _ in range(10)]
 
 
-CASES = {f.__name__: f for f in (never, pipelined, keep_alive, expect, pieces, parts, pushes, fast_pushes,
-                                 gone_reset, gone_closed, many, at_once, one_ahead, half_closed, slow_reader, old,
-                                 old_waiting)}
+CASES = {f.__name__: f for f in (
+    never, pipelined, keep_alive, expect, pieces, parts, pushes, fast_pushes, gone_reset, gone_closed,
+    many, at_once, one_ahead, inner, half_closed, slow_reader, old, old_waiting)}
 OLD = []
 # The same at other addresses: family, where the server is, and where the client connects to.
 PLACES = {
@@ -281,7 +291,8 @@ def told(requests):
         return str(requests)
     counts = ("times", "began_before", "under_way", "abandoned")
     counts = {key: requests[key] for key in counts if requests[key]}
-    latency = {key[:-3]: f"{ns / 1e6:.2f}" for key, ns in requests["latency"].items()}
+    latency = {key[:-3]: f"{ns / 1e6:.2f}" for key, ns in requests["latency"].items()
+               if key.endswith("_ns") and isinstance(ns, int)}
     large = [part for part in requests["parts"] if part["mean_ns"] > 50_000]
     parts = [f"{part['at']} {part['mean_ns'] / 1e6:.2f}" for part in large]
     return f"{counts} {latency} ms; mean ms {', '.join(parts)}"
