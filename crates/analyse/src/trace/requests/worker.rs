@@ -15,6 +15,8 @@ pub(super) struct Worker {
     pub(super) carries: Option<Carried>,
     /// It waits; for whichever of several comes first?
     pub(super) blocked: Option<bool>,
+    /// When it last answered a request, or handed on what it was asked within the program.
+    pub(super) delivered: Ns,
     /// Who of the tree ended its last wait.
     pub(super) woken_by: Option<Slot>,
     pub(super) history: History,
@@ -27,11 +29,10 @@ pub(super) struct Worker {
 pub(super) struct Carried {
     pub(super) request: RequestId,
     pub(super) ledger: Ledger,
-    /// The ledger as it was when the thread blocked last: if what it does next is for another, it
-    /// waited for that.
-    pub(super) parked: Option<Ledger>,
     /// It was woken to go on with it.
     pub(super) handed: bool,
+    /// The ledger's mark is where it began to wait for whatever comes.
+    pub(super) in_wait: bool,
     /// It has sent an answer, and has waited since: what it does then is for no request, unless it
     /// sends more of the answer.
     pub(super) answered: bool,
@@ -40,10 +41,12 @@ pub(super) struct Carried {
 
 impl Carried {
     pub(super) fn taken(request: RequestId, ledger: Ledger) -> Self {
-        Self { request, ledger, parked: None, handed: false, answered: false, rests: false }
+        Self { request, ledger, handed: false, in_wait: false, answered: false, rests: false }
     }
 
     pub(super) fn handed(&self) -> Self {
-        Self { handed: true, ..Self::taken(self.request, self.ledger.clone()) }
+        let mut ledger = self.ledger.clone();
+        ledger.settles();
+        Self { handed: true, ..Self::taken(self.request, ledger) }
     }
 }
