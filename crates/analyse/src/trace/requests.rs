@@ -34,7 +34,7 @@ use model::{Ns, Pid, State, Tid};
 use request::Request;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use worker::{Carried, Worker};
+use worker::{Carried, Delivery, Worker};
 
 /// Connections that are followed at a time.
 const CONNECTIONS: usize = 65_536;
@@ -193,8 +193,13 @@ impl Requests {
             }
         }
         self.passes((slot, tid), (from, at), kind);
+        let polled = self.workers[slot as usize].blocked == Some(true);
+        let delivery = by.filter(|_| polled).map(|by| {
+            let before = std::mem::replace(&mut self.workers[by as usize].delivered, at);
+            Delivery { by, at, before }
+        });
         let worker = self.worker(slot);
-        (worker.blocked, worker.woken_by, worker.until) = (None, by, worker.until.max(at));
+        (worker.blocked, worker.woken_by, worker.until) = (None, delivery, worker.until.max(at));
         if let Some(by) = by.filter(|_| !is_lock) {
             self.hands_on(by, slot, at);
         }
@@ -400,22 +405,32 @@ impl Requests {
             }
             _ => (ready.unwrap_or(gap_from).min(at), None),
         };
+        // What ended the wait of a loop is what it answers next.
+        let delivery = worker.woken_by.filter(|_| matches!(taking, Taking::Answers));
+        if let (Some(Delivery { by, at, before }), Some(of)) = (delivery, self.open.get_mut(&request)) {
+            let by = &self.workers[by as usize];
+            let own = Some(before);
+            of.has_stacks_of(by, gap_from, own);
+            by.history.since((gap_from, own), request, part, |to, part| {
+                ledger.goes_on(to.min(at), Some(by.tid), part);
+            });
+        }
         ledger.goes_on(ready.min(at), None, part);
         let (since, tid) = (ledger.at, worker.tid);
         worker
             .history
             .since((since, own), request, part, |to, part| ledger.goes_on(to.min(at), Some(tid), part));
         ledger.goes_on(at, Some(tid), part);
-        let by = worker.woken_by.and_then(|by| self.workers.get(by as usize));
         if let Some(of) = self.open.get_mut(&request) {
-            if let Some(by) = by.filter(|_| part == NO_THREAD) {
-                of.held_by(by, request, part, gap_from);
-            }
             of.has_stacks_of(worker, since, own);
             of.front = slot;
         }
         ledger.marks();
-        self.worker(slot).carries = Some(Carried::taken(request, ledger));
+        let worker = self.worker(slot);
+        worker.carries = Some(Carried::taken(request, ledger));
+        if delivery.is_some() {
+            worker.woken_by = None;
+        }
     }
 
     /// The most that is known of a request before then, but for what this thread knows.

@@ -18,10 +18,19 @@ pub(super) struct Worker {
     /// When it last answered a request, or handed on what it was asked within the program.
     pub(super) delivered: Ns,
     /// Who of the tree ended its last wait.
-    pub(super) woken_by: Option<Slot>,
+    pub(super) woken_by: Option<Delivery>,
     pub(super) history: History,
     /// The last stacks that were taken of it: when, of what, where, and for how much they stand.
     pub(super) stacks: VecDeque<(Ns, Part, u32, Ns)>,
+}
+
+/// A thread has ended the wait of another for whatever comes: with something that it has done.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Delivery {
+    pub(super) by: Slot,
+    /// When, and when it had delivered something before.
+    pub(super) at: Ns,
+    pub(super) before: Ns,
 }
 
 /// What a thread works for.
