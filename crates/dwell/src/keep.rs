@@ -123,8 +123,12 @@ impl ResultStore {
 fn said(put: &Put) {
     let limit = |size: &Size| report::units::limit(size.limit_bytes);
     if let Some(removed) = &put.removed {
+        let unsent = match removed.unsent {
+            0 => String::new(),
+            unsent => format!(", {} of them before they were sent", report::units::count(unsent)),
+        };
         output::complain(&format!(
-            "the store is full: deleted the {} without tags that were oldest ({}); try: dwell store --limit SIZE",
+            "the store is full: deleted the {} without tags that were oldest ({}){unsent}; try: dwell store --limit SIZE",
             report::units::counted(removed.results, "result"),
             report::units::bytes(removed.bytes)
         ));

@@ -11,7 +11,7 @@ mod hdr;
 mod markdown;
 mod otlp;
 mod perfetto;
-pub(crate) mod proto;
+pub mod proto;
 pub mod tables;
 mod tree;
 

@@ -1,6 +1,6 @@
 //! `dwell export`: a kept result in the format of another tool.
 
-mod lake;
+pub(super) mod lake;
 
 use super::{kept, named, recordings};
 use crate::cli::{ExportArgs, ExportFormat};

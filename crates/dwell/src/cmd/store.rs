@@ -37,6 +37,11 @@ pub(crate) fn store(args: &StoreVerbArgs, keeper: &ResultStore) -> anyhow::Resul
             used_bytes: size.used_bytes,
             recordings_bytes: size.recordings_bytes,
             limit_bytes: size.limit_bytes,
+            destinations: store
+                .destinations()?
+                .iter()
+                .map(|one| super::push::facts(one, Vec::new()))
+                .collect(),
         };
         output::to_stdout(results::store(&facts, look))?;
         if !args.check {
