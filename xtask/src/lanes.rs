@@ -55,6 +55,7 @@ const UNMEASURED_GROUPS: &[&str] = &[
     "dwell it kept",
     "dwell it export",
     "dwell it fleet",
+    "dwell it push",
     "dwell it code::foreign",
     "dwell it code::hardship",
     "dwell it ladder_memory",

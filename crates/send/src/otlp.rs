@@ -354,3 +354,6 @@ fn resource_of(summary: &Record<'_>, settings: &Settings) -> Message {
     }
     resource
 }
+
+#[cfg(test)]
+mod tests;

@@ -57,12 +57,12 @@ pub(crate) struct PushArgs {
 
     /// What a histogram counts from [default:
     /// $OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE, else cumulative]
-    #[arg(long, value_name = "KIND", value_enum, requires = "otlp")]
+    #[arg(long, value_name = "KIND", value_enum)]
     pub(crate) temporality: Option<Temporality>,
 
     /// Also send the critical path as a trace. Needs results of `dwell run` with their recordings
     /// (--keep)
-    #[arg(long, requires = "otlp")]
+    #[arg(long)]
     pub(crate) traces: bool,
 
     /// Send everything in the store once more

@@ -65,3 +65,16 @@ impl Histogram {
         }
     }
 }
+
+#[cfg(test)]
+impl Histogram {
+    /// The middle of the bin with the value of this rank.
+    pub(super) fn percentile_s(&self, rank: u64) -> f64 {
+        let mut seen = self.zero;
+        let found = self.bins.iter().find(|(_, count)| {
+            seen += *count;
+            seen > rank
+        });
+        found.map_or(0.0, |(at, _)| ((*at as f64 + 0.5) / f64::from(self.scale).exp2()).exp2())
+    }
+}

@@ -282,7 +282,7 @@ impl Store {
                     "UPDATE batches SET holder = ?2, leased_ms = ?4 WHERE id = ( \
                          SELECT id FROM batches WHERE destination = ?1 AND (tries = 0 OR NOT ?5) \
                          AND (leased_ms <= ?3 OR leased_ms > ?4) \
-                         ORDER BY tries, sealed_ms, id LIMIT 1) \
+                         ORDER BY tries, rowid LIMIT 1) \
                      RETURNING id, part, sealed_ms, tries",
                     params![destination, holder, now, now + signed(lease_ms), fresh],
                     |row| {
@@ -396,6 +396,17 @@ impl Store {
                 "UPDATE destinations SET failures = failures + 1, due_ms = ?2, said = ?3 WHERE id = ?1",
                 params![destination, signed(due_ms), cut(why, TEXT_MAX)],
             )?;
+            Ok(())
+        })
+    }
+
+    /// Gives the lease back: it was not tried, or not for long enough.
+    ///
+    /// # Errors
+    /// What SQLite says; the store is newer.
+    pub fn release(&mut self, batch: &Batch) -> Result<(), StoreError> {
+        self.changed(|change| {
+            change.execute("UPDATE batches SET holder = '', leased_ms = 0 WHERE id = ?1", [&batch.id])?;
             Ok(())
         })
     }

@@ -62,7 +62,7 @@ pub(super) const STEPS: &[&str] = &[
         tries INTEGER NOT NULL DEFAULT 0,
         holder TEXT NOT NULL DEFAULT '',
         leased_ms INTEGER NOT NULL DEFAULT 0
-    ) STRICT, WITHOUT ROWID;
+    ) STRICT;
     -- What is not settled yet. A result is there once for a part, so in no two batches.
     CREATE TABLE outbox (
         destination INTEGER NOT NULL,

@@ -172,7 +172,7 @@ impl<'a> Pusher<'a> {
 
     /// Longer than any request.
     fn lease_ms(&self) -> u64 {
-        in_ms(self.timeout) * 3 / 2 + 1_000
+        in_ms(self.timeout).saturating_mul(2).saturating_add(200)
     }
 
     /// Puts the next results into batches, one for each part.
@@ -223,8 +223,7 @@ impl<'a> Pusher<'a> {
     fn offer(&mut self, batch: &Batch, items: &[Item], until: u64, bytes: &mut u64) -> anyhow::Result<Next> {
         let left = Duration::from_millis(until.saturating_sub(self.clock.now_ms()));
         if left.is_zero() {
-            // The lease ends soon. It did not fail.
-            return Ok(Next::Ends);
+            return self.release(batch);
         }
         match self.far.send(&batch.part, items, self.timeout.min(left)) {
             Answer::Accepted { rejected, why } => {
@@ -243,6 +242,8 @@ impl<'a> Pusher<'a> {
                 self.settle(batch, items, Sent::Refused(&why))?;
                 Ok(Next::Goes)
             }
+            // The time that it had was not its own.
+            Answer::Later { .. } if self.clock.now_ms() >= until => self.release(batch),
             Answer::Later { why, after } => {
                 let to = self.destination()?;
                 if let ([_], true) = (items, batch.tries >= TRIES && to.accepted_ms > batch.sealed_ms) {
@@ -260,6 +261,12 @@ impl<'a> Pusher<'a> {
         }
     }
 
+    /// Leaves a batch to others, at the end of the time.
+    fn release(&self, batch: &Batch) -> anyhow::Result<Next> {
+        changed(self.keeper, |store| Ok(store.release(batch)?))?;
+        Ok(Next::Ends)
+    }
+
     fn settle(&self, batch: &Batch, items: &[Item], sent: Sent<'_>) -> anyhow::Result<()> {
         let (id, now) = (self.id, self.clock.now_ms());
         let leased = now + self.lease_ms();
@@ -275,3 +282,6 @@ impl<'a> Pusher<'a> {
 fn in_ms(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests;
