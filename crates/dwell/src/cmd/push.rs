@@ -56,6 +56,9 @@ pub(crate) fn push(args: &PushArgs, keeper: &ResultStore) -> anyhow::Result<u8> 
     if args.otlp.is_none() && (args.traces || args.temporality.is_some()) {
         bail!("--traces and --temporality are of --otlp\ntry: dwell push --otlp URL");
     }
+    if args.traces && args.redact {
+        bail!("a trace is made of names, and --redact leaves them out\ntry: one of both");
+    }
     if matches!(place, Place::Directory(_)) && (args.token_file.is_some() || args.ca.is_some()) {
         bail!("--token-file and --ca are of a URL, and a directory has none\ntry: leave them out");
     }

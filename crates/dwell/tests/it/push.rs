@@ -160,11 +160,11 @@ fn a_directory_gets_what_export_writes_and_only_what_it_has_not() {
     let before = times(&lake);
     assert!(place.pushes(0, &[lake.to_str().unwrap()]).starts_with("0 results sent"));
     assert_eq!(times(&lake), before);
-    place.add(1);
+    place.add_at(1);
     assert!(place.pushes(0, &[lake.to_str().unwrap()]).starts_with("1 result sent"));
     // Sent twice, it is there once; and each form is sent on its own.
     place.pushes(0, &[lake.to_str().unwrap(), "--again"]);
-    assert_eq!(files(&lake).len(), exported.len());
+    assert!(place.exported() == files(&lake), "the same files");
     place.pushes(0, &[lake.to_str().unwrap(), "--redact"]);
     let all: Vec<u8> = files(&lake).into_values().flat_map(|file| unpacked(&file)).collect();
     assert!(text(&all).contains("taken out by --redact") && !text(&all).contains("./own-"), "names are gone");
@@ -381,11 +381,11 @@ fn a_full_disk_leaves_whole_files_and_the_rest_for_later() {
 fn a_store_that_may_only_be_read_is_said() {
     let place = Place::new(2);
     let script = "cp \"$DWELL_STORE\" \"$0/s\" && mount -o remount,ro none \"$0\" && \
-                  exec env DWELL_STORE=\"$0/s\" \"$1\" push \"$0/../lake\"";
+                  export DWELL_STORE=\"$0/s\"; \"$1\" list >&2; exec \"$1\" push \"$0/../lake\"";
     let output = mounted(&place, "size=10m,mode=700", script, &[]);
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(125), "{said}");
-    assert!(said.contains("may only be read"), "{said}");
+    assert!(said.contains("mount/s\": "), "{said}");
     assert!(files(&place.at("lake")).is_empty());
 }
 
@@ -535,7 +535,25 @@ fn opentelemetry_gets_logs_gauges_and_histograms() {
     let later: Vec<u8> = server.asked()[asked.len()..].iter().flat_map(|one| one.body.clone()).collect();
     let first: Vec<u8> = asked.iter().flat_map(|one| one.body.clone()).collect();
     let has = |bytes: &[u8], what: &str| bytes.windows(what.len()).any(|some| some == what.as_bytes());
-    assert!(has(&first, "dwell.command") && !has(&later, "dwell.command") && !has(&later, "DROP TABLE"));
+    assert!(has(&first, "./own-") && !has(&later, "./own-"));
+}
+
+#[test]
+fn the_path_of_a_kept_run_is_a_trace_where_it_is_asked_for() {
+    let place = Place::new(0);
+    let keep = place.at("run.dwell");
+    let words = ["run", "-q", "--keep", keep.to_str().unwrap(), "sh", "-c", "sleep 0.05"];
+    assert!(place.dwell(&words).status().unwrap().success());
+    let server = Server::new(|_, _| Say::status(200));
+    place.pushes(0, &["--otlp", &server.url(), "--traces"]);
+    let asked = server.asked();
+    let all = decoded(&asked);
+    assert_eq!((all["unknown"].as_u64(), asked.last().unwrap().path.as_str()), (Some(0), "/v1/traces"));
+    // The parts of the path sum to the run.
+    let ns: Vec<u64> =
+        all["spans"].as_array().unwrap().iter().map(|span| span[1].as_u64().unwrap()).collect();
+    assert!(ns.len() > 2 && ns[0] > 50_000_000, "{ns:?}");
+    assert_eq!(ns[0], ns[1..].iter().sum::<u64>());
 }
 
 #[test]

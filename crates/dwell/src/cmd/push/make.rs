@@ -1,14 +1,14 @@
 //! What is sent of a result of the store.
 
-use crate::cmd::export::lake;
-use crate::cmd::{named, results};
+use crate::cmd::export::{self, lake};
+use crate::cmd::{named, recordings, results};
 use crate::keep::ResultStore;
 use anyhow::Context;
 use send::Files;
 use send::otlp::{self, Settings};
 use std::path::Path;
 use store::results::{Found, Named, NewItem, ResultRow, StoreError};
-use tables::Options;
+use tables::{Options, ResultTables};
 
 /// In which form results are sent.
 #[derive(Debug, Clone)]
@@ -93,12 +93,28 @@ impl Maker<'_> {
                     let packed = Files::of(of_one).and_then(|files| files.pack());
                     made.push(("", item(packed.map_err(|error| error.to_string())?)));
                 }
-                Form::Otlp { settings, .. } => {
-                    let signals = otlp::signals(of_one, settings);
+                Form::Otlp { settings, traces, .. } => {
+                    let mut signals = otlp::signals(of_one, settings);
+                    if *traces && row.recording_bytes > 0 {
+                        signals.extend(self.trace(of_one, settings, path).map(|trace| ("traces", trace)));
+                    }
                     made.extend(signals.into_iter().map(|(part, request)| (part, item(request))));
                 }
             }
         }
         Ok(made)
+    }
+
+    /// The critical path, by the recording of a run. A window has none, and what cannot be read
+    /// keeps nothing else from being sent.
+    fn trace(&self, of: &ResultTables, settings: &Settings, path: &Path) -> Option<Vec<u8>> {
+        let reader = recordings::open(path, self.keeper).ok()??;
+        let header = reader.header().clone();
+        if header.attached.is_some() {
+            return None;
+        }
+        let (result, timeline) = export::replayed(&header, reader).ok()?;
+        let spans = report::export::otlp_spans(&result, &timeline);
+        Some(otlp::request(&otlp::resource(of, settings)?, &spans))
     }
 }
