@@ -45,7 +45,7 @@ pub struct HttpAnswer<'a> {
     pub now_s: u64,
 }
 
-/// So much of what a destination says is kept.
+/// The part of what a destination says that is kept, in bytes.
 const WORDS: usize = 200;
 
 impl HttpAnswer<'_> {

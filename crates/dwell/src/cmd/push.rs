@@ -9,32 +9,28 @@ mod http;
 mod make;
 mod pusher;
 
-use super::named;
+use super::named::{self, changed};
 use crate::cli::{PushArgs, Temporality};
 use crate::keep::ResultStore;
 use crate::look::{OutputKind, look};
 use crate::output;
 use anyhow::{Context, bail};
 use far::{Directory, OtlpEndpoint, WebServer};
-use http::Client;
+use http::{Client, FILE_MAX};
 use make::{Form, Maker};
 use pusher::{Far, HostClock, Pusher};
 use report::results::{self, RefusalFacts};
 use send::{Environment, Url};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The exit status where something was refused, or is left for the next time.
 const LEFT: u8 = 1;
 /// How long a request may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// How long other writers of the store are waited for.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// Refusals of a destination that are shown.
 const SHOWN: usize = 5;
-/// The longest token and the largest file of authorities.
-const FILE_MAX: u64 = 1 << 20;
 
 /// Where results are sent.
 enum Place {
@@ -145,18 +141,6 @@ fn token(path: &Path) -> anyhow::Result<String> {
         bail!("{path:?} holds no token\ntry: a file with one word");
     }
     Ok(text)
-}
-
-/// Does something with the store.
-fn changed<T: Send>(
-    keeper: &ResultStore,
-    what: impl FnOnce(&mut store::results::Store) -> anyhow::Result<T> + Send,
-) -> anyhow::Result<T> {
-    keeper.at_length(|place| {
-        // Sending what is not there makes no store.
-        drop(named::read(place)?);
-        what(&mut place.open(Instant::now() + PATIENCE)?)
-    })
 }
 
 /// Shows all destinations.

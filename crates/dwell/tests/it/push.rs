@@ -1,5 +1,5 @@
-//! `dwell push`: to a directory, to web servers of all tempers, and as OTLP; by several at once, and
-//! by those that are killed.
+//! `dwell push`: to a directory, to web servers of all tempers, and as OTLP; by several at once,
+//! and by those that are killed.
 
 mod server;
 
@@ -232,7 +232,8 @@ fn directories_of_webdav_are_made_where_they_are_missing() {
 /// Each is met at the first requests; later ones are fine.
 #[test]
 fn what_fails_for_a_while_is_sent_again_until_it_is_there() {
-    let tempers: [(&str, fn() -> Say); 5] = [
+    type Temper = (&'static str, fn() -> Say);
+    let tempers: [Temper; 5] = [
         ("503", || Say::This(503, vec![("Retry-After", "1".into())], b"busy".to_vec())),
         ("429", || Say::status(429)),
         ("closed", || Say::Nothing),

@@ -1,6 +1,6 @@
 //! One trace of the critical path in the JSON of OpenTelemetry (OTLP/JSON,
 //! `https://opentelemetry.io/docs/specs/otlp/`): a span for the run, and in it a span for each part
-//! of the path, without gaps. The same spans as protocol buffers are what `dwell push --otlp` sends.
+//! of the path, without gaps. `dwell push --otlp` sends the same spans as protocol buffers.
 
 use super::format::Exported;
 use super::perfetto::slice_name;

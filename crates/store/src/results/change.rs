@@ -13,7 +13,7 @@ pub struct Removed {
     pub results: u64,
     /// What they took, recordings included.
     pub bytes: u64,
-    /// Of those that the limit removed: how many some destination has not.
+    /// Results that the limit removed, and that a destination has not.
     pub unsent: u64,
 }
 

@@ -258,7 +258,6 @@ impl Store {
         &mut self,
         destination: i64,
         fresh: bool,
-        holder: &str,
         now_ms: u64,
         lease_ms: u64,
     ) -> Result<Lease, StoreError> {
@@ -279,12 +278,12 @@ impl Store {
             )?;
             let taken = change
                 .query_row(
-                    "UPDATE batches SET holder = ?2, leased_ms = ?4 WHERE id = ( \
-                         SELECT id FROM batches WHERE destination = ?1 AND (tries = 0 OR NOT ?5) \
-                         AND (leased_ms <= ?3 OR leased_ms > ?4) \
+                    "UPDATE batches SET leased_ms = ?3 WHERE id = ( \
+                         SELECT id FROM batches WHERE destination = ?1 AND (tries = 0 OR NOT ?4) \
+                         AND (leased_ms <= ?2 OR leased_ms > ?3) \
                          ORDER BY tries, rowid LIMIT 1) \
                      RETURNING id, part, sealed_ms, tries",
-                    params![destination, holder, now, now + signed(lease_ms), fresh],
+                    params![destination, now, now + signed(lease_ms), fresh],
                     |row| {
                         Ok(Batch {
                             id: row.get(0)?,
@@ -388,10 +387,8 @@ impl Store {
         why: &str,
     ) -> Result<(), StoreError> {
         self.changed(|change| {
-            change.execute(
-                "UPDATE batches SET tries = tries + 1, holder = '', leased_ms = 0 WHERE id = ?1",
-                [&batch.id],
-            )?;
+            change
+                .execute("UPDATE batches SET tries = tries + 1, leased_ms = 0 WHERE id = ?1", [&batch.id])?;
             change.execute(
                 "UPDATE destinations SET failures = failures + 1, due_ms = ?2, said = ?3 WHERE id = ?1",
                 params![destination, signed(due_ms), cut(why, TEXT_MAX)],
@@ -406,7 +403,7 @@ impl Store {
     /// What SQLite says; the store is newer.
     pub fn release(&mut self, batch: &Batch) -> Result<(), StoreError> {
         self.changed(|change| {
-            change.execute("UPDATE batches SET holder = '', leased_ms = 0 WHERE id = ?1", [&batch.id])?;
+            change.execute("UPDATE batches SET leased_ms = 0 WHERE id = ?1", [&batch.id])?;
             Ok(())
         })
     }

@@ -60,7 +60,6 @@ pub(super) const STEPS: &[&str] = &[
         part TEXT NOT NULL,
         sealed_ms INTEGER NOT NULL,
         tries INTEGER NOT NULL DEFAULT 0,
-        holder TEXT NOT NULL DEFAULT '',
         leased_ms INTEGER NOT NULL DEFAULT 0
     ) STRICT;
     -- What is not settled yet. A result is there once for a part, so in no two batches.

@@ -1,7 +1,6 @@
 //! Requests over HTTP: bounded in time and in what is read of the answer. No redirect is followed:
 //! a token would go to whom it is not for.
 
-use super::FILE_MAX;
 use anyhow::{Context, bail};
 use rustls::crypto::ring::default_provider;
 use send::{Answer, HttpAnswer, Url};
@@ -13,7 +12,9 @@ use ureq::http::{HeaderName, HeaderValue, Request};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Error};
 
-/// So much of an answer is read: what it says, and how much it refused.
+/// The largest file of authorities, or of a token.
+pub(super) const FILE_MAX: u64 = 1 << 20;
+/// The part of an answer that is read: what it says, and how much it refused.
 const ANSWER_MAX: u64 = 64 << 10;
 
 /// Who sends.

@@ -4,8 +4,8 @@
 //! The store is opened for each step and closed again, so that nobody who writes to it waits for
 //! the network.
 
-use super::changed;
 use super::make::Maker;
+use crate::cmd::named::changed;
 use crate::keep::ResultStore;
 use send::{Answer, pause};
 use std::collections::BTreeMap;
@@ -83,7 +83,6 @@ pub(super) struct Pusher<'a> {
     timeout: Duration,
     name: String,
     id: i64,
-    holder: String,
 }
 
 /// How to go on after a batch, or a part of it.
@@ -106,9 +105,8 @@ impl<'a> Pusher<'a> {
         timeout: Duration,
         name: String,
     ) -> anyhow::Result<Self> {
-        let holder = format!("{} {}", std::process::id(), clock.now_ms());
         let id = changed(keeper, |store| Ok(store.destination(&name)?))?.id;
-        Ok(Self { keeper, maker, far, clock, timeout, name, id, holder })
+        Ok(Self { keeper, maker, far, clock, timeout, name, id })
     }
 
     /// Where it is now.
@@ -166,8 +164,8 @@ impl<'a> Pusher<'a> {
 
     fn lease(&self, fresh: bool) -> anyhow::Result<Lease> {
         let (now, lease) = (self.clock.now_ms(), self.lease_ms());
-        let (id, holder) = (self.id, &self.holder);
-        changed(self.keeper, |store| Ok(store.lease(id, fresh, holder, now, lease)?))
+        let id = self.id;
+        changed(self.keeper, |store| Ok(store.lease(id, fresh, now, lease)?))
     }
 
     /// Longer than any request.

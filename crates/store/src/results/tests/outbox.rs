@@ -18,13 +18,13 @@ fn seal(store: &mut Store, name: &str, most: usize, now: u64) -> usize {
     rows.len()
 }
 
-fn leased(store: &mut Store, name: &str, holder: &str, now: u64) -> Lease {
+fn leased(store: &mut Store, name: &str, now: u64) -> Lease {
     let id = store.destination(name).unwrap().id;
-    store.lease(id, false, holder, now, LEASE).unwrap()
+    store.lease(id, false, now, LEASE).unwrap()
 }
 
-fn batch(store: &mut Store, name: &str, holder: &str, now: u64) -> Batch {
-    match leased(store, name, holder, now) {
+fn batch(store: &mut Store, name: &str, now: u64) -> Batch {
+    match leased(store, name, now) {
         Lease::Batch(batch) => batch,
         other => panic!("{other:?}"),
     }
@@ -49,14 +49,14 @@ fn each_destination_gets_each_result_once() {
     assert_eq!(seal(&mut store, "a", 3, 10), 3);
     assert_eq!(seal(&mut store, "a", 3, 11), 2);
     assert_eq!(seal(&mut store, "a", 3, 12), 0);
-    let first = batch(&mut store, "a", "me", 20);
+    let first = batch(&mut store, "a", 20);
     assert_eq!(names(&first), ["0", "1", "2"]);
     let id = store.destination("a").unwrap().id;
     store.settle(id, &first, &first.items, Sent::Accepted(0, ""), 21, 0).unwrap();
-    let second = batch(&mut store, "a", "me", 22);
+    let second = batch(&mut store, "a", 22);
     store.settle(id, &second, &second.items[..1], Sent::Refused("it is too large"), 23, 0).unwrap();
     store.settle(id, &second, &second.items[1..], Sent::Accepted(4, "bad names"), 24, 0).unwrap();
-    assert_eq!(leased(&mut store, "a", "me", 25), Lease::Nothing);
+    assert_eq!(leased(&mut store, "a", 25), Lease::Nothing);
     store.put(&result("run", "5", 5)).unwrap();
     let a = store.destination("a").unwrap();
     assert_eq!((a.unsent, a.waiting, a.batches, a.sent, a.refused, a.rejected), (1, 0, 0, 4, 1, 4));
@@ -82,13 +82,13 @@ fn a_lease_is_of_one_and_ends() {
     let place = Place::new();
     let mut store = with_results(&place, 2);
     seal(&mut store, "a", 9, 10);
-    let mine = batch(&mut store, "a", "me", 100);
-    assert_eq!(leased(&mut store, "a", "other", 101), Lease::Wait(100 + LEASE));
-    let taken = batch(&mut store, "a", "other", 100 + LEASE);
+    let mine = batch(&mut store, "a", 100);
+    assert_eq!(leased(&mut store, "a", 101), Lease::Wait(100 + LEASE));
+    let taken = batch(&mut store, "a", 100 + LEASE);
     // It is the same, whoever sends it.
     assert_eq!(taken, mine);
     // The clock was set back by an hour: its lease would be too long.
-    assert_eq!(batch(&mut store, "a", "third", 3), mine);
+    assert_eq!(batch(&mut store, "a", 3), mine);
     // Who lost the lease has sent it all the same.
     let id = store.destination("a").unwrap().id;
     store.settle(id, &mine, &mine.items, Sent::Accepted(0, ""), 5, 0).unwrap();
@@ -102,21 +102,21 @@ fn a_destination_that_fails_pauses_and_what_never_failed_comes_first() {
     let place = Place::new();
     let mut store = with_results(&place, 2);
     seal(&mut store, "a", 1, 10);
-    let bad = batch(&mut store, "a", "me", 20);
+    let bad = batch(&mut store, "a", 20);
     let id = store.destination("a").unwrap().id;
     store.postpone(id, &bad, 500, "503").unwrap();
-    assert_eq!(leased(&mut store, "a", "me", 499), Lease::Wait(500));
+    assert_eq!(leased(&mut store, "a", 499), Lease::Wait(500));
     seal(&mut store, "a", 1, 30);
-    let fresh = store.lease(id, true, "me", 500, LEASE).unwrap();
+    let fresh = store.lease(id, true, 500, LEASE).unwrap();
     assert!(matches!(&fresh, Lease::Batch(batch) if names(batch) == ["1"]), "{fresh:?}");
-    assert_eq!(store.lease(id, true, "me", 500, LEASE).unwrap(), Lease::Nothing);
+    assert_eq!(store.lease(id, true, 500, LEASE).unwrap(), Lease::Nothing);
     let a = store.destination("a").unwrap();
     assert_eq!((a.failures, a.said.as_deref()), (1, Some("503")));
     // A pause beyond any that begins now is of another clock.
-    let other = batch(&mut store, "a", "me", 500);
+    let other = batch(&mut store, "a", 500);
     assert_eq!((other.tries, names(&other)), (1, vec!["0".to_owned()]));
     store.postpone(id, &other, 500 + 2 * super::super::outbox::PAUSE_MAX_MS, "503").unwrap();
-    assert!(matches!(leased(&mut store, "a", "me", 501), Lease::Batch(batch) if batch.tries == 2));
+    assert!(matches!(leased(&mut store, "a", 501), Lease::Batch(batch) if batch.tries == 2));
     store.settle(id, &other, &[], Sent::Accepted(0, ""), 502, 0).unwrap();
     let a = store.destination("a").unwrap();
     assert_eq!((a.failures, a.said, a.accepted_ms), (0, None, 502));
@@ -135,7 +135,7 @@ fn two_that_seal_at_once_make_one_batch_of_a_result() {
     let seen = store.destination("a").unwrap();
     let items = vec![NewItem { result: format!("{:032x}", 1), seq: 4, content: vec![] }];
     assert!(store.seal(&seen, 4, &[NewBatch { part: "", items }], &[], 3).unwrap());
-    assert_eq!(names(&batch(&mut store, "a", "me", 4)), ["0", "1", "2"]);
+    assert_eq!(names(&batch(&mut store, "a", 4)), ["0", "1", "2"]);
     assert_eq!(store.destination("a").unwrap().batches, 1);
 }
 
@@ -154,7 +154,7 @@ fn what_the_limit_removes_before_it_was_sent_is_counted_and_what_is_sealed_stays
     assert_eq!((removed.results, removed.unsent), (4, 3));
     let a = store.destination("a").unwrap();
     assert_eq!((a.evicted, a.unsent, a.waiting), (3, 2, 1));
-    assert_eq!(names(&batch(&mut store, "a", "me", 2)), ["1"]);
+    assert_eq!(names(&batch(&mut store, "a", 2)), ["1"]);
     let b = store.destination("b").unwrap();
     assert_eq!((b.evicted, b.refused, b.unsent), (0, 1, 0));
 }

@@ -25,11 +25,14 @@ impl Clock for Scaled {
     }
 }
 
+/// What a far end says to items at a time.
+type Says<'a> = Box<dyn FnMut(&[Item], u64) -> Answer + 'a>;
+
 /// A far end that a test says the answers of.
 struct Tempered<'a> {
     clock: &'a Scaled,
     many: bool,
-    says: Box<dyn FnMut(&[Item], u64) -> Answer + 'a>,
+    says: Says<'a>,
     /// When it was asked, and what it took how often.
     asked: Vec<u64>,
     took: BTreeMap<String, u32>,
