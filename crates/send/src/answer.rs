@@ -110,7 +110,8 @@ impl HttpAnswer<'_> {
         let more = if end < text.len() { "…" } else { "" };
         let name = name(self.status);
         match &text[..end] {
-            "" => format!("{}{name}", self.status),
+            // A page says no more than the status.
+            page if page.is_empty() || page.starts_with('<') => format!("{}{name}", self.status),
             said => report::clean(&format!("{}{name}: {said}{more}", self.status), true),
         }
     }
@@ -260,14 +261,36 @@ mod tests {
 
     #[test]
     fn what_is_said_is_short_and_plain() {
-        let html = format!("<html>\x1b[31m no\n{}", "é".repeat(10_000));
-        let Answer::Refused(why) = answer(400, html.as_bytes()).of_file() else { panic!() };
-        assert!(why.starts_with("400 Bad Request: <html>") && !why.contains('\x1b'), "{why}");
+        assert_eq!(answer(400, b" <html>no</html>").of_file(), answer(400, b"").of_file());
+        let long = format!("\x1b[31m no\n{}", "é".repeat(10_000));
+        let Answer::Refused(why) = answer(400, long.as_bytes()).of_file() else { panic!() };
+        assert!(why.starts_with("400 Bad Request: ") && !why.contains('\x1b'), "{why}");
         assert!(why.len() < 260 && why.ends_with('…'), "{why}");
         // google.rpc.Status
         let Answer::Refused(why) = answer(400, b"\x08\x03\x12\x07bad one").of_otlp() else { panic!() };
         assert_eq!(why, "400 Bad Request: bad one");
         assert_eq!(answer(429, b"\xff\xfe").of_otlp(), answer(429, b"\xff\xfe").of_file());
+    }
+
+    /// Whoever answers may say anything.
+    #[test]
+    fn no_answer_ends_dwell() {
+        let mut random = 1_u64;
+        let mut bytes = Vec::new();
+        for _ in 0..20_000 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            // Often what a message begins with.
+            bytes.push(if random >> 62 == 0 { 0x0a } else { (random >> 40) as u8 >> ((random >> 32) & 7) });
+            if random >> 59 == 0 {
+                bytes.clear();
+            }
+            let text = String::from_utf8_lossy(&bytes);
+            for status in [200, 301, 400, 503, 999] {
+                let all =
+                    HttpAnswer { retry_after: Some(&text), location: Some(&text), ..answer(status, &bytes) };
+                let _ = (all.of_file(), all.of_otlp());
+            }
+        }
     }
 
     #[test]

@@ -23,8 +23,9 @@ pub(crate) struct PushArgs {
     #[arg(value_name = "DIR|URL", conflicts_with = "otlp")]
     pub(crate) to: Option<String>,
 
-    /// Send findings, verdicts and spikes as logs, and shares and lengths of waits as metrics, to
-    /// this endpoint of OpenTelemetry (OTLP over HTTP) [default: $OTEL_EXPORTER_OTLP_ENDPOINT]
+    /// Send to this endpoint of OpenTelemetry (OTLP over HTTP) [default:
+    /// $OTEL_EXPORTER_OTLP_ENDPOINT]. Findings, verdicts and spikes go as logs, shares of the time
+    /// and lengths of waits as metrics
     #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "")]
     pub(crate) otlp: Option<String>,
 

@@ -2,7 +2,7 @@
 
 use super::named;
 use crate::cli::StoreVerbArgs;
-use crate::keep::ResultStore;
+use crate::keep::{ResultStore, unsent};
 use crate::look::{OutputKind, look};
 use crate::output;
 use report::results::{self, StoreFacts};
@@ -22,9 +22,10 @@ pub(crate) fn store(args: &StoreVerbArgs, keeper: &ResultStore) -> anyhow::Resul
             let removed = place.open(Instant::now() + PATIENCE)?.limit(bytes)?;
             if removed.results > 0 {
                 output::to_stdout(format!(
-                    "{} without tags, the oldest, went ({})\n",
+                    "{} without tags, the oldest, went ({}){}\n",
                     report::units::counted(removed.results, "result"),
-                    report::units::bytes(removed.bytes)
+                    report::units::bytes(removed.bytes),
+                    unsent(&removed)
                 ))?;
             }
         }

@@ -445,6 +445,23 @@ impl Place {
     }
 }
 
+#[test]
+fn what_the_limit_removes_before_it_was_sent_is_said() {
+    let place = Place::new(3);
+    let down = Server::new(|_, _| Say::status(401));
+    place.pushes(1, &[&down.url()]);
+    (1..40).for_each(|second| place.add_at(second));
+    let output = place.dwell(&["store", "--limit", "100kB"]).output().unwrap();
+    let said = text(&output.stdout);
+    let gone = said.split_whitespace().next().unwrap().parse::<u64>().unwrap();
+    // Three were in a batch.
+    let unsent = format!("{} of them before they were sent", gone - 3);
+    let shown = format!("{} results deleted by the limit before they were sent", gone - 3);
+    assert!(said.contains(&unsent) && said.contains(&shown), "{said}");
+    let said = place.pushes(0, &[]);
+    assert!(said.contains(&shown) && said.contains("last: 401 Unauthorized"), "{said}");
+}
+
 /// What the requests of OpenTelemetry hold, by its own library.
 fn decoded(asked: &[Asked]) -> Value {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/readers/otlp.py");

@@ -245,10 +245,10 @@ impl<'a> Pusher<'a> {
             Answer::Later { why, after } => {
                 let to = self.destination()?;
                 if let ([_], true) = (items, batch.tries >= TRIES && to.accepted_ms > batch.sealed_ms) {
-                    let why = format!("given up after {} tries: {why}", batch.tries + 1);
+                    let why = format!("given up after {} tries: {why}", batch.tries.saturating_add(1));
                     self.settle(batch, items, Sent::Refused(&why))?;
                 }
-                let pause = pause(to.failures + 1, &batch.id, after);
+                let pause = pause(to.failures.saturating_add(1), &batch.id, after);
                 self.postpone(batch, pause, &why)?;
                 Ok(Next::Pauses)
             }
