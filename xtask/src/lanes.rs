@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 /// The packages whose tests need no root, no kernel and no clock: the fast lane.
 pub(crate) const PURE: &[&str] =
-    &["model", "stats", "analyse", "report", "store", "golden", "schema", "tables"];
+    &["model", "stats", "analyse", "report", "store", "golden", "schema", "tables", "send"];
 
 /// More packages whose tests measure nothing. Packages in neither list measure.
 const UNMEASURED: &[&str] =

@@ -1,6 +1,6 @@
 //! The far ends: a directory, a web server, and OpenTelemetry.
 
-use super::http::{Body, Client};
+use super::http::{Body, Client, Got};
 use super::pusher::Far;
 use crate::cmd::export::lake;
 use send::{Answer, Files, Url};
@@ -37,26 +37,44 @@ pub(super) struct WebServer {
     pub(super) url: Url,
 }
 
+/// A file is tried this often at once, and so long after the time before: a result has a dozen, and
+/// of a server that fails one request in ten hardly a result would come through.
+const AT_ONCE: u32 = 3;
+const BREATH: Duration = Duration::from_millis(50);
+
 impl WebServer {
-    fn put(&self, table: &str, day: &str, id: &str, bytes: &[u8], until: Instant) -> Answer {
-        let within = lake::within(table, day);
-        let url = self.url.below(&format!("{within}/{}", lake::Form::Rows.file(id)));
+    fn put(&self, of: &Files, table: &str, bytes: &[u8], until: Instant) -> Answer {
+        let mut times = AT_ONCE;
+        loop {
+            let answer = self.put_once(of, table, bytes, until);
+            let may_pass = match &answer {
+                Ok(answer) => answer.may_pass(),
+                Err(failed) => matches!(failed, Answer::Later { .. }),
+            };
+            times -= 1;
+            if !may_pass || times == 0 || left(until) <= BREATH {
+                return answer.map_or_else(|failed| failed, |answer| answer.read(|answer| answer.of_file()));
+            }
+            std::thread::sleep(BREATH);
+        }
+    }
+
+    fn put_once(&self, of: &Files, table: &str, bytes: &[u8], until: Instant) -> Result<Got, Answer> {
+        let within = lake::within(table, &of.day);
+        let url = self.url.below(&format!("{within}/{}", lake::Form::Rows.file(&of.id)));
         let body = Body { media: "application/gzip", bytes };
         let put = || self.client.ask("PUT", &url, Some(body), left(until));
-        let answer = match put() {
+        match put() {
             // WebDAV makes no directories by itself.
             Ok(answer) if answer.status == 409 => {
                 for above in [table, within.as_str()] {
                     let above = self.url.below(&format!("{above}/"));
-                    if let Err(failed) = self.client.ask("MKCOL", &above, None, left(until)) {
-                        return failed;
-                    }
+                    self.client.ask("MKCOL", &above, None, left(until))?;
                 }
                 put()
             }
             answer => answer,
-        };
-        answer.map_or_else(|failed| failed, |answer| answer.read(|answer| answer.of_file()))
+        }
     }
 }
 
@@ -73,7 +91,7 @@ impl Far for WebServer {
                 Err(error) => return Answer::Refused(error.to_string()),
             };
             for (table, bytes) in &files.tables {
-                match self.put(table, &files.day, &files.id, bytes, until) {
+                match self.put(&files, table, bytes, until) {
                     Answer::Accepted { .. } => {}
                     other => return other,
                 }

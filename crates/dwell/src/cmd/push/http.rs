@@ -42,6 +42,11 @@ pub(super) struct Got {
 }
 
 impl Got {
+    /// Whether the server failed in a way that may pass at once, and asked for no time.
+    pub(super) fn may_pass(&self) -> bool {
+        matches!(self.status, 500 | 502..=504) && self.retry_after.is_none()
+    }
+
     /// What it means.
     pub(super) fn read(&self, meaning: impl Fn(&HttpAnswer<'_>) -> Answer) -> Answer {
         meaning(&HttpAnswer {
