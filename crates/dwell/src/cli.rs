@@ -25,7 +25,7 @@ use model::{Probe, units};
 use observe::{Choice, GivenLink, MaxOverhead, Rate, Watching};
 pub(crate) use others::of_other_tools;
 pub(crate) use page::PageArgs;
-pub(crate) use push::{PushArgs, Temporality};
+pub(crate) use push::{PushArgs, Signal, Temporality};
 use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;

@@ -66,6 +66,7 @@ impl HttpAnswer<'_> {
             200..=299 => self.partly(),
             502..=504 => self.later(),
             500..=599 => Answer::Refused(self.words()),
+            404 => Answer::Stop(self.with("try: another URL, or --only metrics if it takes no logs")),
             _ => self.other(),
         }
     }

@@ -66,6 +66,10 @@ pub(crate) struct PushArgs {
     #[arg(long)]
     pub(crate) traces: bool,
 
+    /// Send only this, where the endpoint takes nothing else: Prometheus takes metrics
+    #[arg(long, value_name = "SIGNAL", value_enum, conflicts_with = "traces")]
+    pub(crate) only: Option<Signal>,
+
     /// Send everything in the store once more
     #[arg(long)]
     pub(crate) again: bool,
@@ -76,6 +80,17 @@ pub(crate) struct PushArgs {
 
     #[command(flatten)]
     pub(crate) look: LookArgs,
+}
+
+/// What is sent to OpenTelemetry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Signal {
+    /// Results, findings, comparisons and spikes
+    Logs,
+    /// Shares of the time, lengths of waits, latencies
+    Metrics,
+    /// The critical path
+    Traces,
 }
 
 /// What a histogram of OpenTelemetry counts from.

@@ -10,7 +10,7 @@ mod make;
 mod pusher;
 
 use super::named::{self, changed};
-use crate::cli::{PushArgs, Temporality};
+use crate::cli::{PushArgs, Signal, Temporality};
 use crate::keep::ResultStore;
 use crate::look::{OutputKind, look};
 use crate::output;
@@ -49,10 +49,11 @@ pub(crate) fn push(args: &PushArgs, keeper: &ResultStore) -> anyhow::Result<u8> 
     let Some(place) = Place::of(args, &environment)? else {
         return status(args, keeper);
     };
-    if args.otlp.is_none() && (args.traces || args.temporality.is_some()) {
-        bail!("--traces and --temporality are of --otlp\ntry: dwell push --otlp URL");
+    let traces = args.traces || args.only == Some(Signal::Traces);
+    if args.otlp.is_none() && (traces || args.only.is_some() || args.temporality.is_some()) {
+        bail!("--traces, --only and --temporality are of --otlp\ntry: dwell push --otlp URL");
     }
-    if args.traces && args.redact {
+    if traces && args.redact {
         bail!("a trace is made of names, and --redact leaves them out\ntry: one of both");
     }
     if matches!(place, Place::Directory(_)) && (args.token_file.is_some() || args.ca.is_some()) {
@@ -201,11 +202,14 @@ impl Form {
             return Self::Rows(options);
         }
         let delta = args.temporality.map_or(environment.delta, |kind| kind == Temporality::Delta);
+        let parts = match args.only {
+            None if args.traces => vec!["logs", "shares", "lengths", "traces"],
+            None => vec!["logs", "shares", "lengths"],
+            Some(Signal::Logs) => vec!["logs"],
+            Some(Signal::Metrics) => vec!["shares", "lengths"],
+            Some(Signal::Traces) => vec!["traces"],
+        };
         let (service, resource) = (environment.service.clone(), environment.resource.clone());
-        Self::Otlp {
-            options,
-            settings: send::otlp::Settings { delta, service, resource },
-            traces: args.traces,
-        }
+        Self::Otlp { options, settings: send::otlp::Settings { delta, service, resource }, parts }
     }
 }

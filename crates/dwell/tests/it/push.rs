@@ -605,6 +605,11 @@ fn what_opentelemetry_refuses_is_counted_and_the_rest_is_there() {
     let there = decoded(&shares.lock().unwrap());
     assert_eq!(there["metrics"], json!([["dwell.time.share"]]));
     assert_eq!(there["shares"].as_array().unwrap().len(), 4);
+    // One that takes no logs.
+    let metrics = Server::new(|asked, _| Say::status(if asked.path == "/v1/metrics" { 200 } else { 404 }));
+    let said = place.pushes(1, &["--otlp", &metrics.url()]);
+    assert!(said.contains("4 results not sent") && said.contains("or --only metrics"), "{said}");
+    assert!(place.pushes(0, &["--otlp", &metrics.url(), "--only", "metrics"]).starts_with("4 results sent"));
 }
 
 #[test]
@@ -624,6 +629,7 @@ fn what_is_wrong_on_the_command_line_is_said() {
         (vec!["https://a", "--ca", bad], "has no certificate"),
         (vec![lake, "--token-file", bad], "a directory has none"),
         (vec![lake, "--traces"], "are of --otlp"),
+        (vec![lake, "--only", "logs"], "are of --otlp"),
         (vec!["/proc/nowhere"], "cannot make the directory"),
         (vec!["http://a", "--forget"], "nothing was sent to"),
         (vec![], "nothing was sent yet"),

@@ -16,7 +16,7 @@ pub(super) enum Form {
     /// Files of tables.
     Rows(Options),
     /// Requests of OpenTelemetry.
-    Otlp { options: Options, settings: Settings, traces: bool },
+    Otlp { options: Options, settings: Settings, parts: Vec<&'static str> },
 }
 
 impl Form {
@@ -25,8 +25,14 @@ impl Form {
     pub(super) fn name(&self) -> String {
         let (mut name, options) = match self {
             Self::Rows(options) => ("rows".to_owned(), options),
-            Self::Otlp { options, traces, .. } => {
-                (if *traces { "otlp, traces" } else { "otlp" }.to_owned(), options)
+            Self::Otlp { options, parts, .. } => {
+                let signals = match parts[..] {
+                    ["logs", "shares", "lengths"] => String::new(),
+                    ["shares", "lengths"] => ", metrics".to_owned(),
+                    [.., "traces"] if parts.len() > 1 => ", with traces".to_owned(),
+                    _ => format!(", {}", parts.concat()),
+                };
+                (format!("otlp{signals}"), options)
             }
         };
         for (is_so, word) in [(options.detail, ", detail"), (options.redact, ", redacted")] {
@@ -39,7 +45,7 @@ impl Form {
     pub(super) fn parts(&self) -> Vec<&'static str> {
         match self {
             Self::Rows(_) => vec![""],
-            Self::Otlp { .. } => otlp::PARTS.iter().map(|(part, _)| *part).collect(),
+            Self::Otlp { parts, .. } => parts.clone(),
         }
     }
 }
@@ -93,9 +99,10 @@ impl Maker<'_> {
                     let packed = Files::of(of_one).and_then(|files| files.pack());
                     made.push(("", item(packed.map_err(|error| error.to_string())?)));
                 }
-                Form::Otlp { settings, traces, .. } => {
+                Form::Otlp { settings, parts, .. } => {
                     let mut signals = otlp::signals(of_one, settings);
-                    if *traces && row.recording_bytes > 0 {
+                    signals.retain(|(part, _)| parts.contains(part));
+                    if parts.contains(&"traces") && row.recording_bytes > 0 {
                         signals.extend(self.trace(of_one, settings, path).map(|trace| ("traces", trace)));
                     }
                     made.extend(signals.into_iter().map(|(part, request)| (part, item(request))));
