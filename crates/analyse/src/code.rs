@@ -120,6 +120,7 @@ impl Code {
             | Event::Woken { .. }
             | Event::Flush { .. }
             | Event::Send { .. }
+            | Event::Received { .. }
             | Event::WakerStack { .. }
             | Event::AliveStack { .. }
             | Event::MemoryPeak { .. }

@@ -218,6 +218,11 @@ impl Connections {
         self.peers.entry(peer).or_default()
     }
 
+    /// Whether no connection was accepted.
+    pub(crate) fn serves_none(&self) -> bool {
+        self.peers.keys().all(|peer| peer.began != ConnectionOrigin::Accepted)
+    }
+
     /// The table, what was waited on longest first.
     pub(crate) fn rows(&self) -> Vec<ConnectionRow> {
         let mut peers: Vec<_> = self.peers.iter().collect();

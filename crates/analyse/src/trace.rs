@@ -26,6 +26,7 @@ mod on_path;
 mod prediction;
 mod predictor;
 mod processes;
+mod requests;
 mod samples;
 mod sends;
 mod struck;
@@ -139,7 +140,12 @@ impl Trace {
         match event {
             // As a rule recorded at the end, about what was before.
             Event::Established { ends, serves, .. } => self.names.roles.observe(*ends, *serves),
-            Event::Connection(connection) => self.connections.observe(connection),
+            Event::Connection(connection) => {
+                self.connections.observe(connection);
+                if connection.closed {
+                    self.tree.requests.closed(connection.ends);
+                }
+            }
             Event::Lookup(lookup) => self.names.lookups.observe(lookup),
             Event::Path { dev, ino, path } => self.names.files.observe(*dev, *ino, path),
             Event::LocalSocket { ino, serves, name } => self.names.local_sockets.observe(*ino, *serves, name),
@@ -171,9 +177,12 @@ impl Trace {
             | Event::Exit { .. }
             | Event::MemoryPeak { .. }
             | Event::Alive { .. } => self.lives(event),
-            Event::WaitStack { tid, node, weight_ns, .. } => {
+            Event::WaitStack { at, tid, node, weight_ns, .. } => {
                 let ended = self.ended(*tid)?;
                 self.tree.ledgers.waits.stack(ended.wait, ended.thread, *node, *weight_ns);
+                if let Some(slot) = self.tree.slot(*tid) {
+                    self.tree.requests.stack(slot, *at, Some(ended.wait), *node, *weight_ns);
+                }
                 return Some(ended.into());
             }
             Event::AliveStack { tid, node, .. } => {
@@ -274,6 +283,9 @@ impl Trace {
                     if let Some(predictor) = &mut self.tree.predictor {
                         predictor.sampled(slot, *mode, *period_ns);
                     }
+                    if let Some(node) = node {
+                        self.tree.requests.stack(slot, *at, None, *node, (*period_ns).into());
+                    }
                     let recorder = &mut self.tree.recorder;
                     recorder.iter_mut().for_each(|told| told.sampled(slot, *mode, *node, *period_ns));
                 }
@@ -293,6 +305,12 @@ impl Trace {
                 self.tree.occupants.observe(*cpu, *from, *at, (*tid, *pid, *name));
             }
             Event::Send { at, tid, ends, calls } => self.sends(*at, *tid, *ends, calls),
+            Event::Received { at, tid, ends, arrived, bytes, calls } => {
+                if let Some(slot) = self.tree.ran_until(*tid, *at, calls) {
+                    let of = (*tid, *ends, self.names.roles.serves(*ends));
+                    self.tree.requests.received(slot, of, (*arrived, *at), *bytes);
+                }
+            }
             Event::Tracing { at, calls } => self.samples.tracing(*at, *calls),
             Event::Group { group, .. } => {
                 let allowed = group.cpus_allowed.value().map(|allowed| self.cpus.min(*allowed));
@@ -334,6 +352,7 @@ impl Trace {
         let child = NewThread { at: *at, tid, pid, name, path, creator, doing };
         let child = self.tree.add(child);
         self.tree.recorder.iter_mut().for_each(|recorder| recorder.forked(parent, child));
+        self.tree.requests.forked(parent, child);
         if pid == self.tree.root {
             self.wall.joined();
         }
@@ -397,6 +416,8 @@ impl Trace {
         let source = self.source(slot, wait, wake);
         let kind = self.record(slot, wait, wake, source.is_some());
         self.hands_over(slot, source, wake, (kind, at.saturating_sub(since)));
+        // Its own wait, also where the path goes on with who ended it.
+        self.tree.requests.passes((slot, self.tree.get(slot).tid), (since, at), kind);
         let mut from = None;
         match source {
             Some(Source::Running(by)) => {
@@ -420,6 +441,8 @@ impl Trace {
         }
         let from = from.map(|(by, until)| (by, at.saturating_sub(until)));
         self.keep_wait(slot, since, kind, wait, wake, from);
+        let by = wake.running.filter(|_| matches!(wake.waker, Waker::Task { .. }));
+        self.tree.requests.woken(slot, by, kind);
         self.tree.becomes(slot, at, TracedState::Runnable);
     }
 
@@ -583,6 +606,7 @@ impl Trace {
     fn sends(&mut self, at: Ns, tid: Tid, ends: SocketEnds, calls: &Calls) {
         let Some(sender) = self.tree.ran_until(tid, at, calls) else { return };
         self.connections.sent(ends);
+        self.tree.requests.sent(sender, ends, self.names.roles.serves(ends), at);
         // A service that has answered asks for nothing.
         let asks = !self.names.roles.serves(ends);
         self.tree.get_mut(sender).asks(Some(ends).filter(|_| asks));

@@ -447,6 +447,22 @@ pub enum Event {
         /// Where: an [`Event::Node`] without callers. None where the place is not known.
         node: Option<u32>,
     },
+    /// A thread received on a TCP connection. When it receives there again and nobody has sent in
+    /// between, that is not recorded.
+    Received {
+        /// When.
+        at: Ns,
+        /// The thread.
+        tid: Tid,
+        /// The addresses.
+        ends: SocketEnds,
+        /// When the first byte of it came in. None: that was not seen.
+        arrived: Option<Ns>,
+        /// How much was received; 0: the other end sends no more.
+        bytes: u32,
+        /// Its calls since its last event.
+        calls: Calls,
+    },
 }
 
 impl Event {
@@ -483,6 +499,7 @@ impl Event {
             | Event::Refaults { at, .. }
             | Event::FaultSampled { at, .. }
             | Event::Counted { at, .. }
+            | Event::Received { at, .. }
             | Event::Start { at, .. } => Some(*at),
             Event::Lookup(lookup) => Some(lookup.answered_at.unwrap_or(lookup.asked_at)),
             Event::Connection(connection) => Some(connection.span.1),

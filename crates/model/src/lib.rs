@@ -45,6 +45,7 @@ pub mod probe;
 pub mod processes;
 pub mod profile;
 pub mod recording;
+pub mod requests;
 mod result;
 mod ruled_out;
 pub mod run;

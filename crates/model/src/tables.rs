@@ -11,6 +11,7 @@ use crate::hand_overs::HandOvers;
 use crate::loads::LoadTable;
 use crate::peers::{ConnectionRow, LookupRow};
 use crate::processes::{MemoryPeak, Programs};
+use crate::requests::Requests;
 use crate::run_rows::{Faults, FunctionRow, LineRow};
 use crate::syscall_rows::CallRow;
 use crate::waits_at_once::WaitsAtOnce;
@@ -58,6 +59,10 @@ tables! { $
     /// TCP connections of the tree by peer, those most waited on first.
     #[serde(default)]
     connections: Vec<ConnectionRow>, "connections and name lookups need BPF";
+    /// Requests that the tree served on TCP connections: how long they took, and what the slow ones
+    /// have more. Absent where it served none.
+    #[serde(default)]
+    requests: Requests, "which thread received a request needs BPF, and Linux 6.3";
     /// Name lookups of the tree: DNS queries over UDP and, with `--names`, `getaddrinfo` calls; by
     /// name, longest total first.
     #[serde(default)]

@@ -19,7 +19,7 @@ pub use histogram::Histogram;
 pub use interval::{Proportion, wilson, wilson_of};
 pub use log_linear::LogLinear;
 pub use mean::mean;
-pub use median::{Median, median, median_of};
+pub use median::{Median, median, median_of, quantile};
 pub use random::Random;
 pub use ratio::Sums;
 pub use student::{mean_interval, student};

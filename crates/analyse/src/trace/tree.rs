@@ -8,6 +8,7 @@ mod switches;
 use super::hand_overs::Handed;
 use super::occupants::Occupants;
 use super::predictor::Predictor;
+use super::requests::Requests;
 use super::struck::Struck;
 use super::thread::{NewThread, Thread, TracedState};
 use crate::account::{
@@ -61,6 +62,8 @@ pub(super) struct Tree {
     pub(super) switched_in: u64,
     /// What all threads did, step by step, where it is kept.
     pub(super) recorder: Option<Recorder>,
+    /// The requests that it serves.
+    pub(super) requests: Requests,
 }
 
 /// A thread that was switched out for the last time.
@@ -91,12 +94,14 @@ impl Tree {
             under_way: UnderWay::default(),
             switched_in: 0,
             recorder: None,
+            requests: Requests::from(start),
         }
     }
 
     /// The time begins.
     pub(super) fn begins(&mut self, at: Ns) {
         self.ledgers.slicing = Slicing::fine(at);
+        self.requests.begins(at);
         self.bound_slices();
         if let Some(predictor) = &mut self.predictor {
             predictor.sites.begins(at);

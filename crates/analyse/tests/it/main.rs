@@ -13,6 +13,7 @@ mod path;
 mod prediction;
 mod processes;
 mod properties;
+mod requests;
 mod run_queue;
 mod story;
 mod surroundings;

@@ -71,6 +71,7 @@ const PARTS: &[(&str, &str)] = &[
     ("task_rename", "thread names"),
     ("sk_data_ready", "sockets"),
     ("sock_send_length", "sockets"),
+    ("sock_recv_length", "sockets"),
     ("block_rq_issue", "disks"),
     ("block_rq_complete", "disks"),
     ("block_io_start", "disks"),

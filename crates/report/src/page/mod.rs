@@ -19,6 +19,7 @@ pub(crate) mod parts;
 mod peers;
 mod phases;
 pub(crate) mod places;
+mod requests;
 mod rows;
 mod run_queue;
 mod samples;
@@ -43,6 +44,7 @@ pub fn terminal(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     let mut parts = vec![headline::lines(run, diagnosis, look)];
     parts[0].extend(costs::lines(run, diagnosis, look));
     parts.push([findings::lines(run, diagnosis, look), explained::lines(diagnosis, look)].concat());
+    parts.push(requests::table(run, look, 10));
     parts.push(account::lines(run, &order, look));
     parts.push(counters::lines(run, look));
     parts.push(whole::lines(run, look));

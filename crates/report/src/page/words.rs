@@ -3,7 +3,7 @@
 #[cfg(test)]
 use model::Seen;
 use model::run::Class;
-use model::wait::{TargetKind, WaitCall, WaitTarget};
+use model::wait::{StackFrame, TargetKind, WaitCall, WaitTarget};
 use model::{Reason, State, Tid};
 
 /// The reason of a step.
@@ -32,6 +32,14 @@ pub(crate) fn reason(reason: &Reason) -> String {
         | Reason::Text(_) => return reason.to_string(),
     };
     words.to_owned()
+}
+
+/// `fetch.py:3 price`.
+pub(crate) fn located(frame: &StackFrame) -> String {
+    match &frame.source {
+        Some((file, line)) => format!("{file}:{line} {}", frame.function),
+        None => frame.function.clone(),
+    }
 }
 
 /// The words for a wait target; none where its kind and name are its words.

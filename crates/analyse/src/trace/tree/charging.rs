@@ -43,6 +43,7 @@ impl Tree {
         let id = self.ledgers.activities.id(activity);
         self.clock_waits(slot, at, (state, reason), id);
         let thread = &mut self.threads[slot as usize];
+        self.requests.passes((slot, thread.tid), (thread.since, at), (state, reason));
         let interval = Interval { activity, from: thread.since, to: at.max(thread.since) };
         if interval.ns() == 0 && self.in_window {
             return;
@@ -83,6 +84,7 @@ impl Tree {
             *count = 1;
         }
         let thread = &mut self.threads[slot as usize];
+        self.requests.passes((slot, thread.tid), (since, since + ns), (state, reason));
         thread.spend(&self.begins, since + ns, &[(state, ns)]);
         if state == State::Sleep {
             thread.passed.add(ns, covered);
@@ -148,6 +150,7 @@ impl Tree {
         }
         let path_of = self.path_of(slot);
         let thread = &mut self.threads[slot as usize];
+        self.requests.passes((slot, thread.tid), (since, at), (State::User, ReasonKey::None));
         thread.spend(&self.begins, at, &[(State::Kernel, at - since - room), (State::User, room)]);
         let (own, begins) = (thread.own, std::mem::take(&mut thread.just_in));
         let path = &mut self.threads[path_of as usize].path;

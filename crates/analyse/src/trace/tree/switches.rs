@@ -74,12 +74,16 @@ impl Tree {
             }
         };
         let (died, is_dead) = (ThreadExit { slot, at: thread.since }, doing.is_dead());
+        if let TracedState::Blocked(blocked) = &doing {
+            self.requests.blocks(slot, blocked.of_several);
+        }
         self.becomes(slot, at, doing);
         self.threads[slot as usize].covered = self.ledgers.cover.read(at);
         if is_dead {
             self.by_tid.remove(&out.tid);
             self.predictor.iter_mut().for_each(|predictor| predictor.dies(slot));
             self.recorder.iter_mut().for_each(|recorder| recorder.ends(slot));
+            self.requests.ends(slot);
         }
         is_dead.then_some(died)
     }

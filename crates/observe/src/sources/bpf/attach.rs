@@ -44,7 +44,7 @@ const NAMER: &str = "task_rename";
 
 /// Newer kernels have these; without them a wait on a network peer on this host may not be followed
 /// to it.
-const WANTED: &[&str] = &["sk_data_ready", "sock_send_length"];
+const WANTED: &[&str] = &["sk_data_ready", "sock_send_length", "sock_recv_length"];
 
 /// The issue and completion of block requests; a kernel without block devices lacks them.
 const REQUESTS: &[&str] = &["block_rq_issue", "block_rq_complete"];
@@ -190,7 +190,8 @@ fn sockets(done: &mut Outcomes) -> Source {
     match refused(done, WANTED).first() {
         None => Source::full("sockets"),
         Some(why) => {
-            let newer = "Linux 6.3 or newer: it reports which socket became ready, and the sender";
+            let newer =
+                "Linux 6.3 or newer: it reports which socket became ready, who sends and who receives";
             Source::partial("sockets", why.to_string(), why.remedy(newer))
         }
     }

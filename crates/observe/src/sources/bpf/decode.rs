@@ -109,6 +109,11 @@ impl Decoder {
                 let (send, rest): (&wire::OfEnds, _) = read(record)?;
                 Event::Send { at, tid, ends: send.ends.into(), calls: calls(head, rest)? }
             }
+            Kind::Received => {
+                let (wire::Received { arrived, bytes, ends, .. }, rest) = read(record)?;
+                let (arrived, bytes) = (Some(*arrived).filter(|at| *at > 0), *bytes);
+                Event::Received { at, tid, ends: (*ends).into(), arrived, bytes, calls: calls(head, rest)? }
+            }
             Kind::Start => Event::Start { at, tid },
             Kind::Exec => {
                 let (wire::Exec { entered, pid, old_tid, name, .. }, _) = read(record)?;

@@ -576,21 +576,6 @@ int mm_filemap_add_to_page_cache(u64 *ctx)
 	return needs_page((u64)READ(mapping, host));
 }
 
-/* Since 6.2: the socket that becomes ready, just before it wakes its waiters. */
-SEC("tp_btf/sk_data_ready")
-int sk_data_ready(u64 *ctx)
-{
-	struct sock *sk = (void *)ctx[0];
-	struct cpu *cpu = this_cpu();
-	if (!cpu || !cpu->softirq)
-		return 0;
-	struct ends ends = {};
-	load_ends(sk, &ends);
-	cpu->ready = ends.family == 2 || ends.family == 10;
-	cpu->ends = ends;
-	return 0;
-}
-
 /* Since 6.3: a thread sent on a socket. Only data that stays on this host can reach a thread of the
  * tree. */
 SEC("tp_btf/sock_send_length")
@@ -612,6 +597,7 @@ int sock_send_length(u64 *ctx)
 	if (record.ends.protocol == IPPROTO_TCP && record.ends.remote_port) {
 		u64 key = 0;
 		bpf_probe_read_kernel(&key, sizeof(key), ctx);
+		answers_on(key);
 		/* A connection is known by its address only while none ends. */
 		if (thread->sent_on != key || thread->sent_when != connections_closed)
 			sent_on(thread, key, now);

@@ -124,9 +124,12 @@ struct unix_sock { struct sock *peer; struct unix_address *addr; };
 struct inet_sock { u16 inet_sport; };
 struct minmax_sample { u32 v; };
 struct minmax { struct minmax_sample s[3]; };
+#define IPPROTO_TCP 6
+#define IPPROTO_UDP 17
+
 struct tcp_sock {
 	u64 bytes_acked, bytes_received;
-	u32 srtt_us, total_retrans, mss_cache, snd_una, write_seq;
+	u32 srtt_us, total_retrans, mss_cache, snd_una, write_seq, rcv_nxt, copied_seq;
 	struct minmax rtt_min;
 	u8 nonagle : 4;
 };

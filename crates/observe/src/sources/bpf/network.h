@@ -9,18 +9,17 @@
  * return early.
  */
 #pragma once
-#include "objects.h"
+#include "received.h"
 
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT 2
+#define TCP_SYN_RECV 3
 #define TCP_FIN_WAIT1 4
 #define TCP_FIN_WAIT2 5
 #define TCP_CLOSE 7
 #define TCP_LAST_ACK 9
 #define TCP_LISTEN 10
 #define TCP_CLOSING 11
-#define IPPROTO_TCP 6
-#define IPPROTO_UDP 17
 #define SOCK_DONE 1 /* bit of skc_flags: the other end's FIN is in */
 #define TCP_NAGLE_OFF 1
 #define HIGH_PORT_MIN 32768 /* ip_local_port_range, ip(7) */
@@ -192,8 +191,12 @@ int inet_sock_set_state(u64 *ctx)
 	bpf_probe_read_kernel(&key, sizeof(key), ctx);
 	if (READ((struct sock *)key, sk_protocol) != IPPROTO_TCP)
 		return 0;
-	if (state == TCP_CLOSE)
+	if (state == TCP_CLOSE) {
+		arrives_no_more(key);
 		return is_closed(key, before);
+	}
+	if (before == TCP_SYN_RECV && state == TCP_ESTABLISHED)
+		awaits_first(key);
 	if (state == TCP_ESTABLISHED)
 		return is_established(key);
 	return begins(key, state);

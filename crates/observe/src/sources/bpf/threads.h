@@ -66,6 +66,7 @@ struct thread {
 	u64 mm;        /* its address space since fork or execve */
 	u64 task;      /* its task, once known from a switch or wake-up; else 0 */
 	u64 sent_on, sent_when; /* the connection that it last sent on; how many had ended then */
+	u64 received_on; /* the connection that it last received on */
 	u64 page_inode, page_faults; /* file of a page fault; faults then */
 	u64 last[LAST]; /* signatures of its last calls (`results.h`) */
 	struct slot slot[SLOTS];

@@ -130,6 +130,8 @@ enum kind {
 	K_RESOLVED = 42,
 	/* a: connection_began; a connection between two high ports is established. */
 	K_ESTABLISHED = 43,
+	/* A thread received on a TCP connection, after something else. */
+	K_RECEIVED = 44,
 	/* In the ring `stacks`, like all below. a: mode. */
 	K_SAMPLE_STACK = 64,
 	K_WAIT_STACK = 65,
@@ -391,6 +393,17 @@ struct ends_record {
 	struct head head;
 	u32 cpu;
 	u32 pad;
+	struct ends ends;
+	struct slot tail[];
+};
+
+struct received_record {
+	struct head head;
+	/* When the first of these bytes came in; 0: not known. */
+	u64 arrived;
+	u32 cpu;
+	/* 0: the other end sends no more. */
+	u32 bytes;
 	struct ends ends;
 	struct slot tail[];
 };
@@ -880,6 +893,12 @@ AT(ends_record, cpu, 16);
 AT(ends_record, pad, 20);
 AT(ends_record, ends, 24);
 AT(ends_record, tail, 64);
+AT(received_record, head, 0);
+AT(received_record, arrived, 16);
+AT(received_record, cpu, 24);
+AT(received_record, bytes, 28);
+AT(received_record, ends, 32);
+AT(received_record, tail, 72);
 AT(path_record, head, 0);
 AT(path_record, ino, 16);
 AT(path_record, dev, 24);

@@ -112,6 +112,8 @@ layout! {
         Resolved = 42,
         /// a: connection_began; a connection between two high ports is established.
         Established = 43,
+        /// A thread received on a TCP connection, after something else.
+        Received = 44,
         /// In the ring `stacks`, like all below. a: mode.
         SampleStack = 64,
         WaitStack = 65,
@@ -367,6 +369,16 @@ layout! {
         head: Head,
         cpu: u32,
         pad: u32,
+        ends: Ends,
+    }
+
+    struct Received as received_record, then "struct slot tail[]" {
+        head: Head,
+        /// When the first of these bytes came in; 0: not known.
+        arrived: u64,
+        cpu: u32,
+        /// 0: the other end sends no more.
+        bytes: u32,
         ends: Ends,
     }
 

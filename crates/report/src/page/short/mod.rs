@@ -7,7 +7,7 @@ mod qualifiers;
 mod rests_on;
 mod sentence;
 
-use super::{account, by_size, counters, explained, findings, headline, whole};
+use super::{account, by_size, counters, explained, findings, headline, requests, whole};
 use crate::Look;
 use crate::command;
 use crate::fit::SCREEN_LINES;
@@ -39,6 +39,9 @@ const ROOMS: [Room; 11] = [
     Room { findings: 1, changes: 1, places: 2, explained: 0 },
 ];
 
+/// Parts of the time of requests.
+const REQUEST_PARTS: usize = 4;
+
 /// The page, with a newline after each line.
 pub(crate) fn page(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     let mut head = match &run.window {
@@ -50,6 +53,7 @@ pub(crate) fn page(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     let mut bar = account::short(run, &by_size(run), look);
     bar.extend(first(counters::lines(run, look), 2, look));
     bar.extend(whole::lines(run, look));
+    let requests = requests::table(run, look, REQUEST_PARTS);
     let end = rests_on::lines(run, diagnosis, look);
     let explained = [explained::sums(diagnosis, look), explained::question(diagnosis, look)];
     let parts = |room: &Room| {
@@ -57,7 +61,7 @@ pub(crate) fn page(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
         let explained = explained.iter().take(room.explained).flatten().cloned();
         let found = found.into_iter().chain(explained).collect();
         let places = places::table(run, look, room.places);
-        [head.clone(), bar.clone(), found, places, end.clone()]
+        [head.clone(), requests.clone(), bar.clone(), found, places, end.clone()]
     };
     let pages = ROOMS.iter().map(|room| joined(&parts(room)));
     let mut page = String::new();

@@ -32,8 +32,11 @@ pub(super) fn table(run: &Run, look: Look, most: usize) -> Vec<Line> {
     columns.extend([text("", 17, 0), text("", 10, 2), figure("share", 0), figure("time", 0)]);
     let mut table = Table::new(look, "where the time went", columns);
     for place in rows {
-        let first =
-            code(place).unwrap_or_else(|| if with_process { String::new() } else { process(place, look) });
+        let first = place
+            .code
+            .as_ref()
+            .map(words::located)
+            .unwrap_or_else(|| if with_process { String::new() } else { process(place, look) });
         let mut cells = vec![(Ink::Plain, first)];
         cells.extend(with_process.then(|| (Ink::Plain, process(place, look))));
         cells.extend([
@@ -54,15 +57,6 @@ pub(super) fn table(run: &Run, look: Look, most: usize) -> Vec<Line> {
         table.rest(cells);
     }
     table.lines()
-}
-
-/// `fetch.py:3 price`.
-fn code(place: &CodePlace) -> Option<String> {
-    let frame = place.code.as_ref()?;
-    Some(match &frame.source {
-        Some((file, line)) => format!("{file}:{line} {}", frame.function),
-        None => frame.function.clone(),
-    })
 }
 
 fn process(place: &CodePlace, look: Look) -> String {

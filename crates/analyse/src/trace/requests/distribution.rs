@@ -1,0 +1,165 @@
+//! All requests that were answered: how long they took, and what the slow ones have more.
+
+use super::latencies::Latencies;
+use super::ledger::{Ledger, Span, wait};
+use super::parts::parts;
+use super::request::{Kept, Request};
+use crate::bounded::{Bounded, Room, Together, leave_out, rows_size};
+use crate::code::Code;
+use crate::names::Names;
+use model::network::Endpoint;
+use model::recording::SocketEnds;
+use model::requests::{Latency, RequestSpan, Requests, SlowRequest};
+use model::{Ns, Seen, Tid};
+use stats::Random;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Requests whose parts are kept; of more a random sample is.
+const KEPT: usize = 100_000;
+/// Slow ones that are kept as they went.
+const WHOLE: usize = 20;
+/// Slow ones, of all.
+const SLOW: f64 = 0.01;
+const SLOW_MIN: usize = 5;
+/// The middle of the distribution.
+const TYPICAL: (f64, f64) = (0.4, 0.6);
+
+/// Requests that have ended.
+#[derive(Debug, Default)]
+pub(crate) struct Distribution {
+    pub(super) began_before: u64,
+    pub(super) under_way: u64,
+    pub(super) abandoned: u64,
+    times: u64,
+    total_ns: u128,
+    latency: Latencies,
+    kept: Vec<Kept>,
+    slowest: BinaryHeap<Reverse<Whole>>,
+}
+
+/// A request as it went.
+#[derive(Debug, PartialEq, Eq)]
+struct Whole {
+    ns: Ns,
+    began: Ns,
+    client: SocketEnds,
+    spans: Vec<Span>,
+}
+
+impl Ord for Whole {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.ns, Reverse(self.began)).cmp(&(other.ns, Reverse(other.began)))
+    }
+}
+
+impl PartialOrd for Whole {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Distribution {
+    pub(super) fn is_empty(&self) -> bool {
+        self.times + self.began_before + self.under_way + self.abandoned == 0
+    }
+
+    /// A request was answered.
+    pub(super) fn add(&mut self, of: &Request, answer: &Ledger) {
+        let (client, began) = (of.client, of.began);
+        let ns = answer.at - began;
+        self.times += 1;
+        self.total_ns += u128::from(ns);
+        self.latency.record(ns);
+        let (stacks, held) = (of.stacks.as_slice().into(), of.held.as_slice().into());
+        let kept = Kept { ns, parts: answer.parts().into(), stacks, held };
+        debug_assert_eq!(kept.parts.iter().map(|(_, ns)| ns).sum::<Ns>(), ns, "it closes");
+        if self.kept.len() < KEPT {
+            self.kept.push(kept);
+        } else {
+            // Each of all so far is kept as likely (reservoir sampling).
+            let at = Random::new(self.times).bits() % self.times;
+            if let Some(place) = self.kept.get_mut(at as usize) {
+                *place = kept;
+            }
+        }
+        let is_slow = self.slowest.peek().is_none_or(|Reverse(least)| ns > least.ns);
+        if self.slowest.len() < WHOLE || is_slow {
+            let spans = answer.spans().to_vec();
+            self.slowest.push(Reverse(Whole { ns, began, client, spans }));
+            if self.slowest.len() > WHOLE {
+                self.slowest.pop();
+            }
+        }
+    }
+
+    /// The table. `start`: when the window or run began.
+    pub(crate) fn table(mut self, start: Ns, names: &Names, code: &Code) -> Requests {
+        self.kept.sort_by_key(|kept| kept.ns);
+        let kept = &self.kept;
+        let of = |share: f64| (kept.len() as f64 * share) as usize;
+        let slow = kept.len() - of(SLOW).max(SLOW_MIN).min(kept.len().div_ceil(4))..kept.len();
+        let middle = of(TYPICAL.0);
+        let typical = middle..of(TYPICAL.1).max((middle + 1).min(kept.len()));
+        let mut slowest: Vec<Whole> =
+            std::mem::take(&mut self.slowest).into_iter().map(|one| one.0).collect();
+        slowest.sort_by(|one, other| other.cmp(one));
+        Requests {
+            times: self.times,
+            began_before: self.began_before,
+            under_way: self.under_way,
+            abandoned: self.abandoned,
+            latency: Latency {
+                mean_ns: self.total_ns.checked_div(u128::from(self.times)).unwrap_or(0) as Ns,
+                p50_ns: self.latency.quantile(0.5),
+                p50_range_ns: self.latency.interval(0.5),
+                p90_ns: self.latency.quantile(0.9),
+                p99_ns: self.latency.quantile(0.99),
+                p99_range_ns: self.latency.interval(0.99),
+                max_ns: self.latency.max(),
+            },
+            bins: self.latency.bins(),
+            typical: typical.len() as u64,
+            slow: slow.len() as u64,
+            slow_ns_min: kept.get(slow.start).map_or(0, |kept| kept.ns),
+            parts: parts(kept, [typical, slow], names, code),
+            slowest: slowest.into_iter().map(|whole| whole.told(start, names)).collect(),
+        }
+    }
+}
+
+impl Whole {
+    fn told(self, start: Ns, names: &Names) -> SlowRequest {
+        let mut from = self.began;
+        let mut span = |span: &Span| {
+            let (call, on) = wait(names, span.part.1);
+            let told = RequestSpan {
+                from_ns: from - self.began,
+                ns: span.to - from,
+                tid: span.tid.map_or(Seen::<Tid>::Absent, Seen::Value),
+                at: span.part.0,
+                call,
+                on,
+            };
+            from = span.to;
+            told
+        };
+        SlowRequest {
+            began_ns: self.began - start,
+            latency_ns: self.ns,
+            client: Endpoint::new(self.client.remote, self.client.remote_port).to_string(),
+            spans: self.spans.iter().map(&mut span).collect(),
+        }
+    }
+}
+
+impl Bounded for Requests {
+    fn size(&self) -> usize {
+        rows_size(&self.slowest) + rows_size(&self.parts)
+    }
+
+    /// Slow requests are left out, the fastest of them first.
+    fn shrink(&mut self, room: Room) -> Option<Together> {
+        leave_out(&mut self.slowest, room, |_| ())
+    }
+}

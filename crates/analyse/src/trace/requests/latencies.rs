@@ -1,0 +1,82 @@
+//! How long requests took: counted in bins, as fine as those of wake-up latencies.
+
+use model::Ns;
+use model::requests::LatencyBin;
+use stats::{binomial, fine};
+use std::collections::BTreeMap;
+
+/// The share of an interval.
+const CONFIDENCE: f64 = 0.95;
+
+/// Counts of durations.
+#[derive(Debug, Default)]
+pub(super) struct Latencies {
+    bins: BTreeMap<usize, u64>,
+    times: u64,
+    max: Ns,
+}
+
+impl Latencies {
+    pub(super) fn record(&mut self, ns: Ns) {
+        *self.bins.entry(fine::index(ns)).or_default() += 1;
+        self.times += 1;
+        self.max = self.max.max(ns);
+    }
+
+    pub(super) fn max(&self) -> Ns {
+        self.max
+    }
+
+    /// By the nearest rank, within 0.8 %; 0 of none.
+    pub(super) fn quantile(&self, share: f64) -> Ns {
+        self.at_rank(((self.times as f64 * share).ceil() as u64).max(1))
+    }
+
+    /// Where it is with 95 %, by the order of the values. An end that they do not bound is the
+    /// least or the greatest of them.
+    pub(super) fn interval(&self, share: f64) -> [Ns; 2] {
+        let (lo, hi) = binomial::ranks(self.times, share, CONFIDENCE);
+        [lo.max(1), hi.min(self.times)].map(|rank| self.at_rank(rank))
+    }
+
+    /// The value of this rank, from 1: the middle of its bin.
+    fn at_rank(&self, rank: u64) -> Ns {
+        let mut below = 0;
+        for (bin, times) in &self.bins {
+            below += times;
+            if below >= rank {
+                let (from, to) = fine::bounds(*bin);
+                return (from + (to - from) / 2).min(self.max);
+            }
+        }
+        self.max
+    }
+
+    pub(super) fn bins(&self) -> Vec<LatencyBin> {
+        let bin = |(bin, times): (&usize, &u64)| {
+            let (ns_min, ns_max) = fine::bounds(*bin);
+            LatencyBin { ns_min, ns_max, times: *times }
+        };
+        self.bins.iter().map(bin).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_within_a_bin_and_their_intervals_around_them() {
+        let mut all = Latencies::default();
+        (1..=1000).for_each(|ms| all.record(ms * 1_000_000));
+        for (share, ms) in [(0.5, 500.0), (0.9, 900.0), (0.99, 990.0)] {
+            let found = all.quantile(share) as f64 / 1e6;
+            assert!((found / ms - 1.0).abs() < 0.008, "{share}: {found}");
+        }
+        let [lo, hi] = all.interval(0.5).map(|ns| ns / 1_000_000);
+        assert!((464..=474).contains(&lo) && (526..=536).contains(&hi), "{lo} to {hi}");
+        assert_eq!(all.interval(0.999)[1], 1_000_000_000, "the values give no bound above");
+        assert_eq!(all.bins().iter().map(|bin| bin.times).sum::<u64>(), 1000);
+        assert_eq!(Latencies::default().quantile(0.5), 0);
+    }
+}

@@ -1,0 +1,74 @@
+//! One request while it is followed: what is known of it, whoever works for it.
+
+use super::history::RequestId;
+use super::ledger::{Ledger, Part};
+use super::worker::Worker;
+use crate::account::Slot;
+use model::Ns;
+use model::recording::SocketEnds;
+use smallvec::SmallVec;
+
+/// What is kept of who ended the waits of a request.
+const HELD: usize = 24;
+
+/// One request that is followed.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) client: SocketEnds,
+    pub(super) began: Ns,
+    /// The most that is known of it, of those who turned to another.
+    pub(super) left: Option<Ledger>,
+    /// Who was handed it last.
+    pub(super) front: Slot,
+    /// When an answer was sent last.
+    pub(super) answer: Option<Ledger>,
+    /// Stacks that were taken of who worked for it, or was at another while it could go on.
+    pub(super) stacks: SmallVec<[(Part, u32, Ns); 4]>,
+    /// What those did who ended its waits, while it waited.
+    pub(super) held: SmallVec<[Held; 2]>,
+}
+
+/// A wait that another thread of the tree ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Held {
+    pub(super) wait: Part,
+    /// What that thread did meanwhile, for so long, and where as far as a stack tells.
+    pub(super) by: Part,
+    pub(super) ns: Ns,
+    pub(super) node: Option<u32>,
+}
+
+/// A request's parts, where stacks were taken of it, and who ended its waits.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) ns: Ns,
+    pub(super) parts: Box<[(Part, Ns)]>,
+    pub(super) stacks: Box<[(Part, u32, Ns)]>,
+    pub(super) held: Box<[Held]>,
+}
+
+impl Request {
+    /// A wait of it, or time with no thread at it, has lasted since then and was ended by this
+    /// thread: what that did meanwhile.
+    pub(super) fn held_by(&mut self, by: &Worker, request: RequestId, wait: Part, since: Ns) {
+        let mut from = since;
+        by.history.since(since, request, wait, |to, did| {
+            let ns = to.saturating_sub(from);
+            from = from.max(to);
+            if ns == 0 || did == wait {
+                return;
+            }
+            let stacks = by.stacks.iter().filter(|(at, of, ..)| *at > since && of.1 == did.1);
+            let node = stacks.max_by_key(|(.., ns)| *ns).map(|(_, _, node, _)| *node);
+            let known = self.held.iter().position(|held| (held.wait, held.by) == (wait, did));
+            let at = known.unwrap_or(self.held.len());
+            if known.is_none() && at < HELD {
+                self.held.push(Held { wait, by: did, ns: 0, node });
+            }
+            if let Some(held) = self.held.get_mut(at) {
+                held.ns += ns;
+                held.node = held.node.or(node);
+            }
+        });
+    }
+}

@@ -1,0 +1,195 @@
+//! Requests that the tree served, in the schema of `--json`: the wall clock of each, and what the
+//! slow ones have more than others.
+
+use crate::wait::{StackFrame, WaitCall, WaitTarget};
+use crate::{Ns, Seen, State, Tid};
+use serde::{Deserialize, Serialize};
+
+/// The requests of a run or window.
+///
+/// A request is a turn of an accepted TCP connection: from when its first byte came in to when the
+/// last byte of its answer was given to the kernel.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Requests {
+    /// Requests that came in and were answered.
+    pub times: u64,
+    /// Requests that came in before the window began, and are in no other figure.
+    pub began_before: u64,
+    /// Requests that were not answered at the end.
+    pub under_way: u64,
+    /// Requests whose connection ended before there was an answer.
+    pub abandoned: u64,
+    /// How long they took.
+    pub latency: Latency,
+    /// How often they took how long: bins of 0.8 % that are not empty.
+    pub bins: Vec<LatencyBin>,
+    /// How many in the middle of the distribution (from the 40th to the 60th percentile) the
+    /// figures of typical requests are means of.
+    pub typical: u64,
+    /// How many slow ones there are: the slowest 1 %, and five at least.
+    pub slow: u64,
+    /// The time of the fastest of them.
+    pub slow_ns_min: Ns,
+    /// The account of requests: the rows of each column sum to the mean time of those requests. What
+    /// slow ones have more comes first.
+    pub parts: Vec<RequestPart>,
+    /// Slow requests from beginning to end, the slowest first.
+    pub slowest: Vec<SlowRequest>,
+}
+
+/// How long requests took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Latency {
+    /// Mean.
+    pub mean_ns: Ns,
+    /// Median, within 0.8 %.
+    pub p50_ns: Ns,
+    /// It is between these with 95 %, if requests are independent of each other.
+    pub p50_range_ns: [Ns; 2],
+    /// 90th percentile.
+    pub p90_ns: Ns,
+    /// 99th percentile.
+    pub p99_ns: Ns,
+    /// It is between these, likewise.
+    pub p99_range_ns: [Ns; 2],
+    /// Maximum.
+    pub max_ns: Ns,
+}
+
+/// Requests that took about as long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LatencyBin {
+    /// From here on.
+    pub ns_min: Ns,
+    /// Up to here, not with it.
+    pub ns_max: Ns,
+    /// How many.
+    pub times: u64,
+}
+
+/// A part of the time of requests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RequestPart {
+    /// What it was spent at.
+    pub at: RequestTime,
+    /// The call of a wait; absent of what is none.
+    pub call: Seen<WaitCall>,
+    /// What it was for, likewise.
+    pub on: Seen<WaitTarget>,
+    /// Where in the program's own code, as far as samples tell, of slow requests.
+    pub place: Seen<StackFrame>,
+    /// Mean over all requests.
+    pub mean_ns: Ns,
+    /// Mean over typical ones.
+    pub typical_ns: Ns,
+    /// Mean over slow ones.
+    pub slow_ns: Ns,
+    /// What a slow one has more than a typical one, between these: 95 % of draws (bootstrap over
+    /// requests).
+    pub more_ns: [i64; 2],
+    /// How long requests would have taken without it, all else the same. Requests that wait for
+    /// each other would gain more.
+    pub without: Without,
+    /// Of waits that other threads of the tree ended: what those did meanwhile, most time first.
+    pub held: Vec<HeldBy>,
+}
+
+/// How long requests take without a part of their time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Without {
+    /// Median.
+    pub p50_ns: Ns,
+    /// 99th percentile.
+    pub p99_ns: Ns,
+}
+
+/// What threads did that ended waits of requests, while these waited.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HeldBy {
+    /// What they did.
+    pub at: RequestTime,
+    /// The call of a wait; absent of what is none.
+    pub call: Seen<WaitCall>,
+    /// What it was for, likewise.
+    pub on: Seen<WaitTarget>,
+    /// Where in the program's own code, as far as samples tell.
+    pub place: Seen<StackFrame>,
+    /// Mean over slow requests.
+    pub slow_ns: Ns,
+}
+
+/// What the time of a request is spent at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum RequestTime {
+    /// It was in the socket, and no thread had received it.
+    Unread,
+    /// It could go on, and the thread that went on with it was at another request.
+    OtherRequest,
+    /// No thread was seen to work for it: a timer, or a queue within the program.
+    NoThread,
+    /// A thread on a CPU: own code and kernel.
+    OnCpu,
+    /// A peer that it had asked something.
+    Peer,
+    /// Parts that are too small for a row each.
+    Rest,
+    /// A thread that worked for it, in this state.
+    #[serde(untagged)]
+    Thread(State),
+}
+
+/// One slow request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SlowRequest {
+    /// When it came in, from the beginning of the window or run.
+    pub began_ns: Ns,
+    /// How long it took.
+    pub latency_ns: Ns,
+    /// The client, as address and port.
+    pub client: String,
+    /// What it was spent at, in order of time; they sum to its time. Beyond 64 the last one is all
+    /// of the rest.
+    pub spans: Vec<RequestSpan>,
+}
+
+/// A stretch of a request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RequestSpan {
+    /// From here on, from the beginning of the request.
+    pub from_ns: Ns,
+    /// For so long.
+    pub ns: Ns,
+    /// The thread; absent where none was at it.
+    pub tid: Seen<Tid>,
+    /// What it was spent at.
+    pub at: RequestTime,
+    /// The call of a wait; absent of what is none.
+    pub call: Seen<WaitCall>,
+    /// What it was for, likewise.
+    pub on: Seen<WaitTarget>,
+}
+
+impl RequestTime {
+    /// Its name on pages.
+    pub fn name(self) -> &'static str {
+        match self {
+            RequestTime::Unread => "in the socket, unread",
+            RequestTime::OtherRequest => "its thread at another request",
+            RequestTime::NoThread => "no thread at it",
+            RequestTime::OnCpu => "on a CPU",
+            RequestTime::Peer => "its peer",
+            RequestTime::Rest => "smaller parts",
+            RequestTime::Thread(state) => state.name(),
+        }
+    }
+}

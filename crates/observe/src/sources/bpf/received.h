@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * What comes in: which socket becomes ready, when what threads of the tree receive on TCP
+ * connections came in, and who received it.
+ *
+ * A thread that receives on one connection again and again is reported once, until somebody sends
+ * on that connection: that begins another request, or another answer.
+ */
+#pragma once
+#include "objects.h"
+
+#define MSG_PEEK 2
+
+struct arrival {
+	u64 at;       /* when the first byte came in that nobody has received yet; 0: not seen */
+	u32 receiver; /* the thread whose receiving is reported; 0: somebody has sent since */
+	u32 pad;
+};
+
+/* By the address of the socket: those on which the tree has received, and accepted ones. */
+struct { MAP_UINT(type, BPF_MAP_TYPE_LRU_HASH); MAP_UINT(max_entries, 16384); MAP_TYPE(key, u64); MAP_TYPE(value, struct arrival); } arrivals SEC(".maps");
+
+/* Something has come in, on any connection of the host. */
+INLINE void has_arrived(u64 key)
+{
+	struct arrival *arrival = bpf_map_lookup_elem(&arrivals, &key);
+	if (arrival && !arrival->at)
+		arrival->at = bpf_ktime_get_ns();
+}
+
+/* A thread of the tree has sent on this connection. */
+INLINE void answers_on(u64 key)
+{
+	struct arrival *arrival = bpf_map_lookup_elem(&arrivals, &key);
+	if (arrival)
+		arrival->receiver = 0;
+}
+
+/* A connection is accepted: what comes in on it is new. */
+INLINE void awaits_first(u64 key)
+{
+	struct arrival none = {};
+	bpf_map_update_elem(&arrivals, &key, &none, BPF_ANY);
+}
+
+INLINE void arrives_no_more(u64 key)
+{
+	bpf_map_delete_elem(&arrivals, &key);
+}
+
+/* What came in before and was not received is received now: when that came in, and whether it is
+ * to be reported. */
+__attribute__((noinline)) int is_received(struct thread *thread, u64 key, u32 bytes, u64 now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	if (!thread)
+		return 0;
+	struct received_record record = { .head = HEAD(K_RECEIVED, 0, TID(thread, task), now), .bytes = bytes };
+	struct arrival *known = bpf_map_lookup_elem(&arrivals, &key);
+	struct tcp_sock *tcp = (void *)key;
+	bool more = READ(tcp, rcv_nxt) != READ(tcp, copied_seq);
+	if (known) {
+		record.arrived = known->at;
+		bool goes_on = bytes && known->receiver == record.head.tid && thread->received_on == key;
+		if (!more)
+			known->at = 0;
+		known->receiver = record.head.tid;
+		if (goes_on)
+			return 0;
+	} else {
+		struct arrival first = { .receiver = record.head.tid };
+		bpf_map_update_elem(&arrivals, &key, &first, BPF_ANY);
+	}
+	thread->received_on = key;
+	record.cpu = bpf_get_smp_processor_id();
+	read_ends((struct sock *)key, &record.ends);
+	settle(thread, now);
+	EMIT_WITH_SLOTS(record, thread);
+	return 0;
+}
+
+/* Since 6.2: the socket that becomes ready, just before it wakes its waiters. */
+SEC("tp_btf/sk_data_ready")
+int sk_data_ready(u64 *ctx)
+{
+	struct sock *sk = (void *)ctx[0];
+	struct cpu *cpu = this_cpu();
+	u64 key = 0;
+	bpf_probe_read_kernel(&key, sizeof(key), ctx);
+	/* Also outside of a softirq: a thread that has the socket takes in what came meanwhile. */
+	has_arrived(key);
+	if (!cpu || !cpu->softirq)
+		return 0;
+	struct ends ends = {};
+	load_ends(sk, &ends);
+	cpu->ready = ends.family == 2 || ends.family == 10;
+	cpu->ends = ends;
+	return 0;
+}
+
+/* Since 6.3: a thread received on a socket. */
+SEC("tp_btf/sock_recv_length")
+int sock_recv_length(u64 *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct cpu *cpu = this_cpu();
+	struct thread *thread = cpu ? thread_at(place_of_running(cpu, task)) : 0;
+	s32 bytes = ctx[1];
+	u32 flags = ctx[2];
+	if (!thread || bytes < 0 || flags & MSG_PEEK)
+		return 0;
+	u64 key = 0;
+	bpf_probe_read_kernel(&key, sizeof(key), ctx);
+	struct sock *sk = (void *)key;
+	struct sock_common *common = __builtin_preserve_access_index(&sk->__sk_common);
+	u16 family = READ(common, skc_family);
+	if ((family == 2 || family == 10) && READ(sk, sk_protocol) == IPPROTO_TCP)
+		is_received(thread, key, bytes, bpf_ktime_get_ns());
+	return 0;
+}

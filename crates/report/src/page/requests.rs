@@ -1,0 +1,160 @@
+//! Requests that a server answered: how long they took, what typical ones and slow ones were spent
+//! at, and what the slow ones have more.
+
+use super::rows::{dim, rows_shown};
+use super::words;
+use crate::Look;
+use crate::paint::{Ink, Line};
+use crate::table::{Table, figure, text};
+use crate::units::{count, counted, duration, duration_range, three_digits};
+use model::requests::{RequestPart, RequestTime, Requests};
+use model::wait::{WaitCall, WaitTarget};
+use model::{Ns, Reason, Run, Seen, State};
+
+/// The part of the time of slow requests, or of typical ones, from which a row is worth its line.
+const WORTH: f64 = 0.01;
+/// The part of a wait (1 in N) from which it is told what those did who ended it.
+const HELD_WORTH: Ns = 5;
+
+/// The lines; none of a program that answered no request.
+pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
+    let Some(all) = run.tables.requests.value().filter(|all| all.times > 0) else { return Vec::new() };
+    let mut lines = summary(all, run, look);
+    let mut parts: Vec<&RequestPart> = all.parts.iter().collect();
+    let whole = |of: fn(&RequestPart) -> Ns| all.parts.iter().map(of).sum::<Ns>().max(1) as f64;
+    let (typical_ns, slow_ns) = (whole(|part| part.typical_ns), whole(|part| part.slow_ns));
+    // Of either kind of requests, what most of the time went to.
+    let share = |part: &RequestPart| (part.typical_ns as f64 / typical_ns).max(part.slow_ns as f64 / slow_ns);
+    parts.sort_by(|one, other| share(other).total_cmp(&share(one)));
+    let worth = parts.iter().take_while(|part| share(part) >= WORTH).count();
+    let shown = rows_shown(if look.is_document() { parts.len() } else { worth }, rows);
+    let columns = vec![
+        text("", 12, 0),
+        text("", 14, 0),
+        text("", 10, 1),
+        figure("typical", 0),
+        figure("slow", 0),
+        figure("slow ones have more", 1),
+        figure("p99 without it", 2),
+    ];
+    let mut table = Table::new(look, "a request's time", columns);
+    for part in &parts[..shown] {
+        table.row(vec![
+            (Ink::Plain, part.place.value().map(words::located).unwrap_or_default()),
+            (ink(part.at), at(part.at).to_owned()),
+            (Ink::Plain, reason(&part.call, &part.on, part.at, part.place.value().is_some())),
+            (Ink::Plain, duration(part.typical_ns)),
+            (Ink::Plain, duration(part.slow_ns)),
+            (Ink::Plain, more(part, look)),
+            (Ink::Plain, duration(part.without.p99_ns)),
+        ]);
+        for held in part.held.iter().filter(|held| held.slow_ns * HELD_WORTH >= part.slow_ns) {
+            table.row(vec![
+                (
+                    Ink::Dim,
+                    format!("  ended by {}", held.place.value().map(words::located).unwrap_or_default()),
+                ),
+                (Ink::Dim, at(held.at).to_owned()),
+                (Ink::Dim, reason(&held.call, &held.on, held.at, false)),
+                (Ink::Dim, String::new()),
+                (Ink::Dim, duration(held.slow_ns)),
+                (Ink::Dim, String::new()),
+                (Ink::Dim, String::new()),
+            ]);
+        }
+    }
+    let rest = &parts[shown..];
+    if !rest.is_empty() {
+        let sum = |of: fn(&RequestPart) -> Ns| duration(rest.iter().map(|part| of(part)).sum());
+        table.rest(dim([
+            format!("{} {}", look.rest(), counted(rest.len() as u64, "more part")),
+            String::new(),
+            String::new(),
+            sum(|part| part.typical_ns),
+            sum(|part| part.slow_ns),
+            String::new(),
+            String::new(),
+        ]));
+    }
+    lines.extend(table.lines());
+    lines
+}
+
+/// `400 requests, 133 per s: p50 390 us, p90 30.2 ms, …`, and what is in none of these figures.
+fn summary(all: &Requests, run: &Run, look: Look) -> Vec<Line> {
+    let latency = all.latency;
+    let rate = three_digits(all.times as f64 * 1e9 / run.wall_ns.max(1) as f64);
+    let line = Line::new(look)
+        .add(Ink::Bold, &counted(all.times, "request"))
+        .add(Ink::Plain, &format!(", {rate} per s: "))
+        .glued(Ink::Bold, &format!("p50 {}", duration(latency.p50_ns)));
+    let others = [("p90", latency.p90_ns), ("p99", latency.p99_ns), ("max", latency.max_ns)];
+    let line = others.into_iter().fold(line, |line, (name, ns)| {
+        line.add(Ink::Plain, ", ").glued(Ink::Plain, &format!("{name} {}", duration(ns)))
+    });
+    let left_out = [
+        (all.under_way, "not answered yet"),
+        (all.began_before, "from before the window"),
+        (all.abandoned, "ended by the client without an answer"),
+    ];
+    let left_out: Vec<String> = left_out
+        .into_iter()
+        .filter(|(times, _)| *times > 0)
+        .map(|(times, what)| format!("{} {what}", count(times)))
+        .collect();
+    let line = if left_out.is_empty() {
+        line
+    } else {
+        line.add(Ink::Dim, &format!("; besides, {}", left_out.join(", ")))
+    };
+    let of = format!(
+        "typical: mean of the middle {}; slow: of the slowest {}, from {} on",
+        count(all.typical),
+        count(all.slow),
+        duration(all.slow_ns_min)
+    );
+    let mut lines = line.wrap(2);
+    lines.extend(Line::new(look).add(Ink::Dim, &of).wrap(2));
+    lines
+}
+
+fn ink(at: RequestTime) -> Ink {
+    match at {
+        RequestTime::OnCpu => Ink::Of(State::User),
+        RequestTime::Peer => Ink::Of(State::Network),
+        RequestTime::Thread(state) => Ink::Of(state),
+        RequestTime::Unread | RequestTime::OtherRequest | RequestTime::NoThread | RequestTime::Rest => {
+            Ink::Of(State::Runqueue)
+        }
+    }
+}
+
+fn at(at: RequestTime) -> &'static str {
+    match at {
+        RequestTime::Thread(state) => words::state(state),
+        at => at.name(),
+    }
+}
+
+/// `placed`: where it waited is known.
+fn reason(call: &Seen<WaitCall>, on: &Seen<WaitTarget>, at: RequestTime, placed: bool) -> String {
+    let (Seen::Value(call), Seen::Value(on)) = (call, on) else { return String::new() };
+    match (call.syscall(), at) {
+        // The address of a lock says less than the code that waits for it.
+        (Some(name), RequestTime::Thread(State::Lock)) if placed => {
+            words::target(on).map_or_else(|| name.to_string(), str::to_owned)
+        }
+        _ => words::reason(&Reason::Wait(call.clone(), on.clone())),
+    }
+}
+
+/// `+29.1–30.4 ms`.
+fn more(part: &RequestPart, look: Look) -> String {
+    let [lo, hi] = part.more_ns;
+    let range = |lo: i64, hi: i64| duration_range(lo.unsigned_abs(), hi.unsigned_abs(), look.dash());
+    match (lo > 0, hi < 0) {
+        (true, _) => format!("+{}", range(lo, hi)),
+        (_, true) => format!("-{}", range(hi, lo)),
+        _ => "about the same".to_owned(),
+    }
+}
