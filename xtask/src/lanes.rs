@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 /// The packages whose tests need no root, no kernel and no clock: the fast lane.
 pub(crate) const PURE: &[&str] =
-    &["model", "stats", "analyse", "report", "store", "golden", "schema", "tables"];
+    &["model", "stats", "analyse", "report", "store", "golden", "schema", "tables", "send"];
 
 /// More packages whose tests measure nothing. Packages in neither list measure.
 const UNMEASURED: &[&str] =
@@ -55,6 +55,7 @@ const UNMEASURED_GROUPS: &[&str] = &[
     "dwell it kept",
     "dwell it export",
     "dwell it fleet",
+    "dwell it push",
     "dwell it code::foreign",
     "dwell it code::hardship",
     "dwell it ladder_memory",

@@ -176,8 +176,8 @@ impl Connections {
         sum.round_trip_ns = sum.round_trip_ns.max(connection.round_trip_ns);
         sum.round_trip_ns_min =
             [sum.round_trip_ns_min, connection.round_trip_ns_min].into_iter().flatten().min();
-        sum.sent_bytes += connection.sent_bytes;
-        sum.received_bytes += connection.received_bytes;
+        sum.sent_bytes = sum.sent_bytes.saturating_add(connection.sent_bytes);
+        sum.received_bytes = sum.received_bytes.saturating_add(connection.received_bytes);
         sum.retransmits += u64::from(connection.retransmits);
         let since = connection.established_at.unwrap_or(match connection.began {
             ConnectionOrigin::Opened => connection.span.1,
@@ -241,7 +241,7 @@ fn serves(connection: &Connection) -> bool {
 }
 
 fn row(peer: &Peer, sum: &Sum) -> ConnectionRow {
-    let bytes = sum.sent_bytes + sum.received_bytes;
+    let bytes = sum.sent_bytes.saturating_add(sum.received_bytes);
     let rate = |ns: Ns| {
         let per_s = (u128::from(bytes) * 1_000_000_000).checked_div(u128::from(ns))?;
         u64::try_from(per_s).ok()

@@ -417,7 +417,9 @@ impl Trace {
         let kind = self.record(slot, wait, wake, source.is_some());
         self.hands_over(slot, source, wake, (kind, at.saturating_sub(since)));
         // Its own wait, also where the path goes on with who ended it.
-        self.tree.requests.passes((slot, self.tree.get(slot).tid), (since, at), kind);
+        let by = wake.running.filter(|_| matches!(wake.waker, Waker::Task { .. }));
+        let Thread { tid, pid, .. } = *self.tree.get(slot);
+        self.tree.requests.woken((slot, tid, pid), by, (since, at), kind);
         let mut from = None;
         match source {
             Some(Source::Running(by)) => {
@@ -441,8 +443,6 @@ impl Trace {
         }
         let from = from.map(|(by, until)| (by, at.saturating_sub(until)));
         self.keep_wait(slot, since, kind, wait, wake, from);
-        let by = wake.running.filter(|_| matches!(wake.waker, Waker::Task { .. }));
-        self.tree.requests.woken(slot, by, kind);
         self.tree.becomes(slot, at, TracedState::Runnable);
     }
 

@@ -8,6 +8,7 @@ mod lab;
 mod load;
 mod others;
 mod page;
+mod push;
 mod store;
 mod wake;
 
@@ -24,6 +25,7 @@ use model::{Probe, units};
 use observe::{Choice, GivenLink, MaxOverhead, Rate, Watching};
 pub(crate) use others::of_other_tools;
 pub(crate) use page::PageArgs;
+pub(crate) use push::{PushArgs, Signal, Temporality};
 use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -94,6 +96,7 @@ pub(crate) enum Verb {
     Show(ShowArgs),
     Report(ReportArgs),
     Export(ExportArgs),
+    Push(PushArgs),
     Ladder(LadderArgs),
     Wake(WakeArgs),
     Compare(Box<CompareArgs>),
@@ -583,7 +586,8 @@ mod tests {
     /// docs/ci.md is a script, which `it/ci.rs` runs.
     #[test]
     fn the_examples_of_the_documents_are_command_lines() {
-        let documents = ["README.md", "docs/guide.md", "docs/examples.md", "docs/exports.md"];
+        let documents =
+            ["README.md", "docs/guide.md", "docs/examples.md", "docs/exports.md", "docs/fleet.md"];
         let mut seen = 0;
         for document in documents {
             let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(document);

@@ -15,6 +15,7 @@ pub(crate) mod list;
 pub(crate) mod load;
 mod named;
 pub(crate) mod note;
+pub(crate) mod push;
 mod recordings;
 pub(crate) mod report;
 mod results;

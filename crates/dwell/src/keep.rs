@@ -13,7 +13,7 @@ use std::cell::Cell;
 use std::path::Path;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
-use store::results::{NewResult, Put, Size};
+use store::results::{NewResult, Put, Removed, Size};
 pub(crate) use store_path::StorePath;
 use store_path::{Choice, VARIABLE};
 
@@ -119,14 +119,23 @@ impl ResultStore {
     }
 }
 
+/// What of removed results some destination has not.
+pub(crate) fn unsent(removed: &Removed) -> String {
+    match removed.unsent {
+        0 => String::new(),
+        unsent => format!(", {} of them before they were sent", report::units::count(unsent)),
+    }
+}
+
 /// Says what had to go, or could not be kept.
 fn said(put: &Put) {
     let limit = |size: &Size| report::units::limit(size.limit_bytes);
     if let Some(removed) = &put.removed {
         output::complain(&format!(
-            "the store is full: deleted the {} without tags that were oldest ({}); try: dwell store --limit SIZE",
+            "the store is full: deleted the {} without tags that were oldest ({}){}; try: dwell store --limit SIZE",
             report::units::counted(removed.results, "result"),
-            report::units::bytes(removed.bytes)
+            report::units::bytes(removed.bytes),
+            unsent(removed)
         ));
     }
     if let Some(size) = &put.over {

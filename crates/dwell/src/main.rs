@@ -46,6 +46,7 @@ fn main() -> ExitCode {
         Verb::Show(args) => cmd::show::show(args, kept),
         Verb::Report(args) => cmd::report::report(&args, kept),
         Verb::Export(args) => cmd::export::export(&args, kept),
+        Verb::Push(args) => cmd::push::push(&args, kept),
         Verb::Ladder(args) => cmd::ladder::ladder(&args, kept),
         Verb::Wake(args) => cmd::wake::wake(&args, kept),
         Verb::Compare(args) => cmd::compare::compare(&args, kept),

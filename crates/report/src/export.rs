@@ -11,7 +11,7 @@ mod hdr;
 mod markdown;
 mod otlp;
 mod perfetto;
-pub(crate) mod proto;
+pub mod proto;
 pub mod tables;
 mod tree;
 
@@ -19,5 +19,5 @@ pub use csv::csv;
 pub use format::Exported;
 pub use hdr::{hdr_of_waits, hdr_of_wakeups};
 pub use markdown::markdown;
-pub use otlp::otlp;
+pub use otlp::{otlp, otlp_spans};
 pub use perfetto::perfetto;

@@ -112,6 +112,106 @@ pub struct StoreFacts {
     pub recordings_bytes: u64,
     /// How much they may take.
     pub limit_bytes: u64,
+    /// Where results are sent.
+    pub destinations: Vec<Destination>,
+}
+
+/// Where results are sent, and how far that is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Destination {
+    /// The directory or URL, and the form.
+    pub name: String,
+    /// Results that it has not.
+    pub unsent: u64,
+    /// Results that it took.
+    pub sent: u64,
+    /// Results of which it refused all or a part.
+    pub refused: u64,
+    /// Records and points that it refused of what it took.
+    pub rejected: u64,
+    /// Results that the limit of the store removed before they were sent.
+    pub evicted: u64,
+    /// What it said last, if it failed.
+    pub said: Option<String>,
+    /// How long it is left alone.
+    pub again_in_ns: Ns,
+    /// The newest refusals.
+    pub refusals: Vec<RefusalFacts>,
+}
+
+/// What a destination did not take.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RefusalFacts {
+    /// When: RFC 3339.
+    pub at: String,
+    /// The number of the result; empty where it is one of several.
+    pub result: String,
+    /// Which part of it.
+    pub part: String,
+    /// What was said.
+    pub why: String,
+}
+
+impl Destination {
+    /// Figures that are not 0, with what they count.
+    fn figures(&self) -> impl Iterator<Item = String> {
+        let results = |number, done: &str| (number, format!("{} {done}", counted(number, "result")));
+        let figures = [
+            results(self.unsent, "not sent"),
+            results(self.refused, "refused"),
+            (self.rejected, format!("{} of accepted ones refused", counted(self.rejected, "record"))),
+            results(self.evicted, "deleted by the limit before they were sent"),
+        ];
+        figures.into_iter().filter(|(number, _)| *number > 0).map(|(_, text)| text)
+    }
+
+    /// Why it has not all, and when it is tried again.
+    fn why(&self) -> Option<String> {
+        let said = self.said.as_ref()?;
+        Some(match self.again_in_ns {
+            0 => said.clone(),
+            ns => format!("{said}; not before {} from now", duration(ns)),
+        })
+    }
+}
+
+/// The destinations, with what they did not take.
+pub fn destinations(all: &[Destination], look: Look) -> String {
+    let mut text = String::new();
+    let mut line = |ink, indent, words: &str| {
+        let line = Line::new(look).pad_to(indent).add(ink, &clean(words, look.unicode)).cut();
+        text.push_str(&(line.render() + "\n"));
+    };
+    for one in all {
+        line(Ink::Bold, 0, &one.name);
+        let figures = [format!("{} sent", counted(one.sent, "result"))].into_iter().chain(one.figures());
+        line(Ink::Plain, 2, &figures.collect::<Vec<_>>().join(", "));
+        if let Some(why) = one.why() {
+            line(Ink::Plain, 2, &format!("last: {why}"));
+        }
+        for refusal in &one.refusals {
+            let at = refusal.at.get(..TIME).unwrap_or(&refusal.at).replace('T', " ");
+            let words = [at.as_str(), refusal.result.as_str(), refusal.part.as_str(), refusal.why.as_str()];
+            let words: Vec<_> = words.into_iter().filter(|word| !word.is_empty()).collect();
+            line(Ink::Dim, 2, &words.join("  "));
+        }
+    }
+    text
+}
+
+/// What one push did: the results and bytes that were sent, and what is left.
+pub fn pushed(to: &Destination, sent: u64, sent_bytes: u64) -> String {
+    let mut text = format!("{} sent to {} ({})\n", counted(sent, "result"), to.name, bytes(sent_bytes));
+    for figure in to.figures() {
+        text.push_str(&format!("  {figure}\n"));
+    }
+    if let Some(why) = to.why() {
+        text.push_str(&format!("  {why}\n"));
+    }
+    if to.refused > 0 || to.rejected > 0 {
+        text.push_str("  why they were refused: dwell push\n");
+    }
+    text.lines().map(|line| clean(line, false) + "\n").collect()
 }
 
 /// Where the store is, and how large.
@@ -133,11 +233,18 @@ pub fn store(facts: &StoreFacts, look: Look) -> String {
         ),
         ("version", format!("{version}{newer}")),
     ];
+    let sent = facts.destinations.iter().map(|to| {
+        let figures: Vec<_> = [format!("{} to {}", counted(to.sent, "result"), to.name)]
+            .into_iter()
+            .chain(to.figures())
+            .collect();
+        ("sent", figures.join(", "))
+    });
     let row = |(name, value): &(&str, String)| {
         let line = Line::new(look).add(Ink::Dim, name).pad_to(9);
         line.add(Ink::Plain, &clean(value, look.unicode)).render() + "\n"
     };
-    rows.iter().map(row).collect()
+    rows.into_iter().chain(sent).map(|one| row(&one)).collect()
 }
 
 /// The line below a list that has not all.

@@ -3,7 +3,7 @@
 //!
 //! The function returns nothing: it must end, without a panic, whatever the bytes are.
 
-use crate::results::{Filter, Found, Named, Store};
+use crate::results::{Filter, Found, Lease, Named, Sent, Store};
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -15,7 +15,7 @@ const FILE: &[u8] = b"SQLite format 3\0";
 /// How long others are waited for: there are none.
 const WAIT: Duration = Duration::from_secs(2);
 
-/// `dwell list`, `dwell show`, `dwell tag`, `dwell rm` and `dwell store` of a forged store. Bytes
+/// `dwell list`, `show`, `tag`, `rm`, `store` and `push` of a forged store. Bytes
 /// that are no file of SQLite are a result as it lies in one, and a recording as it lies beside it.
 ///
 /// # Panics
@@ -50,6 +50,9 @@ pub fn store(bytes: &[u8]) {
             }
         }
         let _ = store.ladder("0123456789abcdef", "whole");
+        for to in store.destinations().unwrap_or_default() {
+            let _ = (store.refusals(to.id, 5), store.unsealed(to.sealed_to, 5));
+        }
     }
     if let Ok(mut store) = Store::open(&path, owner, true, until) {
         if let Ok((rows, _)) = store.list(&Filter::default(), 3) {
@@ -58,6 +61,12 @@ pub fn store(bytes: &[u8]) {
                 let _ = store.note(row, Some("a note"));
             }
             let _ = store.remove(&rows);
+        }
+        if let Ok(to) = store.destination("lake (rows)")
+            && let Ok(Lease::Batch(batch)) = store.lease(to.id, false, 1, 1)
+        {
+            let _ = store.settle(to.id, &batch, &batch.items, Sent::Refused("no"), 2, 3);
+            let _ = (store.postpone(to.id, &batch, 9, "no"), store.forget(&to.name, true));
         }
         let _ = store.limit(1 << 20);
     }
@@ -81,7 +90,9 @@ mod tests {
 
     #[test]
     fn kept_inputs_end_without_a_panic() {
-        let of_version_1 = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/results-1.sqlite");
-        seeds::replay_also("store", &[of_version_1], store);
+        let of_version = |number: u32| {
+            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/results-{number}.sqlite"))
+        };
+        seeds::replay_also("store", &[of_version(1), of_version(2)], store);
     }
 }

@@ -10,6 +10,9 @@
 //! never damage the rest. A filesystem of a network has no memory that its hosts share, so the log
 //! cannot be used there: changes are written in place, with a rollback journal.
 //!
+//! What is sent elsewhere waits in tables of the same file (`outbox`), so that a result and what is
+//! known of its sending are never apart.
+//!
 //! A store is of the version in its header ([`SCHEMA`]). An older one is migrated when it is
 //! written to; a newer one is read as far as its tables are known, and never written. What later
 //! versions may do: add tables and columns.
@@ -19,6 +22,7 @@ mod error;
 mod file;
 mod find;
 mod limit;
+mod outbox;
 mod pack;
 mod put;
 mod row;
@@ -29,6 +33,7 @@ pub use error::StoreError;
 pub use file::{Store, is_store};
 pub use find::{Filter, Found, Named};
 pub use limit::{DEFAULT_LIMIT_BYTES, Size};
+pub use outbox::{Batch, Destination, Item, Lease, NewBatch, NewItem, Refusal, Sent};
 pub(crate) use pack::json;
 pub use pack::unpacked;
 pub use put::Put;

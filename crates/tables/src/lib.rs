@@ -16,10 +16,10 @@ mod parquet;
 mod rows;
 mod sql;
 
-pub use cell::Type;
+pub use cell::{Type, Value};
 pub use jsonl::jsonl;
 pub use list::TABLES;
 pub use of::{comparison, ladder, run, wakeups};
 pub use parquet::parquet;
-pub use rows::{Column, Kept, NoTime, Options, ResultTables, Table, TableRows};
+pub use rows::{Column, Kept, NoTime, Options, Record, ResultTables, Table, TableRows};
 pub use sql::schema;

@@ -104,6 +104,51 @@ impl PartialEq for TableRows {
     }
 }
 
+impl ResultTables {
+    /// The rows of the table of this name; none where it has none.
+    pub fn records(&self, table: &str) -> impl Iterator<Item = Record<'_>> {
+        let found = self.tables.iter().find(|rows| rows.table.name == table);
+        found.into_iter().flat_map(|of| of.rows.iter().map(|row| Record { table: of.table, row }))
+    }
+}
+
+/// A row, whose values are known by the names of their columns.
+#[derive(Debug, Clone, Copy)]
+pub struct Record<'a> {
+    table: &'static Table,
+    row: &'a [Value],
+}
+
+impl<'a> Record<'a> {
+    fn value(&self, column: &str) -> Option<&'a Value> {
+        self.table.columns().zip(self.row).find(|(found, _)| found.name == column).map(|(_, value)| value)
+    }
+
+    /// A text; none where it is NULL.
+    pub fn text(&self, column: &str) -> Option<&'a str> {
+        match self.value(column) {
+            Some(Value::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// A whole number or a time; none where it is NULL.
+    pub fn whole(&self, column: &str) -> Option<i64> {
+        match self.value(column) {
+            Some(Value::Whole(whole)) => Some(*whole),
+            _ => None,
+        }
+    }
+
+    /// A number with a fraction; none where it is NULL.
+    pub fn double(&self, column: &str) -> Option<f64> {
+        match self.value(column) {
+            Some(Value::Double(double)) => Some(*double),
+            _ => None,
+        }
+    }
+}
+
 /// The longest text of a column, in bytes: a name may have any length.
 const TEXT_MAX: usize = 4096;
 const REDACTED: &str = "taken out by --redact";

@@ -29,6 +29,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("analyse", &["model", "stats"]),
     ("report", &["model", "stats", "listing"]),
     ("tables", &["model", "report"]),
+    ("send", &["model", "report", "tables"]),
     ("seeds", &[]),
     ("schema", &["model", "listing"]),
     ("golden", &["model", "store", "analyse", "report"]),
@@ -36,7 +37,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "dwell",
         &[
             "model", "stats", "host", "sys", "observe", "rungs", "wakes", "loads", "timings", "probes",
-            "pairs", "store", "analyse", "report", "code", "listing", "tables",
+            "pairs", "store", "analyse", "report", "code", "listing", "tables", "send",
         ],
     ),
     ("guest", &["observe"]),
@@ -54,6 +55,7 @@ const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[
     ("observe", &["seeds"]),
     ("golden", &["seeds"]),
     ("tables", &["analyse", "golden", "stats"]),
+    ("send", &["stats"]),
     ("dwell", &["seeds", "schema"]),
     ("store", &["seeds"]),
 ];

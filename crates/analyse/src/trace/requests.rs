@@ -30,11 +30,11 @@ use ledger::{Ledger, Part};
 use model::network::Endpoint;
 use model::recording::SocketEnds;
 use model::requests::RequestTime;
-use model::{Ns, State, Tid};
+use model::{Ns, Pid, State, Tid};
 use request::Request;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use worker::{Carried, Worker};
+use worker::{Carried, Delivery, Worker};
 
 /// Connections that are followed at a time.
 const CONNECTIONS: usize = 65_536;
@@ -42,8 +42,13 @@ const CONNECTIONS: usize = 65_536;
 /// Stacks that are remembered of each thread.
 const STACKS: usize = 8;
 
+/// Futexes of which it is remembered who waited there, and threads of each. Past it all are
+/// forgotten.
+const FUTEXES: usize = 65_536;
+const WAITERS: usize = 32;
+
 /// What is sent on a connection after an answer, by a thread that did not work for the request,
-/// belongs to the answer if it comes after at most as long as the request took, or this.
+/// belongs to the answer if it comes after at most as long as the answer took to begin, or this.
 const ANSWER_PAUSE_NS: Ns = 10_000_000;
 
 const IN_SOCKET: Part = (RequestTime::Unread, ReasonKey::None);
@@ -62,6 +67,19 @@ pub(super) struct Requests {
     open: FxHashMap<RequestId, Request>,
     next: RequestId,
     done: Distribution,
+    /// Which threads have waited at a futex, by process and address.
+    futexes: FxHashMap<(Pid, u64), SmallVec<[Slot; 4]>>,
+}
+
+/// How a thread takes up a request.
+#[derive(Debug, Clone, Copy)]
+enum Taking {
+    /// It receives it.
+    New,
+    /// It receives what came in then, for which the request had waited.
+    Received(Part, Ns),
+    /// It answers it, and had not been seen to take it up.
+    Answers,
 }
 
 /// A connection of the tree.
@@ -94,20 +112,10 @@ impl Requests {
     }
 
     /// A thread did this in a stretch of time.
-    pub(super) fn passes(
-        &mut self,
-        (slot, tid): (Slot, Tid),
-        (from, to): (Ns, Ns),
-        (state, reason): (State, ReasonKey),
-    ) {
+    pub(super) fn passes(&mut self, (slot, tid): (Slot, Tid), (from, to): (Ns, Ns), kind: WaitKey) {
         if !self.begun || to <= from {
             return;
         }
-        let part = match state {
-            State::User | State::Kernel => ON_CPU,
-            State::Runqueue | State::Throttled => (RequestTime::Thread(state), ReasonKey::None),
-            _ => (RequestTime::Thread(state), reason),
-        };
         self.lets_go(slot);
         let worker = self.worker(slot);
         let from = from.max(worker.until);
@@ -115,77 +123,128 @@ impl Requests {
             return;
         }
         (worker.tid, worker.until) = (tid, to);
+        let (part, of_several) = (part(kind), worker.blocked == Some(true));
         let waits =
             !matches!(part.0, RequestTime::OnCpu | RequestTime::Thread(State::Runqueue | State::Throttled));
+        let for_work = matches!(kind.0, State::Idle | State::Network);
         let mut of = None;
         if let Some(carried) = &mut worker.carries {
-            carried.ledger.goes_on(to, Some(tid), part);
+            // What it is woken for may be another request.
+            let none = waits && of_several && (for_work || kind.0 == State::Sleep);
+            carried.ledger.goes_on(to, Some(tid).filter(|_| !none), if none { NO_THREAD } else { part });
             carried.rests |= carried.answered && waits;
             of = Some(carried.request).filter(|_| !carried.rests);
         }
-        let did = match (of, state) {
-            _ if waits && worker.blocked == Some(true) => Did::Waited,
+        let did = match (of, kind.0) {
+            _ if waits && of_several => Did::Waited,
             (Some(request), _) => Did::Request(request, part),
-            (None, State::Runqueue | State::Throttled) => Did::Queued(state),
+            (None, State::Runqueue | State::Throttled) => Did::Queued(kind.0),
             (None, State::User | State::Kernel) => Did::Ran,
-            (None, State::Idle | State::Network) => Did::Waited,
+            (None, _) if for_work => Did::Waited,
             (None, _) => Did::HeldUp(part),
         };
         worker.history.add(from, to, did);
     }
 
-    /// Who was handed a request is done with it when it is answered, or another goes on with it.
+    /// Who was handed a request is done with it when it is answered.
     fn lets_go(&mut self, slot: Slot) {
         let worker = self.worker(slot);
         let Some(request) = worker.carries.as_ref().filter(|of| of.handed).map(|of| of.request) else {
             return;
         };
-        if self.open.get(&request).is_none_or(|of| of.answer.is_some() || of.front != slot) {
-            self.turns_from(slot);
+        if self.open.get(&request).is_none_or(|of| of.answered.is_some() && of.front != slot) {
+            self.turns_from(slot, false);
         }
     }
 
-    /// A thread blocks: what it is woken for may be another request.
+    /// A thread blocks.
     pub(super) fn blocks(&mut self, slot: Slot, of_several: bool) {
         if !self.begun {
             return;
         }
         let worker = self.worker(slot);
         worker.blocked = Some(of_several);
-        if let Some(carried) = &mut worker.carries {
-            carried.parked = Some(carried.ledger.clone());
+        if let Some(carried) = worker.carries.as_mut().filter(|of| of_several && !of.answered) {
+            carried.ledger.marks();
+            carried.in_wait = true;
         }
     }
 
-    /// A blocked thread is woken, by this one of the tree.
-    pub(super) fn woken(&mut self, slot: Slot, by: Option<Slot>, wait: WaitKey) {
+    /// The wait of a thread ended, by this one of the tree if any.
+    pub(super) fn woken(
+        &mut self,
+        (slot, tid, pid): (Slot, Tid, Pid),
+        by: Option<Slot>,
+        (from, at): (Ns, Ns),
+        kind: WaitKey,
+    ) {
         if !self.begun {
             return;
         }
         let by = by.filter(|by| *by != slot);
-        let worker = self.worker(slot);
-        (worker.blocked, worker.woken_by) = (None, by);
-        let Some(by) = by else { return };
-        self.lets_go(by);
-        self.is_let_go_on(slot, by, wait);
-        let Some(carried) = self.worker(by).carries.as_ref().map(Carried::handed) else { return };
-        let request = carried.request;
-        if self.open.get(&request).is_none_or(|of| of.answer.is_some()) || !self.is_free(slot, request) {
-            return;
+        self.worker(by.unwrap_or(slot).max(slot));
+        let is_lock = self.waits_at(slot, by, pid, kind);
+        if let Some(by) = by {
+            self.lets_go(by);
+            self.lets_go(slot);
+            if !self.is_result(slot, by, kind, is_lock, at) {
+                self.passes((slot, tid), (from, at), kind);
+                self.is_let_go_on(slot, by, (from, at), kind);
+            }
         }
-        self.turns_from(slot);
-        self.worker(slot).carries = Some(carried);
-        self.open.entry(request).and_modify(|of| of.front = slot);
+        self.passes((slot, tid), (from, at), kind);
+        let polled = self.workers[slot as usize].blocked == Some(true);
+        let delivery = by.filter(|_| polled).map(|by| {
+            let before = std::mem::replace(&mut self.workers[by as usize].delivered, at);
+            Delivery { by, at, before }
+        });
+        let worker = self.worker(slot);
+        (worker.blocked, worker.woken_by, worker.until) = (None, delivery, worker.until.max(at));
+        if let Some(by) = by.filter(|_| !is_lock) {
+            self.hands_on(by, slot, at);
+        }
     }
 
-    /// The wait of a thread that works for a request was ended by another.
-    fn is_let_go_on(&mut self, slot: Slot, by: Slot, (state, reason): WaitKey) {
-        self.worker(slot.max(by));
-        let (waited, by) = (&self.workers[slot as usize], &self.workers[by as usize]);
-        let Some(Carried { request, parked: Some(parked), .. }) = &waited.carries else { return };
-        if let Some(of) = self.open.get_mut(request) {
-            of.held_by(by, *request, (RequestTime::Thread(state), reason), parked.at);
+    /// Notes who waits at a futex. Whether it is a lock: whoever ended this wait has waited there
+    /// too.
+    fn waits_at(&mut self, slot: Slot, by: Option<Slot>, pid: Pid, kind: WaitKey) -> bool {
+        let ReasonKey::Wait(_, TargetKey::Futex(address) | TargetKey::TimedFutex(address)) = kind.1 else {
+            return false;
+        };
+        if address == 0 {
+            return false;
         }
+        if self.futexes.len() >= FUTEXES {
+            self.futexes.clear();
+        }
+        let waiters = self.futexes.entry((pid, address)).or_default();
+        if !waiters.contains(&slot) && waiters.len() < WAITERS {
+            waiters.push(slot);
+        }
+        by.is_some_and(|by| waiters.contains(&by))
+    }
+
+    /// Who is woken by a thread goes on with what that works for.
+    fn hands_on(&mut self, by: Slot, slot: Slot, at: Ns) {
+        let given = self.workers[by as usize].carries.as_ref().map(|given| (given.request, given.handed));
+        let Some((request, was_handed)) = given else { return };
+        if self.open.get(&request).is_none_or(|of| of.answered.is_some()) || !self.is_free(slot, request) {
+            return;
+        }
+        let Some(mut given) = self.workers[by as usize].carries.as_ref().map(Carried::handed) else { return };
+        let had = self.worker(slot).carries.as_ref().filter(|had| had.request == request);
+        let returns = had.map(|had| had.handed);
+        if let Some(handed) = returns {
+            // Back to who had asked for it: the other is done.
+            given.handed = handed;
+            if was_handed {
+                self.turns_from(by, false);
+                self.worker(by).delivered = at;
+            }
+        }
+        self.turns_from(slot, false);
+        self.worker(slot).carries = Some(given);
+        self.open.entry(request).and_modify(|of| of.front = slot);
     }
 
     /// Whether a thread goes on with this request when it is woken by one that works for it.
@@ -195,7 +254,47 @@ impl Requests {
         };
         let of = self.open.get(&carried.request);
         carried.request == request
-            || of.is_none_or(|of| of.answer.is_some() || (carried.handed && of.front != slot))
+            || of.is_none_or(|of| of.answered.is_some() || (carried.handed && of.front != slot))
+    }
+
+    /// Whether the wait of a thread that works for a request was for the result of another that
+    /// works for none that is known: then what that did since it last delivered something is the
+    /// request's.
+    fn is_result(&mut self, slot: Slot, by: Slot, kind: WaitKey, is_lock: bool, at: Ns) -> bool {
+        let of_futex = matches!(kind.1, ReasonKey::Wait(_, TargetKey::Futex(_) | TargetKey::TimedFutex(_)));
+        if is_lock || !of_futex || self.workers[by as usize].carries.as_ref().is_some_and(|of| !of.answered) {
+            return false;
+        }
+        let mut worker = std::mem::take(self.worker(slot));
+        let other = &self.workers[by as usize];
+        let is_open = |of: &&mut Carried| !of.answered && of.ledger.at < at;
+        let carried = worker.carries.as_mut().filter(is_open);
+        let of = carried.and_then(|carried| Some((self.open.get_mut(&carried.request)?, carried)));
+        let found = of.is_some();
+        if let Some((of, Carried { request, ledger, .. })) = of {
+            let since = ledger.at;
+            of.has_stacks_of(other, since, Some(other.delivered));
+            other.history.since((since, Some(other.delivered)), *request, part(kind), |to, part| {
+                ledger.goes_on(to.min(at), Some(other.tid), part);
+            });
+            ledger.goes_on(at, Some(other.tid), part(kind));
+            worker.history.add(since, at, Did::Request(*request, part(kind)));
+            worker.until = at;
+        }
+        self.workers[slot as usize] = worker;
+        if found {
+            self.worker(by).delivered = at;
+        }
+        found
+    }
+
+    /// The wait of a thread that works for a request was ended by another.
+    fn is_let_go_on(&mut self, slot: Slot, by: Slot, (from, _): (Ns, Ns), kind: WaitKey) {
+        let (waited, by) = (&self.workers[slot as usize], &self.workers[by as usize]);
+        let Some(Carried { request, answered: false, .. }) = &waited.carries else { return };
+        if let Some(of) = self.open.get_mut(request) {
+            of.held_by(by, *request, part(kind), from);
+        }
     }
 
     /// A thread was created by another.
@@ -204,12 +303,9 @@ impl Requests {
             return;
         }
         *self.worker(child) = Worker::default();
-        let carried = self.worker(parent).carries.as_ref().map(Carried::handed);
-        let is_open =
-            |carried: &Carried| self.open.get(&carried.request).is_some_and(|of| of.answer.is_none());
-        let carried = carried.filter(is_open);
-        if let Some(carried) = carried {
-            self.open.entry(carried.request).and_modify(|of| of.front = child);
+        let Some(carried) = self.worker(parent).carries.as_ref().map(Carried::handed) else { return };
+        if let Some(of) = self.open.get_mut(&carried.request).filter(|of| of.answered.is_none()) {
+            of.front = child;
             self.worker(child).carries = Some(carried);
         }
     }
@@ -217,7 +313,7 @@ impl Requests {
     /// A thread has ended.
     pub(super) fn ends(&mut self, slot: Slot) {
         if self.begun {
-            self.turns_from(slot);
+            self.turns_from(slot, false);
             *self.worker(slot) = Worker::default();
         }
     }
@@ -238,7 +334,7 @@ impl Requests {
             let (request, asked) = (*request, Ledger::clone(asked));
             let peer = Endpoint::new(ends.remote, ends.remote_port);
             let part = (RequestTime::Peer, ReasonKey::Wait(CallKey::Unseen, TargetKey::Tcp(peer)));
-            self.takes(slot, request, Some(asked), part, arrived.unwrap_or(at), at);
+            self.takes(slot, request, Some(asked), Taking::Received(part, arrived.unwrap_or(at)), at);
         }
     }
 
@@ -249,94 +345,124 @@ impl Requests {
         (arrived, at): (Option<Ns>, Ns),
         bytes: u32,
     ) {
-        let known = match self.connections.get(&ends) {
-            Some(Connection::Served(request)) => *request,
-            _ => None,
+        let (seen, known) = match self.connections.get(&ends) {
+            Some(Connection::Served(request)) => (true, *request),
+            _ => (false, None),
         };
-        let answered = known.and_then(|known| self.open.get(&known)).map(|of| of.answer.is_some());
-        match (known, answered) {
-            (Some(known), Some(false)) if bytes > 0 => {
-                self.takes(slot, known, None, NO_THREAD, arrived.unwrap_or(at), at);
-                return;
+        if let Some(of) = known.and_then(|known| self.open.get_mut(&known)) {
+            of.heard_all |= bytes == 0;
+            if of.answered.is_none() && bytes > 0 {
+                let ready = arrived.unwrap_or(at);
+                let request = known.unwrap_or_default();
+                return self.takes(slot, request, None, Taking::Received(NO_THREAD, ready), at);
             }
-            (Some(known), _) => self.finishes(known),
-            (None, _) => {}
         }
         if bytes == 0 {
-            self.connections.remove(&ends);
             return;
         }
-        if self.connections.len() >= CONNECTIONS && !self.connections.contains_key(&ends) {
+        known.into_iter().for_each(|known| self.finishes(known));
+        if self.connections.len() >= CONNECTIONS && !seen {
             return;
         }
-        let began = arrived.unwrap_or(at).min(at);
         self.next += 1;
         let request = self.next;
         self.connections.insert(ends, Connection::Served(Some(request)));
-        let (left, answer, stacks, held) = (None, None, SmallVec::new(), SmallVec::new());
-        self.open.insert(request, Request { client: ends, began, left, front: slot, answer, stacks, held });
-        self.takes(slot, request, Some(Ledger::new(began)), IN_SOCKET, at, at);
+        // The first of a connection that was open before: when it came in is not known.
+        let unseen = arrived.is_none() && !seen;
+        let began = if unseen { 0 } else { arrived.unwrap_or(at).min(at) };
+        self.open.insert(request, Request::new(ends, began, slot));
+        let known = Ledger::new(if unseen { at } else { began });
+        self.takes(slot, request, Some(known), Taking::New, at);
     }
 
-    /// A thread takes up a request. `known`: its ledger at some time; from then to `ready` it
-    /// waited for `part`, and since for this thread.
-    fn takes(
-        &mut self,
-        slot: Slot,
-        request: RequestId,
-        known: Option<Ledger>,
-        part: Part,
-        ready: Ns,
-        at: Ns,
-    ) {
-        let carried = self.worker(slot).carries.as_ref();
-        if carried.is_some_and(|carried| carried.request == request) {
-            return;
-        }
-        self.turns_from(slot);
-        let Some(of) = self.open.get(&request) else { return };
-        let front = self.workers.get(of.front as usize).filter(|_| of.front != slot);
-        let live = front.and_then(|worker| {
-            let carried = worker.carries.as_ref().filter(|carried| carried.request == request)?;
-            carried.parked.as_ref().filter(|_| worker.blocked.is_some()).or(Some(&carried.ledger))
-        });
-        let all = [known.as_ref(), of.left.as_ref(), of.answer.as_ref(), live];
-        let latest =
-            all.into_iter().flatten().filter(|ledger| ledger.at <= at).max_by_key(|ledger| ledger.at);
-        let mut ledger = latest.cloned().unwrap_or_else(|| Ledger::new(of.began));
-        let worker = &self.workers[slot as usize];
-        let (ready, gap_from) = (ready.min(at), ledger.at);
-        let since = if part.0 == RequestTime::Unread {
-            ledger.at
-        } else {
-            ledger.goes_on(ready, None, part);
-            ledger.at
+    /// A thread takes up a request, of which this may be known.
+    fn takes(&mut self, slot: Slot, request: RequestId, known: Option<Ledger>, taking: Taking, at: Ns) {
+        let (part, ready) = match taking {
+            Taking::New => (IN_SOCKET, None),
+            Taking::Received(part, ready) => (part, Some(ready)),
+            Taking::Answers => (NO_THREAD, None),
         };
-        let tid = worker.tid;
-        worker.history.since(since, request, part, |to, part| ledger.goes_on(to.min(at), Some(tid), part));
+        self.worker(slot);
+        let mut ledger = None;
+        if let Some(carried) = self.workers[slot as usize].carries.as_mut().filter(|of| of.request == request)
+        {
+            let polled = std::mem::take(&mut carried.in_wait) && part.0 == RequestTime::Peer;
+            if !polled {
+                return carried.ledger.settles();
+            }
+            carried.ledger.takes_back();
+            ledger = Some(carried.ledger.clone());
+        }
+        self.turns_from(slot, matches!(taking, Taking::Answers));
+        let Some(of) = self.open.get(&request) else { return };
+        let mut ledger = ledger.unwrap_or_else(|| self.latest(slot, request, of, known, at));
+        let worker = &self.workers[slot as usize];
+        let gap_from = ledger.at;
+        let (ready, own) = match taking {
+            Taking::Answers => {
+                let ready = worker.history.last_woken(gap_from).unwrap_or(gap_from);
+                (ready, Some(ready.max(worker.delivered)))
+            }
+            _ => (ready.unwrap_or(gap_from).min(at), None),
+        };
+        // What ended the wait of a loop is what it answers next.
+        let delivery = worker.woken_by.filter(|_| matches!(taking, Taking::Answers));
+        if let (Some(Delivery { by, at, before }), Some(of)) = (delivery, self.open.get_mut(&request)) {
+            let by = &self.workers[by as usize];
+            let own = Some(before);
+            of.has_stacks_of(by, gap_from, own);
+            by.history.since((gap_from, own), request, part, |to, part| {
+                ledger.goes_on(to.min(at), Some(by.tid), part);
+            });
+        }
+        ledger.goes_on(ready.min(at), None, part);
+        let (since, tid) = (ledger.at, worker.tid);
+        worker
+            .history
+            .since((since, own), request, part, |to, part| ledger.goes_on(to.min(at), Some(tid), part));
         ledger.goes_on(at, Some(tid), part);
         if let Some(of) = self.open.get_mut(&request) {
-            let by = worker.woken_by.and_then(|by| self.workers.get(by as usize));
-            if let Some(by) = by.filter(|_| part == NO_THREAD) {
-                of.held_by(by, request, part, gap_from);
-            }
-            let meanwhile = worker.stacks.iter().filter(|(at, ..)| *at > since);
-            of.stacks.extend(
-                meanwhile
-                    .map(|(_, (_, reason), node, ns)| ((RequestTime::OtherRequest, *reason), *node, *ns)),
-            );
+            of.has_stacks_of(worker, since, own);
+            of.front = slot;
         }
-        self.worker(slot).carries = Some(Carried::taken(request, ledger));
-        self.open.entry(request).and_modify(|of| of.front = slot);
+        ledger.marks();
+        let worker = self.worker(slot);
+        worker.carries = Some(Carried::taken(request, ledger));
+        if delivery.is_some() {
+            worker.woken_by = None;
+        }
     }
 
-    /// A thread works no longer for what it worked for.
-    fn turns_from(&mut self, slot: Slot) {
-        let Some(carried) = self.worker(slot).carries.take() else { return };
+    /// The most that is known of a request before then, but for what this thread knows.
+    fn latest(&self, slot: Slot, request: RequestId, of: &Request, known: Option<Ledger>, at: Ns) -> Ledger {
+        let front = self.workers.get(of.front as usize).filter(|_| of.front != slot);
+        let live = front.and_then(|front| {
+            let carried = front.carries.as_ref().filter(|carried| carried.request == request)?;
+            let mut ledger = carried.ledger.clone();
+            match carried.answered || (carried.in_wait && front.blocked.is_some()) {
+                true => ledger.takes_back(),
+                false => ledger.settles(),
+            }
+            Some(ledger)
+        });
+        let all = [known, of.left.clone(), live];
+        let latest =
+            all.into_iter().flatten().filter(|ledger| ledger.at <= at).max_by_key(|ledger| ledger.at);
+        latest.unwrap_or_else(|| Ledger::new(of.began))
+    }
+
+    /// A thread works no longer for what it worked for. `not_for_it`: nor did it since it took it
+    /// up.
+    fn turns_from(&mut self, slot: Slot, not_for_it: bool) {
+        let Some(mut carried) = self.worker(slot).carries.take() else { return };
         let Some(of) = self.open.get_mut(&carried.request) else { return };
-        let ledger = carried.parked.unwrap_or(carried.ledger);
-        if of.left.as_ref().is_none_or(|left| left.at < ledger.at) {
-            of.left = Some(ledger);
+        match carried.answered || carried.in_wait || not_for_it {
+            true => carried.ledger.takes_back(),
+            false => carried.ledger.settles(),
+        }
+        let is_its = of.answered.is_none() || of.front == slot;
+        if is_its && of.left.as_ref().is_none_or(|left| left.at < carried.ledger.at) {
+            of.left = Some(carried.ledger);
         }
     }
 
@@ -345,42 +471,37 @@ impl Requests {
         if !self.begun {
             return;
         }
-        let carried = self.worker(slot).carries.clone();
         if !serves {
-            let open = carried
-                .filter(|carried| self.open.get(&carried.request).is_some_and(|of| of.answer.is_none()));
-            let has_room = self.connections.len() < CONNECTIONS || self.connections.contains_key(&ends);
-            match open {
-                Some(Carried { request, ledger, .. }) if has_room => {
-                    self.connections.insert(ends, Connection::Peer(request, Box::new(ledger)));
-                }
-                _ => drop(self.connections.remove(&ends)),
-            }
-            return;
+            return self.asks(slot, ends);
         }
         let Some(Connection::Served(Some(request))) = self.connections.get(&ends) else { return };
         let request = *request;
+        let carries = self.worker(slot).carries.as_ref().is_some_and(|carried| carried.request == request);
         let Some(of) = self.open.get(&request) else { return };
-        let is_carried = carried.is_some_and(|carried| carried.request == request);
-        if let (false, Some(answer)) = (is_carried, &of.answer) {
-            let pause = (answer.at - of.began).max(ANSWER_PAUSE_NS);
-            if at > answer.at + pause {
-                return;
-            }
+        let first = of.answered.map_or(at, |(first, _)| first);
+        let pause = first.saturating_sub(of.began).max(ANSWER_PAUSE_NS);
+        if !carries && of.answered.is_some_and(|(_, last)| at > last + pause) {
+            return;
         }
-        self.takes(slot, request, None, NO_THREAD, self.woken_up(slot, at), at);
-        let carried = self.worker(slot).carries.as_mut();
-        let answer = carried.map(|carried| {
+        self.takes(slot, request, None, Taking::Answers, at);
+        let worker = self.worker(slot);
+        worker.delivered = at;
+        if let Some(carried) = &mut worker.carries {
             (carried.answered, carried.rests) = (true, false);
-            carried.ledger.clone()
-        });
-        self.open.entry(request).and_modify(|of| of.answer = answer);
+            carried.ledger.marks();
+        }
+        self.open.entry(request).and_modify(|of| (of.answered, of.front) = (Some((first, at)), slot));
     }
 
-    /// Since when a thread that goes on with a request by itself may have known that it could: it
-    /// turned to others before.
-    fn woken_up(&self, slot: Slot, at: Ns) -> Ns {
-        self.workers.get(slot as usize).map_or(at, |worker| worker.history.last_woken(at))
+    /// A thread sent something to a peer: for what it works for.
+    fn asks(&mut self, slot: Slot, ends: SocketEnds) {
+        let has_room = self.connections.len() < CONNECTIONS || self.connections.contains_key(&ends);
+        let carried = self.worker(slot).carries.as_mut().filter(|of| !of.answered && has_room);
+        let Some(carried) = carried else { return drop(self.connections.remove(&ends)) };
+        carried.ledger.settles();
+        carried.in_wait = false;
+        let (request, asked) = (carried.request, Box::new(carried.ledger.clone()));
+        self.connections.insert(ends, Connection::Peer(request, asked));
     }
 
     /// A stack was taken of a thread, which stands for so much of its time.
@@ -388,27 +509,36 @@ impl Requests {
         if !self.begun {
             return;
         }
-        let part = wait.map_or(ON_CPU, |(state, reason)| (RequestTime::Thread(state), reason));
+        let part = wait.map_or(ON_CPU, part);
         let worker = self.worker(slot);
         if worker.stacks.len() >= STACKS {
             worker.stacks.pop_front();
         }
         worker.stacks.push_back((at, part, node, ns));
-        let Some(request) = worker.carries.as_ref().filter(|of| !of.rests).map(|of| of.request) else {
-            return;
-        };
-        if let Some(of) = self.open.get_mut(&request).filter(|of| of.answer.is_none()) {
+        let carried = worker.carries.as_ref().filter(|of| !of.answered);
+        if let Some(of) = carried.map(|of| of.request).and_then(|request| self.open.get_mut(&request)) {
             of.stacks.push((part, node, ns));
         }
     }
 
     /// What was sent last on its connection was the end of its answer.
     fn finishes(&mut self, request: RequestId) {
-        let Some(of) = self.open.remove(&request) else { return };
-        match &of.answer {
-            _ if of.began < self.start => self.done.began_before += 1,
-            Some(answer) => self.done.add(&of, answer),
-            None => self.done.abandoned += 1,
+        let Some(mut of) = self.open.remove(&request) else { return };
+        if of.began < self.start {
+            self.done.began_before += 1;
+            return;
+        }
+        let Some((_, last)) = of.answered else {
+            self.done.abandoned += 1;
+            return;
+        };
+        let front = self.workers.get_mut(of.front as usize).and_then(|worker| worker.carries.as_mut());
+        let carried = front.filter(|carried| carried.request == request).map(|carried| {
+            carried.ledger.takes_back();
+            carried.ledger.clone()
+        });
+        if let Some(answer) = carried.or(of.left.take()).filter(|answer| answer.at == last) {
+            self.done.add(&of, &answer);
         }
     }
 
@@ -424,7 +554,8 @@ impl Requests {
         let mut open: Vec<_> = self.open.keys().copied().collect();
         open.sort_unstable();
         for request in open {
-            if self.open.get(&request).is_some_and(|of| of.answer.is_none() && of.began >= self.start) {
+            let is_open = |of: &Request| of.answered.is_none() && of.began >= self.start && !of.heard_all;
+            if self.open.get(&request).is_some_and(is_open) {
                 self.done.under_way += 1;
                 self.open.remove(&request);
             } else {
@@ -432,5 +563,14 @@ impl Requests {
             }
         }
         Some(self.done).filter(|done| !done.is_empty())
+    }
+}
+
+/// What a thread does, as a part of a request's time.
+fn part((state, reason): WaitKey) -> Part {
+    match state {
+        State::User | State::Kernel => ON_CPU,
+        State::Runqueue | State::Throttled => (RequestTime::Thread(state), ReasonKey::None),
+        _ => (RequestTime::Thread(state), reason),
     }
 }

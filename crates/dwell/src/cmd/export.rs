@@ -1,6 +1,6 @@
 //! `dwell export`: a kept result in the format of another tool.
 
-mod lake;
+pub(super) mod lake;
 
 use super::{kept, named, recordings};
 use crate::cli::{ExportArgs, ExportFormat};
@@ -110,7 +110,7 @@ fn of_recording(args: &ExportArgs, path: &Path, keeper: &ResultStore) -> anyhow:
 }
 
 /// A run step by step.
-fn replayed(header: &Header, mut reader: AnyReader) -> Result<(RunResult, Timeline), Refused> {
+pub(super) fn replayed(header: &Header, mut reader: AnyReader) -> Result<(RunResult, Timeline), Refused> {
     let mut replayer = Replayer::new(header, Vec::new())?.keeping(STEPS);
     reader.by_ref().for_each(|event| replayer.event(&event));
     let trailer = reader.end().trailer.ok_or(Refused::Unfinished)?;

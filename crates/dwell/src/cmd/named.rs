@@ -89,6 +89,20 @@ pub(super) fn change<T: Send>(
     })
 }
 
+/// Changes the store, if there is one.
+///
+/// # Errors
+/// There is none, or it cannot be written.
+pub(super) fn changed<T: Send>(
+    keeper: &ResultStore,
+    what: impl FnOnce(&mut Store) -> anyhow::Result<T> + Send,
+) -> anyhow::Result<T> {
+    keeper.at_length(|place| {
+        drop(read(place)?);
+        what(&mut place.open(Instant::now() + PATIENCE)?)
+    })
+}
+
 /// The store, if there is one.
 pub(super) fn read(place: &StorePath) -> anyhow::Result<Store> {
     let store = place.open_to_read(Instant::now() + PATIENCE)?;

@@ -2,7 +2,7 @@
 
 use super::named;
 use crate::cli::StoreVerbArgs;
-use crate::keep::ResultStore;
+use crate::keep::{ResultStore, unsent};
 use crate::look::{OutputKind, look};
 use crate::output;
 use report::results::{self, StoreFacts};
@@ -22,9 +22,10 @@ pub(crate) fn store(args: &StoreVerbArgs, keeper: &ResultStore) -> anyhow::Resul
             let removed = place.open(Instant::now() + PATIENCE)?.limit(bytes)?;
             if removed.results > 0 {
                 output::to_stdout(format!(
-                    "{} without tags, the oldest, went ({})\n",
+                    "{} without tags, the oldest, went ({}){}\n",
                     report::units::counted(removed.results, "result"),
-                    report::units::bytes(removed.bytes)
+                    report::units::bytes(removed.bytes),
+                    unsent(&removed)
                 ))?;
             }
         }
@@ -37,6 +38,11 @@ pub(crate) fn store(args: &StoreVerbArgs, keeper: &ResultStore) -> anyhow::Resul
             used_bytes: size.used_bytes,
             recordings_bytes: size.recordings_bytes,
             limit_bytes: size.limit_bytes,
+            destinations: store
+                .destinations()?
+                .iter()
+                .map(|one| super::push::facts(one, Vec::new()))
+                .collect(),
         };
         output::to_stdout(results::store(&facts, look))?;
         if !args.check {

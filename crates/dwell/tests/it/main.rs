@@ -45,6 +45,7 @@ mod network;
 mod peers;
 mod probe;
 mod promises;
+mod push;
 mod python;
 mod real_programs;
 mod refused_programs;

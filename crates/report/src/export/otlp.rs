@@ -1,16 +1,17 @@
 //! One trace of the critical path in the JSON of OpenTelemetry (OTLP/JSON,
 //! `https://opentelemetry.io/docs/specs/otlp/`): a span for the run, and in it a span for each part
-//! of the path, without gaps.
+//! of the path, without gaps. `dwell push --otlp` sends the same spans as protocol buffers.
 
 use super::format::Exported;
 use super::perfetto::slice_name;
+use super::proto::Message;
 use crate::clean::clean;
 use crate::findings::in_words;
 use crate::json::compact;
 use crate::units::unix_ns;
 use model::timeline::{PathPiece, Timeline};
 use model::{Ns, RunResult};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
@@ -50,14 +51,14 @@ struct Scope {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Span {
-    trace_id: String,
-    span_id: String,
+    trace_id: Id<16>,
+    span_id: Id<8>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    parent_span_id: Option<String>,
+    parent_span_id: Option<Id<8>>,
     name: String,
     kind: u32,
-    start_time_unix_nano: String,
-    end_time_unix_nano: String,
+    start_time_unix_nano: Number,
+    end_time_unix_nano: Number,
     attributes: Vec<Attribute>,
 }
 
@@ -67,34 +68,87 @@ struct Attribute {
     value: AttributeValue,
 }
 
-/// 64-bit numbers are text in this JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 enum AttributeValue {
     StringValue(String),
-    IntValue(String),
+    IntValue(Number),
+}
+
+/// An ID, which is hexadecimal digits in this JSON.
+#[derive(Clone, Copy)]
+struct Id<const BYTES: usize>([u8; BYTES]);
+
+impl<const BYTES: usize> Serialize for Id<BYTES> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&hex(&self.0))
+    }
+}
+
+/// A number of 64 bits, which is text in this JSON.
+#[derive(Clone, Copy)]
+struct Number(u64);
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl Span {
+    /// As `opentelemetry.proto.trace.v1.Span`.
+    fn message(&self) -> Message {
+        let mut span = Message::default();
+        span.bytes(1, &self.trace_id.0).bytes(2, &self.span_id.0);
+        if let Some(parent) = &self.parent_span_id {
+            span.bytes(4, &parent.0);
+        }
+        span.bytes(5, self.name.as_bytes()).number(6, self.kind.into());
+        span.fixed(7, self.start_time_unix_nano.0).fixed(8, self.end_time_unix_nano.0);
+        for Attribute { key, value } in &self.attributes {
+            let mut any = Message::default();
+            match value {
+                AttributeValue::StringValue(text) => any.item(1, text.as_bytes()),
+                AttributeValue::IntValue(number) => any.always(3, number.0),
+            };
+            let mut attribute = Message::default();
+            span.message(9, attribute.bytes(1, key.as_bytes()).message(2, &any));
+        }
+        span
+    }
 }
 
 /// `SPAN_KIND_INTERNAL`.
 const INTERNAL: u32 = 1;
 
-/// The file.
-pub fn otlp(result: &RunResult, timeline: &Timeline) -> Exported {
+/// The spans as protocol buffers.
+pub fn otlp_spans(result: &RunResult, timeline: &Timeline) -> Vec<Message> {
+    spans(result, timeline).iter().map(Span::message).collect()
+}
+
+/// How many neighbours of the path one span stands for.
+fn at_once(timeline: &Timeline) -> usize {
+    timeline.path.len().div_ceil(SPANS).max(1)
+}
+
+/// The span of the run, and those of its path.
+fn spans(result: &RunResult, timeline: &Timeline) -> Vec<Span> {
     let run = &result.run;
     let mut ids = Sha256::new();
     ids.update(&run.started_at);
     ids.update(run.command.join("\0"));
     ids.update(run.wall_ns.to_le_bytes());
-    let trace = hex(&ids.finalize()[..16]);
+    let mut trace = [0; 16];
+    trace.copy_from_slice(&ids.finalize()[..16]);
     let start = unix_ns(&run.started_at);
     let span = |number: u64, name: String, at: Ns, ns: Ns, attributes: Vec<Attribute>| Span {
-        trace_id: trace.clone(),
-        span_id: format!("{number:016x}"),
-        parent_span_id: (number > ROOT).then(|| format!("{ROOT:016x}")),
+        trace_id: Id(trace),
+        span_id: Id(number.to_be_bytes()),
+        parent_span_id: (number > ROOT).then_some(Id(ROOT.to_be_bytes())),
         name,
         kind: INTERNAL,
-        start_time_unix_nano: start.saturating_add(at).to_string(),
-        end_time_unix_nano: start.saturating_add(at).saturating_add(ns).to_string(),
+        start_time_unix_nano: Number(start.saturating_add(at)),
+        end_time_unix_nano: Number(start.saturating_add(at).saturating_add(ns)),
         attributes,
     };
     let mut whole = vec![text("dwell.class", run.bound.class.name())];
@@ -103,13 +157,21 @@ pub fn otlp(result: &RunResult, timeline: &Timeline) -> Exported {
     let findings = in_words(result).findings.into_iter().enumerate();
     whole.extend(findings.map(|(at, finding)| text(&format!("dwell.finding.{}", at + 1), &finding.place)));
     let command = clean(&run.command.join(" "), true);
-    let mut spans = vec![span(ROOT, command.clone(), 0, run.wall_ns, whole)];
-    let at_once = timeline.path.len().div_ceil(SPANS).max(1);
-    for (at, pieces) in timeline.path.chunks(at_once).enumerate() {
+    let mut spans = vec![span(ROOT, command, 0, run.wall_ns, whole)];
+    for (at, pieces) in timeline.path.chunks(at_once(timeline)).enumerate() {
         let ns = pieces.iter().map(|piece| piece.slice.ns).sum();
         let (name, attributes) = part(timeline, pieces);
         spans.push(span(ROOT + 1 + at as u64, name, pieces[0].slice.at_ns, ns, attributes));
     }
+    spans
+}
+
+/// The file.
+pub fn otlp(result: &RunResult, timeline: &Timeline) -> Exported {
+    let run = &result.run;
+    let command = clean(&run.command.join(" "), true);
+    let spans = spans(result, timeline);
+    let at_once = at_once(timeline);
     let resource = [
         ("service.name", run.command.first().map_or("", String::as_str)),
         ("process.command_line", &command),
@@ -163,7 +225,7 @@ fn text(key: &str, value: &str) -> Attribute {
 }
 
 fn number(key: &str, value: u64) -> Attribute {
-    Attribute { key: key.to_owned(), value: AttributeValue::IntValue(value.to_string()) }
+    Attribute { key: key.to_owned(), value: AttributeValue::IntValue(Number(value)) }
 }
 
 fn hex(bytes: &[u8]) -> String {

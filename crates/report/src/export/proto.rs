@@ -4,7 +4,7 @@
 
 /// A message in the making.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Message(Vec<u8>);
+pub struct Message(Vec<u8>);
 
 const VARINT: u64 = 0;
 const FIXED: u64 = 1;
@@ -12,7 +12,7 @@ const BYTES: u64 = 2;
 
 impl Message {
     /// A number, of any of the types with variable length but `sint`.
-    pub(crate) fn number(&mut self, field: u32, value: u64) -> &mut Self {
+    pub fn number(&mut self, field: u32, value: u64) -> &mut Self {
         if value != 0 {
             self.key(field, VARINT);
             varint(&mut self.0, value);
@@ -21,26 +21,36 @@ impl Message {
     }
 
     /// Writes a varint field, also where it is 0.
-    pub(crate) fn always(&mut self, field: u32, value: u64) -> &mut Self {
+    pub fn always(&mut self, field: u32, value: u64) -> &mut Self {
         self.key(field, VARINT);
         varint(&mut self.0, value);
         self
     }
 
     /// A number of eight bytes.
-    pub(crate) fn fixed(&mut self, field: u32, value: u64) -> &mut Self {
+    pub fn fixed(&mut self, field: u32, value: u64) -> &mut Self {
         self.key(field, FIXED);
         self.0.extend_from_slice(&value.to_le_bytes());
         self
     }
 
+    /// A number of eight bytes with a fraction, also where it is 0.
+    pub fn double(&mut self, field: u32, value: f64) -> &mut Self {
+        self.fixed(field, value.to_bits())
+    }
+
+    /// A number of the types `sint32` and `sint64`.
+    pub fn signed(&mut self, field: u32, value: i64) -> &mut Self {
+        self.number(field, (value << 1 ^ value >> 63) as u64)
+    }
+
     /// Bytes, or text.
-    pub(crate) fn bytes(&mut self, field: u32, bytes: &[u8]) -> &mut Self {
+    pub fn bytes(&mut self, field: u32, bytes: &[u8]) -> &mut Self {
         if !bytes.is_empty() { self.item(field, bytes) } else { self }
     }
 
     /// One of several texts or messages, which may be empty.
-    pub(crate) fn item(&mut self, field: u32, bytes: &[u8]) -> &mut Self {
+    pub fn item(&mut self, field: u32, bytes: &[u8]) -> &mut Self {
         self.key(field, BYTES);
         varint(&mut self.0, bytes.len() as u64);
         self.0.extend_from_slice(bytes);
@@ -48,19 +58,19 @@ impl Message {
     }
 
     /// A message within it.
-    pub(crate) fn message(&mut self, field: u32, message: &Message) -> &mut Self {
+    pub fn message(&mut self, field: u32, message: &Message) -> &mut Self {
         self.item(field, &message.0)
     }
 
     /// Several numbers, packed.
-    pub(crate) fn numbers(&mut self, field: u32, values: impl IntoIterator<Item = u64>) -> &mut Self {
+    pub fn numbers(&mut self, field: u32, values: impl IntoIterator<Item = u64>) -> &mut Self {
         let mut packed = Vec::new();
         values.into_iter().for_each(|value| varint(&mut packed, value));
         self.bytes(field, &packed)
     }
 
     /// The encoded message.
-    pub(crate) fn finish(self) -> Vec<u8> {
+    pub fn finish(self) -> Vec<u8> {
         self.0
     }
 
@@ -95,6 +105,9 @@ mod tests {
         let mut others = Message::default();
         others.always(1, 0).fixed(47, 1);
         assert_eq!(others.finish(), *b"\x08\x00\xf9\x02\x01\0\0\0\0\0\0\0");
+        let mut signs = Message::default();
+        signs.signed(1, -1).signed(1, 1).signed(1, -2).signed(1, 0).double(2, 1.0);
+        assert_eq!(signs.finish(), *b"\x08\x01\x08\x02\x08\x03\x11\0\0\0\0\0\0\xf0\x3f");
         let mut most = Message::default();
         most.number(1, u64::MAX);
         assert_eq!(most.finish().len(), 11);

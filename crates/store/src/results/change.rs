@@ -13,6 +13,8 @@ pub struct Removed {
     pub results: u64,
     /// What they took, recordings included.
     pub bytes: u64,
+    /// Results that the limit removed, and that a destination has not.
+    pub unsent: u64,
 }
 
 impl Store {
@@ -63,6 +65,8 @@ impl Store {
         let mut removed = Removed::default();
         for row in rows {
             removed.add(delete(&change, row.seq).map_err(refused)?);
+            // Who removes a result does not want it to be sent.
+            change.execute("DELETE FROM outbox WHERE seq = ?1", [row.seq]).map_err(refused)?;
         }
         change.commit().map_err(refused)?;
         for row in rows.iter().filter(|row| row.recording_bytes > 0) {
@@ -89,6 +93,7 @@ impl Removed {
     pub(super) fn add(&mut self, other: Self) {
         self.results += other.results;
         self.bytes += other.bytes;
+        self.unsent += other.unsent;
     }
 }
 
@@ -100,5 +105,5 @@ pub(super) fn delete(change: &Transaction<'_>, seq: i64) -> rusqlite::Result<Rem
     let results = change.execute("DELETE FROM results WHERE seq = ?1", [seq])?;
     change.execute("DELETE FROM contents WHERE seq = ?1", [seq])?;
     change.execute("DELETE FROM tags WHERE seq = ?1", [seq])?;
-    Ok(Removed { results: results as u64, bytes: u64::try_from(bytes).unwrap_or(0) })
+    Ok(Removed { results: results as u64, bytes: u64::try_from(bytes).unwrap_or(0), unsent: 0 })
 }

@@ -8,7 +8,7 @@ use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Row, params_from_iter};
 
 /// The columns of a row, in the order of [`of_row`].
-const COLUMNS: &str = "seq, id, verb, command, host, kernel, at_s, wall_ns, verdict, finding, schema, dwell, json_bytes, \
+pub(super) const COLUMNS: &str = "seq, id, verb, command, host, kernel, at_s, wall_ns, verdict, finding, schema, dwell, json_bytes, \
                        recording_bytes, note";
 
 /// The fewest characters of an ID.
@@ -174,17 +174,17 @@ impl Store {
         found.map_err(|error| self.error(error))
     }
 
-    fn tags(&self) -> Result<Tags<'_>, StoreError> {
+    pub(super) fn tags(&self) -> Result<Tags<'_>, StoreError> {
         let asked = self.db.prepare("SELECT tag FROM tags WHERE seq = ?1 ORDER BY tag");
         Ok(Tags(asked.map_err(|error| self.error(error))?))
     }
 }
 
 /// The tags of a result.
-struct Tags<'a>(rusqlite::Statement<'a>);
+pub(super) struct Tags<'a>(rusqlite::Statement<'a>);
 
 impl Tags<'_> {
-    fn of(&mut self, seq: i64) -> rusqlite::Result<Vec<String>> {
+    pub(super) fn of(&mut self, seq: i64) -> rusqlite::Result<Vec<String>> {
         self.0.query_map([seq], |row| row.get(0))?.collect()
     }
 }
@@ -208,7 +208,7 @@ fn condition(filter: &Filter) -> (String, Vec<Value>) {
     (format!(" WHERE {}", sql.join(" AND ")), values)
 }
 
-fn of_row(row: &Row<'_>) -> rusqlite::Result<ResultRow> {
+pub(super) fn of_row(row: &Row<'_>) -> rusqlite::Result<ResultRow> {
     let unsigned = |value: i64| u64::try_from(value).unwrap_or(0);
     let text = |at: usize| -> rusqlite::Result<Option<String>> {
         let text = row.get_ref(at)?.as_str_or_null()?;

@@ -3,6 +3,7 @@
 use super::change::{self, Removed};
 use super::error::StoreError;
 use super::file::{Store, store_error};
+use super::outbox;
 use rusqlite::params;
 use std::fs;
 use std::time::SystemTime;
@@ -140,6 +141,7 @@ impl Store {
                 break;
             }
             gone.add(change::delete(&change, seq).map_err(refused)?);
+            gone.unsent += outbox::evict(&change, seq).map_err(refused)?;
             files.extend((recording > 0).then_some(id));
         }
         change.commit().map_err(refused)?;

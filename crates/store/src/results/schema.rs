@@ -8,7 +8,8 @@ pub(super) const APPLICATION: i64 = 0x6477_656c;
 
 /// What leads from each version to the next; the first makes a store. A step never changes once a
 /// dwell with it was released, and only adds: an older dwell reads what it knows.
-pub(super) const STEPS: &[&str] = &["
+pub(super) const STEPS: &[&str] = &[
+    "
     CREATE TABLE results (
         seq INTEGER PRIMARY KEY,
         id TEXT NOT NULL UNIQUE,
@@ -36,4 +37,50 @@ pub(super) const STEPS: &[&str] = &["
     CREATE INDEX tags_by_name ON tags (tag, seq);
     CREATE INDEX ladders ON results (machine, verdict) WHERE verb = 'ladder';
     CREATE INDEX recordings ON results (recording_bytes) WHERE recording_bytes > 0;
-"];
+",
+    "
+    -- Where results are sent. Keys of results grow and none comes again: those up to sealed_to are
+    -- in a batch, or were.
+    CREATE TABLE destinations (
+        id INTEGER PRIMARY KEY,
+        name TEXT NOT NULL UNIQUE,
+        sealed_to INTEGER NOT NULL DEFAULT 0,
+        sent INTEGER NOT NULL DEFAULT 0,
+        refused INTEGER NOT NULL DEFAULT 0,
+        rejected INTEGER NOT NULL DEFAULT 0,
+        evicted INTEGER NOT NULL DEFAULT 0,
+        failures INTEGER NOT NULL DEFAULT 0,
+        due_ms INTEGER NOT NULL DEFAULT 0,
+        accepted_ms INTEGER NOT NULL DEFAULT 0,
+        said TEXT
+    ) STRICT;
+    CREATE TABLE batches (
+        id TEXT PRIMARY KEY,
+        destination INTEGER NOT NULL,
+        part TEXT NOT NULL,
+        sealed_ms INTEGER NOT NULL,
+        tries INTEGER NOT NULL DEFAULT 0,
+        leased_ms INTEGER NOT NULL DEFAULT 0
+    ) STRICT;
+    -- What is not settled yet. A result is there once for a part, so in no two batches.
+    CREATE TABLE outbox (
+        destination INTEGER NOT NULL,
+        result TEXT NOT NULL,
+        part TEXT NOT NULL,
+        batch TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        content BLOB NOT NULL,
+        PRIMARY KEY (destination, result, part)
+    ) STRICT;
+    CREATE INDEX outbox_by_batch ON outbox (batch);
+    CREATE INDEX outbox_by_seq ON outbox (seq);
+    CREATE TABLE refusals (
+        destination INTEGER NOT NULL,
+        at_ms INTEGER NOT NULL,
+        result TEXT NOT NULL,
+        part TEXT NOT NULL,
+        why TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX refusals_by_result ON refusals (destination, result);
+",
+];

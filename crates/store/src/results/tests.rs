@@ -9,12 +9,17 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// A store of version 1, as the first dwell with a store wrote it: four results, a tag, a note.
-const OF_VERSION_1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results-1.sqlite");
+mod outbox;
+
+/// Stores of each version, as the first dwell of it wrote them: four results, a tag, a note.
+const OLD: [&str; 2] = [
+    concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results-1.sqlite"),
+    concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results-2.sqlite"),
+];
 
 /// What a later dwell may do.
 const LATER: &[&str] =
-    &[STEPS[0], "ALTER TABLE results ADD COLUMN mood TEXT; CREATE TABLE moods (mood TEXT);"];
+    &[STEPS[0], STEPS[1], "ALTER TABLE results ADD COLUMN mood TEXT; CREATE TABLE moods (mood TEXT);"];
 
 struct Place(tempfile::TempDir);
 
@@ -281,11 +286,11 @@ fn what_stands_beside_a_store_is_not_waited_for_and_leads_nowhere() {
 fn a_newer_store_is_read_and_never_written() {
     let place = Place::new();
     let mut store = place.open();
-    store.put(&result("run", "of version 1", 1)).unwrap();
+    store.put(&result("run", "of this version", 1)).unwrap();
     // The older one has it open meanwhile.
     let mut later = Store::open_with(&place.path(), owner(), true, soon(), LATER).unwrap();
-    assert_eq!(later.version(), 2);
-    later.put(&result("run", "of version 2", 2)).unwrap();
+    assert_eq!(later.version(), SCHEMA + 1);
+    later.put(&result("run", "of a later version", 2)).unwrap();
     let row = one(&store, "last");
     let refused = [
         store.put(&result("run", "late", 3)).unwrap_err(),
@@ -295,38 +300,42 @@ fn a_newer_store_is_read_and_never_written() {
         store.limit(0).unwrap_err(),
     ];
     for error in refused {
-        assert!(matches!(error, StoreError::Newer { version: 2, .. }), "{error}");
+        assert!(matches!(error, StoreError::Newer { version: 3, .. }), "{error}");
     }
     assert_eq!(open(&place.path()).unwrap().put(&result("run", "late", 3)).unwrap_err().to_string(), {
-        StoreError::Newer { path: place.path(), version: 2 }.to_string()
+        StoreError::Newer { path: place.path(), version: 3 }.to_string()
     });
     let store = read(&place.path()).unwrap().unwrap();
     assert!(store.is_newer());
-    assert_eq!(commands(&store, &Filter::default(), 9), ["of version 2", "of version 1"]);
-    assert_eq!(store.json(&one(&store, "last")).unwrap(), result("run", "of version 2", 2).json);
+    assert_eq!(commands(&store, &Filter::default(), 9), ["of a later version", "of this version"]);
+    assert_eq!(store.json(&one(&store, "last")).unwrap(), result("run", "of a later version", 2).json);
 }
 
 #[test]
-fn a_store_of_version_1_is_read_migrated_and_written() {
-    let place = Place::new();
-    fs::copy(OF_VERSION_1, place.path()).unwrap();
-    fs::set_permissions(place.path(), PermissionsExt::from_mode(0o600)).unwrap();
-    let store = read(&place.path()).unwrap().unwrap();
-    assert_eq!(store.version(), 1);
-    let old = ["ladder --quick", "sleep 1", "compare 'a' 'b'", "ls -lR /usr"];
-    assert_eq!(commands(&store, &Filter::default(), 9), old);
-    let first = one(&store, "last-3");
-    assert_eq!(
-        (first.tags.as_slice(), first.note.as_deref()),
-        (["kept".to_owned()].as_slice(), Some("cold"))
-    );
-    assert_eq!(store.json(&first).unwrap(), result("run", "ls -lR /usr", 1).json);
-    drop(store);
-    let mut store = Store::open_with(&place.path(), owner(), true, soon(), LATER).unwrap();
-    store.put(&result("run", "new", 9)).unwrap();
-    assert_eq!(commands(&store, &Filter::default(), 1), ["new"]);
-    assert_eq!(commands(&store, &Filter::default(), 9)[1..], old);
-    assert!(store.check().unwrap().is_empty());
+fn stores_of_earlier_versions_are_read_migrated_and_written() {
+    for (file, version) in OLD.into_iter().zip(1..) {
+        let place = Place::new();
+        fs::copy(file, place.path()).unwrap();
+        fs::set_permissions(place.path(), PermissionsExt::from_mode(0o600)).unwrap();
+        let store = read(&place.path()).unwrap().unwrap();
+        assert_eq!(store.version(), version);
+        let old = ["ladder --quick", "sleep 1", "compare 'a' 'b'", "ls -lR /usr"];
+        assert_eq!(commands(&store, &Filter::default(), 9), old);
+        assert_eq!(store.destinations().unwrap(), []);
+        let first = one(&store, "last-3");
+        assert_eq!(
+            (first.tags.as_slice(), first.note.as_deref()),
+            (["kept".to_owned()].as_slice(), Some("cold"))
+        );
+        assert_eq!(store.json(&first).unwrap(), result("run", "ls -lR /usr", 1).json);
+        drop(store);
+        let mut store = Store::open_with(&place.path(), owner(), true, soon(), LATER).unwrap();
+        store.put(&result("run", "new", 9)).unwrap();
+        assert_eq!(commands(&store, &Filter::default(), 1), ["new"]);
+        assert_eq!(commands(&store, &Filter::default(), 9)[1..], old);
+        assert!(store.check().unwrap().is_empty());
+        assert_eq!(store.destination("there").unwrap().unsent, 5);
+    }
 }
 
 /// Writes the file of the test above. With a new version it gets another name, and the one before
@@ -334,7 +343,7 @@ fn a_store_of_version_1_is_read_migrated_and_written() {
 #[test]
 #[ignore = "writes a file of the repository"]
 fn write_a_store_of_this_version() {
-    let path = Path::new(OF_VERSION_1).with_file_name(format!("results-{SCHEMA}.sqlite"));
+    let path = Path::new(OLD[0]).with_file_name(format!("results-{SCHEMA}.sqlite"));
     assert!(!path.exists(), "{path:?} is what an earlier dwell wrote");
     let place = Place::new();
     let mut store = Store::open(&place.path(), owner(), false, soon()).unwrap();

@@ -57,25 +57,68 @@ impl History {
     }
 
     /// Tells, stretch by stretch from `from` on, what a request waited for that this thread took up
-    /// afterwards: `tell` is given the end of each. What was before is not remembered.
-    pub(super) fn since(&self, from: Ns, request: RequestId, before: Part, mut tell: impl FnMut(Ns, Part)) {
+    /// afterwards: `tell` is given the end of each. What was before is not remembered. From `own`
+    /// on, whatever the thread was thought to work for, it worked for this one; before that, for
+    /// others. None: it is not known to have worked for it.
+    pub(super) fn since(
+        &self,
+        (from, own): (Ns, Option<Ns>),
+        request: RequestId,
+        before: Part,
+        mut tell: impl FnMut(Ns, Part),
+    ) {
         tell(self.from, before);
-        for (to, did) in self.stretches.iter().filter(|(to, _)| *to > from) {
-            let part = match did {
-                Did::Request(of, part) if *of == request => *part,
-                Did::Request(_, (_, reason)) => (RequestTime::OtherRequest, *reason),
-                Did::Queued(state) => (RequestTime::Thread(*state), ReasonKey::None),
-                Did::Ran => (RequestTime::OnCpu, ReasonKey::None),
-                Did::Waited => before,
-                Did::HeldUp(part) => *part,
+        let mut begin = self.from;
+        for (to, did) in &self.stretches {
+            let started = std::mem::replace(&mut begin, *to);
+            if *to <= from {
+                continue;
+            }
+            let Some(own) = own else {
+                tell(*to, did.part(request, before));
+                continue;
             };
-            tell(*to, part);
+            // One that began before has a part of either kind.
+            if started < own {
+                tell(own.min(*to), did.for_another(before));
+            }
+            if own < *to {
+                tell(*to, did.for_this(before));
+            }
         }
     }
 
-    /// When the last wait for whatever comes ended before `at`: then, where there is none.
-    pub(super) fn last_woken(&self, at: Ns) -> Ns {
+    /// When the last wait for whatever comes ended, if it did after `since`.
+    pub(super) fn last_woken(&self, since: Ns) -> Option<Ns> {
         let waits = self.stretches.iter().rev().find(|(_, did)| *did == Did::Waited);
-        waits.map_or(at, |(to, _)| *to)
+        waits.map(|(to, _)| *to).filter(|to| *to > since)
+    }
+}
+
+impl Did {
+    /// What a request waited for that was taken up afterwards.
+    fn part(self, request: RequestId, before: Part) -> Part {
+        match self {
+            Did::Request(of, part) if of == request => part,
+            Did::Request(..) => self.for_another(before),
+            _ => self.for_this(before),
+        }
+    }
+
+    fn for_this(self, before: Part) -> Part {
+        match self {
+            Did::Request(_, part) | Did::HeldUp(part) => part,
+            Did::Queued(state) => (RequestTime::Thread(state), ReasonKey::None),
+            Did::Ran => (RequestTime::OnCpu, ReasonKey::None),
+            Did::Waited => before,
+        }
+    }
+
+    fn for_another(self, before: Part) -> Part {
+        match self {
+            Did::Request(_, (_, reason)) | Did::HeldUp((_, reason)) => (RequestTime::OtherRequest, reason),
+            Did::Ran => (RequestTime::OtherRequest, ReasonKey::None),
+            Did::Queued(_) | Did::Waited => self.for_this(before),
+        }
     }
 }

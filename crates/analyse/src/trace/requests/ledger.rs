@@ -10,6 +10,8 @@ use smallvec::SmallVec;
 
 /// Stretches of a request that are kept in order; the last one takes in what comes after.
 const SPANS: usize = 64;
+/// The same after a mark.
+const PROVISIONAL: usize = 512;
 
 /// What a stretch is spent at, and for what.
 pub(super) type Part = (RequestTime, ReasonKey);
@@ -30,6 +32,9 @@ pub(super) struct Ledger {
     pub(super) at: Ns,
     parts: SmallVec<[(Part, Ns); 6]>,
     spans: Vec<Span>,
+    /// What came after a mark, which may turn out to be of another request; and where that was.
+    provisional: Vec<Span>,
+    mark: Option<Ns>,
 }
 
 /// A stretch of it.
@@ -43,7 +48,7 @@ pub(super) struct Span {
 impl Ledger {
     /// A request that came in then.
     pub(super) fn new(at: Ns) -> Self {
-        Self { at, parts: SmallVec::new(), spans: Vec::new() }
+        Self { at, parts: SmallVec::new(), spans: Vec::new(), provisional: Vec::new(), mark: None }
     }
 
     /// Up to `to` it was spent at this, by this thread.
@@ -51,24 +56,93 @@ impl Ledger {
         if to <= self.at {
             return;
         }
-        let ns = to - self.at;
-        self.at = to;
-        match self.parts.iter_mut().find(|(known, _)| *known == part) {
-            Some((_, sum)) => *sum += ns,
-            None => self.parts.push((part, ns)),
-        }
-        let full = self.spans.len() >= SPANS;
-        match self.spans.last_mut() {
-            Some(last) if full || (last.tid, last.part) == (tid, part) => last.to = to,
-            _ => self.spans.push(Span { to, tid, part }),
+        let from = std::mem::replace(&mut self.at, to);
+        let span = Span { to, tid, part };
+        match self.mark {
+            Some(_) => push(&mut self.provisional, span, PROVISIONAL),
+            None => self.add(from, span),
         }
     }
 
+    fn add(&mut self, from: Ns, span: Span) {
+        let ns = span.to - from;
+        match self.parts.iter_mut().find(|(known, _)| *known == span.part) {
+            Some((_, sum)) => *sum += ns,
+            None => self.parts.push((span.part, ns)),
+        }
+        push(&mut self.spans, span, SPANS);
+    }
+
+    /// What comes from here on may be taken back.
+    pub(super) fn marks(&mut self) {
+        self.settles();
+        self.mark = Some(self.at);
+    }
+
+    /// What came after the mark belongs to the request.
+    pub(super) fn settles(&mut self) {
+        let Some(mut from) = self.mark.take() else { return };
+        for span in std::mem::take(&mut self.provisional) {
+            self.add(from, span);
+            from = span.to;
+        }
+    }
+
+    /// What came after the mark does not.
+    pub(super) fn takes_back(&mut self) {
+        if let Some(mark) = self.mark.take() {
+            self.provisional.clear();
+            self.at = mark;
+        }
+    }
+
+    /// Both are of what is settled.
     pub(super) fn parts(&self) -> &[(Part, Ns)] {
         &self.parts
     }
 
     pub(super) fn spans(&self) -> &[Span] {
         &self.spans
+    }
+}
+
+/// Adds a stretch; past the bound the last one takes it in.
+fn push(spans: &mut Vec<Span>, span: Span, most: usize) {
+    let full = spans.len() >= most;
+    match spans.last_mut() {
+        Some(last) if full || (last.tid, last.part) == (span.tid, span.part) => last.to = span.to,
+        _ => spans.push(span),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CPU: Part = (RequestTime::OnCpu, ReasonKey::None);
+    const UNREAD: Part = (RequestTime::Unread, ReasonKey::None);
+
+    #[test]
+    fn what_came_after_a_mark_can_be_taken_back() {
+        let mut ledger = Ledger::new(100);
+        ledger.goes_on(110, None, UNREAD);
+        ledger.marks();
+        ledger.goes_on(150, Some(1), CPU);
+        let mut other = ledger.clone();
+        ledger.takes_back();
+        assert_eq!((ledger.at, ledger.parts()), (110, &[(UNREAD, 10)][..]));
+        other.settles();
+        other.goes_on(120, Some(1), CPU);
+        assert_eq!((other.at, other.parts()), (150, &[(UNREAD, 10), (CPU, 40)][..]));
+    }
+
+    #[test]
+    fn it_closes_past_its_bound() {
+        let mut ledger = Ledger::new(0);
+        for at in 1..=1000 {
+            ledger.goes_on(at, None, if at % 2 == 0 { CPU } else { UNREAD });
+        }
+        assert_eq!(ledger.parts().iter().map(|(_, ns)| ns).sum::<Ns>(), 1000);
+        assert_eq!((ledger.spans().len(), ledger.spans()[SPANS - 1].to), (SPANS, 1000));
     }
 }

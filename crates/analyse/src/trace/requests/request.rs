@@ -6,6 +6,7 @@ use super::worker::Worker;
 use crate::account::Slot;
 use model::Ns;
 use model::recording::SocketEnds;
+use model::requests::RequestTime;
 use smallvec::SmallVec;
 
 /// What is kept of who ended the waits of a request.
@@ -20,8 +21,10 @@ pub(super) struct Request {
     pub(super) left: Option<Ledger>,
     /// Who was handed it last.
     pub(super) front: Slot,
-    /// When an answer was sent last.
-    pub(super) answer: Option<Ledger>,
+    /// When an answer was sent, first and last.
+    pub(super) answered: Option<(Ns, Ns)>,
+    /// The client sends no more.
+    pub(super) heard_all: bool,
     /// Stacks that were taken of who worked for it, or was at another while it could go on.
     pub(super) stacks: SmallVec<[(Part, u32, Ns); 4]>,
     /// What those did who ended its waits, while it waited.
@@ -48,11 +51,27 @@ pub(super) struct Kept {
 }
 
 impl Request {
+    /// One that came in then, and was received by this thread.
+    pub(super) fn new(client: SocketEnds, began: Ns, front: Slot) -> Self {
+        let (left, answered, heard_all) = (None, None, false);
+        let (stacks, held) = (SmallVec::new(), SmallVec::new());
+        Self { client, began, left, front, answered, heard_all, stacks, held }
+    }
+
+    /// A thread that took it up had been at this since then: from `own` on for the request, and
+    /// before for others.
+    pub(super) fn has_stacks_of(&mut self, by: &Worker, since: Ns, own: Option<Ns>) {
+        for (at, part, node, ns) in by.stacks.iter().filter(|(at, ..)| *at > since) {
+            let is_own = own.is_some_and(|own| *at > own);
+            self.stacks.push((if is_own { *part } else { (RequestTime::OtherRequest, part.1) }, *node, *ns));
+        }
+    }
+
     /// A wait of it, or time with no thread at it, has lasted since then and was ended by this
     /// thread: what that did meanwhile.
     pub(super) fn held_by(&mut self, by: &Worker, request: RequestId, wait: Part, since: Ns) {
         let mut from = since;
-        by.history.since(since, request, wait, |to, did| {
+        by.history.since((since, None), request, wait, |to, did| {
             let ns = to.saturating_sub(from);
             from = from.max(to);
             if ns == 0 || did == wait {

@@ -15,13 +15,13 @@ use anyhow::{Context, bail};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use store::results::{Filter, Found, Named, ResultRow};
-use tables::{Options, Table, TableRows};
+use tables::{Options, TableRows};
 
 /// How rows are written.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Form {
+pub(in crate::cmd) enum Form {
     Parquet,
     Rows,
 }
@@ -37,7 +37,7 @@ impl Form {
     }
 
     /// The name of the file of a result.
-    fn file(self, id: &str) -> String {
+    pub(in crate::cmd) fn file(self, id: &str) -> String {
         let extension = match self {
             Self::Parquet => "parquet",
             Self::Rows => "jsonl.gz",
@@ -156,19 +156,12 @@ impl Lake<'_> {
     /// # Errors
     /// The directory cannot be written: nothing more can.
     fn add(&mut self, path: &Path, result: &dyn Kept, row: Option<&ResultRow>) -> anyhow::Result<()> {
-        let beside = tables::Kept {
-            kept_at_s: row.map(|row| row.at_s),
-            note: row.and_then(|row| row.note.clone()),
-            tags: row.map(|row| row.tags.clone()).unwrap_or_default(),
-            ..tables::Kept::default()
-        };
-        match result.rows(&beside, self.options) {
+        match result.rows(&beside(row), self.options) {
             Some(Ok(rows)) => {
                 for one in &rows {
-                    self.remove(&one.day, &one.id)?;
-                    for table in &one.tables {
-                        self.write(&one.day, &one.id, table)?;
-                    }
+                    let files = one.tables.iter().map(|of| Ok((of.table.name, self.form.bytes(of)?)));
+                    let files = files.collect::<anyhow::Result<Vec<_>>>()?;
+                    put(self.dir, self.form, &one.day, &one.id, files)?;
                     self.written += 1;
                 }
             }
@@ -177,34 +170,6 @@ impl Lake<'_> {
             }
             None => *self.without.entry(result.schema()).or_default() += 1,
         }
-        Ok(())
-    }
-
-    /// Removes what an earlier export wrote of a result: it may have tables that this one has not,
-    /// and names that are to be taken out. `results` goes first: without it the others are of none.
-    fn remove(&self, day: &str, id: &str) -> anyhow::Result<()> {
-        for table in tables::TABLES {
-            for form in [Form::Parquet, Form::Rows] {
-                let path = self.day(table, day).join(form.file(id));
-                match fs::remove_file(&path) {
-                    Ok(()) => {}
-                    Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
-                    Err(error) => return Err(error).with_context(|| format!("cannot remove {path:?}")),
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The directory of a table's files of a day.
-    fn day(&self, table: &Table, day: &str) -> PathBuf {
-        self.dir.join(table.name).join(format!("day={day}"))
-    }
-
-    fn write(&self, day: &str, id: &str, table: &TableRows) -> anyhow::Result<()> {
-        let dir = self.day(table.table, day);
-        fs::create_dir_all(&dir).with_context(|| format!("cannot make the directory {dir:?}"))?;
-        Target::open(&dir.join(self.form.file(id)))?.put(self.form.bytes(table)?)?;
         Ok(())
     }
 
@@ -222,4 +187,55 @@ impl Lake<'_> {
         }
         Ok(0)
     }
+}
+
+/// What the store has beside a result.
+pub(in crate::cmd) fn beside(row: Option<&ResultRow>) -> tables::Kept {
+    tables::Kept {
+        kept_at_s: row.map(|row| row.at_s),
+        note: row.and_then(|row| row.note.clone()),
+        tags: row.map(|row| row.tags.clone()).unwrap_or_default(),
+        ..tables::Kept::default()
+    }
+}
+
+/// Writes the files of a result, by table, in place of those of an earlier time.
+///
+/// # Errors
+/// The directory cannot be written.
+pub(in crate::cmd) fn put<T: AsRef<str>>(
+    dir: &Path,
+    form: Form,
+    day: &str,
+    id: &str,
+    files: impl IntoIterator<Item = (T, Vec<u8>)>,
+) -> anyhow::Result<()> {
+    remove(dir, day, id)?;
+    for (table, bytes) in files {
+        let within = dir.join(self::within(table.as_ref(), day));
+        fs::create_dir_all(&within).with_context(|| format!("cannot make the directory {within:?}"))?;
+        Target::open(&within.join(form.file(id)))?.put(bytes)?;
+    }
+    Ok(())
+}
+
+/// Removes what an earlier export wrote of a result: it may have tables that this one has not, and
+/// names that are to be taken out. `results` goes first: without it the others are of none.
+fn remove(dir: &Path, day: &str, id: &str) -> anyhow::Result<()> {
+    for table in tables::TABLES {
+        for form in [Form::Parquet, Form::Rows] {
+            let path = dir.join(within(table.name, day)).join(form.file(id));
+            match fs::remove_file(&path) {
+                Ok(()) => {}
+                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+                Err(error) => return Err(error).with_context(|| format!("cannot remove {path:?}")),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The directory of a table's files of a day.
+pub(in crate::cmd) fn within(table: &str, day: &str) -> String {
+    format!("{table}/day={day}")
 }

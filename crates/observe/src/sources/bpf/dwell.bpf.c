@@ -584,7 +584,8 @@ int sock_send_length(u64 *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct cpu *cpu = this_cpu();
 	struct thread *thread = cpu ? thread_at(place_of_running(cpu, task)) : 0;
-	if (!thread)
+	/* One that has failed has sent nothing; its connection may be gone. */
+	if (!thread || (s32)ctx[1] <= 0)
 		return 0;
 	struct sock *sk = (void *)ctx[0];
 	u64 now = bpf_ktime_get_ns();

@@ -100,8 +100,11 @@ __attribute__((noinline)) int tell_connection(u64 key, struct connection *connec
 		.established = connection->established,
 	};
 	record.head.flags = (before ? F_CLOSED : 0) | (no_delay(tcp) ? F_NO_DELAY : 0);
-	record.sent = payload_sent(tcp, connection->how, before ? before : READ(common, skc_state)) - connection->sent;
-	record.received = payload_received(tcp) - connection->received;
+	u64 sent = payload_sent(tcp, connection->how, before ? before : READ(common, skc_state));
+	u64 received = payload_received(tcp);
+	/* Fewer than before: another socket has its place. */
+	record.sent = sent > connection->sent ? sent - connection->sent : 0;
+	record.received = received > connection->received ? received - connection->received : 0;
 	record.retransmits = READ(tcp, total_retrans) - connection->retransmits;
 	record.round_trip_us = READ(tcp, srtt_us) >> 3;
 	record.round_trip_us_min = READ(tcp, rtt_min.s[0].v);
@@ -207,7 +210,9 @@ int inet_sock_set_state(u64 *ctx)
 __attribute__((noinline)) int sent_on(struct thread *thread, u64 key, u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	if (!thread)
+	struct sock_common *common = __builtin_preserve_access_index(&((struct sock *)key)->__sk_common);
+	/* Of one that has been closed nothing more is heard. */
+	if (!thread || READ(common, skc_state) == TCP_CLOSE)
 		return 0;
 	u32 tid = TID(thread, task);
 	thread->sent_on = key;

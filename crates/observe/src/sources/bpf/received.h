@@ -13,6 +13,7 @@
 
 struct arrival {
 	u64 at;       /* when the first byte came in that nobody has received yet; 0: not seen */
+	u64 last;     /* when something came in last */
 	u32 receiver; /* the thread whose receiving is reported; 0: somebody has sent since */
 	u32 pad;
 };
@@ -24,8 +25,11 @@ struct { MAP_UINT(type, BPF_MAP_TYPE_LRU_HASH); MAP_UINT(max_entries, 16384); MA
 INLINE void has_arrived(u64 key)
 {
 	struct arrival *arrival = bpf_map_lookup_elem(&arrivals, &key);
-	if (arrival && !arrival->at)
-		arrival->at = bpf_ktime_get_ns();
+	if (!arrival)
+		return;
+	arrival->last = bpf_ktime_get_ns();
+	if (!arrival->at)
+		arrival->at = arrival->last;
 }
 
 /* A thread of the tree has sent on this connection. */
@@ -62,8 +66,8 @@ __attribute__((noinline)) int is_received(struct thread *thread, u64 key, u32 by
 	if (known) {
 		record.arrived = known->at;
 		bool goes_on = bytes && known->receiver == record.head.tid && thread->received_on == key;
-		if (!more)
-			known->at = 0;
+		/* What is left has come by then. */
+		known->at = more ? known->last : 0;
 		known->receiver = record.head.tid;
 		if (goes_on)
 			return 0;
