@@ -31,8 +31,8 @@ pub struct Requests {
     pub slow: u64,
     /// The time of the fastest of them.
     pub slow_ns_min: Ns,
-    /// The account of requests: the rows of each column sum to the mean time of those requests. What
-    /// slow ones have more comes first.
+    /// The account of requests: the rows of each column sum to the mean time of those requests.
+    /// What slow ones have more comes first.
     pub parts: Vec<RequestPart>,
     /// Slow requests from beginning to end, the slowest first.
     pub slowest: Vec<SlowRequest>,
@@ -183,9 +183,9 @@ impl RequestTime {
     /// Its name on pages.
     pub fn name(self) -> &'static str {
         match self {
-            RequestTime::Unread => "in the socket, unread",
-            RequestTime::OtherRequest => "its thread at another request",
-            RequestTime::NoThread => "no thread at it",
+            RequestTime::Unread => "unread",
+            RequestTime::OtherRequest => "another request",
+            RequestTime::NoThread => "no thread",
             RequestTime::OnCpu => "on a CPU",
             RequestTime::Peer => "its peer",
             RequestTime::Rest => "smaller parts",

@@ -49,6 +49,7 @@ mod push;
 mod python;
 mod real_programs;
 mod refused_programs;
+mod requests;
 mod resolver;
 mod results;
 mod run_diff;

@@ -34,8 +34,8 @@ pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
         text("", 10, 1),
         figure("typical", 0),
         figure("slow", 0),
-        figure("slow ones have more", 1),
-        figure("p99 without it", 2),
+        figure("more in slow", 1),
+        figure("p99 without", 2),
     ];
     let mut table = Table::new(look, "a request's time", columns);
     for part in &parts[..shown] {
@@ -94,8 +94,8 @@ fn summary(all: &Requests, run: &Run, look: Look) -> Vec<Line> {
     });
     let left_out = [
         (all.under_way, "not answered yet"),
-        (all.began_before, "from before the window"),
-        (all.abandoned, "ended by the client without an answer"),
+        (all.began_before, "from before the window, or not seen to come in"),
+        (all.abandoned, "without an answer at the end of its connection"),
     ];
     let left_out: Vec<String> = left_out
         .into_iter()

@@ -118,7 +118,7 @@ fn named(rows: FxHashMap<Part, Row>, names: &Names, code: &Code) -> Vec<(Named, 
     by_name
 }
 
-/// No more than so many rows: the last one is all that is smaller.
+/// At most [`ROWS`] rows: the last one is all that is smaller.
 fn together(mut rows: Vec<(Named, Row)>) -> Vec<(Named, Row)> {
     rows.sort_by_key(|(_, row)| Reverse(row.total_ns));
     if rows.len() > ROWS {

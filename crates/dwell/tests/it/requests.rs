@@ -1,0 +1,139 @@
+//! The requests of a server: every one is counted, its time is what its client waited, and what was
+//! planted in a few of them is what these have more.
+
+use crate::support::window::{self, Alive, ensure, hold};
+use crate::support::{self, MS, Told};
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::Command;
+use std::time::Instant;
+
+/// A thread for each connection. A request that ends in `s` sleeps for 30 ms with the lock that
+/// each takes; one that ends in `q` waits for a worker behind a queue, which sleeps for 30 ms.
+const SERVER: &str = r#"
+import queue, socket, threading, time
+lock, jobs = threading.Lock(), queue.SimpleQueue()
+def worker():
+    while True:
+        done = jobs.get()
+        time.sleep(0.03)
+        done.release()
+def serve(c):
+    while what := c.recv(100):
+        with lock:
+            if what.endswith(b's'):
+                time.sleep(0.03)
+        if what.endswith(b'q'):
+            done = threading.Semaphore(0)
+            jobs.put(done)
+            done.acquire()
+        c.sendall(b'y')
+threading.Thread(target=worker, daemon=True).start()
+s = socket.create_server(('127.0.0.1', 0))
+open(PATH, 'w').write(str(s.getsockname()[1]))
+print('ready', flush=True)
+while True:
+    threading.Thread(target=serve, args=[s.accept()[0]], daemon=True).start()
+"#;
+
+/// As many requests on one connection, one after the other, each of the kind that `kind` gives for
+/// its number; how long each took, in nanoseconds.
+fn asks(port: u16, times: u64, kind: impl Fn(u64) -> u8) -> Vec<u64> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_nodelay(true).unwrap();
+    let ask = |number| {
+        let begin = Instant::now();
+        stream.write_all(&[b'x', kind(number)]).unwrap();
+        assert_eq!(stream.read(&mut [0]).unwrap(), 1);
+        begin.elapsed().as_nanos() as u64
+    };
+    (0..times).map(ask).collect()
+}
+
+/// A window on the server while two clients ask; what they waited, sorted.
+fn served(kind: fn(u64) -> u8) -> (Told, Vec<u64>) {
+    let path = support::fresh("port");
+    let script = SERVER.replace("PATH", &format!("{path:?}"));
+    let _server = Alive::start("python3", &["-c", &script]);
+    let port: u16 = std::fs::read_to_string(&path).unwrap().parse().unwrap();
+    let mut waited = Vec::new();
+    let mut command = Command::new(support::dwell());
+    let target = format!(":{port}");
+    let args = [target.as_str(), "--for", "4s"];
+    let told = window::attach(command.arg("attach"), &support::fresh("requests.json"), &args, |dwell| {
+        window::until_it_records(dwell);
+        let other = std::thread::spawn(move || asks(port, 300, |_| b'x'));
+        waited.extend(asks(port, 300, kind));
+        waited.extend(other.join().unwrap());
+    });
+    waited.sort_unstable();
+    (told, waited)
+}
+
+/// The row of what was spent at this.
+fn part<'a>(told: &'a Told, at: &str) -> Option<&'a Value> {
+    told.run["requests"]["parts"].as_array()?.iter().find(|part| part["at"] == at)
+}
+
+/// A time of a row; 0 where there is none.
+fn ns(part: Option<&Value>, column: &str) -> u64 {
+    part.and_then(|part| part[column].as_u64()).unwrap_or(0)
+}
+
+/// What holds of any requests: all are there, and took what their clients waited.
+fn holds(told: &Told, waited: &[u64]) -> Result<(), String> {
+    let all = &told.run["requests"];
+    ensure(all["times"] == 600, "each is counted", told)?;
+    let latency = |column: &str| all["latency"][column].as_u64().unwrap_or(0);
+    for (column, rank) in [("p50_ns", 299), ("p99_ns", 593), ("max_ns", 599)] {
+        // The client waits for its own wake-up too.
+        let (ours, client) = (latency(column), waited[rank]);
+        let near = ours <= client + client / 50 && client <= ours + ours / 5 + 3 * MS;
+        ensure(near, &format!("{column}: {ours} is what the client waited, {client}"), told)?;
+    }
+    let parts = all["parts"].as_array().unwrap();
+    let sum: u64 = parts.iter().map(|part| ns(Some(part), "mean_ns")).sum();
+    ensure(sum.abs_diff(latency("mean_ns")) <= parts.len() as u64, "the parts sum to the mean", told)?;
+    for slow in all["slowest"].as_array().unwrap() {
+        let spans = slow["spans"].as_array().unwrap();
+        let sum: u64 = spans.iter().map(|span| ns(Some(span), "ns")).sum();
+        ensure(sum == slow["latency_ns"], "the spans of a request sum to it", told)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn what_a_few_requests_sleep_with_a_lock_is_theirs_and_a_wait_of_others() {
+    let _alone = support::alone();
+    hold(|| {
+        let (told, waited) = served(|number| if number % 50 == 7 { b's' } else { b'x' });
+        holds(&told, &waited)?;
+        let sleep = part(&told, "sleep");
+        let lock = part(&told, "lock");
+        let planted = ns(sleep, "slow_ns") + ns(lock, "slow_ns");
+        ensure(planted >= 25 * MS, "slow ones sleep, or wait for one that does", &told)?;
+        ensure(ns(sleep, "typical_ns") == 0, "and others do not", &told)?;
+        let place = sleep.map(|part| part["place"].to_string()).unwrap_or_default();
+        ensure(place.contains("serve"), "where they do", &told)?;
+        let more = sleep.and_then(|part| part["more_ns"][0].as_i64());
+        ensure(more > Some(0), "and have more of it", &told)?;
+        let without = ns(sleep.map(|part| &part["without"]), "p99_ns");
+        let p99 = told.run["requests"]["latency"]["p99_ns"].as_u64();
+        ensure(Some(without) < p99, "without it they were faster", &told)?;
+        ensure(told.page.contains("a request's time"), "the page has them", &told)
+    });
+}
+
+#[test]
+fn what_a_worker_does_behind_a_queue_is_of_the_request_that_it_is_done_for() {
+    let _alone = support::alone();
+    hold(|| {
+        let (told, waited) = served(|number| if number % 50 == 7 { b'q' } else { b'x' });
+        holds(&told, &waited)?;
+        let sleep = part(&told, "sleep");
+        ensure(ns(sleep, "slow_ns") >= 25 * MS, "the worker's sleep is in the slow ones", &told)?;
+        let place = sleep.map(|part| part["place"].to_string()).unwrap_or_default();
+        ensure(place.contains("worker"), "where it sleeps", &told)
+    });
+}
