@@ -35,6 +35,7 @@ mod stacks;
 mod surroundings;
 pub mod targets;
 mod threads;
+mod users;
 mod verify;
 
 pub use attach::{ProcessSet, Target, Window, attach};
