@@ -19,7 +19,6 @@ use stats::Random;
 use std::env;
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command};
 use std::time::Duration;
 use sys::clock::{monotonic_ns, unix_time};
@@ -74,7 +73,7 @@ pub(super) fn every(args: &AttachArgs, every: Ns, length: Ns) -> anyhow::Result<
             .spawn()
             .context("cannot start dwell for a window")?;
         let (ended, asked) = wait(window, &mut signals).context("cannot wait for a window")?;
-        status = ended;
+        status = ended.unwrap_or(if asked { status } else { exit::DWELL_FAILED });
         if asked {
             return Ok(status);
         }
@@ -124,9 +123,10 @@ fn waits_until(at: Ns, signals: &mut Signals) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Waits for the dwell of a window. Returns its exit status, and whether a signal asked for the
-/// end: a window that is under way then ends at once, and its result is kept.
-fn wait(mut window: Child, signals: &mut Signals) -> io::Result<(u8, bool)> {
+/// Waits for the dwell of a window. Returns its exit status (none if a signal ended it), and
+/// whether a signal asked for the end: a window that is under way then ends at once, and its result
+/// is kept. One that is not yet, or is over and analysed, has none.
+fn wait(mut window: Child, signals: &mut Signals) -> io::Result<(Option<u8>, bool)> {
     let pid = window.id();
     let mut asked = false;
     loop {
@@ -138,9 +138,7 @@ fn wait(mut window: Child, signals: &mut Signals) -> io::Result<(u8, bool)> {
             }
         })?;
         if let Some(status) = window.try_wait()? {
-            let code = status.code().and_then(|code| u8::try_from(code).ok());
-            let ended = code.or(status.signal().map(exit::of_signal)).unwrap_or(exit::DWELL_FAILED);
-            return Ok((ended, asked));
+            return Ok((status.code().and_then(|code| u8::try_from(code).ok()), asked));
         }
         poll::wait(&[signals.as_fd()], None)?;
     }
