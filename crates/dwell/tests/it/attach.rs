@@ -492,12 +492,7 @@ fn each_interval_has_a_window_with_a_result_and_a_signal_ends_them_in_order() {
     let kept = || {
         let mut list = Command::new(support::dwell());
         let output = list.args(["list", "--verb", "attach", "--store"]).arg(&store).output().unwrap();
-        // The first line is a header.
-        String::from_utf8_lossy(&output.stdout)
-            .lines()
-            .skip(1)
-            .filter(|line| line.contains("every-one"))
-            .count()
+        String::from_utf8_lossy(&output.stdout).lines().filter(|line| line.contains(" attach ")).count()
     };
     let until = Instant::now() + Duration::from_secs(60);
     while kept() < 3 && Instant::now() < until {
