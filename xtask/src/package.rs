@@ -1,6 +1,6 @@
 //! What users install: static binaries stripped, their debug information beside them, tarballs and
-//! Debian packages with manual pages, completions, systemd units, JSON Schemas and licences, and the
-//! checksums of all.
+//! Debian packages with manual pages, completions, systemd units, JSON Schemas and licences, and
+//! the checksums of all.
 //!
 //! llvm-objcopy, tar and dpkg-deb do the work: the first strips for any architecture.
 

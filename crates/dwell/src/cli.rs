@@ -206,8 +206,8 @@ pub(crate) struct AttachArgs {
     #[arg(long, value_name = "ID", conflicts_with_all = ["targets", "pod", "cgroup"])]
     pub(crate) container: Option<String>,
 
-    /// All processes of this Kubernetes pod. POD is its name, NAMESPACE/NAME, or its UID. dwell runs
-    /// on the node: it finds names in /var/log/pods
+    /// All processes of this Kubernetes pod. POD is its name, NAMESPACE/NAME, or its UID. dwell
+    /// must run on the node: it finds names in /var/log/pods
     #[arg(long, value_name = "POD", conflicts_with_all = ["targets", "cgroup"])]
     pub(crate) pod: Option<String>,
 

@@ -7,9 +7,9 @@ use sys::untrusted_file::Rights;
 
 /// New processes that are asked at one look.
 const NEW: usize = 256;
-/// Those that are asked again at one look, in turn: programs change their user. Of up to so many
-/// all are asked each time; all 500 of a host, with ten looks a second, in three seconds. Each takes
-/// the kernel 80 us, so that all of them at each look were a fifth of dwell's time.
+/// Known processes that are asked again at one look, in turn: programs change their user. A target
+/// with fewer is asked whole each time, a host with 500 in three seconds. Each takes the kernel
+/// 80 us: all of a host at each look, ten times a second, were a fifth of dwell's time.
 const AGAIN: usize = 16;
 
 /// The users that were seen so far.
@@ -29,7 +29,7 @@ impl Users {
         self.seen.extend(asked.into_iter().filter_map(|pid| Some(Rights::of_process(pid).ok()?.uid())));
     }
 
-    /// Those that are to be asked now.
+    /// The processes that are to be asked now.
     fn turn(&mut self, living: &[Pid]) -> Vec<Pid> {
         let (known, new): (BTreeSet<Pid>, BTreeSet<Pid>) =
             living.iter().partition(|pid| self.asked.contains(pid));
