@@ -19,7 +19,7 @@ const PAGE: u64 = 16 << 10;
 
 /// The limit of cached bytes of all files. A file that needs another page beyond it drops its own
 /// first.
-const KEPT_MAX: usize = 32 << 20;
+const KEPT_MAX: usize = 64 << 20;
 
 /// Bytes of pages kept by all files.
 static KEPT: AtomicUsize = AtomicUsize::new(0);

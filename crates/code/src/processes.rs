@@ -19,7 +19,7 @@ const MAPPINGS_MAX: usize = 16_384;
 /// All processes of the tree.
 ///
 /// Memory: a child shares its parent's table until either changes it; a table takes under 150 bytes
-/// per mapping, with at most 16,384 mappings. At most 512 files are open, with 32 MiB of pages and
+/// per mapping, with at most 16,384 mappings. At most 512 files are open, with 64 MiB of pages and
 /// 100,000 rules (10 MB). At most 2^20 addresses of JIT code are named.
 pub struct Processes {
     pub(crate) files: Files,
