@@ -1,6 +1,6 @@
 //! What users install: static binaries stripped, their debug information beside them, tarballs and
-//! Debian packages with manual pages, completions, JSON Schemas and licences, and the checksums of
-//! all.
+//! Debian packages with manual pages, completions, systemd units, JSON Schemas and licences, and
+//! the checksums of all.
 //!
 //! llvm-objcopy, tar and dpkg-deb do the work: the first strips for any architecture.
 
@@ -20,6 +20,9 @@ const COMPLETIONS: [(&str, &str); 3] = [
 
 /// Whose the packages are.
 const DEVELOPERS: &str = "The dwell developers";
+
+/// The units in `systemd` of the repository. Nothing enables them.
+const UNITS: [&str; 2] = ["dwell-window@.service", "dwell-window@.timer"];
 
 /// Files of the repository that go into each package, and their names there.
 const TEXTS: [(&str, &str); 5] = [
@@ -80,6 +83,12 @@ fn one(built: &Built<'_>, runs: &Path, directory: &Path) -> Result<Vec<PathBuf>>
         fs::copy(root().join(text), tree.join(name)).with_context(|| format!("cannot copy {text}"))?;
     }
     documents(runs, &tree)?;
+    fs::create_dir_all(tree.join("systemd"))?;
+    for unit in UNITS {
+        let from = root().join("systemd").join(unit);
+        fs::copy(&from, tree.join("systemd").join(unit))
+            .with_context(|| format!("cannot copy {}", from.display()))?;
+    }
     readable(&tree)?;
     let deb = deb(built.arch, &tree, directory)?;
     let archive = directory.join(format!("{top}.tar.gz"));
@@ -157,6 +166,9 @@ fn deb(arch: &str, tree: &Path, directory: &Path) -> Result<PathBuf> {
             let file = file?.path();
             put(&file, &format!("usr/share/{installed}/{}", name(&file)))?;
         }
+    }
+    for unit in UNITS {
+        put(&tree.join("systemd").join(unit), &format!("usr/lib/systemd/system/{unit}"))?;
     }
     for (_, text) in TEXTS {
         put(&tree.join(text), &format!("usr/share/doc/dwell/{text}"))?;

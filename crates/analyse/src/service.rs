@@ -98,6 +98,9 @@ fn of_part(part: &str, command: &[String]) -> String {
     if let Some(id) = part.strip_prefix("container ") {
         return id.to_owned();
     }
+    if let Some(pod) = part.strip_prefix("pod ") {
+        return without_replica(&last(pod)).to_owned();
+    }
     if let Some(path) = part.strip_prefix("cgroup ") {
         // That of the whole host has no name.
         return Some(last(path)).filter(|name| !name.is_empty()).unwrap_or_else(|| "/".to_owned());
@@ -112,6 +115,20 @@ fn of_part(part: &str, command: &[String]) -> String {
         Some((name, _)) => name.to_owned(),
         None => part.to_owned(),
     }
+}
+
+/// The name of a pod without what Kubernetes adds to that of its Deployment (the number of the
+/// template, and of the replica) or DaemonSet (of the replica).
+fn without_replica(pod: &str) -> &str {
+    /// What random names are made of there: no vowels, and nothing that looks like one.
+    const LETTERS: &str = "bcdfghjklmnpqrstvwxz2456789";
+    let cut = |name, lengths: std::ops::RangeInclusive<usize>| -> Option<&str> {
+        let (front, end): (&str, &str) = str::rsplit_once(name, '-')?;
+        let is_random = lengths.contains(&end.len()) && end.chars().all(|char| LETTERS.contains(char));
+        (is_random && !front.is_empty()).then_some(front)
+    };
+    let Some(set) = cut(pod, 5..=5) else { return pod };
+    cut(set, 6..=10).unwrap_or(set)
 }
 
 /// The script that a command runs, else its program, without the directory. Never code, nor the
@@ -163,6 +180,11 @@ mod tests {
             ("container 4f2a", "java -jar /a.jar", "4f2a"),
             ("cgroup /system.slice/x.service", "x", "x.service"),
             ("cgroup /", "init", "/"),
+            ("pod shop/web-7d9f8b6c5-x2x4z", "nginx", "web"),
+            ("pod log-agent-w9q2k", "agent", "log-agent"),
+            ("pod db-0", "postgres", "db-0"),
+            ("pod my-nginx", "nginx", "my-nginx"),
+            ("pod 0f1e2d3c-1111-2222-3333-444455556666", "x", "0f1e2d3c-1111-2222-3333-444455556666"),
             (":8080 (python3, PID 12)", "python3 server.py", ":8080"),
             ("server.py (python3, PID 12)", "python3 server.py", "server.py"),
             ("python3 (PID 12)", "/usr/bin/python3 -u /srv/server.py 80", "server.py"),

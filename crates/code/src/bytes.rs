@@ -39,8 +39,8 @@ pub(crate) type Mask = [u8; 40];
 pub(crate) struct FilePage {
     /// Its offset in the file.
     pub(crate) start: u64,
-    /// Its content.
-    pub(crate) bytes: Arc<[u8]>,
+    /// Its content. Where it was read to: what is made of a slice would be a copy.
+    pub(crate) bytes: Arc<Vec<u8>>,
 }
 
 impl FilePage {
@@ -105,6 +105,14 @@ impl Bytes {
         self.reading.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).expired
     }
 
+    /// Drops all pages: nobody is expected to read them again soon.
+    pub(crate) fn forget(&self) {
+        self.reading.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).forget();
+        if let Backing::Masked { under, .. } = &self.backing {
+            under.forget();
+        }
+    }
+
     /// The page with the byte at `at`.
     ///
     /// # Errors
@@ -127,7 +135,7 @@ impl Bytes {
         }
         let bytes = self.backing.read(start, PAGE.min(self.len - start))?;
         let read = bytes.len();
-        let page = FilePage { start, bytes: bytes.into() };
+        let page = FilePage { start, bytes };
         if KEPT.fetch_add(read, Ordering::Relaxed) > KEPT_MAX {
             reading.forget();
         }
@@ -157,14 +165,14 @@ impl Bytes {
 
 impl Backing {
     /// Up to `len` bytes from `start` on.
-    fn read(&self, start: u64, len: u64) -> io::Result<Vec<u8>> {
+    fn read(&self, start: u64, len: u64) -> io::Result<Arc<Vec<u8>>> {
         match self {
-            Backing::Memory(page) => Ok(page.bytes.to_vec()),
+            Backing::Memory(page) => Ok(Arc::clone(&page.bytes)),
             Backing::File(file) => {
                 let mut bytes = vec![0; len as usize];
                 let read = read_up_to(file, &mut bytes, start)?;
                 bytes.truncate(read);
-                Ok(bytes)
+                Ok(bytes.into())
             }
             Backing::Masked { under, start: skipped, masks } => {
                 let mut bytes = under.read(skipped + start, len, PAGE)?;
@@ -177,7 +185,7 @@ impl Backing {
                         }
                     }
                 }
-                Ok(bytes)
+                Ok(bytes.into())
             }
         }
     }

@@ -79,6 +79,13 @@ pub(crate) struct Module {
     rules: FxHashMap<u64, Option<Arc<Rule>>>,
 }
 
+impl Module {
+    /// Drops what was read of it; it can be read again.
+    pub(crate) fn forget_pages(&self) {
+        self.debug.iter().chain([&self.image]).for_each(|image| image.bytes().forget());
+    }
+}
+
 /// All files that were mapped.
 pub struct Files {
     entries: Vec<FileEntry>,

@@ -82,6 +82,9 @@ impl Processes {
                 None => self.by_runtime(*file, places, positions, &mut names),
             }
         }
+        // What stacks were unwound with; and of each file in turn what it was searched for: all
+        // tables of all files of a host would be most of dwell's memory.
+        of_modules.iter().for_each(|of| of.module.forget_pages());
         let symbols = parallel::map(&of_modules, |of| by_symbol(of, places, deadline));
         for (of, symbols) in of_modules.iter().zip(&symbols) {
             for (position, name) in of.positions.iter().zip(&symbols.names) {
@@ -164,6 +167,7 @@ fn by_symbol(of: &OfModule<'_>, places: &[RawFrame], deadline: Instant) -> BySym
     }
     let names: Vec<Option<String>> = raw.into_iter().map(|raw| raw.as_deref().map(demangled)).collect();
     let name = |position: &usize| names[addresses.binary_search(&address(position)).ok()?].clone();
+    of.module.forget_pages();
     BySymbol { names: of.positions.iter().map(name).collect(), all }
 }
 
@@ -210,7 +214,9 @@ fn by_line(of: &OfModule<'_>, places: &[RawFrame], deadline: Instant) -> LineLoo
     let mut seen = FxHashSet::default();
     let addresses = of.positions.iter().map(|position| places[*position].address);
     let addresses: Vec<u64> = addresses.filter(|address| seen.insert(*address)).collect();
-    lines::find(image, &addresses, deadline)
+    let found = lines::find(image, &addresses, deadline);
+    of.module.forget_pages();
+    found
 }
 
 impl LineLookup {

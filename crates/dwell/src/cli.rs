@@ -182,40 +182,60 @@ pub(crate) struct RunArgs {
 /// A server has no end that a critical path could lead to, so the report divides the time of the
 /// active threads instead. Threads that only wait for work are summed up.
 ///
-/// The exit status is 0, or 125 if dwell failed.
+/// The exit status is 0, 125 if dwell failed, or 75 if --skip-if-busy skipped the window. With
+/// --every, it is that of the last window.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  sudo dwell attach 1234 --for 10s\n  sudo dwell attach nginx --for 1m --json nginx.json\n  sudo dwell attach server.py --for 10s\n  sudo dwell attach :8080 --for 10s\n  sudo dwell attach --service postgresql --for 30s\n  sudo dwell attach --container 3f2a91 --for 10s\n  sudo dwell attach --cgroup system.slice/cron.service --for 10s"
+    after_help = "Examples:\n  sudo dwell attach 1234 --for 10s\n  sudo dwell attach nginx --for 1m --json nginx.json\n  sudo dwell attach server.py --for 10s\n  sudo dwell attach :8080 --for 10s\n  sudo dwell attach --service postgresql --for 30s\n  sudo dwell attach --container 3f2a91 --for 10s\n  sudo dwell attach --cgroup system.slice/cron.service --for 10s\n  sudo dwell attach --pod web-7d9f8b6c5-x2x4z --for 10s\n  sudo dwell attach --service nginx --for 10s --every 1h --skip-if-busy --quiet"
 )]
 pub(crate) struct AttachArgs {
     /// Processes to trace: PIDs, names, or :PORT. A name is that of the process (as in `ps -o
     /// comm`), of its executable (`python` is also python3), or of the script that it runs
     /// (`server.py`). `:PORT` is the process that listens there
-    #[arg(value_name = "TARGET", required_unless_present_any = ["pids", "service", "container", "cgroup"])]
+    #[arg(value_name = "TARGET", required_unless_present_any = ["pids", "service", "container", "pod", "cgroup"])]
     pub(crate) targets: Vec<String>,
 
     /// PIDs, separated by commas, as for perf and strace
     #[arg(short, long = "pid", value_name = "PID", value_delimiter = ',',
-          conflicts_with_all = ["service", "container", "cgroup"])]
+          conflicts_with_all = ["service", "container", "pod", "cgroup"])]
     pub(crate) pids: Vec<u32>,
 
     /// All processes of this systemd unit. A system unit is looked for first, then a user unit
-    #[arg(long, value_name = "UNIT", conflicts_with_all = ["targets", "container", "cgroup"])]
+    #[arg(long, value_name = "UNIT", conflicts_with_all = ["targets", "container", "pod", "cgroup"])]
     pub(crate) service: Option<String>,
 
     /// All processes of the container with this ID. The first 3 digits of the ID, or more, are
     /// enough. Docker, Podman and Kubernetes are supported
-    #[arg(long, value_name = "ID", conflicts_with_all = ["targets", "cgroup"])]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["targets", "pod", "cgroup"])]
     pub(crate) container: Option<String>,
 
+    /// All processes of this Kubernetes pod. POD is its name, NAMESPACE/NAME, or its UID. dwell
+    /// must run on the node: it finds names in /var/log/pods
+    #[arg(long, value_name = "POD", conflicts_with_all = ["targets", "cgroup"])]
+    pub(crate) pod: Option<String>,
+
     /// All processes of this cgroup and its descendants. The path is in the file system, or
-    /// relative to the root cgroup
+    /// relative to the root cgroup. `/` is the whole host
     #[arg(long, value_name = "PATH", conflicts_with = "targets")]
     pub(crate) cgroup: Option<PathBuf>,
 
     /// Duration (`500ms`, `10s`, `1h`) [default: until Ctrl-C]
     #[arg(long = "for", value_name = "TIME", value_parser = units::seconds_ns)]
     pub(crate) length_ns: Option<u64>,
+
+    /// Record a window in each interval of TIME (`10m`, `1h`), at a random moment in it, until
+    /// Ctrl-C. The target is looked for each time, so a PID is none. Each result is kept. Files
+    /// that are named (--json, --keep and so on) are replaced by each window
+    #[arg(long = "every", value_name = "TIME", value_parser = units::seconds_ns, requires = "length_ns",
+          conflicts_with = "pids")]
+    pub(crate) every_ns: Option<u64>,
+
+    /// Skip the window if the host is short of CPUs or memory: tasks waited for a CPU in more than
+    /// 50 % of the last 10 s, or for memory in more than 10 % (/proc/pressure); or less than 128
+    /// MiB of memory are free. Where the kernel has no /proc/pressure: the load is more than 2 per
+    /// CPU. Standard error says why
+    #[arg(long)]
+    pub(crate) skip_if_busy: bool,
 
     /// Ask Java virtual machines (JDK 17 or newer) for the names of compiled code. This happens
     /// after the recording, as with `jcmd PID Compiler.perfmap`: the JVM gets SIGQUIT and writes

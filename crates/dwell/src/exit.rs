@@ -12,6 +12,10 @@ use sys::resolve::resolve;
 /// dwell itself failed, or its command line is wrong.
 pub(crate) const DWELL_FAILED: u8 = 125;
 
+/// Nothing was measured as the host was short of CPUs or memory: `EX_TEMPFAIL` of sysexits(3), try
+/// again later.
+pub(crate) const SKIPPED: u8 = 75;
+
 /// The exit status of the program: its own, or 128 plus the signal number.
 pub(crate) fn of_program(ending: Ending) -> u8 {
     match ending {

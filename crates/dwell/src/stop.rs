@@ -11,9 +11,9 @@ use sys::signals::{Signals, stop_self};
 
 /// The signal of Ctrl-Z, the one that continues, and those that end a measurement: SIGHUP, SIGINT,
 /// SIGQUIT, SIGTERM.
-const SIGTSTP: i32 = 20;
+pub(crate) const SIGTSTP: i32 = 20;
 const SIGCONT: i32 = 18;
-const ENDING: [i32; 4] = [1, 2, 3, 15];
+pub(crate) const ENDING: [i32; 4] = [1, 2, 3, 15];
 
 /// The last pending signal that ends a measurement. Ctrl-Z stops dwell here, until SIGCONT.
 pub(crate) fn ending(signals: &mut Signals) -> Option<i32> {

@@ -15,6 +15,7 @@ mod identity;
 pub mod machine;
 pub mod memory;
 pub mod own;
+pub mod pressure;
 pub mod stat;
 
 pub use cpus::online as cpus;

@@ -5,6 +5,7 @@
 //! systemd.unit(5) and the schemes of Docker, Podman, containerd and CRI-O.
 
 use crate::mounts::{Mount, mounts_of};
+use crate::pods::uid_of_group;
 use model::Pid;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -104,6 +105,15 @@ impl Hierarchies {
         }
         // Of nested ones that both match, the outer one is meant.
         self.find(|name| container_id(name).is_some_and(|of| of.starts_with(&id)), |above| above.len())
+    }
+
+    /// The group of a pod that has one of these UIDs, in small letters.
+    ///
+    /// # Errors
+    /// There is none, or there are several.
+    pub fn pod(&self, uids: &[String]) -> Result<PathBuf, NotFound> {
+        // A node in a container (kind, minikube) has pods too: the outer one is meant.
+        self.find(|name| uid_of_group(name).is_some_and(|uid| uids.contains(&uid)), |above| above.len())
     }
 
     /// The groups whose name matches, with the best rank by their ancestors' names; one that has
@@ -362,6 +372,32 @@ mod tests {
         let twin = format!("{pod}/cri-containerd-{}.scope", id("c1d5"));
         let made = Made::new(&[("", ""), (&names[3], "5\n"), (&twin, "8\n")]);
         assert_eq!(made.container("c1d"), Err(vec![twin, names[3].clone()]));
+    }
+
+    #[test]
+    fn a_pod_is_all_of_its_containers_whichever_runtime_made_the_groups() {
+        let uids: Vec<String> =
+            (1..=4).map(|at| format!("0f1e2d3c-aaaa-bbbb-cccc-00000000000{at}")).collect();
+        let by_systemd = |at: usize| {
+            let uid = uids[at].replace('-', "_");
+            format!("kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{uid}.slice")
+        };
+        let [one, gone] = [by_systemd(0), by_systemd(1)];
+        let plain = format!("kubepods/besteffort/pod{}", uids[2]);
+        let containers = [
+            format!("{one}/cri-containerd-{}.scope", id("c1d")),
+            format!("{one}/crio-{}.scope", id("c10")),
+            format!("{plain}/{}", id("d0c")),
+        ];
+        let mut groups: Vec<(&str, &str)> = containers.iter().map(|name| (name.as_str(), "5\n")).collect();
+        groups.extend([("", ""), (one.as_str(), ""), (plain.as_str(), ""), (gone.as_str(), "")]);
+        let made = Made::new(&groups);
+        let found = |uids: &[String]| made.short(made.hierarchies().pod(uids));
+        assert_eq!(found(&uids[..1]), Ok(one.clone()));
+        assert_eq!(processes(&made.0.path().join(&one)).len(), 2);
+        assert_eq!(found(&uids[2..3]), Ok(plain.clone()));
+        assert_eq!(found(&uids[3..]), Err(vec![]));
+        assert_eq!(found(&[]), Err(vec![]));
     }
 
     #[test]

@@ -24,6 +24,7 @@ mod local_sockets;
 mod machine;
 mod mounts;
 pub mod output_lines;
+pub mod pods;
 pub mod realtime;
 mod record;
 mod session;
@@ -35,6 +36,7 @@ mod stacks;
 mod surroundings;
 pub mod targets;
 mod threads;
+mod users;
 mod verify;
 
 pub use attach::{ProcessSet, Target, Window, attach};

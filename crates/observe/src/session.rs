@@ -6,6 +6,7 @@ use crate::giving_way::GivingWay;
 use crate::mounts;
 use crate::sources::Instruments;
 use crate::surroundings::{GivenLink, Surroundings};
+use crate::users::Users;
 use host::stat::{self, CpuTimes};
 use model::counters::CountersObserved;
 use model::coverage::Source;
@@ -19,7 +20,6 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 use sys::clock::{monotonic_ns, process_cpu_ns, unix_time};
 use sys::poll;
-use sys::untrusted_file::Rights;
 
 /// The pause between drains at first, so that an interpreter is recognized before it has run long.
 const YOUNG: Duration = Duration::from_millis(2);
@@ -33,9 +33,6 @@ const QUIET: Duration = Duration::from_millis(20);
 const BUSY: Duration = Duration::from_millis(5);
 /// The number of records in one drain that counts as many.
 const MANY: u64 = 4000;
-
-/// Processes whose users are noted at one look.
-const LOOKED_AT: usize = 256;
 
 /// The sink of a recording.
 pub trait Sink {
@@ -73,7 +70,7 @@ pub(crate) struct Session<'a> {
     pause: Duration,
     young_until: Ns,
     /// Users of the processes that were there at a look.
-    users: BTreeSet<u32>,
+    users: Users,
     giving_way: GivingWay,
 }
 
@@ -238,7 +235,7 @@ impl<'a> Session<'a> {
             begin,
             pause: BUSY,
             young_until: 0,
-            users: BTreeSet::new(),
+            users: Users::default(),
             giving_way: GivingWay::default(),
         };
         (session, snapshot)
@@ -283,18 +280,12 @@ impl<'a> Session<'a> {
 
     /// Emits a snapshot of the host.
     pub(crate) fn snapshot(&mut self, at: Ns) {
-        self.look_at_users();
         self.stream.event(&self.surroundings.look(at, process_cpu_ns()));
         let living = self.instruments.threads().living();
+        self.users.look(&living);
         for group in self.surroundings.group(at, &living) {
             self.stream.event(&group);
         }
-    }
-
-    /// Notes whose the processes are: programs change their user.
-    fn look_at_users(&mut self) {
-        let living = self.instruments.threads().living().into_iter().take(LOOKED_AT);
-        self.users.extend(living.filter_map(|pid| Some(Rights::of_process(pid).ok()?.uid())));
     }
 
     /// Emits an event about events lost since the last call.
@@ -335,9 +326,10 @@ impl<'a> Session<'a> {
 
     /// Emits the names of code and closes the recording.
     pub(crate) fn finish(mut self, end: SessionEnd) -> Recorded {
-        self.look_at_users();
+        self.users.look(&self.instruments.threads().living());
         self.instruments.names(&mut |event| self.stream.event(event));
-        self.users.extend(self.instruments.users());
+        let mut users = self.users.seen;
+        users.extend(self.instruments.users());
         Recorded {
             calls: self.instruments.calls(),
             lost_events: self.instruments.lost(),
@@ -348,7 +340,7 @@ impl<'a> Session<'a> {
             disk_requests: self.instruments.disk_requests(),
             loads: loads(self.instruments.tier()),
             counters: self.instruments.counters(),
-            users: self.users,
+            users,
             end,
         }
     }

@@ -149,7 +149,7 @@ pub fn run(
 fn is_named(target: &str) -> bool {
     let port = target.rsplit_once(" (").map_or(target, |(port, _)| port).strip_prefix(':');
     port.is_some_and(|port| port.parse::<u16>().is_ok())
-        || ["service ", "container ", "cgroup "].iter().any(|word| target.starts_with(word))
+        || ["service ", "container ", "pod ", "cgroup "].iter().any(|word| target.starts_with(word))
 }
 
 /// The places, those that are small put together unless all are wanted.

@@ -472,3 +472,57 @@ fn a_service_and_a_container_are_found_by_name() {
     }
     std::fs::remove_dir(&slice).unwrap();
 }
+
+/// A program with a name that no other process has.
+fn of_its_own_name(name: &str) -> PathBuf {
+    let path = support::fresh(name);
+    std::fs::copy("/bin/sleep", &path).unwrap();
+    path
+}
+
+#[test]
+fn each_interval_has_a_window_with_a_result_and_a_signal_ends_them_in_order() {
+    let program = of_its_own_name("every-one");
+    let mut sleeper = Command::new(&program).arg("1000").spawn().unwrap();
+    let store = support::fresh("every.sqlite");
+    let every = ["--for", "200ms", "--every", "1s", "--quiet", "--store"];
+    let mut dwell = Command::new(support::dwell());
+    let name = program.file_name().unwrap();
+    let mut dwell = dwell.arg("attach").arg(name).args(every).arg(&store).spawn().unwrap();
+    let kept = || {
+        let mut list = Command::new(support::dwell());
+        let output = list.args(["list", "--verb", "attach", "--store"]).arg(&store).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).lines().filter(|line| line.contains(" attach ")).count()
+    };
+    let until = Instant::now() + Duration::from_secs(60);
+    while kept() < 3 && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert!(kept() >= 3, "{}", kept());
+    assert!(dwell.try_wait().unwrap().is_none(), "it goes on");
+    assert!(sleeper.try_wait().unwrap().is_none(), "and so does the program");
+    let ended = Command::new("kill").arg(dwell.id().to_string()).status().unwrap();
+    assert!(ended.success() && dwell.wait().unwrap().code() == Some(0));
+    sleeper.kill().unwrap();
+    sleeper.wait().unwrap();
+}
+
+#[test]
+fn windows_again_and_again_are_of_what_outlives_a_process_and_have_room() {
+    let again = ["--for", "1s", "--every"];
+    let refused = |target: &str, every: &str| {
+        let (said, status) = refused(&[&[target], &again[..], &[every]].concat());
+        assert_eq!(status, Some(125), "{said}");
+        said
+    };
+    assert!(refused("1", "2s").contains("not PID 1"));
+    assert!(refused("no-such-program-anywhere", "2s").contains("no process is called"));
+    assert!(refused("sh", "1s").contains("is not longer than --for"));
+}
+
+#[test]
+fn a_pod_that_is_not_here_is_named() {
+    let (said, status) = refused(&["--pod", "0f1e2d3c-aaaa-bbbb-cccc-000000000001", "--for", "1s"]);
+    assert!(said.contains("no pod \"0f1e2d3c") && said.contains("crictl pods"), "{said}");
+    assert_eq!(status, Some(125));
+}
