@@ -94,8 +94,8 @@ fn summary(all: &Requests, run: &Run, look: Look) -> Vec<Line> {
     });
     let left_out = [
         (all.under_way, "not answered yet"),
-        (all.began_before, "from before the window, or not seen to come in"),
-        (all.abandoned, "without an answer at the end of its connection"),
+        (all.began_before, "from before"),
+        (all.abandoned, "closed without an answer"),
     ];
     let left_out: Vec<String> = left_out
         .into_iter()
