@@ -532,13 +532,14 @@ impl Requests {
             self.done.abandoned += 1;
             return;
         };
-        let front = self.workers.get_mut(of.front as usize).and_then(|worker| worker.carries.as_mut());
-        let carried = front.filter(|carried| carried.request == request).map(|carried| {
+        let front = self.workers.get_mut(of.front as usize);
+        let carried = front.and_then(|front| front.carries.take_if(|carried| carried.request == request));
+        let carried = carried.map(|mut carried| {
             carried.ledger.takes_back();
-            carried.ledger.clone()
+            carried.ledger
         });
         if let Some(answer) = carried.or(of.left.take()).filter(|answer| answer.at == last) {
-            self.done.add(&of, &answer);
+            self.done.add(of, answer);
         }
     }
 

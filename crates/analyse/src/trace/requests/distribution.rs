@@ -65,14 +65,14 @@ impl Distribution {
     }
 
     /// A request was answered.
-    pub(super) fn add(&mut self, of: &Request, answer: &Ledger) {
+    pub(super) fn add(&mut self, of: Request, answer: Ledger) {
         let (client, began) = (of.client, of.began);
         let ns = answer.at - began;
         self.times += 1;
         self.total_ns += u128::from(ns);
         self.latency.record(ns);
-        let (stacks, held) = (of.stacks.as_slice().into(), of.held.as_slice().into());
-        let kept = Kept { ns, parts: answer.parts().into(), stacks, held };
+        let Ledger { parts, spans, .. } = answer;
+        let kept = Kept { ns, parts: parts.into(), stacks: of.stacks.into(), held: of.held.into() };
         debug_assert_eq!(kept.parts.iter().map(|(_, ns)| ns).sum::<Ns>(), ns, "it closes");
         if self.kept.len() < KEPT {
             self.kept.push(kept);
@@ -85,7 +85,6 @@ impl Distribution {
         }
         let is_slow = self.slowest.peek().is_none_or(|Reverse(least)| ns > least.ns);
         if self.slowest.len() < WHOLE || is_slow {
-            let spans = answer.spans().to_vec();
             self.slowest.push(Reverse(Whole { ns, began, client, spans }));
             if self.slowest.len() > WHOLE {
                 self.slowest.pop();

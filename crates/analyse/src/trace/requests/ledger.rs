@@ -6,7 +6,6 @@ use crate::names::Names;
 use model::requests::RequestTime;
 use model::wait::{WaitCall, WaitTarget};
 use model::{Ns, Seen, Tid};
-use smallvec::SmallVec;
 
 /// Stretches of a request that are kept in order; the last one takes in what comes after.
 const SPANS: usize = 64;
@@ -30,8 +29,9 @@ pub(super) fn wait(names: &Names, reason: ReasonKey) -> Wait {
 #[derive(Debug, Clone)]
 pub(super) struct Ledger {
     pub(super) at: Ns,
-    parts: SmallVec<[(Part, Ns); 6]>,
-    spans: Vec<Span>,
+    /// Both are of what is settled.
+    pub(super) parts: Vec<(Part, Ns)>,
+    pub(super) spans: Vec<Span>,
     /// What came after a mark, which may turn out to be of another request; and where that was.
     provisional: Vec<Span>,
     mark: Option<Ns>,
@@ -48,7 +48,7 @@ pub(super) struct Span {
 impl Ledger {
     /// A request that came in then.
     pub(super) fn new(at: Ns) -> Self {
-        Self { at, parts: SmallVec::new(), spans: Vec::new(), provisional: Vec::new(), mark: None }
+        Self { at, parts: Vec::new(), spans: Vec::new(), provisional: Vec::new(), mark: None }
     }
 
     /// Up to `to` it was spent at this, by this thread.
@@ -95,15 +95,6 @@ impl Ledger {
             self.at = mark;
         }
     }
-
-    /// Both are of what is settled.
-    pub(super) fn parts(&self) -> &[(Part, Ns)] {
-        &self.parts
-    }
-
-    pub(super) fn spans(&self) -> &[Span] {
-        &self.spans
-    }
 }
 
 /// Adds a stretch; past the bound the last one takes it in.
@@ -130,10 +121,10 @@ mod tests {
         ledger.goes_on(150, Some(1), CPU);
         let mut other = ledger.clone();
         ledger.takes_back();
-        assert_eq!((ledger.at, ledger.parts()), (110, &[(UNREAD, 10)][..]));
+        assert_eq!((ledger.at, &ledger.parts[..]), (110, &[(UNREAD, 10)][..]));
         other.settles();
         other.goes_on(120, Some(1), CPU);
-        assert_eq!((other.at, other.parts()), (150, &[(UNREAD, 10), (CPU, 40)][..]));
+        assert_eq!((other.at, &other.parts[..]), (150, &[(UNREAD, 10), (CPU, 40)][..]));
     }
 
     #[test]
@@ -142,7 +133,7 @@ mod tests {
         for at in 1..=1000 {
             ledger.goes_on(at, None, if at % 2 == 0 { CPU } else { UNREAD });
         }
-        assert_eq!(ledger.parts().iter().map(|(_, ns)| ns).sum::<Ns>(), 1000);
-        assert_eq!((ledger.spans().len(), ledger.spans()[SPANS - 1].to), (SPANS, 1000));
+        assert_eq!(ledger.parts.iter().map(|(_, ns)| ns).sum::<Ns>(), 1000);
+        assert_eq!((ledger.spans.len(), ledger.spans[SPANS - 1].to), (SPANS, 1000));
     }
 }

@@ -7,7 +7,6 @@ use crate::account::Slot;
 use model::Ns;
 use model::recording::SocketEnds;
 use model::requests::RequestTime;
-use smallvec::SmallVec;
 
 /// What is kept of who ended the waits of a request.
 const HELD: usize = 24;
@@ -26,9 +25,9 @@ pub(super) struct Request {
     /// The client sends no more.
     pub(super) heard_all: bool,
     /// Stacks that were taken of who worked for it, or was at another while it could go on.
-    pub(super) stacks: SmallVec<[(Part, u32, Ns); 4]>,
+    pub(super) stacks: Vec<(Part, u32, Ns)>,
     /// What those did who ended its waits, while it waited.
-    pub(super) held: SmallVec<[Held; 2]>,
+    pub(super) held: Vec<Held>,
 }
 
 /// A wait that another thread of the tree ended.
@@ -54,7 +53,7 @@ impl Request {
     /// One that came in then, and was received by this thread.
     pub(super) fn new(client: SocketEnds, began: Ns, front: Slot) -> Self {
         let (left, answered, heard_all) = (None, None, false);
-        let (stacks, held) = (SmallVec::new(), SmallVec::new());
+        let (stacks, held) = (Vec::new(), Vec::new());
         Self { client, began, left, front, answered, heard_all, stacks, held }
     }
 
