@@ -14,6 +14,7 @@ mod hand_overs;
 mod lab;
 mod ladder;
 mod plain;
+mod requests;
 mod run;
 mod sections;
 mod svg;

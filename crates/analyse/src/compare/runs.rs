@@ -4,10 +4,10 @@
 use super::rules::differences;
 use super::why::why;
 use model::compare::Difference;
-use model::compare::runs::{RunComparison, RunOrigin, SCHEMA_RUN_DIFF};
+use model::compare::runs::{QuantileChange, RequestsDiff, RunComparison, RunOrigin, SCHEMA_RUN_DIFF};
 use model::coverage::Extent;
 use model::recording::Ending;
-use model::{Run, Seen};
+use model::{Ns, Run, Seen};
 
 /// Fewer samples tell no rate.
 const SAMPLES_MIN: u64 = 30;
@@ -22,7 +22,30 @@ pub fn compare(a: &Run, b: &Run) -> RunComparison {
         b: origin(b),
         differences: conditions(a, b),
         why: why(&[(a, b)]),
+        requests: requests(a, b),
     }
+}
+
+fn requests(a: &Run, b: &Run) -> Seen<RequestsDiff> {
+    let answered = |run: &Run| {
+        run.tables.requests.value().filter(|all| all.times > 0).map(|all| (all.times, all.latency))
+    };
+    let (Some((of_a, a)), Some((of_b, b))) = (answered(a), answered(b)) else { return Seen::Absent };
+    Seen::Value(RequestsDiff {
+        times: [of_a, of_b],
+        p50: change((a.p50_ns, a.p50_range_ns), (b.p50_ns, b.p50_range_ns)),
+        p99: change((a.p99_ns, a.p99_range_ns), (b.p99_ns, b.p99_range_ns)),
+    })
+}
+
+/// The interval of a difference from those of both figures (G. Y. Zou, A. Donner, "Construction of
+/// confidence limits about effect measures", Statistics in Medicine 27, 2008).
+fn change((a_ns, a_range): (Ns, [Ns; 2]), (b_ns, b_range): (Ns, [Ns; 2])) -> QuantileChange {
+    let [a, b] = [a_ns, b_ns].map(|ns| ns as f64);
+    let ([a_lo, a_hi], [b_lo, b_hi]) = (a_range.map(|ns| ns as f64), b_range.map(|ns| ns as f64));
+    let lo = (b - a) - (b - b_lo).hypot(a_hi - a);
+    let hi = (b - a) + (b_hi - b).hypot(a - a_lo);
+    QuantileChange { a_ns, b_ns, change_ns: [lo, hi].map(|ns| ns as i64) }
 }
 
 fn origin(run: &Run) -> RunOrigin {
@@ -100,4 +123,17 @@ fn sampling_rate(run: &Run) -> Option<f64> {
     let samples: u64 = run.tables.functions.value()?.iter().map(|row| row.samples).sum();
     let cpu_ns = run.user_ns.value()?.saturating_add(*run.kernel_ns.value()?);
     (samples >= SAMPLES_MIN && cpu_ns > 0).then(|| samples as f64 * 1e9 / cpu_ns as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_of_a_change_is_as_wide_as_both_are_uncertain() {
+        let told = change((100, [90, 120]), (150, [110, 155]));
+        // sqrt(40² + 20²) below, sqrt(5² + 10²) above.
+        assert_eq!(told.change_ns, [50 - 44, 50 + 11]);
+        assert_eq!(change((7, [7, 7]), (7, [7, 7])).change_ns, [0, 0]);
+    }
 }

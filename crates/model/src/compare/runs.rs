@@ -4,8 +4,8 @@
 
 use super::Difference;
 use super::why::Why;
-use crate::Ns;
 use crate::recording::Ending;
+use crate::{Ns, Seen};
 use serde::{Deserialize, Serialize};
 
 /// The name of the schema.
@@ -44,4 +44,32 @@ pub struct RunComparison {
     /// The other tables are of all threads: they overlap, and sum to nothing. Rows come largest
     /// difference first.
     pub why: Why,
+    /// How long the requests of both took; absent where one of them answered none.
+    #[serde(default)]
+    pub requests: Seen<RequestsDiff>,
+}
+
+/// The requests of two runs or windows beside each other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RequestsDiff {
+    /// Requests that were answered.
+    pub times: [u64; 2],
+    /// Median.
+    pub p50: QuantileChange,
+    /// 99th percentile.
+    pub p99: QuantileChange,
+}
+
+/// A quantile of A and of B.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct QuantileChange {
+    /// Of A.
+    pub a_ns: Ns,
+    /// Of B.
+    pub b_ns: Ns,
+    /// B less A is between these with 95 %, if requests are independent of each other and nothing
+    /// else changed between the two.
+    pub change_ns: [i64; 2],
 }

@@ -1,7 +1,7 @@
 //! The page of a run, or of a window of `dwell attach`.
 
 use super::svg::{self, BarPart};
-use super::{blocks, escape, flame, timeline, times};
+use super::{blocks, escape, flame, requests, timeline, times};
 use crate::page::findings::FindingText;
 use crate::page::parts::{Parts, parts};
 use crate::page::words;
@@ -33,6 +33,7 @@ pub(super) fn article(result: &RunResult, number: usize) -> String {
     html.extend(head.map(|line| format!("<p class=\"lead\">{}</p>\n", blocks::line(line))));
     html.push_str("</header>\n");
     html.push_str(&findings(&parts, run));
+    html.push_str(&requests::section(run));
     html.push_str(&account(&parts, run));
     html.push_str(&timeline::section(run, &parts, profile));
     html.push_str(&flame::section(run, profile, number));

@@ -19,7 +19,7 @@ pub(crate) mod parts;
 mod peers;
 mod phases;
 pub(crate) mod places;
-mod requests;
+pub(crate) mod requests;
 mod rows;
 mod run_queue;
 mod samples;

@@ -118,7 +118,7 @@ fn summary(all: &Requests, run: &Run, look: Look) -> Vec<Line> {
     lines
 }
 
-fn ink(at: RequestTime) -> Ink {
+pub(crate) fn ink(at: RequestTime) -> Ink {
     match at {
         RequestTime::OnCpu => Ink::Of(State::User),
         RequestTime::Peer => Ink::Of(State::Network),
@@ -129,7 +129,7 @@ fn ink(at: RequestTime) -> Ink {
     }
 }
 
-fn at(at: RequestTime) -> &'static str {
+pub(crate) fn at(at: RequestTime) -> &'static str {
     match at {
         RequestTime::Thread(state) => words::state(state),
         at => at.name(),
@@ -137,7 +137,7 @@ fn at(at: RequestTime) -> &'static str {
 }
 
 /// `placed`: where it waited is known.
-fn reason(call: &Seen<WaitCall>, on: &Seen<WaitTarget>, at: RequestTime, placed: bool) -> String {
+pub(crate) fn reason(call: &Seen<WaitCall>, on: &Seen<WaitTarget>, at: RequestTime, placed: bool) -> String {
     let (Seen::Value(call), Seen::Value(on)) = (call, on) else { return String::new() };
     match (call.syscall(), at) {
         // The address of a lock says less than the code that waits for it.

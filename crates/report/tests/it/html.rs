@@ -32,6 +32,7 @@ fn pages() -> Vec<(&'static str, String)> {
     vec![
         ("ls", run(&samples::ls(), None)),
         ("attached", run(&samples::attached(), None)),
+        ("served", run(&samples::served(), None)),
         ("parser", run(&samples::crunch(), Some(&profiles::parser()))),
         ("turns", run(&samples::turns(), Some(&profiles::turns("make")))),
         ("compare-few", html::comparisons(&[&commands::sample("compare-few")])),

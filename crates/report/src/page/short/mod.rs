@@ -23,24 +23,23 @@ struct Room {
     places: usize,
     /// How many of these: what explains the time, and the question that stays open.
     explained: usize,
+    /// Parts of the time of requests.
+    requests: usize,
 }
 
 const ROOMS: [Room; 11] = [
-    Room { findings: 3, changes: 3, places: 6, explained: 2 },
-    Room { findings: 3, changes: 3, places: 4, explained: 2 },
-    Room { findings: 3, changes: 2, places: 4, explained: 2 },
-    Room { findings: 3, changes: 1, places: 4, explained: 2 },
-    Room { findings: 2, changes: 1, places: 4, explained: 2 },
-    Room { findings: 2, changes: 1, places: 3, explained: 2 },
-    Room { findings: 2, changes: 1, places: 2, explained: 2 },
-    Room { findings: 1, changes: 1, places: 3, explained: 2 },
-    Room { findings: 1, changes: 1, places: 2, explained: 2 },
-    Room { findings: 1, changes: 1, places: 2, explained: 1 },
-    Room { findings: 1, changes: 1, places: 2, explained: 0 },
+    Room { findings: 3, changes: 3, places: 6, explained: 2, requests: 5 },
+    Room { findings: 3, changes: 3, places: 4, explained: 2, requests: 5 },
+    Room { findings: 3, changes: 2, places: 4, explained: 2, requests: 4 },
+    Room { findings: 3, changes: 1, places: 4, explained: 2, requests: 4 },
+    Room { findings: 2, changes: 1, places: 4, explained: 2, requests: 4 },
+    Room { findings: 2, changes: 1, places: 3, explained: 2, requests: 4 },
+    Room { findings: 2, changes: 1, places: 2, explained: 2, requests: 3 },
+    Room { findings: 1, changes: 1, places: 3, explained: 2, requests: 3 },
+    Room { findings: 1, changes: 1, places: 2, explained: 2, requests: 2 },
+    Room { findings: 1, changes: 1, places: 2, explained: 1, requests: 2 },
+    Room { findings: 1, changes: 1, places: 2, explained: 0, requests: 2 },
 ];
-
-/// Parts of the time of requests.
-const REQUEST_PARTS: usize = 4;
 
 /// The page, with a newline after each line.
 pub(crate) fn page(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
@@ -53,7 +52,6 @@ pub(crate) fn page(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     let mut bar = account::short(run, &by_size(run), look);
     bar.extend(first(counters::lines(run, look), 2, look));
     bar.extend(whole::lines(run, look));
-    let requests = requests::table(run, look, REQUEST_PARTS);
     let end = rests_on::lines(run, diagnosis, look);
     let explained = [explained::sums(diagnosis, look), explained::question(diagnosis, look)];
     let parts = |room: &Room| {
@@ -61,7 +59,8 @@ pub(crate) fn page(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
         let explained = explained.iter().take(room.explained).flatten().cloned();
         let found = found.into_iter().chain(explained).collect();
         let places = places::table(run, look, room.places);
-        [head.clone(), requests.clone(), bar.clone(), found, places, end.clone()]
+        let requests = requests::table(run, look, room.requests);
+        [head.clone(), requests, bar.clone(), found, places, end.clone()]
     };
     let pages = ROOMS.iter().map(|room| joined(&parts(room)));
     let mut page = String::new();

@@ -2,6 +2,7 @@
 
 mod costs;
 mod judged;
+mod requests;
 mod series;
 mod starved;
 
@@ -25,6 +26,7 @@ use std::collections::BTreeMap;
 
 pub(crate) use costs::journal;
 pub(crate) use judged::result;
+pub(crate) use requests::{served, served_faster};
 pub(crate) use starved::{crowded, starved};
 
 pub(crate) const US: Ns = 1_000;
@@ -50,6 +52,8 @@ pub(crate) fn all() -> Vec<(&'static str, Run)> {
         ("journal", journal()),
         ("starved", starved()),
         ("crowded", crowded()),
+        ("served", served()),
+        ("served-faster", served_faster()),
     ]
 }
 

@@ -1,0 +1,99 @@
+//! Slow requests of a server, each from beginning to end: a bar of what it was spent at, and the
+//! same as a table. All of them are on one axis.
+
+use super::svg::{self, BarPart};
+use super::{blocks, escape};
+use crate::clean::clean;
+use crate::page::requests::{at, ink, reason};
+use crate::paint::{Grid, Ink};
+use crate::units::{count, duration, duration_precise};
+use model::requests::{RequestSpan, RequestTime, Requests, SlowRequest};
+use model::{Ns, Run, Seen};
+use std::fmt::Write;
+
+/// Requests that are drawn.
+const DRAWN: usize = 12;
+
+/// The section; nothing of a program that answered no request.
+pub(super) fn section(run: &Run) -> String {
+    let Some(all) = run.tables.requests.value().filter(|all| !all.slowest.is_empty()) else {
+        return String::new();
+    };
+    let longest = all.slowest.iter().map(|one| one.latency_ns).max().unwrap_or(1);
+    let mut html = format!(
+        "<section class=\"requests\">\n<h2>Slow requests</h2>\n{}",
+        blocks::paragraph(
+            "dim",
+            &format!("the slowest of {}, on an axis of {}", count(all.times), duration(longest))
+        )
+    );
+    for slow in all.slowest.iter().take(DRAWN) {
+        let what = format!(
+            "{}, {} after the beginning, from {}",
+            duration(slow.latency_ns),
+            duration(slow.began_ns),
+            slow.client
+        );
+        let bars: Vec<BarPart> = slow.spans.iter().map(|span| bar(span, longest)).collect();
+        let _ =
+            write!(html, "<p>{}</p>\n{}", escape::text(&what), svg::bar(&bars, &format!("request: {what}")));
+    }
+    let _ = write!(
+        html,
+        "<details><summary>The same as a table</summary>\n{}</details>\n</section>\n",
+        blocks::table(&table(all))
+    );
+    html
+}
+
+/// A stretch of a request.
+fn bar(span: &RequestSpan, longest: Ns) -> BarPart {
+    let reason = reason(&span.call, &span.on, span.at, false);
+    let class = match span.at {
+        RequestTime::OnCpu => "user".to_owned(),
+        RequestTime::Peer => "network".to_owned(),
+        RequestTime::Thread(state) => state.name().to_owned(),
+        RequestTime::OtherRequest | RequestTime::Unread => "runqueue".to_owned(),
+        RequestTime::NoThread | RequestTime::Rest => "idle".to_owned(),
+    };
+    let text = [at(span.at).to_owned(), reason, duration(span.ns)];
+    let text: Vec<String> = text.into_iter().filter(|text| !text.is_empty()).collect();
+    BarPart {
+        share: span.ns as f64 / longest.max(1) as f64,
+        class: format!("s-{class}"),
+        text: clean(&text.join(" "), true),
+    }
+}
+
+/// The stretches of those that are drawn.
+fn table(all: &Requests) -> Grid {
+    let heads = [
+        ("request", true),
+        ("from", true),
+        ("for", true),
+        ("thread", true),
+        ("at", false),
+        ("what for", false),
+    ];
+    let row = |slow: &SlowRequest, span: &RequestSpan| {
+        let thread = match span.tid {
+            Seen::Value(tid) => tid.to_string(),
+            _ => String::new(),
+        };
+        let cells = [
+            (Ink::Plain, duration(slow.latency_ns)),
+            (Ink::Plain, duration_precise(span.from_ns)),
+            (Ink::Plain, duration(span.ns)),
+            (Ink::Plain, thread),
+            (ink(span.at), at(span.at).to_owned()),
+            (Ink::Plain, reason(&span.call, &span.on, span.at, false)),
+        ];
+        (cells.map(|(ink, text)| (ink, clean(&text, true))).to_vec(), false)
+    };
+    let drawn = all.slowest.iter().take(DRAWN);
+    Grid {
+        title: "slow requests".to_owned(),
+        heads: heads.map(|(head, figures)| (head.to_owned(), figures)).to_vec(),
+        rows: drawn.flat_map(|slow| slow.spans.iter().map(move |span| row(slow, span))).collect(),
+    }
+}
