@@ -122,6 +122,63 @@ CREATE TABLE wait_bins (
   day DATE -- The directory: the day of started_at, UTC.
 );
 
+-- One row: the requests of a run or window of a server.
+CREATE TABLE requests (
+  result_id VARCHAR, -- The result: 32 hexadecimal digits
+  started_at TIMESTAMP, -- When it started, UTC
+  host VARCHAR, -- The name of the host
+  machine VARCHAR, -- The machine: 16 hexadecimal digits; copies of one image have the same
+  kernel VARCHAR, -- The kernel's release
+  service VARCHAR, -- The unit, container, control group, port, script or program, without a PID
+  times BIGINT, -- Requests that came in and were answered
+  began_before BIGINT, -- Requests from before the window, or not seen to come in; in no other figure
+  under_way BIGINT, -- Requests not answered at the end
+  abandoned BIGINT, -- Requests whose connection ended before there was an answer
+  mean_ns BIGINT, -- Mean latency
+  p50_ns BIGINT, -- Median
+  p90_ns BIGINT, -- 90th percentile
+  p99_ns BIGINT, -- 99th percentile
+  max_ns BIGINT, -- The longest
+  typical BIGINT, -- Typical requests: the middle of the distribution
+  slow BIGINT, -- Slow requests: the slowest 1 %, and five at least
+  day DATE -- The directory: the day of started_at, UTC.
+);
+
+-- One row: requests whose latency is lo_ns or more and less than hi_ns; 128 bins an octave.
+CREATE TABLE request_bins (
+  result_id VARCHAR, -- The result: 32 hexadecimal digits
+  started_at TIMESTAMP, -- When it started, UTC
+  host VARCHAR, -- The name of the host
+  machine VARCHAR, -- The machine: 16 hexadecimal digits; copies of one image have the same
+  kernel VARCHAR, -- The kernel's release
+  service VARCHAR, -- The unit, container, control group, port, script or program, without a PID
+  lo_ns BIGINT, -- The shortest
+  hi_ns BIGINT, -- The first latency beyond
+  n BIGINT, -- How many
+  day DATE -- The directory: the day of started_at, UTC.
+);
+
+-- One row: a part of the time of requests. Each column of means sums to the mean of its requests.
+CREATE TABLE request_parts (
+  result_id VARCHAR, -- The result: 32 hexadecimal digits
+  started_at TIMESTAMP, -- When it started, UTC
+  host VARCHAR, -- The name of the host
+  machine VARCHAR, -- The machine: 16 hexadecimal digits; copies of one image have the same
+  kernel VARCHAR, -- The kernel's release
+  service VARCHAR, -- The unit, container, control group, port, script or program, without a PID
+  row_number INT, -- The row among those of the result, from 0; what slow ones have more comes first
+  part VARCHAR, -- unread, other-request, no-thread, on-cpu, peer, rest, or a state of a thread
+  call VARCHAR, -- The system call of a wait
+  target_kind VARCHAR, -- What a wait was for: file, tcp, futex, timer and so on
+  target VARCHAR, -- The file, peer or lock. Not with --redact.
+  place VARCHAR, -- The function and line, of slow requests. Not with --redact.
+  mean_ns BIGINT, -- Mean over all requests
+  typical_ns BIGINT, -- Mean over typical ones
+  slow_ns BIGINT, -- Mean over slow ones
+  p99_without_ns BIGINT, -- The 99th percentile without it
+  day DATE -- The directory: the day of started_at, UTC.
+);
+
 -- One row: a cause that was found. Savings of one result are not summed: findings may be of one bottleneck.
 CREATE TABLE findings (
   result_id VARCHAR, -- The result: 32 hexadecimal digits

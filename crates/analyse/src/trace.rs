@@ -307,7 +307,8 @@ impl Trace {
             Event::Send { at, tid, ends, calls } => self.sends(*at, *tid, *ends, calls),
             Event::Received { at, tid, ends, arrived, bytes, calls } => {
                 if let Some(slot) = self.tree.ran_until(*tid, *at, calls) {
-                    let of = (*tid, *ends, self.names.roles.serves(*ends));
+                    let within = self.sends.last(ends.reversed()).is_some();
+                    let of = (*tid, *ends, self.names.roles.serves(*ends).then_some(within));
                     self.tree.requests.received(slot, of, (*arrived, *at), *bytes);
                 }
             }

@@ -10,10 +10,11 @@ use model::compare::commands::{CommandChange, Comparison};
 use model::coverage::Source;
 use model::ladder::Rung;
 use model::peers::ConnectionRow;
+use model::requests::{LatencyBin, RequestPart, Requests};
 use model::run::{FindingRow, FunctionRow, WaitRow};
 use model::syscall_rows::CallRow;
 use model::timing::TimedRun;
-use model::wait::WaitCall;
+use model::wait::{WaitCall, WaitTarget};
 use model::wake::spike::{LatencyShare, Spike};
 use model::wake::{Bin, Wakes, Wakeups};
 use model::{AccountPart, CodePlace, Seen, Step};
@@ -27,6 +28,9 @@ pub const TABLES: &[&Table] = &[
     &Places::TABLE,
     &Waits::TABLE,
     &WaitBins::TABLE,
+    &RequestTable::TABLE,
+    &RequestBins::TABLE,
+    &RequestParts::TABLE,
     &Findings::TABLE,
     &Connections::TABLE,
     &WakeTable::TABLE,
@@ -326,6 +330,73 @@ table! {
         hi_ns: long = of.bin.to_ns;
         /// How many
         n: long = of.bin.count;
+    }
+}
+
+table! {
+    /// One row: the requests of a run or window of a server.
+    RequestTable, "requests", ALL_KEYS, false, |of: &'a Requests| {
+        /// Requests that came in and were answered
+        times: long = of.times;
+        /// Requests from before the window, or not seen to come in; in no other figure
+        began_before: long = of.began_before;
+        /// Requests not answered at the end
+        under_way: long = of.under_way;
+        /// Requests whose connection ended before there was an answer
+        abandoned: long = of.abandoned;
+        /// Mean latency
+        mean_ns: long = of.latency.mean_ns;
+        /// Median
+        p50_ns: long = of.latency.p50_ns;
+        /// 90th percentile
+        p90_ns: long = of.latency.p90_ns;
+        /// 99th percentile
+        p99_ns: long = of.latency.p99_ns;
+        /// The longest
+        max_ns: long = of.latency.max_ns;
+        /// Typical requests: the middle of the distribution
+        typical: long = of.typical;
+        /// Slow requests: the slowest 1 %, and five at least
+        slow: long = of.slow;
+    }
+}
+
+table! {
+    /// One row: requests whose latency is lo_ns or more and less than hi_ns; 128 bins an octave.
+    RequestBins, "request_bins", ALL_KEYS, false, |bin: &'a LatencyBin| {
+        /// The shortest
+        lo_ns: long = bin.ns_min;
+        /// The first latency beyond
+        hi_ns: long = bin.ns_max;
+        /// How many
+        n: long = bin.times;
+    }
+}
+
+table! {
+    /// One row: a part of the time of requests. Each column of means sums to the mean of its
+    /// requests.
+    RequestParts, "request_parts", ALL_KEYS, false, |row: (usize, &'a RequestPart)| {
+        /// The row among those of the result, from 0; what slow ones have more comes first
+        row_number: int = row.0;
+        /// unread, other-request, no-thread, on-cpu, peer, rest, or a state of a thread
+        part: text = word(&row.1.at);
+        /// The system call of a wait
+        call: text = row.1.call.value().and_then(WaitCall::syscall).map(ToString::to_string);
+        /// What a wait was for: file, tcp, futex, timer and so on
+        target_kind: text = row.1.on.as_ref().map(|on| on.kind().name().to_owned());
+        /// The file, peer or lock
+        target: name = row.1.on.value().map_or(Seen::Absent, named);
+        /// The function and line, of slow requests
+        place: name = row.1.place.as_ref().map(ToString::to_string);
+        /// Mean over all requests
+        mean_ns: long = row.1.mean_ns;
+        /// Mean over typical ones
+        typical_ns: long = row.1.typical_ns;
+        /// Mean over slow ones
+        slow_ns: long = row.1.slow_ns;
+        /// The 99th percentile without it
+        p99_without_ns: long = row.1.without.p99_ns;
     }
 }
 
@@ -762,11 +833,16 @@ fn call(row: &WaitRow) -> Seen<String> {
 }
 
 fn target(row: &WaitRow) -> Seen<String> {
+    named(&row.on)
+}
+
+/// The name of what a wait is for.
+fn named(on: &WaitTarget) -> Seen<String> {
     #[derive(Deserialize)]
     struct Named {
         name: Seen<String>,
     }
-    let named = serde_json::to_value(&row.on).and_then(serde_json::from_value::<Named>);
+    let named = serde_json::to_value(on).and_then(serde_json::from_value::<Named>);
     named.map_or(Seen::Absent, |named| named.name)
 }
 

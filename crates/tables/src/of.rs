@@ -2,8 +2,8 @@
 
 use crate::list::{
     Account, ChangeRow, CompareRuns, Comparisons, Connections, Coverage, Findings, Functions, Key, Path,
-    PlaceRow, Places, Results, Rungs, SpikePart, SpikeParts, Syscalls, WaitBin, WaitBins, Waits, WakeBins,
-    WakeRow, WakeTable,
+    PlaceRow, Places, RequestBins, RequestParts, RequestTable, Results, Rungs, SpikePart, SpikeParts,
+    Syscalls, WaitBin, WaitBins, Waits, WakeBins, WakeRow, WakeTable,
 };
 use crate::rows::{Filler, Kept, NoTime, Options, ResultTables};
 use model::compare::commands::Comparison;
@@ -112,6 +112,12 @@ pub fn run(
     filler.add::<Waits>(run.waits.iter().enumerate());
     for (wait, row) in run.waits.iter().enumerate() {
         filler.add::<WaitBins>(bins(row).into_iter().map(|bin| WaitBin { wait, row, bin }));
+    }
+    filler.table_unseen::<RequestTable, _>(&run.tables.requests);
+    if let Seen::Value(requests) = &run.tables.requests {
+        filler.add::<RequestTable>([requests]);
+        filler.add::<RequestBins>(&requests.bins);
+        filler.add::<RequestParts>(requests.parts.iter().enumerate());
     }
     filler.add::<Findings>(words.findings.iter().enumerate());
     filler.table_unseen::<Connections, _>(&run.tables.connections);

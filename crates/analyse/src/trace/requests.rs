@@ -67,6 +67,8 @@ pub(super) struct Requests {
     open: FxHashMap<RequestId, Request>,
     next: RequestId,
     done: Distribution,
+    /// Requests of clients that are of the tree: a part of others, where there are any.
+    within: Distribution,
     /// Which threads have waited at a futex, by process and address.
     futexes: FxHashMap<(Pid, u64), SmallVec<[Slot; 4]>>,
 }
@@ -318,18 +320,19 @@ impl Requests {
         }
     }
 
-    /// A thread received something; `serves`: on a connection that was accepted.
+    /// A thread received something. Of a connection that was accepted: whether its client is of the
+    /// tree.
     pub(super) fn received(
         &mut self,
         slot: Slot,
-        (tid, ends, serves): (Tid, SocketEnds, bool),
+        (tid, ends, serves): (Tid, SocketEnds, Option<bool>),
         (arrived, at): (Option<Ns>, Ns),
         bytes: u32,
     ) {
         self.begun = true;
         self.worker(slot).tid = tid;
-        if serves {
-            self.receives_from_client(slot, ends, (arrived, at), bytes);
+        if let Some(within) = serves {
+            self.receives_from_client(slot, (ends, within), (arrived, at), bytes);
         } else if let Some(Connection::Peer(request, asked)) = self.connections.get(&ends) {
             let (request, asked) = (*request, Ledger::clone(asked));
             let peer = Endpoint::new(ends.remote, ends.remote_port);
@@ -341,7 +344,7 @@ impl Requests {
     fn receives_from_client(
         &mut self,
         slot: Slot,
-        ends: SocketEnds,
+        (ends, within): (SocketEnds, bool),
         (arrived, at): (Option<Ns>, Ns),
         bytes: u32,
     ) {
@@ -370,7 +373,7 @@ impl Requests {
         // The first of a connection that was open before: when it came in is not known.
         let unseen = arrived.is_none() && !seen;
         let began = if unseen { 0 } else { arrived.unwrap_or(at).min(at) };
-        self.open.insert(request, Request::new(ends, began, slot));
+        self.open.insert(request, Request { within, ..Request::new(ends, began, slot) });
         let known = Ledger::new(if unseen { at } else { began });
         self.takes(slot, request, Some(known), Taking::New, at);
     }
@@ -524,12 +527,13 @@ impl Requests {
     /// What was sent last on its connection was the end of its answer.
     fn finishes(&mut self, request: RequestId) {
         let Some(mut of) = self.open.remove(&request) else { return };
+        let done = if of.within { &mut self.within } else { &mut self.done };
         if of.began < self.start {
-            self.done.began_before += 1;
+            done.began_before += 1;
             return;
         }
         let Some((_, last)) = of.answered else {
-            self.done.abandoned += 1;
+            done.abandoned += 1;
             return;
         };
         let front = self.workers.get_mut(of.front as usize);
@@ -539,7 +543,7 @@ impl Requests {
             carried.ledger
         });
         if let Some(answer) = carried.or(of.left.take()).filter(|answer| answer.at == last) {
-            self.done.add(of, answer);
+            done.add(of, answer);
         }
     }
 
@@ -556,14 +560,16 @@ impl Requests {
         open.sort_unstable();
         for request in open {
             let is_open = |of: &Request| of.answered.is_none() && of.began >= self.start && !of.heard_all;
-            if self.open.get(&request).is_some_and(is_open) {
-                self.done.under_way += 1;
-                self.open.remove(&request);
-            } else {
-                self.finishes(request);
+            match self.open.get(&request).filter(|of| is_open(of)).map(|of| of.within) {
+                Some(within) => {
+                    let done = if within { &mut self.within } else { &mut self.done };
+                    done.under_way += 1;
+                    self.open.remove(&request);
+                }
+                None => self.finishes(request),
             }
         }
-        Some(self.done).filter(|done| !done.is_empty())
+        [self.done, self.within].into_iter().find(|done| !done.is_empty())
     }
 }
 

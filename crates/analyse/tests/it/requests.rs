@@ -269,3 +269,24 @@ fn slow_requests_have_more_of_what_was_planted() {
     assert!(sum(|part| part.slow_ns).abs_diff(slow) <= all.parts.len() as u64);
     assert!((9_090_000..9_110_000).contains(&all.slow_ns_min), "{}", all.slow_ns_min);
 }
+
+#[test]
+fn what_the_tree_asks_itself_is_part_of_what_it_is_asked() {
+    let asked = |outside: bool| {
+        let mut story = Story::begins();
+        let (front, back) = (ends(80, 50_000), ends(70, 40_000));
+        story.forks(ROOT, CHILD, CHILD).comes(CHILD);
+        if outside {
+            story.receives(ROOT, front, 0);
+        }
+        story.after(10).sends(ROOT, back.reversed()).receives(CHILD, back, 0);
+        story.after(20).sends(CHILD, back).receives(ROOT, back.reversed(), 0);
+        if outside {
+            story.after(5).sends(ROOT, front);
+        }
+        let run = story.ends();
+        requests(&run).slowest.iter().map(|one| one.latency_ns / US).collect::<Vec<_>>()
+    };
+    assert_eq!(asked(true), [35]);
+    assert_eq!(asked(false), [20], "where nobody else asks, these are the requests");
+}

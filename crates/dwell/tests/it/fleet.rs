@@ -104,6 +104,24 @@ fn histogram(values: &[u64]) -> Value {
     bins.into_iter().map(bin).collect()
 }
 
+/// Requests of a service: 96 took 1 ms, and four waited for a lock for as many more.
+fn requests(ms: u64) -> Value {
+    let (typical, slow) = (1_000_000_u64, ms * 1_000_000);
+    let part = |at: &str, typical_ns: u64, slow_ns: u64, p99_without: u64| {
+        json!({"at": at, "call": null, "on": null, "place": null, "mean_ns": typical_ns, "typical_ns": typical_ns,
+            "slow_ns": slow_ns, "more_ns": [0, slow_ns], "without": {"p50_ns": typical, "p99_ns": p99_without}, "held": []})
+    };
+    let bin = |ns: u64, times: u64| {
+        let (lo, beyond) = stats::fine::bounds(stats::fine::index(ns));
+        json!({"ns_min": lo, "ns_max": beyond, "times": times})
+    };
+    json!({"times": 100, "began_before": 0, "under_way": 0, "abandoned": 0, "typical": 20, "slow": 4,
+        "latency": {"mean_ns": typical, "p50_ns": typical, "p50_range_ns": [typical, typical], "p90_ns": typical,
+            "p99_ns": slow + typical, "p99_range_ns": [typical, slow + typical], "max_ns": slow + typical},
+        "bins": [bin(typical, 96), bin(slow + typical, 4)], "slow_ns_min": slow + typical, "slowest": [],
+        "parts": [part("lock", 0, slow, typical), part("on-cpu", typical, typical, slow)]})
+}
+
 const HOSTS: u64 = 12;
 
 /// What the fleet has: latencies of all its wake-ups by kernel, and its results.
@@ -177,6 +195,9 @@ fn fleet(name: &str) -> (Fleet, BTreeMap<&'static str, Vec<u64>>) {
             for (of, service) in [(&window, "api.service"), (&run, "db.service")] {
                 let mut of = of.clone();
                 of["service"] = json!(service);
+                if service == "api.service" {
+                    of["requests"] = requests(if day == 15 { 40 } else { 10 });
+                }
                 fleet.add(of, &format!("host-{host}"), "6.12.0", &format!("2026-12-{day}T06:0{host}:00Z"));
             }
         }
@@ -202,7 +223,7 @@ fn duckdb_answers_every_query_from_both_forms() {
         queries.map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned());
     let mut queries: Vec<String> = queries.filter(|name| name != "schema" && name != "duckdb").collect();
     queries.sort();
-    assert_eq!(queries.len(), 11, "{queries:?}");
+    assert_eq!(queries.len(), 12, "{queries:?}");
     let counts = "SELECT COUNT(*) AS results, COUNT(DISTINCT result_id) AS different FROM results";
     let queries: Vec<&str> = queries.iter().map(String::as_str).chain([counts]).collect();
     let mut answers = Vec::new();
@@ -252,6 +273,15 @@ fn duckdb_answers_every_query_from_both_forms() {
     let days: Vec<_> = column("waits-of-service", "day");
     assert!(days.contains(&json!("2026-12-12")) && days.contains(&json!("2026-12-15")), "{days:?}");
     assert!(rows("waits-of-service").iter().any(|row| row["p99_at_most_ns"].as_f64().unwrap() > 0.0));
+    let of_requests = rows("requests-by-service");
+    assert_eq!(of_requests.len(), 4, "one service, on four days: {of_requests:?}");
+    for (row, ms) in of_requests.iter().zip([10.0, 10.0, 10.0, 40.0]) {
+        let p99 = row["p99_at_most_ns"].as_f64().unwrap() / 1e6;
+        assert!((ms + 1.0..(ms + 1.0) * 1.008).contains(&p99), "{row}");
+        let said = (row["times"].as_i64(), row["part"].as_str(), row["hosts"].as_i64());
+        assert_eq!(said, (Some(300), Some("lock"), Some(3)), "{row}");
+        assert_eq!(row["p99_without_ns"].as_i64(), Some(1_000_000));
+    }
     assert!(column("account-by-day", "service").contains(&json!("db.service")));
     assert!(
         rows("account-by-day").iter().all(|row| (50..=1000).contains(&row["thousandths"].as_i64().unwrap()))

@@ -24,6 +24,8 @@ pub(super) struct Request {
     pub(super) answered: Option<(Ns, Ns)>,
     /// The client sends no more.
     pub(super) heard_all: bool,
+    /// The client is of the tree.
+    pub(super) within: bool,
     /// Stacks that were taken of who worked for it, or was at another while it could go on.
     pub(super) stacks: Vec<(Part, u32, Ns)>,
     /// What those did who ended its waits, while it waited.
@@ -52,9 +54,9 @@ pub(super) struct Kept {
 impl Request {
     /// One that came in then, and was received by this thread.
     pub(super) fn new(client: SocketEnds, began: Ns, front: Slot) -> Self {
-        let (left, answered, heard_all) = (None, None, false);
+        let (left, answered, heard_all, within) = (None, None, false, false);
         let (stacks, held) = (Vec::new(), Vec::new());
-        Self { client, began, left, front, answered, heard_all, stacks, held }
+        Self { client, began, left, front, answered, heard_all, within, stacks, held }
     }
 
     /// A thread that took it up had been at this since then: from `own` on for the request, and
