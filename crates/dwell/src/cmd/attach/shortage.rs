@@ -110,7 +110,7 @@ mod tests {
         let said = short(HostReadings { memory_percent: Some(11.0), ..AT_EASE });
         assert_eq!(said.as_deref(), Some("tasks waited for memory in 11 % of the last 10 s (limit 10 %)"));
         let said = short(HostReadings { free_bytes: Some(100 << 20), ..AT_EASE });
-        assert_eq!(said.as_deref(), Some("105 MB of memory are free (limit 134 MB)"));
+        assert_eq!(said.as_deref(), Some("100 MiB of memory are free (limit 128 MiB)"));
     }
 
     #[test]

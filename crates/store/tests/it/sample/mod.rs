@@ -149,15 +149,6 @@ fn events() -> Vec<Event> {
         Event::Rename { at: tick(), tid: 1001, name },
         Event::Flush { at: tick(), tid: 1001, calls: calls() },
         Event::Send { at: tick(), tid: 1001, ends: ends(), calls: Calls::new() },
-        Event::Received {
-            at: tick(),
-            tid: 1001,
-            ends: ends(),
-            arrived: Some(999_999_999),
-            bytes: 4096,
-            calls: calls(),
-        },
-        Event::Received { at: tick(), tid: 1001, ends: ends(), arrived: None, bytes: 0, calls: Calls::new() },
         Event::Lost { at: tick(), events: 1 << 33 },
         Event::Look {
             at: tick(),
