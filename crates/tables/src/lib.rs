@@ -14,6 +14,7 @@ mod list;
 mod of;
 mod parquet;
 mod rows;
+mod sources;
 mod sql;
 
 pub use cell::{Type, Value};

@@ -6,7 +6,7 @@
 use crate::cell::{Cell, Type, double, flag, int, long, text};
 use crate::of::{Summary, word};
 use crate::rows::{Column, Listed, Table};
-use model::compare::commands::{CommandChange, Comparison};
+use crate::sources::{ChangeRow, PlaceRow, SpikePart, WaitBin, WakeRow, call, known, named, target};
 use model::coverage::Source;
 use model::ladder::Rung;
 use model::peers::ConnectionRow;
@@ -14,12 +14,9 @@ use model::requests::{LatencyBin, RequestPart, Requests};
 use model::run::{FindingRow, FunctionRow, WaitRow};
 use model::syscall_rows::CallRow;
 use model::timing::TimedRun;
-use model::wait::{WaitCall, WaitTarget};
-use model::wake::spike::{LatencyShare, Spike};
+use model::wait::WaitCall;
 use model::wake::{Bin, Wakes, Wakeups};
-use model::{AccountPart, CodePlace, Seen, Step};
-use serde::Deserialize;
-use std::borrow::Cow;
+use model::{AccountPart, Seen, Step};
 
 /// All tables, in the order of the documents.
 pub const TABLES: &[&Table] = &[
@@ -226,20 +223,6 @@ table! {
     }
 }
 
-/// A place, or all small ones in a state.
-pub(crate) struct PlaceRow<'a> {
-    pub(crate) number: usize,
-    pub(crate) place: Cow<'a, CodePlace>,
-    /// How many it stands for, where these are several.
-    pub(crate) together: Option<usize>,
-}
-
-impl PlaceRow<'_> {
-    fn source(&self) -> Option<&(String, u32)> {
-        self.place.code.as_ref()?.source.as_ref()
-    }
-}
-
 table! {
     /// One row: a place of a run's or window's time in its own code. They sum as `account` does.
     Places, "places", ALL_KEYS, false, |row: PlaceRow<'a>| {
@@ -305,13 +288,6 @@ table! {
         /// How many kinds of waits the row stands for, where these are several
         together: int = row.1.together;
     }
-}
-
-/// Waits of a length.
-pub(crate) struct WaitBin<'a> {
-    pub(crate) wait: usize,
-    pub(crate) row: &'a WaitRow,
-    pub(crate) bin: Bin,
 }
 
 table! {
@@ -485,13 +461,6 @@ table! {
     }
 }
 
-/// A thread of a measurement of wake-ups, or all of them.
-pub(crate) struct WakeRow<'a> {
-    pub(crate) number: usize,
-    pub(crate) of: &'a Wakeups,
-    pub(crate) wakes: &'a Wakes,
-}
-
 /// The CPU of a row: -1 stands for all together, so that both can be asked for alike.
 fn cpu(wakes: &Wakes) -> i32 {
     wakes.cpu.map_or(-1, |cpu| i32::try_from(cpu).unwrap_or(i32::MAX))
@@ -582,13 +551,6 @@ table! {
     }
 }
 
-/// A part of a late wake-up.
-pub(crate) struct SpikePart<'a> {
-    pub(crate) number: usize,
-    pub(crate) spike: &'a Spike,
-    pub(crate) share: &'a LatencyShare,
-}
-
 table! {
     /// One row: a part of a late wake-up. The parts of a spike sum to latency_ns.
     SpikeParts, "spike_parts", ALL_KEYS, false, |part: SpikePart<'a>| {
@@ -634,19 +596,6 @@ table! {
         bytes_per_s: double = row.1.bytes_per_s.clone().map(|rate| rate.median);
         /// plausible, doubtful or unknown
         plausible: text = word(&row.1.plausible.verdict);
-    }
-}
-
-/// A command compared with the first.
-pub(crate) struct ChangeRow<'a> {
-    pub(crate) number: usize,
-    pub(crate) of: &'a Comparison,
-    pub(crate) change: &'a CommandChange,
-}
-
-impl ChangeRow<'_> {
-    fn command(&self, at: u32) -> Option<&model::compare::commands::ComparedCommand> {
-        self.of.commands.get(at as usize)
     }
 }
 
@@ -821,32 +770,4 @@ table! {
         /// The longest
         max_ns: long = &row.1.max_ns;
     }
-}
-
-fn call(row: &WaitRow) -> Seen<String> {
-    match &row.call {
-        WaitCall::Syscall(name) => Seen::Value(name.to_string()),
-        WaitCall::Fault => Seen::Value("fault".to_owned()),
-        WaitCall::Unseen if row.together.is_some() => Seen::unseen("the row stands for several"),
-        WaitCall::Unseen => Seen::unseen("in which call it waited was not observed"),
-    }
-}
-
-fn target(row: &WaitRow) -> Seen<String> {
-    named(&row.on)
-}
-
-/// The name of what a wait is for.
-fn named(on: &WaitTarget) -> Seen<String> {
-    #[derive(Deserialize)]
-    struct Named {
-        name: Seen<String>,
-    }
-    let named = serde_json::to_value(on).and_then(serde_json::from_value::<Named>);
-    named.map_or(Seen::Absent, |named| named.name)
-}
-
-/// A quantile of waits; where none was counted by itself there is none.
-fn known(row: &WaitRow, ns: u64) -> Seen<u64> {
-    if row.calls == 0 { Seen::unseen("no length of such a wait was seen") } else { Seen::Value(ns) }
 }

@@ -1,11 +1,12 @@
 //! From a result to its rows.
 
 use crate::list::{
-    Account, ChangeRow, CompareRuns, Comparisons, Connections, Coverage, Findings, Functions, Key, Path,
-    PlaceRow, Places, RequestBins, RequestParts, RequestTable, Results, Rungs, SpikePart, SpikeParts,
-    Syscalls, WaitBin, WaitBins, Waits, WakeBins, WakeRow, WakeTable,
+    Account, CompareRuns, Comparisons, Connections, Coverage, Findings, Functions, Key, Path, Places,
+    RequestBins, RequestParts, RequestTable, Results, Rungs, SpikeParts, Syscalls, WaitBins, Waits, WakeBins,
+    WakeTable,
 };
 use crate::rows::{Filler, Kept, NoTime, Options, ResultTables};
+use crate::sources::{ChangeRow, PlaceRow, SpikePart, WaitBin, WakeRow};
 use model::compare::commands::Comparison;
 use model::coverage::Interval;
 use model::recording::Host;

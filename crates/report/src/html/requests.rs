@@ -65,7 +65,7 @@ fn bar(span: &RequestSpan, longest: Ns) -> BarPart {
     }
 }
 
-/// The stretches of those that are drawn.
+/// The stretches of the requests that are drawn.
 fn table(all: &Requests) -> Grid {
     let heads = [
         ("request", true),
