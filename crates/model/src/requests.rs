@@ -18,8 +18,12 @@ pub struct Requests {
     pub began_before: u64,
     /// Requests that were not answered at the end.
     pub under_way: u64,
-    /// Requests whose connection ended before there was an answer.
+    /// Requests whose connection, or the client's side of it, ended before there was an answer.
     pub abandoned: u64,
+    /// Requests that were answered, and of which it is not known who worked for them to the end: as
+    /// a rule since events were lost. In no other figure.
+    #[serde(default)]
+    pub not_followed: u64,
     /// How long they took.
     pub latency: Latency,
     /// How often they took how long: bins of 0.8 % that are not empty.
@@ -27,7 +31,8 @@ pub struct Requests {
     /// How many in the middle of the distribution (from the 40th to the 60th percentile) the
     /// figures of typical requests are means of.
     pub typical: u64,
-    /// How many slow ones there are: the slowest 1 %, and five at least.
+    /// How many slow ones there are, of the requests whose parts are kept (100,000 at most): the
+    /// slowest 1 %, at least five, at most a quarter.
     pub slow: u64,
     /// The time of the fastest of them.
     pub slow_ns_min: Ns,
@@ -46,14 +51,15 @@ pub struct Latency {
     pub mean_ns: Ns,
     /// Median, within 0.8 %.
     pub p50_ns: Ns,
-    /// It is between these with 95 %, if requests are independent of each other.
-    pub p50_range_ns: [Ns; 2],
+    /// It is between these with 95 %, if requests are independent of each other. Absent where there
+    /// are too few.
+    pub p50_range_ns: Option<[Ns; 2]>,
     /// 90th percentile.
     pub p90_ns: Ns,
     /// 99th percentile.
     pub p99_ns: Ns,
     /// It is between these, likewise.
-    pub p99_range_ns: [Ns; 2],
+    pub p99_range_ns: Option<[Ns; 2]>,
     /// Maximum.
     pub max_ns: Ns,
 }

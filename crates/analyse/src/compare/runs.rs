@@ -40,12 +40,15 @@ fn requests(a: &Run, b: &Run) -> Seen<RequestsDiff> {
 
 /// The interval of a difference from those of both figures (G. Y. Zou, A. Donner, "Construction of
 /// confidence limits about effect measures", Statistics in Medicine 27, 2008).
-fn change((a_ns, a_range): (Ns, [Ns; 2]), (b_ns, b_range): (Ns, [Ns; 2])) -> QuantileChange {
-    let [a, b] = [a_ns, b_ns].map(|ns| ns as f64);
-    let ([a_lo, a_hi], [b_lo, b_hi]) = (a_range.map(|ns| ns as f64), b_range.map(|ns| ns as f64));
-    let lo = (b - a) - (b - b_lo).hypot(a_hi - a);
-    let hi = (b - a) + (b_hi - b).hypot(a - a_lo);
-    QuantileChange { a_ns, b_ns, change_ns: [lo, hi].map(|ns| ns as i64) }
+fn change((a_ns, a_range): (Ns, Option<[Ns; 2]>), (b_ns, b_range): (Ns, Option<[Ns; 2]>)) -> QuantileChange {
+    let change_ns = a_range.zip(b_range).map(|(a_range, b_range)| {
+        let [a, b] = [a_ns, b_ns].map(|ns| ns as f64);
+        let ([a_lo, a_hi], [b_lo, b_hi]) = (a_range.map(|ns| ns as f64), b_range.map(|ns| ns as f64));
+        let lo = (b - a) - (b - b_lo).hypot(a_hi - a);
+        let hi = (b - a) + (b_hi - b).hypot(a - a_lo);
+        [lo, hi].map(|ns| ns as i64)
+    });
+    QuantileChange { a_ns, b_ns, change_ns }
 }
 
 fn origin(run: &Run) -> RunOrigin {
@@ -131,9 +134,10 @@ mod tests {
 
     #[test]
     fn the_interval_of_a_change_is_as_wide_as_both_are_uncertain() {
-        let told = change((100, [90, 120]), (150, [110, 155]));
+        let told = change((100, Some([90, 120])), (150, Some([110, 155])));
         // sqrt(40² + 20²) below, sqrt(5² + 10²) above.
-        assert_eq!(told.change_ns, [50 - 44, 50 + 11]);
-        assert_eq!(change((7, [7, 7]), (7, [7, 7])).change_ns, [0, 0]);
+        assert_eq!(told.change_ns, Some([50 - 44, 50 + 11]));
+        assert_eq!(change((7, Some([7, 7])), (7, Some([7, 7]))).change_ns, Some([0, 0]));
+        assert_eq!(change((7, None), (9, Some([7, 9]))).change_ns, None, "too few to tell");
     }
 }

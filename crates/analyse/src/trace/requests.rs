@@ -50,6 +50,8 @@ const WAITERS: usize = 32;
 /// What is sent on a connection after an answer, by a thread that did not work for the request,
 /// belongs to the answer if it comes after at most as long as the answer took to begin, or this.
 const ANSWER_PAUSE_NS: Ns = 10_000_000;
+/// The same of a thread that worked for it, and has waited since: ten times as long, or this.
+const STREAM_PAUSE_NS: Ns = 1_000_000_000;
 
 const IN_SOCKET: Part = (RequestTime::Unread, ReasonKey::None);
 const ON_CPU: Part = (RequestTime::OnCpu, ReasonKey::None);
@@ -125,6 +127,9 @@ impl Requests {
             return;
         }
         (worker.tid, worker.until) = (tid, to);
+        if matches!(kind.0, State::User | State::Kernel) {
+            worker.blocked = None;
+        }
         let (part, of_several) = (part(kind), worker.blocked == Some(true));
         let waits =
             !matches!(part.0, RequestTime::OnCpu | RequestTime::Thread(State::Runqueue | State::Throttled));
@@ -329,12 +334,19 @@ impl Requests {
         (arrived, at): (Option<Ns>, Ns),
         bytes: u32,
     ) {
-        self.begun = true;
+        self.begun |= serves.is_some();
+        if !self.begun {
+            return;
+        }
         self.worker(slot).tid = tid;
         if let Some(within) = serves {
             self.receives_from_client(slot, (ends, within), (arrived, at), bytes);
         } else if let Some(Connection::Peer(request, asked)) = self.connections.get(&ends) {
             let (request, asked) = (*request, Ledger::clone(asked));
+            // What comes after the answer, or the end of the connection, is of no request.
+            if bytes == 0 || self.open.get(&request).is_none_or(|of| of.answered.is_some()) {
+                return drop(self.connections.remove(&ends));
+            }
             let peer = Endpoint::new(ends.remote, ends.remote_port);
             let part = (RequestTime::Peer, ReasonKey::Wait(CallKey::Unseen, TargetKey::Tcp(peer)));
             self.takes(slot, request, Some(asked), Taking::Received(part, arrived.unwrap_or(at)), at);
@@ -395,6 +407,9 @@ impl Requests {
             }
             carried.ledger.takes_back();
             ledger = Some(carried.ledger.clone());
+        }
+        if !self.open.contains_key(&request) {
+            return;
         }
         self.turns_from(slot, matches!(taking, Taking::Answers));
         let Some(of) = self.open.get(&request) else { return };
@@ -479,11 +494,13 @@ impl Requests {
         }
         let Some(Connection::Served(Some(request))) = self.connections.get(&ends) else { return };
         let request = *request;
-        let carries = self.worker(slot).carries.as_ref().is_some_and(|carried| carried.request == request);
+        let carried = self.worker(slot).carries.as_ref().filter(|carried| carried.request == request);
+        let (carries, rests) = (carried.is_some(), carried.is_some_and(|carried| carried.rests));
         let Some(of) = self.open.get(&request) else { return };
         let first = of.answered.map_or(at, |(first, _)| first);
         let pause = first.saturating_sub(of.began).max(ANSWER_PAUSE_NS);
-        if !carries && of.answered.is_some_and(|(_, last)| at > last + pause) {
+        let pause = if carries { (10 * pause).max(STREAM_PAUSE_NS) } else { pause };
+        if (!carries || rests) && of.answered.is_some_and(|(_, last)| at > last + pause) {
             return;
         }
         self.takes(slot, request, None, Taking::Answers, at);
@@ -499,6 +516,12 @@ impl Requests {
     /// A thread sent something to a peer: for what it works for.
     fn asks(&mut self, slot: Slot, ends: SocketEnds) {
         let has_room = self.connections.len() < CONNECTIONS || self.connections.contains_key(&ends);
+        // Who receives may be heard of before who sends.
+        if let Some(Connection::Served(Some(request))) = self.connections.get(&ends.reversed())
+            && let Some(of) = self.open.get_mut(request)
+        {
+            of.within = true;
+        }
         let carried = self.worker(slot).carries.as_mut().filter(|of| !of.answered && has_room);
         let Some(carried) = carried else { return drop(self.connections.remove(&ends)) };
         carried.ledger.settles();
@@ -520,7 +543,7 @@ impl Requests {
         worker.stacks.push_back((at, part, node, ns));
         let carried = worker.carries.as_ref().filter(|of| !of.answered);
         if let Some(of) = carried.map(|of| of.request).and_then(|request| self.open.get_mut(&request)) {
-            of.stacks.push((part, node, ns));
+            of.has_stack(part, node, ns);
         }
     }
 
@@ -542,8 +565,9 @@ impl Requests {
             carried.ledger.takes_back();
             carried.ledger
         });
-        if let Some(answer) = carried.or(of.left.take()).filter(|answer| answer.at == last) {
-            done.add(of, answer);
+        match [carried, of.left.take()].into_iter().flatten().find(|answer| answer.at == last) {
+            Some(answer) => done.add(of, answer),
+            None => done.lost += 1,
         }
     }
 
@@ -569,7 +593,10 @@ impl Requests {
                 None => self.finishes(request),
             }
         }
-        [self.done, self.within].into_iter().find(|done| !done.is_empty())
+        let (done, within) = (self.done, self.within);
+        let rank = |of: &Distribution| (of.has_answers(), !of.is_empty());
+        let best = if rank(&within) > rank(&done) { within } else { done };
+        Some(best).filter(|best| !best.is_empty())
     }
 }
 

@@ -70,6 +70,6 @@ pub struct QuantileChange {
     /// Of B.
     pub b_ns: Ns,
     /// B less A is between these with 95 %, if requests are independent of each other and nothing
-    /// else changed between the two.
-    pub change_ns: [i64; 2],
+    /// else changed between the two. Absent where one of them has too few requests to tell.
+    pub change_ns: Option<[i64; 2]>,
 }

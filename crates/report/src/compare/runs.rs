@@ -33,15 +33,18 @@ fn requests(diff: &RunComparison, look: Look) -> Vec<Line> {
         .add(Ink::Bold, "requests")
         .add(Ink::Plain, &format!("  {a} in A, {b} in B; the change is within its interval with 95 %"));
     let quantile = |name: &str, of: &QuantileChange| {
-        let [lo, hi] = of.change_ns;
+        let [a, b] = [of.a_ns, of.b_ns].map(duration);
+        let line = Line::new(look).add(Ink::Plain, &format!("  {name}  {a} in A, {b} in B: "));
+        let Some([lo, hi]) = of.change_ns else {
+            return line.add(Ink::Dim, "too few requests to tell the change").wrap(4);
+        };
         let range = |lo: i64, hi: i64| duration_range(lo.unsigned_abs(), hi.unsigned_abs(), look.dash());
         let (ink, change) = match (hi < 0, lo > 0) {
             (true, _) => (Ink::Bold, format!("{} less", range(hi, lo))),
             (_, true) => (Ink::Warn, format!("{} more", range(lo, hi))),
             _ => (Ink::Dim, format!("no difference is seen ({} to {})", signed(lo), signed(hi))),
         };
-        let [a, b] = [of.a_ns, of.b_ns].map(duration);
-        Line::new(look).add(Ink::Plain, &format!("  {name}  {a} in A, {b} in B: ")).add(ink, &change).wrap(4)
+        line.add(ink, &change).wrap(4)
     };
     [head.wrap(2), quantile("p50", &of.p50), quantile("p99", &of.p99)].concat()
 }

@@ -48,7 +48,7 @@ pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
             (Ink::Plain, more(part, look)),
             (Ink::Plain, duration(part.without.p99_ns)),
         ]);
-        for held in part.held.iter().filter(|held| held.slow_ns * HELD_WORTH >= part.slow_ns) {
+        for held in part.held.iter().filter(|held| held.slow_ns.saturating_mul(HELD_WORTH) >= part.slow_ns) {
             table.row(vec![
                 (
                     Ink::Dim,
@@ -96,6 +96,7 @@ fn summary(all: &Requests, run: &Run, look: Look) -> Vec<Line> {
         (all.under_way, "not answered yet"),
         (all.began_before, "from before"),
         (all.abandoned, "closed without an answer"),
+        (all.not_followed, "not followed to their end"),
     ];
     let left_out: Vec<String> = left_out
         .into_iter()

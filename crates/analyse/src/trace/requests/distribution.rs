@@ -4,7 +4,7 @@ use super::latencies::Latencies;
 use super::ledger::{Ledger, Span, wait};
 use super::parts::parts;
 use super::request::{Kept, Request};
-use crate::bounded::{Bounded, Room, Together, leave_out, rows_size};
+use crate::bounded::{Bounded, Room, Together, leave_out, rows_size, texts};
 use crate::code::Code;
 use crate::names::Names;
 use model::network::Endpoint;
@@ -31,6 +31,8 @@ pub(crate) struct Distribution {
     pub(super) began_before: u64,
     pub(super) under_way: u64,
     pub(super) abandoned: u64,
+    /// Answered, and its account is not known: events were lost.
+    pub(super) lost: u64,
     times: u64,
     total_ns: u128,
     latency: Latencies,
@@ -61,7 +63,11 @@ impl PartialOrd for Whole {
 
 impl Distribution {
     pub(super) fn is_empty(&self) -> bool {
-        self.times + self.began_before + self.under_way + self.abandoned == 0
+        self.times + self.began_before + self.under_way + self.abandoned + self.lost == 0
+    }
+
+    pub(super) fn has_answers(&self) -> bool {
+        self.times > 0
     }
 
     /// A request was answered.
@@ -108,6 +114,7 @@ impl Distribution {
             began_before: self.began_before,
             under_way: self.under_way,
             abandoned: self.abandoned,
+            not_followed: self.lost,
             latency: Latency {
                 mean_ns: self.total_ns.checked_div(u128::from(self.times)).unwrap_or(0) as Ns,
                 p50_ns: self.latency.quantile(0.5),
@@ -144,7 +151,7 @@ impl Whole {
             told
         };
         SlowRequest {
-            began_ns: self.began - start,
+            began_ns: self.began.saturating_sub(start),
             latency_ns: self.ns,
             client: Endpoint::new(self.client.remote, self.client.remote_port).to_string(),
             spans: self.spans.iter().map(&mut span).collect(),
@@ -153,12 +160,20 @@ impl Whole {
 }
 
 impl Bounded for Requests {
+    fn cut_texts(&mut self) {
+        let parts = self.parts.iter_mut().map(|part| &mut part.on);
+        let held = self.slowest.iter_mut().flat_map(|slow| &mut slow.spans).map(|span| &mut span.on);
+        parts.chain(held).filter_map(Seen::value_mut).for_each(texts::target);
+    }
+
     fn size(&self) -> usize {
-        rows_size(&self.slowest) + rows_size(&self.parts)
+        rows_size(&self.slowest) + rows_size(&self.parts) + rows_size(&self.bins)
     }
 
     /// Slow requests are left out, the fastest of them first.
     fn shrink(&mut self, room: Room) -> Option<Together> {
+        let fixed = rows_size(&self.parts) + rows_size(&self.bins);
+        let room = Room { size: room.size.saturating_sub(fixed), most: room.most.saturating_sub(fixed) };
         leave_out(&mut self.slowest, room, |_| ())
     }
 }

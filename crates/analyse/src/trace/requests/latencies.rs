@@ -32,24 +32,27 @@ impl Latencies {
         self.at_rank(((self.times as f64 * share).ceil() as u64).max(1))
     }
 
-    /// Where it is with 95 %, by the order of the values. An end that they do not bound is the
-    /// least or the greatest of them.
-    pub(super) fn interval(&self, share: f64) -> [Ns; 2] {
+    /// Where it is with 95 %, by the order of the values: both with the width of their bins. None
+    /// where there are too few to bound it on both sides.
+    pub(super) fn interval(&self, share: f64) -> Option<[Ns; 2]> {
         let (lo, hi) = binomial::ranks(self.times, share, CONFIDENCE);
-        [lo.max(1), hi.min(self.times)].map(|rank| self.at_rank(rank))
+        let bounds = |rank| fine::bounds(self.bin_of(rank));
+        (lo > 0 && hi <= self.times).then(|| [bounds(lo).0, (bounds(hi).1 - 1).min(self.max)])
     }
 
     /// The value of this rank, from 1: the middle of its bin.
     fn at_rank(&self, rank: u64) -> Ns {
+        let (from, to) = fine::bounds(self.bin_of(rank));
+        (from + (to - from) / 2).min(self.max)
+    }
+
+    fn bin_of(&self, rank: u64) -> usize {
         let mut below = 0;
-        for (bin, times) in &self.bins {
-            below += times;
-            if below >= rank {
-                let (from, to) = fine::bounds(*bin);
-                return (from + (to - from) / 2).min(self.max);
-            }
-        }
-        self.max
+        let bin = self.bins.iter().find(|(_, times)| {
+            below += **times;
+            below >= rank
+        });
+        bin.or(self.bins.last_key_value()).map_or(0, |(bin, _)| *bin)
     }
 
     pub(super) fn bins(&self) -> Vec<LatencyBin> {
@@ -73,9 +76,9 @@ mod tests {
             let found = all.quantile(share) as f64 / 1e6;
             assert!((found / ms - 1.0).abs() < 0.008, "{share}: {found}");
         }
-        let [lo, hi] = all.interval(0.5).map(|ns| ns / 1_000_000);
+        let [lo, hi] = all.interval(0.5).expect("there are enough").map(|ns| ns / 1_000_000);
         assert!((464..=474).contains(&lo) && (526..=536).contains(&hi), "{lo} to {hi}");
-        assert_eq!(all.interval(0.999)[1], 1_000_000_000, "the values give no bound above");
+        assert_eq!(all.interval(0.999), None, "the values give no bound above");
         assert_eq!(all.bins().iter().map(|bin| bin.times).sum::<u64>(), 1000);
         assert_eq!(Latencies::default().quantile(0.5), 0);
     }

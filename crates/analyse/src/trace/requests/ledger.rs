@@ -9,6 +9,8 @@ use model::{Ns, Seen, Tid};
 
 /// Stretches of a request that are kept in order; the last one takes in what comes after.
 const SPANS: usize = 64;
+/// Parts that are told apart; what comes after them is one more.
+const PARTS: usize = 128;
 /// The same after a mark.
 const PROVISIONAL: usize = 512;
 
@@ -66,9 +68,11 @@ impl Ledger {
 
     fn add(&mut self, from: Ns, span: Span) {
         let ns = span.to - from;
-        match self.parts.iter_mut().find(|(known, _)| *known == span.part) {
+        let has_room = self.parts.len() < PARTS;
+        let part = if has_room { span.part } else { (RequestTime::Rest, ReasonKey::None) };
+        match self.parts.iter_mut().find(|(known, _)| *known == span.part || *known == part) {
             Some((_, sum)) => *sum += ns,
-            None => self.parts.push((span.part, ns)),
+            None => self.parts.push((part, ns)),
         }
         push(&mut self.spans, span, SPANS);
     }

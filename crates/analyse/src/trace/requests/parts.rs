@@ -13,6 +13,8 @@ use stats::Random;
 use std::cmp::Reverse;
 use std::ops::Range;
 
+/// Parts that get names; of the smaller ones there is one row.
+const NAMED: usize = 2048;
 /// Rows at most; smaller ones are one.
 const ROWS: usize = 48;
 /// What is told of those who ended a kind of wait.
@@ -89,7 +91,7 @@ pub(super) fn parts(all: &[Kept], groups: Groups, names: &Names, code: &Code) ->
         })
         .collect();
     parts.sort_by_key(|part| {
-        let more = part.slow_ns as i64 - part.typical_ns as i64;
+        let more = i128::from(part.slow_ns) - i128::from(part.typical_ns);
         (Reverse(more), Reverse(part.mean_ns), part.at)
     });
     parts
@@ -101,6 +103,7 @@ fn named(rows: FxHashMap<Part, Row>, names: &Names, code: &Code) -> Vec<(Named, 
     let mut by_name: Vec<(Named, Row)> = Vec::new();
     let mut rows: Vec<(Part, Row)> = rows.into_iter().collect();
     rows.sort_by_key(|(part, row)| (Reverse(row.total_ns), part.0, row.each.first().copied()));
+    let mut rest = rows.split_off(rows.len().min(NAMED));
     for (part, row) in rows {
         let of = if row.nodes[0].is_empty() { &row.nodes[1] } else { &row.nodes[0] };
         let place = place(of, code);
@@ -115,7 +118,17 @@ fn named(rows: FxHashMap<Part, Row>, names: &Names, code: &Code) -> Vec<(Named, 
             None => by_name.push((name, row)),
         }
     }
+    let mut rest_of = Row::default();
+    rest.drain(..).for_each(|(_, row)| rest_of.add(row));
+    if !rest_of.each.is_empty() {
+        by_name.push((the_rest(), rest_of));
+    }
     by_name
+}
+
+/// What has no row of its own.
+fn the_rest() -> Named {
+    (RequestTime::Rest, (Seen::Absent, Seen::Absent), Seen::unseen("of several places"))
 }
 
 /// At most [`ROWS`] rows: the last one is all that is smaller.
@@ -124,8 +137,7 @@ fn together(mut rows: Vec<(Named, Row)>) -> Vec<(Named, Row)> {
     if rows.len() > ROWS {
         let mut rest = Row::default();
         rows.drain(ROWS - 1..).for_each(|(_, row)| rest.add(row));
-        let absent = (Seen::Absent, Seen::Absent);
-        rows.push(((RequestTime::Rest, absent, Seen::unseen("of several places")), rest));
+        rows.push((the_rest(), rest));
     }
     rows
 }

@@ -11,6 +11,9 @@ use model::requests::RequestTime;
 /// What is kept of who ended the waits of a request.
 const HELD: usize = 24;
 
+/// Stacks of a request that are told apart.
+const STACKS: usize = 128;
+
 /// One request that is followed.
 #[derive(Debug)]
 pub(super) struct Request {
@@ -59,12 +62,23 @@ impl Request {
         Self { client, began, left, front, answered, heard_all, within, stacks, held }
     }
 
+    /// A stack was taken of who works for it. Past the bound only what is known counts on.
+    pub(super) fn has_stack(&mut self, part: Part, node: u32, ns: Ns) {
+        let known = self.stacks.iter_mut().find(|known| (known.0, known.1) == (part, node));
+        match known {
+            Some((_, _, sum)) => *sum = sum.saturating_add(ns),
+            None if self.stacks.len() < STACKS => self.stacks.push((part, node, ns)),
+            None => {}
+        }
+    }
+
     /// A thread that took it up had been at this since then: from `own` on for the request, and
     /// before for others.
     pub(super) fn has_stacks_of(&mut self, by: &Worker, since: Ns, own: Option<Ns>) {
         for (at, part, node, ns) in by.stacks.iter().filter(|(at, ..)| *at > since) {
             let is_own = own.is_some_and(|own| *at > own);
-            self.stacks.push((if is_own { *part } else { (RequestTime::OtherRequest, part.1) }, *node, *ns));
+            let part = if is_own { *part } else { (RequestTime::OtherRequest, part.1) };
+            self.has_stack(part, *node, *ns);
         }
     }
 
@@ -86,7 +100,7 @@ impl Request {
                 self.held.push(Held { wait, by: did, ns: 0, node });
             }
             if let Some(held) = self.held.get_mut(at) {
-                held.ns += ns;
+                held.ns = held.ns.saturating_add(ns);
                 held.node = held.node.or(node);
             }
         });

@@ -15,10 +15,10 @@ pub(crate) fn served() -> Run {
     let latency = Latency {
         mean_ns: 700 * US,
         p50_ns: 410 * US,
-        p50_range_ns: [400 * US, 420 * US],
+        p50_range_ns: Some([400 * US, 420 * US]),
         p90_ns: 900 * US,
         p99_ns: 22_600 * US,
-        p99_range_ns: [20_000 * US, 24_000 * US],
+        p99_range_ns: Some([20_000 * US, 24_000 * US]),
         max_ns: 30_800 * US,
     };
     let on = |place: Option<&str>, at, call, on| RequestPart {
@@ -80,6 +80,7 @@ pub(crate) fn served() -> Run {
         began_before: 5,
         under_way: 2,
         abandoned: 0,
+        not_followed: 0,
         latency,
         bins: vec![LatencyBin { ns_min: 409_600, ns_max: 412_672, times: 6_369 }],
         typical: 1_274,
@@ -96,7 +97,7 @@ pub(crate) fn served_faster() -> Run {
     let mut run = served();
     if let Some(all) = run.tables.requests.value_mut() {
         all.latency.p99_ns = 4_000 * US;
-        all.latency.p99_range_ns = [3_800 * US, 4_400 * US];
+        all.latency.p99_range_ns = Some([3_800 * US, 4_400 * US]);
         all.parts.remove(0);
         all.slowest.remove(0);
     }
