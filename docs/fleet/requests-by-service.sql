@@ -13,7 +13,7 @@ WITH merged AS (
          MIN(CASE WHEN 2 * up_to >= times THEN hi_ns - 1 END) AS p50_at_most_ns,
          MIN(CASE WHEN 100 * up_to >= 99 * times THEN hi_ns - 1 END) AS p99_at_most_ns
   FROM ranked GROUP BY day, service
-), leading AS (
+), largest AS (
   SELECT day, service, part, COUNT(DISTINCT host) AS hosts, MAX(p99_without_ns) AS p99_without_ns,
          ROW_NUMBER() OVER (PARTITION BY day, service
                             ORDER BY SUM(slow_ns - typical_ns) DESC, part) AS place
@@ -21,5 +21,5 @@ WITH merged AS (
 )
 SELECT l.day, l.service, l.times, l.p50_at_most_ns, l.p99_at_most_ns, m.part, m.hosts,
        m.p99_without_ns
-FROM lengths l LEFT JOIN leading m ON m.day = l.day AND m.service = l.service AND m.place = 1
+FROM lengths l LEFT JOIN largest m ON m.day = l.day AND m.service = l.service AND m.place = 1
 ORDER BY l.day, l.service;

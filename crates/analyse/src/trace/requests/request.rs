@@ -64,10 +64,10 @@ impl Request {
 
     /// A stack was taken of who works for it. Past the bound only what is known counts on.
     pub(super) fn has_stack(&mut self, part: Part, node: u32, ns: Ns) {
-        let known = self.stacks.iter_mut().find(|known| (known.0, known.1) == (part, node));
-        match known {
+        let has_room = self.stacks.len() < STACKS;
+        match self.stacks.iter_mut().find(|known| (known.0, known.1) == (part, node)) {
             Some((_, _, sum)) => *sum = sum.saturating_add(ns),
-            None if self.stacks.len() < STACKS => self.stacks.push((part, node, ns)),
+            None if has_room => self.stacks.push((part, node, ns)),
             None => {}
         }
     }
