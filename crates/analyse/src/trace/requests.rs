@@ -191,15 +191,16 @@ impl Requests {
         let by = by.filter(|by| *by != slot);
         self.worker(by.unwrap_or(slot).max(slot));
         let is_lock = self.waits_at(slot, by, pid, kind);
-        if let Some(by) = by {
+        let is_result = by.is_some_and(|by| {
             self.lets_go(by);
             self.lets_go(slot);
-            if !self.is_result(slot, by, kind, is_lock, at) {
-                self.passes((slot, tid), (from, at), kind);
-                self.is_let_go_on(slot, by, (from, at), kind);
-            }
-        }
+            self.is_result(slot, by, kind, is_lock, at)
+        });
+        // Of a result it is known what the other did in this time.
         self.passes((slot, tid), (from, at), kind);
+        if let Some(by) = by.filter(|_| !is_result) {
+            self.is_let_go_on(slot, by, from, kind);
+        }
         let polled = self.workers[slot as usize].blocked == Some(true);
         let delivery = by.filter(|_| polled).map(|by| {
             let before = std::mem::replace(&mut self.workers[by as usize].delivered, at);
@@ -296,7 +297,7 @@ impl Requests {
     }
 
     /// The wait of a thread that works for a request was ended by another.
-    fn is_let_go_on(&mut self, slot: Slot, by: Slot, (from, _): (Ns, Ns), kind: WaitKey) {
+    fn is_let_go_on(&mut self, slot: Slot, by: Slot, from: Ns, kind: WaitKey) {
         let (waited, by) = (&self.workers[slot as usize], &self.workers[by as usize]);
         let Some(Carried { request, answered: false, .. }) = &waited.carries else { return };
         if let Some(of) = self.open.get_mut(request) {
@@ -342,11 +343,11 @@ impl Requests {
         if let Some(within) = serves {
             self.receives_from_client(slot, (ends, within), (arrived, at), bytes);
         } else if let Some(Connection::Peer(request, asked)) = self.connections.get(&ends) {
-            let (request, asked) = (*request, Ledger::clone(asked));
             // What comes after the answer, or the end of the connection, is of no request.
-            if bytes == 0 || self.open.get(&request).is_none_or(|of| of.answered.is_some()) {
+            if bytes == 0 || self.open.get(request).is_none_or(|of| of.answered.is_some()) {
                 return drop(self.connections.remove(&ends));
             }
+            let (request, asked) = (*request, Ledger::clone(asked));
             let peer = Endpoint::new(ends.remote, ends.remote_port);
             let part = (RequestTime::Peer, ReasonKey::Wait(CallKey::Unseen, TargetKey::Tcp(peer)));
             self.takes(slot, request, Some(asked), Taking::Received(part, arrived.unwrap_or(at)), at);
