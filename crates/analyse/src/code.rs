@@ -121,6 +121,7 @@ impl Code {
             | Event::Flush { .. }
             | Event::Send { .. }
             | Event::Received { .. }
+            | Event::RequestKind { .. }
             | Event::WakerStack { .. }
             | Event::AliveStack { .. }
             | Event::MemoryPeak { .. }

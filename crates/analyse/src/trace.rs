@@ -312,6 +312,7 @@ impl Trace {
                     self.tree.requests.received(slot, of, (*arrived, *at), *bytes);
                 }
             }
+            Event::RequestKind { at, tid, kind } => self.tree.requests.asks_for(*tid, *at, kind),
             Event::Tracing { at, calls } => self.samples.tracing(*at, *calls),
             Event::Group { group, .. } => {
                 let allowed = group.cpus_allowed.value().map(|allowed| self.cpus.min(*allowed));

@@ -498,6 +498,12 @@ pub(crate) struct WatchArgs {
     /// them. Adds about 0.2 s at exit
     #[arg(long)]
     pub(crate) names: bool,
+
+    /// Do not read what requests ask for. By default the first bytes of a request that the program
+    /// receives are read for its method and path, or its command; only those are kept, without
+    /// numbers and parameters
+    #[arg(long)]
+    pub(crate) no_text: bool,
 }
 
 impl WatchArgs {
@@ -514,6 +520,7 @@ impl WatchArgs {
             max_overhead: self.max_overhead.unwrap_or(by_default),
             links: self.link.clone(),
             names: self.names,
+            kinds: !self.no_text,
         }
     }
 }

@@ -463,6 +463,16 @@ pub enum Event {
         /// Its calls since its last event.
         calls: Calls,
     },
+    /// What the request asks for that a thread receives with its next [`Event::Received`], at the
+    /// same time: `GET /orders/{n}`. Nothing else of it is kept.
+    RequestKind {
+        /// When.
+        at: Ns,
+        /// The thread.
+        tid: Tid,
+        /// In few words, of printable characters.
+        kind: Box<str>,
+    },
 }
 
 impl Event {
@@ -500,6 +510,7 @@ impl Event {
             | Event::FaultSampled { at, .. }
             | Event::Counted { at, .. }
             | Event::Received { at, .. }
+            | Event::RequestKind { at, .. }
             | Event::Start { at, .. } => Some(*at),
             Event::Lookup(lookup) => Some(lookup.answered_at.unwrap_or(lookup.asked_at)),
             Event::Connection(connection) => Some(connection.span.1),

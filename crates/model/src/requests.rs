@@ -41,6 +41,43 @@ pub struct Requests {
     pub parts: Vec<RequestPart>,
     /// Slow requests from beginning to end, the slowest first.
     pub slowest: Vec<SlowRequest>,
+    /// Requests by what they ask for, those with most time in all first. Empty where none could be
+    /// read.
+    #[serde(default)]
+    pub kinds: Vec<RequestKind>,
+}
+
+/// Requests that ask for the same.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RequestKind {
+    /// Method and path of HTTP/1, or the command of a protocol of databases, without what names an
+    /// object: `GET /orders/{n}`. Absent of requests that could not be read.
+    pub kind: Seen<String>,
+    /// Requests that were answered.
+    pub times: u64,
+    /// How long they took.
+    pub latency: Latency,
+    /// How many of the slow requests are of this kind.
+    pub slow: u64,
+    /// What most of their time was spent at: three at most.
+    pub parts: Vec<KindPart>,
+}
+
+/// A part of the time of requests of a kind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KindPart {
+    /// What it was spent at.
+    pub at: RequestTime,
+    /// The call of a wait; absent of what is none.
+    pub call: Seen<WaitCall>,
+    /// What it was for, likewise.
+    pub on: Seen<WaitTarget>,
+    /// Where in the program's own code, as far as samples tell.
+    pub place: Seen<StackFrame>,
+    /// Mean over requests of this kind.
+    pub mean_ns: Ns,
 }
 
 /// How long requests took.
@@ -162,6 +199,9 @@ pub struct SlowRequest {
     pub latency_ns: Ns,
     /// The client, as address and port.
     pub client: String,
+    /// What it asks for, as in [`RequestKind`].
+    #[serde(default = "not_read")]
+    pub kind: Seen<String>,
     /// What it was spent at, in order of time; they sum to its time. Beyond 64 the last one is all
     /// of the rest.
     pub spans: Vec<RequestSpan>,
@@ -183,6 +223,11 @@ pub struct RequestSpan {
     pub call: Seen<WaitCall>,
     /// What it was for, likewise.
     pub on: Seen<WaitTarget>,
+}
+
+/// Of older results.
+fn not_read() -> Seen<String> {
+    Seen::Absent
 }
 
 impl RequestTime {

@@ -117,6 +117,7 @@ fn bpf() -> Vec<Attempt> {
         max_overhead: MaxOverhead::Unbounded,
         links: Vec::new(),
         names: true,
+        kinds: true,
     };
     match try_bpf(&watching) {
         Err(AccessDenial { why, remedy }) => {

@@ -27,6 +27,7 @@ pub mod output_lines;
 pub mod pods;
 pub mod realtime;
 mod record;
+mod request_kind;
 mod session;
 mod settings;
 mod source_text;

@@ -29,6 +29,8 @@ pub(crate) struct Machine {
     compat: fn(usize) -> Option<&'static str>,
     /// Numbers of calls.
     pub(crate) execve: u32,
+    /// `read`, `recvfrom`, `readv`, `recvmsg`.
+    pub(crate) receives: [u32; 4],
     /// In both tables.
     pub(crate) rt_sigreturn: [u32; 2],
     /// Paths of C libraries: Debian's, Fedora's, Arch's and Alpine's.
@@ -126,6 +128,10 @@ mod tests {
     fn calls_are_named_by_the_table_of_the_machine() {
         let named = |arch: Arch, name| (of(arch).native)(of(arch).execve as usize) == Some(name);
         assert!(ALL.into_iter().all(|arch| named(arch, "execve")));
+        for arch in ALL {
+            let names = of(arch).receives.map(|number| (of(arch).native)(number as usize));
+            assert_eq!(names, ["read", "recvfrom", "readv", "recvmsg"].map(Some));
+        }
         for arch in ALL {
             let [native, compat] = of(arch).rt_sigreturn;
             assert_eq!(of(arch).native(native as usize), Some("rt_sigreturn"), "{arch:?}");

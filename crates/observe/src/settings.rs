@@ -17,6 +17,8 @@ pub struct Watching {
     pub links: Vec<GivenLink>,
     /// Whether name lookups of the C library are traced too.
     pub names: bool,
+    /// Whether requests are told apart by what they ask for, as far as it can be read.
+    pub kinds: bool,
 }
 
 /// The overhead beyond which syscalls are traced only in windows, as a share of the program's CPU

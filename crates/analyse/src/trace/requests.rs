@@ -16,6 +16,7 @@
 
 mod distribution;
 mod history;
+mod kinds;
 mod latencies;
 mod ledger;
 mod parts;
@@ -26,6 +27,7 @@ use crate::account::Slot;
 use crate::keys::{CallKey, ReasonKey, TargetKey, WaitKey};
 use distribution::Distribution;
 use history::{Did, RequestId};
+use kinds::Kinds;
 use ledger::{Ledger, Part};
 use model::network::Endpoint;
 use model::recording::SocketEnds;
@@ -71,6 +73,9 @@ pub(super) struct Requests {
     done: Distribution,
     /// Requests of clients that are of the tree: a part of others, where there are any.
     within: Distribution,
+    kinds: Kinds,
+    /// What the request asks for that this thread receives then.
+    asked: Option<(Tid, Ns, u8)>,
     /// Which threads have waited at a futex, by process and address.
     futexes: FxHashMap<(Pid, u64), SmallVec<[Slot; 4]>>,
 }
@@ -326,6 +331,11 @@ impl Requests {
         }
     }
 
+    /// What the request asks for that a thread receives now.
+    pub(super) fn asks_for(&mut self, tid: Tid, at: Ns, kind: &str) {
+        self.asked = Some((tid, at, self.kinds.number(kind)));
+    }
+
     /// A thread received something. Of a connection that was accepted: whether its client is of the
     /// tree.
     pub(super) fn received(
@@ -386,7 +396,10 @@ impl Requests {
         // The first of a connection that was open before: when it came in is not known.
         let unseen = arrived.is_none() && !seen;
         let began = if unseen { 0 } else { arrived.unwrap_or(at).min(at) };
-        self.open.insert(request, Request { within, ..Request::new(ends, began, slot) });
+        let tid = self.worker(slot).tid;
+        let kind = self.asked.take().filter(|(by, when, _)| (*by, *when) == (tid, at));
+        let kind = kind.map(|(_, _, kind)| kind);
+        self.open.insert(request, Request { within, kind, ..Request::new(ends, began, slot) });
         let known = Ledger::new(if unseen { at } else { began });
         self.takes(slot, request, Some(known), Taking::New, at);
     }
@@ -596,7 +609,8 @@ impl Requests {
         }
         let (done, within) = (self.done, self.within);
         let rank = |of: &Distribution| (of.has_answers(), !of.is_empty());
-        let best = if rank(&within) > rank(&done) { within } else { done };
+        let mut best = if rank(&within) > rank(&done) { within } else { done };
+        best.kinds = self.kinds;
         Some(best).filter(|best| !best.is_empty())
     }
 }

@@ -22,6 +22,12 @@ pub(super) static MACHINE: Machine = Machine {
     native: |number| aarch64::Sysno::new(number).map(|call| call.name()),
     compat: |number| arm::Sysno::new(number).map(|call| call.name()),
     execve: aarch64::Sysno::execve as u32,
+    receives: [
+        aarch64::Sysno::read as u32,
+        aarch64::Sysno::recvfrom as u32,
+        aarch64::Sysno::readv as u32,
+        aarch64::Sysno::recvmsg as u32,
+    ],
     rt_sigreturn: [aarch64::Sysno::rt_sigreturn as u32, arm::Sysno::rt_sigreturn as u32],
     libraries: &[
         "/lib/aarch64-linux-gnu/libc.so.6",

@@ -22,6 +22,12 @@ pub(super) static MACHINE: Machine = Machine {
     native: |number| riscv64::Sysno::new(number).map(|call| call.name()),
     compat: |_| None,
     execve: riscv64::Sysno::execve as u32,
+    receives: [
+        riscv64::Sysno::read as u32,
+        riscv64::Sysno::recvfrom as u32,
+        riscv64::Sysno::readv as u32,
+        riscv64::Sysno::recvmsg as u32,
+    ],
     rt_sigreturn: [riscv64::Sysno::rt_sigreturn as u32; 2],
     libraries: &[
         "/lib/riscv64-linux-gnu/libc.so.6",

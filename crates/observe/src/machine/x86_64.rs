@@ -31,6 +31,12 @@ pub(super) static MACHINE: Machine = Machine {
     native: |number| x86_64::Sysno::new(number).map(|call| call.name()),
     compat: |number| x86::Sysno::new(number).map(|call| call.name()),
     execve: x86_64::Sysno::execve as u32,
+    receives: [
+        x86_64::Sysno::read as u32,
+        x86_64::Sysno::recvfrom as u32,
+        x86_64::Sysno::readv as u32,
+        x86_64::Sysno::recvmsg as u32,
+    ],
     rt_sigreturn: [x86_64::Sysno::rt_sigreturn as u32, x86::Sysno::rt_sigreturn as u32],
     libraries: &[
         "/lib/x86_64-linux-gnu/libc.so.6",

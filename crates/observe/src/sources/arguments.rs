@@ -362,6 +362,12 @@ pub(crate) fn io_uring_enter() -> u32 {
     x86_64::Sysno::io_uring_enter.id().cast_unsigned()
 }
 
+/// Those of calls that receive into a buffer, or into buffers: `read`, `recvfrom`, `readv`,
+/// `recvmsg`.
+pub(crate) fn receives() -> [u32; 4] {
+    machine::here().receives
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

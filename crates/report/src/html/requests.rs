@@ -28,8 +28,9 @@ pub(super) fn section(run: &Run) -> String {
         )
     );
     for slow in all.slowest.iter().take(DRAWN) {
+        let asked = slow.kind.value().map(|kind| format!("{}, ", clean(kind, true))).unwrap_or_default();
         let what = format!(
-            "{}, {} after the beginning, from {}",
+            "{asked}{}, {} after the beginning, from {}",
             duration(slow.latency_ns),
             duration(slow.began_ns),
             slow.client

@@ -6,8 +6,8 @@ use super::words;
 use crate::Look;
 use crate::paint::{Ink, Line};
 use crate::table::{Table, figure, text};
-use crate::units::{count, counted, duration, duration_range, three_digits};
-use model::requests::{RequestPart, RequestTime, Requests};
+use crate::units::{count, counted, duration, duration_range, share_of_one, three_digits};
+use model::requests::{KindPart, RequestPart, RequestTime, Requests};
 use model::wait::{WaitCall, WaitTarget};
 use model::{Ns, Reason, Run, Seen, State};
 
@@ -77,7 +77,66 @@ pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
         ]));
     }
     lines.extend(table.lines());
+    lines.extend(by_kind(all, look, rows));
     lines
+}
+
+/// What requests ask for: how long each kind takes, how many of the slow ones are of it, and what
+/// it spends most time at.
+fn by_kind(all: &Requests, look: Look, rows: usize) -> Vec<Line> {
+    let columns = vec![
+        text("", 16, 0),
+        figure("requests", 1),
+        figure("p50", 0),
+        figure("p99", 0),
+        figure("slow", 0),
+        figure("of time", 1),
+        text("most time", 12, 2),
+        figure("mean", 2),
+    ];
+    let mut table = Table::new(look, "requests by kind", columns);
+    let total_ns = all.latency.mean_ns as f64 * all.times as f64;
+    let whole = if look.is_document() { all.kinds.len() } else { rows_shown(all.kinds.len(), rows) };
+    for kind in &all.kinds[..whole] {
+        let most = kind.parts.first();
+        let time = kind.latency.mean_ns as f64 * kind.times as f64;
+        table.row(vec![
+            (Ink::Plain, kind_name(&kind.kind)),
+            (Ink::Plain, count(kind.times)),
+            (Ink::Plain, duration(kind.latency.p50_ns)),
+            (Ink::Plain, duration(kind.latency.p99_ns)),
+            (Ink::Plain, count(kind.slow)),
+            (Ink::Plain, share_of_one(time / total_ns.max(1.0))),
+            (most.map_or(Ink::Plain, |part| ink(part.at)), most.map(spent_at).unwrap_or_default()),
+            (Ink::Plain, most.map(|part| duration(part.mean_ns)).unwrap_or_default()),
+        ]);
+    }
+    let rest = &all.kinds[whole..];
+    if !rest.is_empty() {
+        let mut cells = vec![String::new(); 8];
+        cells[0] = format!("{} {}", look.rest(), counted(rest.len() as u64, "more kind"));
+        cells[1] = count(rest.iter().map(|kind| kind.times).sum());
+        cells[4] = count(rest.iter().map(|kind| kind.slow).sum());
+        table.rest(cells.into_iter().map(|cell| (Ink::Dim, cell)).collect());
+    }
+    if all.kinds.is_empty() { Vec::new() } else { table.lines() }
+}
+
+pub(crate) fn kind_name(kind: &Seen<String>) -> String {
+    match kind {
+        Seen::Value(kind) => kind.clone(),
+        Seen::Absent => "not read".to_owned(),
+        Seen::Unseen(_) => "other kinds".to_owned(),
+    }
+}
+
+/// `lock price (api.py:26)`, `network 127.0.0.1:5432`.
+fn spent_at(part: &KindPart) -> String {
+    let of = match part.place.value() {
+        Some(place) => words::located(place),
+        None => reason(&part.call, &part.on, part.at, false),
+    };
+    format!("{} {of}", at(part.at)).trim_end().to_owned()
 }
 
 /// `400 requests, 133 per s: p50 390 us, p90 30.2 ms, …`, and what is in none of these figures.

@@ -1,5 +1,6 @@
 //! All requests that were answered: how long they took, and what the slow ones have more.
 
+use super::kinds::{self, KindId, Kinds};
 use super::latencies::Latencies;
 use super::ledger::{Ledger, Span, wait};
 use super::parts::parts;
@@ -9,8 +10,9 @@ use crate::code::Code;
 use crate::names::Names;
 use model::network::Endpoint;
 use model::recording::SocketEnds;
-use model::requests::{Latency, RequestSpan, Requests, SlowRequest};
+use model::requests::{RequestSpan, Requests, SlowRequest};
 use model::{Ns, Seen, Tid};
+use rustc_hash::FxHashMap;
 use stats::Random;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -33,9 +35,10 @@ pub(crate) struct Distribution {
     pub(super) abandoned: u64,
     /// Answered, and its account is not known: events were lost.
     pub(super) lost: u64,
-    times: u64,
-    total_ns: u128,
     latency: Latencies,
+    by_kind: FxHashMap<KindId, Latencies>,
+    /// Names of kinds, at the end.
+    pub(super) kinds: Kinds,
     kept: Vec<Kept>,
     slowest: BinaryHeap<Reverse<Whole>>,
 }
@@ -46,6 +49,7 @@ struct Whole {
     ns: Ns,
     began: Ns,
     client: SocketEnds,
+    kind: KindId,
     spans: Vec<Span>,
 }
 
@@ -63,35 +67,34 @@ impl PartialOrd for Whole {
 
 impl Distribution {
     pub(super) fn is_empty(&self) -> bool {
-        self.times + self.began_before + self.under_way + self.abandoned + self.lost == 0
+        self.latency.times() + self.began_before + self.under_way + self.abandoned + self.lost == 0
     }
 
     pub(super) fn has_answers(&self) -> bool {
-        self.times > 0
+        self.latency.times() > 0
     }
 
     /// A request was answered.
     pub(super) fn add(&mut self, of: Request, answer: Ledger) {
-        let (client, began) = (of.client, of.began);
+        let (client, began, kind) = (of.client, of.began, of.kind);
         let ns = answer.at - began;
-        self.times += 1;
-        self.total_ns += u128::from(ns);
         self.latency.record(ns);
+        self.by_kind.entry(kind).or_default().record(ns);
         let Ledger { parts, spans, .. } = answer;
-        let kept = Kept { ns, parts: parts.into(), stacks: of.stacks.into(), held: of.held.into() };
+        let kept = Kept { ns, kind, parts: parts.into(), stacks: of.stacks.into(), held: of.held.into() };
         debug_assert_eq!(kept.parts.iter().map(|(_, ns)| ns).sum::<Ns>(), ns, "it closes");
         if self.kept.len() < KEPT {
             self.kept.push(kept);
         } else {
             // Each of all so far is kept as likely (reservoir sampling).
-            let at = Random::new(self.times).bits() % self.times;
+            let at = Random::new(self.latency.times()).bits() % self.latency.times();
             if let Some(place) = self.kept.get_mut(at as usize) {
                 *place = kept;
             }
         }
         let is_slow = self.slowest.peek().is_none_or(|Reverse(least)| ns > least.ns);
         if self.slowest.len() < WHOLE || is_slow {
-            self.slowest.push(Reverse(Whole { ns, began, client, spans }));
+            self.slowest.push(Reverse(Whole { ns, began, client, kind, spans }));
             if self.slowest.len() > WHOLE {
                 self.slowest.pop();
             }
@@ -109,33 +112,27 @@ impl Distribution {
         let mut slowest: Vec<Whole> =
             std::mem::take(&mut self.slowest).into_iter().map(|one| one.0).collect();
         slowest.sort_by(|one, other| other.cmp(one));
+        let by_kind = std::mem::take(&mut self.by_kind);
         Requests {
-            times: self.times,
+            times: self.latency.times(),
             began_before: self.began_before,
             under_way: self.under_way,
             abandoned: self.abandoned,
             not_followed: self.lost,
-            latency: Latency {
-                mean_ns: self.total_ns.checked_div(u128::from(self.times)).unwrap_or(0) as Ns,
-                p50_ns: self.latency.quantile(0.5),
-                p50_range_ns: self.latency.interval(0.5),
-                p90_ns: self.latency.quantile(0.9),
-                p99_ns: self.latency.quantile(0.99),
-                p99_range_ns: self.latency.interval(0.99),
-                max_ns: self.latency.max(),
-            },
+            latency: self.latency.told(),
             bins: self.latency.bins(),
             typical: typical.len() as u64,
             slow: slow.len() as u64,
             slow_ns_min: kept.get(slow.start).map_or(0, |kept| kept.ns),
+            kinds: kinds::table(by_kind, (kept, &slow), &self.kinds, names, code),
             parts: parts(kept, [typical, slow], names, code),
-            slowest: slowest.into_iter().map(|whole| whole.told(start, names)).collect(),
+            slowest: slowest.into_iter().map(|whole| whole.told(start, &self.kinds, names)).collect(),
         }
     }
 }
 
 impl Whole {
-    fn told(self, start: Ns, names: &Names) -> SlowRequest {
+    fn told(self, start: Ns, kinds: &Kinds, names: &Names) -> SlowRequest {
         let mut from = self.began;
         let mut span = |span: &Span| {
             let (call, on) = wait(names, span.part.1);
@@ -154,25 +151,32 @@ impl Whole {
             began_ns: self.began.saturating_sub(start),
             latency_ns: self.ns,
             client: Endpoint::new(self.client.remote, self.client.remote_port).to_string(),
+            kind: kinds.name(self.kind),
             spans: self.spans.iter().map(&mut span).collect(),
         }
     }
+}
+
+/// Of the rows that are never left out: they have bounds of their own.
+fn fixed_size(all: &Requests) -> usize {
+    rows_size(&all.parts) + rows_size(&all.bins) + rows_size(&all.kinds)
 }
 
 impl Bounded for Requests {
     fn cut_texts(&mut self) {
         let parts = self.parts.iter_mut().map(|part| &mut part.on);
         let held = self.slowest.iter_mut().flat_map(|slow| &mut slow.spans).map(|span| &mut span.on);
-        parts.chain(held).filter_map(Seen::value_mut).for_each(texts::target);
+        let of_kinds = self.kinds.iter_mut().flat_map(|kind| &mut kind.parts).map(|part| &mut part.on);
+        parts.chain(held).chain(of_kinds).filter_map(Seen::value_mut).for_each(texts::target);
     }
 
     fn size(&self) -> usize {
-        rows_size(&self.slowest) + rows_size(&self.parts) + rows_size(&self.bins)
+        rows_size(&self.slowest) + fixed_size(self)
     }
 
     /// Slow requests are left out, the fastest of them first.
     fn shrink(&mut self, room: Room) -> Option<Together> {
-        let fixed = rows_size(&self.parts) + rows_size(&self.bins);
+        let fixed = fixed_size(self);
         let room = Room { size: room.size.saturating_sub(fixed), most: room.most.saturating_sub(fixed) };
         leave_out(&mut self.slowest, room, |_| ())
     }

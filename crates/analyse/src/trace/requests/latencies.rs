@@ -1,7 +1,7 @@
 //! How long requests took: counted in bins, as fine as those of wake-up latencies.
 
 use model::Ns;
-use model::requests::LatencyBin;
+use model::requests::{Latency, LatencyBin};
 use stats::{binomial, fine};
 use std::collections::BTreeMap;
 
@@ -13,6 +13,7 @@ const CONFIDENCE: f64 = 0.95;
 pub(super) struct Latencies {
     bins: BTreeMap<usize, u64>,
     times: u64,
+    total_ns: u128,
     max: Ns,
 }
 
@@ -20,21 +21,38 @@ impl Latencies {
     pub(super) fn record(&mut self, ns: Ns) {
         *self.bins.entry(fine::index(ns)).or_default() += 1;
         self.times += 1;
+        self.total_ns += u128::from(ns);
         self.max = self.max.max(ns);
     }
 
-    pub(super) fn max(&self) -> Ns {
-        self.max
+    pub(super) fn times(&self) -> u64 {
+        self.times
+    }
+
+    pub(super) fn total_ns(&self) -> u128 {
+        self.total_ns
+    }
+
+    pub(super) fn told(&self) -> Latency {
+        Latency {
+            mean_ns: self.total_ns.checked_div(u128::from(self.times)).unwrap_or(0) as Ns,
+            p50_ns: self.quantile(0.5),
+            p50_range_ns: self.interval(0.5),
+            p90_ns: self.quantile(0.9),
+            p99_ns: self.quantile(0.99),
+            p99_range_ns: self.interval(0.99),
+            max_ns: self.max,
+        }
     }
 
     /// By the nearest rank, within 0.8 %; 0 of none.
-    pub(super) fn quantile(&self, share: f64) -> Ns {
+    fn quantile(&self, share: f64) -> Ns {
         self.at_rank(((self.times as f64 * share).ceil() as u64).max(1))
     }
 
     /// Where it is with 95 %, by the order of the values: both with the width of their bins. None
     /// where there are too few to bound it on both sides.
-    pub(super) fn interval(&self, share: f64) -> Option<[Ns; 2]> {
+    fn interval(&self, share: f64) -> Option<[Ns; 2]> {
         let (lo, hi) = binomial::ranks(self.times, share, CONFIDENCE);
         let bounds = |rank| fine::bounds(self.bin_of(rank));
         (lo > 0 && hi <= self.times).then(|| [bounds(lo).0, (bounds(hi).1 - 1).min(self.max)])

@@ -5,7 +5,7 @@ use super::ledger::{Part, Wait, wait};
 use super::request::Kept;
 use crate::code::Code;
 use crate::names::Names;
-use model::requests::{HeldBy, RequestPart, RequestTime, Without};
+use model::requests::{HeldBy, KindPart, RequestPart, RequestTime, Without};
 use model::wait::{StackFrame, WaitTarget};
 use model::{Ns, Seen, State};
 use rustc_hash::FxHashMap;
@@ -19,6 +19,8 @@ const NAMED: usize = 2048;
 const ROWS: usize = 48;
 /// What is told of those who ended a kind of wait.
 const HOLDERS: usize = 3;
+/// Parts that are told of each kind of request.
+const OF_KIND: usize = 3;
 /// Draws of the bootstrap, and the share of them that an interval has.
 const DRAWS: usize = 400;
 const INSIDE: f64 = 0.95;
@@ -95,6 +97,28 @@ pub(super) fn parts(all: &[Kept], groups: Groups, names: &Names, code: &Code) ->
         (Reverse(more), Reverse(part.mean_ns), part.at)
     });
     parts
+}
+
+/// What most of the time of these requests was spent at.
+pub(super) fn most(all: &[&Kept], names: &Names, code: &Code) -> Vec<KindPart> {
+    let mut rows: FxHashMap<Part, Row> = FxHashMap::default();
+    for kept in all {
+        for (part, ns) in &kept.parts {
+            rows.entry(*part).or_default().total_ns += u128::from(*ns);
+        }
+        for (part, node, ns) in &kept.stacks {
+            if let Some(row) = rows.get_mut(part) {
+                *row.nodes[0].entry(*node).or_default() += ns;
+            }
+        }
+    }
+    let mut rows = named(rows, names, code);
+    rows.sort_by_key(|(_, row)| Reverse(row.total_ns));
+    rows.truncate(OF_KIND);
+    let mean = |row: Row| row.total_ns.checked_div(all.len() as u128).unwrap_or(0) as Ns;
+    let part =
+        |((at, (call, on), place), row): (Named, Row)| KindPart { at, call, on, place, mean_ns: mean(row) };
+    rows.into_iter().map(part).collect()
 }
 
 /// Rows by what they stand for: the address of a lock tells less than where it is waited for, so

@@ -1,6 +1,7 @@
 //! One request while it is followed: what is known of it, whoever works for it.
 
 use super::history::RequestId;
+use super::kinds::KindId;
 use super::ledger::{Ledger, Part};
 use super::worker::Worker;
 use crate::account::Slot;
@@ -19,6 +20,7 @@ const STACKS: usize = 128;
 pub(super) struct Request {
     pub(super) client: SocketEnds,
     pub(super) began: Ns,
+    pub(super) kind: KindId,
     /// The most that is known of it, of those who turned to another.
     pub(super) left: Option<Ledger>,
     /// Who was handed it last.
@@ -49,6 +51,7 @@ pub(super) struct Held {
 #[derive(Debug)]
 pub(super) struct Kept {
     pub(super) ns: Ns,
+    pub(super) kind: KindId,
     pub(super) parts: Box<[(Part, Ns)]>,
     pub(super) stacks: Box<[(Part, u32, Ns)]>,
     pub(super) held: Box<[Held]>,
@@ -59,7 +62,7 @@ impl Request {
     pub(super) fn new(client: SocketEnds, began: Ns, front: Slot) -> Self {
         let (left, answered, heard_all, within) = (None, None, false, false);
         let (stacks, held) = (Vec::new(), Vec::new());
-        Self { client, began, left, front, answered, heard_all, within, stacks, held }
+        Self { client, began, kind: None, left, front, answered, heard_all, within, stacks, held }
     }
 
     /// A stack was taken of who works for it. Past the bound only what is known counts on.

@@ -14,6 +14,7 @@ mod stacks;
 use super::lookups::{self, Lookups};
 use super::paths::{PathParts, Paths};
 use super::wire::{self, GIVEN_PATH, Head, Kind, NOT_KEPT};
+use crate::request_kind;
 use fields::{Malformed, calls, first, known, mode, read};
 use model::Tid;
 use model::fault_places::FaultMapping;
@@ -150,6 +151,11 @@ impl Decoder {
                 Event::Established { at, ends: (*ends).into(), serves }
             }
             Kind::Connection => Event::Connection(Box::new(connections::connection(record)?)),
+            Kind::RequestText => {
+                let (wire::RequestText { len, bytes, .. }, _) = read(record)?;
+                let kind = request_kind::of(first(bytes, *len)?);
+                return Ok(kind.map(|kind| Event::RequestKind { at, tid, kind: kind.into() }));
+            }
             Kind::Path => return self.path(record),
             Kind::SocketNames => return self.sockets.decode(record),
             Kind::Packet => return self.packet(record),

@@ -33,8 +33,15 @@ pub(crate) const WHY: VerifierLogLevel = VerifierLogLevel::STATS;
 pub(super) const THREADS_MAX: u32 = 16 * 1024;
 
 /// Loads the object, for a tree with root `root` (0: none is started) and for `wanted` existing
-/// processes.
-pub(super) fn load(types: &Types, root: Pid, cpus: &[u32], wanted: u32) -> Result<Ebpf, BpfRefusal> {
+/// processes. `requests_by_kind`: they are told apart by what they ask for.
+pub(super) fn load(
+    types: &Types,
+    root: Pid,
+    cpus: &[u32],
+    requests_by_kind: bool,
+    wanted: u32,
+) -> Result<Ebpf, BpfRefusal> {
+    let [read, recvfrom, readv, recvmsg] = arguments::receives();
     let (kinds, results) = (arguments::kinds(), arguments::result_kinds());
     let sizes = BufferSizes::here(cpus);
     let ebpf = loader()
@@ -46,6 +53,11 @@ pub(super) fn load(types: &Types, root: Pid, cpus: &[u32], wanted: u32) -> Resul
         .override_global("nr_execve", &arguments::execve(), true)
         .override_global("nr_rt_sigreturn", &arguments::rt_sigreturn(), true)
         .override_global("nr_io_uring_enter", &arguments::io_uring_enter(), true)
+        .override_global("tells_kinds", &u32::from(requests_by_kind), true)
+        .override_global("nr_read", &read, true)
+        .override_global("nr_recvfrom", &recvfrom, true)
+        .override_global("nr_readv", &readv, true)
+        .override_global("nr_recvmsg", &recvmsg, true)
         .override_global("arg_kind", kinds.as_slice(), true)
         .override_global("result_kind", results.as_slice(), true)
         .override_global("told_by_start", &u32::from(types.has_tracepoint(MAKER)), true)

@@ -137,7 +137,7 @@ pub(crate) struct Bpf {
 /// Opens the object without loading or attaching any of its programs, for no program to observe.
 pub(crate) fn opened<T>(then: impl FnOnce(&mut Ebpf, &Types) -> T) -> Result<T, BpfRefusal> {
     let types = Types::read(made_for(load::OBJECT)?, attach::tracepoints(), &[alive::ITERATOR])?;
-    let mut ebpf = load::load(&types, 0, &host::cpus(host::here()), 1)?;
+    let mut ebpf = load::load(&types, 0, &host::cpus(host::here()), true, 1)?;
     Ok(then(&mut ebpf, &types))
 }
 
@@ -213,7 +213,7 @@ impl Bpf {
         watching: &Watching,
         wanted: u32,
     ) -> Result<Self, BpfRefusal> {
-        let mut ebpf = load::load(types, root, cpus, wanted)?;
+        let mut ebpf = load::load(types, root, cpus, watching.kinds, wanted)?;
         let bare_call_ns = tracing::own_call_ns();
         let AttachedPrograms { links, mut sources, reports, sample, fault, counted } =
             attach::everything(&mut ebpf, types)?;

@@ -4,7 +4,8 @@
  * connections came in, and who received it.
  *
  * A thread that receives on one connection again and again is reported once, until somebody sends
- * on that connection: that begins another request, or another answer.
+ * on that connection: that begins another request, or another answer. Where the tree serves, the
+ * first bytes of it go along: user space makes a kind of them ("GET /orders") and drops them.
  */
 #pragma once
 #include "objects.h"
@@ -15,7 +16,7 @@ struct arrival {
 	u64 at;       /* when the first byte came in that nobody has received yet; 0: not seen */
 	u64 last;     /* when something came in last */
 	u32 receiver; /* the thread whose receiving is reported; 0: somebody has sent since */
-	u32 pad;
+	u32 accepted; /* it was seen to be accepted */
 };
 
 /* By the address of the socket: those on which the tree has received, and accepted ones. */
@@ -43,13 +44,57 @@ INLINE void answers_on(u64 key)
 /* A connection is accepted: what comes in on it is new. */
 INLINE void awaits_first(u64 key)
 {
-	struct arrival none = {};
-	bpf_map_update_elem(&arrivals, &key, &none, BPF_ANY);
+	struct arrival first = { .accepted = 1 };
+	bpf_map_update_elem(&arrivals, &key, &first, BPF_ANY);
 }
 
 INLINE void arrives_no_more(u64 key)
 {
 	bpf_map_delete_elem(&arrivals, &key);
+}
+
+/* Whether kinds of requests are asked for. */
+volatile const u32 tells_kinds = 0;
+/* Calls that give a buffer, or buffers; others tell nothing of what was received. */
+volatile const u32 nr_read = 0, nr_recvfrom = 0, nr_readv = 0, nr_recvmsg = 0;
+
+struct user_vector { u64 base, length; };
+struct user_message { u64 name; u64 name_length; u64 vectors; };
+
+/* Where the running thread's call has put what it received, in the native layout of structures. */
+INLINE u64 received_into(struct task_struct *task)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	u32 call = call_in(task, regs);
+	u64 at = call & COMPAT ? 0 : ARG1(regs, 0);
+	if (call == nr_read || call == nr_recvfrom)
+		return at;
+	if (call == nr_recvmsg) {
+		struct user_message message = {};
+		bpf_probe_read_user(&message, sizeof(message), (void *)at);
+		at = message.vectors;
+	} else if (call != nr_readv)
+		return 0;
+	struct user_vector first = {};
+	bpf_probe_read_user(&first, sizeof(first), (void *)at);
+	return first.base;
+}
+
+__attribute__((noinline)) int tell_text(u32 tid, u32 bytes, u64 now)
+{
+	u64 from = received_into(bpf_get_current_task_btf());
+	if (!from)
+		return 0;
+	struct request_text_record *record = reserve(sizeof(*record), NOT_ALONE);
+	if (!record)
+		return 0;
+	struct head head = HEAD(K_REQUEST_TEXT, 0, tid, now);
+	record->head = head;
+	u32 len = bytes < REQUEST_TEXT_MAX ? bytes : REQUEST_TEXT_MAX;
+	record->pad = 0;
+	record->len = bpf_probe_read_user(record->bytes, len, (void *)from) ? 0 : len;
+	ready(record, sizeof(*record));
+	return 0;
 }
 
 /* What came in before and was not received is received now: when that came in, and whether it is
@@ -62,8 +107,9 @@ __attribute__((noinline)) int is_received(struct thread *thread, u64 key, u32 by
 	struct received_record record = { .head = HEAD(K_RECEIVED, 0, TID(thread, task), now), .bytes = bytes };
 	struct arrival *known = bpf_map_lookup_elem(&arrivals, &key);
 	struct tcp_sock *tcp = (void *)key;
-	bool more = READ(tcp, rcv_nxt) != READ(tcp, copied_seq);
+	bool more = READ(tcp, rcv_nxt) != READ(tcp, copied_seq), accepted = 0;
 	if (known) {
+		accepted = known->accepted;
 		record.arrived = known->at;
 		bool goes_on = bytes && known->receiver == record.head.tid && thread->received_on == key;
 		/* What is left has come by then. */
@@ -79,6 +125,9 @@ __attribute__((noinline)) int is_received(struct thread *thread, u64 key, u32 by
 	record.cpu = bpf_get_smp_processor_id();
 	read_ends((struct sock *)key, &record.ends);
 	settle(thread, now);
+	/* Of two ends the lower port serves, as a rule; of the others the text is not used. */
+	if (tells_kinds && bytes && (accepted || record.ends.local_port < record.ends.remote_port))
+		tell_text(record.head.tid, bytes, now);
 	EMIT_WITH_SLOTS(record, thread);
 	return 0;
 }

@@ -80,6 +80,9 @@
 /* Bytes of a local socket's name. */
 #define SOCKET_NAME_MAX 108
 
+/* Bytes of a request of which its kind is made. */
+#define REQUEST_TEXT_MAX 128
+
 /* Sockets that user space asks about at a time. */
 #define ASKED 64
 
@@ -132,6 +135,8 @@ enum kind {
 	K_ESTABLISHED = 43,
 	/* A thread received on a TCP connection, after something else. */
 	K_RECEIVED = 44,
+	/* The beginning of what the thread received, of the next `Received` of the same time. */
+	K_REQUEST_TEXT = 45,
 	/* In the ring `stacks`, like all below. a: mode. */
 	K_SAMPLE_STACK = 64,
 	K_WAIT_STACK = 65,
@@ -406,6 +411,14 @@ struct received_record {
 	u32 bytes;
 	struct ends ends;
 	struct slot tail[];
+};
+
+struct request_text_record {
+	struct head head;
+	/* How many of the bytes are there. */
+	u32 len;
+	u32 pad;
+	u8 bytes[128];
 };
 
 struct path_record {
@@ -899,6 +912,11 @@ AT(received_record, cpu, 24);
 AT(received_record, bytes, 28);
 AT(received_record, ends, 32);
 AT(received_record, tail, 72);
+AT(request_text_record, head, 0);
+AT(request_text_record, len, 16);
+AT(request_text_record, pad, 20);
+AT(request_text_record, bytes, 24);
+SIZE(request_text_record, 152);
 AT(path_record, head, 0);
 AT(path_record, ino, 16);
 AT(path_record, dev, 24);

@@ -62,6 +62,8 @@ layout! {
     const SCRATCH_MAX: usize = 19;
     /// Bytes of a local socket's name.
     const SOCKET_NAME_MAX: usize = 108;
+    /// Bytes of a request of which its kind is made.
+    const REQUEST_TEXT_MAX: usize = 128;
     /// Sockets that user space asks about at a time.
     const ASKED: usize = 64;
 
@@ -114,6 +116,8 @@ layout! {
         Established = 43,
         /// A thread received on a TCP connection, after something else.
         Received = 44,
+        /// The beginning of what the thread received, of the next `Received` of the same time.
+        RequestText = 45,
         /// In the ring `stacks`, like all below. a: mode.
         SampleStack = 64,
         WaitStack = 65,
@@ -380,6 +384,14 @@ layout! {
         /// 0: the other end sends no more.
         bytes: u32,
         ends: Ends,
+    }
+
+    struct RequestText as request_text_record {
+        head: Head,
+        /// How many of the bytes are there.
+        len: u32,
+        pad: u32,
+        bytes: [u8; REQUEST_TEXT_MAX],
     }
 
     struct Path as path_record, then "char text[]" {

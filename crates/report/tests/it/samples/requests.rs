@@ -3,7 +3,8 @@
 
 use super::{MS, US, attached};
 use model::requests::{
-    HeldBy, Latency, LatencyBin, RequestPart, RequestSpan, RequestTime, Requests, SlowRequest, Without,
+    HeldBy, KindPart, Latency, LatencyBin, RequestKind, RequestPart, RequestSpan, RequestTime, Requests,
+    SlowRequest, Without,
 };
 use model::wait::{WaitCall, WaitTarget};
 use model::{Ns, Run, Seen, State};
@@ -68,11 +69,25 @@ pub(crate) fn served() -> Run {
         began_ns,
         latency_ns: ns,
         client: "127.0.0.1:50000".into(),
+        kind: Seen::Value("GET /price/{n}".into()),
         spans: vec![
             span(0, 50 * US, RequestTime::Unread),
             span(50 * US, ns - 450 * US, LOCK),
             span(ns - 400 * US, 400 * US, RequestTime::OnCpu),
         ],
+    };
+    let kind = |kind: &str, times, slow| RequestKind {
+        kind: Seen::Value(kind.into()),
+        times,
+        latency,
+        slow,
+        parts: vec![KindPart {
+            at: if slow > 0 { LOCK } else { RequestTime::OnCpu },
+            call: Seen::Absent,
+            on: Seen::Absent,
+            place: if slow > 0 { Seen::Value("price (api.py:26)".into()) } else { Seen::unseen("no stack") },
+            mean_ns: 400 * US,
+        }],
     };
     let mut run = attached();
     run.tables.requests = Seen::Value(Requests {
@@ -88,6 +103,7 @@ pub(crate) fn served() -> Run {
         slow_ns_min: 22_800 * US,
         parts,
         slowest: vec![slow(1_200 * MS, 30_800 * US), slow(300 * MS, 24_000 * US)],
+        kinds: vec![kind("GET /price/{n}", 369, 63), kind("GET /health", 6_000, 0)],
     });
     run
 }

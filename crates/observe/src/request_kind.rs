@@ -1,0 +1,236 @@
+//! What a request asks for, from its first bytes: `GET /orders/{n}`, `SELECT accounts`.
+//!
+//! HTTP/1, the text protocols of Redis and memcached, and PostgreSQL's messages. What may name a
+//! person or an object is folded, and values of statements are not looked at. The bytes come from
+//! the network: whatever does not read as one of these has no kind.
+
+use std::fmt::Write as _;
+
+const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"];
+const MEMCACHED: [&str; 13] = [
+    "get", "gets", "set", "add", "replace", "append", "prepend", "cas", "delete", "incr", "decr", "touch",
+    "gat",
+];
+
+/// Segments of a path, and characters of one.
+const SEGMENTS: usize = 8;
+const SEGMENT: usize = 32;
+/// Digits of a number; fewer are part of a name (`v2`, `mp3`).
+const DIGITS: usize = 3;
+/// Hexadecimal digits and dashes of an identifier.
+const IDENTIFIER: usize = 16;
+/// Characters of a command's name.
+const COMMAND: usize = 24;
+
+/// The kind of a request that begins with these bytes.
+pub(crate) fn of(bytes: &[u8]) -> Option<String> {
+    http(bytes).or_else(|| redis(bytes)).or_else(|| postgres(bytes)).or_else(|| memcached(bytes))
+}
+
+fn text(bytes: &[u8]) -> Option<&str> {
+    std::str::from_utf8(bytes).ok().filter(|text| text.bytes().all(|byte| (0x20..0x7f).contains(&byte)))
+}
+
+/// What comes before the first of these, and what comes after it.
+fn before(bytes: &[u8], is_end: impl Fn(u8) -> bool) -> Option<(&[u8], &[u8])> {
+    let at = bytes.iter().position(|byte| is_end(*byte))?;
+    Some((&bytes[..at], &bytes[at + 1..]))
+}
+
+/// RFC 9112: `GET /orders/17?sort=asc HTTP/1.1`.
+fn http(bytes: &[u8]) -> Option<String> {
+    let (method, rest) = before(bytes, |byte| byte == b' ')?;
+    let method = text(method).filter(|method| METHODS.contains(method))?;
+    let end = before(rest, |byte| matches!(byte, b' ' | b'?' | b'#'));
+    let (target, cut) = end.map_or((rest, true), |(target, _)| (target, false));
+    if let Some((line, _)) = before(rest, |byte| byte == b'\r') {
+        let version = line.rsplit(|byte| *byte == b' ').next()?;
+        version.strip_prefix(b"HTTP/")?;
+    }
+    let target = text(target)?;
+    // To a proxy: with a scheme and a host.
+    let path =
+        target.split_once("://").map_or(target, |(_, rest)| rest.find('/').map_or("/", |at| &rest[at..]));
+    let mut kind = format!("{method} ");
+    let segments: Vec<&str> = path.split('/').collect();
+    // Of one that was cut the last segment may be half of a name.
+    let known = if cut { segments.len() - 1 } else { segments.len() };
+    for (at, segment) in segments[..known.min(SEGMENTS)].iter().enumerate() {
+        if at > 0 {
+            kind.push('/');
+        }
+        fold(segment, &mut kind);
+    }
+    if cut || segments.len() > SEGMENTS {
+        kind.push_str("/...");
+    }
+    Some(kind)
+}
+
+/// A segment of a path, or the name of a table, without what may name an object or a person.
+fn fold(segment: &str, into: &mut String) {
+    let is_number = !segment.is_empty() && segment.bytes().all(|byte| byte.is_ascii_digit());
+    let is_hex = segment.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~:+*$,()!".contains(&byte);
+    if is_number {
+        return into.push_str("{n}");
+    }
+    if (is_hex && segment.len() >= IDENTIFIER) || segment.len() > SEGMENT || !segment.bytes().all(is_name) {
+        return into.push_str("{id}");
+    }
+    let mut rest = segment;
+    while let Some(from) = rest.find(|char: char| char.is_ascii_digit()) {
+        let digits = rest[from..].bytes().take_while(u8::is_ascii_digit).count();
+        let shown = if digits < DIGITS { &rest[..from + digits] } else { &rest[..from] };
+        into.push_str(shown);
+        if digits >= DIGITS {
+            into.push_str("{n}");
+        }
+        rest = &rest[from + digits..];
+    }
+    into.push_str(rest);
+}
+
+/// RESP, an array of strings: `*2\r\n$3\r\nGET\r\n$4\r\nname\r\n`.
+fn redis(bytes: &[u8]) -> Option<String> {
+    let (count, rest) = before(bytes.strip_prefix(b"*")?, |byte| byte == b'\r')?;
+    let (length, rest) = before(rest.strip_prefix(b"\n$")?, |byte| byte == b'\r')?;
+    let number = |bytes| text(bytes)?.parse::<usize>().ok();
+    number(count)?;
+    let name = rest.strip_prefix(b"\n")?.get(..number(length)?)?;
+    command(name).map(|name| name.to_ascii_uppercase())
+}
+
+fn memcached(bytes: &[u8]) -> Option<String> {
+    let (name, _) = before(bytes, |byte| byte == b' ')?;
+    text(name).filter(|name| MEMCACHED.contains(name)).map(str::to_owned)
+}
+
+/// The name of a command.
+fn command(bytes: &[u8]) -> Option<&str> {
+    let fits = (1..=COMMAND).contains(&bytes.len()) && bytes.iter().all(u8::is_ascii_alphabetic);
+    text(bytes).filter(|_| fits)
+}
+
+/// PostgreSQL's frontend messages ("Message Formats" of its manual): Query, Parse, Bind, and what a
+/// connection begins with.
+fn postgres(bytes: &[u8]) -> Option<String> {
+    let word = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    let fits = |length: u32| (4..1 << 30).contains(&length);
+    match bytes.first()? {
+        b'Q' if fits(word(1)?) => statement(&bytes[5..]),
+        b'P' if fits(word(1)?) => statement(before(&bytes[5..], |byte| byte == 0)?.1),
+        b'B' if fits(word(1)?) => {
+            let (_, rest) = before(&bytes[5..], |byte| byte == 0)?;
+            let (name, _) = before(rest, |byte| byte == 0)?;
+            let mut kind = "execute ".to_owned();
+            fold(text(name)?, &mut kind);
+            Some(kind.trim_end().to_owned())
+        }
+        0 => matches!(word(4)?, 196_608 | 80_877_103 | 80_877_104).then(|| "connect".to_owned()),
+        _ => None,
+    }
+}
+
+/// The command of a statement, and the table that it names first.
+fn statement(sql: &[u8]) -> Option<String> {
+    let mut words = sql.split(|byte| byte.is_ascii_whitespace() || matches!(byte, 0 | b'(' | b';' | b','));
+    let mut words = words.by_ref().filter(|word| !word.is_empty());
+    let command = command(words.next()?)?.to_ascii_uppercase();
+    let mut table = match command.as_str() {
+        "UPDATE" => words.next(),
+        "SELECT" | "DELETE" => {
+            words.find(|word| word.eq_ignore_ascii_case(b"from"));
+            words.next()
+        }
+        "INSERT" => {
+            words.find(|word| word.eq_ignore_ascii_case(b"into"));
+            words.next()
+        }
+        _ => None,
+    };
+    // What ends where the bytes end may be half of a name.
+    table = table.filter(|table| sql.as_ptr_range().end != table.as_ptr_range().end);
+    let mut kind = command;
+    if let Some(table) = table.and_then(text).map(|table| table.replace('"', "")) {
+        let _ = write!(kind, " ");
+        fold(&table, &mut kind);
+    }
+    Some(kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(bytes: &[u8]) -> String {
+        of(bytes).unwrap_or_default()
+    }
+
+    #[test]
+    fn http_is_known_by_method_and_path_without_what_names_an_object() {
+        for (line, expected) in [
+            ("GET / HTTP/1.1\r\nHost: a\r\n", "GET /"),
+            ("GET /orders/17?token=secret HTTP/1.1\r\n", "GET /orders/{n}"),
+            ("POST /v2/users/anna@example.org/mail HTTP/1.1\r\n", "POST /v2/users/{id}/mail"),
+            ("PUT /a/9f86d081884c7d659a2feaa0c55ad015 HTTP/1.0\r\n", "PUT /a/{id}"),
+            ("DELETE /order-10234.json HTTP/1.1\r\n", "DELETE /order-{n}.json"),
+            ("GET /caf%C3%A9 HTTP/1.1\r\n", "GET /{id}"),
+            ("GET http://shop.example/cart HTTP/1.1\r\n", "GET /cart"),
+            ("GET /a/b/c/d/e/f/g/h/i/j HTTP/1.1\r\n", "GET /a/b/c/d/e/f/g/..."),
+            ("GET /api/reports/quarter", "GET /api/reports/..."),
+        ] {
+            assert_eq!(kind(line.as_bytes()), expected, "{line}");
+        }
+        for none in [
+            "GET",
+            "GOT / HTTP/1.1\r\n",
+            "HTTP/1.1 200 OK\r\n",
+            "GET /\x1b[2J HTTP/1.1\r\n",
+            "GET / FTP/1\r\n",
+        ] {
+            assert_eq!(of(none.as_bytes()), None, "{none:?}");
+        }
+    }
+
+    #[test]
+    fn statements_are_known_by_command_and_table() {
+        let message = |kind: u8, text: &str| {
+            let mut bytes = vec![kind];
+            bytes.extend((text.len() as u32 + 4).to_be_bytes());
+            bytes.extend(text.as_bytes());
+            bytes
+        };
+        for (of, text, expected) in [
+            (b'Q', "select a, b from accounts where id = 17;\0", "SELECT accounts"),
+            (b'P', "s1\0INSERT INTO \"log\"(a) VALUES ($1)\0\0\0", "INSERT log"),
+            (b'Q', "UPDATE pgbench_accounts SET abalance = 1;\0", "UPDATE pgbench_accounts"),
+            (b'Q', "DELETE FROM part_20240101 WHERE a;\0", "DELETE part_{n}"),
+            (b'Q', "BEGIN;\0", "BEGIN"),
+            (b'Q', "SELECT 1;\0", "SELECT"),
+            (b'B', "\0find_user\0\0", "execute find_user"),
+            (b'B', "\0\0\0", "execute"),
+        ] {
+            assert_eq!(kind(&message(of, text)), expected, "{text}");
+        }
+        assert_eq!(kind(&message(b'Q', "SELECT a FROM accou")[..24]), "SELECT", "half of a name is none");
+        assert_eq!(kind(&[0, 0, 0, 8, 4, 210, 22, 47]), "connect");
+    }
+
+    #[test]
+    fn stores_are_known_by_command() {
+        assert_eq!(kind(b"*2\r\n$3\r\nget\r\n$4\r\nname\r\n"), "GET");
+        assert_eq!(kind(b"set key 0 0 3\r\nabc\r\n"), "set");
+        for none in [
+            &b"*2\r\n$99999999999999999999\r\n"[..],
+            b"*1\r\n$3\r\n\x1b[2\r\n",
+            b"+OK\r\n",
+            b"*",
+            b"",
+            b"\0",
+            b"Q",
+        ] {
+            assert_eq!(of(none), None, "{none:?}");
+        }
+    }
+}
