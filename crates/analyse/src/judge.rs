@@ -41,6 +41,7 @@ mod results;
 pub(crate) mod samples;
 mod shortfall;
 mod signs;
+mod slow_requests;
 mod spins;
 pub mod starved;
 mod yardstick;
@@ -66,6 +67,7 @@ pub fn judge_by(
     prediction: &Seen<Prediction>,
 ) -> Diagnosis {
     own::mark(run, profile);
+    slow_requests::judge(run);
     let (places, folded) = own::places(run, profile);
     run.places = Seen::Value(places);
     run.folded.extend(folded);

@@ -7,6 +7,7 @@ use crate::costs::Operation;
 use crate::explained::{ExplainedBy, Explanation};
 use crate::finding::{CauseName, Finding, RowRef};
 use crate::probe::Probed;
+use crate::requests::Requests;
 use crate::ruled_out::RuledOut;
 use crate::run::Run;
 use crate::wait::Reason;
@@ -98,6 +99,7 @@ impl Diagnosis {
         causes.chain(others).all(CauseName::is_sound)
             && self.findings.iter().all(|finding| fits(&finding.place))
             && self.findings.iter().enumerate().all(shared)
+            && run.tables.requests.value().is_none_or(Requests::is_sound)
             && self.explained.value().is_none_or(explains)
             && self.probed.as_ref().is_none_or(|(at, _)| *at < self.findings.len())
             && self.yardstick.as_ref().is_none_or(|yardstick| yardstick.wait < run.waits.len())

@@ -1,6 +1,7 @@
 //! Requests that the tree served, in the schema of `--json`: the wall clock of each, and what the
 //! slow ones have more than others.
 
+use crate::finding::CauseName;
 use crate::wait::{StackFrame, WaitCall, WaitTarget};
 use crate::{Ns, Seen, State, Tid};
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// A request is a turn of an accepted TCP connection: from when its first byte came in to when the
 /// last byte of its answer was given to the kernel.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Requests {
     /// Requests that came in and were answered.
@@ -45,6 +46,35 @@ pub struct Requests {
     /// read.
     #[serde(default)]
     pub kinds: Vec<RequestKind>,
+    /// What makes them take long: first what slow ones have more, most first, then what typical
+    /// ones wait for. Empty in older results.
+    #[serde(default)]
+    pub findings: Vec<RequestFinding>,
+}
+
+/// What makes requests take long.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RequestFinding {
+    /// The cause of the catalogue that it is a sign of; absent where there is none: a peer's time.
+    pub cause: Seen<CauseName>,
+    /// Which requests it makes long.
+    pub of: SlowOrTypical,
+    /// Its row in `parts`.
+    pub part: usize,
+    /// What requests would take less without it, all else the same: a prediction.
+    pub saves: Without,
+}
+
+/// Which requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum SlowOrTypical {
+    /// Slow ones have it more than typical ones.
+    Slow,
+    /// Typical ones wait for it.
+    Typical,
 }
 
 /// Requests that ask for the same.
@@ -228,6 +258,16 @@ pub struct RequestSpan {
 /// Of older results.
 fn not_read() -> Seen<String> {
     Seen::Absent
+}
+
+impl Requests {
+    /// Whether what it found refers to rows that are there.
+    pub(crate) fn is_sound(&self) -> bool {
+        let exists = |found: &RequestFinding| {
+            found.part < self.parts.len() && found.cause.value().is_none_or(CauseName::is_sound)
+        };
+        self.findings.iter().all(exists)
+    }
 }
 
 impl RequestTime {

@@ -98,7 +98,9 @@ pub(super) fn nothing(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line>
             None => text,
         }
     };
-    Line::new(look).add(Ink::Bold, "no known cause:").add(Ink::Plain, &text).wrap(2)
+    let of_requests = run.tables.requests.value().is_some_and(|all| !all.findings.is_empty());
+    let label = if of_requests { "in the time of threads:" } else { "no known cause:" };
+    Line::new(look).add(Ink::Bold, label).add(Ink::Plain, &text).wrap(2)
 }
 
 /// ` 1. fdatasync of /var/db takes 3.1 s …: sync once for many records` and what that saves.

@@ -124,6 +124,7 @@ impl Distribution {
             typical: typical.len() as u64,
             slow: slow.len() as u64,
             slow_ns_min: kept.get(slow.start).map_or(0, |kept| kept.ns),
+            findings: Vec::new(),
             kinds: kinds::table(by_kind, (kept, &slow), &self.kinds, names, code),
             parts: parts(kept, [typical, slow], names, code),
             slowest: slowest.into_iter().map(|whole| whole.told(start, &self.kinds, names)).collect(),

@@ -2,9 +2,10 @@
 //! they do not.
 
 use super::{MS, US, attached};
+use model::finding::CauseName;
 use model::requests::{
-    HeldBy, KindPart, Latency, LatencyBin, RequestKind, RequestPart, RequestSpan, RequestTime, Requests,
-    SlowRequest, Without,
+    HeldBy, KindPart, Latency, LatencyBin, RequestFinding, RequestKind, RequestPart, RequestSpan,
+    RequestTime, Requests, SlowOrTypical, SlowRequest, Without,
 };
 use model::wait::{WaitCall, WaitTarget};
 use model::{Ns, Run, Seen, State};
@@ -103,6 +104,12 @@ pub(crate) fn served() -> Run {
         slow_ns_min: 22_800 * US,
         parts,
         slowest: vec![slow(1_200 * MS, 30_800 * US), slow(300 * MS, 24_000 * US)],
+        findings: vec![RequestFinding {
+            cause: Seen::Value(CauseName::new("lock-contention", "contended locks")),
+            of: SlowOrTypical::Slow,
+            part: 0,
+            saves: Without { p50_ns: 5 * US, p99_ns: 18_570 * US },
+        }],
         kinds: vec![kind("GET /price/{n}", 369, 63), kind("GET /health", 6_000, 0)],
     });
     run
@@ -115,6 +122,7 @@ pub(crate) fn served_faster() -> Run {
         all.latency.p99_ns = 4_000 * US;
         all.latency.p99_range_ns = Some([3_800 * US, 4_400 * US]);
         all.parts.remove(0);
+        all.findings.clear();
         all.slowest.remove(0);
     }
     run

@@ -1,0 +1,130 @@
+//! What makes requests take long: the parts of their time that slow ones have more, and those that
+//! typical ones wait for most.
+//!
+//! The parts and their intervals are of `trace::requests`; what is concluded here is which of them
+//! are worth a sentence, and which cause of the catalogue that is.
+
+use super::causes::Cause;
+use model::finding::CauseName;
+use model::requests::{RequestFinding, RequestPart, RequestTime, Requests, SlowOrTypical, Without};
+use model::{Ns, Run, Seen, State};
+use std::cmp::Reverse;
+
+/// Of what slow requests have more, from this part on, and of their whole time: where slow ones
+/// take hardly longer than others, what they have more is worth no sentence.
+const OF_MORE: f64 = 0.1;
+const OF_SLOW: f64 = 0.1;
+/// Of the median, from this part on: less is within what the next change of the load does.
+const OF_MEDIAN: f64 = 0.2;
+
+/// Notes what makes the requests of a run take long.
+pub(super) fn judge(run: &mut Run) {
+    if let Some(all) = run.tables.requests.value_mut() {
+        all.findings = findings(all);
+    }
+}
+
+fn findings(all: &Requests) -> Vec<RequestFinding> {
+    let more = |part: &RequestPart| part.slow_ns.saturating_sub(part.typical_ns);
+    let all_more: Ns = all.parts.iter().map(more).sum();
+    let parts = || all.parts.iter().enumerate().filter(|(_, part)| part.at != RequestTime::Rest);
+    let slow_ns: Ns = all.parts.iter().map(|part| part.slow_ns).sum();
+    let least = (OF_MORE * all_more as f64).max(OF_SLOW * slow_ns as f64);
+    let is_more = |part: &RequestPart| part.more_ns[0] > 0 && more(part) as f64 >= least;
+    let mut slow: Vec<_> = parts().filter(|(_, part)| is_more(part)).collect();
+    slow.sort_by_key(|(_, part)| Reverse(more(part)));
+    let is_waited = |part: &RequestPart| {
+        let gain = all.latency.p50_ns.saturating_sub(part.without.p50_ns);
+        part.at != RequestTime::OnCpu && gain as f64 >= OF_MEDIAN * all.latency.p50_ns as f64
+    };
+    let mut typical: Vec<_> = parts().filter(|(_, part)| is_waited(part)).collect();
+    typical.sort_by_key(|(_, part)| part.without.p50_ns);
+    let slow = slow.into_iter().map(|part| (SlowOrTypical::Slow, part));
+    let typical = typical.into_iter().map(|part| (SlowOrTypical::Typical, part));
+    let finding = |(of, (part, row)): (SlowOrTypical, (usize, &RequestPart))| RequestFinding {
+        cause: cause(row),
+        of,
+        part,
+        saves: saves(all, row.without),
+    };
+    slow.chain(typical).map(finding).collect()
+}
+
+fn saves(all: &Requests, without: Without) -> Without {
+    Without {
+        p50_ns: all.latency.p50_ns.saturating_sub(without.p50_ns),
+        p99_ns: all.latency.p99_ns.saturating_sub(without.p99_ns),
+    }
+}
+
+/// The cause that such a part is a sign of. A peer's time is the peer's, and a sleep was asked for.
+fn cause(part: &RequestPart) -> Seen<CauseName> {
+    let id = match part.at {
+        RequestTime::Thread(State::Lock) => "lock-contention",
+        RequestTime::Thread(State::Disk) => "disk-latency",
+        RequestTime::Thread(State::Runqueue) => "cpu-contention",
+        RequestTime::Thread(State::Throttled) => "cpu-throttling",
+        RequestTime::OtherRequest => "blocked-event-loop",
+        RequestTime::Unread => "pool-wait",
+        RequestTime::OnCpu => "hot-code",
+        RequestTime::Thread(_) | RequestTime::NoThread | RequestTime::Peer | RequestTime::Rest => "",
+    };
+    let known = Cause::named(id);
+    known.map_or(Seen::Absent, |cause| Seen::Value(cause.name.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::requests::{Latency, RequestPart};
+
+    const MS: Ns = 1_000_000;
+
+    fn part(at: RequestTime, typical_ns: Ns, slow_ns: Ns, without: (Ns, Ns)) -> RequestPart {
+        RequestPart {
+            at,
+            call: Seen::Absent,
+            on: Seen::Absent,
+            place: Seen::Absent,
+            mean_ns: typical_ns,
+            typical_ns,
+            slow_ns,
+            more_ns: [slow_ns as i64 - typical_ns as i64 - 100, slow_ns as i64 - typical_ns as i64 + 100],
+            without: Without { p50_ns: without.0, p99_ns: without.1 },
+            held: Vec::new(),
+        }
+    }
+
+    fn of(parts: Vec<RequestPart>) -> Vec<(SlowOrTypical, Option<String>, Ns, Ns)> {
+        let latency = Latency { p50_ns: 10 * MS, p99_ns: 100 * MS, ..Latency::default() };
+        let all = Requests { latency, parts, ..Requests::default() };
+        let told = |found: RequestFinding| {
+            let cause = found.cause.value().map(|cause| cause.id.to_string());
+            (found.of, cause, found.saves.p50_ns, found.saves.p99_ns)
+        };
+        findings(&all).into_iter().map(told).collect()
+    }
+
+    #[test]
+    fn what_slow_ones_have_more_comes_first_and_then_what_typical_ones_wait_for() {
+        let lock = part(RequestTime::Thread(State::Lock), 0, 90 * MS, (10 * MS, 12 * MS));
+        let peer = part(RequestTime::Peer, 8 * MS, 8 * MS, (2 * MS, 92 * MS));
+        let own = part(RequestTime::OnCpu, 2 * MS, 2 * MS, (8 * MS, 98 * MS));
+        let little = part(RequestTime::Thread(State::Disk), 0, 5 * MS, (10 * MS, 99 * MS));
+        assert_eq!(
+            of(vec![little, own, peer, lock]),
+            [
+                (SlowOrTypical::Slow, Some("lock-contention".to_owned()), 0, 88 * MS),
+                (SlowOrTypical::Typical, None, 8 * MS, 8 * MS),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_may_be_chance_is_no_finding() {
+        let mut lock = part(RequestTime::Thread(State::Lock), 0, 90 * MS, (10 * MS, 12 * MS));
+        lock.more_ns[0] = 0;
+        assert_eq!(of(vec![lock]), []);
+        assert_eq!(of(Vec::new()), []);
+    }
+}
