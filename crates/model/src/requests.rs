@@ -25,6 +25,12 @@ pub struct Requests {
     /// a rule since events were lost. In no other figure.
     #[serde(default)]
     pub not_followed: u64,
+    /// Threads that answered them.
+    #[serde(default)]
+    pub answered_by: u64,
+    /// Of `times`, those that another thread answered than the one that received them.
+    #[serde(default)]
+    pub handed_on: u64,
     /// How long they took.
     pub latency: Latency,
     /// How often they took how long: bins of 0.8 % that are not empty.

@@ -42,7 +42,7 @@ fn findings(all: &Requests) -> Vec<RequestFinding> {
     let slow = slow.into_iter().map(|part| (SlowOrTypical::Slow, part));
     let typical = typical.into_iter().map(|part| (SlowOrTypical::Typical, part));
     let finding = |(of, (part, row)): (SlowOrTypical, (usize, &RequestPart))| RequestFinding {
-        cause: cause(row),
+        cause: cause(all, row),
         of,
         part,
         saves: saves(all, row.without),
@@ -58,16 +58,22 @@ fn saves(all: &Requests, without: Without) -> Without {
 }
 
 /// The cause that such a part is a sign of. A peer's time is the peer's, and a sleep was asked for.
-fn cause(part: &RequestPart) -> Seen<CauseName> {
+fn cause(all: &Requests, part: &RequestPart) -> Seen<CauseName> {
     let id = match part.at {
         RequestTime::Thread(State::Lock) => "lock-contention",
         RequestTime::Thread(State::Disk) => "disk-latency",
         RequestTime::Thread(State::Runqueue) => "cpu-contention",
         RequestTime::Thread(State::Throttled) => "cpu-throttling",
-        RequestTime::OtherRequest => "blocked-event-loop",
+        // One thread does everything; or others work, and are all at work.
+        RequestTime::OtherRequest if all.answered_by == 1 => "blocked-event-loop",
+        RequestTime::OtherRequest if all.handed_on > all.times / 2 => "pool-wait",
         RequestTime::Unread => "pool-wait",
         RequestTime::OnCpu => "hot-code",
-        RequestTime::Thread(_) | RequestTime::NoThread | RequestTime::Peer | RequestTime::Rest => "",
+        RequestTime::Thread(_)
+        | RequestTime::OtherRequest
+        | RequestTime::NoThread
+        | RequestTime::Peer
+        | RequestTime::Rest => "",
     };
     let known = Cause::named(id);
     known.map_or(Seen::Absent, |cause| Seen::Value(cause.name.clone()))

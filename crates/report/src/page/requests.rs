@@ -188,9 +188,13 @@ fn does(part: &RequestPart, time: &str) -> String {
         RequestTime::Thread(State::Runqueue) => format!("wait {time} for a CPU"),
         RequestTime::Thread(State::Throttled) => format!("are held {time} by the CPU quota"),
         RequestTime::Thread(state) => format!("are {time} in {}{at_place} ({target})", state.name()),
-        RequestTime::OtherRequest => {
-            format!("wait {time} while their thread is at another request{at_place}")
-        }
+        RequestTime::OtherRequest => match (place, target.is_empty()) {
+            (Some(place), true) => format!("wait {time} while their thread runs {place} for another request"),
+            (_, true) => format!("wait {time} while their thread is at another request"),
+            (_, false) => {
+                format!("wait {time} while their thread is in {target}{at_place} for another request")
+            }
+        },
         RequestTime::Unread => format!("wait {time} in the socket until a thread receives them"),
         RequestTime::NoThread => format!("wait {time} for a timer or in a queue of the program"),
         RequestTime::OnCpu => format!("run {time} on a CPU{at_place}"),

@@ -5,6 +5,7 @@ use super::latencies::Latencies;
 use super::ledger::{Ledger, Span, wait};
 use super::parts::parts;
 use super::request::{Kept, Request};
+use crate::account::Slot;
 use crate::bounded::{Bounded, Room, Together, leave_out, rows_size, texts};
 use crate::code::Code;
 use crate::names::Names;
@@ -12,7 +13,7 @@ use model::network::Endpoint;
 use model::recording::SocketEnds;
 use model::requests::{RequestSpan, Requests, SlowRequest};
 use model::{Ns, Seen, Tid};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use stats::Random;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -35,6 +36,9 @@ pub(crate) struct Distribution {
     pub(super) abandoned: u64,
     /// Answered, and its account is not known: events were lost.
     pub(super) lost: u64,
+    /// Who answered them, and how many of them another thread had received.
+    answered_by: FxHashSet<Slot>,
+    handed_on: u64,
     latency: Latencies,
     by_kind: FxHashMap<KindId, Latencies>,
     /// Names of kinds, at the end.
@@ -79,6 +83,8 @@ impl Distribution {
         let (client, began, kind) = (of.client, of.began, of.kind);
         let ns = answer.at - began;
         self.latency.record(ns);
+        self.answered_by.insert(of.front);
+        self.handed_on += u64::from(of.front != of.receiver);
         self.by_kind.entry(kind).or_default().record(ns);
         let Ledger { parts, spans, .. } = answer;
         let kept = Kept { ns, kind, parts: parts.into(), stacks: of.stacks.into(), held: of.held.into() };
@@ -119,6 +125,8 @@ impl Distribution {
             under_way: self.under_way,
             abandoned: self.abandoned,
             not_followed: self.lost,
+            answered_by: self.answered_by.len() as u64,
+            handed_on: self.handed_on,
             latency: self.latency.told(),
             bins: self.latency.bins(),
             typical: typical.len() as u64,

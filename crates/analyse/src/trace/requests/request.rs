@@ -21,6 +21,8 @@ pub(super) struct Request {
     pub(super) client: SocketEnds,
     pub(super) began: Ns,
     pub(super) kind: KindId,
+    /// Who received it.
+    pub(super) receiver: Slot,
     /// The most that is known of it, of those who turned to another.
     pub(super) left: Option<Ledger>,
     /// Who was handed it last.
@@ -62,7 +64,19 @@ impl Request {
     pub(super) fn new(client: SocketEnds, began: Ns, front: Slot) -> Self {
         let (left, answered, heard_all, within) = (None, None, false, false);
         let (stacks, held) = (Vec::new(), Vec::new());
-        Self { client, began, kind: None, left, front, answered, heard_all, within, stacks, held }
+        Self {
+            client,
+            began,
+            kind: None,
+            receiver: front,
+            left,
+            front,
+            answered,
+            heard_all,
+            within,
+            stacks,
+            held,
+        }
     }
 
     /// A stack was taken of who works for it. Past the bound only what is known counts on.

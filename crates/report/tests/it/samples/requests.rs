@@ -97,6 +97,8 @@ pub(crate) fn served() -> Run {
         under_way: 2,
         abandoned: 0,
         not_followed: 0,
+        answered_by: 8,
+        handed_on: 0,
         latency,
         bins: vec![LatencyBin { ns_min: 409_600, ns_max: 412_672, times: 6_369 }],
         typical: 1_274,
