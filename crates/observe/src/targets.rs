@@ -137,11 +137,16 @@ fn bound(table: &str, port: u16, tcp: bool) -> Vec<u64> {
 }
 
 fn has_socket(pid: Pid, inodes: &BTreeSet<u64>) -> bool {
+    sockets(pid).any(|inode| inodes.contains(&inode))
+}
+
+/// Inodes of the sockets of a process.
+pub(crate) fn sockets(pid: Pid) -> impl Iterator<Item = u64> {
     let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
     let socket = |link: std::path::PathBuf| -> Option<u64> {
         link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
     };
-    entries.filter_map(|entry| socket(fs::read_link(entry.path()).ok()?)).any(|inode| inodes.contains(&inode))
+    entries.filter_map(move |entry| socket(fs::read_link(entry.path()).ok()?))
 }
 
 /// The topmost of these: those without an ancestor among them.

@@ -16,6 +16,8 @@ const OF_MORE: f64 = 0.1;
 const OF_SLOW: f64 = 0.1;
 /// Of the median, from this part on: less is within what the next change of the load does.
 const OF_MEDIAN: f64 = 0.2;
+/// Waking a thread takes some ten microseconds, and is in most waits: less than this is no finding.
+const LEAST_NS: Ns = 100_000;
 
 /// Notes what makes the requests of a run take long.
 pub(super) fn judge(run: &mut Run) {
@@ -29,13 +31,15 @@ fn findings(all: &Requests) -> Vec<RequestFinding> {
     let all_more: Ns = all.parts.iter().map(more).sum();
     let parts = || all.parts.iter().enumerate().filter(|(_, part)| part.at != RequestTime::Rest);
     let slow_ns: Ns = all.parts.iter().map(|part| part.slow_ns).sum();
-    let least = (OF_MORE * all_more as f64).max(OF_SLOW * slow_ns as f64);
+    let least = (OF_MORE * all_more as f64).max(OF_SLOW * slow_ns as f64).max(LEAST_NS as f64);
     let is_more = |part: &RequestPart| part.more_ns[0] > 0 && more(part) as f64 >= least;
     let mut slow: Vec<_> = parts().filter(|(_, part)| is_more(part)).collect();
     slow.sort_by_key(|(_, part)| Reverse(more(part)));
     let is_waited = |part: &RequestPart| {
         let gain = all.latency.p50_ns.saturating_sub(part.without.p50_ns);
-        part.at != RequestTime::OnCpu && gain as f64 >= OF_MEDIAN * all.latency.p50_ns as f64
+        part.at != RequestTime::OnCpu
+            && gain >= LEAST_NS
+            && gain as f64 >= OF_MEDIAN * all.latency.p50_ns as f64
     };
     let mut typical: Vec<_> = parts().filter(|(_, part)| is_waited(part)).collect();
     typical.sort_by_key(|(_, part)| part.without.p50_ns);

@@ -137,3 +137,75 @@ fn what_a_worker_does_behind_a_queue_is_of_the_request_that_it_is_done_for() {
         ensure(place.contains("worker"), "where it sleeps", &told)
     });
 }
+
+/// A port that is higher than those of clients, on which the rule of the lower port fails.
+const HIGH_PORT: u16 = 64_123;
+
+/// HTTP over connections that are kept, in one process, on a high port: `/sleep/N` sleeps for 20 ms.
+const HTTP: &str = r#"
+import socket, time
+s = socket.create_server(('127.0.0.1', PORT))
+print('ready', flush=True)
+while True:
+    c = s.accept()[0]
+    while what := c.recv(1000):
+        if b'/sleep' in what:
+            time.sleep(0.02)
+        c.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\ny')
+"#;
+
+/// Asks for a path on a connection.
+fn get(stream: &mut TcpStream, path: &str) {
+    stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n").as_bytes()).unwrap();
+    assert!(stream.read(&mut [0; 100]).unwrap() > 0);
+}
+
+/// A window in which one connection that was open before asks for 200 objects, and for 10 that
+/// sleep.
+fn asked_for(options: &[&str]) -> Told {
+    let script = HTTP.replace("PORT", &HIGH_PORT.to_string());
+    let _server = Alive::start("python3", &["-c", &script]);
+    let mut stream = TcpStream::connect(("127.0.0.1", HIGH_PORT)).unwrap();
+    stream.set_nodelay(true).unwrap();
+    get(&mut stream, "/before");
+    let mut command = Command::new(support::dwell());
+    let target = format!(":{HIGH_PORT}");
+    let args = [&[target.as_str(), "--for", "3s"], options].concat();
+    window::attach(command.arg("attach"), &support::fresh("kinds.json"), &args, |dwell| {
+        window::until_it_records(dwell);
+        for number in 0..210 {
+            let what = if number % 21 == 20 { "sleep" } else { "orders" };
+            get(&mut stream, &format!("/{what}/{}?token=secret", 1000 + number));
+        }
+    })
+}
+
+#[test]
+fn requests_are_told_by_what_they_ask_for_and_nothing_else_is_kept() {
+    let _alone = support::alone();
+    hold(|| {
+        let told = asked_for(&[]);
+        let kinds = told.run["requests"]["kinds"].as_array().cloned().unwrap_or_default();
+        let of = |kind: &str| kinds.iter().find(|row| row["kind"] == kind).cloned().unwrap_or_default();
+        let (orders, sleep) = (of("GET /orders/{n}"), of("GET /sleep/{n}"));
+        // The first one of a connection that was open before has begun at no known time.
+        ensure(orders["times"].as_u64() >= Some(199) && sleep["times"] == 10, "each is counted", &told)?;
+        ensure(sleep["latency"]["p50_ns"].as_u64() >= Some(20 * MS), "with its own time", &told)?;
+        ensure(sleep["parts"][0]["at"] == "sleep", "and what that is spent at", &told)?;
+        ensure(told.page.contains("GET /sleep/{n}"), "the page has them", &told)?;
+        ensure(!told.run.to_string().contains("secret"), "nothing else is kept", &told)?;
+        let finding = &told.run["requests"]["findings"][0];
+        ensure(finding["of"] == "slow", "what slow ones have more is found", &told)
+    });
+}
+
+#[test]
+fn what_requests_ask_for_is_not_read_where_nobody_wants_it() {
+    let _alone = support::alone();
+    hold(|| {
+        let told = asked_for(&["--no-text"]);
+        ensure(told.run["requests"]["times"].as_u64() >= Some(209), "they are counted", &told)?;
+        ensure(told.run["requests"]["kinds"] == serde_json::json!([]), "without kinds", &told)?;
+        ensure(!told.run.to_string().contains("orders"), "nothing of them is kept", &told)
+    });
+}

@@ -45,6 +45,7 @@ pub(crate) mod fuzzed;
 mod kernels;
 #[cfg(test)]
 mod lies;
+mod listeners;
 mod load;
 mod lookups;
 mod mappings;
@@ -124,6 +125,8 @@ pub(crate) struct Bpf {
     commands: Commands,
     /// The window, where it was attached to running processes.
     look_here: Option<LookHere>,
+    /// Which end serves of connections that were open before, to be passed on first.
+    roles: Vec<Event>,
     /// What was counted at the end of a window: the observed processes continue.
     at_end: Option<Counted>,
     /// Bytes of files that were counted before the window.
@@ -170,6 +173,7 @@ impl Bpf {
         let (look_here, pids, found) = alive::find(&mut bpf.ebpf, types.targets(), &all, listed)?;
         bpf.look_here = Some(look_here);
         bpf.see_names(watching, &pids.iter().copied().collect::<Vec<_>>());
+        bpf.roles = listeners::tell(&mut bpf.ebpf, &pids, monotonic_ns());
         for pid in pids {
             bpf.stacks.found(pid);
         }
@@ -265,6 +269,7 @@ impl Bpf {
             threads: Threads::new(root),
             commands: Commands::default(),
             look_here: None,
+            roles: Vec::new(),
             at_end: None,
             file_bytes_before: 0,
             disk_requests_before: 0,
@@ -309,6 +314,9 @@ impl Bpf {
         let mut records = 0;
         let event = self.controller.begins();
         self.emit(event, sink);
+        for role in std::mem::take(&mut self.roles) {
+            self.emit(Some(role), sink);
+        }
         if let Some(at) = self.controller.noted().filter(|at| *at <= until) {
             records += self.hand_over(at, sink);
             let seen = self.drain.decoder.seen;

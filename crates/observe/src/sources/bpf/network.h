@@ -22,13 +22,9 @@
 #define TCP_CLOSING 11
 #define SOCK_DONE 1 /* bit of skc_flags: the other end's FIN is in */
 #define TCP_NAGLE_OFF 1
-#define HIGH_PORT_MIN 32768 /* ip_local_port_range, ip(7) */
-
-struct listener { u64 net; u32 port; u32 pad; };
 
 /* By the address of the socket. Those without room are counted. */
 struct { MAP_UINT(type, BPF_MAP_TYPE_HASH); MAP_UINT(map_flags, BPF_F_NO_PREALLOC); MAP_UINT(max_entries, 16384); MAP_TYPE(key, u64); MAP_TYPE(value, struct connection); } connections SEC(".maps");
-struct { MAP_UINT(type, BPF_MAP_TYPE_HASH); MAP_UINT(map_flags, BPF_F_NO_PREALLOC); MAP_UINT(max_entries, 1024); MAP_TYPE(key, struct listener); MAP_TYPE(value, u32); } listeners SEC(".maps");
 /* Sockets that user space requests at the end. */
 struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(max_entries, ASKED); MAP_TYPE(key, u32); MAP_TYPE(value, u64); } asked_sockets SEC(".maps");
 /* Counters of dropped entries: connections, queries (see `network.rs`). */
@@ -135,12 +131,12 @@ __attribute__((noinline)) int begins(u64 key, u32 state)
 	return 0;
 }
 
-/* Of two high ports neither tells which end is the service. */
+/* Of two ends the one with the lower port is taken for the service: where it is not, it is told. */
 __attribute__((noinline)) int tell_established(u64 key, u32 how, u64 now)
 {
 	struct ends_record record = { .head = HEAD(K_ESTABLISHED, how, 0, now) };
 	read_ends((struct sock *)key, &record.ends);
-	if (record.ends.local_port >= HIGH_PORT_MIN && record.ends.remote_port >= HIGH_PORT_MIN)
+	if ((how == BEGAN_ACCEPTED) != (record.ends.local_port < record.ends.remote_port))
 		EMIT(record);
 	return 0;
 }
@@ -225,6 +221,11 @@ __attribute__((noinline)) int sent_on(struct thread *thread, u64 key, u64 now)
 	}
 	struct tcp_sock *tcp = (void *)key;
 	struct connection found = { .began = now, .tid = tid, .how = BEGAN_FOUND };
+	struct listener listener = { .port = READ(common, skc_num) };
+	if (bpf_map_lookup_elem(&listeners, &listener)) {
+		listener.net = (u64)READ(common, skc_net.net);
+		bpf_map_update_elem(&listeners, &listener, &tid, BPF_ANY);
+	}
 	found.sent = payload_sent(tcp, BEGAN_FOUND, TCP_ESTABLISHED);
 	found.received = payload_received(tcp);
 	found.retransmits = READ(tcp, total_retrans);

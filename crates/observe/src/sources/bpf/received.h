@@ -10,13 +10,20 @@
 #pragma once
 #include "objects.h"
 
+/* What is looked at stays there; errors are no data. */
 #define MSG_PEEK 2
+#define MSG_ERRQUEUE 0x2000
+
+/* A port on which the tree listens. `net`: the address of its network namespace. 0: user space found
+ * it, in one of the tree's: which one is known when the tree first sends from that port. */
+struct listener { u64 net; u32 port; u32 pad; };
+struct { MAP_UINT(type, BPF_MAP_TYPE_HASH); MAP_UINT(map_flags, BPF_F_NO_PREALLOC); MAP_UINT(max_entries, 1024); MAP_TYPE(key, struct listener); MAP_TYPE(value, u32); } listeners SEC(".maps");
 
 struct arrival {
 	u64 at;       /* when the first byte came in that nobody has received yet; 0: not seen */
 	u64 last;     /* when something came in last */
 	u32 receiver; /* the thread whose receiving is reported; 0: somebody has sent since */
-	u32 accepted; /* it was seen to be accepted */
+	u32 accepted; /* it was seen to be, or the tree listens on its port */
 };
 
 /* By the address of the socket: those on which the tree has received, and accepted ones. */
@@ -112,13 +119,18 @@ __attribute__((noinline)) int is_received(struct thread *thread, u64 key, u32 by
 		accepted = known->accepted;
 		record.arrived = known->at;
 		bool goes_on = bytes && known->receiver == record.head.tid && thread->received_on == key;
-		/* What is left has come by then. */
+		/* What is left has come by then; and what comes while this is noted. */
 		known->at = more ? known->last : 0;
+		if (!more && READ(tcp, rcv_nxt) != READ(tcp, copied_seq))
+			known->at = known->last;
 		known->receiver = record.head.tid;
 		if (goes_on)
 			return 0;
 	} else {
-		struct arrival first = { .receiver = record.head.tid };
+		struct sock_common *common = __builtin_preserve_access_index(&((struct sock *)key)->__sk_common);
+		struct listener listener = { .port = READ(common, skc_num) };
+		accepted = bpf_map_lookup_elem(&listeners, &listener) != 0;
+		struct arrival first = { .receiver = record.head.tid, .accepted = accepted };
 		bpf_map_update_elem(&arrivals, &key, &first, BPF_ANY);
 	}
 	thread->received_on = key;
@@ -160,7 +172,7 @@ int sock_recv_length(u64 *ctx)
 	struct thread *thread = cpu ? thread_at(place_of_running(cpu, task)) : 0;
 	s32 bytes = ctx[1];
 	u32 flags = ctx[2];
-	if (!thread || bytes < 0 || flags & MSG_PEEK)
+	if (!thread || bytes < 0 || flags & (MSG_PEEK | MSG_ERRQUEUE))
 		return 0;
 	u64 key = 0;
 	bpf_probe_read_kernel(&key, sizeof(key), ctx);
