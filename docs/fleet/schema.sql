@@ -179,6 +179,25 @@ CREATE TABLE request_parts (
   day DATE -- The directory: the day of started_at, UTC.
 );
 
+-- One row: the requests of a server that ask for the same.
+CREATE TABLE request_kinds (
+  result_id VARCHAR, -- The result: 32 hexadecimal digits
+  started_at TIMESTAMP, -- When it started, UTC
+  host VARCHAR, -- The name of the host
+  machine VARCHAR, -- The machine: 16 hexadecimal digits; copies of one image have the same
+  kernel VARCHAR, -- The kernel's release
+  service VARCHAR, -- The unit, container, control group, port, script or program, without a PID
+  row_number INT, -- The row among those of the result, from 0; those with most time in all come first
+  kind VARCHAR, -- Method and path, or a command, without what names an object. Not with --redact.
+  times BIGINT, -- Requests that were answered
+  slow BIGINT, -- How many of the slow requests are of this kind
+  mean_ns BIGINT, -- Mean latency
+  p50_ns BIGINT, -- Median
+  p99_ns BIGINT, -- 99th percentile
+  max_ns BIGINT, -- The longest
+  day DATE -- The directory: the day of started_at, UTC.
+);
+
 -- One row: a cause that was found. Savings of one result are not summed: findings may be of one bottleneck.
 CREATE TABLE findings (
   result_id VARCHAR, -- The result: 32 hexadecimal digits

@@ -10,7 +10,7 @@ use crate::sources::{ChangeRow, PlaceRow, SpikePart, WaitBin, WakeRow, call, kno
 use model::coverage::Source;
 use model::ladder::Rung;
 use model::peers::ConnectionRow;
-use model::requests::{LatencyBin, RequestPart, Requests};
+use model::requests::{LatencyBin, RequestKind, RequestPart, Requests};
 use model::run::{FindingRow, FunctionRow, WaitRow};
 use model::syscall_rows::CallRow;
 use model::timing::TimedRun;
@@ -28,6 +28,7 @@ pub const TABLES: &[&Table] = &[
     &RequestTable::TABLE,
     &RequestBins::TABLE,
     &RequestParts::TABLE,
+    &RequestKinds::TABLE,
     &Findings::TABLE,
     &Connections::TABLE,
     &WakeTable::TABLE,
@@ -373,6 +374,28 @@ table! {
         slow_ns: long = row.1.slow_ns;
         /// The 99th percentile without it
         p99_without_ns: long = row.1.without.p99_ns;
+    }
+}
+
+table! {
+    /// One row: the requests of a server that ask for the same.
+    RequestKinds, "request_kinds", ALL_KEYS, false, |row: (usize, &'a RequestKind)| {
+        /// The row among those of the result, from 0; those with most time in all come first
+        row_number: int = row.0;
+        /// Method and path, or a command, without what names an object
+        kind: name = row.1.kind.clone();
+        /// Requests that were answered
+        times: long = row.1.times;
+        /// How many of the slow requests are of this kind
+        slow: long = row.1.slow;
+        /// Mean latency
+        mean_ns: long = row.1.latency.mean_ns;
+        /// Median
+        p50_ns: long = row.1.latency.p50_ns;
+        /// 99th percentile
+        p99_ns: long = row.1.latency.p99_ns;
+        /// The longest
+        max_ns: long = row.1.latency.max_ns;
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::list::{
     Account, CompareRuns, Comparisons, Connections, Coverage, Findings, Functions, Key, Path, Places,
-    RequestBins, RequestParts, RequestTable, Results, Rungs, SpikeParts, Syscalls, WaitBins, Waits, WakeBins,
-    WakeTable,
+    RequestBins, RequestKinds, RequestParts, RequestTable, Results, Rungs, SpikeParts, Syscalls, WaitBins,
+    Waits, WakeBins, WakeTable,
 };
 use crate::rows::{Filler, Kept, NoTime, Options, ResultTables};
 use crate::sources::{ChangeRow, PlaceRow, SpikePart, WaitBin, WakeRow};
@@ -119,6 +119,7 @@ pub fn run(
         filler.add::<RequestTable>([requests]);
         filler.add::<RequestBins>(&requests.bins);
         filler.add::<RequestParts>(requests.parts.iter().enumerate());
+        filler.add::<RequestKinds>(requests.kinds.iter().enumerate());
     }
     filler.add::<Findings>(words.findings.iter().enumerate());
     filler.table_unseen::<Connections, _>(&run.tables.connections);
