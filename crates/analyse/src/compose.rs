@@ -16,7 +16,8 @@ use crate::{code, identity, judge, kernel_faults, memory_peak, service, sliced, 
 use model::account::DoesNotClose;
 use model::coverage::{Check, Coverage, Extent, InstrumentOverhead, Interval, Source};
 use model::profile::{Activity, Profile};
-use model::recording::{Cost, HostCpu, Trailer};
+use model::recording::{Cost, HostCpu, Tier, Trailer};
+use model::requests::Unit;
 use model::run::{Run, ThreadLedger, Utilization};
 use model::tables::Tables;
 use model::{Account, Header, Ns, Origin, Prediction, RunResult, Seen, State};
@@ -377,6 +378,9 @@ fn coverage(
     if let Some(until) = trailer.kept_until {
         let after = until.saturating_sub(start);
         notes.push(format!("the recording has the events of the first {:.1} s only", after as f64 / 1e9));
+    }
+    if header.units.unit == Unit::Cycle && header.tier != Tier::Bpf {
+        notes.push("cycles are not followed without BPF".to_owned());
     }
     if trailer.cost.is_empty() {
         notes.push("dwell's overhead was not measured".to_owned());

@@ -269,6 +269,7 @@ mod tests {
             sources: Vec::new(),
             attached: None,
             devices: Vec::new(),
+            units: Default::default(),
         }
     }
 

@@ -104,7 +104,7 @@ impl Trace {
     pub(crate) fn new(header: &Header) -> Self {
         let start = header.attached.as_ref().map_or(0, |attached| attached.at);
         let names = Names::new(header);
-        let mut tree = Tree::new(header.root, start, header.attached.is_some(), names.arch);
+        let mut tree = Tree::new(header.root, start, header.attached.is_some(), names.arch, header.units);
         // A window has no end that could come earlier.
         tree.predictor = header.attached.is_none().then(Box::default);
         Self {
@@ -420,8 +420,11 @@ impl Trace {
         self.hands_over(slot, source, wake, (kind, at.saturating_sub(since)));
         // Its own wait, also where the path goes on with who ended it.
         let by = wake.running.filter(|_| matches!(wake.waker, Waker::Task { .. }));
-        let Thread { tid, pid, .. } = *self.tree.get(slot);
+        let Thread { tid, pid, name, .. } = *self.tree.get(slot);
         self.tree.requests.woken((slot, tid, pid), by, (since, at), kind);
+        if kind.0 == State::Sleep {
+            self.tree.requests.slept((slot, tid, name), (since, at));
+        }
         let mut from = None;
         match source {
             Some(Source::Running(by)) => {

@@ -21,7 +21,9 @@ pub(crate) use help::start;
 pub(crate) use lab::LabArgs;
 pub(crate) use load::{LoadArgs, load};
 use model::doctor::Doctor;
-use model::{Probe, units};
+use model::recording::Comm;
+use model::requests::{Unit, Units};
+use model::{Ns, Probe, units};
 use observe::{Choice, GivenLink, MaxOverhead, Rate, Watching};
 pub(crate) use others::of_other_tools;
 pub(crate) use page::PageArgs;
@@ -504,6 +506,16 @@ pub(crate) struct WatchArgs {
     /// numbers and parameters
     #[arg(long)]
     pub(crate) no_text: bool,
+
+    /// What is accounted for as one piece of work: `request`, a turn of a connection on which the
+    /// program serves; `cycle`, what a thread does from the end of a sleep to the beginning of the
+    /// next one; `cycle=NAME`, of the threads of that name only
+    #[arg(long, value_name = "UNIT", default_value = "request", value_parser = unit)]
+    pub(crate) unit: (Unit, Option<Comm>),
+
+    /// Count requests or cycles that take longer than TIME (`5ms`), and show these as slow ones
+    #[arg(long, value_name = "TIME", value_parser = units::duration_ns, visible_alias = "deadline")]
+    pub(crate) slower_than: Option<Ns>,
 }
 
 impl WatchArgs {
@@ -521,6 +533,7 @@ impl WatchArgs {
             links: self.link.clone(),
             names: self.names,
             kinds: !self.no_text,
+            units: Units { unit: self.unit.0, thread: self.unit.1, deadline_ns: self.slower_than },
         }
     }
 }
@@ -536,6 +549,17 @@ pub(crate) enum Source {
     Perf,
     /// Poll /proc
     Proc,
+}
+
+/// Parses what is accounted for as one piece of work.
+fn unit(text: &str) -> Result<(Unit, Option<Comm>), String> {
+    match text.split_once('=') {
+        None if text == "request" => Ok((Unit::Request, None)),
+        None if text == "cycle" => Ok((Unit::Cycle, None)),
+        // The kernel keeps as much of a name.
+        Some(("cycle", name)) if (1..16).contains(&name.len()) => Ok((Unit::Cycle, Some(Comm::from(name)))),
+        _ => Err("there are: request, cycle, cycle=NAME (a thread's name, of at most 15 bytes)".to_owned()),
+    }
 }
 
 /// The probe that was asked for, or any that needs no name.

@@ -91,7 +91,7 @@ impl FileKind {
 
 /// Both ends of an internet socket, as its owner sees them. IPv4 addresses are mapped
 /// (`::ffff:a.b.c.d`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SocketEnds {
     /// `IPPROTO_TCP` (6), `IPPROTO_UDP` (17), ….
     pub protocol: u8,

@@ -19,6 +19,7 @@ use crate::disk_requests::DiskUses;
 pub use crate::event::Event;
 use crate::files::FileUses;
 pub use crate::object::{FileKind, Object, SocketEnds};
+use crate::requests::Units;
 pub use crate::snapshot::ThreadSnapshot;
 pub use crate::switch::{
     Calls, SampleMode, SwitchIn, SwitchOut, SwitchOutState, WaitContext, WakeReason, WakeReasons, Waker,
@@ -122,6 +123,9 @@ pub struct Header {
     /// Disks, partitions and mounted filesystems.
     #[serde(default)]
     pub devices: Vec<Device>,
+    /// What is accounted for as one piece of work, and how long none of them should take.
+    #[serde(default, skip_serializing_if = "Units::are_requests")]
+    pub units: Units,
 }
 
 /// A disk, a partition, or a mounted filesystem that has a device number of its own.

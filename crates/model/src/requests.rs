@@ -2,6 +2,7 @@
 //! slow ones have more than others.
 
 use crate::finding::CauseName;
+use crate::thread::Comm;
 use crate::wait::{StackFrame, WaitCall, WaitTarget};
 use crate::{Ns, Seen, State, Tid};
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Requests {
+    /// What each of them is.
+    #[serde(default)]
+    pub unit: Unit,
+    /// The time that none should exceed, where one was given.
+    #[serde(default)]
+    pub deadline: Option<Deadline>,
     /// Requests that came in and were answered.
     pub times: u64,
     /// Requests that came in before the window began, and are in no other figure.
@@ -116,6 +123,47 @@ pub struct KindPart {
     pub mean_ns: Ns,
 }
 
+/// What is counted, timed and accounted for as one piece of work.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// A turn of an accepted connection.
+    #[default]
+    Request,
+    /// What a thread does from the end of a sleep to the beginning of the next one: a control loop
+    /// that sleeps until its next period. `kinds` are the threads, and a client there is none.
+    Cycle,
+}
+
+/// Which units are followed, as a recording has it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Units {
+    /// What each of them is.
+    pub unit: Unit,
+    /// Of cycles, the name of the threads that have them; none: all.
+    pub thread: Option<Comm>,
+    /// The time that none should exceed.
+    pub deadline_ns: Option<Ns>,
+}
+
+impl Units {
+    /// Whether they are what is followed unasked.
+    pub(crate) fn are_requests(&self) -> bool {
+        *self == Units::default()
+    }
+}
+
+/// A time that was given for all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Deadline {
+    /// The time. Slow ones are then those that took longer, where there are any.
+    pub ns: Ns,
+    /// How many took longer.
+    pub missed: u64,
+}
+
 /// How long requests took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -214,6 +262,8 @@ pub enum RequestTime {
     OtherRequest,
     /// No thread was seen to work for it: a timer, or a queue within the program.
     NoThread,
+    /// The thread of a cycle was ready, and had not run yet since its sleep ended.
+    ReleasedLate,
     /// A thread on a CPU: own code and kernel.
     OnCpu,
     /// A peer that it had asked something.
@@ -233,7 +283,7 @@ pub struct SlowRequest {
     pub began_ns: Ns,
     /// How long it took.
     pub latency_ns: Ns,
-    /// The client, as address and port.
+    /// The client, as address and port; empty of a cycle.
     pub client: String,
     /// What it asks for, as in [`RequestKind`].
     #[serde(default = "not_read")]
@@ -283,6 +333,7 @@ impl RequestTime {
             RequestTime::Unread => "unread",
             RequestTime::OtherRequest => "another request",
             RequestTime::NoThread => "no thread",
+            RequestTime::ReleasedLate => "released late",
             RequestTime::OnCpu => "on a CPU",
             RequestTime::Peer => "its peer",
             RequestTime::Rest => "smaller parts",

@@ -11,8 +11,13 @@ impl Comm {
     /// The bytes before the first zero, with what is not UTF-8 replaced. Still untrusted: escape
     /// before printing.
     pub fn to_text(self) -> String {
+        String::from_utf8_lossy(self.bytes()).into_owned()
+    }
+
+    /// Those before the first zero. The kernel does not clear what is behind it.
+    pub fn bytes(&self) -> &[u8] {
         let len = self.0.iter().position(|byte| *byte == 0).unwrap_or(16);
-        String::from_utf8_lossy(&self.0[..len]).into_owned()
+        &self.0[..len]
     }
 }
 

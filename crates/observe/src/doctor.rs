@@ -118,6 +118,7 @@ fn bpf() -> Vec<Attempt> {
         links: Vec::new(),
         names: true,
         kinds: true,
+        units: Default::default(),
     };
     match try_bpf(&watching) {
         Err(AccessDenial { why, remedy }) => {

@@ -14,6 +14,7 @@ use model::disk_requests::DiskUses;
 use model::files::FileUses;
 use model::loads::LoadsObserved;
 use model::recording::{AttachWindow, Cost, Counters, Ending, Host, HostCpu, Rusage, Sliced, Tier, Trailer};
+use model::requests::Units;
 use model::{CallStats, Costs, Event, Header, Ns, Pid, Seen, Tid};
 use std::collections::BTreeSet;
 use std::os::fd::BorrowedFd;
@@ -57,6 +58,8 @@ pub(crate) struct RecordingSubject<'a> {
     pub(crate) first: Pid,
     /// Capacities of links that the user gave.
     pub(crate) links: &'a [GivenLink],
+    /// What is accounted for as one piece of work.
+    pub(crate) units: Units,
     /// The machine.
     pub(crate) host: Host,
 }
@@ -219,6 +222,7 @@ impl<'a> Session<'a> {
             sample_period_ns: instruments.sample_period_ns(),
             host: subject.host,
             devices: mounts::devices(host::here()),
+            units: subject.units,
             sources: instruments.sources(),
             attached: subject.attached,
         };

@@ -2,6 +2,7 @@
 
 use crate::surroundings::GivenLink;
 use model::Ns;
+use model::requests::Units;
 use std::num::NonZeroU32;
 
 /// How a program, or a running one, is observed.
@@ -19,6 +20,8 @@ pub struct Watching {
     pub names: bool,
     /// Whether requests are told apart by what they ask for, as far as it can be read.
     pub kinds: bool,
+    /// What is accounted for as one piece of work.
+    pub units: Units,
 }
 
 /// The overhead beyond which syscalls are traced only in windows, as a share of the program's CPU

@@ -6,7 +6,7 @@
 
 use super::causes::Cause;
 use model::finding::CauseName;
-use model::requests::{RequestFinding, RequestPart, RequestTime, Requests, SlowOrTypical, Without};
+use model::requests::{RequestFinding, RequestPart, RequestTime, Requests, SlowOrTypical, Unit, Without};
 use model::{Ns, Run, Seen, State};
 use std::cmp::Reverse;
 
@@ -37,7 +37,8 @@ fn findings(all: &Requests) -> Vec<RequestFinding> {
     slow.sort_by_key(|(_, part)| Reverse(more(part)));
     let is_waited = |part: &RequestPart| {
         let gain = all.latency.p50_ns.saturating_sub(part.without.p50_ns);
-        part.at != RequestTime::OnCpu
+        all.unit == Unit::Request
+            && part.at != RequestTime::OnCpu
             && gain >= LEAST_NS
             && gain as f64 >= OF_MEDIAN * all.latency.p50_ns as f64
     };
@@ -66,7 +67,7 @@ fn cause(all: &Requests, part: &RequestPart) -> Seen<CauseName> {
     let id = match part.at {
         RequestTime::Thread(State::Lock) => "lock-contention",
         RequestTime::Thread(State::Disk) => "disk-latency",
-        RequestTime::Thread(State::Runqueue) => "cpu-contention",
+        RequestTime::ReleasedLate | RequestTime::Thread(State::Runqueue) => "cpu-contention",
         RequestTime::Thread(State::Throttled) => "cpu-throttling",
         // One thread does everything; or others work, and are all at work.
         RequestTime::OtherRequest if all.answered_by == 1 => "blocked-event-loop",

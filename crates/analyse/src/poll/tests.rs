@@ -33,6 +33,7 @@ pub(super) fn header(tier: Tier) -> Header {
             virtualisation: Seen::Absent,
         },
         devices: Vec::new(),
+        units: Default::default(),
         attached: None,
         sources: vec![],
     }

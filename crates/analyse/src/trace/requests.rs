@@ -10,7 +10,8 @@
 //! another. Who is woken by it, and works for none, goes on with what it works for (a queue within
 //! the program). A connection that it opened and sends on belongs to the request, and so does who
 //! receives on it. Each carries the ledger of the request so far, which is closed at any time; the
-//! one who sends the answer has the account. This is what vPath (B. C. Tak et al., USENIX ATC 2009)
+//! one who sends the answer has the account. Where cycles are followed, each is what a thread does
+//! between two sleeps, and nobody else works for it. This is what vPath (B. C. Tak et al., USENIX ATC 2009)
 //! does for threads that take one request at a time, and beyond that for those that turn from one
 //! to another.
 
@@ -30,8 +31,8 @@ use history::{Did, RequestId};
 use kinds::Kinds;
 use ledger::{Ledger, Part};
 use model::network::Endpoint;
-use model::recording::SocketEnds;
-use model::requests::RequestTime;
+use model::recording::{Comm, SocketEnds};
+use model::requests::{RequestTime, Unit, Units};
 use model::{Ns, Pid, State, Tid};
 use request::Request;
 use rustc_hash::FxHashMap;
@@ -57,6 +58,7 @@ const STREAM_PAUSE_NS: Ns = 1_000_000_000;
 
 const IN_SOCKET: Part = (RequestTime::Unread, ReasonKey::None);
 const ON_CPU: Part = (RequestTime::OnCpu, ReasonKey::None);
+const RELEASED_LATE: Part = (RequestTime::ReleasedLate, ReasonKey::None);
 const NO_THREAD: Part = (RequestTime::NoThread, ReasonKey::None);
 
 /// All of them.
@@ -64,6 +66,7 @@ const NO_THREAD: Part = (RequestTime::NoThread, ReasonKey::None);
 pub(super) struct Requests {
     /// Whether anything was received at all: before that there is nothing to follow.
     begun: bool,
+    units: Units,
     /// When the window began.
     start: Ns,
     workers: Vec<Worker>,
@@ -102,8 +105,10 @@ enum Connection {
 
 impl Requests {
     /// Requests that come in from then on.
-    pub(super) fn from(start: Ns) -> Self {
-        Self { start, ..Self::default() }
+    pub(super) fn from(start: Ns, units: Units) -> Self {
+        let (done, within) = (Distribution::of(units), Distribution::of(units));
+        let begun = units.unit == Unit::Cycle;
+        Self { start, units, begun, done, within, ..Self::default() }
     }
 
     pub(super) fn begins(&mut self, at: Ns) {
@@ -122,7 +127,9 @@ impl Requests {
 
     /// A thread did this in a stretch of time.
     pub(super) fn passes(&mut self, (slot, tid): (Slot, Tid), (from, to): (Ns, Ns), kind: WaitKey) {
-        if !self.begun || to <= from {
+        // Between two cycles nothing is.
+        let between = self.units.unit == Unit::Cycle && kind.0 == State::Sleep;
+        if !self.begun || to <= from || between {
             return;
         }
         self.lets_go(slot);
@@ -135,7 +142,13 @@ impl Requests {
         if matches!(kind.0, State::User | State::Kernel) {
             worker.blocked = None;
         }
-        let (part, of_several) = (part(kind), worker.blocked == Some(true));
+        let is_new = worker.carries.as_ref().is_some_and(|carried| carried.ledger.parts.is_empty());
+        let part = match (self.units.unit, kind.0) {
+            (Unit::Cycle, State::Runqueue) if is_new => RELEASED_LATE,
+            _ => part(kind),
+        };
+        let worker = &mut self.workers[slot as usize];
+        let of_several = worker.blocked == Some(true);
         let waits =
             !matches!(part.0, RequestTime::OnCpu | RequestTime::Thread(State::Runqueue | State::Throttled));
         let for_work = matches!(kind.0, State::Idle | State::Network);
@@ -171,7 +184,7 @@ impl Requests {
 
     /// A thread blocks.
     pub(super) fn blocks(&mut self, slot: Slot, of_several: bool) {
-        if !self.begun {
+        if !self.begun || self.units.unit == Unit::Cycle {
             return;
         }
         let worker = self.worker(slot);
@@ -196,7 +209,9 @@ impl Requests {
         let by = by.filter(|by| *by != slot);
         self.worker(by.unwrap_or(slot).max(slot));
         let is_lock = self.waits_at(slot, by, pid, kind);
-        let is_result = by.is_some_and(|by| {
+        // Nobody else works for a cycle.
+        let asks = by.filter(|_| self.units.unit == Unit::Request);
+        let is_result = asks.is_some_and(|by| {
             self.lets_go(by);
             self.lets_go(slot);
             self.is_result(slot, by, kind, is_lock, at)
@@ -213,9 +228,31 @@ impl Requests {
         });
         let worker = self.worker(slot);
         (worker.blocked, worker.woken_by, worker.until) = (None, delivery, worker.until.max(at));
-        if let Some(by) = by.filter(|_| !is_lock) {
+        if let Some(by) = by.filter(|_| !is_lock && self.units.unit == Unit::Request) {
             self.hands_on(by, slot, at);
         }
+    }
+
+    /// A thread has slept: there one of its cycles ended, and another one begins.
+    pub(super) fn slept(&mut self, (slot, tid, name): (Slot, Tid, Comm), (from, at): (Ns, Ns)) {
+        if self.units.unit != Unit::Cycle
+            || self.units.thread.is_some_and(|only| only.bytes() != name.bytes())
+        {
+            return;
+        }
+        if let Some(Carried { request, ledger, .. }) = self.worker(slot).carries.take() {
+            if let Some(mut of) = self.open.remove(&request) {
+                (of.answered, of.left) = (Some((from, from)), Some(ledger));
+                self.open.insert(request, of);
+            }
+            self.finishes(request);
+        }
+        self.next += 1;
+        let request = self.next;
+        let kind = Some(self.kinds.number(&format!("{} ({tid})", name.to_text())));
+        let thread = SocketEnds::default();
+        self.open.insert(request, Request { kind, ..Request::new(thread, at, slot) });
+        self.worker(slot).carries = Some(Carried::taken(request, Ledger::new(at)));
     }
 
     /// Notes who waits at a futex. Whether it is a lock: whoever ended this wait has waited there
@@ -312,7 +349,7 @@ impl Requests {
 
     /// A thread was created by another.
     pub(super) fn forked(&mut self, parent: Slot, child: Slot) {
-        if !self.begun {
+        if !self.begun || self.units.unit == Unit::Cycle {
             return;
         }
         *self.worker(child) = Worker::default();
@@ -346,7 +383,7 @@ impl Requests {
         bytes: u32,
     ) {
         self.begun |= serves.is_some();
-        if !self.begun {
+        if !self.begun || self.units.unit == Unit::Cycle {
             return;
         }
         self.worker(slot).tid = tid;
@@ -500,7 +537,7 @@ impl Requests {
 
     /// A thread sent something.
     pub(super) fn sent(&mut self, slot: Slot, ends: SocketEnds, serves: bool, at: Ns) {
-        if !self.begun {
+        if !self.begun || self.units.unit == Unit::Cycle {
             return;
         }
         if !serves {
@@ -611,7 +648,8 @@ impl Requests {
         let rank = |of: &Distribution| (of.has_answers(), !of.is_empty());
         let mut best = if rank(&within) > rank(&done) { within } else { done };
         best.kinds = self.kinds;
-        Some(best).filter(|best| !best.is_empty())
+        let asked = self.units.unit == Unit::Cycle;
+        Some(best).filter(|best| asked || !best.is_empty())
     }
 }
 

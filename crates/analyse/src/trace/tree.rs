@@ -19,6 +19,7 @@ use crate::keys::{CallKey, ReasonKey, WakerKey, Who};
 use crate::under_way::UnderWay;
 use crate::what_if::recorder::{RecordedThread, Recorder};
 use model::recording::{Comm, Counters, Object, WaitContext, Waker};
+use model::requests::Units;
 use model::{Call, Ns, Pid, State, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -74,7 +75,7 @@ pub(super) struct ThreadExit {
 }
 
 impl Tree {
-    pub(super) fn new(root: Pid, start: Ns, in_window: bool, arch: Arch) -> Self {
+    pub(super) fn new(root: Pid, start: Ns, in_window: bool, arch: Arch, units: Units) -> Self {
         Self {
             root,
             in_window,
@@ -94,7 +95,7 @@ impl Tree {
             under_way: UnderWay::default(),
             switched_in: 0,
             recorder: None,
-            requests: Requests::from(start),
+            requests: Requests::from(start, units),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::story::{CHILD, READ, RECVFROM, ROOT, Story, by_task, ends, none, waiting_in};
 use model::recording::{Event, Object, SocketEnds, Waker};
-use model::requests::{RequestTime, Requests, SlowRequest};
+use model::requests::{RequestTime, Requests, SlowRequest, Unit, Units};
 use model::{Ns, Run, Seen, State, Tid};
 
 const US: Ns = 1000;
@@ -289,4 +289,34 @@ fn what_the_tree_asks_itself_is_part_of_what_it_is_asked() {
     };
     assert_eq!(asked(true), [35]);
     assert_eq!(asked(false), [20], "where nobody else asks, these are the requests");
+}
+
+#[test]
+fn a_cycle_is_what_a_thread_does_between_two_sleeps() {
+    let timer = || waiting_in(NANOSLEEP, Object::Unknown);
+    let mut story = Story::begins();
+    story.forks(ROOT, CHILD, ROOT);
+    // What comes before the first sleep is of no cycle.
+    story.after(50).leaves(ROOT, timer(), none()).comes(CHILD);
+    story.after(100).wakes(ROOT, Waker::Timer, none()).after(7).comes(ROOT);
+    story.after(20).leaves(ROOT, waiting_in(FUTEX, Object::Futex { address: 64 }), none());
+    story.after(30).wakes(ROOT, by_task(CHILD), none()).after(4).comes(ROOT);
+    story.after(5).leaves(ROOT, timer(), none());
+    story.after(40).wakes(ROOT, Waker::Timer, none()).comes(ROOT);
+    story.after(9).leaves(ROOT, timer(), none());
+    story.after(40).wakes(ROOT, Waker::Timer, none()).comes(ROOT).after(1);
+    let deadline_ns = Some(50 * US);
+    let run = story.told_in(Units { unit: Unit::Cycle, thread: None, deadline_ns });
+    let all = requests(&run);
+    assert_eq!((all.times, all.under_way, all.deadline.map(|of| of.missed)), (2, 1, Some(1)));
+    let (late, lock) = (RequestTime::ReleasedLate, RequestTime::Thread(State::Lock));
+    let queued = RequestTime::Thread(State::Runqueue);
+    assert_eq!(
+        spans(&all.slowest[0]),
+        [(late, 7), (RequestTime::OnCpu, 20), (lock, 30), (queued, 4), (RequestTime::OnCpu, 5)]
+    );
+    assert_eq!(spans(&all.slowest[1]), [(RequestTime::OnCpu, 9)]);
+    assert_eq!((all.slow, all.kinds.len()), (1, 1), "the late one is the slow one");
+    let of_others = Units { unit: Unit::Cycle, thread: Some("nobody".into()), deadline_ns: None };
+    assert_eq!(requests(&story.told_in(of_others)).times, 0);
 }

@@ -12,7 +12,19 @@ const SHORT: usize = 66;
 const GROUPS: &[(&str, &[&str])] = &[
     (
         "Recording",
-        &["keep", "keep_limit", "source", "rate", "max_overhead", "link", "names", "no_text", "jvm_names"],
+        &[
+            "keep",
+            "keep_limit",
+            "source",
+            "rate",
+            "max_overhead",
+            "link",
+            "names",
+            "unit",
+            "slower_than",
+            "no_text",
+            "jvm_names",
+        ],
     ),
     ("Code", &["flame", "causes", "lines", "annotate", "folded", "firefox", "speedscope"]),
     ("Verdict", &["deadline", "margin", "confidence", "one_in"]),

@@ -209,3 +209,33 @@ fn what_requests_ask_for_is_not_read_where_nobody_wants_it() {
         ensure(!told.run.to_string().contains("orders"), "nothing of them is kept", &told)
     });
 }
+
+/// Every 5 ms; each 20th cycle computes for 12 ms.
+const LOOP: &str = r#"
+import time
+at = time.monotonic()
+for cycle in range(201):
+    at += 0.005
+    time.sleep(max(0.001, at - time.monotonic()))
+    until = time.monotonic() + (0.012 if cycle % 20 == 10 else 0.0002)
+    while time.monotonic() < until:
+        pass
+    at = max(at, time.monotonic())
+"#;
+
+#[test]
+fn cycles_of_a_control_loop_that_miss_their_deadline_are_told_with_what_they_did() {
+    let _alone = support::alone();
+    hold(|| {
+        let options = ["--unit", "cycle=python3", "--deadline", "10ms"];
+        let (told, _) = support::coded(&options, &["python3", "-c", LOOP]);
+        let all = &told.run["requests"];
+        ensure(all["unit"] == "cycle" && all["times"] == 200, "each is counted", &told)?;
+        ensure(all["deadline"]["missed"].as_u64() >= Some(10), "those that are late too", &told)?;
+        ensure(all["latency"]["max_ns"].as_u64() >= Some(12 * MS), "for as long as they took", &told)?;
+        let finding = &all["findings"][0];
+        let part = &all["parts"][finding["part"].as_u64().unwrap_or(0) as usize];
+        ensure(part["at"] == "on-cpu" || part["at"] == "runqueue", "why they are", &told)?;
+        ensure(told.page.contains("took longer than 10.0 ms"), "on the page", &told)
+    });
+}

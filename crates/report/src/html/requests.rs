@@ -4,7 +4,7 @@
 use super::svg::{self, BarPart};
 use super::{blocks, escape};
 use crate::clean::clean;
-use crate::page::requests::{at, ink, reason};
+use crate::page::requests::{at, ink, noun, reason};
 use crate::paint::{Grid, Ink};
 use crate::units::{count, duration, duration_precise};
 use model::requests::{RequestSpan, RequestTime, Requests, SlowRequest};
@@ -21,7 +21,8 @@ pub(super) fn section(run: &Run) -> String {
     };
     let longest = all.slowest.iter().map(|one| one.latency_ns).max().unwrap_or(1);
     let mut html = format!(
-        "<section class=\"requests\">\n<h2>Slow requests</h2>\n{}",
+        "<section class=\"requests\">\n<h2>Slow {}s</h2>\n{}",
+        noun(all.unit),
         blocks::paragraph(
             "dim",
             &format!("the slowest of {}, on an axis of {}", count(all.times), duration(longest))
@@ -29,15 +30,16 @@ pub(super) fn section(run: &Run) -> String {
     );
     for slow in all.slowest.iter().take(DRAWN) {
         let asked = slow.kind.value().map(|kind| format!("{}, ", clean(kind, true))).unwrap_or_default();
-        let what = format!(
-            "{asked}{}, {} after the beginning, from {}",
-            duration(slow.latency_ns),
-            duration(slow.began_ns),
-            slow.client
-        );
+        let client = if slow.client.is_empty() { String::new() } else { format!(", from {}", slow.client) };
+        let (ns, began) = (duration(slow.latency_ns), duration(slow.began_ns));
+        let what = format!("{asked}{ns}, {began} after the beginning{client}");
         let bars: Vec<BarPart> = slow.spans.iter().map(|span| bar(span, longest)).collect();
-        let _ =
-            write!(html, "<p>{}</p>\n{}", escape::text(&what), svg::bar(&bars, &format!("request: {what}")));
+        let _ = write!(
+            html,
+            "<p>{}</p>\n{}",
+            escape::text(&what),
+            svg::bar(&bars, &format!("{}: {what}", noun(all.unit)))
+        );
     }
     let _ = write!(
         html,
@@ -54,7 +56,7 @@ fn bar(span: &RequestSpan, longest: Ns) -> BarPart {
         RequestTime::OnCpu => "user".to_owned(),
         RequestTime::Peer => "network".to_owned(),
         RequestTime::Thread(state) => state.name().to_owned(),
-        RequestTime::OtherRequest | RequestTime::Unread => "runqueue".to_owned(),
+        RequestTime::OtherRequest | RequestTime::Unread | RequestTime::ReleasedLate => "runqueue".to_owned(),
         RequestTime::NoThread | RequestTime::Rest => "idle".to_owned(),
     };
     let text = [at(span.at).to_owned(), reason, duration(span.ns)];

@@ -7,7 +7,9 @@ use crate::Look;
 use crate::paint::{Ink, Line};
 use crate::table::{Table, figure, text};
 use crate::units::{count, counted, duration, duration_range, share_of_one, three_digits};
-use model::requests::{KindPart, RequestFinding, RequestPart, RequestTime, Requests, SlowOrTypical};
+use model::requests::{
+    Deadline, KindPart, RequestFinding, RequestPart, RequestTime, Requests, SlowOrTypical, Unit,
+};
 use model::wait::{WaitCall, WaitTarget};
 use model::{Ns, Reason, Run, Seen, State};
 
@@ -20,7 +22,10 @@ const HELD_WORTH: Ns = 5;
 
 /// The lines; none of a program that answered no request.
 pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
-    let Some(all) = run.tables.requests.value().filter(|all| all.times > 0) else { return Vec::new() };
+    let Some(all) = run.tables.requests.value() else { return Vec::new() };
+    if all.times == 0 {
+        return no_cycles(all, look);
+    }
     let mut lines = summary(all, run, look);
     let most = if look.is_document() { all.findings.len() } else { FINDINGS };
     lines.extend(all.findings.iter().take(most).flat_map(|found| finding(found, all, look)));
@@ -41,7 +46,7 @@ pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
         figure("more in slow", 1),
         figure("p99 without", 2),
     ];
-    let mut table = Table::new(look, "a request's time", columns);
+    let mut table = Table::new(look, &format!("a {}'s time", noun(all.unit)), columns);
     for part in &parts[..shown] {
         table.row(vec![
             (Ink::Plain, part.place.value().map(words::located).unwrap_or_default()),
@@ -85,12 +90,23 @@ pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
     lines
 }
 
+/// Where cycles were asked for and none was seen.
+fn no_cycles(all: &Requests, look: Look) -> Vec<Line> {
+    let why = " no thread slept twice, or none of that name";
+    let lines = Line::new(look).add(Ink::Bold, "no cycles:").add(Ink::Plain, why).wrap(2);
+    if all.unit == Unit::Cycle { lines } else { Vec::new() }
+}
+
 /// What requests ask for: how long each kind takes, how many of the slow ones are of it, and what
 /// it spends most time at.
 fn by_kind(all: &Requests, look: Look, rows: usize) -> Vec<Line> {
+    let (title, of) = match all.unit {
+        Unit::Request => ("requests by kind", "requests"),
+        Unit::Cycle => ("cycles by thread", "cycles"),
+    };
     let columns = vec![
         text("", 16, 0),
-        figure("requests", 1),
+        figure(of, 1),
         figure("p50", 0),
         figure("p99", 0),
         figure("slow", 0),
@@ -98,7 +114,7 @@ fn by_kind(all: &Requests, look: Look, rows: usize) -> Vec<Line> {
         text("most time", 12, 2),
         figure("mean", 2),
     ];
-    let mut table = Table::new(look, "requests by kind", columns);
+    let mut table = Table::new(look, title, columns);
     let total_ns = all.latency.mean_ns as f64 * all.times as f64;
     let whole = if look.is_document() { all.kinds.len() } else { rows_shown(all.kinds.len(), rows) };
     for kind in &all.kinds[..whole] {
@@ -154,9 +170,10 @@ fn finding(found: &RequestFinding, all: &Requests, look: Look) -> Vec<Line> {
         SlowOrTypical::Typical => duration(part.typical_ns),
     };
     let (who, now_ns, then_ns, name) = match found.of {
-        SlowOrTypical::Slow => ("slow requests", all.latency.p99_ns, part.without.p99_ns, "p99"),
-        SlowOrTypical::Typical => ("typical requests", all.latency.p50_ns, part.without.p50_ns, "p50"),
+        SlowOrTypical::Slow => ("slow", all.latency.p99_ns, part.without.p99_ns, "p99"),
+        SlowOrTypical::Typical => ("typical", all.latency.p50_ns, part.without.p50_ns, "p50"),
     };
+    let who = format!("{who} {}s", noun(all.unit));
     let line = Line::new(look).add(Ink::Bold, &format!("{who} {}", does(part, &more)));
     let without = match then_ns < now_ns {
         true => format!(": {name} about {} without it, not {}", duration(then_ns), duration(now_ns)),
@@ -185,6 +202,7 @@ fn does(part: &RequestPart, time: &str) -> String {
         }
         RequestTime::Thread(State::Disk) => format!("wait {time} for the disk ({target}){at_place}"),
         RequestTime::Thread(State::Sleep) => format!("sleep {time}{at_place} ({target})"),
+        RequestTime::ReleasedLate => format!("wait {time} for a CPU before they begin"),
         RequestTime::Thread(State::Runqueue) => format!("wait {time} for a CPU"),
         RequestTime::Thread(State::Throttled) => format!("are held {time} by the CPU quota"),
         RequestTime::Thread(state) => format!("are {time} in {}{at_place} ({target})", state.name()),
@@ -207,7 +225,7 @@ fn summary(all: &Requests, run: &Run, look: Look) -> Vec<Line> {
     let latency = all.latency;
     let rate = three_digits(all.times as f64 * 1e9 / run.wall_ns.max(1) as f64);
     let line = Line::new(look)
-        .add(Ink::Bold, &counted(all.times, "request"))
+        .add(Ink::Bold, &counted(all.times, noun(all.unit)))
         .add(Ink::Plain, &format!(", {rate} per s: "))
         .glued(Ink::Bold, &format!("p50 {}", duration(latency.p50_ns)));
     let others = [("p90", latency.p90_ns), ("p99", latency.p99_ns), ("max", latency.max_ns)];
@@ -215,7 +233,7 @@ fn summary(all: &Requests, run: &Run, look: Look) -> Vec<Line> {
         line.add(Ink::Plain, ", ").glued(Ink::Plain, &format!("{name} {}", duration(ns)))
     });
     let left_out = [
-        (all.under_way, "not answered yet"),
+        (all.under_way, if all.unit == Unit::Cycle { "not ended yet" } else { "not answered yet" }),
         (all.began_before, "from before"),
         (all.abandoned, "closed without an answer"),
         (all.not_followed, "not followed to their end"),
@@ -230,15 +248,28 @@ fn summary(all: &Requests, run: &Run, look: Look) -> Vec<Line> {
     } else {
         line.add(Ink::Dim, &format!("; besides, {}", left_out.join(", ")))
     };
-    let of = format!(
-        "typical: mean of the middle {}; slow: of the slowest {}, from {} on",
-        count(all.typical),
-        count(all.slow),
-        duration(all.slow_ns_min)
-    );
+    let slow = match all.deadline.filter(|deadline| deadline.missed > 0) {
+        Some(deadline) => format!("of the {} over {}", count(all.slow), duration(deadline.ns)),
+        None => format!("of the slowest {}, from {} on", count(all.slow), duration(all.slow_ns_min)),
+    };
+    let of = format!("typical: mean of the middle {}; slow: {slow}", count(all.typical));
     let mut lines = line.wrap(2);
+    if let Some(Deadline { ns, missed }) = all.deadline {
+        let text = match missed {
+            0 => format!("none of {} took longer than {}", count(all.times), duration(ns)),
+            _ => format!("{} of {} took longer than {}", count(missed), count(all.times), duration(ns)),
+        };
+        lines.extend(Line::new(look).add(Ink::Bold, &text).wrap(2));
+    }
     lines.extend(Line::new(look).add(Ink::Dim, &of).wrap(2));
     lines
+}
+
+pub(crate) fn noun(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Request => "request",
+        Unit::Cycle => "cycle",
+    }
 }
 
 pub(crate) fn ink(at: RequestTime) -> Ink {
@@ -246,9 +277,11 @@ pub(crate) fn ink(at: RequestTime) -> Ink {
         RequestTime::OnCpu => Ink::Of(State::User),
         RequestTime::Peer => Ink::Of(State::Network),
         RequestTime::Thread(state) => Ink::Of(state),
-        RequestTime::Unread | RequestTime::OtherRequest | RequestTime::NoThread | RequestTime::Rest => {
-            Ink::Of(State::Runqueue)
-        }
+        RequestTime::ReleasedLate
+        | RequestTime::Unread
+        | RequestTime::OtherRequest
+        | RequestTime::NoThread
+        | RequestTime::Rest => Ink::Of(State::Runqueue),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::code::Code;
 use crate::names::Names;
 use model::network::Endpoint;
 use model::recording::SocketEnds;
-use model::requests::{RequestSpan, Requests, SlowRequest};
+use model::requests::{Deadline, RequestSpan, Requests, SlowRequest, Units};
 use model::{Ns, Seen, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
 use stats::Random;
@@ -31,6 +31,9 @@ const TYPICAL: (f64, f64) = (0.4, 0.6);
 /// Requests that have ended.
 #[derive(Debug, Default)]
 pub(crate) struct Distribution {
+    units: Units,
+    /// Those that took longer.
+    missed: u64,
     pub(super) began_before: u64,
     pub(super) under_way: u64,
     pub(super) abandoned: u64,
@@ -70,6 +73,10 @@ impl PartialOrd for Whole {
 }
 
 impl Distribution {
+    pub(super) fn of(units: Units) -> Self {
+        Self { units, ..Self::default() }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.latency.times() + self.began_before + self.under_way + self.abandoned + self.lost == 0
     }
@@ -83,6 +90,7 @@ impl Distribution {
         let (client, began, kind) = (of.client, of.began, of.kind);
         let ns = answer.at - began;
         self.latency.record(ns);
+        self.missed += u64::from(self.units.deadline_ns.is_some_and(|deadline| ns > deadline));
         self.answered_by.insert(of.front);
         self.handed_on += u64::from(of.front != of.receiver);
         self.by_kind.entry(kind).or_default().record(ns);
@@ -112,7 +120,10 @@ impl Distribution {
         self.kept.sort_by_key(|kept| kept.ns);
         let kept = &self.kept;
         let of = |share: f64| (kept.len() as f64 * share) as usize;
-        let slow = kept.len() - of(SLOW).max(SLOW_MIN).min(kept.len().div_ceil(4))..kept.len();
+        let slowest = || of(SLOW).max(SLOW_MIN).min(kept.len().div_ceil(4));
+        let late =
+            self.units.deadline_ns.map(|most| kept.len() - kept.partition_point(|kept| kept.ns <= most));
+        let slow = kept.len() - late.filter(|late| *late > 0).unwrap_or_else(slowest)..kept.len();
         let middle = of(TYPICAL.0);
         let typical = middle..of(TYPICAL.1).max((middle + 1).min(kept.len()));
         let mut slowest: Vec<Whole> =
@@ -120,6 +131,8 @@ impl Distribution {
         slowest.sort_by(|one, other| other.cmp(one));
         let by_kind = std::mem::take(&mut self.by_kind);
         Requests {
+            unit: self.units.unit,
+            deadline: self.units.deadline_ns.map(|ns| Deadline { ns, missed: self.missed }),
             times: self.latency.times(),
             began_before: self.began_before,
             under_way: self.under_way,
@@ -156,10 +169,14 @@ impl Whole {
             from = span.to;
             told
         };
+        let client = match self.client.remote_port {
+            0 => String::new(),
+            port => Endpoint::new(self.client.remote, port).to_string(),
+        };
         SlowRequest {
             began_ns: self.began.saturating_sub(start),
             latency_ns: self.ns,
-            client: Endpoint::new(self.client.remote, self.client.remote_port).to_string(),
+            client,
             kind: kinds.name(self.kind),
             spans: self.spans.iter().map(&mut span).collect(),
         }

@@ -8,6 +8,7 @@ use model::recording::{
     AttachWindow, Calls, Comm, Counters, Ending, Event, Header, Host, HostCpu, Object, SocketEnds, SwitchIn,
     SwitchOut, SwitchOutState, Tier, Trailer, WaitContext, WakeReason, Waker, WindowEnd,
 };
+use model::requests::Units;
 use model::{Ns, Pid, Run, RunResult, Seen, State, Tid, WhatIf};
 
 pub(crate) const ROOT: Pid = 100;
@@ -189,6 +190,11 @@ impl Story {
         self.analysed_of(&header, &trailer(self.now + US)).run
     }
 
+    /// The same where these units are followed.
+    pub(crate) fn told_in(&self, units: Units) -> Run {
+        self.analysed_of(&Header { units, ..header() }, &trailer(self.now + US)).run
+    }
+
     /// The same as a window on running processes, which begins at `at`.
     pub(crate) fn seen_from(&self, at: Ns) -> Run {
         self.analysed_from(at).run
@@ -280,6 +286,7 @@ fn header() -> Header {
             virtualisation: Seen::Absent,
         },
         devices: vec![model::recording::Device { dev: 254 << 20, name: "vda".into() }],
+        units: Default::default(),
         attached: None,
         sources: Vec::new(),
     }

@@ -5,7 +5,7 @@ use super::{MS, US, attached};
 use model::finding::CauseName;
 use model::requests::{
     HeldBy, KindPart, Latency, LatencyBin, RequestFinding, RequestKind, RequestPart, RequestSpan,
-    RequestTime, Requests, SlowOrTypical, SlowRequest, Without,
+    RequestTime, Requests, SlowOrTypical, SlowRequest, Unit, Without,
 };
 use model::wait::{WaitCall, WaitTarget};
 use model::{Ns, Run, Seen, State};
@@ -92,6 +92,8 @@ pub(crate) fn served() -> Run {
     };
     let mut run = attached();
     run.tables.requests = Seen::Value(Requests {
+        unit: Unit::Request,
+        deadline: None,
         times: 6_369,
         began_before: 5,
         under_way: 2,

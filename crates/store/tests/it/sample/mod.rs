@@ -37,6 +37,7 @@ fn header() -> Header {
             virtualisation: Seen::Absent,
         },
         devices: Vec::new(),
+        units: Default::default(),
         attached: None,
         sources: vec![Source {
             name: "switches".to_owned(),
