@@ -228,7 +228,7 @@ fn cycles_of_a_control_loop_that_miss_their_deadline_are_told_with_what_they_did
     let _alone = support::alone();
     hold(|| {
         let options = ["--unit", "cycle=python3", "--deadline", "10ms"];
-        let (told, _) = support::coded(&options, &["python3", "-c", LOOP]);
+        let (told, _) = support::kit::coded(&options, &["python3", "-c", LOOP]);
         let all = &told.run["requests"];
         ensure(all["unit"] == "cycle" && all["times"] == 200, "each is counted", &told)?;
         ensure(all["deadline"]["missed"].as_u64() >= Some(10), "those that are late too", &told)?;

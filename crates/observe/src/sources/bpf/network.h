@@ -201,6 +201,28 @@ int inet_sock_set_state(u64 *ctx)
 	return begins(key, state);
 }
 
+/* A thread of the tree receives on a connection that is not noted, and whose port is one on which
+ * the tree listens: it was accepted before that was known. */
+__attribute__((noinline)) int is_served(u64 key, u64 now)
+{
+	struct sock_common *common = __builtin_preserve_access_index(&((struct sock *)key)->__sk_common);
+	struct listener listener = { .port = READ(common, skc_num) };
+	u32 *tid = bpf_map_lookup_elem(&listeners, &listener);
+	if (!tid || bpf_map_lookup_elem(&connections, &key))
+		return tid != 0;
+	u32 by = *tid;
+	listener.net = (u64)READ(common, skc_net.net);
+	bpf_map_update_elem(&listeners, &listener, &by, BPF_ANY);
+	struct tcp_sock *tcp = (void *)key;
+	struct connection found = { .began = now, .how = BEGAN_FOUND };
+	found.sent = payload_sent(tcp, BEGAN_FOUND, TCP_ESTABLISHED);
+	found.received = payload_received(tcp);
+	found.retransmits = READ(tcp, total_retrans);
+	note_connection(key, &found);
+	tell_established(key, BEGAN_ACCEPTED, now);
+	return 1;
+}
+
 /* A thread of the tree has sent on this connection: the first event of an inherited or accepted
  * one. */
 __attribute__((noinline)) int sent_on(struct thread *thread, u64 key, u64 now)
@@ -221,11 +243,6 @@ __attribute__((noinline)) int sent_on(struct thread *thread, u64 key, u64 now)
 	}
 	struct tcp_sock *tcp = (void *)key;
 	struct connection found = { .began = now, .tid = tid, .how = BEGAN_FOUND };
-	struct listener listener = { .port = READ(common, skc_num) };
-	if (bpf_map_lookup_elem(&listeners, &listener)) {
-		listener.net = (u64)READ(common, skc_net.net);
-		bpf_map_update_elem(&listeners, &listener, &tid, BPF_ANY);
-	}
 	found.sent = payload_sent(tcp, BEGAN_FOUND, TCP_ESTABLISHED);
 	found.received = payload_received(tcp);
 	found.retransmits = READ(tcp, total_retrans);

@@ -15,7 +15,7 @@
 #define MSG_ERRQUEUE 0x2000
 
 /* A port on which the tree listens. `net`: the address of its network namespace. 0: user space found
- * it, in one of the tree's: which one is known when the tree first sends from that port. */
+ * it, in one of the tree's: which one is known when the tree first receives on that port. */
 struct listener { u64 net; u32 port; u32 pad; };
 struct { MAP_UINT(type, BPF_MAP_TYPE_HASH); MAP_UINT(map_flags, BPF_F_NO_PREALLOC); MAP_UINT(max_entries, 1024); MAP_TYPE(key, struct listener); MAP_TYPE(value, u32); } listeners SEC(".maps");
 
@@ -23,7 +23,7 @@ struct arrival {
 	u64 at;       /* when the first byte came in that nobody has received yet; 0: not seen */
 	u64 last;     /* when something came in last */
 	u32 receiver; /* the thread whose receiving is reported; 0: somebody has sent since */
-	u32 accepted; /* it was seen to be, or the tree listens on its port */
+	u32 accepted; /* it was seen to be */
 };
 
 /* By the address of the socket: those on which the tree has received, and accepted ones. */
@@ -104,6 +104,8 @@ __attribute__((noinline)) int tell_text(u32 tid, u32 bytes, u64 now)
 	return 0;
 }
 
+int is_served(u64 key, u64 now);
+
 /* What came in before and was not received is received now: when that came in, and whether it is
  * to be reported. */
 __attribute__((noinline)) int is_received(struct thread *thread, u64 key, u32 bytes, u64 now)
@@ -127,16 +129,14 @@ __attribute__((noinline)) int is_received(struct thread *thread, u64 key, u32 by
 		if (goes_on)
 			return 0;
 	} else {
-		struct sock_common *common = __builtin_preserve_access_index(&((struct sock *)key)->__sk_common);
-		struct listener listener = { .port = READ(common, skc_num) };
-		accepted = bpf_map_lookup_elem(&listeners, &listener) != 0;
-		struct arrival first = { .receiver = record.head.tid, .accepted = accepted };
+		struct arrival first = { .receiver = record.head.tid };
 		bpf_map_update_elem(&arrivals, &key, &first, BPF_ANY);
 	}
 	thread->received_on = key;
 	record.cpu = bpf_get_smp_processor_id();
 	read_ends((struct sock *)key, &record.ends);
 	settle(thread, now);
+	accepted |= is_served(key, now);
 	/* Of two ends the lower port serves, as a rule; of the others the text is not used. */
 	if (tells_kinds && bytes && (accepted || record.ends.local_port < record.ends.remote_port))
 		tell_text(record.head.tid, bytes, now);
