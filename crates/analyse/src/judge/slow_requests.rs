@@ -14,7 +14,8 @@ use std::cmp::Reverse;
 /// take hardly longer than others, what they have more is worth no sentence.
 const OF_MORE: f64 = 0.1;
 const OF_SLOW: f64 = 0.1;
-/// Of the median, from this part on: less is within what the next change of the load does.
+/// The part of the median from which a wait is told: less is within what the next change of the
+/// load does.
 const OF_MEDIAN: f64 = 0.2;
 /// Waking a thread takes some ten microseconds, and is in most waits: less than this is no finding.
 const LEAST_NS: Ns = 100_000;

@@ -10,10 +10,12 @@
 //! another. Who is woken by it, and works for none, goes on with what it works for (a queue within
 //! the program). A connection that it opened and sends on belongs to the request, and so does who
 //! receives on it. Each carries the ledger of the request so far, which is closed at any time; the
-//! one who sends the answer has the account. Where cycles are followed, each is what a thread does
-//! between two sleeps, and nobody else works for it. This is what vPath (B. C. Tak et al., USENIX ATC 2009)
+//! one who sends the answer has the account. This is what vPath (B. C. Tak et al., USENIX ATC 2009)
 //! does for threads that take one request at a time, and beyond that for those that turn from one
 //! to another.
+//!
+//! Where cycles are followed, each is what a thread does between two sleeps, and nobody else works
+//! for it.
 
 mod distribution;
 mod history;

@@ -141,7 +141,8 @@ fn what_a_worker_does_behind_a_queue_is_of_the_request_that_it_is_done_for() {
 /// A port that is higher than those of clients, on which the rule of the lower port fails.
 const HIGH_PORT: u16 = 64_123;
 
-/// HTTP over connections that are kept, in one process, on a high port: `/sleep/N` sleeps for 20 ms.
+/// HTTP over connections that are kept, in one process, on a high port: `/sleep/N` sleeps for 20
+/// ms.
 const HTTP: &str = r#"
 import socket, time
 s = socket.create_server(('127.0.0.1', PORT))

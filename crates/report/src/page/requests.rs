@@ -159,7 +159,8 @@ fn spent_at(part: &KindPart) -> String {
     format!("{} {of}", at(part.at)).trim_end().to_owned()
 }
 
-/// `slow requests wait 40.1-47.8 ms more for tcp 10.0.0.7:5432: p99 848 us without it, not 41.5 ms`.
+/// `slow requests wait 40.1-47.8 ms more for tcp 10.0.0.7:5432: p99 about 848 us without it, not
+/// 41.5 ms`.
 fn finding(found: &RequestFinding, all: &Requests, look: Look) -> Vec<Line> {
     let Some(part) = all.parts.get(found.part) else { return Vec::new() };
     let more = match found.of {

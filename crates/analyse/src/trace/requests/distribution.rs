@@ -1,10 +1,10 @@
 //! All requests that were answered: how long they took, and what the slow ones have more.
 
-use super::kinds::{self, KindId, Kinds};
+use super::kinds::{self, Kinds};
 use super::latencies::Latencies;
 use super::ledger::{Ledger, Span, wait};
 use super::parts::parts;
-use super::request::{Kept, Request};
+use super::request::{Kept, KindId, Request};
 use crate::account::Slot;
 use crate::bounded::{Bounded, Room, Together, leave_out, rows_size, texts};
 use crate::code::Code;
@@ -32,7 +32,7 @@ const TYPICAL: (f64, f64) = (0.4, 0.6);
 #[derive(Debug, Default)]
 pub(crate) struct Distribution {
     units: Units,
-    /// Those that took longer.
+    /// How many took longer than they should.
     missed: u64,
     pub(super) began_before: u64,
     pub(super) under_way: u64,
@@ -183,7 +183,7 @@ impl Whole {
     }
 }
 
-/// Of the rows that are never left out: they have bounds of their own.
+/// The size of the rows that are never left out: they have bounds of their own.
 fn fixed_size(all: &Requests) -> usize {
     rows_size(&all.parts) + rows_size(&all.bins) + rows_size(&all.kinds)
 }

@@ -2,7 +2,7 @@
 
 use super::latencies::Latencies;
 use super::parts::most;
-use super::request::Kept;
+use super::request::{Kept, KindId};
 use crate::code::Code;
 use crate::names::Names;
 use model::Seen;
@@ -14,8 +14,6 @@ use std::ops::Range;
 /// Kinds that are told apart; of the others there is one row.
 const KINDS: usize = 100;
 
-/// A kind, by its number; `None`: it could not be read.
-pub(super) type KindId = Option<u8>;
 const OTHERS: u8 = KINDS as u8;
 
 /// The names of kinds.

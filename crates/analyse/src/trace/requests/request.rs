@@ -1,13 +1,15 @@
 //! One request while it is followed: what is known of it, whoever works for it.
 
 use super::history::RequestId;
-use super::kinds::KindId;
 use super::ledger::{Ledger, Part};
 use super::worker::Worker;
 use crate::account::Slot;
 use model::Ns;
 use model::recording::SocketEnds;
 use model::requests::RequestTime;
+
+/// A kind, by its number; `None`: it could not be read.
+pub(super) type KindId = Option<u8>;
 
 /// What is kept of who ended the waits of a request.
 const HELD: usize = 24;

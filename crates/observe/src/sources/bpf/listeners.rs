@@ -1,8 +1,7 @@
 //! Ports on which processes listen that run already, from their `/proc/PID/net/tcp`: the kernel
 //! half sees who begins to listen from then on.
 //!
-//! With them connections that are accepted later are known as such, and of those that are open
-//! which end serves.
+//! With them it is known of each connection which end serves, also where it was accepted before.
 
 use crate::targets;
 use aya::Ebpf;
