@@ -6,6 +6,7 @@ mod export;
 mod help;
 mod lab;
 mod load;
+mod mcp;
 mod others;
 mod page;
 mod push;
@@ -20,6 +21,7 @@ pub(crate) use export::{ExportArgs, ExportFormat};
 pub(crate) use help::start;
 pub(crate) use lab::LabArgs;
 pub(crate) use load::{LoadArgs, load};
+pub(crate) use mcp::McpArgs;
 use model::doctor::Doctor;
 use model::{Probe, units};
 use observe::{Choice, GivenLink, MaxOverhead, Rate, Watching};
@@ -109,6 +111,7 @@ pub(crate) enum Verb {
     Explain(ExplainArgs),
     Lab(LabArgs),
     Load(LoadArgs),
+    Mcp(McpArgs),
     Doctor(DoctorArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),

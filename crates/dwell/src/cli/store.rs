@@ -27,6 +27,10 @@ pub(crate) struct StoreArgs {
     /// Neither keep results nor look for them (as DWELL_STORE=off does)
     #[arg(long, global = true, hide_short_help = true, help_heading = "Results")]
     pub(crate) no_store: bool,
+
+    /// Write the ID under which the result is kept to FILE: how `dwell mcp` calls the verbs
+    #[arg(long, value_name = "FILE", global = true, hide = true)]
+    pub(crate) id_to: Option<PathBuf>,
 }
 
 /// List the results that were kept, the newest first
