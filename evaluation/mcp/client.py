@@ -16,7 +16,8 @@ class Client:
             command, cwd=cwd, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         self.calls = 0
-        told = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "loop", "version": "1"}}
+        client = {"name": "loop", "version": "1"}
+        told = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
         self.server_info = self.request("initialize", told)
         self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 

@@ -609,8 +609,14 @@ mod tests {
     /// docs/ci.md is a script, which `it/ci.rs` runs.
     #[test]
     fn the_examples_of_the_documents_are_command_lines() {
-        let documents =
-            ["README.md", "docs/guide.md", "docs/examples.md", "docs/exports.md", "docs/fleet.md"];
+        let documents = [
+            "README.md",
+            "docs/guide.md",
+            "docs/examples.md",
+            "docs/exports.md",
+            "docs/fleet.md",
+            "skills/dwell/SKILL.md",
+        ];
         let mut seen = 0;
         for document in documents {
             let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(document);

@@ -185,6 +185,7 @@ pub(crate) fn start(dwell: &str) -> String {
         ("programs that have them, to try it on", "dwell lab"),
         ("what do a cache miss, a system call, an fsync cost here?", "dwell ladder"),
         ("do timers wake threads up in time?", "sudo dwell wake --for 1m"),
+        ("all of this for an agent: a server of tools", "dwell mcp --confirm"),
         ("what can be observed here, and what changes the rest?", "dwell doctor"),
     ];
     /// From this length of a name on, what a command is for stands above it: side by side would be

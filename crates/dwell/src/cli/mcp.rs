@@ -23,8 +23,8 @@ pub(crate) struct McpArgs {
     #[arg(long, value_name = "COMMAND")]
     pub(crate) allow: Vec<String>,
 
-    /// Allow attach: to TARGET only (`nginx`, `:8080`, `service=postgresql`), or to any process that
-    /// dwell may observe. May be repeated
+    /// Allow attach to TARGET (`nginx`, `:8080`, `service=postgresql`), or without TARGET to any
+    /// process that dwell may observe. May be repeated
     #[arg(long, value_name = "TARGET", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(crate) allow_attach: Vec<String>,
 

@@ -95,7 +95,7 @@ enum Now {
     },
     Runs {
         call: Call,
-        running: Running,
+        running: Box<Running>,
         told: Instant,
         cancelled: bool,
     },
@@ -313,6 +313,7 @@ impl Server<'_> {
     fn start(&mut self, call: Call) {
         match Running::start(&call.job, self.store) {
             Ok(running) => {
+                let running = Box::new(running);
                 self.now = Some(Now::Runs { call, running, told: Instant::now(), cancelled: false });
             }
             Err(error) => self.answer(call.id, answer::refusal(&format!("{error:#}"))),

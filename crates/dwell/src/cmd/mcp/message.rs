@@ -11,7 +11,7 @@ pub(super) const PARSE_ERROR: i64 = -32700;
 pub(super) const INVALID_REQUEST: i64 = -32600;
 pub(super) const METHOD_NOT_FOUND: i64 = -32601;
 pub(super) const INVALID_PARAMS: i64 = -32602;
-/// Of the server's own: it has too much to do.
+/// The code of this server: it has too much to do.
 pub(super) const BUSY: i64 = -32000;
 
 /// What a client sent.

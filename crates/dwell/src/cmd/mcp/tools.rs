@@ -17,10 +17,13 @@ const LOOK: [&str; 2] = ["--width=100", "--color=never"];
 const LONGEST_S: u64 = 3600;
 const RUN_S: u64 = 300;
 const WINDOW_S: u64 = 10;
-/// The most commands that are compared, words of one, edits, and results in a list.
+/// The most commands that are compared, pairs of runs, edits, and results in a list; and how many of
+/// these by default.
 const COMMANDS: usize = 8;
+const PAIRS: u64 = 1000;
 const EDITS: usize = 20;
 const ROWS: u64 = 200;
+const LISTED: u64 = 20;
 
 /// A tool.
 pub(super) struct Tool {
@@ -55,7 +58,7 @@ pub(super) const ALL: [Tool; 7] = [
                 "verbose": flag("All tables, not only what fits a screen"),
                 "causes": flag("Also the causes that were looked for and ruled out, with their figures"),
                 "output": flag("Also the end of what the program wrote to standard output"),
-                "stop_after_s": seconds("End the program after so many seconds, as Ctrl-C does, and show the time until then", RUN_S),
+                "stop_after_s": number("Seconds after which the program is ended, as by Ctrl-C; the page has the time until then", LONGEST_S, Some(RUN_S)),
             });
             (properties, &["command"])
         },
@@ -73,7 +76,7 @@ pub(super) const ALL: [Tool; 7] = [
             let properties = json!({
                 "target": {"type": "string", "description": "A PID, a name (nginx, server.py), the port that a process \
                     listens at (:8080), or service=UNIT, container=ID, pod=NAME, cgroup=PATH"},
-                "for_s": seconds("For how many seconds", WINDOW_S),
+                "for_s": number("For how many seconds", LONGEST_S, Some(WINDOW_S)),
                 "verbose": flag("All tables, not only what fits a screen"),
             });
             (properties, &["target"])
@@ -94,8 +97,8 @@ pub(super) const ALL: [Tool; 7] = [
                 "commands": {"type": "array", "minItems": 1, "maxItems": COMMANDS, "items": command("A program and its arguments"),
                     "description": "The commands; the first is what the others are compared with"},
                 "predicted": {"type": "string", "description": "The ID of a run whose prediction is held against the comparison"},
-                "pairs": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "Pairs of runs [default: until it is decided]"},
-                "for_s": {"type": "integer", "minimum": 1, "maximum": LONGEST_S, "description": "Start no pair after so many seconds [default: 60]"},
+                "pairs": number("Pairs of runs [default: until it is decided]", PAIRS, None),
+                "for_s": number("Seconds after which no pair is started [default: 60]", LONGEST_S, None),
                 "verbose": flag("All tables, not only what fits a screen"),
             });
             (properties, &["commands"])
@@ -161,7 +164,7 @@ pub(super) const ALL: [Tool; 7] = [
             command.",
         input: || {
             let properties = json!({
-                "number": {"type": "integer", "minimum": 1, "maximum": ROWS, "description": "At most so many [default: 20]"},
+                "number": number("How many at most", ROWS, Some(LISTED)),
                 "verb": {"type": "string", "description": "Only results of this verb (run, compare)"},
                 "command": {"type": "string", "description": "Only results with this text in their command"},
                 "tag": {"type": "string", "description": "Only results with this tag"},
@@ -223,8 +226,12 @@ fn flag(what: &str) -> Value {
     json!({"type": "boolean", "default": false, "description": what})
 }
 
-fn seconds(what: &str, usual: u64) -> Value {
-    json!({"type": "integer", "minimum": 1, "maximum": LONGEST_S, "default": usual, "description": what})
+fn number(what: &str, most: u64, usual: Option<u64>) -> Value {
+    let mut number = json!({"type": "integer", "minimum": 1, "maximum": most, "description": what});
+    if let Some(usual) = usual {
+        number["default"] = json!(usual);
+    }
+    number
 }
 
 fn command(what: &str) -> Value {
@@ -354,7 +361,7 @@ fn compare(arguments: Value) -> Result<Job, String> {
     let mut options = look(&[(asked.verbose, "--verbose")]);
     match (asked.pairs, asked.for_s) {
         (Some(_), Some(_)) => return Err("either pairs or for_s".to_owned()),
-        (Some(pairs), None) => options.push(format!("--pairs={}", within("pairs", pairs, 1000)?)),
+        (Some(pairs), None) => options.push(format!("--pairs={}", within("pairs", pairs, PAIRS)?)),
         (None, Some(seconds)) => options.push(format!("--for={}s", within("for_s", seconds, LONGEST_S)?)),
         (None, None) => {}
     }
@@ -445,7 +452,7 @@ struct ListArguments {
 fn list(arguments: Value) -> Result<Job, String> {
     let asked: ListArguments = typed(arguments)?;
     let mut options = look(&[]);
-    options.push(format!("--number={}", within("number", asked.number.unwrap_or(20), ROWS)?));
+    options.push(format!("--number={}", within("number", asked.number.unwrap_or(LISTED), ROWS)?));
     let texts =
         [("verb", asked.verb), ("command", asked.command), ("tag", asked.tag), ("since", asked.since)];
     options.extend(texts.into_iter().filter_map(|(name, text)| Some(format!("--{name}={}", text?))));
