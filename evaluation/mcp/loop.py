@@ -8,6 +8,7 @@ is printed is the typed result: whether the cause is one that the case's report 
 the saving that was predicted came true.
 """
 
+import json
 import pathlib
 import shlex
 import shutil
@@ -83,7 +84,7 @@ def main():
     for row in [head, ["---"] * len(head), *rows]:
         print("| " + " | ".join(row) + " |")
     for tool, arguments, text in shown:
-        print(f"\n`{tool}` {arguments}\n\n{text}")
+        print(f"\n````\n{tool} {json.dumps(arguments)}\n\n{text}\n````")
 
 
 main()

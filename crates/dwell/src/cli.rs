@@ -19,7 +19,7 @@ use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, Va
 pub(crate) use compare::{CommandArgs, CompareArgs, IgnoredStatuses, RevisionArgs, StreamArg};
 pub(crate) use export::{ExportArgs, ExportFormat};
 pub(crate) use help::start;
-pub(crate) use lab::LabArgs;
+pub(crate) use lab::{LabArgs, saving};
 pub(crate) use load::{LoadArgs, load};
 pub(crate) use mcp::McpArgs;
 use model::doctor::Doctor;

@@ -10,7 +10,10 @@ const SHORT: usize = 66;
 
 /// Options by group, in the order of the help. What is named nowhere is about what the verb does.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Recording", &["keep", "keep_limit", "source", "rate", "max_overhead", "link", "names", "jvm_names"]),
+    (
+        "Recording",
+        &["keep", "keep_limit", "source", "rate", "max_overhead", "link", "names", "no_text", "jvm_names"],
+    ),
     ("Code", &["flame", "causes", "lines", "annotate", "folded", "firefox", "speedscope"]),
     ("Verdict", &["deadline", "margin", "confidence", "one_in"]),
     (
@@ -185,7 +188,6 @@ pub(crate) fn start(dwell: &str) -> String {
         ("programs that have them, to try it on", "dwell lab"),
         ("what do a cache miss, a system call, an fsync cost here?", "dwell ladder"),
         ("do timers wake threads up in time?", "sudo dwell wake --for 1m"),
-        ("all of this for an agent: a server of tools", "dwell mcp --confirm"),
         ("what can be observed here, and what changes the rest?", "dwell doctor"),
     ];
     /// From this length of a name on, what a command is for stands above it: side by side would be

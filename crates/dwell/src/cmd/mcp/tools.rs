@@ -17,8 +17,8 @@ const LOOK: [&str; 2] = ["--width=100", "--color=never"];
 const LONGEST_S: u64 = 3600;
 const RUN_S: u64 = 300;
 const WINDOW_S: u64 = 10;
-/// The most commands that are compared, pairs of runs, edits, and results in a list; and how many of
-/// these by default.
+/// The most commands that are compared, pairs of runs, edits, and results in a list; and how many
+/// of these by default.
 const COMMANDS: usize = 8;
 const PAIRS: u64 = 1000;
 const EDITS: usize = 20;
