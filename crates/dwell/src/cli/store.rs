@@ -70,8 +70,8 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "COMMAND", conflicts_with = "command")]
     pub(crate) trend: Option<String>,
 
-    /// Write the trend as JSON to FILE (`-`: standard output)
-    #[arg(long, value_name = "FILE", requires = "trend", value_parser = OsStringValueParser::new().map(OutputPath::from))]
+    /// Write the list, or the trend, as JSON to FILE (`-`: standard output)
+    #[arg(long, value_name = "FILE", value_parser = OsStringValueParser::new().map(OutputPath::from))]
     pub(crate) json: Option<OutputPath>,
 
     /// List at most N results

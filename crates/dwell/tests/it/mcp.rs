@@ -267,8 +267,11 @@ fn a_run_gives_the_page_that_a_user_sees_and_the_typed_result() {
     assert!(said(&edited).contains("with fsync=0"));
     let wrong = server.refused("what_if", json!({"id": id, "edits": ["--json=/tmp/x"]}));
     assert!(wrong.contains("no part of this run") || wrong.contains("try: "), "{wrong}");
-    let list = said(&server.done("list", json!({"verb": "run"})));
-    assert!(list.contains(&id), "{list}");
+    let list = server.done("list", json!({"verb": "run"}));
+    assert!(said(&list).contains(&id), "{list}");
+    assert_eq!(errors(&schema("dwell.list/1"), &list["structuredContent"]), [""; 0]);
+    assert_eq!(list["structuredContent"]["results"][0]["id"], id);
+    assert_eq!(list["structuredContent"]["results"][0]["has_recording"], true);
     assert!(said(&server.done("list", json!({"tag": "--none"}))).contains("no such result"));
 
     // With its output, marked as such.

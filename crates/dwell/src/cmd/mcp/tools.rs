@@ -172,7 +172,7 @@ pub(super) const ALL: [Tool; 7] = [
             });
             (properties, &[])
         },
-        typed: false,
+        typed: true,
         reads: true,
         job: list,
     },
@@ -456,7 +456,7 @@ fn list(arguments: Value) -> Result<Job, String> {
     let texts =
         [("verb", asked.verb), ("command", asked.command), ("tag", asked.tag), ("since", asked.since)];
     options.extend(texts.into_iter().filter_map(|(name, text)| Some(format!("--{name}={}", text?))));
-    Ok(Job { verb: "list", options, ..Job::default() })
+    Ok(Job { verb: "list", options, json: true, ..Job::default() })
 }
 
 #[cfg(test)]
