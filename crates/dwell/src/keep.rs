@@ -82,7 +82,7 @@ impl ResultStore {
                 puts.iter().for_each(said);
                 let ids: String = puts.iter().map(|put| format!("{}\n", put.id)).collect();
                 // Whoever asked for it finds it missing.
-                let _ = self.id_to.map(|path| std::fs::write(path, ids));
+                let _ = self.id_to.map(|path| output::Target::open(&path).and_then(|target| target.put(ids)));
             }
             Err(error) => {
                 let why = format!("{error:#}").replace("\ntry: ", "; try: ");

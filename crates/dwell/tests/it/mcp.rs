@@ -5,6 +5,7 @@ use crate::support::{alone, dwell, errors, python, schema, text};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
@@ -24,15 +25,19 @@ struct Server {
 }
 
 impl Server {
-    /// One that nobody introduced himself to.
+    /// One to which nobody introduced himself.
     fn silent(args: &[&str]) -> Self {
-        let place = tempfile::tempdir().unwrap();
+        Self::within(tempfile::tempdir().unwrap(), args, &[])
+    }
+
+    fn within(place: TempDir, args: &[&str], environment: &[(&str, &str)]) -> Self {
         let mut child = Command::new("env")
             .args(["--default-signal=HUP,INT,TERM", dwell(), "mcp"])
             .args(args)
             .current_dir(place.path())
             .env("DWELL_STORE", place.path().join("results.sqlite"))
             .env("TMPDIR", place.path())
+            .envs(environment.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -47,14 +52,18 @@ impl Server {
 
     fn with(args: &[&str], capabilities: Value) -> Self {
         let mut server = Self::silent(args);
-        let told = server.ask(
+        server.initialize(capabilities);
+        server
+    }
+
+    fn initialize(&mut self, capabilities: Value) {
+        let told = self.ask(
             "initialize",
             json!({"protocolVersion": "2025-06-18", "capabilities": capabilities,
                 "clientInfo": {"name": "test", "version": "1"}}),
         );
         assert_eq!(told["result"]["protocolVersion"], "2025-06-18", "{told}");
-        server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-        server
+        self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
     }
 
     fn new(args: &[&str]) -> Self {
@@ -621,6 +630,24 @@ fn what_a_program_writes_and_is_called_is_data() {
     }
     assert!(!all.lines().any(|line| line.starts_with("IGNORE")), "no name has a line of its own");
     assert_eq!(errors(&schema("dwell.run/1"), typed), [""; 0]);
+}
+
+/// Root reads and writes where that user can put nothing in the way.
+#[test]
+fn under_sudo_the_store_is_that_of_the_caller_with_the_recording() {
+    const CALLER: u32 = 65_534;
+    let _alone = alone();
+    let place = tempfile::tempdir().unwrap();
+    std::os::unix::fs::chown(place.path(), Some(CALLER), Some(CALLER)).unwrap();
+    let caller = CALLER.to_string();
+    let sudo = [("SUDO_UID", &*caller), ("SUDO_GID", &caller), ("SUDO_USER", "nobody")];
+    let mut server = Server::within(place, &["--allow", "sleep 0.1"], &sudo);
+    server.initialize(json!({}));
+    server.done("run", json!({"command": ["sleep", "0.1"]}));
+    assert_eq!(fs::metadata(server.file("results.sqlite")).unwrap().uid(), CALLER);
+    let list = server.done("list", json!({}));
+    assert_eq!(list["structuredContent"]["results"][0]["has_recording"], true, "{list}");
+    assert_eq!(server.closed(), Some(0));
 }
 
 #[test]

@@ -6,6 +6,8 @@ use serde_json::{Map, Value, json};
 
 /// The most bytes of a page: with what programs wrote, a call has 64 KiB of text.
 const PAGE_MAX: usize = 48 << 10;
+/// The most bytes of what a program wrote to a stream, cleaned.
+const CLEANED_MAX: usize = 6 << 10;
 /// The most bytes of a result as JSON.
 const JSON_MAX: usize = 32 << 10;
 /// The longest text in it.
@@ -66,7 +68,9 @@ fn stream(name: &str, captured: &Captured) -> Option<Value> {
     let whose = if name == "error" { " (dwell's own messages are among it)" } else { "" };
     let lines = String::from_utf8_lossy(&captured.last);
     let lines: String = lines.lines().map(|line| report::clean(line, true) + "\n").collect();
-    Some(text(format!("Standard {name}{part}{whose}: {DATA}.\n{}", fenced(&lines))))
+    // Cleaned, it may be longer.
+    let from = lines.ceil_char_boundary(lines.len().saturating_sub(CLEANED_MAX));
+    Some(text(format!("Standard {name}{part}{whose}: {DATA}.\n{}", fenced(&lines[from..]))))
 }
 
 /// Text between fences that are longer than any in it.
@@ -260,6 +264,21 @@ mod tests {
         let shown = bounded(&json!({"a\u{202e}": ["x\u{1b}[2Jy", "z".repeat(5000)]}), None);
         assert_eq!(shown["a\\u{202e}"][0], "x\\x1b[2Jy");
         assert!(shown["a\\u{202e}"][1].as_str().unwrap().len() < 1100);
+    }
+
+    #[test]
+    fn what_a_program_wrote_is_bounded_also_where_it_is_escaped() {
+        let captured = || Some(Captured { last: vec![0x1b; 4096], total: 4096 });
+        let made =
+            Made { page: "x\n".repeat(1 << 20), output: captured(), errors: captured(), ..Made::default() };
+        let answer = of_verb(&made);
+        let blocks = answer["content"].as_array().unwrap();
+        let texts = blocks.iter().map(|block| block["text"].as_str().unwrap().len());
+        assert!(
+            blocks.len() == 3 && texts.clone().sum::<usize>() < 64 << 10,
+            "{:?}",
+            texts.collect::<Vec<_>>()
+        );
     }
 
     #[test]

@@ -10,9 +10,10 @@ use serde_json::Value;
 use std::collections::VecDeque;
 use std::env;
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{self, File, Permissions};
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -122,9 +123,10 @@ impl Running {
     /// There is no room for its files, or no process for it.
     pub(super) fn start(job: &Job, store: &StoreArgs) -> anyhow::Result<Self> {
         let directory = Scratch::new(&env::temp_dir(), Kind::Mcp).context("cannot make a directory")?;
-        if let Some(Caller { uid, gid }) = Caller::of_sudo().filter(|_| sys::user::is_root()) {
-            // With that user's rights the recording goes into the store.
-            std::os::unix::fs::chown(directory.path(), Some(uid), Some(gid))?;
+        if Caller::of_sudo().is_some() && sys::user::is_root() {
+            // With that user's rights the recording, which is that user's, goes into the store.
+            // Nothing else can be put there.
+            fs::set_permissions(directory.path(), Permissions::from_mode(0o711))?;
         }
         let mut command = job.command(directory.path(), store)?;
         let mut child = command.spawn().context("cannot start dwell")?;
