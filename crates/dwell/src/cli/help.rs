@@ -10,10 +10,7 @@ const SHORT: usize = 66;
 
 /// Options by group, in the order of the help. What is named nowhere is about what the verb does.
 const GROUPS: &[(&str, &[&str])] = &[
-    (
-        "Recording",
-        &["keep", "keep_limit", "source", "rate", "max_overhead", "link", "names", "no_text", "jvm_names"],
-    ),
+    ("Recording", &["keep", "keep_limit", "source", "rate", "max_overhead", "link", "names", "jvm_names"]),
     ("Code", &["flame", "causes", "lines", "annotate", "folded", "firefox", "speedscope"]),
     ("Verdict", &["deadline", "margin", "confidence", "one_in"]),
     (
