@@ -1,6 +1,6 @@
 //! What users install: static binaries stripped, their debug information beside them, tarballs and
-//! Debian packages with manual pages, completions, systemd units, JSON Schemas and licences, and
-//! the checksums of all.
+//! Debian packages with manual pages, completions, systemd units, JSON Schemas, a skill for agents
+//! and licences, and the checksums of all.
 //!
 //! llvm-objcopy, tar and dpkg-deb do the work: the first strips for any architecture.
 
@@ -33,6 +33,10 @@ const TEXTS: [(&str, &str); 5] = [
     // The font in the binary asks for it.
     ("crates/report/fonts/LICENSE", "LICENSE-FONT"),
 ];
+
+/// What agents read of how to use dwell, in the repository, in a tarball and in a Debian package.
+const SKILL: [&str; 3] =
+    ["skills/dwell/SKILL.md", "skills/dwell/SKILL.md", "usr/share/dwell/skills/dwell/SKILL.md"];
 
 /// A built binary, and what it is for.
 pub(crate) struct Built<'a> {
@@ -89,6 +93,9 @@ fn one(built: &Built<'_>, runs: &Path, directory: &Path) -> Result<Vec<PathBuf>>
         fs::copy(&from, tree.join("systemd").join(unit))
             .with_context(|| format!("cannot copy {}", from.display()))?;
     }
+    let [skill, in_tree, _] = SKILL;
+    fs::create_dir_all(tree.join(in_tree).parent().context("no directory")?)?;
+    fs::copy(root().join(skill), tree.join(in_tree)).with_context(|| format!("cannot copy {skill}"))?;
     readable(&tree)?;
     let deb = deb(built.arch, &tree, directory)?;
     let archive = directory.join(format!("{top}.tar.gz"));
@@ -173,6 +180,7 @@ fn deb(arch: &str, tree: &Path, directory: &Path) -> Result<PathBuf> {
     for (_, text) in TEXTS {
         put(&tree.join(text), &format!("usr/share/doc/dwell/{text}"))?;
     }
+    put(&tree.join(SKILL[1]), SKILL[2])?;
     let licences = "dwell is licensed under either of Apache-2.0 (LICENSE-APACHE) or MIT (LICENSE-MIT), in this \
                     directory, at your option. The font of its pictures is under LICENSE-FONT.\n";
     fs::write(place.join("usr/share/doc/dwell/copyright"), licences)?;

@@ -7,7 +7,8 @@
 
 use model::compare::commands::{Comparison, EstimateInterval};
 use model::lab::{
-    LabPair, LabProfile, LabShare, LabSitting, Observed, Outcome, ScoreRow, ScoreTotal, Unfound, UnfoundKind,
+    LabPair, LabProfile, LabShare, LabSitting, Observed, Outcome, QuizAnswer, QuizGrade, ScoreRow,
+    ScoreTotal, Unfound, UnfoundKind,
 };
 use model::run::{Ends, FindingRow, RuledOutRow};
 use model::{FindingsInWords, Ns, Run, Seen};
@@ -20,6 +21,8 @@ pub const OF_CODE: &str = "hot-code";
 pub const OF_OTHERS: &str = "cpu-contention";
 /// From this part of all CPUs on others keep the host busy, whether or not the lab asked for it.
 const BUSY_MIN: f64 = 0.1;
+/// What a rule says that looks at nothing, in parts of the wall clock.
+pub const BLIND: (f64, f64) = (1.0 / 3.0, 1.0);
 /// Rows of a profile.
 const PROFILE_ROWS: usize = 20;
 /// A counted saving is narrow up to this: its high end by its low end.
@@ -170,6 +173,18 @@ pub fn score((lo, hi): (f64, f64), truth: f64) -> f64 {
     (hi - lo) + 2.0 / ALPHA * ((lo - truth).max(0.0) + (truth - hi).max(0.0))
 }
 
+/// Whether an answer about a pair was right.
+pub fn grade(pair: &LabPair, sitting: &LabSitting, answer: &QuizAnswer) -> QuizGrade {
+    let truth = sitting.saved.first().copied().flatten().map(|saved| saved.estimate);
+    let ends = (answer.saving.lo, answer.saving.hi);
+    QuizGrade {
+        cause: pair.cause.as_ref() == Some(&answer.cause),
+        held: truth.map(|truth| (ends.0..=ends.1).contains(&truth)),
+        score: truth.map(|truth| score(ends, truth)),
+        rule_score: truth.map(|truth| score(BLIND, truth)),
+    }
+}
+
 /// All sittings together.
 pub fn total<'a>(rows: impl IntoIterator<Item = &'a ScoreRow>) -> ScoreTotal {
     let rows: Vec<&ScoreRow> = rows.into_iter().collect();
@@ -292,6 +307,37 @@ mod tests {
         assert!(!none.cause_first && none.held == Some(false) && near(none.score.unwrap(), 2.0));
         let unmeasured = outcome(&pair(Some("small-io")), false, &slow, None, None);
         assert!(unmeasured.cause_first && unmeasured.held.is_none() && unmeasured.score.is_none());
+    }
+
+    #[test]
+    fn an_answer_is_graded_beside_a_rule_that_looks_at_nothing() {
+        let near = |a: Option<f64>, b: f64| (a.unwrap() - b).abs() < 1e-9;
+        let slow = with(&[row("small-io", 400, 500)]);
+        let sitting = |saved| LabSitting {
+            size: 1,
+            unit: String::new(),
+            beside: false,
+            commands: Vec::new(),
+            by_hand: Vec::new(),
+            server: None,
+            ways: Vec::new(),
+            outcome: outcome(&pair(Some("small-io")), false, &slow, None, saved),
+            slow: slow.clone(),
+            fast: None,
+            saved: vec![saved],
+            wall_ns: Vec::new(),
+            pairs: 6,
+        };
+        let answer = |cause: &str, lo, hi| QuizAnswer { cause: cause.to_owned(), saving: Ends { lo, hi } };
+        let of = |saved, answer| grade(&pair(Some("small-io")), &sitting(saved), &answer);
+        let right = of(measured(0.5), answer("small-io", 0.4, 0.6));
+        assert!(right.cause && right.held == Some(true) && near(right.score, 0.2));
+        assert!(near(right.rule_score, 2.0 / 3.0));
+        let wrong = of(measured(0.1), answer("syncs", 0.4, 0.6));
+        assert!(!wrong.cause && wrong.held == Some(false) && near(wrong.score, 0.2 + 3.0));
+        assert!(near(wrong.rule_score, 2.0 / 3.0 + 10.0 * (1.0 / 3.0 - 0.1)));
+        let none = of(None, answer("small-io", 0.0, 1.0));
+        assert!(none.cause && none.held.is_none() && none.score.is_none() && none.rule_score.is_none());
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod export;
 mod help;
 mod lab;
 mod load;
+mod mcp;
 mod others;
 mod page;
 mod push;
@@ -18,8 +19,9 @@ use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, Va
 pub(crate) use compare::{CommandArgs, CompareArgs, IgnoredStatuses, RevisionArgs, StreamArg};
 pub(crate) use export::{ExportArgs, ExportFormat};
 pub(crate) use help::start;
-pub(crate) use lab::LabArgs;
+pub(crate) use lab::{LabArgs, saving};
 pub(crate) use load::{LoadArgs, load};
+pub(crate) use mcp::McpArgs;
 use model::doctor::Doctor;
 use model::recording::Comm;
 use model::requests::{Unit, Units};
@@ -111,6 +113,7 @@ pub(crate) enum Verb {
     Explain(ExplainArgs),
     Lab(LabArgs),
     Load(LoadArgs),
+    Mcp(McpArgs),
     Doctor(DoctorArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
@@ -637,8 +640,14 @@ mod tests {
     /// docs/ci.md is a script, which `it/ci.rs` runs.
     #[test]
     fn the_examples_of_the_documents_are_command_lines() {
-        let documents =
-            ["README.md", "docs/guide.md", "docs/examples.md", "docs/exports.md", "docs/fleet.md"];
+        let documents = [
+            "README.md",
+            "docs/guide.md",
+            "docs/examples.md",
+            "docs/exports.md",
+            "docs/fleet.md",
+            "skills/dwell/SKILL.md",
+        ];
         let mut seen = 0;
         for document in documents {
             let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(document);

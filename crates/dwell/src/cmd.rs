@@ -13,6 +13,7 @@ pub(crate) mod lab;
 pub(crate) mod ladder;
 pub(crate) mod list;
 pub(crate) mod load;
+pub(crate) mod mcp;
 mod named;
 pub(crate) mod note;
 pub(crate) mod push;

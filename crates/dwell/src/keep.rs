@@ -10,7 +10,7 @@ use crate::{ladder_file, output};
 use anyhow::anyhow;
 use model::Ladder;
 use std::cell::Cell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use store::results::{NewResult, Put, Removed, Size};
@@ -26,6 +26,8 @@ const AFTER: Duration = Duration::from_millis(300);
 #[derive(Debug)]
 pub(crate) struct ResultStore {
     choice: Choice,
+    /// Where the IDs go, a line each.
+    id_to: Option<PathBuf>,
     /// It did not answer: it is not asked again.
     gone: Cell<bool>,
     offered: Vec<NewResult>,
@@ -37,7 +39,8 @@ impl ResultStore {
     /// By the options and the environment. Nothing is opened yet.
     pub(crate) fn new(args: &StoreArgs) -> Self {
         let choice = Choice::of(args, std::env::var_os(VARIABLE));
-        Self { choice, gone: Cell::new(false), offered: Vec::new(), ladder: None }
+        let id_to = args.id_to.clone();
+        Self { choice, id_to, gone: Cell::new(false), offered: Vec::new(), ladder: None }
     }
 
     /// Whether results are kept, as far as that is known.
@@ -75,7 +78,12 @@ impl ResultStore {
             Ok(puts?)
         });
         match written {
-            Ok(puts) => puts.iter().for_each(said),
+            Ok(puts) => {
+                puts.iter().for_each(said);
+                let ids: String = puts.iter().map(|put| format!("{}\n", put.id)).collect();
+                // Whoever asked for it finds it missing.
+                let _ = self.id_to.map(|path| output::Target::open(&path).and_then(|target| target.put(ids)));
+            }
             Err(error) => {
                 let why = format!("{error:#}").replace("\ntry: ", "; try: ");
                 output::complain(&output::clean_lines(&format!("the result is not kept: {why}")));

@@ -37,6 +37,11 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return exit::usage(&error),
     };
+    if cli.store.id_to.is_some() {
+        // `dwell mcp` holds signals back, and what it started inherits that.
+        sys::signals::unblock();
+        let _ = sys::worker::interrupted_with_parent();
+    }
     let mut keeper = ResultStore::new(&cli.store);
     let kept = &mut keeper;
     // A panic of dwell must not look like an exit status of the program: Rust's would be 101.
@@ -54,6 +59,7 @@ fn main() -> ExitCode {
         Verb::Explain(args) => cmd::explain::explain(&args),
         Verb::Lab(args) => cmd::lab::lab(&args, kept),
         Verb::Load(args) => cmd::load::load(&args, kept),
+        Verb::Mcp(args) => cmd::mcp::mcp(&args, &cli.store),
         Verb::List(args) => cmd::list::list(&args, kept),
         Verb::Tag(args) => cmd::tag::tag(&args, kept),
         Verb::Note(args) => cmd::note::note(&args, kept),

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub const SCHEMA_LAB: &str = "dwell.lab/1";
 /// The schema of a score.
 pub const SCHEMA_SCORE: &str = "dwell.lab-score/1";
+/// The schema of a quiz.
+pub const SCHEMA_QUIZ: &str = "dwell.lab-quiz/1";
 
 /// A pair of the lab: a program that is slow in one known way, and the same work without it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -294,4 +296,56 @@ pub struct ScoreTotal {
     /// Those of them whose cause was the first finding.
     #[serde(default)]
     pub saving_shown_first: u32,
+}
+
+/// What `dwell lab --quiz --json` writes: what a reader of a page said of a program, and whether
+/// that was right.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LabQuiz {
+    /// [`SCHEMA_QUIZ`].
+    pub schema: String,
+    /// The version of dwell.
+    pub dwell: String,
+    /// The host.
+    pub host: Host,
+    /// When it began: RFC 3339, UTC.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::Utc"))]
+    pub started_at: String,
+    /// What the pair and its time were drawn from.
+    pub seed: u64,
+    /// The pair, whose name was hidden.
+    pub pair: LabPair,
+    /// What was measured, and what dwell itself said of it.
+    pub sitting: LabSitting,
+    /// What the reader said.
+    pub answer: QuizAnswer,
+    /// Whether that was right.
+    pub grade: QuizGrade,
+}
+
+/// What the reader of a quiz said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct QuizAnswer {
+    /// The cause.
+    pub cause: String,
+    /// What the change saves, in parts of the wall clock.
+    pub saving: Ends,
+}
+
+/// Whether an answer was right.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct QuizGrade {
+    /// The cause is that of the program.
+    pub cause: bool,
+    /// Whether the measured saving lies in the interval; none where nothing was measured.
+    pub held: Option<bool>,
+    /// The interval score of the answer: its width, and 10 times what it misses by. Smaller is
+    /// better.
+    pub score: Option<f64>,
+    /// The score of the rule that looks at nothing: between a third of the wall clock and all of
+    /// it.
+    pub rule_score: Option<f64>,
 }

@@ -34,6 +34,7 @@ pub mod join;
 pub mod lab;
 pub mod ladder;
 pub mod limits;
+pub mod list;
 pub mod loads;
 pub mod name;
 pub mod network;

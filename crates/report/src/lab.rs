@@ -3,23 +3,24 @@
 mod cells;
 mod list;
 mod markdown;
+mod quiz;
 
 use crate::Look;
 use crate::fit::more_lines;
 use crate::page::words;
 use crate::paint::{GAP, Ink, Line, joined};
 use crate::table::{Column, Table, figure, text};
-use crate::units::{count, duration, percents, share_of_one};
-use model::compare::commands::EstimateInterval;
+use crate::units::{count, duration, share_of_one};
 use model::lab::{
     LabProfile, LabRun, LabScore, LabShare, LabSitting, Observed, Outcome, Unfound, UnfoundKind, Writing,
 };
 use model::run::{Ends, FindingRow};
 use model::{Ns, Seen};
 
-use cells::{cells, first, has_sittings, in_hundreds, is_shown, remarks, totals};
+use cells::{cells, first, has_sittings, is_shown, of, remarks, shares, totals};
 pub use list::{Listed, list, short_list};
 pub use markdown::{markdown, markdown_of_one};
+pub use quiz::quiz;
 
 /// What there is to learn from a pair.
 #[derive(Debug, Clone)]
@@ -230,10 +231,6 @@ fn saves(finding: &FindingRow, of: &Observed, look: Look) -> String {
     }
 }
 
-fn shares(lo: f64, hi: f64, look: Look) -> String {
-    format!("{} %", percents(lo, hi, look.dash()))
-}
-
 /// What makes it fast.
 fn change(run: &LabRun, look: Look) -> Vec<Line> {
     let mut lines = vec![Line::new(look).add(Ink::Bold, "change")];
@@ -302,17 +299,6 @@ fn apart(run: &LabRun, look: Look) -> Vec<Line> {
     }
     let heading = Line::new(look).add(Ink::Bold, "apart, each timed by itself: the median of 5 runs");
     std::iter::once(heading).chain(table.lines()).collect()
-}
-
-/// What a change saves: `50 % (48–52 %)`. Where the interval reaches across zero none is shown, and
-/// where it lies below the change costs time.
-fn of(saved: EstimateInterval, look: Look) -> String {
-    let EstimateInterval { estimate, lo, hi } = saved;
-    match () {
-        () if is_shown(saved) => format!("{} ({})", share_of_one(estimate), shares(lo, hi, look)),
-        () if hi >= 0.0 => format!("no saving shown ({:.0} to {:.0} %)", in_hundreds(lo), in_hundreds(hi)),
-        () => format!("none: takes {} more ({})", share_of_one(-estimate), shares(-hi, -lo, look)),
-    }
 }
 
 /// Whether dwell was right.

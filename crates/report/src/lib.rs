@@ -41,7 +41,7 @@ pub use explain::{explain, list as list_causes};
 pub use findings::{in_words, judged_anew};
 pub use fit::fit;
 pub use json::json;
-pub use page::{causes, screen, terminal};
+pub use page::{causes, screen, terminal, unexplained};
 
 /// What the output of a page supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

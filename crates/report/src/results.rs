@@ -6,38 +6,12 @@ use crate::page::words;
 use crate::paint::{Ink, Line};
 use crate::units::{bytes, count, counted, duration, limit};
 use model::Ns;
+use model::list::Listed;
 use model::run::Bound;
 
 /// The class of a run in a word: `I/O-bound`.
 pub fn class(bound: &Bound) -> &'static str {
     words::class(bound.class, Some(bound.resource))
-}
-
-/// A kept result, for a line of a list. All of it may be of others.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Listed {
-    /// Its name.
-    pub id: String,
-    /// When it was kept: RFC 3339, UTC.
-    pub at: String,
-    /// The verb.
-    pub verb: String,
-    /// What it was of.
-    pub command: String,
-    /// Its host, where that is not this one.
-    pub elsewhere: Option<String>,
-    /// The wall clock.
-    pub wall_ns: Option<Ns>,
-    /// The verdict or the class.
-    pub verdict: Option<String>,
-    /// The first finding.
-    pub finding: Option<String>,
-    /// Its tags.
-    pub tags: Vec<String>,
-    /// What was written beside it.
-    pub note: Option<String>,
-    /// Whether its recording is there.
-    pub has_recording: bool,
 }
 
 /// Widths of the columns before the command. The finding is left out of narrow lists.

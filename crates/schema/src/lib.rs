@@ -18,8 +18,9 @@ use model::compare::timings::{SCHEMA_TIMINGS_DIFF, TimingsDiff};
 use model::compare::wake::{SCHEMA_WAKE_DIFF, WakeComparison};
 use model::doctor::{Doctor, SCHEMA_DOCTOR};
 use model::hits::{Hits, SCHEMA_HITS};
-use model::lab::{LabRun, LabScore, SCHEMA_LAB, SCHEMA_SCORE};
+use model::lab::{LabQuiz, LabRun, LabScore, SCHEMA_LAB, SCHEMA_QUIZ, SCHEMA_SCORE};
 use model::ladder::{Ladder, SCHEMA_LADDER};
+use model::list::{ResultList, SCHEMA_LIST};
 use model::run::{SCHEMA_ATTACH, SCHEMA_RUN};
 use model::trend::{SCHEMA_TREND, Trend};
 use model::wake::load::{LoadRun, SCHEMA_LOAD};
@@ -53,9 +54,11 @@ pub const ALL: &[Published] = &[
     Published { names: &[SCHEMA_HITS], root: of::<Hits> },
     Published { names: &[SCHEMA_LAB_DIFF], root: of::<LabComparison> },
     Published { names: &[SCHEMA_SCORE], root: of::<LabScore> },
+    Published { names: &[SCHEMA_QUIZ], root: of::<LabQuiz> },
     Published { names: &[SCHEMA_LAB], root: of::<LabRun> },
     Published { names: &[SCHEMA_LADDER_DIFF], root: of::<LadderComparison> },
     Published { names: &[SCHEMA_LADDER], root: of::<Ladder> },
+    Published { names: &[SCHEMA_LIST], root: of::<ResultList> },
     Published { names: &[SCHEMA_LOAD], root: of::<LoadRun> },
     Published { names: &[SCHEMA_RUN_DIFF], root: of::<RunComparison> },
     Published { names: &[SCHEMA_RUN, SCHEMA_ATTACH], root: run },

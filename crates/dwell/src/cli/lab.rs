@@ -3,6 +3,7 @@
 use crate::out::OutputArgs;
 use clap::Args;
 use model::lab::LabRun;
+use model::run::Ends;
 use pairs::server::Service;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -17,13 +18,17 @@ use std::path::PathBuf;
 /// With --score, every pair runs several times at random sizes, half of the times next to a busy
 /// loop on each CPU. Ctrl-C ends it with the score so far; --resume continues it.
 ///
+/// With --quiz, a program is drawn whose name is hidden. Its page is shown without findings. Name
+/// the cause and an interval of what the change saves; dwell then measures the change, and grades
+/// both.
+///
 /// Programs work in a new directory, which is removed at the end. The page goes to standard output.
 ///
 /// The exit status is 0; 128 plus the signal number if it was ended early; 125 if dwell or a
 /// program failed.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  dwell lab\n  dwell lab small-files\n  dwell lab list-nodes --size 1000000\n  dwell lab --score --json score.json\n  dwell lab --score --rounds 1 --only syncs,lookups"
+    after_help = "Examples:\n  dwell lab\n  dwell lab small-files\n  dwell lab list-nodes --size 1000000\n  dwell lab --score --json score.json\n  dwell lab --score --rounds 1 --only syncs,lookups\n  dwell lab --quiz\n  dwell lab --quiz --seed 7 --answer sync-writes --saving 40-90 --json me.json"
 )]
 pub(crate) struct LabArgs {
     /// A pair of programs, as `dwell lab` lists it
@@ -69,7 +74,7 @@ pub(crate) struct LabArgs {
     pub(crate) rate: Option<u64>,
 
     /// Only run a server, until standard input ends: `requests`, `link` or `names`
-    #[arg(long, value_name = "WHAT", conflicts_with_all = ["name", "score"], value_parser = service)]
+    #[arg(long, value_name = "WHAT", conflicts_with_all = ["name", "score", "quiz"], value_parser = service)]
     pub(crate) serve: Option<Service>,
 
     /// Run all pairs and score the causes found and savings predicted
@@ -84,9 +89,21 @@ pub(crate) struct LabArgs {
     #[arg(long, value_name = "NAME", requires = "score", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
 
-    /// Seed of the random sizes and their order [default: random]
-    #[arg(long, value_name = "N", requires = "score")]
+    /// Seed of the random sizes and their order, or of the quiz [default: random]
+    #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+
+    /// Name the cause of a program from its page, and bet on what its change saves
+    #[arg(long, conflicts_with_all = ["name", "score", "serve"])]
+    pub(crate) quiz: bool,
+
+    /// The cause, in a quiz; without it, it is asked for
+    #[arg(long, value_name = "CAUSE", requires_all = ["quiz", "saving"])]
+    pub(crate) answer: Option<String>,
+
+    /// What the change saves, in percent of the wall clock (`40-90`)
+    #[arg(long, value_name = "LOW-HIGH", requires = "answer", value_parser = saving)]
+    pub(crate) saving: Option<Ends>,
 
     /// Continue the score in FILE, which was written by --json and ended early
     #[arg(long, value_name = "FILE", requires = "score", conflicts_with_all = ["rounds", "only", "seed"])]
@@ -102,6 +119,16 @@ pub(crate) struct LabArgs {
 
     #[command(flatten)]
     pub(crate) outputs: OutputArgs<LabRun>,
+}
+
+/// Parses `40-90`, `40-90%`: percent of the wall clock.
+pub(crate) fn saving(text: &str) -> Result<Ends, String> {
+    let ends = text.trim().trim_end_matches('%').trim_end().split_once('-');
+    let part = |text: &str| text.trim().parse::<f64>().ok().map(|percent| percent / 100.0);
+    match ends.and_then(|(lo, hi)| Some((part(lo)?, part(hi)?))) {
+        Some((lo, hi)) if lo <= hi && hi <= 1.0 => Ok(Ends { lo, hi }),
+        _ => Err("not an interval of percents from 0 to 100; try: 40-90".to_owned()),
+    }
 }
 
 fn service(name: &str) -> Result<Service, String> {

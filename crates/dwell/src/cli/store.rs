@@ -27,6 +27,10 @@ pub(crate) struct StoreArgs {
     /// Neither keep results nor look for them (as DWELL_STORE=off does)
     #[arg(long, global = true, hide_short_help = true, help_heading = "Results")]
     pub(crate) no_store: bool,
+
+    /// Write the ID under which the result is kept to FILE: how `dwell mcp` calls the verbs
+    #[arg(long, value_name = "FILE", global = true, hide = true)]
+    pub(crate) id_to: Option<PathBuf>,
 }
 
 /// List the results that were kept, the newest first
@@ -66,8 +70,8 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "COMMAND", conflicts_with = "command")]
     pub(crate) trend: Option<String>,
 
-    /// Write the trend as JSON to FILE (`-`: standard output)
-    #[arg(long, value_name = "FILE", requires = "trend", value_parser = OsStringValueParser::new().map(OutputPath::from))]
+    /// Write the list, or the trend, as JSON to FILE (`-`: standard output)
+    #[arg(long, value_name = "FILE", value_parser = OsStringValueParser::new().map(OutputPath::from))]
     pub(crate) json: Option<OutputPath>,
 
     /// List at most N results

@@ -6,6 +6,7 @@
 
 mod bench;
 mod pair;
+mod quiz;
 mod score;
 mod served;
 mod words;
@@ -57,6 +58,12 @@ pub(crate) fn lab(args: &LabArgs, keeper: &mut ResultStore) -> anyhow::Result<u8
     }
     if args.score {
         return score::score(args, keeper);
+    }
+    if args.quiz {
+        return quiz::quiz(args, keeper);
+    }
+    if args.seed.is_some() {
+        bail!("--seed is for --score and --quiz\ntry: dwell lab --quiz --seed 7");
     }
     if !args.urls.is_empty() && args.name.as_deref() != Some(OF_URLS) {
         bail!("--url is for {OF_URLS}\ntry: dwell lab {OF_URLS} --url URL");
@@ -204,6 +211,7 @@ fn one(pair: &'static Pair, args: &LabArgs, keeper: &mut ResultStore) -> anyhow:
         apart: true,
         urls: args.urls.clone(),
         server: Served { latency_ms: args.latency, rate: args.rate },
+        hidden: false,
     };
     let held = bench.hold(pair, &asked, None);
     drop(bench);

@@ -6,8 +6,10 @@ use super::named;
 use crate::cli::{ListArgs, Since};
 use crate::keep::ResultStore;
 use crate::look::{OutputKind, look};
-use crate::output;
-use report::results::{self, Listed};
+use crate::out::{Outputs, Page, Paths};
+use crate::{exit, output};
+use model::list::{Listed, ResultList, SCHEMA_LIST};
+use report::results;
 use std::io::{self, BufWriter, Write};
 use store::results::{Filter, ResultRow};
 use sys::clock::{rfc3339, unix_s};
@@ -27,6 +29,9 @@ pub(crate) fn list(args: &ListArgs, keeper: &ResultStore) -> anyhow::Result<u8> 
     let most = if args.all { usize::MAX } else { args.number };
     if let Some(command) = &args.trend {
         return trend::trend(args, command, &filter, most, keeper);
+    }
+    if args.json.is_some() {
+        return whole(args, &filter, most, keeper);
     }
     let look = look(&args.look, OutputKind::Stdout);
     let here = observe::this_host().name;
@@ -55,6 +60,17 @@ pub(crate) fn list(args: &ListArgs, keeper: &ResultStore) -> anyhow::Result<u8> 
         output::put(written.and_then(|()| out.flush()))?;
         Ok(0)
     })
+}
+
+/// The list as a result: all of it at once.
+fn whole(args: &ListArgs, filter: &Filter, most: usize, keeper: &ResultStore) -> anyhow::Result<u8> {
+    let json = args.json.iter().map(|path| ("json".to_owned(), path.clone()));
+    let outputs = Outputs::open(&Paths::from_iter(json), Page::Stdout, None, &[])?;
+    let here = observe::this_host().name;
+    let (rows, more) = keeper.at_length(|place| Ok(named::read(place)?.list(filter, most)?))?;
+    let results = rows.into_iter().map(|row| listed(row, &here)).collect();
+    let list = ResultList { schema: SCHEMA_LIST.to_owned(), results, more };
+    Ok(if outputs.write(&list, &args.look).complain() { exit::DWELL_FAILED } else { 0 })
 }
 
 /// A row as it is listed on the host `here`.

@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn options_are_stronger_than_the_variable() {
         let choice = |no_store, store: Option<&str>, variable: Option<&str>| {
-            let args = StoreArgs { no_store, store: store.map(PathBuf::from) };
+            let args = StoreArgs { no_store, store: store.map(PathBuf::from), ..StoreArgs::default() };
             Choice::of(&args, variable.map(OsString::from))
         };
         let file = |name: &str| Choice::File(name.into());

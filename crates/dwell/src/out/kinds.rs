@@ -18,7 +18,7 @@ use model::compare::timings::TimingsDiff;
 use model::compare::wake::WakeComparison;
 use model::doctor::Doctor;
 use model::hits::Hits;
-use model::lab::{LabRun, LabScore};
+use model::lab::{LabQuiz, LabRun, LabScore};
 use model::wake::Wakeups;
 use model::wake::load::LoadRun;
 use serde_json::Value;
@@ -35,6 +35,7 @@ pub(crate) const KINDS: &[KindEntry] = &[
     entry::<Doctor>(),
     entry::<LabRun>(),
     entry::<LabScore>(),
+    entry::<LabQuiz>(),
     entry::<Hits>(),
     entry::<CountedBlocks>(),
     entry::<WhatIf>(),

@@ -3,7 +3,8 @@
 use super::kind::{Kind, json_as_it_is, typed};
 use super::render::{Form, Render};
 use super::row::row;
-use model::lab::{LabRun, LabScore, SCHEMA_LAB, SCHEMA_SCORE};
+use analyse::lab::BLIND;
+use model::lab::{LabQuiz, LabRun, LabScore, SCHEMA_LAB, SCHEMA_QUIZ, SCHEMA_SCORE};
 use pairs::Pair;
 use report::Look;
 use report::export::tables::Tables;
@@ -90,6 +91,35 @@ impl Kind for LabScore {
         Some(NewResult {
             command: "--score".to_owned(),
             verdict: Some(format!("{} of {}", self.total.cause_first, self.total.sittings)),
+            ..row("lab", &self.host, &self.schema, report::json(self))
+        })
+    }
+}
+
+impl Render for LabQuiz {
+    fn page(&self, look: Look) -> String {
+        lab::quiz(self, BLIND, look)
+    }
+
+    fn forms() -> &'static [Form<Self>] {
+        const FORMS: &[Form<LabQuiz>] = &[
+            Form::json(|quiz| report::json(quiz).into_bytes()),
+            Form::html(|quiz| {
+                let text = quiz.page(Look::PLAIN);
+                report::html::plain("lab-quiz", "dwell lab --quiz", &text, quiz).into_bytes()
+            }),
+        ];
+        FORMS
+    }
+}
+
+impl Kind for LabQuiz {
+    json_as_it_is!(SCHEMA_QUIZ);
+
+    fn row(&self) -> Option<NewResult> {
+        Some(NewResult {
+            command: format!("--quiz --seed {}", self.seed),
+            verdict: Some(if self.grade.cause { "right" } else { "wrong" }.to_owned()),
             ..row("lab", &self.host, &self.schema, report::json(self))
         })
     }

@@ -16,6 +16,7 @@ mod kind;
 mod kinds;
 mod lab;
 mod ladder;
+mod list;
 mod load;
 mod outputs;
 mod page;

@@ -579,7 +579,10 @@ fn the_results_of_a_command_are_shown_over_time_and_fail_nothing() {
     let newest = home.out(&["list", "--trend", "sh -c 'sleep 0.01'", "-n", "1"]);
     assert!(newest.contains("the newest, oldest first: 1 figure") && newest.contains("--all"), "{newest}");
     assert!(home.out(&["list", "--trend", "sh -c 'sleep 0.02'"]).contains("kept: sh -c 'sleep 0.01'"));
-    assert!(home.refused(&["list", "--json", "-"]).contains("--trend"));
+    let listed = home.out(&["list", "--json", "-"]);
+    let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+    assert_eq!(support::errors(&support::schema("dwell.list/1"), &listed), [""; 0]);
+    assert_eq!(listed["results"].as_array().unwrap().len(), home.list(&["--all"]).len());
 }
 
 #[test]

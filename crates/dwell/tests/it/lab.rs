@@ -5,7 +5,7 @@
 use crate::support::{errors, read_json, schema};
 use serde_json::Value;
 use std::fs::{self, Permissions};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -71,6 +71,56 @@ fn a_pair_goes_from_diagnosis_to_verdict_and_leaves_nothing_behind() {
     let change = result["change"].as_array().unwrap();
     assert!(change.iter().any(|line| line.as_str().unwrap().starts_with('-')), "{change:?}");
     assert_eq!(names(place.path()), ["one.json"]);
+}
+
+#[test]
+fn a_quiz_hides_the_program_and_grades_the_answer() {
+    let place = place();
+    let quiz = |input: &str, arguments: &[&str]| -> Output {
+        let mut command = Command::new("timeout");
+        command.args(["-k", "5", "300", DWELL, "lab", "--quiz", "--seed", "11", "--pairs", "6"]);
+        command.args(arguments).current_dir(place.path()).stdin(Stdio::piped());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("dwell starts");
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        child.wait_with_output().expect("dwell ends")
+    };
+    let read = |name: &str| {
+        let quiz = read_json(&place.path().join(name));
+        assert_eq!(errors(&schema("dwell.lab-quiz/1"), &quiz), [""; 0]);
+        quiz
+    };
+    let done = quiz("", &["--answer", "dns-lookups", "--saving", "10-20", "--json", "one.json"]);
+    assert!(done.status.success(), "{}", stderr(&done));
+    let one = read("one.json");
+    let page = String::from_utf8_lossy(&done.stdout).into_owned();
+    let (asked, graded) = page.split_once("\nquiz 11: ").expect("it asks");
+    let name = one["pair"]["name"].as_str().unwrap();
+    let module = name.replace('-', "_");
+    for hint in [format!("pairs::{module}"), format!("{module}.rs"), format!("lab {name}")] {
+        assert!(!asked.contains(&hint), "{hint}: {asked}");
+    }
+    assert!(!asked.contains("what to change") && !asked.contains("saves"), "{asked}");
+    let cause = one["pair"]["cause"].as_str().unwrap();
+    assert!(graded.contains(&format!("dwell lab {name}")) && graded.contains(cause), "{graded}");
+    assert_eq!(one["grade"]["cause"], cause == "dns-lookups");
+    assert!(one["grade"]["score"].is_number() && one["grade"]["rule_score"].is_number(), "{}", one["grade"]);
+
+    // The same seed, answered on the terminal; what is no answer is asked for again.
+    let input = format!("magic\n{cause}\nmuch\n0-100 %\n");
+    let done = quiz(&input, &["--json", "two.json"]);
+    assert!(done.status.success(), "{}", stderr(&done));
+    let two = read("two.json");
+    assert_eq!((&two["pair"], &two["grade"]["cause"]), (&one["pair"], &Value::Bool(true)));
+    assert!(stderr(&done).contains("no program of the lab has the cause \"magic\""), "{}", stderr(&done));
+    assert!(shown(place.path(), "two.json").contains(name));
+
+    let done = quiz("", &[]);
+    assert!(done.status.code() == Some(125) && stderr(&done).contains("there is no answer"));
+    for name in ["one.json", "two.json"] {
+        fs::remove_file(place.path().join(name)).unwrap();
+    }
+    assert_eq!(names(place.path()), [""; 0]);
 }
 
 #[test]

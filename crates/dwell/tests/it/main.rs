@@ -41,6 +41,7 @@ mod ladder_kept;
 mod ladder_memory;
 mod ladder_places;
 mod load;
+mod mcp;
 mod network;
 mod peers;
 mod probe;

@@ -1,7 +1,7 @@
 //! What a row of a score says of a pair, and what all come to: for the page and for Markdown.
 
 use crate::Look;
-use crate::units::percents;
+use crate::units::{percents, share_of_one};
 use model::compare::commands::EstimateInterval;
 use model::lab::{LabScore, LabSitting, Observed, ScoreRow, UnfoundKind};
 
@@ -146,4 +146,19 @@ pub(super) fn remarks(score: &LabScore) -> Vec<String> {
     let not_held = score.not_held.iter().map(|(name, why)| format!("{name} was not run: {why}"));
     let early = score.ended_early.iter().map(|why| format!("ended early: {why}"));
     unseen.chain(not_held).chain(early).collect()
+}
+
+pub(super) fn shares(lo: f64, hi: f64, look: Look) -> String {
+    format!("{} %", percents(lo, hi, look.dash()))
+}
+
+/// What a change saves: `50 % (48–52 %)`. Where the interval reaches across zero none is shown, and
+/// where it lies below the change costs time.
+pub(super) fn of(saved: EstimateInterval, look: Look) -> String {
+    let EstimateInterval { estimate, lo, hi } = saved;
+    match () {
+        () if is_shown(saved) => format!("{} ({})", share_of_one(estimate), shares(lo, hi, look)),
+        () if hi >= 0.0 => format!("no saving shown ({:.0} to {:.0} %)", in_hundreds(lo), in_hundreds(hi)),
+        () => format!("none: takes {} more ({})", share_of_one(-estimate), shares(-hi, -lo, look)),
+    }
 }

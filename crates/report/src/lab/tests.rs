@@ -2,8 +2,12 @@
 
 use super::cells::mean_saved;
 use super::*;
+use model::compare::commands::EstimateInterval;
 use model::coverage::Interval;
-use model::lab::{LabPair, LabPart, SCHEMA_LAB, SCHEMA_SCORE, ScoreRow, ScoreTotal};
+use model::lab::{
+    LabPair, LabPart, LabQuiz, QuizAnswer, QuizGrade, SCHEMA_LAB, SCHEMA_QUIZ, SCHEMA_SCORE, ScoreRow,
+    ScoreTotal,
+};
 use model::recording::Host;
 
 const LOOK: Look = Look::PLAIN;
@@ -440,4 +444,30 @@ fn a_score_names_what_was_found_instead_and_what_was_not_held() {
     ] {
         assert!(page.contains(line), "{line:?} in\n{page}");
     }
+}
+
+#[test]
+fn an_answer_stands_beside_what_dwell_said_and_a_rule_that_looks_at_nothing() {
+    let page = |cause: &str, right| {
+        let LabRun { dwell, host, started_at, pair, sitting, .. } = run(0.5);
+        let quiz = LabQuiz {
+            schema: SCHEMA_QUIZ.to_owned(),
+            dwell,
+            host,
+            started_at,
+            seed: 7,
+            pair,
+            sitting,
+            answer: QuizAnswer { cause: cause.to_owned(), saving: Ends { lo: 0.1, hi: 0.3 } },
+            grade: QuizGrade { cause: right, held: Some(false), score: Some(2.2), rule_score: Some(0.67) },
+        };
+        super::quiz(&quiz, (1.0 / 3.0, 1.0), LOOK)
+    };
+    let wrong = page("lo\u{1b}cks", false);
+    assert!(wrong.starts_with("files: many or one; 1,000 "), "{wrong}");
+    assert!(wrong.contains("wrong: the cause is small-files, not lo\\x1bcks"), "{wrong}");
+    assert!(wrong.contains("of 1.00 s: 50 % (48–52 %), by "), "{wrong}");
+    assert!(wrong.contains("  you              10–30 %  missed   2.20\n"), "{wrong}");
+    assert!(wrong.contains("  a third to all  33–100 %  held     0.67\n"), "{wrong}");
+    assert!(page("small-files", true).contains("right: the cause is small-files"));
 }

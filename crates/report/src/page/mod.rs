@@ -77,6 +77,11 @@ pub fn screen(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     short::page(run, diagnosis, look)
 }
 
+/// The same without what to change and what that would save: for a reader who is to find it.
+pub fn unexplained(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
+    short::without_findings(run, diagnosis, look)
+}
+
 /// All causes of a run: those found with what they rest on, those ruled out and those that could
 /// not be looked for.
 pub fn causes(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {

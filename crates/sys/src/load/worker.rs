@@ -26,6 +26,14 @@ pub fn end_with_parent() -> io::Result<()> {
     Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
+/// Has the kernel send SIGINT to this process when the thread that started it ends.
+///
+/// # Errors
+/// The error of `prctl`; none is known.
+pub fn interrupted_with_parent() -> io::Result<()> {
+    Ok(set_parent_process_death_signal(Some(Signal::INT))?)
+}
+
 /// A child. It is killed and waited for when this is dropped, and killed by the kernel when the
 /// parent's main thread ends.
 #[derive(Debug)]

@@ -26,6 +26,8 @@ pub enum Kind {
     Lab,
     /// Files that the ladder reads and writes.
     Ladder,
+    /// Results of `dwell mcp`, until they are handed over.
+    Mcp,
 }
 
 impl Kind {
@@ -36,6 +38,7 @@ impl Kind {
             Kind::Hits => "dwell-hits-",
             Kind::Lab => "dwell-lab-",
             Kind::Ladder => ".dwell-ladder-",
+            Kind::Mcp => "dwell-mcp-",
         }
     }
 }

@@ -151,6 +151,11 @@ pub fn stop_self() {
     change_mask(libc::SIG_SETMASK, &before);
 }
 
+/// Asks a process to end, as Ctrl-C does: SIGINT.
+pub fn interrupt(pid: u32) {
+    send(pid, libc::SIGINT);
+}
+
 /// Asks a process to end: SIGTERM.
 pub fn terminate(pid: u32) {
     send(pid, libc::SIGTERM);

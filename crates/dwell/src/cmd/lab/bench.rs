@@ -16,7 +16,7 @@ use anyhow::{Context, bail};
 use model::compare::commands::{Comparison, EstimateInterval};
 use model::lab::{LabPart, LabProfile, LabSitting, Observed, Unfound};
 use model::wake::load::Load;
-use model::{FindingsInWords, Ns};
+use model::{FindingsInWords, Ns, RunResult};
 use pairs::{Pair, Run, Served, Setting, Way};
 use std::env;
 use std::ffi::OsStr;
@@ -29,6 +29,8 @@ use sys::clock::monotonic_ns;
 
 /// A variable of the environment: the program works in the current directory, which is of the lab.
 pub(super) const IN_PLACE: &str = "DWELL_LAB_IN_PLACE";
+/// How a pair is called whose name is hidden.
+const HIDDEN: &str = "quiz";
 /// No pair takes longer.
 const LONGEST: Duration = Duration::from_secs(600);
 
@@ -38,6 +40,7 @@ const RESULT_BYTES_MAX: usize = 1 << 20;
 const APART_RUNS: u32 = 5;
 
 /// What is asked of a sitting.
+#[derive(Default)]
 pub(super) struct Asked {
     pub(super) size: u64,
     pub(super) beside: bool,
@@ -50,6 +53,8 @@ pub(super) struct Asked {
     pub(super) urls: Vec<String>,
     /// How the server is to be.
     pub(super) server: Served,
+    /// Whether the name of the pair is not shown.
+    pub(super) hidden: bool,
 }
 
 impl Asked {
@@ -162,17 +167,19 @@ impl<'a, 's> Bench<'a, 's> {
         Ok(Self { exe, directory: WorkDir::new(&within, "--dir")?, results, _lock: lock(), stop, line })
     }
 
-    /// Holds a pair. None if it was ended before there was a result; what was held by then, if it
-    /// was ended later. `before` makes what goes before the progress of a pair of several.
-    pub(super) fn hold(
-        &self,
-        pair: &'static Pair,
-        asked: &Asked,
-        before: Option<&dyn Fn() -> String>,
-    ) -> anyhow::Result<Option<PairRun>> {
-        if let Some(why) = missing(pair) {
-            bail!("{} cannot be run here: {why}", pair.name);
-        }
+    /// The wall clock of the slow program with so much work; none if a signal ended it.
+    pub(super) fn wall_ns(&self, pair: &'static Pair, size: u64) -> anyhow::Result<Option<Ns>> {
+        let asked = Asked { size, ..Asked::default() };
+        let (_server, setting) = self.setting(pair, &asked)?;
+        self.prepare(pair, &pair.ways[..1])?;
+        let shown = Shown { pair: HIDDEN, line: self.line, before: None };
+        let tick = shown.begin("how fast is this machine", None);
+        let observed = self.observed(&self.command(pair, &pair.ways[0], &setting), &tick)?;
+        Ok(observed.map(|(observed, ..)| observed.wall_ns))
+    }
+
+    /// The server of a pair, where it needs one, and what its programs are told.
+    fn setting(&self, pair: &Pair, asked: &Asked) -> anyhow::Result<(Option<Server>, Setting)> {
         let server = self.server(pair, asked)?;
         let at = server.as_ref().map_or(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0), |server| server.at);
         let setting = Setting {
@@ -182,6 +189,32 @@ impl<'a, 's> Bench<'a, 's> {
             urls: asked.urls.clone(),
             server: asked.server,
         };
+        Ok((server, setting))
+    }
+
+    /// Holds a pair. None if it was ended before there was a result; what was held by then, if it
+    /// was ended later. `before` makes what goes before the progress of a pair of several.
+    pub(super) fn hold(
+        &self,
+        pair: &'static Pair,
+        asked: &Asked,
+        before: Option<&dyn Fn() -> String>,
+    ) -> anyhow::Result<Option<PairRun>> {
+        self.hold_with(pair, asked, before, &mut |_| Ok(true))
+    }
+
+    /// The same; `then` gets the slow run before anything is compared, and says whether to go on.
+    pub(super) fn hold_with(
+        &self,
+        pair: &'static Pair,
+        asked: &Asked,
+        before: Option<&dyn Fn() -> String>,
+        then: &mut dyn FnMut(&RunResult) -> anyhow::Result<bool>,
+    ) -> anyhow::Result<Option<PairRun>> {
+        if let Some(why) = missing(pair) {
+            bail!("{} cannot be run here: {why}", pair.name);
+        }
+        let (_server, setting) = self.setting(pair, asked)?;
         let ways = match pair.cause {
             Some(_) if asked.all_ways => pair.ways,
             Some(_) => &pair.ways[..pair.ways.len().min(2)],
@@ -190,8 +223,9 @@ impl<'a, 's> Bench<'a, 's> {
         self.prepare(pair, ways)?;
         let commands: Vec<_> = ways.iter().map(|way| self.command(pair, way, &setting)).collect();
         let others = if asked.beside { Some(self.busy_loops()?) } else { None };
-        let shown = Shown { pair: pair.name, line: self.line, before };
-        let Some(measured) = self.measure(pair, asked, &commands, &shown)? else { return Ok(None) };
+        let name = if asked.hidden { HIDDEN } else { pair.name };
+        let shown = Shown { pair: name, line: self.line, before };
+        let Some(measured) = self.measure(pair, asked, &commands, &shown, then)? else { return Ok(None) };
         if let Some(others) = others {
             drop(others.stop(self.stop.asked()));
         }
@@ -226,9 +260,14 @@ impl<'a, 's> Bench<'a, 's> {
         asked: &Asked,
         commands: &[Vec<String>],
         shown: &Shown<'_>,
+        then: &mut dyn FnMut(&RunResult) -> anyhow::Result<bool>,
     ) -> anyhow::Result<Option<Measured>> {
         let tick = shown.begin("dwell run, slow", None);
-        let Some((slow, run, words)) = self.observed(&commands[0], &tick)? else { return Ok(None) };
+        let Some((slow, result, words)) = self.observed(&commands[0], &tick)? else { return Ok(None) };
+        if !then(&result)? {
+            return Ok(None);
+        }
+        let run = result.run;
         if shown.before.is_none() {
             say_unseen(pair, &words);
         }
@@ -256,8 +295,8 @@ impl<'a, 's> Bench<'a, 's> {
             }
             if !self.stop.asked() {
                 let tick = shown.begin("dwell run, fast", Some(run.wall_ns));
-                if let Some((fast, run, _)) = self.observed(&commands[1], &tick)? {
-                    measured.profiles.push(analyse::lab::profile(&run));
+                if let Some((fast, result, _)) = self.observed(&commands[1], &tick)? {
+                    measured.profiles.push(analyse::lab::profile(&result.run));
                     measured.fast = Some(fast);
                 }
             }
@@ -349,7 +388,7 @@ impl<'a, 's> Bench<'a, 's> {
         &self,
         words: &[String],
         tick: &dyn Fn(),
-    ) -> anyhow::Result<Option<(Observed, model::Run, FindingsInWords)>> {
+    ) -> anyhow::Result<Option<(Observed, RunResult, FindingsInWords)>> {
         let json = self.results.path().join("run.json");
         let run = ["run", "--quiet", "--json"].map(OsStr::new);
         let words = words.iter().map(OsStr::new);
@@ -357,7 +396,7 @@ impl<'a, 's> Bench<'a, 's> {
         let Some(value) = self.dwell(arguments, &json, tick)? else { return Ok(None) };
         let result = out::read_run(&json, value)?;
         let words = report::in_words(&result);
-        Ok(Some((analyse::lab::observed(&result.run, &words), result.run, words)))
+        Ok(Some((analyse::lab::observed(&result.run, &words), result, words)))
     }
 
     /// The programs under `dwell compare`.

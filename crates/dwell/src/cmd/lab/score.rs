@@ -112,6 +112,7 @@ fn hold_all(
                 apart: false,
                 urls: Vec::new(),
                 server: Served::default(),
+                hidden: false,
             };
             let pair_ns = monotonic_ns();
             let before = || {

@@ -43,6 +43,15 @@ const ROOMS: [Room; 11] = [
 
 /// The page, with a newline after each line.
 pub(crate) fn page(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
+    made(run, diagnosis, look, true)
+}
+
+/// The page of somebody who is to find the cause.
+pub(crate) fn without_findings(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
+    made(run, diagnosis, look, false)
+}
+
+fn made(run: &Run, diagnosis: &Diagnosis, look: Look, with_findings: bool) -> String {
     let mut head = match &run.window {
         Some(window) => first(headline::attached(window, run, look).wrap(2), 2, look),
         None => vec![command::line(&run.command, look)],
@@ -55,9 +64,11 @@ pub(crate) fn page(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     let end = rests_on::lines(run, diagnosis, look);
     let explained = [explained::sums(diagnosis, look), explained::question(diagnosis, look)];
     let parts = |room: &Room| {
-        let found = findings::short(run, diagnosis, look, room.findings, room.changes);
-        let explained = explained.iter().take(room.explained).flatten().cloned();
-        let found = found.into_iter().chain(explained).collect();
+        let mut found = Vec::new();
+        if with_findings {
+            found = findings::short(run, diagnosis, look, room.findings, room.changes);
+            found.extend(explained.iter().take(room.explained).flatten().cloned());
+        }
         let places = places::table(run, look, room.places);
         let requests = requests::table(run, look, room.requests);
         [head.clone(), requests, bar.clone(), found, places, end.clone()]

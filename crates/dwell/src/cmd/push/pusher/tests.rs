@@ -66,7 +66,7 @@ impl Place {
     fn new(results: u64) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().canonicalize().unwrap().join("results.sqlite");
-        let args = StoreArgs { store: Some(path), no_store: false };
+        let args = StoreArgs { store: Some(path), ..StoreArgs::default() };
         let place = Self { _dir: dir, keeper: ResultStore::new(&args), clock: Scaled(Cell::new(BEGIN)) };
         place.add(0..results);
         place
