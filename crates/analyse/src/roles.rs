@@ -1,7 +1,7 @@
 //! Which end of a connection asks and which serves, where the ports do not tell.
 //!
-//! The service has the lower port as a rule, since the kernel gives clients high ones. Where both
-//! are high, the recording says who opened the connection.
+//! The service has the lower port as a rule, since the kernel gives clients high ones. Where it has
+//! not, the recording says so. Older ones say it of two high ports.
 
 use model::recording::SocketEnds;
 use rustc_hash::FxHashMap;
@@ -12,7 +12,7 @@ pub(crate) const EPHEMERAL_PORT_MIN: u16 = 32_768;
 /// Connections that are remembered. Beyond it all are forgotten.
 const CONNECTIONS: usize = 65_536;
 
-/// The ends that the tree has of connections between two high ports.
+/// The ends that the tree has of connections of which the recording says who serves.
 #[derive(Debug, Default)]
 pub(crate) struct Roles {
     serves: FxHashMap<SocketEnds, bool>,

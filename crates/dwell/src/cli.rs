@@ -535,7 +535,7 @@ impl WatchArgs {
             max_overhead: self.max_overhead.unwrap_or(by_default),
             links: self.link.clone(),
             names: self.names,
-            kinds: !self.no_text,
+            kinds: !self.no_text && self.unit.0 == Unit::Request,
             units: Units { unit: self.unit.0, thread: self.unit.1, deadline_ns: self.slower_than },
         }
     }

@@ -386,8 +386,9 @@ pub enum Event {
         /// the one that created it.
         bytes: u64,
     },
-    /// A TCP connection of the tree between two high ports, of which neither tells who opened it,
-    /// is established. Recorded before the first wait on it.
+    /// A TCP connection of the tree, of which the end with the higher port serves, is established
+    /// or found. In older recordings all between two high ports. Recorded before the first wait on
+    /// it.
     Established {
         /// When.
         at: Ns,

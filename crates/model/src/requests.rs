@@ -95,7 +95,8 @@ pub enum SlowOrTypical {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RequestKind {
     /// Method and path of HTTP/1, or the command of a protocol of databases, without what names an
-    /// object: `GET /orders/{n}`. Absent of requests that could not be read.
+    /// object: `GET /orders/{n}`. Absent of requests that could not be read, unseen of those after
+    /// the first 100 kinds. Of cycles the thread: `control (4711)`.
     pub kind: Seen<String>,
     /// Requests that were answered.
     pub times: u64,
@@ -140,10 +141,13 @@ pub enum Unit {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Units {
     /// What each of them is.
+    #[serde(default)]
     pub unit: Unit,
     /// Of cycles, the name of the threads that have them; none: all.
+    #[serde(default)]
     pub thread: Option<Comm>,
     /// The time that none should exceed.
+    #[serde(default)]
     pub deadline_ns: Option<Ns>,
 }
 
@@ -158,7 +162,8 @@ impl Units {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Deadline {
-    /// The time. Slow ones are then those that took longer, where there are any.
+    /// The time. Slow ones are then those that took longer, where there are any among those whose
+    /// parts are kept.
     pub ns: Ns,
     /// How many took longer.
     pub missed: u64,

@@ -4,21 +4,17 @@
 //! person or an object is folded, and values of statements are not looked at. The bytes come from
 //! the network: whatever does not read as one of these has no kind.
 
-use std::fmt::Write as _;
-
 const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"];
 const MEMCACHED: [&str; 13] = [
     "get", "gets", "set", "add", "replace", "append", "prepend", "cas", "delete", "incr", "decr", "touch",
     "gat",
 ];
 
-/// Segments of a path, and characters of one.
+/// Segments of a path, and characters of a word of one.
 const SEGMENTS: usize = 8;
-const SEGMENT: usize = 32;
-/// Digits of a number; fewer are part of a name (`v2`, `mp3`).
-const DIGITS: usize = 3;
-/// Hexadecimal digits and dashes of an identifier.
-const IDENTIFIER: usize = 16;
+const WORD: usize = 20;
+/// Characters of a word that has digits and letters, and may be a name (`v2`, `mp3`, `h264`).
+const SHORT: usize = 4;
 /// Characters of a command's name.
 const COMMAND: usize = 24;
 
@@ -48,9 +44,13 @@ fn http(bytes: &[u8]) -> Option<String> {
         version.strip_prefix(b"HTTP/")?;
     }
     let target = text(target)?;
+    // A host, and what people do there is between them and the host.
+    if method == "CONNECT" {
+        return Some(method.to_owned());
+    }
     // To a proxy: with a scheme and a host.
-    let path =
-        target.split_once("://").map_or(target, |(_, rest)| rest.find('/').map_or("/", |at| &rest[at..]));
+    let absolute = target.split_once("://").filter(|_| !target.starts_with('/'));
+    let path = absolute.map_or(target, |(_, rest)| rest.find('/').map_or("/", |at| &rest[at..]));
     let mut kind = format!("{method} ");
     let segments: Vec<&str> = path.split('/').collect();
     // Of one that was cut the last segment may be half of a name.
@@ -67,28 +67,25 @@ fn http(bytes: &[u8]) -> Option<String> {
     Some(kind)
 }
 
-/// A segment of a path, or the name of a table, without what may name an object or a person.
+/// A segment of a path, or the name of a table, word by word: numbers, and words that are none of a
+/// language, may name an object or a person.
 fn fold(segment: &str, into: &mut String) {
-    let is_number = !segment.is_empty() && segment.bytes().all(|byte| byte.is_ascii_digit());
-    let is_hex = segment.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
-    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~:+*$,()!".contains(&byte);
-    if is_number {
-        return into.push_str("{n}");
-    }
-    if (is_hex && segment.len() >= IDENTIFIER) || segment.len() > SEGMENT || !segment.bytes().all(is_name) {
+    if !segment.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.~:+*$,()!".contains(&byte)) {
         return into.push_str("{id}");
     }
-    let mut rest = segment;
-    while let Some(from) = rest.find(|char: char| char.is_ascii_digit()) {
-        let digits = rest[from..].bytes().take_while(u8::is_ascii_digit).count();
-        let shown = if digits < DIGITS { &rest[..from + digits] } else { &rest[..from] };
-        into.push_str(shown);
-        if digits >= DIGITS {
-            into.push_str("{n}");
-        }
-        rest = &rest[from + digits..];
+    for piece in segment.split_inclusive(|char: char| !char.is_ascii_alphanumeric()) {
+        let word = piece.trim_end_matches(|char: char| !char.is_ascii_alphanumeric());
+        let digits = word.bytes().filter(u8::is_ascii_digit).count();
+        let folded = match digits {
+            _ if word.len() > WORD => "{id}",
+            0 => word,
+            all if all == word.len() => "{n}",
+            _ if word.len() <= SHORT => word,
+            _ => "{id}",
+        };
+        into.push_str(folded);
+        into.push_str(&piece[word.len()..]);
     }
-    into.push_str(rest);
 }
 
 /// RESP, an array of strings: `*2\r\n$3\r\nGET\r\n$4\r\nname\r\n`.
@@ -123,9 +120,15 @@ fn postgres(bytes: &[u8]) -> Option<String> {
         b'B' if fits(word(1)?) => {
             let (_, rest) = before(&bytes[5..], |byte| byte == 0)?;
             let (name, _) = before(rest, |byte| byte == 0)?;
-            let mut kind = "execute ".to_owned();
-            fold(text(name)?, &mut kind);
-            Some(kind.trim_end().to_owned())
+            // Those that drivers number mean something else on each connection.
+            let name = text(name)?;
+            let is_given = !name.is_empty() && !name.bytes().any(|byte| byte.is_ascii_digit());
+            let mut kind = "execute".to_owned();
+            if is_given {
+                kind.push(' ');
+                fold(name, &mut kind);
+            }
+            Some(kind)
         }
         0 => matches!(word(4)?, 196_608 | 80_877_103 | 80_877_104).then(|| "connect".to_owned()),
         _ => None,
@@ -134,29 +137,53 @@ fn postgres(bytes: &[u8]) -> Option<String> {
 
 /// The command of a statement, and the table that it names first.
 fn statement(sql: &[u8]) -> Option<String> {
-    let mut words = sql.split(|byte| byte.is_ascii_whitespace() || matches!(byte, 0 | b'(' | b';' | b','));
-    let mut words = words.by_ref().filter(|word| !word.is_empty());
+    let flat = outermost(sql);
+    let mut words = flat.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     let command = command(words.next()?)?.to_ascii_uppercase();
-    let mut table = match command.as_str() {
-        "UPDATE" => words.next(),
-        "SELECT" | "DELETE" => {
-            words.find(|word| word.eq_ignore_ascii_case(b"from"));
-            words.next()
-        }
-        "INSERT" => {
-            words.find(|word| word.eq_ignore_ascii_case(b"into"));
-            words.next()
-        }
-        _ => None,
+    let before = match command.as_str() {
+        "SELECT" | "DELETE" => "from",
+        "INSERT" => "into",
+        "UPDATE" => "",
+        _ => return Some(command),
     };
-    // What ends where the bytes end may be half of a name.
-    table = table.filter(|table| sql.as_ptr_range().end != table.as_ptr_range().end);
+    if !before.is_empty() {
+        words.find(|word| word.eq_ignore_ascii_case(before.as_bytes()));
+    }
+    let mut words = words.skip_while(|word| word.eq_ignore_ascii_case(b"only"));
+    let table = words.next().and_then(text).map(|table| table.replace('"', ""));
     let mut kind = command;
-    if let Some(table) = table.and_then(text).map(|table| table.replace('"', "")) {
-        let _ = write!(kind, " ");
+    // What ends where the bytes end may be half of a name.
+    let is_name = |table: &String| table.starts_with(|char: char| char.is_ascii_alphabetic() || char == '_');
+    if let Some(table) = table.filter(|table| is_name(table) && words.next().is_some()) {
+        kind.push(' ');
         fold(&table, &mut kind);
     }
     Some(kind)
+}
+
+/// A statement up to its first literal or comment, without what is in parentheses: `(` stands for
+/// that. What ends it is a word of its own.
+fn outermost(sql: &[u8]) -> Vec<u8> {
+    let (mut flat, mut depth) = (Vec::new(), 0_u32);
+    for (at, byte) in sql.iter().enumerate() {
+        let two = [*byte, sql.get(at + 1).copied().unwrap_or(0)];
+        match byte {
+            0 | b'\'' | b';' => {
+                flat.extend(b" ;");
+                break;
+            }
+            _ if [b"$$", b"--", b"/*"].contains(&&two) => break,
+            b'(' => {
+                depth += 1;
+                flat.extend(b" ( ");
+            }
+            b')' => depth = depth.saturating_sub(1),
+            _ if depth > 0 => {}
+            b',' => flat.extend(b" , "),
+            byte => flat.push(*byte),
+        }
+    }
+    flat
 }
 
 #[cfg(test)]
@@ -179,6 +206,12 @@ mod tests {
             ("GET http://shop.example/cart HTTP/1.1\r\n", "GET /cart"),
             ("GET /a/b/c/d/e/f/g/h/i/j HTTP/1.1\r\n", "GET /a/b/c/d/e/f/g/..."),
             ("GET /api/reports/quarter", "GET /api/reports/..."),
+            ("GET /commit/3c7304dd HTTP/1.1\r\n", "GET /commit/{id}"),
+            ("POST /hooks/T02B4E7LD/x9Kq HTTP/1.1\r\n", "POST /hooks/{id}/x9Kq"),
+            ("GET /reset/abcDefGhiJklMnoPqrStu HTTP/1.1\r\n", "GET /reset/{id}"),
+            ("GET /video.mp4 HTTP/1.1\r\n", "GET /video.mp4"),
+            ("GET /proxy/http://u:p@h/x HTTP/1.1\r\n", "GET /proxy/http://{id}/x"),
+            ("CONNECT bank.example:443 HTTP/1.1\r\n", "CONNECT"),
         ] {
             assert_eq!(kind(line.as_bytes()), expected, "{line}");
         }
@@ -207,6 +240,11 @@ mod tests {
             (b'Q', "UPDATE pgbench_accounts SET abalance = 1;\0", "UPDATE pgbench_accounts"),
             (b'Q', "DELETE FROM part_20240101 WHERE a;\0", "DELETE part_{n}"),
             (b'Q', "BEGIN;\0", "BEGIN"),
+            (b'Q', "SELECT 'mail from anna smith' FROM t;\0", "SELECT"),
+            (b'Q', "SELECT extract(year from birthday) FROM users;\0", "SELECT users"),
+            (b'Q', "SELECT a FROM ONLY logs;\0", "SELECT logs"),
+            (b'Q', "SELECT a FROM (SELECT 1) AS x;\0", "SELECT"),
+            (b'B', "\0S_17\0\0", "execute"),
             (b'Q', "SELECT 1;\0", "SELECT"),
             (b'B', "\0find_user\0\0", "execute find_user"),
             (b'B', "\0\0\0", "execute"),

@@ -28,9 +28,15 @@ pub fn compare(a: &Run, b: &Run) -> RunComparison {
 
 fn requests(a: &Run, b: &Run) -> Seen<RequestsDiff> {
     let answered = |run: &Run| {
-        run.tables.requests.value().filter(|all| all.times > 0).map(|all| (all.times, all.latency))
+        let all = run.tables.requests.value().filter(|all| all.times > 0);
+        all.map(|all| (all.unit, all.times, all.latency))
     };
-    let (Some((of_a, a)), Some((of_b, b))) = (answered(a), answered(b)) else { return Seen::Absent };
+    let (Some((unit, of_a, a)), Some((other, of_b, b))) = (answered(a), answered(b)) else {
+        return Seen::Absent;
+    };
+    if unit != other {
+        return Seen::Absent;
+    }
     Seen::Value(RequestsDiff {
         times: [of_a, of_b],
         p50: change((a.p50_ns, a.p50_range_ns), (b.p50_ns, b.p50_range_ns)),

@@ -73,10 +73,11 @@ fn cause(all: &Requests, part: &RequestPart) -> Seen<CauseName> {
         // One thread does everything; or others work, and are all at work.
         RequestTime::OtherRequest if all.answered_by == 1 => "blocked-event-loop",
         RequestTime::OtherRequest if all.handed_on > all.times / 2 => "pool-wait",
-        RequestTime::Unread => "pool-wait",
+        RequestTime::Unread if all.answered_by > 1 => "pool-wait",
         RequestTime::OnCpu => "hot-code",
         RequestTime::Thread(_)
         | RequestTime::OtherRequest
+        | RequestTime::Unread
         | RequestTime::NoThread
         | RequestTime::Peer
         | RequestTime::Rest => "",

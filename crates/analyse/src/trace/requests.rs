@@ -80,7 +80,7 @@ pub(super) struct Requests {
     within: Distribution,
     kinds: Kinds,
     /// What the request asks for that this thread receives then.
-    asked: Option<(Tid, Ns, u8)>,
+    asked: Option<(Tid, Ns, Box<str>)>,
     /// Which threads have waited at a futex, by process and address.
     futexes: FxHashMap<(Pid, u64), SmallVec<[Slot; 4]>>,
 }
@@ -129,9 +129,7 @@ impl Requests {
 
     /// A thread did this in a stretch of time.
     pub(super) fn passes(&mut self, (slot, tid): (Slot, Tid), (from, to): (Ns, Ns), kind: WaitKey) {
-        // Between two cycles nothing is.
-        let between = self.units.unit == Unit::Cycle && kind.0 == State::Sleep;
-        if !self.begun || to <= from || between {
+        if !self.begun || to <= from {
             return;
         }
         self.lets_go(slot);
@@ -155,7 +153,9 @@ impl Requests {
             !matches!(part.0, RequestTime::OnCpu | RequestTime::Thread(State::Runqueue | State::Throttled));
         let for_work = matches!(kind.0, State::Idle | State::Network);
         let mut of = None;
-        if let Some(carried) = &mut worker.carries {
+        // Between two cycles nothing is.
+        let between = self.units.unit == Unit::Cycle && kind.0 == State::Sleep;
+        if let Some(carried) = worker.carries.as_mut().filter(|_| !between) {
             // What it is woken for may be another request.
             let none = waits && of_several && (for_work || kind.0 == State::Sleep);
             carried.ledger.goes_on(to, Some(tid).filter(|_| !none), if none { NO_THREAD } else { part });
@@ -364,15 +364,25 @@ impl Requests {
 
     /// A thread has ended.
     pub(super) fn ends(&mut self, slot: Slot) {
-        if self.begun {
-            self.turns_from(slot, false);
-            *self.worker(slot) = Worker::default();
+        if !self.begun {
+            return;
         }
+        if self.units.unit == Unit::Cycle
+            && let Some(Carried { request, .. }) = &self.worker(slot).carries
+        {
+            let request = *request;
+            self.open.remove(&request);
+            self.done.under_way += 1;
+        }
+        self.turns_from(slot, false);
+        *self.worker(slot) = Worker::default();
     }
 
     /// What the request asks for that a thread receives now.
     pub(super) fn asks_for(&mut self, tid: Tid, at: Ns, kind: &str) {
-        self.asked = Some((tid, at, self.kinds.number(kind)));
+        if self.units.unit == Unit::Request {
+            self.asked = Some((tid, at, kind.into()));
+        }
     }
 
     /// A thread received something. Of a connection that was accepted: whether its client is of the
@@ -437,7 +447,7 @@ impl Requests {
         let began = if unseen { 0 } else { arrived.unwrap_or(at).min(at) };
         let tid = self.worker(slot).tid;
         let kind = self.asked.take().filter(|(by, when, _)| (*by, *when) == (tid, at));
-        let kind = kind.map(|(_, _, kind)| kind);
+        let kind = kind.map(|(_, _, kind)| self.kinds.number(&kind));
         self.open.insert(request, Request { within, kind, ..Request::new(ends, began, slot) });
         let known = Ledger::new(if unseen { at } else { began });
         self.takes(slot, request, Some(known), Taking::New, at);
@@ -619,7 +629,10 @@ impl Requests {
             carried.ledger
         });
         match [carried, of.left.take()].into_iter().flatten().find(|answer| answer.at == last) {
-            Some(answer) => done.add(of, answer),
+            Some(answer) => {
+                let tid = self.workers.get(of.front as usize).map_or(0, |worker| worker.tid);
+                done.add(of, tid, answer);
+            }
             None => done.lost += 1,
         }
     }

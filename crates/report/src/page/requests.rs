@@ -134,7 +134,11 @@ fn by_kind(all: &Requests, look: Look, rows: usize) -> Vec<Line> {
     let rest = &all.kinds[whole..];
     if !rest.is_empty() {
         let mut cells = vec![String::new(); 8];
-        cells[0] = format!("{} {}", look.rest(), counted(rest.len() as u64, "more kind"));
+        cells[0] = format!(
+            "{} {}",
+            look.rest(),
+            counted(rest.len() as u64, if all.unit == Unit::Cycle { "more thread" } else { "more kind" })
+        );
         cells[1] = count(rest.iter().map(|kind| kind.times).sum());
         cells[4] = count(rest.iter().map(|kind| kind.slow).sum());
         table.rest(cells.into_iter().map(|cell| (Ink::Dim, cell)).collect());
@@ -192,26 +196,28 @@ fn finding(found: &RequestFinding, all: &Requests, look: Look) -> Vec<Line> {
 fn does(part: &RequestPart, time: &str) -> String {
     let place = part.place.value().map(words::located);
     let at_place = place.as_ref().map(|place| format!(" at {place}")).unwrap_or_default();
-    let target = reason(&part.call, &part.on, part.at, false);
+    let of = reason(&part.call, &part.on, part.at, false);
+    let target = if of.is_empty() { String::new() } else { format!(" ({of})") };
     match part.at {
         RequestTime::Thread(State::Lock) => match place {
             Some(place) => format!("wait {time} for the lock that {place} takes"),
-            None => format!("wait {time} for a lock ({target})"),
+            None => format!("wait {time} for a lock{target}"),
         },
         RequestTime::Peer | RequestTime::Thread(State::Network) => {
-            format!("wait {time} for {target}{at_place}")
+            let of = if of.is_empty() { "the network" } else { &of };
+            format!("wait {time} for {of}{at_place}")
         }
-        RequestTime::Thread(State::Disk) => format!("wait {time} for the disk ({target}){at_place}"),
-        RequestTime::Thread(State::Sleep) => format!("sleep {time}{at_place} ({target})"),
+        RequestTime::Thread(State::Disk) => format!("wait {time} for the disk{target}{at_place}"),
+        RequestTime::Thread(State::Sleep) => format!("sleep {time}{at_place}{target}"),
         RequestTime::ReleasedLate => format!("wait {time} for a CPU before they begin"),
         RequestTime::Thread(State::Runqueue) => format!("wait {time} for a CPU"),
         RequestTime::Thread(State::Throttled) => format!("are held {time} by the CPU quota"),
-        RequestTime::Thread(state) => format!("are {time} in {}{at_place} ({target})", state.name()),
-        RequestTime::OtherRequest => match (place, target.is_empty()) {
+        RequestTime::Thread(state) => format!("are {time} in {}{at_place}{target}", state.name()),
+        RequestTime::OtherRequest => match (place, of.is_empty()) {
             (Some(place), true) => format!("wait {time} while their thread runs {place} for another request"),
             (_, true) => format!("wait {time} while their thread is at another request"),
             (_, false) => {
-                format!("wait {time} while their thread is in {target}{at_place} for another request")
+                format!("wait {time} while their thread is in {of}{at_place} for another request")
             }
         },
         RequestTime::Unread => format!("wait {time} in the socket until a thread receives them"),
@@ -249,8 +255,8 @@ fn summary(all: &Requests, run: &Run, look: Look) -> Vec<Line> {
     } else {
         line.add(Ink::Dim, &format!("; besides, {}", left_out.join(", ")))
     };
-    let slow = match all.deadline.filter(|deadline| deadline.missed > 0) {
-        Some(deadline) => format!("of the {} over {}", count(all.slow), duration(deadline.ns)),
+    let slow = match all.deadline.filter(|deadline| all.slow_ns_min > deadline.ns) {
+        Some(deadline) => format!("mean of the {} over {}", count(all.slow), duration(deadline.ns)),
         None => format!("of the slowest {}, from {} on", count(all.slow), duration(all.slow_ns_min)),
     };
     let of = format!("typical: mean of the middle {}; slow: {slow}", count(all.typical));

@@ -5,7 +5,6 @@ use super::latencies::Latencies;
 use super::ledger::{Ledger, Span, wait};
 use super::parts::parts;
 use super::request::{Kept, KindId, Request};
-use crate::account::Slot;
 use crate::bounded::{Bounded, Room, Together, leave_out, rows_size, texts};
 use crate::code::Code;
 use crate::names::Names;
@@ -40,7 +39,7 @@ pub(crate) struct Distribution {
     /// Answered, and its account is not known: events were lost.
     pub(super) lost: u64,
     /// Who answered them, and how many of them another thread had received.
-    answered_by: FxHashSet<Slot>,
+    answered_by: FxHashSet<Tid>,
     handed_on: u64,
     latency: Latencies,
     by_kind: FxHashMap<KindId, Latencies>,
@@ -85,13 +84,13 @@ impl Distribution {
         self.latency.times() > 0
     }
 
-    /// A request was answered.
-    pub(super) fn add(&mut self, of: Request, answer: Ledger) {
+    /// A request was answered by this thread.
+    pub(super) fn add(&mut self, of: Request, by: Tid, answer: Ledger) {
         let (client, began, kind) = (of.client, of.began, of.kind);
         let ns = answer.at - began;
         self.latency.record(ns);
         self.missed += u64::from(self.units.deadline_ns.is_some_and(|deadline| ns > deadline));
-        self.answered_by.insert(of.front);
+        self.answered_by.insert(by);
         self.handed_on += u64::from(of.front != of.receiver);
         self.by_kind.entry(kind).or_default().record(ns);
         let Ledger { parts, spans, .. } = answer;

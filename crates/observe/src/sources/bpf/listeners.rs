@@ -16,6 +16,7 @@ use std::os::unix::fs::MetadataExt;
 const TCP: u8 = 6;
 /// States in `/proc/net/tcp`.
 const ESTABLISHED: &str = "01";
+const CLOSE_WAIT: &str = "08";
 const LISTENS: &str = "0A";
 
 /// `struct listener` of `network.h`: a network namespace, 0 for any of the tree's, and a port.
@@ -44,11 +45,18 @@ pub(super) fn tell(ebpf: &mut Ebpf, pids: &BTreeSet<Pid>, at: Ns) -> Vec<Event> 
     };
     let mut events = Vec::new();
     for pids in by_namespace.into_values() {
-        let of = |table| fs::read_to_string(format!("/proc/{}/net/{table}", pids[0])).unwrap_or_default();
+        // One of them may have ended.
+        let of = |table| {
+            let mut paths = pids.iter().map(|pid| format!("/proc/{pid}/net/{table}"));
+            paths.find_map(|path| fs::read_to_string(path).ok()).unwrap_or_default()
+        };
         let mut owned: Vec<Row> = ["tcp", "tcp6"].into_iter().flat_map(|table| rows(&of(table))).collect();
         if owned.is_empty() {
             continue;
         }
+        // Also of others: what was accepted may have been passed on.
+        let anyone: BTreeSet<u16> =
+            owned.iter().filter(|row| row.listens).map(|row| row.ends.local_port).collect();
         let own: BTreeSet<u64> = pids.iter().flat_map(|pid| targets::sockets(*pid)).collect();
         owned.retain(|row| own.contains(&row.inode));
         let ports: BTreeSet<u16> =
@@ -58,12 +66,10 @@ pub(super) fn tell(ebpf: &mut Ebpf, pids: &BTreeSet<Pid>, at: Ns) -> Vec<Event> 
             let _ = listeners.insert([0, u64::from(*port)], pids[0], 0);
         }
         let told = owned.into_iter().filter(|row| !row.listens).filter_map(|Row { ends, .. }| {
-            let serves = ports.contains(&ends.local_port);
-            (serves != (ends.local_port < ends.remote_port)).then_some(Event::Established {
-                at,
-                ends,
-                serves,
-            })
+            let serves = anyone.contains(&ends.local_port);
+            let known = serves || anyone.contains(&ends.remote_port);
+            let differs = serves != (ends.local_port < ends.remote_port);
+            (known && differs).then_some(Event::Established { at, ends, serves })
         });
         events.extend(told);
     }
@@ -80,7 +86,7 @@ fn row(line: &str) -> Option<Row> {
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();
     let ((local, local_port), (remote, remote_port)) = (end(fields.get(1)?)?, end(fields.get(2)?)?);
     let state = *fields.get(3)?;
-    (state == LISTENS || state == ESTABLISHED).then_some(())?;
+    [LISTENS, ESTABLISHED, CLOSE_WAIT].contains(&state).then_some(())?;
     let ends = SocketEnds { protocol: TCP, local, local_port, remote, remote_port };
     Some(Row { ends, listens: state == LISTENS, inode: fields.get(9)?.parse().ok()? })
 }

@@ -201,15 +201,21 @@ int inet_sock_set_state(u64 *ctx)
 	return begins(key, state);
 }
 
-/* A thread of the tree receives on a connection that is not noted, and whose port is one on which
- * the tree listens: it was accepted before that was known. */
-__attribute__((noinline)) int is_served(u64 key, u64 now)
+/* What the tree's end of a connection is, for a thread of the tree that receives or sends on it.
+ * One that is not noted, and whose port is one on which the tree listens, was accepted before that
+ * was known. */
+__attribute__((noinline)) int role_of(u64 key, u64 now)
 {
+	struct connection *connection = bpf_map_lookup_elem(&connections, &key);
+	if (connection && connection->how != BEGAN_FOUND)
+		return connection->how == BEGAN_OPENED ? ROLE_ASKS : ROLE_SERVES;
 	struct sock_common *common = __builtin_preserve_access_index(&((struct sock *)key)->__sk_common);
 	struct listener listener = { .port = READ(common, skc_num) };
 	u32 *tid = bpf_map_lookup_elem(&listeners, &listener);
-	if (!tid || bpf_map_lookup_elem(&connections, &key))
-		return tid != 0;
+	if (!tid)
+		return ROLE_UNKNOWN;
+	if (connection)
+		return ROLE_SERVES;
 	u32 by = *tid;
 	listener.net = (u64)READ(common, skc_net.net);
 	bpf_map_update_elem(&listeners, &listener, &by, BPF_ANY);
@@ -220,7 +226,7 @@ __attribute__((noinline)) int is_served(u64 key, u64 now)
 	found.retransmits = READ(tcp, total_retrans);
 	note_connection(key, &found);
 	tell_established(key, BEGAN_ACCEPTED, now);
-	return 1;
+	return ROLE_SERVES;
 }
 
 /* A thread of the tree has sent on this connection: the first event of an inherited or accepted
@@ -236,6 +242,8 @@ __attribute__((noinline)) int sent_on(struct thread *thread, u64 key, u64 now)
 	thread->sent_on = key;
 	thread->sent_when = connections_closed;
 	struct connection *connection = bpf_map_lookup_elem(&connections, &key);
+	if (!connection && role_of(key, now) == ROLE_SERVES)
+		connection = bpf_map_lookup_elem(&connections, &key);
 	if (connection) {
 		if (!connection->tid)
 			connection->tid = tid;

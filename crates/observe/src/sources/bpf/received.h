@@ -15,7 +15,7 @@
 #define MSG_ERRQUEUE 0x2000
 
 /* A port on which the tree listens. `net`: the address of its network namespace. 0: user space
- * found it, in one of the tree's: which one is known when the tree first receives on that port. */
+ * found it, in one of the tree's: which one is known when the tree first receives or sends on that port. */
 struct listener { u64 net; u32 port; u32 pad; };
 struct { MAP_UINT(type, BPF_MAP_TYPE_HASH); MAP_UINT(map_flags, BPF_F_NO_PREALLOC); MAP_UINT(max_entries, 1024); MAP_TYPE(key, struct listener); MAP_TYPE(value, u32); } listeners SEC(".maps");
 
@@ -69,7 +69,7 @@ struct user_vector { u64 base, length; };
 struct user_message { u64 name; u64 name_length; u64 vectors; };
 
 /* Where the running thread's call has put what it received, in the native layout of structures. */
-INLINE u64 received_into(struct task_struct *task)
+INLINE u64 received_into(struct task_struct *task, u32 *room)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	u32 call = call_in(task, regs);
@@ -84,27 +84,31 @@ INLINE u64 received_into(struct task_struct *task)
 		return 0;
 	struct user_vector first = {};
 	bpf_probe_read_user(&first, sizeof(first), (void *)at);
+	if (first.length < *room)
+		*room = first.length;
 	return first.base;
 }
 
 __attribute__((noinline)) int tell_text(u32 tid, u32 bytes, u64 now)
 {
-	u64 from = received_into(bpf_get_current_task_btf());
-	if (!from)
+	u32 len = bytes < REQUEST_TEXT_MAX ? bytes : REQUEST_TEXT_MAX;
+	u64 from = received_into(bpf_get_current_task_btf(), &len);
+	if (!from || !len || len > REQUEST_TEXT_MAX)
 		return 0;
 	struct request_text_record *record = reserve(sizeof(*record), NOT_ALONE);
 	if (!record)
 		return 0;
 	struct head head = HEAD(K_REQUEST_TEXT, 0, tid, now);
 	record->head = head;
-	u32 len = bytes < REQUEST_TEXT_MAX ? bytes : REQUEST_TEXT_MAX;
 	record->pad = 0;
 	record->len = bpf_probe_read_user(record->bytes, len, (void *)from) ? 0 : len;
 	ready(record, sizeof(*record));
 	return 0;
 }
 
-int is_served(u64 key, u64 now);
+enum role { ROLE_UNKNOWN, ROLE_SERVES, ROLE_ASKS };
+
+int role_of(u64 key, u64 now);
 
 /* What came in before and was not received is received now: when that came in, and whether it is
  * to be reported. */
@@ -136,9 +140,11 @@ __attribute__((noinline)) int is_received(struct thread *thread, u64 key, u32 by
 	record.cpu = bpf_get_smp_processor_id();
 	read_ends((struct sock *)key, &record.ends);
 	settle(thread, now);
-	accepted |= is_served(key, now);
-	/* Of two ends the lower port serves, as a rule; of the others the text is not used. */
-	if (tells_kinds && bytes && (accepted || record.ends.local_port < record.ends.remote_port))
+	u32 role = role_of(key, now);
+	/* Of two ends the lower port serves, as a rule. */
+	if (role == ROLE_UNKNOWN && (accepted || record.ends.local_port < record.ends.remote_port))
+		role = ROLE_SERVES;
+	if (tells_kinds && bytes && role == ROLE_SERVES)
 		tell_text(record.head.tid, bytes, now);
 	EMIT_WITH_SLOTS(record, thread);
 	return 0;
