@@ -78,6 +78,13 @@ pub(crate) struct Section {
 }
 
 impl Section {
+    /// A compressed section of this length, right behind the file's header; for fuzzing.
+    #[cfg(any(test, fuzzing))]
+    pub(crate) fn behind_header(len: u64) -> Self {
+        let flags = elf::SHF_COMPRESSED.into();
+        Section { name: Vec::new(), kind: elf::SHT_PROGBITS, flags, address: 0, offset: 64, len, link: 0 }
+    }
+
     /// Whether the file has content for it: a stripped file may name it without.
     pub(crate) fn present(&self) -> bool {
         self.kind != elf::SHT_NOBITS && self.len > 0
