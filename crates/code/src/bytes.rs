@@ -3,19 +3,22 @@
 //! With a mapping, SIGBUS would kill dwell if the program truncated the file, and reading a whole
 //! debug file can take gigabytes. Pages are cached up to a common limit, so the hot parts of unwind
 //! tables and symbols stay in memory. A deadline can be set; after it every further page is
-//! refused, which makes each parser that reads through here stop soon, whatever the file contains.
+//! refused, which makes each parser that reads through here stop soon, whatever the file contains;
+//! and also when its file system ceases to answer.
 
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use rustc_hash::FxHashMap;
+use sys::apart::ApartFile;
+use sys::patience;
+use sys::untrusted_file::Opened;
 
-use crate::inflate::Room;
+use crate::room::Room;
 
 /// The size of a page.
 const PAGE: u64 = 16 << 10;
@@ -29,7 +32,8 @@ static KEPT: AtomicUsize = AtomicUsize::new(0);
 
 /// The source of bytes.
 enum Backing {
-    File(File),
+    File(Arc<File>),
+    Apart(ApartFile),
     Memory { bytes: Arc<Vec<u8>>, _room: Option<Room> },
 }
 
@@ -38,7 +42,8 @@ enum Backing {
 pub(crate) struct FilePage {
     /// Its offset in the file.
     pub(crate) start: u64,
-    /// Its content is a part of these. Where it was read to: what is made of a slice would be a copy.
+    /// Its content is a part of these. Where it was read to: what is made of a slice would be a
+    /// copy.
     pub(crate) bytes: Arc<Vec<u8>>,
     /// Which part.
     part: Range<usize>,
@@ -58,6 +63,8 @@ struct Reading {
     pages: FxHashMap<u64, FilePage>,
     deadline: Option<Instant>,
     expired: bool,
+    /// Its file system has ceased to answer: it is not asked again.
+    silent: bool,
 }
 
 /// The bytes of a file, or of memory that is treated like one.
@@ -71,7 +78,26 @@ impl Bytes {
     /// The bytes of an open file, as long as it is now.
     pub(crate) fn of_file(file: File) -> io::Result<Self> {
         let len = file.metadata()?.len();
-        Ok(Bytes { backing: Backing::File(file), len, reading: Mutex::default() })
+        Ok(Self::of_file_of_len(file, len))
+    }
+
+    /// The first bytes of an open file, which is as long.
+    pub(crate) fn of_file_of_len(file: File, len: u64) -> Self {
+        Bytes { backing: Backing::File(Arc::new(file)), len, reading: Mutex::default() }
+    }
+
+    /// The bytes of an open file, as long as it is now, however it is read.
+    pub(crate) fn of_opened(file: Opened) -> io::Result<Self> {
+        match file {
+            Opened::Here(file) => Self::of_file(file),
+            Opened::Apart(file) => Ok(Self::of_apart(file)),
+        }
+    }
+
+    /// The bytes of an open file whose file system may never answer.
+    pub(crate) fn of_apart(file: ApartFile) -> Self {
+        let len = file.len;
+        Bytes { backing: Backing::Apart(file), len, reading: Mutex::default() }
     }
 
     /// Bytes in memory.
@@ -111,6 +137,11 @@ impl Bytes {
         self.reading.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).expired
     }
 
+    /// Whether its file system has ceased to answer.
+    pub(crate) fn silent(&self) -> bool {
+        self.reading.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).silent
+    }
+
     /// Drops all pages: nobody is expected to read them again soon.
     pub(crate) fn forget(&self) {
         self.reading.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).forget();
@@ -131,20 +162,26 @@ impl Bytes {
         }
         let start = at / PAGE * PAGE;
         let len = PAGE.min(self.len - start);
-        let file = match &self.backing {
-            Backing::File(file) => file,
-            // By pages also here, so that a deadline ends whoever reads on.
-            Backing::Memory { bytes, .. } => {
-                let part = start as usize..(start + len) as usize;
-                return Ok(FilePage { start, bytes: Arc::clone(bytes), part });
-            }
+        let read = || match &self.backing {
+            Backing::File(file) => patience::read_at(file, start, len as usize),
+            Backing::Apart(file) => file.read_at(start, len as usize),
+            Backing::Memory { .. } => Ok(Vec::new()),
         };
+        if let Backing::Memory { bytes, .. } = &self.backing {
+            // By pages also here, so that a deadline ends whoever reads on.
+            let part = start as usize..(start + len) as usize;
+            return Ok(FilePage { start, bytes: Arc::clone(bytes), part });
+        }
         if let Some(page) = reading.pages.get(&start) {
             return Ok(page.clone());
         }
-        let mut bytes = vec![0; len as usize];
-        let read = read_up_to(file, &mut bytes, start)?;
-        bytes.truncate(read);
+        if reading.silent {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let bytes = read().inspect_err(|error| {
+            reading.silent = error.kind() == io::ErrorKind::TimedOut;
+        })?;
+        let read = bytes.len();
         let page = FilePage { start, bytes: bytes.into(), part: 0..read };
         if KEPT.fetch_add(read, Ordering::Relaxed) > KEPT_MAX {
             reading.forget();
@@ -194,20 +231,6 @@ impl std::fmt::Debug for Bytes {
     }
 }
 
-/// Reads until `bytes` is full or the file ends: it may have become shorter.
-fn read_up_to(file: &File, bytes: &mut [u8], start: u64) -> io::Result<usize> {
-    let mut done = 0;
-    while done < bytes.len() {
-        match file.read_at(&mut bytes[done..], start + done as u64) {
-            Ok(0) => break,
-            Ok(read) => done += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(done)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -224,7 +247,7 @@ mod tests {
         assert!(bytes.read(49_999, 2, 10).is_err());
         file.set_len(40_000).unwrap();
         assert!(bytes.read(41_000, 10, 10).is_ok(), "its page was kept before");
-        let bytes = Bytes { backing: Backing::File(file), len: 50_000, reading: Mutex::default() };
+        let bytes = Bytes { backing: Backing::File(Arc::new(file)), len: 50_000, reading: Mutex::default() };
         assert!(bytes.read(41_000, 10, 10).is_err());
     }
 

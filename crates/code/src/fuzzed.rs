@@ -94,7 +94,7 @@ pub fn inlined(bytes: &[u8]) {
 }
 
 fn find_in(sections: &[(&'static str, &[u8])]) {
-    let addresses: Vec<u64> = (0x1000..0x1400).step_by(4).chain([0, 1 << 40, u64::MAX]).collect();
+    let addresses: Vec<u64> = (0x1000..0x1400).step_by(60).chain([0, 1 << 40, u64::MAX]).collect();
     let deadline = Instant::now() + Duration::from_secs(2);
     symbols::lines::find_in(sections, &addresses, deadline);
     assert!(Instant::now() < deadline + Duration::from_secs(1), "it ran on");

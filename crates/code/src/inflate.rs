@@ -1,7 +1,6 @@
 //! Compressed sections: debug information of Go and of some distributions.
 
 use std::io::Read;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use gimli::Reader;
@@ -10,6 +9,7 @@ use object::elf::{CompressionHeader64, ELFCOMPRESS_ZLIB, ELFCOMPRESS_ZSTD};
 
 use crate::bytes::Bytes;
 use crate::image::{Image, Section, structure};
+use crate::room::Room;
 use crate::window::Window;
 
 /// The largest section, compressed or not, that is read; it is held in memory.
@@ -18,36 +18,11 @@ const SECTION_MAX: u64 = 256 << 20;
 /// The largest embedded file, unpacked.
 const PACKED_MAX: u64 = 128 << 20;
 
-/// What may be held of all files together: a section of a few bytes may unpack to the largest.
-const ALL_MAX: usize = 384 << 20;
-
 /// Memory for unpacking; `xz -9` needs 65 MiB.
 const XZ_MEMORY_MAX_KIB: u32 = 128 << 10;
 
-/// Bytes that are held now.
-static HELD: AtomicUsize = AtomicUsize::new(0);
-
 /// One file at a time is unpacked by xz, which takes as much memory again.
 static UNPACKING: Mutex<()> = Mutex::new(());
-
-/// Room for unpacked bytes, until it is dropped with them.
-#[derive(Debug)]
-pub(crate) struct Room(usize);
-
-impl Room {
-    fn of(len: u64) -> Option<Room> {
-        let len = usize::try_from(len).ok()?;
-        let more = |held: usize| held.checked_add(len).filter(|held| *held <= ALL_MAX);
-        HELD.fetch_update(Relaxed, Relaxed, more).ok()?;
-        Some(Room(len))
-    }
-}
-
-impl Drop for Room {
-    fn drop(&mut self) {
-        HELD.fetch_sub(self.0, Relaxed);
-    }
-}
 
 /// The content of a section; none when it is compressed in an unknown way, is damaged, is above
 /// 256 MiB, or with all others above 384 MiB; and when the time for the image is over.

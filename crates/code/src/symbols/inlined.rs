@@ -79,7 +79,7 @@ impl Calls {
             };
             entries.read_attributes(kind.attributes(), &mut attributes)?;
             let (call, mut inside) = (self.all.len(), Vec::new());
-            entries::ranges(names.dwarf, unit, &attributes, |range| {
+            let read = entries::ranges(names.dwarf, unit, &attributes, |range| {
                 let first = possible.partition_point(|address| *address < range.begin);
                 for address in possible[first..].iter().take_while(|address| **address < range.end) {
                     clock.tick()?;
@@ -91,7 +91,7 @@ impl Calls {
                     }
                 }
                 clock.tick()
-            })?;
+            });
             if !inside.is_empty() {
                 let file = match value(&attributes, DW_AT_call_file) {
                     // Before DWARF 5, file 0 is none.
@@ -104,6 +104,7 @@ impl Calls {
                 inside.sort_unstable();
                 around.push((depth, inside));
             }
+            read?;
         }
         Ok(())
     }

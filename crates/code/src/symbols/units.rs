@@ -1,5 +1,5 @@
-//! Units (source files) of debug information: their offsets, and which of them contain the requested
-//! addresses.
+//! Units (source files) of debug information: their offsets, and which of them contain the
+//! requested addresses.
 
 use std::collections::BTreeMap;
 use std::time::Instant;

@@ -22,6 +22,7 @@ const CODE: &str = r#"
  .byte 2, 0x2e, 1, 0x11, 1, 0x12, 7, 0x03, 0x08, 0, 0
  .byte 3, 0x1d, 1, 0x11, 1, 0x12, 6, 0x58, 0x0b, 0x59, 0x0b, 0x03, 0x08, 0, 0
  .byte 4, 0x34, 0, 0x49, 0x13, 0, 0
+ .byte 5, 0x2e, 0, 0x55, 0x17, 0x03, 0x08, 0, 0
  .byte 0
  .section .debug_line,"",@progbits
  .long .Lline_end - .Lline
@@ -95,6 +96,14 @@ fn functions_beside_each_other_are_not_within_each_other() {
     let names: Vec<_> = functions.iter().map(|function| function.name.as_deref().unwrap()).collect();
     assert_eq!(names, ["inner", "first"]);
     assert_eq!(functions[1].source, Some(("m.c".to_owned(), 5)));
+}
+
+#[test]
+fn a_function_whose_ranges_are_cut_off_has_those_before() {
+    let ranges = ".section .debug_ranges,\"\",@progbits\n .quad 0, 64\n .section .debug_info\n";
+    let info = format!("{ranges}.byte 5\n .long 0\n .asciz \"cut\"\n");
+    let Some(functions) = at_start(&info, ROWS) else { return };
+    assert_eq!(functions[0].name.as_deref(), Some("cut"));
 }
 
 #[test]
