@@ -100,8 +100,8 @@ fn identity_of_stdout() -> Identity {
     found.ok().as_ref().and_then(of_open).unwrap_or(Identity::Stdout)
 }
 
-/// The identity of a file, a pipe or a socket. Two outputs to one device, such as `/dev/null`, do no
-/// harm.
+/// The identity of a file, a pipe or a socket. Two outputs to one device, such as `/dev/null`, do
+/// no harm.
 fn of_open(found: &Metadata) -> Option<Identity> {
     let kind = found.file_type();
     let mixes = kind.is_file() || kind.is_fifo() || kind.is_socket();
